@@ -1,0 +1,161 @@
+//! The answer: how many sequences fit, or why none does.
+
+use serde::Serialize;
+
+use super::bounds::Field;
+use super::estimate::{Entry, estimate};
+use super::ledger::{Instant, Ledger};
+use super::scenario::Scenario;
+use super::search;
+use super::units::Bytes;
+
+/// What [`b_max`] answers. "Does not fit" is an answer with a reason, never a bare zero.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Answer {
+    /// At least one sequence fits.
+    Fits(Room),
+    /// Not even one does.
+    Infeasible(Infeasible),
+}
+
+/// How the largest micro-batch sits in the device.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Room {
+    /// b_max: the largest micro-batch whose peak is within the usable memory.
+    pub batch: u32,
+    /// Whether the search stopped at the end of the declared range, so that more may fit.
+    pub capped: bool,
+    /// The peak at `batch`.
+    pub peak: Bytes,
+    /// What the peak grows by with one sequence more.
+    pub per_sequence: Bytes,
+    /// What one sequence more would lack; zero when `capped`.
+    pub next_lacks: Bytes,
+}
+
+/// Why no sequence fits, and by how much.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Infeasible {
+    /// What is too large.
+    pub shortage: Shortage,
+    /// By how much the peak exceeds the usable memory.
+    pub over: Bytes,
+    /// The instant of that peak.
+    pub instant: &'static Instant,
+    /// The largest entry alive then.
+    pub largest: Entry,
+    /// The fewest GPUs with which one sequence fits, if any number in range does.
+    pub fewest_gpus: Option<u32>,
+}
+
+/// What is too large when nothing fits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Shortage {
+    /// Parameters, gradients and optimizer state exceed the usable memory before any sequence.
+    ModelStates,
+    /// Model states fit, but the activations of one sequence do not fit beside them.
+    FirstSequence,
+}
+
+impl Answer {
+    /// b_max, if any sequence fits.
+    pub const fn batch(&self) -> Option<u32> {
+        match self {
+            Self::Fits(room) => Some(room.batch),
+            Self::Infeasible(_) => None,
+        }
+    }
+}
+
+/// The largest micro-batch in sequences per GPU, by search over the exact ledger.
+///
+/// The scenario's own micro-batch does not matter. The result lies in the declared range of
+/// [`Field::Batch`]; at its end it is marked as capped.
+///
+/// ```
+/// use bmax::{Recomputation, Scenario, b_max};
+/// let mut scenario = Scenario::default();
+/// scenario.recipe.recomputation = Recomputation::Full;
+/// assert_eq!(b_max(&scenario).batch(), Some(117));
+/// ```
+pub fn b_max(scenario: &Scenario) -> Answer {
+    let ledger = Ledger::of(scenario);
+    let usable = scenario.device.usable();
+    let batch = largest_batch(&ledger, usable);
+    if batch == 0 {
+        return Answer::Infeasible(infeasible(scenario, &ledger, usable));
+    }
+    let (_, peak) = ledger.peak(batch);
+    let (_, next) = ledger.peak(batch + 1);
+    let capped = batch == LIMIT;
+    Answer::Fits(Room {
+        batch,
+        capped,
+        peak,
+        per_sequence: next - peak,
+        next_lacks: if capped { Bytes::ZERO } else { next - usable },
+    })
+}
+
+/// b_max alone, without its reasons: what a curve of many points needs.
+///
+/// ```
+/// use bmax::{Scenario, b_max, largest_micro_batch};
+/// let scenario = Scenario::default();
+/// assert_eq!(largest_micro_batch(&scenario), b_max(&scenario).batch());
+/// ```
+pub fn largest_micro_batch(scenario: &Scenario) -> Option<u32> {
+    let batch = largest_batch(&Ledger::of(scenario), scenario.device.usable());
+    (batch > 0).then_some(batch)
+}
+
+/// The end of the declared range, where the search stops.
+const LIMIT: u32 = Field::Batch.bound().max as u32;
+
+/// The search behind [`b_max`]: it starts where a straight line through the first two points would
+/// cross the limit, and the exact function decides from there.
+fn largest_batch(ledger: &Ledger, usable: Bytes) -> u32 {
+    let (_, empty) = ledger.peak(0);
+    let (_, one) = ledger.peak(1);
+    let slope = (one - empty).get();
+    let crossing = if slope > 0.0 { (usable - empty).get() / slope } else { f64::from(LIMIT) };
+    // `as` saturates, so a negative or huge crossing becomes a harmless guess.
+    search::largest(LIMIT, crossing as u32, |batch| ledger.peak(batch).1 <= usable)
+}
+
+fn infeasible(scenario: &Scenario, ledger: &Ledger, usable: Bytes) -> Infeasible {
+    let (_, states) = ledger.peak(0);
+    let estimate = estimate(&scenario.with_batch(1));
+    let peak = estimate.peak();
+    let shortage = if states > usable { Shortage::ModelStates } else { Shortage::FirstSequence };
+    Infeasible {
+        shortage,
+        over: peak.bytes - usable,
+        instant: peak.instant,
+        // A ledger always has its model states, so the list is never empty.
+        largest: *estimate.largest()[0],
+        fewest_gpus: fewest_gpus(scenario, 1),
+    }
+}
+
+/// The fewest GPUs with which `batch` sequences fit on each, in whole tensor-parallel groups; `None`
+/// when no number in the declared range is enough, as when activations alone are too large.
+///
+/// ```
+/// use bmax::{Scenario, fewest_gpus};
+/// // The workshop's 7B model with selective recomputation needs two GPUs to train at all.
+/// assert_eq!(fewest_gpus(&Scenario::default(), 1), Some(2));
+/// ```
+pub fn fewest_gpus(scenario: &Scenario, batch: u32) -> Option<u32> {
+    let group = scenario.cluster.tensor_parallel.max(1);
+    let limit = (Field::Gpus.bound().max as u32 / group).max(1);
+    let lacks = |groups: u32| {
+        let mut wider = *scenario;
+        wider.cluster.gpus = groups.saturating_mul(group);
+        Ledger::of(&wider).peak(batch).1 > scenario.device.usable()
+    };
+    let most_lacking = search::largest(limit, 1, lacks);
+    (most_lacking < limit).then(|| (most_lacking + 1) * group)
+}

@@ -1,0 +1,202 @@
+//! Formulas as values: one tree is evaluated, shown in symbols and shown with numbers.
+//!
+//! A ledger entry's bytes are the value of its formula, so what the reader is shown can never
+//! differ from what was computed.
+
+use serde::Serialize;
+
+macro_rules! symbols {
+    ($($(#[$meta:meta])* $symbol:ident = $letter:literal, $subscript:literal, $meaning:literal;)+) => {
+        /// A quantity that appears in a formula.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+        pub enum Symbol { $($(#[$meta])* $symbol,)+ }
+
+        impl Symbol {
+            /// Every symbol.
+            pub const ALL: &'static [Self] = &[$(Self::$symbol,)+];
+
+            /// The letter it is written with.
+            pub const fn letter(self) -> &'static str {
+                match self { $(Self::$symbol => $letter,)+ }
+            }
+            /// Its subscript, or nothing.
+            pub const fn subscript(self) -> &'static str {
+                match self { $(Self::$symbol => $subscript,)+ }
+            }
+            /// What it stands for, with its unit.
+            pub const fn meaning(self) -> &'static str {
+                match self { $(Self::$symbol => $meaning,)+ }
+            }
+        }
+    };
+}
+
+symbols! {
+    /// Parameters.
+    Parameters = "N", "", "parameters";
+    /// All GPUs.
+    Gpus = "D", "", "GPUs the model states are divided over";
+    /// ZeRO group: data-parallel GPUs.
+    DataParallel = "D", "dp", "data-parallel GPUs, GPUs / T";
+    /// Tensor-parallel size.
+    TensorParallel = "T", "", "tensor-parallel GPUs";
+    /// Micro-batch.
+    Batch = "b", "", "micro-batch in sequences";
+    /// Sequence length.
+    Sequence = "S", "", "sequence length in tokens";
+    /// Hidden size.
+    Hidden = "H", "", "hidden size";
+    /// Layers.
+    Layers = "L", "", "layers";
+    /// Attention heads.
+    Heads = "n", "", "attention heads";
+    /// Bytes an element.
+    ElementBytes = "β", "", "bytes an activation element: 2 at 16 bits, 4 at 32";
+    /// A counted coefficient, always shown as its value.
+    Linear = "c", "lin", "bytes per S·b·H and layer";
+    /// A counted coefficient of the part that T does not divide.
+    Replicated = "c", "rep", "bytes per S·b·H and layer on every tensor-parallel GPU";
+    /// A counted coefficient of the part that T divides.
+    Split = "c", "split", "bytes per S·b·H and layer, divided over T";
+    /// A counted coefficient of the attention scores.
+    Scores = "c", "att", "bytes per n·S²·b and layer";
+    /// Bytes of weights per parameter.
+    WeightBytes = "c", "w", "bytes of weights per parameter";
+    /// Bytes of gradient per parameter.
+    GradientBytes = "c", "g", "bytes of gradient per parameter";
+    /// Bytes of optimizer state per parameter.
+    OptimizerBytes = "c", "o", "bytes of optimizer state per parameter";
+}
+
+impl Symbol {
+    /// Whether the symbol is a counted coefficient, which is shown by its value even among symbols:
+    /// readers know 34, not a letter for it.
+    pub const fn is_coefficient(self) -> bool {
+        matches!(
+            self,
+            Self::Linear
+                | Self::Replicated
+                | Self::Split
+                | Self::Scores
+                | Self::WeightBytes
+                | Self::GradientBytes
+                | Self::OptimizerBytes
+        )
+    }
+}
+
+/// The value of every symbol in one scenario.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Values([f64; Symbol::ALL.len()]);
+
+impl Default for Values {
+    fn default() -> Self {
+        // One is neutral in products and quotients, so that a symbol nobody set changes nothing.
+        Self([1.0; Symbol::ALL.len()])
+    }
+}
+
+impl Values {
+    /// The value of `symbol`; 1 when it was never set.
+    pub fn get(&self, symbol: Symbol) -> f64 {
+        self.0[symbol as usize]
+    }
+
+    /// The same values with one set.
+    pub fn with(mut self, symbol: Symbol, value: f64) -> Self {
+        self.0[symbol as usize] = value;
+        self
+    }
+}
+
+/// An arithmetic expression over [`Symbol`]s.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Expr {
+    /// A literal.
+    Number(f64),
+    /// A symbol.
+    Symbol(Symbol),
+    /// A sum of terms.
+    Sum(&'static [Expr]),
+    /// A product of factors.
+    Product(&'static [Expr]),
+    /// Numerator and denominator.
+    Quotient(&'static Expr, &'static Expr),
+    /// A square.
+    Square(&'static Expr),
+}
+
+impl Expr {
+    /// The value of the expression. It is finite whenever the values are finite and no denominator
+    /// is zero, which the declared ranges ensure.
+    ///
+    /// ```
+    /// use bmax::{Expr, Symbol, Values};
+    /// const AREA: Expr = Expr::Product(&[Expr::Number(4.0), Expr::Square(&Expr::Symbol(Symbol::Hidden))]);
+    /// assert_eq!(AREA.value(&Values::default().with(Symbol::Hidden, 4096.0)), 67_108_864.0);
+    /// ```
+    pub fn value(&self, values: &Values) -> f64 {
+        match self {
+            Self::Number(number) => *number,
+            Self::Symbol(symbol) => values.get(*symbol),
+            Self::Sum(terms) => terms.iter().map(|term| term.value(values)).sum(),
+            Self::Product(factors) => factors.iter().map(|factor| factor.value(values)).product(),
+            Self::Quotient(numerator, denominator) => numerator.value(values) / denominator.value(values),
+            Self::Square(base) => {
+                let base = base.value(values);
+                base * base
+            }
+        }
+    }
+}
+
+/// Short names for writing formulas; they mirror the letters of the literature.
+pub(crate) mod terms {
+    use super::{Expr, Symbol};
+
+    pub(crate) const N: Expr = Expr::Symbol(Symbol::Parameters);
+    pub(crate) const GPUS: Expr = Expr::Symbol(Symbol::Gpus);
+    pub(crate) const DP: Expr = Expr::Symbol(Symbol::DataParallel);
+    pub(crate) const T: Expr = Expr::Symbol(Symbol::TensorParallel);
+    pub(crate) const B: Expr = Expr::Symbol(Symbol::Batch);
+    pub(crate) const S: Expr = Expr::Symbol(Symbol::Sequence);
+    pub(crate) const H: Expr = Expr::Symbol(Symbol::Hidden);
+    pub(crate) const L: Expr = Expr::Symbol(Symbol::Layers);
+    pub(crate) const HEADS: Expr = Expr::Symbol(Symbol::Heads);
+    pub(crate) const BETA: Expr = Expr::Symbol(Symbol::ElementBytes);
+    pub(crate) const LINEAR: Expr = Expr::Symbol(Symbol::Linear);
+    pub(crate) const REPLICATED: Expr = Expr::Symbol(Symbol::Replicated);
+    pub(crate) const SPLIT: Expr = Expr::Symbol(Symbol::Split);
+    pub(crate) const SCORES: Expr = Expr::Symbol(Symbol::Scores);
+    pub(crate) const WEIGHT_BYTES: Expr = Expr::Symbol(Symbol::WeightBytes);
+    pub(crate) const GRADIENT_BYTES: Expr = Expr::Symbol(Symbol::GradientBytes);
+    pub(crate) const OPTIMIZER_BYTES: Expr = Expr::Symbol(Symbol::OptimizerBytes);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::terms::*;
+    use super::*;
+
+    #[test]
+    fn a_linear_layer_of_4096_takes_64_mib_of_fp32_weights() {
+        const WEIGHTS: Expr = Expr::Product(&[Expr::Square(&H), Expr::Number(4.0)]);
+        let values = Values::default().with(Symbol::Hidden, 4096.0);
+        assert_eq!(WEIGHTS.value(&values), 64.0 * 1024.0 * 1024.0);
+    }
+
+    #[test]
+    fn sums_quotients_and_unset_symbols_evaluate_as_written() {
+        const SHARED: Expr = Expr::Sum(&[REPLICATED, Expr::Quotient(&SPLIT, &T)]);
+        let values = Values::default().with(Symbol::Replicated, 10.0).with(Symbol::Split, 24.0);
+        assert_eq!(SHARED.value(&values), 34.0);
+        assert_eq!(SHARED.value(&values.with(Symbol::TensorParallel, 8.0)), 13.0);
+    }
+
+    #[test]
+    fn every_symbol_has_a_meaning() {
+        for symbol in Symbol::ALL {
+            assert!(!symbol.letter().is_empty() && !symbol.meaning().is_empty());
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Single changes to a scenario, ranked by what they gain.
+
+use super::answer::largest_micro_batch;
+use super::bounds::Field;
+use super::choice::{Choice, Method, Precision, Recomputation, Switch, ZeroStage};
+use super::scenario::Scenario;
+
+/// One setting and the value it is given. Applying the change that holds the old value undoes it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Change {
+    /// Activation recomputation.
+    Recomputation(Recomputation),
+    /// Element type of activations.
+    Precision(Precision),
+    /// ZeRO stage.
+    Zero(ZeroStage),
+    /// Number of GPUs.
+    Gpus(u32),
+    /// Tensor-parallel size.
+    TensorParallel(u32),
+    /// Sequence parallelism.
+    SequenceParallel(Switch),
+    /// Dropout.
+    Dropout(Switch),
+    /// Tokens in a sequence.
+    Sequence(u32),
+    /// A device of another catalogue row: its name in the catalogue and its memory in MiB.
+    Device(&'static str, u32),
+}
+
+impl Change {
+    /// The scenario with this change made.
+    pub fn apply(self, mut scenario: Scenario) -> Scenario {
+        match self {
+            Self::Recomputation(value) => scenario.recipe.recomputation = value,
+            Self::Precision(value) => scenario.recipe.precision = value,
+            Self::Zero(value) => scenario.cluster.zero = value,
+            Self::Gpus(value) => scenario.cluster.gpus = value,
+            Self::TensorParallel(value) => scenario.cluster.tensor_parallel = value,
+            Self::SequenceParallel(value) => scenario.cluster.sequence_parallel = value,
+            Self::Dropout(value) => scenario.recipe.dropout = value,
+            Self::Sequence(value) => scenario.recipe.sequence = value,
+            Self::Device(origin, memory_mib) => {
+                scenario.device.origin = origin;
+                scenario.device.memory_mib = memory_mib;
+            }
+        }
+        scenario
+    }
+
+    /// The change that brings the setting back to what it is in `before`.
+    pub fn undo(self, before: &Scenario) -> Self {
+        match self {
+            Self::Recomputation(_) => Self::Recomputation(before.recipe.recomputation),
+            Self::Precision(_) => Self::Precision(before.recipe.precision),
+            Self::Zero(_) => Self::Zero(before.cluster.zero),
+            Self::Gpus(_) => Self::Gpus(before.cluster.gpus),
+            Self::TensorParallel(_) => Self::TensorParallel(before.cluster.tensor_parallel),
+            Self::SequenceParallel(_) => Self::SequenceParallel(before.cluster.sequence_parallel),
+            Self::Dropout(_) => Self::Dropout(before.recipe.dropout),
+            Self::Sequence(_) => Self::Sequence(before.recipe.sequence),
+            Self::Device(..) => Self::Device(before.device.origin, before.device.memory_mib),
+        }
+    }
+
+    /// Whether `scenario` has this setting already.
+    pub fn holds_in(self, scenario: &Scenario) -> bool {
+        self.undo(scenario) == self
+    }
+
+    /// What the change costs, in one sentence.
+    pub const fn cost(self) -> &'static str {
+        match self {
+            // Korthikanti et al. 2022, section 6.2: 39 % measured for the whole layer (a third is the
+            // extra forward pass in FLOPs), 2.7 % in FLOPs for attention alone.
+            Self::Recomputation(Recomputation::Full) => "About a third more FLOPs: every layer runs forward twice.",
+            Self::Recomputation(Recomputation::Selective) => {
+                "About 2.7 % more FLOPs: only attention scores are computed again."
+            }
+            Self::Recomputation(Recomputation::None) => "Nothing: no work is repeated.",
+            Self::Precision(Precision::Bf16) => "Less precise activations; on tensor cores it is also faster.",
+            Self::Precision(Precision::Fp16) => "A narrower range that needs loss scaling.",
+            Self::Precision(Precision::Fp32) => "Twice the activation bytes and slower arithmetic.",
+            // Rajbhandari et al. 2020, section 7: stages 1 and 2 keep the volume of plain data
+            // parallelism, stage 3 raises it to one and a half times.
+            Self::Zero(ZeroStage::Stage3) => {
+                "Half as much communication again: parameters are gathered layer by layer."
+            }
+            Self::Zero(_) => "No more communication than plain data parallelism.",
+            Self::Gpus(_) => "More devices, and more communication between them.",
+            Self::TensorParallel(_) => "Communication inside every layer; keep the group within one node.",
+            Self::SequenceParallel(_) => "No more communication than tensor parallelism alone.",
+            Self::Dropout(_) => "No dropout regularisation, as in most models trained since 2020.",
+            Self::Sequence(_) => "Shorter context: long documents are cut.",
+            Self::Device(..) => "A larger device.",
+        }
+    }
+}
+
+/// A change and the micro-batch it leads to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Lever {
+    /// The change.
+    pub change: Change,
+    /// b_max before it.
+    pub before: Option<u32>,
+    /// b_max with it.
+    pub after: Option<u32>,
+}
+
+impl Lever {
+    /// Sequences gained.
+    pub fn gain(&self) -> u32 {
+        self.after.unwrap_or(0).saturating_sub(self.before.unwrap_or(0))
+    }
+}
+
+/// Every single change that is open to `scenario`, largest b_max first; among equals the order is
+/// that of cost. `devices` are larger devices worth a try; the estimator knows no catalogue.
+pub fn ranked(scenario: &Scenario, devices: &[Change]) -> Vec<Lever> {
+    let before = largest_micro_batch(scenario);
+    let mut levers: Vec<_> = open_changes(scenario)
+        .into_iter()
+        .chain(devices.iter().copied())
+        .filter(|change| !change.holds_in(scenario))
+        .map(|change| Lever { change, before, after: largest_micro_batch(&change.apply(*scenario)) })
+        .collect();
+    // The sort is stable, so equals keep the order in which they are tried: cheapest first.
+    levers.sort_by_key(|lever| std::cmp::Reverse(lever.after));
+    levers
+}
+
+/// The changes that can only help, cheapest first.
+fn open_changes(scenario: &Scenario) -> Vec<Change> {
+    let recipe = &scenario.recipe;
+    let cluster = &scenario.cluster;
+    let paper = scenario.method == Method::Paper;
+    let mut open = Vec::new();
+    if recipe.precision == Precision::Fp32 {
+        open.push(Change::Precision(Precision::Bf16));
+    }
+    if recipe.recomputation == Recomputation::None {
+        open.push(Change::Recomputation(Recomputation::Selective));
+    }
+    if paper && cluster.tensor_parallel > 1 && !cluster.sequence_parallel.is_on() {
+        open.push(Change::SequenceParallel(Switch::On));
+    }
+    if paper && cluster.data_parallel() > 1 {
+        open.extend(ZeroStage::ALL.iter().copied().filter(|stage| *stage > cluster.zero).map(Change::Zero));
+    }
+    if recipe.recomputation != Recomputation::Full {
+        open.push(Change::Recomputation(Recomputation::Full));
+    }
+    if paper && recipe.dropout.is_on() {
+        open.push(Change::Dropout(Switch::Off));
+    }
+    let wider = cluster.tensor_parallel.saturating_mul(2);
+    if paper
+        && cluster.gpus.is_multiple_of(wider)
+        && scenario.model.heads.is_multiple_of(wider)
+        && Field::TensorParallel.check(wider.into()).is_ok()
+    {
+        open.push(Change::TensorParallel(wider));
+    }
+    if Field::Gpus.check(f64::from(cluster.gpus) * 2.0).is_ok() {
+        open.push(Change::Gpus(cluster.gpus * 2));
+    }
+    if recipe.sequence >= 256 {
+        open.push(Change::Sequence(recipe.sequence / 2));
+    }
+    open
+}

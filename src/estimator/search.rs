@@ -1,0 +1,116 @@
+//! Searching the exact function. Nothing here inverts a formula.
+
+use serde::Serialize;
+
+use super::bounds::Field;
+use super::ledger::Ledger;
+use super::scenario::Scenario;
+use super::units::Bytes;
+
+/// The largest value in `1..=limit` that fits, or 0, for a monotone `fits`.
+///
+/// The search gallops away from `guess` and bisects the last stride, so a good guess costs two
+/// questions and a bad one costs a logarithm.
+///
+/// ```
+/// assert_eq!(bmax::search::largest(1_000, 7, |n| n * n <= 900), 30);
+/// assert_eq!(bmax::search::largest(1_000, 7, |_| false), 0);
+/// assert_eq!(bmax::search::largest(1_000, 7, |_| true), 1_000);
+/// ```
+pub fn largest(limit: u32, guess: u32, mut fits: impl FnMut(u32) -> bool) -> u32 {
+    let guess = guess.clamp(1, limit.max(1));
+    let mut stride: u32 = 1;
+    // `low` fits (0 always does), `high` does not (`limit + 1` never does).
+    let (mut low, mut high);
+    if fits(guess) {
+        low = guess;
+        loop {
+            if limit - low < stride {
+                high = limit.saturating_add(1);
+                break;
+            }
+            let next = low + stride;
+            if !fits(next) {
+                high = next;
+                break;
+            }
+            low = next;
+            stride = stride.saturating_mul(2);
+        }
+    } else {
+        high = guess;
+        loop {
+            let next = high.saturating_sub(stride);
+            if next == 0 || fits(next) {
+                low = next;
+                break;
+            }
+            high = next;
+            stride = stride.saturating_mul(2);
+        }
+    }
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        if fits(middle) { low = middle } else { high = middle }
+    }
+    low
+}
+
+/// What a step of the empirical finder is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Phase {
+    /// Twice the last micro-batch that ran.
+    Doubling,
+    /// Half-way between the largest that ran and the smallest that did not.
+    Bisecting,
+}
+
+/// One attempted training step of the empirical finder.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Probe {
+    /// What the finder was doing.
+    pub phase: Phase,
+    /// The micro-batch tried.
+    pub batch: u32,
+    /// What it would take.
+    pub peak: Bytes,
+    /// Whether that fits the usable memory.
+    pub fits: bool,
+    /// The largest micro-batch known to fit after this step; 0 when none is.
+    pub low: u32,
+    /// The smallest micro-batch known not to fit after this step, once there is one.
+    pub high: Option<u32>,
+}
+
+/// The attempts of a finder that knows nothing but whether a step ran out of memory: it doubles from
+/// one sequence until a step fails, then bisects between the last that ran and the first that did
+/// not. The last `low` is the answer.
+///
+/// At most 42 attempts for any scenario, because the declared range of the micro-batch ends at 2²⁰.
+pub fn by_running_out(scenario: &Scenario) -> Vec<Probe> {
+    let ledger = Ledger::of(scenario);
+    let usable = scenario.device.usable();
+    let limit = Field::Batch.bound().max as u32;
+    let mut probes = Vec::new();
+    let (mut low, mut high) = (0, None);
+    let mut attempt = |phase, batch, low: &mut u32, high: &mut Option<u32>| {
+        let (_, peak) = ledger.peak(batch);
+        let fits = peak <= usable;
+        if fits {
+            *low = batch
+        } else {
+            *high = Some(batch)
+        }
+        probes.push(Probe { phase, batch, peak, fits, low: *low, high: *high });
+        fits
+    };
+    let mut batch = 1;
+    while attempt(Phase::Doubling, batch, &mut low, &mut high) && batch < limit {
+        batch = batch.saturating_mul(2).min(limit);
+    }
+    while let Some(ceiling) = high.filter(|ceiling| ceiling - low > 1) {
+        attempt(Phase::Bisecting, low + (ceiling - low) / 2, &mut low, &mut high);
+    }
+    probes
+}

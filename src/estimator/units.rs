@@ -1,0 +1,113 @@
+//! Unit newtypes. A bare `f64` never crosses a module boundary of the estimator.
+
+use std::iter::Sum;
+use std::ops::{Add, Sub};
+
+use serde::Serialize;
+
+/// A quantity of memory, in bytes.
+///
+/// It is kept as `f64` because a ZeRO shard of a model is rarely a whole number of bytes; every
+/// integer up to 2⁵³ (9 PB) is exact. Values are finite and may be negative only as differences.
+///
+/// ```
+/// use bmax::Bytes;
+/// assert_eq!(Bytes::from_gib(1.0).get(), 1_073_741_824.0);
+/// assert_eq!(Bytes::from_gb(1.0).get(), 1_000_000_000.0);
+/// assert_eq!(Bytes::from_mib(81_920.0).gib(), 80.0);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd, Serialize)]
+#[serde(transparent)]
+pub struct Bytes(f64);
+
+impl Bytes {
+    /// No memory at all.
+    pub const ZERO: Self = Self(0.0);
+
+    /// Wraps a count of bytes.
+    pub const fn new(bytes: f64) -> Self {
+        Self(bytes)
+    }
+
+    /// From mebibytes, 2²⁰ bytes: what `nvidia-smi` calls MiB.
+    pub const fn from_mib(mib: f64) -> Self {
+        Self(mib * 1_048_576.0)
+    }
+
+    /// From gibibytes, 2³⁰ bytes.
+    pub const fn from_gib(gib: f64) -> Self {
+        Self(gib * 1_073_741_824.0)
+    }
+
+    /// From gigabytes, 10⁹ bytes.
+    pub const fn from_gb(gb: f64) -> Self {
+        Self(gb * 1e9)
+    }
+
+    /// The count of bytes.
+    pub const fn get(self) -> f64 {
+        self.0
+    }
+
+    /// In mebibytes, 2²⁰ bytes.
+    pub const fn mib(self) -> f64 {
+        self.0 / 1_048_576.0
+    }
+
+    /// In gibibytes, 2³⁰ bytes.
+    pub const fn gib(self) -> f64 {
+        self.0 / 1_073_741_824.0
+    }
+
+    /// In gigabytes, 10⁹ bytes.
+    pub const fn gb(self) -> f64 {
+        self.0 / 1e9
+    }
+
+    /// This quantity as a part of `whole`, from 0 to 1; 0 when `whole` is empty.
+    pub fn share_of(self, whole: Self) -> f64 {
+        if whole.0 > 0.0 { (self.0 / whole.0).clamp(0.0, 1.0) } else { 0.0 }
+    }
+}
+
+impl Add for Bytes {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self(self.0 + other.0)
+    }
+}
+
+impl Sub for Bytes {
+    type Output = Self;
+    fn sub(self, other: Self) -> Self {
+        Self(self.0 - other.0)
+    }
+}
+
+impl Sum for Bytes {
+    fn sum<I: Iterator<Item = Self>>(parts: I) -> Self {
+        parts.fold(Self::ZERO, Add::add)
+    }
+}
+
+/// A part of a whole in hundredths, such as the headroom kept free on a device.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize)]
+#[serde(transparent)]
+pub struct Percent(f64);
+
+impl Percent {
+    /// Wraps hundredths: `Percent::new(10.0)` is a tenth.
+    pub const fn new(hundredths: f64) -> Self {
+        Self(hundredths)
+    }
+
+    /// The hundredths.
+    pub const fn get(self) -> f64 {
+        self.0
+    }
+
+    /// The same as a factor: 10 % is 0.1.
+    pub const fn fraction(self) -> f64 {
+        self.0 / 100.0
+    }
+}

@@ -1,0 +1,376 @@
+//! The link: a scenario as a query string, and back.
+//!
+//! The query string is a contract with every link that was ever shared. It carries a version, then
+//! only what differs from the defaults of that version. A value that cannot be used is named in a
+//! [`Notice`], its default stands in, and everything else is kept.
+//!
+//! ```
+//! use bmax::{Scenario, link};
+//!
+//! let read = link::decode("?v=1&model=llama-3.1-8b&gpu=h100-80&s=8,192");
+//! assert!(read.notices.is_empty());
+//! assert_eq!(read.scenario.recipe.sequence, 8192);
+//! assert_eq!(link::encode(&read.scenario), "v=1&model=llama-3.1-8b&gpu=h100-80&s=8192");
+//!
+//! let read = link::decode("?s=-5&recompute=full");
+//! assert_eq!(read.scenario.recipe.sequence, Scenario::default().recipe.sequence);
+//! assert_eq!(read.notices.len(), 1);
+//! ```
+
+use std::fmt;
+
+use form_urlencoded::Serializer;
+
+use crate::bounds::excerpt;
+use crate::{Choice, Field, Problem, Scenario, catalogue, number};
+
+/// The version this codec writes. A change in what any parameter or default means raises it, and
+/// links of older versions keep their meaning.
+pub const VERSION: u32 = 1;
+
+/// The longest query that is read. The longest link this codec can write is far below it.
+pub const LONGEST: usize = 8_192;
+
+/// What a query string says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decoded {
+    /// The scenario, with defaults for what is absent or unusable.
+    pub scenario: Scenario,
+    /// What the reader should know about.
+    pub notices: Vec<Notice>,
+}
+
+/// Something in a link that could not be used as it stands.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Notice {
+    /// A number was refused; the value in its place, in the unit of the field.
+    Number(Problem, f64),
+    /// A word is not in the list of its parameter.
+    Word {
+        /// The parameter.
+        key: &'static str,
+        /// What it is called on the page.
+        name: &'static str,
+        /// What was given, shortened.
+        given: String,
+        /// What would be accepted.
+        accepted: String,
+        /// What stands in.
+        used: &'static str,
+    },
+    /// No parameter has this name.
+    Unknown(String),
+    /// A parameter is given more than once; the first value counts.
+    Repeated(String),
+    /// A parameter whose percent-encoding is broken is left out.
+    Encoding(String),
+    /// The link was written by a newer version, or by none that ever was.
+    Version(String),
+    /// The query is longer than any link; what lies beyond the limit is left out.
+    TooLong(usize),
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(problem, used) => {
+                write!(f, "{problem} The link’s “{}” is set to {}.", problem.field.bound().key, number::grouped(*used))
+            }
+            Self::Word { key, name, given, accepted, used } => {
+                write!(f, "{name}: “{given}” is not known; “{key}” takes {accepted}. It is set to {used}.")
+            }
+            Self::Unknown(key) => write!(f, "“{key}” is not a parameter of this page’s links; it is passed over."),
+            Self::Repeated(key) => write!(f, "“{key}” is in the link more than once; the first value is used."),
+            Self::Encoding(key) => {
+                write!(f, "“{key}” is damaged in the link (its percent-encoding is broken); its default is used.")
+            }
+            Self::Version(given) => write!(
+                f,
+                "The link’s version “{given}” is not one this page knows (it knows 1 to {VERSION}); \
+                 it is read as version {VERSION}, so check the values below."
+            ),
+            Self::TooLong(length) => write!(
+                f,
+                "The link is {} characters long; only the first {} are read.",
+                number::grouped(*length as f64),
+                number::grouped(LONGEST as f64)
+            ),
+        }
+    }
+}
+
+/// A parameter that takes a word.
+struct Word {
+    key: &'static str,
+    name: &'static str,
+    keys: fn() -> String,
+    get: fn(&Scenario) -> &'static str,
+    set: fn(&mut Scenario, &str) -> bool,
+}
+
+macro_rules! word {
+    ($key:literal, $name:literal, $ty:ty, $($place:ident).+) => {
+        Word {
+            key: $key,
+            name: $name,
+            keys: <$ty as Choice>::keys,
+            get: |scenario| scenario.$($place).+.key(),
+            set: |scenario, word| match <$ty as Choice>::from_key(word) {
+                Some(value) => { scenario.$($place).+ = value; true }
+                None => false,
+            },
+        }
+    };
+}
+
+/// Every parameter with a list of words, except the two that name catalogue rows.
+static WORDS: &[Word] = &[
+    word!("method", "Method", crate::Method, method),
+    word!("mlp", "Feed-forward block", crate::Mlp, model.mlp),
+    word!("tied", "Tied embeddings", crate::Switch, model.tied_embeddings),
+    word!("precision", "Precision", crate::Precision, recipe.precision),
+    word!("recompute", "Activation recomputation", crate::Recomputation, recipe.recomputation),
+    word!("dropout", "Dropout", crate::Switch, recipe.dropout),
+    word!("zero", "ZeRO stage", crate::ZeroStage, cluster.zero),
+    word!("sp", "Sequence parallel", crate::Switch, cluster.sequence_parallel),
+    word!("unit", "Unit of the global batch", crate::BatchUnit, goal.unit),
+    word!("chart_recompute", "Recomputation of the reference curves", crate::Recomputation, comparison.recomputation),
+];
+
+/// Writes the query string of a scenario, without the leading question mark.
+///
+/// The model and the device are written as catalogue rows plus what was edited in them.
+pub fn encode(scenario: &Scenario) -> String {
+    let default = Scenario::default();
+    let base = base_of(scenario);
+    let mut query = Serializer::new(String::new());
+    query.append_pair("v", &VERSION.to_string());
+    for (key, origin, usual) in
+        [("model", base.model.origin, default.model.origin), ("gpu", base.device.origin, default.device.origin)]
+    {
+        if origin != usual {
+            query.append_pair(key, origin);
+        }
+    }
+    for &field in Field::ALL {
+        let value = scenario.number(field);
+        if value != base.number(field) {
+            query.append_pair(field.bound().key, &value.to_string());
+        }
+    }
+    for word in WORDS {
+        let value = (word.get)(scenario);
+        if value != (word.get)(&base) {
+            query.append_pair(word.key, value);
+        }
+    }
+    query.finish()
+}
+
+/// The default scenario with the catalogue rows that `scenario` started from.
+pub fn base_of(scenario: &Scenario) -> Scenario {
+    let mut base = Scenario::default();
+    if let Some(row) = catalogue::model(scenario.model.origin) {
+        base = row.apply(base);
+    }
+    if let Some(row) = catalogue::device(scenario.device.origin) {
+        base = row.apply(base);
+    }
+    base
+}
+
+/// Reads a query string, with or without its question mark. It never fails: what cannot be used is
+/// reported and its default stands in.
+pub fn decode(query: &str) -> Decoded {
+    let mut notices = Vec::new();
+    let pairs = pairs(query.strip_prefix('?').unwrap_or(query), &mut notices);
+    let value_of = |key: &str| pairs.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str());
+
+    if let Some(given) = value_of("v")
+        && given.trim().parse() != Ok(VERSION)
+    {
+        notices.push(Notice::Version(excerpt(given)));
+    }
+    // Catalogue rows come first, whatever the order in the link: single values refine them.
+    let mut scenario = Scenario::default();
+    if let Some(given) = value_of("model") {
+        match catalogue::model(given.trim()) {
+            Some(row) => scenario = row.apply(scenario),
+            None => notices.push(unknown_row("model", "Model", given, "a model of the list", scenario.model.origin)),
+        }
+    }
+    if let Some(given) = value_of("gpu") {
+        match catalogue::device(given.trim()) {
+            Some(row) => scenario = row.apply(scenario),
+            None => notices.push(unknown_row("gpu", "GPU", given, "a GPU of the list", scenario.device.origin)),
+        }
+    }
+    for (key, value) in &pairs {
+        if let Some(field) = Field::from_key(key) {
+            match field.read(value).and_then(|number| scenario.with_number(field, number)) {
+                Ok(with) => scenario = with,
+                Err(problem) => notices.push(Notice::Number(problem, scenario.number(field))),
+            }
+        } else if let Some(word) = WORDS.iter().find(|word| word.key == key) {
+            if !(word.set)(&mut scenario, value) {
+                notices.push(Notice::Word {
+                    key: word.key,
+                    name: word.name,
+                    given: excerpt(value),
+                    accepted: (word.keys)(),
+                    used: (word.get)(&scenario),
+                });
+            }
+        } else if !["v", "model", "gpu"].contains(&key.as_str()) {
+            notices.push(Notice::Unknown(excerpt(key)));
+        }
+    }
+    Decoded { scenario, notices }
+}
+
+fn unknown_row(key: &'static str, name: &'static str, given: &str, accepted: &str, used: &'static str) -> Notice {
+    Notice::Word { key, name, given: excerpt(given), accepted: accepted.to_owned(), used }
+}
+
+/// The decoded pairs of a query, each name once, in the order of the link.
+fn pairs(query: &str, notices: &mut Vec<Notice>) -> Vec<(String, String)> {
+    let mut pairs: Vec<(String, String)> = Vec::new();
+    for raw in within_limit(query, notices).split('&').filter(|raw| !raw.is_empty()) {
+        let Some((key, value)) = form_urlencoded::parse(raw.as_bytes()).next() else { continue };
+        if is_damaged(raw) || key.contains('\u{fffd}') || value.contains('\u{fffd}') {
+            notices.push(Notice::Encoding(excerpt(&key)));
+        } else if !pairs.iter().any(|(name, _)| *name == key) {
+            pairs.push((key.into_owned(), value.into_owned()));
+        } else if !notices.contains(&Notice::Repeated(excerpt(&key))) {
+            notices.push(Notice::Repeated(excerpt(&key)));
+        }
+    }
+    pairs
+}
+
+/// Cuts an overlong query after the last parameter that is whole.
+fn within_limit<'a>(query: &'a str, notices: &mut Vec<Notice>) -> &'a str {
+    if query.len() <= LONGEST {
+        return query;
+    }
+    notices.push(Notice::TooLong(query.len()));
+    let mut cut = LONGEST;
+    while !query.is_char_boundary(cut) {
+        cut -= 1;
+    }
+    let kept = &query[..cut];
+    &kept[..kept.rfind('&').unwrap_or(0)]
+}
+
+/// Whether a `%` is not followed by two hexadecimal digits.
+fn is_damaged(raw: &str) -> bool {
+    raw.split('%').skip(1).any(|after| {
+        let digits = after.as_bytes();
+        digits.len() < 2 || !digits[..2].iter().all(u8::is_ascii_hexdigit)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Method, Recomputation};
+
+    fn only_notice(query: &str) -> String {
+        let read = decode(query);
+        assert_eq!(read.notices.len(), 1, "{query}: {:?}", read.notices);
+        read.notices[0].to_string()
+    }
+
+    #[test]
+    fn the_default_scenario_is_the_bare_version() {
+        assert_eq!(encode(&Scenario::default()), "v=1");
+        assert_eq!(decode("").scenario, Scenario::default());
+        assert_eq!(decode("?v=1"), Decoded { scenario: Scenario::default(), notices: vec![] });
+    }
+
+    #[test]
+    fn only_what_differs_from_the_catalogue_row_is_written() {
+        let read = decode("?layers=40&model=13b&hidden=4096&method=paper");
+        assert_eq!(read.notices, []);
+        assert_eq!(encode(&read.scenario), "v=1&model=13b&hidden=4096&method=paper");
+    }
+
+    #[test]
+    fn a_bad_number_names_field_and_range_and_the_rest_holds() {
+        for bad in ["", "abc", "-1", "0", "NaN", "1e99", "2.5"] {
+            let read = decode(&format!("?gpus=16&s={bad}&recompute=full"));
+            assert_eq!(read.scenario.cluster.gpus, 16);
+            assert_eq!(read.scenario.recipe.recomputation, Recomputation::Full);
+            assert_eq!(read.scenario.recipe.sequence, Scenario::default().recipe.sequence);
+            let message = read.notices[0].to_string();
+            assert!(message.contains("Sequence length") && message.contains("1 to 4,194,304"), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_bad_word_names_the_parameter_and_what_it_takes() {
+        let message = only_notice("?recompute=some");
+        assert!(message.contains("none, selective, full"), "{message}");
+        let message = only_notice("?model=gpt-9");
+        assert!(message.contains("gpt-9") && message.contains("Model"), "{message}");
+    }
+
+    #[test]
+    fn unknown_and_repeated_parameters_are_named() {
+        assert!(only_notice("?colour=red").contains("colour"));
+        assert!(only_notice("?s=1024&s=4096&s=1").contains("“s”"));
+        assert_eq!(decode("?s=1024&s=4096").scenario.recipe.sequence, 1024);
+    }
+
+    #[test]
+    fn broken_percent_encoding_costs_only_its_own_parameter() {
+        for broken in ["s=%", "s=%2", "s=%zz", "s=%ff%fe", "%zz=1"] {
+            let read = decode(&format!("?{broken}&gpus=4"));
+            assert_eq!(read.scenario.cluster.gpus, 4, "{broken}");
+            assert!(matches!(read.notices[..], [Notice::Encoding(_)]), "{broken}: {:?}", read.notices);
+        }
+        assert_eq!(decode("?s=4%2C096").scenario.recipe.sequence, 4096);
+        assert_eq!(decode("?s=4+096").scenario.recipe.sequence, 4096);
+    }
+
+    #[test]
+    fn a_hundred_kilobytes_are_cut_and_said_so() {
+        let read = decode(&format!("?gpus=4&s=1{}", "0".repeat(100_000)));
+        assert_eq!(read.scenario.cluster.gpus, 4);
+        assert!(matches!(read.notices[..], [Notice::TooLong(_)]), "{:?}", read.notices);
+        let read = decode(&format!("?gpus=4{}", "&é=1".repeat(30_000)));
+        assert_eq!(read.scenario.cluster.gpus, 4);
+    }
+
+    #[test]
+    fn other_versions_are_read_with_a_warning() {
+        for version in ["0", "2", "999", "one", "", "-1"] {
+            let read = decode(&format!("?v={version}&gpus=4"));
+            assert_eq!(read.scenario.cluster.gpus, 4);
+            assert!(matches!(read.notices[..], [Notice::Version(_)]), "{version}");
+        }
+    }
+
+    #[test]
+    fn links_of_version_1_keep_their_meaning() {
+        // Written when version 1 was new. Nothing here may ever change.
+        let scenario = decode("?v=1&model=llama-3.1-8b&gpu=h100-80&s=8192").scenario;
+        assert_eq!(scenario.method, Method::Workshop);
+        assert_eq!(scenario.model.hidden, 4096);
+        assert_eq!(scenario.model.parameters, 8_030_261_248);
+        assert_eq!(scenario.device.memory_mib, 81_559);
+        assert_eq!(scenario.cluster.gpus, 8);
+        assert_eq!(scenario.recipe.recomputation, Recomputation::Selective);
+    }
+
+    #[test]
+    fn every_parameter_has_its_own_name() {
+        let mut keys: Vec<_> = Field::ALL.iter().map(|field| field.bound().key).collect();
+        keys.extend(WORDS.iter().map(|word| word.key));
+        keys.extend(["v", "model", "gpu"]);
+        let count = keys.len();
+        keys.sort_unstable();
+        keys.dedup();
+        assert_eq!(keys.len(), count);
+    }
+}
