@@ -22,7 +22,7 @@ use std::fmt;
 use form_urlencoded::Serializer;
 
 use crate::bounds::excerpt;
-use crate::{Choice, Field, Problem, Scenario, catalogue, number};
+use crate::{Field, Problem, Scenario, catalogue, number, setting};
 
 /// The version this codec writes. A change in what any parameter or default means raises it, and
 /// links of older versions keep their meaning.
@@ -99,43 +99,38 @@ impl fmt::Display for Notice {
     }
 }
 
-/// A parameter that takes a word.
-struct Word {
-    key: &'static str,
-    name: &'static str,
-    keys: fn() -> String,
-    get: fn(&Scenario) -> &'static str,
-    set: fn(&mut Scenario, &str) -> bool,
+/// A parameter of the link, as the documentation lists it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parameter {
+    /// Its name in the query string.
+    pub key: &'static str,
+    /// What it is called on the page.
+    pub name: &'static str,
+    /// What it takes.
+    pub takes: String,
+    /// What stands in when it is absent; for numbers of the model or the GPU, that of the default row.
+    pub default: String,
 }
 
-macro_rules! word {
-    ($key:literal, $name:literal, $ty:ty, $($place:ident).+) => {
-        Word {
-            key: $key,
-            name: $name,
-            keys: <$ty as Choice>::keys,
-            get: |scenario| scenario.$($place).+.key(),
-            set: |scenario, word| match <$ty as Choice>::from_key(word) {
-                Some(value) => { scenario.$($place).+ = value; true }
-                None => false,
-            },
-        }
-    };
+/// Every parameter of a link, in the order in which [`encode`] writes them.
+pub fn parameters() -> Vec<Parameter> {
+    let default = Scenario::default();
+    let rows = [
+        ("v", "Version", "1".to_owned(), VERSION.to_string()),
+        ("model", "Model", "a slug of the model list".to_owned(), default.model.origin.to_owned()),
+        ("gpu", "GPU", "a slug of the GPU list".to_owned(), default.device.origin.to_owned()),
+    ];
+    let numbers = Field::ALL.iter().map(|field| {
+        let bound = field.bound();
+        (bound.key, bound.name, bound.to_string(), number::plain(default.number(*field)))
+    });
+    let words = setting::ALL.iter().map(|word| (word.key, word.name, word.keys(), (word.get)(&default).to_owned()));
+    rows.into_iter()
+        .chain(numbers)
+        .chain(words)
+        .map(|(key, name, takes, default)| Parameter { key, name, takes, default })
+        .collect()
 }
-
-/// Every parameter with a list of words, except the two that name catalogue rows.
-static WORDS: &[Word] = &[
-    word!("method", "Method", crate::Method, method),
-    word!("mlp", "Feed-forward block", crate::Mlp, model.mlp),
-    word!("tied", "Tied embeddings", crate::Switch, model.tied_embeddings),
-    word!("precision", "Precision", crate::Precision, recipe.precision),
-    word!("recompute", "Activation recomputation", crate::Recomputation, recipe.recomputation),
-    word!("dropout", "Dropout", crate::Switch, recipe.dropout),
-    word!("zero", "ZeRO stage", crate::ZeroStage, cluster.zero),
-    word!("sp", "Sequence parallel", crate::Switch, cluster.sequence_parallel),
-    word!("unit", "Unit of the global batch", crate::BatchUnit, goal.unit),
-    word!("chart_recompute", "Recomputation of the reference curves", crate::Recomputation, comparison.recomputation),
-];
 
 /// Writes the query string of a scenario, without the leading question mark.
 ///
@@ -155,10 +150,10 @@ pub fn encode(scenario: &Scenario) -> String {
     for &field in Field::ALL {
         let value = scenario.number(field);
         if value != base.number(field) {
-            query.append_pair(field.bound().key, &value.to_string());
+            query.append_pair(field.bound().key, &number::plain(value));
         }
     }
-    for word in WORDS {
+    for word in setting::ALL {
         let value = (word.get)(scenario);
         if value != (word.get)(&base) {
             query.append_pair(word.key, value);
@@ -211,13 +206,13 @@ pub fn decode(query: &str) -> Decoded {
                 Ok(with) => scenario = with,
                 Err(problem) => notices.push(Notice::Number(problem, scenario.number(field))),
             }
-        } else if let Some(word) = WORDS.iter().find(|word| word.key == key) {
+        } else if let Some(word) = setting::ALL.iter().find(|word| word.key == key) {
             if !(word.set)(&mut scenario, value) {
                 notices.push(Notice::Word {
                     key: word.key,
                     name: word.name,
                     given: excerpt(value),
-                    accepted: (word.keys)(),
+                    accepted: word.keys(),
                     used: (word.get)(&scenario),
                 });
             }
@@ -365,9 +360,7 @@ mod tests {
 
     #[test]
     fn every_parameter_has_its_own_name() {
-        let mut keys: Vec<_> = Field::ALL.iter().map(|field| field.bound().key).collect();
-        keys.extend(WORDS.iter().map(|word| word.key));
-        keys.extend(["v", "model", "gpu"]);
+        let mut keys: Vec<_> = parameters().iter().map(|parameter| parameter.key).collect();
         let count = keys.len();
         keys.sort_unstable();
         keys.dedup();

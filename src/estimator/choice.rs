@@ -5,35 +5,47 @@
 
 use serde::Serialize;
 
-/// A setting with a closed list of values.
+/// One value of a choice, as forms and links know it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChoiceOption {
+    /// The word for it in a link.
+    pub key: &'static str,
+    /// Its label in a form.
+    pub label: &'static str,
+    /// One sentence on what it changes.
+    pub effect: &'static str,
+}
+
+/// A type with a closed list of values.
 pub trait Choice: Copy + PartialEq + Sized + 'static {
-    /// What the setting is called, in messages and in the form.
-    const NAME: &'static str;
     /// Every value, in the order a form shows them.
     const ALL: &'static [Self];
+    /// The same as words, labels and sentences.
+    const OPTIONS: &'static [ChoiceOption];
+
+    /// Word, label and sentence of this value.
+    fn option(self) -> &'static ChoiceOption;
+
     /// The word for this value in a link.
-    fn key(self) -> &'static str;
+    fn key(self) -> &'static str {
+        self.option().key
+    }
+
     /// The label of this value in a form.
-    fn label(self) -> &'static str;
-    /// One sentence on what this value changes.
-    fn effect(self) -> &'static str;
+    fn label(self) -> &'static str {
+        self.option().label
+    }
 
     /// The value behind a word of a link; the case of its letters does not matter.
     fn from_key(key: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|value| value.key().eq_ignore_ascii_case(key.trim()))
-    }
-
-    /// The accepted words, for messages.
-    fn keys() -> String {
-        let keys: Vec<_> = Self::ALL.iter().map(|value| value.key()).collect();
-        keys.join(", ")
     }
 }
 
 macro_rules! choices {
     ($(
         $(#[$meta:meta])*
-        $name:ident, $title:literal {
+        $name:ident {
             $($(#[$value_meta:meta])* $value:ident = $key:literal, $label:literal, $effect:literal;)+
         }
     )+) => {$(
@@ -44,16 +56,13 @@ macro_rules! choices {
         }
 
         impl Choice for $name {
-            const NAME: &'static str = $title;
             const ALL: &'static [Self] = &[$(Self::$value,)+];
-            fn key(self) -> &'static str {
-                match self { $(Self::$value => $key,)+ }
-            }
-            fn label(self) -> &'static str {
-                match self { $(Self::$value => $label,)+ }
-            }
-            fn effect(self) -> &'static str {
-                match self { $(Self::$value => $effect,)+ }
+            const OPTIONS: &'static [ChoiceOption] =
+                &[$(ChoiceOption { key: $key, label: $label, effect: $effect },)+];
+
+            fn option(self) -> &'static ChoiceOption {
+                // The values are numbered in the order of the list.
+                &Self::OPTIONS[self as usize]
             }
         }
     )+};
@@ -61,7 +70,7 @@ macro_rules! choices {
 
 choices! {
     /// Which accounting turns a scenario into bytes.
-    Method, "Method" {
+    Method {
         /// The workshop's four buckets, with activations counted twice at 16 bits.
         Workshop = "workshop", "Workshop",
             "Four buckets, 16 bytes per parameter over all GPUs, and activations multiplied by the element size: cautious, because its 34 is already in bytes.";
@@ -71,7 +80,7 @@ choices! {
     }
 
     /// The element type of activations; the optimizer keeps fp32 in every case.
-    Precision, "Precision" {
+    Precision {
         /// bfloat16 compute with fp32 master weights.
         Bf16 = "bf16", "bf16 mixed",
             "Activations take 2 bytes an element; model states stay at 16 bytes per parameter because the optimizer keeps fp32 copies.";
@@ -84,7 +93,7 @@ choices! {
     }
 
     /// How much of the forward pass is computed again instead of kept.
-    Recomputation, "Activation recomputation" {
+    Recomputation {
         /// Every activation is kept.
         None = "none", "None",
             "Every intermediate is kept for the backward pass: no extra work, most memory.";
@@ -97,7 +106,7 @@ choices! {
     }
 
     /// How model states are divided over data-parallel GPUs (Rajbhandari et al. 2020).
-    ZeroStage, "ZeRO stage" {
+    ZeroStage {
         /// Every GPU holds everything.
         Stage0 = "0", "0: none",
             "Every GPU holds all parameters, gradients and optimizer state.";
@@ -113,7 +122,7 @@ choices! {
     }
 
     /// The shape of the feed-forward block, which decides the parameter count.
-    Mlp, "Feed-forward block" {
+    Mlp {
         /// Two matrices with biases and LayerNorm: the GPT block.
         Gelu = "gelu", "GELU, 2 matrices",
             "Two matrices, biases and LayerNorm, as in GPT.";
@@ -123,7 +132,7 @@ choices! {
     }
 
     /// In what the target global batch is given.
-    BatchUnit, "Unit of the global batch" {
+    BatchUnit {
         /// Sequences of the scenario's length.
         Sequences = "sequences", "sequences",
             "The target counts sequences of your sequence length.";
@@ -133,7 +142,7 @@ choices! {
     }
 
     /// A plain switch.
-    Switch, "Switch" {
+    Switch {
         /// Not in use.
         Off = "off", "off", "Not in use.";
         /// In use.
@@ -176,7 +185,10 @@ mod tests {
     }
 
     #[test]
-    fn the_accepted_words_are_listed_in_form_order() {
-        assert_eq!(Precision::keys(), "bf16, fp16, fp32");
+    fn every_value_has_the_option_at_its_place() {
+        for (value, option) in Recomputation::ALL.iter().zip(Recomputation::OPTIONS) {
+            assert_eq!(value.option(), option);
+        }
+        assert_eq!(Precision::Fp32.key(), "fp32");
     }
 }

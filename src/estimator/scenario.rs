@@ -231,7 +231,8 @@ impl Scenario {
             Field::Gpus => self.cluster.gpus = whole,
             Field::TensorParallel => self.cluster.tensor_parallel = whole,
             Field::Memory => self.device.memory_mib = (value * 1024.0).round() as u32,
-            Field::Headroom => self.device.headroom = Percent::new(value),
+            // Hundredths of a percent are enough for anybody and keep links short.
+            Field::Headroom => self.device.headroom = Percent::new((value * 100.0).round() / 100.0),
             Field::GlobalBatch => self.goal.global_batch = whole,
             Field::ComparisonGpus => self.comparison.gpus = whole,
         }

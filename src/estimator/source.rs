@@ -22,7 +22,7 @@ pub static WORKSHOP: Source = Source {
     short: "Vizuara workshop",
     title: "Finding the Maximum Local Batch Size",
     locus: "Deriving Maximum Batch Size, steps 1–4",
-    url: "https://github.com/VizuaraAI",
+    url: "https://vizuaraai.github.io/5d-parallelism-visual-guide/max-local-batch-size.html",
     date: "2026",
 };
 

@@ -1,0 +1,28 @@
+# One command each; the work is in tools/. Everything here may be repeated: what is there is kept.
+
+.DEFAULT_GOAL := help
+.PHONY: help serve test dist bench setup clean
+
+PORT ?= 8080
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+serve: ## build the page and serve it on 127.0.0.1:8080 (another port: make serve PORT=9000)
+	@PORT='$(PORT)' sh tools/serve.sh
+
+test: ## run every check
+	@sh tools/check.sh
+
+dist: ## build the page into dist/, a folder that works from any path
+	@sh tools/dist.sh
+
+bench: ## measure the estimator
+	@sh tools/setup.sh native
+	@cargo bench
+
+setup: ## install what serve and test need, and nothing else
+	@sh tools/setup.sh test
+
+clean: ## remove what was built, and keep the tools
+	rm -rf dist target

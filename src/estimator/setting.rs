@@ -1,0 +1,112 @@
+//! The inputs of a scenario that are picked from a list, as one table.
+//!
+//! What [`Field`](super::Field) is for numbers this is for words: link, form and documentation read
+//! it, so a setting is declared once.
+
+use super::choice::{BatchUnit, Choice, ChoiceOption, Method, Mlp, Precision, Recomputation, Switch, ZeroStage};
+use super::scenario::Scenario;
+
+/// An input with a closed list of values.
+#[derive(Debug)]
+pub struct Setting {
+    /// The link's parameter name.
+    pub key: &'static str,
+    /// The name shown to the reader.
+    pub name: &'static str,
+    /// Every option, in the order of the form.
+    pub options: &'static [ChoiceOption],
+    /// The word of the option in use.
+    pub get: fn(&Scenario) -> &'static str,
+    /// Puts the option with this word in use; false, and no change, when there is none.
+    pub set: fn(&mut Scenario, &str) -> bool,
+}
+
+impl PartialEq for Setting {
+    fn eq(&self, other: &Self) -> bool {
+        self.key == other.key
+    }
+}
+
+impl Setting {
+    /// The option with this word.
+    pub fn option(&self, key: &str) -> Option<&'static ChoiceOption> {
+        self.options.iter().find(|option| option.key == key)
+    }
+
+    /// The accepted words, for messages.
+    pub fn keys(&self) -> String {
+        let keys: Vec<_> = self.options.iter().map(|option| option.key).collect();
+        keys.join(", ")
+    }
+}
+
+macro_rules! settings {
+    ($($(#[$meta:meta])* $setting:ident = $key:literal, $name:literal, $ty:ident, $($place:ident).+;)+) => {
+        $(
+            $(#[$meta])*
+            pub static $setting: Setting = Setting {
+                key: $key,
+                name: $name,
+                options: <$ty as Choice>::OPTIONS,
+                get: |scenario| scenario.$($place).+.key(),
+                set: |scenario, word| match <$ty as Choice>::from_key(word) {
+                    Some(value) => { scenario.$($place).+ = value; true }
+                    None => false,
+                },
+            };
+        )+
+
+        /// Every setting, in the order in which links write them.
+        pub static ALL: &[&Setting] = &[$(&$setting,)+];
+    };
+}
+
+settings! {
+    /// The accounting in use.
+    METHOD = "method", "Method", Method, method;
+    /// The kind of feed-forward block.
+    MLP = "mlp", "Feed-forward block", Mlp, model.mlp;
+    /// Whether input and output embeddings are one matrix.
+    TIED = "tied", "Tied embeddings", Switch, model.tied_embeddings;
+    /// The element type of activations.
+    PRECISION = "precision", "Training precision", Precision, recipe.precision;
+    /// What is computed again in the backward pass.
+    RECOMPUTATION = "recompute", "Activation recomputation", Recomputation, recipe.recomputation;
+    /// Whether the blocks use dropout.
+    DROPOUT = "dropout", "Dropout", Switch, recipe.dropout;
+    /// What data-parallel GPUs shard.
+    ZERO = "zero", "ZeRO stage", ZeroStage, cluster.zero;
+    /// Whether LayerNorm and residual parts are split over the tensor-parallel GPUs.
+    SEQUENCE_PARALLEL = "sp", "Sequence parallel", Switch, cluster.sequence_parallel;
+    /// The unit of the global batch.
+    BATCH_UNIT = "unit", "Unit of the global batch", BatchUnit, goal.unit;
+    /// Recomputation of the chart's reference curves.
+    COMPARISON_RECOMPUTATION =
+        "chart_recompute", "Recomputation of the reference curves", Recomputation, comparison.recomputation;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_option_can_be_set_and_read_back() {
+        for setting in ALL {
+            for option in setting.options {
+                let mut scenario = Scenario::default();
+                assert!((setting.set)(&mut scenario, option.key), "{} {}", setting.key, option.key);
+                assert_eq!((setting.get)(&scenario), option.key);
+                assert!(!option.label.is_empty() && !option.effect.is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn an_unknown_word_changes_nothing() {
+        for setting in ALL {
+            let mut scenario = Scenario::default();
+            assert!(!(setting.set)(&mut scenario, "no such word"));
+            assert_eq!(scenario, Scenario::default());
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! The quantities of the derivation, taken from the ledger at one sequence.
+
+use bmax::{Answer, Bucket, Bytes, Entry, Scenario, Shortage, Values, b_max, estimate};
+use leptos::math::{math, mfrac, mi, mn, mo, mrow, msub};
+use leptos::prelude::*;
+
+use super::quantity::{amount, fixed, gib, one_sequence, usable};
+use crate::site::format;
+
+/// What the lines of the derivation show.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Steps {
+    pub memory: Bytes,
+    pub usable: Bytes,
+    /// Everything that does not depend on the batch.
+    pub fixed: Bytes,
+    /// Activations of one sequence.
+    pub one_sequence: Bytes,
+    /// The values of the entries' formulas.
+    pub values: Values,
+    headroom: f64,
+    entries: Vec<Entry>,
+    answer: Answer,
+}
+
+impl Steps {
+    /// Reads the ledger of `scenario` at one sequence; its own micro-batch does not matter.
+    pub fn of(scenario: &Scenario) -> Self {
+        let estimate = estimate(&scenario.with_batch(1));
+        let one_sequence = estimate.bucket(Bucket::Activations);
+        Self {
+            memory: estimate.memory,
+            usable: estimate.usable(),
+            fixed: estimate.peak().bytes - one_sequence,
+            one_sequence,
+            values: estimate.values,
+            headroom: scenario.device.headroom.fraction(),
+            answer: b_max(scenario),
+            entries: estimate.entries,
+        }
+    }
+
+    /// The entries that do not depend on the batch.
+    pub fn fixed_entries(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().filter(|entry| entry.bucket != Bucket::Activations)
+    }
+
+    /// The entries that do.
+    pub fn activations(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().filter(|entry| entry.bucket == Bucket::Activations)
+    }
+
+    /// Whether any sequence fits.
+    pub fn fits(&self) -> bool {
+        self.answer.batch().is_some()
+    }
+
+    /// The headroom as a factor.
+    pub fn headroom_text(&self) -> String {
+        // A tenth of a percent is as fine as anybody states it.
+        format!("{}", (self.headroom * 1e4).round() / 1e4)
+    }
+
+    fn left(&self) -> Bytes {
+        self.usable - self.fixed
+    }
+
+    /// How many times one sequence goes into what is left, cut after two digits: rounded, 2.996
+    /// would read ⌊3.00⌋ and contradict its own floor.
+    fn quotient(&self) -> String {
+        let quotient = self.left().get() / self.one_sequence.get().max(f64::MIN_POSITIVE);
+        let floor = f64::from(self.answer.batch().unwrap_or(0));
+        // The last bits of a sum may fall just short of a whole number that the ledger reaches.
+        format::digits(((quotient * 100.0).floor() / 100.0).max(floor), 2)
+    }
+
+    /// The last line with its numbers, down to the whole number of sequences.
+    pub fn solved_in_numbers(&self) -> AnyView {
+        let difference = mrow().child((amount(self.usable), mo().child("−"), amount(self.fixed)));
+        if self.left().get() < 0.0 {
+            let left = mrow().child((mo().child("="), amount(self.left()), mo().child("<"), mn().child("0")));
+            return math().child((difference, left)).into_any();
+        }
+        let cut = floor(mfrac().child((difference, amount(self.one_sequence))).into_any());
+        let answer = self.answer.batch().unwrap_or(0);
+        math()
+            .child((
+                cut,
+                mo().child("="),
+                floor(mn().child(self.quotient()).into_any()),
+                mo().child("="),
+                mn().child(format::count(answer)),
+            ))
+            .into_any()
+    }
+
+    /// The last line in words.
+    pub fn conclusion(&self) -> String {
+        match &self.answer {
+            Answer::Fits(room) if room.capped => {
+                format!(
+                    "⌊{}⌋: at least {} sequences; the search ends here.",
+                    self.quotient(),
+                    format::count(room.batch)
+                )
+            }
+            Answer::Fits(room) => format!(
+                "⌊{}⌋ = {}: {} on each GPU. One more would lack {}.",
+                self.quotient(),
+                format::count(room.batch),
+                format::counted(room.batch, "sequence fits", "sequences fit"),
+                format::memory(room.next_lacks)
+            ),
+            Answer::Infeasible(reason) => {
+                let short = match reason.shortage {
+                    Shortage::ModelStates => {
+                        let over = Bytes::new(-self.left().get());
+                        format!("No sequence fits: the fixed part alone is {} GiB too large.", gib(over))
+                    }
+                    Shortage::FirstSequence => format!(
+                        "No sequence fits: ⌊{}⌋ = 0. There is room for the fixed part, but the first sequence lacks {}.",
+                        self.quotient(),
+                        format::memory(reason.over)
+                    ),
+                };
+                let mend = reason.fewest_gpus.map_or_else(
+                    || " More GPUs alone do not help.".to_owned(),
+                    |gpus| format!(" With {} one does.", format::counted(gpus, "GPU", "GPUs")),
+                );
+                short + &mend
+            }
+        }
+    }
+}
+
+/// The last line in symbols.
+pub fn solved_in_symbols() -> AnyView {
+    let quotient = mfrac().child((mrow().child((usable(), mo().child("−"), fixed())), one_sequence()));
+    let largest = msub().child((mi().child("b"), mi().child("max")));
+    math().child((largest, mo().child("="), floor(quotient.into_any()))).into_any()
+}
+
+fn floor(inner: AnyView) -> AnyView {
+    mrow().child((mo().child("⌊"), inner, mo().child("⌋"))).into_any()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bmax::{Field, Recomputation};
+
+    fn with(field: Field, value: f64) -> Scenario {
+        Scenario::default().with_number(field, value).expect("in range")
+    }
+
+    #[test]
+    fn the_parts_add_up_to_the_ledger() {
+        let scenario = Scenario::default();
+        let steps = Steps::of(&scenario);
+        let total: Bytes = steps.fixed_entries().chain(steps.activations()).map(|entry| entry.bytes).sum();
+        assert_eq!(total, steps.fixed + steps.one_sequence);
+        assert_eq!(gib(steps.fixed), "13.04");
+        assert_eq!(gib(steps.one_sequence), "17.00");
+    }
+
+    #[test]
+    fn the_quotient_is_cut_and_not_rounded() {
+        let steps = Steps::of(&Scenario::default());
+        assert_eq!(steps.quotient(), "3.46");
+        assert!(steps.conclusion().starts_with("⌊3.46⌋ = 3: 3 sequences fit"));
+    }
+
+    #[test]
+    fn the_floor_of_the_shown_quotient_is_the_answer() {
+        let mut scenario = Scenario::default();
+        for recomputation in [Recomputation::None, Recomputation::Selective, Recomputation::Full] {
+            for sequence in [256, 1_000, 2_048, 4_096] {
+                scenario.recipe.recomputation = recomputation;
+                scenario.recipe.sequence = sequence;
+                let steps = Steps::of(&scenario);
+                let shown: f64 = steps.quotient().replace(',', "").parse().expect("a number");
+                assert_eq!(shown.floor() as u32, b_max(&scenario).batch().unwrap_or(0));
+            }
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_says_so_and_what_would_help() {
+        let alone = Steps::of(&with(Field::Gpus, 1.0)).conclusion();
+        let start = "No sequence fits: the fixed part alone is 32.31 GiB too large.";
+        assert!(alone.starts_with(start) && alone.contains("2 GPUs"), "{alone}");
+        let long = Steps::of(&with(Field::Sequence, 16_384.0)).conclusion();
+        assert!(long.starts_with("No sequence fits: ⌊0.43⌋ = 0."), "{long}");
+    }
+
+    #[test]
+    fn the_micro_batch_changes_no_line() {
+        assert_eq!(Steps::of(&Scenario::default()), Steps::of(&Scenario::default().with_batch(99)));
+    }
+}

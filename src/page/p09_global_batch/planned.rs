@@ -1,0 +1,278 @@
+//! A plan for one configuration, and what is said about it.
+
+use bmax::planner::{Accumulation, Plan, plan};
+use bmax::{Answer, BatchUnit, Choice, Field, Goal, Method, Scenario, number};
+
+use crate::site::format;
+
+/// The plans for one configuration.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Planned {
+    plan: Plan,
+    /// Whether the plan that is not preferred is shown.
+    other: bool,
+    /// The target in sequences.
+    target: u32,
+    /// The target as it was given.
+    given: (u32, BatchUnit),
+    sequence: u32,
+    b_max: u32,
+    /// Targets nearby that every full round reaches exactly, in the given unit; none when this one is.
+    pub nearby: Vec<u32>,
+    /// What the nearby targets are multiples of, in sequences.
+    round: u64,
+}
+
+impl Planned {
+    /// Plans the scenario's target; the reason when nothing can be planned.
+    pub fn of(scenario: &Scenario, answer: &Answer, other: bool) -> Result<Self, String> {
+        let Some(b_max) = answer.batch() else {
+            let reason = format::shortage(answer).unwrap_or_default();
+            return Err(format!(
+                "Nothing can be planned while not one sequence fits: accumulation repeats a micro-batch, and there is none. {reason}"
+            ));
+        };
+        let data_parallel = data_parallel(scenario);
+        let sequence = scenario.recipe.sequence;
+        let target = scenario.goal.sequences(sequence);
+        let round = round(target, data_parallel, b_max);
+        let size = if scenario.goal.unit == BatchUnit::Tokens { u64::from(sequence) } else { 1 };
+        Ok(Self {
+            plan: plan(target, data_parallel, b_max),
+            other,
+            target,
+            given: (scenario.goal.global_batch, scenario.goal.unit),
+            sequence,
+            b_max,
+            nearby: neighbours(target, round).into_iter().filter_map(|sequences| in_range(sequences, size)).collect(),
+            round,
+        })
+    }
+
+    /// The plan that is shown.
+    pub fn chosen(&self) -> Accumulation {
+        match self.alternative() {
+            Some(alternative) if self.other => alternative,
+            _ => self.plan.preferred(),
+        }
+    }
+
+    /// The other of the two plans, if they differ.
+    fn alternative(&self) -> Option<Accumulation> {
+        let preferred = self.plan.preferred();
+        [self.plan.exact, Some(self.plan.at_least)].into_iter().flatten().find(|plan| *plan != preferred)
+    }
+
+    /// The button that shows the plan that is not shown.
+    pub fn other_plan_text(&self) -> Option<String> {
+        let hidden = if self.other { self.plan.preferred() } else { self.alternative()? };
+        let shown = self.chosen();
+        if hidden == shown {
+            return None;
+        }
+        let gain = if hidden.steps < shown.steps { "With fewer steps" } else { "Exactly the target" };
+        Some(format!("{gain}: {}", equation(hidden)))
+    }
+
+    /// The target in the other unit.
+    pub fn asked(&self) -> String {
+        let length = format!("{} tokens", format::count(self.sequence));
+        match self.given.1 {
+            BatchUnit::Sequences => format!("At {length} a sequence that is {} tokens.", grouped(self.target_tokens())),
+            BatchUnit::Tokens => {
+                format!("That is {} of {length}, rounded up to whole ones.", sequences(self.target.into()))
+            }
+        }
+    }
+
+    /// The plan as a sentence.
+    pub fn words(&self) -> String {
+        let plan = self.chosen();
+        let over = plan.global_batch().saturating_sub(self.target.into());
+        let aim = if over == 0 {
+            "Hits the target exactly".to_owned()
+        } else {
+            let share = format::percent(over as f64 / f64::from(self.target.max(1)));
+            format!("Overshoots the target of {} by {} ({share})", sequences(self.target.into()), grouped(over))
+        };
+        format!(
+            "{aim}: {} on each of {}, {} before the optimizer steps.",
+            format::counted(plan.micro_batch, "sequence", "sequences"),
+            format::counted(plan.data_parallel, "data-parallel GPU", "data-parallel GPUs"),
+            match plan.steps {
+                1 => "once".to_owned(),
+                steps => format!("{} times", format::count(steps)),
+            }
+        )
+    }
+
+    /// What one optimizer step learns from.
+    pub fn tokens(&self) -> String {
+        format!("{} tokens", grouped(self.chosen().global_batch().saturating_mul(self.sequence.into())))
+    }
+
+    /// The plan's micro-batch beside the largest possible.
+    pub fn micro_batch(&self) -> String {
+        let micro_batch = format::counted(self.chosen().micro_batch, "sequence", "sequences");
+        format!("{micro_batch}, at most {}", format::count(self.b_max))
+    }
+
+    /// What the nearby targets have in common.
+    pub fn nearby_text(&self) -> String {
+        if self.nearby.is_empty() {
+            return "Every round is full: no other target nearby fits better.".to_owned();
+        }
+        let round = grouped(self.round);
+        let unit = self.given.1.label();
+        if self.round == u64::from(self.plan.at_least.data_parallel) {
+            format!("Multiples of {round}, one sequence for each GPU, around your target, in {unit}:")
+        } else {
+            format!(
+                "Multiples of {round}, which fill every GPU with {}, around your target, in {unit}:",
+                sequences(self.b_max.into())
+            )
+        }
+    }
+
+    fn target_tokens(&self) -> u64 {
+        u64::from(self.target) * u64::from(self.sequence)
+    }
+}
+
+/// GPUs that see different data. The workshop's method knows no tensor parallelism, so there it is
+/// all of them.
+fn data_parallel(scenario: &Scenario) -> u32 {
+    match scenario.method {
+        Method::Workshop => scenario.cluster.gpus,
+        Method::Paper => scenario.cluster.data_parallel(),
+    }
+}
+
+/// What a target should be a multiple of: of D to be reached exactly at all, and then of b_max · D to
+/// be reached with full micro-batches.
+fn round(target: u32, data_parallel: u32, b_max: u32) -> u64 {
+    if target % data_parallel.max(1) == 0 { u64::from(data_parallel) * u64::from(b_max) } else { data_parallel.into() }
+}
+
+/// The multiples of `round` below and above; none when the target is one.
+fn neighbours(target: u32, round: u64) -> Vec<u64> {
+    let target = u64::from(target);
+    let round = round.max(1);
+    if target % round == 0 {
+        return Vec::new();
+    }
+    let below = target / round * round;
+    [below, below + round].into_iter().filter(|multiple| *multiple > 0).collect()
+}
+
+/// A number of sequences in the unit of the target, if the target can be that.
+fn in_range(sequences: u64, size: u64) -> Option<u32> {
+    let target = u32::try_from(sequences.checked_mul(size)?).ok()?;
+    Field::GlobalBatch.check(target.into()).is_ok().then_some(target)
+}
+
+/// The scenario with its target counted in `unit`; the amount stays, up to the rounding to whole
+/// sequences and the end of the range.
+pub fn in_unit(mut scenario: Scenario, unit: BatchUnit) -> Scenario {
+    let sequence = scenario.recipe.sequence;
+    let sequences = scenario.goal.sequences(sequence);
+    let target = match unit {
+        _ if unit == scenario.goal.unit => scenario.goal.global_batch,
+        BatchUnit::Sequences => sequences,
+        BatchUnit::Tokens => sequences.saturating_mul(sequence).min(Field::GlobalBatch.bound().max as u32),
+    };
+    scenario.goal = Goal { global_batch: target, unit };
+    scenario
+}
+
+/// "256 = 4 · 8 · 8".
+pub fn equation(plan: Accumulation) -> String {
+    let [micro_batch, data_parallel, steps] = [plan.micro_batch, plan.data_parallel, plan.steps].map(format::count);
+    format!("{} = {micro_batch} · {data_parallel} · {steps}", grouped(plan.global_batch()))
+}
+
+fn grouped(count: u64) -> String {
+    number::grouped(count as f64)
+}
+
+fn sequences(count: u64) -> String {
+    format!("{} {}", grouped(count), if count == 1 { "sequence" } else { "sequences" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bmax::b_max;
+
+    fn planned(scenario: &Scenario) -> Planned {
+        Planned::of(scenario, &b_max(scenario), false).expect("something fits")
+    }
+
+    #[test]
+    fn the_workshop_example_is_four_by_eight_by_eight() {
+        let scenario = Scenario { method: Method::Paper, ..Scenario::default() };
+        let planned = planned(&scenario);
+        assert_eq!(equation(planned.chosen()), "256 = 4 · 8 · 8");
+        assert!(planned.words().starts_with("Hits the target exactly"));
+        assert_eq!(planned.tokens(), "524,288 tokens");
+    }
+
+    #[test]
+    fn the_first_view_offers_the_plan_with_fewer_steps_beside_the_exact_one() {
+        let scenario = Scenario::default();
+        let first = planned(&scenario);
+        assert_eq!(equation(first.chosen()), "256 = 2 · 8 · 16");
+        assert!(first.other_plan_text().is_some_and(|text| text.ends_with("264 = 3 · 8 · 11")));
+        let other = Planned::of(&scenario, &b_max(&scenario), true).expect("something fits");
+        assert_eq!(equation(other.chosen()), "264 = 3 · 8 · 11");
+        assert!(other.words().contains("by 8 (3 %)"));
+    }
+
+    #[test]
+    fn targets_nearby_are_multiples_on_both_sides() {
+        let mut scenario = Scenario::default();
+        assert_eq!(planned(&scenario).nearby, [240, 264]);
+        scenario.goal.global_batch = 250;
+        assert_eq!(planned(&scenario).nearby, [248, 256]);
+        scenario.goal.global_batch = 240;
+        assert!(planned(&scenario).nearby.is_empty());
+        scenario.goal.global_batch = 5;
+        assert_eq!(planned(&scenario).nearby, [8]);
+    }
+
+    #[test]
+    fn a_target_in_tokens_is_offered_its_neighbours_in_tokens() {
+        let mut scenario = Scenario::default();
+        scenario.goal = Goal { global_batch: 500_000, unit: BatchUnit::Tokens };
+        let planned = planned(&scenario);
+        assert_eq!(planned.target, 245);
+        assert_eq!(planned.nearby, [240 * 2_048, 248 * 2_048]);
+    }
+
+    #[test]
+    fn changing_the_unit_and_back_keeps_the_target() {
+        let scenario = Scenario::default();
+        let tokens = in_unit(scenario, BatchUnit::Tokens);
+        assert_eq!(tokens.goal, Goal { global_batch: 524_288, unit: BatchUnit::Tokens });
+        assert_eq!(in_unit(tokens, BatchUnit::Tokens), tokens);
+        assert_eq!(in_unit(tokens, BatchUnit::Sequences), scenario);
+        let huge = in_unit(scenario.with_number(Field::GlobalBatch, 1e9).expect("in range"), BatchUnit::Tokens);
+        assert_eq!(huge.goal.global_batch, 1_000_000_000);
+    }
+
+    #[test]
+    fn without_a_micro_batch_there_is_a_reason_and_no_plan() {
+        let alone = Scenario::default().with_number(Field::Gpus, 1.0).expect("in range");
+        let reason = Planned::of(&alone, &b_max(&alone), false).expect_err("nothing fits");
+        assert!(reason.contains("not one sequence fits"));
+    }
+
+    #[test]
+    fn the_largest_target_neither_overflows_nor_leaves_the_range() {
+        let mut scenario = Scenario::default();
+        scenario.goal.global_batch = 999_999_999;
+        let planned = planned(&scenario);
+        assert!(planned.chosen().global_batch() >= 999_999_999);
+        assert!(planned.nearby.iter().all(|target| Field::GlobalBatch.check((*target).into()).is_ok()));
+    }
+}

@@ -1,0 +1,191 @@
+//! The read-out: a length, and b_max there for every curve.
+
+use bmax::{Field, largest_micro_batch};
+use leptos::prelude::*;
+
+use super::curves::{Curves, NAMES};
+use crate::site::State;
+use crate::site::chart::scale::LogScale;
+use crate::site::chart::spec::Curve;
+use crate::site::format;
+
+/// Points that a page key moves by.
+const PAGE: usize = 8;
+
+/// A length in tokens and what fits there, curve by curve.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reading {
+    /// The length.
+    pub length: u32,
+    /// The largest micro-batches.
+    pub batches: Vec<Option<u32>>,
+}
+
+/// Where the reader looks, and what is there.
+#[derive(Clone, Copy)]
+pub struct Reader {
+    /// The length looked at; none as long as it is the reader's own.
+    pub chosen: RwSignal<Option<u32>>,
+    /// What is read off.
+    pub reading: Memo<Reading>,
+}
+
+impl Reader {
+    /// A read-out that starts at the sequence length of the scenario and follows it.
+    pub fn new(state: State, curves: Curves) -> Self {
+        let chosen = RwSignal::new(None);
+        let own = Memo::new(move |_| state.scenario.with(|scenario| scenario.recipe.sequence));
+        let length = Memo::new(move |_| {
+            let length = chosen.get().unwrap_or_else(|| own.get());
+            // The reader's own length may lie beyond the chart.
+            curves.lengths.with_value(|all| length.clamp(first(all), last(all)))
+        });
+        let reading = Memo::new(move |_| {
+            let length = length.get();
+            let at = |scenario: &bmax::Scenario| {
+                let mut at = *scenario;
+                at.recipe.sequence = length;
+                largest_micro_batch(&at)
+            };
+            Reading { length, batches: curves.scenarios.with(|all| all.iter().map(at).collect()) }
+        });
+        Self { chosen, reading }
+    }
+}
+
+/// The shortest length of the chart.
+pub fn first(lengths: &[u32]) -> u32 {
+    lengths.first().copied().unwrap_or(1)
+}
+
+/// The longest length of the chart.
+pub fn last(lengths: &[u32]) -> u32 {
+    lengths.last().copied().unwrap_or(1)
+}
+
+/// The length that a key of a slider leads to from `at`; nothing for other keys.
+pub fn after_key(lengths: &[u32], at: u32, key: &str) -> Option<u32> {
+    // Between two points, as the reader's own length may be, the first step goes to the next one.
+    let (below, not_above) =
+        (lengths.partition_point(|length| *length < at), lengths.partition_point(|length| *length <= at));
+    let target = match key {
+        "ArrowRight" | "ArrowUp" => not_above,
+        "ArrowLeft" | "ArrowDown" => below.saturating_sub(1),
+        "PageUp" => not_above + PAGE - 1,
+        "PageDown" => below.saturating_sub(PAGE),
+        "Home" => 0,
+        "End" => lengths.len(),
+        _ => return None,
+    };
+    lengths.get(target.min(lengths.len().saturating_sub(1))).copied()
+}
+
+/// The length whose place is nearest to a position on the axis.
+pub fn nearest(lengths: &[u32], across: LogScale, position: f64) -> Option<u32> {
+    let distance = |length: u32| (across.position(length) - position).abs();
+    lengths.iter().copied().min_by(|a, b| distance(*a).total_cmp(&distance(*b)))
+}
+
+/// b_max as the chart writes it.
+pub fn batch_text(batch: Option<u32>) -> String {
+    match batch {
+        Some(batch) if f64::from(batch) >= Field::Batch.bound().max => format!("≥ {}", format::count(batch)),
+        Some(batch) => format::count(batch),
+        None => "does not fit".to_owned(),
+    }
+}
+
+/// Where a curve ends, in tokens.
+pub fn end_text(longest: Option<u32>) -> String {
+    match longest {
+        Some(longest) if f64::from(longest) >= Field::Sequence.bound().max => format!("≥ {}", format::count(longest)),
+        Some(longest) => format::count(longest),
+        None => "none fits".to_owned(),
+    }
+}
+
+/// The reading as a sentence.
+pub fn sentence(reading: &Reading) -> String {
+    let parts: Vec<_> =
+        NAMES.iter().zip(&reading.batches).map(|(name, batch)| format!("{name} {}", batch_text(*batch))).collect();
+    format!("{}: {}", format::counted(reading.length, "token", "tokens"), parts.join(", "))
+}
+
+/// What the picture shows, for those who do not see it.
+pub fn description(lengths: &[u32], curves: &[Curve]) -> String {
+    let part = |(name, curve): (&&str, &Curve)| match (curve.batches.first().copied().flatten(), curve.longest) {
+        (Some(most), Some(longest)) if longest < last(lengths) => {
+            format!("{name} falls from {} and ends at {} tokens", batch_text(Some(most)), format::count(longest))
+        }
+        (Some(most), _) => {
+            let least = curve.batches.last().copied().flatten();
+            format!("{name} falls from {} to {}", batch_text(Some(most)), batch_text(least))
+        }
+        (None, _) => format!("{name} does not fit at any of these lengths"),
+    };
+    let parts: Vec<_> = NAMES.iter().zip(curves).map(part).collect();
+    format!(
+        "Largest micro-batch per GPU against sequence length, from {} to {} tokens, both axes logarithmic: {}.",
+        format::count(first(lengths)),
+        format::count(last(lengths)),
+        parts.join("; ")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bmax::sweep;
+
+    fn lengths() -> Vec<u32> {
+        sweep::sequence_lengths(64)
+    }
+
+    #[test]
+    fn every_key_stays_on_the_chart_and_other_keys_do_nothing() {
+        let lengths = lengths();
+        for key in ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "PageUp", "PageDown", "Home", "End"] {
+            for at in [128, 129, 2_048, 100_000, 131_072] {
+                let reached = after_key(&lengths, at, key).expect("a key of a slider");
+                assert!(lengths.contains(&reached), "{key} from {at}");
+            }
+        }
+        assert_eq!(after_key(&lengths, 2_048, "a"), None);
+        assert_eq!(after_key(&[], 2_048, "Home"), None);
+    }
+
+    #[test]
+    fn an_arrow_goes_one_point_and_a_page_eight_and_both_lead_back() {
+        let lengths = lengths();
+        for (there, back, step) in [("ArrowRight", "ArrowLeft", 1), ("PageUp", "PageDown", PAGE)] {
+            let reached = after_key(&lengths, lengths[20], there).expect("a key of a slider");
+            assert_eq!(reached, lengths[20 + step]);
+            assert_eq!(after_key(&lengths, reached, back), Some(lengths[20]));
+        }
+        assert_eq!(after_key(&lengths, 131_072, "ArrowRight"), Some(131_072));
+        assert_eq!(after_key(&lengths, 128, "PageDown"), Some(128));
+    }
+
+    #[test]
+    fn a_length_between_two_points_goes_to_its_neighbours() {
+        let lengths = [100, 200, 400];
+        assert_eq!(after_key(&lengths, 250, "ArrowRight"), Some(400));
+        assert_eq!(after_key(&lengths, 250, "ArrowLeft"), Some(200));
+    }
+
+    #[test]
+    fn a_pointer_finds_the_point_below_it_and_the_ends_beyond_the_edges() {
+        let (lengths, across) = (lengths(), LogScale::new(128, 131_072));
+        for &length in &lengths {
+            assert_eq!(nearest(&lengths, across, across.position(length)), Some(length));
+        }
+        assert_eq!(nearest(&lengths, across, -5.0), Some(128));
+        assert_eq!(nearest(&lengths, across, 5.0), Some(131_072));
+    }
+
+    #[test]
+    fn a_reading_is_spoken_as_one_sentence() {
+        let reading = Reading { length: 4_096, batches: vec![Some(52), Some(29), Some(1_048_576), None, Some(1)] };
+        assert_eq!(sentence(&reading), "4,096 tokens: 1B 52, 7B 29, 13B ≥ 1,048,576, 70B does not fit, yours 1");
+    }
+}

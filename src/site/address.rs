@@ -1,0 +1,66 @@
+//! The edge between the state and the address of the page.
+//!
+//! The scenario is written to the query string with `replaceState`, so that moving a slider leaves
+//! one entry in the history and not a hundred; Back and Forward are read again.
+
+use std::time::Duration;
+
+use bmax::{Scenario, link};
+use leptos::ev;
+use leptos::leptos_dom::helpers::{TimeoutHandle, set_timeout_with_handle};
+use leptos::prelude::*;
+use wasm_bindgen::JsValue;
+
+use super::State;
+
+/// Browsers refuse more than about a hundred `replaceState` calls in thirty seconds (Safari: 100 per
+/// 30 s), and a dragged slider makes more; the address may follow a little later than the page.
+const SETTLE: Duration = Duration::from_millis(250);
+
+/// The query string of the page, with its question mark.
+pub fn query() -> String {
+    window().location().search().unwrap_or_default()
+}
+
+/// The full address that brings back `scenario`: what the copy button hands out.
+pub fn link_to(scenario: &Scenario) -> String {
+    let location = window().location();
+    let page = location.origin().unwrap_or_default() + &location.pathname().unwrap_or_default();
+    page + "?" + &link::encode(scenario)
+}
+
+/// Keeps address and state in step: the address follows the scenario, and Back or Forward set it.
+pub fn follow(state: State) {
+    let pending = StoredValue::new(None::<TimeoutHandle>);
+    Effect::new(move |first: Option<()>| {
+        let scenario = state.scenario.get();
+        // The address that the page was opened by is the reader's; only a change rewrites it.
+        if first.is_none() {
+            return;
+        }
+        if let Some(earlier) = pending.get_value() {
+            earlier.clear();
+        }
+        pending.set_value(set_timeout_with_handle(move || write(&scenario), SETTLE).ok());
+    });
+    let back = window_event_listener(ev::popstate, move |_| {
+        let read = link::decode(&query());
+        if read.scenario != state.scenario.get_untracked() {
+            state.scenario.set(read.scenario);
+            state.notices.set(read.notices);
+        }
+    });
+    // The listener lives as long as the page.
+    std::mem::forget(back);
+}
+
+fn write(scenario: &Scenario) {
+    let location = window().location();
+    let wanted = "?".to_owned() + &link::encode(scenario);
+    if query() == wanted {
+        return;
+    }
+    let address = location.pathname().unwrap_or_default() + &wanted + &location.hash().unwrap_or_default();
+    // In a sandboxed frame the browser may refuse; the page works without an address.
+    _ = window().history().and_then(|history| history.replace_state_with_url(&JsValue::NULL, "", Some(&address)));
+}

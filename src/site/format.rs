@@ -1,0 +1,72 @@
+//! Numbers as the page writes them. The estimator never rounds; this file does, and only for the eye.
+
+use bmax::{Answer, Bytes, Shortage, number};
+
+/// A memory size in GiB with as many digits as matter, or in MiB below a tenth of a GiB.
+pub fn memory(bytes: Bytes) -> String {
+    let gib = bytes.gib();
+    if gib == 0.0 {
+        "0 GiB".to_owned()
+    } else if gib.abs() < 0.1 {
+        format!("{} MiB", digits(bytes.mib(), 1))
+    } else {
+        format!("{} GiB", digits(gib, if gib.abs() < 10.0 { 2 } else { 1 }))
+    }
+}
+
+/// A memory size in GiB with one digit after the point, for columns.
+pub fn gib(bytes: Bytes) -> String {
+    format!("{} GiB", digits(bytes.gib(), 1))
+}
+
+/// A number with `places` digits after the point and thousands commas.
+pub fn digits(value: f64, places: u32) -> String {
+    number::with_commas(&number::fixed(value, places))
+}
+
+/// A count with thousands commas.
+pub fn count(count: u32) -> String {
+    number::grouped(f64::from(count))
+}
+
+/// A share as whole percent, "< 1 %" for what would round to nothing.
+pub fn percent(share: f64) -> String {
+    if share > 0.0 && share < 0.01 { "< 1 %".to_owned() } else { number::fixed(share * 100.0, 0) + " %" }
+}
+
+/// A value of an input as its field shows it: at most two digits after the point for what was
+/// converted from another unit, so that 81,559 MiB reads 79.65 GiB.
+pub fn input(value: f64) -> String {
+    let rounded = (value * 100.0).round() / 100.0;
+    number::grouped(if rounded == 0.0 { value } else { rounded })
+}
+
+/// b_max in one or two words.
+pub fn answer(answer: &Answer) -> String {
+    match answer {
+        Answer::Fits(room) if room.capped => format!("≥ {}", count(room.batch)),
+        Answer::Fits(room) => count(room.batch),
+        Answer::Infeasible(_) => "does not fit".to_owned(),
+    }
+}
+
+/// Why nothing fits, in one sentence.
+pub fn shortage(answer: &Answer) -> Option<String> {
+    let Answer::Infeasible(reason) = answer else { return None };
+    let over = memory(reason.over);
+    Some(match reason.shortage {
+        Shortage::ModelStates => {
+            format!(
+                "Parameters, gradients and optimizer state alone leave no room: with one sequence, {over} too much."
+            )
+        }
+        Shortage::FirstSequence => {
+            format!("The model states fit, but the activations of one sequence are {over} too much.")
+        }
+    })
+}
+
+/// "1 sequence", "3 sequences".
+pub fn counted(number: u32, one: &str, many: &str) -> String {
+    format!("{} {}", count(number), if number == 1 { one } else { many })
+}

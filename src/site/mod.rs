@@ -1,0 +1,39 @@
+//! What every section shares: the state, the browser's edges, controls and small views.
+
+mod address;
+pub mod chart;
+pub mod controls;
+pub mod copy_link;
+pub mod format;
+mod mount;
+mod notices;
+mod state;
+mod theme;
+pub mod views;
+
+pub use mount::{mount_figure, mount_part};
+pub use state::{FieldHandle, SettingHandle, State};
+
+use any_spawner::Executor;
+use leptos::prelude::Owner;
+
+/// Starts the page.
+///
+/// All figures share one root owner, so that the state outlives each of them; it is never dropped,
+/// because the page lives as long as its window.
+pub fn start() {
+    // A stopped program is reported to the reader by the page itself; here a developer sees why.
+    #[cfg(debug_assertions)]
+    console_error_panic_hook::set_once();
+    // Fails only when an executor is there already, which is as good.
+    _ = Executor::init_wasm_bindgen();
+    let root = Owner::new();
+    root.with(|| {
+        let state = State::from_address();
+        address::follow(state);
+        notices::mount(state);
+        theme::mount();
+        crate::page::mount_all(state);
+    });
+    std::mem::forget(root);
+}

@@ -1,0 +1,74 @@
+//! axe-core finds nothing, in light and in dark, in every state a reader may bring the page into.
+
+use std::{env, fs};
+
+use crate::support::{Page, Visit};
+use serde_json::{Value, json};
+
+/// Violations, and what axe could not decide by itself where that would be a violation.
+const RUN: &str = "const done = arguments[0]; \
+    axe.run(document, { resultTypes: ['violations'], rules: { 'target-size': { enabled: true } } }).then( \
+        ({ violations }) => done(violations.map(({ id, help, nodes }) => \
+            [id, help, nodes.slice(0, 4).map((node) => `${node.target} ${node.html.slice(0, 120)} ${node.failureSummary}`)])), \
+        (error) => done(String(error)));";
+
+async fn nothing_is_found(page: &Page, when: &str) {
+    if page.script("return typeof axe;", vec![]).await == json!("undefined") {
+        let path = env::var("AXE_PATH").expect("AXE_PATH names axe.min.js of axe-core");
+        let source = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+        page.script(&source, vec![]).await;
+    }
+    let found: Value = page.script_async(RUN, vec![]).await;
+    assert_eq!(found, json!([]), "{when}: {found:#}");
+}
+
+async fn open_everything(page: &Page) {
+    page.script("document.querySelectorAll('details').forEach((one) => one.open = true);", vec![]).await;
+}
+
+async fn every_state(visit: Visit, when: &str) {
+    let page = visit.open().await;
+    nothing_is_found(&page, when).await;
+    open_everything(&page).await;
+    nothing_is_found(&page, &format!("{when}, with everything open")).await;
+    let calculator = page.figure("calculator");
+    calculator.fill("GPUs D", "none").await;
+    calculator.says("is not a number").await;
+    nothing_is_found(&page, &format!("{when}, with an error message")).await;
+    page.close().await;
+}
+
+#[tokio::test]
+async fn axe_finds_nothing_in_light() {
+    every_state(Visit::to(""), "light").await;
+}
+
+#[tokio::test]
+async fn axe_finds_nothing_in_dark() {
+    every_state(Visit::to("").dark(), "dark").await;
+}
+
+#[tokio::test]
+async fn axe_finds_nothing_on_a_phone_with_a_bad_link_and_nothing_that_fits() {
+    for (visit, when) in [(Visit::to(""), "light"), (Visit::to("").dark(), "dark")] {
+        every_state(visit.wide(360), &format!("{when}, on a phone")).await;
+    }
+    every_state(Visit::to("?model=70b&gpus=1&s=-5&colour=red&method=paper&tp=3"), "with a bad link").await;
+    every_state(Visit::to("?model=70b&gpus=1&s=-5&colour=red&method=paper&tp=3").dark(), "with a bad link, dark").await;
+}
+
+#[tokio::test]
+async fn headings_go_down_one_level_at_a_time_and_every_figure_is_named_by_its_caption() {
+    let page = Page::open("").await;
+    let levels = "return [...document.querySelectorAll('h1, h2, h3, h4, h5')] \
+        .filter((heading) => heading.getClientRects().length).map((heading) => Number(heading.tagName[1]));";
+    let levels: Vec<i64> = serde_json::from_value(page.script(levels, vec![]).await).expect("numbers");
+    assert_eq!(levels.iter().filter(|level| **level == 1).count(), 1);
+    for pair in levels.windows(2) {
+        assert!(pair[1] <= pair[0] + 1, "a heading of level {} follows one of level {}", pair[1], pair[0]);
+    }
+    let unnamed = "return [...document.querySelectorAll('figure')].filter((figure) => \
+        !document.getElementById(figure.getAttribute('aria-labelledby'))?.innerText.trim()).length;";
+    assert_eq!(page.script(unnamed, vec![]).await, 0);
+    page.close().await;
+}

@@ -1,0 +1,225 @@
+//! What people type: whatever it is, a message names the field and its range, and nothing turns into a silent zero.
+
+use crate::support::{Page, Scope, expected};
+use bmax::{Field, Scenario, link, number};
+use fantoccini::elements::Element;
+use serde_json::{Value, json};
+
+/// Numeric fields of the calculator, all of them visible once its folds are open.
+const FIELDS: [Field; 14] = [
+    Field::Memory,
+    Field::Gpus,
+    Field::Headroom,
+    Field::TensorParallel,
+    Field::Sequence,
+    Field::Batch,
+    Field::Parameters,
+    Field::Hidden,
+    Field::Layers,
+    Field::Heads,
+    Field::KvHeads,
+    Field::HeadDim,
+    Field::FeedForward,
+    Field::Vocabulary,
+];
+
+async fn opened(query: &str) -> Page {
+    let page = Page::open(query).await;
+    page.script("document.querySelectorAll('details').forEach((one) => one.open = true);", vec![]).await;
+    page
+}
+
+/// What is said about a field after a text was pasted into it.
+struct Said {
+    /// The field is marked as invalid.
+    invalid: bool,
+    /// The message below it.
+    message: String,
+    /// What all other fields hold.
+    others: Value,
+}
+
+/// Puts texts into a field one after another, each at once, as pasting does.
+async fn paste(page: &Page, field: &Element, texts: &[&str]) -> Vec<Said> {
+    let script = "const [field, texts, done] = arguments; \
+        const message = () => field.getAttribute('aria-describedby').split(' ').map((id) => document.getElementById(id)) \
+            .filter((part) => part.matches('.field-error')).map((part) => part.innerText).join(' '); \
+        const others = () => [...document.querySelectorAll('[data-figure=calculator] :is(input[type=text], select)')] \
+            .filter((other) => other !== field).map((other) => [other.id, other.value]); \
+        const frame = () => new Promise(requestAnimationFrame); \
+        (async () => { \
+            const said = []; \
+            for (const text of texts) { \
+                field.value = text; \
+                field.dispatchEvent(new InputEvent('input', { bubbles: true, inputType: 'insertFromPaste' })); \
+                await frame(); \
+                said.push([field.getAttribute('aria-invalid') === 'true', message(), others()]); \
+            } \
+            return said; \
+        })().then(done);";
+    let field = serde_json::to_value(field).expect("a reference");
+    let said = page.script_async(script, vec![field, json!(texts)]).await;
+    said.as_array()
+        .expect("a list")
+        .iter()
+        .map(|said| Said {
+            invalid: said[0] == json!(true),
+            message: said[1].as_str().unwrap_or_default().to_owned(),
+            others: said[2].clone(),
+        })
+        .collect()
+}
+
+async fn answer_is_there(calculator: &Scope<'_>, query: &str) {
+    calculator.shows("calculator-answer", &expected::answer(&expected::scenario(query))).await;
+}
+
+#[tokio::test]
+async fn every_field_names_itself_and_its_range_and_leaves_the_other_fields_alone() {
+    // Every other field differs from its default, so that a reset by accident would show.
+    let query = "?v=1&model=13b&gpu=h200&gpus=24&tp=2&method=paper&s=3072&b=3&headroom=12&recompute=full";
+    let page = opened(query).await;
+    let calculator = page.figure("calculator");
+    for field in FIELDS {
+        let (bound, element) = (field.bound(), calculator.find("textbox", &expected::label(field)).await);
+        let before = element.prop("value").await.expect("a value").unwrap_or_default();
+        let sound = paste(&page, &element, &[&before]).await;
+        let texts = [
+            "",
+            "   ",
+            "abc",
+            "-5",
+            "0",
+            "1e99",
+            "99999999999999999999",
+            "NaN",
+            "Infinity",
+            "7,5",
+            "1.5.2",
+            "<b>8</b>",
+            "٣",
+        ];
+        let texts: Vec<_> = texts.into_iter().filter(|text| field.read(text).is_err()).collect();
+        for (text, said) in texts.iter().zip(paste(&page, &element, &texts).await) {
+            assert!(said.invalid, "{}: “{text}” is not marked as invalid", bound.name);
+            let range = format!("from {} to {}", number::grouped(bound.min), number::grouped(bound.max));
+            for part in [bound.name, &range, "Until then"] {
+                let message = &said.message;
+                assert!(
+                    message.contains(part),
+                    "{}: “{text}” is answered by “{message}”, without “{part}”",
+                    bound.name
+                );
+            }
+            assert_eq!(said.others, sound[0].others, "{}: “{text}”", bound.name);
+        }
+        let mended = paste(&page, &element, &[&before]).await;
+        assert!(!mended[0].invalid && mended[0].message.is_empty(), "{}: “{before}” was refused", bound.name);
+    }
+    answer_is_there(&calculator, query).await;
+    page.close().await;
+}
+
+#[tokio::test]
+async fn a_refused_value_lets_the_default_stand_in_and_says_so_until_it_is_mended() {
+    let page = opened("?s=1024").await;
+    let calculator = page.figure("calculator");
+    calculator.fill("Sequence length S", "-5").await;
+    let message = "Sequence length: “-5” is too small; it takes a whole number from 1 to 4,194,304 tokens. Until then 2,048 is used.";
+    calculator.says(message).await;
+    answer_is_there(&calculator, "").await;
+    calculator.enter("Sequence length S", "4096").await;
+    answer_is_there(&calculator, "?s=4096").await;
+    assert!(!calculator.all_text().await.contains("Until then"));
+    assert_eq!(calculator.value("textbox", "Sequence length S").await, "4,096");
+    page.close().await;
+}
+
+#[tokio::test]
+async fn a_preset_takes_a_refused_text_away_with_its_message() {
+    let page = opened("").await;
+    let calculator = page.figure("calculator");
+    calculator.fill("Layers L", "many").await;
+    calculator.says("“many” is not a number").await;
+    calculator.press("13B").await;
+    assert_eq!(calculator.value("textbox", "Layers L").await, "40");
+    assert!(!calculator.all_text().await.contains("is not a number"));
+    page.close().await;
+}
+
+#[tokio::test]
+async fn spaces_separators_and_units_are_accepted_as_people_paste_them() {
+    let page = opened("").await;
+    let calculator = page.figure("calculator");
+    for (field, text, value) in [
+        (Field::Sequence, "4,096", 4096.0),
+        (Field::Sequence, " 8 192 ", 8192.0),
+        (Field::Sequence, "1\u{a0}024", 1024.0),
+        (Field::Sequence, "16_384 tokens", 16_384.0),
+        (Field::Sequence, "2e3", 2000.0),
+        (Field::Memory, "141 GiB", 141.0),
+        (Field::Headroom, "5%", 5.0),
+        (Field::Parameters, "8.03 billion", 8.03),
+        (Field::Vocabulary, "128'256", 128_256.0),
+        (Field::Gpus, "+16", 16.0),
+    ] {
+        let element = calculator.find("textbox", &expected::label(field)).await;
+        let said = paste(&page, &element, &[text]).await;
+        assert!(!said[0].invalid, "{}: “{text}” was refused: {}", field.bound().name, said[0].message);
+        let scenario = Scenario::default().with_number(field, value).expect("in range");
+        page.until_query(&link::encode(&scenario)).await;
+        calculator.press(&format!("Reset {} to", field.bound().name)).await;
+    }
+    page.close().await;
+}
+
+#[tokio::test]
+async fn a_hundred_kilobytes_in_a_field_are_refused_in_a_short_sentence() {
+    let page = opened("").await;
+    let field = page.figure("calculator").find("textbox", "GPUs D").await;
+    for said in paste(&page, &field, &[&"9".repeat(100_000), &"x".repeat(100_000)]).await {
+        assert!(said.invalid && said.message.contains("GPUs") && said.message.len() < 300, "{}", said.message);
+    }
+    page.close().await;
+}
+
+#[tokio::test]
+async fn the_ends_of_every_range_leave_no_figure_blank_and_no_number_broken() {
+    // One field at its end at a time, then all of them at once.
+    let end = |field: &Field, least: bool| if least { field.bound().min } else { field.bound().max };
+    let page = opened("").await;
+    for least in [true, false] {
+        let one = Field::ALL.iter().map(|field| Scenario::default().with_number(*field, end(field, least)));
+        let all =
+            Field::ALL.iter().try_fold(Scenario::default(), |all, field| all.with_number(*field, end(field, least)));
+        for method in ["workshop", "paper"] {
+            for scenario in one.clone().chain([all.clone()]) {
+                let query = format!("{}&method={method}", link::encode(&scenario.expect("the ends are in range")));
+                travel(&page, &query).await;
+                let answer = expected::answer(&expected::scenario(&query));
+                page.part("#answer-bar").shows("bar-answer", &answer).await;
+                sound(&page, &query).await;
+            }
+        }
+    }
+    page.close().await;
+}
+
+/// Goes to another query string as Back and Forward do, without loading the page again.
+async fn travel(page: &Page, query: &str) {
+    let script = "history.replaceState(null, '', '?' + arguments[0]); dispatchEvent(new PopStateEvent('popstate'));";
+    page.script(script, vec![json!(query)]).await;
+}
+
+/// No figure is empty, and none shows what a computer shows when it does not know.
+async fn sound(page: &Page, query: &str) {
+    let script = "return [...document.querySelectorAll('.mount, #answer-bar')] \
+        .map((part) => [part.dataset.figure ?? part.id, part.innerText]);";
+    for part in page.script(script, vec![]).await.as_array().expect("a list") {
+        let (name, text) = (part[0].as_str().unwrap_or_default(), part[1].as_str().unwrap_or_default());
+        assert!(text.trim().len() > 2, "{name} is blank at {query}");
+        for broken in ["NaN", "inf ", "Infinity", "undefined", "null", "-0"] {
+            assert!(!text.contains(broken), "{name} shows “{broken}” at {query}: {text}");
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Everything without a mouse: reached, seen, used, and left again.
+
+use crate::support::{Page, expected, key};
+use serde_json::Value;
+
+/// What has the focus: a name for it, whether the eye can tell, and whether something covers it.
+const FOCUSED: &str = "const at = document.activeElement; \
+    if (!at || at === document.body || at === document.documentElement) return null; \
+    const ringed = (element) => { \
+        if (!element) return false; \
+        const style = getComputedStyle(element); \
+        return (style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) > 0) || style.boxShadow !== 'none'; \
+    }; \
+    const box = at.getBoundingClientRect(); \
+    const shown = at.type === 'radio' ? at.closest('label') : at; \
+    const place = shown.getBoundingClientRect(); \
+    const points = [[.5, .5], [.1, .5], [.9, .5], [.5, .1], [.5, .9]] \
+        .map(([x, y]) => document.elementFromPoint(place.left + place.width * x, place.top + place.height * y)); \
+    const index = [...document.querySelectorAll('*')].indexOf(at); \
+    return { \
+        index, \
+        figure: at.closest('.mount, .answer-bar, .site-header, .notices, .toc')?.dataset.figure ?? null, \
+        what: `${at.tagName.toLowerCase()} ${at.id ? '#' + at.id : ''} ${(at.getAttribute('aria-label') ?? at.innerText ?? '').slice(0, 40)}`, \
+        ringed: ringed(at) || ringed(at.nextElementSibling) || ringed(at.closest('label')), \
+        covered: box.width > 0 && !points.some((hit) => hit && (shown.contains(hit) || hit.contains(shown))), \
+    };";
+
+/// Every element that Tab should reach: of a group of radio buttons, the chosen one.
+const REACHABLE: &str = "const all = [...document.querySelectorAll('*')]; \
+    return all.filter((one) => one.tabIndex >= 0 && !one.disabled \
+            && one.matches('a[href], button, input, select, textarea, summary, [tabindex]') \
+            && one.checkVisibility({ visibilityProperty: true }) \
+            && (one.type !== 'radio' || one.checked)) \
+        .map((one) => [all.indexOf(one), one.outerHTML.slice(0, 120)]);";
+
+/// Presses Tab until the focus leaves the document, and returns what it went through.
+async fn tab_through(page: &Page) -> Vec<Value> {
+    let mut seen: Vec<Value> = Vec::new();
+    while seen.len() < 600 {
+        page.press(key::TAB).await;
+        let focused = page.script(FOCUSED, vec![]).await;
+        if focused.is_null() || seen.first().is_some_and(|first| first["index"] == focused["index"]) {
+            return seen;
+        }
+        assert!(seen.last().is_none_or(|last| last["index"] != focused["index"]), "the focus is trapped at {focused}");
+        seen.push(focused);
+    }
+    panic!("the focus goes round and round: {:?}", &seen[590..]);
+}
+
+#[tokio::test]
+async fn tab_reaches_every_control_once_visibly_and_leaves_again() {
+    let page = Page::open("").await;
+    let reachable = page.script(REACHABLE, vec![]).await;
+    let seen = tab_through(&page).await;
+    assert!(seen[0]["what"].as_str().is_some_and(|what| what.contains("Skip to the text")), "{}", seen[0]);
+    for control in reachable.as_array().expect("a list") {
+        assert!(seen.iter().any(|focused| focused["index"] == control[0]), "Tab never reaches {}", control[1]);
+    }
+    for focused in &seen {
+        assert_eq!(focused["ringed"], true, "nothing shows the focus on {focused}");
+        assert_eq!(focused["covered"], false, "something covers the focus on {focused}");
+    }
+    for figure in ["answer", "grow", "oom-search", "calculator", "levers", "planner", "chart"] {
+        assert!(seen.iter().any(|focused| focused["figure"] == figure), "Tab reaches nothing in {figure}");
+    }
+    page.close().await;
+}
+
+#[tokio::test]
+async fn the_skip_link_leads_to_the_text() {
+    let page = Page::open("").await;
+    page.press(key::TAB).await;
+    page.press(key::ENTER).await;
+    page.until_script("the text to have the focus", "return document.activeElement.id;", "main".into()).await;
+    page.press(key::TAB).await;
+    let inside = "return document.getElementById('main').contains(document.activeElement);";
+    page.until_script("the next stop to be in the text", inside, true.into()).await;
+    page.close().await;
+}
+
+#[tokio::test]
+async fn a_configuration_can_be_made_without_a_mouse() {
+    let page = Page::open("").await;
+    let calculator = page.figure("calculator");
+    focus(&page, "[data-figure=answer] select").await;
+    // Typing the beginning of a name picks it, as in every list.
+    page.press("13B").await;
+    page.until_query("v=1&model=13b").await;
+
+    focus(&page, "[data-figure=calculator] [name=method]:checked").await;
+    page.press(key::RIGHT).await;
+    page.until_query("v=1&model=13b&method=paper").await;
+
+    focus(&page, "[data-figure=calculator] #gpus").await;
+    calculator.fill("GPUs D", "64").await;
+    page.press(key::TAB).await;
+    let query = "v=1&model=13b&gpus=64&method=paper";
+    page.until_query(query).await;
+    page.part("#answer-bar").shows("bar-answer", &expected::answer(&expected::scenario(query))).await;
+
+    // The button of a field that was changed can be pressed with the space bar.
+    page.until_script(
+        "the reset button to follow its field",
+        "return document.activeElement.ariaLabel;",
+        "Reset GPUs to 8".into(),
+    )
+    .await;
+    page.press(key::SPACE).await;
+    page.until_query("v=1&model=13b&method=paper").await;
+    page.close().await;
+}
+
+async fn focus(page: &Page, selector: &str) {
+    page.script("document.querySelector(arguments[0]).focus();", vec![selector.into()]).await;
+}

@@ -1,0 +1,105 @@
+//! The address carries the configuration, to another browser and back again.
+
+use crate::support::{Page, expected};
+use bmax::link as codec;
+use serde_json::json;
+
+#[tokio::test]
+async fn a_link_opens_the_same_figures_in_another_browser() {
+    let page = Page::open("").await;
+    let calculator = page.figure("calculator");
+    calculator.pick("Model", "Llama 3.1 8B").await;
+    calculator.pick("GPU", "H100 80 GB").await;
+    calculator.choose("Method", "Paper").await;
+    calculator.enter("Sequence length S", "8,192").await;
+    calculator.enter("GPUs D", "16").await;
+    calculator.enter("Micro-batch b", "1").await;
+    calculator.enter("Headroom", "7.5").await;
+    calculator.pick("Activation recomputation", "None").await;
+    let query = "v=1&model=llama-3.1-8b&gpu=h100-80&s=8192&b=1&gpus=16&headroom=7.5&method=paper&recompute=none";
+    page.until_query(query).await;
+    assert_eq!(codec::encode(&expected::scenario(query)), query);
+    let shown = page.everything_shown().await;
+    page.close().await;
+
+    let page = Page::open(&format!("?{query}")).await;
+    assert_eq!(page.everything_shown().await, shown);
+    assert_eq!(page.query().await, query, "opening a link does not rewrite it");
+    assert_eq!(page.part("#notices").all_text().await, "");
+    page.close().await;
+}
+
+#[tokio::test]
+async fn a_hundred_changes_leave_one_entry_in_the_history() {
+    let page = Page::open("").await;
+    let length = page.script("return history.length;", vec![]).await;
+    let calculator = page.figure("calculator");
+    for gpus in 10..60 {
+        calculator.fill("GPUs D", &gpus.to_string()).await;
+    }
+    page.until_query("v=1&gpus=59").await;
+    assert_eq!(page.script("return history.length;", vec![]).await, length);
+    page.close().await;
+}
+
+#[tokio::test]
+async fn back_and_forward_bring_back_what_was_configured() {
+    let page = Page::open("?v=1&gpus=64").await;
+    let bar = page.part("#answer-bar");
+    // A section of the page is an entry of its own in the history.
+    bar.click("link", "=").await;
+    page.until("the section to be in the address", async || {
+        let address = page.address().await;
+        if address.ends_with("#calculator") { Ok(()) } else { Err(address) }
+    })
+    .await;
+    let calculator = page.figure("calculator");
+    calculator.press("70B").await;
+    calculator.pick("Activation recomputation", "Full").await;
+    page.until_query("v=1&model=70b&gpus=64&recompute=full").await;
+    assert!(page.address().await.ends_with("#calculator"), "the section stays in the address");
+    bar.shows("bar-answer", "22").await;
+
+    page.client.back().await.expect("there is an entry before");
+    bar.shows("bar-answer", &expected::answer(&expected::scenario("?gpus=64"))).await;
+    assert_eq!(calculator.value("combobox", "Model").await, "7b");
+    page.client.forward().await.expect("there is an entry after");
+    bar.shows("bar-answer", "22").await;
+    assert_eq!(calculator.value("combobox", "Model").await, "70b");
+    page.close().await;
+}
+
+#[tokio::test]
+async fn copy_link_puts_the_full_address_on_the_clipboard() {
+    let page = Page::open("").await;
+    allow_clipboard(&page, "granted").await;
+    let calculator = page.figure("calculator");
+    calculator.enter("GPUs D", "16").await;
+    // The press may come before the address has followed; what is copied is up to date all the same.
+    calculator.press("Copy link").await;
+    calculator.says("Link copied.").await;
+    let read = "const done = arguments[0]; navigator.clipboard.readText().then(done, (error) => done(String(error)));";
+    let copied = page.script_async(read, vec![]).await;
+    let expected = format!("{}{}?v=1&gpus=16", page.server.origin(), crate::support::FOLDER);
+    assert_eq!(copied, json!(expected));
+    page.close().await;
+}
+
+#[tokio::test]
+async fn where_the_clipboard_is_forbidden_the_link_is_shown_to_be_copied_by_hand() {
+    let page = Page::open("?v=1&gpus=16").await;
+    allow_clipboard(&page, "denied").await;
+    let calculator = page.figure("calculator");
+    calculator.press("Copy link").await;
+    calculator.says("Copy it by hand").await;
+    let shown = calculator.value("textbox", "Copy it by hand").await;
+    assert_eq!(shown, page.address().await);
+    page.close().await;
+}
+
+async fn allow_clipboard(page: &Page, setting: &str) {
+    for name in ["clipboard-read", "clipboard-write"] {
+        let permission = json!({ "permission": { "name": name }, "setting": setting });
+        page.devtools("Browser.setPermission", permission).await;
+    }
+}

@@ -1,0 +1,37 @@
+//! What the library says the page should show.
+
+use bmax::{Answer, Bytes, Field, Scenario, b_max, link, number};
+
+/// The scenario behind a query string, which must be free of mistakes.
+pub fn scenario(query: &str) -> Scenario {
+    let read = link::decode(query);
+    assert_eq!(read.notices, [], "a test should ask for what exists");
+    read.scenario
+}
+
+/// b_max as the page writes it: never a bare zero.
+pub fn answer(scenario: &Scenario) -> String {
+    match b_max(scenario) {
+        Answer::Fits(room) if room.capped => format!("≥ {}", number::grouped(room.batch.into())),
+        Answer::Fits(room) => number::grouped(room.batch.into()),
+        Answer::Infeasible(_) => "does not fit".to_owned(),
+    }
+}
+
+/// A memory size as the page writes it: in GiB with two digits after the point below ten and one above.
+pub fn memory(bytes: Bytes) -> String {
+    let gib = bytes.gib();
+    let places = if gib.abs() < 10.0 { 2 } else { 1 };
+    let text = format!("{gib:.places$}");
+    let (whole, rest) = text.split_once('.').expect("there are places");
+    format!("{}.{rest} GiB", number::grouped(whole.parse().expect("digits")))
+}
+
+/// The label of a numeric field: its name, and its symbol where it has one.
+pub fn label(field: Field) -> String {
+    let bound = field.bound();
+    match bound.symbol {
+        "" | "%" => bound.name.to_owned(),
+        symbol => format!("{} {symbol}", bound.name),
+    }
+}

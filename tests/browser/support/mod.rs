@@ -1,0 +1,25 @@
+//! What every browser test stands on: a server, a browser, the page in it, and what to expect.
+
+mod driver;
+pub mod expected;
+mod page;
+mod server;
+
+pub use page::{Page, Scope, Visit, tidy};
+pub use server::{FOLDER, dist};
+
+/// Keys as WebDriver writes them.
+pub mod key {
+    pub const ENTER: &str = "\u{e007}";
+    pub const TAB: &str = "\u{e004}";
+    pub const SPACE: &str = " ";
+    pub const ESCAPE: &str = "\u{e00c}";
+    pub const END: &str = "\u{e010}";
+    pub const HOME: &str = "\u{e011}";
+    pub const LEFT: &str = "\u{e012}";
+    pub const UP: &str = "\u{e013}";
+    pub const RIGHT: &str = "\u{e014}";
+    pub const DOWN: &str = "\u{e015}";
+    pub const PAGE_UP: &str = "\u{e00e}";
+    pub const PAGE_DOWN: &str = "\u{e00f}";
+}

@@ -1,0 +1,365 @@
+//! The page in a browser: opening it, finding things in it, waiting for them.
+
+use std::fmt::Debug;
+use std::time::{Duration, Instant};
+
+use fantoccini::Client;
+use fantoccini::actions::{InputSource, KeyAction, KeyActions};
+use fantoccini::elements::{Element, ElementRef};
+use serde_json::{Value, json};
+
+use super::driver::{Driver, Extension};
+use super::server::{FOLDER, HOST_PAGE, Server};
+
+/// How long the page may take to show what it should; a busy machine needs some.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// How often a condition is looked at.
+const PERIOD: Duration = Duration::from_millis(25);
+
+const FIND: &str = include_str!("find.js");
+
+/// How the page is to be opened.
+#[derive(Clone)]
+pub struct Visit {
+    address: String,
+    size: (u32, u32),
+    media: Vec<(&'static str, &'static str)>,
+    scripts: bool,
+}
+
+impl Visit {
+    /// A visit with this query string, and perhaps a `#section`, on a wide window.
+    pub fn to(query: &str) -> Self {
+        Self { address: format!("{FOLDER}{query}"), size: (1440, 900), media: Vec::new(), scripts: true }
+    }
+
+    /// A visit to somebody else's page with this one in a sandboxed frame.
+    pub fn to_the_host_page() -> Self {
+        Self { address: HOST_PAGE.to_owned(), ..Self::to("") }
+    }
+
+    /// A window of this width, in CSS pixels.
+    pub fn wide(mut self, width: u32) -> Self {
+        self.size.0 = width;
+        self
+    }
+
+    /// A system set to dark.
+    pub fn dark(self) -> Self {
+        self.preferring("prefers-color-scheme", "dark")
+    }
+
+    /// A system with a preference that style sheets can ask for.
+    pub fn preferring(mut self, feature: &'static str, value: &'static str) -> Self {
+        self.media.push((feature, value));
+        self
+    }
+
+    /// A browser with JavaScript switched off.
+    pub fn without_scripts(mut self) -> Self {
+        self.scripts = false;
+        self
+    }
+
+    /// Opens it in a fresh browser and waits until the figures are there, where there are any to come.
+    pub async fn open(self) -> Page {
+        let server = Server::start();
+        let driver = Driver::start().await;
+        let client = driver.client().await;
+        let page = Page { client, driver, server };
+        page.resize(self.size.0, self.size.1).await;
+        if !self.media.is_empty() {
+            page.prefer(&self.media).await;
+        }
+        if !self.scripts {
+            page.devtools("Emulation.setScriptExecutionDisabled", json!({ "value": true })).await;
+        }
+        page.client.goto(&(page.server.origin() + &self.address)).await.expect("the page loads");
+        if self.scripts && self.address != HOST_PAGE {
+            page.wait_for_figures().await;
+        }
+        page
+    }
+}
+
+/// A page that is open. Fields are dropped in this order: the connection before the browser.
+pub struct Page {
+    pub client: Client,
+    driver: Driver,
+    pub server: Server,
+}
+
+impl Page {
+    /// Opens the page with this query string.
+    pub async fn open(query: &str) -> Self {
+        Visit::to(query).open().await
+    }
+
+    /// Ends the visit. Whatever the test was about, the console must have stayed clean.
+    pub async fn close(self) {
+        assert_eq!(self.complaints().await, Vec::<String>::new(), "the console should be clean");
+        _ = self.client.clone().close().await;
+        drop(self.driver);
+    }
+
+    /// Waits until no placeholder is left.
+    pub async fn wait_for_figures(&self) {
+        let waiting = "const all = [...document.querySelectorAll('.mount')]; \
+            return document.readyState === 'complete' && all.length > 0 \
+                ? all.filter((mount) => !mount.hasAttribute('data-mounted')).map((mount) => mount.dataset.figure) \
+                : ['the page itself'];";
+        self.until("every figure to mount", async || {
+            let waiting = self.script(waiting, vec![]).await;
+            if waiting == json!([]) { Ok(()) } else { Err(waiting) }
+        })
+        .await;
+    }
+
+    /// Waits until `look` succeeds, and returns what it found; fails with what it saw last.
+    pub async fn until<T, E: Debug>(&self, what: &str, look: impl AsyncFn() -> Result<T, E>) -> T {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            match look().await {
+                Ok(found) => return found,
+                Err(seen) if Instant::now() > deadline => panic!("waited for {what}; last seen: {seen:?}"),
+                Err(_) => tokio::time::sleep(PERIOD).await,
+            }
+        }
+    }
+
+    /// Waits until a script returns `expected`.
+    pub async fn until_script(&self, what: &str, script: &str, expected: Value) {
+        self.until(what, async || {
+            let seen = self.script(script, vec![]).await;
+            if seen == expected { Ok(()) } else { Err(seen) }
+        })
+        .await;
+    }
+
+    /// Runs a function body in the page.
+    pub async fn script(&self, body: &str, arguments: Vec<Value>) -> Value {
+        self.client.execute(body, arguments).await.unwrap_or_else(|error| panic!("{error}\nin {body:.200}"))
+    }
+
+    /// Runs a function body whose last argument is to be called with the result.
+    pub async fn script_async(&self, body: &str, arguments: Vec<Value>) -> Value {
+        self.client.execute_async(body, arguments).await.unwrap_or_else(|error| panic!("{error}\nin {body:.200}"))
+    }
+
+    /// A command of the browser's debugging protocol.
+    pub async fn devtools(&self, command: &str, parameters: Value) -> Value {
+        let sent = self.client.issue_cmd(Extension::devtools(command, parameters)).await;
+        sent.unwrap_or_else(|error| panic!("{command}: {error}"))
+    }
+
+    /// Everything the browser logged of this kind since it was last asked.
+    pub async fn log(&self, kind: &str) -> Vec<Value> {
+        let log = self.client.issue_cmd(Extension::log(kind)).await.expect("chromedriver keeps logs");
+        log.as_array().cloned().unwrap_or_default()
+    }
+
+    /// Warnings and errors on the console since they were last asked for.
+    pub async fn complaints(&self) -> Vec<String> {
+        let serious = |entry: &Value| ["WARNING", "SEVERE"].contains(&entry["level"].as_str().unwrap_or_default());
+        self.log("browser")
+            .await
+            .iter()
+            .filter(|entry| serious(entry))
+            .map(|entry| entry["message"].to_string())
+            .collect()
+    }
+
+    /// Sets the size of the window, in CSS pixels; headless windows have no smallest width that way.
+    pub async fn resize(&self, width: u32, height: u32) {
+        let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
+        self.devtools("Emulation.setDeviceMetricsOverride", size).await;
+    }
+
+    /// Sets what the reader's system prefers.
+    pub async fn prefer(&self, media: &[(&str, &str)]) {
+        let features: Vec<_> = media.iter().map(|(name, value)| json!({ "name": name, "value": value })).collect();
+        self.devtools("Emulation.setEmulatedMedia", json!({ "features": features })).await;
+    }
+
+    /// The address, as the reader would copy it.
+    pub async fn address(&self) -> String {
+        self.client.current_url().await.expect("a page is open").to_string()
+    }
+
+    /// The query string of the address.
+    pub async fn query(&self) -> String {
+        self.client.current_url().await.expect("a page is open").query().unwrap_or_default().to_owned()
+    }
+
+    /// Waits until the address has this query string: it follows the page with a little delay.
+    pub async fn until_query(&self, expected: &str) {
+        self.until(&format!("the address to end in ?{expected}"), async || {
+            let query = self.query().await;
+            if query == expected { Ok(()) } else { Err(query) }
+        })
+        .await;
+    }
+
+    /// Presses keys one after another, wherever the focus is.
+    pub async fn press(&self, keys: &str) {
+        let actions = keys.chars().fold(KeyActions::new("keys".to_owned()), |actions, value| {
+            actions.then(KeyAction::Down { value }).then(KeyAction::Up { value })
+        });
+        self.client.perform_actions(actions).await.expect("keys can be pressed");
+    }
+
+    /// Scrolls to an element as a reader does: not to the very edge, where the answer bar may lie over it.
+    pub async fn reveal(&self, element: &Element) {
+        let reference = serde_json::to_value(element).expect("a reference to an element");
+        self.script("arguments[0].scrollIntoView({ block: 'center', behavior: 'instant' });", vec![reference]).await;
+    }
+
+    /// The whole page.
+    pub fn all(&self) -> Scope<'_> {
+        Scope { page: self, selector: "body".to_owned() }
+    }
+
+    /// One figure, by the name its placeholder carries.
+    pub fn figure(&self, name: &str) -> Scope<'_> {
+        Scope { page: self, selector: format!("[data-figure=\"{name}\"]") }
+    }
+
+    /// The part of the page that a selector finds.
+    pub fn part(&self, selector: &str) -> Scope<'_> {
+        Scope { page: self, selector: selector.to_owned() }
+    }
+
+    /// Everything a reader can read in the figures and enter into their fields.
+    pub async fn everything_shown(&self) -> Value {
+        let script = "const text = [...document.querySelectorAll('.mount, #answer-bar')] \
+                .map((part) => [part.dataset.figure ?? part.id, part.innerText]); \
+            const values = [...document.querySelectorAll('main input, main select')] \
+                .map((field) => [field.id, field.type === 'radio' ? field.checked : field.value]); \
+            return [text, values];";
+        self.script(script, vec![]).await
+    }
+}
+
+/// A part of the page in which things are looked for.
+pub struct Scope<'a> {
+    page: &'a Page,
+    selector: String,
+}
+
+impl Scope<'_> {
+    /// The one element with this role and name; waits until it is there. The case of letters does not
+    /// matter, and a part of the name will do where only one element has it.
+    pub async fn find(&self, role: &str, name: &str) -> Element {
+        let what = format!("one {role} named “{name}” in {}", self.selector);
+        self.page
+            .until(&what, async || match &self.matches(role, name).await[..] {
+                [only] => Ok(only.clone()),
+                found => Err(format!("{} of them", found.len())),
+            })
+            .await
+    }
+
+    /// Every element with this role and name that is there now.
+    pub async fn matches(&self, role: &str, name: &str) -> Vec<Element> {
+        let found = self.page.script(FIND, vec![json!(self.selector), json!(role), json!(name)]).await;
+        found.as_array().into_iter().flatten().map(|found| self.element(found)).collect()
+    }
+
+    fn element(&self, found: &Value) -> Element {
+        let id = found.as_object().and_then(|found| found.values().next()).and_then(Value::as_str);
+        let id = id.expect("a reference to an element").to_owned();
+        Element::from_element_id(self.page.client.clone(), ElementRef::from(id))
+    }
+
+    /// Presses the button with this name.
+    pub async fn press(&self, name: &str) {
+        self.click("button", name).await;
+    }
+
+    /// Clicks the element with this role and name.
+    pub async fn click(&self, role: &str, name: &str) {
+        let element = self.find(role, name).await;
+        self.page.reveal(&element).await;
+        element.click().await.unwrap_or_else(|error| panic!("the {role} “{name}” cannot be clicked: {error}"));
+    }
+
+    /// Chooses one of a row of radio buttons: its label is what a reader clicks.
+    pub async fn choose(&self, group: &str, option: &str) {
+        let group = self.find("group", group).await;
+        let labels = group.find_all(fantoccini::Locator::Css("label")).await.expect("labels");
+        for label in labels {
+            if label.text().await.expect("text").trim() == option {
+                self.page.reveal(&label).await;
+                return label.click().await.expect("a label that can be clicked");
+            }
+        }
+        panic!("no option “{option}”");
+    }
+
+    /// Picks an entry of the list with this label.
+    pub async fn pick(&self, list: &str, entry: &str) {
+        let list = self.find("combobox", list).await;
+        list.select_by_label(entry).await.unwrap_or_else(|error| panic!("“{entry}” cannot be picked: {error}"));
+    }
+
+    /// Replaces what is in the text field with this label, and stays in the field.
+    pub async fn fill(&self, field: &str, text: &str) {
+        let element = self.find("textbox", field).await;
+        // Control and A select what is there; the null key lets go of Control.
+        element.send_keys("\u{e009}a\u{e000}").await.expect("the field takes keys");
+        let typed = if text.is_empty() { "\u{e003}" } else { text };
+        element.send_keys(typed).await.expect("the field takes keys");
+    }
+
+    /// The same, and leaves the field.
+    pub async fn enter(&self, field: &str, text: &str) {
+        self.fill(field, text).await;
+        self.page.press("\u{e004}").await;
+    }
+
+    /// What the field or list with this role and label holds.
+    pub async fn value(&self, role: &str, label: &str) -> String {
+        self.find(role, label).await.prop("value").await.expect("a property").unwrap_or_default()
+    }
+
+    /// The visible text of the part marked with this test name.
+    pub async fn text(&self, testid: &str) -> String {
+        let script = "return document.querySelector(arguments[0])?.innerText ?? null;";
+        let selector = format!("{} [data-testid=\"{testid}\"]", self.selector);
+        let text = self.page.script(script, vec![json!(selector)]).await;
+        tidy(text.as_str().unwrap_or_else(|| panic!("nothing is marked {testid} in {}", self.selector)))
+    }
+
+    /// All visible text of this part.
+    pub async fn all_text(&self) -> String {
+        let script = "return [...document.querySelectorAll(arguments[0])].map((part) => part.innerText).join('\\n');";
+        let text = self.page.script(script, vec![json!(self.selector)]).await;
+        tidy(text.as_str().unwrap_or_default())
+    }
+
+    /// Waits until the part marked with this test name shows exactly this.
+    pub async fn shows(&self, testid: &str, expected: &str) {
+        self.page
+            .until(&format!("{testid} to show “{expected}”"), async || {
+                let text = self.text(testid).await;
+                if text == expected { Ok(()) } else { Err(text) }
+            })
+            .await;
+    }
+
+    /// Waits until the text of this part contains `expected`.
+    pub async fn says(&self, expected: &str) {
+        self.page
+            .until(&format!("{} to say “{expected}”", self.selector), async || {
+                let text = self.all_text().await;
+                if text.contains(expected) { Ok(()) } else { Err(text) }
+            })
+            .await;
+    }
+}
+
+/// Text with every run of white space as one space: lines break where the window wants them to.
+pub fn tidy(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,66 @@
+#!/bin/sh
+# Every check, the quick ones first; stops at the first that fails.
+set -eu
+. "$(dirname -- "$0")/env.sh"
+
+began=$(date +%s)
+step_began=
+elapsed() { echo $(($(date +%s) - $1)); }
+step() {
+    [ -z "$step_began" ] || printf -- '-- %s s\n' "$(elapsed "$step_began")"
+    step_began=$(date +%s)
+    printf '\n== %s\n' "$1"
+}
+
+export CARGO_TERM_PROGRESS_WHEN=never
+# A log file has no colours.
+[ -z "${CI:-}" ] || export CARGO_TERM_COLOR=never
+# Line numbers are what a failing test needs of the debug information; the rest only takes time.
+export CARGO_PROFILE_DEV_DEBUG=line-tables-only
+
+step "tools"
+sh tools/setup.sh test
+use_tools
+
+CHROMIUM=$(find_chromium)
+CHROMEDRIVER=$(find_chromedriver)
+AXE_PATH=$(axe_dir)/axe.min.js
+export CHROMIUM CHROMEDRIVER AXE_PATH
+
+# Every test program but the browser's, which has a step of its own.
+native_tests() {
+    for file in tests/*.rs tests/*/main.rs; do
+        [ -f "$file" ] || continue
+        name=${file#tests/}
+        name=${name%/main.rs}
+        name=${name%.rs}
+        [ "$name" = browser ] || printf ' --test %s' "$name"
+    done
+}
+
+step "format"
+cargo fmt --check
+step "lints, library alone"
+cargo clippy --quiet --no-default-features --lib --tests -- -D warnings
+step "lints, everything"
+cargo clippy --quiet --all-targets -- -D warnings
+step "documentation"
+RUSTDOCFLAGS='-D warnings' cargo doc --quiet --no-deps --no-default-features --lib
+RUSTDOCFLAGS='-D warnings' cargo doc --quiet --no-deps
+step "tests, library alone"
+cargo test --no-default-features
+step "page"
+sh tools/dist.sh
+# From here on there is a page, for the tests that look at it.
+BMAX_DIST=$ROOT/dist
+export BMAX_DIST
+step "sizes"
+sh tools/sizes.sh
+step "tests, everything but the browser"
+# shellcheck disable=SC2046
+cargo test --lib --bins $(native_tests)
+cargo test --doc
+step "tests in the browser"
+cargo test --test browser
+printf -- '-- %s s\n' "$(elapsed "$step_began")"
+printf '\nall checks passed in %s s\n' "$(elapsed "$began")"

@@ -1,0 +1,170 @@
+# Sourced by every script here: where things are, which versions are wanted, what this machine has.
+# It installs nothing and prints nothing.
+#
+# Variables a person may set:
+#   BMAX_TOOLS      folder of the tools this project installs for itself (default: .tools)
+#   BMAX_WASM_RUST  "installed" or "debian": which Rust compiles the page, instead of finding out
+#   CHROMIUM, CHROMEDRIVER   the browser and the driver of the browser tests
+# shellcheck shell=sh
+
+ROOT=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
+cd "$ROOT" || exit 1
+
+BMAX_TOOLS=${BMAX_TOOLS:-$ROOT/.tools}
+case $BMAX_TOOLS in /*) ;; *) BMAX_TOOLS=$ROOT/$BMAX_TOOLS ;; esac
+export BMAX_TOOLS
+
+# Two compilers may be at work: one folder each, so that neither throws the other's results away.
+WASM_TARGET_DIR=$ROOT/target/wasm
+TRIPLE=wasm32-unknown-unknown
+
+# Trunk reads NO_COLOR as a truth value and stops at the usual "1".
+if [ -n "${NO_COLOR:-}" ]; then export NO_COLOR=true; else unset NO_COLOR; fi
+
+say() { printf '%s: %s\n' "$(basename -- "$0" .sh)" "$*"; }
+fail() {
+    printf '%s: %s\n' "$(basename -- "$0" .sh)" "$*" >&2
+    exit 1
+}
+have() { command -v "$1" >/dev/null 2>&1; }
+
+# Each version is declared once, in the file that its own tool reads.
+TRUNK_VERSION=$(sed -n 's/^trunk-version *= *"[=^~]*\([0-9.]*\)".*/\1/p' Trunk.toml)
+AXE_VERSION=$(sed -n 's/.*"axe-core": *"\([0-9.]*\)".*/\1/p' tools/npm/package.json)
+BINARYEN_VERSION=$(sed -n 's/.*"binaryen": *"\([0-9.]*\)".*/\1/p' tools/npm/package.json)
+RUST_MINIMUM=$(sed -n 's/^rust-version *= *"\([0-9.]*\)".*/\1/p' Cargo.toml)
+# Older ones do not know every feature that the Rust compiler now uses by default.
+WASM_OPT_MINIMUM=116
+
+# wasm-bindgen's tool must be exactly as new as its library, so Cargo.lock decides.
+bindgen_version() {
+    sed -n '/^name = "wasm-bindgen"$/{n;s/^version = "\(.*\)"$/\1/p;}' Cargo.lock 2>/dev/null
+}
+
+# version_at_least FOUND WANTED
+version_at_least() {
+    awk -v a="$1" -v b="$2" 'BEGIN {
+        split(a, x, "."); split(b, y, ".")
+        for (i = 1; i <= 3; i++) if (x[i] + 0 != y[i] + 0) exit !(x[i] + 0 > y[i] + 0)
+        exit 0
+    }'
+}
+
+# A folder holds one version of one tool and is moved to its name when it is complete, so a folder
+# that exists is a tool that works.
+trunk_dir() { printf '%s/trunk-%s\n' "$BMAX_TOOLS" "$TRUNK_VERSION"; }
+bindgen_dir() { printf '%s/wasm-bindgen-%s\n' "$BMAX_TOOLS" "$(bindgen_version)"; }
+binaryen_dir() { printf '%s/binaryen-%s\n' "$BMAX_TOOLS" "$BINARYEN_VERSION"; }
+axe_dir() { printf '%s/axe-core-%s\n' "$BMAX_TOOLS" "$AXE_VERSION"; }
+
+# Puts the project's own tools before the machine's. Called again after an installation.
+use_tools() {
+    for tool_dir in "$(trunk_dir)" "$(bindgen_dir)" "$(binaryen_dir)"; do
+        if [ -d "$tool_dir/bin" ]; then
+            case :$PATH: in *:"$tool_dir/bin":*) ;; *) PATH=$tool_dir/bin:$PATH ;; esac
+        fi
+    done
+    export PATH
+}
+
+trunk_ok() {
+    found=$(trunk --version 2>/dev/null | sed -n 's/^trunk \([0-9.]*\).*/\1/p')
+    [ -n "$found" ] && version_at_least "$found" "$TRUNK_VERSION" && [ "${found%.*}" = "${TRUNK_VERSION%.*}" ]
+}
+bindgen_ok() {
+    [ "$(wasm-bindgen --version 2>/dev/null | sed -n 's/^wasm-bindgen \([^ ]*\).*/\1/p')" = "$(bindgen_version)" ]
+}
+wasm_opt_ok() {
+    found=$(wasm-opt --version 2>/dev/null | sed -n 's/^wasm-opt version \([0-9]*\).*/\1/p')
+    [ -n "$found" ] && [ "$found" -ge "$WASM_OPT_MINIMUM" ]
+}
+axe_ok() { [ -f "$(axe_dir)/axe.min.js" ]; }
+
+rust_version() { "$1" --version 2>/dev/null | sed -n 's/^rustc \([0-9.]*\).*/\1/p'; }
+rust_ok() {
+    have cargo && found=$(rust_version "$1") && [ -n "$found" ] && version_at_least "$found" "$RUST_MINIMUM"
+}
+
+# Whether the Rust on PATH can compile the page. The standard library is built for it from source, so
+# what is wanted is that source and a linker.
+installed_wasm_ok() {
+    rust_ok rustc || return 1
+    sysroot=$(rustc --print sysroot)
+    host=$(rustc -vV | sed -n 's/^host: //p')
+    [ -d "$sysroot/lib/rustlib/src/rust/library/std" ] && [ -x "$sysroot/lib/rustlib/$host/bin/rust-lld" ]
+}
+
+# Debian ships the source as well; its linker is a package that must be as new as the compiler's LLVM.
+DEBIAN_RUSTC=/usr/bin/rustc
+debian_llvm() { "$DEBIAN_RUSTC" -vV 2>/dev/null | sed -n 's/^LLVM version: \([0-9]*\).*/\1/p'; }
+debian_compiler_ok() {
+    [ -x "$DEBIAN_RUSTC" ] && [ -x /usr/bin/cargo ] || return 1
+    found=$(rust_version "$DEBIAN_RUSTC") && [ -n "$found" ] && version_at_least "$found" "$RUST_MINIMUM" || return 1
+    [ -d "$("$DEBIAN_RUSTC" --print sysroot)/lib/rustlib/src/rust/library/std" ]
+}
+debian_wasm_ok() { debian_compiler_ok && have "wasm-ld-$(debian_llvm)"; }
+
+# Prints "installed" or "debian"; nothing where neither can compile the page.
+wasm_rust() {
+    if [ -n "${BMAX_WASM_RUST:-}" ]; then
+        case $BMAX_WASM_RUST in
+        installed) ! installed_wasm_ok || echo installed ;;
+        debian) ! debian_wasm_ok || echo debian ;;
+        *) fail "BMAX_WASM_RUST is '$BMAX_WASM_RUST': it may be 'installed' or 'debian'" ;;
+        esac
+    elif installed_wasm_ok; then
+        echo installed
+    elif debian_wasm_ok; then
+        echo debian
+    fi
+}
+
+# Prepares this shell for the build of the page. Trunk starts the "cargo" it finds on PATH, so
+# Debian's comes first there, through links in a folder that holds nothing else of /usr/bin.
+use_wasm_rust() {
+    export CARGO_TARGET_DIR="$WASM_TARGET_DIR"
+    # The reader waits for every kilobyte, so the standard library is compiled for size with the page,
+    # and a panic, which nothing here can recover from, is a plain stop without its message (the page
+    # itself tells the reader). Both are unstable features of the compiler; the first line is their key.
+    # Leptos erases the types of views, so that one copy of its code serves all of them.
+    export RUSTC_BOOTSTRAP=1 CARGO_UNSTABLE_BUILD_STD=std,panic_abort CARGO_UNSTABLE_BUILD_STD_FEATURES=optimize_for_size
+    CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS="--cfg erase_components -Zunstable-options -Cpanic=immediate-abort \
+-Zlocation-detail=none -Zfmt-debug=none"
+    export CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS
+    case $(wasm_rust) in
+    installed) ;;
+    debian)
+        mkdir -p "$BMAX_TOOLS/debian-rust"
+        for program in cargo rustc rustdoc; do
+            [ "$(readlink "$BMAX_TOOLS/debian-rust/$program" 2>/dev/null)" = "/usr/bin/$program" ] ||
+                ln -sf "/usr/bin/$program" "$BMAX_TOOLS/debian-rust/$program"
+        done
+        PATH=$BMAX_TOOLS/debian-rust:$PATH
+        export PATH RUSTC="$DEBIAN_RUSTC" CARGO=/usr/bin/cargo
+        unset RUSTUP_TOOLCHAIN
+        CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER=wasm-ld-$(debian_llvm)
+        export CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER
+        ;;
+    *) fail "no Rust here compiles for $TRIPLE; run 'make setup'" ;;
+    esac
+}
+
+find_program() {
+    for candidate in "$@"; do
+        if [ -n "$candidate" ] && have "$candidate"; then
+            command -v "$candidate"
+            return 0
+        fi
+    done
+    return 1
+}
+find_chromium() {
+    find_program "${CHROMIUM:-}" chromium google-chrome google-chrome-stable chromium-browser \
+        "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"
+}
+find_chromedriver() {
+    find_program "${CHROMEDRIVER:-}" chromedriver "${CHROMEWEBDRIVER:+$CHROMEWEBDRIVER/chromedriver}" \
+        /usr/lib/chromium/chromedriver
+}
+
+use_tools

@@ -1,0 +1,78 @@
+#!/bin/sh
+# Finishes the page that Trunk has put together: fills in the hashes of its inline scripts in its
+# content security policy, so that the browser runs those and no others. Trunk runs this after each
+# build, on the page as it will be served.
+set -eu
+page=${1:-${TRUNK_STAGING_DIR:?}/index.html}
+placeholder='{{inline-script-hashes}}'
+
+grep -qF "$placeholder" "$page" || {
+    echo "finish: $page has no $placeholder in its content security policy" >&2
+    exit 1
+}
+# The policy forbids these, so they would be without effect, and nobody would be told.
+if grep -qiE '<[a-z][^>]*[[:space:]](style|on[a-z]+)[[:space:]]*=' "$page"; then
+    echo "finish: $page has a style attribute or an inline event handler, which its policy forbids:" >&2
+    grep -oiE '<[a-z][^>]*[[:space:]](style|on[a-z]+)[[:space:]]*=[^>]*>' "$page" | head -n 5 >&2
+    exit 1
+fi
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# Writes the text of each inline script, byte for byte, to a file of its own.
+LC_ALL=C awk -v out="$work/script." '
+    { text = text $0 "\n" }
+    END {
+        lower = tolower(text)
+        while ((start = match(lower, /<script[^>]*>/)) > 0) {
+            tag = substr(lower, start, RLENGTH)
+            lower = substr(lower, start + RLENGTH)
+            text = substr(text, start + RLENGTH)
+            end = index(lower, "</script")
+            if (end == 0) exit
+            if (tag !~ /[ \t\n]src[ \t\n]*=/) {
+                count += 1
+                file = out count
+                printf "%s", substr(text, 1, end - 1) > file
+            }
+            lower = substr(lower, end)
+            text = substr(text, end)
+        }
+    }' "$page"
+
+digest() {
+    if command -v sha256sum >/dev/null 2>&1; then sha256sum <"$1"; else shasum -a 256 <"$1"; fi
+}
+# From hexadecimal to the bytes themselves with what every system has: printf and octal escapes.
+bytes() {
+    # shellcheck disable=SC2059
+    printf "$(awk '{
+        digits = "0123456789abcdef"
+        for (i = 1; i <= 64; i += 2) {
+            value = 16 * (index(digits, substr($1, i, 1)) - 1) + index(digits, substr($1, i + 1, 1)) - 1
+            printf "\\%03o", value
+        }
+    }')"
+}
+
+hashes=
+for script in "$work"/script.*; do
+    [ -f "$script" ] || continue
+    hashes="$hashes${hashes:+ }'sha256-$(digest "$script" | bytes | base64)'"
+done
+
+# A browser ignores the digest of data that is loaded early, and says so on its console: that one
+# attribute goes. The scripts and the style sheet keep theirs.
+LC_ALL=C awk -v placeholder="$placeholder" -v hashes="$hashes" '{
+    while (match($0, /<link[^>]* as="?fetch[^>]* integrity=[^ >]*/)) {
+        link = substr($0, RSTART, RLENGTH)
+        rest = substr($0, RSTART + RLENGTH)
+        sub(/ integrity=[^ >]*$/, "", link)
+        $0 = substr($0, 1, RSTART - 1) link rest
+    }
+    while ((at = index($0, placeholder)) > 0)
+        $0 = substr($0, 1, at - 1) hashes substr($0, at + length(placeholder))
+    print
+}' "$page" >"$work/page"
+cat "$work/page" >"$page"

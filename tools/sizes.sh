@@ -1,0 +1,32 @@
+#!/bin/sh
+# What a reader's browser transfers: each file of dist/, raw and as Brotli at its highest level.
+set -eu
+cd "$(dirname -- "$0")/.."
+
+compressed() {
+    if command -v brotli >/dev/null 2>&1; then
+        brotli -q 11 -c "$1" | wc -c
+    elif command -v node >/dev/null 2>&1; then
+        node -e 'process.stdout.write(String(require("zlib").brotliCompressSync(require("fs").readFileSync(process.argv[1])).length))' "$1"
+    else
+        # Left out of the table; a test holds the page to its budget in any case.
+        echo 0
+    fi
+}
+
+find dist -type f | LC_ALL=C sort | while IFS= read -r file; do
+    printf '%s %s %s\n' "$(($(wc -c <"$file")))" "$(($(compressed "$file")))" "${file#dist/}"
+done | awk '
+    function row(name, raw, small) { printf "  %-44s %9d %9s\n", name, raw, small == 0 ? "?" : small }
+    BEGIN { printf "  %-44s %9s %9s\n", "file (bytes)", "raw", "Brotli" }
+    {
+        row($3, $1, $2)
+        raw += $1; small += $2
+        if ($3 ~ /\.(wasm|js)$/) { program_raw += $1; program_small += $2 }
+    }
+    END {
+        row("all files", raw, small)
+        row("WebAssembly and JavaScript", program_raw, program_small)
+        if (program_small) printf "  WebAssembly and JavaScript, Brotli: %.1f kB (1 kB = 1000 bytes)\n", program_small / 1000
+        else print "  No sizes as Brotli: neither brotli nor node is installed."
+    }'
