@@ -5,23 +5,14 @@ use bmax::{Field, Scenario, link, number};
 use fantoccini::elements::Element;
 use serde_json::{Value, json};
 
-/// Numeric fields of the calculator, all of them visible once its folds are open.
-const FIELDS: [Field; 14] = [
-    Field::Memory,
-    Field::Gpus,
-    Field::Headroom,
-    Field::TensorParallel,
-    Field::Sequence,
-    Field::Batch,
-    Field::Parameters,
-    Field::Hidden,
-    Field::Layers,
-    Field::Heads,
-    Field::KvHeads,
-    Field::HeadDim,
-    Field::FeedForward,
-    Field::Vocabulary,
-];
+/// Where a numeric field stands. The calculator's are all visible once its folds are open.
+const fn figure_of(field: Field) -> &'static str {
+    match field {
+        Field::GlobalBatch => "planner",
+        Field::ComparisonGpus => "chart",
+        _ => "calculator",
+    }
+}
 
 async fn opened(query: &str) -> Page {
     let page = Page::open(query).await;
@@ -77,11 +68,12 @@ async fn answer_is_there(calculator: &Scope<'_>, query: &str) {
 #[tokio::test]
 async fn every_field_names_itself_and_its_range_and_leaves_the_other_fields_alone() {
     // Every other field differs from its default, so that a reset by accident would show.
-    let query = "?v=1&model=13b&gpu=h200&gpus=24&tp=2&method=paper&s=3072&b=3&headroom=12&recompute=full";
+    let query = "?v=1&model=13b&gpu=h200&gpus=24&tp=2&method=paper&s=3072&b=3&headroom=12&recompute=full&target=512&chart_gpus=16";
     let page = opened(query).await;
     let calculator = page.figure("calculator");
-    for field in FIELDS {
-        let (bound, element) = (field.bound(), calculator.find("textbox", &expected::label(field)).await);
+    for &field in Field::ALL {
+        let bound = field.bound();
+        let element = page.figure(figure_of(field)).find("textbox", &expected::label(field)).await;
         let before = element.prop("value").await.expect("a value").unwrap_or_default();
         let sound = paste(&page, &element, &[&before]).await;
         let texts = [

@@ -35,7 +35,8 @@ impl Sizes {
     }
 }
 
-/// The expression in symbols and in numbers, its value, and whether the search agrees.
+/// The expression in symbols and in numbers, its value, and whether the search agrees. It is written
+/// in three parts, each as a whole, between which a narrow page breaks the line.
 #[component]
 pub fn ClosedForm(state: State, player: Player) -> impl IntoView {
     let sizes = Memo::new(move |_| Sizes::of(&state.scenario.get()));
@@ -49,8 +50,7 @@ pub fn ClosedForm(state: State, player: Player) -> impl IntoView {
     view! {
         <section class="oom-closed" aria-label="Closed form">
             <h4>"Closed form"</h4>
-            <div class="oom-formula">{in_symbols()}</div>
-            <div class="oom-formula">{move || in_numbers(sizes.get())}</div>
+            <div class="oom-formula">{in_symbols()} {move || in_numbers(sizes.get())} {move || value(sizes.get())}</div>
             <p class="small soft">{move || explained(sizes.get())}</p>
             <p class="oom-result" data-over=move || player.is_over().to_string() data-testid="search-result">{result}</p>
         </section>
@@ -71,15 +71,13 @@ fn in_numbers(sizes: Sizes) -> impl IntoView {
     };
     let above = mrow().child((gib(sizes.usable), mo().child("−"), gib(sizes.fixed)));
     let quotient = mfrac().child((above, gib(sizes.per_sequence)));
-    let value = mn().child(signed(sizes.quotient(), 2));
-    math().child((
-        mo().child("="),
-        floored(quotient.into_any()),
-        mo().child("="),
-        floored(value.into_any()),
-        mo().child("="),
-        mn().child(signed(sizes.result(), 0)),
-    ))
+    math().child((mo().child("="), floored(quotient.into_any())))
+}
+
+/// The quotient, and what is left of it when it is rounded down.
+fn value(sizes: Sizes) -> impl IntoView {
+    let quotient = mn().child(signed(sizes.quotient(), 2)).into_any();
+    math().child((mo().child("="), floored(quotient), mo().child("="), mn().child(signed(sizes.result(), 0))))
 }
 
 fn floored(inner: AnyView) -> impl IntoView {

@@ -91,12 +91,11 @@ fn Idle(board: Memo<Board>, apply: Callback<Change>) -> impl IntoView {
         })
     };
     let count = move || board.with(|board| board.idle.len() as u32);
-    let title = move || match count() {
-        0 => "Every change that is left gains something".to_owned(),
-        count => format!("No gain here: {}, and why", format::counted(count, "change", "changes")),
-    };
+    let title = move || format!("No gain here: {}, and why", format::counted(count(), "change", "changes"));
+    // As a memo, so that only a change of it opens or closes what the reader may have opened.
+    let alone = Memo::new(move |_| board.with(|board| board.gaining.is_empty()));
     view! {
-        <details class="levers-idle" data-testid="levers-idle" prop:open=move || board.with(|board| board.gaining.is_empty())>
+        <details class="levers-idle" data-testid="levers-idle" hidden=move || count() == 0 prop:open=alone>
             <summary>{title}</summary>
             <ul class="levers-list">{rows}</ul>
         </details>

@@ -21,10 +21,7 @@ pub fn answer(scenario: &Scenario) -> String {
 /// A memory size as the page writes it: in GiB with two digits after the point below ten and one above.
 pub fn memory(bytes: Bytes) -> String {
     let gib = bytes.gib();
-    let places = if gib.abs() < 10.0 { 2 } else { 1 };
-    let text = format!("{gib:.places$}");
-    let (whole, rest) = text.split_once('.').expect("there are places");
-    format!("{}.{rest} GiB", number::grouped(whole.parse().expect("digits")))
+    format!("{} GiB", number::with_commas(&number::fixed(gib, if gib.abs() < 10.0 { 2 } else { 1 })))
 }
 
 /// The label of a numeric field: its name, and its symbol where it has one.

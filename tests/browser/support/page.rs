@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 use std::time::{Duration, Instant};
 
-use fantoccini::Client;
+use fantoccini::{Client, Locator};
 use fantoccini::actions::{InputSource, KeyAction, KeyActions};
 use fantoccini::elements::{Element, ElementRef};
 use serde_json::{Value, json};
@@ -232,9 +232,15 @@ impl Page {
 
     /// Everything a reader can read in the figures and enter into their fields.
     pub async fn everything_shown(&self) -> Value {
-        let script = "const text = [...document.querySelectorAll('.mount, #answer-bar')] \
-                .map((part) => [part.dataset.figure ?? part.id, part.innerText]); \
-            const values = [...document.querySelectorAll('main input, main select')] \
+        // What is spoken depends on what happened before, and not only on the configuration.
+        let script = "const silent = (part) => { \
+                const copy = part.cloneNode(true); \
+                copy.querySelectorAll('[role=status], [role=alert]').forEach((one) => one.remove()); \
+                return copy.textContent; \
+            }; \
+            const text = [...document.querySelectorAll('.mount, #answer-bar')] \
+                .map((part) => [part.dataset.figure ?? part.id, silent(part)]); \
+            const values = [...document.querySelectorAll('main :is(input, select):not(.copy-link *)')] \
                 .map((field) => [field.id, field.type === 'radio' ? field.checked : field.value]); \
             return [text, values];";
         self.script(script, vec![]).await
@@ -258,6 +264,29 @@ impl Scope<'_> {
                 found => Err(format!("{} of them", found.len())),
             })
             .await
+    }
+
+    /// The element marked with this test name; waits until it is there.
+    pub async fn marked(&self, testid: &str) -> Element {
+        let selector = format!("{} [data-testid=\"{testid}\"]", self.selector);
+        let wait = self.page.client.wait().at_most(PATIENCE);
+        let found = wait.for_element(Locator::Css(&selector)).await;
+        found.unwrap_or_else(|error| panic!("nothing is marked {testid} in {}: {error}", self.selector))
+    }
+
+    /// Presses the button marked with this test name, for buttons whose name is a formula.
+    pub async fn press_marked(&self, testid: &str) {
+        let button = self.marked(testid).await;
+        self.page.reveal(&button).await;
+        button.click().await.unwrap_or_else(|error| panic!("{testid} cannot be pressed: {error}"));
+    }
+
+    /// Puts the focus on the element with this role and name, as Tab would.
+    pub async fn focus(&self, role: &str, name: &str) -> Element {
+        let element = self.find(role, name).await;
+        let reference = serde_json::to_value(&element).expect("a reference to an element");
+        self.page.script("arguments[0].focus();", vec![reference]).await;
+        element
     }
 
     /// Every element with this role and name that is there now.
@@ -287,7 +316,7 @@ impl Scope<'_> {
     /// Chooses one of a row of radio buttons: its label is what a reader clicks.
     pub async fn choose(&self, group: &str, option: &str) {
         let group = self.find("group", group).await;
-        let labels = group.find_all(fantoccini::Locator::Css("label")).await.expect("labels");
+        let labels = group.find_all(Locator::Css("label")).await.expect("labels");
         for label in labels {
             if label.text().await.expect("text").trim() == option {
                 self.page.reveal(&label).await;

@@ -1,0 +1,87 @@
+//! Moving the batch: three buckets stand still, the fourth fills the GPU, and the verdict says by how much.
+
+use crate::support::{Page, expected, key};
+use bmax::{Answer, Balance, Scenario, b_max, estimate};
+
+/// What the verdict must say about a scenario: its kind and its amounts.
+fn verdict(scenario: &Scenario) -> Vec<String> {
+    let estimate = estimate(scenario);
+    let over_usable = estimate.peak().bytes - estimate.usable();
+    match (estimate.balance(), b_max(scenario)) {
+        (Balance::Free(free), Answer::Fits(room)) if room.batch == scenario.recipe.batch => {
+            vec!["The last that fits".into(), expected::memory(free), expected::memory(room.per_sequence)]
+        }
+        (Balance::Free(free), _) => vec!["Fits".into(), expected::memory(free)],
+        (Balance::Close(over), _) => vec!["Too close".into(), expected::memory(over)],
+        (Balance::Over(over), _) => {
+            vec!["Does not fit".into(), expected::memory(over_usable), expected::memory(over)]
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_step_of_the_slider_shows_the_library_s_total_and_verdict() {
+    let page = Page::open("").await;
+    let grow = page.figure("grow");
+    grow.focus("slider", "Micro-batch b").await;
+    page.press(key::HOME).await;
+    for batch in 1..=6 {
+        let scenario = Scenario::default().with_batch(batch);
+        let total = expected::memory(estimate(&scenario).peak().bytes);
+        grow.shows("grow-total", &format!("{} / 72.0 GiB", total.trim_end_matches(" GiB"))).await;
+        let said = grow.text("grow-verdict").await;
+        for part in verdict(&scenario) {
+            assert!(said.contains(&part), "b = {batch}: “{said}” does not say “{part}”");
+        }
+        page.press(key::RIGHT).await;
+    }
+    page.close().await;
+}
+
+#[tokio::test]
+async fn the_slider_moves_the_whole_page() {
+    let page = Page::open("").await;
+    let grow = page.figure("grow");
+    let slider = grow.focus("slider", "Micro-batch b").await;
+    page.press(key::RIGHT).await;
+    page.press(key::RIGHT).await;
+    page.until_query("v=1&b=4").await;
+    assert_eq!(page.figure("calculator").value("textbox", "Micro-batch b").await, "4");
+    assert_eq!(page.figure("shapes").value("slider", "Micro-batch b").await, "4");
+    page.part("#answer-bar").says("b = 4").await;
+    page.part("#answer-bar").says("does not fit").await;
+    let text = slider.attr("aria-valuetext").await.expect("an element");
+    assert_eq!(text.as_deref(), Some("4 sequences, does not fit"));
+    page.close().await;
+}
+
+#[tokio::test]
+async fn one_press_goes_to_the_last_batch_that_fits_and_one_to_the_first_that_does_not() {
+    let page = Page::open("").await;
+    let grow = page.figure("grow");
+    grow.press_marked("grow-to-max").await;
+    page.until_query("v=1&b=3").await;
+    grow.says("The last that fits").await;
+    grow.press_marked("grow-past-max").await;
+    page.until_query("v=1&b=4").await;
+    grow.says("Does not fit").await;
+    page.close().await;
+}
+
+#[tokio::test]
+async fn the_other_method_s_verdict_on_the_same_batch_stands_below() {
+    let page = Page::open("?b=4").await;
+    let paper = expected::scenario("?b=4&method=paper");
+    let total = expected::memory(estimate(&paper).peak().bytes);
+    page.figure("grow").shows("grow-other", &format!("By the paper method, b = 4 takes {total} and fits; the most is 6.")).await;
+    page.close().await;
+}
+
+#[tokio::test]
+async fn when_nothing_fits_every_batch_is_said_to_be_too_large() {
+    let page = Page::open("?gpus=1").await;
+    let grow = page.figure("grow");
+    grow.says("Does not fit").await;
+    assert!(!grow.marked("grow-to-max").await.is_enabled().await.expect("a button"));
+    page.close().await;
+}

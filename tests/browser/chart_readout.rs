@@ -1,0 +1,189 @@
+//! b_max against the sequence length: read off by keyboard and pointer, and as a table.
+
+use crate::support::{Page, Scope, expected, key, tidy};
+use bmax::{Scenario, catalogue, largest_micro_batch, number, sweep};
+use fantoccini::actions::{InputSource, MouseActions, PointerAction};
+use fantoccini::elements::Element;
+use serde_json::json;
+
+const SLIDER: &str = "Sequence length read-out";
+
+/// The reference models and the reader's own, in the order of the legend.
+fn scenarios(scenario: &Scenario) -> Vec<(&'static str, Scenario)> {
+    let reference = |slug: &str| sweep::reference(scenario, catalogue::model(slug).expect("listed").model);
+    vec![
+        ("1B", reference("1b")),
+        ("7B", reference("7b")),
+        ("13B", reference("13b")),
+        ("70B", reference("70b")),
+        ("yours", *scenario),
+    ]
+}
+
+fn b_max_at(mut scenario: Scenario, length: u32) -> Option<u32> {
+    scenario.recipe.sequence = length;
+    largest_micro_batch(&scenario)
+}
+
+fn text(batch: Option<u32>) -> String {
+    batch.map_or_else(|| "does not fit".to_owned(), |batch| number::grouped(batch.into()))
+}
+
+/// What the slider says at one length.
+fn sentence(scenario: &Scenario, length: u32) -> String {
+    let parts = scenarios(scenario).into_iter().map(|(name, at)| format!("{name} {}", text(b_max_at(at, length))));
+    format!("{} tokens: {}", number::grouped(length.into()), parts.collect::<Vec<_>>().join(", "))
+}
+
+/// Waits until slider and legend agree with the library at one length.
+async fn reads(page: &Page, slider: &Element, scenario: &Scenario, length: u32) {
+    let wanted = sentence(scenario, length);
+    page.until(&format!("the read-out to say “{wanted}”"), async || {
+        let said = slider.attr("aria-valuetext").await.expect("an element").unwrap_or_default();
+        if said == wanted { Ok(()) } else { Err(said) }
+    })
+    .await;
+    assert_eq!(slider.attr("aria-valuenow").await.expect("an element"), Some(length.to_string()));
+    let legend = page.figure("chart").text("chart-readout").await;
+    assert!(legend.contains(&format!("At {} tokens", number::grouped(length.into()))), "{legend}");
+    for (name, at) in scenarios(scenario) {
+        let row = format!("{name} {}", text(b_max_at(at, length)));
+        assert!(legend.contains(&row), "“{row}” is not in the legend: {legend}");
+    }
+}
+
+#[tokio::test]
+async fn arrows_pages_home_and_end_read_off_the_library_s_numbers() {
+    let page = Page::open("").await;
+    let slider = page.figure("chart").focus("slider", SLIDER).await;
+    let (scenario, lengths) = (Scenario::default(), sweep::sequence_lengths(64));
+    let at = lengths.iter().position(|length| *length == 2048).expect("a power of two");
+    reads(&page, &slider, &scenario, 2048).await;
+    for (key, index) in [
+        (key::RIGHT, at + 1),
+        (key::UP, at + 2),
+        (key::LEFT, at + 1),
+        (key::DOWN, at),
+        (key::PAGE_UP, at + 8),
+        (key::PAGE_DOWN, at),
+        (key::HOME, 0),
+        (key::LEFT, 0),
+        (key::END, lengths.len() - 1),
+        (key::RIGHT, lengths.len() - 1),
+    ] {
+        page.press(key).await;
+        reads(&page, &slider, &scenario, lengths[index]).await;
+    }
+    page.press(key::ESCAPE).await;
+    reads(&page, &slider, &scenario, 2048).await;
+    page.close().await;
+}
+
+#[tokio::test]
+async fn the_first_view_has_a_curve_for_every_reference_model() {
+    for (name, scenario) in scenarios(&Scenario::default()) {
+        assert!(b_max_at(scenario, 2048).is_some(), "{name} is flat zero at 2048 tokens");
+    }
+    let page = Page::open("").await;
+    let picture = page.figure("chart").find("img", "Largest micro-batch per GPU against sequence length").await;
+    let described = picture.attr("aria-label").await.expect("an element").unwrap_or_default();
+    for name in ["1B", "7B", "13B", "70B", "yours"] {
+        assert!(described.contains(&format!("{name} falls from")), "{described}");
+    }
+    page.close().await;
+}
+
+#[tokio::test]
+async fn enter_makes_the_length_that_is_read_off_the_reader_s_own() {
+    let page = Page::open("").await;
+    let slider = page.figure("chart").focus("slider", SLIDER).await;
+    page.press(key::END).await;
+    reads(&page, &slider, &Scenario::default(), 131_072).await;
+    page.press(key::ENTER).await;
+    page.until_query("v=1&s=131072").await;
+    page.part("#answer-bar").shows("bar-answer", &expected::answer(&expected::scenario("?s=131072"))).await;
+    page.close().await;
+}
+
+#[tokio::test]
+async fn gpus_and_recomputation_of_the_reference_curves_can_be_chosen() {
+    let page = Page::open("").await;
+    let chart = page.figure("chart");
+    let slider = chart.find("slider", SLIDER).await;
+    chart.enter("GPUs of the reference curves D", "8").await;
+    chart.choose("Recomputation of the reference curves", "None").await;
+    let query = "v=1&chart_gpus=8&chart_recompute=none";
+    page.until_query(query).await;
+    reads(&page, &slider, &expected::scenario(query), 2048).await;
+    // On one device only the smallest model has a curve, and the others are said not to fit.
+    chart.press("1 GPU").await;
+    let query = "v=1&chart_gpus=1&chart_recompute=none";
+    page.until_query(query).await;
+    reads(&page, &slider, &expected::scenario(query), 2048).await;
+    chart.find("img", "70B does not fit at any of these lengths").await;
+    page.close().await;
+}
+
+#[tokio::test]
+async fn the_pointer_reads_off_what_the_keyboard_does() {
+    let page = Page::open("").await;
+    let slider = page.figure("chart").find("slider", SLIDER).await;
+    page.reveal(&slider).await;
+    let (_, _, width, _) = slider.rectangle().await.expect("a box");
+    let lengths = sweep::sequence_lengths(64);
+    for (x, length) in [(-(width / 2.0) + 1.0, lengths[0]), (width / 2.0 - 2.0, lengths[lengths.len() - 1])] {
+        let to = PointerAction::MoveToElement { element: slider.clone(), duration: None, x, y: 0.0 };
+        page.client.perform_actions(MouseActions::new("mouse".into()).then(to)).await.expect("a pointer");
+        reads(&page, &slider, &Scenario::default(), length).await;
+    }
+    page.close().await;
+}
+
+/// Rows of the open table: cells as text.
+async fn rows(page: &Page, chart: &Scope<'_>) -> Vec<Vec<String>> {
+    let table = chart.find("table", "Largest micro-batch in sequences per GPU").await;
+    let script = "return [...arguments[0].rows].map((row) => [...row.cells].map((cell) => cell.innerText));";
+    let rows = page.script(script, vec![serde_json::to_value(&table).expect("a reference")]).await;
+    let rows: Vec<Vec<String>> = serde_json::from_value(rows).expect("texts");
+    rows.into_iter().map(|row| row.iter().map(|cell| tidy(cell)).collect()).collect()
+}
+
+#[tokio::test]
+async fn the_table_holds_the_library_s_number_for_every_curve_and_length() {
+    let query = "?model=llama-3.1-8b&gpus=16&method=paper&chart_gpus=32&chart_recompute=selective";
+    let page = Page::open(query).await;
+    let chart = page.figure("chart");
+    chart.press("The curves as a table").await;
+    let scenario = expected::scenario(query);
+    let rows = rows(&page, &chart).await;
+    assert_eq!(rows[0], ["Tokens S", "1B", "7B", "13B", "70B", "yours"]);
+    assert_eq!(rows.len(), 1 + 11, "a row for each power of two from 128 to 131,072");
+    for (row, length) in rows[1..].iter().zip((7..=17).map(|power| 1_u32 << power)) {
+        assert_eq!(row[0], number::grouped(length.into()));
+        for ((name, at), shown) in scenarios(&scenario).into_iter().zip(&row[1..]) {
+            match b_max_at(at, length) {
+                Some(batch) => assert_eq!(*shown, number::grouped(batch.into()), "{name} at {length}"),
+                None => assert!(shown.contains("does not fit"), "{name} at {length}: {shown}"),
+            }
+        }
+    }
+    page.close().await;
+}
+
+#[tokio::test]
+async fn the_picture_is_drawn_and_as_sharp_as_the_screen() {
+    let page = Page::open("").await;
+    // The share of pixels with ink, and by how much the canvas is finer than its box.
+    let script = "const canvas = document.querySelector('[data-figure=chart] canvas'); \
+        const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height); \
+        let inked = 0; \
+        for (let at = 3; at < data.length; at += 4) if (data[at] > 0) inked += 1; \
+        return [inked > data.length / 4 / 200, Math.round(100 * canvas.width / canvas.clientWidth)];";
+    for density in [1.0, 2.0, 1.5] {
+        let size = json!({ "width": 1440, "height": 900, "deviceScaleFactor": density, "mobile": false });
+        page.devtools("Emulation.setDeviceMetricsOverride", size).await;
+        let expected = json!([true, (density * 100.0) as i32]);
+        page.until_script(&format!("a sharp picture at {density} pixels a pixel"), script, expected).await;
+    }
+    page.close().await;
+}

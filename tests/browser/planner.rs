@@ -1,0 +1,88 @@
+//! From the global batch to micro-batch, GPUs and accumulation steps.
+
+use crate::support::{Page, expected};
+use bmax::planner::{Accumulation, plan};
+use bmax::{Scenario, b_max, number};
+
+fn equation(plan: Accumulation) -> String {
+    let [b, d, steps] = [plan.micro_batch, plan.data_parallel, plan.steps].map(|count| number::grouped(count.into()));
+    format!("{} = {b} · {d} · {steps}", number::grouped(plan.global_batch() as f64))
+}
+
+fn preferred(scenario: &Scenario) -> Accumulation {
+    let batch = b_max(scenario).batch().expect("something fits");
+    plan(scenario.goal.sequences(scenario.recipe.sequence), scenario.cluster.data_parallel(), batch).preferred()
+}
+
+#[tokio::test]
+async fn the_workshop_example_of_256_takes_8_steps_of_4_on_8_gpus() {
+    let query = "?s=1536";
+    assert_eq!(b_max(&expected::scenario(query)).batch(), Some(4));
+    let page = Page::open(query).await;
+    let planner = page.figure("planner");
+    planner.shows("planner-result", "256 = 4 · 8 · 8").await;
+    planner.says("Hits the target exactly").await;
+    assert_eq!(planner.text("planner-tokens").await, "393,216 tokens");
+    page.close().await;
+}
+
+#[tokio::test]
+async fn the_plan_follows_the_target_the_unit_and_the_configuration() {
+    let page = Page::open("").await;
+    let planner = page.figure("planner");
+    planner.shows("planner-result", &equation(preferred(&Scenario::default()))).await;
+    planner.enter("Target global batch B", "1,000").await;
+    let query = "v=1&target=1000";
+    page.until_query(query).await;
+    planner.shows("planner-result", &equation(preferred(&expected::scenario(query)))).await;
+    planner.choose("Unit of the global batch", "tokens").await;
+    planner.enter("Target global batch B", "4,194,304").await;
+    let query = "v=1&target=4194304&unit=tokens";
+    page.until_query(query).await;
+    planner.shows("planner-result", &equation(preferred(&expected::scenario(query)))).await;
+    planner.says("2,048 sequences").await;
+    page.figure("calculator").enter("GPUs D", "64").await;
+    let query = "v=1&gpus=64&target=4194304&unit=tokens";
+    page.until_query(query).await;
+    planner.shows("planner-result", &equation(preferred(&expected::scenario(query)))).await;
+    page.close().await;
+}
+
+#[tokio::test]
+async fn the_plan_s_micro_batch_can_be_taken_over() {
+    let page = Page::open("?s=1536").await;
+    page.figure("planner").press("Use this micro-batch").await;
+    page.until_query("v=1&s=1536&b=4").await;
+    assert_eq!(page.figure("calculator").value("textbox", "Micro-batch b").await, "4");
+    page.close().await;
+}
+
+#[tokio::test]
+async fn a_target_nearby_is_hit_exactly_after_one_press() {
+    let page = Page::open("?target=1000").await;
+    let planner = page.figure("planner");
+    let nearby = planner.find("group", "Targets nearby").await;
+    let buttons = nearby.find_all(fantoccini::Locator::Css("button")).await.expect("buttons");
+    assert!(!buttons.is_empty(), "1,000 sequences do not fill 8 GPUs of 3 evenly");
+    page.reveal(&buttons[0]).await;
+    buttons[0].click().await.expect("a button");
+    planner.says("Hits the target exactly").await;
+    let query = page.until("the address to follow", async || {
+        let query = page.query().await;
+        if query != "target=1000" { Ok(query) } else { Err(query) }
+    });
+    let scenario = expected::scenario(&query.await);
+    let round = u64::from(b_max(&scenario).batch().expect("it fits")) * u64::from(scenario.cluster.gpus);
+    assert_eq!(preferred(&scenario).global_batch(), u64::from(scenario.goal.global_batch));
+    assert_eq!(u64::from(scenario.goal.global_batch) % round, 0);
+    page.close().await;
+}
+
+#[tokio::test]
+async fn without_a_sequence_that_fits_there_is_no_plan_and_the_reason_is_given() {
+    let page = Page::open("?gpus=1").await;
+    let planner = page.figure("planner");
+    planner.shows("planner-result", "no plan").await;
+    planner.says("Nothing can be planned while not one sequence fits").await;
+    page.close().await;
+}
