@@ -12,8 +12,12 @@ use crate::site::{State, format};
 #[component]
 pub fn AnswerBar(state: State) -> impl IntoView {
     let batch = move || state.scenario.with(|scenario| scenario.recipe.batch);
-    let used = move || state.estimate.with(|estimate| format::digits(estimate.peak().bytes.gib(), 1));
-    let usable = move || state.estimate.with(|estimate| format::gib(estimate.usable()));
+    // One text, so that its beginning stays in its place whatever its length.
+    let used = move || {
+        state.estimate.with(|estimate| {
+            format!("{} / {}", format::digits(estimate.peak().bytes.gib(), 1), format::gib(estimate.usable()))
+        })
+    };
     let verdict = Memo::new(move |_| state.estimate.with(|estimate| verdict(estimate.balance())));
     let method = move || state.scenario.with(|scenario| scenario.method.label());
     let fits = move || state.answer.with(|answer| matches!(answer, Answer::Fits(_)));
@@ -27,9 +31,7 @@ pub fn AnswerBar(state: State) -> impl IntoView {
             <span class="answer-method soft">{method}" method"</span>
             <span class="answer-used num">
                 <span class="answer-batch soft"><i>"b"</i>" = "{move || format::count(batch())}": "</span>
-                <span class="answer-total">{used}</span>
-                " / "
-                {usable}
+                <span>{used}</span>
             </span>
             <span class=move || format!("badge badge-{} answer-badge", verdict.get().1)>
                 <span aria-hidden="true">{move || mark(verdict.get().1)}</span>

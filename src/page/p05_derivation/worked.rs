@@ -192,8 +192,8 @@ mod tests {
 
     #[test]
     fn the_example_has_the_answers_of_the_table_below_it() {
-        let answers = COUNTS.map(|count| {
-            let solved = Solved::of(count.parse().expect("a number"));
+        let answers = COUNTS.map(|option| {
+            let solved = Solved::of(option.key.parse().expect("a number"));
             (format::gib(solved.fixed()), solved.workshop.batch(), solved.paper.batch())
         });
         let expected = [

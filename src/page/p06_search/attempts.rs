@@ -19,8 +19,12 @@ pub fn Attempts(state: State, player: Player) -> impl IntoView {
     });
     // The scale is that of the whole search, so that no bar changes its length as others come.
     let longest = Memo::new(move |_| player.trace.with(|trace| longest(trace, usable.get())));
+    let count = Memo::new(move |_| shown.with(Vec::len));
     Effect::new(move |_| {
-        shown.track();
+        // Nothing to bring into view, and asking for a height would lay out the page for it.
+        if count.get() == 0 {
+            return;
+        }
         // After the frame, because the new row has no place before.
         request_animation_frame(move || {
             if let Some(region) = region.get_untracked() {

@@ -64,13 +64,15 @@ fn in_symbols() -> impl IntoView {
 }
 
 fn in_numbers(sizes: Sizes) -> impl IntoView {
-    let gib = |bytes: Bytes| {
+    let size = |bytes: Bytes| {
+        // Two digits after the point say nothing of a size far below a GiB.
+        let (value, unit) = if bytes.gib() < 0.1 { (bytes.mib(), "MiB") } else { (bytes.gib(), "GiB") };
         mrow()
-            .child((mn().child(format::digits(bytes.gib(), 2)), mspace().attr("width", "0.2em"), mtext().child("GiB")))
+            .child((mn().child(format::digits(value, 2)), mspace().attr("width", "0.2em"), mtext().child(unit)))
             .into_any()
     };
-    let above = mrow().child((gib(sizes.usable), mo().child("−"), gib(sizes.fixed)));
-    let quotient = mfrac().child((above, gib(sizes.per_sequence)));
+    let above = mrow().child((size(sizes.usable), mo().child("−"), size(sizes.fixed)));
+    let quotient = mfrac().child((above, size(sizes.per_sequence)));
     math().child((mo().child("="), floored(quotient.into_any())))
 }
 

@@ -134,16 +134,14 @@ fn Explanation(state: State) -> impl IntoView {
         levers::ranked(&scenario, &[]).into_iter().filter(|lever| lever.gain() > 0).take(3).collect::<Vec<Lever>>()
     });
     let item = |lever: Lever| {
-        let after = lever
-            .after
-            .map_or_else(|| "does not fit".to_owned(), |batch| format::counted(batch, "sequence", "sequences"));
+        let after = lever.after.map_or_else(|| "does not fit".to_owned(), format::count);
         view! { <li><span>{describe(lever.change)}</span>" "<strong class="num">{after}</strong></li> }
     };
     view! {
         <div class="explanation">
             <h3>"What binds"</h3>
             <p data-testid="what-binds">{move || what_binds(&state.answer.get(), &state.estimate.get())}</p>
-            <h3>"What would help most"</h3>
+            <h3>"What would help most: sequences per GPU"</h3>
             <ul data-testid="what-helps">{move || helps.get().into_iter().map(item).collect_view()}</ul>
             <p hidden=move || helps.with(|helps| !helps.is_empty())>
                 "No single change makes room. Combine several, or take a larger GPU: see "<a href="#levers">"the levers"</a>"."

@@ -33,18 +33,27 @@ fn places(count: u32, most: u32) -> Vec<Place> {
 pub fn Drawing(
     /// The plan to draw.
     plan: Memo<Option<Accumulation>>,
+    /// Whether a row is a group of GPUs that share a micro-batch.
+    grouped: Memo<bool>,
 ) -> impl IntoView {
     let batch = move || match plan.get() {
         Some(plan) => {
-            format!("one micro-batch: {} on one GPU", format::counted(plan.micro_batch, "sequence", "sequences"))
+            format!(
+                "one micro-batch: {} on one {}",
+                format::counted(plan.micro_batch, "sequence", "sequences"),
+                if grouped.get() { "group of GPUs" } else { "GPU" }
+            )
         }
         None => "one micro-batch".to_owned(),
     };
-    let described = move || plan.get().map_or_else(|| "Nothing to draw until one sequence fits.".to_owned(), sentence);
+    let described = move || {
+        plan.get()
+            .map_or_else(|| "Nothing to draw until one sequence fits.".to_owned(), |plan| sentence(plan, grouped.get()))
+    };
     view! {
         <div class="planner-drawing">
             <div class="planner-boxes" role="img" aria-label=described data-testid="planner-drawing">
-                {move || plan.get().map_or_else(nothing, boxes)}
+                {move || plan.get().map_or_else(nothing, |plan| boxes(plan, row_word(grouped.get())))}
             </div>
             <ul class="planner-legend">
                 <li><span class="bucket-swatch" data-bucket="activations"></span>" "{batch}</li>
@@ -58,14 +67,18 @@ fn nothing() -> AnyView {
     view! { <p class="planner-nothing soft">"Nothing to draw until one sequence fits."</p> }.into_any()
 }
 
-fn boxes(plan: Accumulation) -> AnyView {
+fn row_word(grouped: bool) -> &'static str {
+    if grouped { "Group" } else { "GPU" }
+}
+
+fn boxes(plan: Accumulation, word: &'static str) -> AnyView {
     let columns = places(plan.steps, MOST_STEPS);
     let rows = places(plan.data_parallel, MOST_GPUS);
     let numbered = plan.steps <= NUMBERED_STEPS && plan.micro_batch < 1_000;
     let row = |place: Place| {
         let cells =
             columns.iter().map(|column| cell(*column, place, numbered.then_some(plan.micro_batch))).collect_view();
-        view! { <span class="planner-row-name">{name(place)}</span>{cells} }
+        view! { <span class="planner-row-name">{name(word, place)}</span>{cells} }
     };
     let count = columns.len().to_string();
     let lines = rows.len().to_string();
@@ -79,9 +92,9 @@ fn boxes(plan: Accumulation) -> AnyView {
     .into_any()
 }
 
-fn name(place: Place) -> String {
+fn name(word: &str, place: Place) -> String {
     match place {
-        Place::At(gpu) => format!("GPU {}", format::count(gpu)),
+        Place::At(number) => format!("{word} {}", format::count(number)),
         Place::Gap => "⋮".to_owned(),
     }
 }
@@ -100,11 +113,15 @@ fn axis(steps: u32) -> String {
     format!("{} →", format::counted(steps, "accumulation step", "accumulation steps"))
 }
 
-fn sentence(plan: Accumulation) -> String {
+fn sentence(plan: Accumulation, grouped: bool) -> String {
     format!(
         "{} one after another; in each, {} process {} each; then the optimizer steps once.",
         format::counted(plan.steps, "accumulation step", "accumulation steps"),
-        format::counted(plan.data_parallel, "GPU", "GPUs"),
+        if grouped {
+            format::counted(plan.data_parallel, "group of GPUs", "groups of GPUs")
+        } else {
+            format::counted(plan.data_parallel, "GPU", "GPUs")
+        },
         format::counted(plan.micro_batch, "sequence", "sequences")
     )
 }

@@ -21,12 +21,13 @@ pub fn Planner(state: State) -> impl IntoView {
             state.change(|scenario| in_unit(scenario, unit));
         }
     });
-    let unit = SettingHandle { write, name: "Counted in", ..state.setting(&setting::BATCH_UNIT) };
+    let unit = SettingHandle { write, ..state.setting(&setting::BATCH_UNIT) };
     // The reader may prefer the other of two plans; that is no part of the configuration.
     let other = RwSignal::new(false);
     let planned = Memo::new(move |_| Planned::of(&state.scenario.get(), &state.answer.get(), other.get()));
     let asked = move || planned.with(|planned| planned.as_ref().map(Planned::asked).unwrap_or_default());
     let chosen = move || planned.with(|planned| planned.as_ref().ok().map(Planned::chosen));
+    let grouped = move || planned.with(|planned| planned.as_ref().is_ok_and(|planned| planned.group() > 1));
     let words = move || planned.with(|planned| planned.as_ref().map_or_else(Clone::clone, Planned::words));
     view! {
         <div class="planner">
@@ -46,7 +47,7 @@ pub fn Planner(state: State) -> impl IntoView {
                 <p class="planner-words" data-testid="planner-words">{words}</p>
                 <Alternatives planned other />
             </div>
-            <Drawing plan=Memo::new(move |_| chosen()) />
+            <Drawing plan=Memo::new(move |_| chosen()) grouped=Memo::new(move |_| grouped()) />
             <Facts state planned />
         </div>
     }

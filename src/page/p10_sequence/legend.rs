@@ -11,11 +11,15 @@ use crate::site::{State, format};
 /// One row a curve.
 #[component]
 pub fn Legend(state: State, curves: Curves, reader: Reader) -> impl IntoView {
-    let length = move || format::count(reader.reading.with(|reading| reading.length));
+    let length = Memo::new(move |_| reader.reading.with(|reading| reading.length));
+    let is_own = move || state.scenario.with(|scenario| scenario.recipe.sequence) == length.get();
     view! {
         <div class="chart-panel">
             <table class="chart-legend" data-testid="chart-readout">
-                <caption>"At "<strong class="num">{length}</strong>" tokens"{move || reader.chosen.get().is_none().then_some(", your length")}</caption>
+                <caption>
+                    "At "<strong class="num">{move || format::count(length.get())}</strong>" tokens"
+                    {move || is_own().then_some(", your length")}
+                </caption>
                 <thead>
                     <tr>
                         <th scope="col">"Model"</th>

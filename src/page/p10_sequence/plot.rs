@@ -5,15 +5,15 @@ use leptos::html::Canvas;
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 use wasm_bindgen::closure::Closure;
-use web_sys::{HtmlElement, KeyboardEvent, MouseEvent, PointerEvent, ResizeObserver};
+use web_sys::{HtmlCanvasElement, HtmlElement, KeyboardEvent, MouseEvent, PointerEvent, ResizeObserver};
 
 use super::curves::{Curves, OWN};
 use super::legend::take;
-use super::reading::{Reader, after_key, description, first, last, nearest, sentence};
-use crate::site::chart::canvas::paint;
+use super::reading::{Reader, Reading, after_key, description, first, last, nearest, sentence};
+use crate::site::chart::canvas;
 use crate::site::chart::palette::Palette;
 use crate::site::chart::scale::Tick;
-use crate::site::chart::spec::{BAND, Frame, Mark, PAD, Spec};
+use crate::site::chart::spec::{BAND, Mark, PAD, Spec};
 use crate::site::{State, format};
 
 /// The plot with its axes.
@@ -73,64 +73,114 @@ fn OwnLength(state: State, curves: Curves) -> impl IntoView {
     view! { <p class="chart-own-length num" aria-hidden="true" style=("--at", move || position().clamp(0.0, 1.0).to_string())>{text}</p> }
 }
 
-/// The canvas, drawn again at most once a frame, when something it shows has changed.
+/// The canvas, drawn again at most once a frame when something it shows has changed, and only where
+/// it can be seen: the reader may be moving a slider of another figure far away.
 #[component]
 fn Picture(state: State, curves: Curves, reader: Reader) -> impl IntoView {
     let node = NodeRef::<Canvas>::new();
-    let place = Trigger::new();
-    let waiting = StoredValue::new(false);
-    let own = Memo::new(move |_| state.scenario.with(|scenario| scenario.recipe.sequence));
-    let own_mark =
-        Memo::new(move |_| Mark { length: own.get(), batches: vec![(OWN, state.answer.with(bmax::Answer::batch))] });
-    let cursor = Memo::new(move |_| {
-        // At the reader's own length there is a mark already.
-        reader.chosen.get().map(|_| {
-            reader.reading.with(|reading| Mark {
-                length: reading.length,
-                batches: reading.batches.iter().copied().enumerate().collect(),
-            })
-        })
+    let size = RwSignal::new(None::<(f64, f64)>);
+    let colours = RwSignal::new(None::<Palette>);
+    let own = Memo::new(move |_| Mark {
+        length: state.scenario.with(|scenario| scenario.recipe.sequence),
+        batches: vec![(OWN, state.answer.with(bmax::Answer::batch))],
     });
-    let spec = move |frame: Frame, palette: Palette| Spec {
-        frame,
-        palette,
-        axes: curves.axes.get_untracked(),
-        lengths: curves.lengths.get_value(),
-        curves: curves.all.get_untracked(),
-        own: Some(own_mark.get_untracked()),
-        cursor: cursor.get_untracked(),
+    let spec = spec_of(own, curves, reader, size, colours);
+    let (waiting, stale, anyway) = (StoredValue::new(false), StoredValue::new(false), StoredValue::new(true));
+    let draw = move |canvas: &HtmlCanvasElement| {
+        stale.set_value(false);
+        anyway.set_value(false);
+        if let Some(spec) = spec() {
+            canvas::paint(canvas, &spec);
+        }
+    };
+    let ask = move || {
+        if !waiting.get_value() {
+            waiting.set_value(true);
+            request_animation_frame(move || {
+                waiting.set_value(false);
+                let found = node.get_untracked();
+                if let Some(canvas) = found.filter(|canvas| anyway.get_value() || canvas::is_near(canvas)) {
+                    draw(&canvas);
+                }
+            });
+        }
     };
     Effect::new(move |_| {
-        place.track();
         curves.all.track();
-        own_mark.track();
-        cursor.track();
-        if waiting.get_value() {
-            return;
-        }
-        waiting.set_value(true);
-        request_animation_frame(move || {
-            waiting.set_value(false);
-            if let Some(canvas) = node.get_untracked() {
-                paint(&canvas, spec);
-            }
-        });
+        own.track();
+        reader.reading.track();
+        reader.chosen.track();
+        stale.set_value(true);
+        ask();
     });
-    node.on_load(move |canvas| follow_size(&canvas, move || place.notify()));
+    // Another size or another theme is rare, and a picture that fits neither would be seen arriving.
+    Effect::new(move |_| {
+        size.track();
+        colours.track();
+        anyway.set_value(true);
+        ask();
+    });
+    let ask_if_stale = move || {
+        if stale.get_value() {
+            ask()
+        }
+    };
+    _ = window_event_listener(ev::scroll, move |_| ask_if_stale());
+    // Paper shows every figure, also those that were never scrolled to.
+    _ = window_event_listener(ev::beforeprint, move |_| {
+        if let Some(canvas) = node.get_untracked() {
+            draw(&canvas)
+        }
+    });
+    let read_colours = move || colours.set(node.get_untracked().and_then(|canvas| canvas::palette(&canvas)));
+    node.on_load(move |canvas| {
+        read_colours();
+        follow_size(&canvas, size);
+    });
     let label = move || curves.lengths.with_value(|lengths| curves.all.with(|all| description(lengths, all)));
     view! {
         // The style sheet gives the canvas the ink as its colour and lets it change over an instant.
         // The end of that change says that the theme is another one, whoever asked for it.
-        <canvas class="chart-canvas" node_ref=node role="img" aria-label=label on:transitionend=move |_| place.notify()></canvas>
+        <canvas class="chart-canvas" node_ref=node role="img" aria-label=label on:transitionend=move |_| read_colours()></canvas>
     }
 }
 
-/// Calls `changed` whenever the element around the canvas has another size, or a pixel of the screen
-/// has, as when the window moves to another one.
-fn follow_size(canvas: &HtmlElement, changed: impl Fn() + Copy + 'static) {
-    _ = window_event_listener(ev::resize, move |_| changed());
+/// What is to be drawn now, once size and colours are known.
+fn spec_of(
+    own: Memo<Mark>,
+    curves: Curves,
+    reader: Reader,
+    size: RwSignal<Option<(f64, f64)>>,
+    colours: RwSignal<Option<Palette>>,
+) -> impl Fn() -> Option<Spec> + Copy {
+    move || {
+        // At the reader's own length there is a mark already.
+        let cursor = reader.chosen.get_untracked().map(|_| {
+            let Reading { length, batches } = reader.reading.get_untracked();
+            Mark { length, batches: batches.into_iter().enumerate().collect() }
+        });
+        Some(Spec {
+            frame: canvas::frame(size.get_untracked()?)?,
+            palette: colours.get_untracked()?,
+            axes: curves.axes.get_untracked(),
+            lengths: curves.lengths.get_value(),
+            curves: curves.all.get_untracked(),
+            own: Some(own.get_untracked()),
+            cursor,
+        })
+    }
+}
+
+/// Writes the size of the element around the canvas whenever it is another one, or a pixel of the
+/// screen is, as when the window moves to another screen.
+fn follow_size(canvas: &HtmlElement, size: RwSignal<Option<(f64, f64)>>) {
+    _ = window_event_listener(ev::resize, move |_| size.update(|_| ()));
     let Some(place) = canvas.parent_element() else { return };
-    let callback = Closure::<dyn FnMut()>::new(changed);
+    let observed = place.clone();
+    let callback = Closure::<dyn FnMut()>::new(move || {
+        // The border is the place's own; the canvas lies inside it.
+        size.set(Some((f64::from(observed.client_width()), f64::from(observed.client_height()))));
+    });
     if let Ok(observer) = ResizeObserver::new(callback.as_ref().unchecked_ref()) {
         observer.observe(&place);
     }
