@@ -1,12 +1,14 @@
 //! A file server for the built page, under a sub-folder, as a course site would have it.
 
 use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::JoinHandle;
-use std::{env, fs};
-
-use tiny_http::{Header, Request, Response};
+use std::time::Duration;
+use std::{env, fs, io, thread};
 
 /// Where the page lies. It knows nothing of this path, so every address in it must be relative.
 pub const FOLDER: &str = "/course/week-3/bmax/";
@@ -16,11 +18,12 @@ pub const HOST_PAGE: &str = "/course/host.html";
 
 type Files = BTreeMap<String, Vec<u8>>;
 
-/// One server, on a port of its own, with a log of its own.
+/// One server, on a port of its own, with a log of its own. It answers GET, one request a connection
+/// and a thread each: nothing can wait behind a connection that the browser keeps open.
 pub struct Server {
-    http: Arc<tiny_http::Server>,
-    port: u16,
+    address: SocketAddr,
     requests: Arc<Mutex<Vec<String>>>,
+    closing: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -28,24 +31,29 @@ impl Server {
     pub fn start() -> Self {
         // A missing page is said before a browser is started.
         dist();
-        let http = Arc::new(tiny_http::Server::http("127.0.0.1:0").expect("a free port on the loopback device"));
-        let port = http.server_addr().to_ip().expect("an internet address").port();
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port on the loopback device");
+        let address = listener.local_addr().expect("it is bound");
         let requests = Arc::new(Mutex::new(Vec::new()));
-        let thread = std::thread::spawn({
-            let (http, requests) = (http.clone(), requests.clone());
+        let closing = Arc::new(AtomicBool::new(false));
+        let thread = thread::spawn({
+            let (requests, closing) = (requests.clone(), closing.clone());
             move || {
-                for request in http.incoming_requests() {
-                    requests.lock().expect("no panic under this lock").push(request.url().to_owned());
-                    answer(request);
+                for stream in listener.incoming().flatten() {
+                    if closing.load(Ordering::SeqCst) {
+                        return;
+                    }
+                    let requests = requests.clone();
+                    // The browser may be gone before it has its answer; that is its good right.
+                    thread::spawn(move || _ = answer(&stream, &requests));
                 }
             }
         });
-        Self { http, port, requests, thread: Some(thread) }
+        Self { address, requests, closing, thread: Some(thread) }
     }
 
     /// Scheme, host and port.
     pub fn origin(&self) -> String {
-        format!("http://127.0.0.1:{}", self.port)
+        format!("http://{}", self.address)
     }
 
     /// Paths asked for so far, with their query strings.
@@ -56,34 +64,49 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        self.http.unblock();
+        self.closing.store(true, Ordering::SeqCst);
+        // The thread waits for a connection, so it gets one.
+        _ = TcpStream::connect(self.address);
         if let Some(thread) = self.thread.take() {
             _ = thread.join();
         }
     }
 }
 
-fn answer(request: Request) {
-    let path = request.url().split(['?', '#']).next().unwrap_or_default();
+fn answer(mut stream: &TcpStream, requests: &Mutex<Vec<String>>) -> io::Result<()> {
+    // Browsers open connections in advance that they may never use.
+    stream.set_read_timeout(Some(Duration::from_secs(30)))?;
+    let mut lines = BufReader::new(stream).lines();
+    let request = lines.next().transpose()?.unwrap_or_default();
+    let Some(address) = request.split(' ').nth(1) else { return Ok(()) };
+    requests.lock().expect("no panic under this lock").push(address.to_owned());
+    // The head of the request ends with an empty line.
+    for line in lines {
+        if line?.is_empty() {
+            break;
+        }
+    }
+    let path = address.split(['?', '#']).next().unwrap_or_default();
     let (status, kind, body) = match path.strip_prefix(FOLDER) {
         Some("") => file("index.html"),
         Some(name) => file(name),
-        None if path == HOST_PAGE => (200, "text/html; charset=utf-8", host_page()),
-        None => (404, "text/plain", b"nothing here".to_vec()),
+        None if path == HOST_PAGE => ("200 OK", "text/html; charset=utf-8", host_page()),
+        None => ("404 Not Found", "text/plain", b"nothing here".to_vec()),
     };
-    let mut response = Response::from_data(body).with_status_code(status);
-    // A frame without an origin of its own may load the module only with the second header.
-    for (name, value) in [("Content-Type", kind), ("Access-Control-Allow-Origin", "*"), ("Cache-Control", "no-cache")] {
-        response.add_header(Header::from_bytes(name, value).expect("a plain header"));
-    }
-    // The browser may have gone in the meantime; that is its good right.
-    _ = request.respond(response);
+    // A frame without an origin of its own may load the module only with the third header.
+    let head = format!(
+        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nAccess-Control-Allow-Origin: *\r\n\
+         Cache-Control: no-cache\r\nConnection: close\r\n\r\n",
+        body.len()
+    );
+    stream.write_all(head.as_bytes())?;
+    stream.write_all(&body)
 }
 
-fn file(name: &str) -> (u16, &'static str, Vec<u8>) {
+fn file(name: &str) -> (&'static str, &'static str, Vec<u8>) {
     match dist().get(name) {
-        Some(bytes) => (200, kind_of(name), bytes.clone()),
-        None => (404, "text/plain", b"no such file".to_vec()),
+        Some(bytes) => ("200 OK", kind_of(name), bytes.clone()),
+        None => ("404 Not Found", "text/plain", b"no such file".to_vec()),
     }
 }
 
