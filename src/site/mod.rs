@@ -4,6 +4,7 @@ mod address;
 pub mod chart;
 pub mod controls;
 pub mod copy_link;
+pub mod dom;
 pub mod format;
 mod mount;
 mod notices;
@@ -12,7 +13,7 @@ mod theme;
 pub mod views;
 
 pub use mount::{mount_figure, mount_part};
-pub use state::{FieldHandle, SettingHandle, State};
+pub use state::{Facts, FieldHandle, SettingHandle, State};
 
 use any_spawner::Executor;
 use leptos::prelude::Owner;

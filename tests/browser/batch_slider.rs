@@ -73,7 +73,9 @@ async fn the_other_method_s_verdict_on_the_same_batch_stands_below() {
     let page = Page::open("?b=4").await;
     let paper = expected::scenario("?b=4&method=paper");
     let total = expected::memory(estimate(&paper).peak().bytes);
-    page.figure("grow").shows("grow-other", &format!("By the paper method, b = 4 takes {total} and fits; the most is 6.")).await;
+    page.figure("grow")
+        .shows("grow-other", &format!("By the paper method, b = 4 takes {total} and fits; the most is 6."))
+        .await;
     page.close().await;
 }
 

@@ -29,7 +29,12 @@ async fn every_line_carries_the_current_numbers_down_to_the_answer() {
         let Answer::Fits(room) = b_max(&scenario) else { panic!("{preset} fits on eight GPUs") };
         let figure = page.figure("derivation");
         let fit = if room.batch == 1 { "1 sequence fits".into() } else { format!("{} sequences fit", room.batch) };
-        figure.says(&format!("⌋ = {}: {fit} on each GPU. One more would lack {}.", room.batch, expected::memory(room.next_lacks)))
+        figure
+            .says(&format!(
+                "⌋ = {}: {fit} on each GPU. One more would lack {}.",
+                room.batch,
+                expected::memory(room.next_lacks)
+            ))
             .await;
         let text = written(&page, "derivation").await;
         for quantity in &quantities(&scenario)[..3] {

@@ -18,10 +18,13 @@ async fn steps_like_the_library(query: &str) {
     }
     let attempts = format!("{} attempt{}", trace.len(), if trace.len() == 1 { "" } else { "s" });
     match b_max(&scenario).batch() {
-        Some(batch) => figure.shows("search-result", &format!("Both give {batch}: {attempts} against one division.")).await,
+        Some(batch) => {
+            figure.shows("search-result", &format!("Both give {batch}: {attempts} against one division.")).await
+        }
         None => figure.says(&format!("Both say that not even one sequence fits: {attempts}")).await,
     }
-    let listed = figure.find("region", "Attempts").await.find_all(fantoccini::Locator::Css("li")).await.expect("a list");
+    let listed =
+        figure.find("region", "Attempts").await.find_all(fantoccini::Locator::Css("li")).await.expect("a list");
     assert_eq!(listed.len(), trace.len());
     page.close().await;
 }

@@ -1,5 +1,6 @@
 //! A canvas of the page as something to draw on.
 
+use bmax::number;
 use leptos::prelude::window;
 use plotters_canvas::CanvasBackend;
 use wasm_bindgen::JsCast;
@@ -43,7 +44,7 @@ fn fit(canvas: &HtmlCanvasElement, pixels: [f64; 2], size: [f64; 2]) -> Option<C
         canvas.set_width(width);
         canvas.set_height(height);
         for (property, length) in ["width", "height"].into_iter().zip(size) {
-            _ = canvas.style().set_property(property, &format!("{length}px"));
+            _ = canvas.style().set_property(property, &(number::plain(length) + "px"));
         }
     }
     canvas.get_context("2d").ok()??.dyn_into().ok()

@@ -3,9 +3,9 @@
 use std::fmt::Debug;
 use std::time::{Duration, Instant};
 
-use fantoccini::{Client, Locator};
 use fantoccini::actions::{InputSource, KeyAction, KeyActions};
 use fantoccini::elements::{Element, ElementRef};
+use fantoccini::{Client, Locator};
 use serde_json::{Value, json};
 
 use super::driver::{Driver, Extension};
