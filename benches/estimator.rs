@@ -1,1 +1,72 @@
-fn main() {}
+//! How long the library takes: one estimate, one search, a whole chart, a link.
+
+use std::hint::black_box;
+
+use bmax::{Answer, Method, Recomputation, Scenario, b_max, catalogue, estimate, link, sweep};
+use criterion::{Criterion, criterion_group, criterion_main};
+
+/// Eighty layers, the most of any preset.
+fn large(method: Method) -> Scenario {
+    let row = catalogue::model("70b").expect("a workshop preset");
+    let mut scenario = row.apply(Scenario { method, ..Scenario::default() });
+    scenario.cluster.gpus = 64;
+    scenario
+}
+
+fn ledger(criterion: &mut Criterion) {
+    for method in [Method::Workshop, Method::Paper] {
+        let scenario = large(method);
+        criterion.bench_function(&format!("estimate, {method:?}"), |bencher| {
+            bencher.iter(|| estimate(black_box(&scenario)));
+        });
+    }
+}
+
+fn search(criterion: &mut Criterion) {
+    for method in [Method::Workshop, Method::Paper] {
+        let mut fits = large(method);
+        fits.recipe.recomputation = Recomputation::Full;
+        assert!(matches!(b_max(&fits), Answer::Fits(_)));
+        criterion.bench_function(&format!("b_max that fits, {method:?}"), |bencher| {
+            bencher.iter(|| b_max(black_box(&fits)));
+        });
+        // A refusal costs more: it also looks for the number of GPUs that would be enough.
+        let mut over = fits;
+        over.cluster.gpus = 1;
+        assert!(matches!(b_max(&over), Answer::Infeasible(_)));
+        criterion.bench_function(&format!("b_max that does not fit, {method:?}"), |bencher| {
+            bencher.iter(|| b_max(black_box(&over)));
+        });
+    }
+}
+
+/// Five curves of 64 lengths, with the length at which each ends, as the page's chart has them.
+fn chart(criterion: &mut Criterion) {
+    let lengths = sweep::sequence_lengths(64);
+    for method in [Method::Workshop, Method::Paper] {
+        let scenario = Scenario { method, ..Scenario::default() };
+        let references = ["1b", "7b", "13b", "70b"].map(|slug| {
+            let row = catalogue::model(slug).expect("a workshop preset");
+            sweep::reference(&scenario, row.model)
+        });
+        let curves: Vec<_> = references.into_iter().chain([scenario]).collect();
+        criterion.bench_function(&format!("chart of 5 × 64 points, {method:?}"), |bencher| {
+            bencher.iter(|| {
+                let curve =
+                    |scenario| (sweep::b_max_by_sequence(scenario, &lengths), sweep::longest_sequence(scenario));
+                black_box(&curves).iter().map(curve).collect::<Vec<_>>()
+            });
+        });
+    }
+}
+
+fn links(criterion: &mut Criterion) {
+    let query = "v=1&model=llama-3.1-8b&gpu=h100-80&s=8192&b=1&gpus=16&headroom=7.5&method=paper&recompute=none";
+    let scenario = link::decode(query).scenario;
+    assert_eq!(link::encode(&scenario), query);
+    criterion.bench_function("link, written", |bencher| bencher.iter(|| link::encode(black_box(&scenario))));
+    criterion.bench_function("link, read", |bencher| bencher.iter(|| link::decode(black_box(query))));
+}
+
+criterion_group!(benches, ledger, search, chart, links);
+criterion_main!(benches);

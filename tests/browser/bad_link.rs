@@ -34,7 +34,7 @@ async fn bad_values_are_named_with_field_and_range_and_the_rest_is_kept() {
 #[tokio::test]
 async fn bad_words_are_named_with_what_would_be_known() {
     let page = is_named_and_survived("?model=gpt-9&gpu=abacus&zero=7&precision=int3&method=guess&unit=pages").await;
-    page.part("#notices").says("Precision: “int3” is not known; “precision” takes bf16, fp16, fp32.").await;
+    page.part("#notices").says("“int3” is not known; “precision” takes bf16, fp16, fp32.").await;
     page.close().await;
 }
 

@@ -73,17 +73,17 @@ async fn every_lever_keeps_its_promise_by_the_paper() {
 
 #[tokio::test]
 async fn levers_add_up_and_are_undone_in_any_order() {
-    let page = Page::open("").await;
+    let page = Page::open("?v=1&gpus=4").await;
     let levers = page.figure("levers");
-    levers.press("Apply: Use 16 GPUs").await;
+    levers.press("Apply: Recompute whole layers").await;
     levers.press("Apply: Halve the sequence to 1,024 tokens").await;
-    let both = "v=1&s=1024&gpus=16";
+    let both = "v=1&s=1024&gpus=4&recompute=full";
     page.until_query(both).await;
     levers.shows("levers-now", &expected::answer(&expected::scenario(both))).await;
-    levers.press("Undo: Use 16 GPUs").await;
-    page.until_query("v=1&s=1024").await;
+    levers.press("Undo: Recompute whole layers").await;
+    page.until_query("v=1&s=1024&gpus=4").await;
     levers.press("Undo: Halve the sequence").await;
-    page.until_query("v=1").await;
+    page.until_query("v=1&gpus=4").await;
     page.close().await;
 }
 

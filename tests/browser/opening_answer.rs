@@ -20,7 +20,9 @@ async fn the_answer_bar_says_the_same_and_stays_in_view_while_reading() {
     let page = Page::open("").await;
     let bar = page.part("#answer-bar");
     bar.shows("bar-answer", "3").await;
-    bar.says("47.0 GiB of 72.0 GiB").await;
+    for part in ["b = 2", "47.0", "72.0 GiB", "fits", "next sequence lacks 9.04 GiB", "Workshop method"] {
+        bar.says(part).await;
+    }
     let in_view = "document.getElementById('takeaways').scrollIntoView({ behavior: 'instant' }); \
         const bar = document.getElementById('answer-bar').getBoundingClientRect(); \
         return bar.top >= 0 && bar.bottom <= innerHeight && bar.height > 0;";

@@ -79,7 +79,8 @@ fn position(batch: u32, top: u32) -> f64 {
 /// Powers of two up to `top` that are written below the axis, few enough not to touch.
 fn marks(top: u32) -> Vec<u32> {
     let last = top.max(1).ilog2();
-    let every = (last as usize / MARKS) + 1;
+    // Longer numbers need more room each.
+    let every = last as usize / if top < 10_000 { MARKS } else { MARKS / 2 } + 1;
     (0..=last).step_by(every).map(|power| 1 << power).collect()
 }
 

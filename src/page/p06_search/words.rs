@@ -48,6 +48,7 @@ pub fn phase(phase: Phase) -> &'static str {
 /// The open interval after an attempt.
 pub fn known(low: u32, high: Option<u32>) -> String {
     match high {
+        Some(high) if low == 0 => format!("{} does not run", format::count(high)),
         Some(high) => format!("{} runs, {} does not", format::count(low), format::count(high)),
         None => format!("{} runs, more is open", format::count(low)),
     }

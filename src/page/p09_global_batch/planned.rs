@@ -1,7 +1,7 @@
 //! A plan for one configuration, and what is said about it.
 
 use bmax::planner::{Accumulation, Plan, plan};
-use bmax::{Answer, BatchUnit, Choice, Field, Goal, Method, Scenario, number};
+use bmax::{Answer, BatchUnit, Field, Goal, Method, Scenario, number};
 
 use crate::site::format;
 
@@ -11,6 +11,8 @@ pub struct Planned {
     plan: Plan,
     /// Whether the plan that is not preferred is shown.
     other: bool,
+    /// GPUs that share one micro-batch.
+    group: u32,
     /// The target in sequences.
     target: u32,
     /// The target as it was given.
@@ -40,6 +42,7 @@ impl Planned {
         Ok(Self {
             plan: plan(target, data_parallel, b_max),
             other,
+            group: if scenario.method == Method::Paper { scenario.cluster.tensor_parallel } else { 1 },
             target,
             given: (scenario.goal.global_batch, scenario.goal.unit),
             sequence,
@@ -98,12 +101,23 @@ impl Planned {
         format!(
             "{aim}: {} on each of {}, {} before the optimizer steps.",
             format::counted(plan.micro_batch, "sequence", "sequences"),
-            format::counted(plan.data_parallel, "data-parallel GPU", "data-parallel GPUs"),
+            self.replicas(plan.data_parallel),
             match plan.steps {
                 1 => "once".to_owned(),
+                2 => "twice".to_owned(),
                 steps => format!("{} times", format::count(steps)),
             }
         )
+    }
+
+    /// What processes different data at the same time.
+    fn replicas(&self, count: u32) -> String {
+        match self.group {
+            0 | 1 => format::counted(count, "data-parallel GPU", "data-parallel GPUs"),
+            group => {
+                format!("{} of {group} GPUs", format::counted(count, "data-parallel group", "data-parallel groups"))
+            }
+        }
     }
 
     /// What one optimizer step learns from.
@@ -123,15 +137,21 @@ impl Planned {
             return "Every round is full: no other target nearby fits better.".to_owned();
         }
         let round = grouped(self.round);
-        let unit = self.given.1.label();
-        if self.round == u64::from(self.plan.at_least.data_parallel) {
-            format!("Multiples of {round}, one sequence for each GPU, around your target, in {unit}:")
+        let replica = if self.group > 1 { "group" } else { "GPU" };
+        let share = if self.round == u64::from(self.plan.at_least.data_parallel) {
+            format!("give every {replica} the same")
         } else {
-            format!(
-                "Multiples of {round}, which fill every GPU with {}, around your target, in {unit}:",
-                sequences(self.b_max.into())
-            )
+            format!("fill every {replica} with {}", sequences(self.b_max.into()))
+        };
+        match self.given.1 {
+            BatchUnit::Sequences => format!("Multiples of {round} {share}:"),
+            BatchUnit::Tokens => format!("Multiples of {round} sequences {share}; in tokens:"),
         }
+    }
+
+    /// GPUs that share one micro-batch; 1 without tensor parallelism.
+    pub fn group(&self) -> u32 {
+        self.group
     }
 
     fn target_tokens(&self) -> u64 {
@@ -151,14 +171,18 @@ fn data_parallel(scenario: &Scenario) -> u32 {
 /// What a target should be a multiple of: of D to be reached exactly at all, and then of b_max · D to
 /// be reached with full micro-batches.
 fn round(target: u32, data_parallel: u32, b_max: u32) -> u64 {
-    if target % data_parallel.max(1) == 0 { u64::from(data_parallel) * u64::from(b_max) } else { data_parallel.into() }
+    if target.is_multiple_of(data_parallel.max(1)) {
+        u64::from(data_parallel) * u64::from(b_max)
+    } else {
+        data_parallel.into()
+    }
 }
 
 /// The multiples of `round` below and above; none when the target is one.
 fn neighbours(target: u32, round: u64) -> Vec<u64> {
     let target = u64::from(target);
     let round = round.max(1);
-    if target % round == 0 {
+    if target.is_multiple_of(round) {
         return Vec::new();
     }
     let below = target / round * round;
@@ -218,6 +242,17 @@ mod tests {
     }
 
     #[test]
+    fn tensor_parallel_groups_count_as_one_in_the_plan() {
+        let mut scenario = Scenario { method: Method::Paper, ..Scenario::default() };
+        scenario.cluster.tensor_parallel = 4;
+        let planned = planned(&scenario);
+        assert_eq!(planned.chosen().data_parallel, 2);
+        assert!(planned.words().contains("2 data-parallel groups of 4 GPUs"), "{}", planned.words());
+        scenario.method = Method::Workshop;
+        assert_eq!(self::planned(&scenario).chosen().data_parallel, 8);
+    }
+
+    #[test]
     fn the_first_view_offers_the_plan_with_fewer_steps_beside_the_exact_one() {
         let scenario = Scenario::default();
         let first = planned(&scenario);
@@ -242,8 +277,8 @@ mod tests {
 
     #[test]
     fn a_target_in_tokens_is_offered_its_neighbours_in_tokens() {
-        let mut scenario = Scenario::default();
-        scenario.goal = Goal { global_batch: 500_000, unit: BatchUnit::Tokens };
+        let goal = Goal { global_batch: 500_000, unit: BatchUnit::Tokens };
+        let scenario = Scenario { goal, ..Scenario::default() };
         let planned = planned(&scenario);
         assert_eq!(planned.target, 245);
         assert_eq!(planned.nearby, [240 * 2_048, 248 * 2_048]);

@@ -43,7 +43,7 @@ pub fn powers_of_two(from: u32, to: u32) -> Vec<Tick> {
 }
 
 /// 1, 2, 5, 10, 20 … up to `to`. Over more than four decades only the powers of ten are written out,
-/// because the labels would touch.
+/// because the labels would touch, and the long ones as powers.
 pub fn one_two_five(to: u32) -> Vec<Tick> {
     let crowded = to > 10_000;
     let mut ticks = Vec::new();
@@ -54,14 +54,21 @@ pub fn one_two_five(to: u32) -> Vec<Tick> {
             if value > to || value < decade {
                 return ticks;
             }
-            let label = if crowded && step != 1 { String::new() } else { number::grouped(value.into()) };
-            ticks.push(Tick { value, label });
+            ticks.push(Tick { value, label: if crowded && step != 1 { String::new() } else { written(value) } });
         }
         match decade.checked_mul(10) {
             Some(next) => decade = next,
             None => return ticks,
         }
     }
+}
+
+/// A tick of one, two or five times a power of ten; from 100,000 on the power itself.
+fn written(value: u32) -> String {
+    const POWERS: [(u32, &str); 5] =
+        [(100_000, "10⁵"), (1_000_000, "10⁶"), (10_000_000, "10⁷"), (100_000_000, "10⁸"), (1_000_000_000, "10⁹")];
+    let power = POWERS.iter().find(|power| power.0 == value);
+    power.map_or_else(|| number::grouped(value.into()), |power| power.1.to_owned())
 }
 
 /// The end of an axis that starts at 1 and must show `most`: the next of 1, 2, 5, 10 …, at least 10.
@@ -112,10 +119,11 @@ mod tests {
 
     #[test]
     fn labels_thin_out_over_many_decades_but_lines_stay() {
-        let ticks = one_two_five(1_000_000);
+        let ticks = one_two_five(2_000_000);
         let labels: Vec<_> = ticks.iter().filter(|tick| !tick.label.is_empty()).map(|tick| tick.value).collect();
         assert_eq!(labels, [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000]);
         assert!(ticks.len() > labels.len());
+        assert!(ticks.iter().all(|tick| tick.label.chars().count() <= 6), "{ticks:?}");
     }
 
     #[test]

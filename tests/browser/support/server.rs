@@ -26,6 +26,8 @@ pub struct Server {
 
 impl Server {
     pub fn start() -> Self {
+        // A missing page is said before a browser is started.
+        dist();
         let http = Arc::new(tiny_http::Server::http("127.0.0.1:0").expect("a free port on the loopback device"));
         let port = http.server_addr().to_ip().expect("an internet address").port();
         let requests = Arc::new(Mutex::new(Vec::new()));
@@ -126,6 +128,10 @@ pub fn dist() -> &'static Files {
 fn collect(folder: &Path, prefix: &str, files: &mut Files) {
     for entry in fs::read_dir(folder).expect("a folder that can be read").flatten() {
         let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
+        // What is hidden is left over from a build that goes on.
+        if name.starts_with('.') {
+            continue;
+        }
         if entry.path().is_dir() {
             collect(&entry.path(), &format!("{name}/"), files);
         } else {
