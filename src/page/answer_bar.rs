@@ -43,13 +43,17 @@ fn largest(state: State) -> El {
 
 fn used(state: State) -> El {
     let batch = move || state.read(|facts| format!(" = {}: ", format::count(facts.scenario.recipe.batch)));
-    let total = move || state.read(|facts| format::digits(facts.estimate.peak().bytes.gib(), 1));
-    let usable = move || state.read(|facts| format!(" / {}", format::gib(facts.estimate.usable())));
+    // One text, so that its beginning stays in its place whatever its length.
+    let used = move || {
+        state.read(|facts| {
+            let used = format::digits(facts.estimate.peak().bytes.gib(), 1);
+            format!("{used} / {}", format::gib(facts.estimate.usable()))
+        })
+    };
     el("span")
         .class("answer-used num")
         .child(el("span").class("answer-batch soft").child(el("i").text("b")).bind_text(batch))
-        .child(el("span").class("answer-total").bind_text(total))
-        .bind_text(usable)
+        .child(el("span").bind_text(used))
 }
 
 /// The sign that stands for a verdict beside its colour.

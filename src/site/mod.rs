@@ -13,7 +13,7 @@ mod theme;
 pub mod views;
 
 pub use mount::{mount_figure, mount_part};
-pub use state::{Facts, FieldHandle, SettingHandle, State};
+pub use state::{FieldHandle, SettingHandle, State};
 
 use any_spawner::Executor;
 use leptos::prelude::Owner;

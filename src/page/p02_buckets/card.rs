@@ -91,8 +91,7 @@ mod tests {
     fn the_batch_stands_in_the_formulas_of_the_activations_and_in_no_other() {
         for method in [Method::Workshop, Method::Paper] {
             for recomputation in [Recomputation::None, Recomputation::Selective, Recomputation::Full] {
-                let mut scenario = Scenario::default();
-                scenario.method = method;
+                let mut scenario = Scenario { method, ..Scenario::default() };
                 scenario.recipe.recomputation = recomputation;
                 for entry in estimate(&scenario).entries {
                     assert_eq!(grows(entry.formula), entry.bucket == Bucket::Activations, "{}", entry.name);

@@ -110,7 +110,7 @@ mod tests {
         for b_max in [None, Some(1), Some(3), Some(4), Some(117), Some(524_288), Some(1_048_575), Some(1_048_576)] {
             for batch in [1, 3, 9, 300, 1_048_576] {
                 let end = end_of(b_max, batch);
-                assert!(end >= batch && end >= 8 && end <= LIMIT, "{b_max:?}, b = {batch}: {end}");
+                assert!(end >= batch && (8..=LIMIT).contains(&end), "{b_max:?}, b = {batch}: {end}");
                 assert!(end >= b_max.unwrap_or(0).saturating_add(1).min(LIMIT), "{b_max:?}, b = {batch}: {end}");
             }
         }

@@ -71,11 +71,13 @@ fn in_symbols() -> El {
 }
 
 fn in_numbers(sizes: impl Fn() -> Sizes + Copy + 'static) -> El {
+    // Two digits after the point say nothing of a size far below a GiB.
+    let in_unit = |bytes: Bytes| if bytes.gib() < 0.1 { (bytes.mib(), "MiB") } else { (bytes.gib(), "GiB") };
     let gib = |size: fn(Sizes) -> Bytes| {
         math("mrow")
-            .child(math("mn").bind_text(move || format::digits(size(sizes()).gib(), 2)))
+            .child(math("mn").bind_text(move || format::digits(in_unit(size(sizes())).0, 2)))
             .child(math("mspace").attr("width", "0.2em"))
-            .child(math("mtext").text("GiB"))
+            .child(math("mtext").bind_text(move || in_unit(size(sizes())).1.to_owned()))
     };
     let above = math("mrow").child(gib(|sizes| sizes.usable)).child(sign("−")).child(gib(|sizes| sizes.fixed));
     let quotient = math("mfrac").child(above).child(gib(|sizes| sizes.per_sequence));

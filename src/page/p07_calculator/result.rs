@@ -131,7 +131,7 @@ fn explanation(state: State) -> El {
         .class("explanation")
         .child(el("h3").text("What binds"))
         .child(el("p").attr("data-testid", "what-binds").bind_text(binds))
-        .child(el("h3").text("What would help most"))
+        .child(el("h3").text("What would help most: sequences per GPU"))
         .child(el("ul").attr("data-testid", "what-helps").live(move || helpful_changes(state)))
         .child(none.toggle("hidden", move || {
             state.read(|facts| levers::ranked(&facts.scenario, &[]).iter().any(|lever| lever.gain() > 0))
@@ -141,7 +141,7 @@ fn explanation(state: State) -> El {
 /// The three changes that gain most, each with where it leads.
 fn helpful_changes(state: State) -> Vec<El> {
     let item = |lever: levers::Lever| {
-        let after = lever.after.map_or_else(String::new, |batch| format::counted(batch, "sequence", "sequences"));
+        let after = lever.after.map_or_else(String::new, format::count);
         let name = el("span").text(&describe(lever.change));
         el("li").child(name).text(" ").child(el("strong").class("num").text(&after))
     };

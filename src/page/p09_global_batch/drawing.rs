@@ -31,20 +31,28 @@ fn places(count: u32, most: u32) -> Vec<Place> {
 }
 
 /// The boxes of a plan; an empty frame of the same height when there is none.
-pub fn drawing(plan: impl Fn() -> Option<Accumulation> + Copy + 'static) -> El {
+/// With `grouped` a row is a group of GPUs that share a micro-batch.
+pub fn drawing(
+    plan: impl Fn() -> Option<Accumulation> + Copy + 'static,
+    grouped: impl Fn() -> bool + Copy + 'static,
+) -> El {
     let batch = move || match plan() {
         Some(plan) => {
-            format!("one micro-batch: {} on one GPU", format::counted(plan.micro_batch, "sequence", "sequences"))
+            format!(
+                "one micro-batch: {} on one {}",
+                format::counted(plan.micro_batch, "sequence", "sequences"),
+                if grouped() { "group of GPUs" } else { "GPU" }
+            )
         }
         None => "one micro-batch".to_owned(),
     };
-    let described = move || plan().map_or_else(|| NOTHING.to_owned(), sentence);
+    let described = move || plan().map_or_else(|| NOTHING.to_owned(), |plan| sentence(plan, grouped()));
     let boxes = el("div")
         .class("planner-boxes")
         .attr("role", "img")
         .bind("aria-label", described)
         .attr("data-testid", "planner-drawing")
-        .live(move || plan().map_or_else(nothing, boxes));
+        .live(move || plan().map_or_else(nothing, |plan| boxes(plan, if grouped() { "Group" } else { "GPU" })));
     let named = |bucket: &str| el("li").child(el("span").class("bucket-swatch").attr("data-bucket", bucket)).text(" ");
     let legend = el("ul")
         .class("planner-legend")
@@ -57,7 +65,7 @@ fn nothing() -> Vec<El> {
     vec![el("p").class("planner-nothing soft").text(NOTHING)]
 }
 
-fn boxes(plan: Accumulation) -> Vec<El> {
+fn boxes(plan: Accumulation, word: &str) -> Vec<El> {
     let columns = places(plan.steps, MOST_STEPS);
     let rows = places(plan.data_parallel, MOST_GPUS);
     let number = (plan.steps <= NUMBERED_STEPS && plan.micro_batch < 1_000).then_some(plan.micro_batch);
@@ -67,16 +75,16 @@ fn boxes(plan: Accumulation) -> Vec<El> {
         .variable("--columns", move || across.to_string())
         .variable("--rows", move || down.to_string());
     for row in rows {
-        grid = grid.child(el("span").class("planner-row-name").text(&name(row)));
+        grid = grid.child(el("span").class("planner-row-name").text(&name(word, row)));
         grid = grid.children(columns.iter().map(|column| cell(*column, row, number)).collect());
     }
     let optimizer = el("span").class("planner-optimizer").attr("data-bucket", "optimizer");
     vec![grid.child(optimizer), el("p").class("planner-axis soft").text(&axis(plan.steps))]
 }
 
-fn name(place: Place) -> String {
+fn name(word: &str, place: Place) -> String {
     match place {
-        Place::At(gpu) => format!("GPU {}", format::count(gpu)),
+        Place::At(number) => format!("{word} {}", format::count(number)),
         Place::Gap => "⋮".to_owned(),
     }
 }
@@ -96,11 +104,12 @@ fn axis(steps: u32) -> String {
     format!("{} →", format::counted(steps, "accumulation step", "accumulation steps"))
 }
 
-fn sentence(plan: Accumulation) -> String {
+fn sentence(plan: Accumulation, grouped: bool) -> String {
+    let (one, many) = if grouped { ("group of GPUs", "groups of GPUs") } else { ("GPU", "GPUs") };
     format!(
         "{} one after another; in each, {} process {} each; then the optimizer steps once.",
         format::counted(plan.steps, "accumulation step", "accumulation steps"),
-        format::counted(plan.data_parallel, "GPU", "GPUs"),
+        format::counted(plan.data_parallel, one, many),
         format::counted(plan.micro_batch, "sequence", "sequences")
     )
 }

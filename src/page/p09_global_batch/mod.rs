@@ -71,7 +71,7 @@ pub fn planner(state: State) -> El {
     el("div").class("planner").children(vec![
         target(planner),
         plan(planner),
-        drawing(move || planner.chosen()),
+        drawing(move || planner.chosen(), move || planner.planned().is_ok_and(|planned| planned.group() > 1)),
         facts(planner),
         el("p").class("field-help").text(
             "The optimizer steps once after all accumulation steps. More of them take more time and no more memory: gradients are added to the gradients that are there, and activations are freed before the next micro-batch.",

@@ -12,7 +12,7 @@ use crate::site::{State, format};
 
 /// One row a curve.
 pub fn legend(state: State, curves: Memo<Curves>, reader: Reader) -> El {
-    let which = move || if reader.is_away() { "" } else { ", your length" };
+    let which = move || if reader.length.get() == reader.own.get() { ", your length" } else { "" };
     let caption = el("caption")
         .text("At ")
         .child(el("strong").class("num").bind_text(move || format::count(reader.length.get())))

@@ -13,7 +13,7 @@ use web_sys::{Element, Event, HtmlCanvasElement, HtmlElement, KeyboardEvent, Poi
 use super::curves::{Curves, OWN};
 use super::legend::take;
 use super::reading::{Reader, after_key, description, first, last, nearest, sentence};
-use crate::site::chart::canvas::paint;
+use crate::site::chart::canvas;
 use crate::site::chart::palette::Palette;
 use crate::site::chart::scale::{LogScale, Tick};
 use crate::site::chart::spec::{BAND, Frame, Mark, PAD, Spec};
@@ -109,15 +109,17 @@ fn picture(state: State, curves: Memo<Curves>, reader: Reader, place: Trigger) -
         })
     };
     let label = move || curves.with(|curves| description(&curves.lengths, &curves.all));
-    let canvas = el("canvas")
+    let element = el("canvas")
         .class("chart-canvas")
         .attr("role", "img")
         .bind("aria-label", label)
         // The style sheet gives the canvas the ink as its colour and lets it change over an instant.
         // The end of that change says that the theme is another one, whoever asked for it.
         .on("transitionend", move |_| place.notify());
-    let surface: HtmlCanvasElement = canvas.element().clone().unchecked_into();
+    let surface: HtmlCanvasElement = element.element().clone().unchecked_into();
     let waiting = Rc::new(Cell::new(false));
+    let stale = Rc::new(Cell::new(false));
+    draw_when_seen(surface.clone(), stale.clone(), move |surface| untrack(|| canvas::paint(surface, spec)));
     keep(Box::new(move || {
         place.track();
         curves.track();
@@ -127,13 +129,40 @@ fn picture(state: State, curves: Memo<Curves>, reader: Reader, place: Trigger) -
         if waiting.replace(true) {
             return;
         }
-        let (waiting, surface) = (waiting.clone(), surface.clone());
+        let (waiting, stale, surface) = (waiting.clone(), stale.clone(), surface.clone());
         request_animation_frame(move || {
             waiting.set(false);
-            untrack(|| paint(&surface, spec));
+            // The reader may be moving a slider of another figure far away.
+            stale.set(!canvas::is_near(&surface));
+            if !stale.get() {
+                untrack(|| canvas::paint(&surface, spec));
+            }
         });
     }));
-    canvas
+    element
+}
+
+/// Makes up for a drawing that was left out because the canvas was far away: when it comes near, and
+/// before the page is printed.
+fn draw_when_seen(
+    surface: HtmlCanvasElement,
+    stale: Rc<Cell<bool>>,
+    draw: impl Fn(&HtmlCanvasElement) + Copy + 'static,
+) {
+    let (printed, printed_stale) = (surface.clone(), stale.clone());
+    let scroll = window_event_listener(ev::scroll, move |_| {
+        if stale.get() && canvas::is_near(&surface) {
+            stale.set(false);
+            draw(&surface);
+        }
+    });
+    let print = window_event_listener(ev::beforeprint, move |_| {
+        if printed_stale.replace(false) {
+            draw(&printed);
+        }
+    });
+    // The figure lives as long as the page.
+    std::mem::forget((scroll, print));
 }
 
 /// What is marked where the reader looks. At the reader's own length there is a mark already.

@@ -36,6 +36,16 @@ pub fn paint(canvas: &HtmlCanvasElement, spec: impl FnOnce(Frame, Palette) -> Sp
     _ = draw(&spec(Frame { width, height, density, units: UNITS }, palette), &mut backend);
 }
 
+/// How far outside the window a canvas is drawn ahead, in CSS pixels.
+const AHEAD: f64 = 400.0;
+
+/// Whether a canvas can be seen, or will be after a little scrolling.
+pub fn is_near(canvas: &HtmlCanvasElement) -> bool {
+    let place = canvas.get_bounding_client_rect();
+    let window_height = window().inner_height().ok().and_then(|height| height.as_f64()).unwrap_or(f64::INFINITY);
+    place.bottom() > -AHEAD && place.top() < window_height + AHEAD
+}
+
 /// Gives the canvas a backing store of `pixels`, shown at `size` in CSS pixels. Assigning its width
 /// clears it and throws the store away, so that is left alone while it is right.
 fn fit(canvas: &HtmlCanvasElement, pixels: [f64; 2], size: [f64; 2]) -> Option<CanvasRenderingContext2d> {

@@ -58,7 +58,7 @@ fn letter(symbol: Symbol) -> El {
 }
 
 /// A number as a textbook writes it: 7,000,000,000 becomes 7 × 10⁹.
-pub fn quantity(value: f64) -> El {
+fn quantity(value: f64) -> El {
     if value < 1e7 {
         return math("mn").text(&number::grouped(value));
     }

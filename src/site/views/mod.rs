@@ -5,5 +5,5 @@ mod formula;
 mod memory_bar;
 
 pub use breakdown::breakdown_table;
-pub use formula::{formula_in_numbers, formula_in_symbols, quantity};
+pub use formula::{formula_in_numbers, formula_in_symbols};
 pub use memory_bar::*;
