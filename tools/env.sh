@@ -126,9 +126,8 @@ use_wasm_rust() {
     # The reader waits for every kilobyte, so the standard library is compiled for size with the page,
     # and a panic, which nothing here can recover from, is a plain stop without its message (the page
     # itself tells the reader). Both are unstable features of the compiler; the first line is their key.
-    # Leptos erases the types of views, so that one copy of its code serves all of them.
     export RUSTC_BOOTSTRAP=1 CARGO_UNSTABLE_BUILD_STD=std,panic_abort CARGO_UNSTABLE_BUILD_STD_FEATURES=optimize_for_size
-    CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS="--cfg erase_components -Zunstable-options -Cpanic=immediate-abort \
+    CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS="-Zunstable-options -Cpanic=immediate-abort \
 -Zlocation-detail=none -Zfmt-debug=none"
     export CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS
     case $(wasm_rust) in

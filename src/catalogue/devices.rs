@@ -44,19 +44,40 @@ pub struct DeviceRow {
     pub memory_mib: u32,
     /// The part of it in MiB that a program can get.
     pub visible_mib: u32,
+}
+
+/// Where the numbers of a row come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeviceSource {
     /// Where the total was seen.
-    pub source: &'static str,
+    pub memory: &'static str,
     /// Where the visible part was seen.
-    pub visible_source: &'static str,
+    pub visible: &'static str,
     /// The day both were looked up, as in ISO 8601.
     pub retrieved: &'static str,
+}
+
+impl DeviceRow {
+    /// Where the numbers come from; `None` for a row that is not of this catalogue.
+    pub fn source(&self) -> Option<&'static DeviceSource> {
+        let place = DEVICES.iter().position(|row| row == self)?;
+        DEVICE_SOURCES.get(place)
+    }
+}
+
+/// A row as it is declared. Rows and sources are two tables for who reads them, because a program
+/// that never shows a source then does not carry it.
+#[derive(Clone, Copy)]
+struct Declared {
+    row: DeviceRow,
+    source: DeviceSource,
 }
 
 /// The day the rows below were last compared with their sources.
 const CHECKED: &str = "2026-11-21";
 
 /// The device a reader meets first.
-pub const DEFAULT_DEVICE: &DeviceRow = &DEVICES[0];
+pub const DEFAULT_DEVICE: &DeviceRow = &DECLARED[0].row;
 
 /// A device, from its total and its visible memory in MiB, and where each was seen.
 const fn row(
@@ -65,8 +86,9 @@ const fn row(
     name: &'static str,
     [memory_mib, visible_mib]: [u32; 2],
     [source, visible_source]: [&'static str; 2],
-) -> DeviceRow {
-    DeviceRow { slug, name, group, memory_mib, visible_mib, source, visible_source, retrieved: CHECKED }
+) -> Declared {
+    let row = DeviceRow { slug, name, group, memory_mib, visible_mib };
+    Declared { row, source: DeviceSource { memory: source, visible: visible_source, retrieved: CHECKED } }
 }
 
 /// The two files of thamada/gls at e20f22d, a collection of driver listings, for one machine: the
@@ -83,7 +105,28 @@ macro_rules! listings {
 use DeviceGroup::{Consumer, DataCentre, Workstation};
 
 /// Every device, group by group, in the order of a picker.
-pub const DEVICES: &[DeviceRow] = &[
+pub static DEVICES: &[DeviceRow] = &{
+    let mut rows = [DECLARED[0].row; DECLARED.len()];
+    let mut i = 1;
+    while i < rows.len() {
+        rows[i] = DECLARED[i].row;
+        i += 1;
+    }
+    rows
+};
+
+/// The sources of the devices, in the same order.
+pub static DEVICE_SOURCES: &[DeviceSource] = &{
+    let mut sources = [DECLARED[0].source; DECLARED.len()];
+    let mut i = 1;
+    while i < sources.len() {
+        sources[i] = DECLARED[i].source;
+        i += 1;
+    }
+    sources
+};
+
+const DECLARED: &[Declared] = &[
     row(
         DataCentre,
         "a100-80",

@@ -9,8 +9,8 @@
 mod devices;
 mod models;
 
-pub use devices::{DEFAULT_DEVICE, DEVICES, DeviceGroup, DeviceRow};
-pub use models::{DEFAULT_MODEL, MODELS, ModelGroup, ModelRow};
+pub use devices::{DEFAULT_DEVICE, DEVICE_SOURCES, DEVICES, DeviceGroup, DeviceRow, DeviceSource};
+pub use models::{DEFAULT_MODEL, MODEL_SOURCES, MODELS, ModelGroup, ModelRow, ModelSource};
 
 use crate::{
     BatchUnit, Cluster, Comparison, Device, Goal, Method, Percent, Precision, Recipe, Recomputation, Scenario, Switch,
@@ -73,7 +73,7 @@ impl Default for Scenario {
             model: DEFAULT_MODEL.model,
             recipe: Recipe {
                 sequence: 2_048,
-                batch: 2,
+                batch: 3,
                 precision: Precision::Bf16,
                 recomputation: Recomputation::Selective,
                 dropout: Switch::On,
@@ -122,11 +122,13 @@ mod tests {
     #[test]
     fn every_row_has_a_name_a_source_and_a_date() {
         for row in MODELS {
-            assert!(!row.name.is_empty() && !row.source.is_empty() && is_date(row.retrieved), "{}", row.slug);
+            let source = row.source().expect("a row of the catalogue");
+            assert!(!row.name.is_empty() && !source.source.is_empty() && is_date(source.retrieved), "{}", row.slug);
         }
         for row in DEVICES {
-            assert!(!row.name.is_empty() && !row.source.is_empty() && !row.visible_source.is_empty(), "{}", row.slug);
-            assert!(is_date(row.retrieved), "{}", row.slug);
+            let source = row.source().expect("a row of the catalogue");
+            assert!(!row.name.is_empty() && !source.memory.is_empty() && !source.visible.is_empty(), "{}", row.slug);
+            assert!(is_date(source.retrieved), "{}", row.slug);
         }
     }
 

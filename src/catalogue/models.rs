@@ -37,12 +37,33 @@ pub struct ModelRow {
     pub group: ModelGroup,
     /// The numbers.
     pub model: Model,
+}
+
+/// Where the numbers of a row come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ModelSource {
     /// Who states them.
     pub source: &'static str,
     /// The day that was looked up, as in ISO 8601.
     pub retrieved: &'static str,
     /// What a reader should know before trusting the row; may be empty.
     pub note: &'static str,
+}
+
+impl ModelRow {
+    /// Where the numbers come from; `None` for a row that is not of this catalogue.
+    pub fn source(&self) -> Option<&'static ModelSource> {
+        let place = MODELS.iter().position(|row| row == self)?;
+        MODEL_SOURCES.get(place)
+    }
+}
+
+/// A row as it is declared. Rows and sources are two tables for who reads them, because a program
+/// that never shows a source then does not carry it.
+#[derive(Clone, Copy)]
+struct Declared {
+    row: ModelRow,
+    source: ModelSource,
 }
 
 /// The day the rows below were last compared with their sources.
@@ -82,32 +103,51 @@ const fn gated(origin: &'static str, parameters: u64, shape: [u32; 7], tied_embe
 }
 
 /// A workshop preset: everything the workshop leaves open follows from `[H, L, n]`.
-const fn preset(slug: &'static str, name: &'static str, parameters: u64, [h, l, n]: [u32; 3]) -> ModelRow {
-    ModelRow {
-        slug,
-        name,
-        group: ModelGroup::Workshop,
-        model: gelu(slug, parameters, [h, l, n, n, h / n, 4 * h, 32_000], On),
-        source: WORKSHOP,
-        retrieved: CHECKED,
-        note: WORKSHOP_NOTE,
+const fn preset(slug: &'static str, name: &'static str, parameters: u64, [h, l, n]: [u32; 3]) -> Declared {
+    let model = gelu(slug, parameters, [h, l, n, n, h / n, 4 * h, 32_000], On);
+    Declared {
+        row: ModelRow { slug, name, group: ModelGroup::Workshop, model },
+        source: ModelSource { source: WORKSHOP, retrieved: CHECKED, note: WORKSHOP_NOTE },
     }
 }
 
 /// A published model; its `origin` is its slug.
-const fn published(name: &'static str, model: Model, source: &'static str, note: &'static str) -> ModelRow {
-    let slug = model.origin;
-    ModelRow { slug, name, group: ModelGroup::Published, model, source, retrieved: CHECKED, note }
+const fn published(name: &'static str, model: Model, source: &'static str, note: &'static str) -> Declared {
+    Declared {
+        row: ModelRow { slug: model.origin, name, group: ModelGroup::Published, model },
+        source: ModelSource { source, retrieved: CHECKED, note },
+    }
 }
 
 /// The model a reader meets first: the workshop's 7B.
-pub const DEFAULT_MODEL: &ModelRow = &MODELS[2];
+pub const DEFAULT_MODEL: &ModelRow = &DECLARED[2].row;
 
 /// Every model, group by group, in the order of a picker.
 ///
 /// The arrays are `[H, L, n, k, d, f, V]`. V is the size of the embedding table as it is stored,
 /// padding included, because that is what takes memory.
-pub const MODELS: &[ModelRow] = &[
+pub static MODELS: &[ModelRow] = &{
+    let mut rows = [DECLARED[0].row; DECLARED.len()];
+    let mut i = 1;
+    while i < rows.len() {
+        rows[i] = DECLARED[i].row;
+        i += 1;
+    }
+    rows
+};
+
+/// The sources of the models, in the same order.
+pub static MODEL_SOURCES: &[ModelSource] = &{
+    let mut sources = [DECLARED[0].source; DECLARED.len()];
+    let mut i = 1;
+    while i < sources.len() {
+        sources[i] = DECLARED[i].source;
+        i += 1;
+    }
+    sources
+};
+
+const DECLARED: &[Declared] = &[
     preset("1b", "1B", 1_000_000_000, [2_048, 24, 16]),
     preset("3b", "3B", 3_000_000_000, [3_200, 26, 32]),
     preset("7b", "7B", 7_000_000_000, [4_096, 32, 32]),

@@ -121,9 +121,12 @@ impl Estimate {
 
     /// The entries alive at the peak, largest first.
     pub fn largest(&self) -> Vec<&Entry> {
-        let mut entries: Vec<_> = self.alive_at(self.binding().0).collect();
-        entries.sort_by(|a, b| b.bytes.get().total_cmp(&a.bytes.get()));
-        entries
+        let mut largest: Vec<&Entry> = Vec::new();
+        for entry in self.alive_at(self.binding().0) {
+            let place = largest.iter().position(|other| other.bytes < entry.bytes).unwrap_or(largest.len());
+            largest.insert(place, entry);
+        }
+        largest
     }
 
     /// The maximum over instants of what is alive, not the sum of buckets.

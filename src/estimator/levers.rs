@@ -119,14 +119,14 @@ impl Lever {
 /// that of cost. `devices` are larger devices worth a try; the estimator knows no catalogue.
 pub fn ranked(scenario: &Scenario, devices: &[Change]) -> Vec<Lever> {
     let before = largest_micro_batch(scenario);
-    let mut levers: Vec<_> = open_changes(scenario)
-        .into_iter()
-        .chain(devices.iter().copied())
-        .filter(|change| !change.holds_in(scenario))
-        .map(|change| Lever { change, before, after: largest_micro_batch(&change.apply(*scenario)) })
-        .collect();
-    // The sort is stable, so equals keep the order in which they are tried: cheapest first.
-    levers.sort_by_key(|lever| std::cmp::Reverse(lever.after));
+    let open = open_changes(scenario).into_iter().chain(devices.iter().copied());
+    let mut levers: Vec<Lever> = Vec::new();
+    for change in open.filter(|change| !change.holds_in(scenario)) {
+        let lever = Lever { change, before, after: largest_micro_batch(&change.apply(*scenario)) };
+        // Behind its equals, which are tried in the order of cost.
+        let place = levers.iter().position(|other| other.after < lever.after).unwrap_or(levers.len());
+        levers.insert(place, lever);
+    }
     levers
 }
 

@@ -206,7 +206,7 @@ pub fn with_commas(text: &str) -> String {
     let start = text.len() - text.trim_start_matches('-').len();
     let mut out = String::with_capacity(text.len() + digits / 3);
     for (at, character) in text.char_indices() {
-        if at > start && at < start + digits && (start + digits - at) % 3 == 0 {
+        if at > start && at < start + digits && (start + digits - at).is_multiple_of(3) {
             out.push(',');
         }
         out.push(character);

@@ -6,41 +6,54 @@ use bmax::{Answer, Balance, Choice, Estimate, Method};
 use leptos::leptos_dom::helpers::{TimeoutHandle, set_timeout_with_handle};
 use leptos::prelude::*;
 
+use crate::site::dom::{El, el, keep};
 use crate::site::{State, format};
 
 /// The answer in one line, linked to the calculator. What matters less gives way on narrow screens.
-#[component]
-pub fn AnswerBar(state: State) -> impl IntoView {
-    let batch = move || state.scenario.with(|scenario| scenario.recipe.batch);
+pub fn answer_bar(state: State) -> El {
+    let verdict = move || state.read(|facts| verdict(facts.estimate.balance()));
+    let method = move || state.read(|facts| format!("{} method", facts.scenario.method.label()));
+    let badge = el("span")
+        .bind("class", move || format!("badge badge-{} answer-badge", verdict().1))
+        .child(el("span").attr("aria-hidden", "true").bind_text(move || mark(verdict().1).to_owned()))
+        .child(el("span").class("answer-word").bind_text(move || verdict().0.to_owned()));
+    let binds = move || state.read(|facts| binds(&facts.answer, &facts.estimate));
+    el("div")
+        .class("answer-line")
+        .child(largest(state))
+        .child(el("span").class("answer-method soft").bind_text(method))
+        .child(used(state))
+        .child(badge)
+        .child(el("span").class("answer-binds soft").bind_text(binds))
+        .child(spoken_answer(state))
+}
+
+fn largest(state: State) -> El {
+    let fits = move || state.read(|facts| facts.answer.batch().is_some());
+    let answer = move || state.read(|facts| format::answer(&facts.answer));
+    let symbol = el("span").class("answer-symbol").child(el("i").text("b")).child(el("sub").text("max"));
+    el("a")
+        .class("answer-figure")
+        .attr("href", "#calculator")
+        .toggle_class("answer-none", move || !fits())
+        .child(symbol)
+        .bind_text(move || if fits() { " = " } else { ": " }.to_owned())
+        .child(el("strong").class("num").attr("data-testid", "bar-answer").bind_text(answer))
+}
+
+fn used(state: State) -> El {
+    let batch = move || state.read(|facts| format!(" = {}: ", format::count(facts.scenario.recipe.batch)));
     // One text, so that its beginning stays in its place whatever its length.
     let used = move || {
-        state.estimate.with(|estimate| {
-            format!("{} / {}", format::digits(estimate.peak().bytes.gib(), 1), format::gib(estimate.usable()))
+        state.read(|facts| {
+            let used = format::digits(facts.estimate.peak().bytes.gib(), 1);
+            format!("{used} / {}", format::gib(facts.estimate.usable()))
         })
     };
-    let verdict = Memo::new(move |_| state.estimate.with(|estimate| verdict(estimate.balance())));
-    let method = move || state.scenario.with(|scenario| scenario.method.label());
-    let fits = move || state.answer.with(|answer| matches!(answer, Answer::Fits(_)));
-    view! {
-        <div class="answer-line">
-            <a class="answer-figure" href="#calculator" class:answer-none=move || !fits()>
-                <span class="answer-symbol"><i>"b"</i><sub>"max"</sub></span>
-                {move || if fits() { " = " } else { ": " }}
-                <strong class="num" data-testid="bar-answer">{move || state.answer.with(format::answer)}</strong>
-            </a>
-            <span class="answer-method soft">{method}" method"</span>
-            <span class="answer-used num">
-                <span class="answer-batch soft"><i>"b"</i>" = "{move || format::count(batch())}": "</span>
-                <span>{used}</span>
-            </span>
-            <span class=move || format!("badge badge-{} answer-badge", verdict.get().1)>
-                <span aria-hidden="true">{move || mark(verdict.get().1)}</span>
-                <span class="answer-word">{move || verdict.get().0}</span>
-            </span>
-            <span class="answer-binds soft">{move || binds(&state.answer.get(), &state.estimate.get())}</span>
-            <SpokenAnswer state />
-        </div>
-    }
+    el("span")
+        .class("answer-used num")
+        .child(el("span").class("answer-batch soft").child(el("i").text("b")).bind_text(batch))
+        .child(el("span").bind_text(used))
 }
 
 /// The sign that stands for a verdict beside its colour.
@@ -78,25 +91,27 @@ fn binds(answer: &Answer, estimate: &Estimate) -> String {
 
 /// Speaks the answer to assistive technology once the reader has stopped changing it; while a slider
 /// moves, every step would be an interruption.
-#[component]
-fn SpokenAnswer(state: State) -> impl IntoView {
+fn spoken_answer(state: State) -> El {
     const SETTLE: Duration = Duration::from_millis(800);
     let spoken = RwSignal::new(String::new());
     let pending = StoredValue::new(None::<TimeoutHandle>);
-    Effect::new(move |first: Option<()>| {
-        let text = spoken_answer(&state.answer.get(), state.scenario.with(|scenario| scenario.method));
-        if first.is_none() {
+    let first = StoredValue::new(true);
+    keep(Box::new(move || {
+        let text = state.read(|facts| sentence(&facts.answer, facts.scenario.method));
+        if first.get_value() {
+            first.set_value(false);
             return;
         }
         if let Some(earlier) = pending.get_value() {
             earlier.clear();
         }
         pending.set_value(set_timeout_with_handle(move || spoken.set(text), SETTLE).ok());
-    });
-    view! { <span class="visually-hidden" role="status" data-testid="spoken-answer">{spoken}</span> }
+    }));
+    let status = el("span").class("visually-hidden").attr("role", "status").attr("data-testid", "spoken-answer");
+    status.bind_text(move || spoken.get())
 }
 
-fn spoken_answer(answer: &Answer, method: Method) -> String {
+fn sentence(answer: &Answer, method: Method) -> String {
     let method = method.label();
     match (answer, format::shortage(answer)) {
         (Answer::Fits(room), _) => {

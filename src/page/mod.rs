@@ -16,22 +16,20 @@ mod p09_global_batch;
 mod p10_sequence;
 mod pickers;
 
-use leptos::prelude::*;
-
 use crate::site::{State, mount_figure, mount_part};
 
 /// Mounts every figure on its placeholder.
 pub fn mount_all(state: State) {
-    mount_part("answer-bar", move || view! { <answer_bar::AnswerBar state /> });
-    mount_figure("answer", move || view! { <p01_opening::OpeningAnswer state /> });
-    mount_figure("buckets", move || view! { <p02_buckets::Buckets state /> });
-    mount_figure("shapes", move || view! { <p03_why::Shapes state /> });
-    mount_figure("grow", move || view! { <p04_grow::Grow state /> });
-    mount_figure("derivation", move || view! { <p05_derivation::Derivation state /> });
-    mount_figure("worked-example", move || view! { <p05_derivation::WorkedExample state /> });
-    mount_figure("oom-search", move || view! { <p06_search::OomSearch state /> });
-    mount_figure("calculator", move || view! { <p07_calculator::Calculator state /> });
-    mount_figure("levers", move || view! { <p08_levers::Levers state /> });
-    mount_figure("planner", move || view! { <p09_global_batch::Planner state /> });
-    mount_figure("chart", move || view! { <p10_sequence::Chart state /> });
+    mount_part("answer-bar", move || answer_bar::answer_bar(state));
+    mount_figure("answer", move || p01_opening::opening_answer(state));
+    mount_figure("buckets", move || p02_buckets::buckets(state));
+    mount_figure("shapes", move || p03_why::shapes(state));
+    mount_figure("grow", move || p04_grow::grow(state));
+    mount_figure("derivation", move || p05_derivation::derivation(state));
+    mount_figure("worked-example", move || p05_derivation::worked_example(state));
+    mount_figure("oom-search", move || p06_search::oom_search(state));
+    mount_figure("calculator", move || p07_calculator::calculator(state));
+    mount_figure("levers", move || p08_levers::levers(state));
+    mount_figure("planner", move || p09_global_batch::planner(state));
+    mount_figure("chart", move || p10_sequence::chart(state));
 }

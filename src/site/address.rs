@@ -12,6 +12,7 @@ use leptos::prelude::*;
 use wasm_bindgen::JsValue;
 
 use super::State;
+use super::dom::keep;
 
 /// Browsers refuse more than about a hundred `replaceState` calls in thirty seconds (Safari: 100 per
 /// 30 s), and a dragged slider makes more; the address may follow a little later than the page.
@@ -32,17 +33,19 @@ pub fn link_to(scenario: &Scenario) -> String {
 /// Keeps address and state in step: the address follows the scenario, and Back or Forward set it.
 pub fn follow(state: State) {
     let pending = StoredValue::new(None::<TimeoutHandle>);
-    Effect::new(move |first: Option<()>| {
+    let first = StoredValue::new(true);
+    keep(Box::new(move || {
         let scenario = state.scenario.get();
         // The address that the page was opened by is the reader's; only a change rewrites it.
-        if first.is_none() {
+        if first.get_value() {
+            first.set_value(false);
             return;
         }
         if let Some(earlier) = pending.get_value() {
             earlier.clear();
         }
         pending.set_value(set_timeout_with_handle(move || write(&scenario), SETTLE).ok());
-    });
+    }));
     let back = window_event_listener(ev::popstate, move |_| {
         let read = link::decode(&query());
         if read.scenario != state.scenario.get_untracked() {

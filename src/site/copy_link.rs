@@ -4,38 +4,32 @@ use leptos::prelude::*;
 use leptos::task::spawn_local;
 use wasm_bindgen_futures::JsFuture;
 
+use super::dom::{El, el};
 use super::{State, address};
 
 /// Copies the link; where the browser forbids that, the link is shown to be copied by hand.
-#[component]
-pub fn CopyLink(state: State) -> impl IntoView {
-    let outcome = RwSignal::new(None::<Outcome>);
-    let copy = move |_| {
+pub fn copy_link(state: State) -> El {
+    // What was tried: nothing yet, copied (an empty text), or the link that the reader has to copy.
+    let outcome = RwSignal::new(None::<String>);
+    let copy = move || {
         let link = address::link_to(&state.scenario.get_untracked());
         spawn_local(async move {
             let copied = copy_text(&link).await;
-            outcome.set(Some(if copied { Outcome::Copied } else { Outcome::Refused(link) }));
+            outcome.set(Some(if copied { String::new() } else { link }));
         });
     };
     let message = move || match outcome.get() {
-        None => ().into_any(),
-        Some(Outcome::Copied) => view! { <span>"Link copied."</span> }.into_any(),
-        Some(Outcome::Refused(link)) => {
-            view! { <label>"Copy it by hand: "<input type="text" readonly prop:value=link /></label> }.into_any()
+        None => Vec::new(),
+        Some(link) if link.is_empty() => vec![el("span").text("Link copied.")],
+        Some(link) => {
+            let field = el("input").attr("type", "text").attr("readonly", "").attr("value", &link);
+            vec![el("label").text("Copy it by hand: ").child(field)]
         }
     };
-    view! {
-        <div class="copy-link">
-            <button type="button" class="button" on:click=copy>"Copy link"</button>
-            <span role="status" class="small">{move || message()}</span>
-        </div>
-    }
-}
-
-#[derive(Clone)]
-enum Outcome {
-    Copied,
-    Refused(String),
+    el("div")
+        .class("copy-link")
+        .child(el("button").class("button").attr("type", "button").text("Copy link").on("click", move |_| copy()))
+        .child(el("span").class("small").attr("role", "status").live(message))
 }
 
 /// Whether the text reached the clipboard.

@@ -70,3 +70,13 @@ pub fn shortage(answer: &Answer) -> Option<String> {
 pub fn counted(number: u32, one: &str, many: &str) -> String {
     format!("{} {}", count(number), if number == 1 { one } else { many })
 }
+
+/// A part of one as a length for the style sheet, to a thousandth of a percent.
+pub fn css_percent(part: f64) -> String {
+    number::fixed(part * 100.0, 3) + "%"
+}
+
+/// A number with `places` digits after the point and no commas, for style sheets and drawings.
+pub fn decimal(value: f64, places: u32) -> String {
+    number::fixed(value, places)
+}

@@ -4,6 +4,7 @@ mod address;
 pub mod chart;
 pub mod controls;
 pub mod copy_link;
+pub mod dom;
 pub mod format;
 mod mount;
 mod notices;

@@ -10,19 +10,47 @@ use leptos::prelude::*;
 
 use super::address;
 
+/// What is asked and all that follows from it, in one piece.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Facts {
+    /// What is asked.
+    pub scenario: Scenario,
+    /// The defaults of the chosen catalogue rows, against which controls are marked as changed.
+    pub base: Scenario,
+    /// The ledger at the scenario's micro-batch.
+    pub estimate: Estimate,
+    /// The largest micro-batch.
+    pub answer: Answer,
+    /// The method that is not chosen.
+    pub other_method: Method,
+    /// The largest micro-batch by that method.
+    pub other_answer: Answer,
+}
+
+impl Facts {
+    fn of(scenario: Scenario) -> Self {
+        let other_method = match scenario.method {
+            Method::Workshop => Method::Paper,
+            Method::Paper => Method::Workshop,
+        };
+        Self {
+            scenario,
+            base: link::base_of(&scenario),
+            estimate: estimate(&scenario),
+            answer: b_max(&scenario),
+            other_method,
+            other_answer: b_max(&Scenario { method: other_method, ..scenario }),
+        }
+    }
+}
+
 /// The shared state. It is a handful of handles and is passed by value.
 #[derive(Clone, Copy)]
 pub struct State {
     /// What is asked.
     pub scenario: RwSignal<Scenario>,
-    /// The ledger at the scenario's micro-batch.
-    pub estimate: Memo<Estimate>,
-    /// The largest micro-batch.
-    pub answer: Memo<Answer>,
-    /// The same by the method that is not chosen.
-    pub other_answer: Memo<(Method, Answer)>,
-    /// The defaults of the chosen catalogue rows, against which controls are marked as changed.
-    pub base: Memo<Scenario>,
+    /// What follows from it.
+    pub facts: Memo<Facts>,
     /// What was wrong with the link the page was opened by.
     pub notices: RwSignal<Vec<Notice>>,
 }
@@ -73,21 +101,17 @@ impl State {
     pub fn from_address() -> Self {
         let read = link::decode(&address::query());
         let scenario = RwSignal::new(read.scenario);
-        Self {
-            scenario,
-            estimate: Memo::new(move |_| estimate(&scenario.get())),
-            answer: Memo::new(move |_| b_max(&scenario.get())),
-            other_answer: Memo::new(move |_| {
-                let mut other = scenario.get();
-                other.method = match other.method {
-                    Method::Workshop => Method::Paper,
-                    Method::Paper => Method::Workshop,
-                };
-                (other.method, b_max(&other))
-            }),
-            base: Memo::new(move |_| link::base_of(&scenario.get())),
-            notices: RwSignal::new(read.notices),
-        }
+        Self { scenario, facts: Memo::new(move |_| Facts::of(scenario.get())), notices: RwSignal::new(read.notices) }
+    }
+
+    /// Reads the facts; whatever reads them here runs again when they change.
+    pub fn read<T>(self, read: impl FnOnce(&Facts) -> T) -> T {
+        self.facts.with(read)
+    }
+
+    /// Reads the facts once, as an event handler does.
+    pub fn peek<T>(self, read: impl FnOnce(&Facts) -> T) -> T {
+        self.facts.with_untracked(read)
     }
 
     /// Changes the scenario by a function of its value.
@@ -100,11 +124,10 @@ impl State {
         FieldHandle {
             field,
             value: Memo::new(move |_| self.scenario.with(|scenario| scenario.number(field))).into(),
-            default: Memo::new(move |_| self.base.with(|base| base.number(field))).into(),
+            default: Memo::new(move |_| self.read(|facts| facts.base.number(field))).into(),
             write: Callback::new(move |text: String| {
                 let read = field.read(&text);
-                let value =
-                    read.as_ref().copied().unwrap_or_else(|_| self.base.with_untracked(|base| base.number(field)));
+                let value = read.as_ref().copied().unwrap_or_else(|_| self.peek(|facts| facts.base.number(field)));
                 // Both a value that was read and a default lie in the declared range.
                 if let Ok(with) = self.scenario.get_untracked().with_number(field, value) {
                     self.scenario.set(with);
@@ -120,7 +143,7 @@ impl State {
             name: setting.name,
             options: setting.options,
             value: Memo::new(move |_| self.scenario.with(setting.get)).into(),
-            default: Memo::new(move |_| self.base.with(setting.get)).into(),
+            default: Memo::new(move |_| self.read(|facts| (setting.get)(&facts.base))).into(),
             write: Callback::new(move |word: String| {
                 let mut changed = self.scenario.get_untracked();
                 if (setting.set)(&mut changed, &word) {

@@ -3,6 +3,7 @@
 use leptos::prelude::*;
 use web_sys::Storage;
 
+use super::dom::{El, el, keep};
 use super::mount_part;
 
 /// The only thing the page stores.
@@ -11,8 +12,8 @@ const KEY: &str = "bmax-theme";
 /// Mounts the button that walks through the three themes and applies the remembered one.
 pub fn mount() {
     let theme = RwSignal::new(remembered());
-    Effect::new(move |_| apply(theme.get()));
-    mount_part("theme-switch", move || view! { <ThemeSwitch theme /> });
+    keep(Box::new(move || apply(theme.get())));
+    mount_part("theme-switch", move || theme_switch(theme));
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -48,19 +49,15 @@ impl Theme {
     }
 }
 
-#[component]
-fn ThemeSwitch(theme: RwSignal<Theme>) -> impl IntoView {
+fn theme_switch(theme: RwSignal<Theme>) -> El {
     let label = move || format!("Theme: {}. Switch to {}.", theme.get().key(), theme.get().next().key());
-    view! {
-        <button
-            class="button button-quiet theme-switch"
-            aria-label=move || label()
-            title=move || label()
-            on:click=move |_| theme.update(|theme| *theme = theme.next())
-        >
-            <span aria-hidden="true">{move || theme.get().mark()}</span>
-        </button>
-    }
+    el("button")
+        .class("button button-quiet theme-switch")
+        .attr("type", "button")
+        .bind("aria-label", label)
+        .bind("title", label)
+        .on("click", move |_| theme.update(|theme| *theme = theme.next()))
+        .child(el("span").attr("aria-hidden", "true").bind_text(move || theme.get().mark().to_owned()))
 }
 
 /// In a sandboxed frame the storage is out of reach; the theme then lasts as long as the page.

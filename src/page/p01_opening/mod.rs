@@ -1,85 +1,92 @@
 //! The answer for the current configuration, with the pickers that change it most.
 
+use std::rc::Rc;
+
 use bmax::{Answer, Choice, Field};
-use leptos::prelude::*;
 
 use super::answer_bar::verdict;
-use super::pickers::{DevicePicker, ModelPicker};
-use crate::site::controls::NumberField;
-use crate::site::views::{Legend, MemoryBar};
+use super::pickers::{device_picker, model_picker};
+use crate::site::controls::number_field;
+use crate::site::dom::{El, el};
+use crate::site::views::{legend, memory_bar};
 use crate::site::{State, format};
 
 /// Model, GPU and their number in; the largest micro-batch out.
-#[component]
-pub fn OpeningAnswer(state: State) -> impl IntoView {
-    view! {
-        <div class="opening">
-            <div class="controls">
-                <ModelPicker state id="opening-model" />
-                <DevicePicker state id="opening-gpu" />
-                <NumberField handle=state.field(Field::Gpus) id="opening-gpus" explained=false />
-            </div>
-            <div class="opening-answer">
-                <Headline state />
-                <Reason state />
-            </div>
-            <MemoryBar estimate=state.estimate />
-            <Legend estimate=state.estimate />
-        </div>
-    }
+pub fn opening_answer(state: State) -> El {
+    let estimate = Rc::new(move || state.read(|facts| facts.estimate.clone()));
+    let controls = el("div")
+        .class("controls")
+        .child(model_picker(state, "opening-model"))
+        .child(device_picker(state, "opening-gpu"))
+        .child(number_field(state.field(Field::Gpus), "opening-gpus", false));
+    let answer = el("div")
+        .class("opening-answer")
+        .child(headline(state))
+        .child(method(state))
+        .child(reason(state))
+        .child(shown(state));
+    el("div").class("opening").child(controls).child(answer).child(memory_bar(estimate.clone())).child(legend(estimate))
 }
 
-/// The number itself, with the other method's answer beside it.
-#[component]
-fn Headline(state: State) -> impl IntoView {
-    let method = move || state.scenario.with(|scenario| scenario.method.label());
+/// The number itself.
+fn headline(state: State) -> El {
+    let fits = move || state.read(|facts| facts.answer.batch().is_some());
+    let answer = move || state.read(|facts| format::answer(&facts.answer));
+    let readout = el("span")
+        .class("readout num")
+        .attr("data-testid", "opening-answer")
+        .toggle_class("readout-s", move || !fits())
+        .bind_text(answer);
+    let unit = el("span").class("headline-unit").toggle("hidden", move || !fits()).text("sequences per GPU");
+    el("p").class("headline").child(readout).child(unit)
+}
+
+/// Which method it is by, and what the other says.
+fn method(state: State) -> El {
+    let method = move || state.read(|facts| format!("{} method. ", facts.scenario.method.label()));
     let other = move || {
-        let (method, answer) = state.other_answer.get();
-        format!("{} method: {}", method.label(), format::answer(&answer))
+        state.read(|facts| format!("{} method: {}", facts.other_method.label(), format::answer(&facts.other_answer)))
     };
-    let fits = move || matches!(state.answer.get(), Answer::Fits(_));
-    view! {
-        <p class="headline">
-            <span class="readout num" class:readout-s=move || !fits() data-testid="opening-answer">
-                {move || state.answer.with(format::answer)}
-            </span>
-            <span class="headline-unit" hidden=move || !fits()>"sequences per GPU"</span>
-        </p>
-        <p class="headline-method soft small">{method}" method. "<a href="#derivation">{other}</a>"."</p>
-    }
+    el("p")
+        .class("headline-method soft small")
+        .bind_text(method)
+        .child(el("a").attr("href", "#derivation").bind_text(other))
+        .text(".")
 }
 
 /// What is used, what is left, and what the next sequence lacks.
-#[component]
-fn Reason(state: State) -> impl IntoView {
-    let reason = move || {
-        let answer = state.answer.get();
-        match &answer {
-            Answer::Fits(room) if room.capped => "More may fit; the search ends here.".to_owned(),
-            Answer::Fits(room) => format!(
-                "They take {}; one more sequence needs {} and would lack {}.",
-                format::memory(room.peak),
-                format::memory(room.per_sequence),
-                format::memory(room.next_lacks)
-            ),
-            Answer::Infeasible(reason) => {
-                let mend = reason.fewest_gpus.map_or_else(
-                    || " More GPUs alone do not help: shorten the sequence or recompute more.".to_owned(),
-                    |gpus| format!(" {} would be enough.", format::counted(gpus, "GPU", "GPUs")),
-                );
-                format::shortage(&answer).unwrap_or_default() + &mend
-            }
+fn reason(state: State) -> El {
+    el("p").class("opening-reason").bind_text(move || state.read(|facts| sentence(&facts.answer)))
+}
+
+fn sentence(answer: &Answer) -> String {
+    match answer {
+        Answer::Fits(room) if room.capped => "More may fit; the search ends here.".to_owned(),
+        Answer::Fits(room) => format!(
+            "They take {}; one more sequence needs {} and would lack {}.",
+            format::memory(room.peak),
+            format::memory(room.per_sequence),
+            format::memory(room.next_lacks)
+        ),
+        Answer::Infeasible(reason) => {
+            let mend = reason.fewest_gpus.map_or_else(
+                || " More GPUs alone do not help: shorten the sequence or recompute more.".to_owned(),
+                |gpus| format!(" {} would be enough.", format::counted(gpus, "GPU", "GPUs")),
+            );
+            format::shortage(answer).unwrap_or_default() + &mend
         }
-    };
-    let chosen = move || {
-        state.estimate.with(|estimate| {
-            let (word, kind) = verdict(estimate.balance());
-            view! { <span class=format!("badge badge-{kind}")>{word}</span> }
-        })
-    };
-    let batch = move || format::count(state.scenario.with(|scenario| scenario.recipe.batch));
-    view! {
-        <p class="opening-reason">{reason}</p>
-        <p class="soft small">"The bar shows "<i>"b"</i>" = "{batch}": "{chosen}</p>
     }
+}
+
+/// Which micro-batch the bar shows, and how that stands.
+fn shown(state: State) -> El {
+    let batch = move || state.read(|facts| format!(" = {}: ", format::count(facts.scenario.recipe.batch)));
+    let verdict = move || state.read(|facts| verdict(facts.estimate.balance()));
+    let badge = el("span").bind("class", move || format!("badge badge-{}", verdict().1));
+    el("p")
+        .class("soft small")
+        .text("The bar shows ")
+        .child(el("i").text("b"))
+        .bind_text(batch)
+        .child(badge.bind_text(move || verdict().0.to_owned()))
 }

@@ -1,7 +1,8 @@
 use bmax::{Bucket, Bytes, Estimate, Expr, Symbol, Values};
 use leptos::prelude::*;
 
-use crate::site::views::FormulaInSymbols;
+use crate::site::dom::{El, el};
+use crate::site::views::formula_in_symbols;
 use crate::site::{State, format};
 
 /// An entry of a bucket without its size: what is left alone while only the batch changes.
@@ -32,49 +33,53 @@ fn grows(formula: &Expr) -> bool {
 }
 
 /// One bucket: its size, its part of the whole, its formulas and whether the batch is in them.
-#[component]
-pub fn BucketCard(
-    /// The shared state.
-    state: State,
-    /// Which of the four.
-    bucket: Bucket,
-) -> impl IntoView {
-    let bytes = Memo::new(move |_| state.estimate.with(|estimate| estimate.bucket(bucket)));
-    let share = Memo::new(move |_| state.estimate.with(|estimate| Bytes::share_of(bytes.get(), estimate.peak().bytes)));
-    let lines = Memo::new(move |_| state.estimate.with(|estimate| lines(estimate, bucket)));
-    let formulas = move || {
-        let row = |Line { name, formula, values }: Line| {
-            view! { <div><dt>{name}</dt><dd><FormulaInSymbols formula values /></dd></div> }
-        };
-        lines.get().into_iter().map(row).collect_view()
+pub fn bucket_card(state: State, bucket: Bucket) -> El {
+    let key = bucket.key();
+    let memory = move || state.read(|facts| format::memory(facts.estimate.bucket(bucket)));
+    let percent = move || format::percent(share(state, bucket)) + " of the sum";
+    let width = move || format::css_percent(share(state, bucket));
+    el("li").class("bucket-card").attr("data-bucket", key).attr("data-testid", &format!("bucket-{key}")).children(vec![
+        el("p")
+            .class("bucket-name")
+            .child(el("span").class("bucket-swatch").attr("data-bucket", key))
+            .text(bucket.name()),
+        growth(state, bucket),
+        el("p").class("bucket-size").children(vec![
+            el("span").class("readout readout-s num").bind_text(memory),
+            el("span").class("soft small num").bind_text(percent),
+        ]),
+        el("div").class("bucket-share").child(el("span").variable("--share", width)),
+        formulas(state, bucket),
+    ])
+}
+
+/// The part of the whole that a bucket takes.
+fn share(state: State, bucket: Bucket) -> f64 {
+    state.read(|facts| Bytes::share_of(facts.estimate.bucket(bucket), facts.estimate.peak().bytes))
+}
+
+/// The entries of a bucket by name and formula.
+fn formulas(state: State, bucket: Bucket) -> El {
+    let lines = Memo::new(move |_| state.read(|facts| lines(&facts.estimate, bucket)));
+    let row = |line: &Line| {
+        let formula = formula_in_symbols(line.formula, &line.values);
+        el("div").child(el("dt").text(line.name)).child(el("dd").child(formula))
     };
-    view! {
-        <li class="bucket-card" data-bucket=bucket.key() data-testid=format!("bucket-{}", bucket.key())>
-            <p class="bucket-name"><span class="bucket-swatch" data-bucket=bucket.key()></span>{bucket.name()}</p>
-            <Growth grows=Signal::derive(move || lines.with(|lines| lines.iter().any(|line| grows(line.formula)))) />
-            <p class="bucket-size">
-                <span class="readout readout-s num">{move || format::memory(bytes.get())}</span>
-                <span class="soft small num">{move || format::percent(share.get())}" of the sum"</span>
-            </p>
-            <div class="bucket-share"><span style=("--share", move || format!("{:.3}%", share.get() * 100.0))></span></div>
-            <dl class="bucket-formulas">{formulas}</dl>
-        </li>
-    }
+    el("dl").class("bucket-formulas").live(move || lines.with(|lines| lines.iter().map(row).collect()))
 }
 
 /// Says in words and by a shape whether a bucket changes with the batch.
-#[component]
-fn Growth(
-    /// Whether it does.
-    grows: Signal<bool>,
-) -> impl IntoView {
-    let mark = move || if grows.get() { "↗" } else { "▪" };
-    view! {
-        <p class="bucket-growth badge" class:bucket-grows=move || grows.get()>
-            <span aria-hidden="true">{mark}</span>
-            {move || if grows.get() { "scales with b" } else { "fixed" }}
-        </p>
-    }
+fn growth(state: State, bucket: Bucket) -> El {
+    let grows = Memo::new(move |_| {
+        state.read(|facts| facts.estimate.entries.iter().any(|entry| entry.bucket == bucket && grows(entry.formula)))
+    });
+    let mark = move || if grows.get() { "↗" } else { "▪" }.to_owned();
+    let words = move || if grows.get() { "scales with b" } else { "fixed" }.to_owned();
+    el("p")
+        .class("bucket-growth badge")
+        .toggle_class("bucket-grows", move || grows.get())
+        .child(el("span").attr("aria-hidden", "true").bind_text(mark))
+        .bind_text(words)
 }
 
 #[cfg(test)]
@@ -86,8 +91,7 @@ mod tests {
     fn the_batch_stands_in_the_formulas_of_the_activations_and_in_no_other() {
         for method in [Method::Workshop, Method::Paper] {
             for recomputation in [Recomputation::None, Recomputation::Selective, Recomputation::Full] {
-                let mut scenario = Scenario::default();
-                scenario.method = method;
+                let mut scenario = Scenario { method, ..Scenario::default() };
                 scenario.recipe.recomputation = recomputation;
                 for entry in estimate(&scenario).entries {
                     assert_eq!(grows(entry.formula), entry.bucket == Bucket::Activations, "{}", entry.name);

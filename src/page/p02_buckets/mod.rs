@@ -3,22 +3,22 @@
 mod card;
 mod total;
 
-use bmax::Bucket;
-use leptos::prelude::*;
+use std::rc::Rc;
+
+use bmax::{Bucket, Estimate};
 
 use crate::site::State;
-use crate::site::views::{Legend, MemoryBar};
+use crate::site::dom::{El, el};
+use crate::site::views::{legend, memory_bar};
 
 /// A card for each bucket, the bar of them all, and their sum.
-#[component]
-pub fn Buckets(state: State) -> impl IntoView {
-    let cards = Bucket::ALL.iter().map(|&bucket| view! { <card::BucketCard state bucket /> }).collect_view();
-    view! {
-        <div class="buckets">
-            <ul class="bucket-cards">{cards}</ul>
-            <total::Total state />
-            <MemoryBar estimate=state.estimate />
-            <Legend estimate=state.estimate />
-        </div>
-    }
+pub fn buckets(state: State) -> El {
+    let estimate: Rc<dyn Fn() -> Estimate> = Rc::new(move || state.read(|facts| facts.estimate.clone()));
+    let cards = Bucket::ALL.iter().map(|&bucket| card::bucket_card(state, bucket)).collect();
+    el("div").class("buckets").children(vec![
+        el("ul").class("bucket-cards").children(cards),
+        total::total(state),
+        memory_bar(estimate.clone()),
+        legend(estimate),
+    ])
 }

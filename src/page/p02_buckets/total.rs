@@ -1,58 +1,86 @@
-use bmax::{Bucket, Bytes, Method};
+use bmax::{Bucket, Bytes, Estimate, Method};
 use leptos::prelude::*;
 
+use crate::site::dom::{El, el, math};
 use crate::site::{State, format};
 
 /// The sum of the buckets, in symbols and, below each symbol, in GiB.
-#[component]
-pub fn Total(state: State) -> impl IntoView {
-    let activations = Memo::new(move |_| state.estimate.with(|estimate| estimate.bucket(Bucket::Activations)));
-    let fixed = Memo::new(move |_| {
-        state.estimate.with(|estimate| {
-            Bucket::ALL
-                .iter()
-                .filter(|bucket| **bucket != Bucket::Activations)
-                .map(|bucket| estimate.bucket(*bucket))
-                .sum::<Bytes>()
-        })
-    });
-    let total = move || state.estimate.with(|estimate| format::memory(estimate.peak().bytes));
-    view! {
-        <div class="bucket-total">
-            <p class="bucket-total-symbols">
-                <span><math><msub><mi>"M"</mi><mi>"total"</mi></msub></math></span>
-                <span>"="</span>
-                <span><FixedPart state /></span>
-                <span>"+"</span>
-                <span><math><mi>"f"</mi><mo>"("</mo><mi>"b"</mi><mo>","</mo><mi>"S"</mi><mo>","</mo><mi>"H"</mi><mo>","</mo><mi>"L"</mi><mo>")"</mo></math></span>
-            </p>
-            <p class="bucket-total-numbers num">
-                <strong data-testid="buckets-total">{total}</strong>
-                <span>"="</span>
-                <span data-testid="buckets-fixed">{move || format::memory(fixed.get())}</span>
-                <span>"+"</span>
-                <span data-testid="buckets-activations">{move || format::memory(activations.get())}</span>
-            </p>
-            <p class="bucket-total-words soft small">
-                <span>"per GPU"</span>
-                <span></span>
-                <span>"fixed"</span>
-                <span></span>
-                <span>"scales with "<i>"b"</i></span>
-            </p>
-        </div>
-    }
+pub fn total(state: State) -> El {
+    el("div").class("bucket-total").children(vec![symbols(state), numbers(state), words()])
+}
+
+fn symbols(state: State) -> El {
+    el("p").class("bucket-total-symbols").children(vec![
+        el("span").child(math("math").child(subscripted("M", "total"))),
+        el("span").text("="),
+        el("span").child(fixed_part(state)),
+        el("span").text("+"),
+        el("span").child(activations_part()),
+    ])
+}
+
+fn numbers(state: State) -> El {
+    let size = move |test_id: &str, tag: &'static str, of: fn(&Estimate) -> Bytes| {
+        el(tag).attr("data-testid", test_id).bind_text(move || state.read(|facts| format::memory(of(&facts.estimate))))
+    };
+    el("p").class("bucket-total-numbers num").children(vec![
+        size("buckets-total", "strong", |estimate| estimate.peak().bytes),
+        el("span").text("="),
+        size("buckets-fixed", "span", fixed),
+        el("span").text("+"),
+        size("buckets-activations", "span", |estimate| estimate.bucket(Bucket::Activations)),
+    ])
+}
+
+fn words() -> El {
+    el("p").class("bucket-total-words soft small").children(vec![
+        el("span").text("per GPU"),
+        el("span"),
+        el("span").text("fixed"),
+        el("span"),
+        el("span").text("scales with ").child(el("i").text("b")),
+    ])
+}
+
+/// Everything but the activations.
+fn fixed(estimate: &Estimate) -> Bytes {
+    let buckets = Bucket::ALL.iter().filter(|bucket| **bucket != Bucket::Activations);
+    buckets.map(|bucket| estimate.bucket(*bucket)).sum()
 }
 
 /// The first term: the workshop divides sixteen bytes a parameter over all GPUs; the paper's division
 /// follows the ZeRO stage and has no such short form.
-#[component]
-fn FixedPart(state: State) -> impl IntoView {
-    move || {
-        if state.scenario.with(|scenario| scenario.method == Method::Workshop) {
-            view! { <math><mfrac><mrow><mn>"16"</mn><mi>"N"</mi></mrow><mi>"D"</mi></mfrac></math> }.into_any()
+fn fixed_part(state: State) -> El {
+    let shared_evenly = Memo::new(move |_| state.read(|facts| facts.scenario.method == Method::Workshop));
+    math("math").live(move || {
+        if shared_evenly.get() {
+            let over = math("mrow").child(math("mn").text("16")).child(math("mi").text("N"));
+            vec![math("mfrac").child(over).child(math("mi").text("D"))]
         } else {
-            view! { <math><msub><mi>"M"</mi><mi>"states"</mi></msub></math> }.into_any()
+            vec![subscripted("M", "states")]
         }
-    }
+    })
+}
+
+/// The second term: f(b, S, H, L).
+fn activations_part() -> El {
+    let part = |(tag, text): &(&'static str, &str)| math(tag).text(text);
+    let parts = [
+        ("mi", "f"),
+        ("mo", "("),
+        ("mi", "b"),
+        ("mo", ","),
+        ("mi", "S"),
+        ("mo", ","),
+        ("mi", "H"),
+        ("mo", ","),
+        ("mi", "L"),
+        ("mo", ")"),
+    ];
+    math("math").children(parts.iter().map(part).collect())
+}
+
+/// A letter with words below its line.
+fn subscripted(letter: &str, words: &str) -> El {
+    math("msub").child(math("mi").text(letter)).child(math("mi").text(words))
 }

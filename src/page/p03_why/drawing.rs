@@ -3,9 +3,12 @@
 //! One unit is one pixel of the unscaled drawing; x grows to the right and y downwards. The front
 //! sheet of a stack lies at the bottom left and each further one a step up and to the right.
 
+use bmax::number::fixed;
 use leptos::prelude::*;
 
+use super::Shown;
 use super::layer::{Layer, size};
+use crate::site::dom::{El, svg};
 use crate::site::format;
 
 /// Width of a sheet and side of a square: both are H.
@@ -39,13 +42,13 @@ fn depth(batch: u32) -> f64 {
 fn sheets(x: f64, batch: u32) -> String {
     let (count, step) = stack(batch);
     let top = FOOT - HEIGHT;
-    let mut path = format!("M{x} {top}h{WIDTH}v{HEIGHT}h-{WIDTH}z");
+    let sheet = format!("h{}v{}h-", fixed(WIDTH, 0), fixed(HEIGHT, 0));
+    let mut path = format!("M{} {}{sheet}{}z", fixed(x, 0), fixed(top, 0), fixed(WIDTH, 0));
+    let back = format!("{}v-{}h-{}z", fixed(step, 2), fixed(HEIGHT - step, 2), fixed(WIDTH - step, 2));
     for i in 1..count {
         let shift = f64::from(i) * step;
-        let (left, upper) = (x + shift, top - shift);
-        let (width, height) = (WIDTH - step, HEIGHT - step);
-        path +=
-            &format!("M{left:.1} {:.1}v-{step:.2}h{WIDTH}v{HEIGHT}h-{step:.2}v-{height:.2}h-{width:.2}z", upper + step);
+        let (left, lower) = (fixed(x + shift, 1), fixed(top - shift + step, 1));
+        path += &format!("M{left} {lower}v-{}{sheet}{back}", fixed(step, 2));
     }
     path
 }
@@ -66,55 +69,81 @@ pub fn sentence(layer: Layer, batch: u32) -> String {
 }
 
 /// X · W = Y, with b sheets in X and in Y.
-#[component]
-pub fn Equation(
-    /// The layer.
-    layer: Signal<Layer>,
-    /// The micro-batch.
-    batch: Signal<u32>,
-) -> impl IntoView {
+pub fn equation(shown: Shown) -> El {
     // Beyond the last sheet that is drawn the outlines no longer change.
-    let drawn = Memo::new(move |_| batch.get().clamp(1, MOST_SHEETS));
-    let reach = move |along: f64| move || format!("{:.1}", along + depth(drawn.get()) / 2.0);
-    let height = move || format!("{:.1}", FOOT - depth(drawn.get()) / 2.0 + 10.0);
-    view! {
-        <svg class="shapes-equation" viewBox="0 26 500 148" role="img" aria-label=move || sentence(layer.get(), batch.get())>
-            <path class="shape" data-bucket="activations" d=move || sheets(22.0, drawn.get()) />
-            <text class="shape-name" data-bucket="activations" x="64" y="126">"X"</text>
-            <text class="shape-side" x="64" y="168">"H"</text>
-            <text class="shape-side" x="10" y="124">"S"</text>
-            <text class="shape-side shape-count" x=reach(120.0) y=height>"b"</text>
-            <text class="shape-sign" x="190" y="126">"·"</text>
-            <rect class="shape" data-bucket="parameters" x="212" y="62" width="84" height="84" />
-            <text class="shape-name" data-bucket="parameters" x="254" y="112">"W"</text>
-            <text class="shape-side" x="254" y="168">"H"</text>
-            <text class="shape-side" x="308" y="110">"H"</text>
-            <text class="shape-sign" x="332" y="126">"="</text>
-            <path class="shape shape-open" data-bucket="activations" d=move || sheets(350.0, drawn.get()) />
-            <text class="shape-name shape-name-open" x="392" y="126">"Y"</text>
-            <text class="shape-side" x="392" y="168">"H"</text>
-            <text class="shape-side shape-count" x=reach(448.0) y=height>"b"</text>
-        </svg>
-    }
+    let drawn = Memo::new(move |_| shown.batch.get().clamp(1, MOST_SHEETS));
+    svg("svg")
+        .class("shapes-equation")
+        .attr("viewBox", "0 26 500 148")
+        .attr("role", "img")
+        .bind("aria-label", move || sentence(shown.layer(), shown.batch.get()))
+        .children(vec![
+            pile(22.0, "shape", drawn),
+            name("64", "126", "X").attr("data-bucket", "activations"),
+            side("64", "168", "H"),
+            side("10", "124", "S"),
+            pile_side(120.0, drawn),
+            sign("190", "·"),
+            square("212", "parameters"),
+            name("254", "112", "W").attr("data-bucket", "parameters"),
+            side("254", "168", "H"),
+            side("308", "110", "H"),
+            sign("332", "="),
+            pile(350.0, "shape shape-open", drawn),
+            name("392", "126", "Y").class("shape-name shape-name-open"),
+            side("392", "168", "H"),
+            pile_side(448.0, drawn),
+        ])
 }
 
 /// The three tensors that copy the shape of W.
-#[component]
-pub fn Companions() -> impl IntoView {
-    let square = |(x, bucket, name): (u32, &'static str, &'static str)| {
-        view! {
-            <rect class="shape" data-bucket=bucket x=x y="62" width="84" height="84" />
-            <text class="shape-name" data-bucket=bucket x=x + 42 y="112">{name}</text>
-            <text class="shape-side" x=x + 42 y="168">"H"</text>
-        }
+pub fn companions() -> El {
+    let squares = [("2", "44", "gradients", "dW"), ("98", "140", "optimizer", "m"), ("194", "236", "optimizer", "v")];
+    let tensor = |&(x, middle, bucket, letters): &(&str, &str, &str, &str)| {
+        vec![square(x, bucket), name(middle, "112", letters).attr("data-bucket", bucket), side(middle, "168", "H")]
     };
-    let squares = [(2, "gradients", "dW"), (98, "optimizer", "m"), (194, "optimizer", "v")];
-    view! {
-        <svg class="shapes-companions" viewBox="0 58 300 116" role="img" aria-label="The gradient dW and Adam’s m and v are squares of the same size as W.">
-            {squares.map(square).into_iter().collect_view()}
-            <text class="shape-side" x="290" y="110">"H"</text>
-        </svg>
-    }
+    svg("svg")
+        .class("shapes-companions")
+        .attr("viewBox", "0 58 300 116")
+        .attr("role", "img")
+        .attr("aria-label", "The gradient dW and Adam’s m and v are squares of the same size as W.")
+        .children(squares.iter().flat_map(tensor).collect())
+        .child(side("290", "110", "H"))
+}
+
+/// A stack of sheets whose front one starts at `x`.
+fn pile(x: f64, class: &str, drawn: Memo<u32>) -> El {
+    svg("path").class(class).attr("data-bucket", "activations").bind("d", move || sheets(x, drawn.get()))
+}
+
+/// The b beside the middle of a stack's depth, which begins at `x`.
+fn pile_side(x: f64, drawn: Memo<u32>) -> El {
+    svg("text")
+        .class("shape-side shape-count")
+        .bind("x", move || fixed(x + depth(drawn.get()) / 2.0, 1))
+        .bind("y", move || fixed(FOOT - depth(drawn.get()) / 2.0 + 10.0, 1))
+        .text("b")
+}
+
+/// A matrix of H by H.
+fn square(x: &str, bucket: &str) -> El {
+    let place = svg("rect").class("shape").attr("data-bucket", bucket).attr("x", x).attr("y", "62");
+    place.attr("width", "84").attr("height", "84")
+}
+
+/// The letters of a tensor.
+fn name(x: &str, y: &str, letters: &str) -> El {
+    svg("text").class("shape-name").attr("x", x).attr("y", y).text(letters)
+}
+
+/// The letter of a side.
+fn side(x: &str, y: &str, letter: &str) -> El {
+    svg("text").class("shape-side").attr("x", x).attr("y", y).text(letter)
+}
+
+/// A sign between two tensors.
+fn sign(x: &str, sign: &str) -> El {
+    svg("text").class("shape-sign").attr("x", x).attr("y", "126").text(sign)
 }
 
 #[cfg(test)]

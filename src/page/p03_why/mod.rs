@@ -9,36 +9,49 @@ use leptos::prelude::*;
 
 use layer::{Layer, size};
 
-use super::p04_grow::{BatchSlider, batch_text};
-use crate::site::controls::Segmented;
+use super::p04_grow::batch_slider;
+use crate::site::controls::segmented;
+use crate::site::dom::{El, el};
 use crate::site::{SettingHandle, State, format};
 
-/// The drawing, the slider that feeds it and the sizes as a table.
-#[component]
-pub fn Shapes(state: State) -> impl IntoView {
-    let worked = RwSignal::new(false);
-    let layer = Memo::new(move |_| if worked.get() { Layer::WORKED } else { state.scenario.with(Layer::of) });
-    let batch = Memo::new(move |_| state.scenario.with(|scenario| scenario.recipe.batch));
-    let (layer, batch) = (Signal::from(layer), Signal::from(batch));
-    view! {
-        <div class="shapes">
-            <LayerSwitch worked />
-            <BatchSlider state id="shapes-batch" text=batch_text(state) />
-            <div class="shapes-drawing">
-                <drawing::Equation layer batch />
-                <p class="shapes-caption"><InputSize layer batch /></p>
-                <drawing::Companions />
-                <p class="shapes-caption"><WeightSize layer /></p>
-            </div>
-            <table::SizesTable layer batch />
-            <p class="soft small">{move || note(layer.get())}</p>
-        </div>
+/// What the figure shows: a few handles, passed by value.
+#[derive(Clone, Copy)]
+pub struct Shown {
+    /// The shared state.
+    state: State,
+    /// Whether the layer is the one of the text.
+    worked: RwSignal<bool>,
+    /// The micro-batch.
+    batch: Memo<u32>,
+}
+
+impl Shown {
+    /// The layer.
+    fn layer(self) -> Layer {
+        if self.worked.get() { Layer::WORKED } else { self.state.read(|facts| Layer::of(&facts.scenario)) }
     }
 }
 
+/// The drawing, the slider that feeds it and the sizes as a table.
+pub fn shapes(state: State) -> El {
+    let batch = Memo::new(move |_| state.read(|facts| facts.scenario.recipe.batch));
+    let shown = Shown { state, worked: RwSignal::new(false), batch };
+    el("div").class("shapes").children(vec![
+        layer_switch(shown.worked),
+        batch_slider(state, "shapes-batch"),
+        el("div").class("shapes-drawing").children(vec![
+            drawing::equation(shown),
+            input_size(shown),
+            drawing::companions(),
+            weight_size(shown),
+        ]),
+        table::sizes_table(shown),
+        el("p").class("soft small").bind_text(move || note(shown.layer())),
+    ])
+}
+
 /// Your model's width or the worked layer of the text.
-#[component]
-fn LayerSwitch(worked: RwSignal<bool>) -> impl IntoView {
+fn layer_switch(worked: RwSignal<bool>) -> El {
     static OPTIONS: [ChoiceOption; 2] = [
         ChoiceOption { key: "own", label: "Your model", effect: "" },
         ChoiceOption { key: "worked", label: "4096 × 4096 layer", effect: "" },
@@ -52,37 +65,49 @@ fn LayerSwitch(worked: RwSignal<bool>) -> impl IntoView {
         default: value,
         write: Callback::new(move |word: String| worked.set(word == OPTIONS[1].key)),
     };
-    view! { <Segmented handle id="shapes-layer" explained=false /> }
+    segmented(handle, "shapes-layer", false)
 }
 
-#[component]
-fn InputSize(layer: Signal<Layer>, batch: Signal<u32>) -> impl IntoView {
+fn input_size(shown: Shown) -> El {
     let shape = move || {
-        let Layer { hidden, sequence, .. } = layer.get();
-        format!("[{}, {}, {}]", format::count(batch.get()), format::count(sequence), format::count(hidden))
+        let Layer { hidden, sequence, .. } = shown.layer();
+        format!("[{}, {}, {}]", format::count(shown.batch.get()), format::count(sequence), format::count(hidden))
     };
-    view! {
-        <i>"X"</i>" "<span class="num">{shape}</span>": "
-        <strong class="num" data-testid="shapes-input">{move || size(layer.get().input(batch.get()))}</strong>
-        ", scales with "<i>"b"</i>
-    }
+    let all = move || size(shown.layer().input(shown.batch.get()));
+    el("p")
+        .class("shapes-caption")
+        .child(el("i").text("X"))
+        .text(" ")
+        .child(el("span").class("num").bind_text(shape))
+        .text(": ")
+        .child(el("strong").class("num").attr("data-testid", "shapes-input").bind_text(all))
+        .text(", scales with ")
+        .child(el("i").text("b"))
 }
 
-#[component]
-fn WeightSize(layer: Signal<Layer>) -> impl IntoView {
+fn weight_size(shown: Shown) -> El {
     let all = move || {
-        let layer = layer.get();
+        let layer = shown.layer();
         size(layer.weights() + layer.gradient() + layer.moments())
     };
     let shape = move || {
-        let hidden = format::count(layer.get().hidden);
+        let hidden = format::count(shown.layer().hidden);
         format!("[{hidden}, {hidden}]")
     };
-    view! {
-        <i>"W"</i>", "<i>"dW"</i>", "<i>"m"</i>" and "<i>"v"</i>", each "<span class="num">{shape}</span>": "
-        <strong class="num" data-testid="shapes-fixed">{all}</strong>
-        " together, fixed"
-    }
+    el("p")
+        .class("shapes-caption")
+        .child(el("i").text("W"))
+        .text(", ")
+        .child(el("i").text("dW"))
+        .text(", ")
+        .child(el("i").text("m"))
+        .text(" and ")
+        .child(el("i").text("v"))
+        .text(", each ")
+        .child(el("span").class("num").bind_text(shape))
+        .text(": ")
+        .child(el("strong").class("num").attr("data-testid", "shapes-fixed").bind_text(all))
+        .text(" together, fixed")
 }
 
 fn note(layer: Layer) -> String {

@@ -1,47 +1,55 @@
+use bmax::Bytes;
 use leptos::prelude::*;
 
+use super::Shown;
 use super::layer::{Layer, size};
+use crate::site::dom::{El, el};
 use crate::site::format;
 
 /// The batches that the text goes through; the current one follows them.
 const WORKED: [u32; 3] = [1, 4, 8];
 
 /// The sizes of the layer's tensors at a few batches: one column grows, three do not.
-#[component]
-pub fn SizesTable(
-    /// The layer.
-    layer: Signal<Layer>,
-    /// The current micro-batch.
-    batch: Signal<u32>,
-) -> impl IntoView {
-    let row = move |at: Signal<u32>, now: bool| {
-        view! {
-            <tr class:shapes-now=now>
-                <th scope="row" class="num">{move || format::count(at.get())}{now.then_some(" (now)")}</th>
-                <td class="num shapes-grows">{move || size(layer.get().input(at.get()))}</td>
-                <td class="num">{move || size(layer.get().weights())}</td>
-                <td class="num">{move || size(layer.get().gradient())}</td>
-                <td class="num">{move || size(layer.get().moments())}</td>
-            </tr>
-        }
+pub fn sizes_table(shown: Shown) -> El {
+    let rows = WORKED.iter().map(|&batch| row(shown, Some(batch))).collect();
+    let body = el("tbody").children(rows).child(row(shown, None));
+    el("div")
+        .class("table-scroll")
+        .attr("tabindex", "0")
+        .attr("role", "region")
+        .attr("aria-label", "Sizes of the tensors of one layer")
+        .child(el("table").class("data-table").attr("data-testid", "shapes-table").child(head()).child(body))
+}
+
+fn head() -> El {
+    let letters = |letters: &str| el("i").text(letters);
+    let tensor = |bucket: &str| {
+        let swatch = el("span").class("bucket-swatch").attr("data-bucket", bucket);
+        el("th").attr("scope", "col").class("num").child(swatch).text(" ")
     };
-    let head = |bucket: &'static str, name: AnyView| {
-        view! { <th scope="col" class="num"><span class="bucket-swatch" data-bucket=bucket></span>" "{name}</th> }
+    el("thead").child(el("tr").children(vec![
+        el("th").attr("scope", "col").class("num").text("Batch ").child(letters("b")),
+        tensor("activations").child(letters("X")),
+        tensor("parameters").child(letters("W")),
+        tensor("gradients").child(letters("dW")),
+        tensor("optimizer").child(letters("m")).text(" + ").child(letters("v")),
+    ]))
+}
+
+/// The sizes at a batch, or at the current one.
+fn row(shown: Shown, fixed: Option<u32>) -> El {
+    let batch = move || fixed.unwrap_or_else(|| shown.batch.get());
+    let weights = |of: fn(Layer) -> Bytes| el("td").class("num").bind_text(move || size(of(shown.layer())));
+    let batch_head = el("th").attr("scope", "row").class("num").bind_text(move || format::count(batch()));
+    let (row, batch_head) = match fixed {
+        Some(_) => (el("tr"), batch_head),
+        None => (el("tr").class("shapes-now"), batch_head.text(" (now)")),
     };
-    view! {
-        <div class="table-scroll" tabindex="0" role="region" aria-label="Sizes of the tensors of one layer">
-            <table class="data-table" data-testid="shapes-table">
-                <thead>
-                    <tr>
-                        <th scope="col" class="num">"Batch "<i>"b"</i></th>
-                        {head("activations", view! { <i>"X"</i> }.into_any())}
-                        {head("parameters", view! { <i>"W"</i> }.into_any())}
-                        {head("gradients", view! { <i>"dW"</i> }.into_any())}
-                        {head("optimizer", view! { <i>"m"</i>" + "<i>"v"</i> }.into_any())}
-                    </tr>
-                </thead>
-                <tbody>{WORKED.map(|at| row(Signal::stored(at), false)).into_iter().collect_view()} {row(batch, true)}</tbody>
-            </table>
-        </div>
-    }
+    row.children(vec![
+        batch_head,
+        el("td").class("num shapes-grows").bind_text(move || size(shown.layer().input(batch()))),
+        weights(Layer::weights),
+        weights(Layer::gradient),
+        weights(Layer::moments),
+    ])
 }

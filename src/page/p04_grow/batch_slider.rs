@@ -1,10 +1,12 @@
 //! The shared micro-batch on a slider, with a scale that shows which values fit.
 
-use bmax::{Answer, Field, number};
+use bmax::{Field, number};
 use leptos::prelude::*;
 
-use crate::site::State;
-use crate::site::controls::Slider;
+use super::super::answer_bar;
+use crate::site::controls::slider;
+use crate::site::dom::{El, el};
+use crate::site::{State, format};
 
 /// The end of the declared range.
 const LIMIT: u32 = Field::Batch.bound().max as u32;
@@ -59,47 +61,44 @@ fn fitting(b_max: Option<u32>, end: u32) -> f64 {
 }
 
 /// A slider that sets the micro-batch everywhere on the page.
-#[component]
-pub fn BatchSlider(
-    /// The shared state.
-    state: State,
-    /// Unique on the page.
-    id: &'static str,
-    /// The value as text, shown and read out.
-    #[prop(into)]
-    text: Signal<String>,
-) -> impl IntoView {
+pub fn batch_slider(state: State, id: &'static str) -> El {
     let held = RwSignal::new(false);
-    let b_max = Memo::new(move |_| state.answer.with(Answer::batch));
-    let batch = Memo::new(move |_| state.scenario.with(|scenario| scenario.recipe.batch));
+    let batch = move || state.read(|facts| facts.scenario.recipe.batch);
+    // Zero stands for no answer, because an answer is at least one.
+    let last = Memo::new(move |_| state.read(|facts| facts.answer.batch().unwrap_or(0)));
+    let b_max = move || Some(last.get()).filter(|last| *last > 0);
     // An end that shrank under the pointer would move the thumb away from it.
     let end = Memo::new(move |earlier: Option<&u32>| {
-        let wanted = end_of(b_max.get(), batch.get());
+        let wanted = end_of(b_max(), batch());
         earlier.copied().filter(|_| held.get()).map_or(wanted, |earlier| wanted.max(earlier))
     });
-    let fits = Memo::new(move |_| format!("{:.5}", fitting(b_max.get(), end.get())));
-    let scale = move || {
-        let end = end.get();
-        let tick = |tick: Tick| {
-            let along = format!("{:.5}", along(tick.value, end));
-            view! { <span class="tick num" data-kind=tick.kind style=("--along", along)>{number::grouped(tick.value.into())}</span> }
-        };
-        ticks(b_max.get(), end).into_iter().map(tick).collect_view()
+    let on_value = move |batch| state.change(|scenario| scenario.with_batch(batch));
+    el("div")
+        .class("batch-slider")
+        .variable("--fits", move || number::fixed(fitting(b_max(), end.get()), 5))
+        .on("pointerdown", move |_| held.set(true))
+        .on("pointerup", move |_| held.set(false))
+        .on("pointercancel", move |_| held.set(false))
+        .on("change", move |_| held.set(false))
+        .child(slider(id, "Micro-batch b", batch, move || end.get(), move || batch_text(state), on_value))
+        .child(el("div").class("scale").attr("aria-hidden", "true").live(move || scale(b_max(), end.get())))
+}
+
+/// The micro-batch and how it stands, short enough to be read out at every step of a slider.
+fn batch_text(state: State) -> String {
+    state.read(|facts| {
+        let (word, _) = answer_bar::verdict(facts.estimate.balance());
+        format!("{}, {word}", format::counted(facts.scenario.recipe.batch, "sequence", "sequences"))
+    })
+}
+
+/// The numbers below the slider, in their places.
+fn scale(b_max: Option<u32>, end: u32) -> Vec<El> {
+    let tick = |Tick { value, kind }: Tick| {
+        let along = move || number::fixed(along(value, end), 5);
+        el("span").class("tick num").attr("data-kind", kind).variable("--along", along).text(&format::count(value))
     };
-    let on_value = Callback::new(move |batch| state.change(|scenario| scenario.with_batch(batch)));
-    view! {
-        <div
-            class="batch-slider"
-            style=("--fits", move || fits.get())
-            on:pointerdown=move |_| held.set(true)
-            on:pointerup=move |_| held.set(false)
-            on:pointercancel=move |_| held.set(false)
-            on:change=move |_| held.set(false)
-        >
-            <Slider id label="Micro-batch b" value=batch max=end text on_value />
-            <div class="scale" aria-hidden="true">{scale}</div>
-        </div>
-    }
+    ticks(b_max, end).into_iter().map(tick).collect()
 }
 
 #[cfg(test)]
@@ -111,7 +110,7 @@ mod tests {
         for b_max in [None, Some(1), Some(3), Some(4), Some(117), Some(524_288), Some(1_048_575), Some(1_048_576)] {
             for batch in [1, 3, 9, 300, 1_048_576] {
                 let end = end_of(b_max, batch);
-                assert!(end >= batch && end >= 8 && end <= LIMIT, "{b_max:?}, b = {batch}: {end}");
+                assert!(end >= batch && (8..=LIMIT).contains(&end), "{b_max:?}, b = {batch}: {end}");
                 assert!(end >= b_max.unwrap_or(0).saturating_add(1).min(LIMIT), "{b_max:?}, b = {batch}: {end}");
             }
         }

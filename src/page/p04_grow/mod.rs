@@ -3,42 +3,29 @@
 mod batch_slider;
 mod verdict;
 
+use std::rc::Rc;
+
 use bmax::{Answer, Bytes, Estimate};
 use leptos::prelude::*;
 
-pub use batch_slider::BatchSlider;
-use verdict::{OtherVerdict, Verdict};
+pub use batch_slider::batch_slider;
+use verdict::{other_verdict, verdict};
 
-use super::answer_bar;
-use crate::site::views::{Legend, MemoryBar};
+use crate::site::dom::{El, el};
+use crate::site::views::{legend, memory_bar_of_length};
 use crate::site::{State, format};
 
 /// The batch on a slider, the memory it takes as a bar, and the verdict in one sentence.
-#[component]
-pub fn Grow(state: State) -> impl IntoView {
-    let length =
-        Memo::new(move |_| state.estimate.with(|estimate| state.answer.with(|answer| length(estimate, answer))));
-    view! {
-        <div class="grow">
-            <BatchSlider state id="grow-batch" text=batch_text(state) />
-            <div class="grow-head">
-                <Verdict state />
-                <Jumps state />
-            </div>
-            <MemoryBar estimate=state.estimate length />
-            <Legend estimate=state.estimate />
-            <OtherVerdict state />
-        </div>
-    }
-}
-
-/// The micro-batch and how it stands, short enough to be read out at every step of a slider.
-pub fn batch_text(state: State) -> Signal<String> {
-    Signal::derive(move || {
-        let batch = state.scenario.with(|scenario| scenario.recipe.batch);
-        let (word, _) = state.estimate.with(|estimate| answer_bar::verdict(estimate.balance()));
-        format!("{}, {word}", format::counted(batch, "sequence", "sequences"))
-    })
+pub fn grow(state: State) -> El {
+    let estimate: Rc<dyn Fn() -> Estimate> = Rc::new(move || state.read(|facts| facts.estimate.clone()));
+    let length = Rc::new(move || state.read(|facts| length(&facts.estimate, &facts.answer)));
+    el("div").class("grow").children(vec![
+        batch_slider(state, "grow-batch"),
+        el("div").class("grow-head").child(verdict(state)).child(jumps(state)),
+        memory_bar_of_length(estimate.clone(), length),
+        legend(estimate),
+        other_verdict(state),
+    ])
 }
 
 /// What the whole bar stands for. It depends on the answer and not on the chosen batch, so that the
@@ -53,40 +40,39 @@ fn length(estimate: &Estimate, answer: &Answer) -> Bytes {
 }
 
 /// Two presses: the last batch that fits and the first that does not.
-#[component]
-fn Jumps(state: State) -> impl IntoView {
-    let b_max = Memo::new(move |_| state.answer.with(Answer::batch));
-    let capped = move || state.answer.with(|answer| matches!(answer, Answer::Fits(room) if room.capped));
-    let here = move |value: u32| state.scenario.with(|scenario| scenario.recipe.batch) == value;
-    let jump = move |value: u32| state.change(|scenario| scenario.with_batch(value));
-    let last = move || b_max.get().unwrap_or(0);
-    let next = move || last().saturating_add(1);
-    view! {
-        <div class="grow-jumps button-row">
-            <button
-                type="button"
-                class="button button-quiet"
-                data-testid="grow-to-max"
-                disabled=move || b_max.get().is_none()
-                aria-current=move || here(last()).then_some("true")
-                on:click=move |_| jump(b_max.get_untracked().unwrap_or(1))
-            >
-                <span><span class="visually-hidden">"Set b to "</span><i>"b"</i><sub>"max"</sub></span>
-                <span class="num">{move || b_max.get().map_or_else(|| "none".to_owned(), |last| format!("= {}", format::count(last)))}</span>
-            </button>
-            <button
-                type="button"
-                class="button button-quiet"
-                data-testid="grow-past-max"
-                disabled=capped
-                aria-current=move || here(next()).then_some("true")
-                on:click=move |_| jump(b_max.get_untracked().unwrap_or(0).saturating_add(1))
-            >
-                <span><span class="visually-hidden">"Set b to "</span><i>"b"</i><sub>"max"</sub>" + 1"</span>
-                <span class="num">"= "{move || format::count(next())}</span>
-            </button>
-        </div>
-    }
+fn jumps(state: State) -> El {
+    let none = move || state.read(|facts| facts.answer.batch().is_none());
+    let capped = move || state.read(|facts| matches!(facts.answer, Answer::Fits(room) if room.capped));
+    el("div")
+        .class("grow-jumps button-row")
+        .child(jump(state, 0).attr("data-testid", "grow-to-max").toggle("disabled", none))
+        .child(jump(state, 1).attr("data-testid", "grow-past-max").toggle("disabled", capped))
+}
+
+/// A button that sets the batch to `past` more than b_max, which is 0 when nothing fits.
+fn jump(state: State, past: u32) -> El {
+    let value = move || state.read(|facts| facts.answer.batch().unwrap_or(0).saturating_add(past));
+    let here = move || state.read(|facts| facts.scenario.recipe.batch) == value();
+    let size = move || match value() {
+        0 => "none".to_owned(),
+        value => format!("= {}", format::count(value)),
+    };
+    let press = move |_| {
+        let value = untrack(value);
+        state.change(|scenario| scenario.with_batch(value));
+    };
+    let name = el("span")
+        .child(el("span").class("visually-hidden").text("Set b to "))
+        .child(el("i").text("b"))
+        .child(el("sub").text("max"))
+        .text(if past == 0 { "" } else { " + 1" });
+    el("button")
+        .attr("type", "button")
+        .class("button button-quiet")
+        .bind("aria-current", move || here().to_string())
+        .on("click", press)
+        .child(name)
+        .child(el("span").class("num").bind_text(size))
 }
 
 #[cfg(test)]

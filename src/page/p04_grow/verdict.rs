@@ -1,42 +1,40 @@
 //! Whether the chosen micro-batch fits, and by how much, in one sentence.
 
 use bmax::{Answer, Balance, Choice, Estimate, Method, estimate};
-use leptos::prelude::*;
 
-use super::super::answer_bar::verdict;
+use super::super::answer_bar;
+use crate::site::dom::{El, el};
 use crate::site::{State, format};
 
 /// The total, its verdict, and what the other method would say.
-#[component]
-pub fn Verdict(state: State) -> impl IntoView {
-    let used = move || state.estimate.with(|estimate| format::digits(estimate.peak().bytes.gib(), 1));
-    let usable = move || state.estimate.with(|estimate| format::gib(estimate.usable()));
-    let kind = move || state.estimate.with(|estimate| verdict(estimate.balance()).1);
-    let sentence = move || {
-        let batch = state.scenario.with(|scenario| scenario.recipe.batch);
-        state.estimate.with(|estimate| state.answer.with(|answer| sentence(estimate, answer, batch)))
+pub fn verdict(state: State) -> El {
+    let total = move || {
+        state.read(|facts| {
+            let used = format::digits(facts.estimate.peak().bytes.gib(), 1);
+            format!("{used} / {}", format::gib(facts.estimate.usable()))
+        })
     };
-    view! {
-        <div class="grow-result" data-verdict=kind>
-            <p class="grow-total">
-                <span class="readout num" data-testid="grow-total">{used}" / "{usable}</span>
-                <span class="soft small">" usable"</span>
-            </p>
-            <p class="grow-verdict" data-testid="grow-verdict">{sentence}</p>
-        </div>
-    }
+    let kind = move || state.read(|facts| answer_bar::verdict(facts.estimate.balance()).1.to_owned());
+    let sentence = move || state.read(|facts| sentence(&facts.estimate, &facts.answer, facts.scenario.recipe.batch));
+    el("div").class("grow-result").bind("data-verdict", kind).children(vec![
+        el("p")
+            .class("grow-total")
+            .child(el("span").class("readout num").attr("data-testid", "grow-total").bind_text(total))
+            .child(el("span").class("soft small").text(" usable")),
+        el("p").class("grow-verdict").attr("data-testid", "grow-verdict").bind_text(sentence),
+    ])
 }
 
 /// The same micro-batch by the method that is not chosen.
-#[component]
-pub fn OtherVerdict(state: State) -> impl IntoView {
-    let text = Memo::new(move |_| {
-        let mut other = state.scenario.get();
-        let (method, answer) = state.other_answer.get();
-        other.method = method;
-        other_sentence(method, other.recipe.batch, &estimate(&other), &answer)
-    });
-    view! { <p class="soft small" data-testid="grow-other">{text}</p> }
+pub fn other_verdict(state: State) -> El {
+    let text = move || {
+        state.read(|facts| {
+            let mut other = facts.scenario;
+            other.method = facts.other_method;
+            other_sentence(other.method, other.recipe.batch, &estimate(&other), &facts.other_answer)
+        })
+    };
+    el("p").class("soft small").attr("data-testid", "grow-other").bind_text(text)
 }
 
 fn sentence(estimate: &Estimate, answer: &Answer, batch: u32) -> String {
@@ -77,10 +75,10 @@ fn sentence(estimate: &Estimate, answer: &Answer, batch: u32) -> String {
 }
 
 fn other_sentence(method: Method, batch: u32, estimate: &Estimate, answer: &Answer) -> String {
-    let (word, _) = verdict(estimate.balance());
+    let (word, _) = answer_bar::verdict(estimate.balance());
     format!(
         "By the {} method, b = {} takes {} and {word}; {}.",
-        method.label().to_lowercase(),
+        method.label().to_ascii_lowercase(),
         format::count(batch),
         format::memory(estimate.peak().bytes),
         match answer {

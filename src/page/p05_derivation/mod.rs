@@ -5,99 +5,80 @@ mod quantity;
 mod steps;
 mod worked;
 
+use std::cell::RefCell;
+
 use leptos::prelude::*;
 
 use crate::site::State;
-use lines::{EntryLine, FormulaLine};
-use quantity::{amount, equation, fixed, gpu, one_sequence, usable};
+use crate::site::dom::{El, el, keep};
+use lines::{both, entries_line, entry_line, formula_line, title};
+use quantity::{amount, equation, fixed, gpu, mi, mn, mo, mrow, one_sequence, usable};
 use steps::Steps;
-pub use worked::WorkedExample;
-
-use leptos::math::{mi, mn, mo, mrow};
+pub use worked::worked_example;
 
 /// Each line of the derivation, in symbols and with the current numbers.
-#[component]
-pub fn Derivation(state: State) -> impl IntoView {
-    let steps = Memo::new(move |_| Steps::of(&state.scenario.get()));
-    view! {
-        <ol class="derivation">
-            {move || steps.with(everything_fits)}
-            {move || steps.with(usable_memory)}
-            {move || steps.with(fixed_part)}
-            {move || steps.with(activations)}
-            {move || steps.with(solved)}
-        </ol>
-    }
+pub fn derivation(state: State) -> El {
+    let list = el("ol").class("derivation");
+    let lines = list.clone();
+    // Most changes of the scenario, such as a moved micro-batch, change no line.
+    let drawn = RefCell::new(None);
+    keep(Box::new(move || {
+        let steps = Steps::of(&state.scenario.get());
+        if drawn.borrow().as_ref() != Some(&steps) {
+            lines.clone().clear().children(vec![
+                everything_fits(&steps),
+                usable_memory(&steps),
+                fixed_part(&steps),
+                activations(&steps),
+                solved(&steps),
+            ]);
+            drawn.replace(Some(steps));
+        }
+    }));
+    list
 }
 
-fn everything_fits(steps: &Steps) -> AnyView {
-    let written = |usable: AnyView, fixed: AnyView, one: AnyView| {
-        equation(vec![
-            usable,
-            mo().child("≥").into_any(),
-            fixed,
-            mo().child("+").into_any(),
-            mi().child("b").into_any(),
-            mo().child("·").into_any(),
-            one,
-        ])
-    };
+fn everything_fits(steps: &Steps) -> El {
+    let written =
+        |usable: El, fixed: El, one: El| equation(vec![usable, mo("≥"), fixed, mo("+"), mi("b"), mo("·"), one]);
     let symbols = written(usable(), fixed(), one_sequence());
     let numbers = written(amount(steps.usable), amount(steps.fixed), amount(steps.one_sequence));
-    view! { <FormulaLine title="Everything must fit.".into_any() symbols numbers /> }.into_any()
+    formula_line(title("Everything must fit."), symbols, numbers)
 }
 
-fn usable_memory(steps: &Steps) -> AnyView {
-    let kept = |headroom: AnyView, memory: AnyView, times: &'static str| {
-        let factor = mrow().child((mo().child("("), mn().child("1"), mo().child("−"), headroom, mo().child(")")));
-        mrow().child((factor, mo().child(times), memory)).into_any()
+fn usable_memory(steps: &Steps) -> El {
+    let kept = |headroom: El, memory: El, times: &str| {
+        let factor = mrow(vec![mo("("), mn("1"), mo("−"), headroom, mo(")")]);
+        mrow(vec![factor, mo(times), memory])
     };
-    let symbols = equation(vec![usable(), mo().child("=").into_any(), kept(mi().child("r").into_any(), gpu(), "·")]);
-    let headroom = mn().child(steps.headroom_text()).into_any();
-    let numbers =
-        equation(vec![kept(headroom, amount(steps.memory), "×"), mo().child("=").into_any(), amount(steps.usable)]);
-    let title = view! { "A share "<i>"r"</i>" of the GPU is kept free as headroom." };
-    view! { <FormulaLine title=title.into_any() symbols numbers /> }.into_any()
+    let symbols = equation(vec![usable(), mo("="), kept(mi("r"), gpu(), "·")]);
+    let headroom = mn(&steps.headroom_text());
+    let numbers = equation(vec![kept(headroom, amount(steps.memory), "×"), mo("="), amount(steps.usable)]);
+    let title = title("A share ").child(el("i").text("r")).text(" of the GPU is kept free as headroom.");
+    formula_line(title, symbols, numbers)
 }
 
-fn fixed_part(steps: &Steps) -> AnyView {
-    let entries =
-        steps.fixed_entries().map(|entry| view! { <EntryLine entry=*entry values=steps.values /> }).collect_view();
-    let total = equation(vec![fixed(), mo().child("=").into_any(), amount(steps.fixed)]);
-    view! {
-        <li class="derivation-line">
-            <p class="derivation-title">"The fixed part, on each GPU: parameters, gradients and optimizer state."</p>
-            <ul class="derivation-entries">{entries}</ul>
-            <p class="derivation-total">{total}</p>
-        </li>
-    }
-    .into_any()
+fn fixed_part(steps: &Steps) -> El {
+    entries_line(
+        title("The fixed part, on each GPU: parameters, gradients and optimizer state."),
+        steps.fixed_entries().map(|entry| entry_line(entry, &steps.values)).collect(),
+        equation(vec![fixed(), mo("="), amount(steps.fixed)]),
+    )
 }
 
-fn activations(steps: &Steps) -> AnyView {
-    let entries =
-        steps.activations().map(|entry| view! { <EntryLine entry=*entry values=steps.values /> }).collect_view();
-    let total = equation(vec![one_sequence(), mo().child("=").into_any(), amount(steps.one_sequence)]);
-    view! {
-        <li class="derivation-line">
-            <p class="derivation-title">"The activations of one sequence, "<i>"b"</i>" = 1."</p>
-            <ul class="derivation-entries">{entries}</ul>
-            <p class="derivation-total">{total}</p>
-        </li>
-    }
-    .into_any()
+fn activations(steps: &Steps) -> El {
+    entries_line(
+        title("The activations of one sequence, ").child(el("i").text("b")).text(" = 1."),
+        steps.activations().map(|entry| entry_line(entry, &steps.values)).collect(),
+        equation(vec![one_sequence(), mo("="), amount(steps.one_sequence)]),
+    )
 }
 
-fn solved(steps: &Steps) -> AnyView {
-    view! {
-        <li class="derivation-line derivation-solved" data-fits=steps.fits().to_string()>
-            <p class="derivation-title">"Solve for "<i>"b"</i>" and round down."</p>
-            <div class="derivation-both">
-                <div class="formula formula-long">{steps::solved_in_symbols()}</div>
-                <div class="formula formula-long">{steps.solved_in_numbers()}</div>
-            </div>
-            <p class="derivation-result" data-testid="derivation-result">{steps.conclusion()}</p>
-        </li>
-    }
-    .into_any()
+fn solved(steps: &Steps) -> El {
+    let fits = if steps.fits() { "true" } else { "false" };
+    el("li").class("derivation-line derivation-solved").attr("data-fits", fits).children(vec![
+        title("Solve for ").child(el("i").text("b")).text(" and round down."),
+        both(steps::solved_in_symbols(), steps.solved_in_numbers()),
+        el("p").class("derivation-result").attr("data-testid", "derivation-result").text(&steps.conclusion()),
+    ])
 }

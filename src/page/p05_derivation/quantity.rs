@@ -1,9 +1,8 @@
 //! Quantities of the derivation as native MathML.
 
 use bmax::Bytes;
-use leptos::math::{math, mi, mn, mrow, msub, mtext};
-use leptos::prelude::*;
 
+use crate::site::dom::{El, math};
 use crate::site::format;
 
 /// A memory size in GiB. It has about four digits, so that a reader who divides two of them by hand
@@ -21,38 +20,64 @@ pub fn gib(bytes: Bytes) -> String {
     format::digits(gib, places).replace('-', "−")
 }
 
+/// A letter or a name.
+pub fn mi(name: &str) -> El {
+    math("mi").text(name)
+}
+
+/// A number.
+pub fn mn(number: &str) -> El {
+    math("mn").text(number)
+}
+
+/// An operator or a bracket.
+pub fn mo(operator: &str) -> El {
+    math("mo").text(operator)
+}
+
+/// A part of a formula that belongs together.
+pub fn mrow(parts: Vec<El>) -> El {
+    math("mrow").children(parts)
+}
+
+/// One part of a formula above another.
+pub fn mfrac(numerator: El, denominator: El) -> El {
+    math("mfrac").child(numerator).child(denominator)
+}
+
+/// A letter with a name below its line.
+pub fn msub(letter: &str, name: &str) -> El {
+    math("msub").child(mi(letter)).child(mi(name))
+}
+
 /// A memory size with its unit.
-pub fn amount(bytes: Bytes) -> AnyView {
-    mrow().child((mn().child(gib(bytes)), mtext().child("\u{a0}GiB"))).into_any()
+pub fn amount(bytes: Bytes) -> El {
+    mrow(vec![mn(&gib(bytes)), math("mtext").text("\u{a0}GiB")])
 }
 
 /// A whole formula.
-pub fn equation(parts: Vec<AnyView>) -> AnyView {
-    math().child(parts).into_any()
-}
-
-fn memory_of(name: &'static str) -> AnyView {
-    msub().child((mi().child("M"), mi().child(name))).into_any()
+pub fn equation(parts: Vec<El>) -> El {
+    math("math").children(parts)
 }
 
 /// What a step may use.
-pub fn usable() -> AnyView {
-    memory_of("usable")
+pub fn usable() -> El {
+    msub("M", "usable")
 }
 
 /// The device.
-pub fn gpu() -> AnyView {
-    memory_of("GPU")
+pub fn gpu() -> El {
+    msub("M", "GPU")
 }
 
 /// What does not depend on the batch.
-pub fn fixed() -> AnyView {
-    memory_of("fixed")
+pub fn fixed() -> El {
+    msub("M", "fixed")
 }
 
 /// Activations of one sequence.
-pub fn one_sequence() -> AnyView {
-    memory_of("act")
+pub fn one_sequence() -> El {
+    msub("M", "act")
 }
 
 #[cfg(test)]

@@ -1,10 +1,9 @@
 //! The quantities of the derivation, taken from the ledger at one sequence.
 
-use bmax::{Answer, Bucket, Bytes, Entry, Scenario, Shortage, Values, b_max, estimate};
-use leptos::math::{math, mfrac, mi, mn, mo, mrow, msub};
-use leptos::prelude::*;
+use bmax::{Answer, Bucket, Bytes, Entry, Scenario, Shortage, Values, b_max, estimate, number};
 
-use super::quantity::{amount, fixed, gib, one_sequence, usable};
+use super::quantity::{amount, equation, fixed, gib, mfrac, mn, mo, mrow, msub, one_sequence, usable};
+use crate::site::dom::El;
 use crate::site::format;
 
 /// What the lines of the derivation show.
@@ -58,7 +57,7 @@ impl Steps {
     /// The headroom as a factor.
     pub fn headroom_text(&self) -> String {
         // A tenth of a percent is as fine as anybody states it.
-        format!("{}", (self.headroom * 1e4).round() / 1e4)
+        number::plain((self.headroom * 1e4).round() / 1e4)
     }
 
     fn left(&self) -> Bytes {
@@ -75,23 +74,19 @@ impl Steps {
     }
 
     /// The last line with its numbers, down to the whole number of sequences.
-    pub fn solved_in_numbers(&self) -> AnyView {
-        let difference = mrow().child((amount(self.usable), mo().child("−"), amount(self.fixed)));
+    pub fn solved_in_numbers(&self) -> El {
+        let difference = mrow(vec![amount(self.usable), mo("−"), amount(self.fixed)]);
         if self.left().get() < 0.0 {
-            let left = mrow().child((mo().child("="), amount(self.left()), mo().child("<"), mn().child("0")));
-            return math().child((difference, left)).into_any();
+            let left = mrow(vec![mo("="), amount(self.left()), mo("<"), mn("0")]);
+            return equation(vec![difference, left]);
         }
-        let cut = floor(mfrac().child((difference, amount(self.one_sequence))).into_any());
-        let answer = self.answer.batch().unwrap_or(0);
-        math()
-            .child((
-                cut,
-                mo().child("="),
-                floor(mn().child(self.quotient()).into_any()),
-                mo().child("="),
-                mn().child(format::count(answer)),
-            ))
-            .into_any()
+        equation(vec![
+            floor(mfrac(difference, amount(self.one_sequence))),
+            mo("="),
+            floor(mn(&self.quotient())),
+            mo("="),
+            mn(&format::count(self.answer.batch().unwrap_or(0))),
+        ])
     }
 
     /// The last line in words.
@@ -134,14 +129,13 @@ impl Steps {
 }
 
 /// The last line in symbols.
-pub fn solved_in_symbols() -> AnyView {
-    let quotient = mfrac().child((mrow().child((usable(), mo().child("−"), fixed())), one_sequence()));
-    let largest = msub().child((mi().child("b"), mi().child("max")));
-    math().child((largest, mo().child("="), floor(quotient.into_any()))).into_any()
+pub fn solved_in_symbols() -> El {
+    let difference = mrow(vec![usable(), mo("−"), fixed()]);
+    equation(vec![msub("b", "max"), mo("="), floor(mfrac(difference, one_sequence()))])
 }
 
-fn floor(inner: AnyView) -> AnyView {
-    mrow().child((mo().child("⌊"), inner, mo().child("⌋"))).into_any()
+fn floor(inner: El) -> El {
+    mrow(vec![mo("⌊"), inner, mo("⌋")])
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Llama 3.1 8B on A100 80 GB, solved for a number of GPUs that the reader chooses.
 
+use std::rc::Rc;
+
 use bmax::{
     Answer, Bucket, Bytes, Cluster, Estimate, Method, Percent, Precision, Recomputation, Scenario, Switch, ZeroStage,
     b_max, estimate,
@@ -7,8 +9,9 @@ use bmax::{
 use bmax::{ChoiceOption, catalogue};
 use leptos::prelude::*;
 
-use crate::site::controls::Segmented;
-use crate::site::views::MemoryBar;
+use crate::site::controls::segmented;
+use crate::site::dom::{El, el};
+use crate::site::views::memory_bar;
 use crate::site::{SettingHandle, State, format};
 
 /// The example's number of GPUs, as words of its control.
@@ -19,7 +22,7 @@ const fn count(word: &'static str) -> ChoiceOption {
 }
 
 /// The first that is shown: it fits, and the text above has shown that one GPU does not.
-const FIRST: &str = "8";
+const FIRST: u32 = 8;
 
 /// The example on `gpus` devices. The recipe is written out, so that the example stays what its text
 /// says when the page's first view changes.
@@ -45,7 +48,6 @@ fn rounded(mut scenario: Scenario) -> Scenario {
 }
 
 /// What the figure shows for one number of GPUs.
-#[derive(Clone, PartialEq)]
 struct Solved {
     gpus: u32,
     /// The ledger at the workshop's b_max, or at one sequence where none fits.
@@ -95,29 +97,37 @@ impl Solved {
 }
 
 /// The example, with a control of its own.
-#[component]
-pub fn WorkedExample(state: State) -> impl IntoView {
-    let word = RwSignal::new(FIRST);
-    let gpus = move || word.get().parse().unwrap_or(8);
-    let solved = Memo::new(move |_| Solved::of(gpus()));
-    let adopt = move |_| state.change(|scenario| adopted(scenario, gpus()));
-    let same = move || state.scenario.with(|scenario| adopted(*scenario, gpus()) == *scenario);
-    view! {
-        <div class="worked">
-            <Segmented handle=gpu_count(word) id="worked-gpus" explained=false />
-            <Numbers solved />
-            <div class="worked-memory">
-                <p class="soft small">{move || solved.with(bar_title)}</p>
-                <MemoryBar estimate=Signal::derive(move || solved.with(|solved| solved.estimate.clone())) />
-            </div>
-            <div class="worked-adopt">
-                <button type="button" class="button button-quiet" data-testid="worked-use" on:click=adopt aria-disabled=move || same().to_string()>"Use this configuration"</button>
-                <span class="field-help">
-                    {move || if same() { "Every figure on this page shows it now." } else { "Takes the model with its exact 8.03 billion parameters; every figure follows." }}
-                </span>
-            </div>
-        </div>
-    }
+pub fn worked_example(state: State) -> El {
+    let gpus = RwSignal::new(FIRST);
+    let title = el("p").class("soft small").bind_text(move || bar_title(&Solved::of(gpus.get())));
+    let bar = memory_bar(Rc::new(move || Solved::of(gpus.get()).estimate));
+    el("div").class("worked").children(vec![
+        segmented(gpu_count(gpus), "worked-gpus", false),
+        numbers(gpus),
+        el("div").class("worked-memory").child(title).child(bar),
+        adoption(state, gpus),
+    ])
+}
+
+/// The button that makes the example the reader's scenario.
+fn adoption(state: State, gpus: RwSignal<u32>) -> El {
+    let same = move || state.scenario.with(|scenario| adopted(*scenario, gpus.get()) == *scenario);
+    let button = el("button")
+        .attr("type", "button")
+        .class("button button-quiet")
+        .attr("data-testid", "worked-use")
+        .bind("aria-disabled", move || same().to_string())
+        .on("click", move |_| state.change(|scenario| adopted(scenario, gpus.get_untracked())))
+        .text("Use this configuration");
+    let help = move || {
+        if same() {
+            "Every figure on this page shows it now."
+        } else {
+            "Takes the model with its exact 8.03 billion parameters; every figure follows."
+        }
+    };
+    let help = el("span").class("field-help").bind_text(move || help().to_owned());
+    el("div").class("worked-adopt").child(button).child(help)
 }
 
 /// The reader's scenario with everything that the example fixes; method and targets stay.
@@ -135,44 +145,42 @@ fn adopted(scenario: Scenario, gpus: u32) -> Scenario {
 }
 
 /// A control over the figure's own signal; nothing of it is in the link, so nothing is marked as changed.
-fn gpu_count(word: RwSignal<&'static str>) -> SettingHandle {
+fn gpu_count(gpus: RwSignal<u32>) -> SettingHandle {
+    let find = |word: &str| COUNTS.iter().map(|count| count.key).find(|key| *key == word);
+    let word = Memo::new(move |_| find(&gpus.get().to_string()).unwrap_or_default());
     SettingHandle {
         name: "GPUs in the example",
         options: &COUNTS,
         value: word.into(),
         default: word.into(),
         write: Callback::new(move |chosen: String| {
-            if let Some(count) = COUNTS.iter().find(|count| count.key == chosen) {
-                word.set(count.key);
+            if let Some(count) = find(&chosen).and_then(|word| word.parse().ok()) {
+                gpus.set(count);
             }
         }),
     }
 }
 
 /// Fixed part, what is left of the device, and both answers.
-#[component]
-fn Numbers(solved: Memo<Solved>) -> impl IntoView {
-    let with = move |text: fn(&Solved) -> String| move || solved.with(text);
-    view! {
-        <dl class="worked-numbers">
-            <div>
-                <dt>"Fixed on each GPU, 16"<i>"N"</i>" / "<i>"D"</i></dt>
-                <dd class="num" data-testid="worked-fixed">{with(Solved::fixed_text)}</dd>
-            </div>
-            <div>
-                <dt>"Left for activations"</dt>
-                <dd class="num" data-testid="worked-left">{with(Solved::left_text)}</dd>
-            </div>
-            <div>
-                <dt><i>"b"</i><sub>"max"</sub>", workshop: "{with(|solved| format::gib(solved.workshop_sequence))}" a sequence"</dt>
-                <dd class="num" data-testid="worked-workshop">{with(|solved| fits(&solved.workshop))}</dd>
-            </div>
-            <div>
-                <dt><i>"b"</i><sub>"max"</sub>", paper: "{with(|solved| format::gib(solved.paper_sequence))}" a sequence"</dt>
-                <dd class="num" data-testid="worked-paper">{with(|solved| fits(&solved.paper))}</dd>
-            </div>
-        </dl>
-    }
+fn numbers(gpus: RwSignal<u32>) -> El {
+    let with = move |text: fn(&Solved) -> String| move || text(&Solved::of(gpus.get()));
+    let row = move |name: El, test: &str, text: fn(&Solved) -> String| {
+        let value = el("dd").class("num").attr("data-testid", test).bind_text(with(text));
+        el("div").child(name).child(value)
+    };
+    let answer = move |method: &str, sequence: fn(&Solved) -> String| {
+        let name = el("dt").child(el("i").text("b")).child(el("sub").text("max"));
+        name.text(method).bind_text(with(sequence)).text(" a sequence")
+    };
+    let fixed = el("dt").text("Fixed on each GPU, 16").child(el("i").text("N")).text(" / ").child(el("i").text("D"));
+    let workshop = answer(", workshop: ", |solved| format::gib(solved.workshop_sequence));
+    let paper = answer(", paper: ", |solved| format::gib(solved.paper_sequence));
+    el("dl").class("worked-numbers").children(vec![
+        row(fixed, "worked-fixed", Solved::fixed_text),
+        row(el("dt").text("Left for activations"), "worked-left", Solved::left_text),
+        row(workshop, "worked-workshop", |solved| fits(&solved.workshop)),
+        row(paper, "worked-paper", |solved| fits(&solved.paper)),
+    ])
 }
 
 fn fits(answer: &Answer) -> String {
@@ -192,8 +200,8 @@ mod tests {
 
     #[test]
     fn the_example_has_the_answers_of_the_table_below_it() {
-        let answers = COUNTS.map(|option| {
-            let solved = Solved::of(option.key.parse().expect("a number"));
+        let answers = COUNTS.map(|count| {
+            let solved = Solved::of(count.key.parse().expect("a number"));
             (format::gib(solved.fixed()), solved.workshop.batch(), solved.paper.batch())
         });
         let expected = [

@@ -1,72 +1,82 @@
 //! The attempts that have been made, as a list with a bar each.
 
+use bmax::Bytes;
 use bmax::search::Probe;
-use bmax::{Bytes, Estimate};
-use leptos::html::Div;
 use leptos::prelude::*;
 
 use super::player::Player;
 use super::words;
+use crate::site::dom::{El, el, keep};
 use crate::site::{State, format};
 
-/// A list of fixed height in which the newest attempt is always in view.
-#[component]
-pub fn Attempts(state: State, player: Player) -> impl IntoView {
-    let region = NodeRef::<Div>::new();
-    let usable = Memo::new(move |_| state.estimate.with(Estimate::usable));
-    let shown = Memo::new(move |_| {
-        player.trace.with(|trace| trace.iter().copied().take(player.shown()).enumerate().collect::<Vec<_>>())
-    });
-    // The scale is that of the whole search, so that no bar changes its length as others come.
-    let longest = Memo::new(move |_| player.trace.with(|trace| longest(trace, usable.get())));
-    let count = Memo::new(move |_| shown.with(Vec::len));
-    Effect::new(move |_| {
-        // Nothing to bring into view, and asking for a height would lay out the page for it.
-        if count.get() == 0 {
-            return;
-        }
+/// A list of fixed height in which the newest attempt is always in view, below what its bars mean.
+pub fn attempts(state: State, player: Player) -> Vec<El> {
+    let bytes = Memo::new(move |_| state.read(|facts| facts.estimate.usable().get()));
+    let usable = move || Bytes::new(bytes.get());
+    let scale = el("p")
+        .class("oom-scale soft")
+        .child(el("span").class("oom-scale-mark").attr("aria-hidden", "true"))
+        .bind_text(move || format!("The mark is the usable memory, {}.", format::memory(usable())));
+    let none = el("p")
+        .class("oom-none soft")
+        .toggle("hidden", move || !player.is_at_start())
+        .text("No attempt yet. Press Step for one at a time, or Play.");
+    let region = el("div")
+        .class("oom-attempts")
+        .attr("tabindex", "0")
+        .attr("role", "region")
+        .attr("aria-label", "Attempts")
+        .child(el("ol").live(move || player.trace.with(|trace| rows(trace, player.shown(), usable()))))
+        .child(none);
+    keep_newest_in_view(&region, player);
+    vec![scale, region]
+}
+
+/// Scrolls to the end of the list when an attempt is made.
+fn keep_newest_in_view(region: &El, player: Player) {
+    let region = region.element().clone();
+    keep(Box::new(move || {
+        player.trace.track();
+        _ = player.shown();
+        let region = region.clone();
         // After the frame, because the new row has no place before.
-        request_animation_frame(move || {
-            if let Some(region) = region.get_untracked() {
-                region.set_scroll_top(region.scroll_height());
-            }
-        });
-    });
-    let row = move |(at, probe): (usize, Probe)| {
-        let current = move || if player.shown() == at + 1 { "step" } else { "false" };
-        view! { <li class="oom-attempt" aria-current=current><Attempt at probe usable longest /></li> }
+        request_animation_frame(move || region.set_scroll_top(region.scroll_height()));
+    }));
+}
+
+/// The attempts that have been made.
+fn rows(trace: &[Probe], shown: usize, usable: Bytes) -> Vec<El> {
+    // The scale is that of the whole search, so that no bar changes its length as others come.
+    let longest = longest(trace, usable);
+    let row = |(at, probe): (usize, &Probe)| {
+        let current = if shown == at + 1 { "step" } else { "false" };
+        el("li").class("oom-attempt").attr("aria-current", current).children(attempt(at, *probe, usable, longest))
     };
-    view! {
-        <p class="oom-scale soft">
-            <span class="oom-scale-mark" aria-hidden="true"></span>
-            {move || format!("The mark is the usable memory, {}.", format::memory(usable.get()))}
-        </p>
-        <div class="oom-attempts" tabindex="0" role="region" aria-label="Attempts" node_ref=region>
-            <ol>
-                <For each=move || shown.get() key=|(at, probe)| (*at, probe.batch, probe.peak.get().to_bits()) children=row />
-            </ol>
-            <p class="oom-none soft" hidden=move || player.shown() != 0>"No attempt yet. Press Step for one at a time, or Play."</p>
-        </div>
-    }
+    trace.iter().take(shown).enumerate().map(row).collect()
 }
 
 /// One attempt: what was tried, what it takes against what is there, and what is known since.
-#[component]
-fn Attempt(at: usize, probe: Probe, usable: Memo<Bytes>, longest: Memo<Bytes>) -> impl IntoView {
+fn attempt(at: usize, probe: Probe, usable: Bytes, longest: Bytes) -> Vec<El> {
     let Probe { phase, batch, peak, fits, low, high } = probe;
-    let share = move |bytes: Bytes| format!("{:.3}%", bytes.share_of(longest.get()) * 100.0);
-    view! {
-        <span class="oom-number num soft">{at + 1}"."</span>
-        <span class="oom-batch num"><i>"b"</i>" = "{format::count(batch)}</span>
-        <span class="oom-phase soft">{words::phase(phase)}</span>
-        <span class="oom-outcome" data-fits=fits.to_string()>{if fits { "✓ runs" } else { "✕ out of memory" }}</span>
-        <span class="oom-bar" aria-hidden="true">
-            <span class="oom-fill" data-fits=fits.to_string() style=("--share", move || share(peak))></span>
-            <span class="oom-limit" style=("--share", move || share(usable.get()))></span>
-        </span>
-        <span class="oom-peak num">{format::memory(peak)}</span>
-        <span class="oom-known soft num">{words::known(low, high)}</span>
-    }
+    let word = if fits { "true" } else { "false" };
+    let part = |class: &str, text: &str| el("span").class(class).text(text);
+    let bar = |class: &str, bytes: Bytes| {
+        let share = format::css_percent(bytes.share_of(longest));
+        el("span").class(class).variable("--share", move || share.clone())
+    };
+    vec![
+        part("oom-number num soft", &format!("{}.", at + 1)),
+        el("span").class("oom-batch num").child(el("i").text("b")).text(" = ").text(&format::count(batch)),
+        part("oom-phase soft", words::phase(phase)),
+        part("oom-outcome", if fits { "✓ runs" } else { "✕ out of memory" }).attr("data-fits", word),
+        el("span")
+            .class("oom-bar")
+            .attr("aria-hidden", "true")
+            .child(bar("oom-fill", peak).attr("data-fits", word))
+            .child(bar("oom-limit", usable)),
+        part("oom-peak num", &format::memory(peak)),
+        part("oom-known soft num", &words::known(low, high)),
+    ]
 }
 
 /// What the whole length of a bar stands for.

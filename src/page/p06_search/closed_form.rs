@@ -1,11 +1,11 @@
 //! The division: usable memory without what is fixed, over what one sequence takes.
 
 use bmax::{Bucket, Bytes, Scenario, estimate};
-use leptos::math::{math, mfrac, mi, mn, mo, mrow, mspace, msub, mtext};
 use leptos::prelude::*;
 
 use super::player::Player;
 use super::words;
+use crate::site::dom::{El, el, math};
 use crate::site::{State, format};
 
 /// The three sizes of the quotient.
@@ -37,53 +37,66 @@ impl Sizes {
 
 /// The expression in symbols and in numbers, its value, and whether the search agrees. It is written
 /// in three parts, each as a whole, between which a narrow page breaks the line.
-#[component]
-pub fn ClosedForm(state: State, player: Player) -> impl IntoView {
-    let sizes = Memo::new(move |_| Sizes::of(&state.scenario.get()));
+pub fn closed_form(state: State, player: Player) -> El {
+    let sizes = move || state.scenario.with(Sizes::of);
     let result = move || {
         if player.is_over() {
-            player.trace.with(|trace| words::verdict(trace, sizes.get().result()))
+            player.trace.with(|trace| words::verdict(trace, sizes().result()))
         } else {
             "The search has not ended yet.".to_owned()
         }
     };
-    view! {
-        <section class="oom-closed" aria-label="Closed form">
-            <h4>"Closed form"</h4>
-            <div class="oom-formula">{in_symbols()} {move || in_numbers(sizes.get())} {move || value(sizes.get())}</div>
-            <p class="small soft">{move || explained(sizes.get())}</p>
-            <p class="oom-result" data-over=move || player.is_over().to_string() data-testid="search-result">{result}</p>
-        </section>
-    }
+    let formula = el("div").class("oom-formula").child(in_symbols()).child(in_numbers(sizes)).child(value(sizes));
+    el("section")
+        .class("oom-closed")
+        .attr("aria-label", "Closed form")
+        .child(el("h4").text("Closed form"))
+        .child(formula)
+        .child(el("p").class("small soft").bind_text(move || explained(sizes()).to_owned()))
+        .child(
+            el("p")
+                .class("oom-result")
+                .bind("data-over", move || player.is_over().to_string())
+                .attr("data-testid", "search-result")
+                .bind_text(result),
+        )
 }
 
-fn in_symbols() -> impl IntoView {
-    let size = |below: &'static str| msub().child((mi().child("M"), mtext().child(below)));
-    let quotient = mfrac().child((mrow().child((size("usable"), mo().child("−"), size("fixed"))), size("act")));
-    math().child((msub().child((mi().child("b"), mi().child("max"))), mo().child("="), floored(quotient.into_any())))
+fn in_symbols() -> El {
+    let size = |below: &str| math("msub").child(math("mi").text("M")).child(math("mtext").text(below));
+    let above = math("mrow").child(size("usable")).child(sign("−")).child(size("fixed"));
+    let batch = math("msub").child(math("mi").text("b")).child(math("mi").text("max"));
+    let quotient = math("mfrac").child(above).child(size("act"));
+    math("math").child(batch).child(sign("=")).child(floored(quotient))
 }
 
-fn in_numbers(sizes: Sizes) -> impl IntoView {
-    let size = |bytes: Bytes| {
-        // Two digits after the point say nothing of a size far below a GiB.
-        let (value, unit) = if bytes.gib() < 0.1 { (bytes.mib(), "MiB") } else { (bytes.gib(), "GiB") };
-        mrow()
-            .child((mn().child(format::digits(value, 2)), mspace().attr("width", "0.2em"), mtext().child(unit)))
-            .into_any()
+fn in_numbers(sizes: impl Fn() -> Sizes + Copy + 'static) -> El {
+    // Two digits after the point say nothing of a size far below a GiB.
+    let in_unit = |bytes: Bytes| if bytes.gib() < 0.1 { (bytes.mib(), "MiB") } else { (bytes.gib(), "GiB") };
+    let gib = |size: fn(Sizes) -> Bytes| {
+        math("mrow")
+            .child(math("mn").bind_text(move || format::digits(in_unit(size(sizes())).0, 2)))
+            .child(math("mspace").attr("width", "0.2em"))
+            .child(math("mtext").bind_text(move || in_unit(size(sizes())).1.to_owned()))
     };
-    let above = mrow().child((size(sizes.usable), mo().child("−"), size(sizes.fixed)));
-    let quotient = mfrac().child((above, size(sizes.per_sequence)));
-    math().child((mo().child("="), floored(quotient.into_any())))
+    let above = math("mrow").child(gib(|sizes| sizes.usable)).child(sign("−")).child(gib(|sizes| sizes.fixed));
+    let quotient = math("mfrac").child(above).child(gib(|sizes| sizes.per_sequence));
+    math("math").child(sign("=")).child(floored(quotient))
 }
 
 /// The quotient, and what is left of it when it is rounded down.
-fn value(sizes: Sizes) -> impl IntoView {
-    let quotient = mn().child(signed(sizes.quotient(), 2)).into_any();
-    math().child((mo().child("="), floored(quotient), mo().child("="), mn().child(signed(sizes.result(), 0))))
+fn value(sizes: impl Fn() -> Sizes + Copy + 'static) -> El {
+    let quotient = math("mn").bind_text(move || signed(sizes().quotient(), 2));
+    let result = math("mn").bind_text(move || signed(sizes().result(), 0));
+    math("math").child(sign("=")).child(floored(quotient)).child(sign("=")).child(result)
 }
 
-fn floored(inner: AnyView) -> impl IntoView {
-    mrow().child((mo().child("⌊"), inner, mo().child("⌋")))
+fn floored(inner: El) -> El {
+    math("mrow").child(sign("⌊")).child(inner).child(sign("⌋"))
+}
+
+fn sign(sign: &str) -> El {
+    math("mo").text(sign)
 }
 
 /// A number with the minus sign of formulas, and never a zero with one.

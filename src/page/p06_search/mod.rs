@@ -9,77 +9,72 @@ mod words;
 use leptos::prelude::*;
 
 use crate::site::State;
+use crate::site::dom::{El, el};
 use player::Player;
 
 /// The search on one side, the closed form on the other, and what both say.
-#[component]
-pub fn OomSearch(state: State) -> impl IntoView {
+pub fn oom_search(state: State) -> El {
     let player = Player::new(state);
-    view! {
-        <div class="oom">
-            <div class="oom-body">
-                <div class="oom-search">
-                    <Buttons player />
-                    <CurrentStep state player />
-                    <track::Track player />
-                    <attempts::Attempts state player />
-                </div>
-                <closed_form::ClosedForm state player />
-            </div>
-        </div>
-    }
+    let search = el("div")
+        .class("oom-search")
+        .child(buttons(player))
+        .child(current_step(state, player))
+        .child(track::track(player))
+        .children(attempts::attempts(state, player));
+    let body = el("div").class("oom-body").child(search).child(closed_form::closed_form(state, player));
+    el("div").class("oom").child(body)
 }
 
 /// Play or pause, one attempt on, one back, and the start.
-#[component]
-fn Buttons(player: Player) -> impl IntoView {
-    let (at_start, at_end) = (move || player.shown() == 0, move || player.is_over());
-    let play = move || match (player.is_playing(), at_end()) {
+fn buttons(player: Player) -> El {
+    let play = move || match (player.is_playing(), player.is_over()) {
         (true, _) => "Pause",
         (false, true) => "Play again",
         (false, false) => "Play",
     };
-    view! {
-        <div class="button-row" role="group" aria-label="The search">
-            <button type="button" class="button oom-play" on:click=move |_| player.play_or_pause()>{play}</button>
-            <Press label="Step" name="One attempt on" idle=Signal::derive(at_end) on_press=move || player.go(1) />
-            <Press label="Back" name="One attempt back" idle=Signal::derive(at_start) on_press=move || player.go(-1) />
-            <Press label="Restart" name="Restart the search" idle=Signal::derive(at_start) on_press=move || player.restart() />
-        </div>
-    }
+    el("div")
+        .class("button-row")
+        .attr("role", "group")
+        .attr("aria-label", "The search")
+        .child(
+            el("button")
+                .attr("type", "button")
+                .class("button oom-play")
+                .bind_text(move || play().to_owned())
+                .on("click", move |_| player.play_or_pause()),
+        )
+        .child(press(player, "Step", "One attempt on", Player::is_over, |player| player.go(1)))
+        .child(press(player, "Back", "One attempt back", Player::is_at_start, |player| player.go(-1)))
+        .child(press(player, "Restart", "Restart the search", Player::is_at_start, Player::restart))
 }
 
 /// A button that may have nothing to do. It stays focusable then, so that somebody who presses it
 /// with a key until the end does not lose their place.
-#[component]
-fn Press(
-    /// The visible word.
-    label: &'static str,
-    /// What it does, read out after the word.
-    name: &'static str,
-    /// Whether there is nothing to do.
-    idle: Signal<bool>,
-    /// Does it.
-    on_press: impl Fn() + 'static,
-) -> impl IntoView {
-    view! {
-        <button
-            type="button"
-            class="button button-quiet"
-            aria-disabled=move || idle.get().to_string()
-            title=name
-            on:click=move |_| if !idle.get_untracked() { on_press() }
-        >
-            {label}
-        </button>
-    }
+///
+/// It shows the word `label`; `name`, what it does, is read out after the word. While `idle` holds
+/// there is nothing to do, and otherwise `act` does it.
+fn press(player: Player, label: &str, name: &str, idle: fn(Player) -> bool, act: fn(Player)) -> El {
+    el("button")
+        .attr("type", "button")
+        .class("button button-quiet")
+        .bind("aria-disabled", move || idle(player).to_string())
+        .attr("title", name)
+        .on("click", move |_| {
+            if !untrack(|| idle(player)) {
+                act(player);
+            }
+        })
+        .text(label)
 }
 
 /// What the search is doing now, in words. It is spoken when the reader steps, not while it plays
 /// and not when it starts anew because something else on the page has changed.
-#[component]
-fn CurrentStep(state: State, player: Player) -> impl IntoView {
-    let live = move || if player.is_playing() || player.shown() == 0 { "off" } else { "polite" };
-    let text = move || player.trace.with(|trace| words::step(trace, player.shown(), &state.answer.get()));
-    view! { <p class="oom-step" aria-live=live data-testid="search-step">{text}</p> }
+fn current_step(state: State, player: Player) -> El {
+    let live = move || if player.is_playing() || player.is_at_start() { "off" } else { "polite" };
+    let text = move || player.trace.with(|trace| state.read(|facts| words::step(trace, player.shown(), &facts.answer)));
+    el("p")
+        .class("oom-step")
+        .bind("aria-live", move || live().to_owned())
+        .attr("data-testid", "search-step")
+        .bind_text(text)
 }

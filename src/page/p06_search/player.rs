@@ -1,5 +1,6 @@
 //! Walking through the attempts, by hand or by the clock.
 
+use std::cell::Cell;
 use std::time::Duration;
 
 use bmax::search::{Probe, by_running_out};
@@ -7,17 +8,10 @@ use leptos::leptos_dom::helpers::{TimeoutHandle, set_timeout_with_handle};
 use leptos::prelude::*;
 
 use crate::site::State;
+use crate::site::dom::keep;
 
 /// Time that an attempt stays before the next one is made.
 const PACE: Duration = Duration::from_millis(800);
-
-/// How far the search has come, and in which search that was.
-#[derive(Clone, PartialEq)]
-struct Position {
-    of: Vec<Probe>,
-    shown: usize,
-    playing: bool,
-}
 
 /// The attempts and how many of them have been made.
 ///
@@ -27,42 +21,57 @@ struct Position {
 pub struct Player {
     /// Every attempt, in order.
     pub trace: Memo<Vec<Probe>>,
-    position: RwSignal<Option<Position>>,
-    current: Memo<(usize, bool)>,
+    /// The attempts that the position belongs to.
+    of: StoredValue<Vec<Probe>>,
+    /// The position: how many attempts were made.
+    made: RwSignal<u32>,
+    /// Whether the clock was started.
+    started: RwSignal<bool>,
+    shown: Memo<u32>,
+    playing: Memo<bool>,
 }
 
 impl Player {
     /// The search of a state, at its start.
     pub fn new(state: State) -> Self {
         let trace = Memo::new(move |_| by_running_out(&state.scenario.get()));
-        let position = RwSignal::new(None::<Position>);
-        let current = Memo::new(move |_| {
-            trace.with(|trace| {
-                position.with(|position| match position {
-                    Some(position) if position.of == *trace => (position.shown, position.playing),
-                    _ => (0, false),
-                })
-            })
-        });
-        let player = Self { trace, position, current };
-        // The clock: each attempt that is shown while playing asks for the next one.
-        Effect::new(move |waiting: Option<Option<TimeoutHandle>>| {
-            if let Some(waiting) = waiting.flatten() {
+        let (of, made, started) = (StoredValue::new(Vec::new()), RwSignal::new(0), RwSignal::new(false));
+        // Both signals are read whether they count or not: a new position is written to them.
+        let counts = move || trace.with(|trace| of.with_value(|of| of == trace));
+        let shown = Memo::new(move |_| Some(made.get()).filter(|_| counts()).unwrap_or(0));
+        let playing = Memo::new(move |_| started.get() & counts());
+        let player = Self { trace, of, made, started, shown, playing };
+        player.follow_the_clock();
+        player
+    }
+
+    /// Has each attempt that is shown while playing ask for the next one.
+    fn follow_the_clock(self) {
+        let waiting = Cell::new(None::<TimeoutHandle>);
+        keep(Box::new(move || {
+            if let Some(waiting) = waiting.take() {
                 waiting.clear();
             }
-            current.get().1.then(|| set_timeout_with_handle(move || player.advance(), PACE).ok()).flatten()
-        });
-        player
+            _ = self.shown();
+            if self.is_playing() {
+                waiting.set(set_timeout_with_handle(move || self.advance(), PACE).ok());
+            }
+        }));
     }
 
     /// How many attempts have been made.
     pub fn shown(self) -> usize {
-        self.current.get().0
+        self.shown.get() as usize
+    }
+
+    /// Whether no attempt has been made.
+    pub fn is_at_start(self) -> bool {
+        self.shown.get() == 0
     }
 
     /// Whether the clock runs.
     pub fn is_playing(self) -> bool {
-        self.current.get().1
+        self.playing.get()
     }
 
     /// Whether the last attempt has been made.
@@ -73,9 +82,8 @@ impl Player {
     /// Starts the clock, from the beginning when the search is over, or stops it. Where the reader
     /// asks for less motion there is no clock: all attempts are there at once.
     pub fn play_or_pause(self) {
-        let (shown, playing) = self.current.get_untracked();
-        let count = self.trace.with_untracked(Vec::len);
-        if playing {
+        let (shown, count) = (self.shown.get_untracked(), self.count());
+        if self.playing.get_untracked() {
             self.stand(shown, false);
         } else if prefers_less_motion() {
             self.stand(count, false);
@@ -85,8 +93,8 @@ impl Player {
     }
 
     /// Goes some attempts on or back and stops the clock.
-    pub fn go(self, steps: isize) {
-        self.stand(self.current.get_untracked().0.saturating_add_signed(steps), false);
+    pub fn go(self, steps: i32) {
+        self.stand(self.shown.get_untracked().saturating_add_signed(steps), false);
     }
 
     /// Goes back to the question.
@@ -95,17 +103,20 @@ impl Player {
     }
 
     fn advance(self) {
-        let (shown, playing) = self.current.get_untracked();
-        if playing {
-            self.stand(shown + 1, true);
+        if self.playing.get_untracked() {
+            self.stand(self.shown.get_untracked() + 1, true);
         }
     }
 
-    fn stand(self, shown: usize, playing: bool) {
-        let of = self.trace.get_untracked();
-        let shown = shown.min(of.len());
-        let playing = playing && shown < of.len();
-        self.position.set(Some(Position { of, shown, playing }));
+    fn stand(self, shown: u32, playing: bool) {
+        let count = self.count();
+        self.of.set_value(self.trace.get_untracked());
+        self.made.set(shown.min(count));
+        self.started.set(playing && shown < count);
+    }
+
+    fn count(self) -> u32 {
+        self.trace.with_untracked(Vec::len) as u32
     }
 }
 

@@ -1,10 +1,13 @@
 //! The open interval on an axis of micro-batches, closing in.
 
+use std::f64::consts::LN_2;
+
 use bmax::search::Probe;
 use leptos::prelude::*;
 
 use super::player::Player;
 use super::words;
+use crate::site::dom::{El, el};
 use crate::site::format;
 
 /// At most this many marks are written below the axis.
@@ -13,38 +16,52 @@ const MARKS: usize = 8;
 const BEYOND: f64 = 0.75;
 
 /// The axis: what is known to run, what is open, what is known not to, and the attempt.
-#[component]
-pub fn Track(player: Player) -> impl IntoView {
+pub fn track(player: Player) -> El {
     let top = Memo::new(move |_| player.trace.with(|trace| top(trace)));
-    let probe = Memo::new(move |_| {
-        player.shown().checked_sub(1).and_then(|last| player.trace.with(|trace| trace.get(last).copied()))
-    });
-    let low = move || probe.get().map_or(0, |probe| probe.low);
-    let high = move || probe.get().and_then(|probe| probe.high);
-    let at = move |batch: u32| position(batch, top.get()).to_string();
-    let label = move || match probe.get() {
-        None => format!("Axis of micro-batches from 1 to {}: everything is open.", format::count(top.get())),
-        Some(_) => {
-            format!("Axis of micro-batches from 1 to {}: {}.", format::count(top.get()), words::known(low(), high()))
-        }
+    let label = move || {
+        let known =
+            last(player).map_or_else(|| "everything is open".to_owned(), |probe| words::known(probe.low, probe.high));
+        format!("Axis of micro-batches from 1 to {}: {known}.", format::count(top.get()))
     };
-    let mark = move |batch: u32| view! { <span style=("--at", at(batch))>{format::count(batch)}</span> };
-    view! {
-        <div class="oom-track" role="img" aria-label=label>
-            <div class="oom-axis" style=("--low", move || at(low())) style=("--high", move || high().map_or_else(|| "1".to_owned(), at))>
-                <span class="oom-runs"></span>
-                <span class="oom-open"></span>
-                <span class="oom-fails"></span>
-                <span
-                    class="oom-tried"
-                    data-fits=move || probe.get().is_some_and(|probe| probe.fits).to_string()
-                    hidden=move || probe.get().is_none()
-                    style=("--at", move || at(probe.get().map_or(1, |probe| probe.batch)))
-                ></span>
-            </div>
-            <div class="oom-marks num">{move || marks(top.get()).into_iter().map(mark).collect_view()}</div>
-        </div>
-    }
+    let mark =
+        move |batch: u32| el("span").variable("--at", move || place(batch, top.get())).text(&format::count(batch));
+    el("div")
+        .class("oom-track")
+        .attr("role", "img")
+        .bind("aria-label", label)
+        .child(axis(player, top))
+        .child(el("div").class("oom-marks num").live(move || marks(top.get()).into_iter().map(mark).collect()))
+}
+
+/// The line with its three parts and the attempt on it.
+fn axis(player: Player, top: Memo<u32>) -> El {
+    let low = move || place(last(player).map_or(0, |probe| probe.low), top.get());
+    let high =
+        move || last(player).and_then(|probe| probe.high).map_or_else(|| "1".to_owned(), |high| place(high, top.get()));
+    let tried = el("span")
+        .class("oom-tried")
+        .bind("data-fits", move || last(player).is_some_and(|probe| probe.fits).to_string())
+        .toggle("hidden", move || player.is_at_start())
+        .variable("--at", move || place(last(player).map_or(1, |probe| probe.batch), top.get()));
+    el("div")
+        .class("oom-axis")
+        .variable("--low", low)
+        .variable("--high", high)
+        .child(el("span").class("oom-runs"))
+        .child(el("span").class("oom-open"))
+        .child(el("span").class("oom-fails"))
+        .child(tried)
+}
+
+/// The attempt that was made last.
+fn last(player: Player) -> Option<Probe> {
+    let last = player.shown().checked_sub(1)?;
+    player.trace.with(|trace| trace.get(last).copied())
+}
+
+/// [`position`] for the style sheet.
+fn place(batch: u32, top: u32) -> String {
+    format::decimal(position(batch, top), 5)
 }
 
 /// The end of the axis: the largest micro-batch that is ever tried, at least 4.
@@ -55,7 +72,7 @@ fn top(trace: &[Probe]) -> u32 {
 /// Where a micro-batch lies, from 0 for none at all to a little before 1 for `top`, so that what is
 /// beyond it has room too. Every doubling takes the same room, and so does the step from none to one.
 fn position(batch: u32, top: u32) -> f64 {
-    let doublings = |batch: u32| if batch == 0 { 0.0 } else { f64::from(batch).log2() + 1.0 };
+    let doublings = |batch: u32| if batch == 0 { 0.0 } else { f64::from(batch).ln() / LN_2 + 1.0 };
     (doublings(batch) / (doublings(top.max(1)) + BEYOND)).min(1.0)
 }
 

@@ -4,168 +4,138 @@ use bmax::catalogue::{MODELS, ModelGroup, ModelRow};
 use bmax::{Field, Method, Scenario, setting};
 use leptos::prelude::*;
 
-use super::super::pickers::{DevicePicker, ModelPicker};
+use super::super::pickers::{device_picker, model_picker};
 use super::agreement::{Agreement, Kind};
 use crate::site::State;
-use crate::site::controls::{NumberField, Segmented, SelectField};
+use crate::site::controls::{number_field, segmented, select_field};
+use crate::site::dom::{El, el};
 
 /// Every input of the scenario, in groups.
-#[component]
-pub fn ScenarioForm(state: State) -> impl IntoView {
-    view! {
-        <form class="scenario-form" aria-label="Configuration" on:submit=|event| event.prevent_default()>
-            <Presets state />
-            <MethodSwitch state />
-            <DeviceFields state />
-            <TrainingFields state />
-            <ModelFields state />
-            <ResetAll state />
-        </form>
-    }
+pub fn scenario_form(state: State) -> El {
+    el("form")
+        .class("scenario-form")
+        .attr("aria-label", "Configuration")
+        .on("submit", |event| event.prevent_default())
+        .child(presets(state))
+        .child(segmented(state.setting(&setting::METHOD), "method", true))
+        .child(device_fields(state))
+        .child(training_fields(state))
+        .child(model_fields(state))
+        .child(reset_all(state))
 }
 
 /// The workshop's five models, one press each.
-#[component]
-fn Presets(state: State) -> impl IntoView {
-    let preset = move |row: &'static ModelRow| {
-        let pressed = move || state.scenario.with(|scenario| scenario.model == row.model);
-        view! {
-            <button
-                type="button"
-                class="button button-quiet button-small"
-                aria-pressed=move || pressed().to_string()
-                on:click=move |_| state.change(|scenario| row.apply(scenario))
-            >
-                {row.name}
-            </button>
-        }
+fn presets(state: State) -> El {
+    let preset = |row: &'static ModelRow| {
+        let pressed = move || state.read(|facts| facts.scenario.model == row.model);
+        el("button")
+            .attr("type", "button")
+            .class("button button-quiet button-small")
+            .bind("aria-pressed", move || pressed().to_string())
+            .text(row.name)
+            .on("click", move |_| state.change(|scenario| row.apply(scenario)))
     };
     let rows = MODELS.iter().filter(|row| row.group == ModelGroup::Workshop);
-    view! {
-        <div class="field" role="group" aria-label="Workshop presets">
-            <span class="field-label" aria-hidden="true">"Workshop presets"</span>
-            <div class="button-row">{rows.map(preset).collect_view()}</div>
-        </div>
-    }
+    el("div")
+        .class("field")
+        .attr("role", "group")
+        .attr("aria-label", "Workshop presets")
+        .child(el("span").class("field-label").attr("aria-hidden", "true").text("Workshop presets"))
+        .child(el("div").class("button-row").children(rows.map(preset).collect()))
 }
 
-#[component]
-fn MethodSwitch(state: State) -> impl IntoView {
-    let handle = state.setting(&setting::METHOD);
-    view! { <Segmented handle id="method" /> }
+/// A group of fields under a heading.
+fn group(heading: &str, fields: Vec<El>) -> El {
+    el("fieldset")
+        .class("form-group")
+        .child(el("legend").text(heading))
+        .child(el("div").class("controls").children(fields))
 }
 
-#[component]
-fn DeviceFields(state: State) -> impl IntoView {
-    view! {
-        <fieldset class="form-group">
-            <legend>"GPUs"</legend>
-            <div class="controls">
-                <DevicePicker state id="gpu" />
-                <NumberField handle=state.field(Field::Memory) id="memory" />
-                <NumberField handle=state.field(Field::Gpus) id="gpus" />
-                <NumberField handle=state.field(Field::Headroom) id="headroom" />
-            </div>
-            <PaperOnly state>
-                <SelectField handle=state.setting(&setting::ZERO) id="zero" />
-                <NumberField handle=state.field(Field::TensorParallel) id="tensor-parallel" />
-                <SelectField
-                    handle=state.setting(&setting::SEQUENCE_PARALLEL)
-                    id="sequence-parallel"
-                />
-                <SelectField handle=state.setting(&setting::DROPOUT) id="dropout" />
-            </PaperOnly>
-        </fieldset>
-    }
+/// Fields that few readers need, folded.
+fn folded(summary: El, fields: Vec<El>) -> El {
+    el("details").class("form-more").child(summary).child(el("div").class("controls").children(fields))
 }
 
-/// Fields that the workshop's method does not read. They stay visible, because a link may carry them,
-/// but say that they do nothing there.
-#[component]
-fn PaperOnly(state: State, children: Children) -> impl IntoView {
-    let idle = move || state.scenario.with(|scenario| scenario.method == Method::Workshop);
-    view! {
-        <details class="form-more">
-            <summary>"Parallelism and dropout"<span class="soft" hidden=move || !idle()>" (read by the paper’s method only)"</span></summary>
-            <div class="controls">{children()}</div>
-        </details>
-    }
+fn device_fields(state: State) -> El {
+    let number = |field, id| number_field(state.field(field), id, true);
+    let fields = vec![
+        device_picker(state, "gpu"),
+        number(Field::Memory, "memory"),
+        number(Field::Gpus, "gpus"),
+        number(Field::Headroom, "headroom"),
+    ];
+    // The workshop's method does not read the folded ones. They stay, because a link may carry them,
+    // but say that they do nothing there.
+    let idle = move || state.read(|facts| facts.scenario.method == Method::Workshop);
+    let note = el("span").class("soft").toggle("hidden", move || !idle()).text(" (read by the paper’s method only)");
+    let paper_only = vec![
+        select_field(state.setting(&setting::ZERO), "zero"),
+        number(Field::TensorParallel, "tensor-parallel"),
+        select_field(state.setting(&setting::SEQUENCE_PARALLEL), "sequence-parallel"),
+        select_field(state.setting(&setting::DROPOUT), "dropout"),
+    ];
+    group("GPUs", fields).child(folded(el("summary").text("Parallelism and dropout").child(note), paper_only))
 }
 
-#[component]
-fn TrainingFields(state: State) -> impl IntoView {
-    let precision = state.setting(&setting::PRECISION);
-    let recompute = state.setting(&setting::RECOMPUTATION);
-    view! {
-        <fieldset class="form-group">
-            <legend>"Training"</legend>
-            <div class="controls">
-                <NumberField handle=state.field(Field::Sequence) id="sequence-length" />
-                <NumberField handle=state.field(Field::Batch) id="micro-batch" />
-                <SelectField handle=precision id="precision" />
-                <SelectField handle=recompute id="recomputation" />
-            </div>
-        </fieldset>
-    }
+fn training_fields(state: State) -> El {
+    let fields = vec![
+        number_field(state.field(Field::Sequence), "sequence-length", true),
+        number_field(state.field(Field::Batch), "micro-batch", true),
+        select_field(state.setting(&setting::PRECISION), "precision"),
+        select_field(state.setting(&setting::RECOMPUTATION), "recomputation"),
+    ];
+    group("Training", fields)
 }
 
-#[component]
-fn ModelFields(state: State) -> impl IntoView {
-    view! {
-        <fieldset class="form-group">
-            <legend>"Model"</legend>
-            <div class="controls">
-                <ModelPicker state id="model" />
-                <NumberField handle=state.field(Field::Parameters) id="parameters" />
-                <NumberField handle=state.field(Field::Hidden) id="hidden" />
-                <NumberField handle=state.field(Field::Layers) id="layers" />
-                <NumberField handle=state.field(Field::Heads) id="heads" />
-            </div>
-            <DerivedCount state />
-            <details class="form-more">
-                <summary>"Architecture behind the derived parameter count"</summary>
-                <div class="controls">
-                    <NumberField handle=state.field(Field::KvHeads) id="kv-heads" />
-                    <NumberField handle=state.field(Field::HeadDim) id="head-dim" />
-                    <NumberField handle=state.field(Field::FeedForward) id="feed-forward" />
-                    <NumberField handle=state.field(Field::Vocabulary) id="vocabulary" />
-                    <SelectField handle=state.setting(&setting::MLP) id="mlp" />
-                    <SelectField handle=state.setting(&setting::TIED) id="tied" />
-                </div>
-            </details>
-        </fieldset>
-    }
+fn model_fields(state: State) -> El {
+    let number = |field, id| number_field(state.field(field), id, true);
+    let fields = vec![
+        model_picker(state, "model"),
+        number(Field::Parameters, "parameters"),
+        number(Field::Hidden, "hidden"),
+        number(Field::Layers, "layers"),
+        number(Field::Heads, "heads"),
+    ];
+    let architecture = vec![
+        number(Field::KvHeads, "kv-heads"),
+        number(Field::HeadDim, "head-dim"),
+        number(Field::FeedForward, "feed-forward"),
+        number(Field::Vocabulary, "vocabulary"),
+        select_field(state.setting(&setting::MLP), "mlp"),
+        select_field(state.setting(&setting::TIED), "tied"),
+    ];
+    let summary = el("summary").text("Architecture behind the derived parameter count");
+    group("Model", fields).child(derived_count(state)).child(folded(summary, architecture))
 }
 
 /// The count that follows from the shape, beside the one that is used.
-#[component]
-fn DerivedCount(state: State) -> impl IntoView {
-    let agreement = Memo::new(move |_| state.scenario.with(Agreement::of));
-    let take = move |_| {
-        let count = agreement.get_untracked().derived as f64 / 1e9;
+fn derived_count(state: State) -> El {
+    let agreement = move || state.read(|facts| Agreement::of(&facts.scenario));
+    let take = move || {
+        let count = state.peek(|facts| Agreement::of(&facts.scenario).derived) as f64 / 1e9;
         state.change(|scenario| scenario.with_number(Field::Parameters, count).unwrap_or(scenario));
     };
-    view! {
-        <div class="derived-count" data-agreement=move || agreement.get().word()>
-            <p class="field-help num" data-testid="derived-count">{move || agreement.get().sentence()}</p>
-            <button type="button" class="button button-quiet button-small num" on:click=take aria-disabled=move || (agreement.get().kind == Kind::Close).to_string()>
-                "Use "{move || agreement.get().billions()}" billion"
-            </button>
-        </div>
-    }
+    let sentence = el("p").class("field-help num").attr("data-testid", "derived-count");
+    let button = el("button")
+        .attr("type", "button")
+        .class("button button-quiet button-small num")
+        .bind("aria-disabled", move || (agreement().kind == Kind::Close).to_string())
+        .bind_text(move || format!("Use {} billion", agreement().billions()))
+        .on("click", move |_| take());
+    el("div")
+        .class("derived-count")
+        .bind("data-agreement", move || agreement().word().to_owned())
+        .child(sentence.bind_text(move || agreement().sentence()))
+        .child(button)
 }
 
-#[component]
-fn ResetAll(state: State) -> impl IntoView {
-    let changed = move || state.scenario.get() != Scenario::default();
-    view! {
-        <button
-            type="button"
-            class="button button-quiet"
-            aria-disabled=move || (!changed()).to_string()
-            on:click=move |_| state.scenario.set(Scenario::default())
-        >
-            "Reset everything"
-        </button>
-    }
+fn reset_all(state: State) -> El {
+    let changed = move || state.read(|facts| facts.scenario != Scenario::default());
+    el("button")
+        .attr("type", "button")
+        .class("button button-quiet")
+        .bind("aria-disabled", move || (!changed()).to_string())
+        .text("Reset everything")
+        .on("click", move |_| state.scenario.set(Scenario::default()))
 }

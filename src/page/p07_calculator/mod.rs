@@ -4,22 +4,15 @@ mod agreement;
 mod form;
 mod result;
 
-use leptos::prelude::*;
-
 use crate::site::State;
-use crate::site::views::BreakdownTable;
+use crate::site::dom::{El, el};
+use crate::site::views::breakdown_table;
 
 /// The form beside its result; the ledger below both, because it needs the whole width.
-#[component]
-pub fn Calculator(state: State) -> impl IntoView {
-    view! {
-        <div class="calculator">
-            <form::ScenarioForm state />
-            <result::ResultPanel state />
-            <details class="form-more calculator-ledger">
-                <summary>"Every entry, with its formula and source"</summary>
-                <BreakdownTable estimate=state.estimate />
-            </details>
-        </div>
-    }
+pub fn calculator(state: State) -> El {
+    let ledger = el("details")
+        .class("form-more calculator-ledger")
+        .child(el("summary").text("Every entry, with its formula and source"))
+        .child(breakdown_table(state));
+    el("div").class("calculator").child(form::scenario_form(state)).child(result::result_panel(state)).child(ledger)
 }

@@ -1,124 +1,118 @@
 //! The answer, the bar, what binds, what would help, and the ledger behind it.
 
-use bmax::levers::{self, Lever};
-use bmax::{Answer, Balance, Choice, Estimate, Scenario};
-use leptos::html;
-use leptos::prelude::*;
+use std::rc::Rc;
+
+use bmax::{Answer, Balance, Choice, Conflict, Estimate, Scenario, levers};
+use wasm_bindgen::JsCast;
+use web_sys::HtmlElement;
 
 use super::super::answer_bar::verdict;
 use super::super::p08_levers::describe;
-use crate::site::views::{Legend, MemoryBar};
-use crate::site::{State, copy_link, format};
+use crate::site::dom::{El, el};
+use crate::site::views::{legend, memory_bar};
+use crate::site::{State, copy_link::copy_link, format};
 
 /// Everything that follows from the form.
-#[component]
-pub fn ResultPanel(state: State) -> impl IntoView {
-    let panel = NodeRef::<html::Section>::new();
-    view! {
-        <section class="result panel" aria-label="Result" tabindex="-1" node_ref=panel>
-            <BothAnswers state />
-            <Conflicts state panel />
-            <Memory state />
-            <Explanation state />
-            <copy_link::CopyLink state />
-        </section>
-    }
+pub fn result_panel(state: State) -> El {
+    let panel = el("section").class("result panel").attr("aria-label", "Result").attr("tabindex", "-1");
+    let conflicts = conflicts(state, panel.clone());
+    panel
+        .child(both_answers(state))
+        .child(conflicts)
+        .child(memory(state))
+        .child(explanation(state))
+        .child(copy_link(state))
 }
 
 /// The chosen method's answer, and the other's beside it.
-#[component]
-fn BothAnswers(state: State) -> impl IntoView {
-    let method = move || state.scenario.with(|scenario| scenario.method.label());
-    let other = move || state.other_answer.get();
+fn both_answers(state: State) -> El {
+    let method = move || state.read(|facts| format!("{} method", facts.scenario.method.label()));
+    let answer = move || state.read(|facts| format::answer(&facts.answer));
+    let other_method = move || state.read(|facts| format!("{} method", facts.other_method.label()));
+    let other_answer = move || state.read(|facts| format::answer(&facts.other_answer));
     // Words in place of a number would not fit beside the other answer at the size of a number.
-    let fits = move || state.answer.with(|answer| answer.batch().is_some());
-    view! {
-        <div class="both-answers">
-            <h3>"Largest micro-batch: sequences per GPU"</h3>
-            <dl>
-                <div>
-                    <dt>{method}" method"</dt>
-                    <dd>
-                        <output class="readout" class:readout-s=move || !fits() data-testid="calculator-answer">
-                            {move || format::answer(&state.answer.get())}
-                        </output>
-                    </dd>
-                </div>
-                <div>
-                    <dt>{move || other().0.label()}" method"</dt>
-                    <dd class="readout readout-s" data-testid="other-answer">{move || format::answer(&other().1)}</dd>
-                </div>
-            </dl>
-            <p class="field-help">"The workshop counts 16-bit activations twice, except under full recomputation."</p>
-        </div>
-    }
+    let fits = move || state.read(|facts| facts.answer.batch().is_some());
+    let readout = el("output")
+        .class("readout")
+        .attr("data-testid", "calculator-answer")
+        .toggle_class("readout-s", move || !fits())
+        .bind_text(answer);
+    let chosen = el("div").child(el("dt").bind_text(method)).child(el("dd").child(readout));
+    let other = el("dd").class("readout readout-s").attr("data-testid", "other-answer").bind_text(other_answer);
+    let note = "The workshop counts 16-bit activations twice, except under full recomputation.";
+    el("div")
+        .class("both-answers")
+        .child(el("h3").text("Largest micro-batch: sequences per GPU"))
+        .child(el("dl").child(chosen).child(el("div").child(el("dt").bind_text(other_method)).child(other)))
+        .child(el("p").class("field-help").text(note))
 }
 
-/// Contradictory settings, each with the press that mends it.
-#[component]
-fn Conflicts(state: State, panel: NodeRef<html::Section>) -> impl IntoView {
-    let rows = move || {
-        let mend = |conflict: bmax::Conflict| {
-            let press = move |_| {
-                state.change(|scenario| scenario.with_number(conflict.field, conflict.nearest).unwrap_or(scenario));
-                // The pressed button goes with its conflict; the keyboard goes on from the result.
-                if let Some(panel) = panel.get_untracked() {
-                    _ = panel.focus();
-                }
-            };
-            view! {
-                <li>
-                    {conflict.message}
-                    <button type="button" class="button button-quiet button-small" on:click=press>
-                        {format!("Set {} to {}", conflict.field.bound().name, format::input(conflict.nearest))}
-                    </button>
-                </li>
-            }
-        };
-        state.scenario.get().conflicts().into_iter().map(mend).collect_view()
+/// Contradictory settings, each with the press that mends it. The pressed button goes with its
+/// conflict, so the keyboard goes on from `panel`.
+fn conflicts(state: State, panel: El) -> El {
+    let mend = move |conflict: Conflict| {
+        let (field, nearest) = (conflict.field, conflict.nearest);
+        let panel = panel.clone();
+        let button = el("button")
+            .attr("type", "button")
+            .class("button button-quiet button-small")
+            .text(&format!("Set {} to {}", field.bound().name, format::input(nearest)))
+            .on("click", move |_| {
+                state.change(|scenario| scenario.with_number(field, nearest).unwrap_or(scenario));
+                _ = panel.element().unchecked_ref::<HtmlElement>().focus();
+            });
+        el("li").text(&conflict.message).text(" ").child(button)
     };
-    let none = move || state.scenario.with(|scenario| scenario.conflicts().is_empty());
-    view! { <ul class="conflicts" hidden=none>{rows}</ul> }
+    let found = move || state.read(|facts| facts.scenario.conflicts());
+    el("ul")
+        .class("conflicts")
+        .toggle("hidden", move || found().is_empty())
+        .live(move || found().into_iter().map(&mend).collect())
 }
 
 /// The memory of one GPU at the chosen micro-batch, and the press that chooses the largest.
-#[component]
-fn Memory(state: State) -> impl IntoView {
-    let largest = move || state.answer.get().batch();
-    let idle = move || largest().is_none_or(|batch| state.scenario.with(|scenario| scenario.recipe.batch == batch));
-    let text = move || match largest() {
+fn memory(state: State) -> El {
+    let idle =
+        move || state.read(|facts| facts.answer.batch().is_none_or(|batch| batch == facts.scenario.recipe.batch));
+    let text = move || match state.read(|facts| facts.answer.batch()) {
         Some(batch) => format!("Show b = {}", format::count(batch)),
         None => "Show b_max".to_owned(),
     };
-    let take = move |_| {
-        if let Some(batch) = largest() {
+    let take = move || {
+        if let Some(batch) = state.peek(|facts| facts.answer.batch()) {
             state.change(|scenario| scenario.with_batch(batch));
         }
     };
-    view! {
-        <div class="result-memory">
-            <div class="result-memory-head">
-                <p class="small">{move || bar_title(&state.scenario.get())}</p>
-                <button type="button" class="button button-quiet button-small num" data-testid="use-b-max" aria-disabled=move || idle().to_string() on:click=take>{text}</button>
-            </div>
-            <MemoryBar estimate=state.estimate />
-            <p class="result-balance num" data-testid="calculator-balance">
-                {move || state.estimate.with(|estimate| balance(estimate.balance()))}
-            </p>
-            <Legend estimate=state.estimate />
-        </div>
-    }
+    let button = el("button")
+        .attr("type", "button")
+        .class("button button-quiet button-small num")
+        .attr("data-testid", "use-b-max")
+        .bind("aria-disabled", move || idle().to_string())
+        .bind_text(text)
+        .on("click", move |_| take());
+    let title = move || state.read(|facts| bar_title(&facts.scenario));
+    let estimate = Rc::new(move || state.read(|facts| facts.estimate.clone()));
+    el("div")
+        .class("result-memory")
+        .child(el("div").class("result-memory-head").child(el("p").class("small").bind_text(title)).child(button))
+        .child(memory_bar(estimate.clone()))
+        .child(balance(state))
+        .child(legend(estimate))
 }
 
 /// The verdict, and by how much.
-fn balance(balance: Balance) -> impl IntoView + use<> {
-    let (word, kind) = verdict(balance);
-    let text = match balance {
-        Balance::Free(free) => format!("{} left below the headroom", format::memory(free)),
-        Balance::Close(over) => format!("{} into the headroom", format::memory(over)),
-        Balance::Over(over) => format!("{} more than the GPU has", format::memory(over)),
+fn balance(state: State) -> El {
+    let balance = move || state.read(|facts| facts.estimate.balance());
+    let text = move || match balance() {
+        Balance::Free(free) => format!(" {} left below the headroom", format::memory(free)),
+        Balance::Close(over) => format!(" {} into the headroom", format::memory(over)),
+        Balance::Over(over) => format!(" {} more than the GPU has", format::memory(over)),
     };
-    view! { <span class=format!("badge badge-{kind}")>{word}</span>" "{text} }
+    let badge = el("span")
+        .bind("class", move || format!("badge badge-{}", verdict(balance()).1))
+        .bind_text(move || verdict(balance()).0.to_owned());
+    let line = el("p").class("result-balance num").attr("data-testid", "calculator-balance");
+    line.child(badge).bind_text(text)
 }
 
 fn bar_title(scenario: &Scenario) -> String {
@@ -127,27 +121,32 @@ fn bar_title(scenario: &Scenario) -> String {
 }
 
 /// What binds, and the single changes that would help most.
-#[component]
-fn Explanation(state: State) -> impl IntoView {
-    let helps = Memo::new(move |_| {
-        let scenario = state.scenario.get();
-        levers::ranked(&scenario, &[]).into_iter().filter(|lever| lever.gain() > 0).take(3).collect::<Vec<Lever>>()
-    });
-    let item = |lever: Lever| {
-        let after = lever.after.map_or_else(|| "does not fit".to_owned(), format::count);
-        view! { <li><span>{describe(lever.change)}</span>" "<strong class="num">{after}</strong></li> }
+fn explanation(state: State) -> El {
+    let binds = move || state.read(|facts| what_binds(&facts.answer, &facts.estimate));
+    let none = el("p")
+        .text("No single change makes room. Combine several, or take a larger GPU: see ")
+        .child(el("a").attr("href", "#levers").text("the levers"))
+        .text(".");
+    el("div")
+        .class("explanation")
+        .child(el("h3").text("What binds"))
+        .child(el("p").attr("data-testid", "what-binds").bind_text(binds))
+        .child(el("h3").text("What would help most: sequences per GPU"))
+        .child(el("ul").attr("data-testid", "what-helps").live(move || helpful_changes(state)))
+        .child(none.toggle("hidden", move || {
+            state.read(|facts| levers::ranked(&facts.scenario, &[]).iter().any(|lever| lever.gain() > 0))
+        }))
+}
+
+/// The three changes that gain most, each with where it leads.
+fn helpful_changes(state: State) -> Vec<El> {
+    let item = |lever: levers::Lever| {
+        let after = lever.after.map_or_else(String::new, format::count);
+        let name = el("span").text(&describe(lever.change));
+        el("li").child(name).text(" ").child(el("strong").class("num").text(&after))
     };
-    view! {
-        <div class="explanation">
-            <h3>"What binds"</h3>
-            <p data-testid="what-binds">{move || what_binds(&state.answer.get(), &state.estimate.get())}</p>
-            <h3>"What would help most: sequences per GPU"</h3>
-            <ul data-testid="what-helps">{move || helps.get().into_iter().map(item).collect_view()}</ul>
-            <p hidden=move || helps.with(|helps| !helps.is_empty())>
-                "No single change makes room. Combine several, or take a larger GPU: see "<a href="#levers">"the levers"</a>"."
-            </p>
-        </div>
-    }
+    let ranked = state.read(|facts| levers::ranked(&facts.scenario, &[]));
+    ranked.into_iter().filter(|lever| lever.gain() > 0).take(3).map(item).collect()
 }
 
 /// The reason behind the answer, in whole sentences.

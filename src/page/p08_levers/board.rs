@@ -51,15 +51,13 @@ const DEVICES_SHOWN: usize = 3;
 
 /// The next larger devices of the catalogue, one for each size.
 pub fn larger_devices(memory_mib: u32) -> Vec<Change> {
-    let mut sizes: Vec<_> = DEVICES.iter().map(|row| (row.memory_mib, row.slug)).collect();
-    sizes.sort_by_key(|size| size.0);
     let mut larger = Vec::with_capacity(DEVICES_SHOWN);
     let mut last = f64::from(memory_mib);
-    for (memory, slug) in sizes {
-        if larger.len() < DEVICES_SHOWN && f64::from(memory) >= last * NOTICEABLY_LARGER {
-            last = f64::from(memory);
-            larger.push(Change::Device(slug, memory));
-        }
+    for _ in 0..DEVICES_SHOWN {
+        let enough = DEVICES.iter().filter(|row| f64::from(row.memory_mib) >= last * NOTICEABLY_LARGER);
+        let Some(next) = enough.min_by_key(|row| row.memory_mib) else { break };
+        last = f64::from(next.memory_mib);
+        larger.push(Change::Device(next.slug, next.memory_mib));
     }
     larger
 }

@@ -1,8 +1,8 @@
 //! The plan in time: a column an accumulation step, a row a GPU, a box a micro-batch.
 
 use bmax::planner::Accumulation;
-use leptos::prelude::*;
 
+use crate::site::dom::{El, el};
 use crate::site::format;
 
 /// Columns and rows that are drawn at most; the middle of a longer series is left out.
@@ -10,6 +10,8 @@ const MOST_STEPS: u32 = 16;
 const MOST_GPUS: u32 = 8;
 /// Up to this many columns a box has room for its number of sequences.
 const NUMBERED_STEPS: u32 = 8;
+/// What stands, and is read out, in place of the boxes when there is no plan.
+const NOTHING: &str = "Nothing to draw until one sequence fits.";
 
 /// A place in a row or column of the drawing.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,67 +31,55 @@ fn places(count: u32, most: u32) -> Vec<Place> {
 }
 
 /// The boxes of a plan; an empty frame of the same height when there is none.
-#[component]
-pub fn Drawing(
-    /// The plan to draw.
-    plan: Memo<Option<Accumulation>>,
-    /// Whether a row is a group of GPUs that share a micro-batch.
-    grouped: Memo<bool>,
-) -> impl IntoView {
-    let batch = move || match plan.get() {
+/// With `grouped` a row is a group of GPUs that share a micro-batch.
+pub fn drawing(
+    plan: impl Fn() -> Option<Accumulation> + Copy + 'static,
+    grouped: impl Fn() -> bool + Copy + 'static,
+) -> El {
+    let batch = move || match plan() {
         Some(plan) => {
             format!(
                 "one micro-batch: {} on one {}",
                 format::counted(plan.micro_batch, "sequence", "sequences"),
-                if grouped.get() { "group of GPUs" } else { "GPU" }
+                if grouped() { "group of GPUs" } else { "GPU" }
             )
         }
         None => "one micro-batch".to_owned(),
     };
-    let described = move || {
-        plan.get()
-            .map_or_else(|| "Nothing to draw until one sequence fits.".to_owned(), |plan| sentence(plan, grouped.get()))
-    };
-    view! {
-        <div class="planner-drawing">
-            <div class="planner-boxes" role="img" aria-label=described data-testid="planner-drawing">
-                {move || plan.get().map_or_else(nothing, |plan| boxes(plan, row_word(grouped.get())))}
-            </div>
-            <ul class="planner-legend">
-                <li><span class="bucket-swatch" data-bucket="activations"></span>" "{batch}</li>
-                <li><span class="bucket-swatch" data-bucket="optimizer"></span>" optimizer step, once for all"</li>
-            </ul>
-        </div>
-    }
+    let described = move || plan().map_or_else(|| NOTHING.to_owned(), |plan| sentence(plan, grouped()));
+    let boxes = el("div")
+        .class("planner-boxes")
+        .attr("role", "img")
+        .bind("aria-label", described)
+        .attr("data-testid", "planner-drawing")
+        .live(move || plan().map_or_else(nothing, |plan| boxes(plan, if grouped() { "Group" } else { "GPU" })));
+    let named = |bucket: &str| el("li").child(el("span").class("bucket-swatch").attr("data-bucket", bucket)).text(" ");
+    let legend = el("ul")
+        .class("planner-legend")
+        .child(named("activations").bind_text(batch))
+        .child(named("optimizer").text("optimizer step, once for all"));
+    el("div").class("planner-drawing").child(boxes).child(legend)
 }
 
-fn nothing() -> AnyView {
-    view! { <p class="planner-nothing soft">"Nothing to draw until one sequence fits."</p> }.into_any()
+fn nothing() -> Vec<El> {
+    vec![el("p").class("planner-nothing soft").text(NOTHING)]
 }
 
-fn row_word(grouped: bool) -> &'static str {
-    if grouped { "Group" } else { "GPU" }
-}
-
-fn boxes(plan: Accumulation, word: &'static str) -> AnyView {
+fn boxes(plan: Accumulation, word: &str) -> Vec<El> {
     let columns = places(plan.steps, MOST_STEPS);
     let rows = places(plan.data_parallel, MOST_GPUS);
-    let numbered = plan.steps <= NUMBERED_STEPS && plan.micro_batch < 1_000;
-    let row = |place: Place| {
-        let cells =
-            columns.iter().map(|column| cell(*column, place, numbered.then_some(plan.micro_batch))).collect_view();
-        view! { <span class="planner-row-name">{name(word, place)}</span>{cells} }
-    };
-    let count = columns.len().to_string();
-    let lines = rows.len().to_string();
-    view! {
-        <div class="planner-grid" style=("--columns", count) style=("--rows", lines)>
-            {rows.iter().map(|place| row(*place)).collect_view()}
-            <span class="planner-optimizer" data-bucket="optimizer"></span>
-        </div>
-        <p class="planner-axis soft">{axis(plan.steps)}</p>
+    let number = (plan.steps <= NUMBERED_STEPS && plan.micro_batch < 1_000).then_some(plan.micro_batch);
+    let [across, down] = [&columns, &rows].map(Vec::len);
+    let mut grid = el("div")
+        .class("planner-grid")
+        .variable("--columns", move || across.to_string())
+        .variable("--rows", move || down.to_string());
+    for row in rows {
+        grid = grid.child(el("span").class("planner-row-name").text(&name(word, row)));
+        grid = grid.children(columns.iter().map(|column| cell(*column, row, number)).collect());
     }
-    .into_any()
+    let optimizer = el("span").class("planner-optimizer").attr("data-bucket", "optimizer");
+    vec![grid.child(optimizer), el("p").class("planner-axis soft").text(&axis(plan.steps))]
 }
 
 fn name(word: &str, place: Place) -> String {
@@ -99,13 +89,14 @@ fn name(word: &str, place: Place) -> String {
     }
 }
 
-fn cell(column: Place, row: Place, number: Option<u32>) -> AnyView {
+fn cell(column: Place, row: Place, number: Option<u32>) -> El {
     match (column, row) {
         (Place::At(_), Place::At(_)) => {
-            view! { <span class="planner-box" data-bucket="activations">{number.map(format::count)}</span> }.into_any()
+            let number = number.map(format::count).unwrap_or_default();
+            el("span").class("planner-box").attr("data-bucket", "activations").text(&number)
         }
-        (Place::Gap, Place::At(_)) => view! { <span class="planner-gap">"…"</span> }.into_any(),
-        (_, Place::Gap) => view! { <span class="planner-gap"></span> }.into_any(),
+        (Place::Gap, Place::At(_)) => el("span").class("planner-gap").text("…"),
+        (_, Place::Gap) => el("span").class("planner-gap"),
     }
 }
 
@@ -114,14 +105,11 @@ fn axis(steps: u32) -> String {
 }
 
 fn sentence(plan: Accumulation, grouped: bool) -> String {
+    let (one, many) = if grouped { ("group of GPUs", "groups of GPUs") } else { ("GPU", "GPUs") };
     format!(
         "{} one after another; in each, {} process {} each; then the optimizer steps once.",
         format::counted(plan.steps, "accumulation step", "accumulation steps"),
-        if grouped {
-            format::counted(plan.data_parallel, "group of GPUs", "groups of GPUs")
-        } else {
-            format::counted(plan.data_parallel, "GPU", "GPUs")
-        },
+        format::counted(plan.data_parallel, one, many),
         format::counted(plan.micro_batch, "sequence", "sequences")
     )
 }

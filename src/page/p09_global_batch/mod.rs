@@ -3,125 +3,205 @@
 mod drawing;
 mod planned;
 
+use bmax::planner::Accumulation;
 use bmax::{BatchUnit, Choice, Field, estimate, setting};
-use leptos::html;
 use leptos::prelude::*;
+use wasm_bindgen::JsCast;
+use web_sys::HtmlElement;
 
-use crate::site::controls::{NumberField, Segmented};
+use crate::site::controls::{number_field, segmented};
+use crate::site::dom::{El, el};
 use crate::site::{SettingHandle, State, format};
-use drawing::Drawing;
+use drawing::drawing;
 use planned::{Planned, equation, in_unit};
 
+/// What the figure works with: handles only, passed by value.
+#[derive(Clone, Copy)]
+struct Planner {
+    state: State,
+    /// Whether the reader prefers the other of two plans; that is no part of the configuration.
+    other: RwSignal<bool>,
+    /// The numbers of the plan that is shown, as memos, so that what only they decide stays as it is
+    /// while the rest of the configuration changes; no steps when nothing can be planned.
+    micro_batch: Memo<u32>,
+    data_parallel: Memo<u32>,
+    steps: Memo<u32>,
+}
+
+impl Planner {
+    fn new(state: State) -> Self {
+        let other = RwSignal::new(false);
+        let number = move |of: fn(Accumulation) -> u32| {
+            Memo::new(move |_| planned(state, other).map_or(0, |planned| of(planned.chosen())))
+        };
+        Self {
+            state,
+            other,
+            micro_batch: number(|plan| plan.micro_batch),
+            data_parallel: number(|plan| plan.data_parallel),
+            steps: number(|plan| plan.steps),
+        }
+    }
+
+    /// The plans, or why there are none.
+    fn planned(self) -> Result<Planned, String> {
+        planned(self.state, self.other)
+    }
+
+    /// The plan that is shown.
+    fn chosen(self) -> Option<Accumulation> {
+        let [micro_batch, data_parallel, steps] =
+            [self.micro_batch, self.data_parallel, self.steps].map(|number| number.get());
+        (steps > 0).then_some(Accumulation { micro_batch, data_parallel, steps })
+    }
+
+    /// Something that is said about the plans; `otherwise` when there are none.
+    fn text(self, of: fn(&Planned) -> String, otherwise: &'static str) -> impl Fn() -> String + Copy + 'static {
+        move || self.planned().map_or_else(|_| otherwise.to_owned(), |planned| of(&planned))
+    }
+}
+
+fn planned(state: State, other: RwSignal<bool>) -> Result<Planned, String> {
+    state.read(|facts| Planned::of(&facts.scenario, &facts.answer, other.get()))
+}
+
 /// The target, the plan that reaches it, and what that plan looks like in time.
-#[component]
-pub fn Planner(state: State) -> impl IntoView {
+pub fn planner(state: State) -> El {
+    let planner = Planner::new(state);
+    el("div").class("planner").children(vec![
+        target(planner),
+        plan(planner),
+        drawing(move || planner.chosen(), move || planner.planned().is_ok_and(|planned| planned.group() > 1)),
+        facts(planner),
+        el("p").class("field-help").text(
+            "The optimizer steps once after all accumulation steps. More of them take more time and no more memory: gradients are added to the gradients that are there, and activations are freed before the next micro-batch.",
+        ),
+    ])
+}
+
+/// What is asked for, in either unit.
+fn target(planner: Planner) -> El {
+    let state = planner.state;
     // The same amount in the other unit: 256 sequences do not become 256 tokens.
     let write = Callback::new(move |word: String| {
         if let Some(unit) = BatchUnit::from_key(&word) {
             state.change(|scenario| in_unit(scenario, unit));
         }
     });
-    let unit = SettingHandle { write, ..state.setting(&setting::BATCH_UNIT) };
-    // The reader may prefer the other of two plans; that is no part of the configuration.
-    let other = RwSignal::new(false);
-    let planned = Memo::new(move |_| Planned::of(&state.scenario.get(), &state.answer.get(), other.get()));
-    let asked = move || planned.with(|planned| planned.as_ref().map(Planned::asked).unwrap_or_default());
-    let chosen = move || planned.with(|planned| planned.as_ref().ok().map(Planned::chosen));
-    let grouped = move || planned.with(|planned| planned.as_ref().is_ok_and(|planned| planned.group() > 1));
-    let words = move || planned.with(|planned| planned.as_ref().map_or_else(Clone::clone, Planned::words));
-    view! {
-        <div class="planner">
-            <div class="planner-target">
-                <NumberField handle=state.field(Field::GlobalBatch) id="target-batch" explained=false />
-                <Segmented handle=unit id="target-batch-unit" explained=false />
-                <p class="field-help planner-asked">{asked}</p>
-                <Nearby state planned />
-            </div>
-            <div class="planner-plan">
-                <p class="planner-equation">
-                    <output class="readout num" data-testid="planner-result">
-                        {move || chosen().map_or_else(|| "no plan".to_owned(), equation)}
-                    </output>
-                    <span class="soft small"><i>"B"</i>" = "<i>"b"</i>" · "<i>"D"</i>" · steps"</span>
-                </p>
-                <p class="planner-words" data-testid="planner-words">{words}</p>
-                <Alternatives planned other />
-            </div>
-            <Drawing plan=Memo::new(move |_| chosen()) grouped=Memo::new(move |_| grouped()) />
-            <Facts state planned />
-        </div>
-    }
+    let unit = SettingHandle { write, name: "Counted in", ..state.setting(&setting::BATCH_UNIT) };
+    el("div").class("planner-target").children(vec![
+        number_field(state.field(Field::GlobalBatch), "target-batch", false),
+        segmented(unit, "target-batch-unit", false),
+        el("p").class("field-help planner-asked").bind_text(planner.text(Planned::asked, "")),
+        nearby(planner),
+    ])
+}
+
+/// The plan as an equation and as a sentence.
+fn plan(planner: Planner) -> El {
+    let result = el("output")
+        .class("readout num")
+        .attr("data-testid", "planner-result")
+        .bind_text(move || planner.chosen().map_or_else(|| "no plan".to_owned(), equation));
+    let letters = el("span")
+        .class("soft small")
+        .child(el("i").text("B"))
+        .text(" = ")
+        .child(el("i").text("b"))
+        .text(" · ")
+        .child(el("i").text("D"))
+        .text(" · steps");
+    let words = move || planner.planned().map_or_else(|reason| reason, |planned| planned.words());
+    el("div").class("planner-plan").children(vec![
+        el("p").class("planner-equation").child(result).child(letters),
+        el("p").class("planner-words").attr("data-testid", "planner-words").bind_text(words),
+        alternatives(planner),
+    ])
 }
 
 /// The other plan, where hitting the target exactly takes more steps than reaching it.
-#[component]
-fn Alternatives(planned: Memo<Result<Planned, String>>, other: RwSignal<bool>) -> impl IntoView {
-    let offer = move || planned.with(|planned| planned.as_ref().ok().and_then(Planned::other_plan_text));
-    view! {
-        <p class="planner-other">
-            <button type="button" class="button button-quiet button-small" hidden=move || offer().is_none() data-testid="planner-other"
-                on:click=move |_| other.update(|other| *other = !*other)>{move || offer().unwrap_or_default()}</button>
-        </p>
-    }
+fn alternatives(planner: Planner) -> El {
+    let offer = move || planner.planned().ok().and_then(|planned| planned.other_plan_text());
+    let button = quiet_button("planner-other")
+        .toggle("hidden", move || offer().is_none())
+        .on("click", move |_| planner.other.update(|other| *other = !*other))
+        .bind_text(move || offer().unwrap_or_default());
+    el("p").class("planner-other").child(button)
 }
 
 /// Tokens a step, the micro-batch and its memory.
-#[component]
-fn Facts(state: State, planned: Memo<Result<Planned, String>>) -> impl IntoView {
-    let plan = move || planned.with(|planned| planned.as_ref().ok().map(Planned::chosen));
-    let text =
-        move |of: fn(&Planned) -> String| planned.with(|planned| planned.as_ref().map_or_else(|_| "–".to_owned(), of));
+fn facts(planner: Planner) -> El {
     let peak = move || {
-        let Some(plan) = plan() else { return "–".to_owned() };
-        let at_plan = estimate(&state.scenario.get().with_batch(plan.micro_batch));
+        let Some(plan) = planner.chosen() else { return "–".to_owned() };
+        let at_plan = estimate(&planner.state.scenario.get().with_batch(plan.micro_batch));
         format::memory(at_plan.peak().bytes)
     };
-    let in_use =
-        move || plan().is_none_or(|plan| state.scenario.with(|scenario| scenario.recipe.batch == plan.micro_batch));
+    let tokens = el("dd").class("num").attr("data-testid", "planner-tokens");
+    let b = || el("i").text("b");
+    el("dl").class("planner-facts").children(vec![
+        fact(el("dt").text("Tokens per optimizer step"), tokens.bind_text(planner.text(Planned::tokens, "–"))),
+        fact(el("dt").text("Micro-batch ").child(b()), micro_batch(planner)),
+        fact(el("dt").text("Peak memory at this ").child(b()), el("dd").class("num").bind_text(peak)),
+    ])
+}
+
+fn fact(name: El, value: El) -> El {
+    el("div").child(name).child(value)
+}
+
+/// The plan's micro-batch, and the button that makes it the one of the configuration.
+fn micro_batch(planner: Planner) -> El {
+    let state = planner.state;
+    let in_use = move || {
+        planner.chosen().is_none_or(|plan| state.scenario.with(|scenario| scenario.recipe.batch == plan.micro_batch))
+    };
     let take = move |_| {
-        if let Some(plan) = plan() {
+        if let Some(plan) = untrack(move || planner.chosen()) {
             state.change(|scenario| scenario.with_batch(plan.micro_batch));
         }
     };
-    view! {
-        <dl class="planner-facts">
-            <div><dt>"Tokens per optimizer step"</dt><dd class="num" data-testid="planner-tokens">{move || text(Planned::tokens)}</dd></div>
-            <div>
-                <dt>"Micro-batch "<i>"b"</i></dt>
-                <dd class="num"><span data-testid="planner-micro-batch">{move || text(Planned::micro_batch)}</span>
-                    <button type="button" class="button button-quiet button-small" data-testid="planner-use" on:click=take aria-disabled=move || in_use().to_string()>"Use this micro-batch"</button></dd>
-            </div>
-            <div><dt>"Peak memory at this "<i>"b"</i></dt><dd class="num">{peak}</dd></div>
-        </dl>
-        <p class="field-help">
-            "The optimizer steps once after all accumulation steps. More of them take more time and no more memory: gradients are added to the gradients that are there, and activations are freed before the next micro-batch."
-        </p>
-    }
+    let button = quiet_button("planner-use")
+        .on("click", take)
+        .bind("aria-disabled", move || in_use().to_string())
+        .text("Use this micro-batch");
+    let value =
+        el("span").attr("data-testid", "planner-micro-batch").bind_text(planner.text(Planned::micro_batch, "–"));
+    el("dd").class("num").child(value).child(button)
 }
 
 /// Targets nearby that leave nothing over.
-#[component]
-fn Nearby(state: State, planned: Memo<Result<Planned, String>>) -> impl IntoView {
-    let region = NodeRef::<html::Div>::new();
-    let set = move |target: u32| {
+fn nearby(planner: Planner) -> El {
+    let region = el("div")
+        .class("planner-nearby")
+        .attr("role", "group")
+        .attr("aria-label", "Targets nearby")
+        .attr("tabindex", "-1");
+    let row = region.clone();
+    let buttons = move || {
+        let targets = planner.planned().map_or_else(|_| Vec::new(), |planned| planned.nearby);
+        targets.into_iter().map(|target| nearby_button(planner.state, target, row.clone())).collect()
+    };
+    let text = el("p").class("small").bind_text(planner.text(Planned::nearby_text, ""));
+    region.child(text).child(el("div").class("button-row").live(buttons))
+}
+
+fn nearby_button(state: State, target: u32, region: El) -> El {
+    let text = format::count(target);
+    let unit = state.scenario.with_untracked(|scenario| scenario.goal.unit.label());
+    let set = move |_| {
         state.change(|scenario| scenario.with_number(Field::GlobalBatch, target.into()).unwrap_or(scenario));
         // The pressed button is gone now; the keyboard goes on from where it was.
-        if let Some(region) = region.get_untracked() {
-            _ = region.focus();
-        }
+        _ = region.element().unchecked_ref::<HtmlElement>().focus();
     };
-    let button = move |target: u32| {
-        let text = format::count(target);
-        let unit = state.scenario.with_untracked(|scenario| scenario.goal.unit.label());
-        view! {
-            <button type="button" class="button button-quiet button-small num" data-testid="planner-nearby"
-                aria-label=format!("Set the target to {text} {unit}") on:click=move |_| set(target)>{text.clone()}</button>
-        }
-    };
-    view! {
-        <div class="planner-nearby" role="group" aria-label="Targets nearby" tabindex="-1" node_ref=region>
-            <p class="small">{move || planned.with(|planned| planned.as_ref().map_or_else(|_| String::new(), Planned::nearby_text))}</p>
-            <div class="button-row">{move || planned.with(|planned| planned.as_ref().map_or_else(|_| Vec::new(), |planned| planned.nearby.clone())).into_iter().map(button).collect_view()}</div>
-        </div>
-    }
+    el("button")
+        .attr("type", "button")
+        .class("button button-quiet button-small num")
+        .attr("data-testid", "planner-nearby")
+        .attr("aria-label", &format!("Set the target to {text} {unit}"))
+        .on("click", set)
+        .text(&text)
+}
+
+fn quiet_button(test: &str) -> El {
+    el("button").attr("type", "button").class("button button-quiet button-small").attr("data-testid", test)
 }

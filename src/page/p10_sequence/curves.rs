@@ -1,6 +1,6 @@
 //! The five curves as data.
 
-use bmax::{Scenario, catalogue, sweep};
+use bmax::{Scenario, catalogue, largest_micro_batch, sweep};
 use leptos::prelude::*;
 
 use crate::site::State;
@@ -16,49 +16,64 @@ pub const OWN: usize = 4;
 const POINTS: usize = 64;
 
 /// The curves and what they are drawn by.
-#[derive(Clone, Copy)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Curves {
     /// The lengths at which they are known, in tokens.
-    pub lengths: StoredValue<Vec<u32>>,
+    pub lengths: Vec<u32>,
     /// What is swept along the length, curve by curve.
-    pub scenarios: Memo<Vec<Scenario>>,
+    pub scenarios: Vec<Scenario>,
     /// The curves.
-    pub all: Memo<Vec<Curve>>,
+    pub all: Vec<Curve>,
     /// The axes on which they are all seen.
-    pub axes: Memo<Axes>,
+    pub axes: Axes,
+}
+
+/// The curves of a state. Moving the micro-batch or the sequence length computes none of them,
+/// changing the reader's model only one.
+pub fn of(state: State) -> Memo<Curves> {
+    Memo::new_owning(move |before: Option<Curves>| {
+        let scenarios = state.scenario.with(scenarios);
+        match before {
+            Some(curves) if curves.scenarios == scenarios => (curves, false),
+            before => (Curves::along(scenarios, before), true),
+        }
+    })
 }
 
 impl Curves {
-    /// The curves of a state. Each is computed again only when something changes that it depends
-    /// on: moving the micro-batch or the sequence length computes none, changing the reader's model
-    /// only one.
-    pub fn new(state: State) -> Self {
-        let lengths = StoredValue::new(sweep::sequence_lengths(POINTS));
-        let references = Memo::new(move |_| {
-            let scenario = state.scenario.get();
-            let rows = REFERENCES.into_iter().filter_map(catalogue::model);
-            rows.map(|row| without_bystanders(sweep::reference(&scenario, row.model))).collect::<Vec<_>>()
-        });
-        let own = Memo::new(move |_| without_bystanders(state.scenario.get()));
-        let curve_of = move |scenario: &Scenario| Curve {
-            batches: lengths.with_value(|lengths| sweep::b_max_by_sequence(scenario, lengths)),
-            longest: sweep::longest_sequence(scenario),
+    /// The curves of `scenarios`, with those taken from `before` that are the same.
+    fn along(scenarios: Vec<Scenario>, before: Option<Self>) -> Self {
+        let lengths = sweep::sequence_lengths(POINTS);
+        let curve_of = |scenario: &Scenario| match before.as_ref().and_then(|before| before.curve_of(scenario)) {
+            Some(curve) => curve.clone(),
+            None => Curve {
+                batches: sweep::b_max_by_sequence(scenario, &lengths),
+                longest: sweep::longest_sequence(scenario),
+            },
         };
-        let reference_curves = Memo::new(move |_| references.with(|all| all.iter().map(curve_of).collect::<Vec<_>>()));
-        let own_curve = Memo::new(move |_| own.with(curve_of));
-        let scenarios = Memo::new(move |_| {
-            let mut all = references.get();
-            all.push(own.get());
-            all
-        });
-        let all = Memo::new(move |_| {
-            let mut all = reference_curves.get();
-            all.push(own_curve.get());
-            all
-        });
-        let axes = Memo::new(move |_| lengths.with_value(|lengths| all.with(|all| Axes::of(lengths, all))));
+        let all: Vec<_> = scenarios.iter().map(curve_of).collect();
+        let axes = Axes::of(&lengths, &all);
         Self { lengths, scenarios, all, axes }
     }
+
+    /// The largest micro-batch of one curve at any length.
+    pub fn batch(&self, position: usize, length: u32) -> Option<u32> {
+        let mut at = *self.scenarios.get(position)?;
+        at.recipe.sequence = length;
+        largest_micro_batch(&at)
+    }
+
+    fn curve_of(&self, scenario: &Scenario) -> Option<&Curve> {
+        let position = self.scenarios.iter().position(|known| known == scenario)?;
+        self.all.get(position)
+    }
+}
+
+/// What is swept, in the order of [`NAMES`].
+fn scenarios(scenario: &Scenario) -> Vec<Scenario> {
+    let rows = REFERENCES.into_iter().filter_map(catalogue::model);
+    let references = rows.map(|row| sweep::reference(scenario, row.model));
+    references.chain([*scenario]).map(without_bystanders).collect()
 }
 
 /// The scenario with fixed values for everything a curve does not depend on, so that curves of
@@ -86,6 +101,15 @@ mod tests {
             let other = scenario.with_number(field, 48.0).expect("in range");
             assert_ne!(without_bystanders(other), without_bystanders(scenario), "{field:?}");
         }
+    }
+
+    #[test]
+    fn curves_that_are_taken_over_are_those_that_would_be_computed() {
+        let scenario = Scenario::default();
+        let before = Curves::along(scenarios(&scenario), None);
+        let other = scenarios(&scenario.with_number(Field::Hidden, 2_048.0).expect("in range"));
+        assert_ne!(other, before.scenarios);
+        assert_eq!(Curves::along(other.clone(), Some(before)), Curves::along(other, None));
     }
 
     #[test]

@@ -9,31 +9,50 @@ mod table;
 
 use leptos::prelude::*;
 
+use crate::site::dom::{El, el};
 use crate::site::{State, format};
-use curves::Curves;
 use reading::Reader;
 
 /// The chart with its settings, its read-out and its table.
-#[component]
-pub fn Chart(state: State) -> impl IntoView {
-    let curves = Curves::new(state);
+pub fn chart(state: State) -> El {
+    let curves = curves::of(state);
     let reader = Reader::new(state, curves);
-    view! {
-        <div class="chart">
-            <settings::Settings state />
-            <div class="chart-body">
-                <plot::Plot state curves reader />
-                <legend::Legend state curves reader />
-            </div>
-            <p class="figure-note" id="chart-help">
-                "Point at the chart, or focus it and press "<kbd>"←"</kbd>" and "<kbd>"→"</kbd>", "<kbd>"Page Up"</kbd>" and "
-                <kbd>"Page Down"</kbd>", "<kbd>"Home"</kbd>" and "<kbd>"End"</kbd>", to read off other lengths. "<kbd>"Enter"</kbd>
-                " or a click makes the length yours, "<kbd>"Esc"</kbd>" goes back to it."
-            </p>
-            <p class="figure-note">{move || assumptions(state)}</p>
-            <table::CurvesTable curves />
-        </div>
-    }
+    let body = el("div")
+        .class("chart-body")
+        .child(plot::plot(state, curves, reader))
+        .child(legend::legend(state, curves, reader));
+    el("div")
+        .class("chart")
+        .child(settings::settings(state))
+        .child(body)
+        .child(help())
+        .child(el("p").class("figure-note").bind_text(move || assumptions(state)))
+        .child(table::curves_table(curves))
+}
+
+/// How the read-out is moved.
+fn help() -> El {
+    let key = |name: &str| el("kbd").text(name);
+    el("p")
+        .class("figure-note")
+        .attr("id", "chart-help")
+        .text("Point at the chart, or focus it and press ")
+        .child(key("←"))
+        .text(" and ")
+        .child(key("→"))
+        .text(", ")
+        .child(key("Page Up"))
+        .text(" and ")
+        .child(key("Page Down"))
+        .text(", ")
+        .child(key("Home"))
+        .text(" and ")
+        .child(key("End"))
+        .text(", to read off other lengths. ")
+        .child(key("Enter"))
+        .text(" or a click makes the length yours, ")
+        .child(key("Esc"))
+        .text(" goes back to it.")
 }
 
 /// What the reference curves share with the reader's configuration.
@@ -45,7 +64,7 @@ fn assumptions(state: State) -> String {
             format::memory(scenario.device.memory()),
             format::input(scenario.device.headroom.get()),
             scenario.recipe.precision.label(),
-            scenario.method.label().to_lowercase()
+            scenario.method.label().to_ascii_lowercase()
         )
     })
 }

@@ -1,9 +1,9 @@
 //! The read-out: a length, and b_max there for every curve.
 
-use bmax::{Field, largest_micro_batch};
+use bmax::Field;
 use leptos::prelude::*;
 
-use super::curves::{Curves, NAMES};
+use super::curves::{Curves, NAMES, OWN};
 use crate::site::State;
 use crate::site::chart::scale::LogScale;
 use crate::site::chart::spec::Curve;
@@ -24,32 +24,57 @@ pub struct Reading {
 /// Where the reader looks, and what is there.
 #[derive(Clone, Copy)]
 pub struct Reader {
-    /// The length looked at; none as long as it is the reader's own.
-    pub chosen: RwSignal<Option<u32>>,
-    /// What is read off.
-    pub reading: Memo<Reading>,
+    /// The reader's own sequence length, which may lie beyond the chart.
+    pub own: Memo<u32>,
+    /// The length that is read off.
+    pub length: Memo<u32>,
+    /// The length looked at; 0 as long as it is the reader's own.
+    chosen: RwSignal<u32>,
+    /// What fits at the length that is read off, curve by curve; 0 where nothing does.
+    batches: [Memo<u32>; NAMES.len()],
 }
 
 impl Reader {
     /// A read-out that starts at the sequence length of the scenario and follows it.
-    pub fn new(state: State, curves: Curves) -> Self {
-        let chosen = RwSignal::new(None);
+    pub fn new(state: State, curves: Memo<Curves>) -> Self {
+        let chosen = RwSignal::new(0);
         let own = Memo::new(move |_| state.scenario.with(|scenario| scenario.recipe.sequence));
         let length = Memo::new(move |_| {
-            let length = chosen.get().unwrap_or_else(|| own.get());
-            // The reader's own length may lie beyond the chart.
-            curves.lengths.with_value(|all| length.clamp(first(all), last(all)))
+            let length = Some(chosen.get()).filter(|chosen| *chosen > 0).unwrap_or_else(|| own.get());
+            curves.with(|curves| length.clamp(first(&curves.lengths), last(&curves.lengths)))
         });
-        let reading = Memo::new(move |_| {
-            let length = length.get();
-            let at = |scenario: &bmax::Scenario| {
-                let mut at = *scenario;
-                at.recipe.sequence = length;
-                largest_micro_batch(&at)
-            };
-            Reading { length, batches: curves.scenarios.with(|all| all.iter().map(at).collect()) }
+        let batches = std::array::from_fn(|position| {
+            Memo::new(move |_| curves.with(|curves| curves.batch(position, length.get())).unwrap_or(0))
         });
-        Self { chosen, reading }
+        Self { own, length, chosen, batches }
+    }
+
+    /// Whether the reader looks at a length that was chosen on the chart.
+    pub fn is_away(self) -> bool {
+        self.chosen.get() > 0
+    }
+
+    /// Looks at a length.
+    pub fn look_at(self, length: u32) {
+        if self.chosen.get_untracked() != length {
+            self.chosen.set(length);
+        }
+    }
+
+    /// Looks at the reader's own length again.
+    pub fn look_back(self) {
+        self.look_at(0);
+    }
+
+    /// What fits on one curve; `None` where nothing does.
+    pub fn batch(self, position: usize) -> Option<u32> {
+        let batch = self.batches.get(position)?.get();
+        (batch > 0).then_some(batch)
+    }
+
+    /// What is read off.
+    pub fn reading(self) -> Reading {
+        Reading { length: self.length.get(), batches: (0..=OWN).map(|position| self.batch(position)).collect() }
     }
 }
 

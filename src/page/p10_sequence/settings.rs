@@ -1,47 +1,41 @@
 //! What the reference curves assume. It is part of the scenario, so that a link shows the same chart.
 
-use bmax::{Field, number, setting};
+use bmax::{Field, setting};
 use leptos::prelude::*;
 
-use crate::site::State;
-use crate::site::controls::{NumberField, Segmented};
+use crate::site::controls::{number_field, segmented};
+use crate::site::dom::{El, el};
+use crate::site::{State, format};
 
 /// Numbers of GPUs offered as a press each.
 const OFFERED: [u32; 5] = [1, 8, 64, 256, 1_024];
 
 /// GPUs and recomputation of the reference curves.
-#[component]
-pub fn Settings(state: State) -> impl IntoView {
-    let recomputation = state.setting(&setting::COMPARISON_RECOMPUTATION);
-    view! {
-        <div class="chart-settings">
-            <div class="chart-gpus">
-                <NumberField handle=state.field(Field::ComparisonGpus) id="chart-gpus" explained=false />
-                <div class="button-row" role="group" aria-label="Usual numbers of GPUs">
-                    {OFFERED.map(|gpus| view! { <Offer state gpus /> }).collect_view()}
-                </div>
-            </div>
-            <Segmented handle=recomputation id="chart-recomputation" />
-        </div>
-    }
+pub fn settings(state: State) -> El {
+    let offers = el("div")
+        .class("button-row")
+        .attr("role", "group")
+        .attr("aria-label", "Usual numbers of GPUs")
+        .children(OFFERED.into_iter().map(|gpus| offer(state, gpus)).collect());
+    let gpus = el("div")
+        .class("chart-gpus")
+        .child(number_field(state.field(Field::ComparisonGpus), "chart-gpus", false))
+        .child(offers);
+    let recomputation = segmented(state.setting(&setting::COMPARISON_RECOMPUTATION), "chart-recomputation", true);
+    el("div").class("chart-settings").child(gpus).child(recomputation)
 }
 
 /// A press that sets one number of GPUs.
-#[component]
-fn Offer(state: State, gpus: u32) -> impl IntoView {
+fn offer(state: State, gpus: u32) -> El {
     let pressed = move || state.scenario.with(|scenario| scenario.comparison.gpus == gpus);
     let label = if gpus == 1 { "1 GPU".to_owned() } else { format!("{gpus} GPUs") };
     let set =
         move |_| state.change(|scenario| scenario.with_number(Field::ComparisonGpus, gpus.into()).unwrap_or(scenario));
-    view! {
-        <button
-            type="button"
-            class="button button-quiet button-small num"
-            aria-label=label
-            aria-pressed=move || pressed().to_string()
-            on:click=set
-        >
-            {number::grouped(gpus.into())}
-        </button>
-    }
+    el("button")
+        .attr("type", "button")
+        .class("button button-quiet button-small num")
+        .attr("aria-label", &label)
+        .bind("aria-pressed", move || pressed().to_string())
+        .on("click", set)
+        .text(&format::count(gpus))
 }

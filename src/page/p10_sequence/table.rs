@@ -1,64 +1,59 @@
 //! The curves as a table.
 
-use leptos::ev::Event;
 use leptos::prelude::*;
-use web_sys::HtmlDetailsElement;
+use web_sys::Element;
 
 use super::curves::{Curves, NAMES};
 use super::reading::batch_text;
+use crate::site::dom::{El, el};
 use crate::site::format;
 
 /// b_max of every curve at every power of two. It is written only while it is open: it would
 /// otherwise be the largest part of every change of the page.
-#[component]
-pub fn CurvesTable(curves: Curves) -> impl IntoView {
+pub fn curves_table(curves: Memo<Curves>) -> El {
     let open = RwSignal::new(false);
-    let on_toggle = move |event: Event| open.set(event_target::<HtmlDetailsElement>(&event).open());
-    view! {
-        <details class="chart-table" data-testid="chart-table" on:toggle=on_toggle>
-            <summary>"The curves as a table"</summary>
-            <div class="table-scroll" tabindex="0" role="region" aria-label="The curves as a table">
-                {move || open.get().then(|| view! { <Table curves /> })}
-            </div>
-        </details>
-    }
+    let place = el("div")
+        .class("table-scroll")
+        .attr("tabindex", "0")
+        .attr("role", "region")
+        .attr("aria-label", "The curves as a table")
+        .live(move || open.get().then(|| table(curves)).into_iter().collect());
+    el("details")
+        .class("chart-table")
+        .attr("data-testid", "chart-table")
+        .on("toggle", move |event| open.set(event_target::<Element>(&event).has_attribute("open")))
+        .child(el("summary").text("The curves as a table"))
+        .child(place)
 }
 
-#[component]
-fn Table(curves: Curves) -> impl IntoView {
-    let heads = NAMES.map(|name| view! { <th scope="col" class="num">{name}</th> }).collect_view();
-    view! {
-        <table class="data-table">
-            <caption>"Largest micro-batch in sequences per GPU. A dash: not even one sequence fits."</caption>
-            <thead>
-                <tr>
-                    <th scope="col" class="num">"Tokens "<i>"S"</i></th>
-                    {heads}
-                </tr>
-            </thead>
-            <tbody>{move || rows(curves)}</tbody>
-        </table>
-    }
+fn table(curves: Memo<Curves>) -> El {
+    let head = |name: &&str| el("th").attr("scope", "col").class("num").text(name);
+    let tokens = el("th").attr("scope", "col").class("num").text("Tokens ").child(el("i").text("S"));
+    let heads = el("tr").child(tokens).children(NAMES.iter().map(head).collect());
+    el("table")
+        .class("data-table")
+        .child(el("caption").text("Largest micro-batch in sequences per GPU. A dash: not even one sequence fits."))
+        .child(el("thead").child(heads))
+        .child(el("tbody").live(move || curves.with(rows)))
 }
 
-fn rows(curves: Curves) -> impl IntoView + use<> {
-    let row = |(position, length): (usize, u32)| {
-        let cell = |batch: Option<u32>| match batch {
-            Some(_) => batch_text(batch).into_any(),
-            None => view! { <span aria-hidden="true">"–"</span><span class="visually-hidden">"does not fit"</span> }
-                .into_any(),
-        };
-        let batches = curves
-            .all
-            .with(|all| all.iter().map(|curve| curve.batches.get(position).copied().flatten()).collect::<Vec<_>>());
-        let cells = batches.into_iter().map(|batch| view! { <td class="num">{cell(batch)}</td> }).collect_view();
-        view! {
-            <tr>
-                <th scope="row" class="num">{format::count(length)}</th>
-                {cells}
-            </tr>
-        }
+fn rows(curves: &Curves) -> Vec<El> {
+    let row = |(position, length): (usize, &u32)| {
+        let cells = curves.all.iter().map(|curve| cell(curve.batches.get(position).copied().flatten()));
+        el("tr")
+            .child(el("th").attr("scope", "row").class("num").text(&format::count(*length)))
+            .children(cells.collect())
     };
-    let known = curves.lengths.get_value().into_iter().enumerate();
-    known.filter(|(_, length)| length.is_power_of_two()).map(row).collect_view()
+    let known = curves.lengths.iter().enumerate();
+    known.filter(|(_, length)| length.is_power_of_two()).map(row).collect()
+}
+
+fn cell(batch: Option<u32>) -> El {
+    let cell = el("td").class("num");
+    match batch {
+        Some(_) => cell.text(&batch_text(batch)),
+        None => cell
+            .child(el("span").attr("aria-hidden", "true").text("–"))
+            .child(el("span").class("visually-hidden").text("does not fit")),
+    }
 }

@@ -1,5 +1,6 @@
 //! A canvas of the page as something to draw on.
 
+use bmax::number;
 use leptos::prelude::window;
 use plotters_canvas::CanvasBackend;
 use wasm_bindgen::JsCast;
@@ -12,23 +13,31 @@ use super::spec::{Frame, Spec};
 /// Units of the drawing in a pixel of the device.
 const UNITS: f64 = 8.0;
 
+/// Draws on `canvas` what `spec` makes of its size and of the colours of its place, filling the
+/// element around it. Nothing happens where there is nothing to see.
+///
+/// The backing store has a pixel for every pixel of the screen: plotters knows nothing of dense
+/// screens and would leave them blurred.
+pub fn paint(canvas: &HtmlCanvasElement, spec: impl FnOnce(Frame, Palette) -> Spec) {
+    let Some(place) = canvas.parent_element() else { return };
+    let room = place.get_bounding_client_rect();
+    let density = window().device_pixel_ratio().clamp(0.5, 4.0);
+    let pixels = [room.width(), room.height()].map(|length| (length * density).floor());
+    if pixels.iter().any(|pixels| *pixels < 1.0) {
+        return;
+    }
+    let [width, height] = pixels.map(|pixels| pixels / density);
+    let Some(context) = fit(canvas, pixels, [width, height]) else { return };
+    let Some(palette) = palette(canvas) else { return };
+    let Some(mut backend) = CanvasBackend::with_canvas_object(canvas.clone()) else { return };
+    _ = context.set_transform(1.0 / UNITS, 0.0, 0.0, 1.0 / UNITS, 0.0, 0.0);
+    context.set_line_join("round");
+    // What a backend refuses is missing from the picture; the table beside it has every number.
+    _ = draw(&spec(Frame { width, height, density, units: UNITS }, palette), &mut backend);
+}
+
 /// How far outside the window a canvas is drawn ahead, in CSS pixels.
 const AHEAD: f64 = 400.0;
-
-/// The frame for a place of this size in CSS pixels on the present screen; none where there is
-/// nothing to see. It has a pixel for every pixel of the screen: plotters knows nothing of dense
-/// screens and would leave them blurred.
-pub fn frame((width, height): (f64, f64)) -> Option<Frame> {
-    let density = window().device_pixel_ratio().clamp(0.5, 4.0);
-    let [width, height] = [width, height].map(|length| (length * density).floor() / density);
-    (width * density >= 1.0 && height * density >= 1.0).then_some(Frame { width, height, density, units: UNITS })
-}
-
-/// The colours at the place of a canvas.
-pub fn palette(canvas: &HtmlCanvasElement) -> Option<Palette> {
-    let style = window().get_computed_style(canvas).ok()??;
-    Some(Palette::from_tokens(|token| style.get_property_value(token).unwrap_or_default()))
-}
 
 /// Whether a canvas can be seen, or will be after a little scrolling.
 pub fn is_near(canvas: &HtmlCanvasElement) -> bool {
@@ -37,26 +46,21 @@ pub fn is_near(canvas: &HtmlCanvasElement) -> bool {
     place.bottom() > -AHEAD && place.top() < window_height + AHEAD
 }
 
-/// Draws `spec` on `canvas`, whose size becomes that of its frame.
-pub fn paint(canvas: &HtmlCanvasElement, spec: &Spec) {
-    let Some(context) = fit(canvas, &spec.frame) else { return };
-    let Some(mut backend) = CanvasBackend::with_canvas_object(canvas.clone()) else { return };
-    _ = context.set_transform(1.0 / UNITS, 0.0, 0.0, 1.0 / UNITS, 0.0, 0.0);
-    context.set_line_join("round");
-    // What a backend refuses is missing from the picture; the table beside it has every number.
-    _ = draw(spec, &mut backend);
-}
-
-/// Gives the canvas a backing store for the frame. Assigning its width throws the store away, so
-/// that is left alone while it is right.
-fn fit(canvas: &HtmlCanvasElement, frame: &Frame) -> Option<CanvasRenderingContext2d> {
-    let [width, height] = [frame.width, frame.height].map(|length| (length * frame.density).round() as u32);
+/// Gives the canvas a backing store of `pixels`, shown at `size` in CSS pixels. Assigning its width
+/// clears it and throws the store away, so that is left alone while it is right.
+fn fit(canvas: &HtmlCanvasElement, pixels: [f64; 2], size: [f64; 2]) -> Option<CanvasRenderingContext2d> {
+    let [width, height] = pixels.map(|pixels| pixels as u32);
     if (canvas.width(), canvas.height()) != (width, height) {
         canvas.set_width(width);
         canvas.set_height(height);
-    }
-    for (property, length) in [("width", frame.width), ("height", frame.height)] {
-        _ = canvas.style().set_property(property, &format!("{length}px"));
+        for (property, length) in ["width", "height"].into_iter().zip(size) {
+            _ = canvas.style().set_property(property, &(number::plain(length) + "px"));
+        }
     }
     canvas.get_context("2d").ok()??.dyn_into().ok()
+}
+
+fn palette(canvas: &HtmlCanvasElement) -> Option<Palette> {
+    let style = window().get_computed_style(canvas).ok()??;
+    Some(Palette::from_tokens(|token| style.get_property_value(token).unwrap_or_default()))
 }

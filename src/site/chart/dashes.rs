@@ -16,7 +16,8 @@ pub fn dashed(path: &[Point], pattern: &[f64]) -> Vec<Vec<Point>> {
     let mut from = start;
     for &to in path {
         loop {
-            let rest = (to.0 - from.0).hypot(to.1 - from.1);
+            let (across, down) = (to.0 - from.0, to.1 - from.1);
+            let rest = (across * across + down * down).sqrt();
             if rest < left {
                 left -= rest;
                 if drawn && rest > 0.0 {

@@ -5,7 +5,7 @@ mod segmented;
 mod select_field;
 mod slider;
 
-pub use number_field::NumberField;
-pub use segmented::Segmented;
-pub use select_field::{OptionGroup, Picker, SelectField};
-pub use slider::Slider;
+pub use number_field::number_field;
+pub use segmented::segmented;
+pub use select_field::{OptionGroup, picker, select_field};
+pub use slider::slider;

@@ -1,8 +1,8 @@
 use bmax::{Problem, number};
 use leptos::prelude::*;
 
-use super::super::FieldHandle;
-use super::super::format;
+use super::super::dom::{El, el, value_of};
+use super::super::{FieldHandle, format};
 
 /// What somebody is typing, and the value that stands for it meanwhile.
 ///
@@ -16,33 +16,15 @@ struct Draft {
 }
 
 /// A text field for a number, with its range, its unit, a mark when it differs from the default and
-/// a message for anything it cannot accept.
+/// a message for anything it cannot accept. `id` is unique on the page; label, help and message hang
+/// on it. With `explained` the sentence on what the field is stands below it.
 ///
 /// It is a text field because `type=number` silently drops what it cannot read, so that neither a
 /// pasted "1,024" nor a message about "abc" would be possible.
-#[component]
-pub fn NumberField(
-    /// The input to edit.
-    handle: FieldHandle,
-    /// Unique on the page; label, help and message hang on it.
-    id: &'static str,
-    /// Whether the sentence on what the field is stands below it.
-    #[prop(default = true)]
-    explained: bool,
-) -> impl IntoView {
+pub fn number_field(handle: FieldHandle, id: &'static str, explained: bool) -> El {
     let FieldHandle { field, value, default, write } = handle;
     let bound = field.bound();
     let draft = RwSignal::new(None::<Draft>);
-    let current = move || draft.get().filter(|draft| draft.stands_for == value.get());
-    let shown = move || current().map_or_else(|| format::input(value.get()), |draft| draft.text);
-    let problem = Memo::new(move |_| current().and_then(|draft| draft.problem).map(|problem| problem.to_string()));
-    let changed = move || value.get() != default.get();
-    let on_input = move |text: String| {
-        let problem = write.run(text.clone()).err();
-        draft.set(Some(Draft { text, stands_for: value.get_untracked(), problem }));
-    };
-    // A finished, accepted entry is shown as every other value is.
-    let on_change = move |_| draft.update(|draft| *draft = draft.take().filter(|draft| draft.problem.is_some()));
     let reset = move || {
         draft.set(None);
         _ = write.run(number::plain(default.get_untracked()));
@@ -51,61 +33,73 @@ pub fn NumberField(
         "" | "%" => bound.name.to_owned(),
         symbol => format!("{} {symbol}", bound.name),
     };
-    view! {
-        <div class="field" data-changed=move || changed().to_string()>
-            <label for=id>{label}</label>
-            <div class="field-row">
-                <input
-                    id=id
-                    type="text"
-                    inputmode=if bound.whole { "numeric" } else { "decimal" }
-                    autocomplete="off"
-                    spellcheck="false"
-                    aria-describedby=format!("{id}-help {id}-error")
-                    aria-invalid=move || problem.with(Option::is_some).to_string()
-                    prop:value=move || shown()
-                    on:input:target=move |event| on_input(event.target().value())
-                    on:change=on_change
-                />
-                <span class="unit">{bound.unit}</span>
-                <ResetButton name=bound.name shown=Signal::derive(changed) default=Signal::derive(move || format::input(default.get())) on_reset=Callback::new(move |()| reset()) />
-            </div>
-            <p class="field-help" id=format!("{id}-help")>
-                {explained.then_some(bound.help)}
-                <span class="visually-hidden">{format!(" Takes {bound}.")}</span>
-            </p>
-            <p class="field-error" id=format!("{id}-error") role="alert">
-                {move || problem.get().map(|problem| format!("{problem} Until then {} is used.", format::input(value.get())))}
-            </p>
-        </div>
-    }
+    let changed = move || value.get() != default.get();
+    let row = el("div")
+        .class("field-row")
+        .child(input(handle, id, draft))
+        .child(el("span").class("unit").text(bound.unit))
+        .child(reset_button(bound.name, changed, move || format::input(default.get()), reset));
+    let help = el("p").class("field-help").attr("id", &format!("{id}-help"));
+    let takes = el("span").class("visually-hidden").text(&format!(" Takes {bound}."));
+    let error = el("p").class("field-error").attr("id", &format!("{id}-error")).attr("role", "alert");
+    el("div")
+        .class("field")
+        .bind("data-changed", move || changed().to_string())
+        .child(el("label").attr("for", id).text(&label))
+        .child(row)
+        .child(help.text(if explained { bound.help } else { "" }).child(takes))
+        .child(error.bind_text(move || message(draft, value)))
+}
+
+/// The draft, while it is the current value that it stands for.
+fn current(draft: RwSignal<Option<Draft>>, value: Signal<f64>) -> Option<Draft> {
+    draft.get().filter(|draft| draft.stands_for == value.get())
+}
+
+/// What is wrong with the draft, and what is used instead; nothing when nothing is wrong.
+fn message(draft: RwSignal<Option<Draft>>, value: Signal<f64>) -> String {
+    let problem = current(draft, value).and_then(|draft| draft.problem);
+    problem.map_or_else(String::new, |problem| format!("{problem} Until then {} is used.", format::input(value.get())))
+}
+
+fn input(handle: FieldHandle, id: &'static str, draft: RwSignal<Option<Draft>>) -> El {
+    let FieldHandle { field, value, write, .. } = handle;
+    let shown = move || current(draft, value).map_or_else(|| format::input(value.get()), |draft| draft.text);
+    let is_wrong = move || current(draft, value).is_some_and(|draft| draft.problem.is_some());
+    el("input")
+        .attr("id", id)
+        .attr("type", "text")
+        .attr("inputmode", if field.bound().whole { "numeric" } else { "decimal" })
+        .attr("autocomplete", "off")
+        .attr("spellcheck", "false")
+        .attr("aria-describedby", &format!("{id}-help {id}-error"))
+        .bind("aria-invalid", move || is_wrong().to_string())
+        .property("value", shown)
+        .on("input", move |event| {
+            let text = value_of(&event);
+            let problem = write.run(text.clone()).err();
+            draft.set(Some(Draft { text, stands_for: value.get_untracked(), problem }));
+        })
+        // A finished, accepted entry is shown as every other value is.
+        .on("change", move |_| draft.update(|draft| *draft = draft.take().filter(|draft| draft.problem.is_some())))
 }
 
 /// Brings one control back to its default; it keeps its place when there is nothing to reset, so
 /// that the field does not change its width.
-#[component]
-pub fn ResetButton(
-    /// The control's name.
+pub fn reset_button(
     name: &'static str,
-    /// Whether there is something to reset.
-    shown: Signal<bool>,
-    /// The default, as it is shown.
-    default: Signal<String>,
-    /// Brings it back.
-    on_reset: Callback<()>,
-) -> impl IntoView {
-    let label = move || format!("Reset {name} to {}", default.get());
-    view! {
-        <button
-            type="button"
-            class="button button-quiet button-small reset"
-            class:reset-idle=move || !shown.get()
-            disabled=move || !shown.get()
-            aria-label=move || label()
-            title=move || label()
-            on:click=move |_| on_reset.run(())
-        >
-            <span aria-hidden="true">"↺"</span>
-        </button>
-    }
+    changed: impl Fn() -> bool + Copy + 'static,
+    default: impl Fn() -> String + Copy + 'static,
+    reset: impl Fn() + 'static,
+) -> El {
+    let label = move || format!("Reset {name} to {}", default());
+    el("button")
+        .attr("type", "button")
+        .class("button button-quiet button-small reset")
+        .toggle_class("reset-idle", move || !changed())
+        .toggle("disabled", move || !changed())
+        .bind("aria-label", label)
+        .bind("title", label)
+        .on("click", move |_| reset())
+        .child(el("span").attr("aria-hidden", "true").text("↺"))
 }

@@ -2,34 +2,31 @@ use bmax::ChoiceOption;
 use leptos::prelude::*;
 
 use super::super::SettingHandle;
+use super::super::dom::{El, el};
 
-/// A row of radio buttons for an input with a few values, with a sentence on what the chosen one
-/// changes.
-#[component]
-pub fn Segmented(
-    /// The input to edit.
-    handle: SettingHandle,
-    /// Unique on the page.
-    id: &'static str,
-    /// Whether the sentence on the chosen value stands below.
-    #[prop(default = true)]
-    explained: bool,
-) -> impl IntoView {
+/// A row of radio buttons for an input with a few values. `id` is unique on the page; with `explained`
+/// a sentence says what the chosen value changes.
+pub fn segmented(handle: SettingHandle, id: &'static str, explained: bool) -> El {
     let SettingHandle { name, options, value, default, write } = handle;
-    let segment = move |choice: &'static ChoiceOption| {
+    let segment = |choice: &'static ChoiceOption| {
         let word = choice.key;
-        view! {
-            <label>
-                <input type="radio" name=id value=word prop:checked=move || value.get() == word on:change=move |_| write.run(word.to_owned()) />
-                <span>{choice.label}</span>
-            </label>
-        }
+        let radio = el("input")
+            .attr("type", "radio")
+            .attr("name", id)
+            .attr("value", word)
+            .flag("checked", move || value.get() == word)
+            .on("change", move |_| write.run(word.to_owned()));
+        el("label").child(radio).child(el("span").text(choice.label))
     };
-    view! {
-        <fieldset class="segmented" id=id data-changed=move || (value.get() != default.get()).to_string()>
-            <legend>{name}</legend>
-            <div class="segmented-options">{options.iter().map(segment).collect_view()}</div>
-            {explained.then(|| view! { <p class="field-help" aria-live="polite">{move || handle.effect()}</p> })}
-        </fieldset>
-    }
+    let effect = || {
+        let help = el("p").class("field-help").attr("aria-live", "polite");
+        help.bind_text(move || handle.effect().to_owned())
+    };
+    el("fieldset")
+        .class("segmented")
+        .attr("id", id)
+        .bind("data-changed", move || (value.get() != default.get()).to_string())
+        .child(el("legend").text(name))
+        .child(el("div").class("segmented-options").children(options.iter().map(segment).collect()))
+        .maybe(explained.then(effect))
 }

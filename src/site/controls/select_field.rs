@@ -1,78 +1,61 @@
 use leptos::prelude::*;
 
 use super::super::SettingHandle;
-use super::number_field::ResetButton;
+use super::super::dom::{El, el, value_of};
+use super::number_field::reset_button;
 
 /// A drop-down list for an input with a closed list of values; the chosen value says what it changes.
-#[component]
-pub fn SelectField(
-    /// The input to edit.
-    handle: SettingHandle,
-    /// Unique on the page.
-    id: &'static str,
-) -> impl IntoView {
+/// `id` is unique on the page.
+pub fn select_field(handle: SettingHandle, id: &'static str) -> El {
     let SettingHandle { name, options, value, default, write } = handle;
     let changed = move || value.get() != default.get();
-    let choices = options.iter().map(|choice| {
-        view! { <option value=choice.key selected=move || value.get() == choice.key>{choice.label}</option> }
-    });
-    let default_label = move || handle.option(default.get()).map_or("", |choice| choice.label).to_owned();
-    view! {
-        <div class="field" data-changed=move || changed().to_string()>
-            <label for=id>{name}</label>
-            <div class="field-row">
-                <select id=id aria-describedby=format!("{id}-help") prop:value=value on:change:target=move |event| write.run(event.target().value())>
-                    {choices.collect_view()}
-                </select>
-                <ResetButton name shown=Signal::derive(changed) default=Signal::derive(default_label)
-                    on_reset=Callback::new(move |()| write.run(default.get_untracked().to_owned())) />
-            </div>
-            <p class="field-help" id=format!("{id}-help")>{move || handle.effect()}</p>
-        </div>
-    }
+    let label_of_default = move || handle.option(default.get()).map_or("", |option| option.label).to_owned();
+    let choices = options.iter().map(|option| el("option").attr("value", option.key).text(option.label)).collect();
+    let list = el("select")
+        .attr("id", id)
+        .attr("aria-describedby", &format!("{id}-help"))
+        .children(choices)
+        .property("value", move || value.get().to_owned())
+        .on("change", move |event| write.run(value_of(&event)));
+    let reset = move || write.run(default.get_untracked().to_owned());
+    let row = el("div").class("field-row").child(list).child(reset_button(name, changed, label_of_default, reset));
+    let help = el("p").class("field-help").attr("id", &format!("{id}-help"));
+    el("div")
+        .class("field")
+        .bind("data-changed", move || changed().to_string())
+        .child(el("label").attr("for", id).text(name))
+        .child(row)
+        .child(help.bind_text(move || handle.effect().to_owned()))
 }
 
 /// A heading inside a list, and the values and labels below it.
 pub type OptionGroup = (&'static str, Vec<(&'static str, &'static str)>);
 
-/// A drop-down list of catalogue rows in groups, with an entry for what is in no row.
-#[component]
-pub fn Picker(
-    /// Unique on the page.
+/// A drop-down list of catalogue rows in groups. `value` is the chosen row, and `edited` whether its
+/// numbers were changed since it was chosen.
+pub fn picker(
     id: &'static str,
-    /// The visible label.
     label: &'static str,
-    /// The rows.
     groups: Vec<OptionGroup>,
-    /// The chosen row.
-    #[prop(into)]
-    value: Signal<&'static str>,
-    /// Whether the row's numbers were edited since it was chosen.
-    #[prop(into)]
-    edited: Signal<bool>,
-    /// Chooses a row.
-    on_pick: Callback<String>,
-) -> impl IntoView {
-    let group = |(heading, rows): OptionGroup| {
-        let rows = rows
-            .into_iter()
-            .map(|(key, name)| {
-                let label = move || {
-                    if edited.get() && value.get() == key { format!("{name} (edited)") } else { name.to_owned() }
-                };
-                view! { <option value=key selected=move || value.get() == key>{label}</option> }
-            })
-            .collect_view();
-        view! { <optgroup label=heading>{rows}</optgroup> }
+    value: impl Fn() -> &'static str + Copy + 'static,
+    edited: impl Fn() -> bool + Copy + 'static,
+    on_pick: impl Fn(String) + 'static,
+) -> El {
+    let option = |(key, name): (&'static str, &'static str)| {
+        let mark = move || if value() == key && edited() { " (edited)" } else { "" };
+        el("option").attr("value", key).bind_text(move || format!("{name}{}", mark()))
     };
-    view! {
-        <div class="field" data-changed=move || edited.get().to_string()>
-            <label for=id>{label}</label>
-            <div class="field-row">
-                <select id=id prop:value=value on:change:target=move |event| on_pick.run(event.target().value())>
-                    {groups.into_iter().map(group).collect_view()}
-                </select>
-            </div>
-        </div>
-    }
+    let group = |(heading, rows): OptionGroup| {
+        el("optgroup").attr("label", heading).children(rows.into_iter().map(option).collect())
+    };
+    let list = el("select")
+        .attr("id", id)
+        .children(groups.into_iter().map(group).collect())
+        .property("value", move || value().to_owned())
+        .on("change", move |event| on_pick(value_of(&event)));
+    el("div")
+        .class("field")
+        .bind("data-changed", move || edited().to_string())
+        .child(el("label").attr("for", id).text(label))
+        .child(el("div").class("field-row").child(list))
 }

@@ -1,44 +1,35 @@
-use leptos::prelude::*;
+use super::super::dom::{El, el, value_of};
 
-/// A slider over whole numbers, with the value spoken as a sentence.
-#[component]
-pub fn Slider(
-    /// Unique on the page.
+/// A slider over whole numbers from 1 to `max`. `text` is the value as it is shown beside the label
+/// and read out by assistive technology; `id` is unique on the page.
+pub fn slider(
     id: &'static str,
-    /// The visible label.
     label: &'static str,
-    /// The value.
-    #[prop(into)]
-    value: Signal<u32>,
-    /// The right end of the slider; the left one is 1.
-    #[prop(into)]
-    max: Signal<u32>,
-    /// The value as text, shown beside the label and read out by assistive technology.
-    #[prop(into)]
-    text: Signal<String>,
-    /// Writes a new value.
-    on_value: Callback<u32>,
-) -> impl IntoView {
-    view! {
-        <div class="field slider">
-            <div class="slider-head">
-                <label for=id>{label}</label>
-                <output for=id class="num">{text}</output>
-            </div>
-            // The end is set before the value, which the browser would clip otherwise.
-            <input
-                id=id
-                type="range"
-                min="1"
-                prop:max=move || max.get().to_string()
-                prop:value=move || { max.track(); value.get().to_string() }
-                aria-valuetext=text
-                on:input:target=move |event| {
-                    if let Ok(value) = event.target().value().parse() {
-                        on_value.run(value);
-                    }
-                }
-            />
-        </div>
-    }
+    value: impl Fn() -> u32 + Copy + 'static,
+    max: impl Fn() -> u32 + Copy + 'static,
+    text: impl Fn() -> String + Copy + 'static,
+    on_value: impl Fn(u32) + 'static,
+) -> El {
+    let head = el("div")
+        .class("slider-head")
+        .child(el("label").attr("for", id).text(label))
+        // No live region: the slider speaks its value itself.
+        .child(el("span").class("slider-value num").bind_text(text));
+    let range = el("input")
+        .attr("id", id)
+        .attr("type", "range")
+        .attr("min", "1")
+        .property("max", move || max().to_string())
+        // A browser clips the value to the end, so it is set again after the end has changed.
+        .property("value", move || {
+            max();
+            value().to_string()
+        })
+        .bind("aria-valuetext", text)
+        .on("input", move |event| {
+            if let Ok(value) = value_of(&event).parse() {
+                on_value(value);
+            }
+        });
+    el("div").class("field slider").child(head).child(range)
 }

@@ -1,57 +1,49 @@
 //! The ledger as a table: every entry with its formula, the numbers in it and its source.
 
-use bmax::{Bytes, Entry, Estimate};
-use leptos::prelude::*;
+use bmax::{Entry, Estimate};
 
-use super::super::format;
-use super::{FormulaInNumbers, FormulaInSymbols};
+use super::super::dom::{El, el};
+use super::super::{State, format};
+use super::{formula_in_numbers, formula_in_symbols};
 
 /// The entries alive at the peak, and their sum.
-#[component]
-pub fn BreakdownTable(
-    /// What to show.
-    #[prop(into)]
-    estimate: Signal<Estimate>,
-) -> impl IntoView {
+pub fn breakdown_table(state: State) -> El {
+    let heading = |text, class| el("th").attr("scope", "col").class(class).text(text);
+    let head = el("tr")
+        .child(heading("Entry", ""))
+        .child(heading("Formula", ""))
+        .child(heading("With your numbers, in bytes", ""))
+        .child(heading("Memory", "num"))
+        .child(heading("Source", ""));
     let rows = move || {
-        estimate.with(|estimate| estimate.entries.iter().map(|entry| entry_row(entry, estimate)).collect_view())
+        state.read(|facts| facts.estimate.entries.iter().map(|entry| entry_row(entry, &facts.estimate)).collect())
     };
-    let total = move || estimate.with(|estimate| format::memory(estimate.peak().bytes));
-    view! {
-        <div class="table-scroll" tabindex="0" role="region" aria-label="Breakdown, entry by entry">
-            <table class="data-table breakdown">
-                <thead>
-                    <tr>
-                        <th scope="col">"Entry"</th>
-                        <th scope="col">"Formula"</th>
-                        <th scope="col">"With your numbers, in bytes"</th>
-                        <th scope="col" class="num">"Memory"</th>
-                        <th scope="col">"Source"</th>
-                    </tr>
-                </thead>
-                <tbody>{move || rows()}</tbody>
-                <tfoot>
-                    <tr>
-                        <th scope="row" colspan="3">"Peak"</th>
-                        <td class="num">{move || total()}</td>
-                        <td></td>
-                    </tr>
-                </tfoot>
-            </table>
-        </div>
-    }
+    let total = move || state.read(|facts| format::memory(facts.estimate.peak().bytes));
+    let foot = el("tr")
+        .child(el("th").attr("scope", "row").attr("colspan", "3").text("Peak"))
+        .child(el("td").class("num").bind_text(total))
+        .child(el("td"));
+    let table = el("table")
+        .class("data-table breakdown")
+        .child(el("thead").child(head))
+        .child(el("tbody").live(rows))
+        .child(el("tfoot").child(foot));
+    el("div")
+        .class("table-scroll")
+        .attr("tabindex", "0")
+        .attr("role", "region")
+        .attr("aria-label", "Breakdown, entry by entry")
+        .child(table)
 }
 
-fn entry_row(entry: &Entry, estimate: &Estimate) -> impl IntoView + use<> {
-    let Entry { name, bucket, bytes, formula, source, .. } = *entry;
-    let share = format::percent(Bytes::share_of(bytes, estimate.peak().bytes));
-    view! {
-        <tr>
-            <th scope="row"><span class="bucket-swatch" data-bucket=bucket.key()></span>{name}</th>
-            <td><FormulaInSymbols formula values=estimate.values /></td>
-            <td><FormulaInNumbers formula values=estimate.values /></td>
-            <td class="num">{format::memory(bytes)}<span class="soft">" "{share}</span></td>
-            <td><a href=source.url>{source.short}</a></td>
-        </tr>
-    }
+fn entry_row(entry: &Entry, estimate: &Estimate) -> El {
+    let share = format::percent(entry.bytes.share_of(estimate.peak().bytes));
+    let swatch = el("span").class("bucket-swatch").attr("data-bucket", entry.bucket.key());
+    let memory = el("td").class("num").text(&format::memory(entry.bytes));
+    el("tr")
+        .child(el("th").attr("scope", "row").child(swatch).text(entry.name))
+        .child(el("td").child(formula_in_symbols(entry.formula, &estimate.values)))
+        .child(el("td").child(formula_in_numbers(entry.formula, &estimate.values)))
+        .child(memory.child(el("span").class("soft").text(" ").text(&share)))
+        .child(el("td").child(el("a").attr("href", entry.source.url).text(entry.source.short)))
 }

@@ -1,76 +1,70 @@
 //! Formulas of the ledger as native MathML, in symbols and with numbers filled in.
 
 use bmax::{Expr, Symbol, Values, number};
-use leptos::math::{math, mfrac, mi, mn, mo, mrow, msub, msup};
-use leptos::prelude::*;
+
+use super::super::dom::{El, math};
 
 /// How the leaves of a formula are written.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 enum Leaves {
     Symbols,
     Numbers,
 }
 
 /// A formula in symbols; counted coefficients are written as their values.
-#[component]
-pub fn FormulaInSymbols(formula: &'static Expr, values: Values) -> impl IntoView {
-    math().child(written(formula, &values, Leaves::Symbols))
+pub fn formula_in_symbols(formula: &Expr, values: &Values) -> El {
+    math("math").child(written(formula, values, Leaves::Symbols))
 }
 
 /// The same formula with the values of a scenario filled in.
-#[component]
-pub fn FormulaInNumbers(formula: &'static Expr, values: Values) -> impl IntoView {
-    math().child(written(formula, &values, Leaves::Numbers))
+pub fn formula_in_numbers(formula: &Expr, values: &Values) -> El {
+    math("math").child(written(formula, values, Leaves::Numbers))
 }
 
-fn written(expr: &Expr, values: &Values, leaves: Leaves) -> AnyView {
+fn written(expr: &Expr, values: &Values, leaves: Leaves) -> El {
     match expr {
         Expr::Number(value) => quantity(*value),
-        Expr::Symbol(symbol) => match leaves {
-            Leaves::Symbols if !symbol.is_coefficient() => letter(*symbol),
-            _ => quantity(values.get(*symbol)),
-        },
-        Expr::Sum(terms) => bracketed(joined(terms, "+", values, leaves)),
-        Expr::Product(factors) => mrow()
-            .child(joined(factors, if matches!(leaves, Leaves::Symbols) { "·" } else { "×" }, values, leaves))
-            .into_any(),
-        Expr::Quotient(numerator, denominator) => {
-            mfrac().child((written(numerator, values, leaves), written(denominator, values, leaves))).into_any()
+        Expr::Symbol(symbol) if leaves == Leaves::Symbols && !symbol.is_coefficient() => letter(*symbol),
+        Expr::Symbol(symbol) => quantity(values.get(*symbol)),
+        Expr::Sum(terms) => {
+            let bracket = |sign| math("mo").text(sign);
+            math("mrow").child(bracket("(")).child(joined(terms, "+", values, leaves)).child(bracket(")"))
         }
-        Expr::Square(base) => msup().child((written(base, values, leaves), mn().child("2"))).into_any(),
+        Expr::Product(factors) => joined(factors, if leaves == Leaves::Symbols { "·" } else { "×" }, values, leaves),
+        Expr::Quotient(numerator, denominator) => {
+            math("mfrac").child(written(numerator, values, leaves)).child(written(denominator, values, leaves))
+        }
+        Expr::Square(base) => math("msup").child(written(base, values, leaves)).child(math("mn").text("2")),
     }
 }
 
-fn joined(parts: &[Expr], operator: &'static str, values: &Values, leaves: Leaves) -> Vec<AnyView> {
-    let mut row = Vec::with_capacity(parts.len() * 2);
+fn joined(parts: &[Expr], operator: &str, values: &Values, leaves: Leaves) -> El {
+    let mut row = math("mrow");
     for (i, part) in parts.iter().enumerate() {
         if i > 0 {
-            row.push(mo().child(operator).into_any());
+            row = row.child(math("mo").text(operator));
         }
-        row.push(written(part, values, leaves));
+        row = row.child(written(part, values, leaves));
     }
     row
 }
 
-fn bracketed(inner: Vec<AnyView>) -> AnyView {
-    mrow().child((mo().child("("), inner, mo().child(")"))).into_any()
-}
-
-fn letter(symbol: Symbol) -> AnyView {
+fn letter(symbol: Symbol) -> El {
+    let letter = math("mi").text(symbol.letter());
     match symbol.subscript() {
-        "" => mi().child(symbol.letter()).into_any(),
-        subscript => msub().child((mi().child(symbol.letter()), mi().child(subscript))).into_any(),
+        "" => letter,
+        subscript => math("msub").child(letter).child(math("mi").text(subscript)),
     }
 }
 
 /// A number as a textbook writes it: 7,000,000,000 becomes 7 × 10⁹.
-fn quantity(value: f64) -> AnyView {
-    if value >= 1e7 {
-        let (mantissa, exponent) = scientific(value);
-        let power = msup().child((mn().child("10"), mn().child(exponent.to_string())));
-        return mrow().child((mn().child(mantissa), mo().child("×"), power)).into_any();
+fn quantity(value: f64) -> El {
+    if value < 1e7 {
+        return math("mn").text(&number::grouped(value));
     }
-    mn().child(number::grouped(value)).into_any()
+    let (mantissa, exponent) = scientific(value);
+    let power = math("msup").child(math("mn").text("10")).child(math("mn").text(&exponent.to_string()));
+    math("mrow").child(math("mn").text(&mantissa)).child(math("mo").text("×")).child(power)
 }
 
 /// Mantissa with at most three digits after the point, and exponent.

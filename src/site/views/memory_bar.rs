@@ -1,8 +1,11 @@
 //! The stacked bar of a device's memory, and its legend.
 
+use std::rc::Rc;
+
 use bmax::{Balance, Bucket, Bytes, Estimate};
 use leptos::prelude::*;
 
+use super::super::dom::{El, el};
 use super::super::format;
 
 /// The parts of the bar, left to right: buckets, what is free below the headroom, the headroom.
@@ -40,26 +43,12 @@ fn own_length(estimate: &Estimate) -> Bytes {
     if peak > estimate.memory { peak } else { estimate.memory }
 }
 
-/// One sentence that says what the bar shows.
-pub fn sentence(estimate: &Estimate) -> String {
-    let peak = format::memory(estimate.peak().bytes);
-    let (usable, memory) = (format::memory(estimate.usable()), format::memory(estimate.memory));
-    match estimate.balance() {
-        Balance::Free(free) => format!("{peak} of {usable} usable: {} left.", format::memory(free)),
-        Balance::Close(over) => {
-            format!(
-                "{peak} is {} more than the {usable} that should be used; it eats into the headroom.",
-                format::memory(over)
-            )
-        }
-        Balance::Over(over) => format!("{peak} is {} more than the {memory} of the GPU.", format::memory(over)),
-    }
-}
-
-/// What the bar draws, in bytes; it is compared as a whole, so that an unchanged bar is left alone.
+/// What the bar and its legend show; it is compared as a whole, so that an unchanged bar is left alone.
 #[derive(Clone, Copy, PartialEq)]
 struct Drawing {
     sizes: [Bytes; 6],
+    balance: Balance,
+    reserved: Bytes,
     usable: Bytes,
     memory: Bytes,
     peak: Bytes,
@@ -70,6 +59,8 @@ impl Drawing {
     fn of(estimate: &Estimate, length: Option<Bytes>) -> Self {
         Self {
             sizes: sizes(estimate),
+            balance: estimate.balance(),
+            reserved: estimate.reserved,
             usable: estimate.usable(),
             memory: estimate.memory,
             peak: estimate.peak().bytes,
@@ -77,71 +68,111 @@ impl Drawing {
         }
     }
 
+    /// The size of the part at this place of [`PARTS`].
+    fn part(&self, at: usize) -> Bytes {
+        self.sizes.get(at).copied().unwrap_or_default()
+    }
+
     /// A length on the bar as the style sheet takes it.
     fn share(&self, bytes: Bytes) -> String {
-        format!("{:.4}%", bytes.share_of(self.length) * 100.0)
+        format::css_percent(bytes.share_of(self.length))
     }
 
     /// What hangs out of the device.
     fn over(&self) -> Bytes {
         if self.peak > self.memory { self.peak - self.memory } else { Bytes::ZERO }
     }
+
+    /// One sentence that says what the bar shows.
+    fn sentence(&self) -> String {
+        let peak = format::memory(self.peak);
+        let (usable, memory) = (format::memory(self.usable), format::memory(self.memory));
+        match self.balance {
+            Balance::Free(free) => format!("{peak} of {usable} usable: {} left.", format::memory(free)),
+            Balance::Close(over) => {
+                format!(
+                    "{peak} is {} more than the {usable} that should be used; it eats into the headroom.",
+                    format::memory(over)
+                )
+            }
+            Balance::Over(over) => format!("{peak} is {} more than the {memory} of the GPU.", format::memory(over)),
+        }
+    }
+}
+
+/// The drawing of what `estimate` gives, made once for every change.
+fn drawn(estimate: Rc<dyn Fn() -> Estimate>, length: Option<Rc<dyn Fn() -> Bytes>>) -> Memo<Drawing> {
+    // A memo asks for what may move between threads; a stored value may, and is read on its own one.
+    let source = StoredValue::new_local((estimate, length));
+    Memo::new(move |_| {
+        source.with_value(|(estimate, length)| Drawing::of(&estimate(), length.as_ref().map(|length| length())))
+    })
 }
 
 /// The memory of one device at the peak. Widths reach the style sheet as custom properties; the look
 /// stays there. A frame is drawn around the device and a mark where its usable memory ends.
-#[component]
-pub fn MemoryBar(
-    /// What to show.
-    #[prop(into)]
-    estimate: Signal<Estimate>,
-    /// The memory that the whole width stands for. A figure in which only the batch changes fixes it,
-    /// so that what does not change does not move; what is longer is cut off.
-    #[prop(optional, into)]
-    length: Option<Signal<Bytes>>,
-) -> impl IntoView {
-    let drawing =
-        Memo::new(move |_| estimate.with(|estimate| Drawing::of(estimate, length.map(|length| length.get()))));
-    let share = move |of: fn(&Drawing) -> Bytes| move || drawing.with(|drawing| drawing.share(of(drawing)));
-    let part = move |(i, (key, _)): (usize, (&'static str, &'static str))| {
-        let share = move || drawing.with(|drawing| drawing.share(drawing.sizes.get(i).copied().unwrap_or_default()));
-        view! { <span class="memory-part" data-bucket=key style=("--share", share)></span> }
+pub fn memory_bar(estimate: Rc<dyn Fn() -> Estimate>) -> El {
+    bar(drawn(estimate, None))
+}
+
+/// The same with the memory that the whole width stands for. A figure in which only the batch changes
+/// fixes it, so that what does not change does not move; what is longer is cut off.
+pub fn memory_bar_of_length(estimate: Rc<dyn Fn() -> Estimate>, length: Rc<dyn Fn() -> Bytes>) -> El {
+    bar(drawn(estimate, Some(length)))
+}
+
+fn bar(drawing: Memo<Drawing>) -> El {
+    let device = |drawing: &Drawing| drawing.memory;
+    let usable = |drawing: &Drawing| drawing.usable;
+    let over = piece(drawing, "memory-over", Drawing::over);
+    el("div")
+        .class("memory-bar")
+        .attr("role", "img")
+        .bind("aria-label", move || drawing.with(Drawing::sentence))
+        .children(vec![
+            parts(drawing),
+            over.variable("--from", move || drawing.with(|drawing| drawing.share(drawing.memory))),
+            piece(drawing, "memory-mark memory-mark-device", device),
+            piece(drawing, "memory-mark memory-mark-usable", usable),
+            label(drawing, "memory-label memory-label-usable num", usable, " usable"),
+            label(drawing, "memory-label memory-label-device num", device, " GPU"),
+        ])
+}
+
+/// The parts side by side, at most as long as the bar.
+fn parts(drawing: Memo<Drawing>) -> El {
+    let part = |(at, &(key, _)): (usize, &(&'static str, &'static str))| {
+        let share = move || drawing.with(|drawing| drawing.share(drawing.part(at)));
+        el("span").class("memory-part").attr("data-bucket", key).variable("--share", share)
     };
-    let cut = move || drawing.with(|drawing| drawing.peak > drawing.length);
-    let usable = move || drawing.with(|drawing| format::gib(drawing.usable));
-    let memory = move || drawing.with(|drawing| format::gib(drawing.memory));
-    view! {
-        <div class="memory-bar" role="img" aria-label=move || estimate.with(sentence)>
-            <div class="memory-parts" class:memory-cut=cut>{PARTS.into_iter().enumerate().map(part).collect_view()}</div>
-            <span class="memory-over" style=("--from", share(|drawing| drawing.memory)) style=("--share", share(Drawing::over))></span>
-            <span class="memory-mark memory-mark-device" style=("--share", share(|drawing| drawing.memory))></span>
-            <span class="memory-mark memory-mark-usable" style=("--share", share(|drawing| drawing.usable))></span>
-            <span class="memory-label memory-label-usable num" style=("--share", share(|drawing| drawing.usable))>{usable}" usable"</span>
-            <span class="memory-label memory-label-device num" style=("--share", share(|drawing| drawing.memory))>{memory}" GPU"</span>
-        </div>
-    }
+    el("div")
+        .class("memory-parts")
+        .toggle_class("memory-cut", move || drawing.with(|drawing| drawing.peak > drawing.length))
+        .children(PARTS.iter().enumerate().map(part).collect())
+}
+
+/// Something on the bar that lies or reaches as far along it as `of` says.
+fn piece(drawing: Memo<Drawing>, class: &str, of: fn(&Drawing) -> Bytes) -> El {
+    el("span").class(class).variable("--share", move || drawing.with(|drawing| drawing.share(of(drawing))))
+}
+
+/// A mark's size and name.
+fn label(drawing: Memo<Drawing>, class: &str, of: fn(&Drawing) -> Bytes, name: &str) -> El {
+    piece(drawing, class, of).bind_text(move || drawing.with(|drawing| format::gib(of(drawing)))).text(name)
 }
 
 /// Names, colours and sizes of the bar's parts.
-#[component]
-pub fn Legend(
-    /// What to show.
-    #[prop(into)]
-    estimate: Signal<Estimate>,
-) -> impl IntoView {
-    let all = Memo::new(move |_| estimate.with(|estimate| (sizes(estimate), estimate.reserved)));
-    let row = move |(i, (key, name)): (usize, (&'static str, &'static str))| {
-        let size =
-            move || all.with(|(sizes, reserved)| part_size(key, sizes.get(i).copied().unwrap_or_default(), *reserved));
-        view! {
-            <li>
-                <span class="bucket-swatch" data-bucket=key></span>
-                <span class="legend-name">{name}</span>
-                <span class="legend-size num">{size}</span>
-            </li>
-        }
+pub fn legend(estimate: Rc<dyn Fn() -> Estimate>) -> El {
+    let drawing = drawn(estimate, None);
+    let row = |(at, &(key, name)): (usize, &(&'static str, &'static str))| {
+        let size = move || drawing.with(|drawing| part_size(key, drawing.part(at), drawing.reserved));
+        el("li").children(vec![
+            el("span").class("bucket-swatch").attr("data-bucket", key),
+            el("span").class("legend-name").text(name),
+            el("span").class("legend-size num").bind_text(size),
+        ])
     };
-    view! { <ul class="legend">{PARTS.into_iter().enumerate().map(row).collect_view()}</ul> }
+    el("ul").class("legend").children(PARTS.iter().enumerate().map(row).collect())
 }
 
 /// A part's size as the legend writes it; a headroom that is partly used says so.

@@ -4,6 +4,6 @@ mod breakdown;
 mod formula;
 mod memory_bar;
 
-pub use breakdown::BreakdownTable;
-pub use formula::{FormulaInNumbers, FormulaInSymbols};
-pub use memory_bar::{Legend, MemoryBar};
+pub use breakdown::breakdown_table;
+pub use formula::{formula_in_numbers, formula_in_symbols};
+pub use memory_bar::*;
