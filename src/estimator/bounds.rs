@@ -88,7 +88,7 @@ fields! {
     Batch { "b", "Micro-batch", "b", "sequences", whole 1 ..= 1_048_576,
         "Sequences one GPU processes at once." }
     /// All devices of the job.
-    Gpus { "gpus", "GPUs", "D", "", whole 1 ..= 131_072,
+    Gpus { "gpus", "Number of GPUs", "D", "", whole 1 ..= 131_072,
         "Devices that train together." }
     /// T.
     TensorParallel { "tp", "Tensor parallel", "T", "", whole 1 ..= 128,

@@ -32,7 +32,7 @@ async fn the_presets_give_the_published_answers() {
         ("70B", 64, ["does not fit", "does not fit", "22"]),
     ] {
         calculator.press(preset).await;
-        calculator.enter("GPUs D", &gpus.to_string()).await;
+        calculator.enter("Number of GPUs D", &gpus.to_string()).await;
         answers(&calculator, &format!("?model={}&gpus={gpus}", preset.to_lowercase()), shown).await;
     }
     page.close().await;
@@ -171,7 +171,7 @@ async fn what_binds_and_what_would_help_follow_the_configuration() {
     let helps = calculator.text("what-helps").await;
     assert!(helps.contains("117"), "full recomputation holds 117: {helps}");
 
-    calculator.enter("GPUs D", "1").await;
+    calculator.enter("Number of GPUs D", "1").await;
     calculator.shows("calculator-answer", "does not fit").await;
     let binds = calculator.text("what-binds").await;
     assert!(binds.contains("optimizer state alone leave no room") && binds.contains("2 GPUs"), "{binds}");
@@ -201,7 +201,7 @@ async fn settings_that_contradict_each_other_are_named_and_mended_by_one_press()
     let page = Page::open("?method=paper&gpus=10&tp=4").await;
     let calculator = page.figure("calculator");
     calculator.says("10 GPUs do not divide into tensor-parallel groups of 4; 12 do.").await;
-    calculator.press("Set GPUs to 12").await;
+    calculator.press("Set Number of GPUs to 12").await;
     page.until_query("v=1&gpus=12&tp=4&method=paper").await;
     assert!(!calculator.all_text().await.contains("do not divide"));
     page.close().await;

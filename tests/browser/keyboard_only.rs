@@ -114,7 +114,7 @@ async fn a_configuration_can_be_made_without_a_mouse() {
     page.press(key::RIGHT).await;
     page.until_query("v=1&model=13b&method=paper").await;
 
-    calculator.fill("GPUs D", "64").await;
+    calculator.fill("Number of GPUs D", "64").await;
     page.press(key::TAB).await;
     let query = "v=1&model=13b&gpus=64&method=paper";
     page.until_query(query).await;
@@ -124,7 +124,7 @@ async fn a_configuration_can_be_made_without_a_mouse() {
     page.until_script(
         "the reset button to follow its field",
         "return document.activeElement.ariaLabel;",
-        "Reset GPUs to 8".into(),
+        "Reset Number of GPUs to 8".into(),
     )
     .await;
     page.press(key::SPACE).await;

@@ -41,7 +41,7 @@ async fn the_plan_follows_the_target_the_unit_and_the_configuration() {
     page.until_query(query).await;
     planner.shows("planner-result", &equation(preferred(&expected::scenario(query)))).await;
     planner.says("2,048 sequences").await;
-    page.figure("calculator").enter("GPUs D", "64").await;
+    page.figure("calculator").enter("Number of GPUs D", "64").await;
     let query = "v=1&gpus=64&target=4194304&unit=tokens";
     page.until_query(query).await;
     planner.shows("planner-result", &equation(preferred(&expected::scenario(query)))).await;

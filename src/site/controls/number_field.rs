@@ -29,10 +29,7 @@ pub fn number_field(handle: FieldHandle, id: &'static str, explained: bool) -> E
         draft.set(None);
         _ = write.run(number::plain(default.get_untracked()));
     };
-    let label = match bound.symbol {
-        "" | "%" => bound.name.to_owned(),
-        symbol => format!("{} {symbol}", bound.name),
-    };
+    let label = el("label").attr("for", id).text(bound.name).text(" ");
     let changed = move || value.get() != default.get();
     let row = el("div")
         .class("field-row")
@@ -45,7 +42,7 @@ pub fn number_field(handle: FieldHandle, id: &'static str, explained: bool) -> E
     el("div")
         .class("field")
         .bind("data-changed", move || changed().to_string())
-        .child(el("label").attr("for", id).text(&label))
+        .child(label.child(el("i").text(bound.symbol)))
         .child(row)
         .child(help.text(if explained { bound.help } else { "" }).child(takes))
         .child(error.bind_text(move || message(draft, value)))
