@@ -27,11 +27,11 @@ async fn the_cards_show_the_ledger_and_follow_the_configuration() {
     let page = Page::open("").await;
     shows_the_ledger(&page, &Scenario::default()).await;
     let calculator = page.figure("calculator");
-    calculator.enter("Micro-batch b", "3").await;
-    shows_the_ledger(&page, &expected::scenario("?b=3")).await;
+    calculator.enter("Micro-batch b", "5").await;
+    shows_the_ledger(&page, &expected::scenario("?b=5")).await;
     calculator.press("13B").await;
     calculator.choose("Method", "Paper").await;
-    page.until_query("v=1&model=13b&b=3&method=paper").await;
-    shows_the_ledger(&page, &expected::scenario("?model=13b&b=3&method=paper")).await;
+    page.until_query("v=1&model=13b&b=5&method=paper").await;
+    shows_the_ledger(&page, &expected::scenario("?model=13b&b=5&method=paper")).await;
     page.close().await;
 }

@@ -10,7 +10,7 @@ async fn the_first_view_shows_a_configuration_that_fits_and_the_other_method_bes
     opening.shows("opening-answer", "3").await;
     opening.says("sequences per GPU").await;
     opening.says("Workshop method. Paper method: 6.").await;
-    opening.says("The bar shows b = 2: fits").await;
+    opening.says("The bar shows b = 3: fits").await;
     assert_eq!(expected::answer(&Scenario::default()), "3");
     page.close().await;
 }
@@ -20,7 +20,7 @@ async fn the_answer_bar_says_the_same_and_stays_in_view_while_reading() {
     let page = Page::open("").await;
     let bar = page.part("#answer-bar");
     bar.shows("bar-answer", "3").await;
-    for part in ["b = 2", "47.0", "72.0 GiB", "fits", "next sequence lacks 9.04 GiB", "Workshop method"] {
+    for part in ["b = 3", "64.0", "72.0 GiB", "fits", "next sequence lacks 9.04 GiB", "Workshop method"] {
         bar.says(part).await;
     }
     let in_view = "document.getElementById('takeaways').scrollIntoView({ behavior: 'instant' }); \

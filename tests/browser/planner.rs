@@ -35,7 +35,7 @@ async fn the_plan_follows_the_target_the_unit_and_the_configuration() {
     let query = "v=1&target=1000";
     page.until_query(query).await;
     planner.shows("planner-result", &equation(preferred(&expected::scenario(query)))).await;
-    planner.choose("Unit of the global batch", "tokens").await;
+    planner.choose("Counted in", "tokens").await;
     planner.enter("Target global batch B", "4,194,304").await;
     let query = "v=1&target=4194304&unit=tokens";
     page.until_query(query).await;

@@ -50,7 +50,7 @@ pub fn closed_form(state: State, player: Player) -> El {
     el("section")
         .class("oom-closed")
         .attr("aria-label", "Closed form")
-        .child(el("h4").text("Closed form"))
+        .child(el("h3").text("Closed form"))
         .child(formula)
         .child(el("p").class("small soft").bind_text(move || explained(sizes()).to_owned()))
         .child(
