@@ -175,6 +175,7 @@ async fn the_picture_is_drawn_and_as_sharp_as_the_screen() {
     let page = Page::open("").await;
     // Whether there are many colours, and by how much the canvas is finer than its box.
     let script = "const canvas = document.querySelector('[data-figure=chart] canvas'); \
+        canvas.scrollIntoView({ behavior: 'instant' }); \
         const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext('2d', { willReadFrequently: true }); \
         copy.drawImage(canvas, 0, 0); \
         const { data } = copy.getImageData(0, 0, canvas.width, canvas.height); \

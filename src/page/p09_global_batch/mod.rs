@@ -88,7 +88,7 @@ fn target(planner: Planner) -> El {
             state.change(|scenario| in_unit(scenario, unit));
         }
     });
-    let unit = SettingHandle { write, ..state.setting(&setting::BATCH_UNIT) };
+    let unit = SettingHandle { write, name: "Counted in", ..state.setting(&setting::BATCH_UNIT) };
     el("div").class("planner-target").children(vec![
         number_field(state.field(Field::GlobalBatch), "target-batch", false),
         segmented(unit, "target-batch-unit", false),

@@ -35,16 +35,7 @@ impl Driver {
     pub async fn start() -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let turn = BROWSERS.acquire().await.expect("the semaphore is never closed");
-        let program = env::var("CHROMEDRIVER").unwrap_or_else(|_| "chromedriver".to_owned());
-        let mut process = Command::new(&program)
-            // The driver picks a free port and says which: no other program can take it in between.
-            .args(["--port=0", "--log-level=SEVERE"])
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap_or_else(|error| panic!("{program} cannot be started ({error}); name one in CHROMEDRIVER"));
-        let port = announced_port(process.stdout.take().expect("the output is piped"));
+        let (process, port) = (0..5).find_map(|_| launched()).expect("chromedriver names its port when it is ready");
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let profile = env::temp_dir().join(format!("bmax-browser-{}-{number}", process::id()));
         Self { process, port, profile, _turn: turn }
@@ -104,19 +95,37 @@ impl Drop for Driver {
     }
 }
 
+/// A driver that is ready, and its port; nothing when it ended instead. It picks a free port by itself
+/// and wants the same one for IPv4 and IPv6, which another program may have: then the next one is luckier.
+fn launched() -> Option<(Child, u16)> {
+    let program = env::var("CHROMEDRIVER").unwrap_or_else(|_| "chromedriver".to_owned());
+    let mut process = Command::new(&program)
+        .args(["--port=0", "--log-level=SEVERE"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap_or_else(|error| panic!("{program} cannot be started ({error}); name one in CHROMEDRIVER"));
+    let port = announced_port(process.stdout.take().expect("the output is piped"));
+    if port.is_none() {
+        _ = process.kill();
+        _ = process.wait();
+    }
+    port.map(|port| (process, port))
+}
+
 /// The port that the driver names once it is ready.
-fn announced_port(output: impl Read + Send + 'static) -> u16 {
+fn announced_port(output: impl Read + Send + 'static) -> Option<u16> {
     let (found, port) = mpsc::channel();
     thread::spawn(move || {
         // The output is read to its end: the driver must never wait for a full pipe.
         for line in BufReader::new(output).lines().map_while(Result::ok) {
             if let Some((_, rest)) = line.split_once("started successfully on port ") {
-                _ = found.send(rest.trim_end_matches('.').parse());
+                _ = found.send(rest.trim_end_matches('.').parse().ok());
             }
         }
     });
-    let port = port.recv_timeout(PATIENCE).expect("chromedriver names its port when it is ready");
-    port.expect("a port number")
+    port.recv_timeout(PATIENCE).ok().flatten()
 }
 
 /// A command of chromedriver that the WebDriver standard does not have.
