@@ -17,9 +17,8 @@ test: ## run every check
 dist: ## build the page into dist/, a folder that works from any path
 	@sh tools/dist.sh
 
-bench: ## measure the estimator
-	@sh tools/setup.sh native
-	@cargo bench
+bench: ## measure the estimator and the page
+	@sh tools/bench.sh
 
 setup: ## install what serve and test need, and nothing else
 	@sh tools/setup.sh test

@@ -119,6 +119,13 @@ fn picture(state: State, curves: Memo<Curves>, reader: Reader, place: Trigger) -
     let surface: HtmlCanvasElement = element.element().clone().unchecked_into();
     let waiting = Rc::new(Cell::new(false));
     let stale = Rc::new(Cell::new(false));
+    // Another size or another theme is rare, and a picture that fits neither would be seen arriving.
+    let anyway = Rc::new(Cell::new(true));
+    let resized = anyway.clone();
+    keep(Box::new(move || {
+        place.track();
+        resized.set(true);
+    }));
     draw_when_seen(surface.clone(), stale.clone(), move |surface| untrack(|| canvas::paint(surface, spec)));
     keep(Box::new(move || {
         place.track();
@@ -129,11 +136,11 @@ fn picture(state: State, curves: Memo<Curves>, reader: Reader, place: Trigger) -
         if waiting.replace(true) {
             return;
         }
-        let (waiting, stale, surface) = (waiting.clone(), stale.clone(), surface.clone());
+        let (waiting, stale, anyway, surface) = (waiting.clone(), stale.clone(), anyway.clone(), surface.clone());
         request_animation_frame(move || {
             waiting.set(false);
             // The reader may be moving a slider of another figure far away.
-            stale.set(!canvas::is_near(&surface));
+            stale.set(!anyway.replace(false) && !canvas::is_near(&surface));
             if !stale.get() {
                 untrack(|| canvas::paint(&surface, spec));
             }
