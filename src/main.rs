@@ -6,5 +6,5 @@ mod page;
 mod site;
 
 fn main() {
-    site::start();
+    site::start(page::mount_all);
 }

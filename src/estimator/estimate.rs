@@ -8,6 +8,17 @@ use super::ledger::{Bucket, Instant, Instants, Ledger};
 use super::scenario::Scenario;
 use super::source::Source;
 use super::units::Bytes;
+use super::{paper, workshop};
+
+impl Ledger {
+    /// The ledger of a scenario, by the method it asks for.
+    pub(crate) fn of(scenario: &Scenario) -> Self {
+        match scenario.method {
+            Method::Workshop => workshop::ledger(scenario),
+            Method::Paper => paper::ledger(scenario),
+        }
+    }
+}
 
 /// One named tensor or group of tensors.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]

@@ -5,12 +5,10 @@
 
 use serde::Serialize;
 
-use super::choice::Method;
 use super::formula::{Expr, Symbol, Values};
 use super::scenario::Scenario;
 use super::source::Source;
 use super::units::Bytes;
-use super::{paper, workshop};
 
 /// The kind of memory an entry belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -114,14 +112,6 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
-    /// The ledger of a scenario, by the method it asks for.
-    pub(crate) fn of(scenario: &Scenario) -> Self {
-        match scenario.method {
-            Method::Workshop => workshop::ledger(scenario),
-            Method::Paper => paper::ledger(scenario),
-        }
-    }
-
     /// The values at micro-batch `batch`; 0 asks for what is there without any sequence.
     pub(crate) fn values_at(&self, batch: u32) -> Values {
         self.values.with(Symbol::Batch, f64::from(batch))

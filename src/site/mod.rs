@@ -18,11 +18,11 @@ pub use state::{FieldHandle, SettingHandle, State};
 use any_spawner::Executor;
 use leptos::prelude::Owner;
 
-/// Starts the page.
+/// Starts the page: `mount_all` puts the figures in their places.
 ///
 /// All figures share one root owner, so that the state outlives each of them; it is never dropped,
 /// because the page lives as long as its window.
-pub fn start() {
+pub fn start(mount_all: impl FnOnce(State)) {
     // A stopped program is reported to the reader by the page itself; here a developer sees why.
     #[cfg(debug_assertions)]
     console_error_panic_hook::set_once();
@@ -34,7 +34,7 @@ pub fn start() {
         address::follow(state);
         notices::mount(state);
         theme::mount();
-        crate::page::mount_all(state);
+        mount_all(state);
     });
     std::mem::forget(root);
 }
