@@ -2,7 +2,10 @@
 
 use std::hint::black_box;
 
-use bmax::{Answer, Method, Recomputation, Scenario, b_max, catalogue, estimate, link, sweep};
+use bmax::{
+    Answer, Choice, Method, Recomputation, Scenario, b_max, catalogue, cheapest_plan, estimate, largest_model, levers,
+    link, range, sweep,
+};
 use criterion::{Criterion, criterion_group, criterion_main};
 
 /// Eighty layers, the most of any preset.
@@ -14,7 +17,7 @@ fn large(method: Method) -> Scenario {
 }
 
 fn ledger(criterion: &mut Criterion) {
-    for method in [Method::Workshop, Method::Paper] {
+    for &method in Method::ALL {
         let scenario = large(method);
         criterion.bench_function(&format!("estimate, {method:?}"), |bencher| {
             bencher.iter(|| estimate(black_box(&scenario)));
@@ -23,12 +26,15 @@ fn ledger(criterion: &mut Criterion) {
 }
 
 fn search(criterion: &mut Criterion) {
-    for method in [Method::Workshop, Method::Paper] {
+    for &method in Method::ALL {
         let mut fits = large(method);
         fits.recipe.recomputation = Recomputation::Full;
         assert!(matches!(b_max(&fits), Answer::Fits(_)));
         criterion.bench_function(&format!("b_max that fits, {method:?}"), |bencher| {
             bencher.iter(|| b_max(black_box(&fits)));
+        });
+        criterion.bench_function(&format!("range, {method:?}"), |bencher| {
+            bencher.iter(|| range(black_box(&fits)));
         });
         // A refusal costs more: it also looks for the number of GPUs that would be enough.
         let mut over = fits;
@@ -43,7 +49,7 @@ fn search(criterion: &mut Criterion) {
 /// Five curves of 64 lengths, with the length at which each ends, as the page's chart has them.
 fn chart(criterion: &mut Criterion) {
     let lengths = sweep::sequence_lengths(64);
-    for method in [Method::Workshop, Method::Paper] {
+    for &method in Method::ALL {
         let scenario = Scenario { method, ..Scenario::default() };
         let references = ["1b", "7b", "13b", "70b"].map(|slug| {
             let row = catalogue::model(slug).expect("a workshop preset");
@@ -60,13 +66,25 @@ fn chart(criterion: &mut Criterion) {
     }
 }
 
+/// What a reader asks for beside b_max.
+fn questions(criterion: &mut Criterion) {
+    let scenario = large(Method::Ledger);
+    criterion.bench_function("ranking of single changes", |bencher| {
+        bencher.iter(|| levers::ranked(black_box(&scenario), &[]));
+    });
+    criterion.bench_function("cheapest plan", |bencher| {
+        bencher.iter(|| cheapest_plan(black_box(&scenario), catalogue::speed(&scenario)));
+    });
+    criterion.bench_function("largest model", |bencher| bencher.iter(|| largest_model(black_box(&scenario), 1)));
+}
+
 fn links(criterion: &mut Criterion) {
-    let query = "v=1&model=llama-3.1-8b&gpu=h100-80&s=8192&b=1&gpus=16&headroom=7.5&method=paper&recompute=none";
+    let query = "v=2&model=llama-3.1-8b&gpu=h100-80&s=8192&b=1&gpus=16&headroom=7.5&method=paper&recompute=none";
     let scenario = link::decode(query).scenario;
     assert_eq!(link::encode(&scenario), query);
     criterion.bench_function("link, written", |bencher| bencher.iter(|| link::encode(black_box(&scenario))));
     criterion.bench_function("link, read", |bencher| bencher.iter(|| link::decode(black_box(query))));
 }
 
-criterion_group!(benches, ledger, search, chart, links);
+criterion_group!(benches, ledger, search, questions, chart, links);
 criterion_main!(benches);

@@ -81,8 +81,8 @@ async fn main() {
         |from: u32, to: u32| (0..INPUTS).map(|at| (from + at % (to - from + 1)).to_string()).collect::<Vec<_>>();
     inputs("batch slider", "#grow-batch", &steps(1, 8)).await;
     let lengths: Vec<_> = (0..INPUTS).map(|at| (1024 + 64 * at).to_string()).collect();
-    inputs("sequence length (moves the chart)", "#sequence-length", &lengths).await;
-    inputs("GPUs (new curve in the chart)", "#gpus", &steps(2, 64)).await;
+    inputs("sequence length (moves the chart)", "#calculator-s", &lengths).await;
+    inputs("GPUs (new curve in the chart)", "#calculator-gpus", &steps(2, 64)).await;
     inputs("GPUs of the reference curves (all curves)", "#chart-gpus", &steps(2, 64)).await;
     let keys: Vec<_> =
         (0..INPUTS).map(|at| if at / 32 % 2 == 0 { "key ArrowLeft" } else { "key ArrowRight" }.to_owned()).collect();

@@ -1,31 +1,40 @@
 //! How many sequences one GPU can train on at once, why, and what to change.
 //!
-//! The library is the estimator, a catalogue of models and devices, and the link codec. It is pure
+//! The library is the estimator, a catalogue of models and devices, the link codec and a reader of
+//! Hugging Face configurations. It is pure
 //! and total: [`estimate`] turns a [`Scenario`] into an [`Estimate`], a labelled ledger in which
 //! every entry has its bytes, its formula, the source of that formula and the instants at which it
 //! is alive. [`b_max`] asks the same ledger how large the micro-batch can be.
 //!
 //! ```
-//! use bmax::{Answer, Scenario, b_max, catalogue};
+//! use bmax::{Answer, Method, Scenario, b_max, catalogue, estimate};
 //!
 //! // The workshop's 7B model on eight A100-80 GB, S = 2048, attention recomputed.
-//! let scenario = Scenario::default();
+//! let scenario = Scenario { method: Method::Workshop, ..Scenario::default() };
 //! assert_eq!(b_max(&scenario).batch(), Some(3));
 //!
 //! // On one GPU the model states alone are too large, and the answer says so.
 //! let alone = scenario.with_number(bmax::Field::Gpus, 1.0).expect("1 is in range");
 //! assert!(matches!(b_max(&alone), Answer::Infeasible(_)));
+//!
+//! // The ledger, which is the default, counts every tensor and names the instant that binds.
+//! let llama = catalogue::model("llama-3.1-8b").expect("listed").apply(Scenario::default());
+//! assert_eq!(estimate(&llama).peak().instant.name, "loss, backward");
 //! ```
 //!
 //! What it does not do: it draws nothing, reads no clock, no file and no network, rounds nothing and
 //! formats nothing but messages about refused input. It does not see an allocator, so it cannot
-//! know fragmentation; a declared headroom stands for it.
+//! know fragmentation; a declared percentage stands for it.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
 pub mod catalogue;
+#[cfg(feature = "cli")]
+pub mod cli;
+pub mod config_json;
 mod estimator;
+pub mod json;
 pub mod link;
 
 pub use estimator::*;

@@ -10,7 +10,7 @@
 //! let read = link::decode("?v=1&model=llama-3.1-8b&gpu=h100-80&s=8,192");
 //! assert!(read.notices.is_empty());
 //! assert_eq!(read.scenario.recipe.sequence, 8192);
-//! assert_eq!(link::encode(&read.scenario), "v=1&model=llama-3.1-8b&gpu=h100-80&s=8192");
+//! assert_eq!(link::encode(&read.scenario), "v=2&model=llama-3.1-8b&gpu=h100-80&s=8192&method=workshop");
 //!
 //! let read = link::decode("?s=-5&recompute=full");
 //! assert_eq!(read.scenario.recipe.sequence, Scenario::default().recipe.sequence);
@@ -22,11 +22,11 @@ use std::fmt;
 use form_urlencoded::Serializer;
 
 use crate::bounds::excerpt;
-use crate::{Field, Problem, Scenario, catalogue, number, setting};
+use crate::{Field, Method, Model, Problem, Scenario, catalogue, number, setting};
 
 /// The version this codec writes. A change in what any parameter or default means raises it, and
 /// links of older versions keep their meaning.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// The longest query that is read. The longest link this codec can write is far below it.
 pub const LONGEST: usize = 8_192;
@@ -66,6 +66,8 @@ pub enum Notice {
     Encoding(String),
     /// The link was written by a newer version, or by none that ever was.
     Version(String),
+    /// A model of the list is named beside a model of the reader's own, which counts.
+    OwnModel,
     /// The query is longer than any link; what lies beyond the limit is left out.
     TooLong(usize),
 }
@@ -89,6 +91,7 @@ impl fmt::Display for Notice {
                 "The link’s version “{given}” is not one this page knows (it knows 1 to {VERSION}); \
                  it is read as version {VERSION}, so check the values below."
             ),
+            Self::OwnModel => f.write_str("“model” is passed over: the model is the one that was given as a file."),
             Self::TooLong(length) => write!(
                 f,
                 "The link is {} characters long; only the first {} are read.",
@@ -116,7 +119,7 @@ pub struct Parameter {
 pub fn parameters() -> Vec<Parameter> {
     let default = Scenario::default();
     let rows = [
-        ("v", "Version", "1".to_owned(), VERSION.to_string()),
+        ("v", "Version", format!("1 to {VERSION}"), VERSION.to_string()),
         ("model", "Model", "a slug of the model list".to_owned(), default.model.origin.to_owned()),
         ("gpu", "GPU", "a slug of the GPU list".to_owned(), default.device.origin.to_owned()),
     ];
@@ -162,6 +165,44 @@ pub fn encode(scenario: &Scenario) -> String {
     query.finish()
 }
 
+/// What stands in for an absent parameter in links of `version`.
+fn defaults_of(version: u32) -> Scenario {
+    let mut scenario = Scenario::default();
+    if version == 1 {
+        // Version 1 knew no ledger: a link that names no method meant the workshop's. The rest is written
+        // out, so that no later default changes what such a link says.
+        scenario.method = Method::Workshop;
+        scenario = catalogue::model("7b").map_or(scenario, |row| row.apply(scenario));
+        scenario = catalogue::device("a100-80").map_or(scenario, |row| row.apply(scenario));
+        let numbers = [
+            (Field::Sequence, 2_048.0),
+            (Field::Batch, 3.0),
+            (Field::Gpus, 8.0),
+            (Field::TensorParallel, 1.0),
+            (Field::Headroom, 10.0),
+            (Field::GlobalBatch, 256.0),
+            (Field::ComparisonGpus, 64.0),
+        ];
+        for (field, value) in numbers {
+            scenario = scenario.with_number(field, value).unwrap_or(scenario);
+        }
+        for (key, word) in [
+            ("precision", "bf16"),
+            ("recompute", "selective"),
+            ("dropout", "on"),
+            ("zero", "3"),
+            ("sp", "off"),
+            ("unit", "sequences"),
+            ("chart_recompute", "full"),
+        ] {
+            if let Some(setting) = setting::ALL.iter().find(|setting| setting.key == key) {
+                (setting.set)(&mut scenario, word);
+            }
+        }
+    }
+    scenario
+}
+
 /// The default scenario with the catalogue rows that `scenario` started from.
 pub fn base_of(scenario: &Scenario) -> Scenario {
     let mut base = Scenario::default();
@@ -177,18 +218,41 @@ pub fn base_of(scenario: &Scenario) -> Scenario {
 /// Reads a query string, with or without its question mark. It never fails: what cannot be used is
 /// reported and its default stands in.
 pub fn decode(query: &str) -> Decoded {
+    decode_with(query, None)
+}
+
+/// Reads a query string that refines `own_model`, if there is one, instead of a row of the model list.
+pub fn decode_with(query: &str, own_model: Option<Model>) -> Decoded {
     let mut notices = Vec::new();
     let pairs = pairs(query.strip_prefix('?').unwrap_or(query), &mut notices);
+    read(&pairs, own_model, notices)
+}
+
+/// Reads parameters that came in another shape than a query, each name once, by the rules of links.
+pub fn decode_pairs(pairs: &[(String, String)], own_model: Option<Model>) -> Decoded {
+    read(pairs, own_model, Vec::new())
+}
+
+fn read(pairs: &[(String, String)], own_model: Option<Model>, mut notices: Vec<Notice>) -> Decoded {
     let value_of = |key: &str| pairs.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str());
 
-    if let Some(given) = value_of("v")
-        && given.trim().parse() != Ok(VERSION)
-    {
-        notices.push(Notice::Version(excerpt(given)));
-    }
+    let version = match value_of("v") {
+        None => VERSION,
+        Some(given) => {
+            given.trim().parse().ok().filter(|version| (1..=VERSION).contains(version)).unwrap_or_else(|| {
+                notices.push(Notice::Version(excerpt(given)));
+                VERSION
+            })
+        }
+    };
     // Catalogue rows come first, whatever the order in the link: single values refine them.
-    let mut scenario = Scenario::default();
-    if let Some(given) = value_of("model") {
+    let mut scenario = defaults_of(version);
+    if let Some(model) = own_model {
+        scenario.model = model;
+        if value_of("model").is_some() {
+            notices.push(Notice::OwnModel);
+        }
+    } else if let Some(given) = value_of("model") {
         match catalogue::model(given.trim()) {
             Some(row) => scenario = row.apply(scenario),
             None => notices.push(unknown_row("model", "Model", given, "a model of the list", scenario.model.origin)),
@@ -200,7 +264,7 @@ pub fn decode(query: &str) -> Decoded {
             None => notices.push(unknown_row("gpu", "GPU", given, "a GPU of the list", scenario.device.origin)),
         }
     }
-    for (key, value) in &pairs {
+    for (key, value) in pairs {
         if let Some(field) = Field::from_key(key) {
             match field.read(value).and_then(|number| scenario.with_number(field, number)) {
                 Ok(with) => scenario = with,
@@ -268,7 +332,7 @@ fn is_damaged(raw: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Method, Recomputation};
+    use crate::Recomputation;
 
     fn only_notice(query: &str) -> String {
         let read = decode(query);
@@ -278,16 +342,16 @@ mod tests {
 
     #[test]
     fn the_default_scenario_is_the_bare_version() {
-        assert_eq!(encode(&Scenario::default()), "v=1");
+        assert_eq!(encode(&Scenario::default()), "v=2");
         assert_eq!(decode("").scenario, Scenario::default());
-        assert_eq!(decode("?v=1"), Decoded { scenario: Scenario::default(), notices: vec![] });
+        assert_eq!(decode("?v=2"), Decoded { scenario: Scenario::default(), notices: vec![] });
     }
 
     #[test]
     fn only_what_differs_from_the_catalogue_row_is_written() {
         let read = decode("?layers=40&model=13b&hidden=4096&method=paper");
         assert_eq!(read.notices, []);
-        assert_eq!(encode(&read.scenario), "v=1&model=13b&hidden=4096&method=paper");
+        assert_eq!(encode(&read.scenario), "v=2&model=13b&hidden=4096&method=paper");
     }
 
     #[test]
@@ -305,7 +369,7 @@ mod tests {
     #[test]
     fn a_bad_word_names_the_parameter_and_what_it_takes() {
         let message = only_notice("?recompute=some");
-        assert!(message.contains("none, selective, full"), "{message}");
+        assert!(message.contains("none, selective, ops, every-k, full"), "{message}");
         let message = only_notice("?model=gpt-9");
         assert!(message.contains("gpt-9") && message.contains("Model"), "{message}");
     }
@@ -339,7 +403,7 @@ mod tests {
 
     #[test]
     fn other_versions_are_read_with_a_warning() {
-        for version in ["0", "2", "999", "one", "", "-1"] {
+        for version in ["0", "3", "999", "one", "", "-1"] {
             let read = decode(&format!("?v={version}&gpus=4"));
             assert_eq!(read.scenario.cluster.gpus, 4);
             assert!(matches!(read.notices[..], [Notice::Version(_)]), "{version}");
@@ -356,6 +420,24 @@ mod tests {
         assert_eq!(scenario.device.memory_mib, 81_559);
         assert_eq!(scenario.cluster.gpus, 8);
         assert_eq!(scenario.recipe.recomputation, Recomputation::Selective);
+        assert_eq!(crate::b_max(&scenario).batch(), None);
+
+        // The answers that such links gave when they were shared.
+        let b_max = |query| crate::b_max(&decode(query).scenario).batch();
+        assert_eq!(b_max("?v=1"), Some(3));
+        assert_eq!(b_max("?v=1&recompute=full"), Some(117));
+        assert_eq!(b_max("?v=1&method=paper&recompute=none"), Some(2));
+        assert_eq!(b_max("?v=1&model=70b&gpus=64&recompute=full"), Some(22));
+    }
+
+    #[test]
+    fn a_link_of_version_1_is_written_anew_with_the_same_meaning() {
+        for query in ["v=1", "v=1&model=13b&gpus=64", "v=1&method=paper&precision=fp32&tp=4&s=512"] {
+            let read = decode(query).scenario;
+            let written = encode(&read);
+            assert!(written.starts_with("v=2&"), "{written}");
+            assert_eq!(decode(&written).scenario, read, "{query}");
+        }
     }
 
     #[test]

@@ -1,30 +1,48 @@
-//! The library without its features knows no browser.
+//! Neither the library nor the command line knows a browser.
 
 use std::process::Command;
 
-#[test]
-fn without_features_the_library_depends_on_nothing_that_draws_or_listens() {
+/// What draws or listens.
+const BROWSER: &[&str] = &["leptos", "web-sys", "js-sys", "wasm-bindgen", "plotters", "plotters-canvas", "any_spawner"];
+
+/// The names of the packages that the library and its programs are built with under `features`.
+fn dependencies(features: &[&str]) -> Vec<String> {
     let output = Command::new(env!("CARGO"))
-        .args([
-            "tree",
-            "--offline",
-            "--locked",
-            "--edges",
-            "normal",
-            "--no-default-features",
-            "--prefix",
-            "none",
-            "--target",
-            "all",
-        ])
+        .args(["tree", "--offline", "--locked", "--edges", "normal", "--prefix", "none", "--target", "all"])
+        .arg("--no-default-features")
+        .args(features)
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .expect("cargo can be started");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let tree = String::from_utf8(output.stdout).expect("cargo writes UTF-8");
-    let names: Vec<_> = tree.lines().filter_map(|line| line.split_whitespace().next()).collect();
-    assert_eq!(names.first(), Some(&"bmax"), "{tree}");
-    for foreign in ["leptos", "web-sys", "js-sys", "wasm-bindgen", "plotters", "plotters-canvas", "any_spawner"] {
-        assert!(!names.contains(&foreign), "{foreign} is in the library's dependency tree:\n{tree}");
+    let names: Vec<_> = tree.lines().filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect();
+    assert_eq!(names.first().map(String::as_str), Some("bmax"), "{tree}");
+    names
+}
+
+fn assert_none(names: &[String], foreign: &[&str]) {
+    for name in foreign {
+        assert!(!names.iter().any(|other| other == name), "{name} is among {names:?}");
     }
+}
+
+#[test]
+fn without_features_the_library_depends_on_nothing_that_draws_or_listens() {
+    assert_none(&dependencies(&[]), BROWSER);
+}
+
+#[test]
+fn the_command_line_depends_on_nothing_that_draws_or_listens() {
+    let names = dependencies(&["--features", "cli"]);
+    assert_none(&names, BROWSER);
+    assert!(names.iter().any(|name| name == "serde_json"), "{names:?}");
+}
+
+#[test]
+fn the_page_carries_nothing_of_the_command_line() {
+    assert_none(&dependencies(&["--features", "site"]), &["schemars"]);
+    // Trunk reads from this line with which features the page is built.
+    let page = include_str!("../index.html");
+    assert!(page.contains(r#"data-cargo-no-default-features data-cargo-features="site""#));
 }

@@ -42,6 +42,8 @@ step "format"
 cargo fmt --check
 step "lints, library alone"
 cargo clippy --quiet --no-default-features --lib --tests -- -D warnings
+step "lints, command line alone"
+cargo clippy --quiet --no-default-features --features cli --lib --bin bmax -- -D warnings
 step "lints, everything"
 cargo clippy --quiet --all-targets -- -D warnings
 step "documentation"

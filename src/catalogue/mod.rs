@@ -6,16 +6,46 @@
 //!
 //! The default scenario lives here, because it is the one place that names rows.
 
+/// One part of every row of a declared table, in the same order.
+///
+/// Rows and sources are declared together, because they are corrected together, and become two
+/// tables, because a program that never shows a source then does not carry it.
+macro_rules! column {
+    ($declared:ident.$part:ident) => {
+        &{
+            let mut column = [$declared[0].$part; $declared.len()];
+            let mut i = 1;
+            while i < column.len() {
+                column[i] = $declared[i].$part;
+                i += 1;
+            }
+            column
+        }
+    };
+}
+
 mod devices;
 mod models;
+mod speeds;
 
 pub use devices::{DEFAULT_DEVICE, DEVICE_SOURCES, DEVICES, DeviceGroup, DeviceRow, DeviceSource};
 pub use models::{DEFAULT_MODEL, MODEL_SOURCES, MODELS, ModelGroup, ModelRow, ModelSource};
+pub use speeds::speed;
 
+use crate::levers::Change;
+use crate::runtime::{LIKELY_COMMUNICATION_GIB, LIKELY_CONTEXT_GIB, LIKELY_FRAGMENTATION};
 use crate::{
-    BatchUnit, Cluster, Comparison, Device, Goal, Method, Percent, Precision, Recipe, Recomputation, Scenario, Switch,
-    ZeroStage,
+    Adapter, AdapterTargets, AttentionKernel, BatchUnit, Cluster, Comparison, Device, Goal, GradientType, Kernels,
+    LossHead, Method, Offload, Optimizer, Percent, Precision, Recipe, Recomputation, Scenario, StepKernel, Switch,
+    ZeroStage, estimate,
 };
+
+/// A row as it is declared, with where its numbers come from.
+#[derive(Clone, Copy)]
+struct Declared<Row, Source> {
+    row: Row,
+    source: Source,
+}
 
 /// The model with this slug.
 pub fn model(slug: &str) -> Option<&'static ModelRow> {
@@ -39,6 +69,39 @@ pub fn device_row_of(scenario: &Scenario) -> Option<(&'static DeviceRow, bool)> 
     device(scenario.device.origin).map(|row| (row, scenario.device.memory_mib != row.memory_mib))
 }
 
+/// A larger device counts as another one when it has a tenth more memory.
+const NOTICEABLY_LARGER: f64 = 1.1;
+/// How many larger devices are worth a try.
+const LARGER_DEVICES: usize = 3;
+
+/// The next larger devices of the catalogue, one for each size, as changes to try.
+pub fn larger_devices(memory_mib: u32) -> Vec<Change> {
+    let mut larger = Vec::with_capacity(LARGER_DEVICES);
+    let mut last = f64::from(memory_mib);
+    for _ in 0..LARGER_DEVICES {
+        let enough = cards().filter(|row| f64::from(row.memory_mib) >= last * NOTICEABLY_LARGER);
+        let Some(next) = enough.min_by_key(|row| row.memory_mib) else { break };
+        last = f64::from(next.memory_mib);
+        larger.push(Change::Device(next.slug, next.memory_mib, next.memory_mib - next.visible_mib));
+    }
+    larger
+}
+
+/// The device with the least memory that holds the scenario at its micro-batch; the memory a driver
+/// keeps differs from device to device, so each is asked.
+pub fn smallest_device(scenario: &Scenario) -> Option<&'static DeviceRow> {
+    let holds = |row: &&DeviceRow| {
+        let at = row.apply(*scenario);
+        estimate(&at).peak().bytes <= at.usable()
+    };
+    cards().filter(holds).min_by_key(|row| row.memory_mib)
+}
+
+/// Every device but those of unified memory, which are machines of another kind.
+fn cards() -> impl Iterator<Item = &'static DeviceRow> {
+    DEVICES.iter().filter(|row| row.group != DeviceGroup::Unified)
+}
+
 impl ModelRow {
     /// The same scenario with this row's model.
     #[must_use]
@@ -54,6 +117,7 @@ impl DeviceRow {
     pub fn apply(&self, mut scenario: Scenario) -> Scenario {
         scenario.device.origin = self.slug;
         scenario.device.memory_mib = self.memory_mib;
+        scenario.device.driver_mib = self.memory_mib - self.visible_mib;
         scenario
     }
 }
@@ -69,20 +133,45 @@ impl DeviceRow {
 impl Default for Scenario {
     fn default() -> Self {
         Self {
-            method: Method::Workshop,
+            method: Method::Ledger,
             model: DEFAULT_MODEL.model,
             recipe: Recipe {
                 sequence: 2_048,
                 batch: 3,
+                micro_batches: 1,
                 precision: Precision::Bf16,
+                gradients: GradientType::Half,
+                optimizer: Optimizer::AdamW,
+                step: StepKernel::Fused,
                 recomputation: Recomputation::Selective,
+                every: 4,
                 dropout: Switch::On,
+                attention: AttentionKernel::Flash,
+                loss: LossHead::Plain,
+                chunks: 8,
+                kernels: Kernels::Eager,
+                offload: Offload::None,
+                adapter: Adapter::None,
+                rank: 16,
+                targets: AdapterTargets::All,
             },
-            cluster: Cluster { gpus: 8, zero: ZeroStage::Stage3, tensor_parallel: 1, sequence_parallel: Switch::Off },
+            cluster: Cluster {
+                gpus: 8,
+                zero: ZeroStage::Stage3,
+                tensor_parallel: 1,
+                pipeline_parallel: 1,
+                context_parallel: 1,
+                expert_parallel: 1,
+                sequence_parallel: Switch::Off,
+            },
             device: Device {
                 origin: DEFAULT_DEVICE.slug,
                 memory_mib: DEFAULT_DEVICE.memory_mib,
                 headroom: Percent::new(10.0),
+                driver_mib: DEFAULT_DEVICE.memory_mib - DEFAULT_DEVICE.visible_mib,
+                context_gib: LIKELY_CONTEXT_GIB,
+                communication_gib: LIKELY_COMMUNICATION_GIB,
+                fragmentation: LIKELY_FRAGMENTATION,
             },
             goal: Goal { global_batch: 256, unit: BatchUnit::Sequences },
             comparison: Comparison { gpus: 64, recomputation: Recomputation::Full },
@@ -157,6 +246,35 @@ mod tests {
         assert_eq!(device_row_of(&roomier).map(|(_, edited)| edited), Some(false));
         let edited = applied.with_number(Field::Memory, 100.0).expect("in range");
         assert_eq!(device_row_of(&edited).map(|(_, edited)| edited), Some(true));
+    }
+
+    #[test]
+    fn larger_devices_are_larger_rising_and_few() {
+        for memory in [1, 24_576, 81_920, 196_592, u32::MAX] {
+            let sizes: Vec<u32> = larger_devices(memory)
+                .iter()
+                .filter_map(
+                    |change| if let Change::Device(_, memory_mib, _) = change { Some(*memory_mib) } else { None },
+                )
+                .collect();
+            assert!(sizes.is_sorted() && sizes.iter().all(|size| *size > memory), "{memory}: {sizes:?}");
+            assert!(sizes.len() <= LARGER_DEVICES);
+        }
+        assert!(larger_devices(u32::MAX).is_empty());
+    }
+
+    #[test]
+    fn the_smallest_device_holds_the_scenario_and_no_smaller_one_does() {
+        let scenario = Scenario::default();
+        let found = smallest_device(&scenario).expect("the default fits on its own device");
+        assert!(found.memory_mib <= scenario.device.memory_mib);
+        for row in cards().filter(|row| row.memory_mib < found.memory_mib) {
+            let at = row.apply(scenario);
+            assert!(estimate(&at).peak().bytes > at.usable(), "{}", row.slug);
+        }
+        let mut huge = scenario;
+        huge.recipe.batch = 1_048_576;
+        assert_eq!(smallest_device(&huge), None);
     }
 
     #[test]

@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use super::bounds::Field;
-use super::estimate::{Entry, estimate};
-use super::ledger::{Instant, Ledger};
+use super::estimate::{Entry, filled_in};
+use super::ledger::{Instant, Ledger, Straight};
 use super::scenario::Scenario;
 use super::search;
 use super::units::Bytes;
@@ -75,20 +75,25 @@ impl Answer {
 /// [`Field::Batch`]; at its end it is marked as capped.
 ///
 /// ```
-/// use bmax::{Recomputation, Scenario, b_max};
-/// let mut scenario = Scenario::default();
+/// use bmax::{Method, Recomputation, Scenario, b_max};
+/// // By the workshop's method, which prints this number.
+/// let mut scenario = Scenario { method: Method::Workshop, ..Scenario::default() };
 /// scenario.recipe.recomputation = Recomputation::Full;
 /// assert_eq!(b_max(&scenario).batch(), Some(117));
 /// ```
 pub fn b_max(scenario: &Scenario) -> Answer {
-    let ledger = Ledger::of(scenario);
-    let usable = scenario.device.usable();
-    let batch = largest_batch(&ledger, usable);
+    answer_of(scenario, &Ledger::of(scenario))
+}
+
+/// The answer that a ledger gives.
+pub(crate) fn answer_of(scenario: &Scenario, ledger: &Ledger) -> Answer {
+    let usable = scenario.usable();
+    let straight = ledger.straight();
+    let batch = largest_batch(&straight, usable);
     if batch == 0 {
-        return Answer::Infeasible(infeasible(scenario, &ledger, usable));
+        return Answer::Infeasible(infeasible(scenario, ledger, usable));
     }
-    let (_, peak) = ledger.peak(batch);
-    let (_, next) = ledger.peak(batch + 1);
+    let (peak, next) = (straight.peak(batch), straight.peak(batch + 1));
     let capped = batch == LIMIT;
     Answer::Fits(Room {
         batch,
@@ -107,27 +112,23 @@ pub fn b_max(scenario: &Scenario) -> Answer {
 /// assert_eq!(largest_micro_batch(&scenario), b_max(&scenario).batch());
 /// ```
 pub fn largest_micro_batch(scenario: &Scenario) -> Option<u32> {
-    let batch = largest_batch(&Ledger::of(scenario), scenario.device.usable());
+    let batch = largest_batch(&Ledger::of(scenario).straight(), scenario.usable());
     (batch > 0).then_some(batch)
 }
 
 /// The end of the declared range, where the search stops.
 const LIMIT: u32 = Field::Batch.bound().max as u32;
 
-/// The search behind [`b_max`]: it starts where a straight line through the first two points would
-/// cross the limit, and the exact function decides from there.
-fn largest_batch(ledger: &Ledger, usable: Bytes) -> u32 {
-    let (_, empty) = ledger.peak(0);
-    let (_, one) = ledger.peak(1);
-    let slope = (one - empty).get();
-    let crossing = if slope > 0.0 { (usable - empty).get() / slope } else { f64::from(LIMIT) };
+/// The search behind [`b_max`]: it starts where the first instant would reach the limit, and the totals
+/// themselves decide from there.
+fn largest_batch(straight: &Straight, usable: Bytes) -> u32 {
     // `as` saturates, so a negative or huge crossing becomes a harmless guess.
-    search::largest(LIMIT, crossing as u32, |batch| ledger.peak(batch).1 <= usable)
+    search::largest(LIMIT, straight.crossing(usable) as u32, |batch| straight.peak(batch) <= usable)
 }
 
 fn infeasible(scenario: &Scenario, ledger: &Ledger, usable: Bytes) -> Infeasible {
     let (_, states) = ledger.peak(0);
-    let estimate = estimate(&scenario.with_batch(1));
+    let estimate = filled_in(scenario, ledger, 1);
     let peak = estimate.peak();
     let shortage = if states > usable { Shortage::ModelStates } else { Shortage::FirstSequence };
     Infeasible {
@@ -140,7 +141,7 @@ fn infeasible(scenario: &Scenario, ledger: &Ledger, usable: Bytes) -> Infeasible
     }
 }
 
-/// The fewest GPUs with which `batch` sequences fit on each, in whole tensor-parallel groups; `None`
+/// The fewest GPUs with which `batch` sequences fit on each, in whole groups of T·P·C; `None`
 /// when no number in the declared range is enough, as when activations alone are too large.
 ///
 /// ```
@@ -149,12 +150,12 @@ fn infeasible(scenario: &Scenario, ledger: &Ledger, usable: Bytes) -> Infeasible
 /// assert_eq!(fewest_gpus(&Scenario::default(), 1), Some(2));
 /// ```
 pub fn fewest_gpus(scenario: &Scenario, batch: u32) -> Option<u32> {
-    let group = scenario.cluster.tensor_parallel.max(1);
+    let group = scenario.cluster.group().max(1);
     let limit = (Field::Gpus.bound().max as u32 / group).max(1);
     let lacks = |groups: u32| {
         let mut wider = *scenario;
         wider.cluster.gpus = groups.saturating_mul(group);
-        Ledger::of(&wider).peak(batch).1 > scenario.device.usable()
+        Ledger::of(&wider).peak(batch).1 > scenario.usable()
     };
     let most_lacking = search::largest(limit, 1, lacks);
     (most_lacking < limit).then(|| (most_lacking + 1) * group)

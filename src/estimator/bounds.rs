@@ -71,34 +71,97 @@ fields! {
         "Each head keeps an S × S score matrix unless attention is recomputed." }
     /// k.
     KvHeads { "kv", "Key/value heads", "k", "", whole 1 ..= 1_024,
-        "Fewer than n means grouped-query attention (GQA); used for the derived parameter count." }
+        "Fewer than n means grouped-query attention (GQA): keys and values shrink by k / n." }
     /// Width of one head.
     HeadDim { "head_dim", "Head width", "d", "", whole 1 ..= 4_096,
-        "Usually H / n; used for the derived parameter count." }
+        "Elements of one head’s query; usually H / n." }
     /// f.
     FeedForward { "ffn", "Feed-forward width", "f", "", whole 8 ..= 1_048_576,
-        "Inner width of the feed-forward block; used for the derived parameter count." }
+        "Inner width of the feed-forward block." }
     /// V.
     Vocabulary { "vocab", "Vocabulary", "V", "", whole 2 ..= 2_000_000,
-        "Entries of the embedding table; used for the derived parameter count." }
+        "Entries of the embedding table; the loss head keeps some bytes per token for each of them." }
+    /// Norms in one block.
+    Norms { "norms", "Norms per block", "", "", whole 1 ..= 4,
+        "Two in most models, one where attention and feed-forward share it (Phi), four in Gemma 2 and 3." }
+    /// Rows of a learned position table.
+    Positions { "positions", "Learned positions", "", "", whole 0 ..= 4_194_304,
+        "Rows of the learned position table; 0 for rotary positions." }
+    /// E.
+    Experts { "experts", "Experts", "E", "", whole 0 ..= 4_096,
+        "Feed-forward experts of one layer; 0 for a dense model." }
+    /// Experts a token visits.
+    ActiveExperts { "active", "Active experts", "a", "", whole 1 ..= 4_096,
+        "Experts that each token is routed to." }
+    /// Width of one expert.
+    ExpertWidth { "expert_ffn", "Expert width", "f_e", "", whole 0 ..= 1_048_576,
+        "Inner width of one routed expert; 0 for that of the dense block, f." }
+    /// Width of the expert that every token visits.
+    SharedWidth { "shared_ffn", "Shared expert width", "f_s", "", whole 0 ..= 1_048_576,
+        "Inner width of the experts that every token visits, together; 0 when there are none." }
+    /// Layers without experts.
+    DenseLayers { "dense_layers", "Dense layers", "", "", whole 0 ..= 1_024,
+        "Layers of a mixture of experts that have a plain feed-forward block of width f instead." }
+    /// Rank of compressed queries.
+    QueryRank { "q_rank", "Query rank", "", "", whole 0 ..= 131_072,
+        "Width to which multi-head latent attention (MLA) compresses queries; 0 when it does not." }
+    /// Rank of compressed keys and values.
+    KvRank { "kv_rank", "Key/value rank", "", "", whole 0 ..= 131_072,
+        "Width to which multi-head latent attention (MLA) compresses keys and values; 0 for ordinary attention." }
+    /// Rotary part of a head under MLA.
+    RopeDim { "rope_dim", "Rotary width", "", "", whole 0 ..= 4_096,
+        "Rotated elements that multi-head latent attention adds to each head; 0 for ordinary attention." }
     /// S.
     Sequence { "s", "Sequence length", "S", "tokens", whole 1 ..= 4_194_304,
         "Tokens in one sequence." }
     /// b.
     Batch { "b", "Micro-batch", "b", "sequences", whole 1 ..= 1_048_576,
         "Sequences one GPU processes at once." }
+    /// Micro-batches of one optimizer step.
+    MicroBatches { "accum", "Micro-batches per step", "m", "", whole 1 ..= 1_000_000,
+        "Gradient accumulation: above 1, gradients stay alive through the next forward pass, and a pipeline is kept full." }
+    /// K.
+    Every { "every", "Layers per checkpoint", "K", "", whole 1 ..= 1_024,
+        "Layers that are computed again together when recomputation goes by every K layers." }
+    /// Chunks of the loss.
+    Chunks { "chunks", "Loss chunks", "", "", whole 1 ..= 65_536,
+        "Into how many pieces a chunked loss divides the tokens." }
+    /// r of LoRA.
+    Rank { "rank", "Adapter rank", "r", "", whole 1 ..= 8_192,
+        "Rank of the two thin matrices of an adapter." }
     /// All devices of the job.
     Gpus { "gpus", "Number of GPUs", "D", "", whole 1 ..= 131_072,
         "Devices that train together." }
     /// T.
     TensorParallel { "tp", "Tensor parallel", "T", "", whole 1 ..= 128,
-        "GPUs that share each layer's matrices; read by the paper's method." }
+        "GPUs that share each layer's matrices." }
+    /// P.
+    PipelineParallel { "pp", "Pipeline parallel", "P", "", whole 1 ..= 1_024,
+        "Stages that the layers are divided into; the stage that needs most is reported." }
+    /// C.
+    ContextParallel { "cp", "Context parallel", "C", "", whole 1 ..= 1_024,
+        "GPUs that share the tokens of one sequence." }
+    /// Expert-parallel size.
+    ExpertParallel { "ep", "Expert parallel", "X", "", whole 1 ..= 4_096,
+        "Data-parallel GPUs that divide the experts of a layer among themselves." }
     /// Device memory.
     Memory { "mem", "GPU memory", "M", "GiB", real 0.5 ..= 4_096,
         "Memory of one device as its driver reports it." }
     /// Share of device memory kept free.
     Headroom { "headroom", "Headroom", "r", "%", real 0 ..= 50,
-        "Kept free for the CUDA context, communication buffers and fragmentation." }
+        "Kept free by the workshop’s and the paper’s method; the ledger counts what it stands for, entry by entry." }
+    /// Memory that the driver keeps.
+    Driver { "driver", "Driver’s reserve", "", "GiB", real 0 ..= 64,
+        "What the driver keeps for itself: the difference between the memory it reports and what a program can get." }
+    /// The CUDA context.
+    Context { "context", "CUDA context", "", "GiB", real 0 ..= 16,
+        "Code and tables of the CUDA runtime, 0.5 to 0.9 GiB per process." }
+    /// NCCL buffers.
+    Communication { "comm", "Communication buffers", "", "GiB", real 0 ..= 64,
+        "What NCCL allocates with more than one GPU, 1 to 1.5 GiB." }
+    /// Fragmentation.
+    Fragmentation { "frag", "Fragmentation", "φ", "%", real 0 ..= 100,
+        "What the caching allocator holds beyond live activations, gradients and temporaries." }
     /// Target of the accumulation planner.
     GlobalBatch { "target", "Target global batch", "B", "", whole 1 ..= 1_000_000_000,
         "What one optimizer step should see, over all GPUs." }

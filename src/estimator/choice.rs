@@ -71,6 +71,9 @@ macro_rules! choices {
 choices! {
     /// Which accounting turns a scenario into bytes.
     Method {
+        /// Every tensor counted, and the maximum over the instants of a step.
+        Ledger = "ledger", "Ledger",
+            "Every tensor is counted by name, together with the moments at which it is alive; the answer is the highest moment.";
         /// The workshop's four buckets, with activations counted twice at 16 bits.
         Workshop = "workshop", "Workshop",
             "Four buckets, 16 bytes per parameter over all GPUs, and activations multiplied by the element size: cautious, because its 34 is already in bytes.";
@@ -79,17 +82,64 @@ choices! {
             "Activations as Korthikanti et al. count them, 34 bytes at 16 bits, and model states split by the ZeRO stage you choose.";
     }
 
-    /// The element type of activations; the optimizer keeps fp32 in every case.
+    /// The precision recipe: in what weights, activations and optimizer state are held.
     Precision {
-        /// bfloat16 compute with fp32 master weights.
-        Bf16 = "bf16", "bf16 mixed",
-            "Activations take 2 bytes an element; model states stay at 16 bytes per parameter because the optimizer keeps fp32 copies.";
-        /// IEEE half-precision compute with fp32 master weights.
-        Fp16 = "fp16", "fp16 mixed",
+        /// bfloat16 weights and compute with an fp32 master copy.
+        Bf16 = "bf16", "bf16 with fp32 master",
+            "Weights and activations take 2 bytes; the optimizer keeps an fp32 master copy and two fp32 moments, as in Megatron-LM and DeepSpeed.";
+        /// IEEE half-precision weights and compute with an fp32 master copy.
+        Fp16 = "fp16", "fp16 with fp32 master",
             "The same bytes as bf16; its narrower range needs loss scaling.";
+        /// Weights in fp32, cast to bfloat16 module by module.
+        Mixed = "mixed", "bf16 over fp32 weights (FSDP)",
+            "Weights stay in fp32 and are cast to bf16 when a layer is gathered, as FSDP's mixed-precision policy does; no second master copy.";
+        /// torch.autocast over an fp32 model.
+        Autocast = "autocast", "autocast over fp32",
+            "torch.autocast: fp32 weights, bf16 matrix products, fp32 norms and residual stream, and a bf16 copy of every weight in use.";
+        /// Weights, gradients, moments and activations in bfloat16.
+        PureBf16 = "bf16-pure", "pure bf16",
+            "Everything in bf16, Adam's moments too: 8 bytes per parameter, at the price of coarse updates.";
         /// Everything in single precision.
         Fp32 = "fp32", "fp32",
-            "Activations take 4 bytes an element; model states are still 16 bytes per parameter.";
+            "Everything takes 4 bytes an element: 16 bytes per parameter with Adam, and twice the activations.";
+    }
+
+    /// In what the gradients of 16-bit weights are kept until the optimizer step.
+    GradientType {
+        /// Like the weights.
+        Half = "16", "16 bits",
+            "Gradients in the type of the weights: 16 bytes per parameter with Adam.";
+        /// Added up in fp32.
+        Full = "32", "fp32",
+            "Gradients are added up in fp32: 18 bytes per parameter with bf16, and 20 with fp16, which keeps both.";
+    }
+
+    /// The update rule, which decides the optimizer state.
+    Optimizer {
+        /// Two moments.
+        AdamW = "adamw", "Adam, AdamW", "Two moments, 8 bytes per parameter in fp32.";
+        /// Two moments at 8 bits.
+        Adam8bit = "adam8bit", "8-bit Adam", "Two moments of one byte each, with a scale per block of 256; tensors of up to 4,096 elements stay in fp32.";
+        /// Row and column sums in place of the second moment.
+        Adafactor = "adafactor", "Adafactor", "One number per row and per column of each matrix, and no first moment: far below a byte per parameter.";
+        /// One moment.
+        Lion = "lion", "Lion", "One moment, 4 bytes per parameter in fp32.";
+        /// One moment on matrices, Adam on the rest.
+        Muon = "muon", "Muon", "One moment on the matrices of the blocks, Adam's two on embeddings, head and vectors.";
+        /// One velocity.
+        Momentum = "momentum", "SGD with momentum", "One velocity, 4 bytes per parameter in fp32.";
+        /// No state.
+        Sgd = "sgd", "SGD", "No state at all.";
+    }
+
+    /// How the optimizer step is carried out, which decides its temporaries.
+    StepKernel {
+        /// One kernel for the whole update.
+        Fused = "fused", "fused", "One kernel updates in place; no temporary.";
+        /// PyTorch's default on a GPU: a list of tensors at a time.
+        Foreach = "foreach", "foreach (PyTorch's default)", "All tensors are updated together, and so is one temporary as large as all of them.";
+        /// One tensor at a time.
+        Loop = "loop", "one tensor at a time", "Temporaries for one tensor at a time; the largest one counts.";
     }
 
     /// How much of the forward pass is computed again instead of kept.
@@ -99,10 +149,92 @@ choices! {
             "Every intermediate is kept for the backward pass: no extra work, most memory.";
         /// Attention scores are computed again.
         Selective = "selective", "Selective",
-            "Attention scores are computed again in the backward pass: the S² term goes, for about 2.7 % more work.";
+            "Attention scores are computed again in the backward pass: the S² term goes, for about 2.7 % more work. Flash attention does this by itself.";
+        /// Every second matrix product is kept, the rest is computed again.
+        Operators = "ops", "Every 2nd product",
+            "Every second matrix product and the attention output are kept and the rest is computed again, as torchtitan’s operator-level selection does.";
+        /// Segments of K layers are computed again from their inputs.
+        EveryK = "every-k", "Every K layers",
+            "The input of every K-th layer is kept, and K layers at a time are computed again: L / K + K layers’ worth instead of L.";
         /// Whole layers are computed again from their inputs.
         Full = "full", "Full",
             "Only each layer's input is kept and the layer is computed again: least memory, about a third more work.";
+    }
+
+    /// The attention kernel.
+    AttentionKernel {
+        /// Tile by tile; nothing quadratic is kept.
+        Flash = "flash", "Flash (SDPA)",
+            "Keeps queries, keys, values, the output and one number per row: linear in S.";
+        /// Scores, softmax and mask in full.
+        Eager = "eager", "Eager",
+            "Keeps scores, softmax and dropout in full: n·S² elements per layer and sequence.";
+    }
+
+    /// What turns the last hidden state into a loss.
+    LossHead {
+        /// All logits at once.
+        Plain = "plain", "Plain cross-entropy",
+            "All logits at once, in fp32, with their softmax and gradient: 12 bytes and more per token and vocabulary entry.";
+        /// Logits kept, the fp32 work done in chunks.
+        Chunked = "chunked", "Chunked",
+            "Logits are made, compared and differentiated in chunks of the tokens: only one chunk is in fp32 at a time.";
+        /// Megatron's: each device its part of the vocabulary, the softmax in place of the logits.
+        VocabularyParallel = "vocab-parallel", "Vocabulary-parallel",
+            "Megatron-LM’s cross-entropy: the softmax takes the place of the fp32 logits and the gradient that of the softmax.";
+        /// Logits in full, but one kernel for loss and gradient.
+        Kernel = "kernel", "Cross-entropy kernel",
+            "Logits in the computing type, and one kernel from them to the loss and to their gradient, as in flash-attn; nothing of their size in fp32.";
+        /// Logits never in full.
+        Fused = "fused", "Fused linear cross-entropy",
+            "The head’s product and the loss are one kernel; the logits are never there in full.";
+        /// One output per sequence.
+        Classifier = "classifier", "Classifier",
+            "A few classes per sequence instead of a vocabulary per token.";
+    }
+
+    /// How many operations share a kernel.
+    Kernels {
+        /// One kernel per operation of the framework's code.
+        Eager = "eager", "Eager framework operations",
+            "Each operation of the model’s code keeps what it needs: fp32 copies in norms, both factors of every product.";
+        /// Norms, activation functions and casts fused.
+        Fused = "fused", "Fused (compile, Transformer Engine, Liger)",
+            "Norms keep their input once, the gated product is computed again, casts are not kept.";
+    }
+
+    /// What lies in the memory of the host.
+    Offload {
+        /// Everything is on the device.
+        None = "none", "Nothing", "Everything stays on the GPU.";
+        /// Optimizer state and its step.
+        Optimizer = "optimizer", "Optimizer state", "Optimizer state and master weights live in the host’s memory, where the step is done.";
+        /// What is kept at the boundaries of recomputed layers.
+        Activations = "activations", "Layer inputs", "The inputs that recomputation keeps are swapped to the host and back; two stay on the way.";
+        /// Both.
+        Both = "both", "Both", "Optimizer state and layer inputs.";
+    }
+
+    /// Low-rank adapters beside frozen weights.
+    Adapter {
+        /// Every weight is trained.
+        None = "none", "None: all weights", "Every weight is trained.";
+        /// Frozen weights as the recipe has them.
+        Lora = "lora", "LoRA", "Frozen weights in 16 bits; two thin matrices of rank r beside each target are trained.";
+        /// Frozen weights in one byte.
+        Lora8 = "lora-8bit", "LoRA on 8-bit weights", "Frozen matrices in one byte an element; adapters in 16 bits.";
+        /// Frozen weights in NormalFloat4.
+        Qlora = "qlora", "QLoRA", "Frozen matrices in 4 bits and a doubly quantized scale per block of 64; adapters in 16 bits.";
+    }
+
+    /// The matrices that get an adapter.
+    AdapterTargets {
+        /// Queries and values, as in the paper.
+        QueryValue = "qv", "queries and values", "The two matrices of the LoRA paper.";
+        /// The four of attention.
+        Attention = "attention", "all of attention", "Queries, keys, values and the output projection.";
+        /// Attention and feed-forward.
+        All = "all", "all matrices", "Attention and feed-forward matrices, as in QLoRA.";
     }
 
     /// How model states are divided over data-parallel GPUs (Rajbhandari et al. 2020).
@@ -121,14 +253,59 @@ choices! {
             "Each GPU holds its share of everything; layers are gathered as they are needed.";
     }
 
-    /// The shape of the feed-forward block, which decides the parameter count.
+    /// The shape of the feed-forward block, and how its activation function is written.
     Mlp {
-        /// Two matrices with biases and LayerNorm: the GPT block.
+        /// Two matrices and one operation between them.
         Gelu = "gelu", "GELU, 2 matrices",
-            "Two matrices, biases and LayerNorm, as in GPT.";
-        /// Three matrices without biases and RMSNorm: the Llama block.
+            "Two matrices with one activation function between them, as in GPT.";
+        /// Two matrices and a tanh formula spelt out in operations.
+        GeluTanh = "gelu-tanh", "GELU by tanh, 2 matrices",
+            "Two matrices, with GELU spelt out as a tanh formula of eight operations, as in GPT-2’s code; the same as GELU with fused kernels.";
+        /// Three matrices.
         Gated = "gated", "SwiGLU or GeGLU, 3 matrices",
-            "Three matrices, no biases and RMSNorm, as in Llama.";
+            "Three matrices: one gates another, as in Llama.";
+    }
+
+    /// The normalization.
+    Norm {
+        /// Mean and variance, weight and bias.
+        LayerNorm = "layernorm", "LayerNorm", "Centred and scaled, with weight and bias, in one kernel.";
+        /// Root mean square, weight only.
+        RmsNorm = "rmsnorm", "RMSNorm", "Scaled by the root mean square; a framework’s own operations keep fp32 copies of it.";
+        /// RMSNorm that multiplies its weight in fp32 too.
+        RmsNormFull = "rmsnorm-fp32", "RMSNorm in fp32", "Scaled and weighted in fp32, as in Gemma and OLMo 2; the scaled copy is kept in fp32 as well.";
+        /// LayerNorm without weight or bias.
+        Plain = "plain", "LayerNorm without weights", "Centred and scaled, with nothing to learn, as in OLMo.";
+    }
+
+    /// Which matrices of a block carry a bias.
+    Bias {
+        /// None of them.
+        None = "none", "none", "No biases, as in Llama.";
+        /// Queries, keys and values.
+        Qkv = "qkv", "queries, keys, values", "Biases on queries, keys and values, as in Qwen 2.";
+        /// All of them.
+        All = "all", "all", "A bias on every matrix of the block, as in GPT.";
+    }
+
+    /// Norms on queries and keys.
+    QkNorm {
+        /// None.
+        Off = "off", "none", "Queries and keys are used as they are.";
+        /// One of the head's width, shared by the heads.
+        Head = "head", "per head", "Each head’s queries and keys are normalized, as in Qwen 3.";
+        /// One over all heads.
+        Full = "full", "over all heads", "Queries and keys are normalized over all heads, as in OLMo 2.";
+    }
+
+    /// How positions enter.
+    Position {
+        /// Rotation of queries and keys.
+        Rotary = "rotary", "rotary", "Queries and keys are rotated; nothing to learn.";
+        /// A table of vectors.
+        Learned = "learned", "learned table", "A learned vector per position, added to the embedding.";
+        /// A bias on scores, or nothing.
+        None = "none", "ALiBi or none", "Nothing to learn and nothing to rotate.";
     }
 
     /// In what the target global batch is given.
@@ -154,8 +331,8 @@ impl Precision {
     /// Bytes of one activation element: 2 at 16 bits, 4 at 32.
     pub const fn element_bytes(self) -> u32 {
         match self {
-            Self::Bf16 | Self::Fp16 => 2,
             Self::Fp32 => 4,
+            _ => 2,
         }
     }
 }

@@ -3,17 +3,19 @@
 use serde::Serialize;
 
 use super::choice::Method;
-use super::formula::{Expr, Values};
+use super::counted::Allocator;
+use super::formula::{Expr, Symbol, Values};
 use super::ledger::{Bucket, Instant, Instants, Ledger};
 use super::scenario::Scenario;
-use super::source::Source;
+use super::source::{self, Source};
 use super::units::Bytes;
-use super::{paper, workshop};
+use super::{counted, paper, workshop};
 
 impl Ledger {
     /// The ledger of a scenario, by the method it asks for.
     pub(crate) fn of(scenario: &Scenario) -> Self {
         match scenario.method {
+            Method::Ledger => counted::ledger(scenario, Allocator::Live),
             Method::Workshop => workshop::ledger(scenario),
             Method::Paper => paper::ledger(scenario),
         }
@@ -36,6 +38,12 @@ pub struct Entry {
     pub source: &'static Source,
     /// The instants at which it is alive.
     pub alive: Instants,
+    /// Bytes per element times elements, as counted: the number at the head of the formula.
+    pub coefficient: f64,
+    /// Layers that the entry stands for.
+    pub layers: f64,
+    /// Weights that the entry stands for, where its formula names their number.
+    pub weights: f64,
 }
 
 /// The memory of one training step on one device, entry by entry.
@@ -43,7 +51,7 @@ pub struct Entry {
 pub struct Estimate {
     /// The accounting that made it.
     pub method: Method,
-    /// The entries, grouped by bucket in the order of [`Bucket::ALL`].
+    /// The entries, in the order in which the method counts them.
     pub entries: Vec<Entry>,
     /// The instants that entries refer to by position.
     pub instants: &'static [Instant],
@@ -83,29 +91,105 @@ pub enum Balance {
 /// Every field inside its declared range gives finite, non-negative entries. Nothing is rounded.
 ///
 /// ```
-/// use bmax::{Bucket, Scenario, estimate};
-/// let estimate = estimate(&Scenario::default());
+/// use bmax::{Bucket, Method, Scenario, estimate};
+/// let estimate = estimate(&Scenario { method: Method::Workshop, ..Scenario::default() });
 /// // 7·10⁹ parameters × 4 bytes over eight GPUs.
 /// assert_eq!(estimate.bucket(Bucket::Parameters).get(), 3.5e9);
 /// ```
 pub fn estimate(scenario: &Scenario) -> Estimate {
-    let ledger = Ledger::of(scenario);
-    let values = ledger.values_at(scenario.recipe.batch);
-    let entry = |line: &super::ledger::Line| Entry {
-        name: line.name,
-        bucket: line.bucket,
-        bytes: Bytes::new(line.formula.value(&values)),
-        formula: line.formula,
-        source: line.source,
-        alive: line.alive,
-    };
+    filled_in(scenario, &Ledger::of(scenario), scenario.recipe.batch)
+}
+
+/// A ledger at micro-batch `batch`.
+pub(crate) fn filled_in(scenario: &Scenario, ledger: &Ledger, batch: u32) -> Estimate {
+    let mut values = ledger.values_at(batch);
+    let mut entries: Vec<Entry> = Vec::with_capacity(ledger.lines.len() + 8);
+    for line in &ledger.lines {
+        line.set_own(&mut values);
+        entries.push(Entry {
+            name: line.name,
+            bucket: line.bucket,
+            bytes: Bytes::new(line.formula.value(&values)),
+            formula: line.formula,
+            source: line.source,
+            alive: line.alive,
+            coefficient: line.coefficient,
+            layers: line.layers,
+            weights: line.weights,
+        });
+    }
+    if ledger.fragmentation > 0.0 {
+        // The allocator's share follows what is alive, so that each instant has its own.
+        for (position, dynamic) in ledger.dynamic(batch).iter().take(ledger.instants.len()).enumerate() {
+            entries.push(Entry {
+                name: "Fragmentation",
+                bucket: Bucket::Runtime,
+                bytes: Bytes::new(ledger.fragmentation * dynamic),
+                formula: &FRAGMENTATION,
+                source: &source::BEKMAN,
+                alive: Instants::at(&[position]),
+                coefficient: *dynamic,
+                layers: 1.0,
+                weights: 1.0,
+            });
+        }
+    }
     Estimate {
         method: scenario.method,
-        entries: ledger.lines.iter().map(entry).collect(),
+        entries,
         instants: ledger.instants,
         memory: scenario.device.memory(),
-        reserved: scenario.device.reserved(),
-        values,
+        reserved: scenario.reserved(),
+        values: ledger.values_at(batch),
+    }
+}
+
+/// What tools that read a device's memory would show at the peak.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Counters {
+    /// Live tensors: `torch.cuda.max_memory_allocated`, and what a profiler calls active.
+    pub allocated: Bytes,
+    /// What the caching allocator holds: `torch.cuda.max_memory_reserved`. It adds fragmentation and
+    /// the pools of communication streams.
+    pub reserved: Bytes,
+    /// What `nvidia-smi` shows for the process: context and communication buffers as well.
+    pub device: Bytes,
+}
+
+/// The peak of the ledger as each counter would show it, at the scenario's micro-batch and whatever
+/// its method.
+///
+/// ```
+/// use bmax::{Scenario, counters};
+/// let seen = counters(&Scenario::default());
+/// assert!(seen.allocated < seen.reserved && seen.reserved < seen.device);
+/// ```
+pub fn counters(scenario: &Scenario) -> Counters {
+    let batch = scenario.recipe.batch;
+    let runtime = |scenario: &Scenario| Scenario {
+        device: super::Device { driver_mib: 0, context_gib: 0.0, communication_gib: 0.0, ..scenario.device },
+        ..*scenario
+    };
+    let bare = runtime(scenario);
+    let mut unfragmented = bare;
+    unfragmented.device.fragmentation = super::Percent::new(0.0);
+    let (_, allocated) = counted::ledger(&unfragmented, Allocator::Live).peak(batch);
+    let (_, reserved) = counted::ledger(&bare, Allocator::Reserved).peak(batch);
+    let mut process = *scenario;
+    process.device.driver_mib = 0;
+    let (_, device) = counted::ledger(&process, Allocator::Reserved).peak(batch);
+    Counters { allocated, reserved, device }
+}
+
+/// The allocator's share of what is alive.
+static FRAGMENTATION: Expr = Expr::Product(&[Expr::Symbol(Symbol::Fragmentation), Expr::Symbol(Symbol::Coefficient)]);
+
+impl Entry {
+    /// The values that this entry's formula is evaluated with.
+    pub fn values(&self, estimate: &Estimate) -> Values {
+        let own =
+            [(Symbol::Coefficient, self.coefficient), (Symbol::Kept, self.layers), (Symbol::WeightCount, self.weights)];
+        own.into_iter().fold(estimate.values, |values, (symbol, value)| values.with(symbol, value))
     }
 }
 
@@ -132,8 +216,13 @@ impl Estimate {
 
     /// The entries alive at the peak, largest first.
     pub fn largest(&self) -> Vec<&Entry> {
+        self.largest_at(self.binding().0)
+    }
+
+    /// The entries alive at the instant with this position, largest first.
+    pub fn largest_at(&self, position: usize) -> Vec<&Entry> {
         let mut largest: Vec<&Entry> = Vec::new();
-        for entry in self.alive_at(self.binding().0) {
+        for entry in self.alive_at(position) {
             let place = largest.iter().position(|other| other.bytes < entry.bytes).unwrap_or(largest.len());
             largest.insert(place, entry);
         }
@@ -163,7 +252,7 @@ impl Estimate {
     }
 
     /// Position and total of the binding instant; the first of several as high.
-    fn binding(&self) -> (usize, Bytes) {
+    pub fn binding(&self) -> (usize, Bytes) {
         let mut binding = (0, self.total_at(0));
         for position in 1..self.instants.len() {
             let total = self.total_at(position);

@@ -37,7 +37,7 @@ symbols! {
     /// All GPUs.
     Gpus = "D", "", "GPUs the model states are divided over";
     /// ZeRO group: data-parallel GPUs.
-    DataParallel = "D", "dp", "data-parallel GPUs, GPUs / T";
+    DataParallel = "D", "dp", "data-parallel GPUs, GPUs / (T·P·C)";
     /// Tensor-parallel size.
     TensorParallel = "T", "", "tensor-parallel GPUs";
     /// Micro-batch.
@@ -50,8 +50,58 @@ symbols! {
     Layers = "L", "", "layers";
     /// Attention heads.
     Heads = "n", "", "attention heads";
+    /// Key/value heads.
+    KvHeads = "k", "", "key/value heads";
+    /// Width of one head.
+    HeadDim = "d", "", "width of one head";
+    /// Width of one head with its rotary part.
+    RotaryHeadDim = "d", "r", "width of one head with the rotary part of latent attention";
+    /// Feed-forward width.
+    FeedForward = "f", "", "feed-forward width";
+    /// Width of one expert.
+    ExpertWidth = "f", "e", "width of one expert";
+    /// Width of the shared experts.
+    SharedWidth = "f", "s", "width of the shared experts";
+    /// Experts.
+    Experts = "E", "", "experts of a layer";
+    /// Active experts.
+    ActiveExperts = "a", "", "experts a token visits";
+    /// Vocabulary.
+    Vocabulary = "V", "", "vocabulary entries";
+    /// Rows of the position table.
+    Positions = "S", "max", "rows of the position table";
     /// Bytes an element.
     ElementBytes = "β", "", "bytes an activation element: 2 at 16 bits, 4 at 32";
+    /// Layers that an entry stands for.
+    Kept = "ℓ", "", "layers the entry stands for";
+    /// Context-parallel size.
+    ContextParallel = "C", "", "context-parallel GPUs";
+    /// GPUs that split what tensor parallelism leaves whole.
+    SequenceSplit = "T", "s", "GPUs that share norms and residual stream: T with sequence parallelism";
+    /// Expert-parallel size.
+    ExpertParallel = "X", "", "expert-parallel GPUs";
+    /// GPUs that share parameters.
+    ParameterShards = "D", "p", "GPUs that share the parameters: D·C at ZeRO stage 3";
+    /// GPUs that share gradients.
+    GradientShards = "D", "g", "GPUs that share the gradients: D·C from ZeRO stage 2";
+    /// GPUs that share optimizer state.
+    OptimizerShards = "D", "o", "GPUs that share the optimizer state: D·C from ZeRO stage 1";
+    /// GPUs that share the parameters of an expert.
+    ExpertParameterShards = "D", "pe", "GPUs that share an expert’s parameters: D·C / X at ZeRO stage 3";
+    /// GPUs that share the gradients of an expert.
+    ExpertGradientShards = "D", "ge", "GPUs that share an expert’s gradients: D·C / X from ZeRO stage 2";
+    /// GPUs that share the optimizer state of an expert.
+    ExpertOptimizerShards = "D", "oe", "GPUs that share an expert’s optimizer state: D·C / X from ZeRO stage 1";
+    /// Chunks of the loss.
+    Chunks = "q", "", "chunks of the loss";
+    /// Fragmentation.
+    Fragmentation = "φ", "", "part that the allocator holds beyond live memory";
+    /// A number of weights, always shown as its value.
+    WeightCount = "w", "", "weights";
+    /// A number of bytes, always shown as its value.
+    ByteCount = "M", "", "bytes";
+    /// A counted coefficient of one entry, always shown as its value.
+    Coefficient = "c", "", "bytes per element, times the elements counted";
     /// A counted coefficient, always shown as its value.
     Linear = "c", "lin", "bytes per S·b·H and layer";
     /// A counted coefficient of the part that T does not divide.
@@ -81,6 +131,28 @@ impl Symbol {
                 | Self::WeightBytes
                 | Self::GradientBytes
                 | Self::OptimizerBytes
+                | Self::Coefficient
+                | Self::WeightCount
+                | Self::ByteCount
+        )
+    }
+
+    /// Whether the symbol divides or multiplies only where there is more than one of something: at 1
+    /// it may be left out of a formula without loss.
+    pub const fn is_neutral_at_one(self) -> bool {
+        matches!(
+            self,
+            Self::TensorParallel
+                | Self::ContextParallel
+                | Self::SequenceSplit
+                | Self::ExpertParallel
+                | Self::ParameterShards
+                | Self::GradientShards
+                | Self::OptimizerShards
+                | Self::ExpertParameterShards
+                | Self::ExpertGradientShards
+                | Self::ExpertOptimizerShards
+                | Self::Kept
         )
     }
 }
@@ -100,6 +172,11 @@ impl Values {
     /// The value of `symbol`; 1 when it was never set.
     pub fn get(&self, symbol: Symbol) -> f64 {
         self.0[symbol as usize]
+    }
+
+    /// Sets the value of `symbol`.
+    pub(crate) fn set(&mut self, symbol: Symbol, value: f64) {
+        self.0[symbol as usize] = value;
     }
 
     /// The same values with one set.
@@ -124,9 +201,32 @@ pub enum Expr {
     Quotient(&'static Expr, &'static Expr),
     /// A square.
     Square(&'static Expr),
+    /// What is left of the first when the second is taken away.
+    Difference(&'static Expr, &'static Expr),
 }
 
 impl Expr {
+    /// Whether the expression is 1 and only says so because of sizes that are 1 here: a formula may
+    /// then be written without it.
+    pub fn is_neutral(&self, values: &Values) -> bool {
+        match self {
+            Self::Symbol(symbol) => symbol.is_neutral_at_one() && values.get(*symbol) == 1.0,
+            Self::Product(factors) => factors.iter().all(|factor| factor.is_neutral(values)),
+            _ => false,
+        }
+    }
+
+    /// Whether the symbol stands anywhere in the expression.
+    pub fn contains(&self, symbol: Symbol) -> bool {
+        match self {
+            Self::Number(_) => false,
+            Self::Symbol(other) => *other == symbol,
+            Self::Sum(parts) | Self::Product(parts) => parts.iter().any(|part| part.contains(symbol)),
+            Self::Quotient(one, other) | Self::Difference(one, other) => one.contains(symbol) || other.contains(symbol),
+            Self::Square(base) => base.contains(symbol),
+        }
+    }
+
     /// The value of the expression. It is finite whenever the values are finite and no denominator
     /// is zero, which the declared ranges ensure.
     ///
@@ -142,6 +242,7 @@ impl Expr {
             Self::Sum(terms) => terms.iter().map(|term| term.value(values)).sum(),
             Self::Product(factors) => factors.iter().map(|factor| factor.value(values)).product(),
             Self::Quotient(numerator, denominator) => numerator.value(values) / denominator.value(values),
+            Self::Difference(whole, part) => whole.value(values) - part.value(values),
             Self::Square(base) => {
                 let base = base.value(values);
                 base * base
@@ -163,6 +264,21 @@ pub(crate) mod terms {
     pub(crate) const H: Expr = Expr::Symbol(Symbol::Hidden);
     pub(crate) const L: Expr = Expr::Symbol(Symbol::Layers);
     pub(crate) const HEADS: Expr = Expr::Symbol(Symbol::Heads);
+    pub(crate) const K: Expr = Expr::Symbol(Symbol::KvHeads);
+    pub(crate) const D: Expr = Expr::Symbol(Symbol::HeadDim);
+    pub(crate) const DR: Expr = Expr::Symbol(Symbol::RotaryHeadDim);
+    pub(crate) const F: Expr = Expr::Symbol(Symbol::FeedForward);
+    pub(crate) const FE: Expr = Expr::Symbol(Symbol::ExpertWidth);
+    pub(crate) const FS: Expr = Expr::Symbol(Symbol::SharedWidth);
+    pub(crate) const E: Expr = Expr::Symbol(Symbol::Experts);
+    pub(crate) const A: Expr = Expr::Symbol(Symbol::ActiveExperts);
+    pub(crate) const V: Expr = Expr::Symbol(Symbol::Vocabulary);
+    pub(crate) const KEPT: Expr = Expr::Symbol(Symbol::Kept);
+    pub(crate) const C: Expr = Expr::Symbol(Symbol::Coefficient);
+    pub(crate) const W: Expr = Expr::Symbol(Symbol::WeightCount);
+    pub(crate) const CP: Expr = Expr::Symbol(Symbol::ContextParallel);
+    pub(crate) const TS: Expr = Expr::Symbol(Symbol::SequenceSplit);
+    pub(crate) const X: Expr = Expr::Symbol(Symbol::ExpertParallel);
     pub(crate) const BETA: Expr = Expr::Symbol(Symbol::ElementBytes);
     pub(crate) const LINEAR: Expr = Expr::Symbol(Symbol::Linear);
     pub(crate) const REPLICATED: Expr = Expr::Symbol(Symbol::Replicated);

@@ -22,11 +22,25 @@ pub enum Bucket {
     Optimizer,
     /// What the forward pass keeps for the backward pass.
     Activations,
+    /// Token ids and labels.
+    Batch,
+    /// What lives for a moment: gradients of activations, gathered layers, buffers.
+    Temporary,
+    /// What the process takes beside its tensors.
+    Runtime,
 }
 
 impl Bucket {
     /// Every bucket, in the order bars and legends show them.
-    pub const ALL: &'static [Self] = &[Self::Parameters, Self::Gradients, Self::Optimizer, Self::Activations];
+    pub const ALL: &'static [Self] = &[
+        Self::Parameters,
+        Self::Gradients,
+        Self::Optimizer,
+        Self::Activations,
+        Self::Batch,
+        Self::Temporary,
+        Self::Runtime,
+    ];
 
     /// The name shown to the reader.
     pub const fn name(self) -> &'static str {
@@ -35,6 +49,9 @@ impl Bucket {
             Self::Gradients => "Gradients",
             Self::Optimizer => "Optimizer state",
             Self::Activations => "Activations",
+            Self::Batch => "Batch data",
+            Self::Temporary => "Temporary",
+            Self::Runtime => "Runtime",
         }
     }
 
@@ -45,7 +62,16 @@ impl Bucket {
             Self::Gradients => "gradients",
             Self::Optimizer => "optimizer",
             Self::Activations => "activations",
+            Self::Batch => "batch",
+            Self::Temporary => "temporary",
+            Self::Runtime => "runtime",
         }
+    }
+
+    /// Whether memory of this kind comes and goes within a step, so that the allocator's blocks do
+    /// not match it exactly. Model states are allocated once.
+    pub const fn is_dynamic(self) -> bool {
+        matches!(self, Self::Gradients | Self::Activations | Self::Batch | Self::Temporary)
     }
 }
 
@@ -87,6 +113,16 @@ impl Instants {
         Self(set)
     }
 
+    /// Alive at the instants that exist among these.
+    pub(crate) fn among(positions: &[Option<usize>]) -> Self {
+        positions.iter().flatten().fold(Self(0), |set, &position| Self(set.0 | Self::at(&[position]).0))
+    }
+
+    /// Alive where either of two is.
+    pub(crate) const fn or(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
     /// Whether the instant at this position is in the set.
     pub const fn contains(self, position: usize) -> bool {
         position < MOST_INSTANTS && self.0 & (1 << position) != 0
@@ -101,6 +137,32 @@ pub(crate) struct Line {
     pub(crate) formula: &'static Expr,
     pub(crate) source: &'static Source,
     pub(crate) alive: Instants,
+    /// The value of [`Symbol::Coefficient`] in this line's formula.
+    pub(crate) coefficient: f64,
+    /// The value of [`Symbol::Kept`].
+    pub(crate) layers: f64,
+    /// The value of [`Symbol::WeightCount`].
+    pub(crate) weights: f64,
+}
+
+impl Line {
+    /// A line whose formula needs no values of its own.
+    pub(crate) const fn new(
+        name: &'static str,
+        bucket: Bucket,
+        formula: &'static Expr,
+        source: &'static Source,
+        alive: Instants,
+    ) -> Self {
+        Self { name, bucket, formula, source, alive, coefficient: 1.0, layers: 1.0, weights: 1.0 }
+    }
+
+    /// Sets the values that are this line's own.
+    pub(crate) fn set_own(&self, values: &mut Values) {
+        values.set(Symbol::Coefficient, self.coefficient);
+        values.set(Symbol::Kept, self.layers);
+        values.set(Symbol::WeightCount, self.weights);
+    }
 }
 
 /// The lines of one scenario, ready to be evaluated at any micro-batch.
@@ -109,7 +171,12 @@ pub(crate) struct Ledger {
     pub(crate) lines: Vec<Line>,
     pub(crate) instants: &'static [Instant],
     pub(crate) values: Values,
+    /// What the allocator holds beyond live dynamic memory, as a part of it.
+    pub(crate) fragmentation: f64,
 }
+
+/// Bytes alive at each instant.
+pub(crate) type Totals = [f64; MOST_INSTANTS];
 
 impl Ledger {
     /// The values at micro-batch `batch`; 0 asks for what is there without any sequence.
@@ -117,26 +184,104 @@ impl Ledger {
         self.values.with(Symbol::Batch, f64::from(batch))
     }
 
-    /// The largest total over instants at micro-batch `batch`, and the position of its instant.
-    pub(crate) fn peak(&self, batch: u32) -> (usize, Bytes) {
-        let values = self.values_at(batch);
+    /// Live dynamic memory and everything, at each instant, at micro-batch `batch`.
+    fn tally(&self, batch: u32) -> (Totals, Totals) {
+        let mut values = self.values_at(batch);
         let mut totals = [0.0; MOST_INSTANTS];
+        let mut dynamic = [0.0; MOST_INSTANTS];
         let used = self.instants.len().min(MOST_INSTANTS);
         for line in &self.lines {
+            line.set_own(&mut values);
             let bytes = line.formula.value(&values);
-            for (position, total) in totals[..used].iter_mut().enumerate() {
+            for position in 0..used {
+                if line.alive.contains(position) {
+                    totals[position] += bytes;
+                    if line.bucket.is_dynamic() {
+                        dynamic[position] += bytes;
+                    }
+                }
+            }
+        }
+        (totals, dynamic)
+    }
+
+    /// Bytes alive at each instant at micro-batch `batch`, fragmentation included.
+    pub(crate) fn totals(&self, batch: u32) -> Totals {
+        let (mut totals, dynamic) = self.tally(batch);
+        for (total, dynamic) in totals.iter_mut().zip(dynamic) {
+            *total += self.fragmentation * dynamic;
+        }
+        totals
+    }
+
+    /// The totals as straight lines in the micro-batch: every tensor either has one part per sequence
+    /// or does not depend on their number, so that two points say it all.
+    pub(crate) fn straight(&self) -> Straight {
+        let (none, one) = (self.totals(0), self.totals(1));
+        let mut slopes = one;
+        for (slope, base) in slopes.iter_mut().zip(none) {
+            *slope -= base;
+        }
+        Straight { base: none, slopes, instants: self.instants.len().min(MOST_INSTANTS) }
+    }
+
+    /// Live dynamic memory at each instant at micro-batch `batch`.
+    pub(crate) fn dynamic(&self, batch: u32) -> Totals {
+        self.tally(batch).1
+    }
+
+    /// The most that activations take at any instant, in bytes, at micro-batch `batch`.
+    pub(crate) fn activations(&self, batch: u32) -> f64 {
+        let mut values = self.values_at(batch);
+        let mut totals: Totals = [0.0; MOST_INSTANTS];
+        for line in self.lines.iter().filter(|line| line.bucket == Bucket::Activations) {
+            line.set_own(&mut values);
+            let bytes = line.formula.value(&values);
+            for (position, total) in totals.iter_mut().enumerate() {
                 if line.alive.contains(position) {
                     *total += bytes;
                 }
             }
         }
+        totals.iter().copied().fold(0.0, f64::max)
+    }
+
+    /// The largest total over instants at micro-batch `batch`, and the position of its instant.
+    pub(crate) fn peak(&self, batch: u32) -> (usize, Bytes) {
+        let totals = self.totals(batch);
         let mut highest = 0;
-        for position in 1..used {
+        for position in 1..self.instants.len().min(MOST_INSTANTS) {
             if totals[position] > totals[highest] {
                 highest = position;
             }
         }
         (highest, Bytes::new(totals[highest]))
+    }
+}
+
+/// The totals of a ledger at every micro-batch, for searches that ask for many of them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Straight {
+    base: Totals,
+    slopes: Totals,
+    instants: usize,
+}
+
+impl Straight {
+    /// What [`Ledger::peak`] says, but for the last bits.
+    pub(crate) fn peak(&self, batch: u32) -> Bytes {
+        let batch = f64::from(batch);
+        let at = |position: usize| self.base[position] + self.slopes[position] * batch;
+        Bytes::new((0..self.instants).map(at).fold(0.0, f64::max))
+    }
+
+    /// The micro-batch at which the first instant reaches `usable`; infinite when none grows.
+    pub(crate) fn crossing(&self, usable: Bytes) -> f64 {
+        let reached = |position: usize| {
+            let slope = self.slopes[position];
+            if slope > 0.0 { (usable.get() - self.base[position]) / slope } else { f64::INFINITY }
+        };
+        (0..self.instants).map(reached).fold(f64::INFINITY, f64::min)
     }
 }
 
@@ -165,7 +310,7 @@ mod tests {
     static STEP: &[Instant] = &[Instant { name: "loss", meaning: "" }, Instant { name: "optimizer step", meaning: "" }];
 
     fn line(formula: &'static Expr, alive: Instants) -> Line {
-        Line { name: "", bucket: Bucket::Activations, formula, source: &WORKSHOP, alive }
+        Line::new("", Bucket::Activations, formula, &WORKSHOP, alive)
     }
 
     #[test]
@@ -178,6 +323,7 @@ mod tests {
             ],
             instants: STEP,
             values: Values::default(),
+            fragmentation: 0.0,
         };
         assert_eq!(ledger.peak(2), (1, Bytes::new(15.0)));
         assert_eq!(ledger.peak(9), (0, Bytes::new(19.0)));

@@ -2,7 +2,10 @@
 
 use super::answer::largest_micro_batch;
 use super::bounds::Field;
-use super::choice::{Choice, Method, Precision, Recomputation, Switch, ZeroStage};
+use super::choice::{
+    AttentionKernel, Choice, Kernels, LossHead, Method, Offload, Optimizer, Precision, Recomputation, StepKernel,
+    Switch, ZeroStage,
+};
 use super::scenario::Scenario;
 
 /// One setting and the value it is given. Applying the change that holds the old value undoes it.
@@ -22,10 +25,23 @@ pub enum Change {
     SequenceParallel(Switch),
     /// Dropout.
     Dropout(Switch),
+    /// The attention kernel.
+    Attention(AttentionKernel),
+    /// The loss head.
+    Loss(LossHead),
+    /// How many operations share a kernel.
+    Kernels(Kernels),
+    /// The update rule.
+    Optimizer(Optimizer),
+    /// How the optimizer step is carried out.
+    Step(StepKernel),
+    /// What lies in the host's memory.
+    Offload(Offload),
     /// Tokens in a sequence.
     Sequence(u32),
-    /// A device of another catalogue row: its name in the catalogue and its memory in MiB.
-    Device(&'static str, u32),
+    /// A device of another catalogue row: its name in the catalogue, its memory and the driver's
+    /// part of it, both in MiB.
+    Device(&'static str, u32, u32),
 }
 
 impl Change {
@@ -39,10 +55,17 @@ impl Change {
             Self::TensorParallel(value) => scenario.cluster.tensor_parallel = value,
             Self::SequenceParallel(value) => scenario.cluster.sequence_parallel = value,
             Self::Dropout(value) => scenario.recipe.dropout = value,
+            Self::Attention(value) => scenario.recipe.attention = value,
+            Self::Loss(value) => scenario.recipe.loss = value,
+            Self::Kernels(value) => scenario.recipe.kernels = value,
+            Self::Optimizer(value) => scenario.recipe.optimizer = value,
+            Self::Step(value) => scenario.recipe.step = value,
+            Self::Offload(value) => scenario.recipe.offload = value,
             Self::Sequence(value) => scenario.recipe.sequence = value,
-            Self::Device(origin, memory_mib) => {
+            Self::Device(origin, memory_mib, driver_mib) => {
                 scenario.device.origin = origin;
                 scenario.device.memory_mib = memory_mib;
+                scenario.device.driver_mib = driver_mib;
             }
         }
         scenario
@@ -58,8 +81,14 @@ impl Change {
             Self::TensorParallel(_) => Self::TensorParallel(before.cluster.tensor_parallel),
             Self::SequenceParallel(_) => Self::SequenceParallel(before.cluster.sequence_parallel),
             Self::Dropout(_) => Self::Dropout(before.recipe.dropout),
+            Self::Attention(_) => Self::Attention(before.recipe.attention),
+            Self::Loss(_) => Self::Loss(before.recipe.loss),
+            Self::Kernels(_) => Self::Kernels(before.recipe.kernels),
+            Self::Optimizer(_) => Self::Optimizer(before.recipe.optimizer),
+            Self::Step(_) => Self::Step(before.recipe.step),
+            Self::Offload(_) => Self::Offload(before.recipe.offload),
             Self::Sequence(_) => Self::Sequence(before.recipe.sequence),
-            Self::Device(..) => Self::Device(before.device.origin, before.device.memory_mib),
+            Self::Device(..) => Self::Device(before.device.origin, before.device.memory_mib, before.device.driver_mib),
         }
     }
 
@@ -77,9 +106,17 @@ impl Change {
             Self::Recomputation(Recomputation::Selective) => {
                 "About 2.7 % more FLOPs: only attention scores are computed again."
             }
+            Self::Recomputation(Recomputation::Operators) => {
+                "Between the two: every second matrix product and all that is cheap runs twice."
+            }
+            Self::Recomputation(Recomputation::EveryK) => "About a third more FLOPs: every layer runs forward twice.",
             Self::Recomputation(Recomputation::None) => "Nothing: no work is repeated.",
             Self::Precision(Precision::Bf16) => "Less precise activations; on tensor cores it is also faster.",
             Self::Precision(Precision::Fp16) => "A narrower range that needs loss scaling.",
+            Self::Precision(Precision::PureBf16) => "Coarse updates: bf16 has 8 bits of precision and no fp32 copy.",
+            Self::Precision(Precision::Mixed | Precision::Autocast) => {
+                "Less precise activations; faster on tensor cores."
+            }
             Self::Precision(Precision::Fp32) => "Twice the activation bytes and slower arithmetic.",
             // Rajbhandari et al. 2020, section 7: stages 1 and 2 keep the volume of plain data
             // parallelism, stage 3 raises it to one and a half times.
@@ -91,6 +128,13 @@ impl Change {
             Self::TensorParallel(_) => "Communication inside every layer; keep the group within one node.",
             Self::SequenceParallel(_) => "No more communication than tensor parallelism alone.",
             Self::Dropout(_) => "No dropout regularisation, as in most models trained since 2020.",
+            Self::Attention(_) => "Nothing: the same result, and faster.",
+            Self::Loss(_) => "Nothing but another loss function in the code.",
+            Self::Kernels(_) => "Compilation, or other kernels; usually faster too.",
+            Self::Optimizer(_) => "Moments in 8 bits; as good in most published runs.",
+            Self::Step(_) => "Nothing: the same update in one kernel.",
+            Self::Offload(Offload::Activations) => "Layer inputs cross the host link twice a step.",
+            Self::Offload(_) => "Gradients and weights cross the host link every step, and the CPU updates.",
             Self::Sequence(_) => "Shorter context: long documents are cut.",
             Self::Device(..) => "A larger device.",
         }
@@ -134,30 +178,48 @@ pub fn ranked(scenario: &Scenario, devices: &[Change]) -> Vec<Lever> {
 fn open_changes(scenario: &Scenario) -> Vec<Change> {
     let recipe = &scenario.recipe;
     let cluster = &scenario.cluster;
-    let paper = scenario.method == Method::Paper;
+    // What the workshop's method cannot see is no lever under it.
+    let divides = scenario.method != Method::Workshop;
+    let counts = scenario.method == Method::Ledger;
     let mut open = Vec::new();
     if recipe.precision == Precision::Fp32 {
         open.push(Change::Precision(Precision::Bf16));
     }
+    if counts {
+        open.extend(kernel_changes(scenario));
+    }
     if recipe.recomputation == Recomputation::None {
         open.push(Change::Recomputation(Recomputation::Selective));
     }
-    if paper && cluster.tensor_parallel > 1 && !cluster.sequence_parallel.is_on() {
+    if divides && cluster.tensor_parallel > 1 && !cluster.sequence_parallel.is_on() {
         open.push(Change::SequenceParallel(Switch::On));
     }
-    if paper && cluster.data_parallel() > 1 {
-        open.extend(ZeroStage::ALL.iter().copied().filter(|stage| *stage > cluster.zero).map(Change::Zero));
+    if divides && cluster.data_parallel() > 1 {
+        // A pipeline would have to gather every layer again for every micro-batch.
+        let most = if cluster.pipeline_parallel > 1 { ZeroStage::Stage1 } else { ZeroStage::Stage3 };
+        let stages = ZeroStage::ALL.iter().copied().filter(|stage| *stage > cluster.zero && *stage <= most);
+        open.extend(stages.map(Change::Zero));
+    }
+    if counts && matches!(recipe.recomputation, Recomputation::None | Recomputation::Selective) {
+        open.push(Change::Recomputation(Recomputation::Operators));
     }
     if recipe.recomputation != Recomputation::Full {
         open.push(Change::Recomputation(Recomputation::Full));
     }
-    if paper && recipe.dropout.is_on() {
+    if divides && recipe.dropout.is_on() {
         open.push(Change::Dropout(Switch::Off));
     }
+    if counts && recipe.optimizer == Optimizer::AdamW {
+        open.push(Change::Optimizer(Optimizer::Adam8bit));
+    }
+    if counts {
+        open.extend(offload_changes(recipe.offload, recipe.recomputation));
+    }
     let wider = cluster.tensor_parallel.saturating_mul(2);
-    if paper
-        && cluster.gpus.is_multiple_of(wider)
-        && scenario.model.heads.is_multiple_of(wider)
+    let shares_heads = scenario.model.heads.is_multiple_of(wider) && scenario.model.kv_heads.is_multiple_of(wider);
+    if divides
+        && cluster.gpus.is_multiple_of(cluster.group().saturating_mul(2))
+        && shares_heads
         && Field::TensorParallel.check(wider.into()).is_ok()
     {
         open.push(Change::TensorParallel(wider));
@@ -169,4 +231,38 @@ fn open_changes(scenario: &Scenario) -> Vec<Change> {
         open.push(Change::Sequence(recipe.sequence / 2));
     }
     open
+}
+
+/// Other kernels for the same arithmetic: they cost nothing but the change.
+fn kernel_changes(scenario: &Scenario) -> Vec<Change> {
+    let recipe = &scenario.recipe;
+    let mut open = Vec::new();
+    if recipe.attention == AttentionKernel::Eager {
+        open.push(Change::Attention(AttentionKernel::Flash));
+    }
+    match recipe.loss {
+        LossHead::Plain | LossHead::VocabularyParallel | LossHead::Chunked | LossHead::Kernel => {
+            open.push(Change::Loss(LossHead::Fused));
+        }
+        LossHead::Fused | LossHead::Classifier => {}
+    }
+    if recipe.kernels == Kernels::Eager {
+        open.push(Change::Kernels(Kernels::Fused));
+    }
+    if recipe.step != StepKernel::Fused && recipe.optimizer == Optimizer::AdamW {
+        open.push(Change::Step(StepKernel::Fused));
+    }
+    open
+}
+
+fn offload_changes(now: Offload, recomputation: Recomputation) -> Vec<Change> {
+    let swaps = matches!(recomputation, Recomputation::Full | Recomputation::EveryK);
+    match (now, swaps) {
+        (Offload::None, true) => {
+            vec![Change::Offload(Offload::Optimizer), Change::Offload(Offload::Activations)]
+        }
+        (Offload::None, false) => vec![Change::Offload(Offload::Optimizer)],
+        (Offload::Optimizer, true) | (Offload::Activations, _) => vec![Change::Offload(Offload::Both)],
+        (Offload::Optimizer, false) | (Offload::Both, _) => Vec::new(),
+    }
 }

@@ -3,28 +3,47 @@
 mod answer;
 pub mod bounds;
 pub mod choice;
+mod conflict;
+mod cost;
+mod counted;
+mod division;
 mod estimate;
 pub mod formula;
+mod inverse;
 mod ledger;
 pub mod levers;
 pub mod number;
 mod paper;
 pub mod planner;
+mod range;
+pub mod runtime;
 mod scenario;
 pub mod search;
 pub mod setting;
 pub mod source;
+mod strategy;
 pub mod sweep;
 mod units;
+mod weights;
 mod workshop;
 
 pub use answer::{Answer, Infeasible, Room, Shortage, b_max, fewest_gpus, largest_micro_batch};
 pub use bounds::{Bound, Fault, Field, Problem};
-pub use choice::{BatchUnit, Choice, ChoiceOption, Method, Mlp, Precision, Recomputation, Switch, ZeroStage};
-pub use estimate::{Balance, Entry, Estimate, Peak, estimate};
+pub use choice::{
+    Adapter, AdapterTargets, AttentionKernel, BatchUnit, Bias, Choice, ChoiceOption, GradientType, Kernels, LossHead,
+    Method, Mlp, Norm, Offload, Optimizer, Position, Precision, QkNorm, Recomputation, StepKernel, Switch, ZeroStage,
+};
+pub use conflict::{Conflict, Mend};
+pub use cost::{Cost, Speed, cost, extra_work, flops_per_token};
+pub use division::{Division, division, line_at_peak};
+pub use estimate::{Balance, Counters, Entry, Estimate, Peak, counters, estimate};
 pub use formula::{Expr, Symbol, Values};
+pub use inverse::{largest_model, least_memory_mib, longest_sequence};
 pub use ledger::{Bucket, Instant, Instants};
-pub use scenario::{Cluster, Comparison, Conflict, Device, Goal, Model, Recipe, Scenario};
+pub use range::{Outlook, Range, range};
+pub use scenario::{Cluster, Comparison, Device, Experts, Goal, Latent, Model, Recipe, Scenario};
 pub use setting::Setting;
 pub use source::Source;
+pub use strategy::{Measure, Rung, Strategy, cheapest_plan};
 pub use units::{Bytes, Percent};
+pub use weights::Weights;

@@ -117,14 +117,15 @@ pub(crate) fn ledger(scenario: &Scenario) -> Ledger {
             activation("Layer activations", layout.linear());
             activation("Attention scores and softmax", layout.scores());
         }
-        Recomputation::Selective => activation("Layer activations", layout.linear()),
-        Recomputation::Full => activation("Layer inputs", layout.boundary()),
+        // The paper knows three ways; the finer ones count as the nearest of them that keeps more.
+        Recomputation::Selective | Recomputation::Operators => activation("Layer activations", layout.linear()),
+        Recomputation::Full | Recomputation::EveryK => activation("Layer inputs", layout.boundary()),
     }
-    Ledger { lines, instants: WHOLE_STEP, values: values(scenario) }
+    Ledger { lines, instants: WHOLE_STEP, values: values(scenario), fragmentation: 0.0 }
 }
 
 fn line(name: &'static str, bucket: Bucket, formula: &'static Expr, source: &'static Source) -> Line {
-    Line { name, bucket, formula, source, alive: Instants::ALWAYS }
+    Line::new(name, bucket, formula, source, Instants::ALWAYS)
 }
 
 /// ZeRO divides optimizer state first, then gradients, then weights; tensor parallelism divides all
@@ -134,7 +135,9 @@ fn state_lines(scenario: &Scenario) -> Vec<Line> {
     let stage = scenario.cluster.zero;
     let (weights, gradients, optimizer) = match scenario.recipe.precision {
         Precision::Fp32 => ("Weights, fp32", "Gradients, fp32", "Adam moments m and v, fp32"),
-        Precision::Bf16 => ("Weights, bf16", "Gradients, bf16", "Master weights and Adam moments, fp32"),
+        Precision::Bf16 | Precision::Mixed | Precision::Autocast | Precision::PureBf16 => {
+            ("Weights, bf16", "Gradients, bf16", "Master weights and Adam moments, fp32")
+        }
         Precision::Fp16 => ("Weights, fp16", "Gradients, fp16", "Master weights and Adam moments, fp32"),
     };
     let state = |name, bucket, division: &'static Division, from: ZeroStage| {
@@ -157,12 +160,12 @@ fn values(scenario: &Scenario) -> Values {
     // Softmax; with dropout its mask and its output as well.
     let scores = element + mask * (1.0 + element);
     let linear = match scenario.recipe.recomputation {
-        Recomputation::Full => element,
-        Recomputation::None | Recomputation::Selective => replicated + split,
+        Recomputation::Full | Recomputation::EveryK => element,
+        _ => replicated + split,
     };
     let (weights, gradients, optimizer) = match scenario.recipe.precision {
         Precision::Fp32 => (4.0, 4.0, 8.0),
-        Precision::Bf16 | Precision::Fp16 => (2.0, 2.0, 12.0),
+        _ => (2.0, 2.0, 12.0),
     };
     common_values(scenario)
         .with(Symbol::Linear, linear)

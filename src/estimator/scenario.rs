@@ -3,8 +3,12 @@
 use serde::Serialize;
 
 use super::bounds::{Field, Problem};
-use super::choice::{BatchUnit, Method, Mlp, Precision, Recomputation, Switch, ZeroStage};
+use super::choice::{
+    Adapter, AdapterTargets, AttentionKernel, BatchUnit, Bias, GradientType, Kernels, LossHead, Method, Mlp, Norm,
+    Offload, Optimizer, Position, Precision, QkNorm, Recomputation, StepKernel, Switch, ZeroStage,
+};
 use super::units::{Bytes, Percent};
+use super::weights::Weights;
 
 /// Everything an answer depends on. Two equal scenarios have equal estimates, byte for byte.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -50,6 +54,60 @@ pub struct Model {
     pub tied_embeddings: Switch,
     /// The kind of feed-forward block.
     pub mlp: Mlp,
+    /// The normalization.
+    pub norm: Norm,
+    /// Norms in one block, 1 to 4.
+    pub norms: u32,
+    /// Norms on queries and keys.
+    pub qk_norm: QkNorm,
+    /// Which matrices of a block carry a bias.
+    pub bias: Bias,
+    /// Whether logits and scores pass a tanh that keeps them below a cap, as in Gemma 2.
+    pub soft_cap: Switch,
+    /// How positions enter.
+    pub position: Position,
+    /// Rows of a learned position table; 0 without one.
+    pub positions: u32,
+    /// The feed-forward experts.
+    pub experts: Experts,
+    /// Multi-head latent attention.
+    pub latent: Latent,
+}
+
+/// The mixture of experts of a layer; without experts it is a dense model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Experts {
+    /// E: routed experts of a layer, 0 for a dense model.
+    pub count: u32,
+    /// Experts that each token is routed to, 1 to E.
+    pub active: u32,
+    /// Inner width of one routed expert; 0 for the f of the dense block.
+    pub width: u32,
+    /// Inner width of the experts every token visits, together; 0 when there are none.
+    pub shared_width: u32,
+    /// Layers that have the dense block instead of experts.
+    pub dense_layers: u32,
+}
+
+impl Experts {
+    /// No experts.
+    pub const NONE: Self = Self { count: 0, active: 1, width: 0, shared_width: 0, dense_layers: 0 };
+}
+
+/// The ranks of multi-head latent attention (DeepSeek-AI 2024, arXiv 2405.04434, section 2.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Latent {
+    /// Width of compressed queries; 0 when they are not compressed.
+    pub query_rank: u32,
+    /// Width of compressed keys and values; 0 for ordinary attention.
+    pub kv_rank: u32,
+    /// Rotated elements added to each head.
+    pub rope_dim: u32,
+}
+
+impl Latent {
+    /// Ordinary attention.
+    pub const NONE: Self = Self { query_rank: 0, kv_rank: 0, rope_dim: 0 };
 }
 
 /// How the model is trained.
@@ -59,23 +117,55 @@ pub struct Recipe {
     pub sequence: u32,
     /// b: sequences one device processes at once.
     pub batch: u32,
-    /// Element type of activations.
+    /// m: micro-batches whose gradients one optimizer step adds up.
+    pub micro_batches: u32,
+    /// In what weights, activations and states are held.
     pub precision: Precision,
+    /// In what gradients of 16-bit weights are kept.
+    pub gradients: GradientType,
+    /// The update rule.
+    pub optimizer: Optimizer,
+    /// How the optimizer step is carried out.
+    pub step: StepKernel,
     /// What is computed again in the backward pass.
     pub recomputation: Recomputation,
+    /// K: layers computed again together by [`Recomputation::EveryK`].
+    pub every: u32,
     /// Whether the blocks use dropout, whose masks take a byte an element.
     pub dropout: Switch,
+    /// The attention kernel.
+    pub attention: AttentionKernel,
+    /// What turns the last hidden state into a loss.
+    pub loss: LossHead,
+    /// Pieces into which a chunked loss divides the tokens.
+    pub chunks: u32,
+    /// How many operations share a kernel.
+    pub kernels: Kernels,
+    /// What lies in the memory of the host.
+    pub offload: Offload,
+    /// Low-rank adapters beside frozen weights.
+    pub adapter: Adapter,
+    /// r: rank of the adapters.
+    pub rank: u32,
+    /// The matrices that get an adapter.
+    pub targets: AdapterTargets,
 }
 
 /// The devices and the division of work.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Cluster {
-    /// All devices of the job: data-parallel size × tensor-parallel size.
+    /// All devices of the job: D · T · P · C.
     pub gpus: u32,
     /// What the data-parallel devices shard.
     pub zero: ZeroStage,
     /// T: devices that share each matrix.
     pub tensor_parallel: u32,
+    /// P: stages that divide the layers.
+    pub pipeline_parallel: u32,
+    /// C: devices that share the tokens of a sequence.
+    pub context_parallel: u32,
+    /// Data-parallel devices that divide the experts among themselves.
+    pub expert_parallel: u32,
     /// Whether the parts outside attention and MLP are split over the T devices too.
     pub sequence_parallel: Switch,
 }
@@ -87,8 +177,16 @@ pub struct Device {
     pub origin: &'static str,
     /// Total memory in MiB as the driver reports it.
     pub memory_mib: u32,
-    /// The part of it kept free.
+    /// The part of it kept free by the workshop's and the paper's method.
     pub headroom: Percent,
+    /// MiB that the driver keeps for itself.
+    pub driver_mib: u32,
+    /// The CUDA context in GiB.
+    pub context_gib: f64,
+    /// Communication buffers in GiB, with more than one device.
+    pub communication_gib: f64,
+    /// What the caching allocator holds beyond live activations, gradients and temporaries.
+    pub fragmentation: Percent,
 }
 
 /// The target of the accumulation planner.
@@ -110,25 +208,12 @@ pub struct Comparison {
 }
 
 impl Model {
-    /// The parameter count that follows from the architecture.
+    /// The parameter count that follows from the architecture, matrix by matrix.
     ///
-    /// For the GELU block with n = k and f = 4H it is H·V + L·(12H² + 13H) + 2H, the standard GPT
-    /// count (Korthikanti et al. 2022, section 2, without position embeddings); for the gated block
-    /// it is L·(2H·n·d + 2H·k·d + 3H·f + 2H) + H, with one or two embedding matrices (Touvron et
-    /// al. 2023, arXiv 2302.13971, which drops biases and uses RMSNorm).
+    /// For the GPT block with n = k, f = 4H and tied embeddings it is H·V + L·(12H² + 13H) + 2H, the
+    /// standard count (Korthikanti et al. 2022, section 2), and a learned position table beside it.
     pub fn derived_parameters(&self) -> u64 {
-        let [h, l, f, v] = [self.hidden, self.layers, self.feed_forward, self.vocabulary].map(u64::from);
-        let query = u64::from(self.heads) * u64::from(self.head_dim);
-        let key_value = u64::from(self.kv_heads) * u64::from(self.head_dim);
-        let attention = 2 * h * query + 2 * h * key_value;
-        let (block, last_norm) = match self.mlp {
-            // Biases: queries, keys and values, output projection, f and H of the MLP; two
-            // LayerNorms of weight and bias.
-            Mlp::Gelu => (attention + query + 2 * key_value + h + 2 * h * f + f + h + 4 * h, 2 * h),
-            Mlp::Gated => (attention + 3 * h * f + 2 * h, h),
-        };
-        let embeddings = if self.tied_embeddings.is_on() { 1 } else { 2 };
-        embeddings * v * h + l * block + last_norm
+        Weights::of(self).total()
     }
 
     /// How far the typed count is from the derived one, as a part of the derived one.
@@ -143,25 +228,21 @@ impl Device {
     pub fn memory(&self) -> Bytes {
         Bytes::from_mib(f64::from(self.memory_mib))
     }
-
-    /// The part kept free.
-    pub fn reserved(&self) -> Bytes {
-        Bytes::new(self.memory().get() * self.headroom.fraction())
-    }
-
-    /// What a training step may use.
-    pub fn usable(&self) -> Bytes {
-        self.memory() - self.reserved()
-    }
 }
 
 impl Cluster {
-    /// Data-parallel size: how many different micro-batches are processed at once, at least 1.
+    /// T·P·C: devices that work on one micro-batch together.
+    pub fn group(&self) -> u32 {
+        let sizes = [self.tensor_parallel, self.pipeline_parallel, self.context_parallel];
+        sizes.iter().fold(1, |group: u32, size| group.saturating_mul((*size).max(1)))
+    }
+
+    /// D, the data-parallel size: how many different micro-batches are processed at once, at least 1.
     ///
-    /// When T does not divide the GPUs the incomplete group is left out;
+    /// When T·P·C does not divide the GPUs the incomplete group is left out;
     /// [`Scenario::conflicts`] says so.
     pub fn data_parallel(&self) -> u32 {
-        (self.gpus / self.tensor_parallel.max(1)).max(1)
+        (self.gpus / self.group()).max(1)
     }
 }
 
@@ -175,18 +256,23 @@ impl Goal {
     }
 }
 
-/// Two settings that do not go together, and the nearest that do.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Conflict {
-    /// The field to change.
-    pub field: Field,
-    /// The nearest value that resolves it.
-    pub nearest: f64,
-    /// One sentence for the reader.
-    pub message: String,
-}
-
 impl Scenario {
+    /// The part of the device kept free: the headroom, for the methods that know no other overhead.
+    pub fn reserved(&self) -> Bytes {
+        match self.method {
+            // Driver, context, communication and fragmentation are entries of the ledger.
+            Method::Ledger => Bytes::ZERO,
+            Method::Workshop | Method::Paper => {
+                Bytes::new(self.device.memory().get() * self.device.headroom.fraction())
+            }
+        }
+    }
+
+    /// What a training step may use.
+    pub fn usable(&self) -> Bytes {
+        self.device.memory() - self.reserved()
+    }
+
     /// The value of a numeric field, in the unit of its [`Bound`](super::Bound).
     pub fn number(&self, field: Field) -> f64 {
         match field {
@@ -204,6 +290,27 @@ impl Scenario {
             Field::TensorParallel => self.cluster.tensor_parallel.into(),
             Field::Memory => f64::from(self.device.memory_mib) / 1024.0,
             Field::Headroom => self.device.headroom.get(),
+            Field::Norms => self.model.norms.into(),
+            Field::Positions => self.model.positions.into(),
+            Field::Experts => self.model.experts.count.into(),
+            Field::ActiveExperts => self.model.experts.active.into(),
+            Field::ExpertWidth => self.model.experts.width.into(),
+            Field::SharedWidth => self.model.experts.shared_width.into(),
+            Field::DenseLayers => self.model.experts.dense_layers.into(),
+            Field::QueryRank => self.model.latent.query_rank.into(),
+            Field::KvRank => self.model.latent.kv_rank.into(),
+            Field::RopeDim => self.model.latent.rope_dim.into(),
+            Field::MicroBatches => self.recipe.micro_batches.into(),
+            Field::Every => self.recipe.every.into(),
+            Field::Chunks => self.recipe.chunks.into(),
+            Field::Rank => self.recipe.rank.into(),
+            Field::PipelineParallel => self.cluster.pipeline_parallel.into(),
+            Field::ContextParallel => self.cluster.context_parallel.into(),
+            Field::ExpertParallel => self.cluster.expert_parallel.into(),
+            Field::Driver => f64::from(self.device.driver_mib) / 1024.0,
+            Field::Context => self.device.context_gib,
+            Field::Communication => self.device.communication_gib,
+            Field::Fragmentation => self.device.fragmentation.get(),
             Field::GlobalBatch => self.goal.global_batch.into(),
             Field::ComparisonGpus => self.comparison.gpus.into(),
         }
@@ -231,8 +338,28 @@ impl Scenario {
             Field::Gpus => self.cluster.gpus = whole,
             Field::TensorParallel => self.cluster.tensor_parallel = whole,
             Field::Memory => self.device.memory_mib = (value * 1024.0).round() as u32,
-            // Hundredths of a percent are enough for anybody and keep links short.
-            Field::Headroom => self.device.headroom = Percent::new((value * 100.0).round() / 100.0),
+            Field::Headroom => self.device.headroom = Percent::new(hundredths(value)),
+            Field::Norms => self.model.norms = whole,
+            Field::Positions => self.model.positions = whole,
+            Field::Experts => self.model.experts.count = whole,
+            Field::ActiveExperts => self.model.experts.active = whole,
+            Field::ExpertWidth => self.model.experts.width = whole,
+            Field::SharedWidth => self.model.experts.shared_width = whole,
+            Field::DenseLayers => self.model.experts.dense_layers = whole,
+            Field::QueryRank => self.model.latent.query_rank = whole,
+            Field::KvRank => self.model.latent.kv_rank = whole,
+            Field::RopeDim => self.model.latent.rope_dim = whole,
+            Field::MicroBatches => self.recipe.micro_batches = whole,
+            Field::Every => self.recipe.every = whole,
+            Field::Chunks => self.recipe.chunks = whole,
+            Field::Rank => self.recipe.rank = whole,
+            Field::PipelineParallel => self.cluster.pipeline_parallel = whole,
+            Field::ContextParallel => self.cluster.context_parallel = whole,
+            Field::ExpertParallel => self.cluster.expert_parallel = whole,
+            Field::Driver => self.device.driver_mib = (value * 1024.0).round() as u32,
+            Field::Context => self.device.context_gib = hundredths(value),
+            Field::Communication => self.device.communication_gib = hundredths(value),
+            Field::Fragmentation => self.device.fragmentation = Percent::new(hundredths(value)),
             Field::GlobalBatch => self.goal.global_batch = whole,
             Field::ComparisonGpus => self.comparison.gpus = whole,
         }
@@ -245,47 +372,11 @@ impl Scenario {
         self.recipe.batch = batch.clamp(bound.min as u32, bound.max as u32);
         self
     }
-
-    /// Settings that contradict each other, each with the nearest value that does not.
-    pub fn conflicts(&self) -> Vec<Conflict> {
-        let mut found = Vec::new();
-        let (gpus, tensor) = (self.cluster.gpus, self.cluster.tensor_parallel);
-        if self.method == Method::Paper && gpus % tensor != 0 {
-            let nearest = gpus.next_multiple_of(tensor);
-            found.push(Conflict {
-                field: Field::Gpus,
-                nearest: nearest.into(),
-                message: format!("{gpus} GPUs do not divide into tensor-parallel groups of {tensor}; {nearest} do."),
-            });
-        }
-        let (heads, kv_heads) = (self.model.heads, self.model.kv_heads);
-        if self.method == Method::Paper && heads % tensor != 0 {
-            let nearest = nearest_divisor(heads, tensor);
-            found.push(Conflict {
-                field: Field::TensorParallel,
-                nearest: nearest.into(),
-                message: format!(
-                    "{heads} attention heads cannot be split over {tensor} GPUs; {nearest} can share them."
-                ),
-            });
-        }
-        if heads % kv_heads != 0 {
-            let nearest = nearest_divisor(heads, kv_heads);
-            found.push(Conflict {
-                field: Field::KvHeads,
-                nearest: nearest.into(),
-                message: format!(
-                    "{heads} query heads do not divide into {kv_heads} key/value groups; {nearest} would."
-                ),
-            });
-        }
-        found
-    }
 }
 
-/// The divisor of `whole` that is nearest to `wanted`; the smaller one of two as near.
-fn nearest_divisor(whole: u32, wanted: u32) -> u32 {
-    (1..=whole).filter(|part| whole.is_multiple_of(*part)).min_by_key(|part| part.abs_diff(wanted)).unwrap_or(1)
+/// Hundredths of a percent or a GiB are enough for anybody and keep links short.
+fn hundredths(value: f64) -> f64 {
+    (value * 100.0).round() / 100.0
 }
 
 #[cfg(test)]
@@ -318,21 +409,11 @@ mod tests {
             vocabulary: 50_257,
             tied_embeddings: Switch::On,
             mlp: Mlp::Gelu,
+            norm: Norm::LayerNorm,
+            bias: Bias::All,
+            position: Position::None,
             ..catalogue::DEFAULT_MODEL.model
         };
         assert_eq!(gpt2.derived_parameters(), h * v + l * (12 * h * h + 13 * h) + 2 * h);
-    }
-
-    #[test]
-    fn tensor_parallelism_that_does_not_divide_is_named_with_the_nearest_that_does() {
-        let mut scenario = Scenario { method: Method::Paper, ..Scenario::default() };
-        scenario.cluster.gpus = 10;
-        scenario.cluster.tensor_parallel = 4;
-        let conflicts = scenario.conflicts();
-        assert_eq!(conflicts.len(), 1);
-        assert_eq!((conflicts[0].field, conflicts[0].nearest), (Field::Gpus, 12.0));
-        scenario.cluster.gpus = 12;
-        scenario.cluster.tensor_parallel = 3;
-        assert_eq!(scenario.conflicts()[0].field, Field::TensorParallel);
     }
 }

@@ -90,7 +90,7 @@ pub struct Probe {
 /// At most 42 attempts for any scenario, because the declared range of the micro-batch ends at 2²⁰.
 pub fn by_running_out(scenario: &Scenario) -> Vec<Probe> {
     let ledger = Ledger::of(scenario);
-    let usable = scenario.device.usable();
+    let usable = scenario.usable();
     let limit = Field::Batch.bound().max as u32;
     let mut probes = Vec::new();
     let (mut low, mut high) = (0, None);

@@ -3,7 +3,10 @@
 //! What [`Field`](super::Field) is for numbers this is for words: link, form and documentation read
 //! it, so a setting is declared once.
 
-use super::choice::{BatchUnit, Choice, ChoiceOption, Method, Mlp, Precision, Recomputation, Switch, ZeroStage};
+use super::choice::{
+    Adapter, AdapterTargets, AttentionKernel, BatchUnit, Bias, Choice, ChoiceOption, GradientType, Kernels, LossHead,
+    Method, Mlp, Norm, Offload, Optimizer, Position, Precision, QkNorm, Recomputation, StepKernel, Switch, ZeroStage,
+};
 use super::scenario::Scenario;
 
 /// An input with a closed list of values.
@@ -68,12 +71,40 @@ settings! {
     MLP = "mlp", "Feed-forward block", Mlp, model.mlp;
     /// Whether input and output embeddings are one matrix.
     TIED = "tied", "Tied embeddings", Switch, model.tied_embeddings;
-    /// The element type of activations.
+    /// The normalization.
+    NORM = "norm", "Norm", Norm, model.norm;
+    /// Norms on queries and keys.
+    QK_NORM = "qk_norm", "Query and key norms", QkNorm, model.qk_norm;
+    /// Which matrices carry a bias.
+    BIAS = "bias", "Biases", Bias, model.bias;
+    /// Whether logits and scores are capped by a tanh.
+    SOFT_CAP = "softcap", "Soft-capped logits", Switch, model.soft_cap;
+    /// How positions enter.
+    POSITION = "position", "Positions", Position, model.position;
+    /// In what weights, activations and states are held.
     PRECISION = "precision", "Training precision", Precision, recipe.precision;
+    /// In what gradients of 16-bit weights are kept.
+    GRADIENTS = "grad", "Gradients kept in", GradientType, recipe.gradients;
+    /// The update rule.
+    OPTIMIZER = "optimizer", "Optimizer", Optimizer, recipe.optimizer;
+    /// How the optimizer step is carried out.
+    STEP = "step", "Optimizer step", StepKernel, recipe.step;
     /// What is computed again in the backward pass.
     RECOMPUTATION = "recompute", "Activation recomputation", Recomputation, recipe.recomputation;
     /// Whether the blocks use dropout.
     DROPOUT = "dropout", "Dropout", Switch, recipe.dropout;
+    /// The attention kernel.
+    ATTENTION = "attn", "Attention kernel", AttentionKernel, recipe.attention;
+    /// What turns the last hidden state into a loss.
+    LOSS = "loss", "Loss head", LossHead, recipe.loss;
+    /// How many operations share a kernel.
+    KERNELS = "kernels", "Kernels", Kernels, recipe.kernels;
+    /// What lies in the memory of the host.
+    OFFLOAD = "offload", "Offloaded to the host", Offload, recipe.offload;
+    /// Low-rank adapters.
+    ADAPTER = "adapter", "Adapters", Adapter, recipe.adapter;
+    /// The matrices that get an adapter.
+    TARGETS = "targets", "Adapter targets", AdapterTargets, recipe.targets;
     /// What data-parallel GPUs shard.
     ZERO = "zero", "ZeRO stage", ZeroStage, cluster.zero;
     /// Whether LayerNorm and residual parts are split over the tensor-parallel GPUs.

@@ -2,47 +2,178 @@
 
 use serde::Serialize;
 
-/// A publication that a constant or formula is taken from.
+/// A publication that a constant or formula is taken from, as far as a caption shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Source {
     /// Short name for captions: authors and year.
     pub short: &'static str,
+    /// Where to read it.
+    pub url: &'static str,
+}
+
+/// The rest of a source. It is a table of its own, because a program that never shows it then does
+/// not carry it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Details {
     /// Title of the work.
     pub title: &'static str,
     /// Where in the work.
     pub locus: &'static str,
-    /// Where to read it.
-    pub url: &'static str,
     /// When it was published or, for pages without a date, read; ISO 8601 as far as known.
     pub date: &'static str,
 }
 
-/// The workshop page that the first method restates.
-pub static WORKSHOP: Source = Source {
-    short: "Vizuara workshop",
-    title: "Finding the Maximum Local Batch Size",
-    locus: "Deriving Maximum Batch Size, steps 1–4",
-    url: "https://vizuaraai.github.io/5d-parallelism-visual-guide/max-local-batch-size.html",
-    date: "2026",
-};
+impl Source {
+    /// Title, place and date.
+    ///
+    /// ```
+    /// use bmax::source;
+    /// assert_eq!(source::KORTHIKANTI.details().date, "2022-05-10");
+    /// ```
+    pub fn details(&self) -> Details {
+        let place = ALL.iter().position(|source| *source == self).unwrap_or(0);
+        DETAILS[place]
+    }
+}
 
-/// Activation bytes per layer.
-pub static KORTHIKANTI: Source = Source {
-    short: "Korthikanti et al. 2022",
-    title: "Reducing Activation Recomputation in Large Transformer Models",
-    locus: "sections 4.1–4.2 and 5, equations 1–4, table 2",
-    url: "https://arxiv.org/abs/2205.05198",
-    date: "2022-05-10",
-};
+macro_rules! sources {
+    ($($(#[$meta:meta])* $name:ident = $short:literal, $title:literal, $locus:literal, $url:literal, $date:literal;)+) => {
+        $($(#[$meta])* pub static $name: Source = Source { short: $short, url: $url };)+
 
-/// Model states of mixed-precision Adam and their division.
-pub static RAJBHANDARI: Source = Source {
-    short: "Rajbhandari et al. 2020",
-    title: "ZeRO: Memory Optimizations Toward Training Trillion Parameter Models",
-    locus: "section 3.1 and figure 1",
-    url: "https://arxiv.org/abs/1910.02054",
-    date: "2020-05-13",
-};
+        /// Every source that the estimator cites.
+        pub static ALL: &[&Source] = &[$(&$name,)+];
 
-/// Every source that the estimator cites.
-pub static ALL: &[&Source] = &[&WORKSHOP, &KORTHIKANTI, &RAJBHANDARI];
+        static DETAILS: &[Details] = &[$(Details { title: $title, locus: $locus, date: $date },)+];
+    };
+}
+
+sources! {
+    /// The workshop page that the first method restates.
+    WORKSHOP = "Vizuara workshop",
+        "Finding the Maximum Local Batch Size",
+        "Deriving Maximum Batch Size, steps 1–4",
+        "https://vizuaraai.github.io/5d-parallelism-visual-guide/max-local-batch-size.html", "2026";
+    /// Activation bytes per layer.
+    KORTHIKANTI = "Korthikanti et al. 2022",
+        "Reducing Activation Recomputation in Large Transformer Models",
+        "sections 4.1–4.2 and 5, equations 1–4, table 2",
+        "https://arxiv.org/abs/2205.05198", "2022-05-10";
+    /// Model states of mixed-precision Adam and their division.
+    RAJBHANDARI = "Rajbhandari et al. 2020",
+        "ZeRO: Memory Optimizations Toward Training Trillion Parameter Models",
+        "section 3.1 and figure 1",
+        "https://arxiv.org/abs/1910.02054", "2020-05-13";
+    /// What eager framework models keep, tensor by tensor.
+    TRANSFORMERS = "transformers 5.23 under MemTracker",
+        "Hugging Face transformers 5.23.0 model classes, simulated with PyTorch 2.15 FakeTensorMode and MemTracker",
+        "saved tensors of one block and of the loss; tests/vectors/README.md",
+        "https://github.com/huggingface/transformers/tree/v5.23.0/src/transformers/models", "2026";
+    /// The matrices of a transformer.
+    MODEL = "Vaswani et al. 2017",
+        "Attention Is All You Need",
+        "section 3; GLU variants: arXiv 2002.05202; grouped queries: arXiv 2305.13245",
+        "https://arxiv.org/abs/1706.03762", "2017-06-12";
+    /// Master weights of mixed precision.
+    MICIKEVICIUS = "Micikevicius et al. 2018",
+        "Mixed Precision Training",
+        "section 3.1",
+        "https://arxiv.org/abs/1710.03740", "2018-02-15";
+    /// Bytes per parameter of the distributed optimizer, and the pipeline schedule.
+    MEGATRON = "Megatron-LM",
+        "Megatron Core distributed optimizer; Narayanan et al. 2021, arXiv 2104.04473, section 2.2 on 1F1B",
+        "table of theoretical memory per parameter",
+        "https://docs.nvidia.com/megatron-core/developer-guide/latest/api-guide/dist_optimizer.html", "2026";
+    /// Two moments.
+    ADAM = "Loshchilov and Hutter 2019",
+        "Decoupled Weight Decay Regularization",
+        "algorithm 2",
+        "https://arxiv.org/abs/1711.05101", "2019-01-04";
+    /// Block-wise quantized moments.
+    ADAM8BIT = "Dettmers et al. 2022",
+        "8-bit Optimizers via Block-wise Quantization",
+        "section 2; block of 256 in bitsandbytes",
+        "https://arxiv.org/abs/2110.02861", "2022-06-20";
+    /// Row and column factors.
+    ADAFACTOR = "Shazeer and Stern 2018",
+        "Adafactor: Adaptive Learning Rates with Sublinear Memory Cost",
+        "section 3, algorithm 4",
+        "https://arxiv.org/abs/1804.04235", "2018-04-11";
+    /// One moment.
+    LION = "Chen et al. 2023",
+        "Symbolic Discovery of Optimization Algorithms",
+        "algorithm 2",
+        "https://arxiv.org/abs/2302.06675", "2023-05-08";
+    /// One moment on matrices.
+    MUON = "Jordan et al. 2024",
+        "Muon: An optimizer for hidden layers in neural networks",
+        "definition; Adam on embeddings, head and vectors",
+        "https://kellerjordan.github.io/posts/muon/", "2024-12-08";
+    /// What flash attention keeps.
+    FLASH = "Dao et al. 2022",
+        "FlashAttention: Fast and Memory-Efficient Exact Attention with IO-Awareness",
+        "section 3.1, algorithm 1: output and softmax statistics",
+        "https://arxiv.org/abs/2205.14135", "2022-06-23";
+    /// Recomputation in segments.
+    CHECKPOINTS = "Chen et al. 2016",
+        "Training Deep Nets with Sublinear Memory Cost",
+        "section 4",
+        "https://arxiv.org/abs/1604.06174", "2016-04-22";
+    /// Operator-level recomputation and sharded training.
+    TORCHTITAN = "torchtitan",
+        "pytorch/torchtitan, torchtitan/models/llama/parallelize_llama.py: activation checkpointing policy and FSDP units",
+        "apply_ac, apply_fsdp",
+        "https://github.com/pytorch/torchtitan", "2024-12";
+    /// Gathered layers and reduce buffers.
+    FSDP = "PyTorch FSDP",
+        "Zhao et al. 2023, PyTorch FSDP: Experiences on Scaling Fully Sharded Data Parallel",
+        "section 3.2 and 4; arXiv 2304.11277",
+        "https://arxiv.org/abs/2304.11277", "2023-09-12";
+    /// Temporaries of optimizer steps, buckets of DDP, the autocast cache.
+    PYTORCH = "PyTorch 2.15",
+        "PyTorch source: torch/optim/adam.py, torch/nn/parallel/distributed.py, aten autocast_mode.cpp",
+        "foreach and single-tensor paths; bucket views; weight cache",
+        "https://github.com/pytorch/pytorch", "2026";
+    /// Fused linear cross-entropy.
+    LIGER = "Hsu et al. 2024",
+        "Liger Kernel: Efficient Triton Kernels for LLM Training",
+        "section 3.2",
+        "https://arxiv.org/abs/2410.10989", "2024-10-14";
+    /// Low-rank adapters.
+    LORA = "Hu et al. 2021",
+        "LoRA: Low-Rank Adaptation of Large Language Models",
+        "section 4.1",
+        "https://arxiv.org/abs/2106.09685", "2021-10-16";
+    /// 4-bit weights.
+    QLORA = "Dettmers et al. 2023",
+        "QLoRA: Efficient Finetuning of Quantized LLMs",
+        "section 3: NF4 blocks of 64, double quantization 0.127 bits",
+        "https://arxiv.org/abs/2305.14314", "2023-05-23";
+    /// Latent attention and shared experts.
+    DEEPSEEK = "DeepSeek-AI 2024",
+        "DeepSeek-V2: A Strong, Economical, and Efficient Mixture-of-Experts Language Model",
+        "sections 2.1 and 2.2",
+        "https://arxiv.org/abs/2405.04434", "2024-06-19";
+    /// What a process takes beside its tensors.
+    BEKMAN = "Bekman 2024",
+        "Machine Learning Engineering: memory usage of training",
+        "CUDA context 0.47 to 0.92 GiB, NCCL 1 to 1.5 GiB, fragmentation",
+        "https://github.com/stas00/ml-engineering/blob/master/training/performance/README.md", "2024";
+    /// Memory that the driver keeps.
+    DRIVER = "Device catalogue",
+        "Total memory the driver reports, less what a program can get",
+        "the row of the device",
+        "https://docs.nvidia.com/deploy/nvidia-smi/index.html", "2026";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_source_has_its_own_details() {
+        for (source, details) in ALL.iter().zip(DETAILS) {
+            assert_eq!(source.details(), *details, "{}", source.short);
+            assert!(source.url.starts_with("https://") && !details.title.is_empty() && details.date.starts_with("20"));
+        }
+    }
+}

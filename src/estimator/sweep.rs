@@ -3,10 +3,8 @@
 use std::f64::consts::LN_2;
 
 use super::answer::largest_micro_batch;
-use super::bounds::Field;
-use super::ledger::Ledger;
+use super::inverse;
 use super::scenario::{Model, Scenario};
-use super::search;
 
 /// The shortest sequence of a sweep, in tokens.
 pub const SHORTEST: u32 = 1 << 7;
@@ -51,31 +49,19 @@ pub fn sequence_lengths(points: usize) -> Vec<u32> {
 /// even one sequence fits. Nothing of the scenario but its sequence length is varied.
 ///
 /// ```
-/// use bmax::{Scenario, sweep};
-/// let curve = sweep::b_max_by_sequence(&Scenario::default(), &[2_048, 4_096, 8_192]);
+/// use bmax::{Method, Scenario, sweep};
+/// let scenario = Scenario { method: Method::Workshop, ..Scenario::default() };
+/// let curve = sweep::b_max_by_sequence(&scenario, &[2_048, 4_096, 8_192]);
 /// assert_eq!(curve, [Some(3), Some(1), None]);
 /// ```
 pub fn b_max_by_sequence(scenario: &Scenario, lengths: &[u32]) -> Vec<Option<u32>> {
     lengths.iter().map(|&length| largest_micro_batch(&at_length(scenario, length))).collect()
 }
 
-/// The longest sequence in tokens of which one fits, where the curve of
-/// [`b_max_by_sequence`] ends; `None` when not even one token does. It lies in the declared range of
-/// [`Field::Sequence`] and may be beyond [`LONGEST`].
-///
-/// ```
-/// use bmax::{Scenario, largest_micro_batch, sweep};
-/// let mut scenario = Scenario::default();
-/// scenario.recipe.sequence = sweep::longest_sequence(&scenario).expect("short sequences fit");
-/// assert_eq!(largest_micro_batch(&scenario), Some(1));
-/// scenario.recipe.sequence += 1;
-/// assert_eq!(largest_micro_batch(&scenario), None);
-/// ```
+/// The longest sequence in tokens of which one fits, where the curve of [`b_max_by_sequence`] ends;
+/// `None` when not even one token does. It may be beyond [`LONGEST`].
 pub fn longest_sequence(scenario: &Scenario) -> Option<u32> {
-    let usable = scenario.device.usable();
-    let fits = |length| Ledger::of(&at_length(scenario, length)).peak(1).1 <= usable;
-    let longest = search::largest(Field::Sequence.bound().max as u32, scenario.recipe.sequence, fits);
-    (longest > 0).then_some(longest)
+    inverse::longest_sequence(scenario, 1)
 }
 
 /// The scenario of a reference curve: `model` spread over the GPUs and recomputed as

@@ -27,7 +27,7 @@ const BOUNDARIES: Expr = Expr::Product(&[L, S, H, B, BETA]);
 /// The workshop's ledger. It reads D as all GPUs and knows neither ZeRO stages nor tensor
 /// parallelism nor dropout.
 pub(crate) fn ledger(scenario: &Scenario) -> Ledger {
-    let line = |name, bucket, formula| Line { name, bucket, formula, source: &WORKSHOP, alive: Instants::ALWAYS };
+    let line = |name, bucket, formula| Line::new(name, bucket, formula, &WORKSHOP, Instants::ALWAYS);
     let mut lines = vec![
         line("Weights, fp32", Bucket::Parameters, &WEIGHTS),
         line("Gradients, fp32", Bucket::Gradients, &GRADIENTS),
@@ -38,8 +38,12 @@ pub(crate) fn ledger(scenario: &Scenario) -> Ledger {
             line("Layer activations", Bucket::Activations, &LINEAR),
             line("Attention scores and softmax", Bucket::Activations, &SCORES),
         ]),
-        Recomputation::Selective => lines.push(line("Layer activations", Bucket::Activations, &LINEAR)),
-        Recomputation::Full => lines.push(line("Layer inputs", Bucket::Activations, &BOUNDARIES)),
+        Recomputation::Selective | Recomputation::Operators => {
+            lines.push(line("Layer activations", Bucket::Activations, &LINEAR))
+        }
+        Recomputation::Full | Recomputation::EveryK => {
+            lines.push(line("Layer inputs", Bucket::Activations, &BOUNDARIES))
+        }
     }
-    Ledger { lines, instants: WHOLE_STEP, values: common_values(scenario) }
+    Ledger { lines, instants: WHOLE_STEP, values: common_values(scenario), fragmentation: 0.0 }
 }

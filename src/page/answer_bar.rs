@@ -2,26 +2,26 @@
 
 use std::time::Duration;
 
-use bmax::{Answer, Balance, Choice, Estimate, Method};
+use bmax::{Answer, Balance, Choice};
 use leptos::leptos_dom::helpers::{TimeoutHandle, set_timeout_with_handle};
 use leptos::prelude::*;
 
+use super::outlooks::{at_instant, standing};
 use crate::site::dom::{El, el, keep};
-use crate::site::{State, format};
+use crate::site::{Facts, State, format};
 
 /// The answer in one line, linked to the calculator. What matters less gives way on narrow screens.
 pub fn answer_bar(state: State) -> El {
-    let verdict = move || state.read(|facts| verdict(facts.estimate.balance()));
-    let method = move || state.read(|facts| format!("{} method", facts.scenario.method.label()));
+    let verdict = move || state.read(standing);
     let badge = el("span")
         .bind("class", move || format!("badge badge-{} answer-badge", verdict().1))
         .child(el("span").attr("aria-hidden", "true").bind_text(move || mark(verdict().1).to_owned()))
         .child(el("span").class("answer-word").bind_text(move || verdict().0.to_owned()));
-    let binds = move || state.read(|facts| binds(&facts.answer, &facts.estimate));
+    let binds = move || state.read(binds);
     el("div")
         .class("answer-line")
         .child(largest(state))
-        .child(el("span").class("answer-method soft").bind_text(method))
+        .child(el("span").class("answer-method soft").bind_text(move || state.read(outlook)))
         .child(used(state))
         .child(badge)
         .child(el("span").class("answer-binds soft").bind_text(binds))
@@ -74,19 +74,23 @@ pub fn verdict(balance: Balance) -> (&'static str, &'static str) {
     }
 }
 
+/// The method and, where unknowns part them, the safe and the optimistic answer.
+fn outlook(facts: &Facts) -> String {
+    let method = facts.scenario.method.label();
+    let [safe, optimistic] = [facts.range.safe, facts.range.optimistic].map(|answer| format::answer(&answer));
+    if safe == optimistic { format!("{method} method") } else { format!("{method}: safe {safe}, at best {optimistic}") }
+}
+
 /// What stops the next sequence, in a few words.
-fn binds(answer: &Answer, estimate: &Estimate) -> String {
-    match answer {
-        Answer::Fits(room) if room.capped => "nothing binds within the range".to_owned(),
+fn binds(facts: &Facts) -> String {
+    let short = match &facts.answer {
+        Answer::Fits(room) if room.capped => return "nothing binds within the range".to_owned(),
         Answer::Fits(room) => format!("next sequence lacks {}", format::memory(room.next_lacks)),
         Answer::Infeasible(reason) => {
-            format!(
-                "{} bind: {} over",
-                estimate.largest().first().map_or("", |entry| entry.bucket.name()),
-                format::memory(reason.over)
-            )
+            format!("{} bind: {} over", facts.limit.largest.bucket.name(), format::memory(reason.over))
         }
-    }
+    };
+    if facts.is_ledger() { format!("{short} {}", at_instant(facts.limit.instant)) } else { short }
 }
 
 /// Speaks the answer to assistive technology once the reader has stopped changing it; while a slider
@@ -97,7 +101,7 @@ fn spoken_answer(state: State) -> El {
     let pending = StoredValue::new(None::<TimeoutHandle>);
     let first = StoredValue::new(true);
     keep(Box::new(move || {
-        let text = state.read(|facts| sentence(&facts.answer, facts.scenario.method));
+        let text = state.read(sentence);
         if first.get_value() {
             first.set_value(false);
             return;
@@ -111,12 +115,18 @@ fn spoken_answer(state: State) -> El {
     status.bind_text(move || spoken.get())
 }
 
-fn sentence(answer: &Answer, method: Method) -> String {
-    let method = method.label();
-    match (answer, format::shortage(answer)) {
+fn sentence(facts: &Facts) -> String {
+    let method = facts.scenario.method.label();
+    let most = match (&facts.answer, format::shortage(&facts.answer)) {
         (Answer::Fits(room), _) => {
-            format!("{method} method: {} per GPU at most.", format::counted(room.batch, "sequence", "sequences"))
+            format!("{method} method: {} per GPU at most", format::counted(room.batch, "sequence", "sequences"))
         }
-        (Answer::Infeasible(_), reason) => format!("{method} method: does not fit. {}", reason.unwrap_or_default()),
+        (Answer::Infeasible(_), reason) => {
+            return format!("{method} method: does not fit. {}", reason.unwrap_or_default());
+        }
+    };
+    match facts.range.safe {
+        safe if safe.batch() == facts.answer.batch() => most + ".",
+        safe => format!("{most}; to be safe, {}.", format::answer(&safe)),
     }
 }

@@ -4,6 +4,7 @@
 //! built, and `mod.rs` holds the figures that are mounted into that text.
 
 mod answer_bar;
+mod outlooks;
 mod p01_opening;
 mod p02_buckets;
 mod p03_why;
@@ -32,4 +33,83 @@ pub fn mount_all(state: State) {
     mount_figure("levers", move || p08_levers::levers(state));
     mount_figure("planner", move || p09_global_batch::planner(state));
     mount_figure("chart", move || p10_sequence::chart(state));
+}
+
+#[cfg(test)]
+mod tests {
+    use bmax::{Bucket, Method, Recomputation, Scenario, b_max, catalogue, division, estimate};
+
+    use crate::site::format;
+
+    /// What the default would answer at another setting.
+    fn most(change: impl Fn(&mut Scenario)) -> u32 {
+        let mut scenario = Scenario::default();
+        change(&mut scenario);
+        b_max(&scenario).batch().unwrap_or(0)
+    }
+
+    /// The text is written by hand, and the ledger learns: here they are held together.
+    fn prints(text: &str, numbers: &[String]) {
+        for number in numbers {
+            assert!(text.contains(number), "the text should print “{number}”");
+        }
+    }
+
+    #[test]
+    fn the_text_prints_the_ledger_s_numbers_for_the_default() {
+        let scenario = Scenario::default();
+        let at_three = estimate(&scenario.with_batch(3));
+        let sizes = [Bucket::Parameters, Bucket::Optimizer, Bucket::Activations, Bucket::Temporary, Bucket::Runtime]
+            .map(|bucket| format::memory(at_three.bucket(bucket)));
+        prints(include_str!("p02_buckets/prose.html"), &sizes);
+        prints(include_str!("p02_buckets/prose.html"), &[format::digits(at_three.peak().bytes.gib(), 1)]);
+        let [now, full] =
+            [scenario.recipe.recomputation, Recomputation::Full].map(|kind| most(|s| s.recipe.recomputation = kind));
+        let answer = format!("<mo>=</mo><mn>{now}</mn>");
+        prints(include_str!("p01_opening/prose.html"), std::slice::from_ref(&answer));
+        let sixteen = most(|s| s.cluster.gpus = 16);
+        prints(
+            include_str!("p08_levers/prose.html"),
+            &[answer, format!("raise it to {full}"), format!("only to {sixteen}")],
+        );
+        prints(include_str!("p06_search/prose.html"), &[format!("The answer is {now}")]);
+        let one = format::digits(division(&scenario).per_sequence.gib(), 1);
+        prints(
+            include_str!("p05_derivation/prose.html"),
+            &[format!("<td class=\"num\">{one}</td><td class=\"num\">{now}</td></tr>")],
+        );
+    }
+
+    #[test]
+    fn the_tables_print_the_ledger_s_answers() {
+        let kinds = [Recomputation::None, Recomputation::Selective, Recomputation::Full];
+        let presets = [("1b", 1), ("3b", 1), ("7b", 8), ("13b", 64), ("70b", 64)].map(|(slug, gpus)| {
+            let row = catalogue::model(slug).expect("a preset");
+            let [none, selective, full] = kinds.map(|kind| {
+                most(|s| {
+                    *s = row.apply(*s);
+                    s.cluster.gpus = gpus;
+                    s.recipe.recomputation = kind;
+                })
+            });
+            format!("<td class=\"num\">{none} / {selective} / {full}</td>")
+        });
+        prints(include_str!("p07_calculator/prose.html"), &presets);
+        for sequence in [512, 1_024, 2_048, 4_096, 8_192] {
+            let cells = kinds.map(|kind| {
+                let set = |s: &mut Scenario| {
+                    s.recipe.sequence = sequence;
+                    s.recipe.recomputation = kind;
+                };
+                let [workshop, paper] = [Method::Workshop, Method::Paper].map(|method| {
+                    most(|s| {
+                        set(s);
+                        s.method = method;
+                    })
+                });
+                format!("{workshop} / {paper} / {}", most(set))
+            });
+            prints(include_str!("p10_sequence/prose.html"), &cells);
+        }
+    }
 }

@@ -99,10 +99,10 @@ impl El {
     }
 
     #[inline(never)]
-    fn bind_text_boxed(self, text: Box<dyn Fn() -> String>) -> Self {
+    fn bind_text_boxed(self, text: Box<dyn Read<String>>) -> Self {
         let node = document().create_text_node("");
         _ = self.0.append_child(&node);
-        keep(Box::new(move || node.set_data(&text())));
+        keep(Box::new(move || node.set_data(&text.read())));
         self
     }
 
@@ -112,9 +112,9 @@ impl El {
     }
 
     #[inline(never)]
-    fn bind_boxed(self, name: &'static str, value: Box<dyn Fn() -> String>) -> Self {
+    fn bind_boxed(self, name: &'static str, value: Box<dyn Read<String>>) -> Self {
         let element = self.0.clone();
-        keep(Box::new(move || _ = element.set_attribute(name, &value())));
+        keep(Box::new(move || _ = element.set_attribute(name, &value.read())));
         self
     }
 
@@ -124,9 +124,9 @@ impl El {
     }
 
     #[inline(never)]
-    fn toggle_boxed(self, name: &'static str, on: Box<dyn Fn() -> bool>) -> Self {
+    fn toggle_boxed(self, name: &'static str, on: Box<dyn Read<bool>>) -> Self {
         let element = self.0.clone();
-        keep(Box::new(move || _ = element.toggle_attribute_with_force(name, on())));
+        keep(Box::new(move || _ = element.toggle_attribute_with_force(name, on.read())));
         self
     }
 
@@ -136,9 +136,9 @@ impl El {
     }
 
     #[inline(never)]
-    fn toggle_class_boxed(self, name: &'static str, on: Box<dyn Fn() -> bool>) -> Self {
+    fn toggle_class_boxed(self, name: &'static str, on: Box<dyn Read<bool>>) -> Self {
         let classes = self.0.class_list();
-        keep(Box::new(move || _ = classes.toggle_with_force(name, on())));
+        keep(Box::new(move || _ = classes.toggle_with_force(name, on.read())));
         self
     }
 
@@ -153,9 +153,9 @@ impl El {
     }
 
     #[inline(never)]
-    fn property_boxed(self, name: &'static str, value: Box<dyn Fn() -> wasm_bindgen::JsValue>) -> Self {
+    fn property_boxed(self, name: &'static str, value: Box<dyn Read<wasm_bindgen::JsValue>>) -> Self {
         let element = self.0.clone();
-        keep(Box::new(move || _ = js_sys::Reflect::set(&element, &name.into(), &value())));
+        keep(Box::new(move || _ = js_sys::Reflect::set(&element, &name.into(), &value.read())));
         self
     }
 
@@ -166,10 +166,10 @@ impl El {
     }
 
     #[inline(never)]
-    fn variable_boxed(self, name: &'static str, value: Box<dyn Fn() -> String>) -> Self {
+    fn variable_boxed(self, name: &'static str, value: Box<dyn Read<String>>) -> Self {
         // Both HTML and SVG elements have this part of the interface.
         let style = self.0.unchecked_ref::<HtmlElement>().style();
-        keep(Box::new(move || _ = style.set_property(name, &value())));
+        keep(Box::new(move || _ = style.set_property(name, &value.read())));
         self
     }
 
@@ -179,8 +179,8 @@ impl El {
     }
 
     #[inline(never)]
-    fn on_boxed(self, event: &'static str, handler: Box<dyn Fn(Event)>) -> Self {
-        let closure = Closure::<dyn Fn(Event)>::wrap(handler);
+    fn on_boxed(self, event: &'static str, handler: Box<dyn Hear>) -> Self {
+        let closure = Closure::<dyn Fn(Event)>::new(move |event| handler.hear(event));
         _ = self.0.add_event_listener_with_callback(event, closure.as_ref().unchecked_ref());
         StoredValue::new_local(closure);
         self
@@ -193,10 +193,10 @@ impl El {
     }
 
     #[inline(never)]
-    fn live_boxed(self, children: Box<dyn Fn() -> Vec<El>>) -> Self {
+    fn live_boxed(self, children: Box<dyn Read<Vec<El>>>) -> Self {
         let element = self.0.clone();
         keep(Box::new(move || {
-            let fresh = children();
+            let fresh = children.read();
             element.set_text_content(None);
             for child in fresh {
                 _ = element.append_child(&child.0);
@@ -214,8 +214,32 @@ impl El {
 
 /// Runs `effect` now and whenever what it reads changes, for as long as the current owner lives.
 #[inline(never)]
-pub fn keep(effect: Box<dyn Fn()>) {
-    StoredValue::new_local(RenderEffect::new(move |_| effect()));
+pub fn keep(effect: Box<dyn Read<()>>) {
+    StoredValue::new_local(RenderEffect::new(move |_| effect.read()));
+}
+
+/// What a binding reads. It is a trait of our own because a boxed `Fn` also carries the code of being
+/// called as `FnMut` and as `FnOnce`, which for hundreds of bindings adds up to two kilobytes.
+pub trait Read<T> {
+    /// Calls the closure.
+    fn read(&self) -> T;
+}
+
+impl<T, F: Fn() -> T> Read<T> for F {
+    fn read(&self) -> T {
+        self()
+    }
+}
+
+/// What listens to an event; for the same reason.
+trait Hear {
+    fn hear(&self, event: Event);
+}
+
+impl<F: Fn(Event)> Hear for F {
+    fn hear(&self, event: Event) {
+        self(event);
+    }
 }
 
 /// The text of the field or list that an event comes from.

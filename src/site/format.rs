@@ -75,8 +75,3 @@ pub fn counted(number: u32, one: &str, many: &str) -> String {
 pub fn css_percent(part: f64) -> String {
     number::fixed(part * 100.0, 3) + "%"
 }
-
-/// A number with `places` digits after the point and no commas, for style sheets and drawings.
-pub fn decimal(value: f64, places: u32) -> String {
-    number::fixed(value, places)
-}

@@ -8,12 +8,15 @@ pub mod dom;
 pub mod format;
 mod mount;
 mod notices;
+mod ranking;
 mod state;
 mod theme;
 pub mod views;
 
 pub use mount::{mount_figure, mount_part};
-pub use state::{FieldHandle, SettingHandle, State};
+#[cfg(test)]
+pub use state::facts_of;
+pub use state::{Facts, FieldHandle, SettingHandle, State};
 
 use any_spawner::Executor;
 use leptos::prelude::Owner;

@@ -5,13 +5,17 @@
 //! signal of that figure.
 
 use bmax::link::{self, Notice};
-use bmax::{Answer, ChoiceOption, Estimate, Field, Method, Problem, Scenario, Setting, b_max, estimate};
+use bmax::{
+    Answer, ChoiceOption, Entry, Estimate, Field, Instant, Method, Problem, Range, Scenario, Setting, b_max, estimate,
+    range,
+};
 use leptos::prelude::*;
 
 use super::address;
+use super::ranking::Ranking;
 
 /// What is asked and all that follows from it, in one piece.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Facts {
     /// What is asked.
     pub scenario: Scenario,
@@ -21,27 +25,74 @@ pub struct Facts {
     pub estimate: Estimate,
     /// The largest micro-batch.
     pub answer: Answer,
-    /// The method that is not chosen.
-    pub other_method: Method,
-    /// The largest micro-batch by that method.
-    pub other_answer: Answer,
+    /// The methods that are not chosen, each with the largest micro-batch by it.
+    pub others: [(Method, Answer); 2],
+    /// The largest micro-batch under each outlook on what nobody can know beforehand.
+    pub range: Range,
+    /// What stops the next sequence.
+    pub limit: Limit,
+}
+
+/// Everything else follows from the scenario, so that it alone tells facts apart.
+impl PartialEq for Facts {
+    fn eq(&self, other: &Self) -> bool {
+        self.scenario == other.scenario
+    }
+}
+
+/// Where one sequence more than the answer would not fit.
+#[derive(Clone, Copy, Debug)]
+pub struct Limit {
+    /// The instant that needs most.
+    pub instant: &'static Instant,
+    /// The largest entry alive then.
+    pub largest: Entry,
 }
 
 impl Facts {
-    fn of(scenario: Scenario) -> Self {
-        let other_method = match scenario.method {
-            Method::Workshop => Method::Paper,
-            Method::Paper => Method::Workshop,
+    /// The facts of a scenario. Only the estimate depends on the micro-batch; while a slider moves
+    /// that, everything else is taken from `before`.
+    fn of(scenario: Scenario, before: Option<&Self>) -> Self {
+        let estimate = estimate(&scenario);
+        if let Some(before) = before.filter(|facts| facts.scenario.with_batch(scenario.recipe.batch) == scenario) {
+            return Self { scenario, estimate, ..before.clone() };
+        }
+        let others = match scenario.method {
+            Method::Ledger => [Method::Workshop, Method::Paper],
+            Method::Workshop => [Method::Ledger, Method::Paper],
+            Method::Paper => [Method::Ledger, Method::Workshop],
         };
+        let range = range(&scenario);
         Self {
             scenario,
             base: link::base_of(&scenario),
-            estimate: estimate(&scenario),
-            answer: b_max(&scenario),
-            other_method,
-            other_answer: b_max(&Scenario { method: other_method, ..scenario }),
+            estimate,
+            answer: range.likely,
+            others: others.map(|method| (method, b_max(&Scenario { method, ..scenario }))),
+            range,
+            limit: Limit::of(&scenario, &range.likely),
         }
     }
+
+    /// Whether the ledger is in use, which alone knows instants, unknowns and overhead.
+    pub fn is_ledger(&self) -> bool {
+        self.scenario.method == Method::Ledger
+    }
+}
+
+impl Limit {
+    fn of(scenario: &Scenario, answer: &Answer) -> Self {
+        let too_many = answer.batch().unwrap_or(0).saturating_add(1);
+        let estimate = estimate(&scenario.with_batch(too_many));
+        // A ledger always has its model states, so the list is never empty.
+        Self { instant: estimate.peak().instant, largest: *estimate.largest()[0] }
+    }
+}
+
+/// The facts of a scenario, as tests ask for them.
+#[cfg(test)]
+pub fn facts_of(scenario: Scenario) -> Facts {
+    Facts::of(scenario, None)
 }
 
 /// The shared state. It is a handful of handles and is passed by value.
@@ -51,6 +102,8 @@ pub struct State {
     pub scenario: RwSignal<Scenario>,
     /// What follows from it.
     pub facts: Memo<Facts>,
+    /// The single changes that are open to it, ranked; it does not depend on the micro-batch.
+    pub ranking: Memo<Ranking>,
     /// What was wrong with the link the page was opened by.
     pub notices: RwSignal<Vec<Notice>>,
 }
@@ -101,7 +154,12 @@ impl State {
     pub fn from_address() -> Self {
         let read = link::decode(&address::query());
         let scenario = RwSignal::new(read.scenario);
-        Self { scenario, facts: Memo::new(move |_| Facts::of(scenario.get())), notices: RwSignal::new(read.notices) }
+        Self {
+            scenario,
+            facts: Memo::new(move |before: Option<&Facts>| Facts::of(scenario.get(), before)),
+            ranking: Memo::new_owning(move |before| Ranking::next(scenario.get(), before)),
+            notices: RwSignal::new(read.notices),
+        }
     }
 
     /// Reads the facts; whatever reads them here runs again when they change.

@@ -68,7 +68,9 @@ async fn answer_is_there(calculator: &Scope<'_>, query: &str) {
 #[tokio::test]
 async fn every_field_names_itself_and_its_range_and_leaves_the_other_fields_alone() {
     // Every other field differs from its default, so that a reset by accident would show.
-    let query = "?v=1&model=13b&gpu=h200&gpus=24&tp=2&method=paper&s=3072&b=3&headroom=12&recompute=full&target=512&chart_gpus=16";
+    // Some are there only when they can matter.
+    let query = "?v=2&model=13b&gpu=h200&gpus=24&tp=2&s=3072&b=3&headroom=12&recompute=every-k&every=3&target=512\
+        &chart_gpus=16&experts=8&active=2&kv_rank=512&loss=chunked&position=learned&positions=4096&adapter=lora";
     let page = opened(query).await;
     let calculator = page.figure("calculator");
     for &field in Field::ALL {
@@ -184,7 +186,7 @@ async fn the_ends_of_every_range_leave_no_figure_blank_and_no_number_broken() {
         let one = Field::ALL.iter().map(|field| Scenario::default().with_number(*field, end(field, least)));
         let all =
             Field::ALL.iter().try_fold(Scenario::default(), |all, field| all.with_number(*field, end(field, least)));
-        for method in ["workshop", "paper"] {
+        for method in ["ledger", "workshop", "paper"] {
             for scenario in one.clone().chain([all.clone()]) {
                 let query = format!("{}&method={method}", link::encode(&scenario.expect("the ends are in range")));
                 travel(&page, &query).await;

@@ -20,7 +20,7 @@ async fn is_named_and_survived(query: &str) -> Page {
 
 #[tokio::test]
 async fn bad_values_are_named_with_field_and_range_and_the_rest_is_kept() {
-    let page = is_named_and_survived("?v=1&gpus=64&s=-5&layers=&hidden=abc&b=NaN&mem=1e99&recompute=full").await;
+    let page = is_named_and_survived("?v=2&gpus=64&s=-5&layers=&hidden=abc&b=NaN&mem=1e99&recompute=full").await;
     let notices = page.part("#notices");
     notices.says("Sequence length: “-5” is too small; it takes a whole number from 1 to 4,194,304 tokens.").await;
     notices.says("Layers: nothing is given").await;
@@ -34,13 +34,15 @@ async fn bad_values_are_named_with_field_and_range_and_the_rest_is_kept() {
 #[tokio::test]
 async fn bad_words_are_named_with_what_would_be_known() {
     let page = is_named_and_survived("?model=gpt-9&gpu=abacus&zero=7&precision=int3&method=guess&unit=pages").await;
-    page.part("#notices").says("“int3” is not known; “precision” takes bf16, fp16, fp32.").await;
+    page.part("#notices")
+        .says("“int3” is not known; “precision” takes bf16, fp16, mixed, autocast, bf16-pure, fp32.")
+        .await;
     page.close().await;
 }
 
 #[tokio::test]
 async fn unknown_and_repeated_parameters_are_named() {
-    let page = is_named_and_survived("?v=1&colour=red&gpus=16&gpus=4&gpus=2&%3Cb%3Ebold=1").await;
+    let page = is_named_and_survived("?v=2&colour=red&gpus=16&gpus=4&gpus=2&%3Cb%3Ebold=1").await;
     assert_eq!(page.figure("calculator").value("textbox", "Number of GPUs D").await, "16");
     assert_eq!(page.script("return document.querySelectorAll('#notices b').length;", vec![]).await, 0);
     page.close().await;
@@ -55,9 +57,9 @@ async fn damaged_percent_encoding_costs_only_its_own_parameter() {
 
 #[tokio::test]
 async fn links_of_other_versions_are_read_and_said_to_be() {
-    for query in ["?v=0&gpus=64", "?v=2&gpus=64", "?v=&gpus=64", "?v=latest&gpus=64"] {
+    for query in ["?v=0&gpus=64", "?v=3&gpus=64", "?v=&gpus=64", "?v=latest&gpus=64"] {
         let page = is_named_and_survived(query).await;
-        page.part("#notices").says("it knows 1 to 1").await;
+        page.part("#notices").says("it knows 1 to 2").await;
         page.close().await;
     }
 }
@@ -93,7 +95,7 @@ async fn the_message_can_be_dismissed_and_does_not_come_back_with_the_next_chang
     })
     .await;
     page.figure("calculator").enter("Number of GPUs D", "16").await;
-    page.until_query("v=1&gpus=16").await;
+    page.until_query("v=2&gpus=16").await;
     assert_eq!(notices.all_text().await, "");
     page.close().await;
 }

@@ -1,7 +1,7 @@
 //! The derivation with the reader's numbers in it, and the worked example.
 
 use crate::support::{Page, expected, tidy};
-use bmax::{Answer, Bucket, Scenario, b_max, estimate, number};
+use bmax::{Answer, Bucket, Scenario, b_max, division, estimate, number};
 
 /// Everything written in a figure, formulas included.
 async fn written(page: &Page, figure: &str) -> String {
@@ -21,11 +21,11 @@ fn quantities(scenario: &Scenario) -> Vec<String> {
 
 #[tokio::test]
 async fn every_line_carries_the_current_numbers_down_to_the_answer() {
-    let page = Page::open("").await;
+    let page = Page::open("?method=workshop").await;
     let calculator = page.figure("calculator");
-    for (preset, query) in [("7B", ""), ("1B", "?model=1b"), ("13B", "?model=13b")] {
+    for (preset, query) in [("7B", ""), ("1B", "&model=1b"), ("13B", "&model=13b")] {
         calculator.press(preset).await;
-        let scenario = expected::scenario(query);
+        let scenario = expected::scenario(&format!("?method=workshop{query}"));
         let Answer::Fits(room) = b_max(&scenario) else { panic!("{preset} fits on eight GPUs") };
         let figure = page.figure("derivation");
         let fit = if room.batch == 1 { "1 sequence fits".into() } else { format!("{} sequences fit", room.batch) };
@@ -83,8 +83,24 @@ async fn llama_3_1_8b_does_not_fit_on_one_a100_and_takes_3_sequences_on_each_of_
 async fn the_worked_example_can_be_taken_over_into_every_figure() {
     let page = Page::open("?method=paper&s=4096").await;
     page.figure("worked-example").press("Use this configuration").await;
-    let query = "v=1&model=llama-3.1-8b&method=paper";
+    let query = "v=2&model=llama-3.1-8b&method=paper";
     page.until_query(query).await;
     page.part("#answer-bar").shows("bar-answer", &expected::answer(&expected::scenario(query))).await;
+    page.close().await;
+}
+
+#[tokio::test]
+async fn under_the_ledger_the_derivation_says_whose_it_is_and_ends_in_the_ledger_s_division() {
+    let page = Page::open("").await;
+    let ledger = expected::answer(&Scenario::default());
+    let workshop = expected::answer(&expected::workshop());
+    let whose = page.figure("derivation").text("derivation-whose").await;
+    assert!(whose.contains(&format!("the workshop’s method with your numbers; its answer is {workshop}")), "{whose}");
+    assert!(whose.contains(&format!("answers {ledger}")), "{whose}");
+    let divided = division(&Scenario::default());
+    let text = written(&page, "derivation").await;
+    for part in [divided.instant.name, &number::fixed(divided.fixed.gib(), 2), &format!("⌋={ledger}")] {
+        assert!(text.contains(part), "{part} is not in: {text}");
+    }
     page.close().await;
 }

@@ -47,6 +47,7 @@ async fn neither_do_large_numbers_long_messages_and_what_does_not_fit() {
         "?model=70b&s=-5&recompute=some&aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa=1";
     for (query, when) in [(large, "large numbers"), (messages, "messages")] {
         let page = Visit::to(query).wide(360).open().await;
+        page.script("document.querySelector('#calculator-hidden').closest('details').open = true;", vec![]).await;
         page.figure("calculator").fill("Hidden size H", "a very long text that is no number at all").await;
         fits_with_everything_open(&page, when).await;
         page.close().await;

@@ -31,7 +31,7 @@ async fn without_javascript_every_section_can_be_read() {
     let page = Visit::to("").without_scripts().open().await;
     assert_eq!(page.script(UNSEEN, vec![json!(SECTIONS)]).await, json!([]));
     page.part("noscript").says("need JavaScript and WebAssembly").await;
-    page.part("#opening").says("by the count of the paper behind it, 6").await;
+    page.part("#opening").says("by the count of the paper behind it 6").await;
     page.part("#takeaways").says("The largest batch is a division.").await;
     page.close().await;
 }

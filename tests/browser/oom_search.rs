@@ -2,7 +2,7 @@
 
 use crate::support::{Page, Visit, expected};
 use bmax::search::by_running_out;
-use bmax::{Scenario, b_max, number};
+use bmax::{b_max, number};
 
 /// Presses Step to the end and compares every step with the library's search.
 async fn steps_like_the_library(query: &str) {
@@ -30,15 +30,20 @@ async fn steps_like_the_library(query: &str) {
 }
 
 #[tokio::test]
-async fn the_search_meets_the_closed_form_in_four_attempts_at_three() {
-    assert_eq!(by_running_out(&Scenario::default()).len(), 4);
+async fn the_search_meets_the_division_of_the_ledger() {
     steps_like_the_library("").await;
 }
 
 #[tokio::test]
+async fn the_search_meets_the_closed_form_in_four_attempts_at_three() {
+    assert_eq!(by_running_out(&expected::workshop()).len(), 4);
+    steps_like_the_library("?method=workshop").await;
+}
+
+#[tokio::test]
 async fn the_search_meets_the_closed_form_in_fourteen_attempts_at_117() {
-    assert_eq!(by_running_out(&expected::scenario("?recompute=full")).len(), 14);
-    steps_like_the_library("?recompute=full").await;
+    assert_eq!(by_running_out(&expected::scenario("?method=workshop&recompute=full")).len(), 14);
+    steps_like_the_library("?method=workshop&recompute=full").await;
 }
 
 #[tokio::test]
@@ -48,7 +53,7 @@ async fn where_nothing_fits_one_attempt_says_so() {
 
 #[tokio::test]
 async fn play_walks_to_the_end_and_can_be_paused() {
-    let page = Page::open("").await;
+    let page = Page::open("?method=workshop").await;
     let figure = page.figure("oom-search");
     figure.press("Play").await;
     figure.says("Attempt 1,").await;
@@ -62,7 +67,7 @@ async fn play_walks_to_the_end_and_can_be_paused() {
 
 #[tokio::test]
 async fn with_reduced_motion_play_shows_the_whole_search_at_once() {
-    let page = Visit::to("").preferring("prefers-reduced-motion", "reduce").open().await;
+    let page = Visit::to("?method=workshop").preferring("prefers-reduced-motion", "reduce").open().await;
     let figure = page.figure("oom-search");
     figure.press("Play").await;
     // One look is enough: nothing is on its way.

@@ -1,17 +1,51 @@
 //! The first figure: the answer before anything was asked, and the three controls that change it most.
 
 use crate::support::{Page, expected};
-use bmax::{Answer, Scenario, b_max};
+use bmax::{Answer, Scenario, b_max, estimate, range};
 
 #[tokio::test]
-async fn the_first_view_shows_a_configuration_that_fits_and_the_other_method_beside_it() {
+async fn the_first_view_shows_a_configuration_that_fits_and_the_other_methods_beside_it() {
     let page = Page::open("").await;
     let opening = page.figure("answer");
-    opening.shows("opening-answer", "3").await;
+    opening.shows("opening-answer", &expected::answer(&Scenario::default())).await;
     opening.says("sequences per GPU").await;
-    opening.says("Workshop method. Paper method: 6.").await;
+    opening.says("Ledger method").await;
+    opening.says("Workshop: 3. Paper: 6. The workshop multiplies its 34").await;
     opening.says("The bar shows b = 3: fits").await;
-    assert_eq!(expected::answer(&Scenario::default()), "3");
+    page.close().await;
+}
+
+#[tokio::test]
+async fn safe_likely_and_optimistic_answers_stand_side_by_side_where_they_differ() {
+    let query = "?recompute=full&attn=eager";
+    let scenario = expected::scenario(query);
+    let range = range(&scenario);
+    let [safe, likely, optimistic] =
+        [range.safe, range.likely, range.optimistic].map(|answer| answer.batch().expect("it fits"));
+    assert!(safe < likely && likely < optimistic);
+    let page = Page::open(query).await;
+    for figure in ["answer", "calculator"] {
+        page.figure(figure).shows("answer-safe", &safe.to_string()).await;
+        page.figure(figure).shows("answer-optimistic", &optimistic.to_string()).await;
+    }
+    page.figure("answer").shows("opening-answer", &likely.to_string()).await;
+    page.part("#answer-bar").says(&format!("Ledger: safe {safe}, at best {optimistic}")).await;
+    page.figure("calculator").enter("Micro-batch b", &likely.to_string()).await;
+    page.part("#answer-bar").says("likely fits").await;
+    page.figure("calculator").choose("Method", "Paper").await;
+    let shown = page.figure("answer").all_text().await;
+    assert!(!shown.contains("Optimistic"), "the paper knows no unknowns: {shown}");
+    page.close().await;
+}
+
+#[tokio::test]
+async fn the_moment_that_stops_the_next_sequence_is_named() {
+    let page = Page::open("").await;
+    let most = b_max(&Scenario::default()).batch().expect("the default fits");
+    let instant = estimate(&Scenario::default().with_batch(most + 1)).peak().instant;
+    page.figure("answer").says(&format!("at “{}”. {}", instant.name, instant.meaning)).await;
+    page.part("#answer-bar").says(&format!("at “{}”", instant.name)).await;
+    page.figure("calculator").says(&format!("at “{}”, where the largest entry is", instant.name)).await;
     page.close().await;
 }
 
@@ -19,8 +53,11 @@ async fn the_first_view_shows_a_configuration_that_fits_and_the_other_method_bes
 async fn the_answer_bar_says_the_same_and_stays_in_view_while_reading() {
     let page = Page::open("").await;
     let bar = page.part("#answer-bar");
-    bar.shows("bar-answer", "3").await;
-    for part in ["b = 3", "64.0", "72.0 GiB", "fits", "next sequence lacks 9.04 GiB", "Workshop method"] {
+    let Answer::Fits(room) = b_max(&Scenario::default()) else { panic!("the default fits") };
+    bar.shows("bar-answer", &room.batch.to_string()).await;
+    let used = expected::memory(estimate(&Scenario::default()).peak().bytes);
+    let lacks = format!("next sequence lacks {}", expected::memory(room.next_lacks));
+    for part in ["b = 3", used.trim_end_matches(" GiB"), "80.0 GiB", "fits", &lacks, "Ledger method"] {
         bar.says(part).await;
     }
     let in_view = "document.getElementById('takeaways').scrollIntoView({ behavior: 'instant' }); \
@@ -37,7 +74,7 @@ async fn picking_a_model_a_gpu_and_their_number_moves_every_figure() {
     opening.pick("Model", "Llama 3.1 8B").await;
     opening.pick("GPU", "H200 141 GB").await;
     opening.enter("Number of GPUs D", "16").await;
-    let wanted = "v=1&model=llama-3.1-8b&gpu=h200&gpus=16";
+    let wanted = "v=2&model=llama-3.1-8b&gpu=h200&gpus=16";
     let answer = expected::answer(&expected::scenario(wanted));
     opening.shows("opening-answer", &answer).await;
     page.part("#answer-bar").shows("bar-answer", &answer).await;
@@ -51,7 +88,7 @@ async fn picking_a_model_a_gpu_and_their_number_moves_every_figure() {
 
 #[tokio::test]
 async fn what_cannot_fit_is_said_in_words_with_what_would_be_enough() {
-    let query = "?v=1&model=70b";
+    let query = "?model=70b";
     let page = Page::open(query).await;
     let Answer::Infeasible(reason) = b_max(&expected::scenario(query)) else { panic!("70B fits on eight GPUs") };
     let opening = page.figure("answer");
@@ -74,6 +111,8 @@ async fn the_answer_is_spoken_once_the_reader_has_stopped_changing_it() {
     page.until_script("silence at first", spoken, "".into()).await;
     page.figure("answer").fill("Number of GPUs D", "64").await;
     bar.shows("bar-answer", &expected::answer(&expected::scenario("?gpus=64"))).await;
-    page.until_script("the answer to be spoken", spoken, "Workshop method: 4 sequences per GPU at most.".into()).await;
+    let words =
+        format!("Ledger method: {} sequences per GPU at most.", expected::answer(&expected::scenario("?gpus=64")));
+    page.until_script("the answer to be spoken", spoken, words.into()).await;
     page.close().await;
 }

@@ -16,7 +16,7 @@ fn preferred(scenario: &Scenario) -> Accumulation {
 
 #[tokio::test]
 async fn the_workshop_example_of_256_takes_8_steps_of_4_on_8_gpus() {
-    let query = "?s=1536";
+    let query = "?method=workshop&s=1536";
     assert_eq!(b_max(&expected::scenario(query)).batch(), Some(4));
     let page = Page::open(query).await;
     let planner = page.figure("planner");
@@ -32,17 +32,17 @@ async fn the_plan_follows_the_target_the_unit_and_the_configuration() {
     let planner = page.figure("planner");
     planner.shows("planner-result", &equation(preferred(&Scenario::default()))).await;
     planner.enter("Target global batch B", "1,000").await;
-    let query = "v=1&target=1000";
+    let query = "v=2&target=1000";
     page.until_query(query).await;
     planner.shows("planner-result", &equation(preferred(&expected::scenario(query)))).await;
     planner.choose("Counted in", "tokens").await;
     planner.enter("Target global batch B", "4,194,304").await;
-    let query = "v=1&target=4194304&unit=tokens";
+    let query = "v=2&target=4194304&unit=tokens";
     page.until_query(query).await;
     planner.shows("planner-result", &equation(preferred(&expected::scenario(query)))).await;
     planner.says("2,048 sequences").await;
     page.figure("calculator").enter("Number of GPUs D", "64").await;
-    let query = "v=1&gpus=64&target=4194304&unit=tokens";
+    let query = "v=2&gpus=64&target=4194304&unit=tokens";
     page.until_query(query).await;
     planner.shows("planner-result", &equation(preferred(&expected::scenario(query)))).await;
     page.close().await;
@@ -50,9 +50,9 @@ async fn the_plan_follows_the_target_the_unit_and_the_configuration() {
 
 #[tokio::test]
 async fn the_plan_s_micro_batch_can_be_taken_over() {
-    let page = Page::open("?s=1536").await;
+    let page = Page::open("?method=workshop&s=1536").await;
     page.figure("planner").press("Use this micro-batch").await;
-    page.until_query("v=1&s=1536&b=4").await;
+    page.until_query("v=2&s=1536&b=4&method=workshop").await;
     assert_eq!(page.figure("calculator").value("textbox", "Micro-batch b").await, "4");
     page.close().await;
 }
@@ -63,7 +63,7 @@ async fn a_target_nearby_is_hit_exactly_after_one_press() {
     let planner = page.figure("planner");
     let nearby = planner.find("group", "Targets nearby").await;
     let buttons = nearby.find_all(fantoccini::Locator::Css("button")).await.expect("buttons");
-    assert!(!buttons.is_empty(), "1,000 sequences do not fill 8 GPUs of 3 evenly");
+    assert!(!buttons.is_empty(), "1,000 sequences do not fill 8 GPUs evenly");
     page.reveal(&buttons[0]).await;
     buttons[0].click().await.expect("a button");
     planner.says("Hits the target exactly").await;

@@ -2,8 +2,9 @@
 
 use crate::support::dist;
 
-/// WebAssembly and JavaScript together, in bytes as Brotli at its highest level.
-const PROGRAM: usize = 120_000;
+/// WebAssembly and JavaScript together, in bytes as Brotli at its highest level: the whole page's budget
+/// is 180 kB, of which the parts that are still to come need theirs.
+const PROGRAM: usize = 165_000;
 
 /// Everything a first visit transfers.
 const EVERYTHING: usize = 250_000;

@@ -2,14 +2,14 @@
 
 use std::rc::Rc;
 
-use bmax::{Answer, Choice, Field};
+use bmax::{Answer, Choice, Field, Instant};
 
-use super::answer_bar::verdict;
+use super::outlooks::{at_instant, beside, outlooks, standing};
 use super::pickers::{device_picker, model_picker};
 use crate::site::controls::number_field;
 use crate::site::dom::{El, el};
 use crate::site::views::{legend, memory_bar};
-use crate::site::{State, format};
+use crate::site::{Facts, State, format};
 
 /// Model, GPU and their number in; the largest micro-batch out.
 pub fn opening_answer(state: State) -> El {
@@ -21,10 +21,11 @@ pub fn opening_answer(state: State) -> El {
         .child(number_field(state.field(Field::Gpus), "opening-gpus", false));
     let answer = el("div")
         .class("opening-answer")
-        .child(headline(state))
-        .child(method(state))
+        .child(el("p").class("soft small").bind_text(move || method(state)))
+        .child(outlooks(state, headline(state)))
         .child(reason(state))
-        .child(shown(state));
+        .child(shown(state))
+        .child(beside(state));
     el("div").class("opening").child(controls).child(answer).child(memory_bar(estimate.clone())).child(legend(estimate))
 }
 
@@ -38,42 +39,38 @@ fn headline(state: State) -> El {
         .toggle_class("readout-s", move || !fits())
         .bind_text(answer);
     let unit = el("span").class("headline-unit").toggle("hidden", move || !fits()).text("sequences per GPU");
-    el("p").class("headline").child(readout).child(unit)
+    el("span").class("headline").child(readout).child(unit)
 }
 
-/// Which method it is by, and what the other says.
-fn method(state: State) -> El {
-    let method = move || state.read(|facts| format!("{} method. ", facts.scenario.method.label()));
-    let other = move || {
-        state.read(|facts| format!("{} method: {}", facts.other_method.label(), format::answer(&facts.other_answer)))
-    };
-    el("p")
-        .class("headline-method soft small")
-        .bind_text(method)
-        .child(el("a").attr("href", "#derivation").bind_text(other))
-        .text(".")
+/// Whose answer it is.
+fn method(state: State) -> String {
+    state.read(|facts| format!("{} method", facts.scenario.method.label()))
 }
 
 /// What is used, what is left, and what the next sequence lacks.
 fn reason(state: State) -> El {
-    el("p").class("opening-reason").bind_text(move || state.read(|facts| sentence(&facts.answer)))
+    el("p").class("opening-reason").bind_text(move || state.read(sentence))
 }
 
-fn sentence(answer: &Answer) -> String {
-    match answer {
+fn sentence(facts: &Facts) -> String {
+    match &facts.answer {
         Answer::Fits(room) if room.capped => "More may fit; the search ends here.".to_owned(),
-        Answer::Fits(room) => format!(
-            "They take {}; one more sequence needs {} and would lack {}.",
-            format::memory(room.peak),
-            format::memory(room.per_sequence),
-            format::memory(room.next_lacks)
-        ),
+        Answer::Fits(room) => {
+            let [peak, one, lack] = [room.peak, room.per_sequence, room.next_lacks].map(format::memory);
+            let taken = format!("They take {peak}; one more sequence needs {one} and would lack {lack}");
+            if facts.is_ledger() {
+                let Instant { meaning, .. } = facts.limit.instant;
+                format!("{taken} {}. {meaning}", at_instant(facts.limit.instant))
+            } else {
+                taken + "."
+            }
+        }
         Answer::Infeasible(reason) => {
             let mend = reason.fewest_gpus.map_or_else(
                 || " More GPUs alone do not help: shorten the sequence or recompute more.".to_owned(),
                 |gpus| format!(" {} would be enough.", format::counted(gpus, "GPU", "GPUs")),
             );
-            format::shortage(answer).unwrap_or_default() + &mend
+            format::shortage(&facts.answer).unwrap_or_default() + &mend
         }
     }
 }
@@ -81,7 +78,7 @@ fn sentence(answer: &Answer) -> String {
 /// Which micro-batch the bar shows, and how that stands.
 fn shown(state: State) -> El {
     let batch = move || state.read(|facts| format!(" = {}: ", format::count(facts.scenario.recipe.batch)));
-    let verdict = move || state.read(|facts| verdict(facts.estimate.balance()));
+    let verdict = move || state.read(standing);
     let badge = el("span").bind("class", move || format!("badge badge-{}", verdict().1));
     el("p")
         .class("soft small")

@@ -1,4 +1,4 @@
-use bmax::{Bucket, Bytes, Estimate, Method};
+use bmax::{Bytes, Method, Scenario, line_at_peak};
 use leptos::prelude::*;
 
 use crate::site::dom::{El, el, math};
@@ -20,15 +20,20 @@ fn symbols(state: State) -> El {
 }
 
 fn numbers(state: State) -> El {
-    let size = move |test_id: &str, tag: &'static str, of: fn(&Estimate) -> Bytes| {
-        el(tag).attr("data-testid", test_id).bind_text(move || state.read(|facts| format::memory(of(&facts.estimate))))
+    let size = move |test_id: &str, tag: &'static str, of: fn(&Scenario) -> Bytes| {
+        let text = move || state.scenario.with(|scenario| format::memory(of(scenario)));
+        el(tag).attr("data-testid", test_id).bind_text(text)
     };
     el("p").class("bucket-total-numbers num").children(vec![
-        size("buckets-total", "strong", |estimate| estimate.peak().bytes),
+        el("strong")
+            .attr("data-testid", "buckets-total")
+            .bind_text(move || state.read(|facts| format::memory(facts.estimate.peak().bytes))),
         el("span").text("="),
-        size("buckets-fixed", "span", fixed),
+        size("buckets-fixed", "span", |scenario| line_at_peak(scenario).fixed),
         el("span").text("+"),
-        size("buckets-activations", "span", |estimate| estimate.bucket(Bucket::Activations)),
+        size("buckets-growing", "span", |scenario| {
+            Bytes::new(line_at_peak(scenario).per_sequence.get() * f64::from(scenario.recipe.batch))
+        }),
     ])
 }
 
@@ -42,14 +47,8 @@ fn words() -> El {
     ])
 }
 
-/// Everything but the activations.
-fn fixed(estimate: &Estimate) -> Bytes {
-    let buckets = Bucket::ALL.iter().filter(|bucket| **bucket != Bucket::Activations);
-    buckets.map(|bucket| estimate.bucket(*bucket)).sum()
-}
-
-/// The first term: the workshop divides sixteen bytes a parameter over all GPUs; the paper's division
-/// follows the ZeRO stage and has no such short form.
+/// The first term: the workshop divides sixteen bytes a parameter over all GPUs; what is fixed by the
+/// other two has no such short form.
 fn fixed_part(state: State) -> El {
     let shared_evenly = Memo::new(move |_| state.read(|facts| facts.scenario.method == Method::Workshop));
     math("math").live(move || {
@@ -57,7 +56,7 @@ fn fixed_part(state: State) -> El {
             let over = math("mrow").child(math("mn").text("16")).child(math("mi").text("N"));
             vec![math("mfrac").child(over).child(math("mi").text("D"))]
         } else {
-            vec![subscripted("M", "states")]
+            vec![subscripted("M", "fixed")]
         }
     })
 }

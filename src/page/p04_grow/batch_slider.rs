@@ -3,7 +3,7 @@
 use bmax::{Field, number};
 use leptos::prelude::*;
 
-use super::super::answer_bar;
+use super::super::outlooks::standing;
 use crate::site::controls::slider;
 use crate::site::dom::{El, el};
 use crate::site::{State, format};
@@ -87,7 +87,7 @@ pub fn batch_slider(state: State, id: &'static str) -> El {
 /// The micro-batch and how it stands, short enough to be read out at every step of a slider.
 fn batch_text(state: State) -> String {
     state.read(|facts| {
-        let (word, _) = answer_bar::verdict(facts.estimate.balance());
+        let (word, _) = standing(facts);
         format!("{}, {word}", format::counted(facts.scenario.recipe.batch, "sequence", "sequences"))
     })
 }

@@ -9,7 +9,7 @@ use bmax::{Answer, Bytes, Estimate};
 use leptos::prelude::*;
 
 pub use batch_slider::batch_slider;
-use verdict::{other_verdict, verdict};
+use verdict::{other_verdicts, verdict};
 
 use crate::site::dom::{El, el};
 use crate::site::views::{legend, memory_bar_of_length};
@@ -24,12 +24,12 @@ pub fn grow(state: State) -> El {
         el("div").class("grow-head").child(verdict(state)).child(jumps(state)),
         memory_bar_of_length(estimate.clone(), length),
         legend(estimate),
-        other_verdict(state),
+        other_verdicts(state),
     ])
 }
 
 /// What the whole bar stands for. It depends on the answer and not on the chosen batch, so that the
-/// fixed buckets stand still; the first batch that does not fit is still in the picture.
+/// fixed parts stand still; the first batch that does not fit is still in the picture.
 fn length(estimate: &Estimate, answer: &Answer) -> Bytes {
     let first_too_many = match answer {
         Answer::Fits(room) => room.peak + room.per_sequence,
@@ -78,12 +78,13 @@ fn jump(state: State, past: u32) -> El {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bmax::{Field, Scenario, b_max, estimate};
+    use bmax::{Choice, Field, Method, Scenario, b_max, estimate};
 
     #[test]
     fn the_bar_has_one_length_for_every_batch_and_shows_the_first_that_does_not_fit() -> Result<(), bmax::Problem> {
-        for gpus in [1.0, 2.0, 8.0, 512.0] {
-            let scenario = Scenario::default().with_number(Field::Gpus, gpus)?;
+        let cases = Method::ALL.iter().flat_map(|method| [1.0, 2.0, 8.0, 512.0].map(|gpus| (*method, gpus)));
+        for (method, gpus) in cases {
+            let scenario = Scenario { method, ..Scenario::default() }.with_number(Field::Gpus, gpus)?;
             let answer = b_max(&scenario);
             let lengths = [1, 3, 4, 64].map(|batch| length(&estimate(&scenario.with_batch(batch)), &answer));
             assert!(lengths.iter().all(|length| *length == lengths[0]));

@@ -1,12 +1,13 @@
 //! Whether the chosen micro-batch fits, and by how much, in one sentence.
 
-use bmax::{Answer, Balance, Choice, Estimate, Method, estimate};
+use bmax::{Answer, Balance, Choice, Estimate, Method, Scenario, estimate};
 
 use super::super::answer_bar;
+use super::super::outlooks::{at_instant, standing};
 use crate::site::dom::{El, el};
-use crate::site::{State, format};
+use crate::site::{Facts, State, format};
 
-/// The total, its verdict, and what the other method would say.
+/// The total and its verdict.
 pub fn verdict(state: State) -> El {
     let total = move || {
         state.read(|facts| {
@@ -14,8 +15,8 @@ pub fn verdict(state: State) -> El {
             format!("{used} / {}", format::gib(facts.estimate.usable()))
         })
     };
-    let kind = move || state.read(|facts| answer_bar::verdict(facts.estimate.balance()).1.to_owned());
-    let sentence = move || state.read(|facts| sentence(&facts.estimate, &facts.answer, facts.scenario.recipe.batch));
+    let kind = move || state.read(|facts| standing(facts).1.to_owned());
+    let sentence = move || state.read(said);
     el("div").class("grow-result").bind("data-verdict", kind).children(vec![
         el("p")
             .class("grow-total")
@@ -25,16 +26,31 @@ pub fn verdict(state: State) -> El {
     ])
 }
 
-/// The same micro-batch by the method that is not chosen.
-pub fn other_verdict(state: State) -> El {
+/// The same micro-batch by the methods that are not chosen.
+pub fn other_verdicts(state: State) -> El {
     let text = move || {
         state.read(|facts| {
-            let mut other = facts.scenario;
-            other.method = facts.other_method;
-            other_sentence(other.method, other.recipe.batch, &estimate(&other), &facts.other_answer)
+            let other = |(method, answer): &(Method, Answer)| {
+                let scenario = Scenario { method: *method, ..facts.scenario };
+                other_sentence(*method, scenario.recipe.batch, &estimate(&scenario), answer)
+            };
+            facts.others.iter().map(other).collect::<Vec<_>>().join(" ")
         })
     };
     el("p").class("soft small").attr("data-testid", "grow-other").bind_text(text)
+}
+
+/// The verdict on the chosen micro-batch, with the outlook and the instant where there are any.
+fn said(facts: &Facts) -> String {
+    let mut said = sentence(&facts.estimate, &facts.answer, facts.scenario.recipe.batch);
+    if facts.is_ledger() {
+        if standing(facts).0 == "likely fits" {
+            let safe = format::answer(&facts.range.safe);
+            said += &format!(" It would not if all unknowns turned out badly: safe is {safe}.");
+        }
+        said += &format!(" Most is alive {}.", at_instant(facts.estimate.peak().instant));
+    }
+    said
 }
 
 fn sentence(estimate: &Estimate, answer: &Answer, batch: u32) -> String {
@@ -91,15 +107,20 @@ fn other_sentence(method: Method, batch: u32, estimate: &Estimate, answer: &Answ
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bmax::{Field, Scenario, b_max};
+    use crate::site::facts_of;
+    use bmax::Field;
+
+    fn workshop() -> Scenario {
+        Scenario { method: Method::Workshop, ..Scenario::default() }
+    }
 
     fn said(scenario: Scenario) -> String {
-        sentence(&estimate(&scenario), &b_max(&scenario), scenario.recipe.batch)
+        super::said(&facts_of(scenario))
     }
 
     #[test]
     fn the_worked_7b_example_is_told_as_the_table_below_it_tells_it() {
-        let at = |batch| said(Scenario::default().with_batch(batch));
+        let at = |batch| said(workshop().with_batch(batch));
         assert_eq!(at(1), "Fits: 42.0 GiB stay free, enough for 2 more sequences.");
         assert_eq!(at(2), "Fits: 25.0 GiB stay free, enough for 1 more sequence.");
         assert_eq!(at(3), "The last that fits: 7.96 GiB stay free, and the next sequence needs 17.0 GiB.");
@@ -108,15 +129,27 @@ mod tests {
 
     #[test]
     fn a_step_between_usable_and_device_is_too_close() -> Result<(), bmax::Problem> {
-        let scenario = Scenario::default().with_batch(3).with_number(Field::Headroom, 25.0)?;
+        let scenario = workshop().with_batch(3).with_number(Field::Headroom, 25.0)?;
         assert!(said(scenario).starts_with("Too close: 4.04 GiB over the usable memory"), "{}", said(scenario));
         Ok(())
     }
 
     #[test]
     fn without_headroom_one_limit_is_named() -> Result<(), bmax::Problem> {
-        let scenario = Scenario::default().with_batch(5).with_number(Field::Headroom, 0.0)?;
+        let scenario = workshop().with_batch(5).with_number(Field::Headroom, 0.0)?;
         assert_eq!(said(scenario), "Does not fit: 18.0 GiB over the memory of the GPU.");
         Ok(())
+    }
+
+    #[test]
+    fn the_ledger_names_the_moment_and_has_no_headroom_to_live_off() {
+        let most = facts_of(Scenario::default()).answer.batch().expect("fits");
+        let last = said(Scenario::default().with_batch(most));
+        assert!(
+            last.starts_with("The last that fits") && last.ends_with("Most is alive at “loss, backward”."),
+            "{last}"
+        );
+        let over = said(Scenario::default().with_batch(most + 1));
+        assert!(over.starts_with("Does not fit:") && over.contains("over the memory of the GPU."), "{over}");
     }
 }

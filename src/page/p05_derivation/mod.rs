@@ -7,10 +7,12 @@ mod worked;
 
 use std::cell::RefCell;
 
+use bmax::{Answer, Division, Method};
 use leptos::prelude::*;
 
-use crate::site::State;
+use super::outlooks::at_instant;
 use crate::site::dom::{El, el, keep};
+use crate::site::{Facts, State, format};
 use lines::{both, entries_line, entry_line, formula_line, title};
 use quantity::{amount, equation, fixed, gpu, mi, mn, mo, mrow, one_sequence, usable};
 use steps::Steps;
@@ -20,11 +22,12 @@ pub use worked::worked_example;
 pub fn derivation(state: State) -> El {
     let list = el("ol").class("derivation");
     let lines = list.clone();
-    // Most changes of the scenario, such as a moved micro-batch, change no line.
     let drawn = RefCell::new(None);
     keep(Box::new(move || {
-        let steps = Steps::of(&state.scenario.get());
-        if drawn.borrow().as_ref() != Some(&steps) {
+        // The micro-batch changes no line.
+        let scenario = state.scenario.get().with_batch(1);
+        if *drawn.borrow() != Some(scenario) {
+            let steps = Steps::of(&scenario);
             lines.clone().clear().children(vec![
                 everything_fits(&steps),
                 usable_memory(&steps),
@@ -32,10 +35,42 @@ pub fn derivation(state: State) -> El {
                 activations(&steps),
                 solved(&steps),
             ]);
-            drawn.replace(Some(steps));
+            if let Some((division, answer)) = &steps.ledger {
+                _ = lines.clone().child(by_the_ledger(*division, answer));
+            }
+            drawn.replace(Some(scenario));
         }
     }));
-    list
+    // The list says whose derivation it is; the reader should know that before its first line.
+    let whose = el("p").class("figure-note derivation-whose").attr("data-testid", "derivation-whose");
+    el("div").child(whose.bind_text(move || state.read(whose_derivation))).child(list)
+}
+
+/// Under the ledger: that another method is derived, and what each answers.
+fn whose_derivation(facts: &Facts) -> String {
+    let Some((_, workshop)) = facts.others.iter().find(|(method, _)| *method == Method::Workshop) else {
+        return "This is the method in use.".to_owned();
+    };
+    match facts.scenario.method {
+        Method::Paper => "This is the paper’s method, which is in use.".to_owned(),
+        _ => format!(
+            "These lines are the workshop’s method with your numbers; its answer is {}. The ledger, which is in use, answers {}: it has too many entries for a derivation, but ends in the same division, added as the last line.",
+            format::answer(workshop),
+            format::answer(&facts.answer)
+        ),
+    }
+}
+
+/// The last step by the ledger's own numbers.
+fn by_the_ledger(division: Division, answer: &Answer) -> El {
+    let Division { usable, fixed, per_sequence, .. } = division;
+    let title = format!(
+        "The same division by the ledger, {}, the moment that stops the next sequence.",
+        at_instant(division.instant)
+    );
+    let numbers = steps::divided(usable, fixed, per_sequence, answer);
+    formula_line(el("p").class("derivation-title").text(&title), steps::solved_in_symbols(), numbers)
+        .attr("data-testid", "derivation-ledger")
 }
 
 fn everything_fits(steps: &Steps) -> El {

@@ -1,13 +1,15 @@
-//! The quantities of the derivation, taken from the ledger at one sequence.
+//! The quantities of the derivation, taken from the estimate of one sequence.
 
-use bmax::{Answer, Bucket, Bytes, Entry, Scenario, Shortage, Values, b_max, estimate, number};
+use bmax::{
+    Answer, Bucket, Bytes, Division, Entry, Method, Scenario, Shortage, Values, b_max, division, estimate, number,
+};
 
 use super::quantity::{amount, equation, fixed, gib, mfrac, mn, mo, mrow, msub, one_sequence, usable};
 use crate::site::dom::El;
 use crate::site::format;
 
 /// What the lines of the derivation show.
-#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(test, derive(Debug, PartialEq))]
 pub struct Steps {
     pub memory: Bytes,
     pub usable: Bytes,
@@ -20,11 +22,18 @@ pub struct Steps {
     headroom: f64,
     entries: Vec<Entry>,
     answer: Answer,
+    /// The ledger's own division and its answer, where the ledger is in use: what is derived is then
+    /// the workshop's method.
+    pub ledger: Option<(Division, Answer)>,
 }
 
 impl Steps {
-    /// Reads the ledger of `scenario` at one sequence; its own micro-batch does not matter.
+    /// Reads the estimate of `scenario` at one sequence; its own micro-batch does not matter. The
+    /// ledger has no derivation of a few lines, so that the workshop's stands in for it.
     pub fn of(scenario: &Scenario) -> Self {
+        let ledger = (scenario.method == Method::Ledger).then(|| (division(scenario), b_max(scenario)));
+        let derived = Scenario { method: Method::Workshop, ..*scenario };
+        let scenario = if ledger.is_some() { &derived } else { scenario };
         let estimate = estimate(&scenario.with_batch(1));
         let one_sequence = estimate.bucket(Bucket::Activations);
         Self {
@@ -36,6 +45,7 @@ impl Steps {
             headroom: scenario.device.headroom.fraction(),
             answer: b_max(scenario),
             entries: estimate.entries,
+            ledger,
         }
     }
 
@@ -64,29 +74,13 @@ impl Steps {
         self.usable - self.fixed
     }
 
-    /// How many times one sequence goes into what is left, cut after two digits: rounded, 2.996
-    /// would read ⌊3.00⌋ and contradict its own floor.
     fn quotient(&self) -> String {
-        let quotient = self.left().get() / self.one_sequence.get().max(f64::MIN_POSITIVE);
-        let floor = f64::from(self.answer.batch().unwrap_or(0));
-        // The last bits of a sum may fall just short of a whole number that the ledger reaches.
-        format::digits(((quotient * 100.0).floor() / 100.0).max(floor), 2)
+        quotient(self.left(), self.one_sequence, &self.answer)
     }
 
     /// The last line with its numbers, down to the whole number of sequences.
     pub fn solved_in_numbers(&self) -> El {
-        let difference = mrow(vec![amount(self.usable), mo("−"), amount(self.fixed)]);
-        if self.left().get() < 0.0 {
-            let left = mrow(vec![mo("="), amount(self.left()), mo("<"), mn("0")]);
-            return equation(vec![difference, left]);
-        }
-        equation(vec![
-            floor(mfrac(difference, amount(self.one_sequence))),
-            mo("="),
-            floor(mn(&self.quotient())),
-            mo("="),
-            mn(&format::count(self.answer.batch().unwrap_or(0))),
-        ])
+        divided(self.usable, self.fixed, self.one_sequence, &self.answer)
     }
 
     /// The last line in words.
@@ -126,6 +120,32 @@ impl Steps {
             }
         }
     }
+}
+
+/// How many times one sequence goes into what is left, cut after two digits: rounded, 2.996 would read
+/// ⌊3.00⌋ and contradict its own floor.
+fn quotient(left: Bytes, one_sequence: Bytes, answer: &Answer) -> String {
+    let quotient = left.get() / one_sequence.get().max(f64::MIN_POSITIVE);
+    let floor = f64::from(answer.batch().unwrap_or(0));
+    // The last bits of a sum may fall just short of a whole number that the ledger reaches.
+    format::digits(((quotient * 100.0).floor() / 100.0).max(floor), 2)
+}
+
+/// A division with its numbers, down to the whole number of sequences.
+pub fn divided(usable: Bytes, fixed: Bytes, one_sequence: Bytes, answer: &Answer) -> El {
+    let left = usable - fixed;
+    let difference = mrow(vec![amount(usable), mo("−"), amount(fixed)]);
+    if left.get() < 0.0 {
+        let left = mrow(vec![mo("="), amount(left), mo("<"), mn("0")]);
+        return equation(vec![difference, left]);
+    }
+    equation(vec![
+        floor(mfrac(difference, amount(one_sequence))),
+        mo("="),
+        floor(mn(&quotient(left, one_sequence, answer))),
+        mo("="),
+        mn(&format::count(answer.batch().unwrap_or(0))),
+    ])
 }
 
 /// The last line in symbols.
@@ -172,8 +192,9 @@ mod tests {
                 scenario.recipe.recomputation = recomputation;
                 scenario.recipe.sequence = sequence;
                 let steps = Steps::of(&scenario);
+                let workshop = Scenario { method: Method::Workshop, ..scenario };
                 let shown: f64 = steps.quotient().replace(',', "").parse().expect("a number");
-                assert_eq!(shown.floor() as u32, b_max(&scenario).batch().unwrap_or(0));
+                assert_eq!(shown.floor() as u32, b_max(&workshop).batch().unwrap_or(0));
             }
         }
     }
@@ -190,5 +211,15 @@ mod tests {
     #[test]
     fn the_micro_batch_changes_no_line() {
         assert_eq!(Steps::of(&Scenario::default()), Steps::of(&Scenario::default().with_batch(99)));
+    }
+
+    #[test]
+    fn under_the_ledger_the_workshop_is_derived_and_the_ledger_s_own_division_added() {
+        let steps = Steps::of(&Scenario::default());
+        let workshop = Steps::of(&Scenario { method: Method::Workshop, ..Scenario::default() });
+        assert_eq!(steps.answer, workshop.answer);
+        assert_eq!(workshop.ledger, None);
+        let (division, answer) = steps.ledger.expect("the default is the ledger");
+        assert_eq!(Some(division.quotient() as u32), answer.batch());
     }
 }

@@ -3,8 +3,7 @@
 use std::rc::Rc;
 
 use bmax::{
-    Answer, Bucket, Bytes, Cluster, Estimate, Method, Percent, Precision, Recomputation, Scenario, Switch, ZeroStage,
-    b_max, estimate,
+    Answer, Bucket, Bytes, Cluster, Estimate, Method, Percent, Precision, Recomputation, Scenario, b_max, estimate,
 };
 use bmax::{ChoiceOption, catalogue};
 use leptos::prelude::*;
@@ -37,7 +36,7 @@ fn example(gpus: u32) -> Scenario {
     scenario.recipe.recomputation = Recomputation::Selective;
     scenario.recipe.batch = 1;
     scenario.device.headroom = Percent::new(10.0);
-    scenario.cluster = Cluster { gpus, zero: ZeroStage::Stage3, tensor_parallel: 1, sequence_parallel: Switch::Off };
+    scenario.cluster = Cluster { gpus, ..Scenario::default().cluster };
     scenario
 }
 

@@ -95,7 +95,7 @@ mod tests {
         let mut scenario = Scenario::default();
         for gpus in [1, 8, 64] {
             scenario.cluster.gpus = gpus;
-            let (trace, usable) = (by_running_out(&scenario), scenario.device.usable());
+            let (trace, usable) = (by_running_out(&scenario), scenario.usable());
             let longest = longest(&trace, usable);
             assert!(usable <= longest && trace.iter().all(|probe| probe.peak <= longest));
         }

@@ -2,6 +2,7 @@
 
 use std::f64::consts::LN_2;
 
+use bmax::number;
 use bmax::search::Probe;
 use leptos::prelude::*;
 
@@ -61,7 +62,7 @@ fn last(player: Player) -> Option<Probe> {
 
 /// [`position`] for the style sheet.
 fn place(batch: u32, top: u32) -> String {
-    format::decimal(position(batch, top), 5)
+    number::fixed(position(batch, top), 5)
 }
 
 /// The end of the axis: the largest micro-batch that is ever tried, at least 4.

@@ -82,7 +82,11 @@ pub fn verdict(trace: &[Probe], closed: f64) -> String {
 mod tests {
     use super::*;
     use bmax::search::by_running_out;
-    use bmax::{Scenario, b_max};
+    use bmax::{Method, Scenario, b_max};
+
+    fn workshop() -> Scenario {
+        Scenario { method: Method::Workshop, ..Scenario::default() }
+    }
 
     fn told(scenario: &Scenario) -> Vec<String> {
         let (trace, answer) = (by_running_out(scenario), b_max(scenario));
@@ -91,7 +95,7 @@ mod tests {
 
     #[test]
     fn the_search_of_the_default_is_told_from_question_to_answer() {
-        let told = told(&Scenario::default());
+        let told = told(&workshop());
         assert_eq!(told.len(), 5);
         assert!(told[0].contains("Nothing is known yet"));
         assert_eq!(told[1], "Attempt 1, doubling: b = 1 runs. Double it: 2 is next.");
@@ -104,7 +108,7 @@ mod tests {
 
     #[test]
     fn a_search_that_fails_at_once_says_why() {
-        let mut scenario = Scenario::default();
+        let mut scenario = workshop();
         scenario.cluster.gpus = 1;
         let told = told(&scenario);
         assert_eq!(told.len(), 2);
@@ -113,7 +117,7 @@ mod tests {
 
     #[test]
     fn the_verdict_counts_attempts_and_never_claims_an_agreement_that_is_not_there() {
-        let trace = by_running_out(&Scenario::default());
+        let trace = by_running_out(&workshop());
         assert_eq!(verdict(&trace, 3.0), "Both give 3: 4 attempts against one division.");
         assert!(!verdict(&trace, 4.0).contains("Both"));
         assert_eq!(verdict(&[], 3.0), "");

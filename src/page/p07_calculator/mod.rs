@@ -1,18 +1,23 @@
 //! The whole scenario as a form, its answer, and what the answer is made of.
 
 mod agreement;
+mod config_file;
+mod explanation;
 mod form;
+mod ledger;
 mod result;
+mod solve;
+mod unknowns;
 
 use crate::site::State;
 use crate::site::dom::{El, el};
-use crate::site::views::breakdown_table;
 
-/// The form beside its result; the ledger below both, because it needs the whole width.
+/// The question, the form beside its result, and the ledger below, because it needs the whole width.
 pub fn calculator(state: State) -> El {
-    let ledger = el("details")
-        .class("form-more calculator-ledger")
-        .child(el("summary").text("Every entry, with its formula and source"))
-        .child(breakdown_table(state));
-    el("div").class("calculator").child(form::scenario_form(state)).child(result::result_panel(state)).child(ledger)
+    el("div")
+        .class("calculator")
+        .child(solve::solve(state))
+        .child(form::scenario_form(state))
+        .child(result::result_panel(state))
+        .child(ledger::ledger(state))
 }

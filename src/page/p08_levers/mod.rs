@@ -2,29 +2,29 @@
 //! with one press.
 
 mod applied;
-mod board;
 mod row;
 mod text;
 
 use std::rc::Rc;
 
-use bmax::Choice;
+use bmax::levers::{Change, Lever};
+use bmax::{Choice, b_max};
 use leptos::prelude::*;
+use web_sys::Element;
 
 use crate::site::dom::{El, el};
 use crate::site::{State, format};
 use applied::{History, applied_changes};
-use board::Board;
 use row::{Apply, idle_row, lever_row};
 pub use text::describe;
+use text::{still_missing, token_account};
 
 /// The ranked list, what was applied from it, and what would gain nothing.
 pub fn levers(state: State) -> El {
-    let board = Memo::new(move |_| Board::of(&state.scenario.get()));
     let history = History::new(state);
     let applied = applied_changes(&history);
     let apply: Apply = Rc::new(move |change| history.apply(change));
-    el("div").class("levers").children(vec![now(state), applied, gaining(board, apply.clone()), idle(board, apply)])
+    el("div").class("levers").children(vec![now(state), applied, gaining(state, apply.clone()), idle(state, apply)])
 }
 
 /// Where the configuration stands before any lever.
@@ -47,14 +47,17 @@ fn now(state: State) -> El {
 }
 
 /// The changes that make room, the strongest first.
-fn gaining(board: Memo<Board>, apply: Apply) -> El {
+fn gaining(state: State, apply: Apply) -> El {
     let rows = move || {
-        board.with(|board| {
-            let row = |lever| lever_row(lever, board.most, board.tokens(lever), apply.clone());
-            board.gaining.iter().copied().map(row).collect()
+        state.ranking.with(|ranking| {
+            // The strongest comes first, and its bar is the longest.
+            let most = ranking.gaining().first().and_then(|lever| lever.after).unwrap_or(1);
+            let sequence = ranking.scenario.recipe.sequence;
+            let row = |lever: &Lever| lever_row(*lever, most, tokens(*lever, sequence), apply.clone());
+            ranking.gaining().iter().map(row).collect()
         })
     };
-    let none = move || board.with(|board| board.gaining.is_empty());
+    let none = move || state.ranking.with(|ranking| ranking.gaining().is_empty());
     let list = el("ol")
         .class("levers-list")
         .attr("aria-label", "Changes that make room, the strongest first")
@@ -67,20 +70,38 @@ fn gaining(board: Memo<Board>, apply: Apply) -> El {
     el("div").class("levers-gaining").child(list).child(nothing)
 }
 
+/// What a change of the sequence length does to the tokens of a step.
+fn tokens(lever: Lever, sequence: u32) -> Option<String> {
+    match (lever.change, lever.after) {
+        (Change::Sequence(shorter), Some(after)) => Some(token_account(lever.before, sequence, after, shorter)),
+        _ => None,
+    }
+}
+
 /// The changes that would gain nothing by themselves, and why. They are open when there is nothing
-/// else, because together they may still help.
-fn idle(board: Memo<Board>, apply: Apply) -> El {
+/// else, because together they may still help. The reasons are found only while they are shown.
+fn idle(state: State, apply: Apply) -> El {
+    let open = RwSignal::new(false);
     let rows = move || {
-        board.with(|board| board.idle.iter().map(|(change, why)| idle_row(*change, why, apply.clone())).collect())
+        let row =
+            |scenario, change: Change| idle_row(change, &still_missing(&b_max(&change.apply(scenario))), apply.clone());
+        if open.get() {
+            state
+                .ranking
+                .with(|ranking| ranking.idle().iter().map(|lever| row(ranking.scenario, lever.change)).collect())
+        } else {
+            Vec::new()
+        }
     };
-    let count = move || board.with(|board| board.idle.len() as u32);
+    let count = move || state.ranking.with(|ranking| ranking.idle().len() as u32);
     let title = move || format!("No gain here: {}, and why", format::counted(count(), "change", "changes"));
     // As a memo, so that only a change of it opens or closes what the reader may have opened.
-    let alone = Memo::new(move |_| board.with(|board| board.gaining.is_empty()));
+    let alone = Memo::new(move |_| state.ranking.with(|ranking| ranking.gaining().is_empty()));
     el("details")
         .class("levers-idle")
         .attr("data-testid", "levers-idle")
         .toggle("hidden", move || count() == 0)
+        .on("toggle", move |event| open.set(event_target::<Element>(&event).has_attribute("open")))
         .flag("open", move || alone.get())
         .child(el("summary").bind_text(title))
         .child(el("ul").class("levers-list").live(rows))

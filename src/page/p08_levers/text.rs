@@ -2,7 +2,7 @@
 
 use bmax::catalogue;
 use bmax::levers::Change;
-use bmax::{Answer, Choice, Recomputation, ZeroStage, number};
+use bmax::{Answer, Choice, Kernels, LossHead, Offload, Recomputation, ZeroStage, number};
 
 use crate::site::format;
 
@@ -12,6 +12,19 @@ pub fn describe(change: Change) -> String {
         Change::Recomputation(Recomputation::None) => "Keep every activation".to_owned(),
         Change::Recomputation(Recomputation::Selective) => "Recompute attention scores only".to_owned(),
         Change::Recomputation(Recomputation::Full) => "Recompute whole layers".to_owned(),
+        Change::Recomputation(Recomputation::Operators) => "Keep every second matrix product only".to_owned(),
+        Change::Recomputation(Recomputation::EveryK) => "Recompute several layers at a time".to_owned(),
+        Change::Attention(kernel) => format!("Use {} attention", kernel.key()),
+        Change::Loss(LossHead::Fused) => "Fuse the output head with the loss".to_owned(),
+        Change::Loss(loss) => format!("Compute the loss by “{}”", loss.label()),
+        Change::Kernels(Kernels::Fused) => "Fuse small operations (compile, Liger)".to_owned(),
+        Change::Kernels(Kernels::Eager) => "Run every operation by itself".to_owned(),
+        Change::Optimizer(optimizer) => format!("Train with {}", optimizer.label()),
+        Change::Step(step) => format!("Use the {} optimizer step", step.key()),
+        Change::Offload(Offload::None) => "Keep everything on the GPU".to_owned(),
+        Change::Offload(Offload::Optimizer) => "Keep optimizer state in the host’s memory".to_owned(),
+        Change::Offload(Offload::Activations) => "Swap layer inputs to the host".to_owned(),
+        Change::Offload(Offload::Both) => "Swap optimizer state and layer inputs to the host".to_owned(),
         Change::Precision(precision) => format!("Train in {}", precision.key()),
         Change::Zero(ZeroStage::Stage0) => "Do not shard model states".to_owned(),
         Change::Zero(stage) => format!("Shard with ZeRO-{}", stage.key()),
@@ -21,7 +34,7 @@ pub fn describe(change: Change) -> String {
         Change::SequenceParallel(switch) => format!("Switch sequence parallelism {}", switch.label()),
         Change::Dropout(switch) => format!("Train {} dropout", if switch.is_on() { "with" } else { "without" }),
         Change::Sequence(tokens) => format!("Halve the sequence to {}", format::counted(tokens, "token", "tokens")),
-        Change::Device(slug, memory_mib) => {
+        Change::Device(slug, memory_mib, _) => {
             let name = catalogue::device(slug).map_or("larger GPU", |row| without_size(row.name));
             let gib = format::digits(f64::from(memory_mib) / 1024.0, 1);
             format!("Take {} {name} ({gib} GiB)", article(name))
@@ -95,9 +108,11 @@ mod tests {
             (Change::Gpus(1), "Use 1 GPU"),
             (Change::SequenceParallel(Switch::On), "Switch sequence parallelism on"),
             (Change::Dropout(Switch::Off), "Train without dropout"),
+            (Change::Loss(LossHead::Fused), "Fuse the output head with the loss"),
+            (Change::Offload(Offload::Optimizer), "Keep optimizer state in the host’s memory"),
             (Change::Sequence(1_024), "Halve the sequence to 1,024 tokens"),
-            (Change::Device("h200", 143_771), "Take an H200 (140.4 GiB)"),
-            (Change::Device("no-such", 1_024), "Take a larger GPU (1.0 GiB)"),
+            (Change::Device("h200", 143_771, 0), "Take an H200 (140.4 GiB)"),
+            (Change::Device("no-such", 1_024, 0), "Take a larger GPU (1.0 GiB)"),
         ];
         for (change, text) in cases {
             assert_eq!(describe(change), text);
@@ -107,7 +122,7 @@ mod tests {
     #[test]
     fn no_device_is_called_by_two_sizes() {
         for row in DEVICES {
-            let text = describe(Change::Device(row.slug, row.memory_mib));
+            let text = describe(Change::Device(row.slug, row.memory_mib, 0));
             assert!(!text.contains(" GB"), "{text}");
         }
     }

@@ -4,7 +4,7 @@ mod drawing;
 mod planned;
 
 use bmax::planner::Accumulation;
-use bmax::{BatchUnit, Choice, Field, estimate, setting};
+use bmax::{BatchUnit, Choice, Field, setting};
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 use web_sys::HtmlElement;
@@ -74,7 +74,7 @@ pub fn planner(state: State) -> El {
         drawing(move || planner.chosen(), move || planner.planned().is_ok_and(|planned| planned.group() > 1)),
         facts(planner),
         el("p").class("field-help").text(
-            "The optimizer steps once after all accumulation steps. More of them take more time and no more memory: gradients are added to the gradients that are there, and activations are freed before the next micro-batch.",
+            "The optimizer steps once after all accumulation steps. More of them take more time and no more memory than two: each micro-batch frees its activations before the next, and adds its gradients to the same sums, which stay from one to the next.",
         ),
     ])
 }
@@ -131,11 +131,7 @@ fn alternatives(planner: Planner) -> El {
 
 /// Tokens a step, the micro-batch and its memory.
 fn facts(planner: Planner) -> El {
-    let peak = move || {
-        let Some(plan) = planner.chosen() else { return "–".to_owned() };
-        let at_plan = estimate(&planner.state.scenario.get().with_batch(plan.micro_batch));
-        format::memory(at_plan.peak().bytes)
-    };
+    let peak = planner.text(Planned::peak, "–");
     let tokens = el("dd").class("num").attr("data-testid", "planner-tokens");
     let b = || el("i").text("b");
     el("dl").class("planner-facts").children(vec![

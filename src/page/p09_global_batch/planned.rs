@@ -1,7 +1,7 @@
 //! A plan for one configuration, and what is said about it.
 
 use bmax::planner::{Accumulation, Plan, plan};
-use bmax::{Answer, BatchUnit, Field, Goal, Method, Scenario, number};
+use bmax::{Answer, BatchUnit, Field, Goal, Method, Scenario, estimate, largest_micro_batch, number};
 
 use crate::site::format;
 
@@ -23,12 +23,14 @@ pub struct Planned {
     pub nearby: Vec<u32>,
     /// What the nearby targets are multiples of, in sequences.
     round: u64,
+    /// The scenario with as many micro-batches as make it accumulate.
+    accumulating: Scenario,
 }
 
 impl Planned {
     /// Plans the scenario's target; the reason when nothing can be planned.
     pub fn of(scenario: &Scenario, answer: &Answer, other: bool) -> Result<Self, String> {
-        let Some(b_max) = answer.batch() else {
+        let Some(mut b_max) = answer.batch() else {
             let reason = format::shortage(answer).unwrap_or_default();
             return Err(format!(
                 "Nothing can be planned while not one sequence fits: accumulation repeats a micro-batch, and there is none. {reason}"
@@ -37,19 +39,32 @@ impl Planned {
         let data_parallel = data_parallel(scenario);
         let sequence = scenario.recipe.sequence;
         let target = scenario.goal.sequences(sequence);
+        // Under the ledger the sums are an entry that is there while the next micro-batch runs, so that
+        // accumulating may leave less room than a single one has.
+        let mut accumulating = *scenario;
+        if plan(target, data_parallel, b_max).preferred().steps > 1 {
+            accumulating.recipe.micro_batches = accumulating.recipe.micro_batches.max(2);
+            b_max = largest_micro_batch(&accumulating).unwrap_or(b_max);
+        }
         let round = round(target, data_parallel, b_max);
         let size = if scenario.goal.unit == BatchUnit::Tokens { u64::from(sequence) } else { 1 };
         Ok(Self {
             plan: plan(target, data_parallel, b_max),
             other,
-            group: if scenario.method == Method::Paper { scenario.cluster.tensor_parallel } else { 1 },
+            group: if scenario.method == Method::Workshop { 1 } else { scenario.cluster.group() },
             target,
             given: (scenario.goal.global_batch, scenario.goal.unit),
             sequence,
             b_max,
             nearby: neighbours(target, round).into_iter().filter_map(|sequences| in_range(sequences, size)).collect(),
             round,
+            accumulating,
         })
+    }
+
+    /// What the peak is at the plan's micro-batch.
+    pub fn peak(&self) -> String {
+        format::memory(estimate(&self.accumulating.with_batch(self.chosen().micro_batch)).peak().bytes)
     }
 
     /// The plan that is shown.
@@ -164,7 +179,7 @@ impl Planned {
 fn data_parallel(scenario: &Scenario) -> u32 {
     match scenario.method {
         Method::Workshop => scenario.cluster.gpus,
-        Method::Paper => scenario.cluster.data_parallel(),
+        Method::Ledger | Method::Paper => scenario.cluster.data_parallel(),
     }
 }
 
@@ -228,6 +243,10 @@ mod tests {
     use super::*;
     use bmax::b_max;
 
+    fn workshop() -> Scenario {
+        Scenario { method: Method::Workshop, ..Scenario::default() }
+    }
+
     fn planned(scenario: &Scenario) -> Planned {
         Planned::of(scenario, &b_max(scenario), false).expect("something fits")
     }
@@ -254,7 +273,7 @@ mod tests {
 
     #[test]
     fn the_first_view_offers_the_plan_with_fewer_steps_beside_the_exact_one() {
-        let scenario = Scenario::default();
+        let scenario = workshop();
         let first = planned(&scenario);
         assert_eq!(equation(first.chosen()), "256 = 2 · 8 · 16");
         assert!(first.other_plan_text().is_some_and(|text| text.ends_with("264 = 3 · 8 · 11")));
@@ -265,7 +284,7 @@ mod tests {
 
     #[test]
     fn targets_nearby_are_multiples_on_both_sides() {
-        let mut scenario = Scenario::default();
+        let mut scenario = workshop();
         assert_eq!(planned(&scenario).nearby, [240, 264]);
         scenario.goal.global_batch = 250;
         assert_eq!(planned(&scenario).nearby, [248, 256]);
@@ -278,7 +297,7 @@ mod tests {
     #[test]
     fn a_target_in_tokens_is_offered_its_neighbours_in_tokens() {
         let goal = Goal { global_batch: 500_000, unit: BatchUnit::Tokens };
-        let scenario = Scenario { goal, ..Scenario::default() };
+        let scenario = Scenario { goal, ..workshop() };
         let planned = planned(&scenario);
         assert_eq!(planned.target, 245);
         assert_eq!(planned.nearby, [240 * 2_048, 248 * 2_048]);
@@ -297,7 +316,7 @@ mod tests {
 
     #[test]
     fn without_a_micro_batch_there_is_a_reason_and_no_plan() {
-        let alone = Scenario::default().with_number(Field::Gpus, 1.0).expect("in range");
+        let alone = workshop().with_number(Field::Gpus, 1.0).expect("in range");
         let reason = Planned::of(&alone, &b_max(&alone), false).expect_err("nothing fits");
         assert!(reason.contains("not one sequence fits"));
     }
@@ -309,5 +328,18 @@ mod tests {
         let planned = planned(&scenario);
         assert!(planned.chosen().global_batch() >= 999_999_999);
         assert!(planned.nearby.iter().all(|target| Field::GlobalBatch.check((*target).into()).is_ok()));
+    }
+
+    #[test]
+    fn under_the_ledger_the_sums_take_their_place_beside_the_activations() {
+        let mut scenario = Scenario::default();
+        scenario.cluster.zero = bmax::ZeroStage::Stage0;
+        scenario.recipe.gradients = bmax::GradientType::Half;
+        scenario.model.layers = 12;
+        let once = b_max(&scenario).batch().expect("something fits");
+        let planned = planned(&scenario);
+        assert!(planned.b_max <= once && planned.chosen().steps > 1);
+        scenario.recipe.micro_batches = planned.chosen().steps;
+        assert_eq!(b_max(&scenario).batch(), Some(planned.b_max));
     }
 }

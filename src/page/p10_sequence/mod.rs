@@ -57,12 +57,16 @@ fn help() -> El {
 
 /// What the reference curves share with the reader's configuration.
 fn assumptions(state: State) -> String {
-    use bmax::Choice;
+    use bmax::{Choice, Method};
     state.scenario.with(|scenario| {
         format!(
-            "Besides their GPUs and recomputation, set above, the reference models are counted as yours: {} of memory with {} % headroom, {}, {} method.",
+            "Besides their GPUs and recomputation, set above, the reference models are counted as yours: {} of memory{}, {}, {} method.",
             format::memory(scenario.device.memory()),
-            format::input(scenario.device.headroom.get()),
+            match scenario.method {
+                // What the process takes is counted there.
+                Method::Ledger => String::new(),
+                _ => format!(" with {} % headroom", format::input(scenario.device.headroom.get())),
+            },
             scenario.recipe.precision.label(),
             scenario.method.label().to_ascii_lowercase()
         )

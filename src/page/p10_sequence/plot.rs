@@ -60,7 +60,7 @@ fn labels(ticks: &[Tick], scale: LogScale) -> Vec<El> {
 
 /// A position on an axis for the style sheet.
 fn at(position: f64) -> String {
-    format::decimal(position, 5)
+    number::fixed(position, 5)
 }
 
 /// The canvas and what lies over it.

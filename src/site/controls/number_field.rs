@@ -21,7 +21,13 @@ struct Draft {
 ///
 /// It is a text field because `type=number` silently drops what it cannot read, so that neither a
 /// pasted "1,024" nor a message about "abc" would be possible.
-pub fn number_field(handle: FieldHandle, id: &'static str, explained: bool) -> El {
+pub fn number_field(handle: FieldHandle, id: &str, explained: bool) -> El {
+    let help = if explained { handle.field.bound().help } else { "" };
+    number_field_with_help(handle, id, Box::new(move || help))
+}
+
+/// The same with a sentence below it that follows what it reads.
+pub fn number_field_with_help(handle: FieldHandle, id: &str, help: Box<dyn Fn() -> &'static str>) -> El {
     let FieldHandle { field, value, default, write } = handle;
     let bound = field.bound();
     let draft = RwSignal::new(None::<Draft>);
@@ -36,16 +42,23 @@ pub fn number_field(handle: FieldHandle, id: &'static str, explained: bool) -> E
         .child(input(handle, id, draft))
         .child(el("span").class("unit").text(bound.unit))
         .child(reset_button(bound.name, changed, move || format::input(default.get()), reset));
-    let help = el("p").class("field-help").attr("id", &format!("{id}-help"));
+    let sentence = el("p").class("field-help").attr("id", &format!("{id}-help"));
     let takes = el("span").class("visually-hidden").text(&format!(" Takes {bound}."));
     let error = el("p").class("field-error").attr("id", &format!("{id}-error")).attr("role", "alert");
     el("div")
         .class("field")
         .bind("data-changed", move || changed().to_string())
-        .child(label.child(el("i").text(bound.symbol)))
+        .child(symbol(label, bound.symbol))
         .child(row)
-        .child(help.text(if explained { bound.help } else { "" }).child(takes))
+        .child(sentence.bind_text(move || help().to_owned()).child(takes))
         .child(error.bind_text(move || message(draft, value)))
+}
+
+/// A label with its symbol; what follows an underscore is a subscript.
+fn symbol(label: El, symbol: &'static str) -> El {
+    let (base, index) = symbol.split_once('_').unwrap_or((symbol, ""));
+    let subscript = (!index.is_empty()).then(|| el("sub").text(index));
+    label.child(el("i").text(base).maybe(subscript))
 }
 
 /// The draft, while it is the current value that it stands for.
@@ -59,7 +72,7 @@ fn message(draft: RwSignal<Option<Draft>>, value: Signal<f64>) -> String {
     problem.map_or_else(String::new, |problem| format!("{problem} Until then {} is used.", format::input(value.get())))
 }
 
-fn input(handle: FieldHandle, id: &'static str, draft: RwSignal<Option<Draft>>) -> El {
+fn input(handle: FieldHandle, id: &str, draft: RwSignal<Option<Draft>>) -> El {
     let FieldHandle { field, value, write, .. } = handle;
     let shown = move || current(draft, value).map_or_else(|| format::input(value.get()), |draft| draft.text);
     let is_wrong = move || current(draft, value).is_some_and(|draft| draft.problem.is_some());

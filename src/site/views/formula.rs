@@ -31,8 +31,15 @@ fn written(expr: &Expr, values: &Values, leaves: Leaves) -> El {
             math("mrow").child(bracket("(")).child(joined(terms, "+", values, leaves)).child(bracket(")"))
         }
         Expr::Product(factors) => joined(factors, if leaves == Leaves::Symbols { "·" } else { "×" }, values, leaves),
+        // A size that is 1 here, such as T without tensor parallelism, would only be in the way.
+        Expr::Quotient(numerator, denominator) if denominator.is_neutral(values) => written(numerator, values, leaves),
         Expr::Quotient(numerator, denominator) => {
             math("mfrac").child(written(numerator, values, leaves)).child(written(denominator, values, leaves))
+        }
+        Expr::Difference(whole, part) => {
+            let bracket = |sign| math("mo").text(sign);
+            let inside = math("mrow").child(written(whole, values, leaves)).child(bracket("−"));
+            math("mrow").child(bracket("(")).child(inside.child(written(part, values, leaves))).child(bracket(")"))
         }
         Expr::Square(base) => math("msup").child(written(base, values, leaves)).child(math("mn").text("2")),
     }
@@ -40,7 +47,7 @@ fn written(expr: &Expr, values: &Values, leaves: Leaves) -> El {
 
 fn joined(parts: &[Expr], operator: &str, values: &Values, leaves: Leaves) -> El {
     let mut row = math("mrow");
-    for (i, part) in parts.iter().enumerate() {
+    for (i, part) in parts.iter().filter(|part| !part.is_neutral(values)).enumerate() {
         if i > 0 {
             row = row.child(math("mo").text(operator));
         }

@@ -1,5 +1,6 @@
 //! The stacked bar of a device's memory, and its legend.
 
+use std::cmp::Ordering;
 use std::rc::Rc;
 
 use bmax::{Balance, Bucket, Bytes, Estimate};
@@ -8,33 +9,37 @@ use leptos::prelude::*;
 use super::super::dom::{El, el};
 use super::super::format;
 
-/// The parts of the bar, left to right: buckets, what is free below the headroom, the headroom.
-const PARTS: [(&str, &str); 6] = [
-    (Bucket::Parameters.key(), Bucket::Parameters.name()),
-    (Bucket::Gradients.key(), Bucket::Gradients.name()),
-    (Bucket::Optimizer.key(), Bucket::Optimizer.name()),
-    (Bucket::Activations.key(), Bucket::Activations.name()),
-    ("free", "Free"),
-    ("reserved", "Headroom"),
-];
+/// How many buckets there are.
+const BUCKETS: usize = Bucket::ALL.len();
+/// The size of each part of the bar, left to right: the buckets, what is free below the headroom, the
+/// headroom.
+type Sizes = [Bytes; BUCKETS + 2];
 
-/// The size of every part of [`PARTS`]. A step that is too close has eaten into the headroom, which
-/// is then drawn as what is left of it.
-fn sizes(estimate: &Estimate) -> [Bytes; 6] {
-    let bucket = |bucket| estimate.bucket(bucket);
+/// Word and name of the part at this place.
+fn part(at: usize) -> (&'static str, &'static str) {
+    match Bucket::ALL.get(at) {
+        Some(bucket) => (bucket.key(), bucket.name()),
+        None if at == BUCKETS => ("free", "Free"),
+        None => ("reserved", "Headroom"),
+    }
+}
+
+/// The sizes at the peak. A step that is too close has eaten into the headroom, which is then drawn as
+/// what is left of it.
+fn sizes(estimate: &Estimate) -> Sizes {
+    let (position, _) = estimate.binding();
     let (free, headroom) = match estimate.balance() {
         Balance::Free(free) => (free, estimate.reserved),
         Balance::Close(over) => (Bytes::ZERO, estimate.reserved - over),
         Balance::Over(_) => (Bytes::ZERO, Bytes::ZERO),
     };
-    [
-        bucket(Bucket::Parameters),
-        bucket(Bucket::Gradients),
-        bucket(Bucket::Optimizer),
-        bucket(Bucket::Activations),
-        free,
-        headroom,
-    ]
+    let mut sizes = [Bytes::ZERO; BUCKETS + 2];
+    for (size, &bucket) in sizes.iter_mut().zip(Bucket::ALL) {
+        *size = estimate.bucket_at(bucket, position);
+    }
+    sizes[BUCKETS] = free;
+    sizes[BUCKETS + 1] = headroom;
+    sizes
 }
 
 /// The whole length of the bar unless a figure fixes it: the device, or the peak when that is larger.
@@ -46,7 +51,7 @@ fn own_length(estimate: &Estimate) -> Bytes {
 /// What the bar and its legend show; it is compared as a whole, so that an unchanged bar is left alone.
 #[derive(Clone, Copy, PartialEq)]
 struct Drawing {
-    sizes: [Bytes; 6],
+    sizes: Sizes,
     balance: Balance,
     reserved: Bytes,
     usable: Bytes,
@@ -68,9 +73,14 @@ impl Drawing {
         }
     }
 
-    /// The size of the part at this place of [`PARTS`].
-    fn part(&self, at: usize) -> Bytes {
-        self.sizes.get(at).copied().unwrap_or_default()
+    /// Whether the legend names a part: buckets that are there at the peak, what is free, and the
+    /// headroom where any is kept.
+    fn names(&self, at: usize) -> bool {
+        match at.cmp(&BUCKETS) {
+            Ordering::Less => self.sizes[at] > Bytes::ZERO,
+            Ordering::Equal => true,
+            Ordering::Greater => self.reserved > Bytes::ZERO,
+        }
     }
 
     /// A length on the bar as the style sheet takes it.
@@ -141,14 +151,14 @@ fn bar(drawing: Memo<Drawing>) -> El {
 
 /// The parts side by side, at most as long as the bar.
 fn parts(drawing: Memo<Drawing>) -> El {
-    let part = |(at, &(key, _)): (usize, &(&'static str, &'static str))| {
-        let share = move || drawing.with(|drawing| drawing.share(drawing.part(at)));
-        el("span").class("memory-part").attr("data-bucket", key).variable("--share", share)
+    let part = |at| {
+        let share = move || drawing.with(|drawing| drawing.share(drawing.sizes[at]));
+        el("span").class("memory-part").attr("data-bucket", part(at).0).variable("--share", share)
     };
     el("div")
         .class("memory-parts")
         .toggle_class("memory-cut", move || drawing.with(|drawing| drawing.peak > drawing.length))
-        .children(PARTS.iter().enumerate().map(part).collect())
+        .children((0..BUCKETS + 2).map(part).collect())
 }
 
 /// Something on the bar that lies or reaches as far along it as `of` says.
@@ -164,15 +174,16 @@ fn label(drawing: Memo<Drawing>, class: &str, of: fn(&Drawing) -> Bytes, name: &
 /// Names, colours and sizes of the bar's parts.
 pub fn legend(estimate: Rc<dyn Fn() -> Estimate>) -> El {
     let drawing = drawn(estimate, None);
-    let row = |(at, &(key, name)): (usize, &(&'static str, &'static str))| {
-        let size = move || drawing.with(|drawing| part_size(key, drawing.part(at), drawing.reserved));
-        el("li").children(vec![
+    let row = |at| {
+        let (key, name) = part(at);
+        let size = move || drawing.with(|drawing| part_size(key, drawing.sizes[at], drawing.reserved));
+        el("li").toggle("hidden", move || drawing.with(|drawing| !drawing.names(at))).children(vec![
             el("span").class("bucket-swatch").attr("data-bucket", key),
             el("span").class("legend-name").text(name),
             el("span").class("legend-size num").bind_text(size),
         ])
     };
-    el("ul").class("legend").children(PARTS.iter().enumerate().map(row).collect())
+    el("ul").class("legend").children((0..BUCKETS + 2).map(row).collect())
 }
 
 /// A part's size as the legend writes it; a headroom that is partly used says so.
@@ -187,20 +198,21 @@ fn part_size(key: &str, size: Bytes, reserved: Bytes) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bmax::{Scenario, estimate};
+    use bmax::{Choice, Method, Scenario, estimate};
 
     #[test]
     fn the_parts_fill_the_device_exactly_whenever_the_step_fits_on_it() {
-        for batch in 1..=4 {
+        let cases = Method::ALL.iter().flat_map(|method| (1..=4).map(move |batch| (*method, batch)));
+        for (method, batch) in cases {
             for headroom in [0.0, 5.0, 10.0, 50.0] {
-                let scenario = Scenario::default().with_batch(batch);
+                let scenario = Scenario { method, ..Scenario::default() }.with_batch(batch);
                 let Ok(scenario) = scenario.with_number(bmax::Field::Headroom, headroom) else { continue };
                 let estimate = estimate(&scenario);
                 let filled: Bytes = sizes(&estimate).into_iter().sum();
                 if !matches!(estimate.balance(), Balance::Over(_)) {
                     assert!((filled.gib() - estimate.memory.gib()).abs() < 1e-9, "b = {batch}, headroom {headroom}");
                 } else {
-                    assert_eq!(filled, estimate.peak().bytes);
+                    assert!((filled.gib() - estimate.peak().bytes.gib()).abs() < 1e-9);
                 }
             }
         }
@@ -208,10 +220,23 @@ mod tests {
 
     #[test]
     fn a_bar_of_fixed_length_keeps_the_widths_of_what_does_not_change() {
-        let length = Some(Bytes::from_gib(100.0));
-        let [one, four] = [1, 4].map(|batch| Drawing::of(&estimate(&Scenario::default().with_batch(batch)), length));
-        assert_eq!(one.share(one.sizes[0]), four.share(four.sizes[0]));
+        let length = Some(Bytes::from_gib(120.0));
+        let [one, nine] = [1, 9].map(|batch| Drawing::of(&estimate(&Scenario::default().with_batch(batch)), length));
+        assert_eq!(one.share(one.sizes[0]), nine.share(nine.sizes[0]));
         assert_eq!(one.over(), Bytes::ZERO);
-        assert!(four.over() > Bytes::ZERO);
+        assert!(nine.over() > Bytes::ZERO);
+    }
+
+    #[test]
+    fn the_legend_names_what_is_there() {
+        let named = |method| {
+            let drawing = Drawing::of(&estimate(&Scenario { method, ..Scenario::default() }), None);
+            (0..BUCKETS + 2).filter(|at| drawing.names(*at)).map(|at| part(at).1).collect::<Vec<_>>()
+        };
+        let four = ["Parameters", "Gradients", "Optimizer state", "Activations", "Free", "Headroom"];
+        assert_eq!(named(Method::Workshop), four);
+        assert_eq!(named(Method::Paper), four);
+        let ledger = named(Method::Ledger);
+        assert!(ledger.contains(&"Temporary") && ledger.contains(&"Runtime") && !ledger.contains(&"Headroom"));
     }
 }

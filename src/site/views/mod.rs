@@ -1,9 +1,7 @@
 //! Small views that several figures share.
 
-mod breakdown;
 mod formula;
 mod memory_bar;
 
-pub use breakdown::breakdown_table;
 pub use formula::{formula_in_numbers, formula_in_symbols};
 pub use memory_bar::*;

@@ -1,6 +1,6 @@
 //! What the library says the page should show.
 
-use bmax::{Answer, Bytes, Field, Scenario, b_max, link, number};
+use bmax::{Answer, Bytes, Field, Method, Scenario, b_max, link, number};
 
 /// The scenario behind a query string, which must be free of mistakes.
 pub fn scenario(query: &str) -> Scenario {
@@ -18,10 +18,19 @@ pub fn answer(scenario: &Scenario) -> String {
     }
 }
 
-/// A memory size as the page writes it: in GiB with two digits after the point below ten and one above.
+/// A memory size as the page writes it: in GiB with two digits after the point below ten and one above,
+/// and in MiB with one below a tenth of a GiB.
 pub fn memory(bytes: Bytes) -> String {
     let gib = bytes.gib();
+    if gib > 0.0 && gib < 0.1 {
+        return format!("{} MiB", number::with_commas(&number::fixed(bytes.mib(), 1)));
+    }
     format!("{} GiB", number::with_commas(&number::fixed(gib, if gib.abs() < 10.0 { 2 } else { 1 })))
+}
+
+/// The default by the workshop's method, of which the text tells.
+pub fn workshop() -> Scenario {
+    Scenario { method: Method::Workshop, ..Scenario::default() }
 }
 
 /// The label of a numeric field: its name, and its symbol where it has one.
@@ -29,6 +38,7 @@ pub fn label(field: Field) -> String {
     let bound = field.bound();
     match bound.symbol {
         "" | "%" => bound.name.to_owned(),
-        symbol => format!("{} {symbol}", bound.name),
+        // What follows an underscore is shown as a subscript.
+        symbol => format!("{} {}", bound.name, symbol.replace('_', "")),
     }
 }

@@ -1,0 +1,189 @@
+//! What the program was called with.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::path::PathBuf;
+
+/// What to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Task {
+    /// Answer one question.
+    One {
+        /// The question; the default scenario when only a file is given.
+        question: String,
+        /// As JSON instead of tables.
+        json: bool,
+        /// A `config.json` to take the model from.
+        config: Option<PathBuf>,
+    },
+    /// Answer standard input, a question a line.
+    Lines {
+        /// Levers, solved quantities and plans as well.
+        full: bool,
+    },
+    /// Print a JSON Schema.
+    Schema(Document),
+    /// Print how the program is used.
+    Help,
+    /// Print its version.
+    Version,
+}
+
+/// A JSON Schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Document {
+    /// That of scenarios.
+    Scenario,
+    /// That of reports.
+    Report,
+    /// Both in one.
+    Both,
+}
+
+/// Why the arguments make no task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Misuse {
+    /// There is no such option.
+    Unknown(String),
+    /// The option needs a value behind it.
+    NoValue(&'static str),
+    /// There is more than one question, and this is the second.
+    Second(String),
+    /// An argument is not valid UTF-8.
+    NotText,
+    /// There is no such schema.
+    NoSchema(String),
+}
+
+impl fmt::Display for Misuse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown(option) => write!(f, "there is no option {option}"),
+            Self::NoValue(option) => write!(f, "{option} needs a file behind it"),
+            Self::Second(question) => {
+                write!(f, "“{question}” is a second question; put quotes around links, because shells split them at &")
+            }
+            Self::NotText => f.write_str("an argument is not valid UTF-8"),
+            Self::NoSchema(name) => write!(f, "there is no schema “{name}”; there are scenario and report"),
+        }
+    }
+}
+
+impl std::error::Error for Misuse {}
+
+/// What the arguments behind the program's name ask for.
+///
+/// # Errors
+/// [`Misuse`] names the first argument that cannot be understood.
+pub fn task(arguments: impl IntoIterator<Item = OsString>) -> Result<Task, Misuse> {
+    let mut given = Given::default();
+    let mut arguments = arguments.into_iter();
+    while let Some(argument) = arguments.next() {
+        given.take(argument, &mut arguments)?;
+    }
+    given.task()
+}
+
+/// The arguments seen so far.
+#[derive(Default)]
+struct Given {
+    question: Option<String>,
+    config: Option<PathBuf>,
+    json: bool,
+    full: bool,
+    schema: bool,
+    help: bool,
+    version: bool,
+    only_questions: bool,
+}
+
+impl Given {
+    fn take(&mut self, argument: OsString, rest: &mut impl Iterator<Item = OsString>) -> Result<(), Misuse> {
+        let argument = argument.into_string().map_err(|_| Misuse::NotText)?;
+        if self.only_questions || !argument.starts_with('-') {
+            return self.question(argument);
+        }
+        match argument.as_str() {
+            "--" => self.only_questions = true,
+            "--json" => self.json = true,
+            "--full" => self.full = true,
+            "--schema" => self.schema = true,
+            "-h" | "--help" => self.help = true,
+            "-V" | "--version" => self.version = true,
+            "--config" => self.config = Some(rest.next().ok_or(Misuse::NoValue("--config"))?.into()),
+            other => match other.strip_prefix("--config=") {
+                Some(file) => self.config = Some(file.into()),
+                None => return Err(Misuse::Unknown(crate::bounds::excerpt(other))),
+            },
+        }
+        Ok(())
+    }
+
+    fn question(&mut self, question: String) -> Result<(), Misuse> {
+        if self.question.is_some() {
+            return Err(Misuse::Second(crate::bounds::excerpt(&question)));
+        }
+        self.question = Some(question);
+        Ok(())
+    }
+
+    fn task(self) -> Result<Task, Misuse> {
+        let Self { question, config, json, full, schema, help, version, only_questions: _ } = self;
+        Ok(if help {
+            Task::Help
+        } else if version {
+            Task::Version
+        } else if schema {
+            Task::Schema(document(question.as_deref())?)
+        } else if question.is_some() || config.is_some() {
+            // A model from a file is a question by itself.
+            Task::One { question: question.unwrap_or_else(|| "?".to_owned()), json, config }
+        } else {
+            Task::Lines { full }
+        })
+    }
+}
+
+fn document(name: Option<&str>) -> Result<Document, Misuse> {
+    match name {
+        None => Ok(Document::Both),
+        Some("scenario") => Ok(Document::Scenario),
+        Some("report") => Ok(Document::Report),
+        Some(other) => Err(Misuse::NoSchema(crate::bounds::excerpt(other))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(arguments: &[&str]) -> Result<Task, Misuse> {
+        task(arguments.iter().map(OsString::from))
+    }
+
+    #[test]
+    fn options_may_stand_before_and_behind_the_question() {
+        let expected = Task::One { question: "s=1".to_owned(), json: true, config: Some("c.json".into()) };
+        for arguments in [
+            ["--json", "--config", "c.json", "s=1"].as_slice(),
+            &["s=1", "--config=c.json", "--json"],
+            &["--json", "--config=c.json", "--", "s=1"],
+        ] {
+            assert_eq!(read(arguments), Ok(expected.clone()));
+        }
+    }
+
+    #[test]
+    fn without_a_question_standard_input_is_read() {
+        assert_eq!(read(&[]), Ok(Task::Lines { full: false }));
+        assert_eq!(read(&["--json", "--full"]), Ok(Task::Lines { full: true }));
+    }
+
+    #[test]
+    fn what_cannot_be_understood_is_named() {
+        assert_eq!(read(&["--jason"]), Err(Misuse::Unknown("--jason".to_owned())));
+        assert_eq!(read(&["--config"]), Err(Misuse::NoValue("--config")));
+        assert_eq!(read(&["s=1", "b=2"]), Err(Misuse::Second("b=2".to_owned())));
+        assert_eq!(read(&["--schema", "answer"]), Err(Misuse::NoSchema("answer".to_owned())));
+    }
+}

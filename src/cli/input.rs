@@ -1,0 +1,249 @@
+//! One question as somebody wrote it: a link, a query or a JSON object.
+//!
+//! All three are read by the rules of [`link`], so that a scenario means the same however it arrives.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::bounds::excerpt;
+use crate::json::{self, Value};
+use crate::{Field, Model, Scenario, link, number};
+
+/// The longest question, in bytes: 1 MiB.
+pub const LONGEST: usize = json::LONGEST;
+
+/// What is asked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Question {
+    /// The mark by which the asker knows the answer again.
+    pub id: Option<Id>,
+    /// The scenario, with defaults for what is absent or unusable.
+    pub scenario: Scenario,
+    /// What could not be used as it stands, a sentence each.
+    pub notices: Vec<String>,
+}
+
+/// The “id” of a JSON scenario, which its report repeats: a text or a number.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Id {
+    /// A text.
+    Text(String),
+    /// A number; what has more digits than a double is better sent as a text.
+    Number(serde_json::Number),
+}
+
+/// Why a text is no question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// There is nothing but white space.
+    Empty,
+    /// It has more than [`LONGEST`] bytes.
+    TooLong,
+    /// Its bytes are not UTF-8.
+    NotText,
+    /// It begins like JSON but is none.
+    Json(json::Fault),
+    /// It is JSON, but this kind of value instead of an object.
+    NotAnObject(&'static str),
+    /// It is neither link nor query nor JSON; its first characters.
+    Neither(String),
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => f.write_str("The line is empty; the default scenario is asked for by “?” or “{}”."),
+            Self::TooLong => write!(f, "The line is longer than {} bytes.", number::grouped(LONGEST as f64)),
+            Self::NotText => f.write_str("The line is not valid UTF-8."),
+            Self::Json(fault) => write!(f, "This is not JSON: {fault}."),
+            Self::NotAnObject(kind) => write!(f, "A scenario is a JSON object in braces; this is {kind}."),
+            Self::Neither(given) => write!(
+                f,
+                "“{given}” is neither a link, nor a query such as model=llama-3.1-8b&gpu=h100-80, nor a JSON object."
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+/// Reads one question; `own_model`, if there is one, takes the place of the model list.
+///
+/// # Errors
+/// [`Refusal`] when the text is no link, query or JSON object at all. Whatever else is wrong is a
+/// notice.
+///
+/// ```
+/// use bmax::cli::question;
+/// let asked = question(r#"{"model": "llama-3.1-8b", "s": 8192, "colour": "red"}"#, None)?;
+/// assert_eq!(asked.scenario.recipe.sequence, 8192);
+/// assert_eq!(asked.notices.len(), 1);
+/// assert_eq!(asked.scenario, question("https://example.org/?model=llama-3.1-8b&s=8192", None)?.scenario);
+/// # Ok::<(), bmax::cli::Refusal>(())
+/// ```
+pub fn question(text: &str, own_model: Option<Model>) -> Result<Question, Refusal> {
+    if text.len() > LONGEST {
+        return Err(Refusal::TooLong);
+    }
+    let text = text.trim_start_matches('\u{feff}').trim();
+    if text.is_empty() {
+        Err(Refusal::Empty)
+    } else if text.starts_with(['{', '[', '"']) {
+        from_json(text, own_model)
+    } else {
+        let query = query_of(text).ok_or_else(|| Refusal::Neither(excerpt(text)))?;
+        Ok(asked(None, link::decode_with(query, own_model), Vec::new()))
+    }
+}
+
+fn asked(id: Option<Id>, read: link::Decoded, mut notices: Vec<String>) -> Question {
+    notices.extend(read.notices.iter().map(link::Notice::to_string));
+    Question { id, scenario: read.scenario, notices }
+}
+
+/// The query of a link, or the text itself when it is a bare query.
+fn query_of(text: &str) -> Option<&str> {
+    // What follows a “#” belongs to the browser.
+    let text = text.split('#').next().unwrap_or_default();
+    let before_values = text.split('=').next().unwrap_or_default();
+    if text.contains("://") || before_values.contains('?') {
+        // An address without a query is the page as it opens.
+        Some(text.split_once('?').map_or("", |(_, query)| query))
+    } else {
+        text.contains('=').then_some(text)
+    }
+}
+
+fn from_json(text: &str, own_model: Option<Model>) -> Result<Question, Refusal> {
+    let value = json::read(text).map_err(Refusal::Json)?;
+    let Value::Object(entries) = value else { return Err(Refusal::NotAnObject(value.kind())) };
+    let mut notices = Vec::new();
+    let mut pairs = Vec::with_capacity(entries.len());
+    let mut id = None;
+    for (key, value) in entries {
+        if key == "id" {
+            id = id_of(value, &mut notices);
+        } else if let Some(word) = word_of(&key, value, &mut notices) {
+            pairs.push((key, word));
+        }
+    }
+    Ok(asked(id, link::decode_pairs(&pairs, own_model), notices))
+}
+
+/// A value as a link would write it; `None` for null, which asks for the default.
+fn word_of(key: &str, value: Value, notices: &mut Vec<String>) -> Option<String> {
+    match value {
+        Value::Null => None,
+        Value::Text(text) => Some(text),
+        Value::Bool(on) => Some(if on { "on" } else { "off" }.to_owned()),
+        // Some programs write the whole number 3 as 3.0, which no list of words has.
+        Value::Number(text) if Field::from_key(key).is_none() => Some(number::parse(&text).map_or(text, number::plain)),
+        Value::Number(text) => Some(text),
+        Value::List(_) | Value::Object(_) => {
+            let kind = value.kind();
+            notices
+                .push(format!("“{}” is {kind}; a number or a word belongs there. Its default is used.", excerpt(key)));
+            None
+        }
+    }
+}
+
+fn id_of(value: Value, notices: &mut Vec<String>) -> Option<Id> {
+    let kind = value.kind();
+    let id = match value {
+        Value::Null => return None,
+        Value::Text(text) => Some(Id::Text(text)),
+        Value::Number(text) => text.parse().ok().map(Id::Number),
+        _ => None,
+    };
+    if id.is_none() {
+        notices.push(format!("“id” is {kind} that cannot be repeated; it takes a text or a number."));
+    }
+    id
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Question {
+        question(text, None).expect("a question")
+    }
+
+    #[test]
+    fn link_query_and_json_mean_the_same() {
+        let scenario = read("model=llama-3.1-8b&gpus=4&s=8,192&sp=on&tp=2").scenario;
+        for text in [
+            "?model=llama-3.1-8b&gpus=4&s=8192&sp=on&tp=2",
+            " https://example.org/bmax/?model=llama-3.1-8b&gpus=4&s=8192&sp=on&tp=2#levers\r",
+            "/bmax/index.html?model=llama-3.1-8b&gpus=4&s=8192&sp=on&tp=2",
+            r#"{"model":"llama-3.1-8b","gpus":4,"s":8192,"sp":"on","tp":2}"#,
+            r#"{"tp":"2","sp":true,"s":"8 192","gpus":4.0,"model":"llama-3.1-8b","zero":null}"#,
+            "\u{feff}{\"model\":\"llama-3.1-8b\",\"gpus\":4e0,\"s\":8192,\"sp\":true,\"tp\":2,\"zero\":3.0}",
+        ] {
+            let asked = read(text);
+            assert_eq!(asked.notices, [""; 0], "{text}");
+            assert_eq!(asked.scenario, scenario, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_default_is_asked_for_by_an_address_a_question_mark_or_an_empty_object() {
+        for text in ["?", "{}", "https://example.org/bmax/", "v=2"] {
+            assert_eq!(read(text).scenario, Scenario::default(), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_used_is_named_and_the_rest_is_kept() {
+        for (text, name) in [
+            (r#"{"gpus":4,"s":[1,[2]]}"#, "“s” is a list"),
+            (r#"{"gpus":4,"s":{"s":1}}"#, "“s” is an object"),
+            (r#"{"gpus":4,"s":1e999}"#, "Sequence length"),
+            (r#"{"gpus":4,"s":-1}"#, "Sequence length"),
+            (r#"{"gpus":4,"s":true}"#, "Sequence length"),
+            (r#"{"gpus":4,"zero":7}"#, "ZeRO stage"),
+            (r#"{"gpus":4,"colour":"red"}"#, "colour"),
+            (r#"{"gpus":4,"v":99}"#, "99"),
+            (r#"{"gpus":4,"id":[]}"#, "“id” is a list"),
+            (r#"{"gpus":4,"id":1e999}"#, "“id” is a number"),
+        ] {
+            let asked = read(text);
+            assert_eq!(asked.scenario.cluster.gpus, 4, "{text}");
+            assert_eq!(asked.notices.len(), 1, "{text}: {:?}", asked.notices);
+            assert!(asked.notices[0].contains(name), "{text}: {:?}", asked.notices);
+        }
+    }
+
+    #[test]
+    fn what_is_no_question_is_refused_with_its_reason() {
+        for (text, reason) in [
+            ("", "empty"),
+            (" \t", "empty"),
+            ("llama-3.1-8b", "neither a link"),
+            ("42", "neither a link"),
+            ("[]", "a list"),
+            ("\"s=1\"", "a text"),
+            ("{", "line 1, column 2"),
+            (r#"{"s":1,"s":2}"#, "second time"),
+        ] {
+            let message = question(text, None).expect_err(text).to_string();
+            assert!(message.contains(reason), "{text}: {message}");
+        }
+        assert!(matches!(question(&"[".repeat(100_000), None), Err(Refusal::Json(_))));
+        assert_eq!(question(&"s".repeat(LONGEST + 1), None), Err(Refusal::TooLong));
+    }
+
+    #[test]
+    fn a_model_of_ones_own_takes_the_place_of_the_list_and_is_refined() {
+        let mut own = Scenario::default().model;
+        own.origin = "";
+        own.layers = 7;
+        let asked = question("hidden=1024&model=70b", Some(own)).expect("a question");
+        assert_eq!((asked.scenario.model.layers, asked.scenario.model.hidden), (7, 1024));
+        assert_eq!(asked.notices.len(), 1);
+    }
+}

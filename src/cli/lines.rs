@@ -1,0 +1,102 @@
+//! Standard input, a question a line, and standard output, an answer a line.
+
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+
+use super::input::{LONGEST, Refusal, question};
+use super::report::{Depth, line};
+
+/// Answers every line of `input` with one line of `output`, in order, to the end.
+///
+/// A line that is no question is answered with a failure, and so is an empty one: the n-th answer
+/// belongs to the n-th line. No more than [`LONGEST`] bytes of a line are held in memory.
+///
+/// # Errors
+/// Only those of reading and writing.
+pub fn answer_lines(input: impl Read, output: impl Write, depth: Depth) -> io::Result<()> {
+    let mut input = BufReader::with_capacity(1 << 16, input);
+    let mut output = BufWriter::with_capacity(1 << 16, output);
+    let mut bytes = Vec::new();
+    let mut number = 0;
+    while next_line(&mut input, &mut bytes)? {
+        number += 1;
+        let asked = text_of(&bytes).and_then(|text| question(text, None));
+        serde_json::to_writer(&mut output, &line(Some(number), asked, depth))?;
+        output.write_all(b"\n")?;
+        // Whoever waits for an answer before the next question gets it.
+        if input.buffer().is_empty() {
+            output.flush()?;
+        }
+    }
+    output.flush()
+}
+
+fn text_of(bytes: &[u8]) -> Result<&str, Refusal> {
+    if bytes.len() > LONGEST {
+        return Err(Refusal::TooLong);
+    }
+    std::str::from_utf8(bytes).map_err(|_| Refusal::NotText)
+}
+
+/// Reads a line without its end; false when there is none. Of an overlong line one byte more than
+/// is allowed is kept, by which it is known.
+fn next_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
+    line.clear();
+    let mut any = false;
+    loop {
+        let available = match input.fill_buf() {
+            Ok(available) => available,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        if available.is_empty() {
+            return Ok(any);
+        }
+        any = true;
+        let end = available.iter().position(|byte| *byte == b'\n');
+        let part = &available[..end.unwrap_or(available.len())];
+        let room = (LONGEST + 1).saturating_sub(line.len());
+        line.extend_from_slice(&part[..part.len().min(room)]);
+        let read = part.len() + usize::from(end.is_some());
+        input.consume(read);
+        if end.is_some() {
+            return Ok(true);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answers(input: &[u8]) -> Vec<serde_json::Value> {
+        let mut output = Vec::new();
+        answer_lines(input, &mut output, Depth::Brief).expect("memory can be read and written");
+        let text = String::from_utf8(output).expect("JSON is UTF-8");
+        text.lines().map(|line| serde_json::from_str(line).expect("every line is JSON")).collect()
+    }
+
+    #[test]
+    fn the_nth_answer_belongs_to_the_nth_line() {
+        let answers = answers(b"gpus=1\n\nnonsense\n{\"gpus\":2}\r\n\xff\ngpus=3");
+        let told: Vec<_> = answers.iter().map(|answer| answer["scenario"]["gpus"].as_u64()).collect();
+        assert_eq!(told, [Some(1), None, None, Some(2), None, Some(3)]);
+        for (position, answer) in answers.iter().enumerate() {
+            assert_eq!(answer["line"], position as u64 + 1);
+            assert_eq!(answer["error"].is_string(), told[position].is_none());
+        }
+    }
+
+    #[test]
+    fn an_overlong_line_is_refused_and_the_next_one_answered() {
+        let mut input = vec![b's'; LONGEST + 1];
+        input.extend(b"\ngpus=2\n");
+        let answers = answers(&input);
+        assert!(answers[0]["error"].as_str().is_some_and(|error| error.contains("longer than")));
+        assert_eq!(answers[1]["scenario"]["gpus"], 2);
+    }
+
+    #[test]
+    fn no_input_has_no_answer() {
+        assert!(answers(b"").is_empty());
+    }
+}

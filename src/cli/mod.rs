@@ -1,0 +1,173 @@
+//! The command line: text in, tables or JSON out.
+//!
+//! A [`question`] is a link, a query or a JSON object, read by the rules of [`link`](crate::link);
+//! a [`report`] says everything about it. [`run`] is the program around them. The schemas of both
+//! are in `schema/`, made from the same tables and types.
+
+mod arguments;
+mod formula;
+mod input;
+mod lines;
+mod page;
+mod report;
+pub mod schema;
+mod table;
+mod values;
+mod words;
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, IsTerminal, Read, Write};
+use std::path::Path;
+
+pub use arguments::{Document, Misuse, Task};
+pub use input::{Id, LONGEST, Question, Refusal, question};
+pub use lines::answer_lines;
+pub use page::text;
+pub use report::{
+    Accumulation, Answer, AssumedSpeed, Balanced, Buckets, Conflict, Cost, Counters, Depth, Entry, Estimate, Failure,
+    Infeasible, Instant, Lever, Line, OtherMethod, Outcome, ParameterCount, Peak, Plan, Range, Report, Room, Solve,
+    Source, Step, line, report,
+};
+pub use values::{Number, Parameters, Value};
+
+use crate::{config_json, json};
+
+/// How the program is used.
+pub const HELP: &str = "\
+How many sequences one GPU can train on at once, why, and what to change.
+
+  bmax '<link, query or JSON scenario>'   answer one question with tables
+  bmax --json '<...>'                     answer it with JSON
+  bmax --config config.json ['<...>']     take the model from a Hugging Face config.json
+  bmax [--full] < questions               answer a question a line with JSON, a line each
+  bmax --schema [scenario|report]         print the JSON Schema of what is read and written
+
+A query is that of the page's links: 'model=llama-3.1-8b&gpu=h100-80&gpus=8&s=8192'.
+A JSON scenario has the same keys: '{\"model\": \"llama-3.1-8b\", \"gpus\": 8, \"s\": 8192}'.
+
+  --full      levers, solved quantities and the plan for every line, too; one question has them always
+  --          what follows is no option
+  -h, --help  -V, --version
+
+It exits with 0 when it answered (“does not fit” is an answer, and so are the failures among lines),
+1 when the one question or a file cannot be used, 2 when the arguments cannot be understood.
+";
+
+/// It answered.
+const ANSWERED: u8 = 0;
+/// The question, a file or a stream cannot be used.
+const UNUSABLE: u8 = 1;
+/// The arguments cannot be understood.
+const MISUSED: u8 = 2;
+
+/// Runs the program with the arguments behind its name, and returns its exit code.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    let task = match arguments::task(arguments) {
+        Ok(task) => task,
+        Err(misuse) => {
+            complain(&format!("{misuse}; bmax --help tells what there is"));
+            return MISUSED;
+        }
+    };
+    match carry_out(task) {
+        Ok(()) => ANSWERED,
+        // Whoever reads the output has enough of it.
+        Err(Trouble::Stream(error)) if error.kind() == io::ErrorKind::BrokenPipe => ANSWERED,
+        Err(trouble) => {
+            complain(&trouble.to_string());
+            UNUSABLE
+        }
+    }
+}
+
+/// A message is worth an attempt; nothing is left to do when even that fails.
+fn complain(message: &str) {
+    let _ = writeln!(io::stderr(), "bmax: {message}");
+}
+
+/// Why a task is not carried out.
+enum Trouble {
+    /// The question.
+    Question(Refusal),
+    /// A file that cannot be read.
+    File(String, io::Error),
+    /// A file that describes no model.
+    Config(String, config_json::Refusal),
+    /// A file that is no text.
+    NotText(String),
+    /// Standard input or output.
+    Stream(io::Error),
+}
+
+impl std::fmt::Display for Trouble {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Question(refusal) => refusal.fmt(f),
+            Self::File(path, error) => write!(f, "{path}: {error}"),
+            Self::Config(path, refusal) => write!(f, "{path}: {refusal}"),
+            Self::NotText(path) => write!(f, "{path} is not valid UTF-8"),
+            Self::Stream(error) => error.fmt(f),
+        }
+    }
+}
+
+impl From<io::Error> for Trouble {
+    fn from(error: io::Error) -> Self {
+        Self::Stream(error)
+    }
+}
+
+fn carry_out(task: Task) -> Result<(), Trouble> {
+    let mut output = io::stdout().lock();
+    match task {
+        Task::Help => output.write_all(HELP.as_bytes())?,
+        Task::Version => writeln!(output, "bmax {}", env!("CARGO_PKG_VERSION"))?,
+        Task::Schema(document) => write_json(
+            &mut output,
+            &match document {
+                Document::Scenario => schema::scenario(),
+                Document::Report => schema::report(),
+                Document::Both => schema::both(),
+            },
+        )?,
+        Task::One { question, json, config } => {
+            let report = one(&question, config.as_deref())?;
+            if json { write_json(&mut output, &report)? } else { output.write_all(text(&report).as_bytes())? }
+        }
+        Task::Lines { full } => {
+            let input = io::stdin().lock();
+            if input.is_terminal() {
+                complain("a link, a query or a JSON scenario a line, please; bmax --help tells more");
+            }
+            answer_lines(input, &mut output, if full { Depth::Full } else { Depth::Brief })?;
+        }
+    }
+    Ok(output.flush()?)
+}
+
+fn write_json(output: &mut impl Write, value: &impl serde::Serialize) -> io::Result<()> {
+    let mut output = io::BufWriter::new(output);
+    serde_json::to_writer_pretty(&mut output, value)?;
+    output.write_all(b"\n")?;
+    output.flush()
+}
+
+fn one(asked: &str, config: Option<&Path>) -> Result<Report, Trouble> {
+    let read = config.map(model_of).transpose()?;
+    let (model, notes) = read.map_or((None, Vec::new()), |read| (Some(read.model), read.notes));
+    let mut question = question(asked, model).map_err(Trouble::Question)?;
+    question.notices.splice(..0, notes.iter().map(config_json::Note::to_string));
+    Ok(report(&question, Depth::Full))
+}
+
+fn model_of(path: &Path) -> Result<config_json::Reading, Trouble> {
+    let name = path.display().to_string();
+    let mut bytes = Vec::new();
+    // One byte more than is read tells that there is too much.
+    let limit = json::LONGEST as u64 + 1;
+    let read = File::open(path).and_then(|file| file.take(limit).read_to_end(&mut bytes));
+    read.map_err(|error| Trouble::File(name.clone(), error))?;
+    let text = String::from_utf8(bytes).map_err(|_| Trouble::NotText(name.clone()))?;
+    config_json::read(&text).map_err(|refusal| Trouble::Config(name, refusal))
+}

@@ -1,0 +1,263 @@
+//! A report as text for a terminal: the same facts as the JSON, in the order in which one asks.
+
+use super::report::{Answer, Entry, Estimate, Lever, Outcome, Plan, Report, Solve, Step};
+use super::table::{Side, Table};
+use super::values::Number;
+use super::words::{count, counted, gib, memory, percent};
+use crate::{Bucket, Bytes, catalogue, number};
+
+/// How many levers are listed; all are in the JSON.
+const LEVERS_SHOWN: usize = 8;
+
+/// The whole report.
+pub fn text(report: &Report) -> String {
+    let mut sections = vec![question(report), answer(report)];
+    sections.extend(listed("Notices", &report.notices));
+    let conflicts: Vec<String> = report.conflicts.iter().map(|conflict| conflict.message.clone()).collect();
+    sections.extend(listed("Contradictions", &conflicts));
+    sections.extend([breakdown(&report.estimate), instants(&report.estimate), counters(report), methods(report)]);
+    sections.extend(report.levers.as_deref().map(levers));
+    sections.extend(report.solve.as_ref().map(solve));
+    sections.extend(report.plan.as_ref().map(plan));
+    sections.join("\n")
+}
+
+fn question(report: &Report) -> String {
+    let scenario = &report.scenario.0;
+    let model = named(catalogue::model_row_of(scenario).map(|(row, edited)| (row.name, edited)));
+    let device = named(catalogue::device_row_of(scenario).map(|(row, edited)| (row.name, edited)));
+    let gpus = count(scenario.cluster.gpus);
+    let tokens = counted(scenario.recipe.sequence, "token", "tokens");
+    format!("{model} on {gpus} × {device}, {tokens} a sequence\n?{}\n", report.link)
+}
+
+/// A row of the catalogue, and whether it is still as it was.
+fn named(row: Option<(&str, bool)>) -> String {
+    match row {
+        Some((name, false)) => name.to_owned(),
+        Some((name, true)) => format!("{name} (edited)"),
+        None => "A model of your own".to_owned(),
+    }
+}
+
+fn answer(report: &Report) -> String {
+    match &report.answer {
+        Answer::Fits(room) => {
+            let sequences = counted(room.b_max, "sequence", "sequences");
+            let at_least = if room.capped { "at least " } else { "" };
+            let next = if room.capped {
+                "the search ends there".to_owned()
+            } else {
+                format!(
+                    "one more takes {} and would lack {}",
+                    memory(room.per_sequence_bytes.bytes()),
+                    memory(room.next_lacks_bytes.bytes())
+                )
+            };
+            format!(
+                "b_max = {at_least}{sequences} per GPU ({})\n  {} of {} GiB at the peak, “{}”; {next}.\n",
+                outlooks(report),
+                gib(room.peak_bytes.bytes()),
+                gib(report.estimate.usable_bytes.bytes()),
+                room.instant
+            )
+        }
+        Answer::Infeasible(reason) => format!(
+            "Not even one sequence fits ({})\n  {}\n  The peak is “{}”, and most of it “{}” with {}.\n",
+            outlooks(report),
+            reason.message,
+            reason.instant,
+            reason.largest_entry.name,
+            memory(reason.largest_entry.bytes.bytes())
+        ),
+    }
+}
+
+fn outlooks(report: &Report) -> String {
+    let told = |outcome: &Outcome| fitting(outcome.b_max);
+    let range = &report.range;
+    format!("safe {}, likely {}, optimistic {}", told(&range.safe), told(&range.likely), told(&range.optimistic))
+}
+
+fn fitting(b_max: Option<u32>) -> String {
+    b_max.map_or("none".to_owned(), count)
+}
+
+fn listed(title: &str, sentences: &[String]) -> Option<String> {
+    if sentences.is_empty() {
+        return None;
+    }
+    let lines: Vec<String> = sentences.iter().map(|sentence| format!("  - {sentence}\n")).collect();
+    Some(format!("{title}\n{}", lines.concat()))
+}
+
+fn breakdown(estimate: &Estimate) -> String {
+    let peak = estimate.peak.bytes.bytes();
+    let mut table = Table::new(&[
+        ("bucket", Side::Left),
+        ("entry", Side::Left),
+        ("GiB", Side::Right),
+        ("share", Side::Right),
+        ("source", Side::Left),
+        ("formula", Side::Left),
+    ]);
+    let is_alive = |entry: &&Entry| entry.alive.contains(&estimate.peak.instant);
+    let (alive, idle): (Vec<&Entry>, Vec<&Entry>) = estimate.entries.iter().partition(is_alive);
+    for entry in by_bucket(alive) {
+        let bytes = entry.bytes.bytes();
+        table.row([
+            entry.bucket.to_owned(),
+            entry.name.to_owned(),
+            gib(bytes),
+            percent(bytes.share_of(peak)),
+            entry.source.short.to_owned(),
+            entry.formula_with_numbers.clone(),
+        ]);
+    }
+    table.row(["total".to_owned(), balance(estimate), gib(peak), percent(1.0), String::new(), String::new()]);
+    let others = match idle.len() {
+        0 => String::new(),
+        others => format!("  {others} more are alive at other instants only; --json lists them.\n"),
+    };
+    let batch = estimate.micro_batch;
+    format!(
+        "Memory of one GPU at b = {}, when most is alive: “{}”\n{}{others}",
+        count(batch),
+        estimate.peak.instant,
+        table.text()
+    )
+}
+
+/// The entries of a bucket one below the other; their order is the ledger's otherwise.
+fn by_bucket(mut entries: Vec<&Entry>) -> Vec<&Entry> {
+    entries.sort_by_key(|entry| Bucket::ALL.iter().position(|bucket| bucket.key() == entry.bucket));
+    entries
+}
+
+fn balance(estimate: &Estimate) -> String {
+    let bytes = memory(estimate.balance.bytes.bytes());
+    let (memory, usable) = (gib(estimate.memory_bytes.bytes()), gib(estimate.usable_bytes.bytes()));
+    match estimate.balance.state {
+        "free" => format!("of {usable}: {bytes} are free"),
+        "close" => format!("of {usable}: {bytes} of the headroom are used"),
+        _ => format!("of {memory}: {bytes} too much"),
+    }
+}
+
+fn instants(estimate: &Estimate) -> String {
+    let columns =
+        ["instant", "total", "parameters", "gradients", "optimizer", "activations", "batch", "temporary", "runtime"];
+    let sides = columns.map(|name| (name, if name == "instant" { Side::Left } else { Side::Right }));
+    let mut table = Table::new(&sides);
+    for instant in &estimate.instants {
+        let buckets = &instant.buckets;
+        let cell = |bytes: Number| gib(bytes.bytes());
+        table.row([
+            instant.name.to_owned(),
+            cell(instant.total_bytes),
+            cell(buckets.parameters),
+            cell(buckets.gradients),
+            cell(buckets.optimizer),
+            cell(buckets.activations),
+            cell(buckets.batch),
+            cell(buckets.temporary),
+            cell(buckets.runtime),
+        ]);
+    }
+    format!("Instants of a step, in GiB\n{}", table.text())
+}
+
+fn counters(report: &Report) -> String {
+    let counters = &report.counters;
+    let mut table = Table::new(&[("counter", Side::Left), ("GiB", Side::Right), ("read with", Side::Left)]);
+    for (name, bytes, tool) in [
+        ("allocated", counters.allocated_bytes, "torch.cuda.max_memory_allocated"),
+        ("reserved", counters.reserved_bytes, "torch.cuda.max_memory_reserved"),
+        ("device", counters.device_bytes, "nvidia-smi"),
+    ] {
+        table.row([name.to_owned(), gib(bytes.bytes()), tool.to_owned()]);
+    }
+    format!("What tools would show at b = {}\n{}", count(report.estimate.micro_batch), table.text())
+}
+
+fn methods(report: &Report) -> String {
+    let mut table = Table::new(&[("method", Side::Left), ("b_max", Side::Right), ("peak GiB", Side::Right)]);
+    for other in &report.other_methods {
+        table.row([other.method.to_owned(), fitting(other.b_max), gib(other.peak_bytes.bytes())]);
+    }
+    format!("Other methods\n{}", table.text())
+}
+
+fn levers(levers: &[Lever]) -> String {
+    if levers.is_empty() {
+        return "No single change gains a sequence.\n".to_owned();
+    }
+    let columns = [("change", Side::Left), ("from", Side::Right), ("to", Side::Right), ("cost", Side::Left)];
+    let mut table = Table::new(&columns);
+    for lever in levers.iter().take(LEVERS_SHOWN) {
+        table.row([lever.change.clone(), fitting(lever.before), fitting(lever.after), lever.cost.to_owned()]);
+    }
+    format!("Single changes that gain most\n{}", table.text())
+}
+
+fn solve(solve: &Solve) -> String {
+    let or_why = |key: &str, found: Option<String>| {
+        found.unwrap_or_else(|| solve.reasons.get(key).copied().unwrap_or("none").to_owned())
+    };
+    let mut table = Table::new(&[("sought", Side::Left), ("found", Side::Left)]);
+    for (what, key, found) in [
+        (
+            "longest sequence",
+            "longest_sequence",
+            solve.longest_sequence.map(|length| counted(length, "token", "tokens")),
+        ),
+        ("fewest GPUs", "fewest_gpus", solve.fewest_gpus.map(count)),
+        (
+            "least memory",
+            "least_memory_mib",
+            solve.least_memory_mib.map(|mib| format!("{} GiB", gib(Bytes::from_mib(mib.into())))),
+        ),
+        ("smallest GPU", "smallest_device", solve.smallest_device.map(device_name)),
+        ("largest model of this shape", "largest_model_parameters", solve.largest_model_parameters.map(billions)),
+    ] {
+        table.row([what.to_owned(), or_why(key, found)]);
+    }
+    format!("One input alone changed, at b = {}\n{}", count(solve.micro_batch), table.text())
+}
+
+fn device_name(slug: &'static str) -> String {
+    catalogue::device(slug).map_or(slug, |row| row.name).to_owned()
+}
+
+fn billions(parameters: u64) -> String {
+    format!("{} billion parameters", number::with_commas(&number::fixed(parameters as f64 / 1e9, 3)))
+}
+
+fn plan(plan: &Plan) -> String {
+    let target = counted(plan.target_sequences, "sequence", "sequences");
+    let mut table = Table::new(&[
+        ("measure", Side::Left),
+        ("b", Side::Right),
+        ("data-parallel", Side::Right),
+        ("steps", Side::Right),
+        ("more work", Side::Right),
+        ("s on an A100", Side::Right),
+    ]);
+    for step in &plan.steps {
+        table.row(measures(step));
+    }
+    let end = if plan.reached { "" } else { "  None of them reaches it.\n" };
+    format!("The cheapest way to {target} an optimizer step\n{}{end}", table.text())
+}
+
+fn measures(step: &Step) -> [String; 6] {
+    let [batch, gpus, steps] = match &step.accumulation {
+        Some(plan) => [plan.micro_batch, plan.data_parallel, plan.steps].map(count),
+        None => ["none", "", ""].map(str::to_owned),
+    };
+    let [extra, seconds] = match &step.cost {
+        Some(cost) => [percent(cost.extra.0), number::with_commas(&number::fixed(cost.seconds.0, 2))],
+        None => [String::new(), String::new()],
+    };
+    [step.measure.to_owned(), batch, gpus, steps, extra, seconds]
+}

@@ -1,0 +1,124 @@
+//! JSON Schemas (draft 2020-12) of scenario and report, from the tables and types that read and
+//! write them.
+
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value, json};
+
+use super::report::Line;
+use crate::{Bound, ChoiceOption, Field, Scenario, Setting, catalogue, link, setting};
+
+const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";
+
+/// The schema of a JSON scenario. The reader takes more than it describes: numbers with separators,
+/// words in any case, and unknown keys, which it names in a notice.
+pub fn scenario() -> Value {
+    let default = Scenario::default();
+    let mut properties = Map::new();
+    let id = json!({
+        "description": "A mark of your own, which the report repeats.", "type": ["string", "number", "null"]
+    });
+    properties.insert("id".to_owned(), id);
+    properties.insert("v".to_owned(), version());
+    let models = catalogue::MODELS.iter().map(|row| (row.slug, row.name)).collect();
+    properties.insert("model".to_owned(), row("Model", models, default.model.origin));
+    let devices = catalogue::DEVICES.iter().map(|row| (row.slug, row.name)).collect();
+    properties.insert("gpu".to_owned(), row("GPU", devices, default.device.origin));
+    for field in Field::ALL {
+        properties.insert(field.bound().key.to_owned(), number(&field.bound(), default.number(*field)));
+    }
+    for word in setting::ALL {
+        properties.insert(word.key.to_owned(), words(word, (word.get)(&default)));
+    }
+    json!({
+        "$schema": DRAFT,
+        "$id": "urn:bmax:scenario",
+        "title": "Scenario",
+        "description": "A model, a training recipe, a cluster and a GPU, by the parameters of links. Whatever is \
+                        absent or null has its default; numbers of the model and of the GPU default to those of \
+                        the chosen row.",
+        "type": "object",
+        "properties": properties,
+        "additionalProperties": false
+    })
+}
+
+/// The schema of a line of output.
+pub fn report() -> Value {
+    let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
+    let mut schema = generator.into_root_schema_for::<Line>();
+    schema.insert("$id".to_owned(), json!("urn:bmax:report"));
+    schema.insert("title".to_owned(), json!("Report"));
+    let mut schema = schema.to_value();
+    join_lines(&mut schema);
+    schema
+}
+
+/// Descriptions come from comments, whose lines end where the source code has no more room.
+fn join_lines(schema: &mut Value) {
+    match schema {
+        Value::String(text) => *text = text.replace('\n', " "),
+        Value::Array(items) => items.iter_mut().for_each(join_lines),
+        Value::Object(members) => members.values_mut().for_each(join_lines),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Both in one document.
+pub fn both() -> Value {
+    json!({
+        "$schema": DRAFT,
+        "$id": "urn:bmax",
+        "title": "bmax",
+        "description": "What bmax reads (scenario) and writes (report), one JSON value a line.",
+        "$defs": { "scenario": scenario(), "report": report() }
+    })
+}
+
+fn version() -> Value {
+    json!({
+        "title": "Version",
+        "description": "The version of the parameters' meaning and defaults.",
+        "type": ["integer", "string", "null"],
+        "minimum": 1,
+        "maximum": link::VERSION,
+        "default": link::VERSION
+    })
+}
+
+/// A parameter that takes the word of a row of the catalogue.
+fn row(title: &str, rows: Vec<(&'static str, &'static str)>, default: &str) -> Value {
+    let mut options: Vec<Value> =
+        rows.into_iter().map(|(slug, name)| json!({ "const": slug, "description": name })).collect();
+    options.push(json!({ "type": "null" }));
+    json!({ "title": title, "anyOf": options, "default": default })
+}
+
+fn number(bound: &Bound, default: f64) -> Value {
+    let kind = if bound.whole { "integer" } else { "number" };
+    json!({
+        "title": bound.name,
+        "description": format!("{} It takes {bound}.", bound.help),
+        // A text is read like what somebody types: with separators, or with the unit behind it.
+        "type": [kind, "string", "null"],
+        "minimum": super::values::Number(bound.min),
+        "maximum": super::values::Number(bound.max),
+        "default": super::values::Number(default)
+    })
+}
+
+fn words(word: &Setting, default: &str) -> Value {
+    let mut options: Vec<Value> = word.options.iter().map(option).collect();
+    options.push(json!({ "type": "null" }));
+    json!({ "title": word.name, "anyOf": options, "default": default })
+}
+
+/// A word, and what JSON has for the same: numbers for digits, true and false for on and off.
+fn option(option: &ChoiceOption) -> Value {
+    let mut accepted = vec![json!(option.key)];
+    match option.key {
+        "on" => accepted.push(json!(true)),
+        "off" => accepted.push(json!(false)),
+        key => accepted.extend(key.parse::<u32>().ok().map(|number| json!(number))),
+    }
+    json!({ "enum": accepted, "title": option.label, "description": option.effect })
+}

@@ -1,0 +1,162 @@
+//! Numbers and scenarios as JSON writes them.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+
+use crate::{Bytes, Field, Scenario, link, setting};
+
+/// A finite number, written without a point where it is whole.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Number(pub f64);
+
+impl From<Bytes> for Number {
+    fn from(bytes: Bytes) -> Self {
+        Self(bytes.get())
+    }
+}
+
+impl Serialize for Number {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        // Every whole number below 2⁵³ is exact in both types.
+        if self.0.fract() == 0.0 && self.0.abs() < 9_007_199_254_740_992.0 {
+            serializer.serialize_i64(self.0 as i64)
+        } else {
+            serializer.serialize_f64(self.0)
+        }
+    }
+}
+
+impl JsonSchema for Number {
+    fn schema_name() -> Cow<'static, str> {
+        "Number".into()
+    }
+    fn inline_schema() -> bool {
+        true
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "number" })
+    }
+}
+
+/// The value of one parameter: a number in its unit or a word.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Value {
+    /// A number.
+    Number(Number),
+    /// A word.
+    Word(&'static str),
+    /// None of the list, as with the model of a file.
+    None,
+}
+
+/// Every parameter with the value in use, by its name in links. It is a JSON scenario itself, and
+/// asks for the same report again.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Parameters(pub Scenario);
+
+/// The value of the parameter `model` or `gpu`.
+fn origin(slug: &'static str) -> Value {
+    if slug.is_empty() { Value::None } else { Value::Word(slug) }
+}
+
+impl Parameters {
+    /// Names and values, in the order of [`link::parameters`].
+    fn entries(&self) -> impl Iterator<Item = (&'static str, Value)> {
+        let scenario = self.0;
+        let rows = [
+            ("v", Value::Number(Number(link::VERSION.into()))),
+            ("model", origin(scenario.model.origin)),
+            ("gpu", origin(scenario.device.origin)),
+        ];
+        let numbers =
+            Field::ALL.iter().map(move |field| (field.bound().key, Value::Number(Number(scenario.number(*field)))));
+        let words = setting::ALL.iter().map(move |word| (word.key, Value::Word((word.get)(&scenario))));
+        rows.into_iter().chain(numbers).chain(words)
+    }
+}
+
+impl Serialize for Parameters {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for (key, value) in self.entries() {
+            map.serialize_entry(key, &value)?;
+        }
+        map.end()
+    }
+}
+
+impl JsonSchema for Parameters {
+    fn schema_name() -> Cow<'static, str> {
+        "Parameters".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let mut properties = serde_json::Map::new();
+        for key in ["model", "gpu"] {
+            properties.insert(key.to_owned(), serde_json::json!({ "type": ["string", "null"] }));
+        }
+        properties.insert("v".to_owned(), serde_json::json!({ "const": link::VERSION }));
+        for field in Field::ALL {
+            let bound = field.bound();
+            let kind = if bound.whole { "integer" } else { "number" };
+            let schema = serde_json::json!({ "type": kind, "title": bound.name });
+            properties.insert(bound.key.to_owned(), schema);
+        }
+        for word in setting::ALL {
+            let words: Vec<_> = word.options.iter().map(|option| option.key).collect();
+            properties.insert(word.key.to_owned(), serde_json::json!({ "enum": words, "title": word.name }));
+        }
+        let required: Vec<String> = properties.keys().cloned().collect();
+        json_schema!({
+            "description": "Every parameter with the value in use, by its name in links. \
+                            It is a JSON scenario itself, and asks for the same report again.",
+            "type": "object",
+            "properties": properties,
+            "required": required,
+            "additionalProperties": false
+        })
+    }
+}
+
+/// What is different between two scenarios.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Difference {
+    /// Parameters that are, with their new values.
+    pub parameters: BTreeMap<&'static str, Value>,
+    /// The same as a text: names and values as forms show them.
+    pub text: String,
+}
+
+/// What turns `before` into `after`. Another device is told by its name, not by its numbers.
+pub fn difference(before: &Scenario, after: &Scenario) -> Difference {
+    let mut parameters = BTreeMap::new();
+    let mut texts = Vec::new();
+    let other_device = before.device.origin != after.device.origin;
+    if other_device {
+        parameters.insert("gpu", origin(after.device.origin));
+        let name = crate::catalogue::device(after.device.origin).map_or("another", |row| row.name);
+        texts.push(format!("GPU: {name}"));
+    }
+    for &field in Field::ALL {
+        let told = other_device && matches!(field, Field::Memory | Field::Driver);
+        let (was, is) = (before.number(field), after.number(field));
+        if was != is && !told {
+            let bound = field.bound();
+            parameters.insert(bound.key, Value::Number(Number(is)));
+            texts.push(format!("{}: {}", bound.name, crate::number::grouped(is)));
+        }
+    }
+    for word in setting::ALL {
+        let (was, is) = ((word.get)(before), (word.get)(after));
+        if was != is {
+            parameters.insert(word.key, Value::Word(is));
+            let label = word.option(is).map_or(is, |option| option.label);
+            texts.push(format!("{}: {label}", word.name));
+        }
+    }
+    Difference { parameters, text: texts.join(", ") }
+}

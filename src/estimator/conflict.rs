@@ -1,0 +1,302 @@
+//! Settings that contradict each other, each with the nearest valid one.
+
+use super::bounds::Field;
+use super::choice::{Method, Recomputation, Switch, ZeroStage};
+use super::scenario::Scenario;
+use super::setting::{self, Setting};
+
+/// Two settings that do not go together, and the nearest that do.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Conflict {
+    /// What to change, and to what.
+    pub mend: Mend,
+    /// One sentence for the reader.
+    pub message: String,
+}
+
+/// One input and the value that resolves a conflict.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Mend {
+    /// A number, in the unit of its field.
+    Number(Field, f64),
+    /// A word of a setting.
+    Word(&'static Setting, &'static str),
+}
+
+impl Mend {
+    /// The link parameter of the input.
+    pub fn key(&self) -> &'static str {
+        match self {
+            Self::Number(field, _) => field.bound().key,
+            Self::Word(setting, _) => setting.key,
+        }
+    }
+
+    /// The name of the input.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Number(field, _) => field.bound().name,
+            Self::Word(setting, _) => setting.name,
+        }
+    }
+
+    /// The scenario with the conflict resolved; unchanged when the value is out of its range.
+    pub fn apply(&self, scenario: Scenario) -> Scenario {
+        match *self {
+            Self::Number(field, value) => scenario.with_number(field, value).unwrap_or(scenario),
+            Self::Word(setting, word) => {
+                let mut mended = scenario;
+                (setting.set)(&mut mended, word);
+                mended
+            }
+        }
+    }
+}
+
+impl Scenario {
+    /// Settings that contradict each other, each with the nearest value that does not. The estimate
+    /// of such a scenario is that of the nearest one it can be read as: incomplete groups of GPUs are
+    /// left out, fractions of heads are counted as fractions.
+    ///
+    /// ```
+    /// use bmax::Scenario;
+    /// let mut scenario = Scenario::default();
+    /// assert!(scenario.conflicts().is_empty());
+    /// scenario.cluster.context_parallel = 3;
+    /// assert!(scenario.conflicts()[0].message.contains("8 GPUs"));
+    /// ```
+    pub fn conflicts(&self) -> Vec<Conflict> {
+        let mut found = Conflicts(Vec::new());
+        found.heads(self);
+        // The workshop's method reads neither groups nor stages.
+        if self.method != Method::Workshop {
+            found.tensor_parallel(self);
+            found.groups(self);
+        }
+        if self.method == Method::Ledger {
+            found.stages(self);
+            found.experts(self);
+        }
+        found.0
+    }
+}
+
+struct Conflicts(Vec<Conflict>);
+
+impl Conflicts {
+    fn number(&mut self, field: Field, nearest: u32, message: String) {
+        self.0.push(Conflict { mend: Mend::Number(field, nearest.into()), message });
+    }
+
+    /// D · T · P · C must be the number of GPUs.
+    fn groups(&mut self, scenario: &Scenario) {
+        let cluster = &scenario.cluster;
+        let (gpus, group) = (cluster.gpus, cluster.group());
+        if gpus % group != 0 {
+            let parts = [
+                ("tensor-parallel", cluster.tensor_parallel),
+                ("pipeline-parallel", cluster.pipeline_parallel),
+                ("context-parallel", cluster.context_parallel),
+            ];
+            let named: Vec<String> =
+                parts.iter().filter(|(_, size)| *size > 1).map(|(name, size)| format!("{size} {name}")).collect();
+            let named = named.join(" × ");
+            match gpus.checked_next_multiple_of(group).filter(|gpus| Field::Gpus.check((*gpus).into()).is_ok()) {
+                Some(nearest) => {
+                    let message = format!("{gpus} GPUs do not divide into groups of {group} ({named}); {nearest} do.");
+                    self.number(Field::Gpus, nearest, message);
+                }
+                None => {
+                    let message = format!("No number of GPUs in range divides into groups of {group} ({named}).");
+                    let fields = [Field::TensorParallel, Field::PipelineParallel, Field::ContextParallel];
+                    let widest = fields.into_iter().max_by_key(|field| scenario.number(*field) as u32);
+                    self.number(widest.unwrap_or(Field::TensorParallel), 1, message);
+                }
+            }
+        }
+    }
+
+    /// T must divide the heads, and the ledger gives no device a fraction of a key.
+    fn tensor_parallel(&mut self, scenario: &Scenario) {
+        let (heads, kv_heads) = (scenario.model.heads, scenario.model.kv_heads);
+        let tensor = scenario.cluster.tensor_parallel;
+        let counts = scenario.method == Method::Ledger;
+        let shared = if counts { common_divisor(heads, kv_heads) } else { heads };
+        let nearest = nearest_divisor(shared, tensor, Field::TensorParallel);
+        if heads % tensor != 0 {
+            let message =
+                format!("{heads} attention heads cannot be split over {tensor} GPUs; {nearest} can share them.");
+            self.number(Field::TensorParallel, nearest, message);
+        } else if counts && kv_heads % tensor != 0 {
+            let message = format!(
+                "{kv_heads} key/value heads cannot be split over {tensor} GPUs, which would each hold a whole one; \
+                 {nearest} can share them."
+            );
+            self.number(Field::TensorParallel, nearest, message);
+        }
+    }
+
+    fn heads(&mut self, scenario: &Scenario) {
+        let (heads, kv_heads) = (scenario.model.heads, scenario.model.kv_heads);
+        if heads % kv_heads != 0 {
+            let nearest = nearest_divisor(heads, kv_heads, Field::KvHeads);
+            let message =
+                format!("{heads} query heads do not divide into {kv_heads} key/value groups; {nearest} would.");
+            self.number(Field::KvHeads, nearest, message);
+        }
+    }
+
+    fn stages(&mut self, scenario: &Scenario) {
+        let (cluster, layers) = (&scenario.cluster, scenario.model.layers);
+        let stages = cluster.pipeline_parallel;
+        if stages > layers {
+            let message = format!("{layers} layers cannot make {stages} pipeline stages; {layers} can.");
+            self.number(Field::PipelineParallel, layers, message);
+        }
+        if stages > 1 && cluster.zero == ZeroStage::Stage3 {
+            let message = "ZeRO 3 gathers every layer again for every micro-batch of a pipeline, which undoes it; \
+                           with a pipeline stage 1 is used."
+                .to_owned();
+            self.0.push(Conflict { mend: Mend::Word(&setting::ZERO, "1"), message });
+        }
+        if stages > 1 && scenario.recipe.micro_batches < stages {
+            let given = scenario.recipe.micro_batches;
+            let message =
+                format!("{given} micro-batches per step cannot keep {stages} pipeline stages busy; {stages} can.");
+            self.number(Field::MicroBatches, stages, message);
+        }
+        if cluster.sequence_parallel == Switch::On && cluster.tensor_parallel == 1 {
+            let message = "Sequence parallelism splits what tensor parallelism leaves whole, and there is no \
+                           tensor parallelism here."
+                .to_owned();
+            self.0.push(Conflict { mend: Mend::Word(&setting::SEQUENCE_PARALLEL, "off"), message });
+        }
+        let (sequence, context) = (scenario.recipe.sequence, cluster.context_parallel);
+        if sequence % context != 0 {
+            let nearest = sequence.next_multiple_of(context);
+            let message = format!("{sequence} tokens do not divide over {context} GPUs; {nearest} do.");
+            self.number(Field::Sequence, nearest, message);
+        }
+        let every = scenario.recipe.every;
+        if scenario.recipe.recomputation == Recomputation::EveryK && every > layers {
+            let message = format!("There are {layers} layers, so that no {every} can be computed again together.");
+            self.number(Field::Every, layers, message);
+        }
+    }
+
+    fn experts(&mut self, scenario: &Scenario) {
+        let (experts, cluster) = (&scenario.model.experts, &scenario.cluster);
+        if experts.count == 0 {
+            if cluster.expert_parallel > 1 {
+                let message = "A dense model has no experts to divide over GPUs.".to_owned();
+                self.number(Field::ExpertParallel, 1, message);
+            }
+            return;
+        }
+        let (active, count) = (experts.active, experts.count);
+        if active > count {
+            let message = format!("A token cannot visit {active} of {count} experts; {count} at most.");
+            self.number(Field::ActiveExperts, count, message);
+        }
+        if experts.dense_layers > scenario.model.layers {
+            let layers = scenario.model.layers;
+            let message = format!("{} of {layers} layers cannot be dense; {layers} can.", experts.dense_layers);
+            self.number(Field::DenseLayers, layers, message);
+        }
+        let shared_by = cluster.data_parallel().saturating_mul(cluster.context_parallel);
+        let parallel = cluster.expert_parallel;
+        if shared_by % parallel != 0 || count % parallel != 0 {
+            let nearest = nearest_divisor(common_divisor(shared_by, count), parallel, Field::ExpertParallel);
+            let message = format!(
+                "{count} experts on {shared_by} data-parallel GPUs cannot be divided {parallel} ways; {nearest} would."
+            );
+            self.number(Field::ExpertParallel, nearest, message);
+        }
+    }
+}
+
+/// The largest number that divides both.
+fn common_divisor(a: u32, b: u32) -> u32 {
+    if b == 0 { a } else { common_divisor(b, a % b) }
+}
+
+/// The divisor of `whole` within the range of `field` that is nearest to `wanted`; the smaller one of
+/// two as near.
+fn nearest_divisor(whole: u32, wanted: u32, field: Field) -> u32 {
+    let limit = (field.bound().max as u32).min(whole);
+    (1..=limit).filter(|part| whole.is_multiple_of(*part)).min_by_key(|part| part.abs_diff(wanted)).unwrap_or(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalogue;
+
+    /// The only conflict, which its mend resolves.
+    fn only(scenario: Scenario) -> Conflict {
+        let found = scenario.conflicts();
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].mend.apply(scenario).conflicts().is_empty(), "{found:?}");
+        found[0].clone()
+    }
+
+    fn ledger() -> Scenario {
+        Scenario { method: Method::Ledger, ..Scenario::default() }
+    }
+
+    #[test]
+    fn groups_that_do_not_divide_the_gpus_are_named_with_the_nearest_that_do() {
+        let mut scenario = Scenario { method: Method::Paper, ..Scenario::default() };
+        scenario.cluster.gpus = 10;
+        scenario.cluster.tensor_parallel = 4;
+        assert_eq!(only(scenario).mend, Mend::Number(Field::Gpus, 12.0));
+        scenario.cluster.gpus = 12;
+        scenario.cluster.tensor_parallel = 3;
+        assert_eq!(scenario.conflicts()[0].mend.key(), "tp");
+        let mut scenario = ledger();
+        scenario.cluster.zero = ZeroStage::Stage1;
+        scenario.cluster.gpus = 12;
+        scenario.cluster.pipeline_parallel = 8;
+        scenario.recipe.micro_batches = 8;
+        let conflict = only(scenario);
+        assert_eq!(conflict.mend, Mend::Number(Field::Gpus, 16.0));
+        assert!(conflict.message.contains("8 pipeline-parallel"), "{}", conflict.message);
+    }
+
+    #[test]
+    fn zero_3_with_a_pipeline_is_led_to_stage_1() {
+        let mut scenario = ledger();
+        scenario.cluster.pipeline_parallel = 2;
+        scenario.recipe.micro_batches = 4;
+        assert_eq!(only(scenario).mend, Mend::Word(&setting::ZERO, "1"));
+    }
+
+    #[test]
+    fn more_active_experts_than_there_are_is_led_to_all_of_them() {
+        let mut scenario = ledger();
+        scenario.model.experts = crate::Experts { count: 8, active: 9, ..crate::Experts::NONE };
+        assert_eq!(only(scenario).mend, Mend::Number(Field::ActiveExperts, 8.0));
+        scenario.model.experts.active = 2;
+        scenario.cluster.expert_parallel = 3;
+        assert_eq!(only(scenario).mend, Mend::Number(Field::ExpertParallel, 2.0));
+    }
+
+    #[test]
+    fn heads_that_do_not_divide_are_named() {
+        let mut scenario = ledger();
+        scenario.model.kv_heads = 5;
+        assert_eq!(only(scenario).mend.key(), "kv");
+        let mut scenario = catalogue::model("llama-3.1-8b").expect("listed").apply(ledger());
+        scenario.cluster.gpus = 16;
+        scenario.cluster.tensor_parallel = 16;
+        assert_eq!(only(scenario).mend, Mend::Number(Field::TensorParallel, 8.0));
+    }
+
+    #[test]
+    fn the_workshop_reads_no_groups_and_complains_of_none() {
+        let mut scenario = Scenario { method: Method::Workshop, ..Scenario::default() };
+        scenario.cluster.tensor_parallel = 3;
+        scenario.cluster.pipeline_parallel = 5;
+        assert_eq!(scenario.conflicts(), []);
+    }
+}

@@ -1,0 +1,92 @@
+//! The same question turned around: one input is sought, the others are given.
+//!
+//! Memory is monotone in each of them, so every answer is a search over the exact ledger.
+
+use super::bounds::Field;
+use super::ledger::Ledger;
+use super::scenario::{Model, Scenario};
+use super::search;
+
+/// The longest sequence in tokens at micro-batch `batch`; `None` when not even one token fits.
+///
+/// ```
+/// use bmax::{Scenario, largest_micro_batch, longest_sequence};
+/// let mut scenario = Scenario::default();
+/// scenario.recipe.sequence = longest_sequence(&scenario, 2).expect("short sequences fit");
+/// assert!(largest_micro_batch(&scenario) >= Some(2));
+/// ```
+pub fn longest_sequence(scenario: &Scenario, batch: u32) -> Option<u32> {
+    let usable = scenario.usable();
+    let fits = |length| {
+        let mut at = *scenario;
+        at.recipe.sequence = length;
+        Ledger::of(&at).peak(batch).1 <= usable
+    };
+    let longest = search::largest(Field::Sequence.bound().max as u32, scenario.recipe.sequence, fits);
+    (longest > 0).then_some(longest)
+}
+
+/// The least memory of a device, in MiB as its driver reports it, that holds `batch` sequences; the
+/// driver's own part stays what it is. `None` when no memory in the declared range is enough.
+///
+/// ```
+/// use bmax::{Scenario, b_max, least_memory_mib};
+/// let mut scenario = Scenario::default();
+/// scenario.device.memory_mib = least_memory_mib(&scenario, 1).expect("some device would do");
+/// assert_eq!(b_max(&scenario).batch(), Some(1));
+/// ```
+pub fn least_memory_mib(scenario: &Scenario, batch: u32) -> Option<u32> {
+    let limit = (Field::Memory.bound().max * 1024.0) as u32;
+    let (_, needed) = Ledger::of(scenario).peak(batch);
+    let lacks = |memory_mib| {
+        let mut device = *scenario;
+        device.device.memory_mib = memory_mib;
+        needed > device.usable()
+    };
+    let most_lacking = search::largest(limit, scenario.device.memory_mib, lacks);
+    (most_lacking < limit).then_some(most_lacking + 1)
+}
+
+/// The largest model of the scenario's shape of which `batch` sequences fit: width, heads,
+/// feed-forward width, experts' width and depth grow and shrink together, a head at a time, with the
+/// width of a head and the vocabulary as they are. `None` when not even one head does.
+///
+/// Its parameter count is the derived one, and it belongs to no catalogue row.
+pub fn largest_model(scenario: &Scenario, batch: u32) -> Option<Model> {
+    let model = &scenario.model;
+    let usable = scenario.usable();
+    let limit = [
+        (Field::Heads, model.heads),
+        (Field::Hidden, model.hidden),
+        (Field::Layers, model.layers),
+        (Field::FeedForward, model.feed_forward),
+    ]
+    .iter()
+    // No dimension may leave its declared range.
+    .map(|(field, at)| (field.bound().max / f64::from(*at) * f64::from(model.heads)) as u32)
+    .min()
+    .unwrap_or(1);
+    let fits = |heads| Ledger::of(&Scenario { model: scaled(model, heads), ..*scenario }).peak(batch).1 <= usable;
+    let heads = search::largest(limit.max(1), model.heads, fits);
+    (heads > 0).then(|| scaled(model, heads))
+}
+
+/// The model with `heads` attention heads, everything else in proportion.
+fn scaled(model: &Model, heads: u32) -> Model {
+    let part = |size: u32| {
+        let scaled = u64::from(size) * u64::from(heads) / u64::from(model.heads.max(1));
+        u32::try_from(scaled).unwrap_or(u32::MAX).max(1)
+    };
+    let mut scaled = *model;
+    scaled.origin = "";
+    scaled.heads = heads;
+    scaled.kv_heads = part(model.kv_heads);
+    scaled.hidden = part(model.hidden).max(8);
+    scaled.feed_forward = part(model.feed_forward).max(8);
+    scaled.layers = part(model.layers);
+    if model.experts.width > 0 {
+        scaled.experts.width = part(model.experts.width);
+    }
+    scaled.parameters = scaled.derived_parameters();
+    scaled
+}

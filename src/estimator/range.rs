@@ -1,0 +1,84 @@
+//! A range instead of a figure: what b_max is if the unknowns turn out well, as expected, or badly.
+
+use super::answer::{Answer, answer_of};
+use super::choice::{Kernels, Method};
+use super::counted::{self, Allocator};
+use super::ledger::Ledger;
+use super::runtime::{COMMUNICATION_GIB, CONTEXT_GIB, FRAGMENTATION};
+use super::scenario::Scenario;
+
+/// How the unknowns turn out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outlook {
+    /// Every unknown at the least that was seen.
+    Optimistic,
+    /// Every unknown as the scenario has it.
+    Likely,
+    /// Every unknown at the most that was seen.
+    Safe,
+}
+
+/// b_max under each outlook. The three differ in named unknowns only, never by a factor.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Range {
+    /// Lazy context, small buffers, little fragmentation, fused kernels.
+    pub optimistic: Answer,
+    /// As the scenario says: what [`b_max`](crate::b_max) answers.
+    pub likely: Answer,
+    /// Full context, large buffers, much fragmentation, eager operations, pools of streams apart.
+    pub safe: Answer,
+}
+
+/// b_max with the CUDA context, the communication buffers, the fragmentation, the kernels and the
+/// allocator's pools at their best, as expected and at their worst.
+///
+/// A value that the reader set beyond the usual bounds stays what it is, so that safe ≤ likely ≤
+/// optimistic always. The workshop's and the paper's method know no unknowns: all three are equal.
+///
+/// ```
+/// use bmax::{Scenario, range};
+/// let range = range(&Scenario::default());
+/// let [safe, likely, optimistic] = [range.safe, range.likely, range.optimistic].map(|answer| answer.batch());
+/// assert!(safe <= likely && likely <= optimistic);
+/// ```
+pub fn range(scenario: &Scenario) -> Range {
+    let under = |outlook: Outlook| answer_of(scenario, &outlook.ledger(scenario));
+    Range { optimistic: under(Outlook::Optimistic), likely: under(Outlook::Likely), safe: under(Outlook::Safe) }
+}
+
+impl Outlook {
+    /// The scenario with its unknowns as this outlook has them.
+    pub fn of(self, scenario: &Scenario) -> Scenario {
+        let mut seen = *scenario;
+        let device = &mut seen.device;
+        match self {
+            Self::Likely => {}
+            Self::Optimistic => {
+                device.context_gib = device.context_gib.min(CONTEXT_GIB.optimistic);
+                device.communication_gib = device.communication_gib.min(COMMUNICATION_GIB.optimistic);
+                if device.fragmentation > FRAGMENTATION.optimistic {
+                    device.fragmentation = FRAGMENTATION.optimistic;
+                }
+                seen.recipe.kernels = Kernels::Fused;
+            }
+            Self::Safe => {
+                device.context_gib = device.context_gib.max(CONTEXT_GIB.safe);
+                device.communication_gib = device.communication_gib.max(COMMUNICATION_GIB.safe);
+                if device.fragmentation < FRAGMENTATION.safe {
+                    device.fragmentation = FRAGMENTATION.safe;
+                }
+                seen.recipe.kernels = Kernels::Eager;
+            }
+        }
+        seen
+    }
+
+    fn ledger(self, scenario: &Scenario) -> Ledger {
+        let seen = self.of(scenario);
+        match (scenario.method, self) {
+            (Method::Ledger, Self::Safe) => counted::ledger(&seen, Allocator::Reserved),
+            (Method::Ledger, _) => counted::ledger(&seen, Allocator::Live),
+            _ => Ledger::of(scenario),
+        }
+    }
+}

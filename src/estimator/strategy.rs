@@ -1,0 +1,189 @@
+//! The cheapest way to a global batch, tried in the order of what it costs: accumulate, recompute,
+//! swap to the host, use more devices.
+
+use serde::Serialize;
+
+use super::answer::{fewest_gpus, largest_micro_batch};
+use super::choice::{Adapter, Method, Offload, Recomputation};
+use super::cost::{Cost, Speed, cost};
+use super::planner::{Accumulation, plan};
+use super::scenario::Scenario;
+
+/// What a rung of the ladder changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Measure {
+    /// Nothing: micro-batches that fit are added up.
+    Accumulate,
+    /// Recomputation.
+    Recompute(Recomputation),
+    /// What lies in the host's memory.
+    Swap(Offload),
+    /// More devices.
+    MoreGpus(u32),
+}
+
+/// One rung: the measures up to it, and what they lead to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rung {
+    /// What it adds to the rung before.
+    pub measure: Measure,
+    /// The scenario with it, at the micro-batch of the plan.
+    pub scenario: Scenario,
+    /// b_max there.
+    pub b_max: Option<u32>,
+    /// How the global batch is reached, if anything fits.
+    pub accumulation: Option<Accumulation>,
+    /// What a step costs then.
+    pub cost: Option<Cost>,
+}
+
+/// The rungs that were tried, and the first that holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Strategy {
+    /// In the order of cost; the last is the first that holds, if any does.
+    pub rungs: Vec<Rung>,
+    /// Whether the last rung reaches the global batch.
+    pub reached: bool,
+}
+
+impl Strategy {
+    /// The rung that holds.
+    pub fn chosen(&self) -> Option<&Rung> {
+        self.rungs.last().filter(|_| self.reached)
+    }
+}
+
+/// The cheapest plan that reaches the scenario's global batch.
+///
+/// Each rung keeps the measures before it. Accumulating costs no work at all, so that it is the
+/// answer whenever one sequence fits as things are.
+///
+/// ```
+/// use bmax::{Scenario, Speed, cheapest_plan};
+/// let strategy = cheapest_plan(&Scenario::default(), Speed::from_peak(312.0, 25.0));
+/// let chosen = strategy.chosen().expect("one sequence of the default fits");
+/// assert!(chosen.accumulation.expect("a plan").global_batch() >= 256);
+/// ```
+pub fn cheapest_plan(scenario: &Scenario, speed: Speed) -> Strategy {
+    let mut strategy = Strategy { rungs: Vec::new(), reached: false };
+    let mut at = *scenario;
+    strategy.try_rung(Measure::Accumulate, at, speed);
+    for recomputation in [Recomputation::Selective, Recomputation::Operators, Recomputation::Full] {
+        let known = scenario.method == Method::Ledger || recomputation != Recomputation::Operators;
+        if !strategy.reached && known && is_stronger(recomputation, at.recipe.recomputation) {
+            at.recipe.recomputation = recomputation;
+            strategy.try_rung(Measure::Recompute(recomputation), at, speed);
+        }
+    }
+    // The other two methods know no host memory.
+    if !strategy.reached && scenario.method == Method::Ledger && scenario.recipe.adapter == Adapter::None {
+        for offload in [Offload::Optimizer, Offload::Both] {
+            if !strategy.reached && at.recipe.offload != Offload::Both && at.recipe.offload != offload {
+                at.recipe.offload = offload;
+                strategy.try_rung(Measure::Swap(offload), at, speed);
+            }
+        }
+    }
+    if !strategy.reached {
+        at.recipe.offload = scenario.recipe.offload;
+        if let Some(gpus) = fewest_gpus(&at, 1).filter(|gpus| *gpus > at.cluster.gpus) {
+            at.cluster.gpus = gpus;
+            strategy.try_rung(Measure::MoreGpus(gpus), at, speed);
+        }
+    }
+    strategy
+}
+
+/// Whether `next` keeps less than `now`.
+fn is_stronger(next: Recomputation, now: Recomputation) -> bool {
+    let strength = |recomputation| match recomputation {
+        Recomputation::None => 0,
+        Recomputation::Selective => 1,
+        Recomputation::Operators => 2,
+        Recomputation::EveryK => 3,
+        Recomputation::Full => 4,
+    };
+    strength(next) > strength(now)
+}
+
+impl Strategy {
+    fn try_rung(&mut self, measure: Measure, mut scenario: Scenario, speed: Speed) {
+        let data_parallel = match scenario.method {
+            // The workshop's method counts every GPU as data-parallel.
+            Method::Workshop => scenario.cluster.gpus,
+            _ => scenario.cluster.data_parallel(),
+        };
+        let target = scenario.goal.sequences(scenario.recipe.sequence);
+        let mut b_max = largest_micro_batch(&scenario);
+        let mut accumulation = b_max.map(|b_max| plan(target, data_parallel, b_max).preferred());
+        // With more than one micro-batch gradients stay alive, so that less may fit beside them.
+        if let Some(several) = accumulation.filter(|plan| plan.steps > 1)
+            && scenario.recipe.micro_batches == 1
+        {
+            scenario.recipe.micro_batches = several.steps;
+            b_max = largest_micro_batch(&scenario);
+            accumulation = b_max.map(|b_max| plan(target, data_parallel, b_max).preferred());
+        }
+        if let Some(plan) = accumulation {
+            scenario.recipe.batch = plan.micro_batch;
+            scenario.recipe.micro_batches = plan.steps;
+        }
+        let cost = accumulation.map(|plan| cost(&scenario, plan.steps, speed));
+        self.reached = accumulation.is_some();
+        self.rungs.push(Rung { measure, scenario, b_max, accumulation, cost });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A100: Speed = Speed::from_peak(312.0, 25.0);
+
+    #[test]
+    fn what_fits_is_accumulated_and_nothing_else_changes() {
+        let mut scenario = Scenario { method: Method::Workshop, ..Scenario::default() };
+        // The workshop's example: 256 sequences, 8 GPUs.
+        scenario.goal.global_batch = 256;
+        let strategy = cheapest_plan(&scenario, A100);
+        assert_eq!(strategy.rungs.len(), 1);
+        let chosen = strategy.chosen().expect("three sequences fit");
+        assert_eq!(chosen.measure, Measure::Accumulate);
+        assert_eq!(chosen.b_max, Some(3));
+    }
+
+    #[test]
+    fn measures_are_tried_in_the_order_of_their_cost() {
+        let mut scenario = Scenario::default();
+        scenario.cluster.gpus = 1;
+        scenario.recipe.recomputation = Recomputation::None;
+        let strategy = cheapest_plan(&scenario, A100);
+        let order: Vec<usize> = strategy
+            .rungs
+            .iter()
+            .map(|rung| match rung.measure {
+                Measure::Accumulate => 0,
+                Measure::Recompute(_) => 1,
+                Measure::Swap(_) => 2,
+                Measure::MoreGpus(_) => 3,
+            })
+            .collect();
+        assert!(order.is_sorted() && order.len() > 2, "{order:?}");
+        assert!(strategy.reached);
+    }
+
+    #[test]
+    fn a_plan_that_is_chosen_fits() {
+        for gpus in [1, 2, 8, 64] {
+            for &method in <Method as crate::Choice>::ALL {
+                let mut scenario = Scenario { method, ..Scenario::default() };
+                scenario.cluster.gpus = gpus;
+                if let Some(chosen) = cheapest_plan(&scenario, A100).chosen() {
+                    let peak = crate::estimate(&chosen.scenario).peak().bytes;
+                    assert!(peak <= chosen.scenario.usable(), "{method:?} on {gpus}");
+                }
+            }
+        }
+    }
+}

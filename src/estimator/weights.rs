@@ -1,0 +1,149 @@
+//! How many weights an architecture has, matrix by matrix.
+//!
+//! The published parameter counts are sums of these to the last weight for most models; the ledger
+//! turns the same counts into bytes.
+
+use super::choice::{AdapterTargets, Bias, Mlp, Norm, Position, QkNorm};
+use super::scenario::Model;
+
+/// The weights of one model, in elements. Those of a block are of one layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Weights {
+    /// V·H: the input embedding.
+    pub embedding: u64,
+    /// The learned position table.
+    pub positions: u64,
+    /// V·H: the output head; 0 when it is the input embedding.
+    pub head: u64,
+    /// The matrices of attention.
+    pub attention: u64,
+    /// The matrices of a dense feed-forward block.
+    pub dense_mlp: u64,
+    /// The matrices of one routed expert.
+    pub expert: u64,
+    /// The matrices of the experts every token visits, together.
+    pub shared_experts: u64,
+    /// H·E: the router.
+    pub router: u64,
+    /// Biases of attention and of a dense feed-forward block.
+    pub biases: u64,
+    /// Norms of one block, with those of queries and keys.
+    pub norms: u64,
+    /// The norm after the last block.
+    pub final_norm: u64,
+    /// Layers with a dense feed-forward block.
+    pub dense_layers: u64,
+    /// Layers with experts.
+    pub expert_layers: u64,
+    /// E: routed experts of a layer.
+    pub experts: u64,
+}
+
+impl Weights {
+    /// Counts the weights of `model`.
+    ///
+    /// With n heads of width d, k of them for keys and values: attention has 2·H·n·d + 2·H·k·d
+    /// weights, a feed-forward block of width f has 2·H·f, or 3·H·f when it is gated (Vaswani et al.
+    /// 2017, arXiv 1706.03762; Shazeer 2020, arXiv 2002.05202; Ainslie et al. 2023, arXiv
+    /// 2305.13245). Multi-head latent attention compresses queries and keys with values
+    /// (DeepSeek-AI 2024, arXiv 2405.04434, section 2.1).
+    pub fn of(model: &Model) -> Self {
+        let [h, f, v, d] = [model.hidden, model.feed_forward, model.vocabulary, model.head_dim].map(u64::from);
+        let [n, k] = [model.heads, model.kv_heads].map(u64::from);
+        let (query, key_value) = (n * d, k * d);
+        let latent = model.latent;
+        let [query_rank, kv_rank, rope] = [latent.query_rank, latent.kv_rank, latent.rope_dim].map(u64::from);
+        let attention = if kv_rank > 0 {
+            // Compressed vectors pass a norm of their own width before they are expanded.
+            let queries = match query_rank {
+                0 => h * n * (d + rope),
+                rank => h * rank + rank + rank * n * (d + rope),
+            };
+            queries + h * (kv_rank + rope) + kv_rank + kv_rank * n * 2 * d + n * d * h
+        } else {
+            2 * h * query + 2 * h * key_value
+        };
+        let matrices = if model.mlp == Mlp::Gated { 3 } else { 2 };
+        let experts = model.experts;
+        let expert_width = if experts.width > 0 { u64::from(experts.width) } else { f };
+        let (dense_layers, expert_layers) = if experts.count > 0 {
+            let dense = experts.dense_layers.min(model.layers);
+            (u64::from(dense), u64::from(model.layers - dense))
+        } else {
+            (u64::from(model.layers), 0)
+        };
+        let biases = match model.bias {
+            Bias::None => 0,
+            Bias::Qkv => query + 2 * key_value,
+            Bias::All => query + 2 * key_value + h + (matrices - 1) * f + h,
+        };
+        let norm = match model.norm {
+            Norm::LayerNorm => 2 * h,
+            Norm::RmsNorm | Norm::RmsNormFull => h,
+            Norm::Plain => 0,
+        };
+        let qk_norms = match model.qk_norm {
+            QkNorm::Off => 0,
+            QkNorm::Head => 2 * d,
+            QkNorm::Full => query + key_value,
+        };
+        Self {
+            embedding: v * h,
+            positions: if model.position == Position::Learned { u64::from(model.positions) * h } else { 0 },
+            head: if model.tied_embeddings.is_on() { 0 } else { v * h },
+            attention,
+            dense_mlp: matrices * h * f,
+            expert: matrices * h * expert_width,
+            shared_experts: matrices * h * u64::from(experts.shared_width),
+            router: if experts.count > 0 { h * u64::from(experts.count) } else { 0 },
+            biases,
+            norms: u64::from(model.norms) * norm + qk_norms,
+            final_norm: norm,
+            dense_layers,
+            expert_layers,
+            experts: experts.count.into(),
+        }
+    }
+
+    /// Weights of one layer with a dense feed-forward block.
+    pub fn dense_layer(&self) -> u64 {
+        self.attention + self.dense_mlp + self.biases + self.norms
+    }
+
+    /// Weights of one layer with experts.
+    pub fn expert_layer(&self) -> u64 {
+        self.attention + self.biases + self.norms + self.router + self.experts * self.expert + self.shared_experts
+    }
+
+    /// All weights.
+    pub fn total(&self) -> u64 {
+        self.embedding
+            + self.positions
+            + self.head
+            + self.dense_layers * self.dense_layer()
+            + self.expert_layers * self.expert_layer()
+            + self.final_norm
+    }
+
+    /// The largest single matrix, in elements: a feed-forward matrix, a stack of experts or an
+    /// embedding.
+    pub fn largest_matrix(&self, model: &Model) -> u64 {
+        let matrices = if model.mlp == Mlp::Gated { 3 } else { 2 };
+        let expert = if self.expert_layers > 0 { self.experts * self.expert / matrices } else { 0 };
+        self.embedding.max(self.dense_mlp / matrices).max(expert)
+    }
+
+    /// Trainable elements of rank-`rank` adapters on the matrices of one dense layer: r·(rows +
+    /// columns) for each target (Hu et al. 2021, arXiv 2106.09685, section 4.1).
+    pub fn adapter(model: &Model, targets: AdapterTargets, rank: u64) -> u64 {
+        let [h, f, d] = [model.hidden, model.feed_forward, model.head_dim].map(u64::from);
+        let (query, key_value) = (u64::from(model.heads) * d, u64::from(model.kv_heads) * d);
+        let attention = match targets {
+            AdapterTargets::QueryValue => (h + query) + (h + key_value),
+            _ => 2 * (h + query) + 2 * (h + key_value),
+        };
+        let matrices = if model.mlp == Mlp::Gated { 3 } else { 2 };
+        let mlp = if targets == AdapterTargets::All { matrices * (h + f) } else { 0 };
+        rank * (attention + mlp)
+    }
+}

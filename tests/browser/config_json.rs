@@ -1,0 +1,167 @@
+//! A model from a `config.json`: pasted, dropped or chosen, and never at the cost of what is there.
+
+use crate::support::{Page, Scope};
+use bmax::{Model, Scenario, config_json, link, number};
+use serde_json::{Value, json};
+
+const LLAMA: &str = include_str!("../config_files/llama-3.1-8b.json");
+const STARCODER: &str = include_str!("../config_files/starcoderbase-1b.json");
+
+async fn opened(query: &str) -> Page {
+    let page = Page::open(query).await;
+    page.figure("calculator").press("Paste a config.json").await;
+    page
+}
+
+/// Puts a text into the field at once, as pasting does.
+async fn paste(page: &Page, text: &str) {
+    let script = "const field = document.getElementById('config-text'); \
+        field.value = arguments[0]; \
+        field.dispatchEvent(new InputEvent('input', { bubbles: true, inputType: 'insertFromPaste' }));";
+    page.script(script, vec![text.into()]).await;
+}
+
+/// Drops a file of this text, or of so many bytes, on the panel. Returns whether the page took it, so
+/// that the browser does not leave for it.
+async fn drop_file(page: &Page, content: Value) -> Value {
+    let script = "const [content] = arguments; \
+        const part = typeof content === 'number' ? new Uint8Array(content) : content; \
+        const files = new DataTransfer(); \
+        files.items.add(new File([part], 'config.json', { type: 'application/json' })); \
+        const panel = document.getElementById('config-text').closest('details'); \
+        return !panel.dispatchEvent(new DragEvent('drop', { bubbles: true, cancelable: true, dataTransfer: files }));";
+    page.script(script, vec![content]).await
+}
+
+fn model_of(text: &str) -> Model {
+    config_json::read(text).expect("a sound file").model
+}
+
+async fn says_count(calculator: &Scope<'_>, text: &str) {
+    calculator.says(&format!("{} parameters", number::grouped(model_of(text).parameters as f64))).await;
+}
+
+/// Whether the press that takes a model can be seen.
+async fn can_be_used(page: &Page) -> bool {
+    let script = "return document.querySelector('.config-file > button').checkVisibility();";
+    page.script(script, vec![]).await == json!(true)
+}
+
+/// Everything that the calculator holds outside of the panel.
+async fn rest(page: &Page) -> Value {
+    let script = "return [...document.querySelectorAll('[data-figure=calculator] :is(input, select)')] \
+        .map((field) => field.type === 'radio' ? field.checked : field.value);";
+    page.script(script, vec![]).await
+}
+
+#[tokio::test]
+async fn a_pasted_file_of_a_listed_model_leads_to_its_row_and_back() {
+    let page = opened("?gpus=16").await;
+    let calculator = page.figure("calculator");
+    paste(&page, LLAMA).await;
+    says_count(&calculator, LLAMA).await;
+    calculator.says("These are the numbers of “Llama 3.1 8B” in the list.").await;
+    assert!(can_be_used(&page).await);
+    page.until_query("gpus=16").await;
+    calculator.press("Use this model").await;
+    page.until_query("v=2&model=llama-3.1-8b&gpus=16").await;
+    calculator.press("Back to the model before").await;
+    page.until_query("v=2&gpus=16").await;
+    calculator.press("Use this model").await;
+    page.until_query("v=2&model=llama-3.1-8b&gpus=16").await;
+    page.close().await;
+}
+
+#[tokio::test]
+async fn a_dropped_file_shows_its_numbers_and_every_note_and_can_be_shared() {
+    let page = Page::open("").await;
+    assert_eq!(drop_file(&page, STARCODER.into()).await, json!(true));
+    let calculator = page.figure("calculator");
+    says_count(&calculator, STARCODER).await;
+    let reading = config_json::read(STARCODER).expect("a sound file");
+    for note in &reading.notes {
+        calculator.says(&note.to_string()).await;
+    }
+    for number in [reading.model.hidden, reading.model.layers, reading.model.vocabulary] {
+        calculator.says(&number::grouped(number.into())).await;
+    }
+    calculator.press("Use this model").await;
+    let next = Scenario { model: reading.model, ..Scenario::default() };
+    let query = link::encode(&next);
+    page.until_query(&query).await;
+    let read = link::decode(&query);
+    assert_eq!(read.notices, []);
+    assert_eq!(Model { origin: "", ..read.scenario.model }, reading.model);
+    page.close().await;
+}
+
+#[tokio::test]
+async fn what_is_no_sound_file_is_answered_in_place_and_changes_nothing() {
+    let page = opened("?model=13b&gpus=24&s=3072").await;
+    let calculator = page.figure("calculator");
+    let before = rest(&page).await;
+    let truncated = &LLAMA[..LLAMA.len() / 2];
+    let hostile = r#"{"model_type":"<img src=x onerror=alert(1)>","hidden_size":4096}"#;
+    let negative = LLAMA.replace("\"num_hidden_layers\": 32", "\"num_hidden_layers\": -32");
+    for text in [truncated, "{", "[]", "nonsense", hostile, &negative, "\u{0}\u{1}\u{fffd}PK", &"[".repeat(100_000)] {
+        paste(&page, text).await;
+        let refusal = config_json::read(text).expect_err("not sound").to_string();
+        calculator.shows("config-said", &crate::support::tidy(&refusal)).await;
+        assert!(!can_be_used(&page).await);
+    }
+    assert_eq!(page.script("return document.querySelectorAll('.config-file img').length;", vec![]).await, json!(0));
+    let invalid = "return document.getElementById('config-text').ariaInvalid;";
+    assert_eq!(page.script(invalid, vec![]).await, json!("true"));
+    assert_eq!(rest(&page).await, before);
+    paste(&page, "").await;
+    calculator.shows("config-said", "").await;
+    page.close().await;
+}
+
+#[tokio::test]
+async fn two_megabytes_are_refused_before_they_are_read() {
+    let page = opened("").await;
+    let calculator = page.figure("calculator");
+    paste(&page, &format!("{{\"a\": \"{}\"}}", "x".repeat(2_000_000))).await;
+    calculator.says("This is larger than 1 MiB and was not read").await;
+    paste(&page, LLAMA).await;
+    says_count(&calculator, LLAMA).await;
+    assert_eq!(drop_file(&page, json!(2_000_000)).await, json!(true));
+    calculator.says("This is larger than 1 MiB and was not read").await;
+    assert!(!can_be_used(&page).await);
+    // A binary file of a size that is read is no JSON either.
+    drop_file(&page, json!(1000)).await;
+    calculator.says("This is not JSON").await;
+    page.close().await;
+}
+
+#[tokio::test]
+async fn what_is_no_file_is_left_to_the_browser() {
+    let page = opened("").await;
+    let script = "const text = new DataTransfer(); \
+        text.setData('text/plain', '{}'); \
+        const event = new DragEvent('drop', { bubbles: true, cancelable: true, dataTransfer: text }); \
+        return document.getElementById('config-text').dispatchEvent(event);";
+    assert_eq!(page.script(script, vec![]).await, json!(true));
+    page.close().await;
+}
+
+#[tokio::test]
+async fn a_file_can_be_read_and_used_without_a_mouse() {
+    let page = Page::open("").await;
+    let calculator = page.figure("calculator");
+    calculator.focus("button", "Paste a config.json").await;
+    page.press(crate::support::key::ENTER).await;
+    page.press(crate::support::key::TAB).await;
+    let label = "return document.activeElement.labels?.[0]?.innerText;";
+    page.until_script("the field to have the focus", label, "Contents of config.json".into()).await;
+    paste(&page, LLAMA).await;
+    page.press(crate::support::key::TAB).await;
+    page.until_script("the file to be next", label, "Or the file itself".into()).await;
+    page.press(crate::support::key::TAB).await;
+    page.press(crate::support::key::SPACE).await;
+    page.until_query("v=2&model=llama-3.1-8b").await;
+    let focused = "return document.activeElement.innerText;";
+    page.until_script("the press to keep the focus", focused, "Back to the model before".into()).await;
+    page.close().await;
+}

@@ -1,0 +1,395 @@
+//! The program as somebody at a terminal, or another program, meets it.
+//!
+//! Where a change of the estimator or of the tables is meant, `BMAX_BLESS=1 cargo test --test
+//! command_line` writes the committed files anew, and their difference is there to be read.
+
+mod schema_check;
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+use std::thread;
+
+use bmax::cli::{Depth, line, question, schema};
+use bmax::{catalogue, setting};
+use schema_check::check;
+use serde_json::{Value, json};
+
+fn bmax() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_bmax"))
+}
+
+fn run(arguments: &[&str]) -> Output {
+    bmax().args(arguments).stdin(Stdio::null()).output().expect("the program starts")
+}
+
+fn words(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).expect("it writes UTF-8")
+}
+
+/// The report on one question.
+fn report(asked: &str) -> Value {
+    let output = run(&["--json", asked]);
+    assert_eq!(output.status.code(), Some(0), "{}", words(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("it writes JSON")
+}
+
+/// What it answers to these bytes on standard input.
+fn answers(input: Vec<u8>, arguments: &[&str]) -> Vec<Value> {
+    let mut child = bmax()
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut stdin = child.stdin.take().expect("a pipe");
+    let writer = thread::spawn(move || stdin.write_all(&input));
+    let output = child.wait_with_output().expect("it ends");
+    writer.join().expect("no panic").expect("all of it is read");
+    assert_eq!((output.status.code(), words(&output.stderr)), (Some(0), ""));
+    words(&output.stdout).lines().map(|line| serde_json::from_str(line).expect("every line is JSON")).collect()
+}
+
+/// A file of this repository.
+fn here(path: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+/// The committed text of a file, after it was written anew if that is wanted.
+fn committed(path: &str, now: &str) -> String {
+    if std::env::var_os("BMAX_BLESS").is_some() {
+        fs::write(here(path), now).expect("the file can be written");
+    }
+    fs::read_to_string(here(path)).expect("the file is committed")
+}
+
+fn config_files() -> impl Iterator<Item = PathBuf> {
+    let files = fs::read_dir(here("tests/config_files")).expect("the folder is committed");
+    files.map(|file| file.expect("it can be listed").path())
+}
+
+#[test]
+fn link_query_and_json_scenario_have_the_same_report() {
+    let expected = report("model=llama-3.1-8b&gpu=h100-80&gpus=8&zero=3&s=8192&precision=mixed");
+    assert_eq!(expected["link"], "v=2&model=llama-3.1-8b&gpu=h100-80&s=8192&precision=mixed");
+    for asked in [
+        "?v=2&model=llama-3.1-8b&gpu=h100-80&gpus=8&zero=3&s=8192&precision=mixed",
+        "https://example.org/bmax/?model=llama-3.1-8b&gpu=h100-80&gpus=8&zero=3&s=8192&precision=mixed#levers",
+        r#"{"model":"llama-3.1-8b","gpu":"h100-80","gpus":8,"zero":"3","s":8192,"precision":"mixed"}"#,
+    ] {
+        assert_eq!(report(asked), expected, "{asked}");
+    }
+}
+
+#[test]
+fn a_version_keeps_its_meaning_in_json_as_in_links() {
+    assert_eq!(report(r#"{"v":1,"gpus":8}"#)["method"], "workshop");
+    assert_eq!(report("?v=1&gpus=8")["method"], "workshop");
+    assert_eq!(report(r#"{"gpus":8}"#)["method"], "ledger");
+}
+
+#[test]
+fn the_scenario_of_a_report_asks_for_the_same_report() {
+    for asked in ["model=mixtral-8x7b&gpus=64&ep=8&zero=1&mem=79.65&frag=7.25", "v=1&layers=7", "{}"] {
+        let first = report(asked);
+        assert_eq!(report(&first["scenario"].to_string()), first, "{asked}");
+        assert_eq!(report(first["link"].as_str().expect("a query")), first, "{asked}");
+    }
+}
+
+#[test]
+fn tables_show_what_the_json_says() {
+    let text = String::from_utf8(run(&["model=llama-3.1-8b&gpu=h100-80&recompute=full"]).stdout).expect("UTF-8");
+    let json = report("model=llama-3.1-8b&gpu=h100-80&recompute=full");
+    assert!(text.contains(&format!("b_max = {} sequences per GPU", json["answer"]["b_max"])), "{text}");
+    assert!(text.contains(json["estimate"]["peak"]["instant"].as_str().expect("a name")), "{text}");
+    for other in json["other_methods"].as_array().expect("a list") {
+        assert!(text.contains(other["method"].as_str().expect("a word")), "{text}");
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_an_answer_with_its_reason() {
+    let output = run(&["model=70b&gpus=1"]);
+    assert_eq!(output.status.code(), Some(0));
+    let text = words(&output.stdout);
+    assert!(text.contains("Not even one sequence fits") && text.contains("GPUs it would fit"), "{text}");
+    let answer = &report("model=70b&gpus=1")["answer"];
+    assert_eq!((&answer["fits"], &answer["reason"]), (&json!(false), &json!("model-states")));
+    assert!(answer["over_bytes"].as_f64() > Some(0.0) && answer["fewest_gpus"].as_u64() > Some(1), "{answer}");
+}
+
+#[test]
+fn what_cannot_be_used_is_named_beside_an_answer() {
+    let report = report("s=-5&colour=red&gpus=3&tp=2");
+    let notices = report["notices"].to_string();
+    assert!(notices.contains("Sequence length") && notices.contains("colour"), "{notices}");
+    let conflict = &report["conflicts"][0];
+    assert_eq!((&conflict["key"], &conflict["nearest"]), (&json!("gpus"), &json!(4)));
+    assert_eq!(report["scenario"]["gpus"], 3);
+}
+
+#[test]
+fn exit_codes_tell_an_answer_from_bad_input_and_from_wrong_usage() {
+    for (code, arguments) in [
+        (0, ["s=1024"].as_slice()),
+        (0, &["--help"]),
+        (0, &["--version"]),
+        (0, &["--schema"]),
+        (0, &["--", "s=1024"]),
+        (0, &["s=not-a-number"]),
+        (1, &["llama-3.1-8b"]),
+        (1, &[""]),
+        (1, &["{\"s\":"]),
+        (1, &["[1, 2]"]),
+        (1, &["--config", "/no/such/file.json"]),
+        (1, &["--config", "Cargo.toml"]),
+        (2, &["--jason", "s=1024"]),
+        (2, &["--config"]),
+        (2, &["s=1024", "b=2"]),
+        (2, &["--schema", "answer"]),
+    ] {
+        let output = bmax()
+            .args(arguments)
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .stdin(Stdio::null())
+            .output()
+            .expect("the program starts");
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", words(&output.stderr));
+        assert_eq!(output.stderr.is_empty(), code == 0, "{arguments:?}");
+        assert_eq!(output.stdout.is_empty(), code != 0, "{arguments:?}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn an_argument_that_is_no_text_is_wrong_usage() {
+    use std::os::unix::ffi::OsStrExt;
+    let odd: OsString = OsStr::from_bytes(b"s=\xff").to_owned();
+    assert_eq!(bmax().arg(odd).output().expect("the program starts").status.code(), Some(2));
+}
+
+#[test]
+fn lines_are_answered_in_order_and_a_bad_one_stops_nothing() {
+    let lines: [&[u8]; 9] = [
+        b"gpus=1&s=1024",
+        b"{\"id\": \"second\", \"gpus\": 2}",
+        b"",
+        b"no question at all",
+        b"{\"gpus\": 3, \"gpus\": 3}",
+        b"\xff\xfe\x00",
+        b"{\"id\": 7, \"gpus\": 7, \"s\": 1e999}\r",
+        b"[[[[",
+        b"https://example.org/?gpus=9",
+    ];
+    let told = answers(lines.join(&b'\n'), &[]);
+    assert_eq!(told.len(), lines.len());
+    let gpus: Vec<_> = told.iter().map(|answer| answer["scenario"]["gpus"].as_u64().unwrap_or(0)).collect();
+    assert_eq!(gpus, [1, 2, 0, 0, 0, 0, 7, 0, 9]);
+    for (position, answer) in told.iter().enumerate() {
+        assert_eq!(answer["line"], position + 1);
+        assert_eq!(answer["error"].is_string(), gpus[position] == 0, "{answer}");
+    }
+    assert_eq!((&told[1]["id"], &told[6]["id"]), (&json!("second"), &json!(7)));
+    assert_eq!(told[6]["notices"].as_array().map(Vec::len), Some(1));
+}
+
+#[test]
+fn hostile_lines_are_answered_like_any_other() {
+    let nested = format!("{{\"s\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
+    let long = format!("s={}", "1".repeat(2 << 20));
+    let many = format!("{{{}}}", (0..100_000).map(|i| format!("\"k{i}\":1")).collect::<Vec<_>>().join(","));
+    let query = "&é=%".repeat(100_000);
+    let lines = [nested.as_str(), &long, &many, &query, "{\"s\":\"\\u0000\\ud800\"}", "s=1%00", "s=8192"];
+    let told = answers(lines.join("\n").into_bytes(), &[]);
+    assert_eq!(told.len(), lines.len());
+    for (answer, is_answered) in told.iter().zip([false, false, false, true, false, true, true]) {
+        assert_eq!(answer["error"].is_null(), is_answered, "{answer}");
+    }
+    assert_eq!(told[6]["scenario"]["s"], 8192);
+}
+
+#[test]
+fn whoever_waits_for_an_answer_before_the_next_question_gets_it() {
+    let mut child = bmax().stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the program starts");
+    let mut questions = child.stdin.take().expect("a pipe");
+    let mut answers = BufReader::new(child.stdout.take().expect("a pipe"));
+    for gpus in [1, 2, 3] {
+        writeln!(questions, "gpus={gpus}").expect("it reads");
+        let mut answer = String::new();
+        answers.read_line(&mut answer).expect("it answers");
+        let answer: Value = serde_json::from_str(&answer).expect("JSON");
+        assert_eq!(answer["scenario"]["gpus"], gpus);
+    }
+    drop(questions);
+    assert_eq!(child.wait().expect("it ends").code(), Some(0));
+}
+
+#[test]
+fn a_reader_who_has_enough_is_no_error() {
+    let mut child =
+        bmax().stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");
+    let mut questions = child.stdin.take().expect("a pipe");
+    let mut answers = BufReader::new(child.stdout.take().expect("a pipe"));
+    let writer = thread::spawn(move || {
+        // More than any pipe holds; writing ends when the program does.
+        while questions.write_all(b"gpus=8\n").is_ok() {}
+    });
+    let mut first = String::new();
+    answers.read_line(&mut first).expect("it answers");
+    drop(answers);
+    let output = child.wait_with_output().expect("it ends");
+    writer.join().expect("no panic");
+    assert_eq!((output.status.code(), words(&output.stderr)), (Some(0), ""));
+}
+
+#[test]
+fn a_config_json_is_the_model_and_a_query_refines_it() {
+    let file = here("tests/config_files/llama-3.1-8b.json");
+    let file = file.to_str().expect("a plain path");
+    let output = run(&["--json", "--config", file, "gpu=h100-80&s=8192&model=70b"]);
+    let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(report["parameters"]["typed"], 8_030_261_248_u64);
+    assert_eq!((&report["scenario"]["model"], &report["scenario"]["s"]), (&Value::Null, &json!(8192)));
+    assert!(report["notices"].to_string().contains("“model” is passed over"), "{}", report["notices"]);
+    // The model of the file travels in the link.
+    let again = self::report(report["link"].as_str().expect("a query"));
+    assert_eq!(again["estimate"], report["estimate"]);
+}
+
+#[test]
+fn every_report_is_as_its_schema_says() {
+    let reports = schema::report();
+    let scenarios = schema::scenario();
+    let rows = catalogue::MODELS.iter().map(|row| format!("model={}", row.slug));
+    let devices = catalogue::DEVICES.iter().map(|row| format!("gpu={}&recompute=full", row.slug));
+    let settings = setting::ALL.iter().flat_map(|word| {
+        word.options.iter().map(move |option| format!("{}={}&model=mixtral-8x7b", word.key, option.key))
+    });
+    let odd = ["{\"id\":1.5}", "nonsense", "model=70b&gpus=1&b=1048576", "s=4194304&zero=0", "s=1&gpus=3&tp=2&pp=2"];
+    for asked in rows.chain(devices).chain(settings).chain(odd.map(str::to_owned)) {
+        let told = line(Some(1), question(&asked, None), Depth::Full);
+        let told = serde_json::to_value(told).expect("a report is JSON");
+        check(&reports, &told).unwrap_or_else(|fault| panic!("{asked}: {fault}"));
+        if told["error"].is_null() {
+            check(&scenarios, &told["scenario"]).unwrap_or_else(|fault| panic!("{asked}: {fault}"));
+        }
+    }
+}
+
+#[test]
+fn what_the_program_writes_is_as_its_schema_says() {
+    let reports = schema::report();
+    check(&reports, &report("model=llama-3.1-8b")).expect("a report");
+    for told in answers(b"gpus=8\n\n{\"id\":\"x\"}\n".to_vec(), &["--full"]) {
+        check(&reports, &told).expect("a line");
+    }
+}
+
+#[test]
+fn a_config_json_has_a_report_or_a_reason() {
+    let reports = schema::report();
+    let mut answered = 0;
+    for file in config_files() {
+        let output = bmax().arg("--json").arg("--config").arg(&file).output().expect("the program starts");
+        if output.status.code() == Some(0) {
+            let told = serde_json::from_slice(&output.stdout).expect("JSON");
+            check(&reports, &told).unwrap_or_else(|fault| panic!("{}: {fault}", file.display()));
+            answered += 1;
+        } else {
+            let name = file.to_str().expect("a plain path");
+            assert!(output.status.code() == Some(1) && words(&output.stderr).contains(name), "{name}");
+        }
+    }
+    assert!(answered > 20, "{answered} files are models");
+}
+
+#[test]
+fn brief_lines_hold_back_what_takes_many_searches() {
+    let brief = &answers(b"gpus=8\n".to_vec(), &[])[0];
+    let full = &answers(b"gpus=8\n".to_vec(), &["--full"])[0];
+    for section in ["levers", "solve", "plan"] {
+        assert!(brief.get(section).is_none() && full.get(section).is_some(), "{section}");
+    }
+    assert_eq!(brief["estimate"], full["estimate"]);
+}
+
+#[test]
+fn the_committed_schemas_are_those_of_the_program() {
+    for (name, schema) in [("scenario", schema::scenario()), ("report", schema::report())] {
+        let path = format!("schema/{name}.schema.json");
+        let output = run(&["--schema", name]);
+        let text = committed(&path, words(&output.stdout));
+        let kept: Value = serde_json::from_str(&text).expect("the committed schema is JSON");
+        assert_eq!(kept, schema, "{path} has drifted; BMAX_BLESS=1 cargo test --test command_line writes it anew");
+    }
+    let both: Value = serde_json::from_slice(&run(&["--schema"]).stdout).expect("JSON");
+    assert_eq!(both["$defs"]["scenario"], schema::scenario());
+    assert_eq!(both["$defs"]["report"], schema::report());
+}
+
+#[test]
+fn the_scenario_schema_refuses_what_the_reader_would_complain_of() {
+    let schema = schema::scenario();
+    for (scenario, is_fine) in [
+        (json!({ "model": "llama-3.1-8b", "gpus": 8, "zero": 3, "sp": true, "s": null, "id": "x" }), true),
+        (json!({ "s": "8,192", "zero": "3", "sp": "on" }), true),
+        (json!({ "colour": "red" }), false),
+        (json!({ "s": 0 }), false),
+        (json!({ "s": 1.5 }), false),
+        (json!({ "s": [1] }), false),
+        (json!({ "model": "gpt-9" }), false),
+        (json!({ "zero": 4 }), false),
+    ] {
+        assert_eq!(check(&schema, &scenario).is_ok(), is_fine, "{scenario}");
+        let notices = question(&scenario.to_string(), None).expect("an object").notices;
+        assert_eq!(notices.is_empty(), is_fine, "{scenario}: {notices:?}");
+    }
+}
+
+#[test]
+fn the_tables_of_one_question_are_as_committed() {
+    let asked = "model=llama-3.1-8b&gpu=h100-80&s=4096&b=2&recompute=full&loss=chunked&colour=red";
+    let now = String::from_utf8(run(&[asked]).stdout).expect("UTF-8");
+    let expected = committed("tests/golden/command_line.txt", &now);
+    assert_eq!(now, expected, "BMAX_BLESS=1 cargo test --test command_line writes the committed tables anew");
+}
+
+/// The JSON block of the README behind the worked example, and what is before and after it.
+fn readme_block(readme: &str) -> Option<[&str; 3]> {
+    let from = readme.find("among much else:\n\n```json\n")? + "among much else:\n\n```json\n".len();
+    let to = from + readme[from..].find("\n```")?;
+    Some([&readme[..from], &readme[from..to], &readme[to..]])
+}
+
+#[test]
+fn the_worked_example_of_the_readme_is_answered_as_printed() {
+    let readme = fs::read_to_string(here("README.md")).expect("it is committed");
+    let asked = readme.split("echo '").nth(1).and_then(|rest| rest.split('\'').next()).expect("an example");
+    let report = &answers(asked.as_bytes().to_vec(), &[])[0];
+    assert_eq!(report["notices"], json!([]));
+    let shown = ["line", "id", "link", "answer", "range", "counters"];
+    // Written by hand, because the order of the report is the one to read it in.
+    let members: Vec<String> = shown.iter().map(|key| format!("  \"{key}\": {}", spaced(&report[key]))).collect();
+    let now = format!("{{\n{}\n}}", members.join(",\n"));
+    let [before, _, after] = readme_block(&readme).expect("a block of JSON");
+    let readme = committed("README.md", &format!("{before}{now}{after}"));
+    let [_, printed, _] = readme_block(&readme).expect("a block of JSON");
+    assert_eq!(printed, now, "BMAX_BLESS=1 cargo test --test command_line writes the block anew");
+}
+
+/// JSON on one line with spaces between the words.
+fn spaced(value: &Value) -> String {
+    match value {
+        Value::Object(members) => {
+            let mut members: Vec<String> =
+                members.iter().map(|(key, value)| format!("\"{key}\": {}", spaced(value))).collect();
+            members.sort();
+            format!("{{ {} }}", members.join(", "))
+        }
+        other => other.to_string(),
+    }
+}
