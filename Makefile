@@ -1,7 +1,7 @@
 # One command each; the work is in tools/. Everything here may be repeated: what is there is kept.
 
 .DEFAULT_GOAL := help
-.PHONY: help serve test dist bench setup clean
+.PHONY: help serve test dist bench accuracy setup clean
 
 PORT ?= 8080
 
@@ -19,6 +19,9 @@ dist: ## build the page into dist/, a folder that works from any path
 
 bench: ## measure the estimator and the page
 	@sh tools/bench.sh
+
+accuracy: ## compare the estimator with measurements and write the report (another file: CASES=path)
+	@BMAX_CASES='$(CASES)' cargo test --quiet --no-default-features --test accuracy -- --ignored --nocapture --exact write_the_report
 
 setup: ## install what serve and test need, and nothing else
 	@sh tools/setup.sh test
