@@ -241,7 +241,7 @@ fn plan(plan: &Plan) -> String {
         ("data-parallel", Side::Right),
         ("steps", Side::Right),
         ("more work", Side::Right),
-        ("s on an A100", Side::Right),
+        ("seconds", Side::Right),
     ]);
     for step in &plan.steps {
         table.row(measures(step));

@@ -101,9 +101,10 @@ impl Conflicts {
             let named: Vec<String> =
                 parts.iter().filter(|(_, size)| *size > 1).map(|(name, size)| format!("{size} {name}")).collect();
             let named = named.join(" × ");
+            let count = if gpus == 1 { "1 GPU".to_owned() } else { format!("{gpus} GPUs") };
             match gpus.checked_next_multiple_of(group).filter(|gpus| Field::Gpus.check((*gpus).into()).is_ok()) {
                 Some(nearest) => {
-                    let message = format!("{gpus} GPUs do not divide into groups of {group} ({named}); {nearest} do.");
+                    let message = format!("Groups of {group} ({named}) cannot be made of {count}; {nearest} GPUs can.");
                     self.number(Field::Gpus, nearest, message);
                 }
                 None => {

@@ -7,7 +7,8 @@ use super::ledger::Ledger;
 use super::scenario::{Model, Scenario};
 use super::search;
 
-/// The longest sequence in tokens at micro-batch `batch`; `None` when not even one token fits.
+/// The longest sequence in tokens at micro-batch `batch`, in whole multiples of the context-parallel
+/// size; `None` when not even the shortest fits.
 ///
 /// ```
 /// use bmax::{Scenario, largest_micro_batch, longest_sequence};
@@ -23,7 +24,8 @@ pub fn longest_sequence(scenario: &Scenario, batch: u32) -> Option<u32> {
         Ledger::of(&at).peak(batch).1 <= usable
     };
     let longest = search::largest(Field::Sequence.bound().max as u32, scenario.recipe.sequence, fits);
-    (longest > 0).then_some(longest)
+    let context = scenario.cluster.context_parallel.max(1);
+    (longest >= context).then_some(longest - longest % context)
 }
 
 /// The least memory of a device, in MiB as its driver reports it, that holds `batch` sequences; the
@@ -48,8 +50,9 @@ pub fn least_memory_mib(scenario: &Scenario, batch: u32) -> Option<u32> {
 }
 
 /// The largest model of the scenario's shape of which `batch` sequences fit: width, heads,
-/// feed-forward width, experts' width and depth grow and shrink together, a head at a time, with the
-/// width of a head and the vocabulary as they are. `None` when not even one head does.
+/// feed-forward width, experts' width and depth grow and shrink together, a group of heads at a time,
+/// with the width of a head, the heads of a group and the vocabulary as they are. `None` when not even
+/// one group does.
 ///
 /// Its parameter count is the derived one, and it belongs to no catalogue row.
 pub fn largest_model(scenario: &Scenario, batch: u32) -> Option<Model> {
@@ -66,9 +69,12 @@ pub fn largest_model(scenario: &Scenario, batch: u32) -> Option<Model> {
     .map(|(field, at)| (field.bound().max / f64::from(*at) * f64::from(model.heads)) as u32)
     .min()
     .unwrap_or(1);
-    let fits = |heads| Ledger::of(&Scenario { model: scaled(model, heads), ..*scenario }).peak(batch).1 <= usable;
-    let heads = search::largest(limit.max(1), model.heads, fits);
-    (heads > 0).then(|| scaled(model, heads))
+    // A key/value head and the queries that share it stay together.
+    let group = if model.heads % model.kv_heads.max(1) == 0 { model.heads / model.kv_heads.max(1) } else { 1 };
+    let of = |groups: u32| scaled(model, groups.saturating_mul(group));
+    let fits = |groups| Ledger::of(&Scenario { model: of(groups), ..*scenario }).peak(batch).1 <= usable;
+    let groups = search::largest((limit / group).max(1), model.heads / group.max(1), fits);
+    (groups > 0).then(|| of(groups))
 }
 
 /// The model with `heads` attention heads, everything else in proportion.

@@ -240,7 +240,7 @@ async fn what_binds_and_what_would_help_follow_the_configuration() {
 async fn settings_that_contradict_each_other_are_named_and_mended_by_one_press() {
     let page = Page::open("?method=paper&gpus=10&tp=4").await;
     let calculator = page.figure("calculator");
-    calculator.says("10 GPUs do not divide into groups of 4 (4 tensor-parallel); 12 do.").await;
+    calculator.says("Groups of 4 (4 tensor-parallel) cannot be made of 10 GPUs; 12 GPUs can.").await;
     calculator.press("Set Number of GPUs to 12").await;
     page.until_query("v=2&gpus=12&tp=4&method=paper").await;
     assert!(!calculator.all_text().await.contains("do not divide"));
