@@ -31,6 +31,9 @@ pub const VERSION: u32 = 2;
 /// The longest query that is read. The longest link this codec can write is far below it.
 pub const LONGEST: usize = 8_192;
 
+/// The word for a model of no catalogue row, whose numbers are all in the link or defaults.
+pub const OWN: &str = "own";
+
 /// What a query string says.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decoded {
@@ -120,7 +123,7 @@ pub fn parameters() -> Vec<Parameter> {
     let default = Scenario::default();
     let rows = [
         ("v", "Version", format!("1 to {VERSION}"), VERSION.to_string()),
-        ("model", "Model", "a slug of the model list".to_owned(), default.model.origin.to_owned()),
+        ("model", "Model", format!("a slug of the model list, or {OWN}"), default.model.origin.to_owned()),
         ("gpu", "GPU", "a slug of the GPU list".to_owned(), default.device.origin.to_owned()),
     ];
     let numbers = Field::ALL.iter().map(|field| {
@@ -147,7 +150,7 @@ pub fn encode(scenario: &Scenario) -> String {
         [("model", base.model.origin, default.model.origin), ("gpu", base.device.origin, default.device.origin)]
     {
         if origin != usual {
-            query.append_pair(key, origin);
+            query.append_pair(key, if origin.is_empty() { OWN } else { origin });
         }
     }
     for &field in Field::ALL {
@@ -208,6 +211,8 @@ pub fn base_of(scenario: &Scenario) -> Scenario {
     let mut base = Scenario::default();
     if let Some(row) = catalogue::model(scenario.model.origin) {
         base = row.apply(base);
+    } else {
+        base.model.origin = "";
     }
     if let Some(row) = catalogue::device(scenario.device.origin) {
         base = row.apply(base);
@@ -255,6 +260,7 @@ fn read(pairs: &[(String, String)], own_model: Option<Model>, mut notices: Vec<N
     } else if let Some(given) = value_of("model") {
         match catalogue::model(given.trim()) {
             Some(row) => scenario = row.apply(scenario),
+            None if given.trim() == OWN => scenario.model.origin = "",
             None => notices.push(unknown_row("model", "Model", given, "a model of the list", scenario.model.origin)),
         }
     }
@@ -428,6 +434,16 @@ mod tests {
         assert_eq!(b_max("?v=1&recompute=full"), Some(117));
         assert_eq!(b_max("?v=1&method=paper&recompute=none"), Some(2));
         assert_eq!(b_max("?v=1&model=70b&gpus=64&recompute=full"), Some(22));
+    }
+
+    #[test]
+    fn a_model_of_no_row_stays_the_readers_own() {
+        let mut scenario = Scenario::default();
+        scenario.model.origin = "";
+        scenario.model.layers = 7;
+        let query = encode(&scenario);
+        assert_eq!(query, "v=2&model=own&layers=7");
+        assert_eq!(decode(&query), Decoded { scenario, notices: vec![] });
     }
 
     #[test]

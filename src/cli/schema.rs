@@ -19,7 +19,8 @@ pub fn scenario() -> Value {
     });
     properties.insert("id".to_owned(), id);
     properties.insert("v".to_owned(), version());
-    let models = catalogue::MODELS.iter().map(|row| (row.slug, row.name)).collect();
+    let own = (link::OWN, "A model of your own: its numbers are given one by one");
+    let models = catalogue::MODELS.iter().map(|row| (row.slug, row.name)).chain([own]).collect();
     properties.insert("model".to_owned(), row("Model", models, default.model.origin));
     let devices = catalogue::DEVICES.iter().map(|row| (row.slug, row.name)).collect();
     properties.insert("gpu".to_owned(), row("GPU", devices, default.device.origin));

@@ -70,7 +70,10 @@ impl Parameters {
         let scenario = self.0;
         let rows = [
             ("v", Value::Number(Number(link::VERSION.into()))),
-            ("model", origin(scenario.model.origin)),
+            (
+                "model",
+                if scenario.model.origin.is_empty() { Value::Word(link::OWN) } else { origin(scenario.model.origin) },
+            ),
             ("gpu", origin(scenario.device.origin)),
         ];
         let numbers =

@@ -70,7 +70,8 @@ pub fn largest_model(scenario: &Scenario, batch: u32) -> Option<Model> {
     .min()
     .unwrap_or(1);
     // A key/value head and the queries that share it stay together.
-    let group = if model.heads % model.kv_heads.max(1) == 0 { model.heads / model.kv_heads.max(1) } else { 1 };
+    let kv_heads = model.kv_heads.max(1);
+    let group = if model.heads.is_multiple_of(kv_heads) { model.heads / kv_heads } else { 1 };
     let of = |groups: u32| scaled(model, groups.saturating_mul(group));
     let fits = |groups| Ledger::of(&Scenario { model: of(groups), ..*scenario }).peak(batch).1 <= usable;
     let groups = search::largest((limit / group).max(1), model.heads / group.max(1), fits);
