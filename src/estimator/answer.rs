@@ -116,6 +116,19 @@ pub fn largest_micro_batch(scenario: &Scenario) -> Option<u32> {
     (batch > 0).then_some(batch)
 }
 
+/// b_max at each of `lengths`, in tokens, where nothing but the number of tokens depends on the length:
+/// one ledger then says all of them.
+pub(crate) fn by_tokens(scenario: &Scenario, lengths: &[u32]) -> Vec<Option<u32>> {
+    let straight = Ledger::of(scenario).straight();
+    let usable = scenario.usable();
+    let own = f64::from(scenario.recipe.sequence);
+    let at = |length: &u32| {
+        let batch = largest_batch(&straight.scaled(f64::from(*length) / own), usable);
+        (batch > 0).then_some(batch)
+    };
+    lengths.iter().map(at).collect()
+}
+
 /// The end of the declared range, where the search stops.
 const LIMIT: u32 = Field::Batch.bound().max as u32;
 

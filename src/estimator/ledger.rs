@@ -268,6 +268,14 @@ pub(crate) struct Straight {
 }
 
 impl Straight {
+    /// The same with everything that grows with the micro-batch `factor` times as large.
+    pub(crate) fn scaled(mut self, factor: f64) -> Self {
+        for slope in &mut self.slopes {
+            *slope *= factor;
+        }
+        self
+    }
+
     /// What [`Ledger::peak`] says, but for the last bits.
     pub(crate) fn peak(&self, batch: u32) -> Bytes {
         let batch = f64::from(batch);

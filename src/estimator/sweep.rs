@@ -2,7 +2,8 @@
 
 use std::f64::consts::LN_2;
 
-use super::answer::largest_micro_batch;
+use super::answer::{by_tokens, largest_micro_batch};
+use super::choice::{AttentionKernel, Method};
 use super::inverse;
 use super::scenario::{Model, Scenario};
 
@@ -55,6 +56,10 @@ pub fn sequence_lengths(points: usize) -> Vec<u32> {
 /// assert_eq!(curve, [Some(3), Some(1), None]);
 /// ```
 pub fn b_max_by_sequence(scenario: &Scenario, lengths: &[u32]) -> Vec<Option<u32>> {
+    // Under flash attention every tensor that knows the sequence is so many bytes a token.
+    if scenario.method == Method::Ledger && scenario.recipe.attention == AttentionKernel::Flash {
+        return by_tokens(scenario, lengths);
+    }
     lengths.iter().map(|&length| largest_micro_batch(&at_length(scenario, length))).collect()
 }
 
@@ -85,7 +90,7 @@ fn at_length(scenario: &Scenario, length: u32) -> Scenario {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Choice, Method, Recomputation, catalogue};
+    use crate::{Choice, Recomputation, catalogue};
 
     #[test]
     fn lengths_increase_strictly_from_end_to_end_whatever_their_number() {
@@ -119,6 +124,20 @@ mod tests {
                         assert_eq!(batch.is_some(), *length <= longest, "{} at {length}", row.slug);
                     }
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn every_point_of_a_curve_is_the_answer_at_its_length() {
+        let lengths = sequence_lengths(64);
+        for row in catalogue::MODELS {
+            let mut scenario = row.apply(Scenario::default());
+            scenario.cluster.gpus = 64;
+            for &recomputation in Recomputation::ALL {
+                scenario.recipe.recomputation = recomputation;
+                let asked = lengths.iter().map(|&length| largest_micro_batch(&at_length(&scenario, length)));
+                assert_eq!(b_max_by_sequence(&scenario, &lengths), asked.collect::<Vec<_>>(), "{}", row.slug);
             }
         }
     }
