@@ -257,7 +257,7 @@ mod tests {
                     |change| if let Change::Device(_, memory_mib, _) = change { Some(*memory_mib) } else { None },
                 )
                 .collect();
-            assert!(sizes.is_sorted() && sizes.iter().all(|size| *size > memory), "{memory}: {sizes:?}");
+            assert!(sizes.is_sorted_by(|a, b| a < b) && sizes.iter().all(|size| *size > memory), "{memory}: {sizes:?}");
             assert!(sizes.len() <= LARGER_DEVICES);
         }
         assert!(larger_devices(u32::MAX).is_empty());

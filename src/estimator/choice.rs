@@ -337,6 +337,16 @@ impl Precision {
     }
 }
 
+impl Mlp {
+    /// Matrices of one feed-forward block: two, or three where one gates another.
+    pub const fn matrices(self) -> u32 {
+        match self {
+            Self::Gelu | Self::GeluTanh => 2,
+            Self::Gated => 3,
+        }
+    }
+}
+
 impl Switch {
     /// Whether the switch is on.
     pub const fn is_on(self) -> bool {

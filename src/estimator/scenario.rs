@@ -216,6 +216,11 @@ impl Model {
         Weights::of(self).total()
     }
 
+    /// Inner width of one routed expert: its own, or that of the dense block where it has none.
+    pub fn expert_width(&self) -> u32 {
+        if self.experts.width > 0 { self.experts.width } else { self.feed_forward }
+    }
+
     /// How far the typed count is from the derived one, as a part of the derived one.
     pub fn parameter_mismatch(&self) -> f64 {
         let derived = self.derived_parameters() as f64;
@@ -265,6 +270,15 @@ impl Scenario {
             Method::Workshop | Method::Paper => {
                 Bytes::new(self.device.memory().get() * self.device.headroom.fraction())
             }
+        }
+    }
+
+    /// Devices that see different data. The workshop's method knows no groups, so there it is all of
+    /// them.
+    pub fn data_parallel(&self) -> u32 {
+        match self.method {
+            Method::Workshop => self.cluster.gpus,
+            Method::Ledger | Method::Paper => self.cluster.data_parallel(),
         }
     }
 

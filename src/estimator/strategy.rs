@@ -109,11 +109,7 @@ fn is_stronger(next: Recomputation, now: Recomputation) -> bool {
 
 impl Strategy {
     fn try_rung(&mut self, measure: Measure, mut scenario: Scenario, speed: Speed) {
-        let data_parallel = match scenario.method {
-            // The workshop's method counts every GPU as data-parallel.
-            Method::Workshop => scenario.cluster.gpus,
-            _ => scenario.cluster.data_parallel(),
-        };
+        let data_parallel = scenario.data_parallel();
         let target = scenario.goal.sequences(scenario.recipe.sequence);
         let mut b_max = largest_micro_batch(&scenario);
         let mut accumulation = b_max.map(|b_max| plan(target, data_parallel, b_max).preferred());

@@ -3,7 +3,7 @@
 //! The published parameter counts are sums of these to the last weight for most models; the ledger
 //! turns the same counts into bytes.
 
-use super::choice::{AdapterTargets, Bias, Mlp, Norm, Position, QkNorm};
+use super::choice::{AdapterTargets, Bias, Norm, Position, QkNorm};
 use super::scenario::Model;
 
 /// The weights of one model, in elements. Those of a block are of one layer.
@@ -63,9 +63,9 @@ impl Weights {
         } else {
             2 * h * query + 2 * h * key_value
         };
-        let matrices = if model.mlp == Mlp::Gated { 3 } else { 2 };
+        let matrices = u64::from(model.mlp.matrices());
         let experts = model.experts;
-        let expert_width = if experts.width > 0 { u64::from(experts.width) } else { f };
+        let expert_width = u64::from(model.expert_width());
         let (dense_layers, expert_layers) = if experts.count > 0 {
             let dense = experts.dense_layers.min(model.layers);
             (u64::from(dense), u64::from(model.layers - dense))
@@ -128,7 +128,7 @@ impl Weights {
     /// The largest single matrix, in elements: a feed-forward matrix, a stack of experts or an
     /// embedding.
     pub fn largest_matrix(&self, model: &Model) -> u64 {
-        let matrices = if model.mlp == Mlp::Gated { 3 } else { 2 };
+        let matrices = u64::from(model.mlp.matrices());
         let expert = if self.expert_layers > 0 { self.experts * self.expert / matrices } else { 0 };
         self.embedding.max(self.dense_mlp / matrices).max(expert)
     }
@@ -142,7 +142,7 @@ impl Weights {
             AdapterTargets::QueryValue => (h + query) + (h + key_value),
             _ => 2 * (h + query) + 2 * (h + key_value),
         };
-        let matrices = if model.mlp == Mlp::Gated { 3 } else { 2 };
+        let matrices = u64::from(model.mlp.matrices());
         let mlp = if targets == AdapterTargets::All { matrices * (h + f) } else { 0 };
         rank * (attention + mlp)
     }

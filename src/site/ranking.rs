@@ -1,8 +1,8 @@
 //! The ranking of single changes, which several figures show and none should compute again.
 
 use bmax::Scenario;
-use bmax::catalogue::{DEVICES, DeviceGroup};
-use bmax::levers::{self, Change, Lever};
+use bmax::catalogue;
+use bmax::levers::{self, Lever};
 
 /// The changes that are open to a scenario, the strongest first.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,7 +17,7 @@ pub struct Ranking {
 impl Ranking {
     /// Tries every single change on `scenario`.
     pub fn of(scenario: &Scenario) -> Self {
-        let levers = levers::ranked(scenario, &larger_devices(scenario.device.memory_mib));
+        let levers = levers::ranked(scenario, &catalogue::larger_devices(scenario.device.memory_mib));
         // They are ranked by where they lead, from where all of them start.
         let gaining = levers.iter().position(|lever| lever.gain() == 0).unwrap_or(levers.len());
         Self { scenario: *scenario, levers, gaining }
@@ -44,29 +44,10 @@ impl Ranking {
     }
 }
 
-/// A larger device counts as another one when it has a tenth more memory.
-const NOTICEABLY_LARGER: f64 = 1.1;
-/// How many larger devices are worth a row.
-const DEVICES_SHOWN: usize = 3;
-
-/// The next larger devices of the catalogue, one for each size.
-fn larger_devices(memory_mib: u32) -> Vec<Change> {
-    let mut larger = Vec::with_capacity(DEVICES_SHOWN);
-    let mut last = f64::from(memory_mib);
-    for _ in 0..DEVICES_SHOWN {
-        // Unified memory is a machine of another kind, not a larger card.
-        let cards = DEVICES.iter().filter(|row| row.group != DeviceGroup::Unified);
-        let enough = cards.filter(|row| f64::from(row.memory_mib) >= last * NOTICEABLY_LARGER);
-        let Some(next) = enough.min_by_key(|row| row.memory_mib) else { break };
-        last = f64::from(next.memory_mib);
-        larger.push(Change::Device(next.slug, next.memory_mib, next.memory_mib - next.visible_mib));
-    }
-    larger
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bmax::levers::Change;
     use bmax::{Field, Method, Recomputation};
 
     #[test]
@@ -92,20 +73,5 @@ mod tests {
     fn a_moved_micro_batch_keeps_the_ranking() {
         let (first, _) = Ranking::next(Scenario::default(), None);
         assert_eq!(Ranking::next(Scenario::default().with_batch(9), Some(first.clone())), (first, false));
-    }
-
-    #[test]
-    fn larger_devices_are_larger_rising_and_few() {
-        for memory in [1, 24_576, 81_920, 196_592, u32::MAX] {
-            let mut last = memory;
-            let devices = larger_devices(memory);
-            assert!(devices.len() <= DEVICES_SHOWN);
-            for device in devices {
-                let Change::Device(_, larger, _) = device else { panic!("{device:?}") };
-                assert!(larger > last);
-                last = larger;
-            }
-        }
-        assert!(larger_devices(u32::MAX).is_empty());
     }
 }

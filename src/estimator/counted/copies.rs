@@ -7,7 +7,7 @@ use super::moments::Moments;
 use super::states::{Recipe, Stage, frozen_matrix_bytes, gradients_persist};
 use crate::estimator::ledger::{Bucket, Instants, Line};
 use crate::source::{FSDP, PYTORCH, QLORA, Source};
-use crate::{Adapter, Expr, Kernels, Mlp, Precision, Recomputation, Scenario, Weights, ZeroStage};
+use crate::{Adapter, Expr, Kernels, Precision, Recomputation, Scenario, Weights, ZeroStage};
 
 /// The copies of one stage.
 pub(super) fn assemble(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &Stage) {
@@ -88,7 +88,7 @@ fn undivided_gradients(to: &mut Assembly, scenario: &Scenario, weights: &Weights
 
 /// Quantized matrices are brought back one at a time, for their product.
 fn dequantized(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &Stage) {
-    let matrices = if scenario.model.mlp == Mlp::Gated { 3.0 } else { 2.0 };
+    let matrices = f64::from(scenario.model.mlp.matrices());
     let largest = weights.dense_mlp.max(weights.expert) as f64 / matrices / to.tensor_parallel;
     let bytes = Recipe::of(scenario).compute;
     let copy = Copy { name: "One matrix, dequantized", bucket: Bucket::Temporary, source: &QLORA, bytes };

@@ -83,9 +83,8 @@ fn stage(scenario: &Scenario, weights: &Weights, pipeline: u32, moments: Moments
         (dense, layers - dense)
     };
     let model = &scenario.model;
-    let expert_width = u64::from(if model.experts.width > 0 { model.experts.width } else { model.feed_forward })
-        * u64::from(model.experts.active)
-        + u64::from(model.experts.shared_width);
+    let expert_width =
+        u64::from(model.expert_width()) * u64::from(model.experts.active) + u64::from(model.experts.shared_width);
     Stage {
         moments,
         experts_lead: expert_layers > 0 && (dense_layers == 0 || expert_width >= u64::from(model.feed_forward)),
@@ -102,13 +101,12 @@ fn values(scenario: &Scenario) -> Values {
     let Scenario { model, recipe, cluster, device, .. } = scenario;
     let shards = Shards::of(scenario);
     let sequence_split = if cluster.sequence_parallel.is_on() { cluster.tensor_parallel } else { 1 };
-    let expert_width = if model.experts.width > 0 { model.experts.width } else { model.feed_forward };
     [
         (Symbol::KvHeads, f64::from(model.kv_heads)),
         (Symbol::HeadDim, model.head_dim.into()),
         (Symbol::RotaryHeadDim, f64::from(model.head_dim) + f64::from(model.latent.rope_dim)),
         (Symbol::FeedForward, model.feed_forward.into()),
-        (Symbol::ExpertWidth, expert_width.into()),
+        (Symbol::ExpertWidth, model.expert_width().into()),
         (Symbol::SharedWidth, model.experts.shared_width.into()),
         (Symbol::Experts, model.experts.count.into()),
         (Symbol::ActiveExperts, model.experts.active.min(model.experts.count).into()),
@@ -434,10 +432,10 @@ impl Assembly {
         let model = &scenario.model;
         let [h, f, v, d] = [model.hidden, model.feed_forward, model.vocabulary, model.head_dim].map(f64::from);
         let (query, key) = (f64::from(model.heads) * d, f64::from(model.kv_heads) * d);
-        let matrices = if model.mlp == Mlp::Gated { 3.0 } else { 2.0 };
+        let matrices = f64::from(model.mlp.matrices());
         let attention = 2.0 * (h + query) + 2.0 * (h + key);
         let dense = attention + matrices * (h + f);
-        let width = if model.experts.width > 0 { f64::from(model.experts.width) } else { f };
+        let width = f64::from(model.expert_width());
         let experts = attention + weights.experts as f64 * matrices * (h + width);
         let ends = [stage.has_embedding, stage.has_head && weights.head > 0].iter().filter(|there| **there).count();
         ends as f64 * (v + h) + stage.dense_layers * dense + stage.expert_layers * experts
@@ -456,8 +454,7 @@ fn attention_leads(scenario: &Scenario, stage: &Stage) -> bool {
         tensors += layer::inner_tensors(scenario);
     }
     let width = if stage.experts_lead {
-        let expert = if model.experts.width > 0 { model.experts.width } else { model.feed_forward };
-        f64::from(expert) * f64::from(model.experts.active.min(model.experts.count))
+        f64::from(model.expert_width()) * f64::from(model.experts.active.min(model.experts.count))
     } else {
         f64::from(model.feed_forward)
     };

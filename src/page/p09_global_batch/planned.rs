@@ -36,7 +36,7 @@ impl Planned {
                 "Nothing can be planned while not one sequence fits: accumulation repeats a micro-batch, and there is none. {reason}"
             ));
         };
-        let data_parallel = data_parallel(scenario);
+        let data_parallel = scenario.data_parallel();
         let sequence = scenario.recipe.sequence;
         let target = scenario.goal.sequences(sequence);
         // Under the ledger the sums are an entry that is there while the next micro-batch runs, so that
@@ -171,15 +171,6 @@ impl Planned {
 
     fn target_tokens(&self) -> u64 {
         u64::from(self.target) * u64::from(self.sequence)
-    }
-}
-
-/// GPUs that see different data. The workshop's method knows no tensor parallelism, so there it is
-/// all of them.
-fn data_parallel(scenario: &Scenario) -> u32 {
-    match scenario.method {
-        Method::Workshop => scenario.cluster.gpus,
-        Method::Ledger | Method::Paper => scenario.cluster.data_parallel(),
     }
 }
 
