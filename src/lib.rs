@@ -33,6 +33,7 @@ pub mod catalogue;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod config_json;
+pub mod course;
 mod estimator;
 pub mod json;
 pub mod link;

@@ -9,12 +9,23 @@ mod p01_opening;
 mod p02_buckets;
 mod p03_why;
 mod p04_grow;
-mod p05_derivation;
-mod p06_search;
-mod p07_calculator;
-mod p08_levers;
-mod p09_global_batch;
-mod p10_sequence;
+mod p05_step;
+mod p06_precision;
+mod p07_optimizers;
+mod p08_derivation;
+mod p09_search;
+mod p10_calculator;
+mod p11_sequence;
+mod p12_levers;
+mod p13_length;
+mod p14_recomputation;
+mod p15_swap;
+mod p16_global_batch;
+mod p17_larger;
+mod p18_gpus;
+mod p19_networks;
+mod p20_plan;
+mod p21_quiz;
 mod pickers;
 
 use crate::site::{State, mount_figure, mount_part};
@@ -26,13 +37,24 @@ pub fn mount_all(state: State) {
     mount_figure("buckets", move || p02_buckets::buckets(state));
     mount_figure("shapes", move || p03_why::shapes(state));
     mount_figure("grow", move || p04_grow::grow(state));
-    mount_figure("derivation", move || p05_derivation::derivation(state));
-    mount_figure("worked-example", move || p05_derivation::worked_example(state));
-    mount_figure("oom-search", move || p06_search::oom_search(state));
-    mount_figure("calculator", move || p07_calculator::calculator(state));
-    mount_figure("levers", move || p08_levers::levers(state));
-    mount_figure("planner", move || p09_global_batch::planner(state));
-    mount_figure("chart", move || p10_sequence::chart(state));
+    p05_step::mount(state);
+    p06_precision::mount(state);
+    p07_optimizers::mount(state);
+    mount_figure("derivation", move || p08_derivation::derivation(state));
+    mount_figure("worked-example", move || p08_derivation::worked_example(state));
+    mount_figure("oom-search", move || p09_search::oom_search(state));
+    mount_figure("calculator", move || p10_calculator::calculator(state));
+    mount_figure("chart", move || p11_sequence::chart(state));
+    mount_figure("levers", move || p12_levers::levers(state));
+    p13_length::mount(state);
+    p14_recomputation::mount(state);
+    p15_swap::mount(state);
+    mount_figure("planner", move || p16_global_batch::planner(state));
+    p17_larger::mount(state);
+    p18_gpus::mount(state);
+    p19_networks::mount(state);
+    p20_plan::mount(state);
+    p21_quiz::mount(state);
 }
 
 #[cfg(test)]
@@ -69,13 +91,13 @@ mod tests {
         prints(include_str!("p01_opening/prose.html"), std::slice::from_ref(&answer));
         let sixteen = most(|s| s.cluster.gpus = 16);
         prints(
-            include_str!("p08_levers/prose.html"),
+            include_str!("p12_levers/prose.html"),
             &[answer, format!("raise it to {full}"), format!("only to {sixteen}")],
         );
-        prints(include_str!("p06_search/prose.html"), &[format!("The answer is {now}")]);
+        prints(include_str!("p09_search/prose.html"), &[format!("The answer is {now}")]);
         let one = format::digits(division(&scenario).per_sequence.gib(), 1);
         prints(
-            include_str!("p05_derivation/prose.html"),
+            include_str!("p08_derivation/prose.html"),
             &[format!("<td class=\"num\">{one}</td><td class=\"num\">{now}</td></tr>")],
         );
     }
@@ -94,7 +116,7 @@ mod tests {
             });
             format!("<td class=\"num\">{none} / {selective} / {full}</td>")
         });
-        prints(include_str!("p07_calculator/prose.html"), &presets);
+        prints(include_str!("p10_calculator/prose.html"), &presets);
         for sequence in [512, 1_024, 2_048, 4_096, 8_192] {
             let cells = kinds.map(|kind| {
                 let set = |s: &mut Scenario| {
@@ -109,7 +131,7 @@ mod tests {
                 });
                 format!("{workshop} / {paper} / {}", most(set))
             });
-            prints(include_str!("p10_sequence/prose.html"), &cells);
+            prints(include_str!("p11_sequence/prose.html"), &cells);
         }
     }
 }

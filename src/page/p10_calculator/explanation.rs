@@ -6,7 +6,7 @@ use bmax::levers::Lever;
 use leptos::prelude::*;
 
 use super::super::outlooks::at_instant;
-use super::super::p08_levers::describe;
+use super::super::p12_levers::describe;
 use crate::site::dom::{El, el};
 use crate::site::{Facts, State, format};
 

@@ -1,0 +1,1 @@
+//! Steps and examples to a target against the batch size.

@@ -1,0 +1,1 @@
+//! The number formats of training: bit layout, range, digits, rounding.

@@ -1,0 +1,1 @@
+//! Activations against the sequence length, their linear and quadratic parts apart.

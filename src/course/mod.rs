@@ -1,0 +1,15 @@
+//! What the course teaches beyond the estimate itself, as pure functions: the figures of the page draw
+//! what is computed here, and the tests hold it to the printed numbers of the sources.
+
+pub mod convergence;
+pub mod formats;
+pub mod length;
+pub mod networks;
+pub mod quiz;
+pub mod recomputing;
+pub mod scaling;
+pub mod states;
+pub mod step;
+pub mod swapping;
+pub mod tuning;
+pub mod updates;

@@ -1,0 +1,1 @@
+//! Dense and convolutional networks as lists of layers.

@@ -1,0 +1,1 @@
+//! Questions with answers that are computed.

@@ -1,0 +1,1 @@
+//! What each recomputation policy keeps, and what it computes again.

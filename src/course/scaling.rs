@@ -1,0 +1,1 @@
+//! What more GPUs give: efficiency, communication, sharding.

@@ -1,0 +1,1 @@
+//! The optimizer state of each optimizer, side by side.

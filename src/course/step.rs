@@ -1,0 +1,1 @@
+//! Memory over the time of two training steps.

@@ -1,0 +1,1 @@
+//! The tuning procedure, step by step, on one scenario.

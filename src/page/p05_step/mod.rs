@@ -1,0 +1,6 @@
+//! Inside one training step.
+
+use crate::site::State;
+
+/// Mounts the figures of this section.
+pub fn mount(_state: State) {}

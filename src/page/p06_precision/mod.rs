@@ -1,0 +1,6 @@
+//! What each number format keeps.
+
+use crate::site::State;
+
+/// Mounts the figures of this section.
+pub fn mount(_state: State) {}

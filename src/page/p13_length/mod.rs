@@ -1,0 +1,6 @@
+//! Activations against sequence length.
+
+use crate::site::State;
+
+/// Mounts the figures of this section.
+pub fn mount(_state: State) {}

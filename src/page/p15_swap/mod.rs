@@ -1,0 +1,6 @@
+//! Swapping to the CPU.
+
+use crate::site::State;
+
+/// Mounts the figures of this section.
+pub fn mount(_state: State) {}

@@ -1,0 +1,6 @@
+//! Is a larger batch better?.
+
+use crate::site::State;
+
+/// Mounts the figures of this section.
+pub fn mount(_state: State) {}

@@ -1,0 +1,6 @@
+//! Check yourself.
+
+use crate::site::State;
+
+/// Mounts the figures of this section.
+pub fn mount(_state: State) {}
