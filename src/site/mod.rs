@@ -6,13 +6,17 @@ pub mod controls;
 pub mod copy_link;
 pub mod dom;
 pub mod format;
+mod live;
 mod mount;
+mod nearby;
 mod notices;
+pub mod plot;
 mod ranking;
 mod state;
 mod theme;
 pub mod views;
 
+pub use live::{Live, mount_live, mount_pressed};
 pub use mount::{mount_figure, mount_part};
 #[cfg(test)]
 pub use state::facts_of;

@@ -89,6 +89,18 @@ impl Limit {
     }
 }
 
+/// What `now` says, or what it said before for as long as nobody is near; and whether it is news.
+fn following<T: PartialEq>(near: RwSignal<bool>, before: Option<T>, now: impl FnOnce() -> T) -> (T, bool) {
+    match before {
+        Some(before) if !near.get() => (before, false),
+        before => {
+            let now = now();
+            let news = before.is_none_or(|before| before != now);
+            (now, news)
+        }
+    }
+}
+
 /// The facts of a scenario, as tests ask for them.
 #[cfg(test)]
 pub fn facts_of(scenario: Scenario) -> Facts {
@@ -159,6 +171,16 @@ impl State {
             facts: Memo::new(move |before: Option<&Facts>| Facts::of(scenario.get(), before)),
             ranking: Memo::new_owning(move |before| Ranking::next(scenario.get(), before)),
             notices: RwSignal::new(read.notices),
+        }
+    }
+
+    /// The same state for a figure that stands still while it is away from the window.
+    pub fn while_near(self, near: RwSignal<bool>) -> Self {
+        let Self { facts, ranking, .. } = self;
+        Self {
+            facts: Memo::new_owning(move |before| following(near, before, || facts.get())),
+            ranking: Memo::new_owning(move |before| following(near, before, || ranking.get())),
+            ..self
         }
     }
 

@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 use std::time::{Duration, Instant};
 
-use fantoccini::actions::{InputSource, KeyAction, KeyActions};
+use fantoccini::actions::{InputSource, KeyAction, KeyActions, MOUSE_BUTTON_LEFT, MouseActions, PointerAction};
 use fantoccini::elements::{Element, ElementRef};
 use fantoccini::{Client, Locator};
 use serde_json::{Value, json};
@@ -103,17 +103,32 @@ impl Page {
         drop(self.driver);
     }
 
-    /// Waits until no placeholder is left.
+    /// Waits until every figure in the window is there. Others come when the reader does.
     pub async fn wait_for_figures(&self) {
-        let waiting = "const all = [...document.querySelectorAll('.mount')]; \
+        let waiting = "const all = [...document.querySelectorAll('#answer-bar, [data-figure]')]; \
+            const seen = (one) => { \
+                const place = one.getBoundingClientRect(); \
+                return place.bottom > 0 && place.top < innerHeight; \
+            }; \
             return document.readyState === 'complete' && all.length > 0 \
-                ? all.filter((mount) => !mount.hasAttribute('data-mounted')).map((mount) => mount.dataset.figure) \
+                ? all.filter((one) => seen(one) && !one.hasAttribute('data-mounted')).map((one) => one.dataset.figure) \
                 : ['the page itself'];";
-        self.until("every figure to mount", async || {
+        self.until("every figure in the window to mount", async || {
             let waiting = self.script(waiting, vec![]).await;
             if waiting == json!([]) { Ok(()) } else { Err(waiting) }
         })
         .await;
+    }
+
+    /// Goes through the whole page once, so that every figure is there and has followed the last change,
+    /// and back to where it was.
+    pub async fn read_through(&self) {
+        let names = "return [...document.querySelectorAll('[data-figure]')].map((one) => one.dataset.figure);";
+        let before = self.script("return scrollY;", vec![]).await;
+        for name in self.script(names, vec![]).await.as_array().into_iter().flatten().filter_map(Value::as_str) {
+            self.figure(name).approach().await;
+        }
+        self.script("scrollTo({ top: arguments[0], behavior: 'instant' });", vec![before]).await;
     }
 
     /// Waits until `look` succeeds, and returns what it found; fails with what it saw last.
@@ -232,13 +247,14 @@ impl Page {
 
     /// Everything a reader can read in the figures and enter into their fields.
     pub async fn everything_shown(&self) -> Value {
+        self.read_through().await;
         // What is spoken depends on what happened before, and not only on the configuration.
         let script = "const silent = (part) => { \
                 const copy = part.cloneNode(true); \
                 copy.querySelectorAll('[role=status], [role=alert]').forEach((one) => one.remove()); \
                 return copy.textContent; \
             }; \
-            const text = [...document.querySelectorAll('.mount, #answer-bar')] \
+            const text = [...document.querySelectorAll('[data-figure], #answer-bar')] \
                 .map((part) => [part.dataset.figure ?? part.id, silent(part)]); \
             const values = [...document.querySelectorAll('main :is(input, select):not(.copy-link *)')] \
                 .map((field) => [field.id, field.type === 'radio' ? field.checked : field.value]); \
@@ -254,6 +270,61 @@ pub struct Scope<'a> {
 }
 
 impl Scope<'_> {
+    /// Brings a figure near the window and waits until it is there and has followed the last change: away
+    /// from the window figures stand still.
+    pub async fn approach(&self) {
+        if self.selector.starts_with("[data-figure") {
+            let come = "const [selector, done] = arguments; \
+                const part = document.querySelector(selector); \
+                const place = part?.getBoundingClientRect(); \
+                const away = place && (place.bottom < 0 || place.top > innerHeight); \
+                if (away) part.scrollIntoView({ block: 'nearest', behavior: 'instant' }); \
+                let frames = away || !part?.hasAttribute('data-mounted') ? 3 : 0; \
+                let patience = 600; \
+                const next = () => { \
+                    if (part?.hasAttribute('data-mounted')) frames -= 1; else patience -= 1; \
+                    if (frames < 0 || patience < 0) done(null); else requestAnimationFrame(next); \
+                }; \
+                next();";
+            self.page.script_async(come, vec![json!(self.selector)]).await;
+        }
+    }
+
+    /// The selector of what is marked with this name, for tests or for the program.
+    fn marking(&self, name: &str) -> String {
+        let marks = ["data-testid", "data-out", "data-in", "data-press", "data-plot"];
+        let marks = marks.map(|mark| format!("[{mark}=\"{name}\"]")).join(", ");
+        format!("{} :is({marks})", self.selector)
+    }
+
+    /// The cells of a table's body, by the name of its rows.
+    pub async fn table(&self, rows: &str) -> Vec<Vec<String>> {
+        self.approach().await;
+        let script = "return [...document.querySelectorAll(`${arguments[0]} [data-rows=\"${arguments[1]}\"] > tr`)] \
+            .map((row) => [...row.children].map((cell) => cell.textContent.replace(/\\s+/g, ' ').trim()));";
+        let cells = self.page.script(script, vec![json!(self.selector), json!(rows)]).await;
+        serde_json::from_value(cells).expect("rows of texts")
+    }
+
+    /// Presses the pointer on a drawing at one part of its width, from 0 to 1, drags it to another and lets go.
+    pub async fn drag(&self, plot: &str, from: f64, to: f64) {
+        let drawing = self.marked(plot).await;
+        self.page.reveal(&drawing).await;
+        let (_, _, width, _) = drawing.rectangle().await.expect("a place on the page");
+        let step = |part: f64| PointerAction::MoveToElement {
+            element: drawing.clone(),
+            duration: None,
+            x: ((part - 0.5) * width).round(),
+            y: 0.0,
+        };
+        let actions = MouseActions::new("mouse".to_owned())
+            .then(step(from))
+            .then(PointerAction::Down { button: MOUSE_BUTTON_LEFT })
+            .then(step(to))
+            .then(PointerAction::Up { button: MOUSE_BUTTON_LEFT });
+        self.page.client.perform_actions(actions).await.expect("a pointer can be dragged");
+    }
+
     /// The one element with this role and name; waits until it is there. The case of letters does not
     /// matter, and a part of the name will do where only one element has it.
     pub async fn find(&self, role: &str, name: &str) -> Element {
@@ -268,7 +339,8 @@ impl Scope<'_> {
 
     /// The element marked with this test name; waits until it is there.
     pub async fn marked(&self, testid: &str) -> Element {
-        let selector = format!("{} [data-testid=\"{testid}\"]", self.selector);
+        self.approach().await;
+        let selector = self.marking(testid);
         let wait = self.page.client.wait().at_most(PATIENCE);
         let found = wait.for_element(Locator::Css(&selector)).await;
         found.unwrap_or_else(|error| panic!("nothing is marked {testid} in {}: {error}", self.selector))
@@ -291,6 +363,7 @@ impl Scope<'_> {
 
     /// Every element with this role and name that is there now.
     pub async fn matches(&self, role: &str, name: &str) -> Vec<Element> {
+        self.approach().await;
         let found = self.page.script(FIND, vec![json!(self.selector), json!(role), json!(name)]).await;
         found.as_array().into_iter().flatten().map(|found| self.element(found)).collect()
     }
@@ -355,13 +428,15 @@ impl Scope<'_> {
     /// The visible text of the part marked with this test name.
     pub async fn text(&self, testid: &str) -> String {
         let script = "return document.querySelector(arguments[0])?.innerText ?? null;";
-        let selector = format!("{} [data-testid=\"{testid}\"]", self.selector);
+        self.approach().await;
+        let selector = self.marking(testid);
         let text = self.page.script(script, vec![json!(selector)]).await;
         tidy(text.as_str().unwrap_or_else(|| panic!("nothing is marked {testid} in {}", self.selector)))
     }
 
     /// All visible text of this part.
     pub async fn all_text(&self) -> String {
+        self.approach().await;
         let script = "return [...document.querySelectorAll(arguments[0])].map((part) => part.innerText).join('\\n');";
         let text = self.page.script(script, vec![json!(self.selector)]).await;
         tidy(text.as_str().unwrap_or_default())
