@@ -12,6 +12,7 @@ use bmax::{
 use leptos::prelude::*;
 
 use super::address;
+use super::mount::Turns;
 use super::ranking::Ranking;
 
 /// What is asked and all that follows from it, in one piece.
@@ -118,6 +119,8 @@ pub struct State {
     pub ranking: Memo<Ranking>,
     /// What was wrong with the link the page was opened by.
     pub notices: RwSignal<Vec<Notice>>,
+    /// The order in which figures come that are not in sight.
+    pub(super) turns: Turns,
 }
 
 /// A numeric input of the scenario, as controls take it.
@@ -171,6 +174,7 @@ impl State {
             facts: Memo::new(move |before: Option<&Facts>| Facts::of(scenario.get(), before)),
             ranking: Memo::new_owning(move |before| Ranking::next(scenario.get(), before)),
             notices: RwSignal::new(read.notices),
+            turns: Turns::new(),
         }
     }
 
