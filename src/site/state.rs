@@ -193,6 +193,11 @@ impl State {
         self.facts.with(read)
     }
 
+    /// Reads the scenario as the figure knows it: away from the window, as it was when it was last near.
+    pub fn asked<T>(self, read: impl FnOnce(&Scenario) -> T) -> T {
+        self.read(|facts| read(&facts.scenario))
+    }
+
     /// Reads the facts once, as an event handler does.
     pub fn peek<T>(self, read: impl FnOnce(&Facts) -> T) -> T {
         self.facts.with_untracked(read)
@@ -207,7 +212,7 @@ impl State {
     pub fn field(self, field: Field) -> FieldHandle {
         FieldHandle {
             field,
-            value: Memo::new(move |_| self.scenario.with(|scenario| scenario.number(field))).into(),
+            value: Memo::new(move |_| self.asked(|scenario| scenario.number(field))).into(),
             default: Memo::new(move |_| self.read(|facts| facts.base.number(field))).into(),
             write: Callback::new(move |text: String| {
                 let read = field.read(&text);
@@ -226,7 +231,7 @@ impl State {
         SettingHandle {
             name: setting.name,
             options: setting.options,
-            value: Memo::new(move |_| self.scenario.with(setting.get)).into(),
+            value: Memo::new(move |_| self.asked(setting.get)).into(),
             default: Memo::new(move |_| self.read(|facts| (setting.get)(&facts.base))).into(),
             write: Callback::new(move |word: String| {
                 let mut changed = self.scenario.get_untracked();
