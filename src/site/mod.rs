@@ -42,6 +42,7 @@ pub fn start(mount_all: impl FnOnce(State)) {
         notices::mount(state);
         theme::mount();
         mount_all(state);
+        state.turns.begin();
     });
     std::mem::forget(root);
 }

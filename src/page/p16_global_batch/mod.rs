@@ -148,9 +148,8 @@ fn fact(name: El, value: El) -> El {
 /// The plan's micro-batch, and the button that makes it the one of the configuration.
 fn micro_batch(planner: Planner) -> El {
     let state = planner.state;
-    let in_use = move || {
-        planner.chosen().is_none_or(|plan| state.scenario.with(|scenario| scenario.recipe.batch == plan.micro_batch))
-    };
+    let in_use =
+        move || planner.chosen().is_none_or(|plan| state.asked(|scenario| scenario.recipe.batch == plan.micro_batch));
     let take = move |_| {
         if let Some(plan) = untrack(move || planner.chosen()) {
             state.change(|scenario| scenario.with_batch(plan.micro_batch));
