@@ -28,7 +28,7 @@ mod p20_plan;
 mod p21_quiz;
 mod pickers;
 
-use crate::site::{State, mount_figure, mount_part};
+use crate::site::{State, mount_bound, mount_figure, mount_part};
 
 /// Mounts every figure on its placeholder.
 pub fn mount_all(state: State) {
@@ -43,7 +43,7 @@ pub fn mount_all(state: State) {
     mount_figure("derivation", state, p08_derivation::derivation);
     mount_figure("worked-example", state, p08_derivation::worked_example);
     mount_figure("oom-search", state, p09_search::oom_search);
-    mount_figure("calculator", state, p10_calculator::calculator);
+    mount_bound("calculator", state, p10_calculator::calculator);
     mount_figure("chart", state, p11_sequence::chart);
     mount_figure("levers", state, p12_levers::levers);
     p13_length::mount(state);

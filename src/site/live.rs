@@ -13,6 +13,9 @@
 //! | `data-plot="name"` | a drawing; with `data-scrub="name"` the pointer on it moves that slider |
 //! | `data-control="key"` | the place for the control of an input of the scenario, by its name in a link |
 //! | `data-press="word"` | a button |
+//! | `data-case="word"` | one of the sentences of an output; the others are hidden |
+//! | `data-slot` | a place for a text in a sentence or in an item of a list |
+//! | `data-fold` | something that is filled only while it is unfolded |
 
 use bmax::{Field, number, setting};
 use js_sys::{Array, Reflect};
@@ -66,7 +69,24 @@ pub fn mount_pressed(name: &'static str, state: State, draw: fn(&Live), press: f
     );
 }
 
+/// Keeps a part of a figure up to date in which some elements are made by the program, as those bound
+/// by [`super::mount_bound`] are. `draw` and `press` are those of [`mount_pressed`].
+#[inline(never)]
+pub fn keep_drawn(state: State, part: &El, draw: fn(&Live), press: fn(&Live, &str)) {
+    let live = Live::over(state, part);
+    live.listen(press);
+    keep(Box::new(move || {
+        live.version.get();
+        draw(&live);
+    }));
+}
+
 impl Live {
+    /// A part of the page, to write to; nothing is listened to.
+    pub fn over(state: State, part: &El) -> Self {
+        Self { root: part.element().clone(), state, version: RwSignal::new(0) }
+    }
+
     /// Reads the shared facts. The figure is drawn again when they change.
     pub fn facts<T>(&self, read: impl FnOnce(&Facts) -> T) -> T {
         self.state.read(read)
@@ -77,9 +97,18 @@ impl Live {
         self.state
     }
 
+    /// The element of the figure, or of the item.
+    pub fn element(&self) -> &Element {
+        &self.root
+    }
+
     /// The element with this attribute and name.
     #[inline(never)]
     fn find(&self, attribute: &str, name: &str) -> Option<Element> {
+        // Without a name it is the figure, or the item of a list, itself.
+        if name.is_empty() {
+            return Some(self.root.clone());
+        }
         self.root.query_selector(&format!("[{attribute}=\"{name}\"]")).ok().flatten()
     }
 
@@ -120,6 +149,14 @@ impl Live {
         }
     }
 
+    /// Checks a box or a radio button, or not.
+    #[inline(never)]
+    pub fn check(&self, name: &str, on: bool) {
+        if let Some(control) = self.find("data-in", name) {
+            _ = Reflect::set(&control, &"checked".into(), &on.into());
+        }
+    }
+
     /// Sets the number of a control.
     pub fn set_number(&self, name: &str, value: f64) {
         self.set(name, &number::plain(value));
@@ -149,6 +186,16 @@ impl Live {
         }
     }
 
+    /// The text of an output.
+    pub fn text_of(&self, name: &str) -> String {
+        self.output(name).and_then(|output| output.text_content()).unwrap_or_default()
+    }
+
+    /// The text of an output as it is seen, without what is hidden.
+    pub fn shown(&self, name: &str) -> String {
+        self.output(name).map(|output| output.unchecked_ref::<HtmlElement>().inner_text()).unwrap_or_default()
+    }
+
     /// Writes an attribute of an output.
     #[inline(never)]
     pub fn attr(&self, name: &str, attribute: &str, value: &str) {
@@ -158,10 +205,19 @@ impl Live {
     }
 
     /// Shows or hides an output.
-    #[inline(never)]
     pub fn show(&self, name: &str, shown: bool) {
+        self.toggle(name, "hidden", !shown);
+    }
+
+    /// Unfolds or folds an output.
+    pub fn unfold(&self, name: &str, open: bool) {
+        self.toggle(name, "open", open);
+    }
+
+    #[inline(never)]
+    fn toggle(&self, name: &str, attribute: &str, on: bool) {
         if let Some(output) = self.output(name) {
-            _ = output.toggle_attribute_with_force("hidden", !shown);
+            _ = output.toggle_attribute_with_force(attribute, on);
         }
     }
 
@@ -180,6 +236,67 @@ impl Live {
             // Both HTML and SVG elements have this part of the interface.
             _ = output.unchecked_ref::<HtmlElement>().style().set_property(property, value);
         }
+    }
+
+    /// Fills an output with elements, in place of what it held.
+    #[inline(never)]
+    pub fn put(&self, name: &str, children: Vec<El>) {
+        if let Some(output) = self.output(name) {
+            _ = El::at(output).clear().children(children);
+        }
+    }
+
+    /// Writes texts into the places of an output that are marked `data-slot`, in their order.
+    #[inline(never)]
+    pub fn fill(&self, name: &str, texts: &[String]) {
+        if let Some(output) = self.output(name) {
+            fill(&output, texts);
+        }
+    }
+
+    /// Shows the one sentence of an output, of those in the page, whose `data-case` is this, with these
+    /// texts in its places.
+    #[inline(never)]
+    pub fn say(&self, name: &str, case: &str, texts: &[String]) {
+        let Some(output) = self.output(name) else { return };
+        for sentence in all(&output, "data-case") {
+            let said = sentence.get_attribute("data-case").as_deref() == Some(case);
+            _ = sentence.toggle_attribute_with_force("hidden", !said);
+            if said {
+                fill(&sentence, texts);
+            }
+        }
+    }
+
+    /// The items of a list, as many as are asked for. The page holds the first one, which is hidden
+    /// while there is none; the others are copies of it.
+    #[inline(never)]
+    pub fn list(&self, name: &str, count: usize) -> Vec<Self> {
+        let Some(list) = self.output(name) else { return Vec::new() };
+        let mut items = Vec::new();
+        let mut next = list.first_element_child();
+        while let Some(item) = next {
+            next = item.next_element_sibling();
+            if items.len() < count {
+                _ = item.remove_attribute("hidden");
+                items.push(Self { root: item.clone(), ..*self });
+            } else if items.is_empty() && item.previous_element_sibling().is_none() {
+                _ = item.set_attribute("hidden", "");
+            } else {
+                item.remove();
+            }
+            if next.is_none() && items.len() < count {
+                next = item.clone_node_with_deep(true).ok().map(JsCast::unchecked_into);
+                _ = next.as_ref().map(|copy| list.append_child(copy));
+            }
+        }
+        items
+    }
+
+    /// Whether an output is unfolded.
+    #[inline(never)]
+    pub fn is_open(&self, name: &str) -> bool {
+        self.output(name).is_some_and(|output| output.has_attribute("open"))
     }
 
     /// Fills the body of a table: the first cell of a row is its head. Cells that stay as they are are
@@ -247,6 +364,12 @@ impl Live {
             }
         });
         let live = self.clone();
+        let root = root.on("toggle", move |event| {
+            if closest(&event, "data-fold").is_some() {
+                live.draw_again();
+            }
+        });
+        let live = self.clone();
         let root = root.on("click", move |event| {
             if let Some(button) = closest(&event, "data-press") {
                 press(&live, &button.get_attribute("data-press").unwrap_or_default());
@@ -308,6 +431,12 @@ fn all(root: &Element, attribute: &str) -> Vec<Element> {
 #[inline(never)]
 fn closest(event: &Event, attribute: &str) -> Option<Element> {
     event.target()?.unchecked_into::<Element>().closest(&format!("[{attribute}]")).ok().flatten()
+}
+
+fn fill(element: &Element, texts: &[String]) {
+    for (slot, text) in all(element, "data-slot").iter().zip(texts) {
+        write_text(slot, text);
+    }
 }
 
 fn property(element: &Element, name: &str) -> String {

@@ -39,7 +39,7 @@ async fn the_table_shows_every_entry_of_the_moment_that_is_picked() {
 async fn the_moment_that_needs_most_is_marked_and_followed() {
     let page = Page::open("").await;
     let calculator = page.figure("calculator");
-    let marked = "return document.querySelector('.timeline-row:has(.badge)').innerText;";
+    let marked = "return document.querySelector('.timeline-row:has(.badge:not([hidden]))').innerText;";
     for query in ["", "?gpus=1&b=1"] {
         if !query.is_empty() {
             calculator.enter("Number of GPUs D", "1").await;
