@@ -44,7 +44,7 @@ pub fn mount_all(state: State) {
     mount_figure("worked-example", state, p08_derivation::worked_example);
     mount_figure("oom-search", state, p09_search::oom_search);
     mount_bound("calculator", state, p10_calculator::calculator);
-    mount_figure("chart", state, p11_sequence::chart);
+    mount_bound("chart", state, p11_sequence::chart);
     mount_figure("levers", state, p12_levers::levers);
     p13_length::mount(state);
     p14_recomputation::mount(state);
