@@ -58,7 +58,7 @@ pub fn draw(live: &Live) {
         "times",
         &Plot {
             x: Axis::powers_of_two(1.0, most, "accumulation steps"),
-            y: Axis::powers_of_two(1.0 / most, most, "times what it is without accumulation"),
+            y: Axis::log(1.0 / most, most, "times what it is without accumulation"),
             series: vec![
                 Series::line("series-own", curve(|update| update.seconds)),
                 Series::line("series-2 is-dashed", curve(|update| update.updates)),

@@ -28,7 +28,7 @@ pub fn draw(live: &Live) {
         range(low, high, gpus.into())
     };
     let usual = |gpus: u32, scale: f64| {
-        usual_efficiency(gpus).map_or_else(|| "–".to_owned(), |(low, high)| range(low, high, scale))
+        usual_efficiency(gpus).map_or_else(|| "nothing".to_owned(), |(low, high)| range(low, high, scale))
     };
     for (name, text) in [
         ("own", format::count(own)),
