@@ -1,7 +1,6 @@
 //! What is left of perfect scaling, by a rule of thumb and by the bytes that have to be sent.
 
 use bmax::course::scaling::{exchange, usual_efficiency};
-use bmax::number;
 
 use crate::site::plot::{Axis, Mark, Plot, Series};
 use crate::site::{Live, format};
