@@ -81,7 +81,7 @@ fn draw(live: &Live) {
     let worth = |every| format::digits(layers_worth(layers, every), 1);
     let exact = format::memory(at(every));
     live.text("k-row", &format::count(every));
-    live.text("k", &format::count(every));
+    live.text("chosen", &format::count(every));
     live.text("worth", &worth(every));
     live.text("exact", &exact);
     live.text("root", &format::digits(root, 1));
@@ -90,6 +90,7 @@ fn draw(live: &Live) {
     live.control_attr("k", "aria-valuetext", &format!("{every}: {exact}"));
     let sizes = layer(&scenario);
     live.show("case-layer", sizes.is_some());
+    live.show("case-best", sizes.is_some());
     live.show("case-flat", sizes.is_none());
     if let Some(layer) = sizes {
         live.text("ratio", &format::digits(layer.inside.get() / layer.input.get().max(1.0), 0));
