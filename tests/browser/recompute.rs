@@ -10,7 +10,7 @@ async fn reads(page: &Page, scenario: &Scenario, every: u32) {
     let curve = curve(scenario);
     figure.shows("chosen", &number::grouped(every.into())).await;
     figure.shows("worth", &number::fixed(layers_worth(scenario.model.layers, every), 1)).await;
-    figure.shows("exact", &expected::memory(curve[every as usize - 1])).await;
+    figure.shows("kept", &expected::memory(curve[every as usize - 1])).await;
     figure.shows("best", &best(&curve).to_string()).await;
 }
 
@@ -80,10 +80,10 @@ async fn one_press_applies_a_policy_and_the_best_k() {
     page.until_query("v=2&recompute=full").await;
     figure.press("Use the best K").await;
     let best = best(&curve(&Scenario::default()));
-    page.until_query(&format!("v=2&recompute=every-k&every={best}")).await;
+    page.until_query(&format!("v=2&every={best}&recompute=every-k")).await;
     reads(&page, &Scenario::default(), best).await;
     figure.press("Use no recomputation").await;
-    page.until_query(&format!("v=2&recompute=none&every={best}")).await;
+    page.until_query(&format!("v=2&every={best}&recompute=none")).await;
     page.close().await;
 }
 

@@ -87,8 +87,8 @@ fn draw(live: &Live) {
             series: vec![
                 Series::line("series-own", tiled),
                 Series::line("bucket-activations", all),
-                Series::line("series-4 is-dashed", linear),
-                Series::line("series-2 is-dashed", quadratic),
+                Series::line("series-1 is-dashed", linear),
+                Series::line("series-3 is-dashed", quadratic),
             ],
             marks,
         },
