@@ -47,6 +47,16 @@ impl El {
         Self(element)
     }
 
+    /// The element inside this one that carries the name as `data-part`. Where the page has none, what
+    /// is bound to it is bound to nothing that is seen.
+    #[inline(never)]
+    pub fn part(&self, name: &str) -> Self {
+        match self.0.query_selector(&format!("[data-part=\"{name}\"]")) {
+            Ok(Some(part)) => Self(part),
+            _ => el("span"),
+        }
+    }
+
     /// The browser's element.
     pub fn element(&self) -> &Element {
         &self.0
