@@ -8,6 +8,7 @@ pub mod networks;
 pub mod quiz;
 pub mod recomputing;
 pub mod scaling;
+pub mod sources;
 pub mod states;
 pub mod step;
 pub mod swapping;

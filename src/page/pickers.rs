@@ -45,7 +45,7 @@ fn row_picker(
     row: fn(&Scenario) -> Option<(&'static str, bool)>,
     pick: Box<dyn Fn(String)>,
 ) -> El {
-    let current = move || state.scenario.with(row);
+    let current = move || state.asked(row);
     let value = Memo::new(move |_| current().map_or("", |(slug, _)| slug));
     let edited = Memo::new(move |_| current().filter(|(_, edited)| *edited).map_or("", |(slug, _)| slug));
     picker(id, label, groups, value.into(), edited.into(), pick)

@@ -23,7 +23,7 @@ use web_sys::{Element, Event, HtmlElement, PointerEvent, ResizeObserver, ResizeO
 
 use super::controls::{number_field, select_field};
 use super::dom::{El, el, keep};
-use super::mount::on_first_sight;
+use super::mount::on_arrival;
 use super::plot::{self, Plot};
 use super::{Facts, State};
 
@@ -45,21 +45,25 @@ pub fn mount_live(name: &'static str, state: State, draw: fn(&Live)) {
 /// pressed, and the figure is drawn again.
 #[inline(never)]
 pub fn mount_pressed(name: &'static str, state: State, draw: fn(&Live), press: fn(&Live, &str)) {
-    on_first_sight(name, move |root, near| {
-        let live = Live { root, state, version: RwSignal::new(0) };
-        live.put_controls(name);
-        live.listen(press);
-        live.follow_size();
-        _ = live.root.remove_attribute("inert");
-        let drawn = live.clone();
-        keep(Box::new(move || {
-            if near.get() {
-                drawn.version.get();
-                draw(&drawn);
-            }
-        }));
-        _ = live.root.set_attribute("data-mounted", "");
-    });
+    on_arrival(
+        name,
+        state.turns,
+        Box::new(move |root, near| {
+            let live = Live { root, state, version: RwSignal::new(0) };
+            live.put_controls(name);
+            live.listen(press);
+            live.follow_size();
+            _ = live.root.remove_attribute("inert");
+            let drawn = live.clone();
+            keep(Box::new(move || {
+                if near.get() {
+                    drawn.version.get();
+                    draw(&drawn);
+                }
+            }));
+            _ = live.root.set_attribute("data-mounted", "");
+        }),
+    );
 }
 
 impl Live {

@@ -2,6 +2,7 @@
 
 mod address;
 pub mod chart;
+mod contents;
 pub mod controls;
 pub mod copy_link;
 pub mod dom;
@@ -42,6 +43,8 @@ pub fn start(mount_all: impl FnOnce(State)) {
         notices::mount(state);
         theme::mount();
         mount_all(state);
+        contents::follow();
+        state.turns.begin();
     });
     std::mem::forget(root);
 }

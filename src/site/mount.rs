@@ -1,4 +1,8 @@
-//! Mounting figures on the placeholders of the static text, each when the reader comes near.
+//! Mounting figures on the placeholders of the static text: those in sight at once, the others one
+//! after another while nothing else is to be done. Whoever goes through the page by keyboard, searches
+//! it or prints it finds all of them.
+
+use std::time::Duration;
 
 use leptos::prelude::*;
 use web_sys::Element;
@@ -24,26 +28,63 @@ pub fn mount_part(id: &str, part: impl Fn() -> El) {
 /// holds. Away from the window the figure stands still.
 #[inline(never)]
 pub fn mount_figure(name: &'static str, state: State, figure: fn(State) -> El) {
-    on_first_sight(name, move |place, near| {
-        _ = El::at(place).clear().child(figure(state.while_near(near))).attr("data-mounted", "");
-    });
+    on_arrival(
+        name,
+        state.turns,
+        Box::new(move |place, near| {
+            _ = El::at(place).clear().child(figure(state.while_near(near))).attr("data-mounted", "");
+        }),
+    );
 }
 
-/// Calls `mount` with the placeholder of a figure once that is near the window, and with the signal of
-/// its being near.
-pub(super) fn on_first_sight(name: &'static str, mount: impl Fn(Element, RwSignal<bool>) + 'static) {
-    on_first_sight_boxed(name, Box::new(mount));
+/// How long the page is left alone between two figures that nobody waits for.
+const PAUSE: Duration = Duration::from_millis(30);
+
+/// Whose turn it is to be mounted without having been in sight.
+#[derive(Clone, Copy)]
+pub struct Turns {
+    now: RwSignal<u32>,
+    /// How many figures there are.
+    figures: StoredValue<u32>,
 }
 
+impl Turns {
+    pub(super) fn new() -> Self {
+        Self { now: RwSignal::new(0), figures: StoredValue::new(0) }
+    }
+
+    /// Lets one figure after another come, the first of them after a pause.
+    pub(super) fn begin(self) {
+        set_timeout(
+            move || {
+                self.now.update(|turn| *turn += 1);
+                if self.now.get_untracked() < self.figures.get_value() {
+                    self.begin();
+                }
+            },
+            PAUSE,
+        );
+    }
+
+    /// The turn of the next figure.
+    fn take(self) -> u32 {
+        let turn = self.figures.get_value() + 1;
+        self.figures.set_value(turn);
+        turn
+    }
+}
+
+/// Calls `mount` once with the placeholder of a figure, when that is near the window or its turn has
+/// come, and with the signal of its being near.
 #[inline(never)]
-fn on_first_sight_boxed(name: &'static str, mount: Box<dyn Fn(Element, RwSignal<bool>)>) {
+pub(super) fn on_arrival(name: &str, turns: Turns, mount: Box<dyn Fn(Element, RwSignal<bool>)>) {
     let Some(place) = place("data-figure", name) else { return };
     let Some(owner) = Owner::current() else { return };
     let near = nearby(&place);
-    let mounted = StoredValue::new(false);
+    let turn = turns.take();
+    let arrived = Memo::new(move |before| before == Some(&true) || near.get() || turns.now.get() >= turn);
     keep(Box::new(move || {
-        if near.get() && !mounted.get_value() {
-            mounted.set_value(true);
+        if arrived.get() {
             // The figure outlives this effect, so it belongs to the owner of the page.
             owner.with(|| untrack(|| mount(place.clone(), near)));
         }

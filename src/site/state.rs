@@ -12,6 +12,7 @@ use bmax::{
 use leptos::prelude::*;
 
 use super::address;
+use super::mount::Turns;
 use super::ranking::Ranking;
 
 /// What is asked and all that follows from it, in one piece.
@@ -118,6 +119,8 @@ pub struct State {
     pub ranking: Memo<Ranking>,
     /// What was wrong with the link the page was opened by.
     pub notices: RwSignal<Vec<Notice>>,
+    /// The order in which figures come that are not in sight.
+    pub(super) turns: Turns,
 }
 
 /// A numeric input of the scenario, as controls take it.
@@ -171,6 +174,7 @@ impl State {
             facts: Memo::new(move |before: Option<&Facts>| Facts::of(scenario.get(), before)),
             ranking: Memo::new_owning(move |before| Ranking::next(scenario.get(), before)),
             notices: RwSignal::new(read.notices),
+            turns: Turns::new(),
         }
     }
 
@@ -189,6 +193,11 @@ impl State {
         self.facts.with(read)
     }
 
+    /// Reads the scenario as the figure knows it: away from the window, as it was when it was last near.
+    pub fn asked<T>(self, read: impl FnOnce(&Scenario) -> T) -> T {
+        self.read(|facts| read(&facts.scenario))
+    }
+
     /// Reads the facts once, as an event handler does.
     pub fn peek<T>(self, read: impl FnOnce(&Facts) -> T) -> T {
         self.facts.with_untracked(read)
@@ -203,7 +212,7 @@ impl State {
     pub fn field(self, field: Field) -> FieldHandle {
         FieldHandle {
             field,
-            value: Memo::new(move |_| self.scenario.with(|scenario| scenario.number(field))).into(),
+            value: Memo::new(move |_| self.asked(|scenario| scenario.number(field))).into(),
             default: Memo::new(move |_| self.read(|facts| facts.base.number(field))).into(),
             write: Callback::new(move |text: String| {
                 let read = field.read(&text);
@@ -222,7 +231,7 @@ impl State {
         SettingHandle {
             name: setting.name,
             options: setting.options,
-            value: Memo::new(move |_| self.scenario.with(setting.get)).into(),
+            value: Memo::new(move |_| self.asked(setting.get)).into(),
             default: Memo::new(move |_| self.read(|facts| (setting.get)(&facts.base))).into(),
             write: Callback::new(move |word: String| {
                 let mut changed = self.scenario.get_untracked();

@@ -25,7 +25,7 @@ async fn nothing_is_found(page: &Page, when: &str) {
 }
 
 async fn open_everything(page: &Page) {
-    page.script("document.querySelectorAll('details').forEach((one) => one.open = true);", vec![]).await;
+    page.unfold_everything().await;
 }
 
 async fn every_state(visit: Visit, when: &str) {

@@ -16,7 +16,7 @@ const fn figure_of(field: Field) -> &'static str {
 
 async fn opened(query: &str) -> Page {
     let page = Page::open(query).await;
-    page.script("document.querySelectorAll('details').forEach((one) => one.open = true);", vec![]).await;
+    page.unfold_everything().await;
     page
 }
 

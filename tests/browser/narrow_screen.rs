@@ -26,7 +26,7 @@ async fn fits(page: &Page, when: &str) {
 
 async fn fits_with_everything_open(page: &Page, when: &str) {
     fits(page, when).await;
-    page.script("document.querySelectorAll('details').forEach((one) => one.open = true);", vec![]).await;
+    page.unfold_everything().await;
     fits(page, &format!("{when}, with everything open")).await;
 }
 

@@ -20,7 +20,7 @@ async fn asked_for(page: &Page) -> Vec<String> {
 async fn every_request_goes_to_the_page_s_own_folder() {
     let page = Page::open("?v=2&model=13b").await;
     // Every control that a figure may load something for is used once.
-    page.script("document.querySelectorAll('details').forEach((one) => one.open = true);", vec![]).await;
+    page.unfold_everything().await;
     page.figure("calculator").press("70B").await;
     page.until_query("v=2&model=70b").await;
     let home = page.server.origin() + FOLDER;

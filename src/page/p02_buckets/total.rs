@@ -21,7 +21,7 @@ fn symbols(state: State) -> El {
 
 fn numbers(state: State) -> El {
     let size = move |test_id: &str, tag: &'static str, of: fn(&Scenario) -> Bytes| {
-        let text = move || state.scenario.with(|scenario| format::memory(of(scenario)));
+        let text = move || state.asked(|scenario| format::memory(of(scenario)));
         el(tag).attr("data-testid", test_id).bind_text(text)
     };
     el("p").class("bucket-total-numbers num").children(vec![

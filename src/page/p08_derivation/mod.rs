@@ -25,7 +25,7 @@ pub fn derivation(state: State) -> El {
     let drawn = RefCell::new(None);
     keep(Box::new(move || {
         // The micro-batch changes no line.
-        let scenario = state.scenario.get().with_batch(1);
+        let scenario = state.asked(|scenario| *scenario).with_batch(1);
         if *drawn.borrow() != Some(scenario) {
             let steps = Steps::of(&scenario);
             lines.clone().clear().children(vec![

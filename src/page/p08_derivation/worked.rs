@@ -110,7 +110,7 @@ pub fn worked_example(state: State) -> El {
 
 /// The button that makes the example the reader's scenario.
 fn adoption(state: State, gpus: RwSignal<u32>) -> El {
-    let same = move || state.scenario.with(|scenario| adopted(*scenario, gpus.get()) == *scenario);
+    let same = move || state.asked(|scenario| adopted(*scenario, gpus.get()) == *scenario);
     let button = el("button")
         .attr("type", "button")
         .class("button button-quiet")

@@ -36,8 +36,10 @@ pub fn attempts(state: State, player: Player) -> Vec<El> {
 fn keep_newest_in_view(region: &El, player: Player) {
     let region = region.element().clone();
     keep(Box::new(move || {
-        player.trace.track();
-        _ = player.shown();
+        // A search that starts anew has nothing to scroll to, and asking for a height lays out the page.
+        if player.shown() == 0 {
+            return;
+        }
         let region = region.clone();
         // After the frame, because the new row has no place before.
         request_animation_frame(move || region.set_scroll_top(region.scroll_height()));

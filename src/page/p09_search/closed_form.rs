@@ -17,7 +17,7 @@ fn result(division: &Division) -> f64 {
 /// The expression in symbols and in numbers, its value, and whether the search agrees. It is written
 /// in three parts, each as a whole, between which a narrow page breaks the line.
 pub fn closed_form(state: State, player: Player) -> El {
-    let sizes = move || state.scenario.with(division);
+    let sizes = move || state.asked(division);
     let outcome = move || {
         if player.is_over() {
             player.trace.with(|trace| words::verdict(trace, result(&sizes())))

@@ -34,7 +34,7 @@ pub struct Player {
 impl Player {
     /// The search of a state, at its start.
     pub fn new(state: State) -> Self {
-        let trace = Memo::new(move |_| by_running_out(&state.scenario.get()));
+        let trace = Memo::new(move |_| by_running_out(&state.asked(|scenario| *scenario)));
         let (of, made, started) = (StoredValue::new(Vec::new()), RwSignal::new(0), RwSignal::new(false));
         // Both signals are read whether they count or not: a new position is written to them.
         let counts = move || trace.with(|trace| of.with_value(|of| of == trace));

@@ -164,7 +164,7 @@ impl Panel {
 /// Takes the model that was read, and gives back the one before.
 fn use_button(state: State, read: Read) -> El {
     let before = RwSignal::new(nothing());
-    let in_use = move || state.scenario.get().model == read.get().model;
+    let in_use = move || state.asked(|scenario| *scenario).model == read.get().model;
     let is_nothing = |read: Read| read.get().model.parameters == 0;
     let press = move || {
         let (current, wanted) = (state.scenario.get_untracked(), read.get_untracked().model);

@@ -13,7 +13,7 @@ use crate::site::{SettingHandle, State};
 /// The switch between the questions, the answer, and the press that takes it over.
 pub fn solve(state: State) -> El {
     let question = RwSignal::new(QUESTIONS[0].key);
-    let answer = move || solved(question.get(), &state.scenario.get());
+    let answer = move || solved(question.get(), &state.asked(|scenario| *scenario));
     let sentence = el("p").attr("id", "solve-answer").attr("data-testid", "solve-answer");
     let spoken = el("p").class("visually-hidden").attr("role", "status");
     let button = el("button")
@@ -30,7 +30,7 @@ pub fn solve(state: State) -> El {
     keep(Box::new(move || {
         let (text, next) = answer();
         _ = shown.clone().clear().text(&text);
-        let idle = next.is_none_or(|next: Scenario| next == state.scenario.get());
+        let idle = next.is_none_or(|next: Scenario| next == state.asked(|scenario| *scenario));
         _ = press.clone().attr("aria-disabled", if idle { "true" } else { "false" });
     }));
     // The answer is spoken when another question is asked; what follows from the inputs, the bar says.

@@ -56,7 +56,7 @@ pub fn counters(state: State) -> El {
         el("div").child(el("dt").child(el("code").text(name)).child(el("span").text(what))).child(size)
     };
     let rows = move || {
-        let seen = state.scenario.with(bmax::counters);
+        let seen = state.asked(bmax::counters);
         vec![
             row(("max_memory_allocated", seen.allocated, "tensors of PyTorch")),
             row(("max_memory_reserved", seen.reserved, "blocks its allocator holds")),
@@ -65,7 +65,7 @@ pub fn counters(state: State) -> El {
     };
     let list = el("dl").class("counters").live(rows);
     let note = move || {
-        let batch = state.scenario.with(|scenario| format::counted(scenario.recipe.batch, "sequence", "sequences"));
+        let batch = state.asked(|scenario| format::counted(scenario.recipe.batch, "sequence", "sequences"));
         format!("At {batch} a run should show about:")
     };
     let body = el("div").child(el("p").class("field-help").bind_text(note)).child(list);

@@ -32,7 +32,7 @@ pub struct Curves {
 /// changing the reader's model only one.
 pub fn of(state: State) -> Memo<Curves> {
     Memo::new_owning(move |before: Option<Curves>| {
-        let scenarios = state.scenario.with(scenarios);
+        let scenarios = state.asked(scenarios);
         match before {
             Some(curves) if curves.scenarios == scenarios => (curves, false),
             before => (Curves::along(scenarios, before), true),

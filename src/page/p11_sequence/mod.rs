@@ -58,7 +58,7 @@ fn help() -> El {
 /// What the reference curves share with the reader's configuration.
 fn assumptions(state: State) -> String {
     use bmax::{Choice, Method};
-    state.scenario.with(|scenario| {
+    state.asked(|scenario| {
         format!(
             "Besides their GPUs and recomputation, set above, the reference models are counted as yours: {} of memory{}, {}, {} method.",
             format::memory(scenario.device.memory()),

@@ -38,7 +38,7 @@ impl Reader {
     /// A read-out that starts at the sequence length of the scenario and follows it.
     pub fn new(state: State, curves: Memo<Curves>) -> Self {
         let chosen = RwSignal::new(0);
-        let own = Memo::new(move |_| state.scenario.with(|scenario| scenario.recipe.sequence));
+        let own = Memo::new(move |_| state.asked(|scenario| scenario.recipe.sequence));
         let length = Memo::new(move |_| {
             let length = Some(chosen.get()).filter(|chosen| *chosen > 0).unwrap_or_else(|| own.get());
             curves.with(|curves| length.clamp(first(&curves.lengths), last(&curves.lengths)))

@@ -27,7 +27,7 @@ pub fn settings(state: State) -> El {
 
 /// A press that sets one number of GPUs.
 fn offer(state: State, gpus: u32) -> El {
-    let pressed = move || state.scenario.with(|scenario| scenario.comparison.gpus == gpus);
+    let pressed = move || state.asked(|scenario| scenario.comparison.gpus == gpus);
     let label = if gpus == 1 { "1 GPU".to_owned() } else { format!("{} GPUs", format::count(gpus)) };
     let set =
         move |_| state.change(|scenario| scenario.with_number(Field::ComparisonGpus, gpus.into()).unwrap_or(scenario));

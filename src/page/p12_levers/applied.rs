@@ -57,7 +57,7 @@ impl History {
     }
 
     fn shown(&self) -> Vec<Applied> {
-        self.state.scenario.with(|scenario| holding(&self.list.borrow(), scenario))
+        self.state.asked(|scenario| holding(&self.list.borrow(), scenario))
     }
 
     fn focus(&self) {

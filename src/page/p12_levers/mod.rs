@@ -29,7 +29,7 @@ pub fn levers(state: State) -> El {
 
 /// Where the configuration stands before any lever.
 fn now(state: State) -> El {
-    let method = move || state.scenario.with(|scenario| scenario.method.label()).to_owned();
+    let method = move || state.asked(|scenario| scenario.method.label()).to_owned();
     let idle = move || state.read(|facts| facts.answer.batch().is_none());
     let symbol = el("span").toggle("hidden", idle).child(el("i").text("b")).child(el("sub").text("max")).text(" = ");
     let answer = el("output")

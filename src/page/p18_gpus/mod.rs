@@ -1,6 +1,12 @@
-//! What more GPUs give.
+//! What more GPUs give: room for the model by sharding, speed as far as communication lets it.
 
-use crate::site::State;
+mod scaling;
+mod sharding;
+
+use crate::site::{State, mount_live};
 
 /// Mounts the figures of this section.
-pub fn mount(_state: State) {}
+pub fn mount(state: State) {
+    mount_live("sharding", state, sharding::draw);
+    mount_live("scaling", state, scaling::draw);
+}

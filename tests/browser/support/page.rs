@@ -103,25 +103,21 @@ impl Page {
         drop(self.driver);
     }
 
-    /// Waits until every figure in the window is there. Others come when the reader does.
+    /// Waits until every figure is there.
     pub async fn wait_for_figures(&self) {
         let waiting = "const all = [...document.querySelectorAll('#answer-bar, [data-figure]')]; \
-            const seen = (one) => { \
-                const place = one.getBoundingClientRect(); \
-                return place.bottom > 0 && place.top < innerHeight; \
-            }; \
             return document.readyState === 'complete' && all.length > 0 \
-                ? all.filter((one) => seen(one) && !one.hasAttribute('data-mounted')).map((one) => one.dataset.figure) \
+                ? all.filter((mount) => !mount.hasAttribute('data-mounted')).map((mount) => mount.dataset.figure) \
                 : ['the page itself'];";
-        self.until("every figure in the window to mount", async || {
+        self.until("every figure to mount", async || {
             let waiting = self.script(waiting, vec![]).await;
             if waiting == json!([]) { Ok(()) } else { Err(waiting) }
         })
         .await;
     }
 
-    /// Goes through the whole page once, so that every figure is there and has followed the last change,
-    /// and back to where it was.
+    /// Goes through the whole page once, so that every figure has followed the last change, and back to
+    /// where it was.
     pub async fn read_through(&self) {
         let names = "return [...document.querySelectorAll('[data-figure]')].map((one) => one.dataset.figure);";
         let before = self.script("return scrollY;", vec![]).await;
@@ -129,6 +125,12 @@ impl Page {
             self.figure(name).approach().await;
         }
         self.script("scrollTo({ top: arguments[0], behavior: 'instant' });", vec![before]).await;
+    }
+
+    /// Opens everything that unfolds, in every figure.
+    pub async fn unfold_everything(&self) {
+        self.read_through().await;
+        self.script("document.querySelectorAll('details').forEach((one) => one.open = true);", vec![]).await;
     }
 
     /// Waits until `look` succeeds, and returns what it found; fails with what it saw last.
@@ -177,12 +179,10 @@ impl Page {
     /// Warnings and errors on the console since they were last asked for.
     pub async fn complaints(&self) -> Vec<String> {
         let serious = |entry: &Value| ["WARNING", "SEVERE"].contains(&entry["level"].as_str().unwrap_or_default());
-        self.log("browser")
-            .await
-            .iter()
-            .filter(|entry| serious(entry))
-            .map(|entry| entry["message"].to_string())
-            .collect()
+        let messages = self.log("browser").await;
+        let messages = messages.iter().filter(|entry| serious(entry)).map(|entry| entry["message"].to_string());
+        // The browser's own first page may complain too, when it is left before it is complete.
+        messages.filter(|message| !message.contains("chrome://")).collect()
     }
 
     /// Sets the size of the window, in CSS pixels; headless windows have no smallest width that way.
@@ -288,6 +288,13 @@ impl Scope<'_> {
                 next();";
             self.page.script_async(come, vec![json!(self.selector)]).await;
         }
+    }
+
+    /// Opens everything in it that unfolds.
+    pub async fn unfold(&self) {
+        self.approach().await;
+        let script = "document.querySelectorAll(`${arguments[0]} details`).forEach((one) => one.open = true);";
+        self.page.script(script, vec![json!(self.selector)]).await;
     }
 
     /// The selector of what is marked with this name, for tests or for the program.

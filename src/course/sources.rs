@@ -1,0 +1,258 @@
+//! The works that the page refers to, and what each of them is used for.
+//!
+//! The estimator names its sources where it uses them, shortly ([`crate::source`]). Here is what a list
+//! of references wants besides: everybody's name and the reason why the work stands there. A row with
+//! the address of one of the estimator's sources is that source; `tests/sources.rs` makes the page's
+//! list out of both, and fails when one of them is left out.
+//!
+//! No figure reads this table, so the program that runs in the page does not carry it.
+
+/// What kind of work a source is, which is how the list is ordered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The courses and pages that this one restates.
+    Course,
+    /// Papers, specifications and posts.
+    Paper,
+    /// Programs and their documentation, which are read like papers here.
+    Program,
+}
+
+/// One work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CourseSource {
+    /// Its anchor is `source-` and this.
+    pub id: &'static str,
+    /// Which part of the list it belongs to.
+    pub kind: Kind,
+    /// Who wrote it.
+    pub authors: &'static str,
+    /// The year it is cited by; for a page without a date, when it was read.
+    pub year: &'static str,
+    /// Its title.
+    pub title: &'static str,
+    /// Where to read it.
+    pub url: &'static str,
+    /// What this page takes from it, as a phrase or two.
+    pub used_for: &'static str,
+}
+
+impl CourseSource {
+    /// The number of an arXiv paper.
+    ///
+    /// ```
+    /// use bmax::course::sources;
+    /// assert_eq!(sources::find("mccandlish").and_then(|source| source.arxiv()), Some("1812.06162"));
+    /// assert_eq!(sources::find("patarasuk").and_then(|source| source.arxiv()), None);
+    /// ```
+    pub fn arxiv(&self) -> Option<&'static str> {
+        self.url.strip_prefix("https://arxiv.org/abs/")
+    }
+}
+
+/// The source with this id.
+pub fn find(id: &str) -> Option<&'static CourseSource> {
+    ALL.iter().find(|source| source.id == id)
+}
+
+macro_rules! sources {
+    ($($kind:ident $id:literal $authors:literal $year:literal $title:literal $url:literal $used_for:literal)+) => {
+        /// Every source, by kind and then by subject.
+        pub static ALL: &[CourseSource] = &[$(CourseSource {
+            id: $id, kind: Kind::$kind, authors: $authors, year: $year, title: $title, url: $url, used_for: $used_for,
+        },)+];
+    };
+}
+
+sources! {
+    // The five that this page grew from.
+    Course "workshop" "VizuaraAI" "2026" "Finding the Maximum Local Batch Size"
+        "https://vizuaraai.github.io/5d-parallelism-visual-guide/max-local-batch-size.html"
+        "The four buckets, 16N, the closed form of the largest batch, its presets and examples."
+    Course "survival-kit" "Engineermaxxing, after N. Tazi and others (2025), The Ultra-Scale Playbook" "2026"
+        "Training on One GPU"
+        "https://www.engineermaxxing.com/parminces/books/hf-ultrascale-playbook/ch02-training-one-gpu.html"
+        "Memory over the course of a step, activations against length, recomputation and its price."
+    Course "lecture" "H. Zhang, with B. Wu and other scribes" "2026"
+        "Runtime: Batching and Memory, lecture 8 of a course on machine-learning systems at UC San Diego"
+        "https://hao-ai-lab.github.io/"
+        "The words for batches, GPT-3’s sizes, checkpoints every K layers, swapping, the order of a tuning plan, three of \
+         the questions."
+    Course "optimizer-page" "M. Lip" "2026" "Batch Size Optimizer"
+        "https://ml0x.com/answers/batch-size-optimizer.html"
+        "Convergence against batch, learning-rate scaling, many GPUs, five of the questions answered."
+    Course "hidden-relationship" "S. Dhaka" "2026" "Demystifying Batch Size and Memory Usage in Deep Learning"
+        "https://sunil-dhaka.github.io/ai/batch-size-and-memory.html"
+        "The fully connected network and the memory of the batch itself."
+
+    // What a model and its training keep.
+    Paper "korthikanti" "V. Korthikanti and others" "2022"
+        "Reducing Activation Recomputation in Large Transformer Models" "https://arxiv.org/abs/2205.05198"
+        "The 34 and the 5 of the activation count; the cost of recomputation."
+    Paper "rajbhandari" "S. Rajbhandari, J. Rasley, O. Ruwase and Y. He" "2020"
+        "ZeRO: Memory Optimizations Toward Training Trillion Parameter Models" "https://arxiv.org/abs/1910.02054"
+        "The 16 bytes per parameter and their sharding."
+    Paper "vaswani" "A. Vaswani and others" "2017" "Attention Is All You Need" "https://arxiv.org/abs/1706.03762"
+        "The matrices of a transformer."
+    Paper "brown-gpt3" "T. Brown and others" "2020" "Language Models are Few-Shot Learners"
+        "https://arxiv.org/abs/2005.14165" "Table 2.1: the sizes and batches of GPT-3."
+    Paper "dao-flash" "T. Dao, D. Fu, S. Ermon, A. Rudra and C. Ré" "2022"
+        "FlashAttention: Fast and Memory-Efficient Exact Attention with IO-Awareness"
+        "https://arxiv.org/abs/2205.14135" "Why attention scores need not be kept."
+    Paper "chen-sublinear" "T. Chen, B. Xu, C. Zhang and C. Guestrin" "2016"
+        "Training Deep Nets with Sublinear Memory Cost" "https://arxiv.org/abs/1604.06174"
+        "Checkpoints every √L layers."
+    Paper "ren-offload" "J. Ren and others" "2021" "ZeRO-Offload: Democratizing Billion-Scale Model Training"
+        "https://arxiv.org/abs/2101.06840" "What to move to the host and what not."
+    Paper "hsu-liger" "P.-L. Hsu and others" "2024" "Liger Kernel: Efficient Triton Kernels for LLM Training"
+        "https://arxiv.org/abs/2410.10989" "A loss that never holds all logits."
+    Paper "hu-lora" "E. Hu and others" "2021" "LoRA: Low-Rank Adaptation of Large Language Models"
+        "https://arxiv.org/abs/2106.09685" "The weights of adapters."
+    Paper "dettmers-qlora" "T. Dettmers, A. Pagnoni, A. Holtzman and L. Zettlemoyer" "2023"
+        "QLoRA: Efficient Finetuning of Quantized LLMs" "https://arxiv.org/abs/2305.14314" "Four-bit weights."
+    Paper "deepseek" "DeepSeek-AI" "2024"
+        "DeepSeek-V2: A Strong, Economical, and Efficient Mixture-of-Experts Language Model"
+        "https://arxiv.org/abs/2405.04434" "Latent attention and shared experts."
+
+    // Number formats.
+    Paper "micikevicius" "P. Micikevicius and others" "2018" "Mixed Precision Training"
+        "https://arxiv.org/abs/1710.03740" "fp32 master weights and loss scaling."
+    Paper "kalamkar" "D. Kalamkar and others" "2019" "A Study of BFLOAT16 for Deep Learning Training"
+        "https://arxiv.org/abs/1905.12322" "The range and the digits of bf16."
+    Paper "micikevicius-fp8" "P. Micikevicius and others" "2022" "FP8 Formats for Deep Learning"
+        "https://arxiv.org/abs/2209.05433" "Training in 8 bits."
+    Paper "ocp-fp8" "Open Compute Project" "2023" "OCP 8-bit Floating Point Specification (OFP8), revision 1.0"
+        "https://www.opencompute.org/documents/ocp-8-bit-floating-point-specification-ofp8-revision-1-0-2023-12-01-pdf-1"
+        "The bits of E4M3 and E5M2."
+
+    // Optimizers.
+    Paper "kingma-adam" "D. Kingma and J. Ba" "2014" "Adam: A Method for Stochastic Optimization"
+        "https://arxiv.org/abs/1412.6980" "Two moments for every weight."
+    Paper "loshchilov-adamw" "I. Loshchilov and F. Hutter" "2019" "Decoupled Weight Decay Regularization"
+        "https://arxiv.org/abs/1711.05101" "AdamW."
+    Paper "shazeer-adafactor" "N. Shazeer and M. Stern" "2018"
+        "Adafactor: Adaptive Learning Rates with Sublinear Memory Cost" "https://arxiv.org/abs/1804.04235"
+        "A second moment kept as sums over rows and columns."
+    Paper "dettmers-8bit" "T. Dettmers, M. Lewis, S. Shleifer and L. Zettlemoyer" "2022"
+        "8-bit Optimizers via Block-wise Quantization" "https://arxiv.org/abs/2110.02861"
+        "Moments in one byte, with a scale for every 256."
+    Paper "chen-lion" "X. Chen and others" "2023" "Symbolic Discovery of Optimization Algorithms"
+        "https://arxiv.org/abs/2302.06675" "Lion, which has one moment."
+    Paper "jordan-muon" "K. Jordan and others" "2024" "Muon: An optimizer for hidden layers in neural networks"
+        "https://kellerjordan.github.io/posts/muon/" "Muon, which has one moment on matrices."
+
+    // What a larger batch does to learning.
+    Paper "mccandlish" "S. McCandlish, J. Kaplan, D. Amodei and the OpenAI Dota Team" "2018"
+        "An Empirical Model of Large-Batch Training" "https://arxiv.org/abs/1812.06162"
+        "Steps and examples against batch; the critical batch size."
+    Paper "shallue" "C. Shallue and others" "2019"
+        "Measuring the Effects of Data Parallelism on Neural Network Training" "https://arxiv.org/abs/1811.03600"
+        "How the useful batch differs between tasks."
+    Paper "keskar" "N. Keskar and others" "2016"
+        "On Large-Batch Training for Deep Learning: Generalization Gap and Sharp Minima"
+        "https://arxiv.org/abs/1609.04836" "The case against very large batches."
+    Paper "hoffer" "E. Hoffer, I. Hubara and D. Soudry" "2017"
+        "Train longer, generalize better: closing the generalization gap in large batch training of neural networks"
+        "https://arxiv.org/abs/1705.08741" "The square-root rule, and how the gap closes with more steps."
+    Paper "smith" "S. Smith, P.-J. Kindermans, C. Ying and Q. Le" "2018"
+        "Don’t Decay the Learning Rate, Increase the Batch Size" "https://arxiv.org/abs/1711.00489"
+        "Learning rate and batch act together."
+    Paper "goyal" "P. Goyal and others" "2017" "Accurate, Large Minibatch SGD: Training ImageNet in 1 Hour"
+        "https://arxiv.org/abs/1706.02677" "The linear rule and its warm-up; 8,192 images on 256 GPUs."
+    Paper "you-lars" "Y. You, I. Gitman and B. Ginsburg" "2017" "Large Batch Training of Convolutional Networks"
+        "https://arxiv.org/abs/1708.03888" "LARS."
+    Paper "you-lamb" "Y. You and others" "2019"
+        "Large Batch Optimization for Deep Learning: Training BERT in 76 minutes" "https://arxiv.org/abs/1904.00962"
+        "LAMB."
+    Paper "ioffe-batchnorm" "S. Ioffe and C. Szegedy" "2015"
+        "Batch Normalization: Accelerating Deep Network Training by Reducing Internal Covariate Shift"
+        "https://arxiv.org/abs/1502.03167" "Statistics over the batch that goes through the layer."
+    Paper "wu-groupnorm" "Y. Wu and K. He" "2018" "Group Normalization" "https://arxiv.org/abs/1803.08494"
+        "What to use where micro-batches are small."
+
+    // Many devices and their speed.
+    Paper "patarasuk" "P. Patarasuk and X. Yuan" "2009"
+        "Bandwidth optimal all-reduce algorithms for clusters of workstations, Journal of Parallel and Distributed \
+         Computing 69(2)"
+        "https://doi.org/10.1016/j.jpdc.2008.09.002" "What an all-reduce has to send."
+    Paper "narayanan" "D. Narayanan and others" "2021"
+        "Efficient Large-Scale Language Model Training on GPU Clusters Using Megatron-LM"
+        "https://arxiv.org/abs/2104.04473" "Floating-point operations of a token; the pipeline schedule."
+    Paper "chowdhery" "A. Chowdhery and others" "2022" "PaLM: Scaling Language Modeling with Pathways"
+        "https://arxiv.org/abs/2204.02311" "The part of a device’s peak that training reaches."
+    Paper "zhao-fsdp" "Y. Zhao and others" "2023"
+        "PyTorch FSDP: Experiences on Scaling Fully Sharded Data Parallel" "https://arxiv.org/abs/2304.11277"
+        "Gathered layers and reduce buffers."
+
+    // Networks that are no transformers.
+    Paper "he-resnet" "K. He, X. Zhang, S. Ren and J. Sun" "2015" "Deep Residual Learning for Image Recognition"
+        "https://arxiv.org/abs/1512.03385" "ResNet-50, layer by layer."
+    Paper "simonyan-vgg" "K. Simonyan and A. Zisserman" "2014"
+        "Very Deep Convolutional Networks for Large-Scale Image Recognition" "https://arxiv.org/abs/1409.1556"
+        "VGG-16, layer by layer."
+
+    Program "transformers" "Hugging Face" "2026" "transformers 5.23, its model classes under PyTorch’s MemTracker"
+        "https://github.com/huggingface/transformers/tree/v5.23.0/src/transformers/models"
+        "What eager framework code keeps, tensor by tensor."
+    Program "pytorch" "PyTorch" "2026" "PyTorch 2.15, source"
+        "https://github.com/pytorch/pytorch" "Temporaries of optimizer steps, gradient buckets, the autocast cache."
+    Program "torchtitan" "PyTorch" "2024" "torchtitan, source" "https://github.com/pytorch/torchtitan"
+        "Recomputation of chosen operators, and measurements of fragmentation."
+    Program "megatron" "NVIDIA" "2026" "Megatron Core, distributed optimizer"
+        "https://docs.nvidia.com/megatron-core/developer-guide/latest/api-guide/dist_optimizer.html"
+        "Bytes per parameter, with gradients in fp32."
+    Program "bekman" "S. Bekman" "2024" "Machine Learning Engineering, on the memory of training"
+        "https://github.com/stas00/ml-engineering/blob/master/training/performance/README.md"
+        "What a process takes beside its tensors."
+    Program "driver" "NVIDIA" "2026" "nvidia-smi" "https://docs.nvidia.com/deploy/nvidia-smi/index.html"
+        "Total memory as a driver reports it; each device’s own source is below."
+    Program "finders" "Hugging Face" "2026" "Accelerate, memory utilities"
+        "https://huggingface.co/docs/accelerate/usage_guides/memory" "A batch-size finder in use."
+    Program "lightning" "Lightning AI" "2026" "Lightning, BatchSizeFinder"
+        "https://lightning.ai/docs/pytorch/stable/api/lightning.pytorch.callbacks.BatchSizeFinder.html"
+        "Another one."
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn ids_are_unique_words_and_addresses_occur_once() {
+        let ids: BTreeSet<&str> = ALL.iter().map(|source| source.id).collect();
+        let urls: BTreeSet<&str> = ALL.iter().map(|source| source.url).collect();
+        assert_eq!((ids.len(), urls.len()), (ALL.len(), ALL.len()));
+        for id in ids {
+            assert!(id.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-'), "{id}");
+        }
+    }
+
+    #[test]
+    fn a_row_says_who_when_what_where_and_what_for() {
+        for CourseSource { id, authors, year, title, url, used_for, .. } in ALL {
+            assert!(!authors.is_empty() && !title.is_empty() && used_for.ends_with('.'), "{id}");
+            assert!(url.starts_with("https://") && year.parse::<u32>().is_ok_and(|year| (1990..2100).contains(&year)));
+        }
+    }
+
+    #[test]
+    fn the_year_is_that_of_the_preprint_or_of_the_paper_soon_after() {
+        for source in ALL {
+            if let Some(number) = source.arxiv() {
+                let (preprint, cited) = (2000 + number[..2].parse::<u32>().expect("yymm"), source.year.parse::<u32>());
+                assert!(cited.is_ok_and(|cited| (preprint..=preprint + 2).contains(&cited)), "{}", source.id);
+            }
+        }
+    }
+
+    #[test]
+    fn every_source_of_the_estimator_has_a_row_of_the_same_year() {
+        for source in crate::source::ALL {
+            let row = ALL.iter().find(|row| row.url == source.url).expect(source.short);
+            let (_, last) = source.short.rsplit_once(' ').unwrap_or_default();
+            assert!(last.parse::<u32>().is_err() || last == row.year, "{}: {}", source.short, row.year);
+        }
+    }
+}
