@@ -7,7 +7,7 @@
 
 use super::{Kind, Layer, Network};
 use crate::course::formats::Regime;
-use crate::{Bytes, Optimizer, Precision, Scenario, StepKernel};
+use crate::{Bytes, Method, Optimizer, Precision, Scenario, StepKernel};
 
 /// In what numbers a network is trained, and by which rule.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -131,6 +131,17 @@ pub struct Fit {
     pub batch: Option<f64>,
     /// Where one more would not fit.
     pub instant: Instant,
+}
+
+/// What the tensors of a network may take on a scenario's device: its usable memory, for the ledger less
+/// what driver and context take. What an allocator wastes is not known beforehand and left out.
+pub fn room(scenario: &Scenario) -> Bytes {
+    let device = &scenario.device;
+    let runtime = match scenario.method {
+        Method::Ledger => Bytes::from_mib(f64::from(device.driver_mib)) + Bytes::from_gib(device.context_gib),
+        Method::Workshop | Method::Paper => Bytes::ZERO,
+    };
+    scenario.usable() - runtime
 }
 
 /// The largest batch that is answered; a list without activations would take any.

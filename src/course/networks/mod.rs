@@ -27,7 +27,7 @@ mod memory;
 pub mod presets;
 
 pub use list::{MAX_LAYERS, MAX_LINES, MAX_SIZE, Problem, Trouble};
-pub use memory::{Element, Fit, Instant, Need, Setup};
+pub use memory::{Element, Fit, Instant, Need, Setup, room};
 
 /// The shape of what a layer hands on for one example. Counts are whole numbers held as doubles, so that
 /// no product overflows; up to 2⁵³ they are exact.
