@@ -231,7 +231,16 @@ fn sources_of_memory() -> Settled {
     let mut numbers = sizes.map(|bytes| bytes / GB).to_vec();
     // The product as the lecture rounds it: 78 GB a layer, 96 layers.
     let layers = f64::from(gpt3.model.layers);
-    numbers.extend([3.0, 12.0, 175.0, layers, 7_488.0, (activations / layers / GB).floor()]);
+    numbers.extend([
+        2.0,
+        16.0,
+        12.0,
+        175.0,
+        f64::from(TOKENS_175B) / 1e6,
+        layers,
+        7_488.0,
+        (activations / layers / GB).floor(),
+    ]);
     quantities(sizes, least, &numbers)
 }
 
@@ -241,7 +250,7 @@ fn bucket_that_grows() -> Settled {
     let order = [Bucket::Activations, Bucket::Gradients, Bucket::Optimizer, Bucket::Parameters];
     one_is_true(
         order.map(|kind| bucket(&two, kind) > bucket(&one, kind)),
-        &[states(&one) / one.model.parameters as f64],
+        &[1.0, 2.0, states(&one) / one.model.parameters as f64],
     )
 }
 
@@ -340,7 +349,7 @@ fn doubled_length_with_scores() -> Settled {
     let asked = long / short;
     let said = [1.0, twice / linear, asked, four_times / scores];
     let mut numbers = said.to_vec();
-    numbers.extend([34.0, 5.0, 2_048.0, 4_096.0, 2.0, 4.0, 100.0 * scores / short]);
+    numbers.extend([7.0, 34.0, 5.0, 2_048.0, 4_096.0, 2.0, 4.0, 100.0 * scores / short]);
     numbers.extend([short, long, linear, twice, scores, four_times].map(|bytes| bytes / GIB));
     quantities(said, asked, &numbers)
 }
@@ -375,7 +384,23 @@ fn boundaries_of_gpt3() -> Settled {
     let mut settled = quantities(
         said,
         all,
-        &[f64::from(TOKENS_2_7B), 10.0, 6.0, 9.0, 2.7, 175.0, 2.0, 4.0, hidden, layers, all / layers / GB, all / GB],
+        &[
+            f64::from(TOKENS_2_7B),
+            f64::from(TOKENS_175B) / 1e6,
+            16.0,
+            30.0,
+            10.0,
+            6.0,
+            9.0,
+            2.7,
+            175.0,
+            2.0,
+            4.0,
+            hidden,
+            layers,
+            all / layers / GB,
+            all / GB,
+        ],
     );
     settled.numbers.extend(said.map(|bytes| bytes / GIB));
     settled
@@ -440,6 +465,7 @@ fn smallest_gradient() -> Settled {
     ];
     let mantissa = |value: f64| value / 10_f64.powi(value.log10().floor() as i32);
     let numbers = [
+        0.0,
         scale,
         16.0,
         10.0,
