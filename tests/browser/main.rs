@@ -7,6 +7,7 @@
 mod support;
 
 mod accessibility;
+mod activations;
 mod bad_input;
 mod bad_link;
 mod batch_slider;
@@ -27,11 +28,13 @@ mod no_script;
 mod oom_search;
 mod opening_answer;
 mod planner;
+mod recompute;
 mod sandboxed_frame;
 mod scaling;
 mod shapes;
 mod size_budget;
 mod solve_for;
+mod step;
 mod terms;
 mod theme;
 mod update_time;

@@ -97,7 +97,7 @@ fn draw(live: &Live) {
     live.plot(
         "memory",
         &Plot {
-            x: Axis::linear(0.0, 2.0, "training steps"),
+            x: Axis::linear(0.0, 2.0, "training steps (order, not seconds)"),
             y: Axis::linear(0.0, top * 1.12, "GiB"),
             series: bands,
             marks: vec![Mark::at(steps(at), "mark-soft"), Mark::named(steps(peak.at), "mark", name)],

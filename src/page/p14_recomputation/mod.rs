@@ -81,15 +81,16 @@ fn draw(live: &Live) {
     let worth = |every| format::digits(layers_worth(layers, every), 1);
     let exact = format::memory(at(every));
     live.text("k-row", &format::count(every));
-    live.text("k", &format::count(every));
+    live.text("chosen", &format::count(every));
     live.text("worth", &worth(every));
-    live.text("exact", &exact);
+    live.text("kept", &exact);
     live.text("root", &format::digits(root, 1));
     live.text("best", &format::count(best));
     live.text("least", &format::memory(at(best)));
     live.control_attr("k", "aria-valuetext", &format!("{every}: {exact}"));
     let sizes = layer(&scenario);
     live.show("case-layer", sizes.is_some());
+    live.show("case-best", sizes.is_some());
     live.show("case-flat", sizes.is_none());
     if let Some(layer) = sizes {
         live.text("ratio", &format::digits(layer.inside.get() / layer.input.get().max(1.0), 0));
@@ -106,7 +107,7 @@ fn draw(live: &Live) {
         rows.push(vec![format::count(every), worth(every), format::digits(at(every).gib(), 2)]);
     }
     let chosen = f64::from(every);
-    let mut plot = |name, class, points: Vec<(f64, f64)>, label, lowest: f64, words: String| {
+    let plot = |name, class, points: Vec<(f64, f64)>, label, lowest: f64, words: String| {
         let top = points.iter().fold(0.0, |top: f64, point| top.max(point.1));
         let read = points.iter().filter(|point| point.0 == chosen).copied().collect();
         live.plot(
