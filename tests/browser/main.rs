@@ -26,6 +26,8 @@ mod no_script;
 mod oom_search;
 mod opening_answer;
 mod planner;
+mod questions;
+mod quiz;
 mod sandboxed_frame;
 mod shapes;
 mod size_budget;
