@@ -1,1 +1,467 @@
 //! Memory over the time of two training steps.
+//!
+//! The ledger knows what is alive at the named instants of a step. Here they are put in the order in
+//! which a training loop passes them, twice, with what lies between drawn in: layers fill one after
+//! another on the way forward and empty on the way back, and a layer that is computed again comes and
+//! goes. At every named instant the curve is the ledger's own number, and between two of them it never
+//! rises above the higher one, so that its maximum is the peak of the estimate.
+//!
+//! The first step differs in one thing. PyTorch's optimizers make their state when they first use it
+//! (`torch/optim/adam.py`, `_init_group`: `exp_avg` and `exp_avg_sq` are allocated while a parameter has
+//! no state), so that the moments are missing until the first update. Master weights are copied from the
+//! model when the optimizer is made and are there from the beginning.
+
+use crate::{Bucket, Bytes, Entry, Estimate, Instant, Method, Recomputation, Scenario, estimate};
+
+/// Parts into which a step is divided on the time axis. The axis shows the order of things and not
+/// seconds, so that the same instant stands at the same place whatever is chosen.
+pub const PARTS: u32 = 200;
+
+/// Micro-batches of a step that are drawn; more of them repeat the last.
+pub const MOST_DRAWN: u32 = 4;
+
+/// Parts of a step that the optimizer is given, after all micro-batches.
+const UPDATE: u32 = 20;
+
+/// Coming and going layers of one step that are drawn one by one; in a deeper model one stands for
+/// several.
+const MOST_TEETH: u32 = 40;
+
+/// Bytes of each bucket at one moment, in the order of [`Bucket::ALL`].
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Held([f64; Bucket::ALL.len()]);
+
+impl Held {
+    /// One bucket.
+    pub fn of(&self, bucket: Bucket) -> Bytes {
+        Bytes::new(self.0[bucket as usize])
+    }
+
+    /// All of them.
+    pub fn total(&self) -> Bytes {
+        Bytes::new(self.0.iter().sum())
+    }
+
+    /// What lies between this moment and a later one, at a part of the way from 0 to 1.
+    fn toward(&self, later: &Self, part: f64) -> Self {
+        let mut between = *self;
+        for (value, later) in between.0.iter_mut().zip(later.0) {
+            *value += (later - *value) * part;
+        }
+        between
+    }
+}
+
+/// One point of the curve.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Moment {
+    /// Where it stands, in parts of a step from the beginning of the first; a whole number where the
+    /// moment is named.
+    pub at: f64,
+    /// 1 or 2.
+    pub step: u32,
+    /// From 1 to the number that is drawn.
+    pub micro_batch: u32,
+    /// Position among the instants of the estimate, where it is one of them.
+    pub instant: Option<usize>,
+    /// What is alive.
+    pub held: Held,
+}
+
+/// Memory from the beginning of the first step to the end of the second.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Timeline {
+    /// In the order of time; straight lines lie between.
+    pub moments: Vec<Moment>,
+    /// The instants that moments refer to by position.
+    pub instants: &'static [Instant],
+    /// Micro-batches drawn in each step.
+    pub drawn: u32,
+}
+
+impl Timeline {
+    /// The last moment that is not later than `at`, in parts of a step, and what is alive at `at`.
+    pub fn at(&self, at: f64) -> (&Moment, Held) {
+        let next = self.moments.iter().position(|moment| moment.at > at).unwrap_or(self.moments.len());
+        let moment = &self.moments[next.saturating_sub(1)];
+        let held = match self.moments.get(next) {
+            Some(later) if later.at > moment.at => {
+                let part = ((at - moment.at) / (later.at - moment.at)).clamp(0.0, 1.0);
+                moment.held.toward(&later.held, part)
+            }
+            _ => moment.held,
+        };
+        (moment, held)
+    }
+
+    /// The highest moment of a step, 1 or 2; the first of several as high.
+    pub fn highest(&self, step: u32) -> &Moment {
+        let mut highest = &self.moments[0];
+        for moment in self.moments.iter().filter(|moment| moment.step == step) {
+            if highest.step != step || moment.held.total() > highest.held.total() {
+                highest = moment;
+            }
+        }
+        highest
+    }
+}
+
+/// Where the instants of the drawn pipeline stage stand in the list of the estimate: without a pipeline
+/// there is one stage with six; with one, the last stage's six come first and the first stage's five
+/// follow, which has no loss.
+#[derive(Clone, Copy)]
+struct Places {
+    forward: usize,
+    loss: Option<usize>,
+    last: usize,
+    first: usize,
+    end: usize,
+    update: usize,
+}
+
+const LAST_STAGE: Places = Places { forward: 0, loss: Some(1), last: 2, first: 3, end: 4, update: 5 };
+const FIRST_STAGE: Places = Places { forward: 6, loss: None, last: 7, first: 8, end: 9, update: 10 };
+
+/// Which entries are counted.
+#[derive(Clone, Copy)]
+enum Cut {
+    /// What lives through all of the passes: the beginning of a micro-batch, before any layer has run.
+    Idle,
+    /// All layers have run and the head has not.
+    Layers,
+    /// The instant at this position.
+    At(usize),
+}
+
+/// Whether an entry of the optimizer's bucket is made by the first update.
+fn is_lazy(entry: &Entry) -> bool {
+    entry.bucket == Bucket::Optimizer && !entry.name.ends_with("fp32 master")
+}
+
+/// The activations that come back while a layer is computed again, and go when it has run backward.
+fn is_brought_back(entry: &Entry, places: &Places) -> bool {
+    let alive = |position| entry.alive.contains(position);
+    entry.bucket == Bucket::Activations && alive(places.last) && alive(places.first) && !alive(places.forward)
+}
+
+/// One ledger while the curve is drawn from it.
+struct Pass<'a> {
+    estimate: &'a Estimate,
+    places: Places,
+    /// What the allocator holds beyond live dynamic memory, as a part of it.
+    fragmentation: f64,
+}
+
+impl Pass<'_> {
+    /// What a cut counts, with or without what the first update makes.
+    fn held(&self, cut: Cut, updated: bool) -> Held {
+        let mut held = Held::default();
+        let mut dynamic = 0.0;
+        let places = &self.places;
+        for entry in &self.estimate.entries {
+            let alive = |position| entry.alive.contains(position);
+            let counted = match cut {
+                Cut::Idle => alive(places.forward) && alive(places.last) && alive(places.first),
+                // Entries that stand for layers are theirs; the head's are gone when the last layer runs
+                // backward.
+                Cut::Layers => alive(places.forward) && (alive(places.last) || entry.layers > 1.0),
+                Cut::At(position) => alive(position),
+            };
+            if counted && (updated || !is_lazy(entry)) {
+                held.0[entry.bucket as usize] += entry.bytes.get();
+                if entry.bucket.is_dynamic() {
+                    dynamic += entry.bytes.get();
+                }
+            }
+        }
+        // At its instants the ledger has an entry for it.
+        if !matches!(cut, Cut::At(_)) {
+            held.0[Bucket::Runtime as usize] += self.fragmentation * dynamic;
+        }
+        held
+    }
+
+    /// What stays when the layer that runs backward lets go of what was computed again.
+    fn without_layer(&self, mut held: Held) -> Held {
+        let brought: f64 = self
+            .estimate
+            .entries
+            .iter()
+            .filter(|entry| is_brought_back(entry, &self.places))
+            .map(|entry| entry.bytes.get())
+            .sum();
+        held.0[Bucket::Activations as usize] -= brought;
+        held.0[Bucket::Runtime as usize] -= self.fragmentation * brought;
+        held
+    }
+}
+
+/// Memory over two steps of `scenario`, on the pipeline stage whose instant binds.
+///
+/// With several micro-batches the first of a step finds no gradients and the others find the sums so far,
+/// so that they are drawn from the ledgers of one micro-batch and of several. In a pipeline all micro-batches
+/// on their way are drawn as one. A method that knows one instant gives two moments of equal height.
+///
+/// ```
+/// use bmax::course::step::timeline;
+/// use bmax::{Scenario, estimate};
+/// let scenario = Scenario::default();
+/// let curve = timeline(&scenario);
+/// let peak = estimate(&scenario).peak().bytes.gib();
+/// assert!((curve.highest(2).held.total().gib() - peak).abs() < 1e-9);
+/// // The first step has no optimizer state until its end.
+/// assert!(curve.highest(1).held.total() < curve.highest(2).held.total());
+/// ```
+pub fn timeline(scenario: &Scenario) -> Timeline {
+    let whole = estimate(scenario);
+    let instants = whole.instants;
+    let count = instants.len();
+    if count < 6 {
+        let mut held = Held::default();
+        for &bucket in Bucket::ALL {
+            held.0[bucket as usize] = whole.bucket(bucket).get();
+        }
+        let moment = |step| Moment {
+            at: f64::from((step - 1) * 2 * PARTS),
+            step,
+            micro_batch: 1,
+            instant: Some(whole.binding().0),
+            held,
+        };
+        return Timeline { moments: vec![moment(1), moment(2)], instants, drawn: 1 };
+    }
+    let places = if whole.binding().0 > LAST_STAGE.update { FIRST_STAGE } else { LAST_STAGE };
+    let drawn = if count > 6 { 1 } else { scenario.recipe.micro_batches.clamp(1, MOST_DRAWN) };
+    let mut alone = *scenario;
+    if drawn > 1 {
+        alone.recipe.micro_batches = 1;
+    }
+    let fresh = estimate(&alone);
+    let fragmentation = match scenario.method {
+        Method::Ledger => scenario.device.fragmentation.fraction(),
+        Method::Workshop | Method::Paper => 0.0,
+    };
+    let teeth = segments(scenario).min(MOST_TEETH / drawn);
+    let mut moments = Vec::with_capacity(32);
+    for step in 1..=2 {
+        let updated = step > 1;
+        let begin = f64::from((step - 1) * PARTS);
+        let width = f64::from((PARTS - UPDATE) / drawn);
+        for micro_batch in 1..=drawn {
+            let estimate = if micro_batch > 1 { &whole } else { &fresh };
+            let pass = Pass { estimate, places, fragmentation };
+            let begin = begin + f64::from(micro_batch - 1) * width;
+            // Named moments stand at whole parts, where a slider can stand.
+            let place = |part: f64| begin + (part * width).round();
+            let mut push = |at, instant, held| moments.push(Moment { at, step, micro_batch, instant, held });
+            let named = |position| pass.held(Cut::At(position), updated);
+            push(place(0.0), None, pass.held(Cut::Idle, updated));
+            push(place(0.30), None, pass.held(Cut::Layers, updated));
+            push(place(0.34), Some(places.forward), named(places.forward));
+            if let Some(loss) = places.loss {
+                push(place(0.38), Some(loss), named(loss));
+            }
+            let (from, to) = (place(0.44), place(0.92));
+            let (last, first) = (named(places.last), named(places.first));
+            push(from, Some(places.last), last);
+            let gaps = f64::from(teeth.saturating_sub(1));
+            for tooth in 1..teeth {
+                let part = f64::from(tooth) / gaps;
+                // A layer's backward pass takes twice its forward pass, during which it empties.
+                let low = part - 0.35 / gaps;
+                push(from + (to - from) * low, None, pass.without_layer(last.toward(&first, low)));
+                if tooth + 1 < teeth {
+                    push(from + (to - from) * part, None, last.toward(&first, part));
+                }
+            }
+            push(to, Some(places.first), first);
+            push(place(0.96), Some(places.end), named(places.end));
+        }
+        let pass = Pass { estimate: &whole, places, fragmentation };
+        let end = begin + f64::from(PARTS);
+        let mut push = |at, instant, held| moments.push(Moment { at, step, micro_batch: drawn, instant, held });
+        let update = pass.held(Cut::At(places.update), true);
+        push(end - 14.0, Some(places.update), update);
+        push(end - 4.0, None, update);
+        if step == 2 {
+            push(end, None, Pass { estimate: &fresh, ..pass }.held(Cut::Idle, true));
+        }
+    }
+    Timeline { moments, instants, drawn }
+}
+
+/// Pieces that are computed again one after another on one pipeline stage.
+fn segments(scenario: &Scenario) -> u32 {
+    let layers = scenario.model.layers.div_ceil(scenario.cluster.pipeline_parallel.max(1));
+    match scenario.recipe.recomputation {
+        Recomputation::None => 0,
+        Recomputation::EveryK => layers.div_ceil(scenario.recipe.every.max(1)),
+        Recomputation::Selective | Recomputation::Operators | Recomputation::Full => layers,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{AttentionKernel, Choice, Optimizer, Precision, catalogue};
+
+    /// Scenarios that differ in what the curve is made of.
+    fn scenarios() -> Vec<Scenario> {
+        let mut all = Vec::new();
+        for slug in ["1b", "7b", "llama-3.1-8b", "gpt2"] {
+            let Some(row) = catalogue::model(slug) else { continue };
+            for &recomputation in Recomputation::ALL {
+                for micro_batches in [1, 2, 4, 7] {
+                    for (stages, attention) in [(1, AttentionKernel::Flash), (2, AttentionKernel::Eager)] {
+                        let mut scenario = row.apply(Scenario::default());
+                        scenario.recipe.recomputation = recomputation;
+                        scenario.recipe.micro_batches = micro_batches;
+                        scenario.recipe.attention = attention;
+                        scenario.cluster.pipeline_parallel = stages;
+                        all.push(scenario);
+                        scenario.recipe.precision = Precision::Autocast;
+                        scenario.cluster.pipeline_parallel = 1;
+                        all.push(scenario);
+                    }
+                }
+            }
+        }
+        assert!(all.len() > 200, "{} scenarios", all.len());
+        all
+    }
+
+    fn close(a: Bytes, b: Bytes) -> bool {
+        (a.get() - b.get()).abs() <= 1e-9 * a.get().abs().max(b.get().abs()).max(1.0)
+    }
+
+    #[test]
+    fn at_every_named_instant_the_curve_is_the_ledger() {
+        for scenario in scenarios() {
+            let curve = timeline(&scenario);
+            let mut alone = scenario;
+            alone.recipe.micro_batches = 1;
+            let (whole, fresh) = (estimate(&scenario), estimate(&alone));
+            for moment in &curve.moments {
+                let Some(position) = moment.instant else { continue };
+                let ledger = if curve.drawn > 1 && moment.micro_batch == 1 { &fresh } else { &whole };
+                for &bucket in Bucket::ALL {
+                    // The first step lacks the state that its update makes.
+                    if moment.step == 2 || bucket != Bucket::Optimizer {
+                        let held = moment.held.of(bucket);
+                        assert!(close(held, ledger.bucket_at(bucket, position)), "{scenario:?} {moment:?}");
+                    }
+                }
+                if moment.step == 2 {
+                    assert!(close(moment.held.total(), ledger.total_at(position)), "{moment:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_highest_of_the_second_step_is_the_peak_and_one_of_its_instants() {
+        for scenario in scenarios() {
+            let (curve, estimate) = (timeline(&scenario), estimate(&scenario));
+            let highest = curve.highest(2);
+            assert!(close(highest.held.total(), estimate.peak().bytes), "{scenario:?}");
+            assert_eq!(highest.instant, Some(estimate.binding().0), "{scenario:?}");
+            assert!(curve.highest(1).held.total() <= highest.held.total());
+        }
+    }
+
+    #[test]
+    fn nothing_is_ever_negative_and_time_only_goes_on() {
+        for scenario in scenarios() {
+            let curve = timeline(&scenario);
+            assert!(curve.moments.is_sorted_by(|a, b| a.at < b.at), "{scenario:?}");
+            assert!(curve.moments.iter().all(|moment| moment.held.0.iter().all(|bytes| *bytes >= -1.0)));
+            assert_eq!(curve.moments.first().map(|moment| moment.at), Some(0.0));
+            assert_eq!(curve.moments.last().map(|moment| moment.at), Some(f64::from(2 * PARTS)));
+        }
+    }
+
+    #[test]
+    fn adam_s_state_appears_with_the_first_update_and_stays() {
+        let scenario = Scenario::default();
+        let curve = timeline(&scenario);
+        let state = |at: f64| curve.at(at).1.of(Bucket::Optimizer);
+        // 7·10⁹ weights over eight devices: 4 bytes of master copy, and 8 of moments beside them.
+        let weights = f64::from(u32::try_from(catalogue::DEFAULT_MODEL.model.derived_parameters() / 8).expect("fits"));
+        assert!((state(0.0).get() / weights - 4.0).abs() < 1e-6);
+        assert!((state(170.0).get() / weights - 4.0).abs() < 1e-6);
+        for at in [186.0, 200.0, 300.0, 399.0] {
+            assert!((state(at).get() / weights - 12.0).abs() < 1e-6, "at {at}");
+        }
+        let mut plain = scenario;
+        plain.recipe.optimizer = Optimizer::Sgd;
+        assert_eq!(timeline(&plain).highest(1).held, timeline(&plain).highest(2).held, "SGD has no state");
+    }
+
+    #[test]
+    fn a_layer_that_is_computed_again_comes_and_goes() {
+        let mut scenario = Scenario::default();
+        scenario.recipe.recomputation = Recomputation::Full;
+        let curve = timeline(&scenario);
+        let activations: Vec<f64> = curve
+            .moments
+            .iter()
+            .filter(|moment| moment.step == 2 && moment.at >= 279.0 && moment.at <= 366.0)
+            .map(|moment| moment.held.of(Bucket::Activations).get())
+            .collect();
+        let falls = activations.windows(2).filter(|pair| pair[1] < pair[0]).count();
+        let rises = activations.windows(2).filter(|pair| pair[1] > pair[0]).count();
+        let layers = scenario.model.layers as usize;
+        assert_eq!((falls, rises), (layers - 1, layers - 1));
+        scenario.recipe.recomputation = Recomputation::None;
+        let kept = timeline(&scenario);
+        assert!(kept.moments.len() < curve.moments.len());
+    }
+
+    #[test]
+    fn a_second_micro_batch_runs_beside_the_sums_of_the_first() {
+        let mut scenario = Scenario::default();
+        scenario.recipe.micro_batches = 2;
+        let curve = timeline(&scenario);
+        let at_loss: Vec<Bytes> = curve
+            .moments
+            .iter()
+            .filter(|moment| moment.instant == Some(0))
+            .map(|moment| moment.held.of(Bucket::Gradients))
+            .collect();
+        assert_eq!(at_loss.len(), 4);
+        assert_eq!(at_loss[0], Bytes::ZERO);
+        assert!(at_loss[1] > Bytes::from_gib(1.0));
+        assert_eq!(at_loss[..2], at_loss[2..]);
+    }
+
+    #[test]
+    fn the_methods_with_one_instant_are_flat() {
+        for method in [Method::Workshop, Method::Paper] {
+            let scenario = Scenario { method, ..Scenario::default() };
+            let curve = timeline(&scenario);
+            assert_eq!(curve.moments.len(), 2);
+            assert_eq!(curve.at(123.0).1, curve.moments[0].held);
+            assert!(close(curve.highest(2).held.total(), estimate(&scenario).peak().bytes));
+        }
+    }
+
+    #[test]
+    fn the_places_are_those_of_the_ledger() {
+        let named = |scenario: &Scenario, position: usize| estimate(scenario).instants[position].name;
+        let mut scenario = Scenario::default();
+        let places = LAST_STAGE;
+        assert_eq!(named(&scenario, places.forward), "loss, forward");
+        assert_eq!(places.loss.map(|loss| named(&scenario, loss)), Some("loss, backward"));
+        assert_eq!(named(&scenario, places.last), "backward, last layer");
+        assert_eq!(named(&scenario, places.first), "backward, first layer");
+        assert_eq!(named(&scenario, places.end), "end of backward");
+        assert_eq!(named(&scenario, places.update), "optimizer step");
+        scenario.cluster.pipeline_parallel = 2;
+        let places = FIRST_STAGE;
+        assert_eq!(named(&scenario, places.forward), "first stage: pipeline full");
+        assert_eq!(named(&scenario, places.last), "first stage: backward, last layer");
+        assert_eq!(named(&scenario, places.first), "first stage: backward, first layer");
+        assert_eq!(named(&scenario, places.update), "first stage: optimizer step");
+        assert_eq!(estimate(&scenario).instants.len(), places.update + 1);
+    }
+}

@@ -49,7 +49,7 @@ pub fn mount_all(state: State) {
     p13_length::mount(state);
     p14_recomputation::mount(state);
     p15_swap::mount(state);
-    mount_figure("planner", state, p16_global_batch::planner);
+    p16_global_batch::mount(state);
     p17_larger::mount(state);
     p18_gpus::mount(state);
     p19_networks::mount(state);

@@ -9,6 +9,8 @@
 //! Bindings belong to the owner in which they were made: when a [`El::live`] part is built anew, the
 //! effects and listeners of its old content go with it.
 
+use std::cell::RefCell;
+
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 use wasm_bindgen::closure::Closure;
@@ -43,6 +45,16 @@ impl El {
     /// Takes over an element that is in the page already.
     pub fn at(element: Element) -> Self {
         Self(element)
+    }
+
+    /// The element inside this one that carries the name as `data-part`. Where the page has none, what
+    /// is bound to it is bound to nothing that is seen.
+    #[inline(never)]
+    pub fn part(&self, name: &str) -> Self {
+        match self.0.query_selector(&format!("[data-part=\"{name}\"]")) {
+            Ok(Some(part)) => Self(part),
+            _ => el("span"),
+        }
     }
 
     /// The browser's element.
@@ -102,7 +114,7 @@ impl El {
     fn bind_text_boxed(self, text: Box<dyn Read<String>>) -> Self {
         let node = document().create_text_node("");
         _ = self.0.append_child(&node);
-        keep(Box::new(move || node.set_data(&text.read())));
+        keep_changes(text, Box::new(move |text: &str| node.set_data(text)));
         self
     }
 
@@ -114,7 +126,7 @@ impl El {
     #[inline(never)]
     fn bind_boxed(self, name: &'static str, value: Box<dyn Read<String>>) -> Self {
         let element = self.0.clone();
-        keep(Box::new(move || _ = element.set_attribute(name, &value.read())));
+        keep_changes(value, Box::new(move |value: &str| _ = element.set_attribute(name, value)));
         self
     }
 
@@ -169,7 +181,7 @@ impl El {
     fn variable_boxed(self, name: &'static str, value: Box<dyn Read<String>>) -> Self {
         // Both HTML and SVG elements have this part of the interface.
         let style = self.0.unchecked_ref::<HtmlElement>().style();
-        keep(Box::new(move || _ = style.set_property(name, &value.read())));
+        keep_changes(value, Box::new(move |value: &str| _ = style.set_property(name, value)));
         self
     }
 
@@ -218,6 +230,19 @@ pub fn keep(effect: Box<dyn Read<()>>) {
     StoredValue::new_local(RenderEffect::new(move |_| effect.read()));
 }
 
+/// Writes a text now and whenever another one is read: a browser lays out again what is written again.
+#[inline(never)]
+fn keep_changes(read: Box<dyn Read<String>>, write: Box<dyn Write>) {
+    let last = RefCell::new(None);
+    keep(Box::new(move || {
+        let now = Some(read.read());
+        if *last.borrow() != now {
+            write.write(now.as_deref().unwrap_or_default());
+            last.replace(now);
+        }
+    }));
+}
+
 /// What a binding reads. It is a trait of our own because a boxed `Fn` also carries the code of being
 /// called as `FnMut` and as `FnOnce`, which for hundreds of bindings adds up to two kilobytes.
 pub trait Read<T> {
@@ -228,6 +253,17 @@ pub trait Read<T> {
 impl<T, F: Fn() -> T> Read<T> for F {
     fn read(&self) -> T {
         self()
+    }
+}
+
+/// What writes a text; for the same reason.
+trait Write {
+    fn write(&self, text: &str);
+}
+
+impl<F: Fn(&str)> Write for F {
+    fn write(&self, text: &str) {
+        self(text);
     }
 }
 

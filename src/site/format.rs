@@ -75,3 +75,27 @@ pub fn counted(number: u32, one: &str, many: &str) -> String {
 pub fn css_percent(part: f64) -> String {
     number::fixed(part * 100.0, 3) + "%"
 }
+
+/// A time in the unit that suits it.
+pub fn duration(seconds: f64) -> String {
+    let (value, unit) = match seconds {
+        time if time < 1.0 => (time * 1e3, "ms"),
+        time if time < 120.0 => (time, "s"),
+        time if time < 7_200.0 => (time / 60.0, "min"),
+        time if time < 172_800.0 => (time / 3_600.0, "hours"),
+        time if time < 63_115_200.0 => (time / 86_400.0, "days"),
+        time => (time / 31_557_600.0, "years"),
+    };
+    significant(value) + " " + unit
+}
+
+/// A factor: 1.13×, 65×.
+pub fn times(factor: f64) -> String {
+    significant(factor) + "×"
+}
+
+/// A number to three significant digits.
+pub fn significant(value: f64) -> String {
+    let scale = 10.0_f64.powf(2.0 - value.abs().max(1e-9).log10().floor());
+    number::grouped((value * scale).round() / scale)
+}

@@ -18,7 +18,7 @@ mod theme;
 pub mod views;
 
 pub use live::{Live, mount_live, mount_pressed};
-pub use mount::{mount_figure, mount_part};
+pub use mount::{mount_bound, mount_figure, mount_part};
 #[cfg(test)]
 pub use state::facts_of;
 pub use state::{Facts, FieldHandle, SettingHandle, State};

@@ -37,6 +37,21 @@ pub fn mount_figure(name: &'static str, state: State, figure: fn(State) -> El) {
     );
 }
 
+/// Mounts a figure whose elements stand in the page already: `bind` finds them by name ([`El::part`])
+/// and binds what changes.
+#[inline(never)]
+pub fn mount_bound(name: &'static str, state: State, bind: fn(State, El)) {
+    on_arrival(
+        name,
+        state.turns,
+        Box::new(move |place, near| {
+            bind(state.while_near(near), El::at(place.clone()));
+            _ = place.remove_attribute("inert");
+            _ = place.set_attribute("data-mounted", "");
+        }),
+    );
+}
+
 /// How long the page is left alone between two figures that nobody waits for.
 const PAUSE: Duration = Duration::from_millis(30);
 

@@ -2,6 +2,7 @@
 
 mod drawing;
 mod planned;
+mod updates;
 
 use bmax::planner::Accumulation;
 use bmax::{BatchUnit, Choice, Field, setting};
@@ -11,7 +12,7 @@ use web_sys::HtmlElement;
 
 use crate::site::controls::{number_field, segmented};
 use crate::site::dom::{El, el};
-use crate::site::{SettingHandle, State, format};
+use crate::site::{SettingHandle, State, format, mount_figure, mount_live};
 use drawing::drawing;
 use planned::{Planned, equation, in_unit};
 
@@ -65,8 +66,15 @@ fn planned(state: State, other: RwSignal<bool>) -> Result<Planned, String> {
     state.read(|facts| Planned::of(&facts.scenario, &facts.answer, other.get()))
 }
 
+/// Mounts the figures of this section.
+pub fn mount(state: State) {
+    mount_live("terms", state, updates::terms);
+    mount_figure("planner", state, planner);
+    mount_live("update-time", state, updates::draw);
+}
+
 /// The target, the plan that reaches it, and what that plan looks like in time.
-pub fn planner(state: State) -> El {
+fn planner(state: State) -> El {
     let planner = Planner::new(state);
     el("div").class("planner").children(vec![
         target(planner),
