@@ -30,6 +30,8 @@ mod number_formats;
 mod oom_search;
 mod opening_answer;
 mod planner;
+mod questions;
+mod quiz;
 mod recompute;
 mod sandboxed_frame;
 mod scaling;
