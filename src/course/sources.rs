@@ -184,6 +184,9 @@ sources! {
         "PyTorch FSDP: Experiences on Scaling Fully Sharded Data Parallel" "https://arxiv.org/abs/2304.11277"
         "Gathered layers and reduce buffers."
 
+    Paper "pci-sig" "PCI-SIG" "2026" "PCI Express Base Specification, generations 3 to 5"
+        "https://pcisig.com/specifications/pciexpress" "What a link to the host carries."
+
     // Networks that are no transformers.
     Paper "he-resnet" "K. He, X. Zhang, S. Ren and J. Sun" "2015" "Deep Residual Learning for Image Recognition"
         "https://arxiv.org/abs/1512.03385" "ResNet-50, layer by layer."

@@ -263,12 +263,15 @@ impl Live {
     /// Listens to the figure's controls, its buttons and the pointer on its drawings.
     fn listen(&self, press: fn(&Self, &str)) {
         let root = El::at(self.root.clone());
-        let live = self.clone();
-        let root = root.on("input", move |event| {
-            if closest(&event, "data-in").is_some() {
-                live.draw_again();
-            }
-        });
+        // Whatever sets a list by program says "change" alone.
+        for event in ["input", "change"] {
+            let live = self.clone();
+            _ = root.clone().on(event, move |event| {
+                if closest(&event, "data-in").is_some() {
+                    live.draw_again();
+                }
+            });
+        }
         let live = self.clone();
         let root = root.on("click", move |event| {
             if let Some(button) = closest(&event, "data-press") {
