@@ -42,7 +42,7 @@ pub fn mount_all(state: State) {
     p07_optimizers::mount(state);
     mount_figure("derivation", state, p08_derivation::derivation);
     mount_figure("worked-example", state, p08_derivation::worked_example);
-    mount_figure("oom-search", state, p09_search::oom_search);
+    p09_search::mount(state);
     mount_figure("calculator", state, p10_calculator::calculator);
     mount_figure("chart", state, p11_sequence::chart);
     mount_figure("levers", state, p12_levers::levers);
