@@ -13,6 +13,7 @@
 //! | `data-plot="name"` | a drawing; with `data-scrub="name"` the pointer on it moves that slider |
 //! | `data-control="key"` | the place for the control of an input of the scenario, by its name in a link; with `data-brief` without a sentence on what it is |
 //! | `data-press="word"` | a button |
+//! | `data-fold` | a `details` that is filled when it is opened |
 //! | `data-copies="name"` | a list that begins with the template of its rows |
 
 use bmax::{Field, number, setting};
@@ -105,10 +106,10 @@ impl Live {
         number::parse(&self.word(name)).unwrap_or(f64::NAN)
     }
 
-    /// Whether a box is checked.
+    /// Whether a box is checked, or a `details` open.
     #[inline(never)]
     pub fn on(&self, name: &str) -> bool {
-        self.find("data-in", name).is_some_and(|control| control.matches(":checked").unwrap_or(false))
+        self.find("data-in", name).is_some_and(|control| control.matches(":is(:checked, [open])").unwrap_or(false))
     }
 
     /// Sets the word or the number of a control; of a fieldset it checks the radio button of this word.
@@ -174,10 +175,15 @@ impl Live {
     }
 
     /// Shows or hides an output.
-    #[inline(never)]
     pub fn show(&self, name: &str, shown: bool) {
+        self.flag(name, "hidden", !shown);
+    }
+
+    /// Sets an attribute without a value of an output, such as `hidden` or `open`, or takes it away.
+    #[inline(never)]
+    pub fn flag(&self, name: &str, attribute: &str, on: bool) {
         if let Some(output) = self.output(name) {
-            _ = output.toggle_attribute_with_force("hidden", !shown);
+            _ = output.toggle_attribute_with_force(attribute, on);
         }
     }
 
@@ -301,6 +307,10 @@ impl Live {
                 live.draw_again();
             }
         });
+        for fold in all(&self.root, "data-fold") {
+            let live = self.clone();
+            _ = El::at(fold).on("toggle", move |_| live.draw_again());
+        }
         for event in ["pointerdown", "pointermove"] {
             let live = self.clone();
             _ = root.clone().on(event, move |event| live.scrub(event.unchecked_ref()));
