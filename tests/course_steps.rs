@@ -54,6 +54,12 @@ fn k_the_states_of_70b_fill_fourteen_devices_of_80_gb() {
 }
 
 #[test]
+fn k_a_global_batch_of_4_million_tokens_takes_489_passes_of_8k() {
+    // The source asks how, and prints no number; its 8K are 8192 here.
+    assert_eq!((4e6_f64 / 8_192.0).ceil(), 489.0);
+}
+
+#[test]
 fn k_parameters_are_12_l_h2_plus_13_l_h_plus_v_h() {
     // The playbook's formula adds 2h for the last norm; the tables of positions are left out of it.
     let scenario = preset("gpt-3-2.7b");

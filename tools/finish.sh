@@ -1,8 +1,11 @@
 #!/bin/sh
 # Finishes the page that Trunk has put together: fills in the hashes of its inline scripts in its
 # content security policy, so that the browser runs those and no others. Trunk runs this after each
-# build, on the page as it will be served.
+# build, on the page as it will be served, which shrink.sh has made smaller before.
 set -eu
+tools=$(dirname -- "$0")
+. "$tools/hash.sh"
+if [ $# = 0 ]; then sh "$tools/shrink.sh" "${TRUNK_STAGING_DIR:?}"; fi
 page=${1:-${TRUNK_STAGING_DIR:?}/index.html}
 placeholder='{{inline-script-hashes}}'
 
@@ -41,25 +44,10 @@ LC_ALL=C awk -v out="$work/script." '
         }
     }' "$page"
 
-digest() {
-    if command -v sha256sum >/dev/null 2>&1; then sha256sum <"$1"; else shasum -a 256 <"$1"; fi
-}
-# From hexadecimal to the bytes themselves with what every system has: printf and octal escapes.
-bytes() {
-    # shellcheck disable=SC2059
-    printf "$(awk '{
-        digits = "0123456789abcdef"
-        for (i = 1; i <= 64; i += 2) {
-            value = 16 * (index(digits, substr($1, i, 1)) - 1) + index(digits, substr($1, i + 1, 1)) - 1
-            printf "\\%03o", value
-        }
-    }')"
-}
-
 hashes=
 for script in "$work"/script.*; do
     [ -f "$script" ] || continue
-    hashes="$hashes${hashes:+ }'sha256-$(digest "$script" | bytes | base64)'"
+    hashes="$hashes${hashes:+ }'sha256-$(base64_digest 256 "$script")'"
 done
 
 # A browser ignores the digest of data that is loaded early, and says so on its console: that one

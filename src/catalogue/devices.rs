@@ -176,8 +176,7 @@ const DECLARED: &[Row] = &[
         "B300 270 GB",
         [275_040, 274_113],
         [
-            "nvidia-smi of a B300 SXM6 AC, in several public listings found by their text; the index names no \
-             repository",
+            "nvidia-smi of a B300 SXM6 AC, in several public listings of the driver, found by their text",
             opencl!("a B300 SXM6 AC", "4694a5b"),
         ],
     ),
@@ -278,7 +277,7 @@ const DECLARED: &[Row] = &[
         [97_887, 97_249],
         [
             "nvidia-smi of a Max-Q edition, in akash-network/provider-configs#79",
-            "PyTorch's total, 94.97 GiB, in several public logs found by their text; the index names no repository",
+            "PyTorch's total, 94.97 GiB, in several public logs, found by their text",
         ],
     ),
     row(Workstation, "rtx-a6000", "RTX A6000 48 GB, ECC on", [46_068, 45_619], listings!("RTX_A6000_x9")),

@@ -136,8 +136,8 @@ const MPT_NOTE: &str = "Its LayerNorm has a weight and no bias; the derived coun
 const DEEPSEEK_MOE: &str = "mlc-ai/mlc-llm, python/mlc_llm/model/model_preset.py at 79d603f.";
 const DEEPSEEK_MOE_NOTE: &str = "transformers 5.23.0 has no class for it: the count is the derived one, which the \
     16.4 billion of deepseek-ai/DeepSeek-MoE, README.md at 66edeee, agree with.";
-const DEEPSEEK_LLM: &str = "A pruning configuration named deepseek-llm-7b-base, in a public repository that the index \
-    it was found with does not name; the Llama block as in deepseek-ai/DeepSeek-LLM, README.md at 1b79a65.";
+const DEEPSEEK_LLM: &str = "A pruning configuration named deepseek-llm-7b-base, in a public repository, \
+    found by its text; the Llama block as in deepseek-ai/DeepSeek-LLM, README.md at 1b79a65.";
 
 /// A configuration of the Hugging Face hub that litgpt repeats, named by its owner and model.
 macro_rules! litgpt {

@@ -38,16 +38,20 @@ impl Parts {
 pub fn parts(scenario: &Scenario) -> Parts {
     let estimate = estimate(scenario);
     let doubled = 2.0 * f64::from(scenario.recipe.sequence);
-    let mut largest = Parts::default();
-    for position in 0..estimate.instants.len() {
-        let (mut once, mut twice) = (0.0, 0.0);
-        for entry in &estimate.entries {
-            if entry.bucket == Bucket::Activations && entry.alive.contains(position) {
-                once += entry.bytes.get();
-                let values = entry.values(&estimate).with(Symbol::Sequence, doubled);
-                twice += entry.formula.value(&values);
+    // Of every instant, what is alive at S and at 2S.
+    let mut sums = [(0.0, 0.0); 16];
+    let instants = estimate.instants.len().min(sums.len());
+    for entry in estimate.entries.iter().filter(|entry| entry.bucket == Bucket::Activations) {
+        let values = entry.values(&estimate).with(Symbol::Sequence, doubled);
+        let twice = entry.formula.value(&values);
+        for (position, sum) in sums[..instants].iter_mut().enumerate() {
+            if entry.alive.contains(position) {
+                *sum = (sum.0 + entry.bytes.get(), sum.1 + twice);
             }
         }
+    }
+    let mut largest = Parts::default();
+    for (once, twice) in sums {
         // once = c·S + q·S² and twice = 2·c·S + 4·q·S²; what is left of nothing is rounding.
         let quadratic = (twice - 2.0 * once) / 2.0;
         let quadratic = if quadratic > 1e-9 * once { quadratic } else { 0.0 };

@@ -179,15 +179,9 @@ impl El {
 
     /// Hands a number or a length to the style sheet as a custom property. The policy of the page
     /// forbids `style` attributes, but not this.
-    pub fn variable(self, name: &'static str, value: impl Fn() -> String + 'static) -> Self {
-        self.variable_boxed(name, Box::new(value))
-    }
-
     #[inline(never)]
-    fn variable_boxed(self, name: &'static str, value: Box<dyn Read<String>>) -> Self {
-        // Both HTML and SVG elements have this part of the interface.
-        let style = self.0.unchecked_ref::<HtmlElement>().style();
-        keep_changes(value, Box::new(move |value: &str| _ = style.set_property(name, value)));
+    pub fn set_variable(self, name: &str, value: &str) -> Self {
+        _ = self.0.unchecked_ref::<HtmlElement>().style().set_property(name, value);
         self
     }
 

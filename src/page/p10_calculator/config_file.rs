@@ -114,11 +114,11 @@ impl Panel {
         texts.extend(row.map(|row| row.name.to_owned()));
         self.say("read", if row.is_some() { "listed" } else { "read" }, &texts);
         let sizes = described(&with_model(model));
-        for (item, (name, value)) in self.live.list("sizes", sizes.len()).iter().zip(sizes) {
-            item.fill("", &[name.to_owned(), value]);
+        for (item, (name, value)) in self.live.copies("sizes", sizes.len()).iter().zip(sizes) {
+            item.write("", &[name.to_owned(), value]);
         }
         self.live.show("notes-shown", !reading.notes.is_empty());
-        for (item, note) in self.live.list("notes", reading.notes.len()).iter().zip(reading.notes) {
+        for (item, note) in self.live.copies("notes", reading.notes.len()).iter().zip(reading.notes) {
             item.text("", &note.to_string());
         }
         self.read.set(with_model(model));
@@ -137,7 +137,7 @@ fn use_button(state: State, panel: Panel) {
             state.change(|scenario| Scenario { model: next, ..scenario });
         }
     };
-    _ = El::at(live.element().clone()).part("use").on("click", move |_| press());
+    _ = live.place("use").on("click", move |_| press());
     keep(Box::new(move || {
         let model = read.get().model;
         let in_use = state.asked(|scenario| scenario.model == model);

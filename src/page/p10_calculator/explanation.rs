@@ -45,8 +45,8 @@ pub fn draw(live: &Live, facts: &Facts) {
 pub fn draw_helpful(live: &Live) {
     live.state().ranking.with(|ranking| {
         let gaining = ranking.gaining();
-        for (item, lever) in live.list("helps", gaining.len().min(3)).iter().zip(gaining) {
-            item.fill("", &[describe(lever.change), lever.after.map_or_else(String::new, format::count)]);
+        for (item, lever) in live.copies("helps", gaining.len().min(3)).iter().zip(gaining) {
+            item.write("", &[describe(lever.change), lever.after.map_or_else(String::new, format::count)]);
         }
         live.show("nothing-helps", gaining.is_empty());
     });

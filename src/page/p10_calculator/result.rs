@@ -1,24 +1,17 @@
 //! The answer three times, the bar, what binds, what would help, and what nobody can know.
 
-use std::rc::Rc;
-
 use bmax::{Balance, Choice, Mend};
-use wasm_bindgen::JsCast;
-use web_sys::HtmlElement;
 
 use super::super::outlooks::{beside, outlooks, standing};
 use super::{explanation, unknowns};
 use crate::site::dom::El;
-use crate::site::views::{legend, memory_bar};
+use crate::site::views::{draw_bar, draw_legend};
 use crate::site::{Facts, Live, State, copy_link::copy_link, format, keep_drawn};
 
 /// Everything that follows from the form.
 pub fn bind(state: State, panel: &El) {
-    let estimate = Rc::new(move || state.read(|facts| facts.estimate.clone()));
     panel.place("outlooks", outlooks(state, panel.part("answer")));
     panel.place("beside", beside(state));
-    panel.place("bar", memory_bar(estimate.clone()));
-    panel.place("legend", legend(estimate));
     panel.place("copy", copy_link(state));
     keep_drawn(state, panel, draw, press);
 }
@@ -41,12 +34,12 @@ fn draw(live: &Live) {
 fn conflicts(live: &Live, facts: &Facts) {
     let found = facts.scenario.conflicts();
     live.show("conflicts", !found.is_empty());
-    for (position, (item, conflict)) in live.list("conflicts", found.len()).iter().zip(found).enumerate() {
+    for (position, (item, conflict)) in live.copies("conflicts", found.len()).iter().zip(found).enumerate() {
         let value = match conflict.mend {
             Mend::Number(_, nearest) => format::input(nearest),
             Mend::Word(setting, word) => setting.option(word).map_or(word, |option| option.label).to_owned(),
         };
-        item.fill("", &[conflict.message, conflict.mend.name().to_owned(), value]);
+        item.write("", &[conflict.message, conflict.mend.name().to_owned(), value]);
         item.attr("mend", "data-press", &position.to_string());
     }
 }
@@ -54,11 +47,13 @@ fn conflicts(live: &Live, facts: &Facts) {
 /// The memory of one GPU at the chosen micro-batch.
 fn memory(live: &Live, facts: &Facts) {
     let recipe = &facts.scenario.recipe;
-    live.fill("bar-title", &[format::counted(recipe.batch, "sequence", "sequences"), format::count(recipe.sequence)]);
+    live.write("bar-title", &[format::counted(recipe.batch, "sequence", "sequences"), format::count(recipe.sequence)]);
     let most = facts.answer.batch();
     live.say("use-b-max", if most.is_some() { "some" } else { "none" }, &[format::count(most.unwrap_or(0))]);
     let idle = most.is_none_or(|batch| batch == recipe.batch);
     live.attr("use-b-max", "aria-disabled", if idle { "true" } else { "false" });
+    draw_bar(&live.place("bar"), &facts.estimate, None);
+    draw_legend(&live.place("legend"), &facts.estimate);
     let (verdict, class) = standing(facts);
     live.text("badge", verdict);
     live.attr("badge", "class", &("badge badge-".to_owned() + class));
@@ -84,6 +79,6 @@ fn press(live: &Live, word: &str) {
     let conflicts = state.peek(|facts| facts.scenario.conflicts());
     if let Some(conflict) = word.parse().ok().and_then(|position: usize| conflicts.into_iter().nth(position)) {
         state.change(|scenario| conflict.mend.apply(scenario));
-        _ = live.element().unchecked_ref::<HtmlElement>().focus();
+        live.focus("");
     }
 }

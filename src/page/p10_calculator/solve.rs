@@ -16,7 +16,7 @@ pub fn draw(live: &Live) {
     if found.next.is_none() {
         let (texts, at_instant) = lacking(&question, &scenario);
         live.show("lacks-at", at_instant);
-        live.fill("lacks", &texts);
+        live.write("lacks", &texts);
     }
     let idle = found.next.is_none_or(|next| next == scenario);
     live.attr("use", "aria-disabled", if idle { "true" } else { "false" });

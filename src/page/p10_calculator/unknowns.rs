@@ -23,9 +23,9 @@ pub fn draw(live: &Live, facts: &Facts) {
     }));
     cells.extend(seen.iter().map(|seen| number::plain(seen.device.fragmentation.get()) + " %"));
     cells.extend(seen.iter().map(|seen| seen.recipe.kernels.key().to_owned()));
-    live.fill("unknowns", &cells);
+    live.write("unknowns", &cells);
     let batch = format::counted(facts.scenario.recipe.batch, "sequence", "sequences");
     let counters = bmax::counters(&facts.scenario);
     let [allocated, reserved, device] = [counters.allocated, counters.reserved, counters.device].map(format::memory);
-    live.fill("counters", &[batch, allocated, reserved, device]);
+    live.write("counters", &[batch, allocated, reserved, device]);
 }

@@ -3,7 +3,7 @@
 
 use leptos::prelude::*;
 
-use super::curves::{Curves, NAMES};
+use super::curves::Curves;
 use super::reading::{Reader, at, batch_text, end_text, sentence};
 use crate::site::{Live, State, format};
 
@@ -14,12 +14,13 @@ pub fn draw(live: &Live, curves: &Curves, reader: Reader) {
     let is_own = reading.length == own;
     live.text("length", &shown);
     live.show("is-own", is_own);
-    for (position, row) in live.list("legend", NAMES.len()).iter().enumerate() {
+    let mut cells = Vec::new();
+    for (position, curve) in curves.all.iter().enumerate() {
         let batch = reading.batches.get(position).copied().flatten();
-        let end = curves.all.get(position).and_then(|curve| curve.longest);
-        row.fill("", &[batch_text(batch), end_text(end)]);
-        row.class("batch", "chart-none", batch.is_none());
+        cells.extend([batch_text(batch), end_text(curve.longest)]);
+        live.class(&("batch-".to_owned() + &position.to_string()), "chart-none", batch.is_none());
     }
+    live.write("legend", &cells);
     live.attr("slider", "aria-valuenow", &reading.length.to_string());
     live.attr("slider", "aria-valuetext", &sentence(&reading));
     // The press makes the length that is read off the reader's own; also where a tap only reads.

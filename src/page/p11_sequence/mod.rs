@@ -50,7 +50,7 @@ fn assumptions(live: &Live) {
             scenario.recipe.precision.label().to_owned(),
             scenario.method.key().to_owned(),
         ];
-        live.fill("assumptions", &texts);
+        live.write("assumptions", &texts);
         // What the process takes is counted in the ledger.
         live.show("headroom", scenario.method != Method::Ledger);
     });

@@ -33,7 +33,7 @@ pub fn draw(live: &Live, curves: &Curves) {
     let axes = &curves.axes;
     for (name, ticks, scale) in [("up", &axes.batches, axes.up), ("across", &axes.lengths, axes.across)] {
         let named: Vec<&Tick> = ticks.iter().filter(|tick| !tick.label.is_empty()).collect();
-        for (label, tick) in live.list(name, named.len()).iter().zip(named) {
+        for (label, tick) in live.copies(name, named.len()).iter().zip(named) {
             label.text("", &tick.label);
             label.variable("", "--at", &at(scale.position(tick.value)));
         }

@@ -9,8 +9,8 @@ use crate::site::{Live, format};
 pub fn draw(live: &Live, curves: &Curves) {
     let known = curves.lengths.iter().enumerate().filter(|(_, length)| length.is_power_of_two());
     let known: Vec<(usize, &u32)> = known.collect();
-    for (row, (position, length)) in live.list("table", known.len()).iter().zip(known) {
-        row.fill("", &[format::count(*length)]);
+    for (row, (position, length)) in live.copies("table", known.len()).iter().zip(known) {
+        row.write("", &[format::count(*length)]);
         for (column, curve) in curves.all.iter().enumerate() {
             let batch = curve.batches.get(position).copied().flatten();
             let case = if batch.is_some() { "fits" } else { "none" };

@@ -31,6 +31,8 @@ fn draw(live: &Live) {
         with.recipe.attention = kernel;
         parts_at(&with, tokens)
     };
+    // Half a decade of room below the lowest curve that always has one; what is lower is left out.
+    let low = at(AttentionKernel::Flash, tokens(7 * STEPS)).total().gib() / 5.0;
     let mut lines: [Vec<(f64, f64)>; 4] = Default::default();
     let mut rows = Vec::new();
     let mut read = (Parts::default(), Bytes::ZERO);
@@ -40,8 +42,7 @@ fn draw(live: &Live) {
         let flash = at(AttentionKernel::Flash, length).total();
         let values = [eager.linear, eager.quadratic, eager.total(), flash];
         for (line, bytes) in lines.iter_mut().zip(values) {
-            // What is not there has no place on a logarithmic axis.
-            line.push((length.into(), if bytes > Bytes::ZERO { bytes.gib() } else { f64::NAN }));
+            line.push((length.into(), if bytes.gib() >= low { bytes.gib() } else { f64::NAN }));
         }
         if step % STEPS == 0 {
             let mut row = vec![format::count(length)];
@@ -54,27 +55,33 @@ fn draw(live: &Live) {
     }
     let (eager, flash) = read;
     let length = tokens(place);
-    let count = format::count(length);
-    live.text("tokens", &count);
-    live.text("eager", &format::memory(eager.total()));
-    live.text("linear", &format::memory(eager.linear));
-    live.text("quadratic", &format::memory(eager.quadratic));
-    live.text("share", &format::percent(eager.share()));
-    live.text("flash", &format::memory(flash));
-    live.control_attr("at", "aria-valuetext", &(count + " tokens: " + &format::memory(eager.total())));
     let mut stored = scenario;
     stored.recipe.attention = AttentionKernel::Eager;
     stored.recipe.sequence = length;
     let cross = crossover_of(&stored);
-    live.show("case-cross", cross.is_some());
-    live.show("case-linear", cross.is_none());
-    live.show("case-method", scenario.method != Method::Ledger);
-    live.text("cross", &format::digits(cross.unwrap_or(0.0), 0));
-    live.text("paper", &format::digits(crossover(&scenario.model), 0));
+    for (case, shown) in [
+        ("case-cross", cross.is_some()),
+        ("case-linear", cross.is_none()),
+        ("case-method", scenario.method != Method::Ledger),
+    ] {
+        live.show(case, shown);
+    }
+    let (count, all) = (format::count(length), format::memory(eager.total()));
+    live.control_attr("at", "aria-valuetext", &(count.clone() + " tokens: " + &all));
+    for (output, text) in [
+        ("tokens", count),
+        ("eager", all),
+        ("linear", format::memory(eager.linear)),
+        ("quadratic", format::memory(eager.quadratic)),
+        ("share", format::percent(eager.share())),
+        ("flash", format::memory(flash)),
+        ("cross", format::digits(cross.unwrap_or(0.0), 0)),
+        ("paper", format::digits(crossover(&scenario.model), 0)),
+    ] {
+        live.text(output, &text);
+    }
 
-    let ends = |line: &[(f64, f64)]| [line.first(), line.last()].map(|end| end.map_or(1.0, |end| end.1));
-    let [low, _] = ends(&lines[3]);
-    let [_, high] = ends(&lines[2]);
+    let high = lines[2].last().map_or(1.0, |end| end.1);
     let mut marks = vec![Mark::named(own, "mark-soft", "your S".to_owned()), Mark::at(length.into(), "mark")];
     if let Some(cross) = cross {
         marks.push(Mark::named(cross, "mark-soft length-cross", "equal".to_owned()));
@@ -84,12 +91,12 @@ fn draw(live: &Live) {
         "lengths",
         &Plot {
             x: Axis::powers_of_two(128.0, 131_072.0, "tokens S"),
-            y: Axis::log(low / 2.0, high * 3.0, "activations, GiB"),
+            y: Axis::log(low, high * 3.0, "activations, GiB"),
             series: vec![
-                Series::line("series-4 is-dashed", linear),
-                Series::line("series-2 is-dashed", quadratic),
                 Series::line("series-own", tiled),
                 Series::line("bucket-activations", all),
+                Series::line("series-1 is-dashed", linear),
+                Series::line("series-3 is-dashed", quadratic),
             ],
             marks,
         },

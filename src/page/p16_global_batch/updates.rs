@@ -17,6 +17,7 @@ pub fn draw(live: &Live) {
     let given = live.number("tokens");
     let good = (0.001..=1e6).contains(&given);
     live.show("bad", !good);
+    live.control_attr("tokens", "aria-invalid", if good { "false" } else { "true" });
     let tokens = if good { given } else { DEFAULT } * 1e9;
     let steps = 1_u32 << (live.number("at").clamp(0.0, DOUBLINGS.into()) as u32);
     let goal = steps_to_goal(&scenario);
@@ -58,7 +59,7 @@ pub fn draw(live: &Live) {
         "times",
         &Plot {
             x: Axis::powers_of_two(1.0, most, "accumulation steps"),
-            y: Axis::powers_of_two(1.0 / most, most, "times what it is without accumulation"),
+            y: Axis::log(1.0 / most, most, "times what it is without accumulation"),
             series: vec![
                 Series::line("series-own", curve(|update| update.seconds)),
                 Series::line("series-2 is-dashed", curve(|update| update.updates)),

@@ -17,8 +17,7 @@ pub fn draw(live: &Live) {
         let sequence = facts.scenario.recipe.sequence;
         (f64::from(facts.scenario.goal.sequences(sequence)), sequence)
     });
-    let (critical, good) = critical(live, sequence);
-    live.show("bad", !good);
+    let critical = critical(live, sequence);
     // No batch is smaller than one example.
     let fewest = -target.log2().floor().min(DOUBLINGS);
     live.set_range("at", fewest, DOUBLINGS);
@@ -83,17 +82,16 @@ pub fn draw(live: &Live) {
     );
 }
 
-/// The critical batch in examples, and whether what was given is one.
-fn critical(live: &Live, sequence: u32) -> (f64, bool) {
+/// The critical batch in examples.
+fn critical(live: &Live, sequence: u32) -> f64 {
     let task = live.word("task");
-    let own = task == "own";
-    live.show("own", own);
-    let (given, unit) = if own { (live.number("own-size"), live.word("own-unit")) } else { (f64::NAN, task) };
     // A preset is its number, followed by its unit.
-    let (size, unit) = match unit.split_once(' ') {
-        Some((size, unit)) => (number::parse(size).unwrap_or(f64::NAN), unit),
-        None => (given, unit.as_str()),
+    let preset = task.split_once(' ');
+    live.show("own", preset.is_none());
+    let own = checked(live, "own-size", "bad", (1.0, 1e9), DEFAULT);
+    let (size, tokens) = match preset {
+        Some((size, unit)) => (number::parse(size).unwrap_or(DEFAULT), unit == "tokens"),
+        None => (own, live.word("own-unit") == "tokens"),
     };
-    let (size, good) = checked(size, 1.0, 1e9, DEFAULT);
-    (in_examples(size, unit == "tokens", sequence), good)
+    in_examples(size, tokens, sequence)
 }

@@ -7,7 +7,7 @@ mod saturation;
 
 use bmax::number;
 
-use crate::site::{State, mount_live};
+use crate::site::{Live, State, mount_live};
 
 /// Mounts the figures of this section.
 pub fn mount(state: State) {
@@ -16,10 +16,14 @@ pub fn mount(state: State) {
     mount_live("saturation", state, saturation::draw);
 }
 
-/// A number in a range; otherwise what stands in for it, and false.
-fn checked(value: f64, from: f64, to: f64, otherwise: f64) -> (f64, bool) {
+/// The number of a field of the figure; outside its range a message is shown and `otherwise` stands in.
+#[inline(never)]
+fn checked(live: &Live, field: &str, message: &str, (from, to): (f64, f64), otherwise: f64) -> f64 {
+    let value = live.number(field);
     let good = value >= from && value <= to;
-    (if good { value } else { otherwise }, good)
+    live.show(message, !good);
+    live.control_attr(field, "aria-invalid", if good { "false" } else { "true" });
+    if good { value } else { otherwise }
 }
 
 /// A number of examples.

@@ -11,10 +11,8 @@ pub fn draw(live: &Live) {
     let own = live.facts(|facts| f64::from(facts.scenario.goal.sequences(facts.scenario.recipe.sequence)));
     // The other choice is its own number.
     let batch = number::parse(&live.word("goal")).unwrap_or(own);
-    let (base, good_base) = checked(live.number("base"), 1.0, 1e9, 32.0);
-    let (rate, good_rate) = checked(live.number("rate"), 1e-9, 1e3, 0.1);
-    live.show("bad-base", !good_base);
-    live.show("bad-rate", !good_rate);
+    let base = checked(live, "base", "bad-base", (1.0, 1e9), 32.0);
+    let rate = checked(live, "rate", "bad-rate", (1e-9, 1e3), 0.1);
     let times = batch / base;
     let (low, high) = rates(rate, times);
     for (name, text) in [

@@ -18,7 +18,8 @@ pub fn draw(live: &Live) {
     let own = batch * sequence;
     let part = |tokens| {
         let (low, high) = roofline.throughput(tokens);
-        number::fixed(low / roofline.most * 100.0, 0) + " to " + &format::percent(high / roofline.most)
+        let [low, high] = [low, high].map(|speed| format::percent(speed / roofline.most));
+        if low == high { high } else { low + " to " + &high }
     };
     let at = live.number("at").exp2().round();
     for (name, text) in [
@@ -53,7 +54,7 @@ pub fn draw(live: &Live) {
         "roofline",
         &Plot {
             x: Axis::powers_of_two(1.0, f64::from(DOUBLINGS).exp2(), "tokens of a micro-batch"),
-            y: Axis::linear(0.0, roofline.most * 1.05, "tokens per second on one GPU"),
+            y: Axis::linear(0.0, roofline.most * 1.2, "tokens per second on one GPU"),
             series: vec![Series::band("rate-band", curve), Series::line("series-own", upper)],
             marks: vec![
                 Mark::named(roofline.ridge, "mark-soft", "ridge".to_owned()),

@@ -10,3 +10,59 @@ pub fn mount(state: State) {
     mount_live("sharding", state, sharding::draw);
     mount_live("scaling", state, scaling::draw);
 }
+
+#[cfg(test)]
+mod tests {
+    use bmax::course::convergence::{Roofline, examples, rates, steps};
+    use bmax::course::scaling::{at_stage, exchange, parts};
+    use bmax::course::updates::update;
+    use bmax::{Scenario, ZeroStage};
+
+    use crate::site::format;
+
+    /// What is written for readers without the program is held to the library.
+    fn prints(text: &str, numbers: &[String]) {
+        for number in numbers {
+            assert!(text.contains(number), "the text should print “{number}”");
+        }
+    }
+
+    #[test]
+    fn the_text_on_batches_prints_the_library_s_numbers_for_the_default() {
+        let scenario = Scenario::default();
+        let at_eight = update(&scenario, 8, 10e9);
+        prints(
+            include_str!("../p16_global_batch/prose.html"),
+            &[
+                format!("takes {};", format::duration(at_eight.seconds)),
+                format!("take {},", format::duration(at_eight.run_seconds())),
+            ],
+        );
+        let roofline = Roofline::of(&scenario);
+        let [low, high] =
+            <[f64; 2]>::from(roofline.throughput(64.0)).map(|speed| format::percent(speed / roofline.most));
+        let (root, linear) = rates(0.1, 8.0);
+        prints(
+            include_str!("../p17_larger/prose.html"),
+            &[
+                format!("{} times the fewest steps", format::significant(steps(256.0, 32.0))),
+                format!("{} times the fewest examples", format::significant(examples(256.0, 32.0))),
+                format!("{} to {} at 256", format::significant(root), format::significant(linear)),
+                format!("the ridge is at {} tokens", roofline.ridge.round()),
+                format!("64 tokens reach {low} to {high}"),
+            ],
+        );
+        let over_the_network = exchange(&scenario, 8, 25e9);
+        let [compute, communicate] = [over_the_network.compute, over_the_network.communicate].map(format::duration);
+        let [low, high] = over_the_network.efficiency().map(|part| format::significant(part * 8.0));
+        let activations = format::memory(parts(&at_stage(&scenario, ZeroStage::Stage1))[3]);
+        prints(
+            include_str!("prose.html"),
+            &[
+                format!("compute for {compute} and send for {communicate}"),
+                format!("between {low} and {high} times"),
+                format!("are {activations} at every stage"),
+            ],
+        );
+    }
+}

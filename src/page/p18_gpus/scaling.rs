@@ -1,7 +1,6 @@
 //! What is left of perfect scaling, by a rule of thumb and by the bytes that have to be sent.
 
 use bmax::course::scaling::{exchange, usual_efficiency};
-use bmax::number;
 
 use crate::site::plot::{Axis, Mark, Plot, Series};
 use crate::site::{Live, format};
@@ -28,7 +27,7 @@ pub fn draw(live: &Live) {
         range(low, high, gpus.into())
     };
     let usual = |gpus: u32, scale: f64| {
-        usual_efficiency(gpus).map_or_else(|| "–".to_owned(), |(low, high)| range(low, high, scale))
+        usual_efficiency(gpus).map_or_else(|| "nothing".to_owned(), |(low, high)| range(low, high, scale))
     };
     for (name, text) in [
         ("own", format::count(own)),

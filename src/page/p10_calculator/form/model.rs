@@ -23,7 +23,7 @@ pub fn draw(live: &Live, scenario: &Scenario) {
     };
     live.attr("agreement", "data-agreement", agreement.word());
     live.say("agreement", agreement.word(), &texts);
-    live.fill("derived", &[derived]);
+    live.write("derived", &[derived]);
     live.attr("derived", "aria-disabled", if agreement.kind == Kind::Close { "true" } else { "false" });
 }
 

@@ -6,7 +6,7 @@ use crate::site::{Live, format};
 
 pub fn draw(live: &Live, scenario: &Scenario) {
     let Scenario { model, device, cluster, recipe, .. } = scenario;
-    live.fill("architecture", &[model.layers, model.hidden, model.heads].map(format::count));
+    live.write("architecture", &[model.layers, model.hidden, model.heads].map(format::count));
     let experts = [model.experts.count, model.experts.active].map(format::count);
     live.say("experts", if model.experts.count == 0 { "none" } else { "some" }, &experts);
     let rank = model.latent.kv_rank;
@@ -14,9 +14,9 @@ pub fn draw(live: &Live, scenario: &Scenario) {
     live.text("parallelism", &parallelism(scenario));
     let gib = device.context_gib + f64::from(device.driver_mib) / 1024.0;
     let communication = if cluster.gpus > 1 { device.communication_gib } else { 0.0 };
-    live.fill("outside", &[gib + communication, device.fragmentation.get()].map(format::input));
+    live.write("outside", &[gib + communication, device.fragmentation.get()].map(format::input));
     let steps = format::counted(recipe.micro_batches, "micro-batch", "micro-batches");
-    live.fill("details", &[steps, recipe.gradients.label().to_owned()]);
+    live.write("details", &[steps, recipe.gradients.label().to_owned()]);
     let adapter = [recipe.adapter.label().to_owned(), format::count(recipe.rank)];
     live.say("adapters", if recipe.adapter == Adapter::None { "none" } else { "some" }, &adapter);
 }

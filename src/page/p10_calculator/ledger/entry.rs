@@ -9,19 +9,19 @@ use crate::site::{Live, format};
 /// The entries of a bucket of this size. What the reader has unfolded stays unfolded when the entries
 /// change places.
 pub fn draw(bucket: &Live, entries: &[&Entry], estimate: &Estimate, whole: Bytes) {
-    let before = bucket.list("entries", entries.len());
+    let before = bucket.copies("entries", entries.len());
     let name = |item: &Live| item.text_of("name");
     let open: Vec<String> = before.iter().filter(|item| item.is_open("fold")).map(name).collect();
     for (item, entry) in before.iter().zip(entries) {
-        item.fill("", &[entry.name.to_owned(), format::memory(entry.bytes)]);
+        item.write("", &[entry.name.to_owned(), format::memory(entry.bytes)]);
         item.variable("bar", "--share", &format::css_percent(entry.bytes.share_of(whole)));
         let is_open = open.iter().any(|name| name == entry.name);
-        item.unfold("fold", is_open);
+        item.flag("fold", "open", is_open);
         if is_open {
             let values = entry.values(estimate);
-            item.put("formula", vec![formula_in_symbols(entry.formula, &values)]);
-            item.put("numbers", vec![formula_in_numbers(entry.formula, &values)]);
-            item.put("symbols", symbols(entry.formula, &values));
+            item.fill("formula", vec![formula_in_symbols(entry.formula, &values)]);
+            item.fill("numbers", vec![formula_in_numbers(entry.formula, &values)]);
+            item.fill("symbols", symbols(entry.formula, &values));
             item.text("alive", &lifetime(entry, estimate));
             source(item, entry);
         }

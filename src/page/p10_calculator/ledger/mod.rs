@@ -36,7 +36,7 @@ pub fn draw(live: &Live) {
             live.say(title, case, &texts);
         }
         live.text("meaning", instant.meaning);
-        for (item, &kind) in live.list("buckets", Bucket::ALL.len()).iter().zip(Bucket::ALL) {
+        for (item, &kind) in live.copies("buckets", Bucket::ALL.len()).iter().zip(Bucket::ALL) {
             bucket(item, estimate, at, kind);
         }
         table::draw(live, estimate, at);
@@ -46,14 +46,14 @@ pub fn draw(live: &Live) {
 /// A bar for each instant, to pick from.
 fn timeline(live: &Live, estimate: &Estimate, shown: usize) {
     let (binding, peak) = estimate.binding();
-    for (at, row) in live.list("instants", estimate.instants.len()).iter().enumerate() {
-        row.fill("", &[estimate.instants[at].name.to_owned(), format::gib(estimate.total_at(at))]);
+    for (at, row) in live.copies("instants", estimate.instants.len()).iter().enumerate() {
+        row.write("", &[estimate.instants[at].name.to_owned(), format::gib(estimate.total_at(at))]);
         row.show("peak", at == binding);
         row.check("instant", at == shown);
         // The binding instant is followed wherever it goes.
         let word = if at == binding { String::new() } else { at.to_string() };
         row.control_attr("instant", "data-press", &word);
-        for (part, &bucket) in row.list("bar", Bucket::ALL.len()).iter().zip(Bucket::ALL) {
+        for (part, &bucket) in row.copies("bar", Bucket::ALL.len()).iter().zip(Bucket::ALL) {
             let size = estimate.bucket_at(bucket, at);
             part.attr("", "data-bucket", bucket.key());
             part.variable("", "--share", &format::css_percent(size.share_of(peak)));
@@ -71,7 +71,7 @@ fn bucket(item: &Live, estimate: &Estimate, at: usize, bucket: Bucket) {
     item.attr("", "data-testid", &("ledger-".to_owned() + bucket.key()));
     item.attr("swatch", "data-bucket", bucket.key());
     item.show("", size.get() > 0.0);
-    item.fill(
+    item.write(
         "summary",
         &[
             bucket.name().to_owned(),

@@ -12,13 +12,13 @@ pub fn draw(live: &Live, estimate: &Estimate, at: usize) {
         return;
     }
     let entries = estimate.largest_at(at);
-    for (row, entry) in live.list("table", entries.len()).iter().zip(entries) {
+    for (row, entry) in live.copies("table", entries.len()).iter().zip(entries) {
         let values = entry.values(estimate);
         row.attr("swatch", "data-bucket", entry.bucket.key());
         let [name, bucket] = [entry.name, entry.bucket.name()].map(str::to_owned);
-        row.fill("", &[name, bucket, format::memory(entry.bytes), lifetime(entry, estimate)]);
-        row.put("formula", vec![formula_in_symbols(entry.formula, &values)]);
-        row.put("numbers", vec![formula_in_numbers(entry.formula, &values)]);
+        row.write("", &[name, bucket, format::memory(entry.bytes), lifetime(entry, estimate)]);
+        row.fill("formula", vec![formula_in_symbols(entry.formula, &values)]);
+        row.fill("numbers", vec![formula_in_numbers(entry.formula, &values)]);
         source(row, entry);
     }
     live.text("total", &format::memory(estimate.total_at(at)));

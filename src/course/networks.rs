@@ -1,1 +1,0 @@
-//! Dense and convolutional networks as lists of layers.

@@ -1,0 +1,299 @@
+//! Dense and convolutional networks: published counts, the lecture's and the article's formulas with their
+//! numbers, and PyTorch's own count of what is kept.
+
+use bmax::course::formats::Regime;
+use bmax::course::networks::{Element, Kind, Layer, Network, Setup, presets};
+use bmax::{Bytes, GradientType, Optimizer, Precision, StepKernel};
+use proptest::prelude::*;
+use serde_json::Value;
+
+fn setup(element: Element, optimizer: Optimizer) -> Setup {
+    let regime = Regime::of(Precision::Fp32, GradientType::Half);
+    Setup { regime, element, optimizer, step: StepKernel::Loop }
+}
+
+fn single() -> Setup {
+    setup(Element::Single, Optimizer::AdamW)
+}
+
+/// Networks of the vectors by their name there.
+fn network(name: &str) -> Network {
+    let text = match name {
+        "resnet-50" => presets::RESNET_50.to_owned(),
+        "vgg-16" => presets::VGG_16.to_owned(),
+        "dense" => presets::DENSE.to_owned(),
+        "equal-layers" => presets::EQUAL_LAYERS.to_owned(),
+        "vgg-16-bn" => presets::VGG_16.replace("pad 1 relu", "pad 1 norm relu"),
+        "resnet-18" => "input 3 224 224\nconv 64 7x7 /2 pad 3 nobias norm relu\npool max 3x3 /2 pad 1\n\
+            basic 64 x2\nbasic 128 /2\nbasic 128\nbasic 256 /2\nbasic 256\nbasic 512 /2\nbasic 512\n\
+            pool global\nflatten\ndense 1000"
+            .to_owned(),
+        "resnext-50" => {
+            let block = |inner: u32, outer: u32, stride: u32| {
+                format!(
+                    "residual\nconv {inner} 1x1 nobias norm relu\n\
+                    conv {inner} 3x3 /{stride} pad 1 groups 32 nobias norm relu\n\
+                    conv {outer} 1x1 nobias norm\nadd relu\n"
+                )
+            };
+            let mut text = "input 3 224 224\nconv 64 7x7 /2 pad 3 nobias norm relu\nmax 3x3 /2 pad 1\n".to_owned();
+            for (inner, times, stride) in [(128, 3, 1), (256, 4, 2), (512, 6, 2), (1024, 3, 2)] {
+                text += &block(inner, 2 * inner, stride);
+                text += &block(inner, 2 * inner, 1).repeat(times - 1);
+            }
+            text + "global flatten\ndense 1000"
+        }
+        _ => panic!("no network {name}"),
+    };
+    let network = Network::read(&text);
+    assert_eq!(network.troubles, [], "{name}");
+    network
+}
+
+#[test]
+fn parameter_counts_are_the_published_ones() {
+    // torchvision's own, in the metadata of its weights.
+    for (name, parameters) in [
+        ("resnet-50", 25_557_032.0),
+        ("vgg-16", 138_357_544.0),
+        ("resnet-18", 11_689_512.0),
+        ("vgg-16-bn", 138_365_992.0),
+        ("resnext-50", 25_028_904.0),
+    ] {
+        assert_eq!(network(name).parameters(), parameters, "{name}");
+    }
+    assert_eq!(network("dense").parameters(), 784.0 * 4096.0 + 4096.0 + 4096.0 * 4096.0 + 4096.0 + 40_960.0 + 10.0);
+}
+
+#[test]
+fn the_work_of_a_forward_pass_is_the_published_one() {
+    // 10⁹ multiplications of one image, torchvision's `_ops`.
+    for (name, published) in [("resnet-50", 4.089), ("vgg-16", 15.47), ("resnet-18", 1.814), ("resnext-50", 4.23)] {
+        let work = network(name).work() / 1e9;
+        assert!((work - published).abs() < 0.006, "{name}: {work} against {published}");
+    }
+}
+
+#[test]
+fn shapes_are_those_of_the_paper() {
+    // He et al. 2016, table 1: output size of each stage of ResNet-50.
+    let network = network("resnet-50");
+    let sides: Vec<f64> = network.layers.iter().map(|layer| layer.output.height).collect();
+    for side in [112.0, 56.0, 28.0, 14.0, 7.0] {
+        assert!(sides.contains(&side), "{side}");
+    }
+    let last = network.layers.last().expect("layers");
+    assert_eq!((last.output.channels, last.output.height), (1000.0, 1.0));
+    assert_eq!(network.layers.iter().filter(|layer| layer.kind == Kind::Conv).count(), 53);
+}
+
+#[test]
+fn what_is_kept_and_the_peak_are_pytorch_s() {
+    let rows: Vec<Value> = serde_json::from_str(include_str!("vectors/networks.json")).expect("rows");
+    assert!(rows.len() > 100);
+    let mut worst: f64 = 0.0;
+    for row in &rows {
+        let name = row["network"].as_str().expect("a name");
+        let network = network(name);
+        assert_eq!(network.parameters(), row["parameters"].as_f64().expect("a count"), "{name}");
+        let batch = row["batch"].as_f64().expect("a batch");
+        let element = if row["autocast"] == true { Element::Cast } else { Element::Single };
+        let optimizer = if row["optimizer"] == "adamw" { Optimizer::AdamW } else { Optimizer::Momentum };
+        let setup = setup(element, optimizer);
+        if let Some(saved) = row["saved"].as_f64() {
+            // Under autocast the 16-bit copies of matrices and of the input are kept as well.
+            let needless = |layer: &&Layer| layer.kind == Kind::Dense && layer.input == network.input;
+            let first: f64 = network.layers.iter().take(1).filter(needless).map(|layer| layer.matrix).sum();
+            let matrices = network.layers.iter().map(|layer| layer.matrix).sum::<f64>() - first;
+            let copies =
+                if element == Element::Cast { 2.0 * (matrices + batch * network.input.elements()) } else { 0.0 };
+            let counted = network.need(&setup, usize::MAX, batch).kept.get() + copies;
+            assert_eq!(counted, saved, "{row}");
+        }
+        if let Some(peak) = row["peak"].as_f64() {
+            let every = row["every"].as_u64().map_or(usize::MAX, |every| every as usize);
+            let counted = network.need(&setup, every, batch).peak.get();
+            let off = (counted - peak) / peak;
+            worst = worst.max(off.abs());
+        }
+    }
+    assert!(worst < 0.005, "off by {worst}");
+}
+
+#[test]
+fn the_article_s_sums_hold_for_its_equal_layers() {
+    // B·L·H·4 bytes of activations, B·D·4 of data, N·4 of weights and 2·N·4 of Adam: for L = 12, H = 1024 and
+    // B = 64 these are 3 MiB, 256 KiB (and a class of 8 bytes for each example), and N = 12·(1024² + 1024).
+    let network = network("equal-layers");
+    let need = network.need(&single(), usize::MAX, 64.0);
+    let parameters = 12.0 * (1024.0 * 1024.0 + 1024.0);
+    assert_eq!(network.parameters(), parameters);
+    assert_eq!(network.outputs(), 12.0 * 1024.0);
+    assert_eq!(need.kept.get(), 64.0 * 12.0 * 1024.0 * 4.0);
+    assert_eq!(need.data.get(), 64.0 * (1024.0 * 4.0 + 8.0));
+    assert_eq!(need.weights.get(), parameters * 4.0);
+    assert_eq!(need.optimizer.get(), 2.0 * parameters * 4.0);
+    // Its sum leaves the gradients out, as many bytes as the weights.
+    assert_eq!(need.gradients, need.weights);
+}
+
+#[test]
+fn the_lecture_s_sizes_are_those_of_outputs() {
+    // bs·nc·w·h·sizeof of a convolution: 64 channels of 112 × 112, 32 images, fp16.
+    let conv = &network("resnet-50").layers[0];
+    assert_eq!(32.0 * conv.output.elements() * 2.0, 32.0 * 64.0 * 112.0 * 112.0 * 2.0);
+    // bs·m·p·sizeof of X [bs, m, n] · W [n, p]: what comes out; what is kept is X, bs·m·n.
+    let rows = Network::read(presets::ROWS);
+    assert_eq!(rows.layers[0].output.elements(), 512.0 * 4096.0);
+    assert_eq!(rows.layers[0].input.elements(), 512.0 * 1024.0);
+    assert_eq!(rows.parameters(), 1024.0 * 4096.0 + 4096.0);
+    assert!(!rows.layers[0].keeps_output);
+}
+
+#[test]
+fn early_layers_hold_the_activations_and_late_ones_the_weights() {
+    let network = network("vgg-16");
+    let kept: Vec<f64> = network.layers.iter().map(|layer| network.kept_by(layer, &single()).get()).collect();
+    let to_second_pool = network.layers.iter().position(|layer| layer.output.channels > 128.0).expect("a wide layer");
+    let early: f64 = kept[..to_second_pool].iter().sum::<f64>() / kept.iter().sum::<f64>();
+    assert!(early > 0.65, "{early}");
+    let dense: f64 = network.layers.iter().filter(|layer| layer.kind == Kind::Dense).map(Layer::parameters).sum();
+    assert!(dense / network.parameters() > 0.89);
+}
+
+#[test]
+fn halving_the_numbers_halves_activations_and_not_states() {
+    let network = network("resnet-50");
+    let full = network.need(&single(), usize::MAX, 64.0);
+    let cast = network.need(&setup(Element::Cast, Optimizer::AdamW), usize::MAX, 64.0);
+    assert_eq!(full.weights, cast.weights);
+    assert_eq!(full.optimizer, cast.optimizer);
+    // Not quite half: the indices of the pool stay int64.
+    assert!((0.5..0.52).contains(&(cast.kept.get() / full.kept.get())));
+}
+
+#[test]
+fn segments_of_a_root_keep_twice_a_root_of_equal_layers() {
+    let network = network("equal-layers");
+    let each = 1024.0 * 4.0;
+    let kept = |every| network.need(&single(), every, 1.0).kept_at_once.get() / each;
+    assert_eq!(kept(usize::MAX), 12.0);
+    // N/K inputs but the first, which is data, and K layers of one segment.
+    for (every, expected) in [(1, 12.0), (2, 7.0), (3, 6.0), (4, 6.0), (6, 7.0), (12, 12.0)] {
+        assert_eq!(kept(every), expected, "K = {every}");
+    }
+    assert_eq!(network.need(&single(), 3, 1.0).again, 0.75);
+    assert_eq!(network.need(&single(), usize::MAX, 1.0).again, 0.0);
+}
+
+#[test]
+fn the_largest_batch_is_where_the_peak_passes_the_device() {
+    let usable = Bytes::from_gib(16.0);
+    for name in ["resnet-50", "vgg-16", "dense", "equal-layers"] {
+        let network = network(name);
+        for every in [1, 4, usize::MAX] {
+            let fit = network.fit(&single(), every, usable);
+            let batch = fit.batch.expect("it fits");
+            assert!(network.need(&single(), every, batch).peak <= usable);
+            let next = network.need(&single(), every, batch + 1.0);
+            assert!(next.peak > usable, "{name}");
+        }
+    }
+    assert_eq!(network("vgg-16").fit(&single(), 1, Bytes::from_gib(1.0)).batch, None);
+}
+
+#[test]
+fn a_line_that_cannot_be_read_is_named_and_the_others_stay() {
+    let says = |text: &str| {
+        let network = Network::read(text);
+        (
+            network.troubles.first().map(bmax::course::networks::Trouble::message).unwrap_or_default(),
+            network.layers.len(),
+        )
+    };
+    let image = "input 3 32 32\n";
+    for (line, message) in [
+        ("conv 64 9x9 /0", "Line 2, stride “0”: write a whole number from 1 to 1,000."),
+        ("conv", "Line 2, channels “”: write a whole number from 1 to 1,000,000."),
+        ("conv 64 40x3", "Line 2, kernel “40”: write a whole number from 1 to 32."),
+        ("max 2x2 pad 2", "Line 2, padding “2”: write a whole number from 0 to 1."),
+        ("conv 64 3x3 pad", "Line 2, padding “”: write a whole number from 0 to 1,000."),
+        ("convolution 64", "Line 2, word “convolution”: a line begins with a layer."),
+        ("relu 5", "Line 2, word “5”: the list knows no such word here."),
+        ("dense 10", "Line 2, word “dense”: its input is an image: write flatten before it."),
+        ("conv 64 groups 2", "Line 2, groups “2”: they must divide the channels before and after."),
+        ("add", "Line 2, word “add”: there is no residual before it."),
+        ("residual", "Line 3, word “residual”: no add follows it."),
+        ("relu x5000", "Line 2, repetitions “5000”: write a whole number from 1 to 1,000."),
+        ("conv 8 3x3 x20", "Line 2, kernel “3”: write a whole number from 1 to 2."),
+    ] {
+        let (said, layers) = says(&(image.to_owned() + line + "\nglobal"));
+        assert_eq!(said, message);
+        assert_eq!(layers, 1, "the pool after “{line}” stays");
+    }
+    assert_eq!(says("input 784\nconv 3").0, "Line 2, word “conv”: it needs an image: channels, height and width.");
+    assert_eq!(
+        says("relu x999\nrelu x999\nrelu x999").0,
+        "Line 3, word “relu”: this line makes more than 2,000 layers."
+    );
+    assert_eq!(says("").1, 0);
+}
+
+#[test]
+fn a_line_left_out_leaves_no_trace() {
+    // The convolution would have needed the ReLU's input; the third repetition does not fit.
+    let with = Network::read("input 3 8 8\nconv 4\nconv 4 3x3 x4\nglobal");
+    let without = Network::read("input 3 8 8\nconv 4\n\nglobal");
+    assert_eq!(with.layers, without.layers);
+    assert_eq!(with.troubles.len(), 1);
+}
+
+proptest! {
+    #[test]
+    fn any_text_gives_finite_numbers(text in "\\PC{0,200}") {
+        sound(&text)?;
+    }
+
+    #[test]
+    fn any_list_of_known_words_gives_finite_numbers(
+        words in prop::collection::vec(prop::sample::select(vec![
+            "input 3 64 64", "input 1000000 1000000 1000000", "input 9", "conv 8 3x3", "conv 1000000 1000x1000 pad 1000",
+            "conv 6 /2 groups 3", "norm", "relu x3", "pool max 2x2 /2", "pool avg 3x3 pad 1", "pool global", "flatten",
+            "dense 1000000", "dense 7 nobias x2", "dropout", "residual", "add", "add relu", "block 8 16 /2", "block 8 16 x1000",
+            "basic 8", "gelu", "x", "/", "# remark", "0x0", "-1", "NaN",
+        ]), 0..20),
+        every in 0_usize..40,
+        batch in 1.0_f64..1e6,
+    ) {
+        let network = sound(&words.join("\n"))?;
+        for optimizer in [Optimizer::AdamW, Optimizer::Adafactor, Optimizer::Adam8bit, Optimizer::Muon] {
+            let need = network.need(&setup(Element::Cast, optimizer), every, batch);
+            prop_assert!(need.peak.get().is_finite() && need.peak.get() >= 0.0);
+            prop_assert!((0.0..=1.0).contains(&need.again));
+            // What is kept at once under recomputation is never more than without, and the segments' inputs.
+            prop_assert!(network.need(&setup(Element::Cast, optimizer), usize::MAX, batch).again == 0.0);
+        }
+        prop_assert!(network.fit(&single(), every, Bytes::from_gib(80.0)).batch.is_none_or(|batch| batch >= 1.0));
+    }
+}
+
+fn sound(text: &str) -> Result<Network, TestCaseError> {
+    let network = Network::read(text);
+    prop_assert!(network.parameters().is_finite() && network.work().is_finite());
+    for layer in &network.layers {
+        prop_assert!(layer.output.elements() >= 1.0 && layer.output.elements().is_finite());
+    }
+    for trouble in &network.troubles {
+        prop_assert!(trouble.message().starts_with("Line "));
+    }
+    Ok(network)
+}
+
+#[test]
+fn the_page_s_buttons_hold_the_presets() {
+    let page = include_str!("../src/page/p19_networks/prose.html");
+    for preset in [presets::RESNET_50, presets::VGG_16, presets::DENSE, presets::EQUAL_LAYERS, presets::ROWS] {
+        assert!(page.contains(&format!("data-press=\"{}\"", preset.replace('\n', "&#10;"))), "{preset}");
+    }
+    assert!(page.contains(&format!(">\n{}</textarea>", presets::VGG_16)));
+}
