@@ -112,15 +112,16 @@ impl Timeline {
 #[derive(Clone, Copy)]
 struct Places {
     forward: usize,
-    loss: Option<usize>,
+    /// Past every list where there is none.
+    loss: usize,
     last: usize,
     first: usize,
     end: usize,
     update: usize,
 }
 
-const LAST_STAGE: Places = Places { forward: 0, loss: Some(1), last: 2, first: 3, end: 4, update: 5 };
-const FIRST_STAGE: Places = Places { forward: 6, loss: None, last: 7, first: 8, end: 9, update: 10 };
+const LAST_STAGE: Places = Places { forward: 0, loss: 1, last: 2, first: 3, end: 4, update: 5 };
+const FIRST_STAGE: Places = Places { forward: 6, loss: usize::MAX, last: 7, first: 8, end: 9, update: 10 };
 
 /// Which entries are counted.
 #[derive(Clone, Copy)]
@@ -181,18 +182,27 @@ impl Pass<'_> {
         held
     }
 
-    /// What stays when the layer that runs backward lets go of what was computed again.
-    fn without_layer(&self, mut held: Held) -> Held {
-        let brought: f64 = self
-            .estimate
-            .entries
-            .iter()
-            .filter(|entry| is_brought_back(entry, &self.places))
-            .map(|entry| entry.bytes.get())
-            .sum();
-        held.0[Bucket::Activations as usize] -= brought;
-        held.0[Bucket::Runtime as usize] -= self.fragmentation * brought;
-        held
+    /// Between the backward passes of the last and of the first layer, what was computed again goes and
+    /// that of the next layer comes, `teeth` times in all.
+    fn teeth(&self, moments: &mut Vec<Moment>, last: Moment, first: Moment, teeth: u32) {
+        let mut brought = 0.0;
+        for entry in &self.estimate.entries {
+            if is_brought_back(entry, &self.places) {
+                brought += entry.bytes.get();
+            }
+        }
+        let gaps = f64::from(teeth.saturating_sub(1));
+        for half in 2..(2 * teeth).saturating_sub(1) {
+            let is_low = half % 2 == 0;
+            // A layer's backward pass takes twice its forward pass, during which it empties.
+            let part = (f64::from(half / 2) - if is_low { 0.35 } else { 0.0 }) / gaps;
+            let mut held = last.held.toward(&first.held, part);
+            if is_low {
+                held.0[Bucket::Activations as usize] -= brought;
+                held.0[Bucket::Runtime as usize] -= self.fragmentation * brought;
+            }
+            moments.push(Moment { at: last.at + (first.at - last.at) * part, instant: None, held, ..first });
+        }
     }
 }
 
@@ -242,49 +252,49 @@ pub fn timeline(scenario: &Scenario) -> Timeline {
         Method::Workshop | Method::Paper => 0.0,
     };
     let teeth = segments(scenario).min(MOST_TEETH / drawn);
-    let mut moments = Vec::with_capacity(32);
+    // Part of the time of a micro-batch, what is counted, whether it is named. The head takes little room.
+    let passes = [
+        (0.0, Cut::Idle, false),
+        (0.30, Cut::Layers, false),
+        (0.34, Cut::At(places.forward), true),
+        (0.38, Cut::At(places.loss), true),
+        (0.44, Cut::At(places.last), true),
+        (0.92, Cut::At(places.first), true),
+        (0.96, Cut::At(places.end), true),
+    ];
+    let update = [(0.3, Cut::At(places.update), true), (0.8, Cut::At(places.update), false), (1.0, Cut::Idle, false)];
+    let width = f64::from((PARTS - UPDATE) / drawn);
+    let mut moments: Vec<Moment> = Vec::with_capacity(32);
     for step in 1..=2 {
-        let updated = step > 1;
-        let begin = f64::from((step - 1) * PARTS);
-        let width = f64::from((PARTS - UPDATE) / drawn);
-        for micro_batch in 1..=drawn {
-            let estimate = if micro_batch > 1 { &whole } else { &fresh };
-            let pass = Pass { estimate, places, fragmentation };
-            let begin = begin + f64::from(micro_batch - 1) * width;
-            // Named moments stand at whole parts, where a slider can stand.
-            let place = |part: f64| begin + (part * width).round();
-            let mut push = |at, instant, held| moments.push(Moment { at, step, micro_batch, instant, held });
-            let named = |position| pass.held(Cut::At(position), updated);
-            push(place(0.0), None, pass.held(Cut::Idle, updated));
-            push(place(0.30), None, pass.held(Cut::Layers, updated));
-            push(place(0.34), Some(places.forward), named(places.forward));
-            if let Some(loss) = places.loss {
-                push(place(0.38), Some(loss), named(loss));
-            }
-            let (from, to) = (place(0.44), place(0.92));
-            let (last, first) = (named(places.last), named(places.first));
-            push(from, Some(places.last), last);
-            let gaps = f64::from(teeth.saturating_sub(1));
-            for tooth in 1..teeth {
-                let part = f64::from(tooth) / gaps;
-                // A layer's backward pass takes twice its forward pass, during which it empties.
-                let low = part - 0.35 / gaps;
-                push(from + (to - from) * low, None, pass.without_layer(last.toward(&first, low)));
-                if tooth + 1 < teeth {
-                    push(from + (to - from) * part, None, last.toward(&first, part));
+        for turn in 0..=drawn {
+            let is_update = turn == drawn;
+            let rows = if is_update { &update[..] } else { &passes[..] };
+            let width = if is_update { f64::from(UPDATE) } else { width };
+            let begin =
+                f64::from(step * PARTS - UPDATE) - f64::from(drawn - turn) * f64::from((PARTS - UPDATE) / drawn);
+            for &(part, cut, is_named) in rows {
+                // The next step begins where this one ends.
+                let is_last = is_update && matches!(cut, Cut::Idle);
+                if (is_last && step == 1) || matches!(cut, Cut::At(usize::MAX)) {
+                    continue;
                 }
+                let begins = turn == 0 || is_last;
+                let pass = Pass { estimate: if begins { &fresh } else { &whole }, places, fragmentation };
+                let held = pass.held(cut, step > 1 || is_update);
+                // Named moments stand at whole parts, where a slider can stand.
+                let at = begin + (part * width).round();
+                let instant = match cut {
+                    Cut::At(position) if is_named => Some(position),
+                    _ => None,
+                };
+                let moment = Moment { at, step, micro_batch: (turn + 1).min(drawn), instant, held };
+                if instant == Some(places.first)
+                    && let Some(before) = moments.last().copied()
+                {
+                    pass.teeth(&mut moments, before, moment, teeth);
+                }
+                moments.push(moment);
             }
-            push(to, Some(places.first), first);
-            push(place(0.96), Some(places.end), named(places.end));
-        }
-        let pass = Pass { estimate: &whole, places, fragmentation };
-        let end = begin + f64::from(PARTS);
-        let mut push = |at, instant, held| moments.push(Moment { at, step, micro_batch: drawn, instant, held });
-        let update = pass.held(Cut::At(places.update), true);
-        push(end - 14.0, Some(places.update), update);
-        push(end - 4.0, None, update);
-        if step == 2 {
-            push(end, None, Pass { estimate: &fresh, ..pass }.held(Cut::Idle, true));
         }
     }
     Timeline { moments, instants, drawn }
@@ -451,7 +461,7 @@ mod tests {
         let mut scenario = Scenario::default();
         let places = LAST_STAGE;
         assert_eq!(named(&scenario, places.forward), "loss, forward");
-        assert_eq!(places.loss.map(|loss| named(&scenario, loss)), Some("loss, backward"));
+        assert_eq!(named(&scenario, places.loss), "loss, backward");
         assert_eq!(named(&scenario, places.last), "backward, last layer");
         assert_eq!(named(&scenario, places.first), "backward, first layer");
         assert_eq!(named(&scenario, places.end), "end of backward");

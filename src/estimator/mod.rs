@@ -44,6 +44,6 @@ pub use range::{Outlook, Range, range};
 pub use scenario::{Cluster, Comparison, Device, Experts, Goal, Latent, Model, Recipe, Scenario};
 pub use setting::Setting;
 pub use source::Source;
-pub use strategy::{Measure, Rung, Strategy, cheapest_plan};
+pub use strategy::{Measure, Rung, Strategy, cheapest_plan, rung};
 pub use units::{Bytes, Percent};
 pub use weights::Weights;

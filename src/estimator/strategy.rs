@@ -108,27 +108,35 @@ fn is_stronger(next: Recomputation, now: Recomputation) -> bool {
 }
 
 impl Strategy {
-    fn try_rung(&mut self, measure: Measure, mut scenario: Scenario, speed: Speed) {
-        let data_parallel = scenario.data_parallel();
-        let target = scenario.goal.sequences(scenario.recipe.sequence);
-        let mut b_max = largest_micro_batch(&scenario);
-        let mut accumulation = b_max.map(|b_max| plan(target, data_parallel, b_max).preferred());
-        // With more than one micro-batch gradients stay alive, so that less may fit beside them.
-        if let Some(several) = accumulation.filter(|plan| plan.steps > 1)
-            && scenario.recipe.micro_batches == 1
-        {
-            scenario.recipe.micro_batches = several.steps;
-            b_max = largest_micro_batch(&scenario);
-            accumulation = b_max.map(|b_max| plan(target, data_parallel, b_max).preferred());
-        }
-        if let Some(plan) = accumulation {
-            scenario.recipe.batch = plan.micro_batch;
-            scenario.recipe.micro_batches = plan.steps;
-        }
-        let cost = accumulation.map(|plan| cost(&scenario, plan.steps, speed));
-        self.reached = accumulation.is_some();
-        self.rungs.push(Rung { measure, scenario, b_max, accumulation, cost });
+    fn try_rung(&mut self, measure: Measure, scenario: Scenario, speed: Speed) {
+        let rung = rung(measure, &scenario, speed);
+        self.reached = rung.accumulation.is_some();
+        self.rungs.push(rung);
     }
+}
+
+/// The plan that accumulates the largest micro-batches that fit up to the global batch, with the
+/// scenario's settings as they are.
+pub fn rung(measure: Measure, scenario: &Scenario, speed: Speed) -> Rung {
+    let mut scenario = *scenario;
+    let data_parallel = scenario.data_parallel();
+    let target = scenario.goal.sequences(scenario.recipe.sequence);
+    let mut b_max = largest_micro_batch(&scenario);
+    let mut accumulation = b_max.map(|b_max| plan(target, data_parallel, b_max).preferred());
+    // With more than one micro-batch gradients stay alive, so that less may fit beside them.
+    if let Some(several) = accumulation.filter(|plan| plan.steps > 1)
+        && scenario.recipe.micro_batches == 1
+    {
+        scenario.recipe.micro_batches = several.steps;
+        b_max = largest_micro_batch(&scenario);
+        accumulation = b_max.map(|b_max| plan(target, data_parallel, b_max).preferred());
+    }
+    if let Some(plan) = accumulation {
+        scenario.recipe.batch = plan.micro_batch;
+        scenario.recipe.micro_batches = plan.steps;
+    }
+    let cost = accumulation.map(|plan| cost(&scenario, plan.steps, speed));
+    Rung { measure, scenario, b_max, accumulation, cost }
 }
 
 #[cfg(test)]

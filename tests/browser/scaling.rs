@@ -84,7 +84,7 @@ async fn speed_follows_the_link_the_stage_and_the_read_out() {
     figure.shows("at-gpus", "128").await;
     figure.shows("at-speed", &speed(&scenario, 128, 450.0)).await;
     figure.shows("at-usual", "nothing").await;
-    figure.drag("efficiency", 0.9, 0.0).await;
+    figure.drag("efficiency", 0.9, 0.01).await;
     figure.shows("at-gpus", "1").await;
     figure.pick("ZeRO stage", "0: none").await;
     let query = "v=2&zero=0";

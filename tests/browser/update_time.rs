@@ -38,7 +38,7 @@ async fn an_update_takes_longer_and_a_sequence_and_the_run_do_not() {
     reads(16).await;
     page.press(key::HOME).await;
     reads(1).await;
-    figure.drag("times", 0.2, 1.0).await;
+    figure.drag("times", 0.2, 0.99).await;
     reads(1_024).await;
     page.close().await;
 }

@@ -52,8 +52,8 @@ impl Trouble {
     }
 }
 
-/// What is wrong with a line, before its number is known.
-type Flaw = (&'static str, String, Problem);
+/// A trouble on its way out of a line. In a box, a result is one word wide, which keeps the reader small.
+type Flaw = Box<Trouble>;
 
 /// A layer as it is written.
 #[derive(Clone, Copy)]
@@ -124,13 +124,13 @@ impl Network {
             // Undone as a whole, also where only the third repetition does not fit.
             let (before, layers) = (walk, network.layers.len());
             let kept = before.maker.and_then(|maker| network.layers.get(maker)).is_some_and(|layer| layer.keeps_output);
-            if let Err((field, word, problem)) = walk.line(&mut network, line) {
+            if let Err(trouble) = walk.line(&mut network, line) {
                 walk = before;
                 network.layers.truncate(layers);
                 if let Some(maker) = before.maker.and_then(|maker| network.layers.get_mut(maker)) {
                     maker.keeps_output = kept;
                 }
-                network.troubles.push(Trouble { line: position + 1, field, word, problem });
+                network.troubles.push(Trouble { line: position + 1, ..*trouble });
             }
         }
         // Whatever comes first can be computed again from the input.
@@ -403,6 +403,7 @@ impl Walk {
 }
 
 impl Spec {
+    #[inline(never)]
     fn of(head: &'static Head) -> Self {
         Self {
             head,
@@ -420,14 +421,20 @@ impl Spec {
 fn whole(field: &'static str, word: &str, from: f64, to: f64) -> Result<f64, Flaw> {
     match number::parse(word) {
         Ok(value) if value.fract() == 0.0 && value >= from && value <= to => Ok(value),
-        _ => Err((field, word.chars().take(20).collect(), Problem::Range(from, to))),
+        _ => Err(flaw(field, word, Problem::Range(from, to))),
     }
 }
 
 fn out_of_range<T>(field: &'static str, value: f64, from: f64, to: f64) -> Result<T, Flaw> {
-    Err((field, number::plain(value), Problem::Range(from, to)))
+    Err(flaw(field, &number::plain(value), Problem::Range(from, to)))
 }
 
 fn because<T>(field: &'static str, word: &str, reason: &'static str) -> Result<T, Flaw> {
-    Err((field, word.chars().take(20).collect(), Problem::Because(reason)))
+    Err(flaw(field, word, Problem::Because(reason)))
+}
+
+/// The line is known where the lines are counted.
+#[inline(never)]
+fn flaw(field: &'static str, word: &str, problem: Problem) -> Flaw {
+    Box::new(Trouble { line: 0, field, word: word.chars().take(20).collect(), problem })
 }

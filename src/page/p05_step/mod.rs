@@ -39,77 +39,95 @@ fn shown(live: &Live) -> (Scenario, Bytes) {
 fn press(live: &Live, word: &str) {
     let curve = timeline(&shown(live).0);
     let at = live.number("at");
-    let named = || curve.moments.iter().filter(|moment| moment.instant.is_some());
-    let to = match word {
-        "peak" => Some(curve.highest(2)),
-        "back" => named().rfind(|moment| moment.at < at),
-        _ => named().find(|moment| moment.at > at),
-    };
-    if let Some(moment) = to {
-        live.set_number("at", moment.at);
+    let mut to = at;
+    for moment in curve.moments.iter().filter(|moment| moment.instant.is_some()) {
+        // The last before, or the first after.
+        if (word == "back" && moment.at < at) || (word == "next" && moment.at > at && to == at) {
+            to = moment.at;
+        }
     }
+    live.set_number("at", if word == "peak" { curve.highest(2).at } else { to });
 }
 
 fn draw(live: &Live) {
     let (scenario, usable) = shown(live);
     let curve = timeline(&scenario);
     let peak = curve.highest(2);
-    let [first, highest] = [curve.highest(1), peak].map(|moment| moment.held.total());
-    let state = |moment: Option<&Moment>| moment.map_or(Bytes::ZERO, |moment| moment.held.of(Bucket::Optimizer));
-    let missing = state(curve.moments.last()) - state(curve.moments.first());
-    live.text("peak-name", &quoted(&curve, peak));
-    live.text("peak", &format::memory(highest));
-    live.text("usable", &format::memory(usable));
-    live.text("first", &format::memory(first));
-    live.text("missing", &format::memory(missing));
-    live.text("micro-batches", &format::count(scenario.recipe.micro_batches));
-    let flat = curve.instants.len() == 1;
-    live.show("case-missing", missing > Bytes::ZERO);
-    live.show("case-nothing", missing == Bytes::ZERO);
-    live.show("case-flat", flat);
-    live.show("case-pipeline", curve.instants.len() > 6);
-    live.show("case-many", curve.instants.len() == 6 && scenario.recipe.micro_batches > curve.drawn);
-
+    let (first, highest) = (curve.highest(1).held.total(), peak.held.total());
+    // What the first update makes and the end still has.
+    let missing = curve.at(400.0).1.of(Bucket::Optimizer) - curve.at(0.0).1.of(Bucket::Optimizer);
     let at = live.number("at");
     let (moment, held) = curve.at(at);
     let words = words(&curve, moment, at);
-    live.control_attr("at", "aria-valuetext", &(words.clone() + ": " + &format::memory(held.total())));
+    let name = curve.instants[peak.instant.unwrap_or(0)].name;
+    live.text("peak-name", &quoted(name));
     live.text("moment", &words);
-    live.text("total", &format::memory(held.total()));
+    live.text("micro-batches", &format::count(scenario.recipe.micro_batches));
+    let instants = curve.instants.len();
+    for (case, shown) in [
+        ("case-missing", missing > Bytes::ZERO),
+        ("case-nothing", missing == Bytes::ZERO),
+        ("case-flat", instants == 1),
+        ("case-pipeline", instants > 6),
+        ("case-many", instants == 6 && scenario.recipe.micro_batches > curve.drawn),
+    ] {
+        live.show(case, shown);
+    }
+    let total = held.total();
+    for (output, bytes) in
+        [("peak", highest), ("usable", usable), ("first", first), ("missing", missing), ("total", total)]
+    {
+        live.text(output, &format::memory(bytes));
+    }
+    live.control_attr("at", "aria-valuetext", &(words + ": " + &format::memory(total)));
+
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    for moment in &curve.moments {
+        if let Some(position) = moment.instant {
+            rows.push(vec![place(&curve, moment) + &quoted(curve.instants[position].name)]);
+        }
+    }
     let mut bands = Vec::with_capacity(8);
     let mut lower = vec![0.0; curve.moments.len()];
     for (bucket, class) in BANDS {
         live.text(bucket.key(), &format::memory(held.of(bucket)));
-        let point = |(moment, lower): (&Moment, &mut f64)| {
-            let from = *lower;
-            *lower += moment.held.of(bucket).gib();
-            (steps(moment.at), from, *lower)
-        };
-        bands.push(Series::band(class, curve.moments.iter().zip(&mut lower).map(point).collect()));
+        let mut points = Vec::with_capacity(lower.len());
+        let mut row = 0;
+        for (moment, lower) in curve.moments.iter().zip(&mut lower) {
+            let bytes = moment.held.of(bucket);
+            points.push((steps(moment.at), *lower, *lower + bytes.gib()));
+            *lower += bytes.gib();
+            if moment.instant.is_some() {
+                rows[row].push(gib(bytes));
+                row += 1;
+            }
+        }
+        bands.push(Series::band(class, points));
     }
+    let mut row = 0;
+    for moment in &curve.moments {
+        if moment.instant.is_some() {
+            rows[row].push(gib(moment.held.total()));
+            row += 1;
+        }
+    }
+    live.rows("moments", rows);
     // The limit is drawn where it does not press the curve flat.
     let near = usable.get() < 2.0 * highest.get();
     let top = if near { highest.gib().max(usable.gib()) } else { highest.gib() };
     if near {
         bands.push(Series::line("is-dashed step-usable", vec![(0.0, usable.gib()), (2.0, usable.gib())]));
     }
-    let name = format!("{} {}", curve.instants[peak.instant.unwrap_or(0)].name, format::memory(highest));
+    let label = name.to_owned() + " " + &format::memory(highest);
     live.plot(
         "memory",
         &Plot {
             x: Axis::linear(0.0, 2.0, "training steps (order, not seconds)"),
             y: Axis::linear(0.0, top * 1.12, "GiB"),
             series: bands,
-            marks: vec![Mark::at(steps(at), "mark-soft"), Mark::named(steps(peak.at), "mark", name)],
+            marks: vec![Mark::at(steps(at), "mark-soft"), Mark::named(steps(peak.at), "mark", label)],
         },
     );
-    let row = |moment: &Moment| {
-        let mut cells = vec![place(&curve, moment) + &quoted(&curve, moment)];
-        cells.extend(BANDS.map(|(bucket, _)| gib(moment.held.of(bucket))));
-        cells.push(gib(moment.held.total()));
-        cells
-    };
-    live.rows("moments", curve.moments.iter().filter(|moment| moment.instant.is_some()).map(row).collect());
 }
 
 /// A place on the axis in steps.
@@ -117,30 +135,38 @@ fn steps(at: f64) -> f64 {
     at / f64::from(PARTS)
 }
 
+#[inline(never)]
 fn gib(bytes: Bytes) -> String {
     format::digits(bytes.gib(), 2)
 }
 
-/// The name of a named moment.
-fn quoted(curve: &Timeline, moment: &Moment) -> String {
-    moment.instant.map_or_else(String::new, |position| format!("“{}”", curve.instants[position].name))
+#[inline(never)]
+fn quoted(name: &str) -> String {
+    "“".to_owned() + name + "”"
 }
 
 /// Step and, where there are several, micro-batch.
+#[inline(never)]
 fn place(curve: &Timeline, moment: &Moment) -> String {
-    let step = format!("Step {}, ", moment.step);
-    if curve.drawn > 1 { step + &format!("micro-batch {}, ", moment.micro_batch) } else { step }
+    let mut place = "Step ".to_owned() + &format::count(moment.step) + ", ";
+    if curve.drawn > 1 {
+        place = place + "micro-batch " + &format::count(moment.micro_batch) + ", ";
+    }
+    place
 }
 
 /// Where in the step a place on the axis is.
 fn words(curve: &Timeline, moment: &Moment, at: f64) -> String {
-    let next = curve.moments.iter().find(|next| next.at > at && next.instant.is_some());
     let place = place(curve, moment);
-    match (moment.instant.filter(|_| moment.at == at), next) {
-        (Some(position), _) => place + &quoted(curve, moment) + ". " + curve.instants[position].meaning,
-        (None, Some(next)) => place + "on the way to " + &quoted(curve, next),
-        (None, None) => place + "after the update",
+    if let Some(position) = moment.instant.filter(|_| moment.at == at) {
+        return place + &quoted(curve.instants[position].name) + ". " + curve.instants[position].meaning;
     }
+    for next in &curve.moments {
+        if let Some(position) = next.instant.filter(|_| next.at > at) {
+            return place + "on the way to " + &quoted(curve.instants[position].name);
+        }
+    }
+    place + "after the update"
 }
 
 #[cfg(test)]

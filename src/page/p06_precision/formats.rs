@@ -22,12 +22,12 @@ fn draw(live: &Live) {
     let scale = power_of_two(k as i32);
     let given = number * scale;
     live.text("k", &number::fixed(k, 0));
-    live.text("scaled", &written(given));
+    show(live, "scaled", given);
     // Half of the smallest number still rounds to zero; anything above it survives.
-    live.text("lowest", &written(FP16.min_subnormal() / 2.0 / scale));
-    live.text("normal", &written(FP16.min_normal() / scale));
-    live.text("highest", &written(FP16.max() / scale));
-    let at = (given.abs().log2() - DRAWN.0) / (DRAWN.1 - DRAWN.0);
+    show(live, "lowest", FP16.min_subnormal() / 2.0 / scale);
+    show(live, "normal", FP16.min_normal() / scale);
+    show(live, "highest", FP16.max() / scale);
+    let at = (given.abs().ln() / std::f64::consts::LN_2 - DRAWN.0) / (DRAWN.1 - DRAWN.0);
     live.variable("list", "--at", &format::css_percent(at.clamp(0.0, 1.0)));
     for format in FORMATS {
         let text = |part: &str, text: &str| live.text(&[format.key, part].concat(), text);
@@ -51,15 +51,20 @@ fn draw(live: &Live) {
         };
         let off = (arrives - number).abs() / number.abs();
         let fate = match off > 0.0 && off < f64::INFINITY {
-            true => [fate, ", off by ", &written(off * 100.0), " %"].concat(),
+            true => [fate, ", off by ", &format::significant(off * 100.0), " %"].concat(),
             false => fate.to_owned(),
         };
         text("-fate", &fate);
         live.class(&[format.key, "-item"].concat(), "is-lost", matches!(kept.fate, Fate::Zero | Fate::Overflow));
-        let after = |times| number::plain((format.after_updates(1.0, update, times) * 1e6).round() / 1e6);
-        text("-once", &after(1));
-        text("-sum", &after(UPDATES));
+        for (part, times) in [("-once", 1), ("-sum", UPDATES)] {
+            text(part, &number::plain((format.after_updates(1.0, update, times) * 1e6).round() / 1e6));
+        }
     }
+}
+
+#[inline(never)]
+fn show(live: &Live, name: &str, value: f64) {
+    live.text(name, &written(value));
 }
 
 /// The number of a field between −`most` and `most`; what cannot be read is named, and `default` stands

@@ -44,15 +44,17 @@ fn draw(live: &Live) {
         let bytes = Regime::of(regime.0, regime.1);
         let row = number::fixed(row as f64, 0);
         let cell = |name: &str, text: &str| live.text(&[name, &row].concat(), text);
-        let states = |name, bytes: f64| cell(name, &gib(Bytes::new(bytes * parameters)));
-        states("weights-", bytes.weights);
-        states("gradients-", bytes.gradients);
-        states("master-", bytes.master);
-        states("moments-", 2.0 * bytes.moment);
-        states("sum-", bytes.with_adam());
-        let activations = estimate(&with).bucket(Bucket::Activations);
-        *kept = activations.get();
-        cell("activations-", &gib(activations));
+        *kept = estimate(&with).bucket(Bucket::Activations).get();
+        for (name, size) in [
+            ("weights-", bytes.weights * parameters),
+            ("gradients-", bytes.gradients * parameters),
+            ("master-", bytes.master * parameters),
+            ("moments-", 2.0 * bytes.moment * parameters),
+            ("sum-", bytes.with_adam() * parameters),
+            ("activations-", *kept),
+        ] {
+            cell(name, &gib(Bytes::new(size)));
+        }
         cell("batch-", &format::answer(&b_max(&with)));
         let is_own = own == bytes && single(scenario.recipe.precision) == single(regime.0);
         live.class(&["row-", &row].concat(), "is-own", is_own);

@@ -55,23 +55,31 @@ fn draw(live: &Live) {
     }
     let (eager, flash) = read;
     let length = tokens(place);
-    let count = format::count(length);
-    live.text("tokens", &count);
-    live.text("eager", &format::memory(eager.total()));
-    live.text("linear", &format::memory(eager.linear));
-    live.text("quadratic", &format::memory(eager.quadratic));
-    live.text("share", &format::percent(eager.share()));
-    live.text("flash", &format::memory(flash));
-    live.control_attr("at", "aria-valuetext", &(count + " tokens: " + &format::memory(eager.total())));
     let mut stored = scenario;
     stored.recipe.attention = AttentionKernel::Eager;
     stored.recipe.sequence = length;
     let cross = crossover_of(&stored);
-    live.show("case-cross", cross.is_some());
-    live.show("case-linear", cross.is_none());
-    live.show("case-method", scenario.method != Method::Ledger);
-    live.text("cross", &format::digits(cross.unwrap_or(0.0), 0));
-    live.text("paper", &format::digits(crossover(&scenario.model), 0));
+    for (case, shown) in [
+        ("case-cross", cross.is_some()),
+        ("case-linear", cross.is_none()),
+        ("case-method", scenario.method != Method::Ledger),
+    ] {
+        live.show(case, shown);
+    }
+    let (count, all) = (format::count(length), format::memory(eager.total()));
+    live.control_attr("at", "aria-valuetext", &(count.clone() + " tokens: " + &all));
+    for (output, text) in [
+        ("tokens", count),
+        ("eager", all),
+        ("linear", format::memory(eager.linear)),
+        ("quadratic", format::memory(eager.quadratic)),
+        ("share", format::percent(eager.share())),
+        ("flash", format::memory(flash)),
+        ("cross", format::digits(cross.unwrap_or(0.0), 0)),
+        ("paper", format::digits(crossover(&scenario.model), 0)),
+    ] {
+        live.text(output, &text);
+    }
 
     let high = lines[2].last().map_or(1.0, |end| end.1);
     let mut marks = vec![Mark::named(own, "mark-soft", "your S".to_owned()), Mark::at(length.into(), "mark")];

@@ -1,6 +1,6 @@
 //! Recomputation trades time for memory.
 
-use bmax::course::recomputing::{best, curve, discard_all, layer, layers_worth, policies, smooth_best};
+use bmax::course::recomputing::{Layer, best, curve, discard_all, layer, layers_worth, policies, smooth_best};
 use bmax::{Bytes, Choice, Recomputation, Scenario};
 
 use crate::site::plot::{Axis, Mark, Plot, Series};
@@ -43,26 +43,28 @@ fn draw(live: &Live) {
     let scenario = shown(live);
     let layers = scenario.model.layers;
     let policies = policies(&scenario);
-    let most = policies
-        .iter()
-        .fold(Bytes::ZERO, |most, policy| if policy.activations > most { policy.activations } else { most });
+    // Nothing keeps more than keeping everything, which comes first.
+    let most = policies.first().map_or(Bytes::ZERO, |policy| policy.activations);
     let mut dots = Vec::with_capacity(5);
     let mut own = 0.0;
     for (policy, dot) in policies.iter().zip(DOTS) {
         let key = policy.recomputation.key();
-        let cell = |name: &str, text: &str| live.text(&(name.to_owned() + key), text);
         let is_own = policy.recomputation == scenario.recipe.recomputation;
-        cell("kept-", &format::memory(policy.activations));
-        cell("saved-", &format::percent(1.0 - policy.activations.share_of(most)));
-        cell("extra-", &tenths(policy.extra));
-        cell("batch-", &policy.batch.map_or_else(|| "none fits".to_owned(), format::count));
+        let extra = policy.extra * 100.0;
+        for (name, text) in [
+            ("kept-", format::memory(policy.activations)),
+            ("saved-", format::percent(1.0 - policy.activations.share_of(most))),
+            ("extra-", format::digits(extra, 1) + " %"),
+            ("batch-", policy.batch.map_or_else(|| "none fits".to_owned(), format::count)),
+        ] {
+            live.text(&(name.to_owned() + key), &text);
+        }
         live.class(&("row-".to_owned() + key), "is-own", is_own);
         if is_own {
-            own = policy.extra * 100.0;
+            own = extra;
         }
-        dots.push(Series::dots(dot, vec![(policy.extra * 100.0, policy.activations.gib())]));
+        dots.push(Series::dots(dot, vec![(extra, policy.activations.gib())]));
     }
-    live.text("discard", &format::percent(discard_all(layers)));
     live.plot(
         "trade",
         &Plot {
@@ -74,60 +76,69 @@ fn draw(live: &Live) {
     );
 
     let curve = curve(&scenario);
-    let (count, every) = (curve.len() as u32, scenario.recipe.every.min(curve.len() as u32));
+    let (count, best) = (curve.len() as u32, best(&curve));
+    let every = scenario.recipe.every.min(count);
     live.set_range("k", 1.0, count.into());
-    let at = |every: u32| curve.get(every as usize - 1).copied().unwrap_or(Bytes::ZERO);
-    let (best, root) = (best(&curve), f64::from(layers).sqrt());
-    let worth = |every| format::digits(layers_worth(layers, every), 1);
-    let exact = format::memory(at(every));
-    live.text("k-row", &format::count(every));
-    live.text("chosen", &format::count(every));
-    live.text("worth", &worth(every));
-    live.text("kept", &exact);
-    live.text("root", &format::digits(root, 1));
-    live.text("best", &format::count(best));
-    live.text("least", &format::memory(at(best)));
-    live.control_attr("k", "aria-valuetext", &format!("{every}: {exact}"));
-    let sizes = layer(&scenario);
-    live.show("case-layer", sizes.is_some());
-    live.show("case-best", sizes.is_some());
-    live.show("case-flat", sizes.is_none());
-    if let Some(layer) = sizes {
-        live.text("ratio", &format::digits(layer.inside.get() / layer.input.get().max(1.0), 0));
-        live.text("inside", &format::memory(layer.inside));
-        live.text("input", &format::memory(layer.input));
-        live.text("smooth", &format::digits(smooth_best(layers, layer), 1));
-    }
     let mut worths = Vec::new();
     let mut sizes = Vec::new();
     let mut rows = Vec::new();
-    for every in 1..=count {
-        worths.push((every.into(), layers_worth(layers, every)));
-        sizes.push((every.into(), at(every).gib()));
-        rows.push(vec![format::count(every), worth(every), format::digits(at(every).gib(), 2)]);
+    for (at, bytes) in (1..).zip(&curve) {
+        let worth = layers_worth(layers, at);
+        worths.push((at.into(), worth));
+        sizes.push((at.into(), bytes.gib()));
+        rows.push(vec![format::count(at), format::digits(worth, 1), format::digits(bytes.gib(), 2)]);
     }
-    let chosen = f64::from(every);
-    let plot = |name, class, points: Vec<(f64, f64)>, label, lowest: f64, words: String| {
-        let top = points.iter().fold(0.0, |top: f64, point| top.max(point.1));
-        let read = points.iter().filter(|point| point.0 == chosen).copied().collect();
+    live.rows("every", rows);
+    let root = f64::from(layers).sqrt();
+    let at = |every: u32| format::memory(curve.get(every as usize - 1).copied().unwrap_or(Bytes::ZERO));
+    let inside = layer(&scenario);
+    for (case, shown) in
+        [("case-layer", inside.is_some()), ("case-best", inside.is_some()), ("case-flat", inside.is_none())]
+    {
+        live.show(case, shown);
+    }
+    let unknown = Layer { input: Bytes::ZERO, inside: Bytes::ZERO };
+    let inside = inside.unwrap_or(unknown);
+    let (best_words, root_words) = (format::count(best), format::digits(root, 1));
+    live.control_attr("k", "aria-valuetext", &(format::count(every) + ": " + &at(every)));
+    for (output, text) in [
+        ("discard", format::percent(discard_all(layers))),
+        ("k-row", format::count(every)),
+        ("chosen", format::count(every)),
+        ("worth", format::digits(layers_worth(layers, every), 1)),
+        ("kept", at(every)),
+        ("least", at(best)),
+        ("ratio", format::digits(inside.inside.get() / inside.input.get().max(1.0), 0)),
+        ("inside", format::memory(inside.inside)),
+        ("input", format::memory(inside.input)),
+        ("smooth", format::digits(smooth_best(layers, inside), 1)),
+    ] {
+        live.text(output, &text);
+    }
+    live.text("best", &best_words);
+    live.text("root", &root_words);
+    for (name, class, points, label, lowest, words) in [
+        ("lecture", "series-3", worths, "layers", root, "√L = ".to_owned() + &root_words),
+        ("exact", "bucket-activations", sizes, "GiB", best.into(), "best K = ".to_owned() + &best_words),
+    ] {
+        let mut top = 0.0;
+        let mut read = Vec::new();
+        for &(x, y) in &points {
+            top = if y > top { y } else { top };
+            if x == f64::from(every) {
+                read.push((x, y));
+            }
+        }
         live.plot(
             name,
             &Plot {
-                x: Axis::linear(1.0, f64::from(count), "layers per checkpoint K"),
+                x: Axis::linear(1.0, count.into(), "layers per checkpoint K"),
                 y: Axis::linear(0.0, top * 1.15, label),
                 series: vec![Series::line(class, points), Series::dots(class, read)],
-                marks: vec![Mark::at(chosen, "mark-soft"), Mark::named(lowest, "mark", words)],
+                marks: vec![Mark::at(every.into(), "mark-soft"), Mark::named(lowest, "mark", words)],
             },
         );
-    };
-    plot("lecture", "series-3", worths, "layers", root, format!("√L = {}", format::digits(root, 1)));
-    plot("exact", "bucket-activations", sizes, "GiB", best.into(), format!("best K = {best}"));
-    live.rows("every", rows);
-}
-
-/// A share in percent with a tenth.
-fn tenths(share: f64) -> String {
-    format::digits(share * 100.0, 1) + " %"
+    }
 }
 
 #[cfg(test)]

@@ -18,6 +18,18 @@ pub fn mount(state: State) {
     mount_pressed("network", state, draw, |live, list| live.set("layers", list));
 }
 
+/// Writes a count.
+#[inline(never)]
+fn count(live: &Live, name: &str, value: f64) {
+    live.text(name, &number::grouped(value));
+}
+
+/// Writes a size.
+#[inline(never)]
+fn memory(live: &Live, name: &str, bytes: Bytes) {
+    live.text(name, &format::memory(bytes));
+}
+
 fn draw(live: &Live) {
     let network = Network::read(&live.word("layers"));
     let (setup, room) = live.facts(|facts| (Setup::of(&facts.scenario), room(&facts.scenario)));
@@ -41,15 +53,14 @@ fn draw(live: &Live) {
     live.set_number("every", every as f64);
     let need = network.need(&setup, every, batch);
     let fit = network.fit(&setup, every, room);
-    let count = |value: f64| number::grouped(value);
-    live.text("every", &count(every as f64));
-    live.text("parameters", &count(network.parameters()));
-    live.text("fit", &fit.batch.map_or_else(|| "none fits".to_owned(), count));
-    live.text("room", &format::memory(room));
-    live.text("batch", &count(batch));
-    live.text("peak", &format::memory(need.peak));
+    count(live, "every", every as f64);
+    count(live, "parameters", network.parameters());
+    live.text("fit", &fit.batch.map_or_else(|| "none fits".to_owned(), number::grouped));
+    memory(live, "room", room);
+    count(live, "examples", batch);
+    memory(live, "peak", need.peak);
     if let Instant::Backward(layer) = need.instant {
-        live.text("instant", &count(layer as f64 + 1.0));
+        count(live, "instant", layer as f64 + 1.0);
     }
     live.show("at-step", need.instant == Instant::Step);
     live.show("at-layer", need.instant != Instant::Step);
@@ -60,20 +71,21 @@ fn draw(live: &Live) {
     let sums = [fp32, fp32, fp32 + fp32, outputs, data];
     let own = [need.weights, need.gradients, need.optimizer, need.kept, need.data];
     for (row, (sum, own)) in ["0", "1", "2", "3", "4"].into_iter().zip(sums.into_iter().zip(own)) {
-        live.text(&("sum-".to_owned() + row), &format::memory(sum));
-        live.text(&("own-".to_owned() + row), &format::memory(own));
+        memory(live, &("sum-".to_owned() + row), sum);
+        memory(live, &("own-".to_owned() + row), own);
     }
-    live.text("units", &count(units as f64));
-    live.text("segments", &count(units.div_ceil(every.max(1)) as f64));
-    live.text("kept", &format::memory(need.kept_at_once));
-    live.text("all", &format::memory(need.kept));
+    count(live, "units", units as f64);
+    count(live, "segments", units.div_ceil(every.max(1)) as f64);
+    memory(live, "kept", need.kept_at_once);
+    memory(live, "all", need.kept);
     live.text("again", &format::percent(need.again));
 
     let layers = network.layers.len();
     live.set_range("at", 1.0, (layers as f64).max(2.0));
     let at = live.number("at").clamp(1.0, (layers as f64).max(1.0));
     let element = if setup.element == Element::Single { 4.0 } else { 2.0 };
-    let (mut kept, mut output, mut weights) = (Vec::new(), Vec::new(), Vec::new());
+    // A first point, so that a list without layers is a drawing without bars.
+    let (mut kept, mut output, mut weights) = (vec![(0.0, 0.0, 0.0)], Vec::new(), vec![(0.0, 0.0, 0.0)]);
     let mut rows = Vec::new();
     for (position, layer) in network.layers.iter().enumerate() {
         let from = position as f64;
@@ -86,10 +98,10 @@ fn draw(live: &Live) {
         }
         let cells = || {
             vec![
-                [&count(from + 1.0), " ", name(layer.kind)].concat(),
-                count(layer.line as f64),
+                [&number::grouped(from + 1.0), " ", name(layer.kind)].concat(),
+                number::grouped(layer.line as f64),
                 shape(layer.output),
-                count(layer.parameters()),
+                number::grouped(layer.parameters()),
                 format::memory(makes),
                 format::memory(keeps),
             ]
