@@ -34,14 +34,13 @@ use crate::site::{State, mount_figure, mount_part};
 pub fn mount_all(state: State) {
     mount_part("answer-bar", move || answer_bar::answer_bar(state));
     mount_figure("answer", state, p01_opening::opening_answer);
-    mount_figure("buckets", state, p02_buckets::buckets);
-    mount_figure("shapes", state, p03_why::shapes);
-    mount_figure("grow", state, p04_grow::grow);
+    p02_buckets::mount(state);
+    p03_why::mount(state);
+    p04_grow::mount(state);
     p05_step::mount(state);
     p06_precision::mount(state);
     p07_optimizers::mount(state);
-    mount_figure("derivation", state, p08_derivation::derivation);
-    mount_figure("worked-example", state, p08_derivation::worked_example);
+    p08_derivation::mount(state);
     mount_figure("oom-search", state, p09_search::oom_search);
     mount_figure("calculator", state, p10_calculator::calculator);
     mount_figure("chart", state, p11_sequence::chart);

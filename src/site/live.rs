@@ -14,12 +14,14 @@
 //! | `data-control="key"` | the place for the control of an input of the scenario, by its name in a link |
 //! | `data-press="word"` | a button |
 
+use std::cell::Cell;
+
 use bmax::{Field, number, setting};
 use js_sys::{Array, Reflect};
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 use wasm_bindgen::closure::Closure;
-use web_sys::{Element, Event, HtmlElement, PointerEvent, ResizeObserver, ResizeObserverEntry};
+use web_sys::{Element, Event, PointerEvent, ResizeObserver, ResizeObserverEntry};
 
 use super::controls::{number_field, select_field};
 use super::dom::{El, el, keep};
@@ -43,20 +45,29 @@ pub fn mount_live(name: &'static str, state: State, draw: fn(&Live)) {
 
 /// The same for a figure with buttons: `press` is called with the word of each `data-press` that is
 /// pressed, and the figure is drawn again.
-#[inline(never)]
 pub fn mount_pressed(name: &'static str, state: State, draw: fn(&Live), press: fn(&Live, &str)) {
+    mount_prepared(name, state, |_| (), draw, press);
+}
+
+/// The same for a figure that needs more than its markup says: `prepare` is called once, before it is
+/// drawn for the first time.
+#[inline(never)]
+pub fn mount_prepared(name: &'static str, state: State, prepare: fn(&Live), draw: fn(&Live), press: fn(&Live, &str)) {
     on_arrival(
         name,
         state.turns,
         Box::new(move |root, near| {
             let live = Live { root, state, version: RwSignal::new(0) };
             live.put_controls(name);
+            prepare(&live);
             live.listen(press);
             live.follow_size();
             _ = live.root.remove_attribute("inert");
             let drawn = live.clone();
+            let first = Cell::new(true);
             keep(Box::new(move || {
-                if near.get() {
+                // Once it is drawn wherever it is, so that whoever searches the page finds its numbers.
+                if near.get() | first.replace(false) {
                     drawn.version.get();
                     draw(&drawn);
                 }
@@ -85,6 +96,11 @@ impl Live {
 
     fn output(&self, name: &str) -> Option<Element> {
         self.find("data-out", name)
+    }
+
+    /// The output with this name as an element to build in; where there is none, nothing of it is seen.
+    pub fn place(&self, name: &str) -> El {
+        self.output(name).map_or_else(|| el("span"), El::at)
     }
 
     /// The word of a control: the chosen option, the checked radio button, the text of a field. Empty
@@ -149,6 +165,14 @@ impl Live {
         }
     }
 
+    /// Writes the same text to every output with this name.
+    #[inline(never)]
+    pub fn texts(&self, name: &str, text: &str) {
+        for output in all(&self.root, &format!("data-out=\"{name}\"")) {
+            write_text(&output, text);
+        }
+    }
+
     /// Writes an attribute of an output.
     #[inline(never)]
     pub fn attr(&self, name: &str, attribute: &str, value: &str) {
@@ -177,8 +201,7 @@ impl Live {
     #[inline(never)]
     pub fn variable(&self, name: &str, property: &str, value: &str) {
         if let Some(output) = self.output(name) {
-            // Both HTML and SVG elements have this part of the interface.
-            _ = output.unchecked_ref::<HtmlElement>().style().set_property(property, value);
+            _ = El::at(output).set_variable(property, value);
         }
     }
 
@@ -319,14 +342,14 @@ fn property(element: &Element, name: &str) -> String {
 
 /// Writes a text where it differs: a text that is written again would be laid out again.
 #[inline(never)]
-fn write_text(element: &Element, text: &str) {
+pub fn write_text(element: &Element, text: &str) {
     if element.text_content().as_deref() != Some(text) {
         element.set_text_content(Some(text));
     }
 }
 
 #[inline(never)]
-fn write_attribute(element: &Element, name: &str, value: &str) {
+pub fn write_attribute(element: &Element, name: &str, value: &str) {
     if element.get_attribute(name).as_deref() != Some(value) {
         _ = element.set_attribute(name, value);
     }
