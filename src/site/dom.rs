@@ -185,6 +185,13 @@ impl El {
         self
     }
 
+    /// Sets a custom property once.
+    #[inline(never)]
+    pub fn set_variable(self, name: &str, value: &str) -> Self {
+        _ = self.0.unchecked_ref::<HtmlElement>().style().set_property(name, value);
+        self
+    }
+
     /// Calls `handler` for every event of this name.
     pub fn on(self, event: &'static str, handler: impl Fn(Event) + 'static) -> Self {
         self.on_boxed(event, Box::new(handler))

@@ -23,7 +23,7 @@ const UNSEEN: &str = "const seen = (one) => one && one.checkVisibility({ opacity
     return arguments[0].filter((id) => { \
         const section = document.getElementById(id); \
         return !section || !seen(section.querySelector('h1, h2')) || !seen(section.querySelector('p, li')) \
-            || ![...section.querySelectorAll('.mount-wait')].every(seen); \
+            || ![...section.querySelectorAll(':is(.mount-wait, .live-wait)')].every(seen); \
     });";
 
 #[tokio::test]
@@ -39,7 +39,8 @@ async fn without_javascript_every_section_can_be_read() {
 #[tokio::test]
 async fn without_javascript_no_empty_control_is_left_over() {
     let page = Visit::to("").without_scripts().open().await;
-    let script = "return [...document.querySelectorAll('main input, main select, main button')].length;";
+    let script = "return [...document.querySelectorAll('main input, main select, main button')] \
+        .filter((one) => one.checkVisibility()).length;";
     assert_eq!(page.script(script, vec![]).await, 0);
     let bar = "return document.getElementById('answer-bar').getBoundingClientRect().height;";
     let height = page.script(bar, vec![]).await;

@@ -1,15 +1,15 @@
 use bmax::{Bucket, Bytes, Entry, Estimate, Expr, Symbol, Values};
-use leptos::prelude::*;
 
 use crate::site::dom::{El, el};
+use crate::site::format;
 use crate::site::views::formula_in_symbols;
-use crate::site::{State, format};
+use crate::site::write_text;
 
 /// A card names at most this many entries; the calculator has them all.
 const NAMED: usize = 2;
 
 /// An entry of a bucket without its size: what is left alone while only the batch changes.
-#[derive(Clone, PartialEq)]
+#[cfg_attr(test, derive(PartialEq))]
 struct Line {
     name: &'static str,
     formula: &'static Expr,
@@ -35,65 +35,37 @@ fn grows(entry: &Entry) -> bool {
     entry.formula.contains(Symbol::Batch) || entry.formula.contains(Symbol::Fragmentation)
 }
 
-/// One bucket: its size, its part of the whole, its formulas and whether the batch is in them.
-pub fn bucket_card(state: State, bucket: Bucket) -> El {
-    let key = bucket.key();
-    let memory = move || state.read(|facts| format::memory(facts.estimate.bucket(bucket)));
-    let percent = move || format::percent(share(state, bucket)) + " of the sum";
-    let width = move || format::css_percent(share(state, bucket));
-    let absent = move || state.read(|facts| facts.estimate.bucket(bucket).get() == 0.0);
-    el("li")
-        .class("bucket-card")
-        .toggle("hidden", absent)
-        .attr("data-bucket", key)
-        .attr("data-testid", &format!("bucket-{key}"))
-        .children(vec![
-            el("p")
-                .class("bucket-name")
-                .child(el("span").class("bucket-swatch").attr("data-bucket", key))
-                .text(bucket.name()),
-            growth(state, bucket),
-            el("p").class("bucket-size").children(vec![
-                el("span").class("readout readout-s num").bind_text(memory),
-                el("span").class("soft small num").bind_text(percent),
-            ]),
-            el("div").class("bucket-share").child(el("span").variable("--share", width)),
-            formulas(state, bucket),
-        ])
-}
-
-/// The part of the whole that a bucket takes.
-fn share(state: State, bucket: Bucket) -> f64 {
-    state.read(|facts| Bytes::share_of(facts.estimate.bucket(bucket), facts.estimate.peak().bytes))
-}
-
-/// The largest entries of a bucket by name and formula.
-fn formulas(state: State, bucket: Bucket) -> El {
-    let lines = Memo::new(move |_| state.read(|facts| lines(&facts.estimate, bucket)));
-    let row = |line: &Line| {
-        let formula = formula_in_symbols(line.formula, &line.values);
-        el("div").child(el("dt").text(line.name)).child(el("dd").child(formula))
+/// Draws one bucket: its size, its part of the whole, its formulas and whether the batch is in them.
+/// `asked` tells two configurations apart, the micro-batch aside.
+pub fn draw(card: &El, estimate: &Estimate, bucket: Bucket, asked: &str) {
+    let write = |part: &str, text: &str| write_text(card.part(part).element(), text);
+    let bytes = estimate.bucket(bucket);
+    let share = Bytes::share_of(bytes, estimate.peak().bytes);
+    write("size", &format::memory(bytes));
+    write("percent", &format::percent(share));
+    _ = card.part("share").set_variable("--share", &format::css_percent(share));
+    let growth = Growth::of(estimate, bucket);
+    let (sign, words) = match growth {
+        Growth::Fixed => ("▪", "fixed"),
+        Growth::Partly => ("↗", "partly scales with b"),
+        Growth::Wholly => ("↗", "scales with b"),
     };
-    let list = el("dl").class("bucket-formulas").live(move || lines.with(|lines| lines.0.iter().map(row).collect()));
-    let more = move || lines.with(|lines| lines.1);
-    let rest = el("a")
-        .attr("href", "#ledger")
-        .bind_text(move || format!("and {} more", format::counted(more(), "entry", "entries")));
-    el("div")
-        .class("bucket-entries")
-        .child(list)
-        .child(el("p").class("small").toggle("hidden", move || more() == 0).child(rest))
-}
-
-/// Says in words and by a shape whether a bucket changes with the batch.
-fn growth(state: State, bucket: Bucket) -> El {
-    let growth = Memo::new(move |_| state.read(|facts| Growth::of(&facts.estimate, bucket) as u32));
-    let of = |words: [&'static str; 3]| move || words[growth.get() as usize].to_owned();
-    el("p")
-        .class("bucket-growth badge")
-        .toggle_class("bucket-grows", move || growth.get() != Growth::Fixed as u32)
-        .child(el("span").attr("aria-hidden", "true").bind_text(of(["▪", "↗", "↗"])))
-        .bind_text(of(["fixed", "partly scales with b", "scales with b"]))
+    write("sign", sign);
+    write("word", words);
+    _ = card.part("growth").element().class_list().toggle_with_force("bucket-grows", growth != Growth::Fixed);
+    let (lines, more) = lines(estimate, bucket);
+    _ = card.part("more").element().toggle_attribute_with_force("hidden", more == 0);
+    write("count", &format::counted(more, "entry", "entries"));
+    let drawn = lines.iter().fold(asked.to_owned(), |drawn, line| drawn + line.name);
+    let list = card.part("formulas");
+    // While only the batch changes, its formulas are left alone.
+    if list.element().get_attribute("data-drawn").as_deref() != Some(&drawn) {
+        let row = |line: &Line| {
+            let formula = formula_in_symbols(line.formula, &line.values);
+            el("div").child(el("dt").text(line.name)).child(el("dd").child(formula))
+        };
+        _ = list.attr("data-drawn", &drawn).clear().children(lines.iter().map(row).collect());
+    }
 }
 
 /// How a bucket changes with the batch.
@@ -107,11 +79,14 @@ enum Growth {
 impl Growth {
     fn of(estimate: &Estimate, bucket: Bucket) -> Self {
         let entries = estimate.largest().into_iter().filter(|entry| entry.bucket == bucket);
-        let (growing, fixed): (Vec<&Entry>, Vec<&Entry>) = entries.partition(|entry| grows(entry));
-        match (growing.is_empty(), fixed.is_empty()) {
-            (true, _) => Self::Fixed,
-            (false, true) => Self::Wholly,
-            (false, false) => Self::Partly,
+        let (mut growing, mut fixed) = (false, false);
+        for entry in entries {
+            if grows(entry) { growing = true } else { fixed = true }
+        }
+        match (growing, fixed) {
+            (false, _) => Self::Fixed,
+            (true, false) => Self::Wholly,
+            (true, true) => Self::Partly,
         }
     }
 }

@@ -4,12 +4,9 @@
 //! sheet of a stack lies at the bottom left and each further one a step up and to the right.
 
 use bmax::number::fixed;
-use leptos::prelude::*;
 
-use super::Shown;
 use super::layer::{Layer, size};
-use crate::site::dom::{El, svg};
-use crate::site::format;
+use crate::site::{Live, format};
 
 /// Width of a sheet and side of a square: both are H.
 const WIDTH: f64 = 84.0;
@@ -68,82 +65,15 @@ pub fn sentence(layer: Layer, batch: u32) -> String {
     )
 }
 
-/// X · W = Y, with b sheets in X and in Y.
-pub fn equation(shown: Shown) -> El {
-    // Beyond the last sheet that is drawn the outlines no longer change.
-    let drawn = Memo::new(move |_| shown.batch.get().clamp(1, MOST_SHEETS));
-    svg("svg")
-        .class("shapes-equation")
-        .attr("viewBox", "0 26 500 148")
-        .attr("role", "img")
-        .bind("aria-label", move || sentence(shown.layer(), shown.batch.get()))
-        .children(vec![
-            pile(22.0, "shape", drawn),
-            name("64", "126", "X").attr("data-bucket", "activations"),
-            side("64", "168", "H"),
-            side("10", "124", "S"),
-            pile_side(120.0, drawn),
-            sign("190", "·"),
-            square("212", "parameters"),
-            name("254", "112", "W").attr("data-bucket", "parameters"),
-            side("254", "168", "H"),
-            side("308", "110", "H"),
-            sign("332", "="),
-            pile(350.0, "shape shape-open", drawn),
-            name("392", "126", "Y").class("shape-name shape-name-open"),
-            side("392", "168", "H"),
-            pile_side(448.0, drawn),
-        ])
-}
-
-/// The three tensors that copy the shape of W.
-pub fn companions() -> El {
-    let squares = [("2", "44", "gradients", "dW"), ("98", "140", "optimizer", "m"), ("194", "236", "optimizer", "v")];
-    let tensor = |&(x, middle, bucket, letters): &(&str, &str, &str, &str)| {
-        vec![square(x, bucket), name(middle, "112", letters).attr("data-bucket", bucket), side(middle, "168", "H")]
-    };
-    svg("svg")
-        .class("shapes-companions")
-        .attr("viewBox", "0 58 300 116")
-        .attr("role", "img")
-        .attr("aria-label", "The gradient dW and Adam’s m and v are squares of the same size as W.")
-        .children(squares.iter().flat_map(tensor).collect())
-        .child(side("290", "110", "H"))
-}
-
-/// A stack of sheets whose front one starts at `x`.
-fn pile(x: f64, class: &str, drawn: Memo<u32>) -> El {
-    svg("path").class(class).attr("data-bucket", "activations").bind("d", move || sheets(x, drawn.get()))
-}
-
-/// The b beside the middle of a stack's depth, which begins at `x`.
-fn pile_side(x: f64, drawn: Memo<u32>) -> El {
-    svg("text")
-        .class("shape-side shape-count")
-        .bind("x", move || fixed(x + depth(drawn.get()) / 2.0, 1))
-        .bind("y", move || fixed(FOOT - depth(drawn.get()) / 2.0 + 10.0, 1))
-        .text("b")
-}
-
-/// A matrix of H by H.
-fn square(x: &str, bucket: &str) -> El {
-    let place = svg("rect").class("shape").attr("data-bucket", bucket).attr("x", x).attr("y", "62");
-    place.attr("width", "84").attr("height", "84")
-}
-
-/// The letters of a tensor.
-fn name(x: &str, y: &str, letters: &str) -> El {
-    svg("text").class("shape-name").attr("x", x).attr("y", y).text(letters)
-}
-
-/// The letter of a side.
-fn side(x: &str, y: &str, letter: &str) -> El {
-    svg("text").class("shape-side").attr("x", x).attr("y", y).text(letter)
-}
-
-/// A sign between two tensors.
-fn sign(x: &str, sign: &str) -> El {
-    svg("text").class("shape-sign").attr("x", x).attr("y", "126").text(sign)
+/// Draws X · W = Y, with b sheets in X and in Y, and the b beside the middle of each stack's depth.
+pub fn draw(live: &Live, layer: Layer, batch: u32) {
+    live.attr("equation", "aria-label", &sentence(layer, batch));
+    let aside = depth(batch) / 2.0;
+    for (pile, count, x) in [("x-pile", "x-count", 22.0), ("y-pile", "y-count", 350.0)] {
+        live.attr(pile, "d", &sheets(x, batch));
+        live.attr(count, "x", &fixed(x + WIDTH + 14.0 + aside, 1));
+        live.attr(count, "y", &fixed(FOOT - aside + 10.0, 1));
+    }
 }
 
 #[cfg(test)]

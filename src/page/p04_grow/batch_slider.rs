@@ -1,12 +1,10 @@
 //! The shared micro-batch on a slider, with a scale that shows which values fit.
 
 use bmax::{Field, number};
-use leptos::prelude::*;
 
 use super::super::outlooks::standing;
-use crate::site::controls::slider;
 use crate::site::dom::{El, el};
-use crate::site::{State, format};
+use crate::site::{Facts, Live, format};
 
 /// The end of the declared range.
 const LIMIT: u32 = Field::Batch.bound().max as u32;
@@ -60,43 +58,60 @@ fn fitting(b_max: Option<u32>, end: u32) -> f64 {
     ((f64::from(last) - 0.5) / f64::from(end.saturating_sub(1).max(1))).min(1.0)
 }
 
-/// A slider that sets the micro-batch everywhere on the page.
-pub fn batch_slider(state: State, id: &'static str) -> El {
-    let held = RwSignal::new(false);
-    let batch = move || state.read(|facts| facts.scenario.recipe.batch);
-    // Zero stands for no answer, because an answer is at least one.
-    let last = Memo::new(move |_| state.read(|facts| facts.answer.batch().unwrap_or(0)));
-    let b_max = move || Some(last.get()).filter(|last| *last > 0);
+/// Lets the slider of a figure set the micro-batch everywhere on the page.
+pub fn listen(live: &Live) {
+    let slider = live.place("slider");
+    for event in ["input", "pointerdown", "pointerup", "pointercancel", "change"] {
+        let live = live.clone();
+        let held = slider.clone();
+        _ = slider.clone().on(event, move |_| {
+            if event == "input" {
+                live.state().change(|scenario| scenario.with_batch(live.number("b") as u32));
+            } else {
+                _ = held.element().toggle_attribute_with_force("data-held", event == "pointerdown");
+                live.draw_again();
+            }
+        });
+    }
+}
+
+/// Draws the slider, with a scale that shows which values fit.
+pub fn draw(live: &Live, facts: &Facts) {
+    let (batch, b_max) = (facts.scenario.recipe.batch, facts.answer.batch());
+    let slider = live.place("slider");
+    let mut end = end_of(b_max, batch);
     // An end that shrank under the pointer would move the thumb away from it.
-    let end = Memo::new(move |earlier: Option<&u32>| {
-        let wanted = end_of(b_max(), batch());
-        earlier.copied().filter(|_| held.get()).map_or(wanted, |earlier| wanted.max(earlier))
-    });
-    let on_value = move |batch| state.change(|scenario| scenario.with_batch(batch));
-    el("div")
-        .class("batch-slider")
-        .variable("--fits", move || number::fixed(fitting(b_max(), end.get()), 5))
-        .on("pointerdown", move |_| held.set(true))
-        .on("pointerup", move |_| held.set(false))
-        .on("pointercancel", move |_| held.set(false))
-        .on("change", move |_| held.set(false))
-        .child(slider(id, "Micro-batch b", batch, move || end.get(), move || batch_text(state), on_value))
-        .child(el("div").class("scale").attr("aria-hidden", "true").live(move || scale(b_max(), end.get())))
+    if slider.element().has_attribute("data-held") {
+        let earlier = slider.element().get_attribute("data-end").and_then(|end| number::parse(&end).ok());
+        end = end.max(earlier.unwrap_or(0.0) as u32);
+    }
+    live.set_range("b", 1.0, f64::from(end));
+    // A browser clips the value to the end, so it is set again after the end has changed.
+    live.set_number("b", f64::from(batch));
+    let text = batch_text(facts);
+    live.text("batch-text", &text);
+    live.control_attr("b", "aria-valuetext", &text);
+    let fits = number::fixed(fitting(b_max, end), 5);
+    let drawn = [("data-end", number::plain(f64::from(end))), ("data-fits", fits.clone())];
+    if drawn.iter().all(|(name, value)| slider.element().get_attribute(name).as_deref() == Some(value)) {
+        return;
+    }
+    let slider = drawn.iter().fold(slider, |slider, (name, value)| slider.attr(name, value));
+    _ = slider.set_variable("--fits", &fits);
+    _ = live.place("scale").clear().children(scale(b_max, end));
 }
 
 /// The micro-batch and how it stands, short enough to be read out at every step of a slider.
-fn batch_text(state: State) -> String {
-    state.read(|facts| {
-        let (word, _) = standing(facts);
-        format!("{}, {word}", format::counted(facts.scenario.recipe.batch, "sequence", "sequences"))
-    })
+fn batch_text(facts: &Facts) -> String {
+    let (word, _) = standing(facts);
+    format!("{}, {word}", format::counted(facts.scenario.recipe.batch, "sequence", "sequences"))
 }
 
 /// The numbers below the slider, in their places.
 fn scale(b_max: Option<u32>, end: u32) -> Vec<El> {
     let tick = |Tick { value, kind }: Tick| {
-        let along = move || number::fixed(along(value, end), 5);
-        el("span").class("tick num").attr("data-kind", kind).variable("--along", along).text(&format::count(value))
+        let tick = el("span").class("tick num").attr("data-kind", kind).text(&format::count(value));
+        tick.set_variable("--along", &number::fixed(along(value, end), 5))
     };
     ticks(b_max, end).into_iter().map(tick).collect()
 }

@@ -1,31 +1,44 @@
 //! The slider that fills the device, one sequence at a time.
 
-mod batch_slider;
+pub mod batch_slider;
 mod verdict;
 
-use std::rc::Rc;
-
 use bmax::{Answer, Bytes, Estimate};
-use leptos::prelude::*;
 
-pub use batch_slider::batch_slider;
-use verdict::{other_verdicts, verdict};
+use crate::site::views::{draw_bar, draw_legend};
+use crate::site::{Facts, Live, State, format, mount_prepared};
 
-use crate::site::dom::{El, el};
-use crate::site::views::{legend, memory_bar_of_length};
-use crate::site::{State, format};
+/// Mounts the figure of this section.
+pub fn mount(state: State) {
+    mount_prepared("grow", state, batch_slider::listen, |live| live.facts(|facts| draw(live, facts)), press);
+}
 
 /// The batch on a slider, the memory it takes as a bar, and the verdict in one sentence.
-pub fn grow(state: State) -> El {
-    let estimate: Rc<dyn Fn() -> Estimate> = Rc::new(move || state.read(|facts| facts.estimate.clone()));
-    let length = Rc::new(move || state.read(|facts| length(&facts.estimate, &facts.answer)));
-    el("div").class("grow").children(vec![
-        batch_slider(state, "grow-batch"),
-        el("div").class("grow-head").child(verdict(state)).child(jumps(state)),
-        memory_bar_of_length(estimate.clone(), length),
-        legend(estimate),
-        other_verdicts(state),
-    ])
+fn draw(live: &Live, facts: &Facts) {
+    let Facts { estimate, answer, .. } = facts;
+    batch_slider::draw(live, facts);
+    verdict::draw(live, facts);
+    draw_bar(&live.place("bar"), estimate, Some(length(estimate, answer)));
+    draw_legend(&live.place("legend"), estimate);
+    let capped = matches!(answer, Answer::Fits(room) if room.capped);
+    for (word, off) in [("last", answer.batch().is_none()), ("next", capped)] {
+        let value = target(answer, word);
+        let size = if value == 0 { "none".to_owned() } else { format!("= {}", format::count(value)) };
+        live.text(&format!("{word}-size"), &size);
+        live.attr(word, "aria-current", if facts.scenario.recipe.batch == value { "true" } else { "false" });
+        _ = live.place(word).element().toggle_attribute_with_force("disabled", off);
+    }
+}
+
+/// Goes to the last batch that fits or to the first that does not.
+fn press(live: &Live, word: &str) {
+    let value = live.state().peek(|facts| target(&facts.answer, word));
+    live.state().change(|scenario| scenario.with_batch(value));
+}
+
+/// Where a button leads: b_max, which is 0 when nothing fits, or one more.
+fn target(answer: &Answer, word: &str) -> u32 {
+    answer.batch().unwrap_or(0).saturating_add(u32::from(word == "next"))
 }
 
 /// What the whole bar stands for. It depends on the answer and not on the chosen batch, so that the
@@ -37,42 +50,6 @@ fn length(estimate: &Estimate, answer: &Answer) -> Bytes {
     };
     let whole = first_too_many.get().max(estimate.memory.get());
     Bytes::new((whole * 1.04).max(estimate.memory.get() * 1.2))
-}
-
-/// Two presses: the last batch that fits and the first that does not.
-fn jumps(state: State) -> El {
-    let none = move || state.read(|facts| facts.answer.batch().is_none());
-    let capped = move || state.read(|facts| matches!(facts.answer, Answer::Fits(room) if room.capped));
-    el("div")
-        .class("grow-jumps button-row")
-        .child(jump(state, 0).attr("data-testid", "grow-to-max").toggle("disabled", none))
-        .child(jump(state, 1).attr("data-testid", "grow-past-max").toggle("disabled", capped))
-}
-
-/// A button that sets the batch to `past` more than b_max, which is 0 when nothing fits.
-fn jump(state: State, past: u32) -> El {
-    let value = move || state.read(|facts| facts.answer.batch().unwrap_or(0).saturating_add(past));
-    let here = move || state.read(|facts| facts.scenario.recipe.batch) == value();
-    let size = move || match value() {
-        0 => "none".to_owned(),
-        value => format!("= {}", format::count(value)),
-    };
-    let press = move |_| {
-        let value = untrack(value);
-        state.change(|scenario| scenario.with_batch(value));
-    };
-    let name = el("span")
-        .child(el("span").class("visually-hidden").text("Set b to "))
-        .child(el("i").text("b"))
-        .child(el("sub").text("max"))
-        .text(if past == 0 { "" } else { " + 1" });
-    el("button")
-        .attr("type", "button")
-        .class("button button-quiet")
-        .bind("aria-current", move || here().to_string())
-        .on("click", press)
-        .child(name)
-        .child(el("span").class("num").bind_text(size))
 }
 
 #[cfg(test)]

@@ -4,40 +4,21 @@ use bmax::{Answer, Balance, Choice, Estimate, Method, Scenario, estimate};
 
 use super::super::answer_bar;
 use super::super::outlooks::{at_instant, standing};
-use crate::site::dom::{El, el};
-use crate::site::{Facts, State, format};
+use crate::site::{Facts, Live, format};
 
-/// The total and its verdict.
-pub fn verdict(state: State) -> El {
-    let total = move || {
-        state.read(|facts| {
-            let used = format::digits(facts.estimate.peak().bytes.gib(), 1);
-            format!("{used} / {}", format::gib(facts.estimate.usable()))
-        })
-    };
-    let kind = move || state.read(|facts| standing(facts).1.to_owned());
-    let sentence = move || state.read(said);
-    el("div").class("grow-result").bind("data-verdict", kind).children(vec![
-        el("p")
-            .class("grow-total")
-            .child(el("span").class("readout num").attr("data-testid", "grow-total").bind_text(total))
-            .child(el("span").class("soft small").text(" usable")),
-        el("p").class("grow-verdict").attr("data-testid", "grow-verdict").bind_text(sentence),
-    ])
-}
-
-/// The same micro-batch by the methods that are not chosen.
-pub fn other_verdicts(state: State) -> El {
-    let text = move || {
-        state.read(|facts| {
-            let other = |(method, answer): &(Method, Answer)| {
-                let scenario = Scenario { method: *method, ..facts.scenario };
-                other_sentence(*method, scenario.recipe.batch, &estimate(&scenario), answer)
-            };
-            facts.others.iter().map(other).collect::<Vec<_>>().join(" ")
-        })
-    };
-    el("p").class("soft small").attr("data-testid", "grow-other").bind_text(text)
+/// The total and its verdict, and the same micro-batch by the methods that are not chosen.
+pub fn draw(live: &Live, facts: &Facts) {
+    let used = format::digits(facts.estimate.peak().bytes.gib(), 1);
+    live.text("total", &format!("{used} / {}", format::gib(facts.estimate.usable())));
+    live.attr("result", "data-verdict", standing(facts).1);
+    live.text("verdict", &said(facts));
+    let mut others = String::new();
+    for (method, answer) in &facts.others {
+        let scenario = Scenario { method: *method, ..facts.scenario };
+        others += &other_sentence(*method, scenario.recipe.batch, &estimate(&scenario), answer);
+        others.push(' ');
+    }
+    live.text("other", others.trim_end());
 }
 
 /// The verdict on the chosen micro-batch, with the outlook and the instant where there are any.

@@ -1,8 +1,7 @@
-//! Quantities of the derivation as native MathML.
+//! Quantities as the derivation writes them.
 
 use bmax::Bytes;
 
-use crate::site::dom::{El, math};
 use crate::site::format;
 
 /// A memory size in GiB. It has about four digits, so that a reader who divides two of them by hand
@@ -18,66 +17,6 @@ pub fn gib(bytes: Bytes) -> String {
     };
     // MathML text has no hyphen for a minus.
     format::digits(gib, places).replace('-', "−")
-}
-
-/// A letter or a name.
-pub fn mi(name: &str) -> El {
-    math("mi").text(name)
-}
-
-/// A number.
-pub fn mn(number: &str) -> El {
-    math("mn").text(number)
-}
-
-/// An operator or a bracket.
-pub fn mo(operator: &str) -> El {
-    math("mo").text(operator)
-}
-
-/// A part of a formula that belongs together.
-pub fn mrow(parts: Vec<El>) -> El {
-    math("mrow").children(parts)
-}
-
-/// One part of a formula above another.
-pub fn mfrac(numerator: El, denominator: El) -> El {
-    math("mfrac").child(numerator).child(denominator)
-}
-
-/// A letter with a name below its line.
-pub fn msub(letter: &str, name: &str) -> El {
-    math("msub").child(mi(letter)).child(mi(name))
-}
-
-/// A memory size with its unit.
-pub fn amount(bytes: Bytes) -> El {
-    mrow(vec![mn(&gib(bytes)), math("mtext").text("\u{a0}GiB")])
-}
-
-/// A whole formula.
-pub fn equation(parts: Vec<El>) -> El {
-    math("math").children(parts)
-}
-
-/// What a step may use.
-pub fn usable() -> El {
-    msub("M", "usable")
-}
-
-/// The device.
-pub fn gpu() -> El {
-    msub("M", "GPU")
-}
-
-/// What does not depend on the batch.
-pub fn fixed() -> El {
-    msub("M", "fixed")
-}
-
-/// Activations of one sequence.
-pub fn one_sequence() -> El {
-    msub("M", "act")
 }
 
 #[cfg(test)]

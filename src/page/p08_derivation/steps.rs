@@ -4,8 +4,7 @@ use bmax::{
     Answer, Bucket, Bytes, Division, Entry, Method, Scenario, Shortage, Values, b_max, division, estimate, number,
 };
 
-use super::quantity::{amount, equation, fixed, gib, mfrac, mn, mo, mrow, msub, one_sequence, usable};
-use crate::site::dom::El;
+use super::quantity::gib;
 use crate::site::format;
 
 /// What the lines of the derivation show.
@@ -21,7 +20,7 @@ pub struct Steps {
     pub values: Values,
     headroom: f64,
     entries: Vec<Entry>,
-    answer: Answer,
+    pub answer: Answer,
     /// The ledger's own division and its answer, where the ledger is in use: what is derived is then
     /// the workshop's method.
     pub ledger: Option<(Division, Answer)>,
@@ -59,11 +58,6 @@ impl Steps {
         self.entries.iter().filter(|entry| entry.bucket == Bucket::Activations)
     }
 
-    /// Whether any sequence fits.
-    pub fn fits(&self) -> bool {
-        self.answer.batch().is_some()
-    }
-
     /// The headroom as a factor.
     pub fn headroom_text(&self) -> String {
         // A tenth of a percent is as fine as anybody states it.
@@ -76,11 +70,6 @@ impl Steps {
 
     fn quotient(&self) -> String {
         quotient(self.left(), self.one_sequence, &self.answer)
-    }
-
-    /// The last line with its numbers, down to the whole number of sequences.
-    pub fn solved_in_numbers(&self) -> El {
-        divided(self.usable, self.fixed, self.one_sequence, &self.answer)
     }
 
     /// The last line in words.
@@ -124,38 +113,11 @@ impl Steps {
 
 /// How many times one sequence goes into what is left, cut after two digits: rounded, 2.996 would read
 /// ⌊3.00⌋ and contradict its own floor.
-fn quotient(left: Bytes, one_sequence: Bytes, answer: &Answer) -> String {
+pub fn quotient(left: Bytes, one_sequence: Bytes, answer: &Answer) -> String {
     let quotient = left.get() / one_sequence.get().max(f64::MIN_POSITIVE);
     let floor = f64::from(answer.batch().unwrap_or(0));
     // The last bits of a sum may fall just short of a whole number that the ledger reaches.
     format::digits(((quotient * 100.0).floor() / 100.0).max(floor), 2)
-}
-
-/// A division with its numbers, down to the whole number of sequences.
-pub fn divided(usable: Bytes, fixed: Bytes, one_sequence: Bytes, answer: &Answer) -> El {
-    let left = usable - fixed;
-    let difference = mrow(vec![amount(usable), mo("−"), amount(fixed)]);
-    if left.get() < 0.0 {
-        let left = mrow(vec![mo("="), amount(left), mo("<"), mn("0")]);
-        return equation(vec![difference, left]);
-    }
-    equation(vec![
-        floor(mfrac(difference, amount(one_sequence))),
-        mo("="),
-        floor(mn(&quotient(left, one_sequence, answer))),
-        mo("="),
-        mn(&format::count(answer.batch().unwrap_or(0))),
-    ])
-}
-
-/// The last line in symbols.
-pub fn solved_in_symbols() -> El {
-    let difference = mrow(vec![usable(), mo("−"), fixed()]);
-    equation(vec![msub("b", "max"), mo("="), floor(mfrac(difference, one_sequence()))])
-}
-
-fn floor(inner: El) -> El {
-    mrow(vec![mo("⌊"), inner, mo("⌋")])
 }
 
 #[cfg(test)]

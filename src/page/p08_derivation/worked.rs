@@ -1,27 +1,12 @@
 //! Llama 3.1 8B on A100 80 GB, solved for a number of GPUs that the reader chooses.
 
-use std::rc::Rc;
-
+use bmax::catalogue;
 use bmax::{
     Answer, Bucket, Bytes, Cluster, Estimate, Method, Percent, Precision, Recomputation, Scenario, b_max, estimate,
 };
-use bmax::{ChoiceOption, catalogue};
-use leptos::prelude::*;
 
-use crate::site::controls::segmented;
-use crate::site::dom::{El, el};
-use crate::site::views::memory_bar;
-use crate::site::{SettingHandle, State, format};
-
-/// The example's number of GPUs, as words of its control.
-static COUNTS: [ChoiceOption; 5] = [count("1"), count("2"), count("4"), count("8"), count("16")];
-
-const fn count(word: &'static str) -> ChoiceOption {
-    ChoiceOption { key: word, label: word, effect: "" }
-}
-
-/// The first that is shown: it fits, and the text above has shown that one GPU does not.
-const FIRST: u32 = 8;
+use crate::site::views::draw_bar;
+use crate::site::{Live, format};
 
 /// The example on `gpus` devices. The recipe is written out, so that the example stays what its text
 /// says when the page's first view changes.
@@ -95,38 +80,35 @@ impl Solved {
     }
 }
 
-/// The example, with a control of its own.
-pub fn worked_example(state: State) -> El {
-    let gpus = RwSignal::new(FIRST);
-    let title = el("p").class("soft small").bind_text(move || bar_title(&Solved::of(gpus.get())));
-    let bar = memory_bar(Rc::new(move || Solved::of(gpus.get()).estimate));
-    el("div").class("worked").children(vec![
-        segmented(gpu_count(gpus), "worked-gpus", false),
-        numbers(gpus),
-        el("div").class("worked-memory").child(title).child(bar),
-        adoption(state, gpus),
-    ])
+/// The number of GPUs that the reader chose.
+fn gpus(live: &Live) -> u32 {
+    live.number("gpus").max(1.0) as u32
 }
 
-/// The button that makes the example the reader's scenario.
-fn adoption(state: State, gpus: RwSignal<u32>) -> El {
-    let same = move || state.asked(|scenario| adopted(*scenario, gpus.get()) == *scenario);
-    let button = el("button")
-        .attr("type", "button")
-        .class("button button-quiet")
-        .attr("data-testid", "worked-use")
-        .bind("aria-disabled", move || same().to_string())
-        .on("click", move |_| state.change(|scenario| adopted(scenario, gpus.get_untracked())))
-        .text("Use this configuration");
-    let help = move || {
-        if same() {
-            "Every figure on this page shows it now."
-        } else {
-            "Takes the model with its exact 8.03 billion parameters; every figure follows."
-        }
-    };
-    let help = el("span").class("field-help").bind_text(move || help().to_owned());
-    el("div").class("worked-adopt").child(button).child(help)
+/// Draws the example.
+pub fn draw(live: &Live) {
+    let solved = Solved::of(gpus(live));
+    live.text("fixed", &solved.fixed_text());
+    live.text("left", &solved.left_text());
+    for (answer, sequence, texts) in [
+        (&solved.workshop, solved.workshop_sequence, ["workshop", "workshop-sequence"]),
+        (&solved.paper, solved.paper_sequence, ["paper", "paper-sequence"]),
+    ] {
+        let fits = answer.batch().map_or_else(|| "no sequence fits".to_owned(), |_| format::answer(answer));
+        live.text(texts[0], &fits);
+        live.text(texts[1], &format::gib(sequence));
+    }
+    live.text("sequences", &format::counted(solved.batch, "sequence", "sequences"));
+    draw_bar(&live.place("bar"), &solved.estimate, None);
+    let same = live.facts(|facts| adopted(facts.scenario, solved.gpus) == facts.scenario);
+    live.attr("use", "aria-disabled", if same { "true" } else { "false" });
+    live.show("same", same);
+    live.show("differs", !same);
+}
+
+/// Makes the example the reader's scenario.
+pub fn press(live: &Live, _: &str) {
+    live.state().change(|scenario| adopted(scenario, gpus(live)));
 }
 
 /// The reader's scenario with everything that the example fixes; method and targets stay.
@@ -143,64 +125,14 @@ fn adopted(scenario: Scenario, gpus: u32) -> Scenario {
     adopted
 }
 
-/// A control over the figure's own signal; nothing of it is in the link, so nothing is marked as changed.
-fn gpu_count(gpus: RwSignal<u32>) -> SettingHandle {
-    let find = |word: &str| COUNTS.iter().map(|count| count.key).find(|key| *key == word);
-    let word = Memo::new(move |_| find(&gpus.get().to_string()).unwrap_or_default());
-    SettingHandle {
-        name: "GPUs in the example",
-        options: &COUNTS,
-        value: word.into(),
-        default: word.into(),
-        write: Callback::new(move |chosen: String| {
-            if let Some(count) = find(&chosen).and_then(|word| word.parse().ok()) {
-                gpus.set(count);
-            }
-        }),
-    }
-}
-
-/// Fixed part, what is left of the device, and both answers.
-fn numbers(gpus: RwSignal<u32>) -> El {
-    let with = move |text: fn(&Solved) -> String| move || text(&Solved::of(gpus.get()));
-    let row = move |name: El, test: &str, text: fn(&Solved) -> String| {
-        let value = el("dd").class("num").attr("data-testid", test).bind_text(with(text));
-        el("div").child(name).child(value)
-    };
-    let answer = move |method: &str, sequence: fn(&Solved) -> String| {
-        let name = el("dt").child(el("i").text("b")).child(el("sub").text("max"));
-        name.text(method).bind_text(with(sequence)).text(" a sequence")
-    };
-    let fixed = el("dt").text("Fixed on each GPU, 16").child(el("i").text("N")).text(" / ").child(el("i").text("D"));
-    let workshop = answer(", workshop: ", |solved| format::gib(solved.workshop_sequence));
-    let paper = answer(", paper: ", |solved| format::gib(solved.paper_sequence));
-    el("dl").class("worked-numbers").children(vec![
-        row(fixed, "worked-fixed", Solved::fixed_text),
-        row(el("dt").text("Left for activations"), "worked-left", Solved::left_text),
-        row(workshop, "worked-workshop", |solved| fits(&solved.workshop)),
-        row(paper, "worked-paper", |solved| fits(&solved.paper)),
-    ])
-}
-
-fn fits(answer: &Answer) -> String {
-    answer.batch().map_or_else(|| "no sequence fits".to_owned(), |_| format::answer(answer))
-}
-
-fn bar_title(solved: &Solved) -> String {
-    format!(
-        "Memory of one GPU at {} of 2,048 tokens, selective recomputation, bf16, workshop method",
-        format::counted(solved.batch, "sequence", "sequences")
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn the_example_has_the_answers_of_the_table_below_it() {
-        let answers = COUNTS.map(|count| {
-            let solved = Solved::of(count.key.parse().expect("a number"));
+        let answers = [1, 2, 4, 8].map(|gpus| {
+            let solved = Solved::of(gpus);
             (format::gib(solved.fixed()), solved.workshop.batch(), solved.paper.batch())
         });
         let expected = [

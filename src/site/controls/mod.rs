@@ -3,9 +3,7 @@
 mod number_field;
 mod segmented;
 mod select_field;
-mod slider;
 
 pub use number_field::{number_field, number_field_with_help};
 pub use segmented::segmented;
 pub use select_field::{OptionGroup, picker, select_field};
-pub use slider::slider;

@@ -4,10 +4,11 @@ use std::cmp::Ordering;
 use std::rc::Rc;
 
 use bmax::{Balance, Bucket, Bytes, Estimate};
-use leptos::prelude::*;
+use web_sys::Element;
 
-use super::super::dom::{El, el};
+use super::super::dom::{El, el, keep};
 use super::super::format;
+use super::super::live::{write_attribute, write_text};
 
 /// How many buckets there are.
 const BUCKETS: usize = Bucket::ALL.len();
@@ -48,8 +49,7 @@ fn own_length(estimate: &Estimate) -> Bytes {
     if peak > estimate.memory { peak } else { estimate.memory }
 }
 
-/// What the bar and its legend show; it is compared as a whole, so that an unchanged bar is left alone.
-#[derive(Clone, Copy, PartialEq)]
+/// What the bar and its legend show.
 struct Drawing {
     sizes: Sizes,
     balance: Balance,
@@ -88,6 +88,16 @@ impl Drawing {
         format::css_percent(bytes.share_of(self.length))
     }
 
+    /// Gives an element and those after it these lengths.
+    fn spread(&self, first: Option<Element>, lengths: &[Bytes]) {
+        let mut next = first;
+        for length in lengths {
+            let Some(element) = next else { break };
+            next = element.next_element_sibling();
+            _ = El::at(element).set_variable("--share", &self.share(*length));
+        }
+    }
+
     /// What hangs out of the device.
     fn over(&self) -> Bytes {
         if self.peak > self.memory { self.peak - self.memory } else { Bytes::ZERO }
@@ -110,80 +120,82 @@ impl Drawing {
     }
 }
 
-/// The drawing of what `estimate` gives, made once for every change.
-fn drawn(estimate: Rc<dyn Fn() -> Estimate>, length: Option<Rc<dyn Fn() -> Bytes>>) -> Memo<Drawing> {
-    // A memo asks for what may move between threads; a stored value may, and is read on its own one.
-    let source = StoredValue::new_local((estimate, length));
-    Memo::new(move |_| {
-        source.with_value(|(estimate, length)| Drawing::of(&estimate(), length.as_ref().map(|length| length())))
+/// The memory of one device at the peak, drawn again whenever what `estimate` reads changes.
+pub fn memory_bar(estimate: Rc<dyn Fn() -> Estimate>) -> El {
+    following(el("div").class("memory-bar").attr("role", "img"), estimate, |bar, estimate| {
+        draw_bar(bar, estimate, None);
     })
 }
 
-/// The memory of one device at the peak. Widths reach the style sheet as custom properties; the look
-/// stays there. A frame is drawn around the device and a mark where its usable memory ends.
-pub fn memory_bar(estimate: Rc<dyn Fn() -> Estimate>) -> El {
-    bar(drawn(estimate, None))
-}
-
-/// The same with the memory that the whole width stands for. A figure in which only the batch changes
-/// fixes it, so that what does not change does not move; what is longer is cut off.
-pub fn memory_bar_of_length(estimate: Rc<dyn Fn() -> Estimate>, length: Rc<dyn Fn() -> Bytes>) -> El {
-    bar(drawn(estimate, Some(length)))
-}
-
-fn bar(drawing: Memo<Drawing>) -> El {
-    let device = |drawing: &Drawing| drawing.memory;
-    let usable = |drawing: &Drawing| drawing.usable;
-    let over = piece(drawing, "memory-over", Drawing::over);
-    el("div")
-        .class("memory-bar")
-        .attr("role", "img")
-        .bind("aria-label", move || drawing.with(Drawing::sentence))
-        .children(vec![
-            parts(drawing),
-            over.variable("--from", move || drawing.with(|drawing| drawing.share(drawing.memory))),
-            piece(drawing, "memory-mark memory-mark-device", device),
-            piece(drawing, "memory-mark memory-mark-usable", usable),
-            label(drawing, "memory-label memory-label-usable num", usable, " usable"),
-            label(drawing, "memory-label memory-label-device num", device, " GPU"),
-        ])
-}
-
-/// The parts side by side, at most as long as the bar.
-fn parts(drawing: Memo<Drawing>) -> El {
-    let part = |at| {
-        let share = move || drawing.with(|drawing| drawing.share(drawing.sizes[at]));
-        el("span").class("memory-part").attr("data-bucket", part(at).0).variable("--share", share)
-    };
-    el("div")
-        .class("memory-parts")
-        .toggle_class("memory-cut", move || drawing.with(|drawing| drawing.peak > drawing.length))
-        .children((0..BUCKETS + 2).map(part).collect())
-}
-
-/// Something on the bar that lies or reaches as far along it as `of` says.
-fn piece(drawing: Memo<Drawing>, class: &str, of: fn(&Drawing) -> Bytes) -> El {
-    el("span").class(class).variable("--share", move || drawing.with(|drawing| drawing.share(of(drawing))))
-}
-
-/// A mark's size and name.
-fn label(drawing: Memo<Drawing>, class: &str, of: fn(&Drawing) -> Bytes, name: &str) -> El {
-    piece(drawing, class, of).bind_text(move || drawing.with(|drawing| format::gib(of(drawing)))).text(name)
-}
-
-/// Names, colours and sizes of the bar's parts.
+/// Names, colours and sizes of the bar's parts, drawn again whenever what `estimate` reads changes.
 pub fn legend(estimate: Rc<dyn Fn() -> Estimate>) -> El {
-    let drawing = drawn(estimate, None);
-    let row = |at| {
+    following(el("ul").class("legend"), estimate, draw_legend)
+}
+
+fn following(place: El, estimate: Rc<dyn Fn() -> Estimate>, draw: fn(&El, &Estimate)) -> El {
+    let drawn = place.clone();
+    keep(Box::new(move || draw(&drawn, &estimate())));
+    place
+}
+
+/// Draws the bar. Widths reach the style sheet as custom properties; the look stays there. A frame is
+/// drawn around the device and a mark where its usable memory ends. The whole width stands for
+/// `length`, if one is given: a figure in which only the batch changes fixes it, so that what does not
+/// change does not move; what is longer is cut off.
+pub fn draw_bar(bar: &El, estimate: &Estimate, length: Option<Bytes>) {
+    let drawing = Drawing::of(estimate, length);
+    if bar.element().first_element_child().is_none() {
+        let part = |at| el("span").class("memory-part").attr("data-bucket", part(at).0);
+        let parts = el("div").class("memory-parts").children((0..BUCKETS + 2).map(part).collect());
+        let pieces = PIECES.map(|class| el("span").class(class));
+        _ = bar.clone().child(parts).children(pieces.into());
+    }
+    write_attribute(bar.element(), "aria-label", &drawing.sentence());
+    _ = bar.clone().set_variable("--from", &drawing.share(drawing.memory));
+    let Some(parts) = bar.element().first_element_child() else { return };
+    _ = parts.class_list().toggle_with_force("memory-cut", drawing.peak > drawing.length);
+    drawing.spread(parts.first_element_child(), &drawing.sizes);
+    let Drawing { usable, memory, .. } = drawing;
+    let ends = [drawing.over(), memory, usable, usable, memory];
+    drawing.spread(parts.next_element_sibling(), &ends);
+    if let Some(device) = bar.element().last_element_child() {
+        write_text(&device, &(format::gib(memory) + " GPU"));
+        if let Some(label) = device.previous_element_sibling() {
+            write_text(&label, &(format::gib(usable) + " usable"));
+        }
+    }
+}
+
+/// What lies over the parts of the bar.
+const PIECES: [&str; 5] = [
+    "memory-over",
+    "memory-mark memory-mark-device",
+    "memory-mark memory-mark-usable",
+    "memory-label memory-label-usable num",
+    "memory-label memory-label-device num",
+];
+
+/// Draws the legend: names, colours and sizes of the bar's parts.
+pub fn draw_legend(list: &El, estimate: &Estimate) {
+    let drawing = Drawing::of(estimate, None);
+    let mut next = list.element().first_element_child();
+    for (at, &size) in drawing.sizes.iter().enumerate() {
         let (key, name) = part(at);
-        let size = move || drawing.with(|drawing| part_size(key, drawing.sizes[at], drawing.reserved));
-        el("li").toggle("hidden", move || drawing.with(|drawing| !drawing.names(at))).children(vec![
-            el("span").class("bucket-swatch").attr("data-bucket", key),
-            el("span").class("legend-name").text(name),
-            el("span").class("legend-size num").bind_text(size),
-        ])
-    };
-    el("ul").class("legend").children((0..BUCKETS + 2).map(row).collect())
+        let row = next.unwrap_or_else(|| {
+            let row = el("li").children(vec![
+                el("span").class("bucket-swatch").attr("data-bucket", key),
+                el("span").class("legend-name").text(name),
+                el("span").class("legend-size num"),
+            ]);
+            _ = list.clone().child(row.clone());
+            row.element().clone()
+        });
+        _ = row.toggle_attribute_with_force("hidden", !drawing.names(at));
+        if let Some(place) = row.last_element_child() {
+            write_text(&place, &part_size(key, size, drawing.reserved));
+        }
+        next = row.next_element_sibling();
+    }
 }
 
 /// A part's size as the legend writes it; a headroom that is partly used says so.
