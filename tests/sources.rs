@@ -18,6 +18,9 @@ use bmax::{
 
 const FRAGMENT: &str = "src/page/p24_sources/prose.html";
 
+/// The rows of the catalogue fill a page of their own, which nobody loads who does not ask.
+const CATALOGUE: &str = "src/page/p24_sources/catalogue.html";
+
 /// Text as HTML writes it.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('\'', "’")
@@ -377,7 +380,7 @@ fn ledger_entries(html: &mut String) {
 // ── Catalogue ──────────────────────────────────────────────────────────────
 
 fn models(html: &mut String) {
-    html.push_str("\n  <h3>Models</h3>\n");
+    html.push_str("\n  <h2>Models</h2>\n");
     for group in ModelGroup::ALL {
         // Rows of one source and one note stand together, in the order of the catalogue.
         let mut by_source: Vec<(&catalogue::ModelSource, Vec<&str>)> = Vec::new();
@@ -402,7 +405,7 @@ fn models(html: &mut String) {
 }
 
 fn devices(html: &mut String) {
-    html.push_str("\n  <h3>Devices</h3>\n");
+    html.push_str("\n  <h2>Devices</h2>\n");
     for group in DeviceGroup::ALL {
         let label = group.label();
         _ = write!(
@@ -455,14 +458,37 @@ fn fragment() -> String {
     works(&mut html, "Programs and their documentation", Kind::Program);
     constants(&mut html);
     ledger_entries(&mut html);
-    models(&mut html);
-    devices(&mut html);
+    html.push_str(
+        "\n  <p><a href=\"catalogue.html\">Every model and every device of the catalogue, with its numbers, its source and the \
+         day of the look-up</a>.</p>\n",
+    );
     html + "</section>\n"
 }
 
-/// The committed fragment, after it was written anew if that is wanted.
-fn committed(now: &str) -> String {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(FRAGMENT);
+/// The page of the catalogue's rows.
+fn catalogue_page() -> String {
+    let mut html = String::from(
+        "<!doctype html>\n\
+         <!-- Written by tests/sources.rs out of the provenance in the code: BMAX_BLESS=1 cargo test --test sources -->\n\
+         <html lang=\"en\">\n<head>\n  <meta charset=\"utf-8\">\n  \
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'\">\n  \
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n  \
+         <meta name=\"color-scheme\" content=\"light dark\">\n  \
+         <title>bmax: models and devices, and where their numbers come from</title>\n  \
+         <meta name=\"description\" content=\"The models and devices that bmax knows, each with its numbers, its source and the day of the look-up.\">\n  \
+         <link rel=\"icon\" href=\"data:,\">\n  \
+         <link rel=\"stylesheet\" href=\"catalogue.css\">\n</head>\n<body>\n  \
+         <p><a href=\"./#sources\">Back to bmax</a></p>\n  \
+         <h1>Models and devices, and where their numbers come from</h1>\n",
+    );
+    models(&mut html);
+    devices(&mut html);
+    html + "</body>\n</html>\n"
+}
+
+/// A committed file, after it was written anew if that is wanted.
+fn committed(file: &str, now: &str) -> String {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(file);
     if env::var_os("BMAX_BLESS").is_some() {
         fs::write(&path, now).expect("the file can be written");
     }
@@ -471,9 +497,11 @@ fn committed(now: &str) -> String {
 
 #[test]
 fn the_page_s_sources_are_those_of_the_code() {
-    let now = fragment();
-    // Not assert_eq: a difference of two long texts is better read in the version control.
-    assert!(committed(&now) == now, "{FRAGMENT} has drifted; BMAX_BLESS=1 cargo test --test sources writes it anew");
+    for (file, now) in [(FRAGMENT, fragment()), (CATALOGUE, catalogue_page())] {
+        // Not assert_eq: a difference of two long texts is better read in the version control.
+        let same = committed(file, &now) == now;
+        assert!(same, "{file} has drifted; BMAX_BLESS=1 cargo test --test sources writes it anew");
+    }
 }
 
 #[test]
@@ -489,7 +517,7 @@ fn every_source_of_the_estimator_is_cited_by_an_entry_and_listed_once() {
 
 #[test]
 fn every_row_of_the_catalogue_is_listed_with_its_source() {
-    let html = fragment();
+    let html = catalogue_page();
     for row in MODELS {
         let source = row.source().expect("a row of the catalogue");
         assert!(html.contains(&escaped(row.name)) && html.contains(&escaped(source.source)), "{}", row.slug);

@@ -131,7 +131,7 @@ impl Layer {
         // Gradients that are added up are there at every instant.
         own.recipe.micro_batches = own.recipe.micro_batches.max(2);
         // Stages divide the layers and leave each as it is.
-        own.cluster.gpus = own.cluster.gpus / own.cluster.pipeline_parallel.max(1);
+        own.cluster.gpus /= own.cluster.pipeline_parallel.max(1);
         own.cluster.pipeline_parallel = 1;
         let mut longer = own;
         longer.model.layers = longer.model.layers.saturating_add(1);

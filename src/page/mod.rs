@@ -41,10 +41,10 @@ pub fn mount_all(state: State) {
     p06_precision::mount(state);
     p07_optimizers::mount(state);
     p08_derivation::mount(state);
-    mount_figure("oom-search", state, p09_search::oom_search);
+    p09_search::mount(state);
     mount_figure("calculator", state, p10_calculator::calculator);
     mount_figure("chart", state, p11_sequence::chart);
-    mount_figure("levers", state, p12_levers::levers);
+    p12_levers::mount(state);
     p13_length::mount(state);
     p14_recomputation::mount(state);
     p15_swap::mount(state);

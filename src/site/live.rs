@@ -11,8 +11,10 @@
 //! | `data-out="name"` | an element that is written to |
 //! | `data-rows="name"` | the body of a table |
 //! | `data-plot="name"` | a drawing; with `data-scrub="name"` the pointer on it moves that slider |
-//! | `data-control="key"` | the place for the control of an input of the scenario, by its name in a link |
+//! | `data-control="key"` | the place for the control of an input of the scenario, by its name in a link; with `data-brief` without a sentence on what it is |
 //! | `data-press="word"` | a button |
+//! | `data-fold` | a `details` that is filled when it is opened |
+//! | `data-copies="name"` | a list that begins with the template of its rows |
 
 use std::cell::Cell;
 
@@ -21,7 +23,7 @@ use js_sys::{Array, Reflect};
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 use wasm_bindgen::closure::Closure;
-use web_sys::{Element, Event, PointerEvent, ResizeObserver, ResizeObserverEntry};
+use web_sys::{Element, Event, HtmlElement, Node, PointerEvent, ResizeObserver, ResizeObserverEntry};
 
 use super::controls::{number_field, select_field};
 use super::dom::{El, el, keep};
@@ -95,7 +97,7 @@ impl Live {
     }
 
     fn output(&self, name: &str) -> Option<Element> {
-        self.find("data-out", name)
+        if name.is_empty() { Some(self.root.clone()) } else { self.find("data-out", name) }
     }
 
     /// The output with this name as an element to build in; where there is none, nothing of it is seen.
@@ -120,18 +122,19 @@ impl Live {
         number::parse(&self.word(name)).unwrap_or(f64::NAN)
     }
 
-    /// Whether a box is checked.
+    /// Whether a box is checked, or a `details` open.
     #[inline(never)]
     pub fn on(&self, name: &str) -> bool {
-        self.find("data-in", name).is_some_and(|control| control.matches(":checked").unwrap_or(false))
+        self.find("data-in", name).is_some_and(|control| control.matches(":is(:checked, [open])").unwrap_or(false))
     }
 
-    /// Sets the word or the number of a control.
+    /// Sets the word or the number of a control; of a fieldset it checks the radio button of this word.
     #[inline(never)]
     pub fn set(&self, name: &str, value: &str) {
-        if let Some(control) = self.find("data-in", name)
-            && property(&control, "value") != value
-        {
+        let Some(control) = self.find("data-in", name) else { return };
+        if let Ok(Some(radio)) = control.query_selector(&format!("[type=radio][value=\"{value}\"]")) {
+            _ = Reflect::set(&radio, &"checked".into(), &true.into());
+        } else if property(&control, "value") != value {
             _ = Reflect::set(&control, &"value".into(), &value.into());
         }
     }
@@ -173,19 +176,38 @@ impl Live {
         }
     }
 
-    /// Writes an attribute of an output.
+    /// Writes an attribute of an output; whether that is news.
     #[inline(never)]
-    pub fn attr(&self, name: &str, attribute: &str, value: &str) {
+    pub fn attr(&self, name: &str, attribute: &str, value: &str) -> bool {
+        self.output(name).is_some_and(|output| write_attribute(&output, attribute, value))
+    }
+
+    /// Fills an output anew.
+    #[inline(never)]
+    pub fn fill(&self, name: &str, children: Vec<El>) {
         if let Some(output) = self.output(name) {
-            write_attribute(&output, attribute, value);
+            _ = El::at(output).clear().children(children);
+        }
+    }
+
+    /// Takes the keyboard to an output.
+    #[inline(never)]
+    pub fn focus(&self, name: &str) {
+        if let Some(output) = self.output(name) {
+            _ = output.unchecked_ref::<HtmlElement>().focus();
         }
     }
 
     /// Shows or hides an output.
-    #[inline(never)]
     pub fn show(&self, name: &str, shown: bool) {
+        self.flag(name, "hidden", !shown);
+    }
+
+    /// Sets an attribute without a value of an output, such as `hidden` or `open`, or takes it away.
+    #[inline(never)]
+    pub fn flag(&self, name: &str, attribute: &str, on: bool) {
         if let Some(output) = self.output(name) {
-            _ = output.toggle_attribute_with_force("hidden", !shown);
+            _ = output.toggle_attribute_with_force(attribute, on);
         }
     }
 
@@ -235,6 +257,38 @@ impl Live {
         }
     }
 
+    /// Gives a list as many copies of the template that it begins with as are asked for. Each copy has
+    /// outputs of its own; the output without a name is its element.
+    #[inline(never)]
+    pub fn copies(&self, name: &str, count: usize) -> Vec<Self> {
+        let Some(list) = self.find("data-copies", name) else { return Vec::new() };
+        let Some(template) = list.first_element_child() else { return Vec::new() };
+        let missing = count + 1 - (list.child_element_count() as usize).min(count + 1);
+        let content = Reflect::get(&template, &"content".into()).unwrap_or_default();
+        for _ in 0..missing {
+            _ = content.unchecked_ref::<Node>().clone_node_with_deep(true).and_then(|copy| list.append_child(&copy));
+        }
+        let mut copies = Vec::new();
+        let mut next = template.next_element_sibling();
+        while let Some(root) = next {
+            next = root.next_element_sibling();
+            if copies.len() < count {
+                copies.push(Self { root, ..self.clone() });
+            } else {
+                root.remove();
+            }
+        }
+        copies
+    }
+
+    /// Scrolls what an output holds to its end.
+    #[inline(never)]
+    pub fn scroll_to_end(&self, name: &str) {
+        if let Some(output) = self.output(name) {
+            output.set_scroll_top(i32::MAX);
+        }
+    }
+
     /// Draws curves.
     #[inline(never)]
     pub fn plot(&self, name: &str, plot: &Plot) {
@@ -249,7 +303,7 @@ impl Live {
             let key = place.get_attribute("data-control").unwrap_or_default();
             let id = format!("{figure}-{key}");
             let control = if let Some(field) = Field::ALL.iter().find(|field| field.bound().key == key) {
-                number_field(self.state.field(*field), &id, true)
+                number_field(self.state.field(*field), &id, !place.has_attribute("data-brief"))
             } else if let Some(setting) = setting::ALL.iter().find(|setting| setting.key == key) {
                 let handle = self.state.setting(setting);
                 select_field(handle, &id, Box::new(move || handle.effect()))
@@ -279,6 +333,10 @@ impl Live {
                 live.draw_again();
             }
         });
+        for fold in all(&self.root, "data-fold") {
+            let live = self.clone();
+            _ = El::at(fold).on("toggle", move |_| live.draw_again());
+        }
         for event in ["pointerdown", "pointermove"] {
             let live = self.clone();
             _ = root.clone().on(event, move |event| live.scrub(event.unchecked_ref()));
@@ -349,8 +407,10 @@ pub fn write_text(element: &Element, text: &str) {
 }
 
 #[inline(never)]
-pub fn write_attribute(element: &Element, name: &str, value: &str) {
-    if element.get_attribute(name).as_deref() != Some(value) {
+pub fn write_attribute(element: &Element, name: &str, value: &str) -> bool {
+    let news = element.get_attribute(name).as_deref() != Some(value);
+    if news {
         _ = element.set_attribute(name, value);
     }
+    news
 }

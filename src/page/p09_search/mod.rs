@@ -1,80 +1,110 @@
 //! The empirical finder, attempt by attempt, beside the division that gives the same number.
 
-mod attempts;
 mod closed_form;
 mod player;
 mod track;
 mod words;
 
-use leptos::prelude::*;
+use bmax::search::{Probe, by_running_out};
+use bmax::{Bytes, division};
 
-use crate::site::State;
-use crate::site::dom::{El, el};
-use player::Player;
+use crate::site::{Live, State, format, mount_pressed};
+
+/// Mounts the figure of this section.
+pub fn mount(state: State) {
+    mount_pressed("oom-search", state, draw, player::press);
+}
 
 /// The search on one side, the closed form on the other, and what both say.
-pub fn oom_search(state: State) -> El {
-    let player = Player::new(state);
-    let search = el("div")
-        .class("oom-search")
-        .child(buttons(player))
-        .child(current_step(state, player))
-        .child(track::track(player))
-        .children(attempts::attempts(state, player));
-    let body = el("div").class("oom-body").child(search).child(closed_form::closed_form(state, player));
-    el("div").class("oom").child(body)
-}
-
-/// Play or pause, one attempt on, one back, and the start.
-fn buttons(player: Player) -> El {
-    let play = move || match (player.is_playing(), player.is_over()) {
-        (true, _) => "Pause",
-        (false, true) => "Play again",
-        (false, false) => "Play",
-    };
-    el("div")
-        .class("button-row")
-        .attr("role", "group")
-        .attr("aria-label", "The search")
-        .child(
-            el("button")
-                .attr("type", "button")
-                .class("button oom-play")
-                .bind_text(move || play().to_owned())
-                .on("click", move |_| player.play_or_pause()),
+fn draw(live: &Live) {
+    let (trace, usable, sizes, is_ledger, shortage) = live.facts(|facts| {
+        (
+            by_running_out(&facts.scenario),
+            facts.estimate.usable(),
+            division(&facts.scenario),
+            facts.is_ledger(),
+            format::shortage(&facts.answer).unwrap_or_default(),
         )
-        .child(press(player, "Step", "One attempt on", Player::is_over, |player| player.go(1)))
-        .child(press(player, "Back", "One attempt back", Player::is_at_start, |player| player.go(-1)))
-        .child(press(player, "Restart", "Restart the search", Player::is_at_start, Player::restart))
+    });
+    let (made, is_playing) = player::position(live, &trace);
+    let is_over = made >= trace.len();
+    let last = made.checked_sub(1).and_then(|last| trace.get(last));
+    live.text(
+        "play",
+        match (is_playing, is_over) {
+            (true, _) => "Pause",
+            (false, true) => "Play again",
+            (false, false) => "Play",
+        },
+    );
+    for (button, idle) in [("step", is_over), ("back", made == 0), ("restart", made == 0)] {
+        live.attr(button, "aria-disabled", truth(idle));
+    }
+    // It is spoken when the reader steps, not while it plays and not when it starts anew because
+    // something else on the page has changed.
+    live.attr("now", "aria-live", if is_playing || made == 0 { "off" } else { "polite" });
+    live.text("shortage", &shortage);
+    words::step(live, &trace, made);
+    track::draw(live, &trace, last);
+    attempts(live, &trace, made, usable);
+    closed_form::draw(live, &sizes, is_ledger);
+    live.attr("result", "data-over", truth(is_over));
+    words::verdict(live, &trace, is_over, closed_form::result(&sizes));
 }
 
-/// A button that may have nothing to do. It stays focusable then, so that somebody who presses it
-/// with a key until the end does not lose their place.
-///
-/// It shows the word `label`; `name`, what it does, is read out after the word. While `idle` holds
-/// there is nothing to do, and otherwise `act` does it.
-fn press(player: Player, label: &str, name: &str, idle: fn(Player) -> bool, act: fn(Player)) -> El {
-    el("button")
-        .attr("type", "button")
-        .class("button button-quiet")
-        .bind("aria-disabled", move || idle(player).to_string())
-        .attr("title", name)
-        .on("click", move |_| {
-            if !untrack(|| idle(player)) {
-                act(player);
-            }
-        })
-        .text(label)
+/// The attempts that have been made, the newest in view.
+fn attempts(live: &Live, trace: &[Probe], made: usize, usable: Bytes) {
+    live.text("usable-memory", &format::memory(usable));
+    live.show("none", made == 0);
+    // The scale is that of the whole search, so that no bar changes its length as others come.
+    let longest = longest(trace, usable);
+    let share = |bytes: Bytes| format::css_percent(bytes.share_of(longest));
+    for ((at, probe), row) in trace.iter().enumerate().zip(live.copies("attempts", made)) {
+        let fits = truth(probe.fits);
+        row.attr("", "aria-current", if made == at + 1 { "step" } else { "false" });
+        row.attr("", "data-fits", fits);
+        for (name, text) in [
+            ("number", format::count(at as u32 + 1)),
+            ("batch", format::count(probe.batch)),
+            ("peak", format::memory(probe.peak)),
+            ("known", words::known(probe)),
+        ] {
+            row.text(name, &text);
+        }
+        row.text("phase", words::phase(probe));
+        row.show("runs", probe.fits);
+        row.show("fails", !probe.fits);
+        row.variable("fill", "--share", &share(probe.peak));
+        row.variable("limit", "--share", &share(usable));
+    }
+    // A search that starts anew has nothing to scroll to, and asking for a place lays out the page.
+    if live.attr("none", "data-made", &format::count(made as u32)) && made > 0 {
+        live.scroll_to_end("region");
+    }
 }
 
-/// What the search is doing now, in words. It is spoken when the reader steps, not while it plays
-/// and not when it starts anew because something else on the page has changed.
-fn current_step(state: State, player: Player) -> El {
-    let live = move || if player.is_playing() || player.is_at_start() { "off" } else { "polite" };
-    let text = move || player.trace.with(|trace| state.read(|facts| words::step(trace, player.shown(), &facts.answer)));
-    el("p")
-        .class("oom-step")
-        .bind("aria-live", move || live().to_owned())
-        .attr("data-testid", "search-step")
-        .bind_text(text)
+/// What the whole length of a bar stands for.
+fn longest(trace: &[Probe], usable: Bytes) -> Bytes {
+    trace.iter().map(|probe| probe.peak).fold(usable, |most, peak| if peak > most { peak } else { most })
+}
+
+fn truth(is: bool) -> &'static str {
+    if is { "true" } else { "false" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bmax::Scenario;
+
+    #[test]
+    fn every_bar_and_the_mark_fit_the_scale() {
+        let mut scenario = Scenario::default();
+        for gpus in [1, 8, 64] {
+            scenario.cluster.gpus = gpus;
+            let (trace, usable) = (by_running_out(&scenario), scenario.usable());
+            let longest = longest(&trace, usable);
+            assert!(usable <= longest && trace.iter().all(|probe| probe.peak <= longest));
+        }
+    }
 }

@@ -1,123 +1,79 @@
 //! Walking through the attempts, by hand or by the clock.
 
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::time::Duration;
 
 use bmax::search::{Probe, by_running_out};
-use leptos::leptos_dom::helpers::{TimeoutHandle, set_timeout_with_handle};
 use leptos::prelude::*;
 
-use crate::site::State;
-use crate::site::dom::keep;
+use crate::site::Live;
 
 /// Time that an attempt stays before the next one is made.
 const PACE: Duration = Duration::from_millis(800);
 
-/// The attempts and how many of them have been made.
+/// How many attempts have been made.
 ///
 /// A position belongs to the attempts it was reached in. When the scenario changes them it counts no
 /// more, and the search stands at its start again without anything having to reset it.
-#[derive(Clone, Copy)]
-pub struct Player {
-    /// Every attempt, in order.
-    pub trace: Memo<Vec<Probe>>,
+struct Player {
     /// The attempts that the position belongs to.
-    of: StoredValue<Vec<Probe>>,
-    /// The position: how many attempts were made.
-    made: RwSignal<u32>,
-    /// Whether the clock was started.
-    started: RwSignal<bool>,
-    shown: Memo<u32>,
-    playing: Memo<bool>,
+    of: Vec<Probe>,
+    /// The position.
+    made: usize,
+    /// Whether the clock runs.
+    playing: bool,
+    /// Counts the moves, so that a clock knows whether it has been overtaken.
+    moves: u32,
 }
 
-impl Player {
-    /// The search of a state, at its start.
-    pub fn new(state: State) -> Self {
-        let trace = Memo::new(move |_| by_running_out(&state.asked(|scenario| *scenario)));
-        let (of, made, started) = (StoredValue::new(Vec::new()), RwSignal::new(0), RwSignal::new(false));
-        // Both signals are read whether they count or not: a new position is written to them.
-        let counts = move || trace.with(|trace| of.with_value(|of| of == trace));
-        let shown = Memo::new(move |_| Some(made.get()).filter(|_| counts()).unwrap_or(0));
-        let playing = Memo::new(move |_| started.get() & counts());
-        let player = Self { trace, of, made, started, shown, playing };
-        player.follow_the_clock();
-        player
-    }
+thread_local! {
+    /// There is one search on the page.
+    static PLAYER: RefCell<Player> =
+        const { RefCell::new(Player { of: Vec::new(), made: 0, playing: false, moves: 0 }) };
+}
 
-    /// Has each attempt that is shown while playing ask for the next one.
-    fn follow_the_clock(self) {
-        let waiting = Cell::new(None::<TimeoutHandle>);
-        keep(Box::new(move || {
-            if let Some(waiting) = waiting.take() {
-                waiting.clear();
-            }
-            _ = self.shown();
-            if self.is_playing() {
-                waiting.set(set_timeout_with_handle(move || self.advance(), PACE).ok());
-            }
-        }));
-    }
-
-    /// How many attempts have been made.
-    pub fn shown(self) -> usize {
-        self.shown.get() as usize
-    }
-
-    /// Whether no attempt has been made.
-    pub fn is_at_start(self) -> bool {
-        self.shown.get() == 0
-    }
-
-    /// Whether the clock runs.
-    pub fn is_playing(self) -> bool {
-        self.playing.get()
-    }
-
-    /// Whether the last attempt has been made.
-    pub fn is_over(self) -> bool {
-        self.shown() >= self.trace.with(Vec::len)
-    }
-
-    /// Starts the clock, from the beginning when the search is over, or stops it. Where the reader
-    /// asks for less motion there is no clock: all attempts are there at once.
-    pub fn play_or_pause(self) {
-        let (shown, count) = (self.shown.get_untracked(), self.count());
-        if self.playing.get_untracked() {
-            self.stand(shown, false);
-        } else if prefers_less_motion() {
-            self.stand(count, false);
-        } else {
-            self.stand(if shown < count { shown } else { 0 }, true);
+/// How many attempts have been made and whether the next one comes by itself, which this sees to.
+pub fn position(live: &Live, trace: &[Probe]) -> (usize, bool) {
+    PLAYER.with_borrow(|player| {
+        let counts = player.of == trace;
+        let playing = player.playing && counts;
+        if playing {
+            let (live, moves) = (live.clone(), player.moves);
+            set_timeout(
+                move || {
+                    if PLAYER.with_borrow(|player| player.moves == moves) {
+                        press(&live, "");
+                        live.draw_again();
+                    }
+                },
+                PACE,
+            );
         }
-    }
+        (if counts { player.made } else { 0 }, playing)
+    })
+}
 
-    /// Goes some attempts on or back and stops the clock.
-    pub fn go(self, steps: i32) {
-        self.stand(self.shown.get_untracked().saturating_add_signed(steps), false);
-    }
-
-    /// Goes back to the question.
-    pub fn restart(self) {
-        self.stand(0, false);
-    }
-
-    fn advance(self) {
-        if self.playing.get_untracked() {
-            self.stand(self.shown.get_untracked() + 1, true);
-        }
-    }
-
-    fn stand(self, shown: u32, playing: bool) {
-        let count = self.count();
-        self.of.set_value(self.trace.get_untracked());
-        self.made.set(shown.min(count));
-        self.started.set(playing && shown < count);
-    }
-
-    fn count(self) -> u32 {
-        self.trace.with_untracked(Vec::len) as u32
-    }
+/// Starts the clock, from the beginning when the search is over, or stops it; goes an attempt on or
+/// back or to the start and stops the clock; or, for no word, goes on by the clock. Where the reader
+/// asks for less motion there is no clock: all attempts are there at once.
+pub fn press(live: &Live, word: &str) {
+    let trace = live.state().peek(|facts| by_running_out(&facts.scenario));
+    let count = trace.len();
+    PLAYER.with_borrow_mut(|player| {
+        let counts = player.of == trace;
+        let (made, playing) = if counts { (player.made, player.playing) } else { (0, false) };
+        let (made, playing) = match word {
+            "" if playing => (made + 1, true),
+            "play" if playing => (made, false),
+            "play" if prefers_less_motion() => (count, false),
+            "play" => (if made < count { made } else { 0 }, true),
+            "step" if made < count => (made + 1, false),
+            "back" if made > 0 => (made - 1, false),
+            "restart" if made > 0 => (0, false),
+            _ => return,
+        };
+        *player = Player { of: trace, made, playing: playing && made < count, moves: player.moves.wrapping_add(1) };
+    });
 }
 
 fn prefers_less_motion() -> bool {

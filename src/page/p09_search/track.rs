@@ -4,60 +4,33 @@ use std::f64::consts::LN_2;
 
 use bmax::number;
 use bmax::search::Probe;
-use leptos::prelude::*;
 
-use super::player::Player;
-use super::words;
-use crate::site::dom::{El, el};
-use crate::site::format;
+use super::{truth, words};
+use crate::site::{Live, format};
 
 /// At most this many marks are written below the axis.
-const MARKS: usize = 8;
+const MARKS: u32 = 8;
 /// Room at the right end, in doublings.
 const BEYOND: f64 = 0.75;
 
 /// The axis: what is known to run, what is open, what is known not to, and the attempt.
-pub fn track(player: Player) -> El {
-    let top = Memo::new(move |_| player.trace.with(|trace| top(trace)));
-    let label = move || {
-        let known =
-            last(player).map_or_else(|| "everything is open".to_owned(), |probe| words::known(probe.low, probe.high));
-        format!("Axis of micro-batches from 1 to {}: {known}.", format::count(top.get()))
-    };
-    let mark =
-        move |batch: u32| el("span").variable("--at", move || place(batch, top.get())).text(&format::count(batch));
-    el("div")
-        .class("oom-track")
-        .attr("role", "img")
-        .bind("aria-label", label)
-        .child(axis(player, top))
-        .child(el("div").class("oom-marks num").live(move || marks(top.get()).into_iter().map(mark).collect()))
-}
-
-/// The line with its three parts and the attempt on it.
-fn axis(player: Player, top: Memo<u32>) -> El {
-    let low = move || place(last(player).map_or(0, |probe| probe.low), top.get());
-    let high =
-        move || last(player).and_then(|probe| probe.high).map_or_else(|| "1".to_owned(), |high| place(high, top.get()));
-    let tried = el("span")
-        .class("oom-tried")
-        .bind("data-fits", move || last(player).is_some_and(|probe| probe.fits).to_string())
-        .toggle("hidden", move || player.is_at_start())
-        .variable("--at", move || place(last(player).map_or(1, |probe| probe.batch), top.get()));
-    el("div")
-        .class("oom-axis")
-        .variable("--low", low)
-        .variable("--high", high)
-        .child(el("span").class("oom-runs"))
-        .child(el("span").class("oom-open"))
-        .child(el("span").class("oom-fails"))
-        .child(tried)
-}
-
-/// The attempt that was made last.
-fn last(player: Player) -> Option<Probe> {
-    let last = player.shown().checked_sub(1)?;
-    player.trace.with(|trace| trace.get(last).copied())
+pub fn draw(live: &Live, trace: &[Probe], last: Option<&Probe>) {
+    let top = top(trace);
+    let known = last.map_or_else(|| "everything is open".to_owned(), words::known);
+    live.attr("track", "aria-label", &format!("Axis of micro-batches from 1 to {}: {known}.", format::count(top)));
+    let high = last.and_then(|probe| probe.high);
+    live.variable("axis", "--low", &place(last.map_or(0, |probe| probe.low), top));
+    live.variable("axis", "--high", &high.map_or_else(|| "1".to_owned(), |high| place(high, top)));
+    live.show("tried", last.is_some());
+    live.attr("tried", "data-fits", truth(last.is_some_and(|probe| probe.fits)));
+    live.variable("tried", "--at", &place(last.map_or(1, |probe| probe.batch), top));
+    let (count, every) = marks(top);
+    let mut batch = 1;
+    for mark in live.copies("marks", count as usize) {
+        mark.variable("", "--at", &place(batch, top));
+        mark.text("", &format::count(batch));
+        batch <<= every;
+    }
 }
 
 /// [`position`] for the style sheet.
@@ -77,12 +50,13 @@ fn position(batch: u32, top: u32) -> f64 {
     (doublings(batch) / (doublings(top.max(1)) + BEYOND)).min(1.0)
 }
 
-/// Powers of two up to `top` that are written below the axis, few enough not to touch.
-fn marks(top: u32) -> Vec<u32> {
+/// How many powers of two up to `top` are written below the axis, few enough not to touch, and how many
+/// doublings lie from one to the next.
+fn marks(top: u32) -> (u32, u32) {
     let last = top.max(1).ilog2();
     // Longer numbers need more room each.
-    let every = last as usize / if top < 10_000 { MARKS } else { MARKS / 2 } + 1;
-    (0..=last).step_by(every).map(|power| 1 << power).collect()
+    let every = last / if top < 10_000 { MARKS } else { MARKS / 2 } + 1;
+    (last / every + 1, every)
 }
 
 #[cfg(test)]
@@ -101,11 +75,11 @@ mod tests {
     }
 
     #[test]
-    fn marks_are_few_and_begin_at_one() {
+    fn marks_are_few_and_end_before_the_axis() {
         for top in [1, 4, 100, 128, 4_096, 1 << 20] {
-            let marks = marks(top);
-            assert!(marks.len() <= MARKS + 1 && marks.first() == Some(&1), "{top}: {marks:?}");
-            assert!(marks.last().is_some_and(|last| *last <= top));
+            let (count, every) = marks(top);
+            assert!((1..=MARKS + 1).contains(&count), "{top}: {count}");
+            assert!(1 << (every * (count - 1)) <= top && every >= 1);
         }
     }
 }

@@ -1,125 +1,140 @@
-//! The search in words.
+//! The search in words. The sentences stand in the page; this picks one and fills in its numbers.
 
+use bmax::Field;
 use bmax::search::{Phase, Probe};
-use bmax::{Answer, Field};
 
-use crate::site::format;
+use crate::site::{Live, format};
 
-/// What is known when `shown` attempts have been made, and what comes next.
-pub fn step(trace: &[Probe], shown: usize, answer: &Answer) -> String {
-    let Some((at, probe)) = shown.checked_sub(1).and_then(|last| Some((last, trace.get(last)?))) else {
-        return "Which is the largest micro-batch that runs? Nothing is known yet. The first attempt is b = 1."
-            .to_owned();
-    };
-    let outcome = if probe.fits { "runs" } else { "runs out of memory" };
-    let made = format!("Attempt {}, {}: b = {} {outcome}.", at + 1, phase(probe.phase), format::count(probe.batch));
-    let next = match trace.get(shown) {
-        Some(next) => match (next.phase, probe.high) {
-            (Phase::Bisecting, Some(high)) => format!(
-                "The limit is from {} to {}; the middle is {}.",
-                format::count(probe.low),
-                format::count(high.saturating_sub(1)),
-                format::count(next.batch)
-            ),
-            _ => format!("Double it: {} is next.", format::count(next.batch)),
-        },
-        None => end(probe, answer),
-    };
-    format!("{made} {next}")
+/// What can come after an attempt; the first is the question before all of them.
+const NEXT: [&str; 6] = ["question", "bisect", "double", "nothing-fits", "found", "no-more"];
+
+/// What search and division can say together; the first is said before the search has ended.
+const VERDICTS: [&str; 5] = ["open", "both-none", "both-end", "both", "differ"];
+
+/// Says what is known when `made` attempts have been made, and what comes next.
+pub fn step(live: &Live, trace: &[Probe], made: usize) {
+    let now = next(trace, made);
+    for sentence in NEXT {
+        live.show(sentence, sentence == now);
+    }
+    live.show("made", made > 0);
+    let Some(probe) = made.checked_sub(1).and_then(|last| trace.get(last)) else { return };
+    live.show("made-runs", probe.fits);
+    live.show("made-fails", !probe.fits);
+    live.text("made-phase", phase(probe));
+    let high = probe.high.unwrap_or(0);
+    let next = trace.get(made).map_or(0, |next| next.batch);
+    for (name, number) in [
+        ("made-number", made as u32),
+        ("made-batch", probe.batch),
+        ("bisect-low", probe.low),
+        ("bisect-high", high.saturating_sub(1)),
+        ("bisect-next", next),
+        ("double-next", next),
+        ("found-low", probe.low),
+        ("found-high", high),
+        ("no-more-low", probe.low),
+    ] {
+        live.text(name, &format::count(number));
+    }
 }
 
-/// What the last attempt settles.
-fn end(probe: &Probe, answer: &Answer) -> String {
-    match (probe.low, probe.high) {
-        (0, _) => format!("Not even one sequence fits. {}", format::shortage(answer).unwrap_or_default()),
-        (low, Some(high)) => format!("{} runs and {} does not: found.", format::count(low), format::count(high)),
-        (low, None) => format!("{} runs, and this page asks for no more.", format::count(low)),
+/// Which of the sentences [`NEXT`] follows.
+fn next(trace: &[Probe], made: usize) -> &'static str {
+    let Some(last) = made.checked_sub(1).and_then(|last| trace.get(last)) else { return "question" };
+    match (trace.get(made), last.low, last.high) {
+        (Some(next), _, Some(_)) if next.phase == Phase::Bisecting => "bisect",
+        (Some(_), ..) => "double",
+        (None, 0, _) => "nothing-fits",
+        (None, _, Some(_)) => "found",
+        (None, _, None) => "no-more",
     }
 }
 
 /// What the search is doing.
-pub fn phase(phase: Phase) -> &'static str {
-    match phase {
+pub fn phase(probe: &Probe) -> &'static str {
+    match probe.phase {
         Phase::Doubling => "doubling",
         Phase::Bisecting => "bisecting",
     }
 }
 
 /// The open interval after an attempt.
-pub fn known(low: u32, high: Option<u32>) -> String {
-    match high {
-        Some(high) if low == 0 => format!("{} does not run", format::count(high)),
-        Some(high) => format!("{} runs, {} does not", format::count(low), format::count(high)),
-        None => format!("{} runs, more is open", format::count(low)),
+pub fn known(probe: &Probe) -> String {
+    let low = format::count(probe.low);
+    match probe.high.map(format::count) {
+        Some(high) if probe.low == 0 => format!("{high} does not run"),
+        Some(high) => format!("{low} runs, {high} does not"),
+        None => format!("{low} runs, more is open"),
     }
 }
 
-/// What search and division say together, once the search is over.
-pub fn verdict(trace: &[Probe], closed: f64) -> String {
-    let Some(last) = trace.last() else { return String::new() };
-    let attempts = format::counted(trace.len() as u32, "attempt", "attempts");
-    if last.low == 0 && closed < 1.0 {
-        return format!("Both say that not even one sequence fits: {attempts} against one division.");
+/// Says what search and division say together, once the search is over.
+pub fn verdict(live: &Live, trace: &[Probe], is_over: bool, closed: f64) {
+    let now = if is_over { verdict_of(trace, closed) } else { "open" };
+    for sentence in VERDICTS {
+        live.show(sentence, sentence == now);
     }
-    if last.high.is_none() && closed >= Field::Batch.bound().max {
-        return format!(
-            "Both reach {}, where this page stops: {attempts} against one division.",
-            format::count(last.low)
-        );
+    live.show("against", is_over);
+    live.text("attempts", &format::counted(trace.len() as u32, "attempt", "attempts"));
+    let low = format::count(trace.last().map_or(0, |last| last.low));
+    for name in ["end-low", "both-low", "differ-low"] {
+        live.text(name, &low);
     }
-    if closed == f64::from(last.low) {
-        return format!("Both give {}: {attempts} against one division.", format::count(last.low));
+    live.text("differ-closed", &format::digits(closed, 0));
+}
+
+/// Which of the [`VERDICTS`] is said in the end.
+fn verdict_of(trace: &[Probe], closed: f64) -> &'static str {
+    match trace.last() {
+        Some(last) if last.low == 0 && closed < 1.0 => "both-none",
+        Some(last) if last.high.is_none() && closed >= Field::Batch.bound().max => "both-end",
+        Some(last) if closed == f64::from(last.low) => "both",
+        // Only rounding of a quotient next to a whole number could bring this about.
+        _ => "differ",
     }
-    // Only rounding of a quotient next to a whole number could bring this about.
-    format!(
-        "The search gives {}, the rounded quotient {}: {attempts} against one division.",
-        format::count(last.low),
-        format::digits(closed, 0)
-    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use bmax::search::by_running_out;
-    use bmax::{Method, Scenario, b_max};
+    use bmax::{Method, Scenario};
 
     fn workshop() -> Scenario {
         Scenario { method: Method::Workshop, ..Scenario::default() }
     }
 
-    fn told(scenario: &Scenario) -> Vec<String> {
-        let (trace, answer) = (by_running_out(scenario), b_max(scenario));
-        (0..=trace.len()).map(|shown| step(&trace, shown, &answer)).collect()
+    fn told(scenario: &Scenario) -> Vec<&'static str> {
+        let trace = by_running_out(scenario);
+        (0..=trace.len()).map(|made| next(&trace, made)).collect()
     }
 
     #[test]
     fn the_search_of_the_default_is_told_from_question_to_answer() {
-        let told = told(&workshop());
-        assert_eq!(told.len(), 5);
-        assert!(told[0].contains("Nothing is known yet"));
-        assert_eq!(told[1], "Attempt 1, doubling: b = 1 runs. Double it: 2 is next.");
-        assert_eq!(
-            told[3],
-            "Attempt 3, doubling: b = 4 runs out of memory. The limit is from 2 to 3; the middle is 3."
-        );
-        assert_eq!(told[4], "Attempt 4, bisecting: b = 3 runs. 3 runs and 4 does not: found.");
+        assert_eq!(told(&workshop()), ["question", "double", "double", "bisect", "found"]);
     }
 
     #[test]
     fn a_search_that_fails_at_once_says_why() {
         let mut scenario = workshop();
         scenario.cluster.gpus = 1;
-        let told = told(&scenario);
-        assert_eq!(told.len(), 2);
-        assert!(told[1].contains("Not even one sequence fits") && told[1].contains("too much"), "{}", told[1]);
+        assert_eq!(told(&scenario), ["question", "nothing-fits"]);
+        assert_eq!(verdict_of(&by_running_out(&scenario), -2.0), "both-none");
     }
 
     #[test]
-    fn the_verdict_counts_attempts_and_never_claims_an_agreement_that_is_not_there() {
+    fn what_is_known_names_both_ends() {
         let trace = by_running_out(&workshop());
-        assert_eq!(verdict(&trace, 3.0), "Both give 3: 4 attempts against one division.");
-        assert!(!verdict(&trace, 4.0).contains("Both"));
-        assert_eq!(verdict(&[], 3.0), "");
+        let known: Vec<_> = trace.iter().map(known).collect();
+        assert_eq!(known, ["1 runs, more is open", "2 runs, more is open", "2 runs, 4 does not", "3 runs, 4 does not"]);
+    }
+
+    #[test]
+    fn the_verdict_never_claims_an_agreement_that_is_not_there() {
+        let trace = by_running_out(&workshop());
+        assert_eq!(verdict_of(&trace, 3.0), "both");
+        assert_eq!(verdict_of(&trace, 4.0), "differ");
+        assert_eq!(verdict_of(&[], 3.0), "differ");
     }
 }

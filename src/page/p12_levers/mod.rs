@@ -2,107 +2,112 @@
 //! with one press.
 
 mod applied;
-mod row;
 mod text;
 
-use std::rc::Rc;
-
 use bmax::levers::{Change, Lever};
-use bmax::{Choice, b_max};
+use bmax::{Choice, b_max, number};
 use leptos::prelude::*;
-use web_sys::Element;
 
-use crate::site::dom::{El, el};
-use crate::site::{State, format};
-use applied::{History, applied_changes};
-use row::{Apply, idle_row, lever_row};
+use crate::site::{Live, State, format, mount_pressed};
+use applied::{APPLIED, Applied, holding, remember};
 pub use text::describe;
 use text::{still_missing, token_account};
 
-/// The ranked list, what was applied from it, and what would gain nothing.
-pub fn levers(state: State) -> El {
-    let history = History::new(state);
-    let applied = applied_changes(&history);
-    let apply: Apply = Rc::new(move |change| history.apply(change));
-    el("div").class("levers").children(vec![now(state), applied, gaining(state, apply.clone()), idle(state, apply)])
+/// Mounts the figure of this section.
+pub fn mount(state: State) {
+    mount_pressed("levers", state, draw, press);
 }
 
-/// Where the configuration stands before any lever.
-fn now(state: State) -> El {
-    let method = move || state.asked(|scenario| scenario.method.label()).to_owned();
-    let idle = move || state.read(|facts| facts.answer.batch().is_none());
-    let symbol = el("span").toggle("hidden", idle).child(el("i").text("b")).child(el("sub").text("max")).text(" = ");
-    let answer = el("output")
-        .class("num")
-        .attr("data-testid", "levers-now")
-        .bind_text(move || state.read(|facts| format::answer(&facts.answer)));
-    el("p")
-        .class("levers-now")
-        .text("Now, by the ")
-        .child(el("span").class("levers-method").bind_text(method))
-        .text(" method: ")
-        .child(symbol)
-        .child(answer)
-        .child(el("span").toggle("hidden", idle).text(" sequences per GPU"))
+/// Where the configuration stands, the ranked list, what was applied from it, and what would gain
+/// nothing.
+fn draw(live: &Live) {
+    let (scenario, answer) = live.facts(|facts| (facts.scenario, facts.answer));
+    let fits = answer.batch().is_some();
+    live.text("method", scenario.method.label());
+    live.text("now", &format::answer(&answer));
+    live.show("symbol", fits);
+    live.show("unit", fits);
+
+    let applied = APPLIED.with_borrow(|list| holding(list, &scenario));
+    live.show("nothing-applied", applied.is_empty());
+    live.show("applied-list", !applied.is_empty());
+    for ((at, entry), row) in (0..).zip(&applied).zip(live.copies("applied", applied.len())) {
+        put_button(&row, entry.change, "Undo: ", &("undo ".to_owned() + &format::count(at)));
+    }
+
+    live.state().ranking.with(|ranking| {
+        let (gaining, idle) = (ranking.gaining(), ranking.idle());
+        let alone = gaining.is_empty();
+        live.show("gaining", !alone);
+        live.show("none", alone);
+        // The strongest comes first, and its bar is the longest.
+        let most = gaining.first().and_then(|lever| lever.after).unwrap_or(1);
+        let rows = live.copies("gaining", gaining.len());
+        for ((at, lever), row) in (0..).zip(gaining).zip(&rows) {
+            put_button(row, lever.change, "Apply: ", &format::count(at));
+            put_gain(row, lever, most, ranking.scenario.recipe.sequence);
+        }
+        live.show("idle", !idle.is_empty());
+        live.text("idle-count", &format::counted(idle.len() as u32, "change", "changes"));
+        // They are open when there is nothing else, because together they may still help; and only a
+        // change of that opens or closes what the reader may have opened.
+        if live.attr("idle", "data-alone", if alone { "true" } else { "false" }) {
+            live.flag("idle", "open", alone);
+        }
+        // The reasons are found only while they are shown.
+        let rows = live.copies("idle", if live.on("idle") { idle.len() } else { 0 });
+        for ((at, lever), row) in (gaining.len() as u32..).zip(idle).zip(&rows) {
+            put_button(row, lever.change, "Apply: ", &format::count(at));
+            row.text("why", &still_missing(&b_max(&lever.change.apply(ranking.scenario))));
+        }
+    });
 }
 
-/// The changes that make room, the strongest first.
-fn gaining(state: State, apply: Apply) -> El {
-    let rows = move || {
-        state.ranking.with(|ranking| {
-            // The strongest comes first, and its bar is the longest.
-            let most = ranking.gaining().first().and_then(|lever| lever.after).unwrap_or(1);
-            let sequence = ranking.scenario.recipe.sequence;
-            let row = |lever: &Lever| lever_row(*lever, most, tokens(*lever, sequence), apply.clone());
-            ranking.gaining().iter().map(row).collect()
-        })
+/// Names a change and says what its button does, by `word`.
+fn put_button(row: &Live, change: Change, does: &str, word: &str) {
+    let name = describe(change);
+    row.text("name", &name);
+    row.attr("button", "data-press", word);
+    row.attr("button", "aria-label", &(does.to_owned() + &name));
+}
+
+/// What a change costs and what it leads to. Its bar is drawn against `most`, the largest micro-batch of
+/// all levers.
+fn put_gain(row: &Live, lever: &Lever, most: u32, sequence: u32) {
+    let tokens = match (lever.change, lever.after) {
+        (Change::Sequence(shorter), Some(after)) => token_account(lever.before, sequence, after, shorter),
+        _ => String::new(),
     };
-    let none = move || state.ranking.with(|ranking| ranking.gaining().is_empty());
-    let list = el("ol")
-        .class("levers-list")
-        .attr("aria-label", "Changes that make room, the strongest first")
-        .toggle("hidden", none)
-        .live(rows);
-    let nothing = el("p")
-        .class("levers-none")
-        .toggle("hidden", move || !none())
-        .text("No single change makes room. Apply two or more of these; each says what would still be missing.");
-    el("div").class("levers-gaining").child(list).child(nothing)
-}
-
-/// What a change of the sequence length does to the tokens of a step.
-fn tokens(lever: Lever, sequence: u32) -> Option<String> {
-    match (lever.change, lever.after) {
-        (Change::Sequence(shorter), Some(after)) => Some(token_account(lever.before, sequence, after, shorter)),
-        _ => None,
+    row.text("cost", lever.change.cost());
+    row.text("tokens", &tokens);
+    row.show("tokens", !tokens.is_empty());
+    row.text("gain", &("+".to_owned() + &format::count(lever.gain())));
+    for (name, bar, batch) in [("before", "bar-before", lever.before), ("after", "bar-after", lever.after)] {
+        row.text(name, &batch.map_or_else(|| "does not fit".to_owned(), format::count));
+        row.variable(bar, "--share", &format::css_percent(f64::from(batch.unwrap_or(0)) / f64::from(most.max(1))));
     }
 }
 
-/// The changes that would gain nothing by themselves, and why. They are open when there is nothing
-/// else, because together they may still help. The reasons are found only while they are shown.
-fn idle(state: State, apply: Apply) -> El {
-    let open = RwSignal::new(false);
-    let rows = move || {
-        let row =
-            |scenario, change: Change| idle_row(change, &still_missing(&b_max(&change.apply(scenario))), apply.clone());
-        if open.get() {
-            state
-                .ranking
-                .with(|ranking| ranking.idle().iter().map(|lever| row(ranking.scenario, lever.change)).collect())
-        } else {
-            Vec::new()
+/// Makes the change at a place of the ranking, or takes back the one at a place among those applied.
+fn press(live: &Live, word: &str) {
+    let state = live.state();
+    let (undo, place) = word.strip_prefix("undo ").map_or((false, word), |place| (true, place));
+    let Ok(place) = number::parse(place) else { return };
+    let place = place as usize;
+    let change = APPLIED.with_borrow_mut(|list| {
+        let scenario = state.peek(|facts| facts.scenario);
+        if undo {
+            let entry = *holding(list, &scenario).get(place)?;
+            list.retain(|other| *other != entry);
+            return Some(entry.inverse);
         }
-    };
-    let count = move || state.ranking.with(|ranking| ranking.idle().len() as u32);
-    let title = move || format!("No gain here: {}, and why", format::counted(count(), "change", "changes"));
-    // As a memo, so that only a change of it opens or closes what the reader may have opened.
-    let alone = Memo::new(move |_| state.ranking.with(|ranking| ranking.gaining().is_empty()));
-    el("details")
-        .class("levers-idle")
-        .attr("data-testid", "levers-idle")
-        .toggle("hidden", move || count() == 0)
-        .on("toggle", move |event| open.set(event_target::<Element>(&event).has_attribute("open")))
-        .flag("open", move || alone.get())
-        .child(el("summary").bind_text(title))
-        .child(el("ul").class("levers-list").live(rows))
+        let change = state.ranking.with_untracked(|ranking| ranking.all().get(place).map(|lever| lever.change))?;
+        remember(list, Applied { change, inverse: change.undo(&scenario) });
+        Some(change)
+    });
+    if let Some(change) = change {
+        state.change(|scenario| change.apply(scenario));
+        // The pressed button may be gone: without this the keyboard would start over at the top of the page.
+        live.focus("applied");
+    }
 }

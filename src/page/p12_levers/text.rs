@@ -7,39 +7,52 @@ use bmax::{Answer, Choice, Kernels, LossHead, Offload, Recomputation, ZeroStage,
 use crate::site::format;
 
 /// The change as an instruction.
+#[inline(never)]
 pub fn describe(change: Change) -> String {
-    match change {
-        Change::Recomputation(Recomputation::None) => "Keep every activation".to_owned(),
-        Change::Recomputation(Recomputation::Selective) => "Recompute attention scores only".to_owned(),
-        Change::Recomputation(Recomputation::Full) => "Recompute whole layers".to_owned(),
-        Change::Recomputation(Recomputation::Operators) => "Keep every second matrix product only".to_owned(),
-        Change::Recomputation(Recomputation::EveryK) => "Recompute several layers at a time".to_owned(),
-        Change::Attention(kernel) => format!("Use {} attention", kernel.key()),
-        Change::Loss(LossHead::Fused) => "Fuse the output head with the loss".to_owned(),
-        Change::Loss(loss) => format!("Compute the loss by “{}”", loss.label()),
-        Change::Kernels(Kernels::Fused) => "Fuse small operations (compile, Liger)".to_owned(),
-        Change::Kernels(Kernels::Eager) => "Run every operation by itself".to_owned(),
-        Change::Optimizer(optimizer) => format!("Train with {}", optimizer.label()),
-        Change::Step(step) => format!("Use the {} optimizer step", step.key()),
-        Change::Offload(Offload::None) => "Keep everything on the GPU".to_owned(),
-        Change::Offload(Offload::Optimizer) => "Keep optimizer state in the host’s memory".to_owned(),
-        Change::Offload(Offload::Activations) => "Swap layer inputs to the host".to_owned(),
-        Change::Offload(Offload::Both) => "Swap optimizer state and layer inputs to the host".to_owned(),
-        Change::Precision(precision) => format!("Train in {}", precision.key()),
-        Change::Zero(ZeroStage::Stage0) => "Do not shard model states".to_owned(),
-        Change::Zero(stage) => format!("Shard with ZeRO-{}", stage.key()),
-        Change::Gpus(gpus) => format!("Use {}", format::counted(gpus, "GPU", "GPUs")),
-        Change::TensorParallel(1) => "Keep each layer on one GPU".to_owned(),
-        Change::TensorParallel(gpus) => format!("Split each layer over {} GPUs", format::count(gpus)),
-        Change::SequenceParallel(switch) => format!("Switch sequence parallelism {}", switch.label()),
-        Change::Dropout(switch) => format!("Train {} dropout", if switch.is_on() { "with" } else { "without" }),
-        Change::Sequence(tokens) => format!("Halve the sequence to {}", format::counted(tokens, "token", "tokens")),
+    let number: String;
+    let (before, word, after) = match change {
+        Change::Recomputation(Recomputation::None) => ("Keep every activation", "", ""),
+        Change::Recomputation(Recomputation::Selective) => ("Recompute attention scores only", "", ""),
+        Change::Recomputation(Recomputation::Full) => ("Recompute whole layers", "", ""),
+        Change::Recomputation(Recomputation::Operators) => ("Keep every second matrix product only", "", ""),
+        Change::Recomputation(Recomputation::EveryK) => ("Recompute several layers at a time", "", ""),
+        Change::Attention(kernel) => ("Use ", kernel.key(), " attention"),
+        Change::Loss(LossHead::Fused) => ("Fuse the output head with the loss", "", ""),
+        Change::Loss(loss) => ("Compute the loss by “", loss.label(), "”"),
+        Change::Kernels(Kernels::Fused) => ("Fuse small operations (compile, Liger)", "", ""),
+        Change::Kernels(Kernels::Eager) => ("Run every operation by itself", "", ""),
+        Change::Optimizer(optimizer) => ("Train with ", optimizer.label(), ""),
+        Change::Step(step) => ("Use the ", step.key(), " optimizer step"),
+        Change::Offload(Offload::None) => ("Keep everything on the GPU", "", ""),
+        Change::Offload(Offload::Optimizer) => ("Keep optimizer state in the host’s memory", "", ""),
+        Change::Offload(Offload::Activations) => ("Swap layer inputs to the host", "", ""),
+        Change::Offload(Offload::Both) => ("Swap optimizer state and layer inputs to the host", "", ""),
+        Change::Precision(precision) => ("Train in ", precision.key(), ""),
+        Change::Zero(ZeroStage::Stage0) => ("Do not shard model states", "", ""),
+        Change::Zero(stage) => ("Shard with ZeRO-", stage.key(), ""),
+        Change::Gpus(gpus) => {
+            number = format::counted(gpus, "GPU", "GPUs");
+            ("Use ", number.as_str(), "")
+        }
+        Change::TensorParallel(1) => ("Keep each layer on one GPU", "", ""),
+        Change::TensorParallel(gpus) => {
+            number = format::count(gpus);
+            ("Split each layer over ", number.as_str(), " GPUs")
+        }
+        Change::SequenceParallel(switch) => ("Switch sequence parallelism ", switch.label(), ""),
+        Change::Dropout(switch) => ("Train ", if switch.is_on() { "with" } else { "without" }, " dropout"),
+        Change::Sequence(tokens) => {
+            number = format::counted(tokens, "token", "tokens");
+            ("Halve the sequence to ", number.as_str(), "")
+        }
         Change::Device(slug, memory_mib, _) => {
             let name = catalogue::device(slug).map_or("larger GPU", |row| without_size(row.name));
             let gib = format::digits(f64::from(memory_mib) / 1024.0, 1);
-            format!("Take {} {name} ({gib} GiB)", article(name))
+            number = format!("{} {name} ({gib} GiB)", article(name));
+            ("Take ", number.as_str(), "")
         }
-    }
+    };
+    [before, word, after].concat()
 }
 
 /// A device's name without the size on its box, which stands beside the size its driver reports.

@@ -96,7 +96,7 @@ fn lanes(live: &Live, layer: &Layer, bandwidth: f64) {
                 if passes == LAYERS {
                     turn = block.end;
                 }
-                (2.0, if passes > LAYERS { "series-4" } else { "series-own" })
+                (2.0, if passes > LAYERS { "swap-backward" } else { "series-own" })
             }
             Lane::ToHost => (1.0, COLOURS[position]),
             Lane::FromHost => (0.0, COLOURS[position]),

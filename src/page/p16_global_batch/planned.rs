@@ -1,41 +1,43 @@
 //! A plan for one configuration, and what is said about it.
 
-use bmax::planner::{Accumulation, Plan, plan};
-use bmax::{Answer, BatchUnit, Field, Goal, Method, Scenario, estimate, largest_micro_batch, number};
+use bmax::planner::{Accumulation, plan};
+use bmax::{Answer, BatchUnit, Bytes, Field, Goal, Method, Scenario, estimate, largest_micro_batch, number};
 
 use crate::site::format;
 
 /// The plans for one configuration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Planned {
-    plan: Plan,
-    /// Whether the plan that is not preferred is shown.
-    other: bool,
-    /// GPUs that share one micro-batch.
-    group: u32,
+    /// The plan that is shown.
+    pub chosen: Accumulation,
+    /// The one that can be shown instead, where hitting the target exactly takes more steps than
+    /// reaching it.
+    pub hidden: Option<Accumulation>,
+    /// GPUs that share one micro-batch; 1 without tensor parallelism.
+    pub group: u32,
     /// The target in sequences.
-    target: u32,
-    /// The target as it was given.
-    given: (u32, BatchUnit),
-    sequence: u32,
-    b_max: u32,
-    /// Targets nearby that every full round reaches exactly, in the given unit; none when this one is.
-    pub nearby: Vec<u32>,
+    pub target: u32,
+    /// The unit in which the target was given.
+    pub unit: BatchUnit,
+    /// Tokens in a sequence.
+    pub sequence: u32,
+    /// The largest micro-batch.
+    pub b_max: u32,
+    /// Targets below and above that every full round reaches exactly, in the given unit; none when this
+    /// one is.
+    pub nearby: [Option<u32>; 2],
     /// What the nearby targets are multiples of, in sequences.
-    round: u64,
-    /// The scenario with as many micro-batches as make it accumulate.
-    accumulating: Scenario,
+    pub round: u64,
+    /// What the plan's micro-batch takes.
+    pub peak: Bytes,
 }
 
 impl Planned {
-    /// Plans the scenario's target; the reason when nothing can be planned.
+    /// Plans the scenario's target; the reason when nothing can be planned. With `other` the plan is
+    /// shown that is not preferred.
+    #[inline(never)]
     pub fn of(scenario: &Scenario, answer: &Answer, other: bool) -> Result<Self, String> {
-        let Some(mut b_max) = answer.batch() else {
-            let reason = format::shortage(answer).unwrap_or_default();
-            return Err(format!(
-                "Nothing can be planned while not one sequence fits: accumulation repeats a micro-batch, and there is none. {reason}"
-            ));
-        };
+        let Some(mut b_max) = answer.batch() else { return Err(format::shortage(answer).unwrap_or_default()) };
         let data_parallel = scenario.data_parallel();
         let sequence = scenario.recipe.sequence;
         let target = scenario.goal.sequences(sequence);
@@ -46,87 +48,45 @@ impl Planned {
             accumulating.recipe.micro_batches = accumulating.recipe.micro_batches.max(2);
             b_max = largest_micro_batch(&accumulating).unwrap_or(b_max);
         }
+        let plans = plan(target, data_parallel, b_max);
+        let preferred = plans.preferred();
+        let alternative = if preferred == plans.at_least { plans.exact } else { Some(plans.at_least) };
+        let (chosen, hidden) = match alternative.filter(|plan| *plan != preferred) {
+            Some(alternative) if other => (alternative, Some(preferred)),
+            alternative => (preferred, alternative),
+        };
         let round = round(target, data_parallel, b_max);
-        let size = if scenario.goal.unit == BatchUnit::Tokens { u64::from(sequence) } else { 1 };
+        let unit = scenario.goal.unit;
+        let size = if unit == BatchUnit::Tokens { u64::from(sequence) } else { 1 };
         Ok(Self {
-            plan: plan(target, data_parallel, b_max),
-            other,
+            chosen,
+            hidden,
             group: if scenario.method == Method::Workshop { 1 } else { scenario.cluster.group() },
             target,
-            given: (scenario.goal.global_batch, scenario.goal.unit),
+            unit,
             sequence,
             b_max,
-            nearby: neighbours(target, round).into_iter().filter_map(|sequences| in_range(sequences, size)).collect(),
+            nearby: neighbours(target, round).map(|sequences| in_range(sequences?, size)),
             round,
-            accumulating,
+            peak: estimate(&accumulating.with_batch(chosen.micro_batch)).peak().bytes,
         })
     }
 
-    /// What the peak is at the plan's micro-batch.
-    pub fn peak(&self) -> String {
-        format::memory(estimate(&self.accumulating.with_batch(self.chosen().micro_batch)).peak().bytes)
-    }
-
-    /// The plan that is shown.
-    pub fn chosen(&self) -> Accumulation {
-        match self.alternative() {
-            Some(alternative) if self.other => alternative,
-            _ => self.plan.preferred(),
-        }
-    }
-
-    /// The other of the two plans, if they differ.
-    fn alternative(&self) -> Option<Accumulation> {
-        let preferred = self.plan.preferred();
-        [self.plan.exact, Some(self.plan.at_least)].into_iter().flatten().find(|plan| *plan != preferred)
+    /// Sequences of the plan beyond the target.
+    pub fn over(&self) -> u64 {
+        self.chosen.global_batch().saturating_sub(self.target.into())
     }
 
     /// The button that shows the plan that is not shown.
     pub fn other_plan_text(&self) -> Option<String> {
-        let hidden = if self.other { self.plan.preferred() } else { self.alternative()? };
-        let shown = self.chosen();
-        if hidden == shown {
-            return None;
-        }
-        let gain = if hidden.steps < shown.steps { "With fewer steps" } else { "Exactly the target" };
+        let hidden = self.hidden?;
+        let gain = if hidden.steps < self.chosen.steps { "With fewer steps" } else { "Exactly the target" };
         Some(format!("{gain}: {}", equation(hidden)))
     }
 
-    /// The target in the other unit.
-    pub fn asked(&self) -> String {
-        let length = format!("{} tokens", format::count(self.sequence));
-        match self.given.1 {
-            BatchUnit::Sequences => format!("At {length} a sequence that is {} tokens.", grouped(self.target_tokens())),
-            BatchUnit::Tokens => {
-                format!("That is {} of {length}, rounded up to whole ones.", sequences(self.target.into()))
-            }
-        }
-    }
-
-    /// The plan as a sentence.
-    pub fn words(&self) -> String {
-        let plan = self.chosen();
-        let over = plan.global_batch().saturating_sub(self.target.into());
-        let aim = if over == 0 {
-            "Hits the target exactly".to_owned()
-        } else {
-            let share = format::percent(over as f64 / f64::from(self.target.max(1)));
-            format!("Overshoots the target of {} by {} ({share})", sequences(self.target.into()), grouped(over))
-        };
-        format!(
-            "{aim}: {} on each of {}, {} before the optimizer steps.",
-            format::counted(plan.micro_batch, "sequence", "sequences"),
-            self.replicas(plan.data_parallel),
-            match plan.steps {
-                1 => "once".to_owned(),
-                2 => "twice".to_owned(),
-                steps => format!("{} times", format::count(steps)),
-            }
-        )
-    }
-
     /// What processes different data at the same time.
-    fn replicas(&self, count: u32) -> String {
+    pub fn replicas(&self) -> String {
+        let count = self.chosen.data_parallel;
         match self.group {
             0 | 1 => format::counted(count, "data-parallel GPU", "data-parallel GPUs"),
             group => {
@@ -135,42 +95,14 @@ impl Planned {
         }
     }
 
-    /// What one optimizer step learns from.
-    pub fn tokens(&self) -> String {
-        format!("{} tokens", grouped(self.chosen().global_batch().saturating_mul(self.sequence.into())))
-    }
-
-    /// The plan's micro-batch beside the largest possible.
-    pub fn micro_batch(&self) -> String {
-        let micro_batch = format::counted(self.chosen().micro_batch, "sequence", "sequences");
-        format!("{micro_batch}, at most {}", format::count(self.b_max))
-    }
-
-    /// What the nearby targets have in common.
-    pub fn nearby_text(&self) -> String {
-        if self.nearby.is_empty() {
-            return "Every round is full: no other target nearby fits better.".to_owned();
-        }
-        let round = grouped(self.round);
+    /// What the nearby targets do.
+    pub fn share(&self) -> String {
         let replica = if self.group > 1 { "group" } else { "GPU" };
-        let share = if self.round == u64::from(self.plan.at_least.data_parallel) {
+        if self.round == u64::from(self.chosen.data_parallel) {
             format!("give every {replica} the same")
         } else {
             format!("fill every {replica} with {}", sequences(self.b_max.into()))
-        };
-        match self.given.1 {
-            BatchUnit::Sequences => format!("Multiples of {round} {share}:"),
-            BatchUnit::Tokens => format!("Multiples of {round} sequences {share}; in tokens:"),
         }
-    }
-
-    /// GPUs that share one micro-batch; 1 without tensor parallelism.
-    pub fn group(&self) -> u32 {
-        self.group
-    }
-
-    fn target_tokens(&self) -> u64 {
-        u64::from(self.target) * u64::from(self.sequence)
     }
 }
 
@@ -185,14 +117,14 @@ fn round(target: u32, data_parallel: u32, b_max: u32) -> u64 {
 }
 
 /// The multiples of `round` below and above; none when the target is one.
-fn neighbours(target: u32, round: u64) -> Vec<u64> {
+fn neighbours(target: u32, round: u64) -> [Option<u64>; 2] {
     let target = u64::from(target);
     let round = round.max(1);
     if target.is_multiple_of(round) {
-        return Vec::new();
+        return [None; 2];
     }
     let below = target / round * round;
-    [below, below + round].into_iter().filter(|multiple| *multiple > 0).collect()
+    [Some(below).filter(|below| *below > 0), Some(below + round)]
 }
 
 /// A number of sequences in the unit of the target, if the target can be that.
@@ -221,11 +153,13 @@ pub fn equation(plan: Accumulation) -> String {
     format!("{} = {micro_batch} · {data_parallel} · {steps}", grouped(plan.global_batch()))
 }
 
-fn grouped(count: u64) -> String {
+/// A count with thousands commas.
+pub fn grouped(count: u64) -> String {
     number::grouped(count as f64)
 }
 
-fn sequences(count: u64) -> String {
+/// "1 sequence", "3 sequences".
+pub fn sequences(count: u64) -> String {
     format!("{} {}", grouped(count), if count == 1 { "sequence" } else { "sequences" })
 }
 
@@ -246,9 +180,8 @@ mod tests {
     fn the_workshop_example_is_four_by_eight_by_eight() {
         let scenario = Scenario { method: Method::Paper, ..Scenario::default() };
         let planned = planned(&scenario);
-        assert_eq!(equation(planned.chosen()), "256 = 4 · 8 · 8");
-        assert!(planned.words().starts_with("Hits the target exactly"));
-        assert_eq!(planned.tokens(), "524,288 tokens");
+        assert_eq!(equation(planned.chosen), "256 = 4 · 8 · 8");
+        assert_eq!(planned.over(), 0);
     }
 
     #[test]
@@ -256,33 +189,34 @@ mod tests {
         let mut scenario = Scenario { method: Method::Paper, ..Scenario::default() };
         scenario.cluster.tensor_parallel = 4;
         let planned = planned(&scenario);
-        assert_eq!(planned.chosen().data_parallel, 2);
-        assert!(planned.words().contains("2 data-parallel groups of 4 GPUs"), "{}", planned.words());
+        assert_eq!(planned.chosen.data_parallel, 2);
+        assert_eq!(planned.replicas(), "2 data-parallel groups of 4 GPUs");
         scenario.method = Method::Workshop;
-        assert_eq!(self::planned(&scenario).chosen().data_parallel, 8);
+        assert_eq!(self::planned(&scenario).chosen.data_parallel, 8);
     }
 
     #[test]
     fn the_first_view_offers_the_plan_with_fewer_steps_beside_the_exact_one() {
         let scenario = workshop();
         let first = planned(&scenario);
-        assert_eq!(equation(first.chosen()), "256 = 2 · 8 · 16");
+        assert_eq!(equation(first.chosen), "256 = 2 · 8 · 16");
         assert!(first.other_plan_text().is_some_and(|text| text.ends_with("264 = 3 · 8 · 11")));
         let other = Planned::of(&scenario, &b_max(&scenario), true).expect("something fits");
-        assert_eq!(equation(other.chosen()), "264 = 3 · 8 · 11");
-        assert!(other.words().contains("by 8 (3 %)"));
+        assert_eq!(equation(other.chosen), "264 = 3 · 8 · 11");
+        assert_eq!(other.over(), 8);
+        assert!(other.other_plan_text().is_some_and(|text| text == "Exactly the target: 256 = 2 · 8 · 16"));
     }
 
     #[test]
     fn targets_nearby_are_multiples_on_both_sides() {
         let mut scenario = workshop();
-        assert_eq!(planned(&scenario).nearby, [240, 264]);
+        assert_eq!(planned(&scenario).nearby, [Some(240), Some(264)]);
         scenario.goal.global_batch = 250;
-        assert_eq!(planned(&scenario).nearby, [248, 256]);
+        assert_eq!(planned(&scenario).nearby, [Some(248), Some(256)]);
         scenario.goal.global_batch = 240;
-        assert!(planned(&scenario).nearby.is_empty());
+        assert_eq!(planned(&scenario).nearby, [None; 2]);
         scenario.goal.global_batch = 5;
-        assert_eq!(planned(&scenario).nearby, [8]);
+        assert_eq!(planned(&scenario).nearby, [None, Some(8)]);
     }
 
     #[test]
@@ -291,7 +225,7 @@ mod tests {
         let scenario = Scenario { goal, ..workshop() };
         let planned = planned(&scenario);
         assert_eq!(planned.target, 245);
-        assert_eq!(planned.nearby, [240 * 2_048, 248 * 2_048]);
+        assert_eq!(planned.nearby, [Some(240 * 2_048), Some(248 * 2_048)]);
     }
 
     #[test]
@@ -309,7 +243,7 @@ mod tests {
     fn without_a_micro_batch_there_is_a_reason_and_no_plan() {
         let alone = workshop().with_number(Field::Gpus, 1.0).expect("in range");
         let reason = Planned::of(&alone, &b_max(&alone), false).expect_err("nothing fits");
-        assert!(reason.contains("not one sequence fits"));
+        assert!(reason.contains("leave no room"), "{reason}");
     }
 
     #[test]
@@ -317,8 +251,8 @@ mod tests {
         let mut scenario = Scenario::default();
         scenario.goal.global_batch = 999_999_999;
         let planned = planned(&scenario);
-        assert!(planned.chosen().global_batch() >= 999_999_999);
-        assert!(planned.nearby.iter().all(|target| Field::GlobalBatch.check((*target).into()).is_ok()));
+        assert!(planned.chosen.global_batch() >= 999_999_999);
+        assert!(planned.nearby.iter().flatten().all(|target| Field::GlobalBatch.check((*target).into()).is_ok()));
     }
 
     #[test]
@@ -329,8 +263,8 @@ mod tests {
         scenario.model.layers = 12;
         let once = b_max(&scenario).batch().expect("something fits");
         let planned = planned(&scenario);
-        assert!(planned.b_max <= once && planned.chosen().steps > 1);
-        scenario.recipe.micro_batches = planned.chosen().steps;
+        assert!(planned.b_max <= once && planned.chosen.steps > 1);
+        scenario.recipe.micro_batches = planned.chosen.steps;
         assert_eq!(b_max(&scenario).batch(), Some(planned.b_max));
     }
 }

@@ -1,7 +1,7 @@
 //! A tuning plan.
 
 use bmax::course::tuning::{Tuning, alone, gpus_for, job, tune};
-use bmax::{Choice, Measure, Rung, Scenario, link, number};
+use bmax::{Choice, Measure, Recomputation, Rung, Scenario, link, number};
 
 use crate::site::{Live, State, format, mount_pressed};
 
@@ -68,7 +68,6 @@ fn draw(live: &Live) {
     let [asked, other] = asked(live, &scenario);
     let one = live.word("devices") == "one";
     let tuning = tune(&asked);
-    live.text("gpus", &format::count(scenario.cluster.gpus));
     first_steps(live, &asked, &tuning);
 
     let chosen = tuning.chosen.map(|position| &tuning.candidates[position]);
@@ -178,7 +177,13 @@ fn first_steps(live: &Live, asked: &Scenario, tuning: &Tuning) {
 
 /// A candidate as a row of the table.
 fn row(rung: &Rung, tokens: f64) -> Vec<String> {
-    let mut cells = vec![name(rung.measure).to_owned()];
+    let kind = match rung.measure {
+        Measure::Recompute(_) => "recompute: ",
+        Measure::Swap(_) => "full, and on the host: ",
+        _ => "",
+    };
+    let every = if rung.measure == Measure::Recompute(Recomputation::EveryK) { ", K = 2" } else { "" };
+    let mut cells = vec![kind.to_owned() + name(rung.measure) + every];
     if let (Some(plan), Some(cost), Some(job)) = (rung.accumulation, rung.cost, job(rung, tokens)) {
         cells.extend([
             rung.b_max.map_or_else(String::new, format::count),
