@@ -297,3 +297,34 @@ fn the_page_s_buttons_hold_the_presets() {
     }
     assert!(page.contains(&format!(">\n{}</textarea>", presets::VGG_16)));
 }
+
+#[test]
+fn the_page_prints_what_is_counted() {
+    let page = include_str!("../src/page/p19_networks/prose.html");
+    let prints = |number: f64, places: u32, unit: &str| {
+        let text = bmax::number::fixed(number, places) + unit;
+        assert!(page.contains(&text), "the page should print {text}");
+    };
+    let half = setup(Element::Half, Optimizer::AdamW);
+    let (vgg, resnet) = (network("vgg-16"), network("resnet-50"));
+    let per_image = |network: &Network| network.layers.iter().map(|layer| network.kept_by(layer, &half)).sum::<Bytes>();
+    prints(per_image(&vgg).mib(), 1, " MiB");
+    prints(per_image(&resnet).mib(), 1, " MiB");
+    let second_pool = vgg.layers.iter().take(10).map(|layer| vgg.kept_by(layer, &half)).sum::<Bytes>();
+    prints(second_pool.mib(), 1, " of them");
+    for network in [&vgg, &resnet] {
+        prints(network.need(&single(), usize::MAX, 32.0).kept.gib(), 2, " GiB");
+        prints(network.parameters() * 16.0 / 1_073_741_824.0, 2, " GiB");
+    }
+    for (network, every, unit) in [
+        (&vgg, 5, " of 2.17 GiB"),
+        (&vgg, 2, " GiB"),
+        (&vgg, 1, " again"),
+        (&resnet, 2, " of 2.54"),
+        (&resnet, 4, " with"),
+    ] {
+        prints(network.need(&single(), every, 32.0).kept_at_once.gib(), 2, unit);
+    }
+    assert_eq!([vgg.units(), resnet.units()], [22, 20]);
+    prints(network("dense").parameters() * 16.0 / 1_048_576.0, 0, " MiB");
+}

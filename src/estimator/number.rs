@@ -186,6 +186,54 @@ pub fn plain(number: f64) -> String {
     fixed(number, (0..12).find(is_enough).unwrap_or(12))
 }
 
+/// The power of ten at or below the size of a number, as its exponent; 0 for what has none.
+///
+/// Loops stand here and below in place of the standard library's powers and logarithms, whose code for
+/// every case is larger than all that the page needs of them.
+///
+/// ```
+/// use bmax::number::decade;
+/// assert_eq!([0.05, 0.1, 1.0, 999.0, -1e3].map(decade), [-2, -1, 0, 2, 3]);
+/// assert_eq!([0.0, f64::NAN, f64::INFINITY].map(decade), [0, 0, 0]);
+/// ```
+pub fn decade(number: f64) -> i32 {
+    let size = number.abs();
+    if size == 0.0 || !size.is_finite() {
+        return 0;
+    }
+    let mut exponent = 0;
+    while power(10.0, exponent + 1) <= size {
+        exponent += 1;
+    }
+    while power(10.0, exponent) > size {
+        exponent -= 1;
+    }
+    exponent
+}
+
+/// A whole power.
+///
+/// ```
+/// use bmax::number::power;
+/// assert_eq!((power(10.0, 3), power(2.0, -4), power(7.0, 0)), (1000.0, 0.0625, 1.0));
+/// ```
+pub fn power(base: f64, exponent: i32) -> f64 {
+    let size = (0..exponent.unsigned_abs().min(2_000)).fold(1.0, |product, _| product * base);
+    if exponent < 0 { 1.0 / size } else { size }
+}
+
+/// Two to the power of any number; exact where that is whole.
+///
+/// ```
+/// use bmax::number::doublings;
+/// assert_eq!((doublings(10.0), doublings(-2.0)), (1024.0, 0.25));
+/// assert!((doublings(0.5) - 2_f64.sqrt()).abs() < 1e-15);
+/// ```
+pub fn doublings(number: f64) -> f64 {
+    let whole = number.floor().clamp(-1_100.0, 1_100.0);
+    power(2.0, whole as i32) * ((number - whole) * std::f64::consts::LN_2).exp()
+}
+
 /// Writes a number like [`plain`], with thousands commas, as messages and read-outs show it.
 ///
 /// ```

@@ -96,6 +96,6 @@ pub fn times(factor: f64) -> String {
 
 /// A number to three significant digits.
 pub fn significant(value: f64) -> String {
-    let scale = 10.0_f64.powf(2.0 - value.abs().max(1e-9).log10().floor());
+    let scale = number::power(10.0, 2 - number::decade(value.abs().max(1e-9)));
     number::grouped((value * scale).round() / scale)
 }

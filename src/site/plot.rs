@@ -76,7 +76,7 @@ impl Axis {
         match self.spread {
             Spread::Linear => {
                 let step = round_step((self.to - self.from) / most);
-                let places = (-step.log10()).ceil().clamp(0.0, 9.0) as u32;
+                let places = (-number::decade(step)).clamp(0, 9) as u32;
                 let first = (self.from / step).ceil();
                 let count = ((self.to / step) - first + 1e-9).floor().clamp(0.0, 100.0) as u32;
                 let value = |index| (first + f64::from(index)) * step;
@@ -87,7 +87,7 @@ impl Axis {
                 let (first, last) = ((power(self.from) - 1e-9).ceil(), (power(self.to) + 1e-9).floor());
                 let every = ((last - first + 1.0) / most).ceil().max(1.0);
                 let count = ((last - first) / every).clamp(0.0, 100.0) as u32;
-                let value = |index| base.powf(first + f64::from(index) * every);
+                let value = |index| number::power(base, (first + f64::from(index) * every) as i32);
                 (0..=count).map(|index| (value(index), short_power(value(index), base))).collect()
             }
         }
@@ -96,7 +96,7 @@ impl Axis {
 
 /// The smallest of 1, 2 and 5 times a power of ten that is not below `step`.
 fn round_step(step: f64) -> f64 {
-    let decade = 10.0_f64.powf(step.max(1e-12).log10().floor());
+    let decade = number::power(10.0, number::decade(step.max(1e-12)));
     let within = step / decade;
     decade
         * if within <= 1.0 {
@@ -131,7 +131,7 @@ fn short_power(value: f64, base: f64) -> String {
             value => number::fixed(value / 1_024.0, 0) + "k",
         };
     }
-    let places = (-value.log10() - 1e-9).ceil().clamp(0.0, 9.0) as u32;
+    let places = (-number::decade(value * (1.0 + 1e-9))).clamp(0, 9) as u32;
     let value = if value >= 1e3 && value < 1e4 { return number::fixed(value / 1e3, 0) + "k" } else { value };
     short(value, places)
 }

@@ -86,20 +86,20 @@ fn written(value: f64) -> String {
     if size == f64::INFINITY {
         return (if value < 0.0 { "−∞" } else { "∞" }).to_owned();
     }
-    let mut exponent = if size > 0.0 { size.log10().floor() } else { 0.0 };
-    let plain = (-3.0..6.0).contains(&exponent);
+    let mut exponent = number::decade(size);
+    let plain = (-3..6).contains(&exponent);
     if plain {
-        let scale = 10_f64.powf(5.0 - exponent);
+        let scale = number::power(10.0, 5 - exponent);
         return number::grouped((value * scale).round() / scale);
     }
-    let mut mantissa = value / 10_f64.powf(exponent);
+    let mut mantissa = value / number::power(10.0, exponent);
     mantissa = (mantissa * 1e5).round() / 1e5;
     // Rounding may carry into another digit, and the smallest doubles have no power of ten to divide by.
     if mantissa.abs() >= 10.0 {
         mantissa /= 10.0;
-        exponent += 1.0;
+        exponent += 1;
     }
-    let digits: String = number::fixed(exponent, 0).chars().map(raised).collect();
+    let digits: String = number::fixed(exponent.into(), 0).chars().map(raised).collect();
     [&number::plain(mantissa), " × 10", &digits].concat()
 }
 

@@ -19,9 +19,9 @@ pub fn draw(live: &Live) {
     });
     let critical = critical(live, sequence);
     // No batch is smaller than one example.
-    let fewest = -target.log2().floor().min(DOUBLINGS);
+    let fewest = -(target.ln() / std::f64::consts::LN_2).floor().min(DOUBLINGS);
     live.set_range("at", fewest, DOUBLINGS);
-    let batch_at = |doublings: f64| target * doublings.exp2();
+    let batch_at = |doublings: f64| target * number::doublings(doublings);
     let batch = batch_at(live.number("at"));
 
     live.text("batch", &number::grouped(target));
@@ -52,7 +52,7 @@ pub fn draw(live: &Live) {
     );
 
     let rows = (-3..=3).map(|power| {
-        let batch = critical * f64::from(2 * power).exp2();
+        let batch = critical * number::doublings(f64::from(2 * power));
         let mut row = vec![examples(batch)];
         row.extend(columns(batch));
         row

@@ -21,7 +21,7 @@ pub fn draw(live: &Live) {
         let [low, high] = [low, high].map(|speed| format::percent(speed / roofline.most));
         if low == high { high } else { low + " to " + &high }
     };
-    let at = live.number("at").exp2().round();
+    let at = number::doublings(live.number("at")).round();
     for (name, text) in [
         ("batch", number::grouped(batch)),
         ("sequence", number::grouped(sequence)),
@@ -41,7 +41,7 @@ pub fn draw(live: &Live) {
 
     let tokens = |index: u32| f64::from(index) / 4.0;
     let curve = (0..=4 * DOUBLINGS).map(|index| {
-        let tokens = tokens(index).exp2();
+        let tokens = number::doublings(tokens(index));
         let (low, high) = roofline.throughput(tokens);
         (tokens, low, high)
     });
@@ -53,7 +53,7 @@ pub fn draw(live: &Live) {
     live.plot(
         "roofline",
         &Plot {
-            x: Axis::powers_of_two(1.0, f64::from(DOUBLINGS).exp2(), "tokens of a micro-batch"),
+            x: Axis::powers_of_two(1.0, number::doublings(DOUBLINGS.into()), "tokens of a micro-batch"),
             y: Axis::linear(0.0, roofline.most * 1.2, "tokens per second on one GPU"),
             series: vec![Series::band("rate-band", curve), Series::line("series-own", upper)],
             marks: vec![
