@@ -7,6 +7,8 @@ use serde_json::Value;
 
 /// Names and promised answers of the changes that make room.
 async fn promises(page: &Page) -> Vec<(String, String)> {
+    // Far from the window nothing is laid out, and what is not laid out has no text to be seen.
+    page.figure("levers").approach().await;
     let script = "return [...document.querySelectorAll('[data-figure=levers] .levers-gaining .lever')] \
         .map((row) => [row.querySelector('button').ariaLabel, row.querySelector('strong').innerText]);";
     let rows = page.script(script, vec![]).await;

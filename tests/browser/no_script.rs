@@ -19,7 +19,7 @@ const SECTIONS: [&str; 11] = [
 
 /// Sections of which the heading, a paragraph or the sentence in a figure's place cannot be seen.
 const UNSEEN: &str = "const seen = (one) => one && one.checkVisibility({ opacityProperty: true, visibilityProperty: true }) \
-        && one.getBoundingClientRect().height > 8 && one.innerText.trim().length > 10; \
+        && one.getBoundingClientRect().height > 8 && one.textContent.trim().length > 10; \
     return arguments[0].filter((id) => { \
         const section = document.getElementById(id); \
         return !section || !seen(section.querySelector('h1, h2')) || !seen(section.querySelector('p, li')) \

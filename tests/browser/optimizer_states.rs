@@ -51,6 +51,7 @@ async fn pressing_one_puts_it_in_use_everywhere_and_says_what_that_does() {
     let page = Page::open("").await;
     let figure = page.figure("optimizer-states");
     let own = "return document.querySelector('[data-figure=optimizer-states] .is-own')?.dataset.out ?? '';";
+    figure.approach().await;
     page.until_script("Adam to be marked", own, "row-adamw".into()).await;
     figure.press("Use Lion").await;
     page.until_query("v=2&optimizer=lion").await;

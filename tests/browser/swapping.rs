@@ -67,7 +67,7 @@ async fn the_link_is_the_figure_s_own_and_the_gpu_is_shared() {
     shows(&page, &scenario, 450e9).await;
     figure.shows("link-speed", "450 GB/s").await;
     figure.enter("Micro-batch b", "1").await;
-    page.until_query("v=2&b=1&gpu=gh200").await;
+    page.until_query("v=2&gpu=gh200&b=1").await;
     shows(&page, &scenario.with_batch(1), 450e9).await;
     page.close().await;
 }

@@ -45,15 +45,15 @@ async fn the_steps_and_the_table_are_those_of_the_library() {
         for (row, rung) in rows.iter().zip(&tuning.candidates) {
             match rung.b_max {
                 Some(most) => {
-                    assert_eq!(row[1], number::grouped(most.into()));
+                    assert_eq!(row[2], number::grouped(most.into()));
                     assert_eq!(row[6], duration(run(rung, 1e9)));
                 }
-                None => assert_eq!(row[1], "none fits"),
+                None => assert_eq!(row[2], "none fits"),
             }
         }
         match tuning.chosen {
             Some(_) => figure.shows("run", &duration(run(chosen(&tuning), 1e9))).await,
-            None => figure.says("These GPUs are not enough.").await,
+            None => figure.says("These devices are not enough.").await,
         }
         page.close().await;
     }
@@ -87,10 +87,9 @@ async fn what_fits_nowhere_is_named_with_entry_instant_and_amount() {
     figure.shows("over", &expected::memory(lacking.over)).await;
     figure.shows("none-instant", lacking.instant.name).await;
     figure.shows("none-largest", lacking.largest.name).await;
-    if let Some(fewest) = lacking.fewest_gpus {
-        figure.shows("fewest", &number::grouped(fewest.into())).await;
-    }
-    let shown = "return !document.querySelector('[data-figure=tuning] [data-press=apply]').hidden;";
+    let fewest = lacking.fewest_gpus.map_or_else(|| "no number of".to_owned(), |gpus| number::grouped(gpus.into()));
+    figure.shows("fewest", &fewest).await;
+    let shown = "return document.querySelector('[data-figure=tuning] [data-press=apply]').checkVisibility();";
     page.until_script("nothing to apply", shown, false.into()).await;
     page.close().await;
 }

@@ -1,6 +1,6 @@
 //! A tuning plan.
 
-use bmax::course::tuning::{Tuning, alone, gpus_for, job, tune};
+use bmax::course::tuning::{Job, Tuning, alone, gpus_for, job, tune};
 use bmax::{Choice, Measure, Recomputation, Rung, Scenario, link, number};
 
 use crate::site::{Live, State, format, mount_pressed};
@@ -44,170 +44,145 @@ fn read(live: &Live, name: &str, least: f64, default: f64) -> f64 {
     if good { given } else { default }
 }
 
-/// What a candidate changes, in a word or two.
-fn name(measure: Measure) -> &'static str {
-    match measure {
-        Measure::Accumulate => "accumulation alone",
-        Measure::Recompute(recomputation) => recomputation.label(),
-        Measure::Swap(offload) => offload.label(),
-        Measure::MoreGpus(_) => "more GPUs",
-    }
+/// What a candidate does, in a few words.
+fn name(rung: &Rung) -> String {
+    let (kind, label) = match rung.measure {
+        Measure::Recompute(Recomputation::EveryK) => ("Recompute: every 2 layers", ""),
+        Measure::Recompute(recomputation) => ("Recompute: ", recomputation.label()),
+        Measure::Swap(offload) => ("Recompute fully, and on the host: ", offload.label()),
+        _ => ("Accumulation alone", ""),
+    };
+    kind.to_owned() + label
 }
 
-/// b · D · steps.
+/// B = b · D · steps.
 fn equation(rung: &Rung) -> String {
-    let Some(plan) = rung.accumulation else { return String::new() };
+    let Some(plan) = rung.accumulation else { return "–".to_owned() };
     let [b, d, steps] = [plan.micro_batch, plan.data_parallel, plan.steps].map(format::count);
     number::grouped(plan.global_batch() as f64) + " = " + &b + " · " + &d + " · " + &steps
+}
+
+/// The words of a candidate's result: its largest micro-batch, extra work, waiting, an update and the run.
+fn results(rung: &Rung, tokens: f64) -> Option<([String; 5], Job)> {
+    let (cost, job) = (rung.cost?, job(rung, tokens)?);
+    let [stall, update, run] = [job.stall, job.update.seconds, job.update.run_seconds()].map(format::duration);
+    let most = format::count(rung.b_max.unwrap_or(0));
+    Some(([most, format::digits(cost.extra * 100.0, 1) + " %", stall, update, run], job))
+}
+
+/// Writes several outputs, whose names stand one after another.
+fn texts<const N: usize>(live: &Live, names: &str, texts: [String; N]) {
+    for (name, text) in names.split(' ').zip(&texts) {
+        live.text(name, text);
+    }
 }
 
 fn draw(live: &Live) {
     let scenario = live.facts(|facts| facts.scenario);
     let tokens = read(live, "tokens", 0.001, DEFAULTS[0]) * 1e9;
-    let hours = read(live, "hours", 0.01, DEFAULTS[1]);
+    let allowed = read(live, "hours", 0.01, DEFAULTS[1]) * 3_600.0;
     let [asked, other] = asked(live, &scenario);
-    let one = live.word("devices") == "one";
     let tuning = tune(&asked);
     first_steps(live, &asked, &tuning);
 
     let chosen = tuning.chosen.map(|position| &tuning.candidates[position]);
-    let measure = chosen.map(|rung| rung.measure);
-    let accumulates = measure == Some(Measure::Accumulate);
-    let recomputes = matches!(measure, Some(Measure::Recompute(_)));
-    let swaps = matches!(measure, Some(Measure::Swap(_)));
-    let can_swap = tuning.candidates.iter().any(|rung| matches!(rung.measure, Measure::Swap(_)));
-    for (name, shown) in [
-        ("recompute-skip", accumulates),
-        ("recompute-fits", recomputes),
-        ("recompute-over", !accumulates && !recomputes),
-        ("swap-skip", accumulates || recomputes),
-        ("swap-fits", swaps),
-        ("swap-over", chosen.is_none() && can_swap),
-        ("swap-none", chosen.is_none() && !can_swap),
-    ] {
-        live.show(name, shown);
-    }
-
-    let time = chosen.and_then(|rung| job(rung, tokens));
-    let seconds = time.map_or(0.0, |job| job.update.run_seconds());
-    let late = seconds > hours * 3_600.0;
-    live.show("time", time.is_some());
-    live.show("time-none", time.is_none());
-    live.show("ok", time.is_some() && !late);
-    live.show("late", late);
-    live.show("none", time.is_none());
-    live.show("apply", time.is_some());
-    live.class("outcome", "is-good", time.is_some() && !late);
-    live.class("outcome", "is-bad", time.is_none());
-    if let (Some(rung), Some(job)) = (chosen, time) {
-        let (what, batch) = (name(rung.measure), rung.b_max.map_or_else(String::new, format::count));
-        for (out, text) in [
-            ("recompute-name", what.to_owned()),
-            ("swap-name", what.to_owned()),
-            ("recompute-batch", batch.clone()),
-            ("swap-batch", batch),
-            ("recompute-extra", rung.cost.map_or_else(String::new, |cost| format::percent(cost.extra))),
-            ("swap-stall", format::duration(job.stall)),
-            ("update", format::duration(job.update.seconds)),
-            ("updates", number::grouped(job.update.updates.ceil())),
-            ("run", format::duration(seconds)),
-            ("allowed", format::duration(hours * 3_600.0)),
-            ("plan", equation(rung)),
-            ("plan-late", equation(rung)),
-            ("with", what.to_owned()),
-            ("with-late", what.to_owned()),
-            ("factor", format::times(seconds / (hours * 3_600.0))),
-            ("enough", number::grouped(gpus_for(seconds, hours * 3_600.0, asked.cluster.gpus))),
-        ] {
-            live.text(out, &text);
-        }
+    let taken = match chosen.map(|rung| rung.measure) {
+        Some(Measure::Accumulate) => "accumulate skip",
+        Some(Measure::Recompute(_)) => "recompute skip",
+        Some(_) => "swap host",
+        None => "none host",
+    };
+    let mut time = "none";
+    if let Some(rung) = chosen
+        && let Some(([most, extra, stall, update, run], job)) = results(rung, tokens)
+    {
+        let seconds = job.update.run_seconds();
+        time = if seconds > allowed { "late" } else { "ok" };
+        texts(
+            live,
+            "plan with batch extra stall update run updates allowed factor enough",
+            [
+                equation(rung),
+                name(rung),
+                most,
+                extra,
+                stall,
+                update,
+                run,
+                number::grouped(job.update.updates.ceil()),
+                format::duration(allowed),
+                format::times(seconds / allowed),
+                number::grouped(gpus_for(seconds, allowed, asked.cluster.gpus)),
+            ],
+        );
     }
     if let Some(reason) = tuning.lacking {
-        live.show("none-one", one);
-        live.show("none-all", !one);
-        live.text("over", &format::memory(reason.over));
-        live.text("none-instant", reason.instant.name);
-        live.text("none-largest", reason.largest.name);
-        live.show("none-fewest", reason.fewest_gpus.is_some());
-        live.show("none-ever", reason.fewest_gpus.is_none());
-        live.text("fewest", &format::count(reason.fewest_gpus.unwrap_or(0)));
+        texts(
+            live,
+            "over none-instant none-largest fewest",
+            [
+                format::memory(reason.over),
+                reason.instant.name.to_owned(),
+                reason.largest.name.to_owned(),
+                reason.fewest_gpus.map_or_else(|| "no number of".to_owned(), format::count),
+            ],
+        );
     }
-    let rows = tuning.candidates.iter().map(|rung| row(rung, tokens)).collect();
-    live.rows("candidates", rows);
-    live.show("other-one", !one);
-    live.show("other-all", one);
+    for (attribute, word) in
+        [("data-devices", live.word("devices").as_str()), ("data-taken", taken), ("data-time", time)]
+    {
+        live.attr("state", attribute, word);
+    }
+    live.rows("candidates", tuning.candidates.iter().map(|rung| row(rung, tokens)).collect());
     live.text("other", &summary(&other, tokens));
 }
 
 /// The target, the first try and the halving.
 fn first_steps(live: &Live, asked: &Scenario, tuning: &Tuning) {
-    let (first, last) = (tuning.tries.first(), tuning.tries.last());
-    let (Some(first), Some(last)) = (first, last) else { return };
+    let (Some(first), Some(last)) = (tuning.tries.first(), tuning.tries.last()) else { return };
+    let mut tries = String::new();
+    for one in &tuning.tries {
+        tries += if tries.is_empty() { "" } else { " → " };
+        tries += &(format::count(one.batch) + " (" + &format::gib(one.peak) + ")");
+    }
     let (instant, largest) = &tuning.binding;
-    let shorter = |peak| format::gib(peak);
-    let tries = tuning.tries.iter().map(|one| format::count(one.batch) + " (" + &shorter(one.peak) + ")");
-    let share = format::count(tuning.share);
-    for (out, text) in [
-        ("target", format::count(tuning.target)),
-        ("target-tokens", number::grouped(f64::from(tuning.target) * f64::from(asked.recipe.sequence))),
-        ("share", share.clone()),
-        ("share-2", share),
-        ("replicas", format::counted(asked.data_parallel(), "GPU or group", "GPUs or groups")),
-        ("direct", format::gib(first.peak)),
-        ("usable", format::gib(asked.usable())),
-        ("instant", instant.name.to_owned()),
-        ("largest", largest.name.to_owned()),
-        ("tries", tries.collect::<Vec<_>>().join(" → ")),
-        ("half", format::count(last.batch)),
-        ("exact", tuning.candidates.first().and_then(|rung| rung.b_max).map_or_else(String::new, format::count)),
-    ] {
-        live.text(out, &text);
-    }
-    for (out, shown) in [
-        ("direct-fits", first.fits),
-        ("direct-over", !first.fits),
-        ("halved-skip", first.fits),
-        ("halved", !first.fits),
-        ("halved-fits", !first.fits && last.fits),
-        ("halved-over", !last.fits),
-    ] {
-        live.show(out, shown);
-    }
+    texts(
+        live,
+        "target target-tokens share direct usable instant largest tries exact",
+        [
+            format::count(tuning.target),
+            number::grouped(f64::from(tuning.target) * f64::from(asked.recipe.sequence)),
+            format::count(tuning.share),
+            format::gib(first.peak),
+            format::gib(asked.usable()),
+            instant.name.to_owned(),
+            largest.name.to_owned(),
+            tries,
+            format::count(tuning.candidates.first().and_then(|rung| rung.b_max).unwrap_or(0)),
+        ],
+    );
+    let word = match (first.fits, last.fits) {
+        (true, _) => "fits",
+        (_, true) => "halved",
+        _ => "over",
+    };
+    live.attr("state", "data-first", word);
 }
 
 /// A candidate as a row of the table.
 fn row(rung: &Rung, tokens: f64) -> Vec<String> {
-    let kind = match rung.measure {
-        Measure::Recompute(_) => "recompute: ",
-        Measure::Swap(_) => "full, and on the host: ",
-        _ => "",
-    };
-    let every = if rung.measure == Measure::Recompute(Recomputation::EveryK) { ", K = 2" } else { "" };
-    let mut cells = vec![kind.to_owned() + name(rung.measure) + every];
-    if let (Some(plan), Some(cost), Some(job)) = (rung.accumulation, rung.cost, job(rung, tokens)) {
-        cells.extend([
-            rung.b_max.map_or_else(String::new, format::count),
-            format::count(plan.micro_batch) + " × " + &format::count(plan.steps),
-            format::digits(cost.extra * 100.0, 1) + " %",
-            format::duration(job.stall),
-            format::duration(job.update.seconds),
-            format::duration(job.update.run_seconds()),
-        ]);
-    } else {
-        cells.push("none fits".to_owned());
-        cells.extend(["–"; 5].map(str::to_owned));
-    }
+    let none = || ["none fits", "–", "–", "–", "–"].map(str::to_owned);
+    let mut cells = vec![name(rung), equation(rung)];
+    cells.extend(results(rung, tokens).map_or_else(none, |(texts, _)| texts));
     cells
 }
 
 /// The outcome on the other number of devices, in a few words.
 fn summary(scenario: &Scenario, tokens: f64) -> String {
     let tuning = tune(scenario);
-    let fits = tuning.chosen.map(|position| &tuning.candidates[position]);
-    match fits.and_then(|rung| job(rung, tokens).map(|job| (rung, job))) {
-        Some((rung, job)) => {
-            equation(rung) + ", " + name(rung.measure) + ", " + &format::duration(job.update.run_seconds())
-        }
+    let chosen = tuning.chosen.map(|position| &tuning.candidates[position]);
+    match chosen.and_then(|rung| results(rung, tokens).map(|(texts, _)| (rung, texts))) {
+        Some((rung, [.., run])) => equation(rung) + "; " + &name(rung) + "; " + &run,
         None => "nothing fits".to_owned(),
     }
 }
