@@ -248,10 +248,10 @@ impl Page {
     /// Everything a reader can read in the figures and enter into their fields.
     pub async fn everything_shown(&self) -> Value {
         self.read_through().await;
-        // What is spoken depends on what happened before, and not only on the configuration.
+        // What is spoken depends on what happened before, and not only on the configuration; so does what is hidden.
         let script = "const silent = (part) => { \
                 const copy = part.cloneNode(true); \
-                copy.querySelectorAll('[role=status], [role=alert]').forEach((one) => one.remove()); \
+                copy.querySelectorAll('[hidden], [role=status], [role=alert]').forEach((one) => one.remove()); \
                 return copy.textContent; \
             }; \
             const text = [...document.querySelectorAll('[data-figure], #answer-bar')] \
