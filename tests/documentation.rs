@@ -27,3 +27,22 @@ fn the_example_link_of_the_readme_is_read_without_a_complaint() {
     let query: String = README[start..].chars().take_while(|c| !c.is_whitespace() && *c != '`').collect();
     assert_eq!(link::decode(&query).notices, []);
 }
+
+/// The markup of every section.
+fn sections() -> String {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/page");
+    let files = std::fs::read_dir(folder).expect("the sections").map(|entry| entry.expect("an entry").path());
+    files.filter_map(|folder| std::fs::read_to_string(folder.join("prose.html")).ok()).collect()
+}
+
+#[test]
+fn the_readme_names_every_figure_and_each_can_be_linked_by_that_name() {
+    let html = sections();
+    let names: Vec<&str> = html.split("data-figure=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    assert!(names.len() > 25, "{names:?}");
+    // A picker inside a figure is mounted like one, and is none.
+    for name in names.into_iter().filter(|name| *name != "swapping-gpu") {
+        assert!(README.contains(&format!("`{name}`")), "README.md lacks the figure `{name}`");
+        assert_eq!(html.matches(&format!(" id=\"{name}\"")).count(), 1, "one element with the id {name}");
+    }
+}

@@ -132,7 +132,7 @@ fn short_power(value: f64, base: f64) -> String {
         };
     }
     let places = (-number::decade(value * (1.0 + 1e-9))).clamp(0, 9) as u32;
-    let value = if value >= 1e3 && value < 1e4 { return number::fixed(value / 1e3, 0) + "k" } else { value };
+    let value = if (1e3..1e4).contains(&value) { return number::fixed(value / 1e3, 0) + "k" } else { value };
     short(value, places)
 }
 

@@ -182,18 +182,24 @@ async fn the_ends_of_every_range_leave_no_figure_blank_and_no_number_broken() {
     // One field at its end at a time, then all of them at once.
     let end = |field: &Field, least: bool| if least { field.bound().min } else { field.bound().max };
     let page = opened("").await;
+    let everything = async || page.resize(1440, 60_000).await;
     for least in [true, false] {
         let one = Field::ALL.iter().map(|field| Scenario::default().with_number(*field, end(field, least)));
         let all =
             Field::ALL.iter().try_fold(Scenario::default(), |all, field| all.with_number(*field, end(field, least)));
         for method in ["ledger", "workshop", "paper"] {
-            for scenario in one.clone().chain([all.clone()]) {
+            for (position, scenario) in one.clone().chain([all.clone()]).enumerate() {
+                // In a window that holds the whole page every figure follows; the last of each round does.
+                if position == Field::ALL.len() {
+                    everything().await;
+                }
                 let query = format!("{}&method={method}", link::encode(&scenario.expect("the ends are in range")));
                 travel(&page, &query).await;
                 let answer = expected::answer(&expected::scenario(&query));
                 page.part("#answer-bar").shows("bar-answer", &answer).await;
                 sound(&page, &query).await;
             }
+            page.resize(1440, 900).await;
         }
     }
     page.close().await;
@@ -207,8 +213,13 @@ async fn travel(page: &Page, query: &str) {
 
 /// No figure is empty, and none shows what a computer shows when it does not know.
 async fn sound(page: &Page, query: &str) {
-    let script = "return [...document.querySelectorAll('.mount, #answer-bar')] \
-        .map((part) => [part.dataset.figure ?? part.id, part.innerText]);";
+    // Figures out of sight stand still; the figure of formats shows what overflows on purpose.
+    let script = "const seen = (part) => { \
+            const place = part.getBoundingClientRect(); \
+            return place.bottom > 0 && place.top < innerHeight; \
+        }; \
+        return [...document.querySelectorAll('[data-figure]:not([data-figure=formats]), #answer-bar')].filter(seen) \
+            .map((part) => [part.dataset.figure ?? part.id, part.innerText]);";
     for part in page.script(script, vec![]).await.as_array().expect("a list") {
         let (name, text) = (part[0].as_str().unwrap_or_default(), part[1].as_str().unwrap_or_default());
         assert!(text.trim().len() > 2, "{name} is blank at {query}");
