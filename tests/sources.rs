@@ -61,7 +61,7 @@ fn item(row: &CourseSource) -> String {
 }
 
 fn works(html: &mut String, title: &str, kind: Kind) {
-    _ = write!(html, "\n  <h3>{title}</h3>\n\n  <ul class=\"source-list\">\n");
+    _ = write!(html, "\n  <h4>{title}</h4>\n\n  <ul class=\"source-list\">\n");
     for row in sources::ALL.iter().filter(|row| row.kind == kind) {
         html.push_str(&item(row));
     }
@@ -284,7 +284,7 @@ fn other_constants() -> Vec<Constant> {
 
 fn constants(html: &mut String) {
     html.push_str(
-        "\n  <h3>Constants</h3>\n\n  <div class=\"table-scroll wide\" tabindex=\"0\" role=\"region\" aria-label=\"Constants\">\n    \
+        "\n  <h4>Constants</h4>\n\n  <div class=\"table-scroll wide\" tabindex=\"0\" role=\"region\" aria-label=\"Constants\">\n    \
          <table class=\"data-table\">\n      <caption>Each with its value, as the estimator computes with it</caption>\n      \
          <thead><tr><th scope=\"col\">Constant</th><th scope=\"col\" class=\"num\">Value</th><th scope=\"col\">Unit</th>\
          <th scope=\"col\">Source</th><th scope=\"col\">Date</th></tr></thead>\n      <tbody>\n",
@@ -449,7 +449,7 @@ fn fragment() -> String {
     let mut html = String::from(
         "<!-- Written by tests/sources.rs out of the provenance in the code: BMAX_BLESS=1 cargo test --test sources -->\n\
          <section id=\"sources\" class=\"prose\" aria-labelledby=\"sources-title\">\n  \
-         <h2 id=\"sources-title\">Sources: where every formula and every number comes from</h2>\n\n  \
+         <h3 id=\"sources-title\">Sources: where every formula and every number comes from</h3>\n\n  \
          <p>This list is written by the program’s own tests from what stands beside each formula, constant and row of its \
          tables, so that it cannot fall behind them.</p>\n",
     );

@@ -1,63 +1,73 @@
 //! The bar that stays in view: the answer, what is used, and what binds.
 
+use std::cell::Cell;
 use std::time::Duration;
 
 use bmax::{Answer, Balance, Choice};
 use leptos::leptos_dom::helpers::{TimeoutHandle, set_timeout_with_handle};
-use leptos::prelude::*;
 
 use super::outlooks::{at_instant, standing};
 use crate::site::dom::{El, el, keep};
-use crate::site::{Facts, State, format};
+use crate::site::{Facts, State, format, write_text};
 
 /// The answer in one line, linked to the calculator. What matters less gives way on narrow screens.
 pub fn answer_bar(state: State) -> El {
-    let verdict = move || state.read(standing);
-    let badge = el("span")
-        .bind("class", move || format!("badge badge-{} answer-badge", verdict().1))
-        .child(el("span").attr("aria-hidden", "true").bind_text(move || mark(verdict().1).to_owned()))
-        .child(el("span").class("answer-word").bind_text(move || verdict().0.to_owned()));
-    let binds = move || state.read(binds);
-    el("div")
-        .class("answer-line")
-        .child(largest(state))
-        .child(el("span").class("answer-method soft").bind_text(move || state.read(outlook)))
-        .child(used(state))
-        .child(badge)
-        .child(el("span").class("answer-binds soft").bind_text(binds))
-        .child(spoken_answer(state))
-}
-
-fn largest(state: State) -> El {
-    let fits = move || state.read(|facts| facts.answer.batch().is_some());
-    let answer = move || state.read(|facts| format::answer(&facts.answer));
-    let symbol = el("span").class("answer-symbol").child(el("i").text("b")).child(el("sub").text("max"));
-    el("a")
-        .class("answer-figure")
-        .attr("href", "#calculator")
-        .toggle_class("answer-none", move || !fits())
-        .child(symbol)
-        .bind_text(move || if fits() { " = " } else { ": " }.to_owned())
-        .child(el("strong").class("num").attr("data-testid", "bar-answer").bind_text(answer))
-}
-
-fn used(state: State) -> El {
-    let batch = move || state.read(|facts| format!(" = {}: ", format::count(facts.scenario.recipe.batch)));
-    // One text, so that its beginning stays in its place whatever its length.
-    let used = move || {
+    let span = |class: &str| el("span").class(class);
+    let symbol = span("answer-symbol").child(el("i").text("b")).child(el("sub").text("max"));
+    let [relation, used, mark] = [el("span"), el("span"), el("span").attr("aria-hidden", "true")];
+    let answer = el("strong").class("num").attr("data-testid", "bar-answer");
+    let [method, batch, word, binds] = ["answer-method soft", "num", "answer-word", "answer-binds soft"].map(span);
+    let status = span("visually-hidden").attr("role", "status").attr("data-testid", "spoken-answer");
+    let figure = el("a").attr("href", "#calculator");
+    let badge = el("span");
+    let line = el("div").class("answer-line").children(vec![
+        figure.clone().children(vec![symbol, relation.clone(), answer.clone()]),
+        method.clone(),
+        span("answer-used num")
+            .child(span("answer-batch soft").child(el("i").text("b")).child(batch.clone()))
+            .child(used.clone()),
+        badge.clone().child(mark.clone()).child(word.clone()),
+        binds.clone(),
+        status.clone(),
+    ]);
+    let pending = Cell::new(None::<TimeoutHandle>);
+    let first = Cell::new(true);
+    keep(Box::new(move || {
         state.read(|facts| {
-            let used = format::digits(facts.estimate.peak().bytes.gib(), 1);
-            format!("{used} / {}", format::gib(facts.estimate.usable()))
-        })
-    };
-    el("span")
-        .class("answer-used num")
-        .child(el("span").class("answer-batch soft").child(el("i").text("b")).bind_text(batch))
-        .child(el("span").bind_text(used))
+            let write = |place: &El, text: &str| write_text(place.element(), text);
+            let fits = facts.answer.batch().is_some();
+            _ = figure.clone().class(if fits { "answer-figure" } else { "answer-figure answer-none" });
+            write(&relation, if fits { " = " } else { ": " });
+            write(&answer, &format::answer(&facts.answer));
+            write(&method, &outlook(facts));
+            write(&batch, &format!(" = {}: ", format::count(facts.scenario.recipe.batch)));
+            // One text, so that its beginning stays in its place whatever its length.
+            let peak = format::digits(facts.estimate.peak().bytes.gib(), 1);
+            write(&used, &format!("{peak} / {}", format::gib(facts.estimate.usable())));
+            let (verdict, kind) = standing(facts);
+            _ = badge.clone().class(&format!("badge badge-{kind} answer-badge"));
+            write(&mark, sign(kind));
+            write(&word, verdict);
+            write(&binds, &what_binds(facts));
+            if first.replace(false) {
+                return;
+            }
+            let (status, text) = (status.clone(), sentence(facts));
+            let speak = move || write_text(status.element(), &text);
+            if let Some(earlier) = pending.replace(set_timeout_with_handle(speak, SETTLE).ok()) {
+                earlier.clear();
+            }
+        });
+    }));
+    line
 }
+
+/// The answer is spoken to assistive technology once the reader has stopped changing it for so long;
+/// while a slider moves, every step would be an interruption.
+const SETTLE: Duration = Duration::from_millis(800);
 
 /// The sign that stands for a verdict beside its colour.
-fn mark(kind: &str) -> &'static str {
+fn sign(kind: &str) -> &'static str {
     match kind {
         "good" => "✓",
         "warn" => "!",
@@ -82,7 +92,7 @@ fn outlook(facts: &Facts) -> String {
 }
 
 /// What stops the next sequence, in a few words.
-fn binds(facts: &Facts) -> String {
+fn what_binds(facts: &Facts) -> String {
     let short = match &facts.answer {
         Answer::Fits(room) if room.capped => return "nothing binds within the range".to_owned(),
         Answer::Fits(room) => format!("next sequence lacks {}", format::memory(room.next_lacks)),
@@ -93,28 +103,7 @@ fn binds(facts: &Facts) -> String {
     if facts.is_ledger() { format!("{short} {}", at_instant(facts.limit.instant)) } else { short }
 }
 
-/// Speaks the answer to assistive technology once the reader has stopped changing it; while a slider
-/// moves, every step would be an interruption.
-fn spoken_answer(state: State) -> El {
-    const SETTLE: Duration = Duration::from_millis(800);
-    let spoken = RwSignal::new(String::new());
-    let pending = StoredValue::new(None::<TimeoutHandle>);
-    let first = StoredValue::new(true);
-    keep(Box::new(move || {
-        let text = state.read(sentence);
-        if first.get_value() {
-            first.set_value(false);
-            return;
-        }
-        if let Some(earlier) = pending.get_value() {
-            earlier.clear();
-        }
-        pending.set_value(set_timeout_with_handle(move || spoken.set(text), SETTLE).ok());
-    }));
-    let status = el("span").class("visually-hidden").attr("role", "status").attr("data-testid", "spoken-answer");
-    status.bind_text(move || spoken.get())
-}
-
+/// The answer as it is spoken.
 fn sentence(facts: &Facts) -> String {
     let method = facts.scenario.method.label();
     let most = match (&facts.answer, format::shortage(&facts.answer)) {

@@ -28,7 +28,7 @@ mod p20_plan;
 mod p21_quiz;
 mod pickers;
 
-use crate::site::{State, mount_figure, mount_part};
+use crate::site::{State, mount_bound, mount_figure, mount_part};
 
 /// Mounts every figure on its placeholder.
 pub fn mount_all(state: State) {
@@ -42,8 +42,8 @@ pub fn mount_all(state: State) {
     p07_optimizers::mount(state);
     p08_derivation::mount(state);
     p09_search::mount(state);
-    mount_figure("calculator", state, p10_calculator::calculator);
-    mount_figure("chart", state, p11_sequence::chart);
+    mount_bound("calculator", state, p10_calculator::calculator);
+    mount_bound("chart", state, p11_sequence::chart);
     p12_levers::mount(state);
     p13_length::mount(state);
     p14_recomputation::mount(state);

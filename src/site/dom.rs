@@ -57,6 +57,12 @@ impl El {
         }
     }
 
+    /// Puts another element in the place of the one inside this that carries the name as `data-part`.
+    #[inline(never)]
+    pub fn place(&self, name: &str, other: El) {
+        _ = self.part(name).0.replace_with_with_node_1(&other.0);
+    }
+
     /// The browser's element.
     pub fn element(&self) -> &Element {
         &self.0
@@ -173,19 +179,6 @@ impl El {
 
     /// Hands a number or a length to the style sheet as a custom property. The policy of the page
     /// forbids `style` attributes, but not this.
-    pub fn variable(self, name: &'static str, value: impl Fn() -> String + 'static) -> Self {
-        self.variable_boxed(name, Box::new(value))
-    }
-
-    #[inline(never)]
-    fn variable_boxed(self, name: &'static str, value: Box<dyn Read<String>>) -> Self {
-        // Both HTML and SVG elements have this part of the interface.
-        let style = self.0.unchecked_ref::<HtmlElement>().style();
-        keep_changes(value, Box::new(move |value: &str| _ = style.set_property(name, value)));
-        self
-    }
-
-    /// Sets a custom property once.
     #[inline(never)]
     pub fn set_variable(self, name: &str, value: &str) -> Self {
         _ = self.0.unchecked_ref::<HtmlElement>().style().set_property(name, value);
@@ -200,7 +193,9 @@ impl El {
     #[inline(never)]
     fn on_boxed(self, event: &'static str, handler: Box<dyn Hear>) -> Self {
         let closure = Closure::<dyn Fn(Event)>::new(move |event| handler.hear(event));
-        _ = self.0.add_event_listener_with_callback(event, closure.as_ref().unchecked_ref());
+        // Folding does not bubble: it is heard on its way down.
+        let (callback, down) = (closure.as_ref().unchecked_ref(), event == "toggle");
+        _ = self.0.add_event_listener_with_callback_and_bool(event, callback, down);
         StoredValue::new_local(closure);
         self
     }

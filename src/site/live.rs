@@ -13,6 +13,8 @@
 //! | `data-plot="name"` | a drawing; with `data-scrub="name"` the pointer on it moves that slider |
 //! | `data-control="key"` | the place for the control of an input of the scenario, by its name in a link; with `data-brief` without a sentence on what it is |
 //! | `data-press="word"` | a button |
+//! | `data-case="word"` | one of the sentences of an output; the others are hidden |
+//! | `data-slot` | a place for a text in a sentence or in a row of a list |
 //! | `data-fold` | a `details` that is filled when it is opened |
 //! | `data-copies="name"` | a list that begins with the template of its rows |
 
@@ -79,7 +81,24 @@ pub fn mount_prepared(name: &'static str, state: State, prepare: fn(&Live), draw
     );
 }
 
+/// Keeps a part of a figure up to date in which some elements are made by the program, as those bound
+/// by [`super::mount_bound`] are. `draw` and `press` are those of [`mount_pressed`].
+#[inline(never)]
+pub fn keep_drawn(state: State, part: &El, draw: fn(&Live), press: fn(&Live, &str)) {
+    let live = Live::over(state, part);
+    live.listen(press);
+    keep(Box::new(move || {
+        live.version.get();
+        draw(&live);
+    }));
+}
+
 impl Live {
+    /// A part of the page, to write to; nothing is listened to.
+    pub fn over(state: State, part: &El) -> Self {
+        Self { root: part.element().clone(), state, version: RwSignal::new(0) }
+    }
+
     /// Reads the shared facts. The figure is drawn again when they change.
     pub fn facts<T>(&self, read: impl FnOnce(&Facts) -> T) -> T {
         self.state.read(read)
@@ -139,6 +158,14 @@ impl Live {
         }
     }
 
+    /// Checks a box or a radio button, or not.
+    #[inline(never)]
+    pub fn check(&self, name: &str, on: bool) {
+        if let Some(control) = self.find("data-in", name) {
+            _ = Reflect::set(&control, &"checked".into(), &on.into());
+        }
+    }
+
     /// Sets the number of a control.
     pub fn set_number(&self, name: &str, value: f64) {
         self.set(name, &number::plain(value));
@@ -166,6 +193,16 @@ impl Live {
         if let Some(output) = self.output(name) {
             write_text(&output, text);
         }
+    }
+
+    /// The text of an output.
+    pub fn text_of(&self, name: &str) -> String {
+        self.output(name).and_then(|output| output.text_content()).unwrap_or_default()
+    }
+
+    /// The text of an output as it is seen, without what is hidden.
+    pub fn shown(&self, name: &str) -> String {
+        self.output(name).map(|output| output.unchecked_ref::<HtmlElement>().inner_text()).unwrap_or_default()
     }
 
     /// Writes the same text to every output with this name.
@@ -225,6 +262,34 @@ impl Live {
         if let Some(output) = self.output(name) {
             _ = El::at(output).set_variable(property, value);
         }
+    }
+
+    /// Writes texts into the places of an output that are marked `data-slot`, in their order.
+    #[inline(never)]
+    pub fn write(&self, name: &str, texts: &[String]) {
+        if let Some(output) = self.output(name) {
+            write_slots(&output, texts);
+        }
+    }
+
+    /// Shows the one sentence of an output, of those in the page, whose `data-case` is this, with these
+    /// texts in its places.
+    #[inline(never)]
+    pub fn say(&self, name: &str, case: &str, texts: &[String]) {
+        let Some(output) = self.output(name) else { return };
+        for sentence in all(&output, "data-case") {
+            let said = sentence.get_attribute("data-case").as_deref() == Some(case);
+            _ = sentence.toggle_attribute_with_force("hidden", !said);
+            if said {
+                write_slots(&sentence, texts);
+            }
+        }
+    }
+
+    /// Whether an output is unfolded.
+    #[inline(never)]
+    pub fn is_open(&self, name: &str) -> bool {
+        self.output(name).is_some_and(|output| output.has_attribute("open"))
     }
 
     /// Fills the body of a table: the first cell of a row is its head. Cells that stay as they are are
@@ -327,16 +392,18 @@ impl Live {
             });
         }
         let live = self.clone();
+        let root = root.on("toggle", move |event| {
+            if closest(&event, "data-fold").is_some() {
+                live.draw_again();
+            }
+        });
+        let live = self.clone();
         let root = root.on("click", move |event| {
             if let Some(button) = closest(&event, "data-press") {
                 press(&live, &button.get_attribute("data-press").unwrap_or_default());
                 live.draw_again();
             }
         });
-        for fold in all(&self.root, "data-fold") {
-            let live = self.clone();
-            _ = El::at(fold).on("toggle", move |_| live.draw_again());
-        }
         for event in ["pointerdown", "pointermove"] {
             let live = self.clone();
             _ = root.clone().on(event, move |event| live.scrub(event.unchecked_ref()));
@@ -392,6 +459,12 @@ fn all(root: &Element, attribute: &str) -> Vec<Element> {
 #[inline(never)]
 fn closest(event: &Event, attribute: &str) -> Option<Element> {
     event.target()?.unchecked_into::<Element>().closest(&format!("[{attribute}]")).ok().flatten()
+}
+
+fn write_slots(element: &Element, texts: &[String]) {
+    for (slot, text) in all(element, "data-slot").iter().zip(texts) {
+        write_text(slot, text);
+    }
 }
 
 fn property(element: &Element, name: &str) -> String {

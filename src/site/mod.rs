@@ -17,7 +17,7 @@ mod state;
 mod theme;
 pub mod views;
 
-pub use live::{Live, mount_live, mount_prepared, mount_pressed, write_text};
+pub use live::{Live, keep_drawn, mount_live, mount_prepared, mount_pressed, write_text};
 pub use mount::{mount_bound, mount_figure, mount_part};
 #[cfg(test)]
 pub use state::facts_of;

@@ -39,7 +39,7 @@ async fn the_table_shows_every_entry_of_the_moment_that_is_picked() {
 async fn the_moment_that_needs_most_is_marked_and_followed() {
     let page = Page::open("").await;
     let calculator = page.figure("calculator");
-    let marked = "return document.querySelector('.timeline-row:has(.badge)').innerText;";
+    let marked = "return document.querySelector('.timeline-row:has(.badge:not([hidden]))').innerText;";
     for query in ["", "?gpus=1&b=1"] {
         if !query.is_empty() {
             calculator.enter("Number of GPUs D", "1").await;
@@ -67,14 +67,14 @@ async fn a_bucket_unfolds_to_its_entries_and_an_entry_to_its_formula_by_keyboard
     page.script(focus, vec![format!("{bucket} > summary").into()]).await;
     page.press(key::ENTER).await;
     calculator.says(largest.name).await;
-    let entries = format!("return document.querySelector('{bucket} li:first-child summary') !== null;");
+    let entries = format!("return document.querySelector('{bucket} li:first-of-type summary') !== null;");
     page.until_script("the bucket's entries", &entries, true.into()).await;
-    page.script(focus, vec![format!("{bucket} li:first-child summary").into()]).await;
+    page.script(focus, vec![format!("{bucket} li:first-of-type summary").into()]).await;
     page.press(key::ENTER).await;
     for part in ["With your numbers", "micro-batch in sequences: 3", largest.source.short, "loss, backward"] {
         calculator.says(part).await;
     }
-    let formulas = format!("return document.querySelectorAll('{bucket} li:first-child math').length >= 2;");
+    let formulas = format!("return document.querySelectorAll('{bucket} li:first-of-type math').length >= 2;");
     page.until_script("the formula in symbols and in numbers", &formulas, true.into()).await;
     // What is unfolded stays so while a number changes.
     calculator.enter("Micro-batch b", "5").await;

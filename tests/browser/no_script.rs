@@ -39,8 +39,8 @@ async fn without_javascript_every_section_can_be_read() {
 #[tokio::test]
 async fn without_javascript_no_empty_control_is_left_over() {
     let page = Visit::to("").without_scripts().open().await;
-    // The words for batches are picked by the style sheet alone.
-    let script = "return [...document.querySelectorAll('main :is(input, select, button):not(#terms *)')] \
+    // The figure of the terms answers by its style sheet alone.
+    let script = "return [...document.querySelectorAll('main :is(input, select, button):not(.terms *)')] \
         .filter((one) => one.checkVisibility()).length;";
     assert_eq!(page.script(script, vec![]).await, 0);
     let bar = "return document.getElementById('answer-bar').getBoundingClientRect().height;";

@@ -12,8 +12,6 @@ pub struct Agreement {
     pub kind: Kind,
     /// The count that follows from the architecture.
     pub derived: u64,
-    used: u64,
-    vocabulary: u32,
 }
 
 /// How two counts agree.
@@ -39,15 +37,10 @@ impl Agreement {
         } else {
             Kind::Off
         };
-        Self {
-            kind,
-            derived: scenario.model.derived_parameters(),
-            used: scenario.model.parameters,
-            vocabulary: scenario.model.vocabulary,
-        }
+        Self { kind, derived: scenario.model.derived_parameters() }
     }
 
-    /// The word the style sheet uses.
+    /// The word for it in the page and the style sheet.
     pub const fn word(self) -> &'static str {
         match self.kind {
             Kind::Close => "close",
@@ -55,31 +48,10 @@ impl Agreement {
             Kind::Off => "off",
         }
     }
-
-    /// The derived count as people say it.
-    pub fn billions(self) -> String {
-        billions(self.derived)
-    }
-
-    /// The comparison in words.
-    pub fn sentence(self) -> String {
-        let derived = self.billions();
-        match self.kind {
-            Kind::Close => format!("This architecture has {derived} billion parameters, which agrees with N."),
-            Kind::Rounded => format!(
-                "The workshop rounds N to {} billion and states no vocabulary; with {} entries, as assumed here, the architecture has {derived} billion.",
-                billions(self.used),
-                number::grouped(self.vocabulary.into())
-            ),
-            Kind::Off => format!(
-                "This architecture has {derived} billion parameters, more than 5 % from N: check the fields, or N."
-            ),
-        }
-    }
 }
 
 /// Three digits that matter, as in 0.124 or 8.03.
-fn billions(count: u64) -> String {
+pub fn billions(count: u64) -> String {
     let billions = count as f64 / 1e9;
     let scale = if billions < 1.0 { 1e3 } else { 1e2 };
     number::grouped((billions * scale).round() / scale)

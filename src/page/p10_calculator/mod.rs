@@ -9,15 +9,13 @@ mod result;
 mod solve;
 mod unknowns;
 
-use crate::site::State;
-use crate::site::dom::{El, el};
+use crate::site::dom::El;
+use crate::site::{State, keep_drawn};
 
 /// The question, the form beside its result, and the ledger below, because it needs the whole width.
-pub fn calculator(state: State) -> El {
-    el("div")
-        .class("calculator")
-        .child(solve::solve(state))
-        .child(form::scenario_form(state))
-        .child(result::result_panel(state))
-        .child(ledger::ledger(state))
+pub fn calculator(state: State, figure: El) {
+    keep_drawn(state, &figure.part("solve"), solve::draw, solve::press);
+    form::bind(state, &figure.part("form"));
+    result::bind(state, &figure.part("result"));
+    keep_drawn(state, &figure.part("ledger"), ledger::draw, ledger::press);
 }

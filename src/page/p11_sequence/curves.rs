@@ -13,7 +13,7 @@ pub const NAMES: [&str; 5] = ["1B", "7B", "13B", "70B", "yours"];
 /// The position of the reader's own curve.
 pub const OWN: usize = 4;
 /// Lengths at which a curve is known.
-const POINTS: usize = 64;
+pub const POINTS: usize = 64;
 
 /// The curves and what they are drawn by.
 #[derive(Clone, Debug, PartialEq)]

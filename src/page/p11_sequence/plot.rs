@@ -3,7 +3,6 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use bmax::number;
 use leptos::ev;
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
@@ -12,89 +11,39 @@ use web_sys::{Element, Event, HtmlCanvasElement, HtmlElement, KeyboardEvent, Poi
 
 use super::curves::{Curves, OWN};
 use super::legend::take;
-use super::reading::{Reader, after_key, description, first, last, nearest, sentence};
+use super::reading::{Reader, after_key, at, description, nearest};
 use crate::site::chart::canvas;
 use crate::site::chart::palette::Palette;
-use crate::site::chart::scale::{LogScale, Tick};
-use crate::site::chart::spec::{BAND, Frame, Mark, PAD, Spec};
-use crate::site::dom::{El, el, keep};
-use crate::site::{State, format};
+use crate::site::chart::scale::Tick;
+use crate::site::chart::spec::{Frame, Mark, PAD, Spec};
+use crate::site::dom::{El, keep};
+use crate::site::{Live, State};
 
-/// The plot with its axes.
-pub fn plot(state: State, curves: Memo<Curves>, reader: Reader) -> El {
-    let symbol = |tag, text| el(tag).text(text);
-    let up = el("p").class("chart-up-title").child(symbol("i", "b")).child(symbol("sub", "max"));
-    let across = el("p").class("chart-across-title").text("Sequence length ").child(symbol("i", "S"));
-    el("div")
-        .class("chart-plot")
-        .variable("--chart-pad", || number::plain(PAD) + "px")
-        .variable("--chart-band", || number::plain(BAND) + "px")
-        .child(up.text(", sequences per GPU"))
-        .child(batch_labels(curves))
-        .child(el("p").class("chart-band-label").text("does not fit"))
-        .child(canvas_place(state, curves, reader))
-        .child(length_labels(curves))
-        .child(across.text(" in tokens (1k = 1024)"))
-}
-
-/// The labels of the axis of micro-batches. Assistive technology reads values, not axes.
-fn batch_labels(curves: Memo<Curves>) -> El {
-    let labels = move || curves.with(|curves| labels(&curves.axes.batches, curves.axes.up));
-    el("div").class("chart-up").attr("aria-hidden", "true").live(labels)
-}
-
-/// The labels of the axis of lengths, which never changes.
-fn length_labels(curves: Memo<Curves>) -> El {
-    let labels = curves.with_untracked(|curves| labels(&curves.axes.lengths, curves.axes.across));
-    el("div").class("chart-across").attr("aria-hidden", "true").children(labels)
-}
-
-/// The labels of an axis at their places.
-fn labels(ticks: &[Tick], scale: LogScale) -> Vec<El> {
-    let label = |tick: &Tick| {
-        let position = scale.position(tick.value);
-        el("span").variable("--at", move || at(position)).text(&tick.label)
-    };
-    ticks.iter().filter(|tick| !tick.label.is_empty()).map(label).collect()
-}
-
-/// A position on an axis for the style sheet.
-fn at(position: f64) -> String {
-    number::fixed(position, 5)
-}
-
-/// The canvas and what lies over it.
-fn canvas_place(state: State, curves: Memo<Curves>, reader: Reader) -> El {
-    let place = el("div").class("chart-canvas-place");
+/// The plot: what is drawn, and the focusable layer over it that moves the read-out.
+pub fn bind(state: State, figure: &El, curves: Memo<Curves>, reader: Reader) {
     let changed = Trigger::new();
-    follow_size(place.element(), move || changed.notify());
-    place
-        .child(picture(state, curves, reader, changed))
-        .child(own_length(curves, reader))
-        .child(length_slider(state, curves, reader))
+    follow_size(figure.part("place").element(), move || changed.notify());
+    picture(figure.part("canvas"), state, curves, reader, changed);
+    length_slider(figure.part("slider"), state, curves, reader);
 }
 
-/// The label of the line at the reader's own length.
-fn own_length(curves: Memo<Curves>, reader: Reader) -> El {
-    let position = move || curves.with(|curves| curves.axes.across.position(reader.own.get()));
-    let text = move || {
-        let own = format::count(reader.own.get());
-        match position() {
-            position if position < 0.0 => format!("← your S = {own}"),
-            position if position > 1.0 => format!("your S = {own} →"),
-            _ => format!("your S = {own}"),
+/// The labels of both axes, and what the picture shows for those who do not see it. Assistive
+/// technology reads values, not axes.
+pub fn draw(live: &Live, curves: &Curves) {
+    let axes = &curves.axes;
+    for (name, ticks, scale) in [("up", &axes.batches, axes.up), ("across", &axes.lengths, axes.across)] {
+        let named: Vec<&Tick> = ticks.iter().filter(|tick| !tick.label.is_empty()).collect();
+        for (label, tick) in live.copies(name, named.len()).iter().zip(named) {
+            label.text("", &tick.label);
+            label.variable("", "--at", &at(scale.position(tick.value)));
         }
-    };
-    el("p")
-        .class("chart-own-length num")
-        .attr("aria-hidden", "true")
-        .variable("--at", move || at(position().clamp(0.0, 1.0)))
-        .bind_text(text)
+    }
+    live.attr("canvas", "aria-label", &description(&curves.lengths, &curves.all));
 }
 
 /// The canvas, drawn again at most once a frame, when something it shows or the size of its `place`
 /// has changed.
-fn picture(state: State, curves: Memo<Curves>, reader: Reader, place: Trigger) -> El {
+fn picture(element: El, state: State, curves: Memo<Curves>, reader: Reader, place: Trigger) {
     let own_batch = Memo::new(move |_| state.read(|facts| facts.answer.batch()).unwrap_or(0));
     let spec = move |frame: Frame, palette: Palette| {
         let own = Some(own_batch.get()).filter(|batch| *batch > 0);
@@ -108,14 +57,9 @@ fn picture(state: State, curves: Memo<Curves>, reader: Reader, place: Trigger) -
             cursor: cursor(reader),
         })
     };
-    let label = move || curves.with(|curves| description(&curves.lengths, &curves.all));
-    let element = el("canvas")
-        .class("chart-canvas")
-        .attr("role", "img")
-        .bind("aria-label", label)
-        // The style sheet gives the canvas the ink as its colour and lets it change over an instant.
-        // The end of that change says that the theme is another one, whoever asked for it.
-        .on("transitionend", move |_| place.notify());
+    // The style sheet gives the canvas the ink as its colour and lets it change over an instant. The
+    // end of that change says that the theme is another one, whoever asked for it.
+    let element = element.on("transitionend", move |_| place.notify());
     let surface: HtmlCanvasElement = element.element().clone().unchecked_into();
     let waiting = Rc::new(Cell::new(false));
     let stale = Rc::new(Cell::new(false));
@@ -146,7 +90,6 @@ fn picture(state: State, curves: Memo<Curves>, reader: Reader, place: Trigger) -
             }
         });
     }));
-    element
 }
 
 /// Makes up for a drawing that was left out because the canvas was far away: when it comes near, and
@@ -192,9 +135,8 @@ fn follow_size(place: &Element, changed: impl Fn() + Copy + 'static) {
     callback.forget();
 }
 
-/// The focusable layer over the canvas that moves the read-out.
-fn length_slider(state: State, curves: Memo<Curves>, reader: Reader) -> El {
-    let ends = curves.with_untracked(|curves| (first(&curves.lengths), last(&curves.lengths)));
+/// Listens to the layer over the canvas.
+fn length_slider(slider: El, state: State, curves: Memo<Curves>, reader: Reader) {
     let look = move |event: Event| look_below(&event.unchecked_into(), curves, reader);
     // A finger can only read by touching, so a touch must not change anything.
     let on_click = move |event: Event| {
@@ -207,21 +149,12 @@ fn length_slider(state: State, curves: Memo<Curves>, reader: Reader) -> El {
             reader.look_back();
         }
     };
-    el("div")
-        .class("chart-slider")
-        .attr("role", "slider")
-        .attr("tabindex", "0")
-        .attr("aria-label", "Sequence length read-out")
-        .attr("aria-describedby", "chart-help")
-        .attr("aria-valuemin", &ends.0.to_string())
-        .attr("aria-valuemax", &ends.1.to_string())
-        .bind("aria-valuenow", move || reader.length.get().to_string())
-        .bind("aria-valuetext", move || sentence(&reader.reading()))
+    _ = slider
         .on("keydown", move |event| press(event.unchecked_ref(), state, curves, reader))
         .on("pointerdown", look)
         .on("pointermove", look)
         .on("pointerleave", on_leave)
-        .on("click", on_click)
+        .on("click", on_click);
 }
 
 /// Moves the read-out by a key, or makes its length the reader's own.

@@ -1,6 +1,6 @@
 //! The read-out: a length, and b_max there for every curve.
 
-use bmax::Field;
+use bmax::{Field, number};
 use leptos::prelude::*;
 
 use super::curves::{Curves, NAMES, OWN};
@@ -24,14 +24,13 @@ pub struct Reading {
 /// Where the reader looks, and what is there.
 #[derive(Clone, Copy)]
 pub struct Reader {
+    curves: Memo<Curves>,
     /// The reader's own sequence length, which may lie beyond the chart.
     pub own: Memo<u32>,
     /// The length that is read off.
     pub length: Memo<u32>,
     /// The length looked at; 0 as long as it is the reader's own.
     chosen: RwSignal<u32>,
-    /// What fits at the length that is read off, curve by curve; 0 where nothing does.
-    batches: [Memo<u32>; NAMES.len()],
 }
 
 impl Reader {
@@ -43,10 +42,7 @@ impl Reader {
             let length = Some(chosen.get()).filter(|chosen| *chosen > 0).unwrap_or_else(|| own.get());
             curves.with(|curves| length.clamp(first(&curves.lengths), last(&curves.lengths)))
         });
-        let batches = std::array::from_fn(|position| {
-            Memo::new(move |_| curves.with(|curves| curves.batch(position, length.get())).unwrap_or(0))
-        });
-        Self { own, length, chosen, batches }
+        Self { curves, own, length, chosen }
     }
 
     /// Whether the reader looks at a length that was chosen on the chart.
@@ -66,16 +62,17 @@ impl Reader {
         self.look_at(0);
     }
 
-    /// What fits on one curve; `None` where nothing does.
-    pub fn batch(self, position: usize) -> Option<u32> {
-        let batch = self.batches.get(position)?.get();
-        (batch > 0).then_some(batch)
-    }
-
     /// What is read off.
     pub fn reading(self) -> Reading {
-        Reading { length: self.length.get(), batches: (0..=OWN).map(|position| self.batch(position)).collect() }
+        let length = self.length.get();
+        let batches = self.curves.with(|curves| (0..=OWN).map(|position| curves.batch(position, length)).collect());
+        Reading { length, batches }
     }
+}
+
+/// A position on an axis for the style sheet.
+pub fn at(position: f64) -> String {
+    number::fixed(position, 5)
 }
 
 /// The shortest length of the chart.

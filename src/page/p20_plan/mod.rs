@@ -57,7 +57,7 @@ fn name(rung: &Rung) -> String {
 
 /// B = b · D · steps.
 fn equation(rung: &Rung) -> String {
-    let Some(plan) = rung.accumulation else { return String::new() };
+    let Some(plan) = rung.accumulation else { return "–".to_owned() };
     let [b, d, steps] = [plan.micro_batch, plan.data_parallel, plan.steps].map(format::count);
     number::grouped(plan.global_batch() as f64) + " = " + &b + " · " + &d + " · " + &steps
 }

@@ -290,13 +290,6 @@ impl Scope<'_> {
         }
     }
 
-    /// Opens everything in it that unfolds.
-    pub async fn unfold(&self) {
-        self.approach().await;
-        let script = "document.querySelectorAll(`${arguments[0]} details`).forEach((one) => one.open = true);";
-        self.page.script(script, vec![json!(self.selector)]).await;
-    }
-
     /// The selector of what is marked with this name, for tests or for the program.
     fn marking(&self, name: &str) -> String {
         let marks = ["data-testid", "data-out", "data-in", "data-press", "data-plot"];

@@ -1,26 +1,21 @@
-//! Which inputs stand together, and what a folded group says of itself.
+//! Which inputs stand together.
 
-use bmax::{Adapter, Choice, Field, Scenario, setting};
+use bmax::{Field, Scenario, setting};
 
 use super::input::Input::{self, Number, Word};
-use crate::site::format;
 
-/// Inputs under one summary.
+/// Inputs in one place of the page.
 pub struct Group {
-    pub title: &'static str,
-    /// What it comes to at present, in a few words.
-    pub tells: fn(&Scenario) -> String,
+    /// The place, by its name there.
+    pub key: &'static str,
     pub inputs: &'static [Input],
 }
 
-/// The network, beside the picker of models.
-pub static MODEL: &[Group] = &[
+/// The network, beside the picker of models; then the devices, the division of work, and what is no
+/// tensor; then the training, and what fewer enter about it.
+pub static GROUPS: &[Group] = &[
     Group {
-        title: "Architecture",
-        tells: |scenario| {
-            let model = &scenario.model;
-            format!("{} layers of width {}, {} heads", model.layers, format::count(model.hidden), model.heads)
-        },
+        key: "architecture",
         inputs: &[
             Number(Field::Parameters),
             Number(Field::Hidden),
@@ -42,11 +37,7 @@ pub static MODEL: &[Group] = &[
         ],
     },
     Group {
-        title: "Mixture of experts",
-        tells: |scenario| match scenario.model.experts.count {
-            0 => "none: a dense model".to_owned(),
-            count => format!("{count}, of which {} active", scenario.model.experts.active),
-        },
+        key: "experts",
         inputs: &[
             Number(Field::Experts),
             Number(Field::ActiveExperts),
@@ -55,47 +46,10 @@ pub static MODEL: &[Group] = &[
             Number(Field::DenseLayers),
         ],
     },
+    Group { key: "latent", inputs: &[Number(Field::KvRank), Number(Field::QueryRank), Number(Field::RopeDim)] },
+    Group { key: "device", inputs: &[Number(Field::Memory), Number(Field::Gpus), Word(&setting::ZERO)] },
     Group {
-        title: "Latent attention",
-        tells: |scenario| match scenario.model.latent.kv_rank {
-            0 => "none".to_owned(),
-            rank => format!("rank {}", format::count(rank)),
-        },
-        inputs: &[Number(Field::KvRank), Number(Field::QueryRank), Number(Field::RopeDim)],
-    },
-];
-
-/// The sizes and kinds that make up the scenario's model, each with its name, without those that mean nothing to it.
-pub fn described(scenario: &Scenario) -> Vec<(&'static str, String)> {
-    let inputs = MODEL.iter().flat_map(|group| group.inputs);
-    // The count of parameters, which the ledger does not read, is no part of the shape.
-    let read = inputs.filter(|input| input.idle(scenario).is_empty());
-    read.map(|input| (input.name(), input.value(scenario))).filter(|(_, value)| value != "0").collect()
-}
-
-/// What everybody enters about the devices.
-pub static DEVICE: &[Input] = &[Number(Field::Memory), Number(Field::Gpus), Word(&setting::ZERO)];
-
-/// The division of work, and what is no tensor.
-pub static CLUSTER: &[Group] = &[
-    Group {
-        title: "Parallelism",
-        tells: |scenario| {
-            let cluster = &scenario.cluster;
-            let parts = [
-                (cluster.data_parallel(), "data"),
-                (cluster.tensor_parallel, "tensor"),
-                (cluster.pipeline_parallel, "pipeline"),
-                (cluster.context_parallel, "context"),
-            ];
-            let mut text = String::new();
-            for (size, name) in parts {
-                if size > 1 {
-                    text += &format!("{}{} {name}", if text.is_empty() { "" } else { " × " }, format::count(size));
-                }
-            }
-            if text.is_empty() { "none".to_owned() } else { text }
-        },
+        key: "parallelism",
         inputs: &[
             Number(Field::TensorParallel),
             Word(&setting::SEQUENCE_PARALLEL),
@@ -105,13 +59,7 @@ pub static CLUSTER: &[Group] = &[
         ],
     },
     Group {
-        title: "Memory outside the tensors",
-        tells: |scenario| {
-            let device = &scenario.device;
-            let gib = device.context_gib + f64::from(device.driver_mib) / 1024.0;
-            let communication = if scenario.cluster.gpus > 1 { device.communication_gib } else { 0.0 };
-            format!("{} GiB and {} %", format::input(gib + communication), format::input(device.fragmentation.get()))
-        },
+        key: "outside",
         inputs: &[
             Number(Field::Driver),
             Number(Field::Context),
@@ -120,30 +68,22 @@ pub static CLUSTER: &[Group] = &[
             Number(Field::Headroom),
         ],
     },
-];
-
-/// What everybody enters about the training.
-pub static TRAINING: &[Input] = &[
-    Number(Field::Sequence),
-    Number(Field::Batch),
-    Word(&setting::PRECISION),
-    Word(&setting::OPTIMIZER),
-    Word(&setting::RECOMPUTATION),
-    Number(Field::Every),
-    Word(&setting::ATTENTION),
-    Word(&setting::LOSS),
-    Number(Field::Chunks),
-];
-
-/// What fewer do.
-pub static RECIPE: &[Group] = &[
     Group {
-        title: "Training details",
-        tells: |scenario| {
-            let recipe = &scenario.recipe;
-            let steps = format::counted(recipe.micro_batches, "micro-batch", "micro-batches");
-            format!("{steps} per step, gradients in {}", recipe.gradients.label())
-        },
+        key: "training",
+        inputs: &[
+            Number(Field::Sequence),
+            Number(Field::Batch),
+            Word(&setting::PRECISION),
+            Word(&setting::OPTIMIZER),
+            Word(&setting::RECOMPUTATION),
+            Number(Field::Every),
+            Word(&setting::ATTENTION),
+            Word(&setting::LOSS),
+            Number(Field::Chunks),
+        ],
+    },
+    Group {
+        key: "details",
         inputs: &[
             Number(Field::MicroBatches),
             Word(&setting::GRADIENTS),
@@ -153,15 +93,19 @@ pub static RECIPE: &[Group] = &[
             Word(&setting::DROPOUT),
         ],
     },
-    Group {
-        title: "Adapters: LoRA, QLoRA",
-        tells: |scenario| match scenario.recipe.adapter {
-            Adapter::None => "none: all weights are trained".to_owned(),
-            adapter => format!("{} of rank {}", adapter.label(), scenario.recipe.rank),
-        },
-        inputs: &[Word(&setting::ADAPTER), Number(Field::Rank), Word(&setting::TARGETS)],
-    },
+    Group { key: "adapters", inputs: &[Word(&setting::ADAPTER), Number(Field::Rank), Word(&setting::TARGETS)] },
 ];
+
+/// How many groups describe the network.
+const NETWORK: usize = 3;
+
+/// The sizes and kinds that make up the scenario's model, each with its name, without those that mean nothing to it.
+pub fn described(scenario: &Scenario) -> Vec<(&'static str, String)> {
+    let inputs = GROUPS.iter().take(NETWORK).flat_map(|group| group.inputs);
+    // The count of parameters, which the ledger does not read, is no part of the shape.
+    let read = inputs.filter(|input| input.idle(scenario).is_empty());
+    read.map(|input| (input.name(), input.value(scenario))).filter(|(_, value)| value != "0").collect()
+}
 
 #[cfg(test)]
 mod tests {
@@ -176,8 +120,7 @@ mod tests {
 
     #[test]
     fn every_input_of_a_scenario_has_one_place() {
-        let folded = [MODEL, CLUSTER, RECIPE].into_iter().flatten().flat_map(|group| group.inputs);
-        let mut here: Vec<_> = DEVICE.iter().chain(TRAINING).chain(folded).map(key).collect();
+        let mut here: Vec<_> = GROUPS.iter().flat_map(|group| group.inputs).map(key).collect();
         // The method is a switch of its own; the planner and the chart have these.
         here.extend(["method", "target", "unit", "chart_gpus", "chart_recompute"]);
         let mut all: Vec<_> = Field::ALL.iter().map(|field| field.bound().key).collect();
@@ -185,6 +128,14 @@ mod tests {
         here.sort_unstable();
         all.sort_unstable();
         assert_eq!(here, all);
+    }
+
+    #[test]
+    fn every_group_has_its_place_in_the_page() {
+        for group in GROUPS {
+            let place = format!("data-part=\"{}\"", group.key);
+            assert!(include_str!("../prose.html").contains(&place), "{place}");
+        }
     }
 
     #[test]

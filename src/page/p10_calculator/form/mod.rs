@@ -1,52 +1,53 @@
 //! The inputs, common ones first; the rest in folded groups that say what is inside.
 
-mod fold;
 mod groups;
 mod input;
 mod model;
+mod tells;
 
 pub use self::groups::described;
 
 use bmax::{Scenario, setting};
-use leptos::prelude::*;
 
-use self::fold::{controls, folds};
-use super::super::pickers::device_picker;
-use crate::site::State;
+use self::groups::GROUPS;
+use super::config_file;
+use crate::page::pickers::{device_picker, model_picker};
 use crate::site::controls::segmented;
-use crate::site::dom::{El, el};
+use crate::site::dom::El;
+use crate::site::{Live, State, format, keep_drawn};
 
 /// Every input of the scenario, in groups.
-pub fn scenario_form(state: State) -> El {
-    let mut device = vec![device_picker(state, "gpu")];
-    device.extend(controls(state, groups::DEVICE));
-    el("form")
-        .class("scenario-form")
-        .attr("aria-label", "Configuration")
-        .on("submit", |event| event.prevent_default())
-        .child(segmented(state.setting(&setting::METHOD), "method", true))
-        .child(section("Model").children(model::model_fields(state)))
-        .child(section("GPUs").child(row(device)).children(folds(state, groups::CLUSTER)))
-        .child(section("Training").child(row(controls(state, groups::TRAINING))).children(folds(state, groups::RECIPE)))
-        .child(reset_all(state))
+pub fn bind(state: State, form: &El) {
+    form.place("method", segmented(state.setting(&setting::METHOD), "method", true));
+    form.place("model", model_picker(state, "model"));
+    form.place("gpu", device_picker(state, "gpu"));
+    for group in GROUPS {
+        _ = form.part(group.key).children(group.inputs.iter().map(|input| input.control(state)).collect());
+    }
+    _ = form.clone().on("submit", |event| event.prevent_default());
+    config_file::bind(state, &form.part("config"));
+    keep_drawn(state, form, draw, press);
 }
 
-/// A part of the form under a heading.
-fn section(heading: &str) -> El {
-    el("fieldset").class("form-group").child(el("legend").text(heading))
+fn draw(live: &Live) {
+    live.facts(|facts| {
+        let scenario = &facts.scenario;
+        for group in GROUPS {
+            let changed = group.inputs.iter().filter(|input| input.differs(scenario, &facts.base)).count() as u32;
+            let text = if changed == 0 { String::new() } else { format::count(changed) + " changed" };
+            live.text(&(group.key.to_owned() + "-changed"), &text);
+        }
+        tells::draw(live, scenario);
+        model::draw(live, scenario);
+        let as_at_first = *scenario == Scenario::default();
+        live.attr("reset", "aria-disabled", if as_at_first { "true" } else { "false" });
+    });
 }
 
-/// Fields beside each other where there is room.
-fn row(fields: Vec<El>) -> El {
-    el("div").class("controls").children(fields)
-}
-
-fn reset_all(state: State) -> El {
-    let changed = move || state.read(|facts| facts.scenario != Scenario::default());
-    el("button")
-        .attr("type", "button")
-        .class("button button-quiet")
-        .bind("aria-disabled", move || (!changed()).to_string())
-        .text("Reset everything")
-        .on("click", move |_| state.scenario.set(Scenario::default()))
+fn press(live: &Live, word: &str) {
+    let state = live.state();
+    match word {
+        "reset" => state.change(|_| Scenario::default()),
+        _ => state.change(|scenario| model::pressed(word, scenario)),
+    }
 }

@@ -1,61 +1,50 @@
-//! The model: the list, the workshop's presets, a pasted file, and the architecture.
+//! The model: the workshop's presets, and whether the count of parameters agrees with the shape.
 
-use bmax::catalogue::{MODELS, ModelGroup, ModelRow};
-use bmax::{Field, Scenario};
+use bmax::catalogue;
+use bmax::{Field, Scenario, number};
 
-use super::super::agreement::{Agreement, Kind};
-use super::super::config_file::config_file;
-use super::fold::{fold, folds};
-use super::groups::MODEL;
-use crate::page::pickers::model_picker;
-use crate::site::State;
-use crate::site::dom::{El, el};
+use super::super::agreement::{Agreement, Kind, billions};
+use crate::site::Live;
 
-/// Everything about the model.
-pub fn model_fields(state: State) -> Vec<El> {
-    let mut parts = vec![model_picker(state, "model"), presets(state), config_file(state)];
-    parts.push(fold(state, &MODEL[0], Some(derived_count(state))));
-    parts.extend(folds(state, &MODEL[1..]));
-    parts
+/// The presets, one of which may be in use; and the count that follows from the shape, beside the one
+/// that is typed.
+pub fn draw(live: &Live, scenario: &Scenario) {
+    for row in catalogue::MODELS.iter().filter(|row| row.group == catalogue::ModelGroup::Workshop) {
+        live.attr(row.slug, "aria-pressed", if scenario.model == row.model { "true" } else { "false" });
+    }
+    let agreement = Agreement::of(scenario);
+    let derived = billions(agreement.derived);
+    let texts = match agreement.kind {
+        Kind::Rounded => {
+            let vocabulary = number::grouped(scenario.model.vocabulary.into());
+            vec![billions(scenario.model.parameters), vocabulary, derived.clone()]
+        }
+        Kind::Close | Kind::Off => vec![derived.clone()],
+    };
+    live.attr("agreement", "data-agreement", agreement.word());
+    live.say("agreement", agreement.word(), &texts);
+    live.write("derived", &[derived]);
+    live.attr("derived", "aria-disabled", if agreement.kind == Kind::Close { "true" } else { "false" });
 }
 
-/// The workshop's five models, one press each.
-fn presets(state: State) -> El {
-    let preset = |row: &'static ModelRow| {
-        let pressed = move || state.read(|facts| facts.scenario.model == row.model);
-        el("button")
-            .attr("type", "button")
-            .class("button button-quiet button-small")
-            .bind("aria-pressed", move || pressed().to_string())
-            .text(row.name)
-            .on("click", move |_| state.change(|scenario| row.apply(scenario)))
-    };
-    let rows = MODELS.iter().filter(|row| row.group == ModelGroup::Workshop);
-    el("div")
-        .class("field")
-        .attr("role", "group")
-        .attr("aria-label", "Workshop presets")
-        .child(el("span").class("field-label").attr("aria-hidden", "true").text("Workshop presets"))
-        .child(el("div").class("button-row").children(rows.map(preset).collect()))
+/// The scenario after the press of a button: with the derived count, or with a model of the catalogue.
+pub fn pressed(word: &str, scenario: Scenario) -> Scenario {
+    if word == "derived" {
+        let count = Agreement::of(&scenario).derived as f64 / 1e9;
+        return scenario.with_number(Field::Parameters, count).unwrap_or(scenario);
+    }
+    catalogue::model(word).map_or(scenario, |row| row.apply(scenario))
 }
 
-/// The count that follows from the shape, beside the one that is typed.
-fn derived_count(state: State) -> El {
-    let agreement = move || state.read(|facts| Agreement::of(&facts.scenario));
-    let take = move || {
-        let count = state.peek(|facts| Agreement::of(&facts.scenario).derived) as f64 / 1e9;
-        state.change(|scenario: Scenario| scenario.with_number(Field::Parameters, count).unwrap_or(scenario));
-    };
-    let sentence = el("p").class("field-help num").attr("data-testid", "derived-count");
-    let button = el("button")
-        .attr("type", "button")
-        .class("button button-quiet button-small num")
-        .bind("aria-disabled", move || (agreement().kind == Kind::Close).to_string())
-        .bind_text(move || format!("Use {} billion", agreement().billions()))
-        .on("click", move |_| take());
-    el("div")
-        .class("derived-count")
-        .bind("data-agreement", move || agreement().word().to_owned())
-        .child(sentence.bind_text(move || agreement().sentence()))
-        .child(button)
+#[cfg(test)]
+mod tests {
+    use bmax::catalogue::{MODELS, ModelGroup};
+
+    #[test]
+    fn the_page_has_a_button_for_each_of_the_workshop_s_models() {
+        for row in MODELS.iter().filter(|row| row.group == ModelGroup::Workshop) {
+            let button = format!("data-press=\"{0}\" data-out=\"{0}\">{1}</button>", row.slug, row.name);
+            assert!(include_str!("../prose.html").contains(&button), "{button}");
+        }
+    }
 }

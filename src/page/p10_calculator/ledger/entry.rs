@@ -1,38 +1,31 @@
 //! One entry: its size, and unfolded its formula, the numbers in it, its source and its lifetime.
 
 use bmax::{Bytes, Entry, Estimate, Expr, Symbol, Values, number};
-use leptos::prelude::*;
-use web_sys::Element;
 
 use crate::site::dom::{El, el};
-use crate::site::format;
 use crate::site::views::{formula_in_numbers, formula_in_symbols};
+use crate::site::{Live, format};
 
-/// The entry, folded unless its name is among the `open` ones; `whole` is its bucket.
-pub fn entry(entry: &Entry, estimate: &Estimate, whole: Bytes, open: StoredValue<Vec<&'static str>>) -> El {
-    let name = entry.name;
-    let is_open = RwSignal::new(open.with_value(|open| open.contains(&name)));
-    let share = format::css_percent(entry.bytes.share_of(whole));
-    let summary = el("summary")
-        .child(el("span").class("ledger-name").text(name))
-        .child(el("span").class("ledger-size num").text(&format::memory(entry.bytes)))
-        .child(el("span").class("ledger-bar").attr("aria-hidden", "true").variable("--share", move || share.clone()));
-    let toggled = move |event| {
-        let now = event_target::<Element>(&event).has_attribute("open");
-        open.update_value(|open| {
-            open.retain(|other| *other != name);
-            if now {
-                open.push(name);
-            }
-        });
-        is_open.set(now);
-    };
-    let (entry, values) = (*entry, entry.values(estimate));
-    let alive = lifetime(&entry, estimate);
-    let body = move || if is_open.get() { vec![explained(&entry, &values, &alive)] } else { Vec::new() };
-    let details = el("details").on("toggle", toggled).child(summary).child(el("div").live(body));
-    let details = if is_open.get_untracked() { details.attr("open", "") } else { details };
-    el("li").child(details)
+/// The entries of a bucket of this size. What the reader has unfolded stays unfolded when the entries
+/// change places.
+pub fn draw(bucket: &Live, entries: &[&Entry], estimate: &Estimate, whole: Bytes) {
+    let before = bucket.copies("entries", entries.len());
+    let name = |item: &Live| item.text_of("name");
+    let open: Vec<String> = before.iter().filter(|item| item.is_open("fold")).map(name).collect();
+    for (item, entry) in before.iter().zip(entries) {
+        item.write("", &[entry.name.to_owned(), format::memory(entry.bytes)]);
+        item.variable("bar", "--share", &format::css_percent(entry.bytes.share_of(whole)));
+        let is_open = open.iter().any(|name| name == entry.name);
+        item.flag("fold", "open", is_open);
+        if is_open {
+            let values = entry.values(estimate);
+            item.fill("formula", vec![formula_in_symbols(entry.formula, &values)]);
+            item.fill("numbers", vec![formula_in_numbers(entry.formula, &values)]);
+            item.fill("symbols", symbols(entry.formula, &values));
+            item.text("alive", &lifetime(entry, estimate));
+            source(item, entry);
+        }
+    }
 }
 
 /// When the entry is alive, in words.
@@ -43,22 +36,9 @@ pub fn lifetime(entry: &Entry, estimate: &Estimate) -> String {
 }
 
 /// The entry's source as a link.
-pub fn source(entry: &Entry) -> El {
-    el("a").attr("href", entry.source.url).text(entry.source.short)
-}
-
-fn explained(entry: &Entry, values: &Values, alive: &str) -> El {
-    let row = |name: &str, value: El| el("div").child(el("dt").text(name)).child(value);
-    let formula = el("dd").class("ledger-formula").child(formula_in_symbols(entry.formula, values));
-    let numbers = el("dd").class("ledger-formula").child(formula_in_numbers(entry.formula, values)).text(" bytes");
-    let source = el("dd").child(source(entry));
-    el("dl")
-        .class("ledger-entry")
-        .child(row("Formula", formula))
-        .child(row("With your numbers", numbers))
-        .child(row("Symbols", el("dd").children(symbols(entry.formula, values))))
-        .child(row("Alive", el("dd").text(alive)))
-        .child(row("Source", source))
+pub fn source(item: &Live, entry: &Entry) {
+    item.text("source", entry.source.short);
+    item.attr("source", "href", entry.source.url);
 }
 
 /// The letters of a formula and what they stand for.
@@ -72,7 +52,5 @@ fn symbols(formula: &Expr, values: &Values) -> Vec<El> {
         let text = format!(" {}: {}", symbol.meaning(), number::grouped(values.get(*symbol)));
         el("span").class("ledger-symbol").child(letter).text(&text)
     };
-    let first = el("span").class("ledger-symbol").text("The number in front is bytes, for each element or weight.");
-    let letters = Symbol::ALL.iter().filter(written).map(line);
-    letters.chain([first]).collect()
+    Symbol::ALL.iter().filter(written).map(line).collect()
 }
