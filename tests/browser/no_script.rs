@@ -22,7 +22,7 @@ const UNSEEN: &str = "const seen = (one) => one && one.checkVisibility({ opacity
         && one.getBoundingClientRect().height > 8 && one.textContent.trim().length > 10; \
     return arguments[0].filter((id) => { \
         const section = document.getElementById(id); \
-        return !section || !seen(section.querySelector('h1, h2')) || !seen(section.querySelector('p, li')) \
+        return !section || !seen(section.querySelector('h1, h2, h3')) || !seen(section.querySelector('p, li')) \
             || ![...section.querySelectorAll(':is(.mount-wait, .live-wait)')].every(seen); \
     });";
 
