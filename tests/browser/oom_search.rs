@@ -93,3 +93,23 @@ async fn back_and_restart_take_attempts_away_and_a_new_configuration_starts_anew
     figure.says("Nothing is known yet").await;
     page.close().await;
 }
+
+#[tokio::test]
+async fn the_search_is_told_in_sentences_from_question_to_answer() {
+    let page = Page::open("?method=workshop").await;
+    let figure = page.figure("oom-search");
+    let told = [
+        "Which is the largest micro-batch that runs? Nothing is known yet. The first attempt is b = 1.",
+        "Attempt 1, doubling: b = 1 runs. Double it: 2 is next.",
+        "Attempt 2, doubling: b = 2 runs. Double it: 4 is next.",
+        "Attempt 3, doubling: b = 4 runs out of memory. The limit is from 2 to 3; the middle is 3.",
+        "Attempt 4, bisecting: b = 3 runs. 3 runs and 4 does not: found.",
+    ];
+    for (at, sentence) in told.into_iter().enumerate() {
+        if at > 0 {
+            figure.press("Step").await;
+        }
+        figure.shows("search-step", sentence).await;
+    }
+    page.close().await;
+}

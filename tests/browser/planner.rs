@@ -86,3 +86,21 @@ async fn without_a_sequence_that_fits_there_is_no_plan_and_the_reason_is_given()
     planner.says("Nothing can be planned while not one sequence fits").await;
     page.close().await;
 }
+
+#[tokio::test]
+async fn the_plan_with_fewer_steps_says_by_how_much_it_overshoots() {
+    let page = Page::open("?method=workshop").await;
+    let planner = page.figure("planner");
+    planner.shows("planner-result", "256 = 2 · 8 · 16").await;
+    planner.press("With fewer steps: 264 = 3 · 8 · 11").await;
+    planner
+        .shows(
+            "planner-words",
+            "Overshoots the target of 256 sequences by 8 (3 %): \
+             3 sequences on each of 8 data-parallel GPUs, 11 times before the optimizer steps.",
+        )
+        .await;
+    planner.press("Exactly the target: 256 = 2 · 8 · 16").await;
+    planner.says("Hits the target exactly").await;
+    page.close().await;
+}
