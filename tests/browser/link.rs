@@ -21,11 +21,13 @@ async fn a_link_opens_the_same_figures_in_another_browser() {
     let query = "v=2&model=llama-3.1-8b&gpu=h100-80&s=8192&b=1&gpus=16&headroom=7.5&method=paper&recompute=none";
     page.until_query(query).await;
     assert_eq!(codec::encode(&expected::scenario(query)), query);
+    // What is folded is filled when it is opened, so that all of it is opened on both sides.
+    page.unfold_everything().await;
     let shown = page.everything_shown().await;
     page.close().await;
 
     let page = Page::open(&format!("?{query}")).await;
-    page.script(unfold, vec![]).await;
+    page.unfold_everything().await;
     assert_eq!(page.everything_shown().await, shown);
     assert_eq!(page.query().await, query, "opening a link does not rewrite it");
     assert_eq!(page.part("#notices").all_text().await, "");

@@ -123,14 +123,24 @@ impl Page {
         let before = self.script("return scrollY;", vec![]).await;
         for name in self.script(names, vec![]).await.as_array().into_iter().flatten().filter_map(Value::as_str) {
             self.figure(name).approach().await;
+            let frames =
+                "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => done(null)));";
+            self.script_async(frames, vec![]).await;
         }
         self.script("scrollTo({ top: arguments[0], behavior: 'instant' });", vec![before]).await;
     }
 
-    /// Opens everything that unfolds, in every figure.
+    /// Opens everything that unfolds, in every figure, and what comes into being inside it then.
     pub async fn unfold_everything(&self) {
-        self.read_through().await;
-        self.script("document.querySelectorAll('details').forEach((one) => one.open = true);", vec![]).await;
+        let open = "const closed = [...document.querySelectorAll('details:not([open])')]; \
+            closed.forEach((one) => one.open = true); \
+            return closed.length;";
+        for _ in 0..4 {
+            self.read_through().await;
+            if self.script(open, vec![]).await == json!(0) {
+                return;
+            }
+        }
     }
 
     /// Waits until `look` succeeds, and returns what it found; fails with what it saw last.
@@ -256,7 +266,7 @@ impl Page {
             }; \
             const text = [...document.querySelectorAll('[data-figure], #answer-bar')] \
                 .map((part) => [part.dataset.figure ?? part.id, silent(part)]); \
-            const values = [...document.querySelectorAll('main :is(input, select):not(.copy-link *)')] \
+            const values = [...document.querySelectorAll('main :is(input, select):not(.copy-link *, [hidden] *)')] \
                 .map((field) => [field.id, field.type === 'radio' ? field.checked : field.value]); \
             return [text, values];";
         self.script(script, vec![]).await
