@@ -52,11 +52,8 @@ pub fn update(scenario: &Scenario, steps: u32, tokens: f64) -> Update {
 
 /// Seconds of the optimizer step: what it holds is read and written once.
 fn optimizer_seconds(scenario: &Scenario) -> f64 {
-    let held = estimate(scenario);
-    let states = [Bucket::Parameters, Bucket::Gradients, Bucket::Optimizer];
-    let last = held.instants.len() - 1;
-    let bytes: f64 = states.iter().map(|bucket| held.bucket_at(*bucket, last).get()).sum();
-    2.0 * bytes / catalogue::memory_bandwidth(scenario)
+    let held = estimate(scenario).at_update(&[Bucket::Parameters, Bucket::Gradients, Bucket::Optimizer]);
+    2.0 * held.get() / catalogue::memory_bandwidth(scenario)
 }
 
 /// Accumulation steps in which micro-batches of the scenario reach its global batch, at least 1.

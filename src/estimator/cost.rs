@@ -74,8 +74,9 @@ fn active_weights(scenario: &Scenario) -> f64 {
 /// What recomputation adds to a step, as a part of the step without it.
 ///
 /// Full recomputation runs every layer forward again, a third of forward and backward together;
-/// selective recomputation repeats the two products of attention (Korthikanti et al. 2022, section
-/// 5: 2.7 % for GPT-3 175B); operator-level selection repeats every second product, half of what full
+/// selective recomputation runs the two products of attention forward once more, S/18H of a step and
+/// 0.9 % for GPT-3 175B (Korthikanti et al. 2022, section 5, print 2.7 %, which is S/6H: the products
+/// three times); operator-level selection repeats every second product, half of what full
 /// recomputation does.
 pub fn extra_work(scenario: &Scenario) -> f64 {
     match scenario.recipe.recomputation {
@@ -115,10 +116,7 @@ fn host_traffic(scenario: &Scenario, micro_batches: u32) -> Bytes {
     let offload = scenario.recipe.offload;
     let mut bytes = 0.0;
     if matches!(offload, Offload::Optimizer | Offload::Both) {
-        let held = estimate(&resident);
-        let last = held.instants.len() - 1;
-        let buckets = [Bucket::Gradients, Bucket::Parameters];
-        bytes += buckets.iter().map(|bucket| held.bucket_at(*bucket, last).get()).sum::<f64>();
+        bytes += estimate(&resident).at_update(&[Bucket::Gradients, Bucket::Parameters]).get();
     }
     if matches!(offload, Offload::Activations | Offload::Both) {
         let kept = Ledger::of(&resident).activations(scenario.recipe.batch);

@@ -209,6 +209,13 @@ impl Estimate {
         self.alive_at(position).filter(|entry| entry.bucket == bucket).map(|entry| entry.bytes).sum()
     }
 
+    /// What these buckets hold together at the last instant, which is the optimizer's update where a
+    /// method tells instants apart.
+    pub fn at_update(&self, buckets: &[Bucket]) -> Bytes {
+        let last = self.instants.len() - 1;
+        buckets.iter().map(|bucket| self.bucket_at(*bucket, last)).sum()
+    }
+
     /// One bucket at the peak.
     pub fn bucket(&self, bucket: Bucket) -> Bytes {
         self.bucket_at(bucket, self.binding().0)
