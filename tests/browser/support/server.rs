@@ -16,13 +16,20 @@ pub const FOLDER: &str = "/course/week-3/bmax/";
 /// A page of somebody else that shows this one in a frame without an origin and without storage.
 pub const HOST_PAGE: &str = "/course/host.html";
 
+/// Where course notes lie: on a host of their own, which the browser reaches through this server.
+pub const COURSE: &str = "http://course.example/";
+
+/// Where they find the page: on another host, in a folder.
+pub const BMAX: &str = "http://bmax.example/week-3/";
+
 type Files = BTreeMap<String, Vec<u8>>;
 
-/// One server, on a port of its own, with a log of its own. It answers GET, one request a connection
+/// One server and all the network there is, on a port of its own, with a log of its own. It answers GET, one request a connection
 /// and a thread each: nothing can wait behind a connection that the browser keeps open.
 pub struct Server {
     address: SocketAddr,
     requests: Arc<Mutex<Vec<String>>>,
+    strangers: Arc<Mutex<Vec<String>>>,
     closing: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -34,21 +41,31 @@ impl Server {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port on the loopback device");
         let address = listener.local_addr().expect("it is bound");
         let requests = Arc::new(Mutex::new(Vec::new()));
+        let strangers = Arc::new(Mutex::new(Vec::new()));
         let closing = Arc::new(AtomicBool::new(false));
         let thread = thread::spawn({
-            let (requests, closing) = (requests.clone(), closing.clone());
+            let (requests, strangers, closing) = (requests.clone(), strangers.clone(), closing.clone());
             move || {
                 for stream in listener.incoming().flatten() {
                     if closing.load(Ordering::SeqCst) {
                         return;
                     }
-                    let requests = requests.clone();
+                    let (requests, strangers) = (requests.clone(), strangers.clone());
                     // The browser may be gone before it has its answer; that is its good right.
-                    thread::spawn(move || _ = answer(&stream, &requests));
+                    thread::spawn(move || _ = answer(&stream, &requests, &strangers));
                 }
             }
         });
-        Self { address, requests, closing, thread: Some(thread) }
+        Self { address, requests, strangers, closing, thread: Some(thread) }
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Requests to any host that no test knows, as the browser made them. They got no answer.
+    pub fn strangers(&self) -> Vec<String> {
+        self.strangers.lock().expect("no panic under this lock").clone()
     }
 
     /// Scheme, host and port.
@@ -56,7 +73,7 @@ impl Server {
         format!("http://{}", self.address)
     }
 
-    /// Paths asked for so far, with their query strings.
+    /// Paths asked for so far, with their query strings, and with the host where it is not this machine.
     pub fn requests(&self) -> Vec<String> {
         self.requests.lock().expect("no panic under this lock").clone()
     }
@@ -73,13 +90,12 @@ impl Drop for Server {
     }
 }
 
-fn answer(mut stream: &TcpStream, requests: &Mutex<Vec<String>>) -> io::Result<()> {
+fn answer(mut stream: &TcpStream, requests: &Mutex<Vec<String>>, strangers: &Mutex<Vec<String>>) -> io::Result<()> {
     // Browsers open connections in advance that they may never use.
     stream.set_read_timeout(Some(Duration::from_secs(30)))?;
     let mut lines = BufReader::new(stream).lines();
     let request = lines.next().transpose()?.unwrap_or_default();
     let Some(address) = request.split(' ').nth(1) else { return Ok(()) };
-    requests.lock().expect("no panic under this lock").push(address.to_owned());
     // The head of the request ends with an empty line.
     for line in lines {
         if line?.is_empty() {
@@ -87,12 +103,19 @@ fn answer(mut stream: &TcpStream, requests: &Mutex<Vec<String>>) -> io::Result<(
         }
     }
     let path = address.split(['?', '#']).next().unwrap_or_default();
-    let (status, kind, body) = match path.strip_prefix(FOLDER) {
-        Some("") => file("index.html"),
-        Some(name) => file(name),
-        None if path == HOST_PAGE => ("200 OK", "text/html; charset=utf-8", host_page()),
-        None => ("404 Not Found", "text/plain", b"nothing here".to_vec()),
+    let (status, kind, body) = if let Some(name) = path.strip_prefix(FOLDER).or_else(|| path.strip_prefix(BMAX)) {
+        file(dist(), name)
+    } else if let Some(name) = path.strip_prefix(COURSE) {
+        file(notes(), name)
+    } else if path == HOST_PAGE {
+        ("200 OK", "text/html; charset=utf-8", host_page())
+    } else if path.starts_with('/') {
+        ("404 Not Found", "text/plain", b"nothing here".to_vec())
+    } else {
+        strangers.lock().expect("no panic under this lock").push(request.clone());
+        ("502 Bad Gateway", "text/plain", b"no such host".to_vec())
     };
+    requests.lock().expect("no panic under this lock").push(address.to_owned());
     // A frame without an origin of its own may load the module only with the third header.
     let head = format!(
         "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nAccess-Control-Allow-Origin: *\r\n\
@@ -103,9 +126,10 @@ fn answer(mut stream: &TcpStream, requests: &Mutex<Vec<String>>) -> io::Result<(
     stream.write_all(&body)
 }
 
-fn file(name: &str) -> (&'static str, &'static str, Vec<u8>) {
-    match dist().get(name) {
-        Some(bytes) => ("200 OK", kind_of(name), bytes.clone()),
+fn file(files: &Files, name: &str) -> (&'static str, &'static str, Vec<u8>) {
+    let name = if name.is_empty() || name.ends_with('/') { format!("{name}index.html") } else { name.to_owned() };
+    match files.get(&name) {
+        Some(bytes) => ("200 OK", kind_of(&name), bytes.clone()),
         None => ("404 Not Found", "text/plain", b"no such file".to_vec()),
     }
 }
@@ -142,6 +166,19 @@ pub fn dist() -> &'static Files {
     FILES.get_or_init(|| {
         let folder = folder();
         assert!(folder.join("index.html").is_file(), "no page in {}: run make dist", folder.display());
+        let mut files = Files::new();
+        collect(&folder, "", &mut files);
+        files
+    })
+}
+
+/// The course notes of `tests/hosts/`, as their own tools built them.
+fn notes() -> &'static Files {
+    static FILES: OnceLock<Files> = OnceLock::new();
+    FILES.get_or_init(|| {
+        let folder = env::var_os("BMAX_HOSTS")
+            .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("target/hosts"), PathBuf::from);
+        assert!(folder.is_dir(), "no course notes in {}: run tools/hosts.sh", folder.display());
         let mut files = Files::new();
         collect(&folder, "", &mut files);
         files
