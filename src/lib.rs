@@ -35,6 +35,7 @@ pub mod cli;
 pub mod config_json;
 pub mod course;
 mod estimator;
+pub mod export;
 pub mod json;
 pub mod link;
 
