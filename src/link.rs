@@ -2,7 +2,8 @@
 //!
 //! The query string is a contract with every link that was ever shared. It carries a version, then
 //! only what differs from the defaults of that version. A value that cannot be used is named in a
-//! [`Notice`], its default stands in, and everything else is kept.
+//! [`Notice`], its default stands in, and everything else is kept. The parameters of an embedded
+//! figure ([`crate::embed::KEYS`]) are passed over: they say what is shown, not what is computed.
 //!
 //! ```
 //! use bmax::{Scenario, link};
@@ -22,7 +23,7 @@ use std::fmt;
 use form_urlencoded::Serializer;
 
 use crate::bounds::excerpt;
-use crate::{Field, Method, Model, Problem, Scenario, catalogue, number, setting};
+use crate::{Field, Method, Model, Problem, Scenario, catalogue, embed, number, setting};
 
 /// The version this codec writes. A change in what any parameter or default means raises it, and
 /// links of older versions keep their meaning.
@@ -286,7 +287,7 @@ fn read(pairs: &[(String, String)], own_model: Option<Model>, mut notices: Vec<N
                     used: (word.get)(&scenario),
                 });
             }
-        } else if !["v", "model", "gpu"].contains(&key.as_str()) {
+        } else if !["v", "model", "gpu"].contains(&key.as_str()) && !embed::KEYS.contains(&key.as_str()) {
             notices.push(Notice::Unknown(excerpt(key)));
         }
     }
@@ -298,7 +299,7 @@ fn unknown_row(key: &'static str, name: &'static str, given: &str, accepted: &st
 }
 
 /// The decoded pairs of a query, each name once, in the order of the link.
-fn pairs(query: &str, notices: &mut Vec<Notice>) -> Vec<(String, String)> {
+pub(crate) fn pairs(query: &str, notices: &mut Vec<Notice>) -> Vec<(String, String)> {
     let mut pairs: Vec<(String, String)> = Vec::new();
     for raw in within_limit(query, notices).split('&').filter(|raw| !raw.is_empty()) {
         let Some((key, value)) = form_urlencoded::parse(raw.as_bytes()).next() else { continue };
