@@ -18,6 +18,7 @@ mod chart_readout;
 mod config_json;
 mod convergence;
 mod derivation;
+mod firefox;
 mod keyboard_only;
 mod layer_lists;
 mod layout_shift;

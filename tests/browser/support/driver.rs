@@ -65,8 +65,7 @@ impl Driver {
     pub async fn start(browser: Browser) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let turn = BROWSERS.acquire().await.expect("the semaphore is never closed");
-        let (process, port) =
-            (0..5).find_map(|_| launched(browser)).expect("a driver names its port when it is ready");
+        let (process, port) = (0..5).find_map(|_| launched(browser)).expect("a driver names its port when it is ready");
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let profile = env::temp_dir().join(format!("bmax-browser-{}-{number}", process::id()));
         Self { browser, process, port, profile, session: Mutex::new(None), _turn: turn }

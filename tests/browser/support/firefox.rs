@@ -73,8 +73,9 @@ pub const RESIZE: &str = r#"
     });
 "#;
 
-/// What the reader's system prefers as colours.
-pub const COLOURS: &str = "gBrowser.selectedBrowser.browsingContext.prefersColorSchemeOverride = arguments[0];";
+/// Whether the reader's system prefers dark colours.
+pub const DARK: &str =
+    "Services.prefs.setIntPref('layout.css.prefers-color-scheme.content-override', arguments[0] ? 0 : 1);";
 
 /// Switches JavaScript on or off in the page and its frames, from the next page on.
 pub const SCRIPTS: &str = "gBrowser.selectedBrowser.browsingContext.allowJavascript = arguments[0];";

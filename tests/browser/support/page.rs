@@ -9,7 +9,7 @@ use fantoccini::{Client, Locator};
 use serde_json::{Value, json};
 
 use super::driver::{Browser, Driver};
-use super::server::{COURSE, FOLDER, HOST_PAGE, Server};
+use super::server::{BLANK, COURSE, FOLDER, HOST_PAGE, Server};
 use super::{chromium, firefox};
 
 /// How long the page may take to show what it should; a busy machine needs some.
@@ -33,7 +33,13 @@ pub struct Visit {
 impl Visit {
     /// A visit with this query string, and perhaps a `#section`, on a wide window.
     pub fn to(query: &str) -> Self {
-        Self { address: format!("{FOLDER}{query}"), size: (1440, 900), media: Vec::new(), scripts: true, browser: Browser::Chromium }
+        Self {
+            address: format!("{FOLDER}{query}"),
+            size: (1440, 900),
+            media: Vec::new(),
+            scripts: true,
+            browser: Browser::Chromium,
+        }
     }
 
     /// A visit to somebody else's page with this one in a sandboxed frame.
@@ -86,7 +92,8 @@ impl Visit {
         let address = if here { page.server.origin() + &self.address } else { self.address.clone() };
         if self.browser == Browser::Firefox {
             // A page of the same host: what is set for it is set for the one to come.
-            page.client.goto(&format!("{}.blank", &address[..=address.rfind('/').expect("a path")])).await.expect("it loads");
+            let host = address.split('/').take(3).collect::<Vec<_>>().join("/");
+            page.client.goto(&(host + BLANK)).await.expect("an empty page");
             page.in_browser(firefox::LISTEN, vec![]).await;
         }
         page.resize(self.size.0, self.size.1).await;
@@ -258,7 +265,7 @@ impl Page {
         if self.browser() == Browser::Firefox {
             for (feature, value) in media {
                 assert_eq!(*feature, "prefers-color-scheme", "Firefox is told of nothing else");
-                self.in_browser(firefox::COLOURS, vec![json!(value)]).await;
+                self.in_browser(firefox::DARK, vec![json!(*value == "dark")]).await;
             }
             return;
         }

@@ -22,6 +22,9 @@ pub const COURSE: &str = "http://course.example/";
 /// Where they find the page: on another host, in a folder.
 pub const BMAX: &str = "http://bmax.example/week-3/";
 
+/// An empty page of any host, which no log mentions.
+pub const BLANK: &str = "/.blank";
+
 type Files = BTreeMap<String, Vec<u8>>;
 
 /// One server and all the network there is, on a port of its own, with a log of its own. It answers GET, one request a connection
@@ -103,7 +106,13 @@ fn answer(mut stream: &TcpStream, requests: &Mutex<Vec<String>>, strangers: &Mut
         }
     }
     let path = address.split(['?', '#']).next().unwrap_or_default();
-    let (status, kind, body) = if let Some(name) = path.strip_prefix(FOLDER).or_else(|| path.strip_prefix(BMAX)) {
+    let (status, kind, body) = if path.ends_with(BLANK) {
+        (
+            "200 OK",
+            "text/html; charset=utf-8",
+            b"<!doctype html><title>blank</title><link rel=icon href=data:,>".to_vec(),
+        )
+    } else if let Some(name) = path.strip_prefix(FOLDER).or_else(|| path.strip_prefix(BMAX)) {
         file(dist(), name)
     } else if let Some(name) = path.strip_prefix(COURSE) {
         file(notes(), name)
@@ -115,7 +124,9 @@ fn answer(mut stream: &TcpStream, requests: &Mutex<Vec<String>>, strangers: &Mut
         strangers.lock().expect("no panic under this lock").push(request.clone());
         ("502 Bad Gateway", "text/plain", b"no such host".to_vec())
     };
-    requests.lock().expect("no panic under this lock").push(address.to_owned());
+    if !path.ends_with(BLANK) {
+        requests.lock().expect("no panic under this lock").push(address.to_owned());
+    }
     // A frame without an origin of its own may load the module only with the third header.
     let head = format!(
         "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nAccess-Control-Allow-Origin: *\r\n\
