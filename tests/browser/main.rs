@@ -17,6 +17,7 @@ mod calibration;
 mod chart_readout;
 mod config_json;
 mod convergence;
+mod course_notes;
 mod derivation;
 mod firefox;
 mod keyboard_only;

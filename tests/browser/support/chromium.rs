@@ -8,9 +8,16 @@ use serde_json::{Value, json};
 
 use super::driver::Extension;
 
+/// Hosts that the browser itself asks for time, accounts and advice, however it is started. What it asks
+/// of them goes past the tests' network, and nowhere where there is no other.
+const OWN_HOSTS: &str = "accounts.google.com,android.clients.google.com,clients2.google.com,www.google.com,\
+    content-autofill.googleapis.com,optimizationguide-pa.googleapis.com,update.googleapis.com";
+
 /// A browser without a window that does nothing of its own accord.
-pub fn capabilities(profile: &Path, network: SocketAddr) -> Value {
+pub fn capabilities(profile: &Path, network: SocketAddr, scripts: bool) -> Value {
     let mut options = json!({
+        // As its settings have it, for frames as for the page.
+        "prefs": { "profile.default_content_setting_values.javascript": if scripts { 1 } else { 2 } },
         "args": [
             "--headless=new",
             "--no-sandbox",
@@ -23,6 +30,7 @@ pub fn capabilities(profile: &Path, network: SocketAddr) -> Value {
             "--hide-scrollbars",
             "--window-size=1440,900",
             format!("--proxy-server=http://{network}"),
+            format!("--proxy-bypass-list={OWN_HOSTS}"),
             format!("--user-data-dir={}", profile.display()),
         ],
     });

@@ -71,10 +71,10 @@ impl Driver {
         Self { browser, process, port, profile, session: Mutex::new(None), _turn: turn }
     }
 
-    /// Starts the browser. Whatever is not on this machine it asks of `network`.
-    pub async fn client(&self, network: SocketAddr) -> Client {
+    /// Starts the browser, with JavaScript or without. Whatever is not on this machine it asks of `network`.
+    pub async fn client(&self, network: SocketAddr, scripts: bool) -> Client {
         let capabilities = match self.browser {
-            Browser::Chromium => chromium::capabilities(&self.profile, network),
+            Browser::Chromium => chromium::capabilities(&self.profile, network, scripts),
             Browser::Firefox => firefox::capabilities(network),
         };
         let Value::Object(capabilities) = capabilities else { unreachable!("capabilities are an object") };

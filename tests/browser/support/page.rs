@@ -28,6 +28,7 @@ pub struct Visit {
     media: Vec<(&'static str, &'static str)>,
     scripts: bool,
     browser: Browser,
+    withheld: Option<&'static str>,
 }
 
 impl Visit {
@@ -39,6 +40,7 @@ impl Visit {
             media: Vec::new(),
             scripts: true,
             browser: Browser::Chromium,
+            withheld: None,
         }
     }
 
@@ -50,6 +52,12 @@ impl Visit {
     /// A visit to course notes that `tools/hosts.sh` built, on a host of their own.
     pub fn to_notes(site: &str) -> Self {
         Self { address: format!("{COURSE}{site}/"), ..Self::to("") }
+    }
+
+    /// The same where this file of the page's folder has nothing in it.
+    pub fn withholding(mut self, file: &'static str) -> Self {
+        self.withheld = Some(file);
+        self
     }
 
     /// The same in this browser.
@@ -83,9 +91,9 @@ impl Visit {
 
     /// Opens it in a fresh browser and waits until the figures are there, where there are any to come.
     pub async fn open(self) -> Page {
-        let server = Server::start();
+        let server = Server::start(self.withheld);
         let driver = Driver::start(self.browser).await;
-        let client = driver.client(server.address()).await;
+        let client = driver.client(server.address(), self.scripts).await;
         let page = Page { client, driver, server };
         // What starts with a slash is on this machine.
         let here = self.address.starts_with('/');
@@ -95,13 +103,11 @@ impl Visit {
             let host = address.split('/').take(3).collect::<Vec<_>>().join("/");
             page.client.goto(&(host + BLANK)).await.expect("an empty page");
             page.in_browser(firefox::LISTEN, vec![]).await;
+            page.in_browser(firefox::SCRIPTS, vec![json!(self.scripts)]).await;
         }
         page.resize(self.size.0, self.size.1).await;
         if !self.media.is_empty() {
             page.prefer(&self.media).await;
-        }
-        if !self.scripts {
-            page.without_scripts().await;
         }
         page.client.goto(&address).await.expect("the page loads");
         if self.scripts && here && self.address != HOST_PAGE {
@@ -213,16 +219,6 @@ impl Page {
         let result = self.script(body, arguments).await;
         self.client.issue_cmd(firefox::context("content")).await.expect("a way back");
         result
-    }
-
-    /// Switches JavaScript off, from the next page on.
-    async fn without_scripts(&self) {
-        match self.browser() {
-            Browser::Chromium => {
-                self.devtools("Emulation.setScriptExecutionDisabled", json!({ "value": true })).await;
-            }
-            Browser::Firefox => _ = self.in_browser(firefox::SCRIPTS, vec![json!(false)]).await,
-        }
     }
 
     /// A command of the browser's debugging protocol.

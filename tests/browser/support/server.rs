@@ -38,7 +38,8 @@ pub struct Server {
 }
 
 impl Server {
-    pub fn start() -> Self {
+    /// Starts it; a file of the page that is withheld is there, and empty.
+    pub fn start(withheld: Option<&'static str>) -> Self {
         // A missing page is said before a browser is started.
         dist();
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port on the loopback device");
@@ -55,7 +56,7 @@ impl Server {
                     }
                     let (requests, strangers) = (requests.clone(), strangers.clone());
                     // The browser may be gone before it has its answer; that is its good right.
-                    thread::spawn(move || _ = answer(&stream, &requests, &strangers));
+                    thread::spawn(move || _ = answer(&stream, &requests, &strangers, withheld));
                 }
             }
         });
@@ -93,7 +94,12 @@ impl Drop for Server {
     }
 }
 
-fn answer(mut stream: &TcpStream, requests: &Mutex<Vec<String>>, strangers: &Mutex<Vec<String>>) -> io::Result<()> {
+fn answer(
+    mut stream: &TcpStream,
+    requests: &Mutex<Vec<String>>,
+    strangers: &Mutex<Vec<String>>,
+    withheld: Option<&str>,
+) -> io::Result<()> {
     // Browsers open connections in advance that they may never use.
     stream.set_read_timeout(Some(Duration::from_secs(30)))?;
     let mut lines = BufReader::new(stream).lines();
@@ -113,7 +119,7 @@ fn answer(mut stream: &TcpStream, requests: &Mutex<Vec<String>>, strangers: &Mut
             b"<!doctype html><title>blank</title><link rel=icon href=data:,>".to_vec(),
         )
     } else if let Some(name) = path.strip_prefix(FOLDER).or_else(|| path.strip_prefix(BMAX)) {
-        file(dist(), name)
+        if withheld == Some(name) { ("200 OK", kind_of(name), Vec::new()) } else { file(dist(), name) }
     } else if let Some(name) = path.strip_prefix(COURSE) {
         file(notes(), name)
     } else if path == HOST_PAGE {
