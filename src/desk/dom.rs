@@ -53,3 +53,9 @@ pub fn part(whole: &Element, name: &str) -> Element {
         _ => create("span"),
     }
 }
+
+/// What the control holds that an event comes from.
+pub fn value_of(event: &Event) -> String {
+    let value = event.target().and_then(|target| js_sys::Reflect::get(&target, &"value".into()).ok());
+    value.and_then(|value| value.as_string()).unwrap_or_default()
+}

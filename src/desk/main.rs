@@ -7,7 +7,9 @@
 
 #![forbid(unsafe_code)]
 
+mod config;
 mod dom;
+mod page;
 mod share;
 
 /// What the inline script of the page calls its event.
@@ -19,8 +21,10 @@ fn main() {
     console_error_panic_hook::set_once();
     dom::listen(&dom::document(), PRESSED, |event| {
         let Some(button) = dom::target(&event) else { return };
-        if let Some("share") = button.get_attribute("data-desk").as_deref() {
-            share::open(&button);
+        match button.get_attribute("data-desk").as_deref() {
+            Some("share") => share::open(&button),
+            Some("config") => config::open(&button, &event),
+            _ => {}
         }
     });
 }

@@ -26,7 +26,7 @@ fn the_program_and_the_whole_page_stay_within_their_budgets() {
     for (name, bytes) in dist() {
         let small = compressed(bytes);
         println!("{:>9} {small:>9}  {name}", bytes.len());
-        if name.starts_with("desk-") {
+        if name.starts_with("desk-") || name == "embed.js" {
             desk += small;
             continue;
         }
