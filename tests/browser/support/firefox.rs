@@ -17,6 +17,8 @@ pub fn capabilities(network: SocketAddr) -> Value {
         "prefs": {
             "browser.search.update": false,
             "browser.shell.checkDefaultBrowser": false,
+            // Scripts of a page that is left come to their end, and to no warning.
+            "dom.ipc.cancel_content_js_when_navigating": false,
             "extensions.webcompat.enable_interventions": false,
             "extensions.webcompat.enable_shims": false,
             "network.captive-portal-service.enabled": false,

@@ -51,7 +51,7 @@ impl Visit {
 
     /// A visit to course notes that `tools/hosts.sh` built, on a host of their own.
     pub fn to_notes(site: &str) -> Self {
-        Self { address: format!("{COURSE}{site}/"), ..Self::to("") }
+        Self { address: format!("{COURSE}{site}"), ..Self::to("") }
     }
 
     /// The same where this file of the page's folder has nothing in it.
