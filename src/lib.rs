@@ -39,5 +39,6 @@ mod estimator;
 pub mod export;
 pub mod json;
 pub mod link;
+pub mod snippet;
 
 pub use estimator::*;

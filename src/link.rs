@@ -187,6 +187,31 @@ pub fn encode(scenario: &Scenario) -> String {
     query.finish()
 }
 
+/// Writes the query string of a scenario with every parameter spelled out, so that it means the same
+/// after any change of a default or of a row of the catalogue. [`decode`] reads it as it reads any other.
+///
+/// ```
+/// use bmax::{Scenario, link};
+///
+/// let whole = link::encode_whole(&Scenario::default());
+/// assert_eq!(link::decode(&whole).scenario, Scenario::default());
+/// assert_eq!(whole.split('&').count(), link::parameters().len());
+/// ```
+pub fn encode_whole(scenario: &Scenario) -> String {
+    let mut query = Serializer::new(String::new());
+    query.append_pair("v", &VERSION.to_string());
+    for (key, origin) in [("model", scenario.model.origin), ("gpu", scenario.device.origin)] {
+        query.append_pair(key, if origin.is_empty() { OWN } else { origin });
+    }
+    for &field in Field::ALL {
+        query.append_pair(field.bound().key, &number::plain(scenario.number(field)));
+    }
+    for word in setting::ALL {
+        query.append_pair(word.key, (word.get)(scenario));
+    }
+    query.finish()
+}
+
 /// What stands in for an absent parameter in links of `version`.
 fn defaults_of(version: u32) -> Scenario {
     let mut scenario = Scenario::default();
