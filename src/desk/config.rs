@@ -10,8 +10,8 @@ use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::{CustomEvent, Element, Event, File};
 
-use crate::dom::{create, listen, markup, part, value_of};
-use crate::page;
+use crate::dom::{create, listen, markup, part, property, set_value, show, target, value};
+use crate::present;
 
 /// A file of a model has a few kilobytes. What is larger is refused before it is read.
 const LARGEST: u32 = 1 << 20;
@@ -54,25 +54,23 @@ fn bind(fold: &Element) -> Rc<Panel> {
         _ = chosen.file_of(&property(&property(&event, "target"), "files"));
     });
     listen(&part(&panel.root, "use"), "click", move |_| pressed.press());
-    page::follow(move |scenario| {
+    let follow = move |scenario: Scenario| {
         followed.own.set(scenario.model);
         followed.draw_button();
-    });
+    };
+    present::listen(follow.clone());
+    present::ask(follow);
     panel
-}
-
-fn property(of: &JsValue, name: &str) -> JsValue {
-    js_sys::Reflect::get(of, &name.into()).unwrap_or(JsValue::UNDEFINED)
 }
 
 impl Panel {
     /// Reads what was typed or pasted; its length is asked for before it is copied.
     fn pasted(&self, event: &Event) {
-        let length = property(&property(event, "target"), "textLength");
-        if length.as_f64().is_some_and(|length| length > LARGEST.into()) {
+        let Some(field) = target(event) else { return };
+        if property(&field, "textLength").as_f64().is_some_and(|length| length > LARGEST.into()) {
             self.too_large();
         } else {
-            self.read(&value_of(event));
+            self.read(&value(&field));
         }
     }
 
@@ -87,7 +85,7 @@ impl Panel {
         spawn_local(async move {
             match JsFuture::from(file.text()).await.ok().and_then(|text| text.as_string()) {
                 Some(text) => {
-                    _ = js_sys::Reflect::set(&part(&panel.root, "text"), &"value".into(), &text.as_str().into());
+                    set_value(&part(&panel.root, "text"), &text);
                     panel.read(&text);
                 }
                 None => panel.say("refused", "The file cannot be read: it may have been moved, or be a folder."),
@@ -118,7 +116,7 @@ impl Panel {
         let said = part(&self.root, "said");
         _ = said.set_attribute("data-state", state);
         said.set_text_content(Some(text));
-        _ = part(&self.root, "shown").toggle_attribute_with_force("hidden", state != "read");
+        show(&part(&self.root, "shown"), state == "read");
         self.draw_button();
     }
 
@@ -142,7 +140,7 @@ impl Panel {
             _ = pair.insert_before(&text_in("dt", name), Some(&number));
             _ = sizes.append_child(&pair);
         }
-        _ = part(&self.root, "notes-shown").toggle_attribute_with_force("hidden", reading.notes.is_empty());
+        show(&part(&self.root, "notes-shown"), !reading.notes.is_empty());
         let notes = part(&self.root, "notes");
         notes.set_text_content(None);
         for note in &reading.notes {
@@ -159,17 +157,14 @@ impl Panel {
         let next = if own == wanted { self.before.get() } else { Some(wanted) };
         if let Some(next) = next {
             self.before.set(Some(own));
-            page::change(&named(next));
+            present::change(&named(next));
         }
     }
 
     fn draw_button(&self) {
         let button = part(&self.root, "use");
-        let Some(wanted) = self.read.get() else {
-            _ = button.set_attribute("hidden", "");
-            return;
-        };
-        _ = button.remove_attribute("hidden");
+        show(&button, self.read.get().is_some());
+        let Some(wanted) = self.read.get() else { return };
         let in_use = self.own.get() == wanted;
         button.set_text_content(Some(if in_use { "Back to the model before" } else { "Use this model" }));
         let idle = in_use && self.before.get().is_none();

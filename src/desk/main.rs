@@ -8,9 +8,19 @@
 #![forbid(unsafe_code)]
 
 mod config;
+mod copy;
+mod dialog;
 mod dom;
-mod page;
-mod share;
+mod embed;
+mod export;
+mod figures;
+mod links;
+mod picture;
+mod present;
+mod qr;
+mod save;
+
+use bmax::export::Target;
 
 /// What the inline script of the page calls its event.
 const PRESSED: &str = "bmax-desk";
@@ -22,7 +32,8 @@ fn main() {
     dom::listen(&dom::document(), PRESSED, |event| {
         let Some(button) = dom::target(&event) else { return };
         match button.get_attribute("data-desk").as_deref() {
-            Some("share") => share::open(&button),
+            Some("share") => dialog::open(button),
+            Some("measure") => dialog::open_export(button, Target::Measure),
             Some("config") => config::open(&button, &event),
             _ => {}
         }

@@ -22,42 +22,55 @@ pub fn listen(state: State, theme: RwSignal<Theme>) {
     let name = figure.as_deref().map_or(JsValue::NULL, JsValue::from_str);
     let host = window().parent().ok().flatten().filter(|host| *host != window());
 
-    let (own_name, own_host) = (name.clone(), host.clone());
+    // Whoever is told of every answer: the host, and each window that has asked, such as this one.
+    let told = Array::new();
+    if let Some(host) = &host {
+        told.push(host);
+    }
+
+    let (own_name, askers) = (name.clone(), told.clone());
     let hear = Closure::<dyn Fn(Event)>::new(move |event: Event| {
         let data = get(&event, "data");
         if get(&data, "bmax").as_f64() != Some(1.0) {
             return;
         }
+        let asker = get(&event, "source");
         let kind = text(&get(&data, "type"));
         let given = text(&get(&data, Message::field(&kind)));
         let reply = match Message::read(&kind, &given, &state.scenario.get_untracked()) {
             Ok(Message::Scenario(scenario)) => return state.scenario.set(*scenario),
             Ok(Message::Theme(wanted)) => return theme.set(wanted),
             Ok(Message::Own) => return,
-            Ok(Message::Ask) => state.peek(|facts| answer(&own_name, facts)),
+            Ok(Message::Ask) => {
+                if !askers.includes(&asker, 0) {
+                    askers.push(&asker);
+                }
+                state.peek(|facts| answer(&own_name, facts))
+            }
             Err(problems) => refusal(&own_name, &problems),
         };
-        tell(own_host.as_ref(), &reply);
-        // Somebody else may have asked: the page itself, or another frame.
-        let asker = get(&event, "source").unchecked_into();
-        if own_host.as_ref() != Some(&asker) {
-            tell(Some(&asker), &reply);
+        if let Some(host) = &host {
+            tell(host, &reply);
+        }
+        if !host.as_ref().is_some_and(|host| js_sys::Object::is(host, &asker)) {
+            tell(&asker, &reply);
         }
     });
     _ = window().add_event_listener_with_callback("message", hear.as_ref().unchecked_ref());
     StoredValue::new_local(hear);
 
     let full_page = document().query_selector(".embed-link a").ok().flatten();
-    if host.is_some() || figure.is_some() {
-        keep(Box::new(move || {
-            state.read(|facts| {
-                tell(host.as_ref(), &answer(&name, facts));
-                if let (Some(link), Some(figure)) = (&full_page, &figure) {
-                    _ = link.set_attribute("href", &format!("?{}#{figure}", link::encode(&facts.scenario)));
-                }
-            });
-        }));
-    }
+    keep(Box::new(move || {
+        state.read(|facts| {
+            if told.length() > 0 {
+                let answer = answer(&name, facts);
+                told.iter().for_each(|window| tell(&window, &answer));
+            }
+            if let (Some(link), Some(figure)) = (&full_page, &figure) {
+                _ = link.set_attribute("href", &format!("?{}#{figure}", link::encode(&facts.scenario)));
+            }
+        });
+    }));
 }
 
 /// What is not there, or cannot be read, is undefined.
@@ -76,10 +89,8 @@ fn text(value: &JsValue) -> Given {
 }
 
 /// The window may be gone or be none; then nobody is told.
-fn tell(window: Option<&Window>, message: &JsValue) {
-    if let Some(window) = window {
-        _ = window.post_message(message, "*");
-    }
+fn tell(window: &JsValue, message: &JsValue) {
+    _ = window.unchecked_ref::<Window>().post_message(message, "*");
 }
 
 fn message(kind: &str, figure: &JsValue, rest: &[(&str, JsValue)]) -> JsValue {
