@@ -27,7 +27,7 @@ const NOTES: [(&str, Host, [&str; 2], &str); 3] = [
         include_str!("hosts/jupyter-book/index.md"),
         Host::Sphinx,
         [
-            "embed=answer&v=2&model=llama-3.2-3b&gpu=rtx-4090&gpus=1&adapter=lora",
+            "embed=answer&v=2&model=llama-3.2-3b&gpu=rtx-4090&b=1&gpus=1&adapter=lora",
             "embed=planner&v=2&model=llama-3.1-8b&gpu=h100-80&s=8192&gpus=64&target=4000000&unit=tokens",
         ],
         include_str!("hosts/jupyter-book/_config.yml"),
@@ -73,5 +73,20 @@ fn what_is_said_once_for_a_site_is_in_its_settings() {
         for line in lines(&once) {
             assert!(rest.any(|setting| *setting == line), "the settings of {} lack “{line}”", host.name());
         }
+    }
+}
+
+#[test]
+fn the_readme_shows_teachers_the_same_frame_and_the_same_lines() {
+    let readme = include_str!("../README.md").replace("BMAX", PAGE);
+    let query = NOTES[0].2[0];
+    let (embed, scenario) = (Embed::read(query).0.expect("a figure"), link::decode(query).scenario);
+    let share = Share { page: PAGE, scenario: &scenario, title: "What this figure shows", anchor: "" };
+    assert!(readme.contains(&Host::Html.write(&share, &embed, HEIGHT)));
+    for (_, host, _, _) in NOTES {
+        let (file, once) = host.once(&share).expect("these tools let a script in");
+        let last = once.lines().last().expect("a line").trim();
+        let row = readme.lines().find(|row| row.starts_with('|') && row.contains(last) && row.contains(file));
+        assert!(row.is_some(), "README.md has no recipe with “{last}” in “{file}”");
     }
 }

@@ -31,7 +31,7 @@ const SITES: [Notes; 3] = [
     Notes {
         site: "jupyter-book",
         figures: [
-            ("answer", "v=2&model=llama-3.2-3b&gpu=rtx-4090&gpus=1&adapter=lora"),
+            ("answer", "v=2&model=llama-3.2-3b&gpu=rtx-4090&b=1&gpus=1&adapter=lora"),
             ("planner", "v=2&model=llama-3.1-8b&gpu=h100-80&s=8192&gpus=64&target=4000000&unit=tokens"),
         ],
         switch: "button.theme-switch-button",
