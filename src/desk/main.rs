@@ -9,6 +9,7 @@
 
 mod config;
 mod copy;
+mod copy_link;
 mod dialog;
 mod dom;
 mod embed;
@@ -21,6 +22,7 @@ mod qr;
 mod save;
 
 use bmax::export::Target;
+use wasm_bindgen_futures::spawn_local;
 
 /// What the inline script of the page calls its event.
 const PRESSED: &str = "bmax-desk";
@@ -34,6 +36,7 @@ fn main() {
         match button.get_attribute("data-desk").as_deref() {
             Some("share") => dialog::open(button),
             Some("measure") => dialog::open_export(button, Target::Measure),
+            Some("copy") => spawn_local(copy_link::copy(button)),
             Some("config") => config::open(&button, &event),
             _ => {}
         }

@@ -3,7 +3,9 @@
 //! where the browser forbids it.
 
 use bmax::{Scenario, link};
+use js_sys::Promise;
 use wasm_bindgen::{JsCast, JsValue};
+use wasm_bindgen_futures::JsFuture;
 use web_sys::MessageEvent;
 
 use crate::dom;
@@ -37,6 +39,18 @@ fn send(kind: &str, scenario: &str) {
 pub fn ask(again: impl FnOnce(Scenario) + 'static) {
     send("ask", "");
     dom::after(SETTLED, move || again(scenario()));
+}
+
+/// The configuration of the page as it says itself, or as the address has it if it says nothing.
+pub async fn current() -> Scenario {
+    let said = Promise::new(&mut |resolve, _| {
+        let told = resolve.clone();
+        listen(move |scenario| _ = told.call1(&JsValue::NULL, &link::encode(&scenario).into()));
+        send("ask", "");
+        dom::after(SETTLED, move || _ = resolve.call0(&JsValue::NULL));
+    });
+    let said = JsFuture::from(said).await.ok().and_then(|link| link.as_string());
+    said.map_or_else(scenario, |link| link::decode(&link).scenario)
 }
 
 /// Changes what `query` names on the page, and nothing else.

@@ -4,7 +4,6 @@ mod address;
 pub mod chart;
 mod contents;
 pub mod controls;
-pub mod copy_link;
 pub mod dom;
 pub mod format;
 mod host;
