@@ -1,5 +1,7 @@
 //! The whole page in the other browser: what its own files do not test in Chromium alone.
 
+use std::cell::RefCell;
+
 use serde_json::json;
 
 use crate::support::{Browser, FOLDER, Page, Visit, expected, key};
@@ -74,9 +76,10 @@ async fn what_goes_wrong_in_the_page_is_heard() {
     let wrong = "console.warn('a warning'); setTimeout(() => { throw new Error('an error'); }); \
         const image = new Image(); image.src = 'http://elsewhere.example/'; document.body.append(image);";
     page.script(wrong, vec![]).await;
-    let heard = std::cell::RefCell::new(String::new());
+    let heard = RefCell::new(String::new());
     page.until("three complaints", async || {
-        heard.borrow_mut().push_str(&page.complaints().await.join("\n"));
+        let said = page.complaints().await.join("\n");
+        heard.borrow_mut().push_str(&said);
         let all = ["console.warn: a warning", "Error: an error", "Content-Security-Policy"];
         let missing: Vec<_> = all.into_iter().filter(|one| !heard.borrow().contains(one)).collect();
         if missing.is_empty() { Ok(()) } else { Err((missing, heard.borrow().clone())) }
