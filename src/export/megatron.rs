@@ -34,9 +34,15 @@ pub(super) fn write(scenario: &Scenario, page: &str) -> String {
     let mut text = commented(&run.head(page, "Megatron-LM’s parser at commit d98e8a64ddf3 (22 August 2026)"), "#");
     text.push_str("#\n# To be sourced by a script that goes on with\n");
     let nodes = if count > 1 { format!("--nnodes {count} ") } else { String::new() };
-    text.push_str(&format!(
-        "#   torchrun {nodes}--nproc_per_node {each} pretrain_gpt.py \"${{BMAX_ARGS[@]}}\" …\n\nBMAX_ARGS=(\n"
-    ));
+    text.push_str(&format!("#   torchrun {nodes}--nproc_per_node {each} pretrain_gpt.py \"${{BMAX_ARGS[@]}}\" …\n\n"));
+    let fsdp = sharing(&now) > 1 && now.cluster.zero >= ZeroStage::Stage2;
+    if (now.cluster.tensor_parallel > 1 || now.cluster.context_parallel > 1) && !fsdp {
+        text.push_str(
+            "# Megatron-LM asks for this up to Hopper, so that communication starts in the order of the code.\n",
+        );
+        text.push_str("export CUDA_DEVICE_MAX_CONNECTIONS=1\n\n");
+    }
+    text.push_str("BMAX_ARGS=(\n");
     for flag in flags {
         text.push_str(&format!("    {flag}\n"));
     }

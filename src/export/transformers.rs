@@ -39,19 +39,25 @@ impl Engine {
     }
 }
 
+/// The Trainer's: where matrices or sequences are divided it is FSDP, which alone goes with that.
+fn engine(scenario: &Scenario) -> Engine {
+    if scenario.cluster.group() > 1 && shards(scenario) { Engine::Fsdp } else { Engine::of(scenario) }
+}
+
 const PROGRAM: &str = "the Trainer";
 
 pub(super) fn write(scenario: &Scenario, page: &str) -> String {
     let mut run = Run::new(scenario);
     run.without_pipeline(PROGRAM);
     run.without_expert_parallel(PROGRAM);
-    let engine = Engine::of(run.now());
+    let engine = engine(run.now());
     if engine != Engine::Fsdp {
         run.without_tensor_parallel("the Trainer without FSDP");
         run.without_context_parallel("the Trainer without FSDP");
     }
     // Another number of data-parallel GPUs may be what makes sharding possible.
     let engine = if engine == Engine::Replicated { Engine::of(run.now()) } else { engine };
+    debug_assert!(engine == Engine::Fsdp || run.now().cluster.group() == 1, "only FSDP keeps groups");
     adapt(&mut run, engine);
     let now = *run.now();
     if now.recipe.dropout.is_on() {
@@ -155,11 +161,19 @@ fn adapt(run: &mut Run, engine: Engine) {
     match engine {
         Engine::DeepSpeed => deepspeed::adapt(run),
         Engine::Fsdp => {
-            run.change("FSDP casts weights as it gathers them", |s| {
-                if s.recipe.precision == Precision::Autocast {
+            run.change("FSDP casts fp32 weights as it gathers them and keeps no second master copy", |s| {
+                if matches!(s.recipe.precision, Precision::Autocast | Precision::Bf16 | Precision::Fp16) {
                     s.recipe.precision = Precision::Mixed;
                 }
             });
+            run.change("the Trainer’s FSDP keeps optimizer state on the GPU, unless parameters leave it, too", |s| {
+                s.recipe.offload = match s.recipe.offload {
+                    Offload::Optimizer => Offload::None,
+                    Offload::Both => Offload::Activations,
+                    other => other,
+                };
+            });
+            run.shards_gradients_with_states("FSDP");
             run.change("the Trainer’s tensor parallelism does not divide what lies between the matrices", |s| {
                 s.cluster.sequence_parallel = crate::Switch::Off;
             });

@@ -245,6 +245,9 @@ class Model(nn.Module):
         self.head = nn.Linear(s["hidden"], 2 if s["loss"] == "classifier" else s["vocabulary"], bias=False)
         if s["tied"] and s["loss"] != "classifier":
             self.head.weight = self.embedding.weight
+        for weights in self.parameters():
+            if weights.ndim == 2:
+                nn.init.normal_(weights, std=0.02)
 
     def angles(self, tokens):
         width = self.s["rope_dim"] if self.s["kv_rank"] else self.s["head_dim"]
