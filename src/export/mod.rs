@@ -14,6 +14,8 @@ mod markdown;
 mod measure;
 mod megatron;
 mod run;
+#[cfg(test)]
+mod tests;
 mod text;
 mod torchtitan;
 mod transformers;

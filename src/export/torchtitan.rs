@@ -239,3 +239,9 @@ fn settings(now: &Scenario, planned: &super::run::Planned) -> Vec<Setting> {
     push("compile", "enable", compiled.to_string(), flag.to_owned());
     settings
 }
+
+/// The rows of the catalogue that torchtitan has a flavour for.
+#[cfg(test)]
+pub(super) fn slugs() -> impl Iterator<Item = &'static str> {
+    FLAVORS.iter().map(|flavor| flavor.slug)
+}

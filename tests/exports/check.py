@@ -195,29 +195,53 @@ def deepspeed(text, said):
     return "DeepSpeedConfig made, three batch sizes agree"
 
 
+# Version 0.2.2 and 0.3.0 cannot live in one process: this one reads a path a line and answers with what
+# the file says.
+OLD_TORCHTITAN = """
+import json, sys
+sys.path.insert(0, sys.argv[1])
+from torchtitan.config import ConfigManager
+from torchtitan.distributed import ParallelDims
+for path in sys.stdin:
+    try:
+        c = ConfigManager().parse_args(["--job.config_file", path.strip()])
+        p = c.parallelism
+        data = p.data_parallel_replicate_degree * p.data_parallel_shard_degree
+        world = data * p.tensor_parallel_degree * p.pipeline_parallel_degree * p.context_parallel_degree
+        ParallelDims(
+            dp_replicate=p.data_parallel_replicate_degree, dp_shard=p.data_parallel_shard_degree,
+            cp=p.context_parallel_degree, tp=p.tensor_parallel_degree, pp=p.pipeline_parallel_degree,
+            ep=p.expert_parallel_degree, etp=p.expert_tensor_parallel_degree, world_size=world,
+        )
+        t = c.training
+        answer = [t.local_batch_size, t.global_batch_size, data, p.pipeline_parallel_degree]
+    except BaseException as error:
+        answer = repr(error)
+    print("ANSWER " + json.dumps(answer), flush=True)
+"""
+
+
+class OldTorchtitan:
+    def __init__(self, folder):
+        command = [sys.executable, "-W", "ignore", "-c", OLD_TORCHTITAN, str(folder)]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+
+    def read(self, path):
+        self.process.stdin.write(f"{path}\n")
+        self.process.stdin.flush()
+        for line in self.process.stdout:
+            if line.startswith("ANSWER "):
+                return json.loads(line.removeprefix("ANSWER "))
+        raise RuntimeError("torchtitan 0.2.2 does not answer")
+
+
 def torchtitan(text, said, old):
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "torchtitan.toml"
         path.write_text(text, encoding="utf-8")
-        # The two versions cannot live in one process.
-        program = (
-            "import json, sys; sys.path.insert(0, sys.argv[1])\n"
-            "from torchtitan.config import ConfigManager\n"
-            "from torchtitan.distributed import ParallelDims\n"
-            "c = ConfigManager().parse_args(['--job.config_file', sys.argv[2]])\n"
-            "p = c.parallelism\n"
-            "world = p.data_parallel_replicate_degree * p.data_parallel_shard_degree * p.tensor_parallel_degree"
-            " * p.pipeline_parallel_degree * p.context_parallel_degree\n"
-            "ParallelDims(dp_replicate=p.data_parallel_replicate_degree, dp_shard=p.data_parallel_shard_degree,"
-            " cp=p.context_parallel_degree, tp=p.tensor_parallel_degree, pp=p.pipeline_parallel_degree,"
-            " ep=p.expert_parallel_degree, etp=p.expert_tensor_parallel_degree, world_size=world)\n"
-            "print(json.dumps([c.training.local_batch_size, c.training.global_batch_size,"
-            " p.data_parallel_replicate_degree * p.data_parallel_shard_degree, p.pipeline_parallel_degree]))\n"
-        )
-        command = [sys.executable, "-W", "ignore", "-c", program, str(old), str(path)]
-        answer = subprocess.run(command, capture_output=True, text=True)
-        assert answer.returncode == 0, answer.stderr[-2000:]
-        local, whole, data, stages = json.loads(answer.stdout.strip().splitlines()[-1])
+        answer = old.read(path)
+    assert isinstance(answer, list), answer
+    local, whole, data, stages = answer
     assert (whole, data) == (said["global"], said["data"])
     assert local == said["micro"] * (said["steps"] if stages > 1 else 1)
     # The flags of 0.3, which stand in a comment.
@@ -288,14 +312,15 @@ def measure(text, said):
         answer = subprocess.run(command, capture_output=True, text=True, env=free)
         assert answer.returncode == 0, answer.stderr[-2000:]
         assert "two steps, loss" in answer.stdout and "To type into the page: nothing" in answer.stdout
-        plain = subprocess.run(command[:-1], capture_output=True, text=True, env=free)
-        assert plain.returncode != 0 and "no GPU here" in plain.stderr
         if '\n    "gpus": 2,' in text:
-            together = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2", "--master_port", "0", *command[-4:]]
-            answer = subprocess.run([*together[:-4], str(path), "--device", "cpu", "--tiny"], capture_output=True, text=True, env=free)
+            plain = subprocess.run(command[:-1], capture_output=True, text=True, env=free)
+            assert plain.returncode != 0 and "no GPU here" in plain.stderr
+            together = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
+            del free["MASTER_PORT"]
+            answer = subprocess.run([*together, str(path), "--device", "cpu", "--tiny"], capture_output=True, text=True, env=free)
             assert answer.returncode == 0, answer.stderr[-3000:]
-            return "runs on a CPU, alone and as two processes"
-    return "runs on a CPU"
+            return "runs on a CPU with a tiny model, alone and as two processes"
+    return "runs on a CPU with a tiny model"
 
 
 def plain(_text, _said):
@@ -321,10 +346,11 @@ def main():
     every = {**scenarios["recorded"], **{question: question for question in scenarios["checked"]}}
     checks = {
         "transformers": transformers, "accelerate": accelerate, "deepspeed": deepspeed, "megatron": megatron,
-        "torchtitan": lambda text, said: torchtitan(text, said, arguments.old_torchtitan),
+        "torchtitan": lambda text, said: torchtitan(text, said, old),
         "lightning": lightning, "measure": measure, "markdown": plain, "json": json_report, "bibtex": plain,
     }
     outcomes, failures = {}, []
+    old = OldTorchtitan(arguments.old_torchtitan)
     for name, question in every.items():
         for target in TARGETS if arguments.only is None else [arguments.only]:
             text = written(arguments.bmax, target, question)
