@@ -22,9 +22,11 @@ pub fn svg(text: &str) -> Option<String> {
     ))
 }
 
-/// The modules on one side of the code of a text, quiet zone included, and its dark stretches: column, row and
-/// length of each.
-pub fn modules(text: &str) -> Option<(i32, Vec<(i32, i32, i32)>)> {
+/// A stretch of dark modules: column, row and length, in modules from the corner of the quiet zone.
+pub type Run = (i32, i32, i32);
+
+/// The modules on one side of the code of a text, quiet zone included, and its dark stretches.
+pub fn modules(text: &str) -> Option<(i32, Vec<Run>)> {
     let code = code(text)?;
     Some((side(&code), runs(&code)))
 }
@@ -40,8 +42,8 @@ fn side(code: &QrCode) -> i32 {
     code.size() + 2 * QUIET
 }
 
-fn runs(code: &QrCode) -> Vec<(i32, i32, i32)> {
-    let mut runs: Vec<(i32, i32, i32)> = Vec::new();
+fn runs(code: &QrCode) -> Vec<Run> {
+    let mut runs: Vec<Run> = Vec::new();
     for y in 0..code.size() {
         for x in 0..code.size() {
             if code.get_module(x, y) {
