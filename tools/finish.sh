@@ -27,6 +27,19 @@ fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
+# Trunk's minifier gives up on a script that imports, so that its comments and indentation go here.
+LC_ALL=C awk '
+    inside { sub(/^[ \t]+/, "") }
+    inside && (/^\/\// || /^$/) { next }
+    /<\/?script>/ {
+        sub(/<script>[ \t]*\/\/.*$/, "<script>")
+        rest = $0
+        sub(/.*<\/script>/, "", rest)
+        inside = rest ~ /<script>/
+    }
+    { print }' "$page" >"$work/tidy"
+cat "$work/tidy" >"$page"
+
 # Writes the text of each inline script, byte for byte, to a file of its own.
 LC_ALL=C awk -v out="$work/script." '
     { text = text $0 "\n" }

@@ -38,7 +38,8 @@ fn label(dialog: &Dialog, field: &Element) -> String {
     label.first().and_then(|label| label.text_content()).unwrap_or_default()
 }
 
-async fn is_copied(text: &str) -> bool {
+/// Whether the text reached the clipboard.
+pub async fn is_copied(text: &str) -> bool {
     let clipboard = dom::window().navigator().clipboard();
     // Outside a secure context the browser has no clipboard, though its interface says it has.
     !clipboard.is_undefined() && JsFuture::from(clipboard.write_text(text)).await.is_ok()

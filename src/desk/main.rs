@@ -7,7 +7,9 @@
 
 #![forbid(unsafe_code)]
 
+mod config;
 mod copy;
+mod copy_link;
 mod dialog;
 mod dom;
 mod embed;
@@ -19,6 +21,9 @@ mod present;
 mod qr;
 mod save;
 
+use bmax::export::Target;
+use wasm_bindgen_futures::spawn_local;
+
 /// What the inline script of the page calls its event.
 const PRESSED: &str = "bmax-desk";
 
@@ -28,8 +33,12 @@ fn main() {
     console_error_panic_hook::set_once();
     dom::listen(&dom::document(), PRESSED, |event| {
         let Some(button) = dom::target(&event) else { return };
-        if let Some("share") = button.get_attribute("data-desk").as_deref() {
-            dialog::open(button);
+        match button.get_attribute("data-desk").as_deref() {
+            Some("share") => dialog::open(button),
+            Some("measure") => dialog::open_export(button, Target::Measure),
+            Some("copy") => spawn_local(copy_link::copy(button)),
+            Some("config") => config::open(&button, &event),
+            _ => {}
         }
     });
 }

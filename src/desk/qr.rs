@@ -22,7 +22,7 @@ pub fn svg(text: &str) -> Option<String> {
     ))
 }
 
-/// A stretch of dark modules: column, row and length, in modules from the corner of the quiet zone.
+/// A dark stretch of a row of modules: column, row and length, from the corner of the quiet zone.
 pub type Run = (i32, i32, i32);
 
 /// The modules on one side of the code of a text, quiet zone included, and its dark stretches.

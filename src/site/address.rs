@@ -23,13 +23,6 @@ pub fn query() -> String {
     window().location().search().unwrap_or_default()
 }
 
-/// The full address that brings back `scenario`: what the copy button hands out.
-pub fn link_to(scenario: &Scenario) -> String {
-    let location = window().location();
-    let page = location.origin().unwrap_or_default() + &location.pathname().unwrap_or_default();
-    page + "?" + &link::encode(scenario)
-}
-
 /// Keeps address and state in step: the address follows the scenario, and Back or Forward set it.
 pub fn follow(state: State) {
     let pending = StoredValue::new(None::<TimeoutHandle>);
