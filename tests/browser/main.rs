@@ -38,6 +38,7 @@ mod recompute;
 mod sandboxed_frame;
 mod scaling;
 mod shapes;
+mod share;
 mod size_budget;
 mod solve_for;
 mod step;
