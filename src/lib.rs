@@ -30,6 +30,8 @@
 #![warn(missing_docs)]
 
 pub mod catalogue;
+#[cfg(feature = "chart")]
+pub mod chart;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod config_json;

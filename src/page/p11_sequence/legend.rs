@@ -1,9 +1,9 @@
 //! The legend, which is the read-out too: b_max of each curve where the reader looks, and where the
 //! curve ends.
 
+use bmax::chart::Curves;
 use leptos::prelude::*;
 
-use super::curves::Curves;
 use super::reading::{Reader, at, batch_text, end_text, sentence};
 use crate::site::{Live, State, format};
 

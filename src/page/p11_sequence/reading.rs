@@ -1,12 +1,10 @@
 //! The read-out: a length, and b_max there for every curve.
 
+use bmax::chart::{Curve, Curves, LogScale, NAMES, OWN};
 use bmax::{Field, number};
 use leptos::prelude::*;
 
-use super::curves::{Curves, NAMES, OWN};
 use crate::site::State;
-use crate::site::chart::scale::LogScale;
-use crate::site::chart::spec::Curve;
 use crate::site::format;
 
 /// Points that a page key moves by.

@@ -1,6 +1,7 @@
 //! The curves as a table.
 
-use super::curves::Curves;
+use bmax::chart::Curves;
+
 use super::reading::batch_text;
 use crate::site::{Live, format};
 
