@@ -37,6 +37,8 @@ pub mod cli;
 pub mod config_json;
 pub mod course;
 mod estimator;
+#[cfg(feature = "chart")]
+pub mod format;
 pub mod json;
 pub mod link;
 

@@ -58,8 +58,7 @@ fn assumptions(live: &Live) {
 
 #[cfg(test)]
 mod tests {
-    use super::reading::{first, last};
-    use bmax::chart::{BAND, NAMES, PAD, PATTERNS, POINTS};
+    use bmax::chart::{BAND, NAMES, PAD, PATTERNS, POINTS, first, last};
     use bmax::{Choice, Method, number, sweep};
 
     const PAGE: &str = include_str!("prose.html");

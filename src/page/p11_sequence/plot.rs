@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use bmax::chart::{Curves, Frame, Mark, OWN, PAD, Palette, Spec, Tick};
+use bmax::chart::{Curves, Frame, Mark, OWN, PAD, Palette, Spec, Tick, description};
 use leptos::ev;
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
@@ -11,7 +11,7 @@ use wasm_bindgen::closure::Closure;
 use web_sys::{Element, Event, HtmlCanvasElement, HtmlElement, KeyboardEvent, PointerEvent, ResizeObserver};
 
 use super::legend::take;
-use super::reading::{Reader, after_key, at, description, nearest};
+use super::reading::{Reader, after_key, at, nearest};
 use crate::site::chart::canvas;
 use crate::site::dom::{El, keep};
 use crate::site::{Live, State};

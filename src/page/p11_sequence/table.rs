@@ -1,8 +1,7 @@
 //! The curves as a table.
 
-use bmax::chart::Curves;
+use bmax::chart::{Curves, batch_text};
 
-use super::reading::batch_text;
 use crate::site::{Live, format};
 
 /// b_max of every curve at every power of two. It is written only while it is open: it would
