@@ -41,5 +41,7 @@ mod estimator;
 pub mod format;
 pub mod json;
 pub mod link;
+#[cfg(feature = "picture")]
+pub mod picture;
 
 pub use estimator::*;
