@@ -37,6 +37,7 @@ pub mod cli;
 pub mod config_json;
 pub mod course;
 mod estimator;
+pub mod export;
 #[cfg(feature = "chart")]
 pub mod format;
 pub mod json;

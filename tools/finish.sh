@@ -1,11 +1,15 @@
 #!/bin/sh
-# Finishes the page that Trunk has put together: fills in the hashes of its inline scripts in its
-# content security policy, so that the browser runs those and no others. Trunk runs this after each
-# build, on the page as it will be served, which shrink.sh has made smaller before.
+# Finishes the page that Trunk has put together: names the files of the desk by what they hold, and fills
+# in the hashes of the inline scripts in the content security policy, so that the browser runs those and
+# no others. Trunk runs this after each build, on the page as it will be served, which shrink.sh has made
+# smaller before.
 set -eu
 tools=$(dirname -- "$0")
 . "$tools/hash.sh"
-if [ $# = 0 ]; then sh "$tools/shrink.sh" "${TRUNK_STAGING_DIR:?}"; fi
+if [ $# = 0 ]; then
+    sh "$tools/shrink.sh" "${TRUNK_STAGING_DIR:?}"
+    sh "$tools/desk.sh" "$TRUNK_STAGING_DIR"
+fi
 page=${1:-${TRUNK_STAGING_DIR:?}/index.html}
 placeholder='{{inline-script-hashes}}'
 

@@ -9,6 +9,9 @@ const PROGRAM: usize = 180_000;
 /// readable without the program, takes what is above that.
 const EVERYTHING: usize = 258_000;
 
+/// The desk: what comes with the first press on Share, and not with the page.
+const DESK: usize = 90_000;
+
 fn compressed(bytes: &[u8]) -> usize {
     let parameters = brotli::enc::BrotliEncoderParams { quality: 11, lgwin: 22, ..Default::default() };
     let mut output = Vec::new();
@@ -18,11 +21,15 @@ fn compressed(bytes: &[u8]) -> usize {
 
 #[test]
 fn the_program_and_the_whole_page_stay_within_their_budgets() {
-    let (mut program, mut everything) = (0, 0);
+    let (mut program, mut everything, mut desk) = (0, 0, 0);
     println!("{:>9} {:>9}  file (bytes)", "raw", "Brotli");
     for (name, bytes) in dist() {
         let small = compressed(bytes);
         println!("{:>9} {small:>9}  {name}", bytes.len());
+        if name.starts_with("desk-") {
+            desk += small;
+            continue;
+        }
         // The page of the catalogue's rows is loaded by those who ask for it.
         if !name.starts_with("catalogue.") {
             everything += small;
@@ -31,7 +38,11 @@ fn the_program_and_the_whole_page_stay_within_their_budgets() {
             program += small;
         }
     }
-    println!("{:>9} {program:>9}  WebAssembly and JavaScript\n{:>9} {everything:>9}  everything", "", "");
+    println!(
+        "{:>9} {program:>9}  WebAssembly and JavaScript\n{:>9} {everything:>9}  everything\n{:>9} {desk:>9}  the desk",
+        "", "", ""
+    );
     assert!(program > 0 && program <= PROGRAM, "WebAssembly and JavaScript take {program} of {PROGRAM} bytes");
+    assert!(desk > 0 && desk <= DESK, "the desk takes {desk} of {DESK} bytes");
     assert!(everything <= EVERYTHING, "the first visit takes {everything} of {EVERYTHING} bytes");
 }
