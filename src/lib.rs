@@ -36,6 +36,7 @@ pub mod chart;
 pub mod cli;
 pub mod config_json;
 pub mod course;
+pub mod csv;
 mod estimator;
 pub mod export;
 #[cfg(feature = "chart")]

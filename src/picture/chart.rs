@@ -3,10 +3,11 @@
 
 use plotters::backend::SVGBackend;
 
+use super::drawing::px;
 use super::frame::{MARGIN, SMALL_LINE, head, paragraph, width_of};
-use super::{Drawing, Footer, Look};
+use super::{Attribute, Drawing, Footer, Look};
 use crate::chart::{
-    BAND, Curves, Frame, Mark, NAMES, OWN, PAD, PATTERNS, Palette, Spec, Tick, batch_text, description, draw, end_text,
+    BAND, Curves, Frame, Mark, NAMES, OWN, PATTERNS, Palette, Spec, Tick, batch_text, description, draw, end_text,
     first, last, swept,
 };
 use crate::{Choice, Method, Scenario, format};
@@ -114,24 +115,8 @@ fn plot(drawing: &mut Drawing, look: Look, curves: &Curves, scenario: &Scenario,
 fn axes(drawing: &mut Drawing, look: Look, curves: &Curves, (left, top): (f64, f64)) {
     let soft = look.theme.colour("--ink-soft");
     let frame = Frame { width: PLOT.0, height: PLOT.1, density: 1.0, units: UNITS };
-    drawing.start(
-        "text",
-        &[
-            ("x", &super::drawing::px(MARGIN)),
-            ("y", &super::drawing::px(top - 12.0)),
-            ("font-size", "13"),
-            ("fill", soft),
-        ],
-    );
-    let mut piece = |attributes: &[super::Attribute], words: &str| {
-        drawing.start("tspan", attributes);
-        drawing.words(words);
-        drawing.end();
-    };
-    piece(&[("font-style", "italic")], "b");
-    piece(&[("dy", "3"), ("font-size", "10")], "max");
-    piece(&[("dy", "-3")], ", sequences per GPU");
-    drawing.end();
+    let place = [("font-size", "13"), ("fill", soft)];
+    symbol(drawing, (MARGIN, top - 12.0), &place, ", sequences per GPU");
     let named = |ticks: &[Tick]| ticks.iter().filter(|tick| !tick.label.is_empty()).cloned().collect::<Vec<_>>();
     let style = |anchor| [("font-size", "13"), ("text-anchor", anchor), ("fill", soft)];
     for tick in named(&curves.axes.batches) {
@@ -163,14 +148,14 @@ fn legend(drawing: &mut Drawing, look: Look, curves: &Curves, scenario: &Scenari
     drawing.text((left, top + 12.0), &[("font-size", "13"), ("font-weight", "600"), ("fill", ink)], &caption);
     let head = |anchor| [("font-size", "12"), ("font-weight", "600"), ("text-anchor", anchor), ("fill", soft)];
     drawing.text((left, top + 38.0), &head("start"), "Model");
-    drawing.text((middle, top + 38.0), &head("end"), "bmax");
+    symbol(drawing, (middle, top + 38.0), &head("end"), "");
     drawing.text((right, top + 38.0), &head("end"), "Ends at S =");
     drawing.line((left, top + 46.5), (right, top + 46.5), &[("stroke", theme.colour("--line"))]);
     let names = NAMES.iter().zip(PATTERNS).zip(&curves.all).zip(theme.palette().series);
     for (row, (((name, pattern), curve), colour)) in names.enumerate() {
         let y = top + 68.0 + 32.0 * row as f64;
         let weight = if row == OWN { "600" } else { "400" };
-        let dashes: Vec<String> = pattern.iter().map(|length| super::drawing::px(*length)).collect();
+        let dashes: Vec<String> = pattern.iter().map(|length| px(*length)).collect();
         let colour = format!("#{:02x}{:02x}{:02x}", colour.0, colour.1, colour.2);
         let stroke = if pattern.is_empty() { "3" } else { "2" };
         let mut sample = vec![("stroke", &*colour), ("stroke-width", stroke)];
@@ -189,6 +174,21 @@ fn legend(drawing: &mut Drawing, look: Look, curves: &Curves, scenario: &Scenari
         drawing.text((right, y), &style("end", weight, soft), &end_text(curve.longest));
         drawing.line((left, y + 10.5), (right, y + 10.5), &[("stroke", line)]);
     }
+}
+
+/// b with its subscript, and words behind it.
+fn symbol(drawing: &mut Drawing, (x, y): (f64, f64), attributes: &[Attribute], words: &str) {
+    let (x, y) = (px(x), px(y));
+    let all: Vec<Attribute> = [("x", &*x), ("y", &*y)].into_iter().chain(attributes.iter().copied()).collect();
+    drawing.start("text", &all);
+    let pieces: [(&[Attribute], &str); 3] =
+        [(&[("font-style", "italic")], "b"), (&[("dy", "3"), ("font-size", "10")], "max"), (&[("dy", "-3")], words)];
+    for (attributes, words) in pieces.into_iter().filter(|piece| !piece.1.is_empty()) {
+        drawing.start("tspan", attributes);
+        drawing.words(words);
+        drawing.end();
+    }
+    drawing.end();
 }
 
 /// What the reference curves share with the reader's configuration.
@@ -212,6 +212,7 @@ fn assumptions(scenario: &Scenario) -> String {
 mod tests {
     use super::super::Theme;
     use super::*;
+    use crate::chart::PAD;
 
     const LIGHT: Look = Look { theme: Theme::Light, ground: true };
 
