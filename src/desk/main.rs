@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod dom;
+mod picture;
 mod share;
 
 /// What the inline script of the page calls its event.

@@ -14,16 +14,17 @@ pub struct Drawing {
     body: String,
     open: Vec<&'static str>,
     definitions: String,
-    gradients: usize,
-    name: &'static str,
+    /// How many definitions have a name.
+    named: usize,
+    name: String,
 }
 
 impl Drawing {
     /// Nothing yet. What the picture refers to inside itself is named after `name`, so that two
     /// pictures may stand in one document.
     #[must_use]
-    pub fn new(name: &'static str) -> Self {
-        Self { name, ..Self::default() }
+    pub fn new(name: &str) -> Self {
+        Self { name: name.to_owned(), ..Self::default() }
     }
 
     /// Begins an element, which holds what follows until [`end`](Self::end).
@@ -81,8 +82,8 @@ impl Drawing {
     /// Makes a gradient of the page part of the picture, over a box with this corner and size, and
     /// returns the paint that fills with it.
     pub fn gradient(&mut self, gradient: &Gradient, (x, y): (f64, f64), (width, height): (f64, f64)) -> String {
-        self.gradients += 1;
-        let id = format!("{}-paint-{}", self.name, self.gradients);
+        self.named += 1;
+        let id = format!("{}-paint-{}", self.name, self.named);
         let (from, to) = gradient.line(width, height);
         let ends = [("x1", x + from.0), ("y1", y + from.1), ("x2", x + to.0), ("y2", y + to.1)];
         let mut written = format!("<linearGradient id=\"{id}\" gradientUnits=\"userSpaceOnUse\"");
@@ -99,6 +100,18 @@ impl Drawing {
             );
         }
         self.definitions += &(written + "</linearGradient>");
+        format!("url(#{id})")
+    }
+
+    /// Makes a box, with corners so round, part of the picture, and returns what an element says to be
+    /// cut off at it.
+    pub fn clip(&mut self, (x, y): (f64, f64), (width, height): (f64, f64), radius: f64) -> String {
+        self.named += 1;
+        let id = format!("{}-clip-{}", self.name, self.named);
+        let [x, y, width, height, radius] = [x, y, width.max(0.0), height.max(0.0), radius].map(px);
+        self.definitions += &format!(
+            "<clipPath id=\"{id}\"><rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" rx=\"{radius}\"/></clipPath>"
+        );
         format!("url(#{id})")
     }
 
@@ -165,7 +178,8 @@ impl Drawing {
 }
 
 /// A length to a hundredth of a pixel; nothing that is no number gets into a file.
-pub(super) fn px(length: f64) -> String {
+#[must_use]
+pub fn px(length: f64) -> String {
     plain(length, 2)
 }
 

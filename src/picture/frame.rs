@@ -8,6 +8,8 @@ use crate::{Choice, Scenario, catalogue, format, link};
 pub(super) const MARGIN: f64 = 24.0;
 /// From one line of small print to the next.
 pub(super) const SMALL_LINE: f64 = 17.0;
+/// The size of the link's letters.
+const SMALL: f64 = 11.0;
 /// The width of a letter against the size of its face, on average and rather too much: what breaks
 /// lines here knows no face.
 const LETTER: f64 = 0.54;
@@ -37,27 +39,41 @@ pub fn configuration(scenario: &Scenario) -> String {
 /// What stands below a picture: the link to the page with this configuration, in lines that fit.
 pub struct Footer {
     lines: Vec<String>,
+    margin: f64,
 }
 
 impl Footer {
-    /// The footer of a picture so wide; `page` is the address of the page without its query. An empty
-    /// one names the page alone.
+    /// The footer of a picture so wide; `page` is the address of the page without its query.
     #[must_use]
     pub fn of(scenario: &Scenario, page: &str, width: f64) -> Self {
+        Self::within(scenario, page, width, MARGIN)
+    }
+
+    /// The footer of a picture that has the configuration nowhere else, with this much room at either
+    /// side.
+    #[must_use]
+    pub fn with_configuration(scenario: &Scenario, page: &str, width: f64, margin: f64) -> Self {
+        let mut footer = Self::within(scenario, page, width, margin);
+        footer.lines.splice(0..0, paragraph(&configuration(scenario), width - 2.0 * margin, SMALL));
+        footer
+    }
+
+    fn within(scenario: &Scenario, page: &str, width: f64, margin: f64) -> Self {
         let address = format!("{page}?{}", link::encode(scenario));
-        Self { lines: wrap(&address, width - 2.0 * MARGIN, 11.0, |letter| matches!(letter, '&' | '?' | '/' | '-')) }
+        let lines = wrap(&address, width - 2.0 * margin, SMALL, |letter| matches!(letter, '&' | '?' | '/' | '-'));
+        Self { lines, margin }
     }
 
     /// How much room it takes, from the last line of the picture to the lower edge.
     #[must_use]
     pub fn height(&self) -> f64 {
-        self.lines.len() as f64 * 15.0 + MARGIN
+        self.lines.len() as f64 * 15.0 + self.margin
     }
 
     /// Writes it, from this far down.
     pub fn draw(&self, drawing: &mut Drawing, theme: Theme, top: f64) {
         for (line, words) in self.lines.iter().enumerate() {
-            let place = (MARGIN, top + 15.0 * (line as f64 + 1.0));
+            let place = (self.margin, top + 15.0 * (line as f64 + 1.0));
             drawing.text(place, &[("font-size", "11"), ("fill", theme.colour("--ink-soft"))], words);
         }
     }

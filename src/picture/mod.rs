@@ -16,7 +16,7 @@ pub mod paint;
 mod theme;
 
 pub use chart::{chart, chart_plot};
-pub use drawing::{Attribute, Drawing};
+pub use drawing::{Attribute, Drawing, px};
 pub use frame::{Footer, configuration};
 pub use memory::memory;
 pub use theme::Theme;
