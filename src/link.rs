@@ -2,7 +2,8 @@
 //!
 //! The query string is a contract with every link that was ever shared. It carries a version, then
 //! only what differs from the defaults of that version. A value that cannot be used is named in a
-//! [`Notice`], its default stands in, and everything else is kept.
+//! [`Notice`], its default stands in, and everything else is kept. The parameters of an embedded
+//! figure ([`crate::embed::KEYS`]) are passed over: they say what is shown, not what is computed.
 //!
 //! ```
 //! use bmax::{Scenario, link};
@@ -22,7 +23,7 @@ use std::fmt;
 use form_urlencoded::Serializer;
 
 use crate::bounds::excerpt;
-use crate::{Field, Method, Model, Problem, Scenario, catalogue, number, setting};
+use crate::{Field, Method, Model, Problem, Scenario, catalogue, embed, number, setting};
 
 /// The version this codec writes. A change in what any parameter or default means raises it, and
 /// links of older versions keep their meaning.
@@ -168,6 +169,31 @@ pub fn encode(scenario: &Scenario) -> String {
     query.finish()
 }
 
+/// Writes the query string of a scenario with every parameter spelled out, so that it means the same
+/// after any change of a default or of a row of the catalogue. [`decode`] reads it as it reads any other.
+///
+/// ```
+/// use bmax::{Scenario, link};
+///
+/// let whole = link::encode_whole(&Scenario::default());
+/// assert_eq!(link::decode(&whole).scenario, Scenario::default());
+/// assert_eq!(whole.split('&').count(), link::parameters().len());
+/// ```
+pub fn encode_whole(scenario: &Scenario) -> String {
+    let mut query = Serializer::new(String::new());
+    query.append_pair("v", &VERSION.to_string());
+    for (key, origin) in [("model", scenario.model.origin), ("gpu", scenario.device.origin)] {
+        query.append_pair(key, if origin.is_empty() { OWN } else { origin });
+    }
+    for &field in Field::ALL {
+        query.append_pair(field.bound().key, &number::plain(scenario.number(field)));
+    }
+    for word in setting::ALL {
+        query.append_pair(word.key, (word.get)(scenario));
+    }
+    query.finish()
+}
+
 /// What stands in for an absent parameter in links of `version`.
 fn defaults_of(version: u32) -> Scenario {
     let mut scenario = Scenario::default();
@@ -286,7 +312,7 @@ fn read(pairs: &[(String, String)], own_model: Option<Model>, mut notices: Vec<N
                     used: (word.get)(&scenario),
                 });
             }
-        } else if !["v", "model", "gpu"].contains(&key.as_str()) {
+        } else if !["v", "model", "gpu"].contains(&key.as_str()) && !embed::KEYS.contains(&key.as_str()) {
             notices.push(Notice::Unknown(excerpt(key)));
         }
     }
@@ -298,7 +324,7 @@ fn unknown_row(key: &'static str, name: &'static str, given: &str, accepted: &st
 }
 
 /// The decoded pairs of a query, each name once, in the order of the link.
-fn pairs(query: &str, notices: &mut Vec<Notice>) -> Vec<(String, String)> {
+pub(crate) fn pairs(query: &str, notices: &mut Vec<Notice>) -> Vec<(String, String)> {
     let mut pairs: Vec<(String, String)> = Vec::new();
     for raw in within_limit(query, notices).split('&').filter(|raw| !raw.is_empty()) {
         let Some((key, value)) = form_urlencoded::parse(raw.as_bytes()).next() else { continue };

@@ -7,9 +7,17 @@
 
 #![forbid(unsafe_code)]
 
+mod copy;
+mod dialog;
 mod dom;
+mod embed;
+mod export;
+mod figures;
+mod links;
 mod picture;
-mod share;
+mod present;
+mod qr;
+mod save;
 
 /// What the inline script of the page calls its event.
 const PRESSED: &str = "bmax-desk";
@@ -21,7 +29,7 @@ fn main() {
     dom::listen(&dom::document(), PRESSED, |event| {
         let Some(button) = dom::target(&event) else { return };
         if let Some("share") = button.get_attribute("data-desk").as_deref() {
-            share::open(&button);
+            dialog::open(button);
         }
     });
 }

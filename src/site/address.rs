@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use bmax::{Scenario, link};
+use bmax::{Scenario, embed, link};
 use leptos::ev;
 use leptos::leptos_dom::helpers::{TimeoutHandle, set_timeout_with_handle};
 use leptos::prelude::*;
@@ -59,8 +59,10 @@ pub fn follow(state: State) {
 
 fn write(scenario: &Scenario) {
     let location = window().location();
-    let wanted = "?".to_owned() + &link::encode(scenario);
-    if query() == wanted {
+    let now = query();
+    // What is shown, where it is one figure alone, stays as it is.
+    let wanted = "?".to_owned() + &embed::kept(&now) + &link::encode(scenario);
+    if now == wanted {
         return;
     }
     let address = location.pathname().unwrap_or_default() + &wanted + &location.hash().unwrap_or_default();

@@ -4,12 +4,22 @@ use bmax::csv::Table;
 use wasm_bindgen::JsCast;
 use web_sys::{Element, Node};
 
+use crate::dom::all;
+
 /// A table with what it is called.
 pub struct Named {
     /// Its caption, or that of the part around it.
     pub name: String,
     /// Its cells.
     pub table: Table,
+}
+
+impl Named {
+    /// What its button is called: the first sentence of the caption.
+    pub fn short_name(&self, position: usize) -> String {
+        let name = self.name.split(". ").next().unwrap_or_default().trim_end_matches('.');
+        if name.is_empty() { format!("table {}", position + 1) } else { name.to_owned() }
+    }
 }
 
 /// Every table of a figure that has a row with something in it.
@@ -19,12 +29,6 @@ pub fn tables(figure: &Element) -> Vec<Named> {
         .map(read)
         .filter(|named| named.table.rows.iter().flatten().any(|cell| !cell.is_empty()))
         .collect()
-}
-
-/// Everything that a selector finds.
-pub fn all(place: &Element, selector: &str) -> Vec<Element> {
-    let Ok(found) = place.query_selector_all(selector) else { return Vec::new() };
-    (0..found.length()).filter_map(|at| found.get(at)?.dyn_into().ok()).collect()
 }
 
 fn read(table: &Element) -> Named {

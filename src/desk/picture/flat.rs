@@ -11,7 +11,7 @@ use bmax::picture::{Attribute, Drawing, Footer, Look, Theme, px};
 use wasm_bindgen::JsCast;
 use web_sys::{CanvasRenderingContext2d, CssStyleDeclaration, DomRect, Element, HtmlCanvasElement, HtmlElement, Node};
 
-use crate::dom::{create, document, window};
+use crate::dom::{all, attribute, create, document, window};
 
 /// What a picture cannot offer, or does not show: controls, what is folded, what is for listeners.
 const LEFT_OUT: &str = "input, select, textarea, button, fieldset, details, template, script, canvas, label, \
@@ -49,30 +49,12 @@ impl Copy {
     /// A copy as wide as the figure is, without what a picture does not show.
     fn of(figure: &Element) -> Option<Self> {
         let copy: HtmlElement = figure.clone_node_with_deep(true).ok()?.dyn_into().ok()?;
-        each(&copy, LEFT_OUT, Element::remove);
-        each(&copy, "[data-figure]", |part| _ = part.remove_attribute("inert"));
-        let width = px(figure.get_bounding_client_rect().width()) + "px";
-        for (property, value) in [
-            ("position", "absolute"),
-            ("inset", "0 auto auto 0"),
-            ("width", &width),
-            ("margin", "0"),
-            ("background", "none"),
-            ("border-color", "transparent"),
-        ] {
-            _ = copy.style().set_property(property, value);
+        for part in all(&copy, LEFT_OUT) {
+            part.remove();
         }
-        // Room that is kept for contents to come is no part of a picture, and what is far from the window
-        // would not be laid out.
-        each(&copy, "*", |part| {
-            if let Some(part) = part.dyn_ref::<HtmlElement>() {
-                for (property, value) in
-                    [("min-height", "0"), ("content-visibility", "visible"), ("transition", "none")]
-                {
-                    _ = part.style().set_property(property, value);
-                }
-            }
-        });
+        attribute(&copy, "class", "figure desk-copy");
+        let width = px(figure.get_bounding_client_rect().width()) + "px";
+        _ = copy.style().set_property("width", &width);
         figure.parent_element()?.append_child(&copy).ok()?;
         Some(Self(copy))
     }
@@ -84,15 +66,6 @@ impl Drop for Copy {
     }
 }
 
-fn each(place: &Element, selector: &str, act: impl Fn(&Element)) {
-    let Ok(found) = place.query_selector_all(selector) else { return };
-    for position in 0..found.length() {
-        if let Some(part) = found.get(position).and_then(|part| part.dyn_into::<Element>().ok()) {
-            act(&part);
-        }
-    }
-}
-
 /// The file of a figure; nothing where it cannot be laid out. `name` is the figure's own.
 pub fn picture(figure: &Element, name: &str, look: Look, scenario: &Scenario, page: &str) -> Option<String> {
     let themed = Themed::new(look.theme)?;
@@ -101,21 +74,21 @@ pub fn picture(figure: &Element, name: &str, look: Look, scenario: &Scenario, pa
     let place = root.get_bounding_client_rect();
     let mut reader = Reader::new(name, &place)?;
     reader.pseudo(root);
-    each(root, "*", |part| reader.pseudo(part));
-    reader.children(root);
-    let title = root.query_selector("figcaption").ok().flatten();
-    let title = title.and_then(|title| title.text_content()).unwrap_or_else(|| name.to_owned());
-    let mut described = Vec::new();
-    if let Ok(labelled) = root.query_selector_all("[role=img][aria-label]") {
-        for position in 0..labelled.length() {
-            let part = labelled.get(position).and_then(|part| part.dyn_into::<Element>().ok());
-            described.extend(part.and_then(|part| part.get_attribute("aria-label")));
-        }
+    for part in all(root, "*") {
+        reader.pseudo(&part);
     }
+    reader.children(root);
+    let title = all(root, "figcaption").first().and_then(|title| title.text_content());
+    let title = title.unwrap_or_else(|| name.to_owned());
+    let labelled = all(root, "[role=img][aria-label]");
+    let described: Vec<String> = labelled.iter().filter_map(|part| part.get_attribute("aria-label")).collect();
+    // What is written below begins where the title does.
+    let margin =
+        all(root, "figcaption").first().map_or(16.0, |title| reader.place(&title.get_bounding_client_rect()).x);
     let width = place.width();
     let Reader { mut drawing, bottom, .. } = reader;
     drop((copy, themed));
-    let footer = Footer::with_configuration(scenario, page, width, 16.0);
+    let footer = Footer::with_configuration(scenario, page, width, margin);
     footer.draw(&mut drawing, look.theme, bottom + 10.0);
     let description = if described.is_empty() { title.clone() } else { described.join(". ") };
     Some(drawing.finish((width, bottom + 10.0 + footer.height()), look, &tidy(&title), &tidy(&description)))
@@ -223,7 +196,7 @@ impl Reader {
         if cut {
             self.drawing.end();
         }
-        self.shadows(&style, place);
+        self.shadows(&style, place, radius);
         self.border(&style, place, radius);
         if element.local_name() == "mfrac" {
             self.fraction(element, &style);
@@ -251,7 +224,7 @@ impl Reader {
     }
 
     /// Shadows that lie inside a box, without blur: the seams and outlines of bars.
-    fn shadows(&mut self, style: &CssStyleDeclaration, place: Place) {
+    fn shadows(&mut self, style: &CssStyleDeclaration, place: Place, radius: f64) {
         for shadow in split(&property(style, "box-shadow")) {
             let Some((colour, lengths)) =
                 shadow.rsplit_once(") ").map(|(colour, rest)| (colour.to_owned() + ")", rest))
@@ -269,7 +242,8 @@ impl Reader {
             if spread > 0.0 {
                 let inner = (width - spread, height - spread);
                 let line = px(spread);
-                let outline = [("fill", "none"), ("stroke", &*fill), ("stroke-width", &*line)];
+                let round = px((radius - spread / 2.0).max(0.0));
+                let outline = [("fill", "none"), ("stroke", &*fill), ("stroke-width", &*line), ("rx", &*round)];
                 self.drawing.rect((x + spread / 2.0, y + spread / 2.0), inner, &outline);
             }
             let fill = [("fill", &*fill)];
@@ -368,9 +342,16 @@ impl Reader {
     fn line_of_words(&mut self, element: &Element, style: &CssStyleDeclaration, words: &str, place: Place) {
         let Some(colour) = Colour::read(&property(style, "color")).filter(Colour::is_seen) else { return };
         self.reach(place);
-        let baseline = place.y + self.ascent(style, place.height);
         let (fill, opacity, length) = (colour.css(), px(colour.opacity), px(place.width));
-        let size = property(style, "font-size");
+        let mut size = property(style, "font-size");
+        let mut baseline = place.y + self.ascent(style, place.height);
+        // A bracket or sum of a formula grows with what it holds.
+        let letter = number(&size).unwrap_or(16.0);
+        let grown = element.local_name() == "mo" && place.height > 1.9 * letter && words.chars().count() == 1;
+        if grown {
+            size = px(place.height * 0.82) + "px";
+            baseline = place.y + place.height * 0.77;
+        }
         let weight = property(style, "font-weight");
         let faces = property(style, "font-family");
         let mut attributes: Vec<Attribute> = vec![("fill", &fill), ("font-size", &size)];
@@ -389,7 +370,10 @@ impl Reader {
             attributes.push(("fill-opacity", &opacity));
         }
         // Another face is a little wider or narrower, and still nothing runs into anything.
-        if words.chars().count() > 1 {
+        let spacing = property(style, "letter-spacing");
+        if spacing != "normal" && number(&spacing).is_some_and(|spacing| spacing.abs() > 1.0) {
+            attributes.push(("letter-spacing", &spacing));
+        } else if words.chars().count() > 1 || grown {
             attributes.extend([("textLength", &*length), ("lengthAdjust", "spacingAndGlyphs")]);
         }
         let upper = property(style, "text-transform") == "uppercase";

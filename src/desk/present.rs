@@ -1,0 +1,58 @@
+//! What the page shows at present. The desk knows it from the address, which the page keeps up to date, and
+//! asks the page as well, because the address follows a quarter of a second later and cannot follow at all
+//! where the browser forbids it.
+
+use bmax::{Scenario, link};
+use wasm_bindgen::{JsCast, JsValue};
+use web_sys::MessageEvent;
+
+use crate::dom;
+
+/// After so many milliseconds the address has followed whatever was changed before the press; it follows
+/// after 250 (`src/site/address.rs`).
+const SETTLED: i32 = 300;
+
+/// The address of the page, without query and fragment.
+pub fn page() -> String {
+    let address = dom::window().location().href().unwrap_or_default();
+    address.split(['?', '#']).next().unwrap_or_default().to_owned()
+}
+
+/// The configuration in the address.
+pub fn scenario() -> Scenario {
+    link::decode(&dom::window().location().search().unwrap_or_default()).scenario
+}
+
+/// Asks the page for what it shows; [`listen`] hears the answer. An address that follows late is read again.
+pub fn ask(again: impl FnOnce(Scenario) + 'static) {
+    let message = js_sys::Object::new();
+    for (name, value) in [("bmax", JsValue::from(1)), ("type", "ask".into())] {
+        _ = js_sys::Reflect::set(&message, &name.into(), &value);
+    }
+    _ = dom::window().post_message(&message, "*");
+    dom::after(SETTLED, move || again(scenario()));
+}
+
+/// Calls `told` with the configuration whenever the page says which one it shows.
+pub fn listen(told: impl Fn(Scenario) + 'static) {
+    dom::listen(&dom::window(), "message", move |event| {
+        let Some(message) = message(&event, "answer") else { return };
+        // What comes from elsewhere, such as the preview, is about something else.
+        if message.source().is_none_or(|source| !js_sys::Object::is(&source, &dom::window())) {
+            return;
+        }
+        let link = dom::property(&message.data(), "link").as_string().unwrap_or_default();
+        let query = link.split_once('?').map(|(_, rest)| rest.split('#').next().unwrap_or_default());
+        if let Some(query) = query {
+            told(link::decode(query).scenario);
+        }
+    });
+}
+
+/// The event as a message of this project of that type.
+pub fn message(event: &web_sys::Event, kind: &str) -> Option<MessageEvent> {
+    let message: MessageEvent = event.clone().dyn_into().ok()?;
+    let data = message.data();
+    let is_ours = dom::property(&data, "bmax").as_f64() == Some(1.0);
+    (is_ours && dom::property(&data, "type").as_string().as_deref() == Some(kind)).then_some(message)
+}
