@@ -81,7 +81,9 @@ impl Table {
         let mut values = values.into_iter();
         let cells = cells.iter().map(|cell| if cell.is_empty() { None } else { values.next() }.unwrap_or_default());
         let said = unit.is_empty()
-            || header.split(|letter: char| !letter.is_alphanumeric() && letter != '%').any(|word| word == unit);
+            || header
+                .split(|letter: char| !letter.is_ascii_alphanumeric() && !matches!(letter, '%' | '×' | 'µ'))
+                .any(|word| word == unit);
         let header = match header {
             header if said => header.to_owned(),
             "" => unit,

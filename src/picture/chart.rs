@@ -71,6 +71,7 @@ fn spec(curves: &Curves, scenario: &Scenario, palette: Palette, (width, height):
 }
 
 /// The painter's work as part of a picture.
+#[inline(never)]
 fn painted(drawing: &mut Drawing, spec: &Spec, corner: (f64, f64)) {
     let (width, height) = (spec.frame.width, spec.frame.height);
     let mut file = String::new();
@@ -86,6 +87,7 @@ fn painted(drawing: &mut Drawing, spec: &Spec, corner: (f64, f64)) {
 }
 
 /// The plot in its frame, and the word at the reader's own length.
+#[inline(never)]
 fn plot(drawing: &mut Drawing, look: Look, curves: &Curves, scenario: &Scenario, corner: (f64, f64)) {
     let theme = look.theme;
     let spec = spec(curves, scenario, theme.palette(), PLOT);
@@ -107,11 +109,11 @@ fn plot(drawing: &mut Drawing, look: Look, curves: &Curves, scenario: &Scenario,
     drawing.rect((left, corner.1 + 4.0), (width, 20.0), &ground);
     let middle = (left + width / 2.0, corner.1 + 18.0);
     let bold = [("font-size", "13"), ("font-weight", "600"), ("text-anchor", "middle")];
-    let all: Vec<_> = bold.into_iter().chain([("fill", theme.colour("--ink"))]).collect();
-    drawing.text(middle, &all, &words);
+    drawing.text(middle, &[&bold, &[("fill", theme.colour("--ink"))][..]].concat(), &words);
 }
 
 /// Titles and labels of both axes, and the word beside the band where nothing fits.
+#[inline(never)]
 fn axes(drawing: &mut Drawing, look: Look, curves: &Curves, (left, top): (f64, f64)) {
     let soft = look.theme.colour("--ink-soft");
     let frame = Frame { width: PLOT.0, height: PLOT.1, density: 1.0, units: UNITS };
@@ -130,13 +132,14 @@ fn axes(drawing: &mut Drawing, look: Look, curves: &Curves, (left, top): (f64, f
     let middle = (left + PLOT.0 / 2.0, top + PLOT.1 + 42.0);
     drawing.text(middle, &style("middle"), "Sequence length S in tokens (1k = 1024)");
     let bad = [("font-size", "13"), ("font-weight", "600"), ("text-anchor", "end")];
-    let bad: Vec<_> = bad.into_iter().chain([("fill", look.theme.colour("--bad"))]).collect();
+    let bad = [&bad, &[("fill", look.theme.colour("--bad"))][..]].concat();
     let band = top + PLOT.1 - BAND / 2.0;
     drawing.text((left - 8.0, band - 3.0), &bad, "does");
     drawing.text((left - 8.0, band + 13.0), &bad, "not fit");
 }
 
 /// Names and dashes of the curves, with b_max at the reader's own length and where they end.
+#[inline(never)]
 fn legend(drawing: &mut Drawing, look: Look, curves: &Curves, scenario: &Scenario, (left, top): (f64, f64)) {
     let theme = look.theme;
     let (ink, soft, line) = (theme.colour("--ink"), theme.colour("--ink-soft"), theme.colour("--line"));
@@ -179,8 +182,7 @@ fn legend(drawing: &mut Drawing, look: Look, curves: &Curves, scenario: &Scenari
 /// b with its subscript, and words behind it.
 fn symbol(drawing: &mut Drawing, (x, y): (f64, f64), attributes: &[Attribute], words: &str) {
     let (x, y) = (px(x), px(y));
-    let all: Vec<Attribute> = [("x", &*x), ("y", &*y)].into_iter().chain(attributes.iter().copied()).collect();
-    drawing.start("text", &all);
+    drawing.start("text", &[&[("x", &*x), ("y", &*y)], attributes].concat());
     let pieces: [(&[Attribute], &str); 3] =
         [(&[("font-style", "italic")], "b"), (&[("dy", "3"), ("font-size", "10")], "max"), (&[("dy", "-3")], words)];
     for (attributes, words) in pieces.into_iter().filter(|piece| !piece.1.is_empty()) {
@@ -192,6 +194,7 @@ fn symbol(drawing: &mut Drawing, (x, y): (f64, f64), attributes: &[Attribute], w
 }
 
 /// What the reference curves share with the reader's configuration.
+#[inline(never)]
 fn assumptions(scenario: &Scenario) -> String {
     let compared = &scenario.comparison;
     let headroom = match scenario.method {

@@ -28,12 +28,14 @@ impl Drawing {
     }
 
     /// Begins an element, which holds what follows until [`end`](Self::end).
+    #[inline(never)]
     pub fn start(&mut self, element: &'static str, attributes: &[Attribute]) {
         self.tag(element, attributes, ">");
         self.open.push(element);
     }
 
     /// Ends the element that was begun last.
+    #[inline(never)]
     pub fn end(&mut self) {
         if let Some(element) = self.open.pop() {
             self.body += "</";
@@ -48,39 +50,41 @@ impl Drawing {
     }
 
     /// Words inside the element that is open.
+    #[inline(never)]
     pub fn words(&mut self, words: &str) {
         escape(words, &mut self.body);
     }
 
     /// A line of words with its baseline at a place.
+    #[inline(never)]
     pub fn text(&mut self, (x, y): (f64, f64), attributes: &[Attribute], words: &str) {
         let (x, y) = (px(x), px(y));
-        let all: Vec<Attribute> = [("x", &*x), ("y", &*y)].into_iter().chain(attributes.iter().copied()).collect();
-        self.start("text", &all);
+        self.start("text", &[&[("x", &*x), ("y", &*y)], attributes].concat());
         self.words(words);
         self.end();
     }
 
     /// A rectangle between a corner and a size. Nothing is drawn where it has no extent.
+    #[inline(never)]
     pub fn rect(&mut self, (x, y): (f64, f64), (width, height): (f64, f64), attributes: &[Attribute]) {
         if width > 0.0 && height > 0.0 {
             let [x, y, width, height] = [x, y, width, height].map(px);
             let place: [Attribute; 4] = [("x", &x), ("y", &y), ("width", &width), ("height", &height)];
-            let all: Vec<Attribute> = place.into_iter().chain(attributes.iter().copied()).collect();
-            self.leaf("rect", &all);
+            self.leaf("rect", &[&place, attributes].concat());
         }
     }
 
     /// A straight line.
+    #[inline(never)]
     pub fn line(&mut self, from: (f64, f64), to: (f64, f64), attributes: &[Attribute]) {
         let [x1, y1, x2, y2] = [from.0, from.1, to.0, to.1].map(px);
         let place: [Attribute; 4] = [("x1", &x1), ("y1", &y1), ("x2", &x2), ("y2", &y2)];
-        let all: Vec<Attribute> = place.into_iter().chain(attributes.iter().copied()).collect();
-        self.leaf("line", &all);
+        self.leaf("line", &[&place, attributes].concat());
     }
 
     /// Makes a gradient of the page part of the picture, over a box with this corner and size, and
     /// returns the paint that fills with it.
+    #[inline(never)]
     pub fn gradient(&mut self, gradient: &Gradient, (x, y): (f64, f64), (width, height): (f64, f64)) -> String {
         self.named += 1;
         let id = format!("{}-paint-{}", self.name, self.named);
@@ -138,6 +142,7 @@ impl Drawing {
     /// The whole file: a picture of this size with a title, and a description for those who do not see
     /// it.
     #[must_use]
+    #[inline(never)]
     pub fn finish(mut self, (width, height): (f64, f64), look: Look, title: &str, description: &str) -> String {
         while !self.open.is_empty() {
             self.end();
@@ -163,6 +168,7 @@ impl Drawing {
         file
     }
 
+    #[inline(never)]
     fn tag(&mut self, element: &'static str, attributes: &[Attribute], end: &str) {
         self.body.push('<');
         self.body += element;
@@ -179,6 +185,7 @@ impl Drawing {
 
 /// A length to a hundredth of a pixel; nothing that is no number gets into a file.
 #[must_use]
+#[inline(never)]
 pub fn px(length: f64) -> String {
     plain(length, 2)
 }

@@ -377,7 +377,7 @@ impl Reader {
             attributes.extend([("textLength", &*length), ("lengthAdjust", "spacingAndGlyphs")]);
         }
         let upper = property(style, "text-transform") == "uppercase";
-        let words = tidy(if upper { words.to_uppercase() } else { words.to_owned() }.as_str());
+        let words = tidy(if upper { words.to_ascii_uppercase() } else { words.to_owned() }.as_str());
         self.drawing.text((place.x, baseline), &attributes, &words);
     }
 
