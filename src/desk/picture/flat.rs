@@ -198,8 +198,10 @@ impl Reader {
         }
         self.shadows(&style, place, radius);
         self.border(&style, place, radius);
-        if element.local_name() == "mfrac" {
-            self.fraction(element, &style);
+        match &*element.local_name() {
+            "mfrac" => self.fraction(element, &style),
+            "msqrt" => self.root(element, &style),
+            _ => {}
         }
     }
 
@@ -300,9 +302,24 @@ impl Reader {
         let [above, below] = [above, below].map(|part| self.place(&part.get_bounding_client_rect()));
         let place = self.place(&element.get_bounding_client_rect());
         let y = (above.y + above.height + below.y) / 2.0;
-        let colour =
-            Colour::read(&property(style, "color")).map_or_else(|| "#808080".to_owned(), |colour| colour.css());
-        self.drawing.line((place.x, y), (place.x + place.width, y), &[("stroke", &colour)]);
+        self.drawing.line((place.x, y), (place.x + place.width, y), &[("stroke", &ink(style))]);
+    }
+
+    /// The sign of a square root, from the edge of the root to what stands in it, and its bar.
+    fn root(&mut self, element: &Element, style: &CssStyleDeclaration) {
+        let place = self.place(&element.get_bounding_client_rect());
+        let Some(inside) = element.first_element_child() else { return };
+        let sign = self.place(&inside.get_bounding_client_rect()).x - place.x;
+        let at = |x: f64, y: f64| format!("{} {}", px(place.x + x * sign), px(place.y + y * place.height));
+        let path = format!(
+            "M{}L{}L{}L{}H{}",
+            at(0.05, 0.62),
+            at(0.25, 0.55),
+            at(0.5, 0.96),
+            at(0.95, 0.04),
+            px(place.x + place.width)
+        );
+        self.drawing.leaf("path", &[("d", &path), ("fill", "none"), ("stroke", &ink(style)), ("stroke-width", "1.1")]);
     }
 
     /// A text of the page, line by line.
@@ -345,12 +362,13 @@ impl Reader {
         let (fill, opacity, length) = (colour.css(), px(colour.opacity), px(place.width));
         let mut size = property(style, "font-size");
         let mut baseline = place.y + self.ascent(style, place.height);
-        // A bracket or sum of a formula grows with what it holds.
+        // A bracket or sum of a formula grows with what it holds; most faces fill this much of a line with it.
+        let whole = self.place(&element.get_bounding_client_rect());
         let letter = number(&size).unwrap_or(16.0);
-        let grown = element.local_name() == "mo" && place.height > 1.9 * letter && words.chars().count() == 1;
+        let grown = element.local_name() == "mo" && words.chars().count() == 1 && whole.height > 1.5 * letter;
         if grown {
-            size = px(place.height * 0.82) + "px";
-            baseline = place.y + place.height * 0.77;
+            size = px(whole.height * 1.08) + "px";
+            baseline = whole.y + whole.height * 0.84;
         }
         let weight = property(style, "font-weight");
         let faces = property(style, "font-family");
@@ -557,6 +575,11 @@ fn radius(style: &CssStyleDeclaration, place: Place) -> f64 {
         None => number(first).unwrap_or(0.0),
     }
     .min(most)
+}
+
+/// The colour of the words of an element.
+fn ink(style: &CssStyleDeclaration) -> String {
+    Colour::read(&property(style, "color")).map_or_else(|| "#808080".to_owned(), |colour| colour.css())
 }
 
 /// A length in pixels as a number.
