@@ -32,6 +32,9 @@ pub const KEYS: [&str; 5] = ["embed", "controls", "theme", "title", "height"];
 /// and a line of a figure can be read, and more than the longest figure but the calculator takes.
 pub const HEIGHTS: (u32, u32) = (120, 4_000);
 
+/// The words of the themes, as they are told to whoever gave another.
+const THEMES: &str = "auto, light, dark";
+
 /// The longest name of a figure, in characters.
 const LONGEST_NAME: usize = 40;
 
@@ -116,7 +119,7 @@ impl Embed {
         if let Some(given) = value_of("theme") {
             match Theme::from_key(given) {
                 Some(theme) => embed.theme = theme,
-                None => refuse("theme", "Theme", given, "auto, light, dark", "auto"),
+                None => refuse("theme", "Theme", given, THEMES, "auto"),
             }
         }
         if let Some(given) = value_of("height") {
@@ -146,6 +149,87 @@ impl Embed {
         }
         query.finish() + "&" + &link::encode(scenario)
     }
+}
+
+/// A text of a message, as the edge to the browser finds it: what is too long is not copied.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Given {
+    /// There is none, or it is no text.
+    Nothing,
+    /// It is longer than [`link::LONGEST`]; so many UTF-16 units.
+    TooLong(u32),
+    /// The text.
+    Text(String),
+}
+
+/// What a host page asks of the page that it shows in a frame.
+///
+/// ```
+/// use bmax::Scenario;
+/// use bmax::embed::{Given, Message};
+///
+/// let text = |text: &str| Given::Text(text.to_owned());
+/// let asked = Message::read(&text("change"), &text("s=8192"), &Scenario::default());
+/// assert!(matches!(asked, Ok(Message::Scenario(scenario)) if scenario.recipe.sequence == 8192));
+/// // With anything wrong in it a message changes nothing.
+/// let refused = Message::read(&text("set"), &text("model=13b&s=-1"), &Scenario::default());
+/// assert_eq!(refused.unwrap_err().len(), 1);
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub enum Message {
+    /// This scenario, in place of the present one.
+    Scenario(Box<Scenario>),
+    /// This theme.
+    Theme(Theme),
+    /// The answer, once more.
+    Ask,
+    /// Nothing: it is what the page itself says to its host, and may come back from there.
+    Own,
+}
+
+impl Message {
+    /// The name of the field that a message of this type carries.
+    pub fn field(kind: &Given) -> &'static str {
+        if *kind == Given::Text("theme".to_owned()) { "theme" } else { "scenario" }
+    }
+
+    /// Reads a message from its type and the text of its [`Self::field`], onto the present scenario.
+    ///
+    /// # Errors
+    ///
+    /// The texts to show, one for each thing that is wrong; then nothing of the message is to be used.
+    pub fn read(kind: &Given, given: &Given, now: &Scenario) -> Result<Self, Vec<String>> {
+        let Given::Text(kind) = kind else { return Err(vec![no_such_type("")]) };
+        let text = match (kind.as_str(), given) {
+            ("ask", _) => return Ok(Self::Ask),
+            ("size" | "answer" | "refused", _) => return Ok(Self::Own),
+            ("set" | "change" | "theme", Given::Text(text)) => text,
+            ("set" | "change" | "theme", Given::TooLong(length)) => {
+                let [length, most] = [f64::from(*length), link::LONGEST as f64].map(number::grouped);
+                return Err(vec![format!("The text is {length} characters long; {most} are read at most.")]);
+            }
+            ("set" | "change", _) => return Err(vec!["“scenario” takes a text, the query of a link.".to_owned()]),
+            ("theme", _) => return Err(vec![no_such_theme("")]),
+            _ => return Err(vec![no_such_type(kind)]),
+        };
+        if kind == "theme" {
+            return Theme::from_key(text).map(Self::Theme).ok_or_else(|| vec![no_such_theme(text)]);
+        }
+        let read = if kind == "set" { link::decode(text) } else { link::decode_onto(now, text) };
+        if read.notices.is_empty() {
+            Ok(Self::Scenario(Box::new(read.scenario)))
+        } else {
+            Err(read.notices.iter().map(|notice| format!("{notice:#}")).collect())
+        }
+    }
+}
+
+fn no_such_type(given: &str) -> String {
+    format!("Message: “{}” is not known; “type” takes set, change, theme, ask.", excerpt(given))
+}
+
+fn no_such_theme(given: &str) -> String {
+    format!("Theme: “{}” is not known; “theme” takes {THEMES}.", excerpt(given))
 }
 
 /// What a query string says of an embed, as it stands there and with an `&` after each parameter: the beginning
@@ -298,6 +382,71 @@ mod tests {
     fn the_parameters_of_an_embed_are_none_of_a_scenario() {
         for parameter in link::parameters() {
             assert!(!KEYS.contains(&parameter.key), "{}", parameter.key);
+        }
+    }
+
+    fn said(kind: &str, text: &str) -> Result<Message, Vec<String>> {
+        let now = link::decode("model=13b&gpus=64").scenario;
+        Message::read(&Given::Text(kind.to_owned()), &Given::Text(text.to_owned()), &now)
+    }
+
+    fn becomes(message: Result<Message, Vec<String>>, link: &str) {
+        match message {
+            Ok(Message::Scenario(scenario)) => assert_eq!(link::encode(&scenario), link),
+            other => panic!("{link}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn one_message_replaces_the_scenario_and_another_changes_only_what_it_names() {
+        becomes(said("set", "s=8192"), "v=2&s=8192");
+        becomes(said("change", "s=8192"), "v=2&model=13b&s=8192&gpus=64");
+        becomes(said("set", "?embed=chart&theme=dark&v=2&s=8192"), "v=2&s=8192");
+        becomes(said("set", ""), "v=2");
+        assert_eq!(said("theme", "dark"), Ok(Message::Theme(Theme::Dark)));
+        assert_eq!(said("ask", "anything"), Ok(Message::Ask));
+    }
+
+    #[test]
+    fn a_message_with_anything_wrong_in_it_is_refused_and_says_all_of_it() {
+        let problems = said("set", "s=-1&model=13b&recompute=some&__proto__=1").unwrap_err();
+        assert_eq!(problems.len(), 3, "{problems:?}");
+        assert!(problems[0].contains("Sequence length"), "{problems:?}");
+        for (kind, text) in [
+            ("set", "s=%zz"),
+            ("set", "s=1&s=2"),
+            ("set", "model=<img src=x>"),
+            ("change", "constructor=1"),
+            ("theme", "sepia"),
+            ("theme", ""),
+            ("", "s=1"),
+            ("SET", "s=1"),
+            ("delete", "s=1"),
+            ("__proto__", ""),
+        ] {
+            let problems = said(kind, text).unwrap_err();
+            assert!(problems.len() == 1 && problems[0].chars().count() < 200, "{kind} {text}: {problems:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_text_or_too_long_is_refused_without_being_read() {
+        let now = Scenario::default();
+        for kind in ["set", "change", "theme"] {
+            let kind = Given::Text(kind.to_owned());
+            assert_eq!(Message::read(&kind, &Given::Nothing, &now).unwrap_err().len(), 1);
+            let problems = Message::read(&kind, &Given::TooLong(10_000_000), &now).unwrap_err();
+            assert!(problems[0].contains("10,000,000") && problems[0].contains("8,192"), "{problems:?}");
+        }
+        for kind in [Given::Nothing, Given::TooLong(9_000)] {
+            assert!(Message::read(&kind, &Given::Nothing, &now).unwrap_err()[0].contains("set, change, theme, ask"));
+        }
+    }
+
+    #[test]
+    fn what_the_page_says_itself_is_not_answered_when_it_comes_back() {
+        for own in ["size", "answer", "refused"] {
+            assert_eq!(said(own, ""), Ok(Message::Own));
         }
     }
 

@@ -21,7 +21,8 @@ done | awk '
     BEGIN { printf "  %-44s %9s %9s\n", "file (bytes)", "raw", "Brotli" }
     {
         row($3, $1, $2)
-        # The desk and the page of the catalogue are loaded by those who ask for them.
+        # The desk and the page of the catalogue are loaded by those who ask for them, embed.js by other pages.
+        if ($3 == "embed.js") next
         if ($3 ~ /^desk-/) { desk_raw += $1; desk_small += $2; next }
         if ($3 !~ /^catalogue\./) { raw += $1; small += $2 }
         if ($3 ~ /\.(wasm|js)$/) { program_raw += $1; program_small += $2 }

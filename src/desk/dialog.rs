@@ -3,6 +3,7 @@
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 
+use bmax::export::Target;
 use bmax::snippet::Share;
 use bmax::{Answer, Scenario, b_max, catalogue, number};
 use wasm_bindgen::JsCast;
@@ -53,6 +54,17 @@ impl Tab {
 
 /// Opens the dialog for the figure in which `button` stands, or for the page.
 pub fn open(button: Element) {
+    open_at(button, Tab::Link);
+}
+
+/// Opens it with the file of this target.
+pub fn open_export(button: Element, target: Target) {
+    let dialog = DIALOG.with(|dialog| dialog.get_or_init(Dialog::make).clone());
+    export::choose(&dialog, target);
+    open_at(button, Tab::Export);
+}
+
+fn open_at(button: Element, tab: Tab) {
     let dialog = DIALOG.with(|dialog| dialog.get_or_init(Dialog::make).clone());
     if dialog.element.open() {
         return;
@@ -63,7 +75,7 @@ pub fn open(button: Element) {
     *dialog.figure.borrow_mut() = figures::around(&button);
     *dialog.button.borrow_mut() = Some(button);
     embed::choose(&dialog);
-    dialog.select(Tab::Link);
+    dialog.select(tab);
     dialog.say("");
     _ = dialog.element.show_modal();
     dialog.part("body").set_scroll_top(0);

@@ -26,6 +26,14 @@ pub fn bind(dialog: &Rc<Dialog>) {
     });
 }
 
+/// Chooses what is shown.
+pub fn choose(dialog: &Dialog, target: Target) {
+    for option in dialog.all("[name=desk-target]") {
+        let chosen = dom::value(&option) == target.key();
+        _ = js_sys::Reflect::set(&option, &"checked".into(), &chosen.into());
+    }
+}
+
 /// Writes the file for what is chosen.
 pub fn show(dialog: &Dialog) {
     let target = chosen(dialog);

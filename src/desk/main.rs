@@ -7,6 +7,7 @@
 
 #![forbid(unsafe_code)]
 
+mod config;
 mod copy;
 mod dialog;
 mod dom;
@@ -19,6 +20,8 @@ mod present;
 mod qr;
 mod save;
 
+use bmax::export::Target;
+
 /// What the inline script of the page calls its event.
 const PRESSED: &str = "bmax-desk";
 
@@ -28,8 +31,11 @@ fn main() {
     console_error_panic_hook::set_once();
     dom::listen(&dom::document(), PRESSED, |event| {
         let Some(button) = dom::target(&event) else { return };
-        if let Some("share") = button.get_attribute("data-desk").as_deref() {
-            dialog::open(button);
+        match button.get_attribute("data-desk").as_deref() {
+            Some("share") => dialog::open(button),
+            Some("measure") => dialog::open_export(button, Target::Measure),
+            Some("config") => config::open(&button, &event),
+            _ => {}
         }
     });
 }

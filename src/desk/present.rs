@@ -23,14 +23,25 @@ pub fn scenario() -> Scenario {
     link::decode(&dom::window().location().search().unwrap_or_default()).scenario
 }
 
-/// Asks the page for what it shows; [`listen`] hears the answer. An address that follows late is read again.
-pub fn ask(again: impl FnOnce(Scenario) + 'static) {
+/// Sends the page a message of this type, about this configuration.
+fn send(kind: &str, scenario: &str) {
     let message = js_sys::Object::new();
-    for (name, value) in [("bmax", JsValue::from(1)), ("type", "ask".into())] {
+    for (name, value) in [("bmax", JsValue::from(1)), ("type", kind.into()), ("scenario", scenario.into())] {
         _ = js_sys::Reflect::set(&message, &name.into(), &value);
     }
     _ = dom::window().post_message(&message, "*");
+}
+
+/// Asks the page for what it shows; [`listen`] hears the answer, and every later one. An address that follows
+/// late is read again.
+pub fn ask(again: impl FnOnce(Scenario) + 'static) {
+    send("ask", "");
     dom::after(SETTLED, move || again(scenario()));
+}
+
+/// Changes what `query` names on the page, and nothing else.
+pub fn change(query: &str) {
+    send("change", query);
 }
 
 /// Calls `told` with the configuration whenever the page says which one it shows.
@@ -41,10 +52,8 @@ pub fn listen(told: impl Fn(Scenario) + 'static) {
         if message.source().is_none_or(|source| !js_sys::Object::is(&source, &dom::window())) {
             return;
         }
-        let link = dom::property(&message.data(), "link").as_string().unwrap_or_default();
-        let query = link.split_once('?').map(|(_, rest)| rest.split('#').next().unwrap_or_default());
-        if let Some(query) = query {
-            told(link::decode(query).scenario);
+        if let Some(link) = dom::property(&message.data(), "link").as_string() {
+            told(link::decode(&link).scenario);
         }
     });
 }
