@@ -31,6 +31,7 @@ mod number_formats;
 mod oom_search;
 mod opening_answer;
 mod optimizer_states;
+mod pictures;
 mod planner;
 mod questions;
 mod quiz;
