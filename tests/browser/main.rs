@@ -27,6 +27,7 @@ mod narrow_screen;
 mod network;
 mod no_script;
 mod number_formats;
+mod offline;
 mod oom_search;
 mod opening_answer;
 mod optimizer_states;

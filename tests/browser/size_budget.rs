@@ -20,7 +20,7 @@ fn compressed(bytes: &[u8]) -> usize {
 fn the_program_and_the_whole_page_stay_within_their_budgets() {
     let (mut program, mut everything) = (0, 0);
     println!("{:>9} {:>9}  file (bytes)", "raw", "Brotli");
-    for (name, bytes) in dist() {
+    for (name, bytes) in dist().iter() {
         let small = compressed(bytes);
         println!("{:>9} {small:>9}  {name}", bytes.len());
         // The page of the catalogue's rows is loaded by those who ask for it.
