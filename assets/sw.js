@@ -12,10 +12,14 @@ const SCOPE = registration.scope;
 const MINE = `bmax ${SCOPE} `;
 const CACHE = MINE + VERSION;
 
+// The page is asked for by the name under which most visits have it in the browser's own cache already.
+const PAGE = "index.html";
+const place = (name) => SCOPE + (name === PAGE ? "" : name);
+
 // What the browser has already will do, because the digest decides: a file of another build, or one that
 // something on the way has changed, is refused.
 const fetched = async (name, digest) => {
-  const ask = (cache) => fetch(SCOPE + name, { cache, integrity: `sha256-${digest}` });
+  const ask = (cache) => fetch(place(name), { cache, integrity: `sha256-${digest}` });
   const response = await ask("force-cache").catch(() => ask("reload"));
   if (!response.ok) throw new Error(`${name}: ${response.status}`);
   // A new response does not say that it was redirected, which browsers refuse for a page.
@@ -26,7 +30,7 @@ const install = async () => {
   if (!FILES.size) return skipWaiting();
   const cache = await caches.open(CACHE);
   try {
-    await Promise.all([...FILES].map(async ([name, digest]) => cache.put(SCOPE + name, await fetched(name, digest))));
+    await Promise.all([...FILES].map(async ([name, digest]) => cache.put(place(name), await fetched(name, digest))));
   } catch (error) {
     await caches.delete(CACHE);
     throw error;
@@ -44,7 +48,7 @@ const activate = async () => {
 const answer = async (request, name) => {
   const cache = await caches.open(CACHE);
   // Browsers may clear their caches, all of one origin together; then the network has the page.
-  return (await cache.match(SCOPE + name)) ?? fetch(request);
+  return (await cache.match(place(name))) ?? fetch(request);
 };
 
 addEventListener("install", (event) => event.waitUntil(install()));
@@ -55,6 +59,6 @@ addEventListener("fetch", (event) => {
   // The query is the configuration, which the page reads by itself.
   const path = address.origin + address.pathname;
   if (request.method !== "GET" || !path.startsWith(SCOPE)) return;
-  const name = path.slice(SCOPE.length) || "index.html";
+  const name = path.slice(SCOPE.length) || PAGE;
   if (FILES.has(name)) event.respondWith(answer(request, name));
 });

@@ -21,9 +21,11 @@ done | awk '
     BEGIN { printf "  %-44s %9s %9s\n", "file (bytes)", "raw", "Brotli" }
     {
         row($3, $1, $2)
-        # The page of the catalogue is loaded by those who ask for it.
-        if ($3 !~ /^catalogue\./) { raw += $1; small += $2 }
-        if ($3 ~ /\.(wasm|js)$/) { program_raw += $1; program_small += $2 }
+        # The page of the catalogue is loaded by those who ask for it, icons by those who install the page, and
+        # the worker when the page is there.
+        later = $3 ~ /^(catalogue\.|icons\/|sw\.js$)/
+        if (!later) { raw += $1; small += $2 }
+        if (!later && $3 ~ /\.(wasm|js)$/) { program_raw += $1; program_small += $2 }
     }
     END {
         row("a first visit", raw, small)

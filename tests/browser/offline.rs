@@ -168,6 +168,18 @@ async fn after_the_first_visit_the_page_works_with_its_server_gone() {
 }
 
 #[tokio::test]
+async fn the_browser_finds_a_sound_manifest_and_nothing_that_hinders_an_installation() {
+    let page = Page::open("?v=2&gpus=64").await;
+    until_kept(&page).await;
+    let manifest = page.devtools("Page.getAppManifest", json!({})).await;
+    assert_eq!(manifest["errors"], json!([]));
+    assert_eq!(manifest["url"], json!(format!("{}{FOLDER}manifest.webmanifest", page.server.origin())));
+    let hindrances = page.devtools("Page.getInstallabilityErrors", json!({})).await;
+    assert_eq!(hindrances["installabilityErrors"], json!([]));
+    page.close().await;
+}
+
+#[tokio::test]
 async fn every_file_of_the_build_is_kept_and_nothing_else() {
     let page = Page::open("").await;
     until_kept(&page).await;
@@ -179,8 +191,17 @@ async fn every_file_of_the_build_is_kept_and_nothing_else() {
         });";
     let kept: Vec<String> = serde_json::from_value(page.script_async(script, vec![]).await).expect("addresses");
     let kept: BTreeSet<_> = kept.iter().map(|address| address.strip_prefix(&home).expect("of this folder")).collect();
-    let built: BTreeSet<_> = dist().keys().map(String::as_str).filter(|name| *name != "sw.js").collect();
+    let built = dist().keys().map(String::as_str).filter(|name| *name != "sw.js");
+    let built: BTreeSet<_> = built.map(|name| if name == "index.html" { "" } else { name }).collect();
     assert_eq!(kept, built);
+    // What the visit had loaded already was not loaded again.
+    for part in ["/", ".wasm", ".js", ".css"] {
+        let mut asked: Vec<_> = page.server.requests().into_iter().filter(|path| path.ends_with(part)).collect();
+        let count = asked.len();
+        asked.sort();
+        asked.dedup();
+        assert_eq!(asked.len(), count, "{asked:?}");
+    }
     page.close().await;
 }
 
@@ -244,8 +265,8 @@ async fn visit_in_vain(files: Files) -> Page {
     page.part("#answer-bar").shows("bar-answer", &expected::answer(&expected::scenario("?gpus=64"))).await;
     page.until("the worker to be at work", async || {
         let asked = page.server.requests();
-        // Only the worker asks for the page by this name.
-        if asked.contains(&format!("{FOLDER}index.html")) { Ok(()) } else { Err(asked) }
+        // Only the worker asks for the page without a query.
+        if asked.contains(&FOLDER.to_owned()) { Ok(()) } else { Err(asked) }
     })
     .await;
     until_answers(&page, "the worker to give up", WORKERS, json!([null, null, null])).await;
