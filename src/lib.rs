@@ -1,7 +1,7 @@
 //! How many sequences one GPU can train on at once, why, and what to change.
 //!
-//! The library is the estimator, a catalogue of models and devices, the link codec and a reader of
-//! Hugging Face configurations. It is pure
+//! The library is the estimator, a catalogue of models and devices, the link codec, that of embedded
+//! figures and a reader of Hugging Face configurations. It is pure
 //! and total: [`estimate`] turns a [`Scenario`] into an [`Estimate`], a labelled ledger in which
 //! every entry has its bytes, its formula, the source of that formula and the instants at which it
 //! is alive. [`b_max`] asks the same ledger how large the micro-batch can be.
@@ -34,8 +34,11 @@ pub mod catalogue;
 pub mod cli;
 pub mod config_json;
 pub mod course;
+pub mod embed;
 mod estimator;
+pub mod export;
 pub mod json;
 pub mod link;
+pub mod snippet;
 
 pub use estimator::*;

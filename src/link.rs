@@ -2,7 +2,8 @@
 //!
 //! The query string is a contract with every link that was ever shared. It carries a version, then
 //! only what differs from the defaults of that version. A value that cannot be used is named in a
-//! [`Notice`], its default stands in, and everything else is kept.
+//! [`Notice`], its default stands in, and everything else is kept. The parameters of an embedded
+//! figure ([`crate::embed::KEYS`]) are passed over: they say what is shown, not what is computed.
 //!
 //! ```
 //! use bmax::{Scenario, link};
@@ -22,11 +23,14 @@ use std::fmt;
 use form_urlencoded::Serializer;
 
 use crate::bounds::excerpt;
-use crate::{Field, Method, Model, Problem, Scenario, catalogue, number, setting};
+use crate::{Field, Method, Model, Problem, Scenario, catalogue, embed, number, setting};
 
 /// The version this codec writes. A change in what any parameter or default means raises it, and
 /// links of older versions keep their meaning.
 pub const VERSION: u32 = 2;
+
+/// What happens to a link of another version; a test holds the number to [`VERSION`].
+const READ_AS_NEWEST: &str = "; it is read as version 2, so check the values below";
 
 /// The longest query that is read. The longest link this codec can write is far below it.
 pub const LONGEST: usize = 8_192;
@@ -75,32 +79,47 @@ pub enum Notice {
     TooLong(usize),
 }
 
+/// The alternate form (`{:#}`) says only what is wrong and not what stands in, for those who use nothing of it.
 impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let remedied = !f.alternate();
+        let remedy = |text: &'static str| if remedied { text } else { "" };
         match self {
             Self::Number(problem, used) => {
-                write!(f, "{problem} The link’s “{}” is set to {}.", problem.field.bound().key, number::grouped(*used))
+                write!(f, "{problem}")?;
+                if remedied {
+                    write!(f, " The link’s “{}” is set to {}.", problem.field.bound().key, number::grouped(*used))?;
+                }
+                Ok(())
             }
             Self::Word { key, name, given, accepted, used } => {
-                write!(f, "{name}: “{given}” is not known; “{key}” takes {accepted}. It is set to {used}.")
+                write!(f, "{name}: “{given}” is not known; “{key}” takes {accepted}.")?;
+                if remedied {
+                    write!(f, " It is set to {used}.")?;
+                }
+                Ok(())
             }
-            Self::Unknown(key) => write!(f, "“{key}” is not a parameter of this page’s links; it is passed over."),
-            Self::Repeated(key) => write!(f, "“{key}” is in the link more than once; the first value is used."),
-            Self::Encoding(key) => {
-                write!(f, "“{key}” is damaged in the link (its percent-encoding is broken); its default is used.")
+            Self::Unknown(key) => {
+                write!(f, "“{key}” is not a parameter of this page’s links{}.", remedy("; it is passed over"))
             }
+            Self::Repeated(key) => {
+                write!(f, "“{key}” is in the link more than once{}.", remedy("; the first value is used"))
+            }
+            Self::Encoding(key) => write!(
+                f,
+                "“{key}” is damaged in the link (its percent-encoding is broken){}.",
+                remedy("; its default is used")
+            ),
             Self::Version(given) => write!(
                 f,
-                "The link’s version “{given}” is not one this page knows (it knows 1 to {VERSION}); \
-                 it is read as version {VERSION}, so check the values below."
+                "The link’s version “{given}” is not one this page knows (it knows 1 to {VERSION}){}.",
+                remedy(READ_AS_NEWEST)
             ),
             Self::OwnModel => f.write_str("“model” is passed over: the model is the one that was given as a file."),
-            Self::TooLong(length) => write!(
-                f,
-                "The link is {} characters long; only the first {} are read.",
-                number::grouped(*length as f64),
-                number::grouped(LONGEST as f64)
-            ),
+            Self::TooLong(length) => {
+                write!(f, "The link is {} characters long; only ", number::grouped(*length as f64))?;
+                write!(f, "the first {} are read.", number::grouped(LONGEST as f64))
+            }
         }
     }
 }
@@ -168,6 +187,31 @@ pub fn encode(scenario: &Scenario) -> String {
     query.finish()
 }
 
+/// Writes the query string of a scenario with every parameter spelled out, so that it means the same
+/// after any change of a default or of a row of the catalogue. [`decode`] reads it as it reads any other.
+///
+/// ```
+/// use bmax::{Scenario, link};
+///
+/// let whole = link::encode_whole(&Scenario::default());
+/// assert_eq!(link::decode(&whole).scenario, Scenario::default());
+/// assert_eq!(whole.split('&').count(), link::parameters().len());
+/// ```
+pub fn encode_whole(scenario: &Scenario) -> String {
+    let mut query = Serializer::new(String::new());
+    query.append_pair("v", &VERSION.to_string());
+    for (key, origin) in [("model", scenario.model.origin), ("gpu", scenario.device.origin)] {
+        query.append_pair(key, if origin.is_empty() { OWN } else { origin });
+    }
+    for &field in Field::ALL {
+        query.append_pair(field.bound().key, &number::plain(scenario.number(field)));
+    }
+    for word in setting::ALL {
+        query.append_pair(word.key, (word.get)(scenario));
+    }
+    query.finish()
+}
+
 /// What stands in for an absent parameter in links of `version`.
 fn defaults_of(version: u32) -> Scenario {
     let mut scenario = Scenario::default();
@@ -230,15 +274,27 @@ pub fn decode(query: &str) -> Decoded {
 pub fn decode_with(query: &str, own_model: Option<Model>) -> Decoded {
     let mut notices = Vec::new();
     let pairs = pairs(query.strip_prefix('?').unwrap_or(query), &mut notices);
-    read(&pairs, own_model, notices)
+    read(&pairs, own_model, None, notices)
 }
 
 /// Reads parameters that came in another shape than a query, each name once, by the rules of links.
 pub fn decode_pairs(pairs: &[(String, String)], own_model: Option<Model>) -> Decoded {
-    read(pairs, own_model, Vec::new())
+    read(pairs, own_model, None, Vec::new())
 }
 
-fn read(pairs: &[(String, String)], own_model: Option<Model>, mut notices: Vec<Notice>) -> Decoded {
+/// Reads a query string that changes what it names in `scenario` and leaves the rest as it is.
+pub fn decode_onto(scenario: &Scenario, query: &str) -> Decoded {
+    let mut notices = Vec::new();
+    let pairs = pairs(query.strip_prefix('?').unwrap_or(query), &mut notices);
+    read(&pairs, None, Some(scenario), notices)
+}
+
+fn read(
+    pairs: &[(String, String)],
+    own_model: Option<Model>,
+    onto: Option<&Scenario>,
+    mut notices: Vec<Notice>,
+) -> Decoded {
     let value_of = |key: &str| pairs.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str());
 
     let version = match value_of("v") {
@@ -251,7 +307,7 @@ fn read(pairs: &[(String, String)], own_model: Option<Model>, mut notices: Vec<N
         }
     };
     // Catalogue rows come first, whatever the order in the link: single values refine them.
-    let mut scenario = defaults_of(version);
+    let mut scenario = onto.copied().unwrap_or_else(|| defaults_of(version));
     if let Some(model) = own_model {
         scenario.model = model;
         if value_of("model").is_some() {
@@ -286,7 +342,7 @@ fn read(pairs: &[(String, String)], own_model: Option<Model>, mut notices: Vec<N
                     used: (word.get)(&scenario),
                 });
             }
-        } else if !["v", "model", "gpu"].contains(&key.as_str()) {
+        } else if !["v", "model", "gpu"].contains(&key.as_str()) && !embed::KEYS.contains(&key.as_str()) {
             notices.push(Notice::Unknown(excerpt(key)));
         }
     }
@@ -298,7 +354,7 @@ fn unknown_row(key: &'static str, name: &'static str, given: &str, accepted: &st
 }
 
 /// The decoded pairs of a query, each name once, in the order of the link.
-fn pairs(query: &str, notices: &mut Vec<Notice>) -> Vec<(String, String)> {
+pub(crate) fn pairs(query: &str, notices: &mut Vec<Notice>) -> Vec<(String, String)> {
     let mut pairs: Vec<(String, String)> = Vec::new();
     for raw in within_limit(query, notices).split('&').filter(|raw| !raw.is_empty()) {
         let Some((key, value)) = form_urlencoded::parse(raw.as_bytes()).next() else { continue };
@@ -413,6 +469,38 @@ mod tests {
             let read = decode(&format!("?v={version}&gpus=4"));
             assert_eq!(read.scenario.cluster.gpus, 4);
             assert!(matches!(read.notices[..], [Notice::Version(_)]), "{version}");
+            assert!(read.notices[0].to_string().contains(&format!("read as version {VERSION}")));
+        }
+    }
+
+    #[test]
+    fn a_change_leaves_what_it_does_not_name() {
+        let before = decode("v=2&model=13b&gpu=h100-80&gpus=64&s=4096&layers=41").scenario;
+        let changed = |query| {
+            let read = decode_onto(&before, query);
+            assert_eq!(read.notices, [], "{query}");
+            encode(&read.scenario)
+        };
+        assert_eq!(changed("?s=8192"), "v=2&model=13b&gpu=h100-80&layers=41&s=8192&gpus=64");
+        assert_eq!(changed("s=2048&gpus=8"), "v=2&model=13b&gpu=h100-80&layers=41");
+        // Another row brings all of its own numbers, and the order of the parameters does not matter.
+        assert_eq!(changed("layers=42&model=7b"), "v=2&gpu=h100-80&layers=42&s=4096&gpus=64");
+        assert_eq!(changed(""), encode(&before));
+        assert_eq!(changed("v=1"), encode(&before), "the version only says how words are meant");
+        assert!(matches!(decode_onto(&before, "s=0").notices[..], [Notice::Number(..)]));
+    }
+
+    #[test]
+    fn the_short_form_of_a_notice_promises_nothing() {
+        let query = "?v=9&s=0&recompute=some&colour=red&gpus=4&gpus=5&b=%zz";
+        let notices = decode(query).notices;
+        assert_eq!(notices.len(), 6, "{notices:?}");
+        for notice in &notices {
+            let (long, short) = (notice.to_string(), format!("{notice:#}"));
+            assert!(long.starts_with(short.trim_end_matches('.')) && long.len() > short.len(), "{long}\n{short}");
+            for promise in ["set to", "passed over", "is used", "is read"] {
+                assert!(!short.contains(promise), "{short}");
+            }
         }
     }
 

@@ -6,7 +6,7 @@
 use bmax::course::quiz::{self, COUNT, DOUBLED_LENGTH, Doubling, KEY, LARGEST_PART, Options};
 use bmax::{Bucket, Method, Precision, Recomputation, Scenario, b_max, catalogue, estimate, number};
 
-const QUIZ: &str = include_str!("../src/page/p21_quiz/prose.html");
+const QUIZ: &str = include_str!("../src/page/p22_quiz/prose.html");
 
 /// What stands between `start` and the next `end`, and what comes after.
 fn between<'a>(text: &'a str, start: &str, end: &str) -> Option<(&'a str, &'a str)> {
@@ -185,7 +185,7 @@ fn the_questions_on_the_configuration_are_worked_for_the_default() {
     assert_eq!(printed, [f64::from(now), f64::from(then)]);
 }
 
-const QUESTIONS: &str = include_str!("../src/page/p22_questions/prose.html");
+const QUESTIONS: &str = include_str!("../src/page/p23_questions/prose.html");
 
 /// Every question of the list with the text of its answer.
 fn answered() -> Vec<(&'static str, String)> {

@@ -264,6 +264,23 @@ proptest! {
     }
 
     #[test]
+    fn a_link_with_every_parameter_spelled_out_says_the_same(scenario in any_scenario(), own in any::<bool>()) {
+        let mut scenario = scenario;
+        if own {
+            scenario.model.origin = "";
+        }
+        let whole = link::encode_whole(&scenario);
+        prop_assert!(whole.len() <= link::LONGEST, "{} bytes", whole.len());
+        let read = link::decode(&whole);
+        prop_assert_eq!(&read.notices, &[]);
+        prop_assert_eq!(read.scenario, scenario);
+        for parameter in link::parameters() {
+            let given = whole.split('&').filter(|pair| pair.split('=').next() == Some(parameter.key)).count();
+            prop_assert_eq!(given, 1, "{}", parameter.key);
+        }
+    }
+
+    #[test]
     fn buckets_add_up_to_the_total_at_every_instant(scenario in any_scenario()) {
         let estimate = estimate(&scenario);
         for position in 0..estimate.instants.len() {

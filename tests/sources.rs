@@ -16,10 +16,10 @@ use bmax::{
     Switch, Symbol, estimate, extra_work, flops_per_token, number, setting, source,
 };
 
-const FRAGMENT: &str = "src/page/p24_sources/prose.html";
+const FRAGMENT: &str = "src/page/p25_sources/prose.html";
 
 /// The rows of the catalogue fill a page of their own, which nobody loads who does not ask.
-const CATALOGUE: &str = "src/page/p24_sources/catalogue.html";
+const CATALOGUE: &str = "src/page/p25_sources/catalogue.html";
 
 /// Text as HTML writes it.
 fn escaped(text: &str) -> String {

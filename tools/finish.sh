@@ -1,11 +1,15 @@
 #!/bin/sh
-# Finishes the page that Trunk has put together: fills in the hashes of its inline scripts in its
-# content security policy, so that the browser runs those and no others. Trunk runs this after each
-# build, on the page as it will be served, which shrink.sh has made smaller before.
+# Finishes the page that Trunk has put together: names the files of the desk by what they hold, and fills
+# in the hashes of the inline scripts in the content security policy, so that the browser runs those and
+# no others. Trunk runs this after each build, on the page as it will be served, which shrink.sh has made
+# smaller before.
 set -eu
 tools=$(dirname -- "$0")
 . "$tools/hash.sh"
-if [ $# = 0 ]; then sh "$tools/shrink.sh" "${TRUNK_STAGING_DIR:?}"; fi
+if [ $# = 0 ]; then
+    sh "$tools/shrink.sh" "${TRUNK_STAGING_DIR:?}"
+    sh "$tools/desk.sh" "$TRUNK_STAGING_DIR"
+fi
 page=${1:-${TRUNK_STAGING_DIR:?}/index.html}
 placeholder='{{inline-script-hashes}}'
 
@@ -22,6 +26,19 @@ fi
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+
+# Trunk's minifier gives up on a script that imports, so that its comments and indentation go here.
+LC_ALL=C awk '
+    inside { sub(/^[ \t]+/, "") }
+    inside && (/^\/\// || /^$/) { next }
+    /<\/?script>/ {
+        sub(/<script>[ \t]*\/\/.*$/, "<script>")
+        rest = $0
+        sub(/.*<\/script>/, "", rest)
+        inside = rest ~ /<script>/
+    }
+    { print }' "$page" >"$work/tidy"
+cat "$work/tidy" >"$page"
 
 # Writes the text of each inline script, byte for byte, to a file of its own.
 LC_ALL=C awk -v out="$work/script." '

@@ -21,15 +21,18 @@ done | awk '
     BEGIN { printf "  %-44s %9s %9s\n", "file (bytes)", "raw", "Brotli" }
     {
         row($3, $1, $2)
-        # The page of the catalogue is loaded by those who ask for it, icons by those who install the page, and
-        # the worker when the page is there.
-        later = $3 ~ /^(catalogue\.|icons\/|sw\.js$)/
-        if (!later) { raw += $1; small += $2 }
-        if (!later && $3 ~ /\.(wasm|js)$/) { program_raw += $1; program_small += $2 }
+        # The desk and the page of the catalogue are loaded by those who ask for them, embed.js by other pages,
+        # icons by those who install the page, and the worker when the page is there.
+        if ($3 ~ /^desk-/) { desk_raw += $1; desk_small += $2; next }
+        if ($3 ~ /^(catalogue\.|icons\/|embed\.js$|sw\.js$)/) next
+        raw += $1
+        small += $2
+        if ($3 ~ /\.(wasm|js)$/) { program_raw += $1; program_small += $2 }
     }
     END {
         row("a first visit", raw, small)
         row("WebAssembly and JavaScript", program_raw, program_small)
+        row("the desk, for those who ask for it", desk_raw, desk_small)
         if (program_small) printf "  WebAssembly and JavaScript, Brotli: %.1f kB (1 kB = 1000 bytes)\n", program_small / 1000
         else print "  No sizes as Brotli: neither brotli nor node is installed."
     }'

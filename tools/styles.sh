@@ -1,16 +1,20 @@
 #!/bin/sh
-# Joins the style sheets into the one that index.html names: one request, and an order that is
-# written down. Trunk runs this before each build.
+# Joins the style sheets: those of the page into the one that index.html names, and those of the desk,
+# which a first visit does not fetch, into another. One request each, and an order that is written down.
+# Trunk runs this before each build.
 set -eu
 cd "$(dirname -- "$0")/.."
 
 # These come first, in this order; the components follow by name.
 first="tokens base layout prose"
-output=target/site.css
 
 mkdir -p target
-next=$output.$$
+next=target/styles.$$
 trap 'rm -f "$next"' EXIT
+
+# An unchanged file is left alone, so that nothing is built again because of it.
+replace() { cmp -s "$next" "$1" || mv "$next" "$1"; }
+
 : >"$next"
 for name in $first; do
     if [ -f "style/$name.css" ]; then cat "style/$name.css" >>"$next"; fi
@@ -21,5 +25,7 @@ for sheet in style/*.css; do
     case " $first " in *" $name "*) continue ;; esac
     cat "$sheet" >>"$next"
 done
-# An unchanged file is left alone, so that nothing is built again because of it.
-cmp -s "$next" "$output" || mv "$next" "$output"
+replace target/site.css
+
+cat style/desk/*.css >"$next"
+replace target/desk.css

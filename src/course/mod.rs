@@ -1,6 +1,7 @@
 //! What the course teaches beyond the estimate itself, as pure functions: the figures of the page draw
 //! what is computed here, and the tests hold it to the printed numbers of the sources.
 
+pub mod calibration;
 pub mod convergence;
 pub mod formats;
 pub mod length;

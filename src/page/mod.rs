@@ -25,7 +25,8 @@ mod p17_larger;
 mod p18_gpus;
 mod p19_networks;
 mod p20_plan;
-mod p21_quiz;
+mod p21_measure;
+mod p22_quiz;
 mod pickers;
 
 use crate::site::{State, mount_bound, mount_figure, mount_part};
@@ -53,7 +54,8 @@ pub fn mount_all(state: State) {
     p18_gpus::mount(state);
     p19_networks::mount(state);
     p20_plan::mount(state);
-    p21_quiz::mount(state);
+    p21_measure::mount(state);
+    p22_quiz::mount(state);
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use bmax::{Scenario, link};
+use bmax::{Scenario, embed, link};
 use leptos::ev;
 use leptos::leptos_dom::helpers::{TimeoutHandle, set_timeout_with_handle};
 use leptos::prelude::*;
@@ -21,13 +21,6 @@ const SETTLE: Duration = Duration::from_millis(250);
 /// The query string of the page, with its question mark.
 pub fn query() -> String {
     window().location().search().unwrap_or_default()
-}
-
-/// The full address that brings back `scenario`: what the copy button hands out.
-pub fn link_to(scenario: &Scenario) -> String {
-    let location = window().location();
-    let page = location.origin().unwrap_or_default() + &location.pathname().unwrap_or_default();
-    page + "?" + &link::encode(scenario)
 }
 
 /// Keeps address and state in step: the address follows the scenario, and Back or Forward set it.
@@ -59,8 +52,10 @@ pub fn follow(state: State) {
 
 fn write(scenario: &Scenario) {
     let location = window().location();
-    let wanted = "?".to_owned() + &link::encode(scenario);
-    if query() == wanted {
+    let now = query();
+    // What is shown, where it is one figure alone, stays as it is.
+    let wanted = "?".to_owned() + &embed::kept(&now) + &link::encode(scenario);
+    if now == wanted {
         return;
     }
     let address = location.pathname().unwrap_or_default() + &wanted + &location.hash().unwrap_or_default();

@@ -4,6 +4,7 @@
 //! figures can never disagree. What only one figure needs to know (a hover, an open panel) is a
 //! signal of that figure.
 
+use bmax::embed::Embed;
 use bmax::link::{self, Notice};
 use bmax::{
     Answer, ChoiceOption, Entry, Estimate, Field, Instant, Method, Problem, Range, Scenario, Setting, b_max, estimate,
@@ -167,7 +168,9 @@ impl SettingHandle {
 impl State {
     /// The state that the address of the page describes.
     pub fn from_address() -> Self {
-        let read = link::decode(&address::query());
+        let query = address::query();
+        let mut read = link::decode(&query);
+        read.notices.append(&mut Embed::read(&query).1);
         let scenario = RwSignal::new(read.scenario);
         Self {
             scenario,

@@ -1,7 +1,7 @@
-//! Light or dark, as the system has it or as the reader chose.
+//! Light or dark, as the system has it, as the reader chose, or as the page around the frame says.
 
+use bmax::embed::Theme;
 use leptos::prelude::*;
-use web_sys::Storage;
 
 use super::dom::{El, el, keep};
 use super::mount_part;
@@ -9,81 +9,62 @@ use super::mount_part;
 /// The only thing the page stores.
 const KEY: &str = "bmax-theme";
 
-/// Mounts the button that walks through the three themes and applies the remembered one.
-pub fn mount() {
-    let theme = RwSignal::new(remembered());
-    keep(Box::new(move || apply(theme.get())));
+/// The attribute of the root by which the style sheet knows.
+const ATTRIBUTE: &str = "data-theme";
+
+/// Mounts the button that walks through the three themes, and returns the theme. The script of the page
+/// has set it before the first paint.
+pub fn mount() -> RwSignal<Theme> {
+    let root = document().document_element();
+    let chosen = root.as_ref().and_then(|root| root.get_attribute(ATTRIBUTE)).unwrap_or_default();
+    let theme = RwSignal::new(Theme::from_key(&chosen).unwrap_or_default());
+    keep(Box::new(move || {
+        if let Some(root) = &root {
+            _ = root.set_attribute(ATTRIBUTE, theme.get().key());
+        }
+    }));
     mount_part("theme-switch", move || theme_switch(theme));
+    theme
 }
 
-#[derive(Clone, Copy, PartialEq)]
-enum Theme {
-    Auto,
-    Light,
-    Dark,
+const fn next(theme: Theme) -> Theme {
+    match theme {
+        Theme::Auto => Theme::Light,
+        Theme::Light => Theme::Dark,
+        Theme::Dark => Theme::Auto,
+    }
 }
 
-impl Theme {
-    const fn key(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::Light => "light",
-            Self::Dark => "dark",
-        }
-    }
-
-    const fn next(self) -> Self {
-        match self {
-            Self::Auto => Self::Light,
-            Self::Light => Self::Dark,
-            Self::Dark => Self::Auto,
-        }
-    }
-
-    const fn mark(self) -> &'static str {
-        match self {
-            Self::Auto => "◐",
-            Self::Light => "○",
-            Self::Dark => "●",
-        }
+const fn mark(theme: Theme) -> &'static str {
+    match theme {
+        Theme::Auto => "◐",
+        Theme::Light => "○",
+        Theme::Dark => "●",
     }
 }
 
 fn theme_switch(theme: RwSignal<Theme>) -> El {
-    let label = move || format!("Theme: {}. Switch to {}.", theme.get().key(), theme.get().next().key());
+    let label = move || format!("Theme: {}. Switch to {}.", theme.get().key(), next(theme.get()).key());
+    let walk = move || {
+        theme.update(|theme| *theme = next(*theme));
+        remember(theme.get_untracked());
+    };
     el("button")
         .class("button button-quiet theme-switch")
         .attr("type", "button")
         .bind("aria-label", label)
         .bind("title", label)
-        .on("click", move |_| theme.update(|theme| *theme = theme.next()))
-        .child(el("span").attr("aria-hidden", "true").bind_text(move || theme.get().mark().to_owned()))
+        .on("click", move |_| walk())
+        .child(el("span").attr("aria-hidden", "true").bind_text(move || mark(theme.get()).to_owned()))
 }
 
-/// In a sandboxed frame the storage is out of reach; the theme then lasts as long as the page.
-fn storage() -> Option<Storage> {
-    window().local_storage().ok().flatten()
-}
-
-fn remembered() -> Theme {
-    match storage().and_then(|storage| storage.get_item(KEY).ok().flatten()).as_deref() {
-        Some("light") => Theme::Light,
-        Some("dark") => Theme::Dark,
-        _ => Theme::Auto,
-    }
-}
-
-fn apply(theme: Theme) {
-    let Some(root) = document().document_element() else { return };
-    if theme == Theme::Auto {
-        _ = root.remove_attribute("data-theme");
-        if let Some(storage) = storage() {
-            _ = storage.remove_item(KEY);
-        }
-    } else {
-        _ = root.set_attribute("data-theme", theme.key());
-        if let Some(storage) = storage() {
-            _ = storage.set_item(KEY, theme.key());
-        }
+/// Keeps what the reader chose; a message is no choice. In a sandboxed frame the storage is out of reach:
+/// the theme then lasts as long as the page.
+fn remember(theme: Theme) {
+    if let Ok(Some(storage)) = window().local_storage() {
+        _ = match theme {
+            Theme::Auto => storage.remove_item(KEY),
+            _ => storage.set_item(KEY, theme.key()),
+        };
     }
 }

@@ -13,6 +13,7 @@ mod bad_link;
 mod batch_slider;
 mod buckets;
 mod calculator;
+mod calibration;
 mod chart_readout;
 mod config_json;
 mod convergence;

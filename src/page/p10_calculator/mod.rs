@@ -1,7 +1,6 @@
 //! The whole scenario as a form, its answer, and what the answer is made of.
 
 mod agreement;
-mod config_file;
 mod explanation;
 mod form;
 mod ledger;

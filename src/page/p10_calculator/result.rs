@@ -6,13 +6,12 @@ use super::super::outlooks::{beside, outlooks, standing};
 use super::{explanation, unknowns};
 use crate::site::dom::El;
 use crate::site::views::{draw_bar, draw_legend};
-use crate::site::{Facts, Live, State, copy_link::copy_link, format, keep_drawn};
+use crate::site::{Facts, Live, State, format, keep_drawn};
 
 /// Everything that follows from the form.
 pub fn bind(state: State, panel: &El) {
     panel.place("outlooks", outlooks(state, panel.part("answer")));
     panel.place("beside", beside(state));
-    panel.place("copy", copy_link(state));
     keep_drawn(state, panel, draw, press);
 }
 

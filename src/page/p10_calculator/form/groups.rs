@@ -1,6 +1,6 @@
 //! Which inputs stand together.
 
-use bmax::{Field, Scenario, setting};
+use bmax::{Field, setting};
 
 use super::input::Input::{self, Number, Word};
 
@@ -95,17 +95,6 @@ pub static GROUPS: &[Group] = &[
     },
     Group { key: "adapters", inputs: &[Word(&setting::ADAPTER), Number(Field::Rank), Word(&setting::TARGETS)] },
 ];
-
-/// How many groups describe the network.
-const NETWORK: usize = 3;
-
-/// The sizes and kinds that make up the scenario's model, each with its name, without those that mean nothing to it.
-pub fn described(scenario: &Scenario) -> Vec<(&'static str, String)> {
-    let inputs = GROUPS.iter().take(NETWORK).flat_map(|group| group.inputs);
-    // The count of parameters, which the ledger does not read, is no part of the shape.
-    let read = inputs.filter(|input| input.idle(scenario).is_empty());
-    read.map(|input| (input.name(), input.value(scenario))).filter(|(_, value)| value != "0").collect()
-}
 
 #[cfg(test)]
 mod tests {

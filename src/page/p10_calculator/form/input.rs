@@ -2,9 +2,9 @@
 
 use bmax::{Adapter, Field, LossHead, Method, Position, Precision, Recomputation, Scenario, Setting, setting};
 
+use crate::site::State;
 use crate::site::controls::{number_field_with_help, select_field};
 use crate::site::dom::El;
-use crate::site::{State, format};
 
 /// A number or a word of the scenario.
 #[derive(Clone, Copy)]
@@ -36,22 +36,6 @@ impl Input {
             state.read(|facts| !self.needs(&facts.scenario).is_empty() && !self.differs(&facts.scenario, &facts.base))
         };
         control.toggle_class("field-idle", move || !idle().is_empty()).toggle("hidden", hidden)
-    }
-
-    /// What it is called.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Number(field) => field.bound().name,
-            Word(word) => word.name,
-        }
-    }
-
-    /// Its value as a reader reads it.
-    pub fn value(self, scenario: &Scenario) -> String {
-        match self {
-            Number(field) => format::input(scenario.number(field)),
-            Word(word) => word.option((word.get)(scenario)).map_or("", |option| option.label).to_owned(),
-        }
     }
 
     /// Whether two scenarios differ in it.

@@ -5,12 +5,9 @@ mod input;
 mod model;
 mod tells;
 
-pub use self::groups::described;
-
 use bmax::{Scenario, setting};
 
 use self::groups::GROUPS;
-use super::config_file;
 use crate::page::pickers::{device_picker, model_picker};
 use crate::site::controls::segmented;
 use crate::site::dom::El;
@@ -25,7 +22,6 @@ pub fn bind(state: State, form: &El) {
         _ = form.part(group.key).children(group.inputs.iter().map(|input| input.control(state)).collect());
     }
     _ = form.clone().on("submit", |event| event.prevent_default());
-    config_file::bind(state, &form.part("config"));
     keep_drawn(state, form, draw, press);
 }
 

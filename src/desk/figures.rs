@@ -1,0 +1,33 @@
+//! The figures of the page.
+
+use web_sys::Element;
+
+use crate::dom;
+
+/// A figure, as its own markup calls it.
+#[derive(Clone, Debug)]
+pub struct Figure {
+    /// Its name in links of embeds.
+    pub name: String,
+    /// Its caption.
+    pub title: String,
+    /// The `id` of its caption, to which a link leads.
+    pub anchor: String,
+}
+
+/// Every figure, in the order of the page.
+pub fn all() -> Vec<Figure> {
+    let Some(page) = dom::document().document_element() else { return Vec::new() };
+    dom::all(&page, ".figure").iter().filter_map(read).collect()
+}
+
+/// The figure in which an element stands.
+pub fn around(element: &Element) -> Option<Figure> {
+    read(&element.closest(".figure").ok()??)
+}
+
+fn read(figure: &Element) -> Option<Figure> {
+    let name = figure.query_selector("[data-figure]").ok()??.get_attribute("data-figure")?;
+    let caption = figure.query_selector(".figure-title").ok()??;
+    Some(Figure { name, title: caption.text_content().unwrap_or_default(), anchor: caption.id() })
+}

@@ -1,0 +1,7 @@
+//! The file for accelerate.
+
+use crate::{Scenario, link};
+
+pub(super) fn write(scenario: &Scenario, page: &str) -> String {
+    format!("{page}?{}\n", link::encode(scenario))
+}

@@ -1,0 +1,7 @@
+//! The file for megatron.
+
+use crate::{Scenario, link};
+
+pub(super) fn write(scenario: &Scenario, page: &str) -> String {
+    format!("{page}?{}\n", link::encode(scenario))
+}

@@ -1,0 +1,126 @@
+//! The edge between the page and whoever shows it in a frame: messages in, messages out.
+//!
+//! Nothing here is secret and nothing is stored, so that whoever can reach the window may ask, whatever
+//! their origin. What is asked is checked by [`bmax::embed::Message`].
+
+use bmax::embed::{Given, Message, Theme};
+use bmax::{Answer, link};
+use js_sys::{Array, JsString, Object, Reflect};
+use leptos::prelude::*;
+use wasm_bindgen::closure::Closure;
+use wasm_bindgen::{JsCast, JsValue};
+use web_sys::{Event, Window};
+
+use super::dom::keep;
+use super::{Facts, State};
+
+/// Hears what the host asks, and tells it the answer now and whenever that changes.
+pub fn listen(state: State, theme: RwSignal<Theme>) {
+    let root = document().document_element();
+    // The script of the page has marked it as an embed.
+    let figure = root.and_then(|root| root.get_attribute("data-embed"));
+    let name = figure.as_deref().map_or(JsValue::NULL, JsValue::from_str);
+    let host = window().parent().ok().flatten().filter(|host| *host != window());
+
+    // Whoever is told of every answer: the host, and each window that has asked, such as this one.
+    let told = Array::new();
+    if let Some(host) = &host {
+        told.push(host);
+    }
+
+    let (own_name, askers) = (name.clone(), told.clone());
+    let hear = Closure::<dyn Fn(Event)>::new(move |event: Event| {
+        let data = get(&event, "data");
+        if get(&data, "bmax").as_f64() != Some(1.0) {
+            return;
+        }
+        let asker = get(&event, "source");
+        let kind = text(&get(&data, "type"));
+        let given = text(&get(&data, Message::field(&kind)));
+        let reply = match Message::read(&kind, &given, &state.scenario.get_untracked()) {
+            Ok(Message::Scenario(scenario)) => return state.scenario.set(*scenario),
+            Ok(Message::Theme(wanted)) => return theme.set(wanted),
+            Ok(Message::Own) => return,
+            Ok(Message::Ask) => {
+                if !askers.includes(&asker, 0) {
+                    askers.push(&asker);
+                }
+                state.peek(|facts| answer(&own_name, facts))
+            }
+            Err(problems) => refusal(&own_name, &problems),
+        };
+        if let Some(host) = &host {
+            tell(host, &reply);
+        }
+        if !host.as_ref().is_some_and(|host| js_sys::Object::is(host, &asker)) {
+            tell(&asker, &reply);
+        }
+    });
+    _ = window().add_event_listener_with_callback("message", hear.as_ref().unchecked_ref());
+    StoredValue::new_local(hear);
+
+    let full_page = document().query_selector(".embed-link a").ok().flatten();
+    keep(Box::new(move || {
+        state.read(|facts| {
+            if told.length() > 0 {
+                let answer = answer(&name, facts);
+                told.iter().for_each(|window| tell(&window, &answer));
+            }
+            if let (Some(link), Some(figure)) = (&full_page, &figure) {
+                _ = link.set_attribute("href", &format!("?{}#{figure}", link::encode(&facts.scenario)));
+            }
+        });
+    }));
+}
+
+/// What is not there, or cannot be read, is undefined.
+fn get(object: &JsValue, name: &str) -> JsValue {
+    Reflect::get(object, &name.into()).unwrap_or(JsValue::UNDEFINED)
+}
+
+fn text(value: &JsValue) -> Given {
+    if !value.is_string() {
+        return Given::Nothing;
+    }
+    match value.unchecked_ref::<JsString>().length() {
+        length if length as usize > link::LONGEST => Given::TooLong(length),
+        _ => value.as_string().map_or(Given::Nothing, Given::Text),
+    }
+}
+
+/// The window may be gone or be none; then nobody is told.
+fn tell(window: &JsValue, message: &JsValue) {
+    _ = window.unchecked_ref::<Window>().post_message(message, "*");
+}
+
+fn message(kind: &str, figure: &JsValue, rest: &[(&str, JsValue)]) -> JsValue {
+    let message = Object::new();
+    let set = |name: &str, value: &JsValue| _ = Reflect::set(&message, &name.into(), value);
+    set("bmax", &1.into());
+    set("type", &kind.into());
+    set("figure", figure);
+    for (name, value) in rest {
+        set(name, value);
+    }
+    message.into()
+}
+
+/// The answer, by the names of the command line's report.
+fn answer(figure: &JsValue, facts: &Facts) -> JsValue {
+    let most = |answer: &Answer| answer.batch().map_or(JsValue::NULL, JsValue::from);
+    let capped = matches!(&facts.answer, Answer::Fits(room) if room.capped);
+    let rest = [
+        ("link", link::encode(&facts.scenario).into()),
+        ("b_max", most(&facts.answer)),
+        ("fits", facts.answer.batch().is_some().into()),
+        ("capped", capped.into()),
+        ("safe", most(&facts.range.safe)),
+        ("optimistic", most(&facts.range.optimistic)),
+    ];
+    message("answer", figure, &rest)
+}
+
+fn refusal(figure: &JsValue, problems: &[String]) -> JsValue {
+    let list: Array = problems.iter().map(|problem| JsValue::from_str(problem)).collect();
+    message("refused", figure, &[("problems", list.into())])
+}
