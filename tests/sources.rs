@@ -469,7 +469,7 @@ fn catalogue_page() -> String {
         "<!doctype html>\n\
          <!-- Written by tests/sources.rs out of the provenance in the code: BMAX_BLESS=1 cargo test --test sources -->\n\
          <html lang=\"en\">\n<head>\n  <meta charset=\"utf-8\">\n  \
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'\">\n  \
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'none'\">\n  \
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n  \
          <meta name=\"color-scheme\" content=\"light dark\">\n  \
          <title>bmax: models, devices and entries, and where their numbers come from</title>\n  \

@@ -6,7 +6,7 @@ mod page;
 mod server;
 
 pub use page::{Page, Scope, Visit, tidy};
-pub use server::{FOLDER, dist};
+pub use server::{EMPTY_PAGE, FOLDER, Files, OTHER_FOLDER, dist};
 
 /// Keys as WebDriver writes them.
 pub mod key {

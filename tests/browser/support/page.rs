@@ -9,7 +9,7 @@ use fantoccini::{Client, Locator};
 use serde_json::{Value, json};
 
 use super::driver::{Driver, Extension};
-use super::server::{FOLDER, HOST_PAGE, Server};
+use super::server::{EMPTY_PAGE, FOLDER, HOST_PAGE, Server};
 
 /// How long the page may take to show what it should; a busy machine needs some.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -37,6 +37,11 @@ impl Visit {
     /// A visit to somebody else's page with this one in a sandboxed frame.
     pub fn to_the_host_page() -> Self {
         Self { address: HOST_PAGE.to_owned(), ..Self::to("") }
+    }
+
+    /// A browser that stands ready on an empty page of the same origin.
+    pub fn to_the_empty_page() -> Self {
+        Self { address: EMPTY_PAGE.to_owned(), ..Self::to("") }
     }
 
     /// A window of this width, in CSS pixels.
@@ -76,7 +81,7 @@ impl Visit {
             page.devtools("Emulation.setScriptExecutionDisabled", json!({ "value": true })).await;
         }
         page.client.goto(&(page.server.origin() + &self.address)).await.expect("the page loads");
-        if self.scripts && self.address != HOST_PAGE {
+        if self.scripts && ![HOST_PAGE, EMPTY_PAGE].contains(&self.address.as_str()) {
             page.wait_for_figures().await;
         }
         page
@@ -101,6 +106,16 @@ impl Page {
         assert_eq!(self.complaints().await, Vec::<String>::new(), "the console should be clean");
         _ = self.client.clone().close().await;
         drop(self.driver);
+    }
+
+    /// Runs this in every page and frame that the browser opens from now on, before anything of theirs.
+    pub async fn before_every_page(&self, script: &str) {
+        self.devtools("Page.addScriptToEvaluateOnNewDocument", json!({ "source": script })).await;
+    }
+
+    /// Goes to another path of the same server.
+    pub async fn go(&self, path: &str) {
+        self.client.goto(&(self.server.origin() + path)).await.expect("the page loads");
     }
 
     /// Waits until every figure is there.

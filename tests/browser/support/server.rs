@@ -13,16 +13,27 @@ use std::{env, fs, io, thread};
 /// Where the page lies. It knows nothing of this path, so every address in it must be relative.
 pub const FOLDER: &str = "/course/week-3/bmax/";
 
+/// Another place of the same origin, where [`Server::publish`] may put a copy of the page.
+pub const OTHER_FOLDER: &str = "/course/week-4/bmax/";
+
+/// A page of nobody, with nothing in it: here a browser can be prepared for a visit.
+pub const EMPTY_PAGE: &str = "/course/empty.html";
+
 /// A page of somebody else that shows this one in a frame without an origin and without storage.
 pub const HOST_PAGE: &str = "/course/host.html";
 
-type Files = BTreeMap<String, Vec<u8>>;
+/// A built page, file by file.
+pub type Files = BTreeMap<String, Vec<u8>>;
+
+/// What lies where: folders and their files.
+type Site = BTreeMap<&'static str, Arc<Files>>;
 
 /// One server, on a port of its own, with a log of its own. It answers GET, one request a connection
 /// and a thread each: nothing can wait behind a connection that the browser keeps open.
 pub struct Server {
     address: SocketAddr,
     requests: Arc<Mutex<Vec<String>>>,
+    site: Arc<Mutex<Site>>,
     closing: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -34,21 +45,37 @@ impl Server {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port on the loopback device");
         let address = listener.local_addr().expect("it is bound");
         let requests = Arc::new(Mutex::new(Vec::new()));
+        let site = Arc::new(Mutex::new(Site::from([(FOLDER, dist().clone())])));
         let closing = Arc::new(AtomicBool::new(false));
         let thread = thread::spawn({
-            let (requests, closing) = (requests.clone(), closing.clone());
+            let (requests, site, closing) = (requests.clone(), site.clone(), closing.clone());
             move || {
                 for stream in listener.incoming().flatten() {
                     if closing.load(Ordering::SeqCst) {
                         return;
                     }
-                    let requests = requests.clone();
+                    let (requests, site) = (requests.clone(), site.clone());
                     // The browser may be gone before it has its answer; that is its good right.
-                    thread::spawn(move || _ = answer(&stream, &requests));
+                    thread::spawn(move || _ = answer(&stream, &requests, &site));
                 }
             }
         });
-        Self { address, requests, closing, thread: Some(thread) }
+        Self { address, requests, site, closing, thread: Some(thread) }
+    }
+
+    /// Puts other files into a folder, all at once, as a deployment should.
+    pub fn publish(&self, folder: &'static str, files: Files) {
+        self.site.lock().expect("no panic under this lock").insert(folder, Arc::new(files));
+    }
+
+    /// Is gone from here on: connections are refused.
+    pub fn stop(&mut self) {
+        self.closing.store(true, Ordering::SeqCst);
+        // The thread waits for a connection, so it gets one.
+        _ = TcpStream::connect(self.address);
+        if let Some(thread) = self.thread.take() {
+            _ = thread.join();
+        }
     }
 
     /// Scheme, host and port.
@@ -64,16 +91,11 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        self.closing.store(true, Ordering::SeqCst);
-        // The thread waits for a connection, so it gets one.
-        _ = TcpStream::connect(self.address);
-        if let Some(thread) = self.thread.take() {
-            _ = thread.join();
-        }
+        self.stop();
     }
 }
 
-fn answer(mut stream: &TcpStream, requests: &Mutex<Vec<String>>) -> io::Result<()> {
+fn answer(mut stream: &TcpStream, requests: &Mutex<Vec<String>>, site: &Mutex<Site>) -> io::Result<()> {
     // Browsers open connections in advance that they may never use.
     stream.set_read_timeout(Some(Duration::from_secs(30)))?;
     let mut lines = BufReader::new(stream).lines();
@@ -87,10 +109,14 @@ fn answer(mut stream: &TcpStream, requests: &Mutex<Vec<String>>) -> io::Result<(
         }
     }
     let path = address.split(['?', '#']).next().unwrap_or_default();
-    let (status, kind, body) = match path.strip_prefix(FOLDER) {
-        Some("") => file("index.html"),
-        Some(name) => file(name),
+    let there = site.lock().expect("no panic under this lock").iter().find_map(|(folder, files)| {
+        let name = path.strip_prefix(folder)?;
+        Some((if name.is_empty() { "index.html" } else { name }, files.clone()))
+    });
+    let (status, kind, body) = match there {
+        Some((name, files)) => file(name, &files),
         None if path == HOST_PAGE => ("200 OK", "text/html; charset=utf-8", host_page()),
+        None if path == EMPTY_PAGE => ("200 OK", "text/html; charset=utf-8", empty_page()),
         None => ("404 Not Found", "text/plain", b"nothing here".to_vec()),
     };
     // A frame without an origin of its own may load the module only with the third header.
@@ -103,8 +129,8 @@ fn answer(mut stream: &TcpStream, requests: &Mutex<Vec<String>>) -> io::Result<(
     stream.write_all(&body)
 }
 
-fn file(name: &str) -> (&'static str, &'static str, Vec<u8>) {
-    match dist().get(name) {
+fn file(name: &str, files: &Files) -> (&'static str, &'static str, Vec<u8>) {
+    match files.get(name) {
         Some(bytes) => ("200 OK", kind_of(name), bytes.clone()),
         None => ("404 Not Found", "text/plain", b"no such file".to_vec()),
     }
@@ -119,6 +145,7 @@ fn kind_of(name: &str) -> &'static str {
         Some("png") => "image/png",
         // Browsers compile the module while it arrives only if it is declared as one.
         Some("wasm") => "application/wasm",
+        Some("webmanifest") => "application/manifest+json",
         _ => "application/octet-stream",
     }
 }
@@ -131,20 +158,24 @@ fn host_page() -> Vec<u8> {
     .into_bytes()
 }
 
+fn empty_page() -> Vec<u8> {
+    b"<!doctype html><html lang=en><title>Nothing</title><link rel=icon href=data:,><h1>Nothing</h1>".to_vec()
+}
+
 /// The folder of the built page.
 fn folder() -> PathBuf {
     env::var_os("BMAX_DIST").map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("dist"), PathBuf::from)
 }
 
 /// The built page, file by file, read once so that a build in the meantime mixes nothing up.
-pub fn dist() -> &'static Files {
-    static FILES: OnceLock<Files> = OnceLock::new();
+pub fn dist() -> &'static Arc<Files> {
+    static FILES: OnceLock<Arc<Files>> = OnceLock::new();
     FILES.get_or_init(|| {
         let folder = folder();
         assert!(folder.join("index.html").is_file(), "no page in {}: run make dist", folder.display());
         let mut files = Files::new();
         collect(&folder, "", &mut files);
-        files
+        Arc::new(files)
     })
 }
 
