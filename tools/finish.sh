@@ -81,3 +81,6 @@ LC_ALL=C awk -v placeholder="$placeholder" -v hashes="$hashes" '{
     print
 }' "$page" >"$work/page"
 cat "$work/page" >"$page"
+
+# The page is what it will be now: its files are listed for the service worker, where a build made them.
+if [ $# = 0 ]; then sh "$tools/offline.sh" "$TRUNK_STAGING_DIR"; fi

@@ -14,6 +14,8 @@ mkdir -p "$site"
 set -- --watch src --watch style --watch index.html --watch Cargo.toml
 [ ! -d assets ] || set -- "$@" --watch assets
 say "building; the page will be at http://127.0.0.1:$port/ (stop with Ctrl-C, another port with PORT=…)"
+# A page that is kept for later would hide what was changed: this build's worker keeps nothing.
+export BMAX_OFFLINE=no
 # Trunk's own stack says nothing about a mistake in the sources.
 export RUST_BACKTRACE=0
 exec trunk serve --release --skip-version-check --dist "$site" \

@@ -21,10 +21,12 @@ done | awk '
     BEGIN { printf "  %-44s %9s %9s\n", "file (bytes)", "raw", "Brotli" }
     {
         row($3, $1, $2)
-        # The desk and the page of the catalogue are loaded by those who ask for them, embed.js by other pages.
-        if ($3 == "embed.js") next
+        # The desk and the page of the catalogue are loaded by those who ask for them, embed.js by other pages,
+        # icons by those who install the page, and the worker when the page is there.
         if ($3 ~ /^desk-/) { desk_raw += $1; desk_small += $2; next }
-        if ($3 !~ /^catalogue\./) { raw += $1; small += $2 }
+        if ($3 ~ /^(catalogue\.|icons\/|embed\.js$|sw\.js$)/) next
+        raw += $1
+        small += $2
         if ($3 ~ /\.(wasm|js)$/) { program_raw += $1; program_small += $2 }
     }
     END {

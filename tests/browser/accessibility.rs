@@ -60,6 +60,27 @@ async fn axe_finds_nothing_on_a_phone_with_a_bad_link_and_nothing_that_fits() {
 }
 
 #[tokio::test]
+async fn axe_finds_nothing_in_any_tab_of_the_share_dialog() {
+    for (visit, when) in [
+        (Visit::to(""), "light"),
+        (Visit::to("").dark(), "dark"),
+        (Visit::to("").wide(360), "light, on a phone"),
+        (Visit::to("").wide(360).dark(), "dark, on a phone"),
+    ] {
+        let page = visit.open().await;
+        page.all().press("Share: The largest batch falls").await;
+        for tab in ["Link", "Embed", "Picture", "Export"] {
+            page.part(".desk[open]").click("tab", tab).await;
+            nothing_is_found(&page, &format!("{tab}, {when}")).await;
+        }
+        page.part(".desk").click("tab", "Link").await;
+        page.part(".desk").press("Show large").await;
+        nothing_is_found(&page, &format!("the large code, {when}")).await;
+        page.close().await;
+    }
+}
+
+#[tokio::test]
 async fn headings_go_down_one_level_at_a_time_and_every_figure_is_named_by_its_caption() {
     let page = Page::open("").await;
     let levels = "return [...document.querySelectorAll('h1, h2, h3, h4, h5')] \

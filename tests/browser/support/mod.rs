@@ -9,7 +9,7 @@ mod server;
 
 pub use driver::Browser;
 pub use page::{Page, Scope, Visit, tidy};
-pub use server::{BMAX, COURSE, FOLDER, dist};
+pub use server::{BLANK, BMAX, COURSE, FOLDER, Files, OTHER_FOLDER, dist};
 
 /// Keys as WebDriver writes them.
 pub mod key {

@@ -49,6 +49,11 @@ impl Visit {
         Self { address: HOST_PAGE.to_owned(), ..Self::to("") }
     }
 
+    /// A browser that stands ready on an empty page of the same origin.
+    pub fn to_the_empty_page() -> Self {
+        Self { address: BLANK.to_owned(), ..Self::to("") }
+    }
+
     /// A visit to course notes that `tools/hosts.sh` built, on a host of their own.
     pub fn to_notes(site: &str) -> Self {
         Self { address: format!("{COURSE}{site}"), ..Self::to("") }
@@ -110,7 +115,7 @@ impl Visit {
             page.prefer(&self.media).await;
         }
         page.client.goto(&address).await.expect("the page loads");
-        if self.scripts && here && self.address != HOST_PAGE {
+        if self.scripts && here && ![HOST_PAGE, BLANK].contains(&self.address.as_str()) {
             page.wait_for_figures().await;
         }
         page
@@ -135,6 +140,16 @@ impl Page {
         assert_eq!(self.complaints().await, Vec::<String>::new(), "the console should be clean");
         _ = self.client.clone().close().await;
         drop(self.driver);
+    }
+
+    /// Runs this in every page and frame that the browser opens from now on, before anything of theirs.
+    pub async fn before_every_page(&self, script: &str) {
+        self.devtools("Page.addScriptToEvaluateOnNewDocument", json!({ "source": script })).await;
+    }
+
+    /// Goes to another path of the same server.
+    pub async fn go(&self, path: &str) {
+        self.client.goto(&(self.server.origin() + path)).await.expect("the page loads");
     }
 
     /// Waits until every figure is there.

@@ -13,6 +13,13 @@ use std::{env, fs, io, thread};
 /// Where the page lies. It knows nothing of this path, so every address in it must be relative.
 pub const FOLDER: &str = "/course/week-3/bmax/";
 
+/// Another place of the same origin, where [`Server::publish`] may put a copy of the page.
+pub const OTHER_FOLDER: &str = "/course/week-4/bmax/";
+
+/// A page of nobody on any host, with nothing in it, which no log mentions: here a browser can be prepared
+/// for a visit.
+pub const BLANK: &str = "/.blank";
+
 /// A page of somebody else that shows this one in a frame without an origin and without storage.
 pub const HOST_PAGE: &str = "/course/host.html";
 
@@ -22,16 +29,18 @@ pub const COURSE: &str = "http://course.example/";
 /// Where they find the page: on another host, in a folder.
 pub const BMAX: &str = "http://bmax.example/week-3/";
 
-/// An empty page of any host, which no log mentions.
-pub const BLANK: &str = "/.blank";
+/// A built page, file by file.
+pub type Files = BTreeMap<String, Vec<u8>>;
 
-type Files = BTreeMap<String, Vec<u8>>;
+/// What lies where: folders and their files.
+type Site = BTreeMap<&'static str, Arc<Files>>;
 
 /// One server and all the network there is, on a port of its own, with a log of its own. It answers GET, one request a connection
 /// and a thread each: nothing can wait behind a connection that the browser keeps open.
 pub struct Server {
     address: SocketAddr,
     requests: Arc<Mutex<Vec<String>>>,
+    site: Arc<Mutex<Site>>,
     strangers: Arc<Mutex<Vec<String>>>,
     closing: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -45,22 +54,45 @@ impl Server {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port on the loopback device");
         let address = listener.local_addr().expect("it is bound");
         let requests = Arc::new(Mutex::new(Vec::new()));
+        let mut files = dist().clone();
+        if let Some(bytes) = withheld.and_then(|name| Arc::make_mut(&mut files).get_mut(name)) {
+            bytes.clear();
+        }
+        let mut site = Site::from([(FOLDER, files.clone()), (BMAX, files)]);
+        site.extend(notes().map(|notes| (COURSE, notes.clone())));
+        let site = Arc::new(Mutex::new(site));
         let strangers = Arc::new(Mutex::new(Vec::new()));
         let closing = Arc::new(AtomicBool::new(false));
         let thread = thread::spawn({
-            let (requests, strangers, closing) = (requests.clone(), strangers.clone(), closing.clone());
+            let (requests, strangers) = (requests.clone(), strangers.clone());
+            let (site, closing) = (site.clone(), closing.clone());
             move || {
                 for stream in listener.incoming().flatten() {
                     if closing.load(Ordering::SeqCst) {
                         return;
                     }
-                    let (requests, strangers) = (requests.clone(), strangers.clone());
+                    let (requests, strangers, site) = (requests.clone(), strangers.clone(), site.clone());
                     // The browser may be gone before it has its answer; that is its good right.
-                    thread::spawn(move || _ = answer(&stream, &requests, &strangers, withheld));
+                    thread::spawn(move || _ = answer(&stream, &requests, &strangers, &site));
                 }
             }
         });
-        Self { address, requests, strangers, closing, thread: Some(thread) }
+        Self { address, requests, site, strangers, closing, thread: Some(thread) }
+    }
+
+    /// Puts other files into a folder, all at once, as a deployment should.
+    pub fn publish(&self, folder: &'static str, files: Files) {
+        self.site.lock().expect("no panic under this lock").insert(folder, Arc::new(files));
+    }
+
+    /// Is gone from here on: connections are refused.
+    pub fn stop(&mut self) {
+        self.closing.store(true, Ordering::SeqCst);
+        // The thread waits for a connection, so it gets one.
+        _ = TcpStream::connect(self.address);
+        if let Some(thread) = self.thread.take() {
+            _ = thread.join();
+        }
     }
 
     pub fn address(&self) -> SocketAddr {
@@ -85,12 +117,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        self.closing.store(true, Ordering::SeqCst);
-        // The thread waits for a connection, so it gets one.
-        _ = TcpStream::connect(self.address);
-        if let Some(thread) = self.thread.take() {
-            _ = thread.join();
-        }
+        self.stop();
     }
 }
 
@@ -98,7 +125,7 @@ fn answer(
     mut stream: &TcpStream,
     requests: &Mutex<Vec<String>>,
     strangers: &Mutex<Vec<String>>,
-    withheld: Option<&str>,
+    site: &Mutex<Site>,
 ) -> io::Result<()> {
     // Browsers open connections in advance that they may never use.
     stream.set_read_timeout(Some(Duration::from_secs(30)))?;
@@ -112,23 +139,19 @@ fn answer(
         }
     }
     let path = address.split(['?', '#']).next().unwrap_or_default();
-    let (status, kind, body) = if path.ends_with(BLANK) {
-        (
-            "200 OK",
-            "text/html; charset=utf-8",
-            b"<!doctype html><title>blank</title><link rel=icon href=data:,>".to_vec(),
-        )
-    } else if let Some(name) = path.strip_prefix(FOLDER).or_else(|| path.strip_prefix(BMAX)) {
-        if withheld == Some(name) { ("200 OK", kind_of(name), Vec::new()) } else { file(dist(), name) }
-    } else if let Some(name) = path.strip_prefix(COURSE) {
-        file(notes(), name)
-    } else if path == HOST_PAGE {
-        ("200 OK", "text/html; charset=utf-8", host_page())
-    } else if path.starts_with('/') {
-        ("404 Not Found", "text/plain", b"nothing here".to_vec())
-    } else {
-        strangers.lock().expect("no panic under this lock").push(request.clone());
-        ("502 Bad Gateway", "text/plain", b"no such host".to_vec())
+    let there = site.lock().expect("no panic under this lock").iter().find_map(|(folder, files)| {
+        let name = path.strip_prefix(folder)?;
+        Some((name.to_owned(), files.clone()))
+    });
+    let (status, kind, body) = match there {
+        _ if path.ends_with(BLANK) => ("200 OK", "text/html; charset=utf-8", blank_page()),
+        Some((name, files)) => file(&files, &name),
+        None if path == HOST_PAGE => ("200 OK", "text/html; charset=utf-8", host_page()),
+        None if path.starts_with('/') => ("404 Not Found", "text/plain", b"nothing here".to_vec()),
+        None => {
+            strangers.lock().expect("no panic under this lock").push(request.clone());
+            ("502 Bad Gateway", "text/plain", b"no such host".to_vec())
+        }
     };
     if !path.ends_with(BLANK) {
         requests.lock().expect("no panic under this lock").push(address.to_owned());
@@ -160,6 +183,7 @@ fn kind_of(name: &str) -> &'static str {
         Some("png") => "image/png",
         // Browsers compile the module while it arrives only if it is declared as one.
         Some("wasm") => "application/wasm",
+        Some("webmanifest") => "application/manifest+json",
         _ => "application/octet-stream",
     }
 }
@@ -172,34 +196,41 @@ fn host_page() -> Vec<u8> {
     .into_bytes()
 }
 
+fn blank_page() -> Vec<u8> {
+    b"<!doctype html><html lang=en><title>Nothing</title><link rel=icon href=data:,><h1>Nothing</h1>".to_vec()
+}
+
 /// The folder of the built page.
 fn folder() -> PathBuf {
     env::var_os("BMAX_DIST").map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("dist"), PathBuf::from)
 }
 
 /// The built page, file by file, read once so that a build in the meantime mixes nothing up.
-pub fn dist() -> &'static Files {
-    static FILES: OnceLock<Files> = OnceLock::new();
+pub fn dist() -> &'static Arc<Files> {
+    static FILES: OnceLock<Arc<Files>> = OnceLock::new();
     FILES.get_or_init(|| {
         let folder = folder();
         assert!(folder.join("index.html").is_file(), "no page in {}: run make dist", folder.display());
         let mut files = Files::new();
         collect(&folder, "", &mut files);
-        files
+        Arc::new(files)
     })
 }
 
-/// The course notes of `tests/hosts/`, as their own tools built them.
-fn notes() -> &'static Files {
-    static FILES: OnceLock<Files> = OnceLock::new();
-    FILES.get_or_init(|| {
+/// The course notes of `tests/hosts/`, as their own tools built them; nothing where they are not built yet,
+/// which only the tests on them notice.
+fn notes() -> Option<&'static Arc<Files>> {
+    static FILES: OnceLock<Option<Arc<Files>>> = OnceLock::new();
+    let read = || {
         let folder = env::var_os("BMAX_HOSTS")
             .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("target/hosts"), PathBuf::from);
-        assert!(folder.is_dir(), "no course notes in {}: run tools/hosts.sh", folder.display());
         let mut files = Files::new();
-        collect(&folder, "", &mut files);
-        files
-    })
+        folder.is_dir().then(|| {
+            collect(&folder, "", &mut files);
+            Arc::new(files)
+        })
+    };
+    FILES.get_or_init(read).as_ref()
 }
 
 fn collect(folder: &Path, prefix: &str, files: &mut Files) {

@@ -1,0 +1,275 @@
+//! Text that others wrote, in every place where the page shows some: it stays text.
+//!
+//! Such text comes in by the link's query and its fragment, by typed fields, by a `config.json` and its
+//! name, by what the browser has stored, and by the path of the page itself. It comes out in messages,
+//! fields, spoken regions, the address, the link that is copied, the title. The page never hands it to a
+//! parser of markup or code; `support/watch.js` would see that, and also whatever came of it.
+
+use crate::support::{BLANK, FOLDER, Page, Visit, dist, tidy};
+use bmax::{config_json, link};
+use serde_json::{Value, json};
+
+const WATCH: &str = include_str!("support/watch.js");
+
+const LLAMA: &str = include_str!("../config_files/llama-3.1-8b.json");
+
+/// Each is short enough to be quoted whole by a message.
+const PAYLOADS: &[&str] = &[
+    "<img src=x onerror=hit()>",
+    "\"><script>hit()</script>",
+    "'><svg onload=hit()>",
+    "</title><script>hit()</script>",
+    "\"onfocus=hit() autofocus x=\"",
+    "<math><mi xlink:href=x id=hit>",
+    "<template><b id=hit></template>",
+    "<iframe srcdoc=<b/id=hit>>",
+    "<style>@import'//hit'</style>",
+    "<base href=//hit.example>",
+    "javascript:hit()",
+    "{{hit()}}",
+    "${hit()}",
+    "&lt;img src=x onerror=hit()&gt;",
+    "%3Cimg src=x onerror=hit()%3E",
+    "]]><b id=hit>",
+    "\u{2028}hit()//",
+];
+
+/// A page that was opened with `watch.js` in it.
+async fn watched(query: &str) -> Page {
+    let page = Visit::to_the_empty_page().open().await;
+    page.before_every_page(WATCH).await;
+    page.go(&format!("{FOLDER}{query}")).await;
+    page.wait_for_figures().await;
+    page
+}
+
+/// Nothing was made, nothing ran, nothing was refused, and the page is called as it was.
+async fn stayed_text(page: &Page, what: &str) {
+    assert_eq!(page.script("return foundSoFar();", vec![]).await, json!([]), "{what}");
+    let title = page.script("return document.title;", vec![]).await;
+    let html = String::from_utf8_lossy(&dist()["index.html"]).into_owned();
+    assert!(html.contains(&format!("<title>{}</title>", title.as_str().expect("a title"))), "{title} after {what}");
+}
+
+/// A query of these pairs.
+fn query_of(pairs: &[(&str, &str)]) -> String {
+    url::form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish()
+}
+
+/// Puts another query into the address, as going back in the history does.
+async fn go_back_to(page: &Page, query: &str) {
+    let script = "history.replaceState(null, '', '?' + arguments[0]); dispatchEvent(new PopStateEvent('popstate'));";
+    page.script(script, vec![query.into()]).await;
+}
+
+#[tokio::test]
+async fn markup_in_any_parameter_of_a_link_or_in_its_name_is_shown_as_it_is_written() {
+    let page = watched("").await;
+    let notices = page.part("#notices");
+    let parameters = link::parameters();
+    let keys: Vec<&str> = parameters.iter().map(|parameter| parameter.key).collect();
+    let mut other = 8;
+    for payload in PAYLOADS {
+        // As many as are shown at once, the last of them a parameter of this name.
+        for keys in keys.chunks(5) {
+            // The address counts as another one when something in it can be used.
+            other = 8 + (other + 1) % 1000;
+            let changing = if keys.contains(&"gpus") { "s" } else { "gpus" };
+            let changed = other.to_string();
+            let mut pairs: Vec<_> = keys.iter().map(|key| (*key, *payload)).collect();
+            pairs.extend([(changing, changed.as_str()), (*payload, "1")]);
+            let query = query_of(&pairs);
+            go_back_to(&page, &query).await;
+            let read = link::decode(&query);
+            assert_eq!(read.notices.len(), keys.len() + 1, "{query}");
+            for notice in &read.notices {
+                notices.says(&tidy(&notice.to_string())).await;
+            }
+            let shown = payload.replace('\u{2028}', " ");
+            assert_eq!(tidy(&notices.all_text().await).matches(tidy(&shown).as_str()).count(), keys.len() + 1);
+            stayed_text(&page, &query).await;
+        }
+    }
+    page.read_through().await;
+    stayed_text(&page, "every figure followed").await;
+    page.close().await;
+}
+
+#[tokio::test]
+async fn markup_in_the_link_that_a_page_is_opened_with_is_text_and_is_gone_with_the_next_change() {
+    let fragment = query_of(&[("", PAYLOADS[0])]);
+    let pairs: Vec<_> = ["model", "gpu", "s", "zero", "v", "x"].into_iter().zip(PAYLOADS.iter().copied()).collect();
+    let query = query_of(&pairs);
+    let page = watched(&format!("?{query}#{}", fragment.trim_start_matches('='))).await;
+    for notice in link::decode(&query).notices {
+        page.part("#notices").says(&tidy(&notice.to_string())).await;
+    }
+    stayed_text(&page, "opening the link").await;
+    page.unfold_everything().await;
+    stayed_text(&page, "unfolding everything").await;
+    page.figure("calculator").enter("Number of GPUs D", "16").await;
+    page.until_query("v=2&gpus=16").await;
+    for payload in PAYLOADS {
+        let script = "location.hash = arguments[0]; return new Promise((done) => setTimeout(done));";
+        page.script(script, vec![(*payload).into()]).await;
+        stayed_text(&page, "a fragment of the address").await;
+    }
+    page.close().await;
+}
+
+/// Types into every field that takes text, leaves it, and says which of the fields refused it: the name
+/// of each, and the text of the message that describes it.
+const TYPE_EVERYWHERE: &str = "const [text] = arguments; \
+    const fields = [...document.querySelectorAll('[data-figure] :is(input[type=text], input:not([type]), textarea)')]; \
+    for (const field of fields) { \
+        field.value = text; \
+        field.dispatchEvent(new InputEvent('input', { bubbles: true })); \
+        field.dispatchEvent(new Event('change', { bubbles: true })); \
+        field.dispatchEvent(new FocusEvent('blur')); \
+    } \
+    return fields.length;";
+
+const REFUSALS: &str = "return [...document.querySelectorAll('[data-figure] input[aria-invalid=true]')].map((field) => \
+    [field.id, field.value, (field.getAttribute('aria-describedby') ?? '').split(' ') \
+        .map((id) => document.getElementById(id)?.textContent ?? '').join(' ')]);";
+
+#[tokio::test]
+async fn markup_that_is_typed_into_any_field_is_quoted_and_stays_in_the_field() {
+    let page = watched("").await;
+    page.unfold_everything().await;
+    // Every figure is visited each time, which takes a while.
+    for payload in PAYLOADS.iter().step_by(4) {
+        let typed = page.script(TYPE_EVERYWHERE, vec![(*payload).into()]).await;
+        assert!(typed.as_u64() > Some(30), "{typed} fields take text");
+        page.read_through().await;
+        let refusals: Vec<(String, String, String)> =
+            serde_json::from_value(page.script(REFUSALS, vec![]).await).expect("what the fields say");
+        assert!(refusals.len() > 30, "{} fields refuse {payload}", refusals.len());
+        let quote = format!("“{}”", tidy(&payload.replace('\u{2028}', " ")));
+        let mut quoted = 0;
+        for (field, value, message) in refusals {
+            assert_eq!(value, *payload, "{field} keeps what was typed");
+            quoted += usize::from(tidy(&message).contains(&quote));
+            // Some say what they take without repeating what they got.
+            assert!(tidy(&message).contains(&quote) || !message.contains("hit"), "{field} says {message}");
+        }
+        assert!(quoted > 30, "{quoted} fields quote {payload}");
+        stayed_text(&page, payload).await;
+        let query = page.query().await;
+        assert!(["", "v=2"].contains(&query.as_str()), "what is refused does not reach the address: {query}");
+    }
+    page.close().await;
+}
+
+/// A sound file with a text in one of the places that are quoted.
+fn config_with(payload: &str) -> Vec<String> {
+    let mut files = Vec::new();
+    let mut sound: Value = serde_json::from_str(LLAMA).expect("a file");
+    sound["model_type"] = payload.into();
+    sound[format!("{payload}_size")] = json!(7);
+    sound["hidden_act"] = payload.into();
+    files.push(sound.to_string());
+    sound["hidden_size"] = payload.into();
+    files.push(sound.to_string());
+    files.push(payload.to_owned());
+    files.push(format!("{{\"{}\": 1, \"{0}\": 2}}", payload.replace('"', "'")));
+    files.push(format!("{{{payload}"));
+    files
+}
+
+#[tokio::test]
+async fn markup_in_a_config_json_and_in_the_name_of_the_file_is_shown_as_it_is_written() {
+    let page = watched("").await;
+    let calculator = page.figure("calculator");
+    calculator.press("Paste a config.json").await;
+    let drop = "const [content, name] = arguments; \
+        const files = new DataTransfer(); \
+        files.items.add(new File([content], name, { type: 'application/json' })); \
+        document.getElementById('config-text').closest('details') \
+            .dispatchEvent(new DragEvent('drop', { bubbles: true, cancelable: true, dataTransfer: files }));";
+    let mut quoted = 0;
+    for payload in PAYLOADS {
+        for file in config_with(payload) {
+            page.script(drop, vec![file.as_str().into(), (*payload).into()]).await;
+            let said = match config_json::read(&file) {
+                Ok(reading) => reading.notes.iter().map(ToString::to_string).collect(),
+                Err(refusal) => vec![refusal.to_string()],
+            };
+            for text in said {
+                quoted += usize::from(text.contains("hit"));
+                calculator.says(&tidy(&text)).await;
+            }
+            stayed_text(&page, &file).await;
+        }
+    }
+    assert!(quoted >= 2 * PAYLOADS.len(), "only {quoted} texts of files are quoted");
+    // The model of such a file can be used, and its link carries numbers alone.
+    page.script(drop, vec![config_with(PAYLOADS[0])[0].as_str().into(), "config.json".into()]).await;
+    calculator.press("Use this model").await;
+    page.until("the model to be in the address", async || {
+        let query = page.query().await;
+        if query.contains("model=") { Ok(()) } else { Err(query) }
+    })
+    .await;
+    assert!(!page.query().await.contains("hit"));
+    page.unfold_everything().await;
+    stayed_text(&page, "using the model").await;
+    page.close().await;
+}
+
+#[tokio::test]
+async fn markup_that_was_stored_in_the_browser_is_no_theme() {
+    let page = watched("").await;
+    for payload in &PAYLOADS[..4] {
+        page.script("localStorage.setItem('bmax-theme', arguments[0]);", vec![(*payload).into()]).await;
+        page.client.refresh().await.expect("the page loads again");
+        page.wait_for_figures().await;
+        stayed_text(&page, payload).await;
+    }
+    page.all().press("Theme: auto").await;
+    let theme = "return document.documentElement.dataset.theme;";
+    page.until_script("the theme to be one", theme, json!("light")).await;
+    page.close().await;
+}
+
+#[tokio::test]
+async fn markup_in_the_path_of_the_page_is_copied_as_part_of_the_link() {
+    const PATH: &str = "/course/%22%3E%3Cimg%20src=x%20onerror=hit()%3E/";
+    let page = Visit::to_the_empty_page().open().await;
+    page.before_every_page(WATCH).await;
+    page.server.publish(PATH, (**dist()).clone());
+    let denied = json!({ "permission": { "name": "clipboard-write" }, "setting": "denied" });
+    page.devtools("Browser.setPermission", denied).await;
+    page.go(&format!("{PATH}?v=2&gpus=64")).await;
+    page.wait_for_figures().await;
+    let calculator = page.figure("calculator");
+    calculator.press("Copy link").await;
+    calculator.says("Copy it by hand").await;
+    assert_eq!(calculator.value("textbox", "Copy it by hand").await, page.address().await);
+    stayed_text(&page, "copying the link").await;
+    page.go(BLANK).await;
+    page.close().await;
+}
+
+#[tokio::test]
+async fn the_watch_would_see_what_these_tests_are_about() {
+    let page = watched("").await;
+    let make = "const place = document.createElement('div'); \
+        document.body.append(place); \
+        place.innerHTML = arguments[0]; \
+        return new Promise((done) => setTimeout(() => done(foundSoFar().splice(0)), 100));";
+    for (payload, traces) in [
+        (PAYLOADS[0], ["parsed: ", "made: <img", "script-src-attr: inline"]),
+        ("<a href=javascript:hit()>x</a>", ["parsed: ", "made: <a", ""]),
+        ("<b id=hit></b>", ["parsed: ", "made: <b", ""]),
+        ("<iframe srcdoc='<b>hit'></iframe>", ["parsed: ", "made: <iframe", ""]),
+    ] {
+        let found = page.script(make, vec![payload.into()]).await;
+        let found: Vec<String> = serde_json::from_value(found).expect("texts");
+        for trace in traces {
+            assert!(found.iter().any(|one| one.starts_with(trace)), "{trace} in {found:?} for {payload}");
+        }
+    }
+    page.complaints().await;
+    page.close().await;
+}

@@ -1,0 +1,401 @@
+//! The page without a network: kept whole by the first visit, replaced whole by a later one.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::{env, fs, process};
+
+use crate::support::{BLANK, FOLDER, Files, OTHER_FOLDER, Page, Visit, dist, expected};
+use bmax::catalogue::DEVICES;
+use serde_json::{Value, json};
+
+/// Where the page's own worker stands: on its way, waiting for its turn, in charge.
+const WORKERS: &str = "const done = arguments[0]; \
+    navigator.serviceWorker.getRegistration().then((registration) => \
+        done(['installing', 'waiting', 'active'].map((place) => registration?.[place]?.state ?? null)));";
+
+/// The names of all caches of the origin.
+const CACHES: &str = "const done = arguments[0]; caches.keys().then(done);";
+
+/// From which build the text, the styles and the program of an open page are.
+const BUILD: &str = "return [document.title.startsWith('B: ') ? 'B' : 'A', \
+    getComputedStyle(document.documentElement).getPropertyValue('--build') || 'A', globalThis.build ?? 'A'];";
+
+/// Waits for an answer that a page gives when it can.
+async fn until_answers(page: &Page, what: &str, script: &str, expected: Value) {
+    page.until(what, async || {
+        let seen = page.script_async(script, vec![]).await;
+        if seen == expected { Ok(()) } else { Err(seen) }
+    })
+    .await;
+}
+
+async fn until_kept(page: &Page) {
+    until_answers(page, "the build to be kept", WORKERS, json!([null, null, "activated"])).await;
+}
+
+async fn caches(page: &Page) -> Vec<String> {
+    let names = page.script_async(CACHES, vec![]).await;
+    serde_json::from_value(names).expect("names")
+}
+
+/// A path of one's own for something short-lived.
+fn scratch() -> PathBuf {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    env::temp_dir().join(format!("bmax-build-{}-{}", process::id(), COUNT.fetch_add(1, Ordering::Relaxed)))
+}
+
+/// A folder of files with the worker that belongs to them, as the build makes it.
+fn listed(mut files: Files, offline: &str) -> Files {
+    let root = env!("CARGO_MANIFEST_DIR");
+    let folder = scratch();
+    files.insert("sw.js".to_owned(), fs::read(format!("{root}/assets/sw.js")).expect("the worker's source"));
+    for (name, bytes) in &files {
+        let path = folder.join(name);
+        fs::create_dir_all(path.parent().expect("it is in the folder")).expect("a folder for it");
+        fs::write(path, bytes).expect("room for a copy of the page");
+    }
+    let run = |script: &str, argument: &str| {
+        let status = Command::new("sh")
+            .args([format!("{root}/tools/{script}"), folder.join(argument).display().to_string()])
+            .env("BMAX_OFFLINE", offline)
+            .status();
+        assert!(status.expect("a shell").success(), "{script} succeeds");
+    };
+    run("finish.sh", "index.html");
+    run("offline.sh", "");
+    for name in ["index.html", "sw.js"] {
+        files.insert(name.to_owned(), fs::read(folder.join(name)).expect("what the scripts have written"));
+    }
+    _ = fs::remove_dir_all(&folder);
+    files
+}
+
+/// The digest of a file as a page names it.
+fn digest(bytes: &[u8]) -> String {
+    let file = scratch();
+    fs::write(&file, bytes).expect("room for a file");
+    let script = format!(". {}/tools/hash.sh; base64_digest 384 '{}'", env!("CARGO_MANIFEST_DIR"), file.display());
+    let output = Command::new("sh").args(["-c", &script]).output().expect("a shell");
+    _ = fs::remove_file(&file);
+    String::from_utf8(output.stdout).expect("a digest")
+}
+
+/// Replaces in a text, which must have it.
+fn replaced(text: &str, old: &str, new: &str) -> String {
+    assert!(text.contains(old), "no {old:.60} to replace");
+    text.replace(old, new)
+}
+
+/// Another build of the page: other text, styles and program, whose files have other names.
+fn another_build() -> Files {
+    let text = |name: &str| String::from_utf8(dist()[name].clone()).expect("text");
+    let mut page = text("index.html");
+    page = replaced(&page, "<title>", "<title>B: ");
+    // The digests of the inline scripts, which name the program, are filled in anew.
+    let start = page.find("'sha256-").expect("a policy with digests");
+    let end = start + page[start..].find(';').expect("the end of the directive");
+    page.replace_range(start..end, "{{inline-script-hashes}}");
+    let hashed = |name: &str| {
+        let (stem, rest) = name.rsplit_once('-')?;
+        let hash: String = rest.chars().take_while(char::is_ascii_hexdigit).collect();
+        (hash.len() == 16).then(|| (format!("{stem}-{hash}"), format!("{stem}-bbbbbbbbbbbbbbbb")))
+    };
+    let names: BTreeSet<_> = dist().keys().filter_map(|name| hashed(name)).collect();
+    assert!(names.len() >= 3, "{names:?}");
+    let renamed = |text: &str| names.iter().fold(text.to_owned(), |text, (old, new)| text.replace(old, new));
+    let mut files = Files::new();
+    for (name, bytes) in dist().iter() {
+        let mut bytes = bytes.clone();
+        if name.ends_with(".js") || name.ends_with(".css") {
+            let mark = if name.ends_with(".js") { "\nglobalThis.build = 'B';" } else { "\n:root { --build: B; }" };
+            let changed = renamed(&text(name)) + mark;
+            page = page.replace(&digest(&bytes), &digest(changed.as_bytes()));
+            bytes = changed.into_bytes();
+        }
+        files.insert(renamed(name), bytes);
+    }
+    files.insert("index.html".to_owned(), renamed(&page).into_bytes());
+    listed(files, "yes")
+}
+
+/// The build of the open page, which must be one build throughout.
+async fn build(page: &Page) -> String {
+    page.wait_for_figures().await;
+    let parts: Vec<String> = serde_json::from_value(page.script(BUILD, vec![]).await).expect("names of builds");
+    assert!(parts.iter().all(|part| *part == parts[0]), "a mixture of builds: {parts:?}");
+    parts[0].clone()
+}
+
+/// Opens a folder in which there is a newer build now, and waits until the browser has found it there.
+async fn visit_until_the_newer_build_waits(page: &Page, folder: &str) {
+    page.go(folder).await;
+    assert_eq!(build(page).await, "A", "the build that is kept comes first");
+    until_answers(page, "the new build to wait", WORKERS, json!([null, "installed", "activated"])).await;
+}
+
+/// Leaves the page and comes back; the browser puts the waiting worker in charge as soon as it finds time.
+async fn come_back_until(page: &Page, folder: &str, expected: &str) {
+    page.until(&format!("build {expected}"), async || {
+        page.go(BLANK).await;
+        page.go(folder).await;
+        let seen = build(page).await;
+        if seen == expected { Ok(()) } else { Err(seen) }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn after_the_first_visit_the_page_works_with_its_server_gone() {
+    let mut page = Page::open("").await;
+    until_kept(&page).await;
+    page.server.stop();
+    for query in ["?v=2&model=13b&gpus=64", "?v=1&model=70b&gpus=64&recompute=full", ""] {
+        page.go(&format!("{FOLDER}{query}#calculator")).await;
+        page.wait_for_figures().await;
+        page.read_through().await;
+        page.part("#answer-bar").shows("bar-answer", &expected::answer(&expected::scenario(query))).await;
+        assert_eq!(page.part("#notices").all_text().await, "");
+        page.client.refresh().await.expect("the page loads again");
+        page.wait_for_figures().await;
+        page.part("#answer-bar").shows("bar-answer", &expected::answer(&expected::scenario(query))).await;
+    }
+    page.go(&format!("{FOLDER}catalogue.html")).await;
+    let rows = page.script("return document.querySelectorAll('table tr').length;", vec![]).await;
+    assert!(rows.as_u64() > Some(DEVICES.len() as u64), "{rows} rows of the catalogue");
+    page.close().await;
+}
+
+#[tokio::test]
+async fn the_browser_finds_a_sound_manifest_and_nothing_that_hinders_an_installation() {
+    let page = Page::open("?v=2&gpus=64").await;
+    until_kept(&page).await;
+    let manifest = page.devtools("Page.getAppManifest", json!({})).await;
+    assert_eq!(manifest["errors"], json!([]));
+    assert_eq!(manifest["url"], json!(format!("{}{FOLDER}manifest.webmanifest", page.server.origin())));
+    let hindrances = page.devtools("Page.getInstallabilityErrors", json!({})).await;
+    assert_eq!(hindrances["installabilityErrors"], json!([]));
+    page.close().await;
+}
+
+#[tokio::test]
+async fn every_file_of_the_build_is_kept_and_nothing_else() {
+    let page = Page::open("").await;
+    until_kept(&page).await;
+    let home = page.server.origin() + FOLDER;
+    let script = "const done = arguments[0]; \
+        caches.keys().then(async (names) => { \
+            const requests = await Promise.all(names.map(async (name) => (await caches.open(name)).keys())); \
+            done(requests.flat().map((request) => request.url)); \
+        });";
+    let kept: Vec<String> = serde_json::from_value(page.script_async(script, vec![]).await).expect("addresses");
+    let kept: BTreeSet<_> = kept.iter().map(|address| address.strip_prefix(&home).expect("of this folder")).collect();
+    let built = dist().keys().map(String::as_str).filter(|name| *name != "sw.js");
+    let built: BTreeSet<_> = built.map(|name| if name == "index.html" { "" } else { name }).collect();
+    assert_eq!(kept, built);
+    // What the visit had loaded already was not loaded again.
+    for part in ["/", ".wasm", ".js", ".css"] {
+        let mut asked: Vec<_> = page.server.requests().into_iter().filter(|path| path.ends_with(part)).collect();
+        let count = asked.len();
+        asked.sort();
+        asked.dedup();
+        assert_eq!(asked.len(), count, "{asked:?}");
+    }
+    page.close().await;
+}
+
+#[tokio::test]
+async fn a_second_visit_asks_the_server_only_whether_there_is_a_newer_build() {
+    let page = Page::open("").await;
+    until_kept(&page).await;
+    let before = page.server.requests().len();
+    page.go(BLANK).await;
+    page.go(&format!("{FOLDER}?v=2&gpus=64")).await;
+    page.wait_for_figures().await;
+    let asked = page.server.requests().split_off(before);
+    let expected = [BLANK.to_owned(), format!("{FOLDER}sw.js")];
+    assert!(asked.iter().all(|path| expected.contains(path)), "{asked:?}");
+    // What is not of the build is the server's to answer.
+    let missing = "const done = arguments[0]; fetch('no-such.txt').then((response) => done(response.status));";
+    assert_eq!(page.script_async(missing, vec![]).await, json!(404));
+    assert!(page.server.requests().contains(&format!("{FOLDER}no-such.txt")));
+    // The browser logs that answer as an error of the page.
+    assert_eq!(page.complaints().await.len(), 1);
+    page.close().await;
+}
+
+#[tokio::test]
+async fn a_new_build_takes_over_at_the_next_visit_and_never_in_part() {
+    let page = Page::open("").await;
+    until_kept(&page).await;
+    assert_eq!(build(&page).await, "A");
+    let old = caches(&page).await;
+    page.server.publish(FOLDER, another_build());
+    visit_until_the_newer_build_waits(&page, FOLDER).await;
+    // The window that is open, the same one loaded again, and a second one: all of the old build.
+    page.client.refresh().await.expect("the page loads again");
+    assert_eq!(build(&page).await, "A");
+    let first = page.client.window().await.expect("a window");
+    let second = page.client.new_window(true).await.expect("a second window");
+    page.client.switch_to_window(second.handle).await.expect("it is there");
+    page.go(FOLDER).await;
+    assert_eq!(build(&page).await, "A");
+    let styles = "const done = arguments[0]; \
+        fetch('catalogue.css').then((response) => response.text()).then((text) => done(text.includes('--build')));";
+    assert_eq!(page.script_async(styles, vec![]).await, json!(false), "a file whose name stays is of the same build");
+    page.client.close_window().await.expect("it can be closed");
+    page.client.switch_to_window(first).await.expect("the first is still there");
+
+    come_back_until(&page, FOLDER, "B").await;
+    until_kept(&page).await;
+    assert_eq!(page.script_async(styles, vec![]).await, json!(true));
+    let new = caches(&page).await;
+    assert_eq!((old.len(), new.len()), (1, 1), "{old:?} {new:?}");
+    assert_ne!(old, new);
+    page.close().await;
+}
+
+/// A first visit to a folder whose files do not go together.
+async fn visit_in_vain(files: Files) -> Page {
+    let page = Visit::to_the_empty_page().open().await;
+    page.server.publish(FOLDER, files);
+    page.go(&format!("{FOLDER}?v=2&gpus=64")).await;
+    page.wait_for_figures().await;
+    page.part("#answer-bar").shows("bar-answer", &expected::answer(&expected::scenario("?gpus=64"))).await;
+    page.until("the worker to be at work", async || {
+        let asked = page.server.requests();
+        // Only the worker asks for the page without a query.
+        if asked.contains(&FOLDER.to_owned()) { Ok(()) } else { Err(asked) }
+    })
+    .await;
+    until_answers(&page, "the worker to give up", WORKERS, json!([null, null, null])).await;
+    until_answers(&page, "nothing to be left", CACHES, json!([])).await;
+    page.part("#answer-bar").shows("bar-answer", &expected::answer(&expected::scenario("?gpus=64"))).await;
+    // The browser may say that something did not load; the page does not mind.
+    page.complaints().await;
+    page
+}
+
+#[tokio::test]
+async fn a_build_that_cannot_be_had_whole_is_not_kept_and_the_page_works() {
+    let mut files = (**dist()).clone();
+    files.remove("icons/512.png").expect("an icon");
+    let page = visit_in_vain(files).await;
+    // The next visit tries again.
+    page.server.publish(FOLDER, (**dist()).clone());
+    page.go(BLANK).await;
+    page.go(FOLDER).await;
+    page.wait_for_figures().await;
+    until_kept(&page).await;
+    page.close().await;
+}
+
+#[tokio::test]
+async fn in_the_middle_of_a_deployment_text_that_is_newer_than_the_list_is_not_kept() {
+    let mut files = (**dist()).clone();
+    files.get_mut("index.html").expect("a page").extend_from_slice(b"<!-- newer -->");
+    visit_in_vain(files).await.close().await;
+}
+
+#[tokio::test]
+async fn two_installations_on_one_origin_leave_each_other_alone() {
+    let mut page = Page::open("").await;
+    until_kept(&page).await;
+    page.script_async("const done = arguments[0]; caches.open('of somebody else').then(() => done(null));", vec![])
+        .await;
+    page.server.publish(OTHER_FOLDER, (**dist()).clone());
+    page.go(OTHER_FOLDER).await;
+    page.wait_for_figures().await;
+    until_kept(&page).await;
+    let before = caches(&page).await;
+    assert_eq!(before.len(), 3, "{before:?}");
+    page.server.publish(FOLDER, another_build());
+    visit_until_the_newer_build_waits(&page, FOLDER).await;
+    come_back_until(&page, FOLDER, "B").await;
+    until_kept(&page).await;
+    let after = caches(&page).await;
+    assert_eq!(after.len(), 3, "{after:?}");
+    let kept = before.iter().filter(|name| after.contains(name)).count();
+    assert_eq!(kept, 2, "only the cache of the build that was replaced is gone: {before:?} {after:?}");
+    page.server.stop();
+    page.go(OTHER_FOLDER).await;
+    assert_eq!(build(&page).await, "A");
+    page.go(FOLDER).await;
+    assert_eq!(build(&page).await, "B");
+    page.close().await;
+}
+
+/// Notes every call that would install a worker.
+const NOTE_REGISTRATIONS: &str = "self.registered = []; \
+    if (self.ServiceWorkerContainer) { \
+        const { register } = ServiceWorkerContainer.prototype; \
+        ServiceWorkerContainer.prototype.register = function (...all) { \
+            registered.push(String(all[0])); \
+            return register.apply(this, all); \
+        }; \
+    }";
+
+/// What a page has asked to be installed once it has loaded.
+async fn registered(page: &Page) -> Value {
+    let loaded = "return performance.getEntriesByType('navigation')[0].loadEventEnd > 0;";
+    page.until_script("the page to have loaded", loaded, json!(true)).await;
+    // A frame without an origin is another process, which the note does not reach and a worker neither.
+    page.script("return self.registered ?? [];", vec![]).await
+}
+
+#[tokio::test]
+async fn the_page_installs_itself_and_no_figure_in_a_frame_does() {
+    let page = Visit::to_the_empty_page().open().await;
+    page.before_every_page(NOTE_REGISTRATIONS).await;
+    for query in ["?embed=chart&v=2&gpus=64", "?v=2&embed=answer", "?embed="] {
+        page.go(&format!("{FOLDER}{query}")).await;
+        assert_eq!(registered(&page).await, json!([]), "{query}");
+    }
+    for sandbox in [json!("allow-scripts"), Value::Null] {
+        page.go(BLANK).await;
+        let frame = "const frame = document.createElement('iframe'); \
+            if (arguments[1]) frame.setAttribute('sandbox', arguments[1]); \
+            frame.src = arguments[0]; \
+            document.body.append(frame);";
+        page.script(frame, vec![json!(FOLDER), sandbox]).await;
+        page.client.enter_frame(0).await.expect("the frame is there");
+        page.until_script("the page in the frame", "return location.pathname;", json!(FOLDER)).await;
+        assert_eq!(registered(&page).await, json!([]), "in a frame");
+        page.client.enter_parent_frame().await.expect("the page around it");
+    }
+    assert!(!page.server.requests().contains(&format!("{FOLDER}sw.js")));
+    page.go(&format!("{FOLDER}?v=2&gpus=64")).await;
+    assert_eq!(registered(&page).await, json!(["sw.js"]));
+    until_kept(&page).await;
+    page.close().await;
+}
+
+#[tokio::test]
+async fn a_build_that_is_being_worked_on_keeps_nothing_and_clears_what_was_kept() {
+    let page = Page::open("").await;
+    until_kept(&page).await;
+    let files = dist().iter().filter(|(name, _)| *name != "sw.js");
+    let mut files: Files = files.map(|(name, bytes)| (name.clone(), bytes.clone())).collect();
+    files.extend(another_build().into_iter().filter(|(name, _)| name != "sw.js"));
+    page.server.publish(FOLDER, listed_for_work(files));
+    page.go(FOLDER).await;
+    assert_eq!(build(&page).await, "A");
+    until_answers(&page, "the worker to remove itself", CACHES, json!([])).await;
+    come_back_until(&page, FOLDER, "B").await;
+    until_answers(&page, "the worker to remove itself", WORKERS, json!([null, null, null])).await;
+    until_answers(&page, "nothing to be left", CACHES, json!([])).await;
+    page.close().await;
+}
+
+/// The same files as `make serve` has them.
+fn listed_for_work(files: Files) -> Files {
+    let mut files = files;
+    // The policy has its digests already, and the script that fills them in wants to do so itself.
+    let page = String::from_utf8(files["index.html"].clone()).expect("text");
+    let start = page.find("'sha256-").expect("a policy with digests");
+    let end = start + page[start..].find(';').expect("the end of the directive");
+    let page = format!("{}{{{{inline-script-hashes}}}}{}", &page[..start], &page[end..]);
+    files.insert("index.html".to_owned(), page.into_bytes());
+    listed(files, "no")
+}

@@ -1,0 +1,166 @@
+//! Old links: what they mean, and what they answer, for ever. README.md beside this says what is promised.
+
+use std::{env, fs};
+
+use bmax::{Answer, Field, Method, Scenario, b_max, link, setting};
+use serde_json::{Map, Value, json};
+
+const LINKS: &str = include_str!("links.json");
+const LEDGER: &str = include_str!("ledger.json");
+const CHANGELOG: &str = include_str!("../../CHANGELOG.md");
+
+/// One link of the list.
+struct Old {
+    link: String,
+    /// What every parameter that its version knew stands for.
+    means: Map<String, Value>,
+    /// The parameters that the reader is told about.
+    named: Vec<String>,
+    /// b_max by the two methods that never change, where their sources have one.
+    workshop: Option<Value>,
+    paper: Option<Value>,
+}
+
+fn list() -> Vec<Old> {
+    let file: Value = serde_json::from_str(LINKS).expect("links.json is JSON");
+    let links = file["links"].as_array().expect("a list of links");
+    let read = |entry: &Value| {
+        let link = entry["link"].as_str().expect("a link").to_owned();
+        let version = link.split('&').find_map(|pair| pair.strip_prefix("v=")).expect("a version");
+        let mut means = file[version].as_object().expect("the defaults of the version").clone();
+        means.extend(entry["differs"].as_object().expect("what differs").clone());
+        let named = entry["named"].as_array().into_iter().flatten();
+        let named = named.map(|key| key.as_str().expect("a parameter").to_owned()).collect();
+        let [workshop, paper] = ["workshop", "paper"].map(|method| entry.get(method).cloned());
+        Old { link, means, named, workshop, paper }
+    };
+    links.iter().map(read).collect()
+}
+
+/// Whether a parameter of the scenario is exactly this.
+fn is(scenario: &Scenario, key: &str, expected: &str) -> Result<(), String> {
+    let differs = |seen: String| if seen == expected { Ok(()) } else { Err(format!("{key}={seen}, not {expected}")) };
+    if let Some(field) = Field::from_key(key) {
+        let number: f64 = expected.parse().expect("a number");
+        let seen = scenario.number(field);
+        // Byte for byte: not one unit in the last place is passed over.
+        return if seen.to_bits() == number.to_bits() { Ok(()) } else { differs(seen.to_string()) };
+    }
+    if let Some(word) = setting::ALL.iter().find(|word| word.key == key) {
+        return differs((word.get)(scenario).to_owned());
+    }
+    match key {
+        "model" if scenario.model.origin.is_empty() => differs(link::OWN.to_owned()),
+        "model" => differs(scenario.model.origin.to_owned()),
+        "gpu" => differs(scenario.device.origin.to_owned()),
+        _ => Err(format!("{key} is no parameter")),
+    }
+}
+
+fn answer(scenario: &Scenario, method: Method) -> Value {
+    match b_max(&Scenario { method, ..*scenario }) {
+        Answer::Fits(room) => json!(room.batch),
+        Answer::Infeasible(_) => json!("does not fit"),
+    }
+}
+
+#[test]
+fn the_list_is_long_enough_and_has_every_parameter_of_every_version() {
+    let links = list();
+    assert!(links.len() >= 40, "{}", links.len());
+    for version in 1..=link::VERSION {
+        let of_version: Vec<_> = links.iter().filter(|old| old.link.contains(&format!("v={version}"))).collect();
+        assert!(of_version.len() >= 15, "version {version} has {}", of_version.len());
+    }
+    for parameter in link::parameters() {
+        let has = |old: &&Old| old.link.split('&').any(|pair| pair.split('=').next() == Some(parameter.key));
+        assert!(links.iter().any(|old| has(&old)), "no old link has {}", parameter.key);
+    }
+    // A link of the newest version fixes everything.
+    let newest = links.iter().find(|old| old.link.starts_with("v=2")).expect("one of version 2");
+    for parameter in link::parameters().iter().filter(|parameter| parameter.key != "v") {
+        assert!(newest.means.contains_key(parameter.key), "version 2 says nothing of {}", parameter.key);
+    }
+}
+
+#[test]
+fn every_old_link_means_what_it_always_meant() {
+    for old in list() {
+        let read = link::decode(&old.link);
+        let wrong: Vec<_> = old
+            .means
+            .iter()
+            .filter_map(|(key, expected)| is(&read.scenario, key, expected.as_str().expect("a text")).err())
+            .collect();
+        assert!(wrong.is_empty(), "{} means something else now: {wrong:?}", old.link);
+    }
+}
+
+#[test]
+fn what_could_not_be_used_in_an_old_link_is_still_named_and_nothing_else_is() {
+    for old in list() {
+        let notices: Vec<_> = link::decode(&old.link).notices.iter().map(ToString::to_string).collect();
+        assert_eq!(notices.len(), old.named.len(), "{}: {notices:?}", old.link);
+        for key in &old.named {
+            assert!(notices.iter().any(|notice| notice.contains(&format!("“{key}”"))), "{key} in {notices:?}");
+        }
+    }
+}
+
+#[test]
+fn the_workshop_and_the_paper_answer_old_links_as_they_always_did() {
+    let mut answers = 0;
+    for old in list() {
+        let scenario = link::decode(&old.link).scenario;
+        for (method, expected) in [(Method::Workshop, &old.workshop), (Method::Paper, &old.paper)] {
+            if let Some(expected) = expected {
+                assert_eq!(&answer(&scenario, method), expected, "{} by {method:?}", old.link);
+                answers += 1;
+            }
+        }
+    }
+    assert!(answers >= 80, "{answers}");
+}
+
+#[test]
+fn an_old_link_that_is_written_anew_means_the_same() {
+    for old in list() {
+        let scenario = link::decode(&old.link).scenario;
+        let written = link::encode(&scenario);
+        let again = link::decode(&written);
+        assert_eq!((again.scenario, again.notices), (scenario, vec![]), "{} as {written}", old.link);
+    }
+}
+
+/// The ledger's answers may become better. `BMAX_BLESS="what changed" cargo test --test links` records them
+/// anew, and the reason must be a sentence of the change log.
+#[test]
+fn the_ledger_answers_old_links_as_recorded_and_a_change_is_in_the_change_log() {
+    let answers: Map<_, _> = list()
+        .into_iter()
+        .map(|old| (old.link.clone(), answer(&link::decode(&old.link).scenario, Method::Ledger)))
+        .collect();
+    let recorded: Value = serde_json::from_str(LEDGER).expect("ledger.json is JSON");
+    let differing: Vec<_> = answers
+        .iter()
+        .filter(|(link, answer)| recorded["answers"].get(*link) != Some(answer))
+        .map(|(link, answer)| format!("{link}: {answer}, recorded as {}", recorded["answers"][link]))
+        .collect();
+    if let Ok(reason) = env::var("BMAX_BLESS") {
+        let text = json!({ "because": reason, "answers": answers });
+        let text = serde_json::to_string_pretty(&text).expect("JSON") + "\n";
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/links/ledger.json");
+        fs::write(path, text).expect("a file that can be written");
+        return;
+    }
+    assert!(
+        differing.is_empty() && recorded["answers"].as_object().is_some_and(|all| all.len() == answers.len()),
+        "the ledger answers links that were shared differently now. If that is meant, say so in CHANGELOG.md and \
+         record it: BMAX_BLESS=\"the sentence there\" cargo test --test links\n{}",
+        differing.join("\n")
+    );
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let because = recorded["because"].as_str().expect("a sentence");
+    assert!(because.len() > 20, "“{because}” is no reason");
+    assert!(words(CHANGELOG).contains(&words(because)), "CHANGELOG.md does not say “{because}”");
+}
