@@ -2,6 +2,7 @@
 
 mod driver;
 pub mod expected;
+pub mod host;
 mod page;
 mod server;
 
