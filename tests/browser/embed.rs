@@ -264,10 +264,6 @@ async fn an_embed_stores_nothing_and_takes_nothing_from_the_store() {
     host.page.until("light", async || if host.inside(0, scheme).await == "light" { Ok(()) } else { Err(()) }).await;
     let stored = "return [Object.entries(localStorage), document.cookie];";
     assert_eq!(host.inside(0, stored).await, json!([[["bmax-theme", "dark"]], ""]));
-    let workers = "const done = arguments[0]; \
-        (navigator.serviceWorker?.getRegistrations() ?? Promise.resolve([])).then((all) => \
-            done(all.map((one) => one.scope)));";
-    drop(workers);
     host.close().await;
 }
 
