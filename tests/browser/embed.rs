@@ -111,9 +111,9 @@ async fn the_height_follows_what_unfolds_and_the_width_of_the_frame() {
     host.close().await;
 }
 
-/// Visible things that can be operated, other than links and what folds, and focusable things that cannot be seen.
-const OPERABLE: &str = "return [...document.querySelectorAll('button, input, select, textarea, [tabindex=\"0\"]')] \
-    .filter((one) => one.checkVisibility({ visibilityProperty: true }) !== one.matches('[tabindex]')) \
+/// What could be operated and is there to be seen or to be focused: what is not displayed is neither.
+const OPERABLE: &str = "return [...document.querySelectorAll('button, input, select, textarea, [data-desk]')] \
+    .filter((one) => getComputedStyle(one).display !== 'none' && one.checkVisibility()) \
     .map((one) => one.outerHTML.slice(0, 120));";
 
 #[tokio::test]

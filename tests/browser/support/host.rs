@@ -77,8 +77,9 @@ impl Host {
 
     /// Waits until a frame has told the height that its figure needs now, and returns that.
     pub async fn settled(&self, frame: u16) -> u64 {
-        // A frame whose figure is there, that has told its height, and has not another one since.
-        let needed = "const there = document.querySelector('[data-mounted], ul') !== null; \
+        // A frame whose figure is there, if it has one, and that has told its height, and needs no other since.
+        let needed = "const figure = document.querySelector('figure, main ul'); \
+            const there = figure?.matches('ul, :has([data-figure][data-mounted]:not([data-figure] *))'); \
             return there ? Math.ceil(document.body.getBoundingClientRect().height) : null;";
         self.page
             .until(&format!("frame {frame} to tell its height"), async || {
