@@ -4,6 +4,7 @@ mod chromium;
 mod driver;
 pub mod expected;
 mod firefox;
+pub mod host;
 mod page;
 mod server;
 
