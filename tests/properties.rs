@@ -1,10 +1,11 @@
 //! What holds for every scenario inside the declared ranges.
 
 use bmax::{
-    Answer, AttentionKernel, Bucket, Bytes, Choice, Field, Method, Recomputation, Scenario, ZeroStage, b_max,
-    catalogue, counters, estimate, largest_model, least_memory_mib, link, longest_sequence, range, search, setting,
+    Answer, AttentionKernel, Bucket, Bytes, Choice, Field, Method, Recomputation, Scenario, ZeroStage, b_max, counters,
+    estimate, largest_model, least_memory_mib, link, longest_sequence, range, search, setting,
 };
 use proptest::prelude::*;
+use proptest::sample::select;
 
 #[path = "support/any_scenario.rs"]
 mod any_scenario;

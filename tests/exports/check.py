@@ -63,16 +63,23 @@ def environment(**values):
         os.environ.update(before)
 
 
-def pretend_gpus(count):
+@contextlib.contextmanager
+def pretended_gpus(count):
     """Makes the libraries believe in GPUs, as their own tests do: nothing is allocated on them."""
     import lightning.fabric.accelerators.cuda as fabric
     import lightning.pytorch.accelerators.cuda as pytorch
     import torch
 
-    for module in (fabric, pytorch):
-        module.num_cuda_devices = lambda: count
-    torch.cuda.device_count = lambda: count
-    torch.cuda.is_bf16_supported = lambda *_, **__: True
+    wanted = [(fabric, "num_cuda_devices", lambda: count), (pytorch, "num_cuda_devices", lambda: count)]
+    wanted += [(torch.cuda, "device_count", lambda: count), (torch.cuda, "is_bf16_supported", lambda *_, **__: True)]
+    before = [(module, name, getattr(module, name)) for module, name, _ in wanted]
+    for module, name, stand_in in wanted:
+        setattr(module, name, stand_in)
+    try:
+        yield
+    finally:
+        for module, name, own in before:
+            setattr(module, name, own)
 
 
 # --- One check a consumer ---------------------------------------------------------------------------
@@ -128,14 +135,9 @@ def accelerate(text, said):
             for key in yaml.safe_load(text).get(section) or {}:
                 assert key in known, key
         with environment():
-            import torch
-
-            before, torch.cuda.device_count = torch.cuda.device_count, lambda: 8
-            try:
+            with pretended_gpus(8):
                 args = launch_command_parser().parse_args(["--config_file", str(path), "train.py"])
                 args, _, _ = _validate_launch_command(args)
-            finally:
-                torch.cuda.device_count = before
             assert args.num_processes == config.num_processes
             if config.distributed_type.value != "FSDP":
                 return "configuration loaded, launch command valid"
@@ -290,9 +292,8 @@ def lightning(text, said):
 
     devices = int(re.search(r'"devices": (\d+)', text).group(1))
     nodes = int(re.search(r'"num_nodes": (\d+)', text).group(1))
-    pretend_gpus(devices)
     quiet = {"logger": False, "enable_checkpointing": False, "enable_progress_bar": False, "enable_model_summary": False}
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), pretended_gpus(devices):
         warnings.simplefilter("ignore")
         trainer = scope["make_trainer"](torch.nn.TransformerEncoderLayer, **quiet)
     assert isinstance(trainer, Trainer)

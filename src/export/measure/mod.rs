@@ -56,22 +56,33 @@ fn accumulating(scenario: &Scenario, plan: &Planned) -> Scenario {
     at
 }
 
+/// Layers with which a shortened model still is a stack of layers.
+const TELLING_LAYERS: u32 = 4;
+
 fn alone(scenario: &Scenario, plan: &Planned) -> Alone {
     let one = accumulating(&on_one_gpu(scenario), plan);
     if let Some(most) = largest_micro_batch(&one) {
         return Alone { scenario: one.with_batch(plan.micro_batch.min(most)), shortened: false };
     }
-    // As many layers as fit with the plan's micro-batch, or else with one sequence; one layer if nothing
-    // fits, so that the script can still say so.
-    for batch in [plan.micro_batch, 1] {
+    // As many layers as fit. One layer says little about a model, so that the micro-batch gives way before
+    // the layers do; one layer if nothing fits, so that the script can still say so.
+    let most = |batch: u32| {
         let fits = |layers: u32| {
             let at = with_layers(&one, layers).with_batch(batch);
             estimate(&at).peak().bytes <= at.usable()
         };
-        let layers = search::largest(one.model.layers, 1, fits);
-        if layers > 0 {
+        search::largest(one.model.layers, 1, fits)
+    };
+    let mut batch = plan.micro_batch;
+    loop {
+        let layers = most(batch);
+        if layers >= one.model.layers.min(TELLING_LAYERS) || batch == 1 && layers > 0 {
             return Alone { scenario: with_layers(&one, layers).with_batch(batch), shortened: true };
         }
+        if batch == 1 {
+            break;
+        }
+        batch /= 2;
     }
     Alone { scenario: with_layers(&one, 1).with_batch(1), shortened: one.model.layers > 1 }
 }
