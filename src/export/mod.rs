@@ -118,7 +118,7 @@ impl Target {
             Self::Measure => Card {
                 key: "measure",
                 name: "Measure it",
-                file_name: "measure_peak.py",
+                file_name: "bmax_measure.py",
                 media_type: "text/x-python",
                 describe: "A PyTorch script that builds this model, trains two steps and prints the measured peak beside the prediction.",
             },

@@ -31,7 +31,7 @@ TARGETS = ["transformers", "accelerate", "deepspeed", "torchtitan", "megatron", 
 FILES = {
     "transformers": "training_arguments.py", "accelerate": "accelerate.yaml", "deepspeed": "ds_config.json",
     "torchtitan": "torchtitan.toml", "megatron": "megatron_flags.sh", "lightning": "trainer.py",
-    "measure": "measure_peak.py", "markdown": "bmax.md", "json": "bmax.json", "bibtex": "bmax.bib",
+    "measure": "bmax_measure.py", "markdown": "bmax.md", "json": "bmax.json", "bibtex": "bmax.bib",
 }
 
 
@@ -63,16 +63,23 @@ def environment(**values):
         os.environ.update(before)
 
 
-def pretend_gpus(count):
+@contextlib.contextmanager
+def pretended_gpus(count):
     """Makes the libraries believe in GPUs, as their own tests do: nothing is allocated on them."""
     import lightning.fabric.accelerators.cuda as fabric
     import lightning.pytorch.accelerators.cuda as pytorch
     import torch
 
-    for module in (fabric, pytorch):
-        module.num_cuda_devices = lambda: count
-    torch.cuda.device_count = lambda: count
-    torch.cuda.is_bf16_supported = lambda *_, **__: True
+    wanted = [(fabric, "num_cuda_devices", lambda: count), (pytorch, "num_cuda_devices", lambda: count)]
+    wanted += [(torch.cuda, "device_count", lambda: count), (torch.cuda, "is_bf16_supported", lambda *_, **__: True)]
+    before = [(module, name, getattr(module, name)) for module, name, _ in wanted]
+    for module, name, stand_in in wanted:
+        setattr(module, name, stand_in)
+    try:
+        yield
+    finally:
+        for module, name, own in before:
+            setattr(module, name, own)
 
 
 # --- One check a consumer ---------------------------------------------------------------------------
@@ -128,14 +135,9 @@ def accelerate(text, said):
             for key in yaml.safe_load(text).get(section) or {}:
                 assert key in known, key
         with environment():
-            import torch
-
-            before, torch.cuda.device_count = torch.cuda.device_count, lambda: 8
-            try:
+            with pretended_gpus(8):
                 args = launch_command_parser().parse_args(["--config_file", str(path), "train.py"])
                 args, _, _ = _validate_launch_command(args)
-            finally:
-                torch.cuda.device_count = before
             assert args.num_processes == config.num_processes
             if config.distributed_type.value != "FSDP":
                 return "configuration loaded, launch command valid"
@@ -290,9 +292,8 @@ def lightning(text, said):
 
     devices = int(re.search(r'"devices": (\d+)', text).group(1))
     nodes = int(re.search(r'"num_nodes": (\d+)', text).group(1))
-    pretend_gpus(devices)
     quiet = {"logger": False, "enable_checkpointing": False, "enable_progress_bar": False, "enable_model_summary": False}
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), pretended_gpus(devices):
         warnings.simplefilter("ignore")
         trainer = scope["make_trainer"](torch.nn.TransformerEncoderLayer, **quiet)
     assert isinstance(trainer, Trainer)
@@ -302,22 +303,58 @@ def lightning(text, said):
     return f"Trainer built with {type(trainer.strategy).__name__}"
 
 
+def in_a_fork(path, arguments):
+    """Runs a script as a program of its own, but with PyTorch loaded already: most of its time goes there."""
+    import runpy
+
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as output:
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                os.dup2(output.fileno(), 1)
+                os.dup2(output.fileno(), 2)
+                sys.stdout = os.fdopen(1, "w", encoding="utf-8")
+                sys.stderr = os.fdopen(2, "w", encoding="utf-8")
+                sys.argv = [str(path), *arguments]
+                runpy.run_path(str(path), run_name="__main__")
+            except SystemExit as end:
+                code = end.code if isinstance(end.code, int) else 0 if end.code is None else 1
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                sys.stdout.flush()
+                sys.stderr.flush()
+                os._exit(code)
+        _, status = os.waitpid(child, 0)
+        output.seek(0)
+        return os.waitstatus_to_exitcode(status), output.read()
+
+
 def measure(text, said):
     # Every module of the script runs, with a tiny model, forward, backward and update.
+    import torch
+    # What a script would load while it runs; here it is loaded once.
+    import torch._dynamo
+    import torch.distributed.fsdp
+    import torch.distributed.tensor
+
+    torch.set_num_threads(1)
+    tiny = ["--device", "cpu", "--tiny"]
     with tempfile.TemporaryDirectory() as folder:
-        path = pathlib.Path(folder) / "measure_peak.py"
+        path = pathlib.Path(folder) / "bmax_measure.py"
         path.write_text(text, encoding="utf-8")
-        command = [sys.executable, "-W", "error::SyntaxWarning", str(path), "--device", "cpu", "--tiny"]
-        free = {**os.environ, "OMP_NUM_THREADS": "1", "MASTER_PORT": "0"}
-        answer = subprocess.run(command, capture_output=True, text=True, env=free)
-        assert answer.returncode == 0, answer.stderr[-2000:]
-        assert "two steps, loss" in answer.stdout and "To type into the page: nothing" in answer.stdout
+        with environment(MASTER_PORT=0):
+            code, output = in_a_fork(path, tiny)
+        assert code == 0, output[-2000:]
+        assert "two steps, loss" in output and "To type into the page: nothing" in output, output
+        assert "nan" not in output, output
         if '\n    "gpus": 2,' in text:
-            plain = subprocess.run(command[:-1], capture_output=True, text=True, env=free)
-            assert plain.returncode != 0 and "no GPU here" in plain.stderr
-            together = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
-            del free["MASTER_PORT"]
-            answer = subprocess.run([*together, str(path), "--device", "cpu", "--tiny"], capture_output=True, text=True, env=free)
+            free = {**os.environ, "OMP_NUM_THREADS": "1"}
+            alone = subprocess.run([sys.executable, str(path), *tiny[:2]], capture_output=True, text=True, env=free)
+            assert alone.returncode != 0 and "no GPU here" in alone.stderr
+            together = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", str(path), *tiny]
+            answer = subprocess.run(together, capture_output=True, text=True, env=free)
             assert answer.returncode == 0, answer.stderr[-3000:]
             return "runs on a CPU with a tiny model, alone and as two processes"
     return "runs on a CPU with a tiny model"

@@ -30,7 +30,7 @@ pub(super) fn write(scenario: &Scenario, page: &str) -> String {
     let alone = alone(scenario, &plan);
     let head = commented(&head(scenario, &plan, &alone, page), "#");
     let body = TEMPLATE
-        .replacen("@@SCENARIO@@", &described(&alone.scenario).pretty(Spelling::Python, 0), 1)
+        .replacen("@@SCENARIO@@", &described(&alone.scenario, &name(scenario, &alone)).pretty(Spelling::Python, 0), 1)
         .replacen("@@PREDICTED@@", &predictions(&alone.scenario, "    "), 1)
         .replacen("@@TOGETHER@@", &together(scenario, &plan), 1);
     format!("#!/usr/bin/env python3\n{head}\n{body}")
@@ -56,22 +56,33 @@ fn accumulating(scenario: &Scenario, plan: &Planned) -> Scenario {
     at
 }
 
+/// Layers with which a shortened model still is a stack of layers.
+const TELLING_LAYERS: u32 = 4;
+
 fn alone(scenario: &Scenario, plan: &Planned) -> Alone {
     let one = accumulating(&on_one_gpu(scenario), plan);
     if let Some(most) = largest_micro_batch(&one) {
         return Alone { scenario: one.with_batch(plan.micro_batch.min(most)), shortened: false };
     }
-    // As many layers as fit with the plan's micro-batch, or else with one sequence; one layer if nothing
-    // fits, so that the script can still say so.
-    for batch in [plan.micro_batch, 1] {
+    // As many layers as fit. One layer says little about a model, so that the micro-batch gives way before
+    // the layers do; one layer if nothing fits, so that the script can still say so.
+    let most = |batch: u32| {
         let fits = |layers: u32| {
             let at = with_layers(&one, layers).with_batch(batch);
             estimate(&at).peak().bytes <= at.usable()
         };
-        let layers = search::largest(one.model.layers, 1, fits);
-        if layers > 0 {
+        search::largest(one.model.layers, 1, fits)
+    };
+    let mut batch = plan.micro_batch;
+    loop {
+        let layers = most(batch);
+        if layers >= one.model.layers.min(TELLING_LAYERS) || batch == 1 && layers > 0 {
             return Alone { scenario: with_layers(&one, layers).with_batch(batch), shortened: true };
         }
+        if batch == 1 {
+            break;
+        }
+        batch /= 2;
     }
     Alone { scenario: with_layers(&one, 1).with_batch(1), shortened: one.model.layers > 1 }
 }
@@ -102,22 +113,22 @@ fn head(scenario: &Scenario, plan: &Planned, alone: &Alone, page: &str) -> Vec<S
     };
     let accumulated = if at.recipe.micro_batches > 1 { ", two micro-batches a step, which stand for more" } else { "" };
     say(&format!(
-        "python measure_peak.py measures a scenario of its own: one GPU that holds everything, {shorter}, micro-batch \
+        "python bmax_measure.py measures a scenario of its own: one GPU that holds everything, {shorter}, micro-batch \
          {}{accumulated}. That is:",
         at.recipe.batch
     ));
     lines.push(run::address(page, at));
     let mut say = |text: &str| lines.extend(wrap(text, "", ""));
-    if divides(scenario) {
+    if divides(scenario) && plan.fits {
         say(&format!(
-            "torchrun --nproc_per_node {} measure_peak.py measures all GPUs of the scenario together, with {}, \
+            "torchrun --nproc_per_node {} bmax_measure.py measures all GPUs of the scenario together, with {}, \
              micro-batch {}. That is:",
             run::machines(plan.world).1,
             if scenario.cluster.zero == ZeroStage::Stage0 { "DDP" } else { "FSDP2" },
             plan.micro_batch
         ));
         lines.push(run::address(page, &accumulating(&plan.scenario, plan)));
-    } else if scenario.cluster.gpus > 1 {
+    } else if !divides(scenario) && scenario.cluster.gpus > 1 {
         say("Tensor, pipeline, context and expert parallelism and ZeRO 1 are not divided by this script.");
     }
     let mut say = |text: &str| lines.extend(wrap(text, "", ""));
@@ -168,7 +179,8 @@ fn divides(scenario: &Scenario) -> bool {
 }
 
 fn together(scenario: &Scenario, plan: &Planned) -> String {
-    if !divides(scenario) {
+    // Where nothing fits there is nothing to run.
+    if !divides(scenario) || !plan.fits {
         return "None".to_owned();
     }
     let at = accumulating(&plan.scenario, plan);
@@ -204,13 +216,23 @@ fn predictions(scenario: &Scenario, indent: &str) -> String {
     batches.into_iter().map(row).collect()
 }
 
+/// What the script calls the model that it builds.
+fn name(scenario: &Scenario, alone: &Alone) -> String {
+    let name = run::model_name(scenario);
+    if alone.shortened {
+        format!("{name}, {} of its {} layers", alone.scenario.model.layers, scenario.model.layers)
+    } else {
+        name
+    }
+}
+
 /// The scenario in the script's words.
-fn described(scenario: &Scenario) -> Value {
+fn described(scenario: &Scenario, name: &str) -> Value {
     let Scenario { model, recipe, cluster, .. } = scenario;
     let dense = model.experts.count == 0;
     let expert_width = if dense { 0 } else { model.expert_width() };
     Value::Map(vec![
-        ("name", run::model_name(scenario).into()),
+        ("name", name.into()),
         ("hidden", model.hidden.into()),
         ("layers", model.layers.into()),
         ("heads", model.heads.into()),
