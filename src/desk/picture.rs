@@ -21,7 +21,7 @@ use crate::{dom, present, save};
 use data::Named;
 
 /// Figures that are words, formulas or a form: a picture of them would be a picture of text.
-const WITHOUT_PICTURE: [&str; 4] = ["derivation", "worked-example", "quiz", "terms"];
+const WITHOUT_PICTURE: [&str; 5] = ["derivation", "worked-example", "quiz", "terms", "calibration"];
 
 /// Pixels of a saved PNG in a CSS pixel.
 const DENSITY: f64 = 2.0;

@@ -192,8 +192,7 @@ async fn the_numbers_of_a_saved_table_are_the_library_s() {
     let batches = column("Largest b");
     for stage in 0..4 {
         let batch = b_max(&expected::scenario(&format!("zero={stage}"))).batch();
-        let batch = batch.map_or_else(|| "does not fit".to_owned(), |batch| batch.to_string());
-        assert_eq!(saved[stage + 1][batches], batch, "stage {stage}");
+        assert_eq!(saved[stage + 1][batches], batch.unwrap_or(0).to_string(), "stage {stage}");
     }
 
     let saved = table(&page, "step", 0).await;
@@ -211,9 +210,13 @@ const COMPARED: &str = "const [file, done] = arguments; \
     const { width, height } = canvas; \
     const image = new Image(); \
     image.onload = () => { \
-        const other = Object.assign(document.createElement('canvas'), { width, height }).getContext('2d'); \
-        other.drawImage(image, 0, 0, width, height); \
-        const [a, b] = [canvas.getContext('2d'), other].map((on) => on.getImageData(0, 0, width, height).data); \
+        const copied = (from) => { \
+            const copy = Object.assign(document.createElement('canvas'), { width, height }); \
+            const on = copy.getContext('2d', { willReadFrequently: true }); \
+            on.drawImage(from, 0, 0, width, height); \
+            return on.getImageData(0, 0, width, height).data; \
+        }; \
+        const [a, b] = [copied(canvas), copied(image)]; \
         let differ = 0; \
         for (let at = 0; at < a.length; at += 4) \
             if ([0, 1, 2].some((part) => Math.abs(a[at + part] - b[at + part]) > 60)) differ += 1; \
