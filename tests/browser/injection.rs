@@ -5,7 +5,7 @@
 //! fields, spoken regions, the address, the link that is copied, the title. The page never hands it to a
 //! parser of markup or code; `support/watch.js` would see that, and also whatever came of it.
 
-use crate::support::{BLANK, FOLDER, Page, Visit, dist, tidy};
+use crate::support::{BLANK, FOLDER, Page, Visit, dist, expected, tidy};
 use bmax::{config_json, link};
 use serde_json::{Value, json};
 
@@ -214,6 +214,92 @@ async fn markup_in_a_config_json_and_in_the_name_of_the_file_is_shown_as_it_is_w
     assert!(!page.query().await.contains("hit"));
     page.unfold_everything().await;
     stayed_text(&page, "using the model").await;
+    page.close().await;
+}
+
+#[tokio::test]
+async fn markup_in_the_options_of_an_embed_is_shown_as_it_is_written() {
+    let page = Visit::to_the_empty_page().open().await;
+    page.before_every_page(WATCH).await;
+    for payload in PAYLOADS.iter().step_by(2) {
+        let options = ["controls", "theme", "title", "height", "s", "zero"].map(|key| (key, *payload));
+        for figure in [*payload, "answer"] {
+            let query = query_of(&[&[("embed", figure)][..], &options].concat());
+            page.go(&format!("{FOLDER}?{query}#{}", query_of(&[(payload, "")]))).await;
+            if figure == "answer" {
+                page.part("#notices").says(&tidy(&payload.replace('\u{2028}', " "))).await;
+                page.figure("answer").shows("opening-answer", &expected::answer(&expected::scenario(""))).await;
+            } else {
+                page.part("main").says(&tidy(&format!("no figure called “{payload}”"))).await;
+            }
+            assert_eq!(page.script("return foundSoFar();", vec![]).await, json!([]), "{query}");
+            let title = page.script("return document.title;", vec![]).await;
+            assert!(title.as_str().is_some_and(|title| title.contains("bmax") && !title.contains("hit")), "{title}");
+        }
+    }
+    page.close().await;
+}
+
+#[tokio::test]
+async fn markup_in_a_message_is_refused_and_changes_nothing() {
+    let page = watched("?v=2&gpus=64").await;
+    let send = "const [text] = arguments; \
+        const messages = [ \
+            { bmax: 1, type: text }, \
+            { bmax: 1, type: 'set', scenario: text }, \
+            { bmax: 1, type: 'change', scenario: `s=${text}` }, \
+            { bmax: 1, type: 'theme', theme: text }, \
+            { bmax: 1, type: 'set', scenario: { toString() { return text; } }.toString() }, \
+        ]; \
+        return new Promise((done) => { \
+            let left = messages.length; \
+            const hear = ({ data }) => { \
+                if (data.type !== 'refused') return; \
+                left -= 1; \
+                if (left > 0) return; \
+                removeEventListener('message', hear); \
+                done(document.documentElement.dataset.theme ?? 'none'); \
+            }; \
+            addEventListener('message', hear); \
+            for (const message of messages) postMessage(message, '*'); \
+        });";
+    for payload in PAYLOADS {
+        assert_eq!(page.script(send, vec![(*payload).into()]).await, json!("none"), "{payload}");
+        stayed_text(&page, payload).await;
+    }
+    assert_eq!(page.query().await, "v=2&gpus=64");
+    page.part("#answer-bar").shows("bar-answer", &expected::answer(&expected::scenario("?gpus=64"))).await;
+    page.close().await;
+}
+
+#[tokio::test]
+async fn markup_in_a_link_or_a_field_does_not_come_to_life_in_the_share_dialog() {
+    let hostile: Vec<_> = ["s", "zero", "x"].into_iter().zip(PAYLOADS.iter().copied()).collect();
+    let page = watched(&format!("?{}&gpus=64", query_of(&hostile))).await;
+    page.all().press("Share").await;
+    let link = "return [...document.querySelectorAll('dialog input[readonly]')].some((field) => field.value.includes('gpus=64'));";
+    page.until_script("the link in the dialog", link, json!(true)).await;
+    let fields = "return [...document.querySelectorAll('dialog input:not([readonly], [type=checkbox])')].map((field) => field.id);";
+    page.until("a field in the dialog", async || match page.script(fields, vec![]).await {
+        found if found.as_array().is_some_and(|found| !found.is_empty()) => Ok(()),
+        found => Err(found),
+    })
+    .await;
+    let fill = "for (const field of document.querySelectorAll('dialog input:not([readonly], [type=checkbox])')) { \
+            field.value = arguments[0]; \
+            field.dispatchEvent(new InputEvent('input', { bubbles: true })); \
+            field.dispatchEvent(new Event('change', { bubbles: true })); \
+        } \
+        return new Promise((done) => setTimeout(done, 50));";
+    for payload in PAYLOADS {
+        page.script(fill, vec![(*payload).into()]).await;
+        // The dialog shows a figure in a frame, which is what it is for; no payload had a part in that.
+        let found = page.script("return foundSoFar().filter((one) => /hit|ran/.test(one));", vec![]).await;
+        assert_eq!(found, json!([]), "{payload}");
+    }
+    let written = "return [...document.querySelectorAll('dialog :is(input[readonly], textarea[readonly])')]\
+        .map((field) => field.value).filter((text) => /\\bhit\\b/.test(text));";
+    assert_eq!(page.script(written, vec![]).await, json!([]), "nothing of it is handed on");
     page.close().await;
 }
 
