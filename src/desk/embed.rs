@@ -25,11 +25,14 @@ pub fn bind(dialog: &Rc<Dialog>) {
     for host in Host::ALL {
         _ = hosts.append_child(&segment("desk-host", host.key(), host.name(), host == Host::Html));
     }
-    dialog.on("input", |dialog, target| {
-        if target.closest("#desk-embed").is_ok_and(|panel| panel.is_some()) {
-            show(dialog);
-        }
-    });
+    // Some ways of choosing from a list are told as a change alone.
+    for event in ["input", "change"] {
+        dialog.on(event, |dialog, target| {
+            if target.closest("#desk-embed").is_ok_and(|panel| panel.is_some()) {
+                show(dialog);
+            }
+        });
+    }
     // The frame says how high it needs to be, like those that are embedded elsewhere.
     let measured = dialog.clone();
     dom::listen(&dom::window(), "message", move |event| {

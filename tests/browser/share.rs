@@ -147,6 +147,8 @@ async fn the_page_as_a_whole_is_shared_from_its_header() {
     page.part(".desk").pick("Figure", &format!("13  {CHART_TITLE}")).await;
     let scenario = expected::scenario("gpus=64");
     let address = chart(&home(&page), &scenario).frame_address(&Embed::of("chart"));
+    let source = "return document.querySelector('.desk iframe').src;";
+    page.until_script("the figure that was picked", source, json!(address)).await;
     assert!(field(&page, "desk-frame").await.contains(&address.replace('&', "&amp;")));
     page.close().await;
 }
@@ -386,7 +388,7 @@ async fn a_desk_that_stops_takes_its_dialog_with_it_and_nothing_else() {
     let stop = "const name = performance.getEntriesByType('resource').map((one) => one.name).find((name) => /desk-.*wasm/.test(name)); \
         const error = new Error('stopped'); \
         error.stack = `RuntimeError: unreachable\\n    at ${name}:wasm-function[7]:0x1`; \
-        setTimeout(() => { throw error; });";
+        dispatchEvent(new ErrorEvent('error', { error }));";
     page.script(stop, vec![]).await;
     until_closed(&page).await;
     page.part(".site-header .desk-failed").says("could not be loaded").await;
