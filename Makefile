@@ -1,18 +1,21 @@
 # One command each; the work is in tools/. Everything here may be repeated: what is there is kept.
 
 .DEFAULT_GOAL := help
-.PHONY: help serve test dist bench accuracy setup clean
+.PHONY: help serve test test-exports dist bench accuracy setup clean
 
 PORT ?= 8080
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 serve: ## build the page and serve it on 127.0.0.1:8080 (another port: make serve PORT=9000)
 	@PORT='$(PORT)' sh tools/serve.sh
 
 test: ## run every check
 	@sh tools/check.sh
+
+test-exports: ## hand every export to the program it is for (installs them: 8 GB), and record what they say
+	@sh tools/exports.sh
 
 dist: ## build the page into dist/, a folder that works from any path
 	@sh tools/dist.sh

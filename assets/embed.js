@@ -16,10 +16,10 @@
       const theme = frame.isConnected ? themeAround(frame) : before;
       if (theme === before) continue;
       told.set(frame, theme);
-      // A frame is transparent only while its colour scheme is that of what it shows.
-      if (/[?&]theme=(light|dark)/.test(frame.src)) continue;
+      // A frame is transparent while its colour scheme is that of what it shows, and has paper of its own
+      // where that was told to be another.
       frame.style.colorScheme = theme;
-      frame.contentWindow.postMessage({ bmax: 1, type: "theme", theme }, "*");
+      if (!/[?&]theme=(light|dark)/.test(frame.src)) frame.contentWindow.postMessage({ bmax: 1, type: "theme", theme }, "*");
     }
   };
 

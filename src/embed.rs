@@ -32,8 +32,14 @@ pub const KEYS: [&str; 5] = ["embed", "controls", "theme", "title", "height"];
 /// and a line of a figure can be read, and more than the longest figure but the calculator takes.
 pub const HEIGHTS: (u32, u32) = (120, 4_000);
 
-/// The words of the themes, as they are told to whoever gave another.
-const THEMES: &str = "auto, light, dark";
+/// Each parameter: its name in links and on the page, what it takes, and what stands in for anything else.
+const OPTIONS: [(&str, &str, &str, &str); 5] = [
+    ("embed", "Figure", "the name of a figure", "none"),
+    ("controls", "Controls", "on, off", "on"),
+    ("theme", "Theme", "auto, light, dark", "auto"),
+    ("title", "Title", "on, off", "on"),
+    ("height", "Height", "a whole number from 120 to 4000", "that of the figure"),
+];
 
 /// The longest name of a figure, in characters.
 const LONGEST_NAME: usize = 40;
@@ -96,39 +102,41 @@ impl Embed {
     /// for [`link::decode`], which also names whatever is wrong with the query as a whole.
     pub fn read(query: &str) -> (Option<Self>, Vec<Notice>) {
         let mut notices = Vec::new();
-        let pairs = link::pairs(query.strip_prefix('?').unwrap_or(query), &mut Vec::new());
-        let value_of = |key: &str| pairs.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str());
-        let Some(name) = value_of("embed") else { return (None, notices) };
         let mut embed = Self::of("");
-        let mut refuse = |key, name, given: &str, accepted: &str, used| {
-            let (given, accepted) = (excerpt(given), accepted.to_owned());
-            notices.push(Notice::Word { key, name, given, accepted, used });
-        };
-        if is_name(name) {
-            name.clone_into(&mut embed.figure);
-        } else {
-            refuse("embed", "Figure", name, "the name of a figure", "none");
+        let pairs = link::pairs(query.strip_prefix('?').unwrap_or(query), &mut Vec::new());
+        let given: Vec<_> = OPTIONS
+            .iter()
+            .filter_map(|option| pairs.iter().find(|(key, _)| key == option.0).map(|(_, value)| (option, value)))
+            .collect();
+        if given.first().is_none_or(|((key, ..), _)| *key != KEYS[0]) {
+            return (None, notices);
         }
-        for (key, name, on) in [("controls", "Controls", &mut embed.controls), ("title", "Title", &mut embed.title)] {
-            match value_of(key) {
-                None | Some("on") => {}
-                Some("off") => *on = false,
-                Some(given) => refuse(key, name, given, "on, off", "on"),
-            }
-        }
-        if let Some(given) = value_of("theme") {
-            match Theme::from_key(given) {
-                Some(theme) => embed.theme = theme,
-                None => refuse("theme", "Theme", given, THEMES, "auto"),
-            }
-        }
-        if let Some(given) = value_of("height") {
-            embed.height = height(given);
-            if embed.height.is_none() {
-                refuse("height", "Height", given, "a whole number from 120 to 4000", "that of the figure");
+        for (&(key, name, accepted, used), value) in given {
+            if !embed.take(key, value) {
+                notices.push(Notice::Word { key, name, given: excerpt(value), accepted: accepted.to_owned(), used });
             }
         }
         (Some(embed), notices)
+    }
+
+    /// Sets one parameter; false where the value is none of its own, and nothing is set.
+    fn take(&mut self, key: &str, value: &str) -> bool {
+        let switch = ["on", "off"].contains(&value);
+        match key {
+            "controls" if switch => self.controls = value == "on",
+            "title" if switch => self.title = value == "on",
+            "theme" => match Theme::from_key(value) {
+                Some(theme) => self.theme = theme,
+                None => return false,
+            },
+            "height" => {
+                self.height = height(value);
+                return self.height.is_some();
+            }
+            "embed" if is_name(value) => value.clone_into(&mut self.figure),
+            _ => return false,
+        }
+        true
     }
 
     /// Writes the query string of this embed with this scenario, without the leading question mark; options at
@@ -151,28 +159,16 @@ impl Embed {
     }
 }
 
-/// A text of a message, as the edge to the browser finds it: what is too long is not copied.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Given {
-    /// There is none, or it is no text.
-    Nothing,
-    /// It is longer than [`link::LONGEST`]; so many UTF-16 units.
-    TooLong(u32),
-    /// The text.
-    Text(String),
-}
-
 /// What a host page asks of the page that it shows in a frame.
 ///
 /// ```
 /// use bmax::Scenario;
-/// use bmax::embed::{Given, Message};
+/// use bmax::embed::Message;
 ///
-/// let text = |text: &str| Given::Text(text.to_owned());
-/// let asked = Message::read(&text("change"), &text("s=8192"), &Scenario::default());
+/// let asked = Message::read(Some("change"), Some("s=8192"), &Scenario::default());
 /// assert!(matches!(asked, Ok(Message::Scenario(scenario)) if scenario.recipe.sequence == 8192));
 /// // With anything wrong in it a message changes nothing.
-/// let refused = Message::read(&text("set"), &text("model=13b&s=-1"), &Scenario::default());
+/// let refused = Message::read(Some("set"), Some("model=13b&s=-1"), &Scenario::default());
 /// assert_eq!(refused.unwrap_err().len(), 1);
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -188,48 +184,40 @@ pub enum Message {
 }
 
 impl Message {
+    /// The longest text of a message, in UTF-16 units: nothing longer should be copied to be read.
+    pub const LONGEST: u32 = link::LONGEST as u32;
+
     /// The name of the field that a message of this type carries.
-    pub fn field(kind: &Given) -> &'static str {
-        if *kind == Given::Text("theme".to_owned()) { "theme" } else { "scenario" }
+    pub fn field(kind: Option<&str>) -> &'static str {
+        if kind == Some("theme") { "theme" } else { "scenario" }
     }
 
-    /// Reads a message from its type and the text of its [`Self::field`], onto the present scenario.
+    /// Reads a message from its type and the text of its [`Self::field`], onto the present scenario. What is no
+    /// text, or longer than [`Self::LONGEST`], is given as none.
     ///
     /// # Errors
     ///
     /// The texts to show, one for each thing that is wrong; then nothing of the message is to be used.
-    pub fn read(kind: &Given, given: &Given, now: &Scenario) -> Result<Self, Vec<String>> {
-        let Given::Text(kind) = kind else { return Err(vec![no_such_type("")]) };
-        let text = match (kind.as_str(), given) {
+    pub fn read(kind: Option<&str>, text: Option<&str>, now: &Scenario) -> Result<Self, Vec<String>> {
+        let takes = match (kind.unwrap_or_default(), text) {
             ("ask", _) => return Ok(Self::Ask),
             ("size" | "answer" | "refused", _) => return Ok(Self::Own),
-            ("set" | "change" | "theme", Given::Text(text)) => text,
-            ("set" | "change" | "theme", Given::TooLong(length)) => {
-                let [length, most] = [f64::from(*length), link::LONGEST as f64].map(number::grouped);
-                return Err(vec![format!("The text is {length} characters long; {most} are read at most.")]);
+            (kind @ ("set" | "change"), Some(text)) => {
+                let read = link::decode_onto((kind == "change").then_some(now), text);
+                if read.notices.is_empty() {
+                    return Ok(Self::Scenario(Box::new(read.scenario)));
+                }
+                return Err(read.notices.iter().map(|notice| format!("{notice:#}")).collect());
             }
-            ("set" | "change", _) => return Err(vec!["“scenario” takes a text, the query of a link.".to_owned()]),
-            ("theme", _) => return Err(vec![no_such_theme("")]),
-            _ => return Err(vec![no_such_type(kind)]),
+            ("set" | "change", None) => "“scenario” takes the query of a link, of 8,192 characters at most.",
+            ("theme", text) => match Theme::from_key(text.unwrap_or_default()) {
+                Some(theme) => return Ok(Self::Theme(theme)),
+                None => "“theme” takes auto, light, dark.",
+            },
+            _ => "“type” takes set, change, theme, ask.",
         };
-        if kind == "theme" {
-            return Theme::from_key(text).map(Self::Theme).ok_or_else(|| vec![no_such_theme(text)]);
-        }
-        let read = if kind == "set" { link::decode(text) } else { link::decode_onto(now, text) };
-        if read.notices.is_empty() {
-            Ok(Self::Scenario(Box::new(read.scenario)))
-        } else {
-            Err(read.notices.iter().map(|notice| format!("{notice:#}")).collect())
-        }
+        Err(vec![takes.to_owned()])
     }
-}
-
-fn no_such_type(given: &str) -> String {
-    format!("Message: “{}” is not known; “type” takes set, change, theme, ask.", excerpt(given))
-}
-
-fn no_such_theme(given: &str) -> String {
-    format!("Theme: “{}” is not known; “theme” takes {THEMES}.", excerpt(given))
 }
 
 /// What a query string says of an embed, as it stands there and with an `&` after each parameter: the beginning
@@ -335,7 +323,14 @@ mod tests {
         }
         let (embed, notices) = read("embed=chart&theme=sepia&title=no");
         assert_eq!(embed, Embed::of("chart"));
-        assert!(notices[0].contains("Title") && notices[1].contains("auto, light, dark"), "{notices:?}");
+        assert!(notices[0].contains("auto, light, dark") && notices[1].contains("Title"), "{notices:?}");
+    }
+
+    #[test]
+    fn every_parameter_has_its_row() {
+        assert_eq!(OPTIONS.map(|option| option.0), KEYS);
+        let (least, most) = HEIGHTS;
+        assert!(OPTIONS[4].2.ends_with(&format!("from {least} to {most}")));
     }
 
     #[test]
@@ -387,7 +382,7 @@ mod tests {
 
     fn said(kind: &str, text: &str) -> Result<Message, Vec<String>> {
         let now = link::decode("model=13b&gpus=64").scenario;
-        Message::read(&Given::Text(kind.to_owned()), &Given::Text(text.to_owned()), &now)
+        Message::read(Some(kind), Some(text), &now)
     }
 
     fn becomes(message: Result<Message, Vec<String>>, link: &str) {
@@ -430,17 +425,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_or_too_long_is_refused_without_being_read() {
+    fn what_is_no_text_or_too_long_is_refused_with_what_would_be_read() {
         let now = Scenario::default();
-        for kind in ["set", "change", "theme"] {
-            let kind = Given::Text(kind.to_owned());
-            assert_eq!(Message::read(&kind, &Given::Nothing, &now).unwrap_err().len(), 1);
-            let problems = Message::read(&kind, &Given::TooLong(10_000_000), &now).unwrap_err();
-            assert!(problems[0].contains("10,000,000") && problems[0].contains("8,192"), "{problems:?}");
+        for (kind, takes) in [("set", "8,192"), ("change", "8,192"), ("theme", "auto, light, dark")] {
+            let problems = Message::read(Some(kind), None, &now).unwrap_err();
+            assert!(problems.len() == 1 && problems[0].contains(takes), "{problems:?}");
         }
-        for kind in [Given::Nothing, Given::TooLong(9_000)] {
-            assert!(Message::read(&kind, &Given::Nothing, &now).unwrap_err()[0].contains("set, change, theme, ask"));
-        }
+        assert!(Message::read(None, Some("s=1"), &now).unwrap_err()[0].contains("set, change, theme, ask"));
+        assert_eq!(Message::LONGEST, 8_192, "the number in the text");
     }
 
     #[test]

@@ -30,15 +30,22 @@
 #![warn(missing_docs)]
 
 pub mod catalogue;
+#[cfg(feature = "chart")]
+pub mod chart;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod config_json;
 pub mod course;
+pub mod csv;
 pub mod embed;
 mod estimator;
 pub mod export;
+#[cfg(feature = "chart")]
+pub mod format;
 pub mod json;
 pub mod link;
+#[cfg(feature = "picture")]
+pub mod picture;
 pub mod snippet;
 
 pub use estimator::*;

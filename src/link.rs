@@ -272,21 +272,26 @@ pub fn decode(query: &str) -> Decoded {
 
 /// Reads a query string that refines `own_model`, if there is one, instead of a row of the model list.
 pub fn decode_with(query: &str, own_model: Option<Model>) -> Decoded {
+    decode_query(query, own_model, None)
+}
+
+/// Reads a query string that changes what it names in `scenario` and leaves the rest as it is; without a
+/// scenario it is the same as [`decode`].
+pub fn decode_onto(scenario: Option<&Scenario>, query: &str) -> Decoded {
+    decode_query(query, None, scenario)
+}
+
+// One copy for all callers: it is a large part of the page.
+#[inline(never)]
+fn decode_query(query: &str, own_model: Option<Model>, onto: Option<&Scenario>) -> Decoded {
     let mut notices = Vec::new();
     let pairs = pairs(query.strip_prefix('?').unwrap_or(query), &mut notices);
-    read(&pairs, own_model, None, notices)
+    read(&pairs, own_model, onto, notices)
 }
 
 /// Reads parameters that came in another shape than a query, each name once, by the rules of links.
 pub fn decode_pairs(pairs: &[(String, String)], own_model: Option<Model>) -> Decoded {
     read(pairs, own_model, None, Vec::new())
-}
-
-/// Reads a query string that changes what it names in `scenario` and leaves the rest as it is.
-pub fn decode_onto(scenario: &Scenario, query: &str) -> Decoded {
-    let mut notices = Vec::new();
-    let pairs = pairs(query.strip_prefix('?').unwrap_or(query), &mut notices);
-    read(&pairs, None, Some(scenario), notices)
 }
 
 fn read(
@@ -477,7 +482,7 @@ mod tests {
     fn a_change_leaves_what_it_does_not_name() {
         let before = decode("v=2&model=13b&gpu=h100-80&gpus=64&s=4096&layers=41").scenario;
         let changed = |query| {
-            let read = decode_onto(&before, query);
+            let read = decode_onto(Some(&before), query);
             assert_eq!(read.notices, [], "{query}");
             encode(&read.scenario)
         };
@@ -487,7 +492,7 @@ mod tests {
         assert_eq!(changed("layers=42&model=7b"), "v=2&gpu=h100-80&layers=42&s=4096&gpus=64");
         assert_eq!(changed(""), encode(&before));
         assert_eq!(changed("v=1"), encode(&before), "the version only says how words are meant");
-        assert!(matches!(decode_onto(&before, "s=0").notices[..], [Notice::Number(..)]));
+        assert!(matches!(decode_onto(Some(&before), "s=0").notices[..], [Notice::Number(..)]));
     }
 
     #[test]

@@ -40,6 +40,14 @@ fn the_command_line_depends_on_nothing_that_draws_or_listens() {
 }
 
 #[test]
+fn pictures_need_nothing_of_the_page() {
+    let names = dependencies(&["--features", "picture"]);
+    // Plotters itself names web-sys for browsers.
+    assert_none(&names, &["leptos", "plotters-canvas", "any_spawner"]);
+    assert!(names.iter().any(|name| name == "plotters-svg"), "{names:?}");
+}
+
+#[test]
 fn the_page_carries_nothing_of_the_command_line() {
     assert_none(&dependencies(&["--features", "site"]), &["schemars"]);
     // Trunk reads from this line with which features the page is built.

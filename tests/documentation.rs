@@ -44,5 +44,28 @@ fn the_readme_names_every_figure_and_each_can_be_linked_by_that_name() {
     for name in names.into_iter().filter(|name| *name != "swapping-gpu") {
         assert!(README.contains(&format!("`{name}`")), "README.md lacks the figure `{name}`");
         assert_eq!(html.matches(&format!(" id=\"{name}\"")).count(), 1, "one element with the id {name}");
+        let figure = format!("<figure class=\"figure\" id=\"embed-{name}\"");
+        assert_eq!(html.matches(&figure).count(), 1, "{name} can be embedded without JavaScript");
     }
+}
+
+#[test]
+fn the_readme_lists_every_parameter_of_embeds() {
+    for key in bmax::embed::KEYS {
+        assert!(README.contains(&format!("| `{key}` | ")), "README.md lacks `{key}`");
+    }
+    let (least, most) = bmax::embed::HEIGHTS;
+    assert!(README.contains(&format!("from {least} to {most}, in CSS pixels")));
+}
+
+#[test]
+fn the_frame_of_the_readme_shows_a_figure_with_and_without_javascript() {
+    let start = README.find("?embed=").expect("an example");
+    let (query, fragment) =
+        README[start..].split('"').next().and_then(|address| address.split_once('#')).expect("both");
+    let (embed, notices) = bmax::embed::Embed::read(query);
+    let figure = embed.expect("an embed").figure;
+    assert_eq!((notices, link::decode(query).notices), (vec![], vec![]));
+    assert_eq!(fragment, format!("embed-{figure}"));
+    assert!(sections().contains(&format!(" id=\"{fragment}\"")));
 }

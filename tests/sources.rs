@@ -365,16 +365,15 @@ fn gathered(names: &BTreeSet<&'static str>, kinds: &BTreeSet<&'static str>) -> V
 }
 
 fn ledger_entries(html: &mut String) {
-    html.push_str(
-        "\n  <details>\n    <summary>Entries of the ledger, by source</summary>\n    <dl class=\"source-entries\">\n",
-    );
+    html.push_str("\n  <h2>Entries of the ledger</h2>\n\n  <dl>\n");
     let entries = entries();
     let kinds: BTreeSet<&str> = entries.values().flatten().filter_map(|name| name.strip_suffix(", moments")).collect();
     for source in source::ALL {
         let names = gathered(&entries[source.url], &kinds);
-        _ = writeln!(html, "      <dt>{}</dt><dd>{}</dd>", cited(source), names.join("; "));
+        let (id, name) = (row_of(source).id, escaped(source.short));
+        _ = writeln!(html, "    <dt><a href=\"./#source-{id}\">{name}</a></dt><dd>{}</dd>", names.join("; "));
     }
-    html.push_str("    </dl>\n  </details>\n");
+    html.push_str("  </dl>\n");
 }
 
 // ── Catalogue ──────────────────────────────────────────────────────────────
@@ -457,10 +456,9 @@ fn fragment() -> String {
     works(&mut html, "Papers and specifications", Kind::Paper);
     works(&mut html, "Programs and their documentation", Kind::Program);
     constants(&mut html);
-    ledger_entries(&mut html);
     html.push_str(
         "\n  <p><a href=\"catalogue.html\">Every model and every device of the catalogue, with its numbers, its source and the \
-         day of the look-up</a>.</p>\n",
+         day of the look-up, and every entry of the ledger by its source</a>.</p>\n",
     );
     html + "</section>\n"
 }
@@ -474,15 +472,16 @@ fn catalogue_page() -> String {
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'none'\">\n  \
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n  \
          <meta name=\"color-scheme\" content=\"light dark\">\n  \
-         <title>bmax: models and devices, and where their numbers come from</title>\n  \
-         <meta name=\"description\" content=\"The models and devices that bmax knows, each with its numbers, its source and the day of the look-up.\">\n  \
+         <title>bmax: models, devices and entries, and where their numbers come from</title>\n  \
+         <meta name=\"description\" content=\"The models and devices that bmax knows and the entries of its ledger, each with its numbers and its source.\">\n  \
          <link rel=\"icon\" href=\"data:,\">\n  \
          <link rel=\"stylesheet\" href=\"catalogue.css\">\n</head>\n<body>\n  \
          <p><a href=\"./#sources\">Back to bmax</a></p>\n  \
-         <h1>Models and devices, and where their numbers come from</h1>\n",
+         <h1>Models, devices and the entries of the ledger, and where they come from</h1>\n",
     );
     models(&mut html);
     devices(&mut html);
+    ledger_entries(&mut html);
     html + "</body>\n</html>\n"
 }
 

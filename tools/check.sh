@@ -24,8 +24,10 @@ use_tools
 
 CHROMIUM=$(find_chromium)
 CHROMEDRIVER=$(find_chromedriver)
+FIREFOX=$(find_firefox)
+GECKODRIVER=$(find_geckodriver)
 AXE_PATH=$(axe_dir)/axe.min.js
-export CHROMIUM CHROMEDRIVER AXE_PATH
+export CHROMIUM CHROMEDRIVER FIREFOX GECKODRIVER AXE_PATH
 
 # Every test program but the browser's, which has a step of its own.
 native_tests() {
@@ -62,7 +64,9 @@ step "tests, everything but the browser"
 # shellcheck disable=SC2046
 cargo test --lib --bins $(native_tests)
 cargo test --doc
-step "tests in the browser"
+step "course notes that embed figures"
+sh tools/hosts.sh
+step "tests in the browsers"
 cargo test --test browser
 printf -- '-- %s s\n' "$(elapsed "$step_began")"
 printf '\nall checks passed in %s s\n' "$(elapsed "$began")"

@@ -5,6 +5,7 @@
 #   BMAX_TOOLS      folder of the tools this project installs for itself (default: .tools)
 #   BMAX_WASM_RUST  "installed" or "debian": which Rust compiles the page, instead of finding out
 #   CHROMIUM, CHROMEDRIVER   the browser and the driver of the browser tests
+#   FIREFOX, GECKODRIVER     the same for those that are run in a second browser
 # shellcheck shell=sh
 
 ROOT=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
@@ -33,6 +34,12 @@ TRUNK_VERSION=$(sed -n 's/^trunk-version *= *"[=^~]*\([0-9.]*\)".*/\1/p' Trunk.t
 AXE_VERSION=$(sed -n 's/.*"axe-core": *"\([0-9.]*\)".*/\1/p' tools/npm/package.json)
 BINARYEN_VERSION=$(sed -n 's/.*"binaryen": *"\([0-9.]*\)".*/\1/p' tools/npm/package.json)
 RUST_MINIMUM=$(sed -n 's/^rust-version *= *"\([0-9.]*\)".*/\1/p' Cargo.toml)
+# The driver of Firefox that is installed where there is none; no file but this one wants to know.
+GECKODRIVER_VERSION=0.37.1
+# Since this one tests may ask the browser itself what it logged.
+GECKODRIVER_MINIMUM=0.36.0
+# What builds the course notes is pinned for this Python and newer ones.
+PYTHON_MINIMUM=3.11
 # Older ones do not know every feature that the Rust compiler now uses by default.
 WASM_OPT_MINIMUM=116
 
@@ -55,6 +62,8 @@ version_at_least() {
 trunk_dir() { printf '%s/trunk-%s\n' "$BMAX_TOOLS" "$TRUNK_VERSION"; }
 bindgen_dir() { printf '%s/wasm-bindgen-%s\n' "$BMAX_TOOLS" "$(bindgen_version)"; }
 binaryen_dir() { printf '%s/binaryen-%s\n' "$BMAX_TOOLS" "$BINARYEN_VERSION"; }
+geckodriver_dir() { printf '%s/geckodriver-%s\n' "$BMAX_TOOLS" "$GECKODRIVER_VERSION"; }
+hosts_dir() { printf '%s/hosts-%s\n' "$BMAX_TOOLS" "$(cksum <tests/hosts/requirements.txt | cut -d ' ' -f 1)"; }
 axe_dir() { printf '%s/axe-core-%s\n' "$BMAX_TOOLS" "$AXE_VERSION"; }
 
 # Puts the project's own tools before the machine's. Called again after an installation.
@@ -78,6 +87,12 @@ wasm_opt_ok() {
     found=$(wasm-opt --version 2>/dev/null | sed -n 's/^wasm-opt version \([0-9]*\).*/\1/p')
     [ -n "$found" ] && [ "$found" -ge "$WASM_OPT_MINIMUM" ]
 }
+geckodriver_ok() {
+    found=$(find_geckodriver) && found=$("$found" --version 2>/dev/null | sed -n 's/^geckodriver \([0-9.]*\).*/\1/p') &&
+        [ -n "$found" ] && version_at_least "$found" "$GECKODRIVER_MINIMUM"
+}
+# A virtual environment ends with the Python it was made from.
+hosts_ok() { "$(hosts_dir)/bin/python" -c 'import mkdocs' >/dev/null 2>&1; }
 axe_ok() { [ -f "$(axe_dir)/axe.min.js" ]; }
 
 rust_version() { "$1" --version 2>/dev/null | sed -n 's/^rustc \([0-9.]*\).*/\1/p'; }
@@ -164,6 +179,32 @@ find_chromium() {
 find_chromedriver() {
     find_program "${CHROMEDRIVER:-}" chromedriver "${CHROMEWEBDRIVER:+$CHROMEWEBDRIVER/chromedriver}" \
         /usr/lib/chromium/chromedriver
+}
+
+# Ubuntu's "firefox" starts a snap, which sees no profile that a driver makes for it; the program
+# inside can be started as it is.
+SNAP_FIREFOX=/snap/firefox/current/usr/lib/firefox/firefox
+find_firefox() {
+    found=$(find_program "${FIREFOX:-}" firefox firefox-esr "/Applications/Firefox.app/Contents/MacOS/firefox") || return 1
+    if [ -x "$SNAP_FIREFOX" ] && { [ "${found#/snap/}" != "$found" ] || grep -qs /snap/bin/firefox "$found"; }; then
+        found=$SNAP_FIREFOX
+    fi
+    printf '%s\n' "$found"
+}
+find_geckodriver() {
+    find_program "${GECKODRIVER:-}" "$(geckodriver_dir)/bin/geckodriver" geckodriver \
+        "${GECKOWEBDRIVER:+$GECKOWEBDRIVER/geckodriver}" /snap/bin/geckodriver
+}
+find_python() {
+    for candidate in "${PYTHON:-}" python3 python3.14 python3.13 python3.12 python3.11; do
+        if [ -n "$candidate" ] && have "$candidate" &&
+            "$candidate" -c "import ensurepip, sys, venv; sys.exit(sys.version_info < (${PYTHON_MINIMUM%.*}, ${PYTHON_MINIMUM#*.}))" \
+                >/dev/null 2>&1; then
+            command -v "$candidate"
+            return 0
+        fi
+    done
+    return 1
 }
 
 use_tools

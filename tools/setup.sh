@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs what is missing here, and only that: first what the machine already has is used, then
-# rustup and published binaries, then the package registries (crates, Debian, npm).
+# rustup and published binaries, then the package registries (crates, Debian, npm, PyPI).
 #
 #   setup.sh native   Rust and a linker
 #   setup.sh build    … and what turns the sources into the page
@@ -105,26 +105,31 @@ fi
 trunk_triple=
 bindgen_triple=
 binaryen_triple=
+geckodriver_triple=
 case $(uname -s)-$(uname -m) in
 Linux-x86_64)
     trunk_triple=x86_64-unknown-linux-gnu
     bindgen_triple=x86_64-unknown-linux-musl
     binaryen_triple=x86_64-linux
+    geckodriver_triple=linux64
     ;;
 Linux-aarch64)
     trunk_triple=aarch64-unknown-linux-gnu
     bindgen_triple=aarch64-unknown-linux-gnu
     binaryen_triple=aarch64-linux
+    geckodriver_triple=linux-aarch64
     ;;
 Darwin-x86_64)
     trunk_triple=x86_64-apple-darwin
     bindgen_triple=x86_64-apple-darwin
     binaryen_triple=x86_64-macos
+    geckodriver_triple=macos
     ;;
 Darwin-arm64)
     trunk_triple=aarch64-apple-darwin
     bindgen_triple=aarch64-apple-darwin
     binaryen_triple=arm64-macos
+    geckodriver_triple=macos-aarch64
     ;;
 esac
 
@@ -143,12 +148,12 @@ releases_reachable() {
     [ "$releases" = yes ]
 }
 
-# download ADDRESS PROGRAM FOLDER: takes PROGRAM, and the libraries beside it, out of an archive.
+# download ADDRESS PROGRAM FOLDER [REASON]: takes PROGRAM, and the libraries beside it, out of an archive.
 # A program that does not start here (another libc, say) counts as not published.
 download() {
     releases_reachable "$1" || return 1
     use_stage
-    say "downloading $2 from $1: it takes part in building the page"
+    say "downloading $2 from $1: ${4:-it takes part in building the page}"
     rm -rf "$stage/archive" "$stage/download"
     mkdir -p "$stage/archive" "$stage/download/bin"
     wait_for curl -fsSL --connect-timeout 10 --max-time 300 --retry 2 -o "$stage/archive.tar.gz" "$1" || return 1
@@ -167,6 +172,8 @@ need_trunk=
 need_bindgen=
 need_binaryen=
 need_axe=
+need_geckodriver=
+need_hosts=
 if [ "$mode" != native ]; then
     if [ ! -f Cargo.lock ] && rust_ok rustc; then
         say "writing Cargo.lock: it says which wasm-bindgen is wanted"
@@ -191,9 +198,29 @@ if [ "$mode" != native ]; then
         need_binaryen=
     fi
 fi
-if [ "$mode" = test ] && ! axe_ok; then need_axe=yes; fi
+if [ "$mode" = test ]; then
+    axe_ok || need_axe=yes
+    hosts_ok || need_hosts=yes
+    geckodriver_ok || need_geckodriver=yes
+    version=$GECKODRIVER_VERSION
+    if [ -n "$need_geckodriver" ] && [ -n "$geckodriver_triple" ] &&
+        download "$RELEASES/mozilla/geckodriver/releases/download/v$version/geckodriver-v$version-$geckodriver_triple.tar.gz" \
+            geckodriver "$(geckodriver_dir)" "it drives Firefox in the browser tests"; then
+        need_geckodriver=
+    fi
+fi
 
 # --- Debian packages ------------------------------------------------------------------------------
+
+# Debian carries the release with extended support only, Ubuntu the usual one.
+firefox_package() {
+    if have apt-cache && [ -z "$(apt-cache search --names-only '^firefox-esr$')" ] &&
+        [ -n "$(apt-cache search --names-only '^firefox$')" ]; then
+        echo firefox
+    else
+        echo firefox-esr
+    fi
+}
 
 # Sets $packages and $reasons from the state of the machine.
 missing_packages() {
@@ -225,6 +252,9 @@ missing_packages() {
     if [ "$mode" = test ]; then
         find_chromium >/dev/null || want "the browser of the browser tests" chromium
         find_chromedriver >/dev/null || want "its driver" chromium-driver
+        find_firefox >/dev/null || want "the second browser" "$(firefox_package)"
+        [ -z "$need_hosts" ] || find_python >/dev/null ||
+            want "Python $PYTHON_MINIMUM or newer with venv, for the course notes of the tests" python3 python3-venv
     fi
 }
 
@@ -277,18 +307,19 @@ fi
 
 # --- From the registries --------------------------------------------------------------------------
 
-# install_crate FOLDER PROGRAM CRATE VERSION ARGUMENTS…: a debug build, since it takes a fifth of the
-# time to compile and the tool's own work is small. The two tools share what they compile, and an
+# install_crate REASON FOLDER PROGRAM CRATE VERSION ARGUMENTS…: a debug build, since it takes a fifth of the
+# time to compile and the tool's own work is small. The tools share what they compile, and an
 # interrupted compilation goes on where it stopped.
 install_crate() {
-    destination=$1
-    program=$2
-    crate=$3
-    version=$4
-    shift 4
+    reason=$1
+    destination=$2
+    program=$3
+    crate=$4
+    version=$5
+    shift 5
     use_stage
     rm -rf "$stage/crate"
-    say "compiling $program $version from crates.io, some minutes, once: it takes part in building the page"
+    say "compiling $program $version from crates.io, some minutes, once: $reason"
     # This project's own settings of cargo are not those of the tool.
     wait_for env CARGO_PROFILE_DEV_DEBUG=0 CARGO_PROFILE_DEV_STRIP=symbols CARGO_TERM_PROGRESS_WHEN=never \
         cargo install --quiet --debug --no-track "$crate" --version "=$version" "$@" \
@@ -302,11 +333,23 @@ install_crate() {
 
 if [ -n "$need_trunk" ]; then
     # Without its default features Trunk has no client for downloads, which are not needed.
-    install_crate "$(trunk_dir)" trunk trunk "$TRUNK_VERSION" --locked --no-default-features
+    install_crate "it builds the page" "$(trunk_dir)" trunk trunk "$TRUNK_VERSION" --locked --no-default-features
 fi
 if [ -n "$need_bindgen" ]; then
     # Not --locked: the lock it was published with names a version that was withdrawn.
-    install_crate "$(bindgen_dir)" wasm-bindgen wasm-bindgen-cli "$(bindgen_version)"
+    install_crate "it joins the page to its program" "$(bindgen_dir)" wasm-bindgen wasm-bindgen-cli "$(bindgen_version)"
+fi
+if [ -n "$need_geckodriver" ]; then
+    install_crate "it drives Firefox in the browser tests" "$(geckodriver_dir)" geckodriver geckodriver "$GECKODRIVER_VERSION" --locked
+fi
+if [ -n "$need_hosts" ]; then
+    use_stage
+    say "fetching MkDocs and Jupyter Book from PyPI: they build the course notes of the tests"
+    "$(find_python)" -m venv "$stage/hosts"
+    # Its programs are started through Python, so the folder may be moved.
+    wait_for "$stage/hosts/bin/python" -m pip install --quiet --disable-pip-version-check --no-input \
+        --requirement tests/hosts/requirements.txt || fail "pip could not fetch them"
+    publish "$stage/hosts" "$(hosts_dir)"
 fi
 if [ -n "$need_binaryen$need_axe" ]; then
     use_stage
@@ -330,4 +373,4 @@ if [ -n "$need_binaryen$need_axe" ]; then
     if [ -n "$need_axe" ]; then publish "$stage/npm/node_modules/axe-core" "$(axe_dir)"; fi
 fi
 # What was compiled on the way is of no use any more.
-if [ -n "$need_trunk$need_bindgen" ]; then rm -rf "$BMAX_TOOLS/build"; fi
+if [ -n "$need_trunk$need_bindgen$need_geckodriver" ]; then rm -rf "$BMAX_TOOLS/build"; fi

@@ -4,6 +4,8 @@ use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
 
+use crate::export::Target;
+
 /// What to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Task {
@@ -15,6 +17,17 @@ pub enum Task {
         json: bool,
         /// A `config.json` to take the model from.
         config: Option<PathBuf>,
+    },
+    /// Write the scenario of one question for another program.
+    Export {
+        /// For which.
+        target: Target,
+        /// The question; the default scenario when only a file is given, or nothing.
+        question: String,
+        /// A `config.json` to take the model from.
+        config: Option<PathBuf>,
+        /// The address of the page that links in the file lead to.
+        page: String,
     },
     /// Answer standard input, a question a line.
     Lines {
@@ -53,23 +66,34 @@ pub enum Misuse {
     NotText,
     /// There is no such schema.
     NoSchema(String),
+    /// Nothing can be written for that.
+    NoTarget(String),
 }
 
 impl fmt::Display for Misuse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unknown(option) => write!(f, "there is no option {option}"),
+            Self::NoValue(option @ "--export") => write!(f, "{option} needs a target behind it: {}", targets()),
+            Self::NoValue(option @ "--page") => write!(f, "{option} needs an address behind it"),
             Self::NoValue(option) => write!(f, "{option} needs a file behind it"),
             Self::Second(question) => {
                 write!(f, "“{question}” is a second question; put quotes around links, because shells split them at &")
             }
             Self::NotText => f.write_str("an argument is not valid UTF-8"),
             Self::NoSchema(name) => write!(f, "there is no schema “{name}”; there are scenario and report"),
+            Self::NoTarget(name) => write!(f, "there is no export “{name}”; there are {}", targets()),
         }
     }
 }
 
 impl std::error::Error for Misuse {}
+
+/// The words of all targets, for messages.
+fn targets() -> String {
+    let keys: Vec<_> = Target::ALL.iter().map(|target| target.key()).collect();
+    keys.join(", ")
+}
 
 /// What the arguments behind the program's name ask for.
 ///
@@ -89,6 +113,8 @@ pub fn task(arguments: impl IntoIterator<Item = OsString>) -> Result<Task, Misus
 struct Given {
     question: Option<String>,
     config: Option<PathBuf>,
+    export: Option<Target>,
+    page: Option<String>,
     json: bool,
     full: bool,
     schema: bool,
@@ -111,10 +137,19 @@ impl Given {
             "-h" | "--help" => self.help = true,
             "-V" | "--version" => self.version = true,
             "--config" => self.config = Some(rest.next().ok_or(Misuse::NoValue("--config"))?.into()),
-            other => match other.strip_prefix("--config=") {
-                Some(file) => self.config = Some(file.into()),
-                None => return Err(Misuse::Unknown(crate::bounds::excerpt(other))),
-            },
+            "--export" => self.export = Some(target(&text(rest, "--export")?)?),
+            "--page" => self.page = Some(text(rest, "--page")?),
+            other => {
+                if let Some(file) = other.strip_prefix("--config=") {
+                    self.config = Some(file.into());
+                } else if let Some(word) = other.strip_prefix("--export=") {
+                    self.export = Some(target(word)?);
+                } else if let Some(address) = other.strip_prefix("--page=") {
+                    self.page = Some(address.to_owned());
+                } else {
+                    return Err(Misuse::Unknown(crate::bounds::excerpt(other)));
+                }
+            }
         }
         Ok(())
     }
@@ -128,13 +163,16 @@ impl Given {
     }
 
     fn task(self) -> Result<Task, Misuse> {
-        let Self { question, config, json, full, schema, help, version, only_questions: _ } = self;
+        let Self { question, config, export, page, json, full, schema, help, version, only_questions: _ } = self;
         Ok(if help {
             Task::Help
         } else if version {
             Task::Version
         } else if schema {
             Task::Schema(document(question.as_deref())?)
+        } else if let Some(target) = export {
+            let question = question.unwrap_or_else(|| "?".to_owned());
+            Task::Export { target, question, config, page: page.unwrap_or_default() }
         } else if question.is_some() || config.is_some() {
             // A model from a file is a question by itself.
             Task::One { question: question.unwrap_or_else(|| "?".to_owned()), json, config }
@@ -142,6 +180,15 @@ impl Given {
             Task::Lines { full }
         })
     }
+}
+
+/// The text behind an option.
+fn text(rest: &mut impl Iterator<Item = OsString>, option: &'static str) -> Result<String, Misuse> {
+    rest.next().ok_or(Misuse::NoValue(option))?.into_string().map_err(|_| Misuse::NotText)
+}
+
+fn target(word: &str) -> Result<Target, Misuse> {
+    Target::from_key(word).ok_or_else(|| Misuse::NoTarget(crate::bounds::excerpt(word)))
 }
 
 fn document(name: Option<&str>) -> Result<Document, Misuse> {
@@ -171,6 +218,20 @@ mod tests {
         ] {
             assert_eq!(read(arguments), Ok(expected.clone()));
         }
+    }
+
+    #[test]
+    fn an_export_has_a_target_and_the_default_scenario_unless_one_is_asked_for() {
+        let task = |question: &str, page: &str| {
+            let (question, page) = (question.to_owned(), page.to_owned());
+            Ok(Task::Export { target: Target::DeepSpeed, question, config: None, page })
+        };
+        assert_eq!(read(&["--export", "deepspeed"]), task("?", ""));
+        assert_eq!(read(&["--export=deepspeed", "s=1", "--page=https://a.b/"]), task("s=1", "https://a.b/"));
+        assert_eq!(read(&["s=1", "--page", "https://a.b/", "--export", "deepspeed"]), task("s=1", "https://a.b/"));
+        assert_eq!(read(&["--export"]), Err(Misuse::NoValue("--export")));
+        let message = read(&["--export", "keras"]).expect_err("none").to_string();
+        assert!(message.contains("keras") && message.contains("torchtitan"), "{message}");
     }
 
     #[test]

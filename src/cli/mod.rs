@@ -31,7 +31,7 @@ pub use report::{
 };
 pub use values::{Number, Parameters, Value};
 
-use crate::{config_json, json};
+use crate::{config_json, export, json};
 
 /// How the program is used.
 pub const HELP: &str = "\
@@ -40,12 +40,16 @@ How many sequences one GPU can train on at once, why, and what to change.
   bmax '<link, query or JSON scenario>'   answer one question with tables
   bmax --json '<...>'                     answer it with JSON
   bmax --config config.json ['<...>']     take the model from a Hugging Face config.json
+  bmax --export TARGET ['<...>']          write it for a training framework, or as a script that measures it
   bmax [--full] < questions               answer a question a line with JSON, a line each
   bmax --schema [scenario|report]         print the JSON Schema of what is read and written
 
 A query is that of the page's links: 'model=llama-3.1-8b&gpu=h100-80&gpus=8&s=8192'.
 A JSON scenario has the same keys: '{\"model\": \"llama-3.1-8b\", \"gpus\": 8, \"s\": 8192}'.
 
+TARGET is transformers, accelerate, deepspeed, torchtitan, megatron, lightning, measure, markdown, json or bibtex.
+
+  --page URL  the page that links in exported files lead to; without it they are the query alone
   --full      levers, solved quantities and the plan for every line, too; one question has them always
   --          what follows is no option
   -h, --help  -V, --version
@@ -135,6 +139,14 @@ fn carry_out(task: Task) -> Result<(), Trouble> {
             let report = one(&question, config.as_deref())?;
             if json { write_json(&mut output, &report)? } else { output.write_all(text(&report).as_bytes())? }
         }
+        Task::Export { target, question, config, page } => {
+            let question = asked(&question, config.as_deref())?;
+            // A file that goes elsewhere has no place for them.
+            for notice in &question.notices {
+                complain(notice);
+            }
+            output.write_all(export::write(target, &question.scenario, &page).as_bytes())?;
+        }
         Task::Lines { full } => {
             let input = io::stdin().lock();
             if input.is_terminal() {
@@ -153,12 +165,17 @@ fn write_json(output: &mut impl Write, value: &impl serde::Serialize) -> io::Res
     output.flush()
 }
 
-fn one(asked: &str, config: Option<&Path>) -> Result<Report, Trouble> {
+fn one(text: &str, config: Option<&Path>) -> Result<Report, Trouble> {
+    Ok(report(&asked(text, config)?, Depth::Full))
+}
+
+/// The question in a text, with the model of a file.
+fn asked(asked: &str, config: Option<&Path>) -> Result<Question, Trouble> {
     let read = config.map(model_of).transpose()?;
     let (model, notes) = read.map_or((None, Vec::new()), |read| (Some(read.model), read.notes));
     let mut question = question(asked, model).map_err(Trouble::Question)?;
     question.notices.splice(..0, notes.iter().map(config_json::Note::to_string));
-    Ok(report(&question, Depth::Full))
+    Ok(question)
 }
 
 fn model_of(path: &Path) -> Result<config_json::Reading, Trouble> {

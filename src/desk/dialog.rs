@@ -78,6 +78,8 @@ fn open_at(button: Element, tab: Tab) {
     dialog.select(tab);
     dialog.say("");
     _ = dialog.element.show_modal();
+    // The close button comes first, and nobody opens a dialog to close it.
+    dom::focus(&dialog.tab(dialog.tab.get()));
     dialog.part("body").set_scroll_top(0);
     let asked = dialog.clone();
     present::ask(move |scenario| {

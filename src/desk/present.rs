@@ -2,6 +2,8 @@
 //! asks the page as well, because the address follows a quarter of a second later and cannot follow at all
 //! where the browser forbids it.
 
+use std::cell::Cell;
+
 use bmax::{Scenario, link};
 use js_sys::Promise;
 use wasm_bindgen::{JsCast, JsValue};
@@ -34,11 +36,21 @@ fn send(kind: &str, scenario: &str) {
     _ = dom::window().post_message(&message, "*");
 }
 
-/// Asks the page for what it shows; [`listen`] hears the answer, and every later one. An address that follows
-/// late is read again.
+thread_local! {
+    /// How often the page has said what it shows.
+    static HEARD: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Asks the page for what it shows; [`listen`] hears the answer, and every later one. Of a page that says
+/// nothing the address is read again, which follows late.
 pub fn ask(again: impl FnOnce(Scenario) + 'static) {
+    let before = HEARD.get();
     send("ask", "");
-    dom::after(SETTLED, move || again(scenario()));
+    dom::after(SETTLED, move || {
+        if HEARD.get() == before {
+            again(scenario());
+        }
+    });
 }
 
 /// The configuration of the page as it says itself, or as the address has it if it says nothing.
@@ -67,6 +79,7 @@ pub fn listen(told: impl Fn(Scenario) + 'static) {
             return;
         }
         if let Some(link) = dom::property(&message.data(), "link").as_string() {
+            HEARD.set(HEARD.get() + 1);
             told(link::decode(&link).scenario);
         }
     });

@@ -22,8 +22,8 @@ pub fn svg(text: &str) -> Option<String> {
     ))
 }
 
-/// A dark stretch of a row of modules: column, row and length.
-type Run = (i32, i32, i32);
+/// A dark stretch of a row of modules: column, row and length, from the corner of the quiet zone.
+pub type Run = (i32, i32, i32);
 
 /// The modules on one side of the code of a text, quiet zone included, and its dark stretches.
 pub fn modules(text: &str) -> Option<(i32, Vec<Run>)> {

@@ -1,7 +1,243 @@
-//! The file for deepspeed.
+//! DeepSpeed's JSON configuration.
+//!
+//! JSON has no comments. DeepSpeed passes over keys it does not know at the top level, and so do the
+//! Trainer and Lightning, so that what would be a comment is the list under `_comment`.
+//! Keys as in deepspeed 0.19.8, `deepspeed/runtime/config.py` and the models it reads with.
 
-use crate::{Scenario, link};
+use super::run::{Planned, Run, shards};
+use super::text::{Spelling, Value};
+use crate::{
+    GradientType, LossHead, Offload, Optimizer, Precision, Recomputation, Scenario, StepKernel, Switch, ZeroStage,
+};
+
+/// Where DeepSpeed is called from, which decides who says the learning rate.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Caller {
+    /// `deepspeed.initialize`.
+    Own,
+    /// The Trainer of transformers, which fills in what is “auto”.
+    Trainer,
+}
 
 pub(super) fn write(scenario: &Scenario, page: &str) -> String {
-    format!("{page}?{}\n", link::encode(scenario))
+    let mut run = Run::new(scenario);
+    adapt(&mut run);
+    let now = *run.now();
+    let cluster = &now.cluster;
+    if cluster.pipeline_parallel > 1 {
+        let stages = cluster.pipeline_parallel;
+        run.elsewhere(format!(
+            "{stages} pipeline stages: PipelineModule(layers, num_stages={stages}) in your code; its engine works \
+             through the accumulation steps as the micro-batches of the pipeline."
+        ));
+    }
+    run.elsewhere(format!("Sequences of {} tokens: your data set.", now.recipe.sequence));
+    recomputation(&mut run, &now);
+    in_the_model(&mut run, &now);
+    if own_optimizer(now.recipe.optimizer).is_some() {
+        run.elsewhere("The learning rate below is a placeholder; memory does not depend on it.");
+    } else {
+        run.elsewhere(format!(
+            "The optimizer: pass {} to deepspeed.initialize, which knows none of that name.",
+            client_optimizer(now.recipe.optimizer)
+        ));
+    }
+    let planned = run.plan();
+    let comment = run.head(page, "deepspeed 0.19.8");
+    let comment = comment.into_iter().filter(|line| !line.is_empty()).map(Value::from).collect();
+    let mut keys = vec![("_comment", Value::List(comment))];
+    keys.extend(config(&planned, Caller::Own));
+    Value::Map(keys).pretty(Spelling::Json, 0) + "\n"
+}
+
+/// Takes away what DeepSpeed cannot do, wherever it is called from.
+pub(super) fn adapt(run: &mut Run) {
+    run.change("DeepSpeed does not cast fp32 weights as it gathers them: torch_autocast casts for each product", |s| {
+        if s.recipe.precision == Precision::Mixed {
+            s.recipe.precision = Precision::Autocast;
+        }
+    });
+    run.change("DeepSpeed swaps optimizer state to the host, adds gradients up in fp32 and drops the master copy from ZeRO 1 on", |s| {
+        let offloaded = matches!(s.recipe.offload, Offload::Optimizer | Offload::Both);
+        let master = matches!(s.recipe.precision, Precision::Bf16 | Precision::Fp16);
+        let added_up = master && s.recipe.gradients == GradientType::Full;
+        let pure = s.recipe.precision == Precision::PureBf16;
+        if s.cluster.zero == ZeroStage::Stage0 && (offloaded || added_up || pure) {
+            s.cluster.zero = ZeroStage::Stage1;
+        }
+    });
+    run.change("DeepSpeed’s pipeline goes with ZeRO 1 at most", |s| {
+        if s.cluster.pipeline_parallel > 1 && s.cluster.zero > ZeroStage::Stage1 {
+            s.cluster.zero = ZeroStage::Stage1;
+        }
+    });
+    run.change("DeepSpeed’s tensor parallelism does not divide what lies between the matrices", |s| {
+        s.cluster.sequence_parallel = Switch::Off;
+    });
+    run.change("DeepSpeed’s own optimizers update in one kernel", |s| {
+        let has_choice = matches!(s.recipe.optimizer, Optimizer::AdamW);
+        if s.recipe.step == StepKernel::Loop && own_optimizer(s.recipe.optimizer).is_some()
+            || s.recipe.step == StepKernel::Foreach && own_optimizer(s.recipe.optimizer).is_some() && !has_choice
+        {
+            s.recipe.step = StepKernel::Fused;
+        }
+    });
+}
+
+fn recomputation(run: &mut Run, now: &Scenario) {
+    let swapped = matches!(now.recipe.offload, Offload::Activations | Offload::Both);
+    let checkpoint = "deepspeed.checkpointing.checkpoint";
+    match now.recipe.recomputation {
+        Recomputation::None => {}
+        Recomputation::Full if swapped => {
+            run.elsewhere(format!("Recomputation: wrap every layer in {checkpoint}, which reads the keys below."));
+        }
+        Recomputation::Full => run
+            .elsewhere("Recomputation: model.gradient_checkpointing_enable(), or torch’s checkpoint, on every layer."),
+        Recomputation::EveryK => {
+            let every = now.recipe.every;
+            run.elsewhere(format!("Recomputation: wrap {every} layers at a time in {checkpoint}."));
+        }
+        Recomputation::Selective => run.elsewhere(
+            "Recomputation of attention scores: flash attention does it by itself; with eager attention wrap the \
+             scores in torch’s checkpoint.",
+        ),
+        Recomputation::Operators => run.elsewhere(
+            "Recomputation of every second product: torch’s create_selective_checkpoint_contexts in the model’s code.",
+        ),
+    }
+}
+
+/// What the model and not its trainer decides.
+pub(super) fn in_the_model(run: &mut Run, now: &Scenario) {
+    use crate::{Adapter, AttentionKernel, Choice, Kernels};
+    run.elsewhere(match now.recipe.attention {
+        AttentionKernel::Flash => "Flash attention: F.scaled_dot_product_attention, attn_implementation=\"sdpa\".",
+        AttentionKernel::Eager => "Eager attention: attn_implementation=\"eager\".",
+    });
+    if now.recipe.kernels == Kernels::Fused {
+        run.elsewhere("Fused kernels: torch.compile, or Liger kernels, on the model.");
+    }
+    if now.recipe.dropout.is_on() {
+        run.elsewhere("Dropout: the model’s configuration; its masks are counted.");
+    }
+    if now.recipe.loss != LossHead::Plain {
+        run.elsewhere(format!("The loss head, “{}”: the model’s code.", now.recipe.loss.label()));
+    }
+    if now.recipe.adapter != Adapter::None {
+        run.elsewhere(format!(
+            "{} of rank {} on {}: peft’s get_peft_model before training starts.",
+            now.recipe.adapter.label(),
+            now.recipe.rank,
+            now.recipe.targets.label()
+        ));
+    }
+}
+
+/// The optimizer’s name in DeepSpeed, where it has one of its own.
+const fn own_optimizer(optimizer: Optimizer) -> Option<&'static str> {
+    match optimizer {
+        Optimizer::AdamW => Some("AdamW"),
+        Optimizer::Lion => Some("Lion"),
+        Optimizer::Muon => Some("Muon"),
+        Optimizer::Adam8bit | Optimizer::Adafactor | Optimizer::Momentum | Optimizer::Sgd => None,
+    }
+}
+
+const fn client_optimizer(optimizer: Optimizer) -> &'static str {
+    match optimizer {
+        Optimizer::Adam8bit => "bitsandbytes.optim.AdamW8bit",
+        Optimizer::Adafactor => "torch.optim.Adafactor",
+        Optimizer::Momentum => "torch.optim.SGD with momentum",
+        Optimizer::Sgd => "torch.optim.SGD",
+        Optimizer::AdamW | Optimizer::Lion | Optimizer::Muon => "its own",
+    }
+}
+
+/// The keys that DeepSpeed reads, for a plan that [`adapt`] has been through.
+pub(super) fn config(planned: &Planned, caller: Caller) -> Vec<(&'static str, Value)> {
+    let Scenario { recipe, cluster, .. } = planned.scenario;
+    let mut keys: Vec<(&'static str, Value)> = vec![
+        ("train_batch_size", planned.global_batch.into()),
+        ("train_micro_batch_size_per_gpu", planned.micro_batch.into()),
+        ("gradient_accumulation_steps", planned.steps.into()),
+    ];
+    keys.push(("zero_optimization", zero(&planned.scenario)));
+    keys.extend(precision(&planned.scenario));
+    let own = own_optimizer(recipe.optimizer);
+    if let Some(name) = own {
+        keys.push(("optimizer", optimizer(name, &planned.scenario, caller)));
+    } else {
+        keys.push(("zero_allow_untested_optimizer", true.into()));
+        if matches!(recipe.offload, Offload::Optimizer | Offload::Both) {
+            keys.push(("zero_force_ds_cpu_optimizer", false.into()));
+        }
+    }
+    if matches!(recipe.offload, Offload::Activations | Offload::Both) && caller == Caller::Own {
+        let checkpointing = vec![("partition_activations", false.into()), ("cpu_checkpointing", true.into())];
+        keys.push(("activation_checkpointing", Value::Map(checkpointing)));
+    }
+    if cluster.tensor_parallel > 1 {
+        keys.push(("tensor_parallel", Value::Map(vec![("autotp_size", cluster.tensor_parallel.into())])));
+    }
+    if cluster.context_parallel > 1 {
+        keys.push(("sequence_parallel_size", cluster.context_parallel.into()));
+    }
+    if cluster.expert_parallel > 1 {
+        let experts = vec![("enabled", true.into()), ("autoep_size", cluster.expert_parallel.into())];
+        keys.push(("expert_parallel", Value::Map(experts)));
+    }
+    keys
+}
+
+fn zero(scenario: &Scenario) -> Value {
+    let stage = match scenario.cluster.zero {
+        ZeroStage::Stage0 => 0_u32,
+        ZeroStage::Stage1 => 1,
+        ZeroStage::Stage2 => 2,
+        ZeroStage::Stage3 => 3,
+    };
+    let mut keys: Vec<(&'static str, Value)> = vec![("stage", stage.into())];
+    if stage > 0 && shards(scenario) {
+        keys.push(("overlap_comm", true.into()));
+        keys.push(("contiguous_gradients", true.into()));
+    }
+    if matches!(scenario.recipe.offload, Offload::Optimizer | Offload::Both) {
+        let host = Value::Map(vec![("device", "cpu".into()), ("pin_memory", true.into())]);
+        keys.push(("offload_optimizer", host));
+    }
+    Value::Map(keys)
+}
+
+fn precision(scenario: &Scenario) -> Vec<(&'static str, Value)> {
+    let accumulated = |half: &'static str| {
+        let word = if scenario.recipe.gradients == GradientType::Full { "fp32" } else { half };
+        ("data_types", Value::Map(vec![("grad_accum_dtype", word.into())]))
+    };
+    let on = || ("enabled", Value::from(true));
+    match scenario.recipe.precision {
+        Precision::Bf16 => vec![("bf16", Value::Map(vec![on()])), accumulated("bf16")],
+        Precision::Fp16 => vec![("fp16", Value::Map(vec![on()])), accumulated("fp16")],
+        Precision::PureBf16 => {
+            let states = [("bf16_master_weights_and_grads", true.into()), ("bf16_optimizer_states", true.into())];
+            let keys = std::iter::once(on()).chain(states).collect();
+            vec![("bf16", Value::Map(keys)), accumulated("bf16")]
+        }
+        Precision::Mixed | Precision::Autocast => {
+            vec![("torch_autocast", Value::Map(vec![on(), ("dtype", "bfloat16".into())]))]
+        }
+        Precision::Fp32 => Vec::new(),
+    }
+}
+
+fn optimizer(name: &'static str, scenario: &Scenario, caller: Caller) -> Value {
+    let rate = match caller {
+        Caller::Own => Value::from(1e-4),
+        Caller::Trainer => "auto".into(),
+    };
+    let mut params = vec![("lr", rate)];
+    if scenario.recipe.step == StepKernel::Foreach && scenario.recipe.optimizer == Optimizer::AdamW {
+        params.push(("torch_adam", true.into()));
+    }
+    Value::Map(vec![("type", name.into()), ("params", Value::Map(params))])
 }

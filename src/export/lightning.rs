@@ -1,7 +1,188 @@
-//! The file for lightning.
+//! A Lightning `Trainer` with its strategy, as a Python file.
+//!
+//! Arguments as in lightning 2.6.6. Lightning shards with FSDP, or with DeepSpeed where the scenario
+//! keeps an fp32 master copy, shards optimizer state alone or keeps it on the host; with tensor
+//! parallelism the module divides itself, and the strategy only makes the groups.
 
-use crate::{Scenario, link};
+use super::accelerate::optimizer;
+use super::deepspeed::{self, in_the_model};
+use super::run::{Run, machines};
+use super::text::{Value, commented};
+use super::transformers::Engine;
+use crate::{Offload, Precision, Recomputation, Scenario, Switch, ZeroStage};
+
+const PROGRAM: &str = "Lightning";
+
+#[derive(Clone, Copy, PartialEq)]
+enum Strategy {
+    Single,
+    Ddp,
+    Fsdp,
+    DeepSpeed,
+    /// FSDP2 and tensor parallelism that the module applies itself.
+    ModelParallel,
+}
 
 pub(super) fn write(scenario: &Scenario, page: &str) -> String {
-    format!("{page}?{}\n", link::encode(scenario))
+    let mut run = Run::new(scenario);
+    run.without_pipeline(PROGRAM);
+    run.without_context_parallel(PROGRAM);
+    run.without_expert_parallel(PROGRAM);
+    let strategy = strategy(run.now());
+    adapt(&mut run, strategy);
+    let now = *run.now();
+    let planned = run.plan();
+    run.elsewhere(format!("The optimizer, in configure_optimizers: {}.", optimizer(&now)));
+    match strategy {
+        Strategy::Fsdp if now.recipe.recomputation == Recomputation::Full => {}
+        _ if now.recipe.recomputation == Recomputation::Full => {
+            run.elsewhere("Recomputation: torch’s checkpoint on every layer, in the module’s code.");
+        }
+        _ => {}
+    }
+    if strategy == Strategy::ModelParallel {
+        run.elsewhere(
+            "The division itself: parallelize_module on mesh[\"tensor_parallel\"] and fully_shard on \
+             mesh[\"data_parallel\"], in configure_model.",
+        );
+    }
+    in_the_model(&mut run, &now);
+    let head = commented(&run.head(page, "lightning 2.6.6"), "#");
+    let (count, each) = machines(planned.world);
+    let full = now.recipe.recomputation == Recomputation::Full && strategy == Strategy::Fsdp;
+
+    let mut text = format!("{head}\nfrom lightning.pytorch import Trainer\n");
+    let (import, construct) = construction(strategy, &now, &planned, full);
+    if let Some(import) = import {
+        text.push_str(&format!("from lightning.pytorch.strategies import {import}\n"));
+    }
+    text.push_str("\n# For DataLoader(dataset, batch_size=micro_batch).\n");
+    text.push_str(&format!("micro_batch = {}\n", planned.micro_batch));
+    text.push_str("# Tokens of a sequence.\n");
+    text.push_str(&format!("max_length = {}\n\n\n", now.recipe.sequence));
+    text.push_str("def make_trainer(block, **others):\n");
+    text.push_str("    \"\"\"The trainer of this scenario; `block` is the class of the model’s layers.\"\"\"\n");
+    text.push_str(&format!("    strategy = {construct}\n"));
+    text.push_str("    arguments = {\n");
+    for (key, value) in [
+        ("accelerator", Value::from("gpu")),
+        ("devices", each.into()),
+        ("num_nodes", count.into()),
+        ("precision", precision(&now, strategy).into()),
+        ("accumulate_grad_batches", planned.steps.into()),
+    ] {
+        text.push_str(&format!("        \"{key}\": {},\n", value.pretty(super::text::Spelling::Python, 0)));
+    }
+    text.push_str("        \"strategy\": strategy,\n        **others,\n    }\n    return Trainer(**arguments)\n");
+    text
+}
+
+fn strategy(scenario: &Scenario) -> Strategy {
+    if scenario.cluster.tensor_parallel > 1 {
+        return Strategy::ModelParallel;
+    }
+    match Engine::of(scenario) {
+        Engine::DeepSpeed => Strategy::DeepSpeed,
+        Engine::Fsdp => Strategy::Fsdp,
+        Engine::Replicated if scenario.cluster.data_parallel() > 1 => Strategy::Ddp,
+        Engine::Replicated => Strategy::Single,
+    }
+}
+
+fn adapt(run: &mut Run, strategy: Strategy) {
+    match strategy {
+        Strategy::DeepSpeed => {
+            deepspeed::adapt(run);
+            run.change("Lightning’s DeepSpeed has 16-bit weights with an fp32 master copy, or fp32", |s| {
+                if !matches!(s.recipe.precision, Precision::Fp16 | Precision::Fp32) {
+                    s.recipe.precision = Precision::Bf16;
+                }
+            });
+        }
+        Strategy::Fsdp => run.change("FSDP casts weights as it gathers them", |s| {
+            if s.recipe.precision == Precision::Autocast {
+                s.recipe.precision = Precision::Mixed;
+            }
+        }),
+        Strategy::ModelParallel => {
+            run.change("with a module that divides itself FSDP2 shards everything", |s| {
+                s.cluster.zero = ZeroStage::Stage3;
+            });
+            run.change("nothing is swapped to the host there", |s| s.recipe.offload = Offload::None);
+            run.change("precision there is fp32 weights cast as they are gathered, bf16 throughout, or fp32", |s| {
+                if !matches!(s.recipe.precision, Precision::PureBf16 | Precision::Fp32) {
+                    s.recipe.precision = Precision::Mixed;
+                }
+            });
+        }
+        Strategy::Single | Strategy::Ddp => {
+            run.change("without FSDP Lightning’s mixed precision is autocast", |s| {
+                if s.recipe.precision == Precision::Mixed {
+                    s.recipe.precision = Precision::Autocast;
+                }
+            });
+        }
+    }
+    if strategy != Strategy::ModelParallel {
+        run.change("there is no sequence parallelism without tensor parallelism", |s| {
+            s.cluster.sequence_parallel = Switch::Off;
+        });
+    }
+    run.recomputes_layers_only(PROGRAM);
+    // DeepSpeed swaps what its own checkpoint function keeps, which the module would have to call.
+    run.keeps_activations_on_the_gpu(PROGRAM);
+}
+
+fn precision(scenario: &Scenario, strategy: Strategy) -> &'static str {
+    match scenario.recipe.precision {
+        Precision::Fp32 => "32-true",
+        Precision::Mixed | Precision::Autocast => "bf16-mixed",
+        Precision::PureBf16 => "bf16-true",
+        Precision::Bf16 => "bf16-true",
+        Precision::Fp16 if strategy == Strategy::DeepSpeed => "16-true",
+        Precision::Fp16 => "16-mixed",
+    }
+}
+
+fn construction(
+    strategy: Strategy,
+    scenario: &Scenario,
+    planned: &super::run::Planned,
+    full: bool,
+) -> (Option<&'static str>, String) {
+    match strategy {
+        Strategy::Single => (None, "\"auto\"".to_owned()),
+        Strategy::Ddp => (Some("DDPStrategy"), "DDPStrategy()".to_owned()),
+        Strategy::Fsdp => {
+            let sharding = if scenario.cluster.zero == ZeroStage::Stage3 { "FULL_SHARD" } else { "SHARD_GRAD_OP" };
+            let mut arguments =
+                format!("\n        sharding_strategy=\"{sharding}\",\n        auto_wrap_policy={{block}},\n");
+            if full {
+                arguments.push_str("        activation_checkpointing_policy={block},\n");
+            }
+            (Some("FSDPStrategy"), format!("FSDPStrategy({arguments}    )"))
+        }
+        Strategy::DeepSpeed => {
+            let stage = match scenario.cluster.zero {
+                ZeroStage::Stage0 => 0,
+                ZeroStage::Stage1 => 1,
+                ZeroStage::Stage2 => 2,
+                ZeroStage::Stage3 => 3,
+            };
+            let offloaded = matches!(scenario.recipe.offload, Offload::Optimizer | Offload::Both);
+            let mut arguments = format!("\n        stage={stage},\n");
+            if offloaded {
+                arguments.push_str("        offload_optimizer=True,\n        pin_memory=True,\n");
+            }
+            arguments.push_str(&format!("        logging_batch_size_per_gpu={},\n", planned.micro_batch));
+            (Some("DeepSpeedStrategy"), format!("DeepSpeedStrategy({arguments}    )"))
+        }
+        Strategy::ModelParallel => (
+            Some("ModelParallelStrategy"),
+            format!(
+                "ModelParallelStrategy(data_parallel_size={}, tensor_parallel_size={})",
+                planned.data_parallel, scenario.cluster.tensor_parallel
+            ),
+        ),
+    }
 }

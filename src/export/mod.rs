@@ -13,6 +13,10 @@ mod lightning;
 mod markdown;
 mod measure;
 mod megatron;
+mod run;
+#[cfg(test)]
+mod tests;
+mod text;
 mod torchtitan;
 mod transformers;
 
@@ -114,7 +118,7 @@ impl Target {
             Self::Measure => Card {
                 key: "measure",
                 name: "Measure it",
-                file_name: "measure_peak.py",
+                file_name: "bmax_measure.py",
                 media_type: "text/x-python",
                 describe: "A PyTorch script that builds this model, trains two steps and prints the measured peak beside the prediction.",
             },
@@ -176,6 +180,7 @@ impl Target {
 /// Writes the file of `target` for a scenario. `page` is the address of the page without query, to
 /// which the scenario's own query is added wherever the file links back.
 pub fn write(target: Target, scenario: &Scenario, page: &str) -> String {
+    let page = &text::address(page);
     match target {
         Target::Transformers => transformers::write(scenario, page),
         Target::Accelerate => accelerate::write(scenario, page),

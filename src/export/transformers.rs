@@ -1,7 +1,301 @@
-//! The file for transformers.
+//! `TrainingArguments` of Hugging Face transformers, with what belongs to the model beside them.
+//!
+//! Fields as in transformers 5.23.0, `training_args.py`. What the Trainer shards it shards with FSDP,
+//! or with DeepSpeed where the scenario keeps an fp32 master copy, shards optimizer state alone or
+//! keeps it on the host, none of which FSDP does.
 
-use crate::{Scenario, link};
+use super::deepspeed::{self, Caller};
+use super::run::{Run, shards};
+use super::text::{Spelling, Value, commented};
+use crate::{
+    Adapter, AdapterTargets, AttentionKernel, Kernels, LossHead, Offload, Optimizer, Precision, Recomputation,
+    Scenario, StepKernel, ZeroStage,
+};
+
+/// What divides model states.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Engine {
+    /// Nothing: one GPU, or DistributedDataParallel.
+    Replicated,
+    /// Fully sharded data parallel.
+    Fsdp,
+    /// DeepSpeed's ZeRO.
+    DeepSpeed,
+}
+
+impl Engine {
+    /// The engine that comes closest to the scenario.
+    pub(super) fn of(scenario: &Scenario) -> Self {
+        let master = matches!(scenario.recipe.precision, Precision::Bf16 | Precision::Fp16);
+        let offloaded = matches!(scenario.recipe.offload, Offload::Optimizer | Offload::Both);
+        let stage_1 = scenario.cluster.zero == ZeroStage::Stage1;
+        if master || offloaded || stage_1 && shards(scenario) {
+            Self::DeepSpeed
+        } else if shards(scenario) {
+            Self::Fsdp
+        } else {
+            Self::Replicated
+        }
+    }
+}
+
+/// The Trainer's: where matrices or sequences are divided it is FSDP, which alone goes with that.
+fn engine(scenario: &Scenario) -> Engine {
+    if scenario.cluster.group() > 1 && shards(scenario) { Engine::Fsdp } else { Engine::of(scenario) }
+}
+
+const PROGRAM: &str = "the Trainer";
 
 pub(super) fn write(scenario: &Scenario, page: &str) -> String {
-    format!("{page}?{}\n", link::encode(scenario))
+    let mut run = Run::new(scenario);
+    run.without_pipeline(PROGRAM);
+    run.without_expert_parallel(PROGRAM);
+    let engine = engine(run.now());
+    if engine != Engine::Fsdp {
+        run.without_tensor_parallel("the Trainer without FSDP");
+        run.without_context_parallel("the Trainer without FSDP");
+    }
+    // Another number of data-parallel GPUs may be what makes sharding possible.
+    let engine = if engine == Engine::Replicated { Engine::of(run.now()) } else { engine };
+    debug_assert!(engine == Engine::Fsdp || run.now().cluster.group() == 1, "only FSDP keeps groups");
+    adapt(&mut run, engine);
+    let now = *run.now();
+    if now.recipe.dropout.is_on() {
+        run.elsewhere("Dropout: the model’s configuration; its masks are counted.");
+    }
+    if now.recipe.loss == LossHead::Classifier {
+        run.elsewhere("A classifier: AutoModelForSequenceClassification instead of AutoModelForCausalLM.");
+    }
+    if now.model.origin.is_empty() {
+        run.elsewhere("The model is your own: build it from your configuration.");
+    }
+    if now.recipe.recomputation == Recomputation::Full && engine != Engine::Fsdp {
+        run.elsewhere("Older versions of transformers call activation_checkpointing gradient_checkpointing.");
+    }
+    let planned = run.plan();
+    if planned.world > 1 {
+        run.elsewhere(format!("{} processes: torchrun or accelerate launch starts them.", planned.world));
+    }
+    let head = commented(&run.head(page, "transformers 5.23.0, accelerate 1.15.0 and peft 0.21.2"), "#");
+
+    let mut imports = vec!["from transformers import TrainingArguments"];
+    if matches!(now.recipe.adapter, Adapter::Lora8 | Adapter::Qlora) {
+        imports[0] = "from transformers import BitsAndBytesConfig, TrainingArguments";
+    }
+    let parallel = now.cluster.tensor_parallel > 1 || now.cluster.context_parallel > 1;
+    if parallel {
+        imports.insert(0, "from accelerate.parallelism_config import ParallelismConfig");
+    }
+    if now.recipe.adapter != Adapter::None {
+        imports.insert(usize::from(parallel), "from peft import LoraConfig");
+    }
+    let mut text = format!("{head}\n{}\n\n", imports.join("\n"));
+    text.push_str("# For AutoModelForCausalLM.from_pretrained(name, **model_kwargs), or from_config.\n");
+    text.push_str(&format!("model_kwargs = {}\n\n", model_kwargs(&now)));
+    text.push_str("# Tokens of a sequence: what the tokenizer truncates and the collator pads to.\n");
+    text.push_str(&format!("max_length = {}\n\n", now.recipe.sequence));
+    if now.recipe.adapter != Adapter::None {
+        text.push_str(&format!("{}\n\n", lora(&now)));
+    }
+    let mut arguments = vec![
+        ("output_dir".to_owned(), "\"bmax-run\"".to_owned()),
+        ("per_device_train_batch_size".to_owned(), planned.micro_batch.to_string()),
+        ("gradient_accumulation_steps".to_owned(), planned.steps.to_string()),
+    ];
+    let mut push = |key: &str, value: String| arguments.push((key.to_owned(), value));
+    // DeepSpeed's autocast is its own; the Trainer's flag would be compared with "bf16".
+    let flags = engine != Engine::DeepSpeed
+        || !matches!(now.recipe.precision, Precision::Autocast | Precision::Mixed | Precision::Fp32);
+    let in_parts = matches!(now.recipe.precision, Precision::Mixed | Precision::Autocast)
+        || engine == Engine::DeepSpeed && matches!(now.recipe.precision, Precision::Bf16 | Precision::PureBf16);
+    if flags && in_parts {
+        push("bf16", "True".to_owned());
+    } else if now.recipe.precision == Precision::Fp16 {
+        push("fp16", "True".to_owned());
+    }
+    let (optimizer, arguments_of_it) = optimizer(&now);
+    push("optim", format!("\"{optimizer}\""));
+    if let Some(words) = arguments_of_it {
+        push("optim_args", format!("\"{words}\""));
+    }
+    if now.recipe.recomputation == Recomputation::Full && engine != Engine::Fsdp {
+        push("activation_checkpointing", "True".to_owned());
+        push("activation_checkpointing_kwargs", "{\"use_reentrant\": False}".to_owned());
+    }
+    if now.recipe.kernels == Kernels::Fused {
+        push("torch_compile", "True".to_owned());
+    }
+    if let Some(kernels) = liger(now.recipe.loss) {
+        push("use_liger_kernel", "True".to_owned());
+        push("liger_kernel_config", kernels.pretty(Spelling::Python, 1));
+    }
+    match engine {
+        Engine::Replicated => {}
+        Engine::Fsdp => {
+            push("fsdp", "True".to_owned());
+            push("fsdp_config", fsdp(&now).pretty(Spelling::Python, 1));
+        }
+        Engine::DeepSpeed => {
+            let config = Value::Map(deepspeed::config(&planned, Caller::Trainer));
+            push("deepspeed", config.pretty(Spelling::Python, 1));
+        }
+    }
+    if parallel {
+        push(
+            "parallelism_config",
+            format!(
+                "ParallelismConfig(dp_shard_size={}, tp_size={}, cp_size={})",
+                planned.data_parallel, now.cluster.tensor_parallel, now.cluster.context_parallel
+            ),
+        );
+    }
+    text.push_str("training_args = TrainingArguments(\n");
+    for (key, value) in &arguments {
+        text.push_str(&format!("    {key}={value},\n"));
+    }
+    text.push_str(")\n");
+    text
+}
+
+fn adapt(run: &mut Run, engine: Engine) {
+    match engine {
+        Engine::DeepSpeed => deepspeed::adapt(run),
+        Engine::Fsdp => {
+            run.change("FSDP casts fp32 weights as it gathers them and keeps no second master copy", |s| {
+                if matches!(s.recipe.precision, Precision::Autocast | Precision::Bf16 | Precision::Fp16) {
+                    s.recipe.precision = Precision::Mixed;
+                }
+            });
+            run.change("the Trainer’s FSDP keeps optimizer state on the GPU, unless parameters leave it, too", |s| {
+                s.recipe.offload = match s.recipe.offload {
+                    Offload::Optimizer => Offload::None,
+                    Offload::Both => Offload::Activations,
+                    other => other,
+                };
+            });
+            run.shards_gradients_with_states("FSDP");
+            run.change("the Trainer’s tensor parallelism does not divide what lies between the matrices", |s| {
+                s.cluster.sequence_parallel = crate::Switch::Off;
+            });
+            run.change("tensor and context parallelism go with full sharding", |s| {
+                let parallel = s.cluster.tensor_parallel > 1 || s.cluster.context_parallel > 1;
+                if parallel {
+                    s.cluster.zero = ZeroStage::Stage3;
+                }
+            });
+        }
+        Engine::Replicated => {
+            run.change("without FSDP the Trainer’s bf16 is autocast", |s| {
+                if s.recipe.precision == Precision::Mixed {
+                    s.recipe.precision = Precision::Autocast;
+                }
+            });
+        }
+    }
+    run.recomputes_layers_only(PROGRAM);
+    run.keeps_activations_on_the_gpu(PROGRAM);
+    run.change("the Trainer has no optim for Muon: AdamW stands in", |s| {
+        if s.recipe.optimizer == Optimizer::Muon && engine != Engine::DeepSpeed {
+            s.recipe.optimizer = Optimizer::AdamW;
+        }
+    });
+    run.change("the Trainer’s optimizers update in one kernel, or all tensors together", |s| {
+        s.recipe.step = match (s.recipe.optimizer, s.recipe.step) {
+            (_, StepKernel::Loop) => StepKernel::Foreach,
+            (_, step) => step,
+        };
+    });
+    run.change("the Trainer has plain, Liger’s and Liger’s fused cross-entropy: plain stands in", |s| {
+        if matches!(s.recipe.loss, LossHead::Chunked | LossHead::VocabularyParallel) {
+            s.recipe.loss = LossHead::Plain;
+        }
+    });
+}
+
+fn model_kwargs(scenario: &Scenario) -> String {
+    let dtype = match scenario.recipe.precision {
+        Precision::Mixed | Precision::Autocast | Precision::Fp32 if scenario.recipe.adapter == Adapter::None => {
+            "float32"
+        }
+        Precision::Fp32 => "float32",
+        Precision::Fp16 => "float16",
+        _ => "bfloat16",
+    };
+    let attention = match scenario.recipe.attention {
+        AttentionKernel::Flash => "sdpa",
+        AttentionKernel::Eager => "eager",
+    };
+    let quantized = match scenario.recipe.adapter {
+        Adapter::Qlora => {
+            "\n    \"quantization_config\": BitsAndBytesConfig(\n        load_in_4bit=True,\n        \
+             bnb_4bit_quant_type=\"nf4\",\n        bnb_4bit_use_double_quant=True,\n        \
+             bnb_4bit_compute_dtype=\"bfloat16\",\n    ),"
+        }
+        Adapter::Lora8 => "\n    \"quantization_config\": BitsAndBytesConfig(load_in_8bit=True),",
+        Adapter::None | Adapter::Lora => "",
+    };
+    format!("{{\n    \"dtype\": \"{dtype}\",\n    \"attn_implementation\": \"{attention}\",{quantized}\n}}")
+}
+
+/// The adapters, for `peft.get_peft_model(model, peft_config)`.
+fn lora(scenario: &Scenario) -> String {
+    let rank = scenario.recipe.rank;
+    let (targets, why) = match scenario.recipe.targets {
+        AdapterTargets::All => ("\"all-linear\"".to_owned(), "Every matrix but the head."),
+        AdapterTargets::Attention => (
+            "[\"q_proj\", \"k_proj\", \"v_proj\", \"o_proj\"]".to_owned(),
+            "The names are those of Llama’s code and of most others; GPT-2 calls them c_attn and c_proj.",
+        ),
+        AdapterTargets::QueryValue => (
+            "[\"q_proj\", \"v_proj\"]".to_owned(),
+            "The names are those of Llama’s code and of most others; GPT-2 packs them into c_attn.",
+        ),
+    };
+    format!(
+        "# For peft.get_peft_model(model, peft_config). {why}\npeft_config = LoraConfig(r={rank}, lora_alpha={}, \
+         target_modules={targets}, task_type=\"CAUSAL_LM\")",
+        rank.saturating_mul(2)
+    )
+}
+
+/// The Trainer's word for the optimizer, and what it needs beside it.
+fn optimizer(scenario: &Scenario) -> (&'static str, Option<&'static str>) {
+    match (scenario.recipe.optimizer, scenario.recipe.step) {
+        (Optimizer::AdamW | Optimizer::Muon, StepKernel::Fused) => ("adamw_torch_fused", None),
+        (Optimizer::AdamW | Optimizer::Muon, _) => ("adamw_torch", None),
+        (Optimizer::Adam8bit, _) => ("adamw_bnb_8bit", None),
+        (Optimizer::Adafactor, _) => ("adafactor", None),
+        (Optimizer::Lion, _) => ("lion_32bit", None),
+        (Optimizer::Momentum, _) => ("sgd", Some("momentum=0.9")),
+        (Optimizer::Sgd, _) => ("sgd", None),
+    }
+}
+
+/// Liger's kernels for the loss alone, so that nothing else is fused that was not asked for.
+fn liger(loss: LossHead) -> Option<Value> {
+    let with = |linear: bool| {
+        Value::Map(vec![
+            ("fused_linear_cross_entropy", linear.into()),
+            ("cross_entropy", (!linear).into()),
+            ("rope", false.into()),
+            ("rms_norm", false.into()),
+            ("swiglu", false.into()),
+        ])
+    };
+    match loss {
+        LossHead::Fused => Some(with(true)),
+        LossHead::Kernel => Some(with(false)),
+        _ => None,
+    }
+}
+
+fn fsdp(scenario: &Scenario) -> Value {
+    Value::Map(vec![
+        ("version", 2_u32.into()),
+        // With resharding it is ZeRO 3; without, layers stay gathered through the step, which is ZeRO 2.
+        ("reshard_after_forward", (scenario.cluster.zero == ZeroStage::Stage3).into()),
+        ("auto_wrap_policy", "TRANSFORMER_BASED_WRAP".into()),
+        ("activation_checkpointing", (scenario.recipe.recomputation == Recomputation::Full).into()),
+        ("state_dict_type", "SHARDED_STATE_DICT".into()),
+    ])
 }

@@ -3,7 +3,7 @@
 //! Nothing here is secret and nothing is stored, so that whoever can reach the window may ask, whatever
 //! their origin. What is asked is checked by [`bmax::embed::Message`].
 
-use bmax::embed::{Given, Message, Theme};
+use bmax::embed::{Message, Theme};
 use bmax::{Answer, link};
 use js_sys::{Array, JsString, Object, Reflect};
 use leptos::prelude::*;
@@ -36,8 +36,8 @@ pub fn listen(state: State, theme: RwSignal<Theme>) {
         }
         let asker = get(&event, "source");
         let kind = text(&get(&data, "type"));
-        let given = text(&get(&data, Message::field(&kind)));
-        let reply = match Message::read(&kind, &given, &state.scenario.get_untracked()) {
+        let given = text(&get(&data, Message::field(kind.as_deref())));
+        let reply = match Message::read(kind.as_deref(), given.as_deref(), &state.scenario.get_untracked()) {
             Ok(Message::Scenario(scenario)) => return state.scenario.set(*scenario),
             Ok(Message::Theme(wanted)) => return theme.set(wanted),
             Ok(Message::Own) => return,
@@ -57,7 +57,8 @@ pub fn listen(state: State, theme: RwSignal<Theme>) {
         }
     });
     _ = window().add_event_listener_with_callback("message", hear.as_ref().unchecked_ref());
-    StoredValue::new_local(hear);
+    // It hears as long as the page lives.
+    hear.forget();
 
     let full_page = document().query_selector(".embed-link a").ok().flatten();
     keep(Box::new(move || {
@@ -78,14 +79,10 @@ fn get(object: &JsValue, name: &str) -> JsValue {
     Reflect::get(object, &name.into()).unwrap_or(JsValue::UNDEFINED)
 }
 
-fn text(value: &JsValue) -> Given {
-    if !value.is_string() {
-        return Given::Nothing;
-    }
-    match value.unchecked_ref::<JsString>().length() {
-        length if length as usize > link::LONGEST => Given::TooLong(length),
-        _ => value.as_string().map_or(Given::Nothing, Given::Text),
-    }
+/// A text that is not too long to be copied.
+fn text(value: &JsValue) -> Option<String> {
+    let short = value.is_string() && value.unchecked_ref::<JsString>().length() <= Message::LONGEST;
+    if short { value.as_string() } else { None }
 }
 
 /// The window may be gone or be none; then nobody is told.

@@ -5,7 +5,6 @@ pub mod chart;
 mod contents;
 pub mod controls;
 pub mod dom;
-pub mod format;
 mod host;
 mod live;
 mod mount;
@@ -17,6 +16,7 @@ mod state;
 mod theme;
 pub mod views;
 
+pub use bmax::format;
 pub use live::{Live, keep_drawn, mount_live, mount_prepared, mount_pressed, write_text};
 pub use mount::{mount_bound, mount_figure, mount_part};
 #[cfg(test)]

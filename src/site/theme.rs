@@ -46,8 +46,9 @@ const fn mark(theme: Theme) -> &'static str {
 fn theme_switch(theme: RwSignal<Theme>) -> El {
     let label = move || format!("Theme: {}. Switch to {}.", theme.get().key(), next(theme.get()).key());
     let walk = move || {
-        theme.update(|theme| *theme = next(*theme));
-        remember(theme.get_untracked());
+        let chosen = next(theme.get_untracked());
+        theme.set(chosen);
+        remember(chosen);
     };
     el("button")
         .class("button button-quiet theme-switch")

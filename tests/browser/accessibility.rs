@@ -2,7 +2,7 @@
 
 use std::{env, fs};
 
-use crate::support::{Page, Visit};
+use crate::support::{FOLDER, Page, Visit};
 use serde_json::{Value, json};
 
 /// Violations, and what axe could not decide by itself where that would be a violation.
@@ -60,6 +60,27 @@ async fn axe_finds_nothing_on_a_phone_with_a_bad_link_and_nothing_that_fits() {
 }
 
 #[tokio::test]
+async fn axe_finds_nothing_in_any_tab_of_the_share_dialog() {
+    for (visit, when) in [
+        (Visit::to(""), "light"),
+        (Visit::to("").dark(), "dark"),
+        (Visit::to("").wide(360), "light, on a phone"),
+        (Visit::to("").wide(360).dark(), "dark, on a phone"),
+    ] {
+        let page = visit.open().await;
+        page.all().press("Share: The largest batch falls").await;
+        for tab in ["Link", "Embed", "Picture", "Export"] {
+            page.part(".desk[open]").click("tab", tab).await;
+            nothing_is_found(&page, &format!("{tab}, {when}")).await;
+        }
+        page.part(".desk").click("tab", "Link").await;
+        page.part(".desk").press("Show large").await;
+        nothing_is_found(&page, &format!("the large code, {when}")).await;
+        page.close().await;
+    }
+}
+
+#[tokio::test]
 async fn headings_go_down_one_level_at_a_time_and_every_figure_is_named_by_its_caption() {
     let page = Page::open("").await;
     let levels = "return [...document.querySelectorAll('h1, h2, h3, h4, h5')] \
@@ -73,4 +94,30 @@ async fn headings_go_down_one_level_at_a_time_and_every_figure_is_named_by_its_c
         !document.getElementById(figure.getAttribute('aria-labelledby'))?.innerText.trim()).length;";
     assert_eq!(page.script(unnamed, vec![]).await, 0);
     page.close().await;
+}
+
+#[tokio::test]
+async fn axe_finds_nothing_in_a_figure_that_is_embedded_alone() {
+    for (query, when) in [
+        ("?embed=calculator", "a form"),
+        ("?embed=chart&controls=off&title=off", "a chart to read"),
+        ("?embed=levers&theme=dark&height=7", "in dark, with a notice"),
+        ("?embed=nothing", "no such figure"),
+    ] {
+        let page = Visit::to("").open().await;
+        page.client.goto(&(page.server.origin() + FOLDER + query)).await.expect("the embed loads");
+        page.until_script(
+            "the program",
+            "return document.querySelector('.embed-link').checkVisibility();",
+            json!(true),
+        )
+        .await;
+        page.unfold_everything().await;
+        // The ground is the browser's own, and dark in dark; axe takes it for white.
+        if query.contains("dark") {
+            page.script("document.documentElement.style.background = '#121212';", vec![]).await;
+        }
+        nothing_is_found(&page, when).await;
+        page.close().await;
+    }
 }

@@ -5,7 +5,7 @@
 //! fields, spoken regions, the address, the link that is copied, the title. The page never hands it to a
 //! parser of markup or code; `support/watch.js` would see that, and also whatever came of it.
 
-use crate::support::{EMPTY_PAGE, FOLDER, Page, Visit, dist, expected, tidy};
+use crate::support::{BLANK, FOLDER, Page, Visit, dist, expected, tidy};
 use bmax::{config_json, link};
 use serde_json::{Value, json};
 
@@ -336,7 +336,7 @@ async fn markup_in_the_path_of_the_page_is_copied_as_part_of_the_link() {
     calculator.says("Copy it by hand").await;
     assert_eq!(calculator.value("textbox", "Copy it by hand").await, page.address().await);
     stayed_text(&page, "copying the link").await;
-    page.go(EMPTY_PAGE).await;
+    page.go(BLANK).await;
     page.close().await;
 }
 

@@ -51,8 +51,7 @@ async fn without_javascript_no_empty_control_is_left_over() {
 
 #[tokio::test]
 async fn when_the_program_does_not_arrive_the_text_is_still_there() {
-    let page = Visit::to("").without_scripts().open().await;
-    page.devtools("Emulation.setScriptExecutionDisabled", json!({ "value": false })).await;
+    let page = Visit::to("").open().await;
     page.devtools("Network.enable", json!({})).await;
     page.devtools("Network.setBlockedURLs", json!({ "urls": ["*.wasm"] })).await;
     page.client.refresh().await.expect("the page loads");

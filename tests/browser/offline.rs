@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::{env, fs, process};
 
-use crate::support::{EMPTY_PAGE, FOLDER, Files, OTHER_FOLDER, Page, Visit, dist, expected};
+use crate::support::{BLANK, FOLDER, Files, OTHER_FOLDER, Page, Visit, dist, expected};
 use bmax::catalogue::DEVICES;
 use serde_json::{Value, json};
 
@@ -138,7 +138,7 @@ async fn visit_until_the_newer_build_waits(page: &Page, folder: &str) {
 /// Leaves the page and comes back; the browser puts the waiting worker in charge as soon as it finds time.
 async fn come_back_until(page: &Page, folder: &str, expected: &str) {
     page.until(&format!("build {expected}"), async || {
-        page.go(EMPTY_PAGE).await;
+        page.go(BLANK).await;
         page.go(folder).await;
         let seen = build(page).await;
         if seen == expected { Ok(()) } else { Err(seen) }
@@ -210,11 +210,11 @@ async fn a_second_visit_asks_the_server_only_whether_there_is_a_newer_build() {
     let page = Page::open("").await;
     until_kept(&page).await;
     let before = page.server.requests().len();
-    page.go(EMPTY_PAGE).await;
+    page.go(BLANK).await;
     page.go(&format!("{FOLDER}?v=2&gpus=64")).await;
     page.wait_for_figures().await;
     let asked = page.server.requests().split_off(before);
-    let expected = [EMPTY_PAGE.to_owned(), format!("{FOLDER}sw.js")];
+    let expected = [BLANK.to_owned(), format!("{FOLDER}sw.js")];
     assert!(asked.iter().all(|path| expected.contains(path)), "{asked:?}");
     // What is not of the build is the server's to answer.
     let missing = "const done = arguments[0]; fetch('no-such.txt').then((response) => done(response.status));";
@@ -284,7 +284,7 @@ async fn a_build_that_cannot_be_had_whole_is_not_kept_and_the_page_works() {
     let page = visit_in_vain(files).await;
     // The next visit tries again.
     page.server.publish(FOLDER, (**dist()).clone());
-    page.go(EMPTY_PAGE).await;
+    page.go(BLANK).await;
     page.go(FOLDER).await;
     page.wait_for_figures().await;
     until_kept(&page).await;
@@ -353,7 +353,7 @@ async fn the_page_installs_itself_and_no_figure_in_a_frame_does() {
         assert_eq!(registered(&page).await, json!([]), "{query}");
     }
     for sandbox in [json!("allow-scripts"), Value::Null] {
-        page.go(EMPTY_PAGE).await;
+        page.go(BLANK).await;
         let frame = "const frame = document.createElement('iframe'); \
             if (arguments[1]) frame.setAttribute('sandbox', arguments[1]); \
             frame.src = arguments[0]; \

@@ -1,6 +1,6 @@
 //! The content security policy: what the built page says, and that the browser does refuse the rest.
 
-use crate::support::{EMPTY_PAGE, FOLDER, Page, Visit};
+use crate::support::{BLANK, FOLDER, Page, Visit};
 use serde_json::{Value, json};
 
 /// Collects what the policy refuses from now on.
@@ -99,7 +99,7 @@ async fn what_the_policy_forbids_is_refused_by_the_browser() {
     let elsewhere = Visit::to_the_empty_page().open().await;
     let page = Page::open("").await;
     page.script(LISTEN, vec![]).await;
-    let other = elsewhere.server.origin() + EMPTY_PAGE;
+    let other = elsewhere.server.origin() + BLANK;
     let asked = elsewhere.server.requests().len();
     for (what, attempt, directives) in ATTEMPTS {
         let script = format!(

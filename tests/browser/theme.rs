@@ -14,7 +14,8 @@ async fn brightness(page: &Page) -> f64 {
     page.script(script, vec![]).await.as_f64().expect("a number")
 }
 
-async fn becomes(page: &Page, dark: bool) {
+/// Waits until the paper is dark, or light.
+pub async fn becomes(page: &Page, dark: bool) {
     page.until(if dark { "dark paper" } else { "light paper" }, async || {
         let brightness = brightness(page).await;
         if (brightness < 0.5) == dark { Ok(()) } else { Err(brightness) }

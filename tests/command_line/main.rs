@@ -13,6 +13,7 @@ use std::process::{Command, Output, Stdio};
 use std::thread;
 
 use bmax::cli::{Depth, line, question, schema};
+use bmax::export::{self, Target};
 use bmax::{catalogue, setting};
 use schema_check::check;
 use serde_json::{Value, json};
@@ -391,5 +392,67 @@ fn spaced(value: &Value) -> String {
             format!("{{ {} }}", members.join(", "))
         }
         other => other.to_string(),
+    }
+}
+
+#[test]
+fn every_export_is_written_whole_and_is_the_library_s() {
+    let asked = "model=llama-3.1-8b&gpu=h100-80&precision=mixed";
+    let scenario = question(asked, None).expect("it is understood").scenario;
+    for target in Target::ALL {
+        let output = run(&["--export", target.key(), "--page=https://example.org/", asked]);
+        assert_eq!((output.status.code(), words(&output.stderr)), (Some(0), ""), "{target:?}");
+        assert_eq!(words(&output.stdout), export::write(*target, &scenario, "https://example.org/"));
+    }
+}
+
+#[test]
+fn an_export_says_on_the_error_stream_what_it_could_not_use() {
+    let output = run(&["--export=deepspeed", "s=abc&gpus=4"]);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(words(&output.stderr).contains("Sequence length"), "{}", words(&output.stderr));
+    let config: Value = serde_json::from_slice(&output.stdout).expect("it writes JSON");
+    assert_eq!(config["zero_optimization"]["stage"], 3);
+    assert_eq!(run(&["--export", "keras"]).status.code(), Some(2));
+    assert_eq!(run(&["--export", "json", "no question"]).status.code(), run(&["no question"]).status.code());
+}
+
+#[test]
+fn an_export_takes_the_model_of_a_configuration_file() {
+    let file = here("tests/config_files/gpt2.json");
+    let output = run(&["--export", "megatron", "--config", file.to_str().expect("UTF-8"), "gpus=1&zero=0"]);
+    assert_eq!(output.status.code(), Some(0), "{}", words(&output.stderr));
+    assert!(words(&output.stdout).contains("--hidden-size 768"));
+}
+
+/// Whether everything that `part` says stands in `whole` under the same name.
+fn is_part(part: &Value, whole: &Value, path: &str) {
+    match (part, whole) {
+        (Value::Object(part), Value::Object(whole)) => {
+            for (key, value) in part {
+                let there = whole.get(key).unwrap_or_else(|| panic!("the report has no {path}.{key}"));
+                is_part(value, there, &format!("{path}.{key}"));
+            }
+        }
+        (Value::Array(part), Value::Array(whole)) => {
+            assert_eq!(part.len(), whole.len(), "{path}");
+            for (position, (part, whole)) in part.iter().zip(whole).enumerate() {
+                is_part(part, whole, &format!("{path}[{position}]"));
+            }
+        }
+        (part, whole) => assert_eq!(part, whole, "{path}"),
+    }
+}
+
+#[test]
+fn the_json_export_is_part_of_the_report() {
+    for asked in ["?", "model=llama-3.1-8b&gpu=h100-80&b=2", "gpus=1", "method=paper", "pp=4&gpus=32&zero=1&accum=8"] {
+        let output = run(&["--export", "json", asked]);
+        let mut part: Value = serde_json::from_slice(&output.stdout).expect("it writes JSON");
+        // The page is not the command line’s to know.
+        let page = part.as_object_mut().and_then(|part| part.remove("page")).expect("an address");
+        let whole = report(asked);
+        assert_eq!(page.as_str().map(|page| page.trim_start_matches('?')), whole["link"].as_str());
+        is_part(&part, &whole, "");
     }
 }

@@ -58,9 +58,7 @@ fn assumptions(live: &Live) {
 
 #[cfg(test)]
 mod tests {
-    use super::curves::NAMES;
-    use super::reading::{first, last};
-    use crate::site::chart::spec::{BAND, PAD, PATTERNS};
+    use bmax::chart::{BAND, NAMES, PAD, PATTERNS, POINTS, first, last};
     use bmax::{Choice, Method, number, sweep};
 
     const PAGE: &str = include_str!("prose.html");
@@ -79,7 +77,7 @@ mod tests {
 
     #[test]
     fn page_and_style_sheet_have_the_ends_and_the_room_of_the_drawing() {
-        let lengths = sweep::sequence_lengths(super::curves::POINTS);
+        let lengths = sweep::sequence_lengths(POINTS);
         for (end, length) in [("min", first(&lengths)), ("max", last(&lengths))] {
             assert!(PAGE.contains(&format!("aria-value{end}=\"{length}\"")), "{end}");
         }

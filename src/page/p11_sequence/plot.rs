@@ -3,19 +3,16 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
+use bmax::chart::{Curves, Frame, Mark, OWN, PAD, Palette, Spec, Tick, description};
 use leptos::ev;
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 use wasm_bindgen::closure::Closure;
 use web_sys::{Element, Event, HtmlCanvasElement, HtmlElement, KeyboardEvent, PointerEvent, ResizeObserver};
 
-use super::curves::{Curves, OWN};
 use super::legend::take;
-use super::reading::{Reader, after_key, at, description, nearest};
+use super::reading::{Reader, after_key, at, nearest};
 use crate::site::chart::canvas;
-use crate::site::chart::palette::Palette;
-use crate::site::chart::scale::Tick;
-use crate::site::chart::spec::{Frame, Mark, PAD, Spec};
 use crate::site::dom::{El, keep};
 use crate::site::{Live, State};
 

@@ -1,12 +1,10 @@
 //! The read-out: a length, and b_max there for every curve.
 
-use bmax::{Field, number};
+use bmax::chart::{Curves, LogScale, NAMES, OWN, batch_text, first, last};
+use bmax::number;
 use leptos::prelude::*;
 
-use super::curves::{Curves, NAMES, OWN};
 use crate::site::State;
-use crate::site::chart::scale::LogScale;
-use crate::site::chart::spec::Curve;
 use crate::site::format;
 
 /// Points that a page key moves by.
@@ -75,16 +73,6 @@ pub fn at(position: f64) -> String {
     number::fixed(position, 5)
 }
 
-/// The shortest length of the chart.
-pub fn first(lengths: &[u32]) -> u32 {
-    lengths.first().copied().unwrap_or(1)
-}
-
-/// The longest length of the chart.
-pub fn last(lengths: &[u32]) -> u32 {
-    lengths.last().copied().unwrap_or(1)
-}
-
 /// The length that a key of a slider leads to from `at`; nothing for other keys.
 pub fn after_key(lengths: &[u32], at: u32, key: &str) -> Option<u32> {
     // Between two points, as the reader's own length may be, the first step goes to the next one.
@@ -108,50 +96,11 @@ pub fn nearest(lengths: &[u32], across: LogScale, position: f64) -> Option<u32> 
     lengths.iter().copied().min_by(|a, b| distance(*a).total_cmp(&distance(*b)))
 }
 
-/// b_max as the chart writes it.
-pub fn batch_text(batch: Option<u32>) -> String {
-    match batch {
-        Some(batch) if f64::from(batch) >= Field::Batch.bound().max => format!("≥ {}", format::count(batch)),
-        Some(batch) => format::count(batch),
-        None => "does not fit".to_owned(),
-    }
-}
-
-/// Where a curve ends, in tokens.
-pub fn end_text(longest: Option<u32>) -> String {
-    match longest {
-        Some(longest) if f64::from(longest) >= Field::Sequence.bound().max => format!("≥ {}", format::count(longest)),
-        Some(longest) => format::count(longest),
-        None => "none fits".to_owned(),
-    }
-}
-
 /// The reading as a sentence.
 pub fn sentence(reading: &Reading) -> String {
     let parts: Vec<_> =
         NAMES.iter().zip(&reading.batches).map(|(name, batch)| format!("{name} {}", batch_text(*batch))).collect();
     format!("{}: {}", format::counted(reading.length, "token", "tokens"), parts.join(", "))
-}
-
-/// What the picture shows, for those who do not see it.
-pub fn description(lengths: &[u32], curves: &[Curve]) -> String {
-    let part = |(name, curve): (&&str, &Curve)| match (curve.batches.first().copied().flatten(), curve.longest) {
-        (Some(most), Some(longest)) if longest < last(lengths) => {
-            format!("{name} falls from {} and ends at {} tokens", batch_text(Some(most)), format::count(longest))
-        }
-        (Some(most), _) => {
-            let least = curve.batches.last().copied().flatten();
-            format!("{name} falls from {} to {}", batch_text(Some(most)), batch_text(least))
-        }
-        (None, _) => format!("{name} does not fit at any of these lengths"),
-    };
-    let parts: Vec<_> = NAMES.iter().zip(curves).map(part).collect();
-    format!(
-        "Largest micro-batch per GPU against sequence length, from {} to {} tokens, both axes logarithmic: {}.",
-        format::count(first(lengths)),
-        format::count(last(lengths)),
-        parts.join("; ")
-    )
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The curves as a table.
 
-use super::curves::Curves;
-use super::reading::batch_text;
+use bmax::chart::{Curves, batch_text};
+
 use crate::site::{Live, format};
 
 /// b_max of every curve at every power of two. It is written only while it is open: it would

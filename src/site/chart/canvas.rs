@@ -1,14 +1,11 @@
 //! A canvas of the page as something to draw on.
 
+use bmax::chart::{Frame, Palette, Spec, draw};
 use bmax::number;
 use leptos::prelude::window;
 use plotters_canvas::CanvasBackend;
 use wasm_bindgen::JsCast;
 use web_sys::{CanvasRenderingContext2d, HtmlCanvasElement};
-
-use super::draw::draw;
-use super::palette::Palette;
-use super::spec::{Frame, Spec};
 
 /// Units of the drawing in a pixel of the device.
 const UNITS: f64 = 8.0;

@@ -1,12 +1,16 @@
 //! What every browser test stands on: a server, a browser, the page in it, and what to expect.
 
+mod chromium;
 mod driver;
 pub mod expected;
+mod firefox;
+pub mod host;
 mod page;
 mod server;
 
+pub use driver::Browser;
 pub use page::{Page, Scope, Visit, tidy};
-pub use server::{EMPTY_PAGE, FOLDER, Files, OTHER_FOLDER, dist};
+pub use server::{BLANK, BMAX, COURSE, FOLDER, Files, OTHER_FOLDER, dist};
 
 /// Keys as WebDriver writes them.
 pub mod key {

@@ -8,8 +8,9 @@ use fantoccini::elements::{Element, ElementRef};
 use fantoccini::{Client, Locator};
 use serde_json::{Value, json};
 
-use super::driver::{Driver, Extension};
-use super::server::{EMPTY_PAGE, FOLDER, HOST_PAGE, Server};
+use super::driver::{Browser, Driver};
+use super::server::{BLANK, COURSE, FOLDER, HOST_PAGE, Server};
+use super::{chromium, firefox};
 
 /// How long the page may take to show what it should; a busy machine needs some.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -26,12 +27,21 @@ pub struct Visit {
     size: (u32, u32),
     media: Vec<(&'static str, &'static str)>,
     scripts: bool,
+    browser: Browser,
+    withheld: Option<&'static str>,
 }
 
 impl Visit {
     /// A visit with this query string, and perhaps a `#section`, on a wide window.
     pub fn to(query: &str) -> Self {
-        Self { address: format!("{FOLDER}{query}"), size: (1440, 900), media: Vec::new(), scripts: true }
+        Self {
+            address: format!("{FOLDER}{query}"),
+            size: (1440, 900),
+            media: Vec::new(),
+            scripts: true,
+            browser: Browser::Chromium,
+            withheld: None,
+        }
     }
 
     /// A visit to somebody else's page with this one in a sandboxed frame.
@@ -41,7 +51,24 @@ impl Visit {
 
     /// A browser that stands ready on an empty page of the same origin.
     pub fn to_the_empty_page() -> Self {
-        Self { address: EMPTY_PAGE.to_owned(), ..Self::to("") }
+        Self { address: BLANK.to_owned(), ..Self::to("") }
+    }
+
+    /// A visit to course notes that `tools/hosts.sh` built, on a host of their own.
+    pub fn to_notes(site: &str) -> Self {
+        Self { address: format!("{COURSE}{site}"), ..Self::to("") }
+    }
+
+    /// The same where this file of the page's folder has nothing in it.
+    pub fn withholding(mut self, file: &'static str) -> Self {
+        self.withheld = Some(file);
+        self
+    }
+
+    /// The same in this browser.
+    pub fn with(mut self, browser: Browser) -> Self {
+        self.browser = browser;
+        self
     }
 
     /// A window of this width, in CSS pixels.
@@ -69,19 +96,26 @@ impl Visit {
 
     /// Opens it in a fresh browser and waits until the figures are there, where there are any to come.
     pub async fn open(self) -> Page {
-        let server = Server::start();
-        let driver = Driver::start().await;
-        let client = driver.client().await;
+        let server = Server::start(self.withheld);
+        let driver = Driver::start(self.browser).await;
+        let client = driver.client(server.address(), self.scripts).await;
         let page = Page { client, driver, server };
+        // What starts with a slash is on this machine.
+        let here = self.address.starts_with('/');
+        let address = if here { page.server.origin() + &self.address } else { self.address.clone() };
+        if self.browser == Browser::Firefox {
+            // A page of the same host: what is set for it is set for the one to come.
+            let host = address.split('/').take(3).collect::<Vec<_>>().join("/");
+            page.client.goto(&(host + BLANK)).await.expect("an empty page");
+            page.in_browser(firefox::LISTEN, vec![]).await;
+            page.in_browser(firefox::SCRIPTS, vec![json!(self.scripts)]).await;
+        }
         page.resize(self.size.0, self.size.1).await;
         if !self.media.is_empty() {
             page.prefer(&self.media).await;
         }
-        if !self.scripts {
-            page.devtools("Emulation.setScriptExecutionDisabled", json!({ "value": true })).await;
-        }
-        page.client.goto(&(page.server.origin() + &self.address)).await.expect("the page loads");
-        if self.scripts && ![HOST_PAGE, EMPTY_PAGE].contains(&self.address.as_str()) {
+        page.client.goto(&address).await.expect("the page loads");
+        if self.scripts && here && ![HOST_PAGE, BLANK].contains(&self.address.as_str()) {
             page.wait_for_figures().await;
         }
         page
@@ -189,20 +223,37 @@ impl Page {
         self.client.execute_async(body, arguments).await.unwrap_or_else(|error| panic!("{error}\nin {body:.200}"))
     }
 
+    /// Which browser it is open in.
+    pub fn browser(&self) -> Browser {
+        self.driver.browser
+    }
+
+    /// Runs a function body in the window of Firefox itself, where more is allowed than in a page.
+    async fn in_browser(&self, body: &str, arguments: Vec<Value>) -> Value {
+        self.client.issue_cmd(firefox::context("chrome")).await.expect("a driver with access to the browser");
+        let result = self.script(body, arguments).await;
+        self.client.issue_cmd(firefox::context("content")).await.expect("a way back");
+        result
+    }
+
     /// A command of the browser's debugging protocol.
     pub async fn devtools(&self, command: &str, parameters: Value) -> Value {
-        let sent = self.client.issue_cmd(Extension::devtools(command, parameters)).await;
+        let sent = self.client.issue_cmd(chromium::devtools(command, parameters)).await;
         sent.unwrap_or_else(|error| panic!("{command}: {error}"))
     }
 
     /// Everything the browser logged of this kind since it was last asked.
     pub async fn log(&self, kind: &str) -> Vec<Value> {
-        let log = self.client.issue_cmd(Extension::log(kind)).await.expect("chromedriver keeps logs");
+        let log = self.client.issue_cmd(chromium::log(kind)).await.expect("chromedriver keeps logs");
         log.as_array().cloned().unwrap_or_default()
     }
 
     /// Warnings and errors on the console since they were last asked for.
     pub async fn complaints(&self) -> Vec<String> {
+        if self.browser() == Browser::Firefox {
+            let said = self.in_browser(firefox::COMPLAINTS, vec![]).await;
+            return serde_json::from_value(said).expect("a list of texts");
+        }
         let serious = |entry: &Value| ["WARNING", "SEVERE"].contains(&entry["level"].as_str().unwrap_or_default());
         let messages = self.log("browser").await;
         let messages = messages.iter().filter(|entry| serious(entry)).map(|entry| entry["message"].to_string());
@@ -212,12 +263,23 @@ impl Page {
 
     /// Sets the size of the window, in CSS pixels; headless windows have no smallest width that way.
     pub async fn resize(&self, width: u32, height: u32) {
+        if self.browser() == Browser::Firefox {
+            _ = self.in_browser(firefox::RESIZE, vec![json!(width), json!(height)]).await;
+            return;
+        }
         let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
         self.devtools("Emulation.setDeviceMetricsOverride", size).await;
     }
 
     /// Sets what the reader's system prefers.
     pub async fn prefer(&self, media: &[(&str, &str)]) {
+        if self.browser() == Browser::Firefox {
+            for (feature, value) in media {
+                assert_eq!(*feature, "prefers-color-scheme", "Firefox is told of nothing else");
+                self.in_browser(firefox::DARK, vec![json!(*value == "dark")]).await;
+            }
+            return;
+        }
         let features: Vec<_> = media.iter().map(|(name, value)| json!({ "name": name, "value": value })).collect();
         self.devtools("Emulation.setEmulatedMedia", json!({ "features": features })).await;
     }

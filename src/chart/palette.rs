@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn every_token_of_the_palette_is_a_colour_in_every_theme() {
-        let tokens = include_str!("../../../style/tokens.css");
+        let tokens = include_str!("../../style/tokens.css");
         for name in
             ["raised", "ink", "ink-soft", "line", "bad", "series-1", "series-2", "series-3", "series-4", "series-own"]
         {

@@ -1,8 +1,10 @@
-//! Numbers as the page writes them. The estimator never rounds; this file does, and only for the eye.
+//! Numbers as page and pictures write them. The estimator never rounds; this file does, and only for
+//! the eye.
 
-use bmax::{Answer, Bytes, Shortage, number};
+use crate::{Answer, Bytes, Shortage, number};
 
 /// A memory size in GiB with as many digits as matter, or in MiB below a tenth of a GiB.
+#[must_use]
 pub fn memory(bytes: Bytes) -> String {
     let gib = bytes.gib();
     if gib == 0.0 {
@@ -15,33 +17,39 @@ pub fn memory(bytes: Bytes) -> String {
 }
 
 /// A memory size in GiB with one digit after the point, for columns.
+#[must_use]
 pub fn gib(bytes: Bytes) -> String {
     format!("{} GiB", digits(bytes.gib(), 1))
 }
 
 /// A number with `places` digits after the point and thousands commas.
+#[must_use]
 pub fn digits(value: f64, places: u32) -> String {
     number::with_commas(&number::fixed(value, places))
 }
 
 /// A count with thousands commas.
+#[must_use]
 pub fn count(count: u32) -> String {
     number::grouped(f64::from(count))
 }
 
 /// A share as whole percent, "< 1 %" for what would round to nothing.
+#[must_use]
 pub fn percent(share: f64) -> String {
     if share > 0.0 && share < 0.01 { "< 1 %".to_owned() } else { number::fixed(share * 100.0, 0) + " %" }
 }
 
 /// A value of an input as its field shows it: at most two digits after the point for what was
 /// converted from another unit, so that 81,559 MiB reads 79.65 GiB.
+#[must_use]
 pub fn input(value: f64) -> String {
     let rounded = (value * 100.0).round() / 100.0;
     number::grouped(if rounded == 0.0 { value } else { rounded })
 }
 
 /// b_max in one or two words.
+#[must_use]
 pub fn answer(answer: &Answer) -> String {
     match answer {
         Answer::Fits(room) if room.capped => format!("≥ {}", count(room.batch)),
@@ -51,6 +59,7 @@ pub fn answer(answer: &Answer) -> String {
 }
 
 /// Why nothing fits, in one sentence.
+#[must_use]
 pub fn shortage(answer: &Answer) -> Option<String> {
     let Answer::Infeasible(reason) = answer else { return None };
     let over = memory(reason.over);
@@ -67,16 +76,19 @@ pub fn shortage(answer: &Answer) -> Option<String> {
 }
 
 /// "1 sequence", "3 sequences".
+#[must_use]
 pub fn counted(number: u32, one: &str, many: &str) -> String {
     format!("{} {}", count(number), if number == 1 { one } else { many })
 }
 
 /// A part of one as a length for the style sheet, to a thousandth of a percent.
+#[must_use]
 pub fn css_percent(part: f64) -> String {
     number::fixed(part * 100.0, 3) + "%"
 }
 
 /// A time in the unit that suits it.
+#[must_use]
 pub fn duration(seconds: f64) -> String {
     let (value, unit) = match seconds {
         time if time < 1.0 => (time * 1e3, "ms"),
@@ -90,11 +102,13 @@ pub fn duration(seconds: f64) -> String {
 }
 
 /// A factor: 1.13×, 65×.
+#[must_use]
 pub fn times(factor: f64) -> String {
     significant(factor) + "×"
 }
 
 /// A number to three significant digits.
+#[must_use]
 pub fn significant(value: f64) -> String {
     let scale = number::power(10.0, 2 - number::decade(value.abs().max(1e-9)));
     number::grouped((value * scale).round() / scale)

@@ -1,6 +1,6 @@
 //! Logarithmic axes and their ticks.
 
-use bmax::number;
+use crate::number;
 
 /// A logarithmic axis. Values are positive; positions run from 0 at `from` to 1 at `to` and beyond
 /// for values outside.

@@ -160,22 +160,15 @@ impl Spec {
 
 #[cfg(test)]
 pub(super) mod tests {
+    use super::super::curves::{Curves, swept};
     use super::super::palette::Colour;
     use super::*;
-    use bmax::{Scenario, catalogue, sweep};
+    use crate::Scenario;
 
     /// The chart of the default scenario with its references on 64 GPUs, in plain colours.
     pub fn example() -> Spec {
         let scenario = Scenario::default();
-        let lengths = sweep::sequence_lengths(64);
-        let references = ["1b", "7b", "13b", "70b"].into_iter().filter_map(catalogue::model);
-        let scenarios = references.map(|row| sweep::reference(&scenario, row.model)).chain([scenario]);
-        let curves: Vec<_> = scenarios
-            .map(|scenario| Curve {
-                batches: sweep::b_max_by_sequence(&scenario, &lengths),
-                longest: sweep::longest_sequence(&scenario),
-            })
-            .collect();
+        let Curves { lengths, all: curves, .. } = Curves::along(swept(&scenario), None);
         let grey = |level| Colour(level, level, level);
         Spec {
             frame: Frame { width: 640.0, height: 360.0, density: 1.0, units: 1.0 },

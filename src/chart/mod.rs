@@ -1,0 +1,22 @@
+//! The chart of b_max against sequence length, and the bar of a device's memory: their data, a pure description of what is to be seen,
+//! and its drawing on anything plotters can draw on.
+//!
+//! The page draws on a canvas, an exported picture is drawn as SVG, and a test compares the same
+//! drawing with a file: all three by [`draw`].
+
+mod curves;
+mod dashes;
+mod draw;
+mod memory;
+mod palette;
+mod scale;
+mod spec;
+mod words;
+
+pub use curves::{Curves, NAMES, OWN, POINTS, swept};
+pub use draw::draw;
+pub use memory::{BUCKETS, MemoryBar, Sizes, part};
+pub use palette::{Colour, Palette};
+pub use scale::{LogScale, Tick};
+pub use spec::{Axes, BAND, Curve, Frame, Mark, PAD, PATTERNS, Spec};
+pub use words::{batch_text, description, end_text, first, last};

@@ -1,7 +1,0 @@
-//! The file for measure.
-
-use crate::{Scenario, link};
-
-pub(super) fn write(scenario: &Scenario, page: &str) -> String {
-    format!("{page}?{}\n", link::encode(scenario))
-}

@@ -1,0 +1,284 @@
+//! Text as the formats want it.
+
+use crate::{Bytes, number};
+
+/// A size in GiB, 2³⁰ bytes, with two digits after the point and no separators.
+pub(super) fn gib(bytes: Bytes) -> String {
+    number::fixed(bytes.gib(), 2)
+}
+
+/// A count with thousands commas, for the eye.
+pub(super) fn count(count: u32) -> String {
+    number::grouped(f64::from(count))
+}
+
+/// “1 sequence”, “3 sequences”.
+pub(super) fn counted(number: u32, one: &str, many: &str) -> String {
+    format!("{} {}", count(number), if number == 1 { one } else { many })
+}
+
+/// Columns of a comment.
+const WIDTH: usize = 100;
+
+/// Words in lines of at most [`WIDTH`] characters; one that is longer has a line of its own.
+pub(super) fn wrap(text: &str, first: &str, others: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = first.to_owned();
+    let mut empty = true;
+    for word in text.split_whitespace() {
+        if !empty && line.chars().count() + 1 + word.chars().count() > WIDTH {
+            lines.push(std::mem::replace(&mut line, others.to_owned()));
+            empty = true;
+        }
+        if !empty {
+            line.push(' ');
+        }
+        line.push_str(word);
+        empty = false;
+    }
+    lines.push(line);
+    lines
+}
+
+/// Lines as comments behind a sign such as `#`.
+pub(super) fn commented(lines: &[String], sign: &str) -> String {
+    let mut text = String::new();
+    for line in lines {
+        text.push_str(sign);
+        if !line.is_empty() {
+            text.push(' ');
+            text.push_str(line);
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// An address that can stand in a comment: what could end a line, or be taken for the end of anything,
+/// is percent-encoded, and what is absurdly long is cut.
+pub(super) fn address(page: &str) -> String {
+    const LONGEST: usize = 2_000;
+    let mut clean = String::new();
+    for character in page.chars().take(LONGEST) {
+        let harmless = character.is_ascii_alphanumeric() || "-._~:/?#[]@!$&()*+,;=%".contains(character);
+        if harmless {
+            clean.push(character);
+        } else {
+            let mut bytes = [0; 4];
+            for byte in character.encode_utf8(&mut bytes).bytes() {
+                clean.push_str(&format!("%{byte:02X}"));
+            }
+        }
+    }
+    clean
+}
+
+/// A value of JSON, of which Python literals are a spelling.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Value {
+    Null,
+    Bool(bool),
+    Whole(u64),
+    /// A finite number. Bytes of a shard are rarely whole.
+    Number(f64),
+    Text(String),
+    List(Vec<Value>),
+    /// Keys in the order in which they are written.
+    Map(Vec<(&'static str, Value)>),
+}
+
+impl From<bool> for Value {
+    fn from(value: bool) -> Self {
+        Self::Bool(value)
+    }
+}
+
+impl From<u32> for Value {
+    fn from(value: u32) -> Self {
+        Self::Whole(value.into())
+    }
+}
+
+impl From<u64> for Value {
+    fn from(value: u64) -> Self {
+        Self::Whole(value)
+    }
+}
+
+impl From<f64> for Value {
+    fn from(value: f64) -> Self {
+        Self::Number(value)
+    }
+}
+
+impl From<Bytes> for Value {
+    fn from(value: Bytes) -> Self {
+        Self::Number(value.get())
+    }
+}
+
+impl From<&str> for Value {
+    fn from(value: &str) -> Self {
+        Self::Text(value.to_owned())
+    }
+}
+
+impl From<String> for Value {
+    fn from(value: String) -> Self {
+        Self::Text(value)
+    }
+}
+
+impl<T: Into<Self>> From<Option<T>> for Value {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Null, Into::into)
+    }
+}
+
+/// How a format spells what JSON and Python spell differently.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Spelling {
+    Json,
+    Python,
+}
+
+impl Value {
+    /// The value over several lines, indented by two spaces in JSON and four in Python.
+    pub(super) fn pretty(&self, spelling: Spelling, depth: usize) -> String {
+        let mut text = String::new();
+        self.write(&mut text, spelling, depth);
+        text
+    }
+
+    fn write(&self, to: &mut String, spelling: Spelling, depth: usize) {
+        let words = match spelling {
+            Spelling::Json => ["null", "true", "false"],
+            Spelling::Python => ["None", "True", "False"],
+        };
+        match self {
+            Self::Null => to.push_str(words[0]),
+            Self::Bool(true) => to.push_str(words[1]),
+            Self::Bool(false) => to.push_str(words[2]),
+            Self::Whole(number) => to.push_str(&number.to_string()),
+            Self::Number(number) => to.push_str(&decimal(*number)),
+            Self::Text(text) => to.push_str(&quoted(text)),
+            Self::List(values) => {
+                let simple = values.iter().all(|value| !matches!(value, Self::List(_) | Self::Map(_)));
+                let short = values.iter().map(|value| value.pretty(spelling, 0).len() + 2).sum::<usize>() < 80;
+                if simple && short {
+                    let parts: Vec<String> = values.iter().map(|value| value.pretty(spelling, 0)).collect();
+                    to.push_str(&format!("[{}]", parts.join(", ")));
+                } else {
+                    let each = values.iter().map(|value| value.pretty(spelling, depth + 1));
+                    block(to, ['[', ']'], each, spelling, depth);
+                }
+            }
+            Self::Map(pairs) if pairs.is_empty() => to.push_str("{}"),
+            Self::Map(pairs) => {
+                let each =
+                    pairs.iter().map(|(key, value)| format!("{}: {}", quoted(key), value.pretty(spelling, depth + 1)));
+                block(to, ['{', '}'], each, spelling, depth);
+            }
+        }
+    }
+}
+
+fn block(to: &mut String, ends: [char; 2], each: impl Iterator<Item = String>, spelling: Spelling, depth: usize) {
+    let indent = match spelling {
+        Spelling::Json => "  ",
+        Spelling::Python => "    ",
+    };
+    to.push(ends[0]);
+    let parts: Vec<String> = each.map(|part| format!("\n{}{part}", indent.repeat(depth + 1))).collect();
+    to.push_str(&parts.join(","));
+    if spelling == Spelling::Python && !parts.is_empty() {
+        to.push(',');
+    }
+    to.push('\n');
+    to.push_str(&indent.repeat(depth));
+    to.push(ends[1]);
+}
+
+/// A finite number so that it reads back as itself; a number that is none becomes 0.
+fn decimal(number: f64) -> String {
+    if !number.is_finite() {
+        return "0".to_owned();
+    }
+    // A whole number below 2⁵³ is exact and needs no point. The shortest text that reads back as the same
+    // double is the standard library's: these files are none of the first visit's.
+    if number.fract() == 0.0 && number.abs() < 9_007_199_254_740_992.0 {
+        format!("{}", number as i64)
+    } else {
+        format!("{number:?}")
+    }
+}
+
+/// A string in double quotes as JSON, TOML, YAML and Python all read it: everything beyond printable
+/// ASCII is escaped as UTF-16 where it must be, and kept where it may be.
+pub(super) fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for character in text.chars() {
+        match character {
+            '"' => quoted.push_str("\\\""),
+            '\\' => quoted.push_str("\\\\"),
+            '\n' => quoted.push_str("\\n"),
+            '\r' => quoted.push_str("\\r"),
+            '\t' => quoted.push_str("\\t"),
+            // Line ends of Unicode, which some readers take for ends of lines.
+            control if control.is_control() || matches!(control, '\u{2028}' | '\u{2029}') => {
+                quoted.push_str(&format!("\\u{:04x}", u32::from(control)));
+            }
+            other => quoted.push(other),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_comment_cannot_be_left_through_the_address() {
+        let hostile = "https://a.b/\nimport os\r\u{2028}\u{85}'\"`<script>{}|\\ ü";
+        let clean = address(hostile);
+        assert_eq!(clean, "https://a.b/%0Aimport%20os%0D%E2%80%A8%C2%85%27%22%60%3Cscript%3E%7B%7D%7C%5C%20%C3%BC");
+        assert!(address(&"x".repeat(100_000)).len() <= 2_000);
+    }
+
+    #[test]
+    fn words_are_wrapped_at_a_hundred_characters() {
+        let lines = wrap(&"word ".repeat(60), "- ", "  ");
+        assert!(lines.len() > 2);
+        assert!(lines.iter().all(|line| line.chars().count() <= 100));
+        assert!(lines[0].starts_with("- word") && lines[1].starts_with("  word"));
+        assert_eq!(wrap("", "", ""), [""]);
+    }
+
+    #[test]
+    fn json_and_python_differ_in_three_words_and_a_comma() {
+        let value = Value::Map(vec![
+            ("a", Value::Null),
+            ("b", true.into()),
+            ("c", 1.5.into()),
+            ("d", Value::List(vec![1_u32.into(), "x\"y\n".into()])),
+        ]);
+        assert_eq!(
+            value.pretty(Spelling::Json, 0),
+            "{\n  \"a\": null,\n  \"b\": true,\n  \"c\": 1.5,\n  \"d\": [1, \"x\\\"y\\n\"]\n}"
+        );
+        assert_eq!(
+            value.pretty(Spelling::Python, 0),
+            "{\n    \"a\": None,\n    \"b\": True,\n    \"c\": 1.5,\n    \"d\": [1, \"x\\\"y\\n\"],\n}"
+        );
+    }
+
+    #[test]
+    fn numbers_read_back_as_themselves() {
+        for number in [0.0, 1.5, -2.0, 1e300, 9_007_199_254_740_993.0, 0.1, 1e-9] {
+            assert_eq!(decimal(number).parse::<f64>().ok(), Some(number));
+        }
+        assert_eq!(decimal(f64::NAN), "0");
+    }
+}

@@ -1,0 +1,252 @@
+//! The chart as a picture: drawn by the page's painter on SVG, with the words that the page lays
+//! around its canvas.
+
+use plotters::backend::SVGBackend;
+
+use super::drawing::px;
+use super::frame::{MARGIN, SMALL_LINE, head, paragraph, width_of};
+use super::{Attribute, Drawing, Footer, Look};
+use crate::chart::{
+    BAND, Curves, Frame, Mark, NAMES, OWN, PATTERNS, Palette, Spec, Tick, batch_text, description, draw, end_text,
+    first, last, swept,
+};
+use crate::{Choice, Method, Scenario, format};
+
+/// Width of the picture, in CSS pixels.
+const WIDTH: f64 = 960.0;
+/// What the page gives the plot on a wide window.
+const PLOT: (f64, f64) = (560.0, 330.0);
+/// Room left of the plot for the labels of the micro-batch.
+const LABELS: f64 = 64.0;
+/// Units of the drawing in a pixel: plotters takes whole numbers.
+const UNITS: f64 = 8.0;
+
+/// The file of the chart.
+///
+/// `page` is the address of the page without its query; the link at the foot is made of it.
+#[must_use]
+pub fn chart(scenario: &Scenario, look: Look, page: &str) -> String {
+    let curves = Curves::along(swept(scenario), None);
+    let theme = look.theme;
+    let mut drawing = Drawing::new("chart");
+    let title = "The largest micro-batch falls as sequences get longer";
+    let head_end = head(&mut drawing, theme, title, scenario, WIDTH);
+    let corner = (MARGIN + LABELS, head_end + 42.0);
+    axes(&mut drawing, look, &curves, corner);
+    plot(&mut drawing, look, &curves, scenario, corner);
+    legend(&mut drawing, look, &curves, scenario, (corner.0 + PLOT.0 + 28.0, corner.1));
+    let mut y = corner.1 + PLOT.1 + 56.0;
+    let small = [("font-size", "12"), ("fill", theme.colour("--ink-soft"))];
+    for line in paragraph(&assumptions(scenario), WIDTH - 2.0 * MARGIN, 12.0) {
+        y += SMALL_LINE;
+        drawing.text((MARGIN, y), &small, &line);
+    }
+    let footer = Footer::of(scenario, page, WIDTH);
+    footer.draw(&mut drawing, theme, y + 6.0);
+    let size = (WIDTH, y + 6.0 + footer.height());
+    drawing.finish(size, look, title, &description(&curves.lengths, &curves.all))
+}
+
+/// The plot alone, without a word: what the page has on its canvas, at this size in CSS pixels, with
+/// no read-out. A test compares the two.
+#[must_use]
+pub fn chart_plot(scenario: &Scenario, look: Look, (width, height): (f64, f64)) -> String {
+    let curves = Curves::along(swept(scenario), None);
+    let mut drawing = Drawing::new("plot");
+    painted(&mut drawing, &spec(&curves, scenario, look.theme.palette(), (width, height)), (0.0, 0.0));
+    drawing.finish((width, height), Look { ground: false, ..look }, "b_max against sequence length", "")
+}
+
+fn spec(curves: &Curves, scenario: &Scenario, palette: Palette, (width, height): (f64, f64)) -> Spec {
+    let own = scenario.recipe.sequence;
+    Spec {
+        frame: Frame { width, height, density: 1.0, units: UNITS },
+        palette,
+        axes: curves.axes.clone(),
+        lengths: curves.lengths.clone(),
+        curves: curves.all.clone(),
+        own: Some(Mark { length: own, batches: vec![(OWN, curves.batch(OWN, own))] }),
+        cursor: None,
+    }
+}
+
+/// The painter's work as part of a picture.
+#[inline(never)]
+fn painted(drawing: &mut Drawing, spec: &Spec, corner: (f64, f64)) {
+    let (width, height) = (spec.frame.width, spec.frame.height);
+    let mut file = String::new();
+    let mut backend = SVGBackend::with_string(&mut file, ((width * UNITS) as u32, (height * UNITS) as u32));
+    // A string takes everything.
+    _ = draw(spec, &mut backend);
+    drop(backend);
+    let inner = file.split_once('>').and_then(|(_, rest)| rest.rsplit_once("</svg>")).map_or("", |(inner, _)| inner);
+    // The canvas joins the pieces of a line like this.
+    drawing.start("g", &[("stroke-linejoin", "round")]);
+    drawing.insert(corner, (width, height), UNITS, inner.trim());
+    drawing.end();
+}
+
+/// The plot in its frame, and the word at the reader's own length.
+#[inline(never)]
+fn plot(drawing: &mut Drawing, look: Look, curves: &Curves, scenario: &Scenario, corner: (f64, f64)) {
+    let theme = look.theme;
+    let spec = spec(curves, scenario, theme.palette(), PLOT);
+    painted(drawing, &spec, corner);
+    let frame = [("fill", "none"), ("stroke", theme.colour("--line"))];
+    drawing.rect((corner.0 - 0.5, corner.1 - 0.5), (PLOT.0 + 1.0, PLOT.1 + 1.0), &frame);
+    let own = scenario.recipe.sequence;
+    let position = curves.axes.across.position(own);
+    let length = format::count(own);
+    let words = match position {
+        position if position < 0.0 => format!("← your S = {length}"),
+        position if position > 1.0 => format!("your S = {length} →"),
+        _ => format!("your S = {length}"),
+    };
+    let (part, width) = (position.clamp(0.0, 1.0), width_of(&words, 13.0) + 12.0);
+    // It slides along its own width, as on the page, so that it stays inside at both ends.
+    let left = corner.0 + spec.frame.x(part) - width * part;
+    let ground = [("fill", theme.colour("--raised")), ("fill-opacity", "0.88")];
+    drawing.rect((left, corner.1 + 4.0), (width, 20.0), &ground);
+    let middle = (left + width / 2.0, corner.1 + 18.0);
+    let bold = [("font-size", "13"), ("font-weight", "600"), ("text-anchor", "middle")];
+    drawing.text(middle, &[&bold, &[("fill", theme.colour("--ink"))][..]].concat(), &words);
+}
+
+/// Titles and labels of both axes, and the word beside the band where nothing fits.
+#[inline(never)]
+fn axes(drawing: &mut Drawing, look: Look, curves: &Curves, (left, top): (f64, f64)) {
+    let soft = look.theme.colour("--ink-soft");
+    let frame = Frame { width: PLOT.0, height: PLOT.1, density: 1.0, units: UNITS };
+    let place = [("font-size", "13"), ("fill", soft)];
+    symbol(drawing, (MARGIN, top - 12.0), &place, ", sequences per GPU");
+    let named = |ticks: &[Tick]| ticks.iter().filter(|tick| !tick.label.is_empty()).cloned().collect::<Vec<_>>();
+    let style = |anchor| [("font-size", "13"), ("text-anchor", anchor), ("fill", soft)];
+    for tick in named(&curves.axes.batches) {
+        let y = top + frame.y(curves.axes.up.position(tick.value)) + 4.5;
+        drawing.text((left - 8.0, y), &style("end"), &tick.label);
+    }
+    for tick in named(&curves.axes.lengths) {
+        let x = left + frame.x(curves.axes.across.position(tick.value));
+        drawing.text((x, top + PLOT.1 + 19.0), &style("middle"), &tick.label);
+    }
+    let middle = (left + PLOT.0 / 2.0, top + PLOT.1 + 42.0);
+    drawing.text(middle, &style("middle"), "Sequence length S in tokens (1k = 1024)");
+    let bad = [("font-size", "13"), ("font-weight", "600"), ("text-anchor", "end")];
+    let bad = [&bad, &[("fill", look.theme.colour("--bad"))][..]].concat();
+    let band = top + PLOT.1 - BAND / 2.0;
+    drawing.text((left - 8.0, band - 3.0), &bad, "does");
+    drawing.text((left - 8.0, band + 13.0), &bad, "not fit");
+}
+
+/// Names and dashes of the curves, with b_max at the reader's own length and where they end.
+#[inline(never)]
+fn legend(drawing: &mut Drawing, look: Look, curves: &Curves, scenario: &Scenario, (left, top): (f64, f64)) {
+    let theme = look.theme;
+    let (ink, soft, line) = (theme.colour("--ink"), theme.colour("--ink-soft"), theme.colour("--line"));
+    let right = WIDTH - MARGIN;
+    let middle = right - 92.0;
+    let own = scenario.recipe.sequence;
+    let at = own.clamp(first(&curves.lengths), last(&curves.lengths));
+    let caption = format!("At {} tokens{}", format::count(at), if at == own { ", your length" } else { "" });
+    drawing.text((left, top + 12.0), &[("font-size", "13"), ("font-weight", "600"), ("fill", ink)], &caption);
+    let head = |anchor| [("font-size", "12"), ("font-weight", "600"), ("text-anchor", anchor), ("fill", soft)];
+    drawing.text((left, top + 38.0), &head("start"), "Model");
+    symbol(drawing, (middle, top + 38.0), &head("end"), "");
+    drawing.text((right, top + 38.0), &head("end"), "Ends at S =");
+    drawing.line((left, top + 46.5), (right, top + 46.5), &[("stroke", theme.colour("--line"))]);
+    let names = NAMES.iter().zip(PATTERNS).zip(&curves.all).zip(theme.palette().series);
+    for (row, (((name, pattern), curve), colour)) in names.enumerate() {
+        let y = top + 68.0 + 32.0 * row as f64;
+        let weight = if row == OWN { "600" } else { "400" };
+        let dashes: Vec<String> = pattern.iter().map(|length| px(*length)).collect();
+        let colour = format!("#{:02x}{:02x}{:02x}", colour.0, colour.1, colour.2);
+        let stroke = if pattern.is_empty() { "3" } else { "2" };
+        let mut sample = vec![("stroke", &*colour), ("stroke-width", stroke)];
+        let dashes = dashes.join(" ");
+        if !dashes.is_empty() {
+            sample.push(("stroke-dasharray", &dashes));
+        }
+        drawing.line((left, y - 4.5), (left + 36.0, y - 4.5), &sample);
+        let style = |anchor, weight, fill| {
+            [("font-size", "14"), ("font-weight", weight), ("text-anchor", anchor), ("fill", fill)]
+        };
+        drawing.text((left + 46.0, y), &style("start", weight, ink), name);
+        let batch = curves.batch(row, at);
+        let fill = if batch.is_some() { ink } else { theme.colour("--bad") };
+        drawing.text((middle, y), &style("end", "600", fill), &batch_text(batch));
+        drawing.text((right, y), &style("end", weight, soft), &end_text(curve.longest));
+        drawing.line((left, y + 10.5), (right, y + 10.5), &[("stroke", line)]);
+    }
+}
+
+/// b with its subscript, and words behind it.
+fn symbol(drawing: &mut Drawing, (x, y): (f64, f64), attributes: &[Attribute], words: &str) {
+    let (x, y) = (px(x), px(y));
+    drawing.start("text", &[&[("x", &*x), ("y", &*y)], attributes].concat());
+    let pieces: [(&[Attribute], &str); 3] =
+        [(&[("font-style", "italic")], "b"), (&[("dy", "3"), ("font-size", "10")], "max"), (&[("dy", "-3")], words)];
+    for (attributes, words) in pieces.into_iter().filter(|piece| !piece.1.is_empty()) {
+        drawing.start("tspan", attributes);
+        drawing.words(words);
+        drawing.end();
+    }
+    drawing.end();
+}
+
+/// What the reference curves share with the reader's configuration.
+#[inline(never)]
+fn assumptions(scenario: &Scenario) -> String {
+    let compared = &scenario.comparison;
+    let headroom = match scenario.method {
+        Method::Ledger => String::new(),
+        _ => format!(" with {} % headroom", format::input(scenario.device.headroom.get())),
+    };
+    format!(
+        "The reference models 1B, 7B, 13B and 70B train on {} with recomputation “{}” and are otherwise counted as yours: {} of memory{headroom}, {}, {} method.",
+        format::counted(compared.gpus, "GPU", "GPUs"),
+        compared.recomputation.label(),
+        format::memory(scenario.device.memory()),
+        scenario.recipe.precision.label(),
+        scenario.method.key(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Theme;
+    use super::*;
+    use crate::chart::PAD;
+
+    const LIGHT: Look = Look { theme: Theme::Light, ground: true };
+
+    #[test]
+    fn the_labels_of_the_picture_keep_the_room_of_the_painter() {
+        // The ends of both axes lie within the plot by the painter's own measure.
+        let frame = Frame { width: PLOT.0, height: PLOT.1, density: 1.0, units: UNITS };
+        assert_eq!((frame.x(0.0), frame.x(1.0)), (PAD, PLOT.0 - PAD));
+        assert_eq!(frame.y(0.0), PLOT.1 - BAND - PAD);
+    }
+
+    #[test]
+    fn every_curve_tick_and_name_is_in_the_file() {
+        let scenario = Scenario::default();
+        let file = chart(&scenario, LIGHT, "https://example.org/");
+        let tree = roxmltree::Document::parse(&file).expect("well-formed");
+        let words: Vec<String> = tree
+            .descendants()
+            .filter(|node| node.has_tag_name(("http://www.w3.org/2000/svg", "text")))
+            .map(|node| node.descendants().filter_map(|part| part.text().filter(|_| part.is_text())).collect())
+            .collect();
+        for label in
+            ["128", "1k", "128k", "1", "10", "100", "1B", "7B", "13B", "70B", "yours", "not fit", "your S = 2,048"]
+        {
+            assert!(words.iter().any(|word| word == label), "{label} in {words:?}");
+        }
+        let colours = Theme::Light.palette().series;
+        for colour in colours {
+            let stroke = format!("#{:02X}{:02X}{:02X}", colour.0, colour.1, colour.2);
+            assert!(file.contains(&format!("stroke=\"{stroke}\"")), "{stroke}");
+        }
+        assert!(words.iter().any(|word| word.starts_with("https://example.org/?v=2")));
+    }
+}

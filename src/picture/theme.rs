@@ -1,0 +1,77 @@
+//! The colours of the page, for what is drawn where no style sheet is.
+
+use crate::chart::Palette;
+
+/// Light or dark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Theme {
+    /// Dark ink on a light ground.
+    Light,
+    /// Light ink on a dark ground.
+    Dark,
+}
+
+/// The tokens of `style/tokens.css` that pictures use: name, light, dark. A test holds both together.
+const TOKENS: [(&str, &str, &str); 20] = [
+    ("--panel", "#f3f0e8", "#1c2229"),
+    ("--raised", "#ffffff", "#232b33"),
+    ("--ink", "#1d2329", "#e7e4dc"),
+    ("--ink-soft", "#545b63", "#aab0b7"),
+    ("--line", "#d8d3c6", "#37404a"),
+    ("--bad", "#a8261c", "#ff9085"),
+    ("--series-1", "#ad7f2f", "#8d7a4f"),
+    ("--series-2", "#835a17", "#b89f67"),
+    ("--series-3", "#5c3b0d", "#dcc690"),
+    ("--series-4", "#2e1a05", "#fdf3d6"),
+    ("--series-own", "#1b5e8c", "#82bdea"),
+    ("--bucket-parameters", "#0b4f80", "#3f86c9"),
+    ("--bucket-gradients", "#348dca", "#9ad0f5"),
+    ("--bucket-optimizer", "#08805f", "#38b890"),
+    ("--bucket-activations", "#d4640a", "#f2963c"),
+    ("--bucket-batch", "#5f4511", "#6d7a29"),
+    ("--bucket-temporary", "#af798f", "#9f6082"),
+    ("--bucket-runtime", "#3d3d3d", "#ebebeb"),
+    ("--bucket-reserved", "#4d4a52", "#6e757e"),
+    // What is free is a ground and no quantity.
+    ("--bucket-free", "#e6e2d8", "#2b333c"),
+];
+
+impl Theme {
+    /// The colour with this name, as `#rrggbb`; a grey for names that do not exist.
+    #[must_use]
+    pub fn colour(self, token: &str) -> &'static str {
+        let found = TOKENS.iter().find(|(name, ..)| *name == token);
+        found.map_or("#808080", |&(_, light, dark)| match self {
+            Self::Light => light,
+            Self::Dark => dark,
+        })
+    }
+
+    /// The colour of a part of the memory bar, by its word.
+    #[must_use]
+    pub fn bucket(self, key: &str) -> &'static str {
+        self.colour(&("--bucket-".to_owned() + key))
+    }
+
+    /// The colours of the chart.
+    #[must_use]
+    pub fn palette(self) -> Palette {
+        Palette::from_tokens(|token| self.colour(token).to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pictures_have_the_colours_of_the_style_sheet_in_both_themes() {
+        let sheet = include_str!("../../style/tokens.css");
+        for (name, ..) in TOKENS {
+            let declared: Vec<_> =
+                sheet.split(&format!("{name}: ")).skip(1).filter_map(|rest| rest.split(';').next()).collect();
+            let (light, dark) = (Theme::Light.colour(name), Theme::Dark.colour(name));
+            assert_eq!(declared, [light, dark, dark], "{name}");
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! The script that a page may load to have its frames sized and themed.
+
+use crate::support::host::{Host, frame, sandboxed};
+use serde_json::{Value, json};
+
+/// The heights of all frames, and what the figures in them need.
+async fn heights(host: &Host, frames: u16) -> (Vec<u64>, Vec<u64>) {
+    let real = "return [...document.querySelectorAll('iframe')].map((one) => one.clientHeight);";
+    let real: Value = host.page.script(real, vec![]).await;
+    let mut needed = Vec::new();
+    for frame in 0..frames {
+        needed.push(host.settled(frame).await);
+    }
+    (serde_json::from_value(real).expect("numbers"), needed)
+}
+
+async fn frames_fit(host: &Host, frames: u16) {
+    host.page
+        .until("every frame to be as high as its figure", async || {
+            let (real, needed) = heights(host, frames).await;
+            if real == needed { Ok(()) } else { Err((real, needed)) }
+        })
+        .await;
+}
+
+#[tokio::test]
+async fn frames_that_were_there_before_and_frames_that_come_later_get_their_height() {
+    let host = Host::with(&(sandboxed("embed=grow") + &sandboxed("embed=sharding&v=2&gpus=64"))).await;
+    // They have told their heights to nobody.
+    for frame in 0..2 {
+        host.settled(frame).await;
+    }
+    host.add_embed_script().await;
+    frames_fit(&host, 2).await;
+    let later = "document.body.insertAdjacentHTML('beforeend', arguments[0]);";
+    let third =
+        frame("embed=formats", "sandbox=allow-scripts loading=lazy style='border:5px solid;box-sizing:border-box'");
+    host.page.script(later, vec![json!(third.replace("style='border:0' ", ""))]).await;
+    host.page.script("scrollTo({ top: 9000, behavior: 'instant' });", vec![]).await;
+    frames_fit(&host, 3).await;
+    host.inside(1, "document.querySelectorAll('details').forEach((one) => one.open = true);").await;
+    frames_fit(&host, 3).await;
+    // Loaded a second time it does the same a second time.
+    host.add_embed_script().await;
+    host.page.script("document.querySelector('iframe').width = 300;", vec![]).await;
+    frames_fit(&host, 3).await;
+    host.close().await;
+}
+
+#[tokio::test]
+async fn messages_that_are_not_of_a_frame_or_not_bmax_s_size_nothing() {
+    let stranger = "<iframe title=other width=300 height=77 srcdoc='<title>other</title>'></iframe>";
+    let host = Host::with(&(stranger.to_owned() + &sandboxed("embed=grow"))).await;
+    host.add_embed_script().await;
+    let needed = host.settled(1).await;
+    let size = "return [...document.querySelectorAll('iframe')].map((one) => one.clientHeight);";
+    host.page.until_script("the height", size, json!([77, needed])).await;
+    for message in [
+        json!(null),
+        json!("size"),
+        json!({ "type": "size", "height": 5000 }),
+        json!({ "bmax": 2, "type": "size", "height": 5000 }),
+        json!({ "bmax": 1, "type": "height", "height": 5000 }),
+        json!({ "bmax": 1, "type": "size", "height": "5000px; position: fixed" }),
+        json!({ "bmax": 1, "type": "size", "height": -1 }),
+        json!({ "bmax": 1, "type": "size", "height": 1e9 }),
+        json!({ "bmax": 1, "type": "size", "height": null }),
+        json!({ "bmax": 1, "type": "size" }),
+    ] {
+        // From the other frame, and from the page itself.
+        host.inside(0, &format!("parent.postMessage({message}, '*');")).await;
+        host.page.script("postMessage(arguments[0], '*');", vec![message]).await;
+    }
+    // From the page itself even a good one is of no frame.
+    host.page.script("postMessage({ bmax: 1, type: 'size', height: 5000 }, '*');", vec![]).await;
+    host.page.script("postMessage('last', '*');", vec![]).await;
+    host.page.until_script("all of them", "return heard.some(([, data]) => data === 'last');", json!(true)).await;
+    assert_eq!(host.page.script(size, vec![]).await, json!([77, needed]));
+    host.close().await;
+}
+
+#[tokio::test]
+async fn figures_are_dark_where_the_text_around_them_is_light() {
+    let fixed = frame("embed=grow&theme=light", "sandbox=allow-scripts");
+    let host = Host::with(&(sandboxed("embed=grow") + &fixed)).await;
+    host.add_embed_script().await;
+    let scheme = "return getComputedStyle(document.documentElement).colorScheme;";
+    for (ink, wanted) in [
+        ("white", "dark"),
+        ("rgb(20 20 20)", "light"),
+        ("oklch(0.95 0.01 90)", "dark"),
+        ("lab(20 0 0)", "light"),
+        ("color(display-p3 0.9 0.9 0.9)", "dark"),
+        ("black", "light"),
+    ] {
+        host.page.script("document.body.style.color = arguments[0];", vec![json!(ink)]).await;
+        host.page
+            .until(ink, async || {
+                let seen = [host.inside(0, scheme).await, host.inside(1, scheme).await];
+                if seen == [json!(wanted), json!("light")] { Ok(()) } else { Err(seen) }
+            })
+            .await;
+        let frame = "return [...document.querySelectorAll('iframe')].map((one) => one.style.colorScheme);";
+        assert_eq!(host.page.script(frame, vec![]).await, json!([wanted, ""]), "a frame of that scheme is transparent");
+    }
+    // A frame that is loaded anew is told again.
+    host.page.script("document.body.style.color = 'white';", vec![]).await;
+    host.page.script("const frame = document.querySelector('iframe'); frame.src = frame.src;", vec![]).await;
+    host.page.until("dark again", async || if host.inside(0, scheme).await == "dark" { Ok(()) } else { Err(()) }).await;
+    host.close().await;
+}

@@ -1,0 +1,89 @@
+//! The whole page in the other browser: what its own files do not test in Chromium alone.
+
+use std::cell::RefCell;
+
+use serde_json::json;
+
+use crate::support::{Browser, FOLDER, Page, Visit, expected, key};
+use crate::theme::becomes;
+
+async fn open(query: &str) -> Page {
+    Visit::to(query).with(Browser::Firefox).open().await
+}
+
+#[tokio::test]
+async fn every_figure_mounts_unfolds_and_asks_no_other_host() {
+    let page = open("?v=2&model=13b").await;
+    page.unfold_everything().await;
+    page.figure("answer").shows("opening-answer", &expected::answer(&expected::scenario("?model=13b"))).await;
+    let silent = "return [...document.querySelectorAll('[data-figure]')] \
+        .filter((one) => one.textContent.trim() === '' || one.getBoundingClientRect().height < 20) \
+        .map((one) => one.dataset.figure);";
+    assert_eq!(page.script(silent, vec![]).await, json!([]));
+    assert_eq!(page.server.strangers(), Vec::<String>::new());
+    let asked = page.server.requests();
+    assert!(asked.iter().any(|path| path.ends_with(".wasm")), "{asked:?}");
+    assert!(asked.iter().all(|path| path.starts_with(FOLDER)), "{asked:?}");
+    page.close().await;
+}
+
+#[tokio::test]
+async fn controls_move_the_answer_and_the_address() {
+    let page = open("").await;
+    page.figure("calculator").press("70B").await;
+    page.until_query("v=2&model=70b").await;
+    page.figure("calculator").enter("Number of GPUs D", "64").await;
+    let query = "v=2&model=70b&gpus=64";
+    page.until_query(query).await;
+    page.figure("answer").shows("opening-answer", &expected::answer(&expected::scenario(query))).await;
+    page.client.back().await.expect("a page before");
+    page.client.forward().await.expect("the page again");
+    page.wait_for_figures().await;
+    page.figure("answer").shows("opening-answer", &expected::answer(&expected::scenario(query))).await;
+    page.close().await;
+}
+
+#[tokio::test]
+async fn the_keyboard_reaches_the_slider_and_moves_it() {
+    let page = open("").await;
+    page.press(key::TAB).await;
+    page.press(key::ENTER).await;
+    page.until_script("the text to have the focus", "return document.activeElement.id;", "main".into()).await;
+    page.figure("grow").focus("slider", "Micro-batch").await;
+    page.press(key::RIGHT).await;
+    page.until_query("v=2&b=4").await;
+    page.press(key::LEFT).await;
+    page.until_query("v=2").await;
+    page.close().await;
+}
+
+#[tokio::test]
+async fn the_theme_follows_the_system_until_the_reader_chooses() {
+    let page = Visit::to("").dark().with(Browser::Firefox).open().await;
+    becomes(&page, true).await;
+    page.prefer(&[("prefers-color-scheme", "light")]).await;
+    becomes(&page, false).await;
+    page.all().press("Theme: auto").await;
+    page.all().press("Theme: light").await;
+    becomes(&page, true).await;
+    page.close().await;
+}
+
+/// The tests above would pass in a browser whose console nobody hears.
+#[tokio::test]
+async fn what_goes_wrong_in_the_page_is_heard() {
+    let page = open("").await;
+    let wrong = "console.warn('a warning'); setTimeout(() => { throw new Error('an error'); }); \
+        const image = new Image(); image.src = 'http://elsewhere.example/'; document.body.append(image);";
+    page.script(wrong, vec![]).await;
+    let heard = RefCell::new(String::new());
+    page.until("three complaints", async || {
+        let said = page.complaints().await.join("\n");
+        heard.borrow_mut().push_str(&said);
+        let all = ["console.warn: a warning", "Error: an error", "Content-Security-Policy"];
+        let missing: Vec<_> = all.into_iter().filter(|one| !heard.borrow().contains(one)).collect();
+        if missing.is_empty() { Ok(()) } else { Err((missing, heard.borrow().clone())) }
+    })
+    .await;
+    page.close().await;
+}

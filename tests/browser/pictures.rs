@@ -1,0 +1,288 @@
+//! Every figure as a picture and its tables as CSV, saved from the share dialog.
+
+use bmax::chart::{Curves, batch_text, swept};
+use bmax::picture::{Look, Theme, chart, chart_plot};
+use bmax::{Scenario, b_max, estimate};
+use roxmltree::{Document, Node};
+use serde_json::{Value, json};
+
+use crate::support::{Page, Visit, expected};
+
+/// Notes what is handed to the browser to be saved, in place of saving it.
+const WATCH: &str = "window.saved = []; \
+    URL.createObjectURL = (blob) => { saved.push({ blob }); return 'data:,'; }; \
+    HTMLAnchorElement.prototype.click = function () { saved.at(-1).name = this.download; };";
+
+/// What was saved last, as its name and its bytes in hexadecimal.
+const LAST: &str = "const done = arguments[0]; \
+    const last = saved.at(-1); \
+    last.blob.arrayBuffer().then((bytes) => \
+        done([last.name, last.blob.type, [...new Uint8Array(bytes)].map((b) => b.toString(16).padStart(2, '0')).join('')]));";
+
+/// A file as it would have been saved.
+struct File {
+    name: String,
+    media_type: String,
+    bytes: Vec<u8>,
+}
+
+impl File {
+    fn text(self) -> String {
+        String::from_utf8(self.bytes).expect("UTF-8")
+    }
+}
+
+async fn opened(visit: Visit) -> Page {
+    let page = visit.open().await;
+    page.script(WATCH, vec![]).await;
+    page
+}
+
+/// Opens the dialog of a figure at the pictures and waits until it says what there is.
+async fn open_panel(page: &Page, figure: &str) {
+    page.figure(figure).approach().await;
+    let press = "const figure = document.querySelector(`.figure [data-figure=\"${arguments[0]}\"]`).closest('.figure'); \
+        document.querySelector('#desk-share')?.close(); \
+        figure.scrollIntoView({ block: 'nearest', behavior: 'instant' }); \
+        figure.querySelector('[data-desk]').click();";
+    page.script(press, vec![json!(figure)]).await;
+    page.until_script("the dialog to open", "return !!document.querySelector('#desk-share[open]');", json!(true)).await;
+    let turn = "for (const name of ['drawn', 'no-picture', 'data', 'no-table']) \
+            document.querySelector(`#desk-share [data-part=${name}]`).hidden = true; \
+        document.querySelector('#desk-share [data-tab=picture]').click();";
+    page.script(turn, vec![]).await;
+    let told = "const seen = (name) => !document.querySelector(`#desk-share [data-part=${name}]`).hidden; \
+        return (seen('drawn') || seen('no-picture')) && (seen('data') || seen('no-table'));";
+    page.until_script("the panel to say what there is", told, json!(true)).await;
+}
+
+/// Presses a button of the panel and returns what it hands to the browser.
+async fn saved(page: &Page, button: &str) -> File {
+    let press = "saved.length = 0; document.querySelector(`#desk-share ${arguments[0]}`).click();";
+    page.script(press, vec![json!(button)]).await;
+    page.until_script("a file", "return saved.length === 1 && !!saved[0].name;", json!(true)).await;
+    let file: (String, String, String) =
+        serde_json::from_value(page.script_async(LAST, vec![]).await).expect("name, type and bytes");
+    let bytes = (0..file.2.len() / 2).map(|at| u8::from_str_radix(&file.2[2 * at..2 * at + 2], 16));
+    File { name: file.0, media_type: file.1, bytes: bytes.collect::<Result<_, _>>().expect("digits") }
+}
+
+fn is_shown(page: &Page, part: &str) -> impl Future<Output = bool> {
+    let script = format!("return !document.querySelector('#desk-share [data-part={part}]').hidden;");
+    async move { page.script(&script, vec![]).await == json!(true) }
+}
+
+/// The rows of a CSV without quoted line ends, which the tables of the page do not have.
+fn rows(csv: &str) -> Vec<Vec<String>> {
+    let mut rows = Vec::new();
+    for line in csv.trim_start_matches('\u{feff}').split_terminator("\r\n") {
+        let (mut cells, mut cell, mut quoted) = (Vec::new(), String::new(), false);
+        for letter in line.chars() {
+            match letter {
+                '"' => quoted = !quoted,
+                ',' if !quoted => cells.push(std::mem::take(&mut cell)),
+                letter => cell.push(letter),
+            }
+        }
+        cells.push(cell);
+        rows.push(cells);
+    }
+    rows
+}
+
+/// Parses a picture; it must need nothing from elsewhere and hold some words.
+fn assert_stands_alone(figure: &str, file: &str) -> (f64, f64) {
+    let tree = Document::parse(file).unwrap_or_else(|error| panic!("{figure}: {error}"));
+    let mut words = 0;
+    for node in tree.descendants().filter(Node::is_element) {
+        let tag = node.tag_name().name();
+        assert!(!["script", "style", "image", "use", "foreignObject", "a"].contains(&tag), "{figure}: {tag}");
+        words += usize::from(tag == "text" && node.text().is_some_and(|text| !text.is_empty()));
+        for attribute in node.attributes() {
+            let (name, value) = (attribute.name(), attribute.value());
+            assert!(!name.ends_with("href") && !name.starts_with("on") && name != "style", "{figure}: {name}");
+            assert!(!value.contains("url(") || value.starts_with("url(#"), "{figure}: {name}={value}");
+            assert!(!value.contains("var(") && !value.contains("NaN"), "{figure}: {name}={value}");
+        }
+    }
+    assert!(words >= 6, "{figure} has {words} texts");
+    let shapes = ["rect", "path", "polyline", "line"];
+    let drawn = tree.descendants().filter(|node| shapes.contains(&node.tag_name().name())).count();
+    assert!(drawn >= 3, "{figure} has {drawn} shapes");
+    let length = |name| tree.root_element().attribute(name).and_then(|length| length.parse().ok()).expect("a size");
+    (length("width"), length("height"))
+}
+
+#[tokio::test]
+async fn every_figure_can_be_saved_or_says_why_not() {
+    let page = opened(Visit::to("")).await;
+    let names = "return [...document.querySelectorAll('.figure')].filter((figure) => figure.querySelector('[data-desk]')) \
+        .map((figure) => figure.querySelector('[data-figure]')?.dataset.figure).filter(Boolean);";
+    let names: Vec<String> = serde_json::from_value(page.script(names, vec![]).await).expect("names");
+    assert!(names.len() > 20, "{names:?}");
+    let (mut pictures, mut tables) = (0, 0);
+    for figure in &names {
+        open_panel(&page, figure).await;
+        if is_shown(&page, "drawn").await {
+            pictures += 1;
+            let file = saved(&page, "[data-part=picture-svg]").await;
+            assert_eq!(file.media_type, "image/svg+xml");
+            assert!(file.name.starts_with(&format!("bmax-{figure}-7b-8xa100-80-s2048")), "{}", file.name);
+            let (width, height) = assert_stands_alone(figure, &file.text());
+            let file = saved(&page, "[data-part=picture-png]").await;
+            assert!(file.bytes.starts_with(b"\x89PNG\r\n\x1a\n"), "{figure}");
+            // The first chunk of a PNG, IHDR, begins with its size: https://www.w3.org/TR/png/#11IHDR
+            let length =
+                |at: usize| f64::from(u32::from_be_bytes(file.bytes[at..at + 4].try_into().expect("four bytes")));
+            let twice = [(length(16), 2.0 * width), (length(20), 2.0 * height)];
+            assert!(twice.iter().all(|(pixels, twice)| (pixels - twice).abs() <= 2.0), "{figure}: {twice:?}");
+        }
+        let buttons = "return document.querySelectorAll('#desk-share [data-table]').length;";
+        let count = page.script(buttons, vec![]).await.as_u64().expect("a number");
+        assert_eq!(count > 0, is_shown(&page, "data").await, "{figure}");
+        let sizes = "const figure = document.querySelector(`.figure [data-figure=\"${arguments[0]}\"]`).closest('.figure'); \
+            return [...figure.querySelectorAll('table')] \
+                .map((table) => [...table.querySelectorAll('tr')].filter((row) => !row.closest('[hidden], thead'))) \
+                .filter((rows) => rows.some((row) => [...row.cells].some((cell) => cell.textContent.trim()))) \
+                .map((rows) => rows.length);";
+        for table in 0..count {
+            tables += 1;
+            let csv = saved(&page, &format!("[data-table=\"{table}\"]")).await.text();
+            let rows = rows(&csv);
+            let sizes: Vec<usize> =
+                serde_json::from_value(page.script(sizes, vec![json!(figure)]).await).expect("numbers of rows");
+            assert_eq!(rows.len(), sizes[table as usize] + 1, "{figure}: {csv}");
+            assert!(rows.iter().all(|row| row.len() == rows[0].len()), "{figure}: {csv}");
+        }
+    }
+    assert!(pictures > 18 && tables > 12, "{pictures} pictures, {tables} tables");
+    // What was unfolded to be read is folded again.
+    assert_eq!(
+        page.script("return document.querySelectorAll('.figure details[open]').length;", vec![]).await,
+        json!(0)
+    );
+    page.close().await;
+}
+
+/// The CSV of a figure's table.
+async fn table(page: &Page, figure: &str, position: usize) -> Vec<Vec<String>> {
+    open_panel(page, figure).await;
+    rows(&saved(page, &format!("[data-table=\"{position}\"]")).await.text())
+}
+
+#[tokio::test]
+async fn the_numbers_of_a_saved_table_are_the_library_s() {
+    let page = opened(Visit::to("")).await;
+    let curves = Curves::along(swept(&Scenario::default()), None);
+    let saved = table(&page, "chart", 1).await;
+    assert_eq!(saved[0], ["Tokens S", "1B", "7B", "13B", "70B", "yours"]);
+    let powers = curves.lengths.iter().enumerate().filter(|(_, length)| length.is_power_of_two());
+    let expected: Vec<Vec<String>> = powers
+        .map(|(at, length)| {
+            let batch = |curve: &bmax::chart::Curve| batch_text(curve.batches[at]).replace(',', "");
+            std::iter::once(length.to_string()).chain(curves.all.iter().map(batch)).collect()
+        })
+        .collect();
+    assert_eq!(saved[1..], expected);
+
+    let saved = table(&page, "sharding", 0).await;
+    let column = |name: &str| {
+        saved[0].iter().position(|head| head == name).unwrap_or_else(|| panic!("{name} in {:?}", saved[0]))
+    };
+    let batches = column("Largest b");
+    for stage in 0..4 {
+        let batch = b_max(&expected::scenario(&format!("zero={stage}"))).batch();
+        assert_eq!(saved[stage + 1][batches], batch.unwrap_or(0).to_string(), "stage {stage}");
+    }
+
+    let saved = table(&page, "step", 0).await;
+    let together: Vec<f64> =
+        saved[1..].iter().map(|row| row.last().expect("a cell").parse().expect("a number")).collect();
+    let peak = estimate(&Scenario::default()).peak().bytes.gib();
+    let highest = together.iter().copied().fold(0.0, f64::max);
+    assert!((highest - peak).abs() < 0.051, "{highest} and {peak}");
+    page.close().await;
+}
+
+/// The part of the pixels that differ clearly between the canvas of the page and an SVG drawn at its size.
+const COMPARED: &str = "const [file, done] = arguments; \
+    const canvas = document.querySelector('.chart-canvas'); \
+    const { width, height } = canvas; \
+    const image = new Image(); \
+    image.onload = () => { \
+        const copied = (from) => { \
+            const copy = Object.assign(document.createElement('canvas'), { width, height }); \
+            const on = copy.getContext('2d', { willReadFrequently: true }); \
+            on.drawImage(from, 0, 0, width, height); \
+            return on.getImageData(0, 0, width, height).data; \
+        }; \
+        const [a, b] = [copied(canvas), copied(image)]; \
+        let differ = 0; \
+        for (let at = 0; at < a.length; at += 4) \
+            if ([0, 1, 2].some((part) => Math.abs(a[at + part] - b[at + part]) > 60)) differ += 1; \
+        done(differ / (width * height)); \
+    }; \
+    image.onerror = () => done(null); \
+    image.src = 'data:image/svg+xml,' + encodeURIComponent(file);";
+
+#[tokio::test]
+async fn the_saved_chart_and_the_canvas_show_the_same() {
+    for theme in [Theme::Light, Theme::Dark] {
+        let visit = Visit::to("?model=llama-3.1-8b&gpus=4");
+        let page = opened(if theme == Theme::Dark { visit.dark() } else { visit }).await;
+        page.figure("chart").approach().await;
+        let scenario = expected::scenario("model=llama-3.1-8b&gpus=4");
+        let size = "const canvas = document.querySelector('.chart-canvas'); return [canvas.width, canvas.height, devicePixelRatio];";
+        let size: [f64; 3] = serde_json::from_value(page.script(size, vec![]).await).expect("a size");
+        assert!(size[0] > 300.0 && size[2] == 1.0, "{size:?}");
+        let look = Look { theme, ground: true };
+        let differ = async |scenario: &Scenario| {
+            let file = chart_plot(scenario, look, (size[0], size[1]));
+            page.script_async(COMPARED, vec![json!(file)]).await.as_f64().expect("the picture can be drawn")
+        };
+        let (same, other) = (differ(&scenario).await, differ(&Scenario::default()).await);
+        // Both smooth the edges of lines, each a little differently.
+        assert!(same < 0.004, "{same} of the pixels differ");
+        assert!(other > 3.0 * same.max(0.001), "another chart differs in {other}, this one in {same}");
+        page.close().await;
+    }
+}
+
+#[tokio::test]
+async fn the_file_of_the_chart_is_the_library_s_in_the_colours_that_were_chosen() {
+    let page = opened(Visit::to("?gpus=64&s=8192")).await;
+    let scenario = expected::scenario("gpus=64&s=8192");
+    open_panel(&page, "chart").await;
+    let address = page.address().await;
+    let address = address.split('?').next().unwrap_or_default();
+    for (theme, part) in [(Theme::Dark, "picture-dark"), (Theme::Light, "picture-light")] {
+        let choose = "document.querySelector(`#desk-share [data-part=${arguments[0]}]`).click();";
+        page.script(choose, vec![json!(part)]).await;
+        let file = saved(&page, "[data-part=picture-svg]").await.text();
+        assert!(file == chart(&scenario, Look { theme, ground: true }, address), "{file:.400}");
+    }
+    let clear: Value =
+        page.script("document.querySelector('#desk-share [data-part=picture-clear]').click();", vec![]).await;
+    assert_eq!(clear, Value::Null);
+    let file = saved(&page, "[data-part=picture-svg]").await.text();
+    assert!(file == chart(&scenario, Look { theme: Theme::Light, ground: false }, address), "{file:.400}");
+    page.close().await;
+}
+
+#[tokio::test]
+async fn a_picture_taken_from_the_page_leaves_the_page_as_it_was() {
+    let page = opened(Visit::to("")).await;
+    page.figure("recompute").approach().await;
+    let whole = "return [document.documentElement.dataset.theme ?? null, document.querySelectorAll('.desk-copy, [data-flat]').length, \
+        document.querySelectorAll('.figure').length, document.querySelectorAll('#recompute').length, \
+        document.documentElement.scrollHeight];";
+    let before = page.script(whole, vec![]).await;
+    open_panel(&page, "recompute").await;
+    page.script("document.querySelector('#desk-share [data-part=picture-dark]').click();", vec![]).await;
+    let file = saved(&page, "[data-part=picture-svg]").await.text();
+    // The dark ground of the page's panels.
+    assert!(file.contains("fill=\"#1c2229\""), "{file:.400}");
+    page.script("document.querySelector('#desk-share').close();", vec![]).await;
+    assert_eq!(page.script(whole, vec![]).await, before);
+    page.close().await;
+}

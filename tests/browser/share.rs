@@ -1,0 +1,488 @@
+//! The share dialog: links, a QR code, a figure as a frame, files; and the module that it comes in.
+
+use crate::support::{FOLDER, Page, Visit, expected, key};
+use bmax::embed::{Embed, Theme};
+use bmax::export::{self, Target};
+use bmax::snippet::{Host, Share};
+use bmax::{Scenario, link};
+use serde_json::{Value, json};
+
+/// The button in the corner of the chart.
+const CHART: &str = "Share: The largest batch falls";
+
+/// The caption of the chart, as the page has it.
+const CHART_TITLE: &str = "The largest batch falls as sequences get longer, for 1B, 7B, 13B, 70B and your model";
+
+/// Presses a button and waits for the dialog.
+async fn share(page: &Page, button: &str) {
+    page.all().press(button).await;
+    until_open(page).await;
+}
+
+async fn until_open(page: &Page) {
+    page.until_script("the dialog to open", "return !!document.querySelector('dialog.desk[open]');", json!(true)).await;
+}
+
+async fn until_closed(page: &Page) {
+    page.until_script("the dialog to close", "return !!document.querySelector('dialog[open]');", json!(false)).await;
+}
+
+async fn tab(page: &Page, name: &str) {
+    page.part(".desk").click("tab", name).await;
+}
+
+/// What a field of the dialog holds.
+async fn field(page: &Page, id: &str) -> String {
+    let value = page.script("return document.getElementById(arguments[0]).value;", vec![json!(id)]).await;
+    value.as_str().expect("a field").to_owned()
+}
+
+async fn until_field(page: &Page, id: &str, expected: &str) {
+    page.until(&format!("{id} to hold {expected}"), async || {
+        let value = field(page, id).await;
+        if value == expected { Ok(()) } else { Err(value) }
+    })
+    .await;
+}
+
+fn home(page: &Page) -> String {
+    page.server.origin() + FOLDER
+}
+
+fn chart<'a>(home: &'a str, scenario: &'a Scenario) -> Share<'a> {
+    Share { page: home, scenario, title: CHART_TITLE, anchor: "chart-title" }
+}
+
+/// What the keyboard is at.
+const FOCUSED: &str = "const at = document.activeElement; return at.getAttribute('aria-label') ?? at.textContent;";
+
+async fn allow_clipboard(page: &Page, setting: &str) {
+    for name in ["clipboard-read", "clipboard-write"] {
+        let permission = json!({ "permission": { "name": name }, "setting": setting });
+        page.devtools("Browser.setPermission", permission).await;
+    }
+}
+
+async fn clipboard(page: &Page) -> Value {
+    let read = "const done = arguments[0]; navigator.clipboard.readText().then(done, (error) => done(String(error)));";
+    page.script_async(read, vec![]).await
+}
+
+#[tokio::test]
+async fn nothing_of_the_desk_is_fetched_before_the_first_press_and_nothing_twice() {
+    let page = Page::open("").await;
+    let asked = || page.server.requests().into_iter().filter(|path| path.contains("/desk-")).collect::<Vec<_>>();
+    page.read_through().await;
+    assert_eq!(asked(), Vec::<String>::new());
+    share(&page, "Share").await;
+    let mut kinds: Vec<_> = asked().iter().filter_map(|path| path.rsplit('.').next().map(str::to_owned)).collect();
+    kinds.sort();
+    assert_eq!(kinds, ["css", "js", "wasm"]);
+    page.press(key::ESCAPE).await;
+    until_closed(&page).await;
+    share(&page, CHART).await;
+    assert_eq!(asked().len(), 3);
+    page.close().await;
+}
+
+#[tokio::test]
+async fn the_dialog_opens_by_mouse_and_by_keyboard_and_the_focus_goes_back() {
+    let page = Page::open("").await;
+    share(&page, CHART).await;
+    assert_eq!(page.script(FOCUSED, vec![]).await, json!("Link"));
+    page.part(".desk").press("Close").await;
+    until_closed(&page).await;
+    assert_eq!(page.script(FOCUSED, vec![]).await, json!(format!("Share: {CHART_TITLE}")));
+    for keys in [key::ENTER, key::SPACE] {
+        page.press(keys).await;
+        until_open(&page).await;
+        page.press(key::ESCAPE).await;
+        until_closed(&page).await;
+        assert_eq!(page.script(FOCUSED, vec![]).await, json!(format!("Share: {CHART_TITLE}")));
+    }
+    page.close().await;
+}
+
+#[tokio::test]
+async fn arrows_go_along_the_tabs_and_tab_leaves_them() {
+    let page = Page::open("").await;
+    share(&page, CHART).await;
+    let at = "const at = document.activeElement; const panel = document.getElementById(at.getAttribute('aria-controls')); \
+        return [at.textContent, at.getAttribute('aria-selected'), panel?.checkVisibility() ?? null];";
+    for (keys, name) in
+        [(key::RIGHT, "Embed"), (key::LEFT, "Link"), (key::LEFT, "Export"), (key::HOME, "Link"), (key::END, "Export")]
+    {
+        page.press(keys).await;
+        assert_eq!(page.script(at, vec![]).await, json!([name, "true", true]));
+    }
+    page.press(key::TAB).await;
+    let inside = "return !!document.activeElement.closest('#desk-export');";
+    assert_eq!(page.script(inside, vec![]).await, json!(true));
+    page.close().await;
+}
+
+#[tokio::test]
+async fn links_of_a_figure_are_those_of_the_library() {
+    let page = Page::open("?v=2&gpus=64&recompute=full").await;
+    share(&page, CHART).await;
+    let scenario = expected::scenario("gpus=64&recompute=full");
+    let home = home(&page);
+    let chart = chart(&home, &scenario);
+    assert_eq!(field(&page, "desk-short").await, chart.short_link());
+    assert_eq!(field(&page, "desk-short").await, format!("{home}?v=2&gpus=64&recompute=full#chart-title"));
+    assert_eq!(field(&page, "desk-full").await, chart.full_link());
+    assert_eq!(field(&page, "desk-markdown").await, chart.markdown());
+    assert_eq!(field(&page, "desk-text").await, chart.text());
+    page.close().await;
+}
+
+#[tokio::test]
+async fn the_page_as_a_whole_is_shared_from_its_header() {
+    let page = Page::open("?v=2&gpus=64").await;
+    share(&page, "Share").await;
+    page.part(".desk").says("Share this page").await;
+    assert_eq!(field(&page, "desk-short").await, format!("{}?v=2&gpus=64", home(&page)));
+    // Which figure is to be embedded, is asked.
+    tab(&page, "Embed").await;
+    page.part(".desk").pick("Figure", &format!("13  {CHART_TITLE}")).await;
+    let scenario = expected::scenario("gpus=64");
+    let address = chart(&home(&page), &scenario).frame_address(&Embed::of("chart"));
+    assert!(field(&page, "desk-frame").await.contains(&address.replace('&', "&amp;")));
+    page.close().await;
+}
+
+#[tokio::test]
+async fn what_was_typed_a_moment_ago_is_in_the_link() {
+    let page = Page::open("").await;
+    // The module is there already, so that the second press is answered at once.
+    share(&page, "Share").await;
+    page.press(key::ESCAPE).await;
+    until_closed(&page).await;
+    // One turn of the browser from the key to the press: the address has not followed yet.
+    let type_and_press = "const field = document.getElementById('calculator-gpus'); \
+        field.value = '64'; \
+        field.dispatchEvent(new Event('input', { bubbles: true })); \
+        const before = location.search; \
+        document.querySelector('.site-header [data-desk]').click(); \
+        return before;";
+    page.figure("calculator").approach().await;
+    assert_eq!(page.script(type_and_press, vec![]).await, json!(""));
+    until_open(&page).await;
+    until_field(&page, "desk-short", &format!("{}?v=2&gpus=64", home(&page))).await;
+    page.part(".desk").says("64 ×").await;
+    page.close().await;
+}
+
+#[tokio::test]
+async fn copying_says_what_was_copied() {
+    let page = Page::open("?v=2&gpus=64").await;
+    allow_clipboard(&page, "granted").await;
+    share(&page, CHART).await;
+    let dialog = page.part(".desk");
+    dialog.press("Copy the short link").await;
+    dialog.says("Short link copied.").await;
+    assert_eq!(clipboard(&page).await, json!(format!("{}?v=2&gpus=64#chart-title", home(&page))));
+    dialog.press("Copy the Markdown").await;
+    dialog.says("Markdown copied.").await;
+    assert_eq!(clipboard(&page).await, json!(field(&page, "desk-markdown").await));
+    tab(&page, "Export").await;
+    dialog.press("Copy file").await;
+    dialog.says("training_arguments.py copied.").await;
+    // A clipboard of some systems ends lines in its own way.
+    let copied = clipboard(&page).await.as_str().expect("a text").replace("\r\n", "\n");
+    assert_eq!(copied, field(&page, "desk-file").await);
+    page.close().await;
+}
+
+/// The text that is selected in the field with the focus, and the name of that field.
+const SELECTED: &str = "const at = document.activeElement; \
+    return [at.id, at.value.slice(at.selectionStart, at.selectionEnd)];";
+
+#[tokio::test]
+async fn where_the_clipboard_is_refused_or_absent_the_text_is_selected_to_be_copied_by_hand() {
+    let page = Page::open("?v=2&gpus=64").await;
+    allow_clipboard(&page, "denied").await;
+    share(&page, CHART).await;
+    let dialog = page.part(".desk");
+    let link = format!("{}?v=2&gpus=64#chart-title", home(&page));
+    dialog.press("Copy the short link").await;
+    dialog.says("Short link is selected: press Ctrl+C to copy.").await;
+    assert_eq!(page.script(SELECTED, vec![]).await, json!(["desk-short", link]));
+    page.script("Object.defineProperty(navigator, 'clipboard', { value: undefined });", vec![]).await;
+    dialog.press("Copy title and link").await;
+    dialog.says("Title and link is selected").await;
+    assert_eq!(page.script(SELECTED, vec![]).await, json!(["desk-text", format!("{CHART_TITLE}\n{link}")]));
+    page.close().await;
+}
+
+#[tokio::test]
+async fn the_preview_is_the_frame_and_follows_the_options() {
+    let page = Page::open("?v=2&gpus=64").await;
+    share(&page, CHART).await;
+    tab(&page, "Embed").await;
+    let scenario = expected::scenario("gpus=64");
+    let home = home(&page);
+    let source =
+        "const frame = document.querySelector('.desk iframe'); return [frame.src, frame.title, frame.sandbox.value];";
+    let follows = async |embed: &Embed| {
+        let address = chart(&home, &scenario).frame_address(embed);
+        page.until_script("the preview to follow", source, json!([address, CHART_TITLE, bmax::snippet::SANDBOX])).await;
+        let snippet = field(&page, "desk-frame").await;
+        let height = snippet.split("height=\"").nth(1).and_then(|rest| rest.split('"').next()?.parse().ok());
+        let written = Host::Html.write(&chart(&home, &scenario), embed, height.expect("a number of pixels"));
+        assert_eq!(snippet, written);
+    };
+    follows(&Embed::of("chart")).await;
+    // The frame says how high it needs to be, and the snippet asks for that.
+    page.until_script(
+        "the height of the figure",
+        "const height = document.querySelector('.desk iframe').style.height; \
+         return height !== '520px' && document.getElementById('desk-frame').value.includes(`height=\"${parseInt(height)}\"`);",
+        json!(true),
+    )
+    .await;
+    let dialog = page.part(".desk");
+    dialog.click("checkbox", "Controls").await;
+    follows(&Embed { controls: false, ..Embed::of("chart") }).await;
+    dialog.pick("Theme", "dark").await;
+    follows(&Embed { controls: false, theme: Theme::Dark, ..Embed::of("chart") }).await;
+    dialog.click("checkbox", "Title").await;
+    dialog.fill("Height in pixels", "640").await;
+    let all = Embed { controls: false, theme: Theme::Dark, title: false, height: Some(640), ..Embed::of("chart") };
+    follows(&all).await;
+    assert!(field(&page, "desk-frame").await.contains("height=\"640\""));
+    // Inside stands that figure, and nothing else.
+    page.client.clone().enter_frame(0).await.expect("the preview");
+    page.until_script(
+        "the figure in the preview",
+        "return [...document.querySelectorAll('[data-figure][data-mounted]')].map((one) => one.dataset.figure);",
+        json!(["chart"]),
+    )
+    .await;
+    page.close().await;
+}
+
+#[tokio::test]
+async fn a_height_that_no_frame_may_have_is_named_and_left_out() {
+    let page = Page::open("").await;
+    share(&page, CHART).await;
+    tab(&page, "Embed").await;
+    let dialog = page.part(".desk");
+    for wrong in ["12", "4001", "-5", "tall", "1e3"] {
+        dialog.fill("Height in pixels", wrong).await;
+        dialog.says("A whole number from 120 to 4,000, or nothing.").await;
+        assert!(!field(&page, "desk-frame").await.contains("height=1"), "{wrong}");
+    }
+    dialog.fill("Height in pixels", "").await;
+    page.until_script("no message", "return document.getElementById('desk-height-error').textContent;", json!(""))
+        .await;
+    page.close().await;
+}
+
+#[tokio::test]
+async fn every_tool_gets_the_snippet_that_the_library_writes_for_it() {
+    let page = Page::open("?v=2&gpus=64").await;
+    share(&page, CHART).await;
+    tab(&page, "Embed").await;
+    let (home, scenario) = (home(&page), expected::scenario("gpus=64"));
+    for host in Host::ALL {
+        page.part(".desk").choose("Paste into", host.name()).await;
+        let chart = chart(&home, &scenario);
+        page.until(&format!("the snippet for {}", host.name()), async || {
+            let snippet = field(&page, "desk-frame").await;
+            let height = "return parseInt(document.querySelector('.desk iframe').style.height);";
+            let height = page.script(height, vec![]).await.as_u64().and_then(|height| u32::try_from(height).ok());
+            let wanted = host.write(&chart, &Embed::of("chart"), height.unwrap_or_default());
+            if snippet == wanted { Ok(()) } else { Err((snippet, wanted)) }
+        })
+        .await;
+        match host.once(&chart) {
+            Some((_, text)) => assert_eq!(field(&page, "desk-once").await, text),
+            None => assert!(page.part(".desk").matches("textbox", "Once").await.is_empty()),
+        }
+    }
+    page.close().await;
+}
+
+#[tokio::test]
+async fn every_export_shows_what_the_library_writes_and_can_be_saved() {
+    let page = Page::open("?v=2&gpus=64").await;
+    share(&page, "Share").await;
+    tab(&page, "Export").await;
+    // What is handed to the browser to be saved: the name, and the text behind the address.
+    let record = "window.saved = []; const click = HTMLAnchorElement.prototype.click; \
+        HTMLAnchorElement.prototype.click = function () { \
+            if (!this.download) return click.call(this); \
+            const name = this.download; \
+            fetch(this.href).catch(() => null); \
+            window.saved.push(name); \
+        };";
+    page.script(record, vec![]).await;
+    let (home, scenario) = (home(&page), expected::scenario("gpus=64"));
+    for target in Target::ALL {
+        page.part(".desk").choose("This configuration for", target.name()).await;
+        until_field(&page, "desk-file", &export::write(*target, &scenario, &home)).await;
+        page.part(".desk").press("Save").await;
+        page.part(".desk").says(&format!("{} is handed to the browser to be saved.", target.file_name())).await;
+    }
+    let names: Vec<_> = Target::ALL.iter().map(|target| target.file_name()).collect();
+    assert_eq!(page.script("return window.saved;", vec![]).await, json!(names));
+    page.complaints().await;
+    page.close().await;
+}
+
+#[tokio::test]
+async fn the_qr_code_is_of_the_short_link_and_is_shown_as_large_as_the_window() {
+    let page = Page::open("?v=2&gpus=64").await;
+    share(&page, CHART).await;
+    // The picture is read module by module, and each of them by a reader of codes in `src/desk/qr.rs`; here it
+    // is the same picture, dark on white, with four light modules around it.
+    let source = "const image = document.querySelector('.desk img.desk-qr'); \
+        return [image.complete && image.naturalWidth > 0, decodeURIComponent(image.src)];";
+    let seen = page.script(source, vec![]).await;
+    assert_eq!(seen[0], json!(true));
+    let svg = seen[1].as_str().expect("an address");
+    assert!(svg.starts_with("data:image/svg+xml,<svg ") && svg.contains("fill=\"#fff\""), "{svg:.200}");
+    page.part(".desk").press("Show large").await;
+    let large = "const image = document.querySelector('.desk-large[open] img'); \
+        const place = image.getBoundingClientRect(); \
+        return [image.src === document.querySelector('.desk img.desk-qr').src, place.height > innerHeight * .7, \
+            getComputedStyle(image.closest('dialog')).backgroundColor];";
+    page.until_script("the large code", large, json!([true, true, "rgb(255, 255, 255)"])).await;
+    page.part(".desk-large").says(&format!("{}?v=2&gpus=64#chart-title", home(&page))).await;
+    // Esc closes what is on top, and only that.
+    page.press(key::ESCAPE).await;
+    page.until_script(
+        "the dialog below",
+        "return [...document.querySelectorAll('dialog[open]')].map((one) => one.className);",
+        json!(["desk"]),
+    )
+    .await;
+    page.close().await;
+}
+
+#[tokio::test]
+async fn a_module_that_does_not_arrive_is_said_beside_the_button_and_the_page_goes_on() {
+    let page = Page::open("").await;
+    page.devtools("Network.enable", json!({})).await;
+    page.devtools("Network.setBlockedURLs", json!({ "urls": ["*/desk-*.wasm"] })).await;
+    page.all().press(CHART).await;
+    page.part(".figure-share + .desk-failed").says("could not be loaded").await;
+    let busy = "return document.querySelectorAll('[aria-busy]').length;";
+    page.until_script("the button to be at rest", busy, json!(0)).await;
+    assert_eq!(page.part("#notices").all_text().await, "");
+    page.figure("calculator").press("70B").await;
+    page.until_query("v=2&model=70b").await;
+    // Here the console is right to complain.
+    page.complaints().await;
+    page.close().await;
+}
+
+#[tokio::test]
+async fn a_desk_that_stops_takes_its_dialog_with_it_and_nothing_else() {
+    let page = Page::open("").await;
+    share(&page, "Share").await;
+    // An error as the browser reports it when the module stops: its files are named in the stack.
+    let stop = "const name = performance.getEntriesByType('resource').map((one) => one.name).find((name) => /desk-.*wasm/.test(name)); \
+        const error = new Error('stopped'); \
+        error.stack = `RuntimeError: unreachable\\n    at ${name}:wasm-function[7]:0x1`; \
+        setTimeout(() => { throw error; });";
+    page.script(stop, vec![]).await;
+    until_closed(&page).await;
+    page.part(".site-header .desk-failed").says("could not be loaded").await;
+    assert_eq!(page.part("#notices").all_text().await, "", "the figures have not stopped");
+    page.complaints().await;
+    page.close().await;
+}
+
+#[tokio::test]
+async fn it_opens_in_a_sandboxed_frame_and_says_how_to_copy_there() {
+    let page = Visit::to_the_host_page().open().await;
+    page.client.enter_frame(0).await.expect("the frame is there");
+    page.wait_for_figures().await;
+    page.figure("calculator").press("70B").await;
+    share(&page, CHART).await;
+    // No address follows here; the page itself is asked.
+    until_field(&page, "desk-short", &format!("{}?v=2&model=70b#chart-title", home(&page))).await;
+    page.part(".desk").press("Copy the short link").await;
+    page.part(".desk").says("press Ctrl+C to copy").await;
+    page.complaints().await;
+    page.close().await;
+}
+
+#[tokio::test]
+async fn nothing_in_titles_names_or_links_becomes_markup() {
+    let page = Page::open("?v=2&model=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E&gpus=64&x%22%3E%3Cscript%3E=1").await;
+    let hostile = "\"><img src=x onerror=alert(1)></iframe><script>alert(1)</script>";
+    let dress = "const title = document.getElementById('chart-title'); \
+        title.textContent = arguments[0]; \
+        document.title = arguments[0]; \
+        document.getElementById('chart').dataset.figure = arguments[0];";
+    page.script(dress, vec![json!(hostile)]).await;
+    page.part("[aria-labelledby=chart-title]").press("Share").await;
+    until_open(&page).await;
+    for name in ["Embed", "Picture", "Export", "Link"] {
+        tab(&page, name).await;
+        let foreign =
+            "return [...document.querySelectorAll('.desk :is(script, img:not([data-part]), [onerror])')].length;";
+        assert_eq!(page.script(foreign, vec![]).await, json!(0), "{name}");
+    }
+    page.part(".desk-about").says(hostile).await;
+    let scenario = link::decode("gpus=64").scenario;
+    let home = home(&page);
+    let share = Share { title: hostile, ..chart(&home, &scenario) };
+    assert_eq!(field(&page, "desk-markdown").await, share.markdown());
+    page.close().await;
+}
+
+#[tokio::test]
+async fn on_a_phone_it_fills_the_window_and_scrolls_only_down() {
+    for width in [320, 360] {
+        let page = Visit::to("?v=2&gpus=64").wide(width).open().await;
+        share(&page, CHART).await;
+        for name in ["Link", "Embed", "Picture", "Export"] {
+            tab(&page, name).await;
+            let overflow = "const dialog = document.querySelector('.desk'); const body = dialog.querySelector('.desk-body'); \
+                const place = dialog.getBoundingClientRect(); \
+                return [place.width === innerWidth, body.scrollWidth <= body.clientWidth, \
+                    document.documentElement.scrollWidth <= innerWidth, dialog.scrollHeight <= dialog.clientHeight];";
+            assert_eq!(page.script(overflow, vec![]).await, json!([true, true, true, true]), "{name} at {width} px");
+        }
+        page.close().await;
+    }
+}
+
+#[tokio::test]
+async fn the_buttons_are_not_printed_and_not_there_without_javascript() {
+    let page = Page::open("").await;
+    page.devtools("Emulation.setEmulatedMedia", json!({ "media": "print" })).await;
+    let seen = "return [...document.querySelectorAll('[data-desk]')].filter((one) => one.checkVisibility()).length;";
+    assert_eq!(page.script(seen, vec![]).await, json!(0));
+    page.close().await;
+    let page = Visit::to("").without_scripts().open().await;
+    assert_eq!(page.script(seen, vec![]).await, json!(0));
+    page.close().await;
+}
+
+#[tokio::test]
+async fn every_figure_has_a_button_named_after_it_that_covers_nothing() {
+    let page = Visit::to("").wide(360).open().await;
+    for width in [360, 1440] {
+        page.resize(width, 900).await;
+        let script = "return [...document.querySelectorAll('.figure')].map((figure) => { \
+            const button = figure.querySelector(':scope > [data-desk]'); \
+            const title = figure.querySelector('.figure-title'); \
+            if (!button) return `no button: ${title.textContent}`; \
+            const range = document.createRange(); \
+            range.selectNodeContents(title); \
+            const place = button.getBoundingClientRect(); \
+            const covers = [...range.getClientRects()].some((text) => text.right > place.left && text.left < place.right \
+                && text.bottom > place.top && text.top < place.bottom); \
+            if (covers) return `covered: ${title.textContent}`; \
+            if (place.height < 24 || place.width < 24) return `small: ${place.width} by ${place.height}`; \
+            return button.getAttribute('aria-label') === `Share: ${title.textContent}` ? null : button.outerHTML; \
+        }).filter(Boolean);";
+        assert_eq!(page.script(script, vec![]).await, json!([]), "{width} px");
+    }
+    page.close().await;
+}

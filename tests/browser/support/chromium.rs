@@ -1,0 +1,54 @@
+//! What only Chromium can be told, and how it is told.
+
+use std::env;
+use std::net::SocketAddr;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::driver::Extension;
+
+/// Hosts that the browser itself asks for time, accounts and advice, however it is started. What it asks
+/// of them goes past the tests' network, and nowhere where there is no other.
+const OWN_HOSTS: &str = "accounts.google.com,android.clients.google.com,clients2.google.com,www.google.com,\
+    content-autofill.googleapis.com,optimizationguide-pa.googleapis.com,update.googleapis.com";
+
+/// A browser without a window that does nothing of its own accord.
+pub fn capabilities(profile: &Path, network: SocketAddr, scripts: bool) -> Value {
+    let mut options = json!({
+        // As its settings have it, for frames as for the page.
+        "prefs": { "profile.default_content_setting_values.javascript": if scripts { 1 } else { 2 } },
+        "args": [
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-dev-shm-usage",
+            "--disable-sync",
+            "--no-first-run",
+            "--hide-scrollbars",
+            "--window-size=1440,900",
+            format!("--proxy-server=http://{network}"),
+            format!("--proxy-bypass-list={OWN_HOSTS}"),
+            format!("--user-data-dir={}", profile.display()),
+        ],
+    });
+    if let Ok(browser) = env::var("CHROMIUM") {
+        options["binary"] = browser.into();
+    }
+    json!({
+        "goog:chromeOptions": options,
+        "goog:loggingPrefs": { "browser": "ALL", "performance": "ALL" },
+    })
+}
+
+/// A command of the browser's own debugging protocol.
+pub fn devtools(command: &str, parameters: Value) -> Extension {
+    Extension { path: "goog/cdp/execute", body: json!({ "cmd": command, "params": parameters }) }
+}
+
+/// What was logged since the last such command.
+pub fn log(kind: &str) -> Extension {
+    Extension { path: "se/log", body: json!({ "type": kind }) }
+}

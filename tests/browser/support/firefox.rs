@@ -1,0 +1,83 @@
+//! What only Firefox can be told, and how it is told: by scripts that run in the browser's own window.
+
+use std::env;
+use std::net::SocketAddr;
+
+use serde_json::{Value, json};
+
+use super::driver::Extension;
+
+/// Without it the address of the service for settings, which is set to nowhere below, is not heeded.
+pub const ENVIRONMENT: [(&str, &str); 1] = [("MOZ_REMOTE_SETTINGS_DEVTOOLS", "1")];
+
+/// A browser without a window that does nothing of its own accord.
+pub fn capabilities(network: SocketAddr) -> Value {
+    let mut options = json!({
+        "args": ["-headless"],
+        "prefs": {
+            "browser.search.update": false,
+            "browser.shell.checkDefaultBrowser": false,
+            // Scripts of a page that is left come to their end, and to no warning.
+            "dom.ipc.cancel_content_js_when_navigating": false,
+            "extensions.webcompat.enable_interventions": false,
+            "extensions.webcompat.enable_shims": false,
+            "network.captive-portal-service.enabled": false,
+            "network.connectivity-service.enabled": false,
+            "services.settings.server": "data:,#remote-settings-dummy/v1",
+        },
+    });
+    if let Ok(browser) = env::var("FIREFOX") {
+        options["binary"] = browser.into();
+    }
+    let network = network.to_string();
+    json!({
+        "moz:firefoxOptions": options,
+        "proxy": { "proxyType": "manual", "httpProxy": network, "sslProxy": network },
+    })
+}
+
+/// From now on scripts run in the browser's own window ("chrome") or in the page ("content").
+pub fn context(name: &str) -> Extension {
+    Extension { path: "moz/context", body: json!({ "context": name }) }
+}
+
+/// What pages say on the console, in every process, is put where the browser keeps errors and warnings.
+pub const LISTEN: &str = r#"
+    const everywhere = () => {
+        const { classes: Cc, interfaces: Ci } = Components;
+        const hear = (event) => {
+            const { level, filename, arguments: said } = event.wrappedJSObject;
+            if (level === "error" || level === "warn" || level === "assert") {
+                const text = `console.${level}: ${[...said].map(String).join(" ")} {file: "${filename}"}`;
+                Services.cpmm.sendAsyncMessage("bmax:said", text);
+            }
+        };
+        Cc["@mozilla.org/consoleAPI-storage;1"].getService(Ci.nsIConsoleAPIStorage)
+            .addLogEventListener(hear, Services.scriptSecurityManager.getSystemPrincipal());
+    };
+    Services.ppmm.addMessageListener("bmax:said", (message) => Services.console.logStringMessage(message.data));
+    Services.ppmm.loadProcessScript(`data:,(${encodeURIComponent(everywhere)})()`, true);
+"#;
+
+/// Errors and warnings since they were last asked for. The browser's own have no address in them that
+/// a page could have.
+pub const COMPLAINTS: &str = r#"
+    const said = Services.console.getMessageArray().map((one) => one.message);
+    Services.console.reset();
+    return said.filter((text) => /https?:/.test(text) && !/\b(chrome|resource|moz-src):/.test(text));
+"#;
+
+/// Gives the page a window of this size, in CSS pixels.
+pub const RESIZE: &str = r#"
+    const { style } = gBrowser.selectedBrowser;
+    ["width", "height"].forEach((side, which) => {
+        for (const bound of ["", "min-", "max-"]) style.setProperty(bound + side, `${arguments[which]}px`);
+    });
+"#;
+
+/// Whether the reader's system prefers dark colours.
+pub const DARK: &str =
+    "Services.prefs.setIntPref('layout.css.prefers-color-scheme.content-override', arguments[0] ? 0 : 1);";
+
+/// Switches JavaScript on or off in the page and its frames, from the next page on.
+pub const SCRIPTS: &str = "gBrowser.selectedBrowser.browsingContext.allowJavascript = arguments[0];";

@@ -1,0 +1,448 @@
+"""Hands every export to the program it is for.
+
+    check.py BMAX OLD_TORCHTITAN     (tools/exports.sh calls it)
+
+BMAX is the command line. OLD_TORCHTITAN is a folder with torchtitan 0.2.2. For each scenario of
+scenarios.json every file is written and read by its consumer's own parser: arguments are constructed,
+plugins and trainers are built, and what they then hold is compared with the numbers of the JSON export.
+The scenarios under "recorded" are written into files/ as well, and RESULT.md says what was checked.
+"""
+
+import argparse
+import contextlib
+import datetime
+import importlib.metadata
+import io
+import json
+import os
+import pathlib
+import platform
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+import traceback
+import warnings
+
+HERE = pathlib.Path(__file__).resolve().parent
+PAGE = "https://example.org/bmax/"
+TARGETS = ["transformers", "accelerate", "deepspeed", "torchtitan", "megatron", "lightning", "measure", "markdown", "json", "bibtex"]
+FILES = {
+    "transformers": "training_arguments.py", "accelerate": "accelerate.yaml", "deepspeed": "ds_config.json",
+    "torchtitan": "torchtitan.toml", "megatron": "megatron_flags.sh", "lightning": "trainer.py",
+    "measure": "bmax_measure.py", "markdown": "bmax.md", "json": "bmax.json", "bibtex": "bmax.bib",
+}
+
+
+def written(bmax, target, question):
+    command = [bmax, "--export", target, "--page", PAGE, question]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def told(text):
+    """Micro-batch, data-parallel GPUs and steps, as the head of a file states them in words."""
+    plain = re.sub(r'["#,]', "", text.replace(",\n", "\n"))
+    plain = re.sub(r"\s+", " ", plain)
+    found = re.search(r"Micro-batch (\d+) × (\d+) data-parallel GPUs? × (\d+) accumulation steps? = (\d+) sequences?", plain)
+    assert found, plain[:600]
+    micro, data, steps, whole = map(int, found.groups())
+    assert micro * data * steps == whole
+    return {"micro": micro, "data": data, "steps": steps, "global": whole}
+
+
+@contextlib.contextmanager
+def environment(**values):
+    """Some variables, and afterwards none that were not there before."""
+    before = dict(os.environ)
+    os.environ.update({name: str(value) for name, value in values.items()})
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+@contextlib.contextmanager
+def pretended_gpus(count):
+    """Makes the libraries believe in GPUs, as their own tests do: nothing is allocated on them."""
+    import lightning.fabric.accelerators.cuda as fabric
+    import lightning.pytorch.accelerators.cuda as pytorch
+    import torch
+
+    wanted = [(fabric, "num_cuda_devices", lambda: count), (pytorch, "num_cuda_devices", lambda: count)]
+    wanted += [(torch.cuda, "device_count", lambda: count), (torch.cuda, "is_bf16_supported", lambda *_, **__: True)]
+    before = [(module, name, getattr(module, name)) for module, name, _ in wanted]
+    for module, name, stand_in in wanted:
+        setattr(module, name, stand_in)
+    try:
+        yield
+    finally:
+        for module, name, own in before:
+            setattr(module, name, own)
+
+
+# --- One check a consumer ---------------------------------------------------------------------------
+
+
+def transformers(text, said):
+    import transformers.training_args as module
+    from accelerate.state import AcceleratorState, PartialState
+
+    # Bare metal of this machine has no GPU; whether bf16 works on one is not what is checked.
+    module.is_torch_bf16_gpu_available = lambda: True
+    for state in (AcceleratorState, PartialState):
+        state._reset_state()
+    scope = {}
+    with environment(), warnings.catch_warnings():
+        warnings.simplefilter("error", FutureWarning)
+        exec(compile(text, "training_arguments.py", "exec"), scope)
+        args = scope["training_args"]
+    assert args.per_device_train_batch_size == said["micro"]
+    assert args.gradient_accumulation_steps == said["steps"]
+    if args.deepspeed:
+        # What "auto" stands for is filled in by the Trainer; the sizes must be what they are.
+        config = args.hf_deepspeed_config.config
+        assert config["train_batch_size"] == said["global"]
+        deepspeed_config(json.loads(json.dumps(args.deepspeed).replace('"auto"', "0.0001")), said)
+    if args.fsdp:
+        assert args.fsdp_plugin_args["fsdp_version"] == 2
+    if args.parallelism_config is not None:
+        size = args.parallelism_config.total_size
+        assert size % said["data"] == 0
+    import inspect
+    from transformers import AutoModelForCausalLM
+
+    assert set(scope["model_kwargs"]) <= {"dtype", "attn_implementation", "quantization_config"}
+    assert inspect.isfunction(AutoModelForCausalLM.from_config.__func__)
+    return "TrainingArguments constructed"
+
+
+def accelerate(text, said):
+    import yaml
+    from accelerate.commands.config.config_args import load_config_from_file
+    from accelerate.commands.launch import _validate_launch_command, launch_command_parser
+    from accelerate.utils import FullyShardedDataParallelPlugin
+    from accelerate.utils.launch import prepare_multi_gpu_env
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "accelerate.yaml"
+        path.write_text(text, encoding="utf-8")
+        config = load_config_from_file(str(path))
+        assert config.num_processes % said["data"] == 0
+        known = vars(launch_command_parser().parse_args(["train.py"]))
+        for section in ("fsdp_config", "parallelism_config"):
+            for key in yaml.safe_load(text).get(section) or {}:
+                assert key in known, key
+        with environment():
+            with pretended_gpus(8):
+                args = launch_command_parser().parse_args(["--config_file", str(path), "train.py"])
+                args, _, _ = _validate_launch_command(args)
+            assert args.num_processes == config.num_processes
+            if config.distributed_type.value != "FSDP":
+                return "configuration loaded, launch command valid"
+            assert args.use_fsdp and args.fsdp_version == 2
+            made = prepare_multi_gpu_env(args)
+            with environment(**{key: value for key, value in made.items() if key.startswith(("FSDP", "ACCELERATE", "PARALLELISM"))}):
+                plugin = FullyShardedDataParallelPlugin()
+                assert plugin.fsdp_version == 2
+                assert isinstance(plugin.reshard_after_forward, bool)
+                assert str(plugin.reshard_after_forward).lower() == made["FSDP_RESHARD_AFTER_FORWARD"]
+                if args.use_parallelism_config:
+                    from accelerate.parallelism_config import ParallelismConfig
+
+                    assert ParallelismConfig().total_size == config.num_processes
+    return "configuration loaded, launch command valid, FSDP plugin made"
+
+
+def deepspeed_config(config, said):
+    import deepspeed.runtime.config as module
+
+    class World:
+        """As many data-parallel processes as the file counts on."""
+
+        @staticmethod
+        def get_data_parallel_world_size():
+            return said["data"]
+
+    # Without a process group it would count on one process.
+    module.dist.get_rank = lambda *_: 0
+    read = module.DeepSpeedConfig(config, mpu=World)
+    assert read.world_size == said["data"]
+    assert read.train_micro_batch_size_per_gpu == said["micro"]
+    assert read.gradient_accumulation_steps == said["steps"]
+    assert read.train_batch_size == said["global"]
+    # Every key of the groups that its models read is known to them.
+    zero = module.DeepSpeedConfig(config, mpu=World).zero_config
+    for key in config.get("zero_optimization", {}):
+        assert key in type(zero).model_fields, key
+    for group, kind in (("bf16", read.bfloat16_config), ("fp16", read.float16_config)):
+        for key in config.get(group, {}):
+            assert key in type(kind).model_fields, key
+    if read.optimizer_name:
+        assert read.optimizer_name in module.DEEPSPEED_OPTIMIZERS
+    return read
+
+
+def deepspeed(text, said):
+    config = json.loads(text)
+    deepspeed_config(config, said)
+    # The Trainer reads the same file.
+    from transformers.integrations.deepspeed import HfDeepSpeedConfig
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "ds_config.json"
+        path.write_text(text, encoding="utf-8")
+        assert HfDeepSpeedConfig(str(path)).get_value("train_micro_batch_size_per_gpu") == said["micro"]
+    return "DeepSpeedConfig made, three batch sizes agree"
+
+
+# Version 0.2.2 and 0.3.0 cannot live in one process: this one reads a path a line and answers with what
+# the file says.
+OLD_TORCHTITAN = """
+import json, sys
+sys.path.insert(0, sys.argv[1])
+from torchtitan.config import ConfigManager
+from torchtitan.distributed import ParallelDims
+for path in sys.stdin:
+    try:
+        c = ConfigManager().parse_args(["--job.config_file", path.strip()])
+        p = c.parallelism
+        data = p.data_parallel_replicate_degree * p.data_parallel_shard_degree
+        world = data * p.tensor_parallel_degree * p.pipeline_parallel_degree * p.context_parallel_degree
+        ParallelDims(
+            dp_replicate=p.data_parallel_replicate_degree, dp_shard=p.data_parallel_shard_degree,
+            cp=p.context_parallel_degree, tp=p.tensor_parallel_degree, pp=p.pipeline_parallel_degree,
+            ep=p.expert_parallel_degree, etp=p.expert_tensor_parallel_degree, world_size=world,
+        )
+        t = c.training
+        answer = [t.local_batch_size, t.global_batch_size, data, p.pipeline_parallel_degree]
+    except BaseException as error:
+        answer = repr(error)
+    print("ANSWER " + json.dumps(answer), flush=True)
+"""
+
+
+class OldTorchtitan:
+    def __init__(self, folder):
+        command = [sys.executable, "-W", "ignore", "-c", OLD_TORCHTITAN, str(folder)]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+
+    def read(self, path):
+        self.process.stdin.write(f"{path}\n")
+        self.process.stdin.flush()
+        for line in self.process.stdout:
+            if line.startswith("ANSWER "):
+                return json.loads(line.removeprefix("ANSWER "))
+        raise RuntimeError("torchtitan 0.2.2 does not answer")
+
+
+def torchtitan(text, said, old):
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "torchtitan.toml"
+        path.write_text(text, encoding="utf-8")
+        answer = old.read(path)
+    assert isinstance(answer, list), answer
+    local, whole, data, stages = answer
+    assert (whole, data) == (said["global"], said["data"])
+    assert local == said["micro"] * (said["steps"] if stages > 1 else 1)
+    # The flags of 0.3, which stand in a comment.
+    block = re.search(r"# torchtitan 0\.3 and later read flags[^\n]*\n((?:#   .*\n)+)", text).group(1)
+    flags = shlex.split(" ".join(line[1:].rstrip(" \\") for line in block.splitlines()))
+    from torchtitan.config import ConfigManager
+
+    names = {"--module": "llama3", "--config": "llama3_debugmodel"}
+    for at, flag in enumerate(flags[:-1]):
+        if flag in names and flags[at + 1] in ("your_module", "your_config"):
+            flags[at + 1] = names[flag]
+    if "llama3_debugmodel" in flags:
+        flags[flags.index("--module") + 1] = "llama3"
+    with contextlib.redirect_stdout(io.StringIO()):
+        config = ConfigManager().parse_args(flags)
+    assert (config.training.local_batch_size, config.training.global_batch_size) == (local, whole)
+    return "0.2.2 reads the file and takes its mesh, 0.3.0 takes the flags"
+
+
+def megatron(text, said):
+    import argparse as library
+
+    listed = json.loads((HERE / "megatron_flags.json").read_text(encoding="utf-8"))["options"]
+    parser = library.ArgumentParser(allow_abbrev=False, exit_on_error=False)
+    types = {"int": int, "float": float, "str": str}
+    for name, option in listed.items():
+        if option["kind"] == "flag":
+            parser.add_argument(name, action="store_true")
+        else:
+            parser.add_argument(name, nargs=option.get("nargs"), type=types.get(option.get("type"), str), choices=option.get("choices"))
+    # The shell itself says what the array holds.
+    answer = subprocess.run(["bash", "-euc", text + '\nprintf "%s\\0" "${BMAX_ARGS[@]}"'], capture_output=True, text=True, check=True)
+    args = parser.parse_args(answer.stdout.split("\0")[:-1])
+    assert (args.micro_batch_size, args.global_batch_size) == (said["micro"], said["global"])
+    return "every flag is one of Megatron-LM’s, with a value it takes"
+
+
+def lightning(text, said):
+    scope = {}
+    exec(compile(text, "trainer.py", "exec"), scope)
+    import torch
+
+    assert scope["micro_batch"] == said["micro"]
+    import lightning.pytorch as pl
+    from lightning.pytorch import Trainer
+
+    devices = int(re.search(r'"devices": (\d+)', text).group(1))
+    nodes = int(re.search(r'"num_nodes": (\d+)', text).group(1))
+    quiet = {"logger": False, "enable_checkpointing": False, "enable_progress_bar": False, "enable_model_summary": False}
+    with warnings.catch_warnings(), pretended_gpus(devices):
+        warnings.simplefilter("ignore")
+        trainer = scope["make_trainer"](torch.nn.TransformerEncoderLayer, **quiet)
+    assert isinstance(trainer, Trainer)
+    assert trainer.accumulate_grad_batches == said["steps"]
+    assert trainer.num_devices * trainer.num_nodes == devices * nodes
+    assert (devices * nodes) % said["data"] == 0
+    return f"Trainer built with {type(trainer.strategy).__name__}"
+
+
+def in_a_fork(path, arguments):
+    """Runs a script as a program of its own, but with PyTorch loaded already: most of its time goes there."""
+    import runpy
+
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as output:
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                os.dup2(output.fileno(), 1)
+                os.dup2(output.fileno(), 2)
+                sys.stdout = os.fdopen(1, "w", encoding="utf-8")
+                sys.stderr = os.fdopen(2, "w", encoding="utf-8")
+                sys.argv = [str(path), *arguments]
+                runpy.run_path(str(path), run_name="__main__")
+            except SystemExit as end:
+                code = end.code if isinstance(end.code, int) else 0 if end.code is None else 1
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                sys.stdout.flush()
+                sys.stderr.flush()
+                os._exit(code)
+        _, status = os.waitpid(child, 0)
+        output.seek(0)
+        return os.waitstatus_to_exitcode(status), output.read()
+
+
+def measure(text, said):
+    # Every module of the script runs, with a tiny model, forward, backward and update.
+    import torch
+    # What a script would load while it runs; here it is loaded once.
+    import torch._dynamo
+    import torch.distributed.fsdp
+    import torch.distributed.tensor
+
+    torch.set_num_threads(1)
+    tiny = ["--device", "cpu", "--tiny"]
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "bmax_measure.py"
+        path.write_text(text, encoding="utf-8")
+        with environment(MASTER_PORT=0):
+            code, output = in_a_fork(path, tiny)
+        assert code == 0, output[-2000:]
+        assert "two steps, loss" in output and "To type into the page: nothing" in output, output
+        assert "nan" not in output, output
+        if '\n    "gpus": 2,' in text:
+            free = {**os.environ, "OMP_NUM_THREADS": "1"}
+            alone = subprocess.run([sys.executable, str(path), *tiny[:2]], capture_output=True, text=True, env=free)
+            assert alone.returncode != 0 and "no GPU here" in alone.stderr
+            together = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", str(path), *tiny]
+            answer = subprocess.run(together, capture_output=True, text=True, env=free)
+            assert answer.returncode == 0, answer.stderr[-3000:]
+            return "runs on a CPU with a tiny model, alone and as two processes"
+    return "runs on a CPU with a tiny model"
+
+
+def plain(_text, _said):
+    return "written"
+
+
+def json_report(text, _said):
+    report = json.loads(text)
+    assert report["estimate"]["peak"]["bytes"] > 0
+    return "parsed"
+
+
+# --- All of it ----------------------------------------------------------------------------------------
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("bmax")
+    parser.add_argument("old_torchtitan", type=pathlib.Path)
+    parser.add_argument("--only", help="one target, for somebody at work on it; nothing is recorded then")
+    arguments = parser.parse_args()
+    scenarios = json.loads((HERE / "scenarios.json").read_text(encoding="utf-8"))
+    every = {**scenarios["recorded"], **{question: question for question in scenarios["checked"]}}
+    checks = {
+        "transformers": transformers, "accelerate": accelerate, "deepspeed": deepspeed, "megatron": megatron,
+        "torchtitan": lambda text, said: torchtitan(text, said, old),
+        "lightning": lightning, "measure": measure, "markdown": plain, "json": json_report, "bibtex": plain,
+    }
+    outcomes, failures = {}, []
+    old = OldTorchtitan(arguments.old_torchtitan)
+    for name, question in every.items():
+        for target in TARGETS if arguments.only is None else [arguments.only]:
+            text = written(arguments.bmax, target, question)
+            if name in scenarios["recorded"] and arguments.only is None:
+                folder = HERE / "files" / name
+                folder.mkdir(parents=True, exist_ok=True)
+                (folder / FILES[target]).write_text(text, encoding="utf-8")
+            said = told(text) if target in TARGETS[:6] else None
+            try:
+                with contextlib.redirect_stdout(io.StringIO()):
+                    outcome = checks[target](text, said)
+            except BaseException as error:
+                if isinstance(error, KeyboardInterrupt):
+                    raise
+                failures.append((target, name))
+                print(f"FAILED {target}, {name}\n{''.join(traceback.format_exception(error, limit=-4))}", file=sys.stderr)
+                continue
+            outcomes.setdefault(target, {}).setdefault(outcome, []).append(name)
+        print(f"{name}: checked", flush=True)
+    if failures:
+        print(f"{len(failures)} of {len(every) * len(TARGETS)} checks failed", file=sys.stderr)
+        return 1
+    if arguments.only is None:
+        record(outcomes, len(every))
+    print(f"{len(every)} scenarios, every export read by its program")
+    return 0
+
+
+def record(outcomes, scenarios):
+    versions = ["torch", "transformers", "accelerate", "deepspeed", "lightning", "torchtitan", "peft"]
+    lines = [
+        "# Exports handed to their programs",
+        "",
+        "Written by `make test-exports`; do not edit. The files it was made from lie in `files/`, and a test of",
+        "`make test` holds the code to them, so that this record cannot grow stale unnoticed.",
+        "",
+        f"{datetime.date.today().isoformat()}, Python {platform.python_version()}, no GPU, {scenarios} scenarios of `scenarios.json`.",
+        "",
+        "| program | version |",
+        "| --- | --- |",
+    ]
+    lines += [f"| {name} | {importlib.metadata.version(name)} |" for name in versions]
+    megatron = json.loads((HERE / "megatron_flags.json").read_text(encoding="utf-8"))
+    lines += [
+        "| torchtitan, for TOML | 0.2.2 |",
+        f"| Megatron-LM, list of flags | commit {megatron['commit'][:12]} of {megatron['date']} |",
+        "",
+        "| export | what was done with it | scenarios |",
+        "| --- | --- | ---: |",
+    ]
+    for target in TARGETS:
+        for outcome, names in outcomes[target].items():
+            lines.append(f"| {target} | {outcome} | {len(names)} |")
+    (HERE / "RESULT.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,43 @@
+# 7B on 8 × A100 80 GB, 2,048 tokens a sequence.
+# https://example.org/bmax/?v=2
+#
+# Micro-batch 4 × 8 data-parallel GPUs × 8 accumulation steps = 256 sequences an optimizer step
+# (target 256).
+# Predicted peak on each GPU: 54.83 of 80.00 GiB usable, at “loss, backward”.
+# As asked, b_max is 6. This file runs something else where the list below says so, and as it runs
+# b_max is 6:
+# https://example.org/bmax/?v=2&b=4&accum=8&recompute=none
+# Checked with lightning 2.6.6.
+#
+# To be said elsewhere, and counted on here:
+# - Selective recomputation: flash attention computes its scores again by itself, so that nothing has
+#   to be set.
+# - The optimizer, in configure_optimizers: torch.optim.AdamW(…, fused=True).
+# - Flash attention: F.scaled_dot_product_attention, attn_implementation="sdpa".
+# - Dropout: the model’s configuration; its masks are counted.
+
+from lightning.pytorch import Trainer
+from lightning.pytorch.strategies import DeepSpeedStrategy
+
+# For DataLoader(dataset, batch_size=micro_batch).
+micro_batch = 4
+# Tokens of a sequence.
+max_length = 2048
+
+
+def make_trainer(block, **others):
+    """The trainer of this scenario; `block` is the class of the model’s layers."""
+    strategy = DeepSpeedStrategy(
+        stage=3,
+        logging_batch_size_per_gpu=4,
+    )
+    arguments = {
+        "accelerator": "gpu",
+        "devices": 8,
+        "num_nodes": 1,
+        "precision": "bf16-true",
+        "accumulate_grad_batches": 8,
+        "strategy": strategy,
+        **others,
+    }
+    return Trainer(**arguments)

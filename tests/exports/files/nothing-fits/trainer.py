@@ -1,0 +1,46 @@
+# NOTHING FITS. Parameters, gradients, optimizer state and what the process takes are, with one
+# sequence, 3234.02 GiB too much. More GPUs of this kind alone do not help.
+# The micro-batch of 1 below is no promise: it is there to be read and edited, and runs out of memory.
+#
+# Llama 3.1 405B on 2 × RTX 4090 24 GB, 2,048 tokens a sequence.
+# https://example.org/bmax/?v=2&model=llama-3.1-405b&gpu=rtx-4090&gpus=2
+#
+# Micro-batch 1 × 2 data-parallel GPUs × 128 accumulation steps = 256 sequences an optimizer step
+# (target 256).
+# As asked, b_max is none, for not even one sequence fits. This file runs something else where the
+# list below says so, and as it runs b_max is none, for not even one sequence fits:
+# https://example.org/bmax/?v=2&model=llama-3.1-405b&gpu=rtx-4090&b=1&accum=128&gpus=2&recompute=none
+# Checked with lightning 2.6.6.
+#
+# To be said elsewhere, and counted on here:
+# - Selective recomputation: flash attention computes its scores again by itself, so that nothing has
+#   to be set.
+# - The optimizer, in configure_optimizers: torch.optim.AdamW(…, fused=True).
+# - Flash attention: F.scaled_dot_product_attention, attn_implementation="sdpa".
+# - Dropout: the model’s configuration; its masks are counted.
+
+from lightning.pytorch import Trainer
+from lightning.pytorch.strategies import DeepSpeedStrategy
+
+# For DataLoader(dataset, batch_size=micro_batch).
+micro_batch = 1
+# Tokens of a sequence.
+max_length = 2048
+
+
+def make_trainer(block, **others):
+    """The trainer of this scenario; `block` is the class of the model’s layers."""
+    strategy = DeepSpeedStrategy(
+        stage=3,
+        logging_batch_size_per_gpu=1,
+    )
+    arguments = {
+        "accelerator": "gpu",
+        "devices": 2,
+        "num_nodes": 1,
+        "precision": "bf16-true",
+        "accumulate_grad_batches": 128,
+        "strategy": strategy,
+        **others,
+    }
+    return Trainer(**arguments)

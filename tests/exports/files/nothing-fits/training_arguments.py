@@ -1,0 +1,60 @@
+# NOTHING FITS. Parameters, gradients, optimizer state and what the process takes are, with one
+# sequence, 3234.02 GiB too much. More GPUs of this kind alone do not help.
+# The micro-batch of 1 below is no promise: it is there to be read and edited, and runs out of memory.
+#
+# Llama 3.1 405B on 2 × RTX 4090 24 GB, 2,048 tokens a sequence.
+# https://example.org/bmax/?v=2&model=llama-3.1-405b&gpu=rtx-4090&gpus=2
+#
+# Micro-batch 1 × 2 data-parallel GPUs × 128 accumulation steps = 256 sequences an optimizer step
+# (target 256).
+# As asked, b_max is none, for not even one sequence fits. This file runs something else where the
+# list below says so, and as it runs b_max is none, for not even one sequence fits:
+# https://example.org/bmax/?v=2&model=llama-3.1-405b&gpu=rtx-4090&b=1&accum=128&gpus=2&recompute=none
+# Checked with transformers 5.23.0, accelerate 1.15.0 and peft 0.21.2.
+#
+# To be said elsewhere, and counted on here:
+# - Selective recomputation: flash attention computes its scores again by itself, so that nothing has
+#   to be set.
+# - Dropout: the model’s configuration; its masks are counted.
+# - 2 processes: torchrun or accelerate launch starts them.
+
+from transformers import TrainingArguments
+
+# For AutoModelForCausalLM.from_pretrained(name, **model_kwargs), or from_config.
+model_kwargs = {
+    "dtype": "bfloat16",
+    "attn_implementation": "sdpa",
+}
+
+# Tokens of a sequence: what the tokenizer truncates and the collator pads to.
+max_length = 2048
+
+training_args = TrainingArguments(
+    output_dir="bmax-run",
+    per_device_train_batch_size=1,
+    gradient_accumulation_steps=128,
+    bf16=True,
+    optim="adamw_torch_fused",
+    deepspeed={
+        "train_batch_size": 256,
+        "train_micro_batch_size_per_gpu": 1,
+        "gradient_accumulation_steps": 128,
+        "zero_optimization": {
+            "stage": 3,
+            "overlap_comm": True,
+            "contiguous_gradients": True,
+        },
+        "bf16": {
+            "enabled": True,
+        },
+        "data_types": {
+            "grad_accum_dtype": "bf16",
+        },
+        "optimizer": {
+            "type": "AdamW",
+            "params": {
+                "lr": "auto",
+            },
+        },
+    },
+)
