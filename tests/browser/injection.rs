@@ -182,6 +182,8 @@ async fn markup_in_a_config_json_and_in_the_name_of_the_file_is_shown_as_it_is_w
     let page = watched("").await;
     let calculator = page.figure("calculator");
     calculator.press("Paste a config.json").await;
+    let ready = "return document.getElementById('config-text')?.checkVisibility() ?? false;";
+    page.until_script("the field for a file", ready, json!(true)).await;
     let drop = "const [content, name] = arguments; \
         const files = new DataTransfer(); \
         files.items.add(new File([content], name, { type: 'application/json' })); \
@@ -263,8 +265,9 @@ async fn markup_in_a_message_is_refused_and_changes_nothing() {
             addEventListener('message', hear); \
             for (const message of messages) postMessage(message, '*'); \
         });";
+    let theme = page.script("return document.documentElement.dataset.theme ?? 'none';", vec![]).await;
     for payload in PAYLOADS {
-        assert_eq!(page.script(send, vec![(*payload).into()]).await, json!("none"), "{payload}");
+        assert_eq!(page.script(send, vec![(*payload).into()]).await, theme, "{payload}");
         stayed_text(&page, payload).await;
     }
     assert_eq!(page.query().await, "v=2&gpus=64");
