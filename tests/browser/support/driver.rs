@@ -96,7 +96,8 @@ impl Driver {
         };
         let mut stream = TcpStream::connect(("127.0.0.1", self.port))?;
         stream.set_read_timeout(Some(PATIENCE))?;
-        write!(stream, "{request} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")?;
+        // geckodriver wants to be called by its port, too.
+        write!(stream, "{request} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nConnection: close\r\n\r\n", self.port)?;
         stream.read_to_end(&mut Vec::new()).map(|_| ())
     }
 }
