@@ -11,7 +11,7 @@ use proptest::sample::select;
 #[path = "support/any_scenario.rs"]
 mod any_scenario;
 
-use any_scenario::any_scenario;
+use any_scenario::{any_scenario, within};
 
 /// Scenarios whose sizes can be compared: no more keys than queries, no more stages than layers. What
 /// is outside is named as a conflict and counted all the same.
