@@ -173,7 +173,9 @@ fn legend(drawing: &mut Drawing, look: Look, curves: &Curves, scenario: &Scenari
         drawing.text((left + 46.0, y), &style("start", weight, ink), name);
         let batch = curves.batch(row, at);
         let fill = if batch.is_some() { ink } else { theme.colour("--bad") };
-        drawing.text((middle, y), &style("end", "600", fill), &batch_text(batch));
+        // The page has room for “does not fit”.
+        let words = if batch.is_some() { batch_text(batch) } else { "none".to_owned() };
+        drawing.text((middle, y), &style("end", "600", fill), &words);
         drawing.text((right, y), &style("end", weight, soft), &end_text(curve.longest));
         drawing.line((left, y + 10.5), (right, y + 10.5), &[("stroke", line)]);
     }

@@ -7,7 +7,7 @@ const PROGRAM: usize = 180_000;
 
 /// Everything a first visit transfers. The design asks for 250 kB; the text of the whole course, which is
 /// readable without the program, takes what is above that.
-const EVERYTHING: usize = 258_000;
+const EVERYTHING: usize = 252_500;
 
 /// What a browser does not ask for to show the page: the page of the catalogue's rows, which is loaded by
 /// those who follow its link; embed.js, which is loaded by other pages; icons, which are loaded by those who
@@ -27,8 +27,9 @@ const ICONS: usize = 8_000;
 /// What other pages load to size their frames.
 const EMBED: usize = 1_000;
 
-/// The desk: what comes with the first press on Share, and not with the page.
-const DESK: usize = 90_000;
+/// The desk: what comes with the first press on Share, and not with the page. A third of it writes for the
+/// training frameworks, another third draws pictures.
+const DESK: usize = 165_000;
 
 fn compressed(bytes: &[u8]) -> usize {
     let parameters = brotli::enc::BrotliEncoderParams { quality: 11, lgwin: 22, ..Default::default() };
