@@ -28,7 +28,7 @@ pub const HEIGHT: u32 = 520;
 
 /// What a frame may do: run its program, open the full page in a tab of its own, save a file. It gets no
 /// origin, so that it can read nothing of the page around it.
-pub const SANDBOX: &str = "allow-scripts allow-popups allow-downloads";
+pub const SANDBOX: &str = "allow-scripts allow-popups allow-popups-to-escape-sandbox allow-downloads";
 
 /// What is shared: a page with a configuration, or a place in it.
 #[derive(Clone, Copy, Debug)]

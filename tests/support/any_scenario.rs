@@ -6,7 +6,7 @@ use proptest::sample::select;
 
 /// Values of one field, from its declared range, spread evenly over orders of magnitude so that
 /// small numbers are as likely as large ones.
-fn within(field: Field) -> impl Strategy<Value = f64> {
+pub fn within(field: Field) -> impl Strategy<Value = f64> {
     let bound = field.bound();
     // Headroom may be zero, which has no logarithm.
     let low = bound.min.max(1e-3).ln();
