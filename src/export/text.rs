@@ -204,13 +204,9 @@ fn decimal(number: f64) -> String {
     if !number.is_finite() {
         return "0".to_owned();
     }
-    // A whole number below 2⁵³ is exact and needs no point. The shortest text that reads back as the same
-    // double is the standard library's: these files are none of the first visit's.
-    if number.fract() == 0.0 && number.abs() < 9_007_199_254_740_992.0 {
-        format!("{}", number as i64)
-    } else {
-        format!("{number:?}")
-    }
+    // The shortest text that reads back as the same double is the standard library's: these files are none
+    // of the first visit's. The page is built without the formatting of `{:?}`, which writes nothing there.
+    number.to_string()
 }
 
 /// A string in double quotes as JSON, TOML, YAML and Python all read it: everything beyond printable
