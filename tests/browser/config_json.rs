@@ -10,7 +10,14 @@ const STARCODER: &str = include_str!("../config_files/starcoderbase-1b.json");
 async fn opened(query: &str) -> Page {
     let page = Page::open(query).await;
     page.figure("calculator").press("Paste a config.json").await;
+    until_filled(&page).await;
     page
+}
+
+/// The panel is fetched when it is first asked for.
+async fn until_filled(page: &Page) {
+    let there = "return document.getElementById('config-text') !== null;";
+    page.until_script("the field to be there", there, true.into()).await;
 }
 
 /// Puts a text into the field at once, as pasting does.
@@ -28,7 +35,7 @@ async fn drop_file(page: &Page, content: Value) -> Value {
         const part = typeof content === 'number' ? new Uint8Array(content) : content; \
         const files = new DataTransfer(); \
         files.items.add(new File([part], 'config.json', { type: 'application/json' })); \
-        const panel = document.getElementById('config-text').closest('details'); \
+        const panel = document.querySelector('[data-desk=config]'); \
         return !panel.dispatchEvent(new DragEvent('drop', { bubbles: true, cancelable: true, dataTransfer: files }));";
     page.script(script, vec![content]).await
 }
@@ -152,6 +159,7 @@ async fn a_file_can_be_read_and_used_without_a_mouse() {
     let calculator = page.figure("calculator");
     calculator.focus("button", "Paste a config.json").await;
     page.press(crate::support::key::ENTER).await;
+    until_filled(&page).await;
     page.press(crate::support::key::TAB).await;
     let label = "return document.activeElement.labels?.[0]?.innerText;";
     page.until_script("the field to have the focus", label, "Contents of config.json".into()).await;
