@@ -109,3 +109,8 @@ pub fn focus(element: &Element) {
         _ = element.focus();
     }
 }
+
+/// An SVG file as the address of an image.
+pub fn svg_address(file: &str) -> String {
+    format!("data:image/svg+xml,{}", String::from(js_sys::encode_uri_component(file)))
+}

@@ -58,8 +58,7 @@ fn short_link(dialog: &Dialog) -> String {
 
 /// The QR code of a link as the address of an image.
 fn picture(link: &str) -> Option<String> {
-    let svg = qr::svg(link)?;
-    Some(format!("data:image/svg+xml,{}", String::from(js_sys::encode_uri_component(&svg))))
+    qr::svg(link).map(|svg| dom::svg_address(&svg))
 }
 
 /// The dialog that shows the code as large as the window.

@@ -22,7 +22,6 @@ mod qr;
 mod save;
 
 use bmax::export::Target;
-use wasm_bindgen_futures::spawn_local;
 
 /// What the inline script of the page calls its event.
 const PRESSED: &str = "bmax-desk";
@@ -31,12 +30,13 @@ fn main() {
     // A stopped desk is reported to the reader by the page itself; here a developer sees why.
     #[cfg(debug_assertions)]
     console_error_panic_hook::set_once();
+    present::start();
     dom::listen(&dom::document(), PRESSED, |event| {
         let Some(button) = dom::target(&event) else { return };
         match button.get_attribute("data-desk").as_deref() {
             Some("share") => dialog::open(button),
             Some("measure") => dialog::open_export(button, Target::Measure),
-            Some("copy") => spawn_local(copy_link::copy(button)),
+            Some("copy") => copy_link::copy(button),
             Some("config") => config::open(&button, &event),
             _ => {}
         }

@@ -10,7 +10,7 @@ mod flat;
 use std::rc::Rc;
 
 use bmax::picture::{self, Look, Theme};
-use js_sys::{Promise, encode_uri_component};
+use js_sys::Promise;
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::{JsFuture, spawn_local};
@@ -86,7 +86,7 @@ fn draw(dialog: &Dialog) {
     dom::show(&dialog.part("no-picture"), file.is_none());
     dom::show(&dialog.part("drawn"), file.is_some());
     if let Some(file) = file {
-        dom::attribute(&dialog.part("picture-preview"), "src", &address_of(&file));
+        dom::attribute(&dialog.part("picture-preview"), "src", &dom::svg_address(&file));
     }
 }
 
@@ -135,7 +135,7 @@ fn file(dialog: &Dialog) -> Option<String> {
 /// A picture as pixels, twice as many each way as it is large.
 async fn pixels(file: &str) -> Option<Blob> {
     let image: HtmlImageElement = dom::create("img").dyn_into().ok()?;
-    image.set_src(&address_of(file));
+    image.set_src(&dom::svg_address(file));
     JsFuture::from(image.decode()).await.ok()?;
     let [width, height] = [image.natural_width(), image.natural_height()].map(|length| f64::from(length) * DENSITY);
     let canvas: HtmlCanvasElement = dom::create("canvas").dyn_into().ok()?;
@@ -196,10 +196,6 @@ fn name(dialog: &Dialog, end: &str) -> String {
         scenario.recipe.sequence,
         scenario.recipe.batch,
     )
-}
-
-fn address_of(file: &str) -> String {
-    format!("data:image/svg+xml,{}", String::from(encode_uri_component(file)))
 }
 
 fn is_dark() -> bool {

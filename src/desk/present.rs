@@ -2,12 +2,11 @@
 //! asks the page as well, because the address follows a quarter of a second later and cannot follow at all
 //! where the browser forbids it.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 
 use bmax::{Scenario, link};
-use js_sys::Promise;
 use wasm_bindgen::{JsCast, JsValue};
-use wasm_bindgen_futures::JsFuture;
 use web_sys::MessageEvent;
 
 use crate::dom;
@@ -36,33 +35,50 @@ fn send(kind: &str, scenario: &str) {
     _ = dom::window().post_message(&message, "*");
 }
 
+/// Somebody who is told once, by the page or by the address.
+type Waiting = Rc<Cell<Option<Box<dyn FnOnce(Scenario)>>>>;
+
+/// Somebody who is told of everything.
+type Listener = Rc<dyn Fn(Scenario)>;
+
 thread_local! {
-    /// How often the page has said what it shows.
-    static HEARD: Cell<u32> = const { Cell::new(0) };
+    /// Who waits for what the page says next.
+    static WAITING: RefCell<Vec<Waiting>> = const { RefCell::new(Vec::new()) };
+    /// Who is told of everything that it says.
+    static LISTENING: RefCell<Vec<Listener>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Asks the page for what it shows; [`listen`] hears the answer, and every later one. Of a page that says
-/// nothing the address is read again, which follows late.
-pub fn ask(again: impl FnOnce(Scenario) + 'static) {
-    let before = HEARD.get();
-    send("ask", "");
-    dom::after(SETTLED, move || {
-        if HEARD.get() == before {
-            again(scenario());
+/// Hears what the page says, and passes it on.
+pub fn start() {
+    dom::listen(&dom::window(), "message", move |event| {
+        let Some(message) = message(&event, "answer") else { return };
+        // What comes from elsewhere, such as the preview, is about something else.
+        if message.source().is_none_or(|source| !js_sys::Object::is(&source, &dom::window())) {
+            return;
+        }
+        let Some(link) = dom::property(&message.data(), "link").as_string() else { return };
+        let scenario = link::decode(&link).scenario;
+        // Whoever is told may ask again, so that nothing is borrowed meanwhile.
+        for told in WAITING.take().iter().filter_map(|waiting| waiting.take()) {
+            told(scenario);
+        }
+        for told in LISTENING.with_borrow(Clone::clone) {
+            told(scenario);
         }
     });
 }
 
-/// The configuration of the page as it says itself, or as the address has it if it says nothing.
-pub async fn current() -> Scenario {
-    let said = Promise::new(&mut |resolve, _| {
-        let told = resolve.clone();
-        listen(move |scenario| _ = told.call1(&JsValue::NULL, &link::encode(&scenario).into()));
-        send("ask", "");
-        dom::after(SETTLED, move || _ = resolve.call0(&JsValue::NULL));
+/// Asks the page for what it shows, and calls `told` once with its answer. Of a page that says nothing the
+/// address is read, which follows late.
+pub fn ask(told: impl FnOnce(Scenario) + 'static) {
+    let waiting: Waiting = Rc::new(Cell::new(Some(Box::new(told))));
+    WAITING.with_borrow_mut(|all| all.push(waiting.clone()));
+    send("ask", "");
+    dom::after(SETTLED, move || {
+        if let Some(told) = waiting.take() {
+            told(scenario());
+        }
     });
-    let said = JsFuture::from(said).await.ok().and_then(|link| link.as_string());
-    said.map_or_else(scenario, |link| link::decode(&link).scenario)
 }
 
 /// Changes what `query` names on the page, and nothing else.
@@ -72,17 +88,7 @@ pub fn change(query: &str) {
 
 /// Calls `told` with the configuration whenever the page says which one it shows.
 pub fn listen(told: impl Fn(Scenario) + 'static) {
-    dom::listen(&dom::window(), "message", move |event| {
-        let Some(message) = message(&event, "answer") else { return };
-        // What comes from elsewhere, such as the preview, is about something else.
-        if message.source().is_none_or(|source| !js_sys::Object::is(&source, &dom::window())) {
-            return;
-        }
-        if let Some(link) = dom::property(&message.data(), "link").as_string() {
-            HEARD.set(HEARD.get() + 1);
-            told(link::decode(&link).scenario);
-        }
-    });
+    LISTENING.with_borrow_mut(|all| all.push(Rc::new(told)));
 }
 
 /// The event as a message of this project of that type.
