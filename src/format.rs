@@ -1,4 +1,4 @@
-//! Numbers as page and pictures write them. The estimator never rounds; this file does, and only for
+//! Numbers as page, pictures and exports write them. The estimator never rounds; this file does, and only for
 //! the eye.
 
 use crate::{Answer, Bytes, Shortage, number};

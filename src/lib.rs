@@ -40,7 +40,6 @@ pub mod csv;
 pub mod embed;
 mod estimator;
 pub mod export;
-#[cfg(feature = "chart")]
 pub mod format;
 pub mod json;
 pub mod link;

@@ -236,7 +236,7 @@ fn in_html(text: &str) -> String {
 
 /// Text in Markdown, also between the pipes of a table. A backslash stands before what every Markdown lets
 /// escape so; what only some do is written as a character reference, which all of them read.
-fn in_markdown(text: &str) -> String {
+pub(crate) fn in_markdown(text: &str) -> String {
     let mut markdown = String::new();
     for c in on_one_line(text).chars() {
         match c {
@@ -260,7 +260,7 @@ fn in_yaml(text: &str) -> String {
 /// An address in which nothing ends it early: not a parenthesis in Markdown, not a pipe in a table, not a quote
 /// or a space in HTML. What a browser tells of a path may have all of these but the space. Square brackets
 /// stay: they stand around the host where that is an IPv6 address.
-fn address(given: &str) -> String {
+pub(crate) fn address(given: &str) -> String {
     let mut address = String::new();
     for byte in given.bytes() {
         match byte {

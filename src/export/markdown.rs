@@ -1,7 +1,9 @@
 //! The answer as a Markdown table.
 
 use super::run;
-use super::text::{count, gib};
+use super::text::gib;
+use crate::format::count;
+use crate::snippet::{address, in_markdown};
 use crate::{Answer, Bucket, Scenario, b_max, counters, estimate, range};
 
 pub(super) fn write(scenario: &Scenario, page: &str) -> String {
@@ -12,8 +14,9 @@ pub(super) fn write(scenario: &Scenario, page: &str) -> String {
     let at = scenario.with_batch(answer.batch().unwrap_or(1));
     let estimate = estimate(&at);
     let peak = estimate.peak();
-    let mut text = format!("**{}**\n\n", escaped(&run::subject(scenario)));
-    let mut row = |name: &str, value: &str| text.push_str(&format!("| {} | {} |\n", escaped(name), escaped(value)));
+    let mut text = format!("**{}**\n\n", in_markdown(&run::subject(scenario)));
+    let mut row =
+        |name: &str, value: &str| text.push_str(&format!("| {} | {} |\n", in_markdown(name), in_markdown(value)));
     row("largest micro-batch, b_max", &run::b_max_words(scenario));
     let after = format!(
         "safe {}, likely {}, optimistic {}",
@@ -39,31 +42,10 @@ pub(super) fn write(scenario: &Scenario, page: &str) -> String {
     let (first, others) = rows.split_once('\n').unwrap_or((rows, ""));
     let mut whole = format!("{title}\n\n{first}\n| --- | ---: |\n{others}\n");
     if let Answer::Infeasible(_) = answer {
-        whole.push_str(&format!("{}\n\n", escaped(&run::shortage(scenario))));
+        whole.push_str(&format!("{}\n\n", in_markdown(&run::shortage(scenario))));
     }
-    whole.push_str(&format!("[Computed by bmax]({})\n", target(&run::address(page, scenario))));
+    whole.push_str(&format!("[Computed by bmax]({})\n", address(&run::address(page, scenario))));
     whole
-}
-
-/// Text in which nothing is markup, and which stays in its cell.
-fn escaped(text: &str) -> String {
-    let mut escaped = String::new();
-    for character in text.chars() {
-        if character.is_control() {
-            escaped.push(' ');
-            continue;
-        }
-        if "\\`*_{}[]<>#|!~".contains(character) {
-            escaped.push('\\');
-        }
-        escaped.push(character);
-    }
-    escaped
-}
-
-/// An address as the target of a link: parentheses would end it.
-fn target(address: &str) -> String {
-    address.replace('(', "%28").replace(')', "%29")
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! The scenario as a target runs it: what it cannot express is replaced by what it does instead, and
 //! the micro-batch is worked out again for that, so that no file promises what it does not keep.
 
-use super::text::{count, counted, gib, wrap};
+use super::text::{gib, wrap};
+use crate::format::{count, counted};
 use crate::planner::{Accumulation, plan};
 use crate::{
     Answer, Choice, Field, Method, Offload, Recomputation, Scenario, Shortage, ZeroStage, b_max, catalogue, estimate,

@@ -1,20 +1,10 @@
 //! Text as the formats want it.
 
-use crate::{Bytes, number};
+use crate::{Bytes, number, snippet};
 
 /// A size in GiB, 2³⁰ bytes, with two digits after the point and no separators.
 pub(super) fn gib(bytes: Bytes) -> String {
     number::fixed(bytes.gib(), 2)
-}
-
-/// A count with thousands commas, for the eye.
-pub(super) fn count(count: u32) -> String {
-    number::grouped(f64::from(count))
-}
-
-/// “1 sequence”, “3 sequences”.
-pub(super) fn counted(number: u32, one: &str, many: &str) -> String {
-    format!("{} {}", count(number), if number == 1 { one } else { many })
 }
 
 /// Columns of a comment.
@@ -58,19 +48,7 @@ pub(super) fn commented(lines: &[String], sign: &str) -> String {
 /// is percent-encoded, and what is absurdly long is cut.
 pub(super) fn address(page: &str) -> String {
     const LONGEST: usize = 2_000;
-    let mut clean = String::new();
-    for character in page.chars().take(LONGEST) {
-        let harmless = character.is_ascii_alphanumeric() || "-._~:/?#[]@!$&()*+,;=%".contains(character);
-        if harmless {
-            clean.push(character);
-        } else {
-            let mut bytes = [0; 4];
-            for byte in character.encode_utf8(&mut bytes).bytes() {
-                clean.push_str(&format!("%{byte:02X}"));
-            }
-        }
-    }
-    clean
+    snippet::address(&page.chars().take(LONGEST).collect::<String>())
 }
 
 /// A value of JSON, of which Python literals are a spelling.
