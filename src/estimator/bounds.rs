@@ -1,10 +1,12 @@
 //! One declared range per numeric input.
 //!
-//! From this one table come the check, the text of its message, the form's `min`, `max` and
-//! `step`, the link's parameter names and the generators of the property tests.
+//! From this one table come the check, the text of its message, where the number is kept in a
+//! scenario and how, the form's `min`, `max` and `step`, the link's parameter names and the
+//! generators of the property tests.
 
 use std::fmt;
 
+use super::scenario::Scenario;
 use crate::number::{self, NotANumber};
 
 /// What a numeric input accepts, and how it is called everywhere.
@@ -31,9 +33,9 @@ pub struct Bound {
 macro_rules! fields {
     ($($(#[$meta:meta])* $field:ident {
         $key:literal, $name:literal, $symbol:literal, $unit:literal,
-        $kind:ident $min:literal ..= $max:literal, $help:literal
+        $($place:ident).+ as $kept:ident $min:literal ..= $max:literal, $help:literal
     })+) => {
-        /// A numeric input of a [`Scenario`](crate::Scenario).
+        /// A numeric input of a [`Scenario`].
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Field { $($(#[$meta])* $field,)+ }
 
@@ -46,127 +48,180 @@ macro_rules! fields {
                 match self {
                     $(Self::$field => Bound {
                         key: $key, name: $name, symbol: $symbol, unit: $unit,
-                        min: $min as f64, max: $max as f64, whole: fields!(@whole $kind), help: $help,
+                        min: $min as f64, max: $max as f64, whole: kept::$kept::WHOLE, help: $help,
                     },)+
                 }
             }
         }
+
+        impl Scenario {
+            /// The value of a numeric field, in the unit of its [`Bound`].
+            pub fn number(&self, field: Field) -> f64 {
+                match field {
+                    $(Field::$field => kept::$kept::shown(self.$($place).+),)+
+                }
+            }
+
+            /// The same scenario with one numeric field set, in the unit of its [`Bound`].
+            ///
+            /// # Errors
+            /// [`Problem`] when `value` is outside the declared range; nothing changes then.
+            pub fn with_number(mut self, field: Field, value: f64) -> Result<Self, Problem> {
+                let value = field.check(value)?;
+                match field {
+                    $(Field::$field => self.$($place).+ = kept::$kept::stored(value),)+
+                }
+                Ok(self)
+            }
+        }
     };
-    (@whole whole) => { true };
-    (@whole real) => { false };
+}
+
+/// How a number is kept in the scenario, and how it is shown: a module for each way.
+mod kept {
+    macro_rules! ways {
+        ($($(#[$meta:meta])* $way:ident: $ty:ty, $whole:literal, |$stored:ident| $shown:expr, |$value:ident| $kept:expr;)+) => {$(
+            $(#[$meta])*
+            pub(super) mod $way {
+                pub(in super::super) const WHOLE: bool = $whole;
+                pub(in super::super) fn shown($stored: $ty) -> f64 { $shown }
+                pub(in super::super) fn stored($value: f64) -> $ty { $kept }
+            }
+        )+};
+    }
+
+    use crate::estimator::units::Percent;
+
+    /// Hundredths of a percent or a GiB are enough for anybody and keep links short.
+    fn nearest_hundredth(value: f64) -> f64 {
+        (value * 100.0).round() / 100.0
+    }
+
+    ways! {
+        /// A whole number as it is. The declared range keeps every one inside `u32`.
+        whole: u32, true, |number| number.into(), |value| value as u32;
+        /// Weights one by one, shown in billions.
+        billions: u64, false, |weights| weights as f64 / 1e9, |value| (value * 1e9).round() as u64;
+        /// Whole MiB, shown in GiB.
+        mebibytes: u32, false, |mib| f64::from(mib) / 1024.0, |value| (value * 1024.0).round() as u32;
+        /// Hundredths of the unit.
+        hundredths: f64, false, |number| number, |value| super::nearest_hundredth(value);
+        /// Hundredths of a percent.
+        percent: super::Percent, false, |percent| percent.get(), |value| super::Percent::new(super::nearest_hundredth(value));
+    }
 }
 
 fields! {
     /// N, in billions as people say it.
-    Parameters { "params", "Parameters", "N", "billion", real 0.0001 ..= 100_000,
+    Parameters { "params", "Parameters", "N", "billion", model.parameters as billions 0.0001 ..= 100_000,
         "How many weights the model has; the 16-byte rule multiplies this." }
     /// H.
-    Hidden { "hidden", "Hidden size", "H", "", whole 8 ..= 131_072,
+    Hidden { "hidden", "Hidden size", "H", "", model.hidden as whole 8 ..= 131_072,
         "Width of the residual stream: each token carries H numbers from layer to layer." }
     /// L.
-    Layers { "layers", "Layers", "L", "", whole 1 ..= 1_024,
+    Layers { "layers", "Layers", "L", "", model.layers as whole 1 ..= 1_024,
         "Transformer blocks; each keeps its own activations." }
     /// n.
-    Heads { "heads", "Attention heads", "n", "", whole 1 ..= 1_024,
+    Heads { "heads", "Attention heads", "n", "", model.heads as whole 1 ..= 1_024,
         "Each head keeps an S × S score matrix unless attention is recomputed." }
     /// k.
-    KvHeads { "kv", "Key/value heads", "k", "", whole 1 ..= 1_024,
+    KvHeads { "kv", "Key/value heads", "k", "", model.kv_heads as whole 1 ..= 1_024,
         "Fewer than n means grouped-query attention (GQA): keys and values shrink by k / n." }
     /// Width of one head.
-    HeadDim { "head_dim", "Head width", "d", "", whole 1 ..= 4_096,
+    HeadDim { "head_dim", "Head width", "d", "", model.head_dim as whole 1 ..= 4_096,
         "Elements of one head’s query; usually H / n." }
     /// f.
-    FeedForward { "ffn", "Feed-forward width", "f", "", whole 8 ..= 1_048_576,
+    FeedForward { "ffn", "Feed-forward width", "f", "", model.feed_forward as whole 8 ..= 1_048_576,
         "Inner width of the feed-forward block." }
     /// V.
-    Vocabulary { "vocab", "Vocabulary", "V", "", whole 2 ..= 2_000_000,
+    Vocabulary { "vocab", "Vocabulary", "V", "", model.vocabulary as whole 2 ..= 2_000_000,
         "Entries of the embedding table; the loss head keeps some bytes per token for each of them." }
     /// Norms in one block.
-    Norms { "norms", "Norms per block", "", "", whole 1 ..= 4,
+    Norms { "norms", "Norms per block", "", "", model.norms as whole 1 ..= 4,
         "Two in most models, one where attention and feed-forward share it (Phi), four in Gemma 2 and 3." }
     /// Rows of a learned position table.
-    Positions { "positions", "Learned positions", "", "", whole 0 ..= 4_194_304,
+    Positions { "positions", "Learned positions", "", "", model.positions as whole 0 ..= 4_194_304,
         "Rows of the learned position table; 0 for rotary positions." }
     /// E.
-    Experts { "experts", "Experts", "E", "", whole 0 ..= 4_096,
+    Experts { "experts", "Experts", "E", "", model.experts.count as whole 0 ..= 4_096,
         "Feed-forward experts of one layer; 0 for a dense model." }
     /// Experts a token visits.
-    ActiveExperts { "active", "Active experts", "a", "", whole 1 ..= 4_096,
+    ActiveExperts { "active", "Active experts", "a", "", model.experts.active as whole 1 ..= 4_096,
         "Experts that each token is routed to." }
     /// Width of one expert.
-    ExpertWidth { "expert_ffn", "Expert width", "f_e", "", whole 0 ..= 1_048_576,
+    ExpertWidth { "expert_ffn", "Expert width", "f_e", "", model.experts.width as whole 0 ..= 1_048_576,
         "Inner width of one routed expert; 0 for that of the dense block, f." }
     /// Width of the expert that every token visits.
-    SharedWidth { "shared_ffn", "Shared expert width", "f_s", "", whole 0 ..= 1_048_576,
+    SharedWidth { "shared_ffn", "Shared expert width", "f_s", "", model.experts.shared_width as whole 0 ..= 1_048_576,
         "Inner width of the experts that every token visits, together; 0 when there are none." }
     /// Layers without experts.
-    DenseLayers { "dense_layers", "Dense layers", "", "", whole 0 ..= 1_024,
+    DenseLayers { "dense_layers", "Dense layers", "", "", model.experts.dense_layers as whole 0 ..= 1_024,
         "Layers of a mixture of experts that have a plain feed-forward block of width f instead." }
     /// Rank of compressed queries.
-    QueryRank { "q_rank", "Query rank", "", "", whole 0 ..= 131_072,
+    QueryRank { "q_rank", "Query rank", "", "", model.latent.query_rank as whole 0 ..= 131_072,
         "Width to which multi-head latent attention (MLA) compresses queries; 0 when it does not." }
     /// Rank of compressed keys and values.
-    KvRank { "kv_rank", "Key/value rank", "", "", whole 0 ..= 131_072,
+    KvRank { "kv_rank", "Key/value rank", "", "", model.latent.kv_rank as whole 0 ..= 131_072,
         "Width to which multi-head latent attention (MLA) compresses keys and values; 0 for ordinary attention." }
     /// Rotary part of a head under MLA.
-    RopeDim { "rope_dim", "Rotary width", "", "", whole 0 ..= 4_096,
+    RopeDim { "rope_dim", "Rotary width", "", "", model.latent.rope_dim as whole 0 ..= 4_096,
         "Rotated elements that multi-head latent attention adds to each head; 0 for ordinary attention." }
     /// S.
-    Sequence { "s", "Sequence length", "S", "tokens", whole 1 ..= 4_194_304,
+    Sequence { "s", "Sequence length", "S", "tokens", recipe.sequence as whole 1 ..= 4_194_304,
         "Tokens in one sequence." }
     /// b.
-    Batch { "b", "Micro-batch", "b", "sequences", whole 1 ..= 1_048_576,
+    Batch { "b", "Micro-batch", "b", "sequences", recipe.batch as whole 1 ..= 1_048_576,
         "Sequences one GPU processes at once." }
     /// Micro-batches of one optimizer step.
-    MicroBatches { "accum", "Micro-batches per step", "m", "", whole 1 ..= 1_000_000,
+    MicroBatches { "accum", "Micro-batches per step", "m", "", recipe.micro_batches as whole 1 ..= 1_000_000,
         "Gradient accumulation: above 1, gradients stay alive through the next forward pass, and a pipeline is kept full." }
     /// K.
-    Every { "every", "Layers per checkpoint", "K", "", whole 1 ..= 1_024,
+    Every { "every", "Layers per checkpoint", "K", "", recipe.every as whole 1 ..= 1_024,
         "Layers that are computed again together when recomputation goes by every K layers." }
     /// Chunks of the loss.
-    Chunks { "chunks", "Loss chunks", "", "", whole 1 ..= 65_536,
+    Chunks { "chunks", "Loss chunks", "", "", recipe.chunks as whole 1 ..= 65_536,
         "Into how many pieces a chunked loss divides the tokens." }
     /// r of LoRA.
-    Rank { "rank", "Adapter rank", "r", "", whole 1 ..= 8_192,
+    Rank { "rank", "Adapter rank", "r", "", recipe.rank as whole 1 ..= 8_192,
         "Rank of the two thin matrices of an adapter." }
     /// All devices of the job.
-    Gpus { "gpus", "Number of GPUs", "D", "", whole 1 ..= 131_072,
+    Gpus { "gpus", "Number of GPUs", "D", "", cluster.gpus as whole 1 ..= 131_072,
         "Devices that train together." }
     /// T.
-    TensorParallel { "tp", "Tensor parallel", "T", "", whole 1 ..= 128,
+    TensorParallel { "tp", "Tensor parallel", "T", "", cluster.tensor_parallel as whole 1 ..= 128,
         "GPUs that share each layer's matrices." }
     /// P.
-    PipelineParallel { "pp", "Pipeline parallel", "P", "", whole 1 ..= 1_024,
+    PipelineParallel { "pp", "Pipeline parallel", "P", "", cluster.pipeline_parallel as whole 1 ..= 1_024,
         "Stages that the layers are divided into; the stage that needs most is reported." }
     /// C.
-    ContextParallel { "cp", "Context parallel", "C", "", whole 1 ..= 1_024,
+    ContextParallel { "cp", "Context parallel", "C", "", cluster.context_parallel as whole 1 ..= 1_024,
         "GPUs that share the tokens of one sequence." }
     /// Expert-parallel size.
-    ExpertParallel { "ep", "Expert parallel", "X", "", whole 1 ..= 4_096,
+    ExpertParallel { "ep", "Expert parallel", "X", "", cluster.expert_parallel as whole 1 ..= 4_096,
         "Data-parallel GPUs that divide the experts of a layer among themselves." }
     /// Device memory.
-    Memory { "mem", "GPU memory", "M", "GiB", real 0.5 ..= 4_096,
+    Memory { "mem", "GPU memory", "M", "GiB", device.memory_mib as mebibytes 0.5 ..= 4_096,
         "Memory of one device as its driver reports it." }
     /// Share of device memory kept free.
-    Headroom { "headroom", "Headroom", "r", "%", real 0 ..= 50,
+    Headroom { "headroom", "Headroom", "r", "%", device.headroom as percent 0 ..= 50,
         "Kept free by the workshop’s and the paper’s method; the ledger counts what it stands for, entry by entry." }
     /// Memory that the driver keeps.
-    Driver { "driver", "Driver’s reserve", "", "GiB", real 0 ..= 64,
+    Driver { "driver", "Driver’s reserve", "", "GiB", device.driver_mib as mebibytes 0 ..= 64,
         "What the driver keeps for itself: the difference between the memory it reports and what a program can get." }
     /// The CUDA context.
-    Context { "context", "CUDA context", "", "GiB", real 0 ..= 16,
+    Context { "context", "CUDA context", "", "GiB", device.context_gib as hundredths 0 ..= 16,
         "Code and tables of the CUDA runtime, 0.5 to 0.9 GiB per process." }
     /// NCCL buffers.
-    Communication { "comm", "Communication buffers", "", "GiB", real 0 ..= 64,
+    Communication { "comm", "Communication buffers", "", "GiB", device.communication_gib as hundredths 0 ..= 64,
         "What NCCL allocates with more than one GPU, 1 to 1.5 GiB." }
     /// Fragmentation.
-    Fragmentation { "frag", "Fragmentation", "φ", "%", real 0 ..= 100,
+    Fragmentation { "frag", "Fragmentation", "φ", "%", device.fragmentation as percent 0 ..= 100,
         "What the caching allocator holds beyond live activations, gradients and temporaries." }
     /// Target of the accumulation planner.
-    GlobalBatch { "target", "Target global batch", "B", "", whole 1 ..= 1_000_000_000,
+    GlobalBatch { "target", "Target global batch", "B", "", goal.global_batch as whole 1 ..= 1_000_000_000,
         "What one optimizer step should see, over all GPUs." }
     /// Devices assumed for the chart's reference curves.
-    ComparisonGpus { "chart_gpus", "GPUs of the reference curves", "D", "", whole 1 ..= 131_072,
+    ComparisonGpus { "chart_gpus", "GPUs of the reference curves", "D", "", comparison.gpus as whole 1 ..= 131_072,
         "How many GPUs the chart's four reference models are spread over." }
 }
 

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::bounds::{Field, Problem};
+use super::bounds::Field;
 use super::choice::{
     Adapter, AdapterTargets, AttentionKernel, BatchUnit, Bias, GradientType, Kernels, LossHead, Method, Mlp, Norm,
     Offload, Optimizer, Position, Precision, QkNorm, Recomputation, StepKernel, Switch, ZeroStage,
@@ -287,110 +287,12 @@ impl Scenario {
         self.device.memory() - self.reserved()
     }
 
-    /// The value of a numeric field, in the unit of its [`Bound`](super::Bound).
-    pub fn number(&self, field: Field) -> f64 {
-        match field {
-            Field::Parameters => self.model.parameters as f64 / 1e9,
-            Field::Hidden => self.model.hidden.into(),
-            Field::Layers => self.model.layers.into(),
-            Field::Heads => self.model.heads.into(),
-            Field::KvHeads => self.model.kv_heads.into(),
-            Field::HeadDim => self.model.head_dim.into(),
-            Field::FeedForward => self.model.feed_forward.into(),
-            Field::Vocabulary => self.model.vocabulary.into(),
-            Field::Sequence => self.recipe.sequence.into(),
-            Field::Batch => self.recipe.batch.into(),
-            Field::Gpus => self.cluster.gpus.into(),
-            Field::TensorParallel => self.cluster.tensor_parallel.into(),
-            Field::Memory => f64::from(self.device.memory_mib) / 1024.0,
-            Field::Headroom => self.device.headroom.get(),
-            Field::Norms => self.model.norms.into(),
-            Field::Positions => self.model.positions.into(),
-            Field::Experts => self.model.experts.count.into(),
-            Field::ActiveExperts => self.model.experts.active.into(),
-            Field::ExpertWidth => self.model.experts.width.into(),
-            Field::SharedWidth => self.model.experts.shared_width.into(),
-            Field::DenseLayers => self.model.experts.dense_layers.into(),
-            Field::QueryRank => self.model.latent.query_rank.into(),
-            Field::KvRank => self.model.latent.kv_rank.into(),
-            Field::RopeDim => self.model.latent.rope_dim.into(),
-            Field::MicroBatches => self.recipe.micro_batches.into(),
-            Field::Every => self.recipe.every.into(),
-            Field::Chunks => self.recipe.chunks.into(),
-            Field::Rank => self.recipe.rank.into(),
-            Field::PipelineParallel => self.cluster.pipeline_parallel.into(),
-            Field::ContextParallel => self.cluster.context_parallel.into(),
-            Field::ExpertParallel => self.cluster.expert_parallel.into(),
-            Field::Driver => f64::from(self.device.driver_mib) / 1024.0,
-            Field::Context => self.device.context_gib,
-            Field::Communication => self.device.communication_gib,
-            Field::Fragmentation => self.device.fragmentation.get(),
-            Field::GlobalBatch => self.goal.global_batch.into(),
-            Field::ComparisonGpus => self.comparison.gpus.into(),
-        }
-    }
-
-    /// The same scenario with one numeric field set, in the unit of its [`Bound`](super::Bound).
-    ///
-    /// # Errors
-    /// [`Problem`] when `value` is outside the declared range; nothing changes then.
-    pub fn with_number(mut self, field: Field, value: f64) -> Result<Self, Problem> {
-        let value = field.check(value)?;
-        // The range check above keeps every whole field inside `u32`.
-        let whole = value as u32;
-        match field {
-            Field::Parameters => self.model.parameters = (value * 1e9).round() as u64,
-            Field::Hidden => self.model.hidden = whole,
-            Field::Layers => self.model.layers = whole,
-            Field::Heads => self.model.heads = whole,
-            Field::KvHeads => self.model.kv_heads = whole,
-            Field::HeadDim => self.model.head_dim = whole,
-            Field::FeedForward => self.model.feed_forward = whole,
-            Field::Vocabulary => self.model.vocabulary = whole,
-            Field::Sequence => self.recipe.sequence = whole,
-            Field::Batch => self.recipe.batch = whole,
-            Field::Gpus => self.cluster.gpus = whole,
-            Field::TensorParallel => self.cluster.tensor_parallel = whole,
-            Field::Memory => self.device.memory_mib = (value * 1024.0).round() as u32,
-            Field::Headroom => self.device.headroom = Percent::new(hundredths(value)),
-            Field::Norms => self.model.norms = whole,
-            Field::Positions => self.model.positions = whole,
-            Field::Experts => self.model.experts.count = whole,
-            Field::ActiveExperts => self.model.experts.active = whole,
-            Field::ExpertWidth => self.model.experts.width = whole,
-            Field::SharedWidth => self.model.experts.shared_width = whole,
-            Field::DenseLayers => self.model.experts.dense_layers = whole,
-            Field::QueryRank => self.model.latent.query_rank = whole,
-            Field::KvRank => self.model.latent.kv_rank = whole,
-            Field::RopeDim => self.model.latent.rope_dim = whole,
-            Field::MicroBatches => self.recipe.micro_batches = whole,
-            Field::Every => self.recipe.every = whole,
-            Field::Chunks => self.recipe.chunks = whole,
-            Field::Rank => self.recipe.rank = whole,
-            Field::PipelineParallel => self.cluster.pipeline_parallel = whole,
-            Field::ContextParallel => self.cluster.context_parallel = whole,
-            Field::ExpertParallel => self.cluster.expert_parallel = whole,
-            Field::Driver => self.device.driver_mib = (value * 1024.0).round() as u32,
-            Field::Context => self.device.context_gib = hundredths(value),
-            Field::Communication => self.device.communication_gib = hundredths(value),
-            Field::Fragmentation => self.device.fragmentation = Percent::new(hundredths(value)),
-            Field::GlobalBatch => self.goal.global_batch = whole,
-            Field::ComparisonGpus => self.comparison.gpus = whole,
-        }
-        Ok(self)
-    }
-
     /// The same scenario at another micro-batch, clamped to the declared range.
     pub fn with_batch(mut self, batch: u32) -> Self {
         let bound = Field::Batch.bound();
         self.recipe.batch = batch.clamp(bound.min as u32, bound.max as u32);
         self
     }
-}
-
-/// Hundredths of a percent or a GiB are enough for anybody and keep links short.
-fn hundredths(value: f64) -> f64 {
-    (value * 100.0).round() / 100.0
 }
 
 #[cfg(test)]
