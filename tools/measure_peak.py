@@ -10,31 +10,69 @@ tiny model, to show that the script works; there is nothing to measure then and 
     python3 tools/measure_peak.py --model tests/config_files/gpt2.json --batch 8 --sequence 1024
     python3 tools/measure_peak.py --self-test
 
-It needs torch and transformers, and downloads nothing. The output has the fields of
-tests/vectors/memtracker.json and of tests/vectors/measured.json that concern one device, so that
-`make accuracy CASES=peaks.json` reads it.
+It needs torch and transformers, for adapters peft, for 8-bit and 4-bit weights and states bitsandbytes,
+and downloads nothing. Each result carries the scenario as the query of a link, so that
+`make accuracy CASES=peaks.json` reads it. The committed results in tests/vectors/cuda.json were made by
+this script on a GPU that computes nothing: tools/nullcuda says what that is.
 """
 
 import argparse
 import itertools
 import json
+import os
 import pathlib
 import subprocess
 import sys
+import urllib.parse
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CONFIGURATIONS = ROOT / "tests" / "config_files"
 
+BOTH = [False, True]
 # What a run varies. Sizes are those of the published models; every combination of a row is run.
 GRID = [
-    {"model": ["gpt2"], "batch": [4, 16], "sequence": [1024], "precision": ["fp32", "amp", "bf16"], "ckpt": [False, True]},
-    {"model": ["tinyllama-1.1b"], "batch": [1, 4], "sequence": [2048], "precision": ["amp", "bf16"], "ckpt": [False, True]},
-    {"model": ["qwen2.5-0.5b"], "batch": [1, 4], "sequence": [2048], "precision": ["amp", "bf16"], "ckpt": [False, True]},
-    {"model": ["llama-3.2-1b"], "batch": [1, 2], "sequence": [2048, 8192], "precision": ["bf16"], "ckpt": [False, True]},
-    {"model": ["pythia-1.4b"], "batch": [1, 4], "sequence": [2048], "precision": ["amp", "bf16"], "ckpt": [False]},
-    {"model": ["gpt2"], "batch": [8], "sequence": [1024], "precision": ["amp"], "attn": ["eager"], "ckpt": [False, True]},
-    {"model": ["tinyllama-1.1b"], "batch": [2], "sequence": [1024], "precision": ["bf16"], "attn": ["eager"], "ckpt": [False]},
-    {"model": ["gpt2"], "batch": [8], "sequence": [1024], "precision": ["fp32"], "optimizer": ["sgd", "momentum", "adamw-foreach", "adamw-loop"]},
+    # Decoders in full, by precision, kernel and recomputation.
+    {"model": ["gpt2"], "batch": [4, 16], "sequence": [1024], "precision": ["fp32", "amp", "bf16"], "ckpt": BOTH},
+    {"model": ["gpt2"], "batch": [8], "sequence": [1024], "precision": ["fp32", "amp", "bf16"], "attn": ["eager"], "ckpt": BOTH},
+    {"model": ["gpt2"], "batch": [8], "sequence": [1024], "precision": ["amp"], "attn": ["flash", "eager"], "dropout": [0.1]},
+    {"model": ["phi-1.5"], "batch": [2], "sequence": [2048], "precision": ["amp", "bf16"], "attn": ["flash", "eager"], "ckpt": BOTH},
+    {"model": ["gpt-j-6b"], "batch": [1], "sequence": [1024], "precision": ["amp", "bf16"], "attn": ["eager"]},
+    {"model": ["tinyllama-1.1b"], "batch": [1, 4], "sequence": [2048], "precision": ["fp32", "amp", "bf16"], "ckpt": BOTH},
+    {"model": ["tinyllama-1.1b"], "batch": [2], "sequence": [2048], "precision": ["fp32", "amp", "bf16"], "attn": ["eager"], "ckpt": BOTH},
+    {"model": ["llama-3.2-1b"], "batch": [1, 2], "sequence": [2048, 8192], "precision": ["amp", "bf16"], "ckpt": BOTH},
+    {"model": ["llama-3.1-8b"], "batch": [1], "sequence": [2048, 8192], "precision": ["amp", "bf16"], "ckpt": BOTH},
+    {"model": ["qwen2.5-0.5b"], "batch": [1, 4], "sequence": [2048], "precision": ["amp", "bf16"], "ckpt": BOTH},
+    {"model": ["qwen3-8b"], "batch": [1], "sequence": [4096], "precision": ["amp", "bf16"], "ckpt": BOTH},
+    {"model": ["mistral-7b"], "batch": [2], "sequence": [4096], "precision": ["amp", "bf16"], "ckpt": BOTH},
+    {"model": ["gemma-2-9b"], "batch": [1], "sequence": [2048], "precision": ["amp", "bf16"], "attn": ["eager"], "ckpt": BOTH},
+    {"model": ["pythia-1.4b"], "batch": [1, 4], "sequence": [2048], "precision": ["amp", "bf16"], "ckpt": BOTH},
+    {"model": ["pythia-1.4b"], "batch": [2], "sequence": [1024], "precision": ["amp", "bf16"], "attn": ["eager"]},
+    {"model": ["opt-1.3b"], "batch": [2], "sequence": [2048], "precision": ["fp32", "amp", "bf16"], "ckpt": BOTH},
+    {"model": ["falcon-7b"], "batch": [1], "sequence": [2048], "precision": ["amp", "bf16"], "attn": ["flash", "eager"]},
+    {"model": ["starcoder2-7b"], "batch": [1], "sequence": [2048], "precision": ["amp", "bf16"]},
+    {"model": ["mpt-7b"], "batch": [1], "sequence": [2048], "precision": ["bf16"], "attn": ["eager"]},
+    {"model": ["olmo-2-7b"], "batch": [1], "sequence": [2048], "precision": ["amp", "bf16"]},
+    # Encoders, with the head that predicts masked words and with one for whole sequences.
+    {"model": ["bert-base"], "batch": [32], "sequence": [128, 512], "precision": ["fp32", "amp", "bf16"], "loss": ["classifier", "masked-lm"]},
+    {"model": ["bert-base"], "batch": [16], "sequence": [512], "precision": ["fp32", "amp"], "attn": ["eager"], "loss": ["classifier"], "dropout": [0.0, 0.1]},
+    {"model": ["roberta-base"], "batch": [16], "sequence": [512], "precision": ["fp32", "amp"], "ckpt": BOTH, "loss": ["classifier"]},
+    # Optimizers, their steps, accumulation, and an output that is kept.
+    {"model": ["gpt2"], "batch": [8], "sequence": [1024], "precision": ["fp32"], "optimizer": ["sgd", "momentum", "adamw-foreach", "adamw-loop", "adafactor", "adafactor-torch", "adam8bit"]},
+    {"model": ["llama-3.1-8b"], "batch": [1], "sequence": [1024], "precision": ["bf16", "amp"], "ckpt": [True], "optimizer": ["adamw", "adamw-foreach", "adamw-loop", "adafactor", "adafactor-torch", "adam8bit"]},
+    {"model": ["tinyllama-1.1b"], "batch": [2], "sequence": [2048], "precision": ["amp", "bf16"], "ckpt": BOTH, "accum": [4]},
+    {"model": ["tinyllama-1.1b"], "batch": [4], "sequence": [2048], "precision": ["amp", "bf16"], "logits": ["kept"]},
+    # Adapters: on 16-bit and fp32 bases, on queries and values or on every matrix.
+    {
+        "model": ["llama-2-7b", "llama-3.1-8b", "qwen2.5-7b", "mistral-7b", "gemma-7b"],
+        "batch": [2], "sequence": [1024], "precision": ["amp", "bf16"], "ckpt": BOTH,
+        "base": ["bf16"], "targets": ["qv", "all"], "rank": [16],
+    },
+    {"model": ["tinyllama-1.1b"], "batch": [4], "sequence": [2048], "precision": ["fp32", "amp"], "ckpt": BOTH, "base": ["fp32"], "targets": ["qv", "all"], "rank": [8]},
+    {"model": ["phi-1.5", "pythia-1.4b", "gpt2"], "batch": [4], "sequence": [1024], "precision": ["amp", "bf16"], "base": ["bf16"], "targets": ["all"], "rank": [64]},
+    {"model": ["llama-3.1-8b"], "batch": [1], "sequence": [4096], "precision": ["amp"], "ckpt": BOTH, "base": ["bf16"], "targets": ["attention"], "rank": [32], "attn": ["flash", "eager"]},
+    {"model": ["llama-2-7b", "llama-3.1-8b", "qwen2.5-7b"], "batch": [1, 4], "sequence": [512, 2048], "precision": ["amp", "bf16"], "ckpt": BOTH, "base": ["nf4"], "targets": ["all"], "rank": [64]},
+    {"model": ["llama-3.1-8b"], "batch": [2], "sequence": [1024], "precision": ["amp"], "ckpt": BOTH, "base": ["nf4"], "targets": ["qv"], "rank": [16], "optimizer": ["adamw", "adam8bit"]},
+    {"model": ["llama-33b", "llama-65b"], "batch": [1], "sequence": [512], "precision": ["amp"], "ckpt": [True], "base": ["nf4"], "targets": ["all"], "rank": [64]},
 ]
 
 # The scenario's words for what a run does, as the link and the command line take them.
@@ -43,8 +81,30 @@ OPTIMIZER_WORDS = {
     "adamw": ("adamw", "fused"),
     "adamw-foreach": ("adamw", "foreach"),
     "adamw-loop": ("adamw", "loop"),
+    "adam8bit": ("adam8bit", "fused"),
+    "adafactor": ("adafactor", "loop"),
+    "adafactor-torch": ("adafactor-torch", "foreach"),
     "momentum": ("momentum", "foreach"),
     "sgd": ("sgd", "foreach"),
+}
+LOSS_WORDS = {"causal": "plain", "classifier": "classifier", "masked-lm": "masked-lm"}
+BASE_WORDS = {"": "none", "bf16": "lora", "fp32": "lora-fp32", "int8": "lora-8bit", "nf4": "qlora"}
+DEFAULTS = {
+    "attn": "flash", "precision": "bf16", "ckpt": False, "optimizer": "adamw", "dropout": 0.0, "accum": 1,
+    "loss": "causal", "logits": "dropped", "base": "", "targets": "all", "rank": 16,
+}
+
+# Sizes of models that differ from a file of tests/config_files in numbers alone.
+VARIANTS = {
+    "llama-2-7b": ("llama-3.1-8b", {"num_key_value_heads": 32, "intermediate_size": 11008, "vocab_size": 32000}),
+    "llama-33b": ("llama-3.1-8b", {"hidden_size": 6656, "num_hidden_layers": 60, "num_attention_heads": 52, "num_key_value_heads": 52, "intermediate_size": 17920, "vocab_size": 32000}),
+    "llama-65b": ("llama-3.1-8b", {"hidden_size": 8192, "num_hidden_layers": 80, "num_attention_heads": 64, "num_key_value_heads": 64, "intermediate_size": 22016, "vocab_size": 32000}),
+}
+
+# The names that a family gives the matrices of attention and of the feed-forward block.
+TARGETS = {
+    "qv": ("q_proj", "v_proj", "query_key_value", "c_attn"),
+    "attention": ("q_proj", "k_proj", "v_proj", "o_proj", "query_key_value", "dense", "c_attn", "c_proj"),
 }
 
 
@@ -58,13 +118,41 @@ def runs_of_grid():
 
 def complete(run):
     """A run with what it leaves unsaid."""
-    return {"attn": "flash", "precision": "bf16", "ckpt": False, "optimizer": "adamw", **run}
+    return {**DEFAULTS, **run}
+
+
+def question_of(run):
+    """The scenario of a run as the query of a link."""
+    optimizer, step = OPTIMIZER_WORDS[run["optimizer"]]
+    scenario = {
+        "v": 3,
+        "model": run["model"],
+        "gpus": 1,
+        "zero": 0,
+        "b": run["batch"],
+        "s": run["sequence"],
+        "attn": run["attn"],
+        "precision": PRECISION_WORDS[run["precision"]],
+        "recompute": "full" if run["ckpt"] else "none",
+        "optimizer": optimizer,
+        "step": step,
+        "dropout": "on" if run["dropout"] else "off",
+        "accum": run["accum"],
+        "loss": LOSS_WORDS[run["loss"]],
+        "logits": run["logits"],
+    }
+    if run["base"]:
+        scenario |= {"adapter": BASE_WORDS[run["base"]], "targets": run["targets"], "rank": run["rank"]}
+    return urllib.parse.urlencode(scenario)
 
 
 def configuration_of(name):
     """The configuration behind a slug or a path."""
+    if name in VARIANTS:
+        base, fields = VARIANTS[name]
+        return {**configuration_of(base), **fields}
     path = pathlib.Path(name)
-    if not path.suffix:
+    if not path.suffix or not path.exists():
         path = CONFIGURATIONS / f"{name}.json"
     return json.loads(path.read_text(encoding="utf-8"))
 
@@ -72,35 +160,96 @@ def configuration_of(name):
 def build(run, device):
     """The model of a run, in its precision, on the device, with random weights."""
     import torch
-    from transformers import AutoConfig, AutoModelForCausalLM
+    import transformers
 
     fields = configuration_of(run["model"])
     fields.update(run.get("override", {}))
-    config = AutoConfig.for_model(fields.pop("model_type"), **fields)
+    config = transformers.AutoConfig.for_model(fields.pop("model_type"), **fields)
     config.use_cache = False
-    for name in [name for name in vars(config) if name.endswith(("dropout", "pdrop"))]:
-        setattr(config, name, 0.0)
+    for name in [name for name in vars(config) if name.endswith(("dropout", "pdrop", "dropout_prob"))]:
+        setattr(config, name, run["dropout"])
     config._attn_implementation = "eager" if run["attn"] == "eager" else "sdpa"
-    dtype = torch.bfloat16 if run["precision"] == "bf16" else torch.float32
-    torch.set_default_dtype(dtype)
+    kind = {
+        "causal": transformers.AutoModelForCausalLM,
+        "classifier": transformers.AutoModelForSequenceClassification,
+        "masked-lm": transformers.AutoModelForMaskedLM,
+    }[run["loss"]]
+    half = run["base"] in ("bf16", "nf4", "int8") or (run["precision"] == "bf16" and not run["base"])
+    torch.set_default_dtype(torch.bfloat16 if half else torch.float32)
     with torch.device(device):
-        model = AutoModelForCausalLM.from_config(config)
+        model = kind.from_config(config, dtype=torch.bfloat16 if half else torch.float32)
     torch.set_default_dtype(torch.float32)
-    model.train()
+    if run["base"] in ("nf4", "int8"):
+        quantize(model, run["base"], device)
     if run["ckpt"]:
         model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+    if run["base"]:
+        model = with_adapters(model, run)
+    model.train()
     return model
 
 
-def optimizer_of(run, parameters, device):
+def quantize(model, kind, device):
+    """Puts bitsandbytes' layers in the place of every matrix but the head, as transformers does on loading."""
+    import bitsandbytes
+    import torch
+
+    for name, module in list(model.named_modules()):
+        if not isinstance(module, torch.nn.Linear) or name.endswith(("lm_head", "embed_out", "score")):
+            continue
+        parent = model.get_submodule(name.rpartition(".")[0])
+        bias = module.bias is not None
+        # Memory of the host that nothing touches is never taken.
+        weight = torch.empty(module.weight.shape, dtype=torch.bfloat16)
+        if kind == "nf4":
+            new = bitsandbytes.nn.Linear4bit(
+                module.in_features, module.out_features, bias, compute_dtype=torch.bfloat16,
+                compress_statistics=True, quant_type="nf4", device="meta",
+            )
+            new.weight = bitsandbytes.nn.Params4bit(weight, requires_grad=False, quant_type="nf4", compress_statistics=True, module=new).to(device)
+        else:
+            new = bitsandbytes.nn.Linear8bitLt(module.in_features, module.out_features, bias, has_fp16_weights=False, device="meta")
+            new.weight = bitsandbytes.nn.Int8Params(weight, requires_grad=False, has_fp16_weights=False).to(device)
+        if bias:
+            new.bias = torch.nn.Parameter(module.bias.data, requires_grad=False)
+        setattr(parent, name.rpartition(".")[2], new)
+        del module
+
+
+def with_adapters(model, run):
+    """The model with LoRA beside its matrices, as peft makes it."""
+    import peft
+
+    names = TARGETS.get(run["targets"])
+    # Modules named "dense" are in both halves of some blocks; peft takes names, so the pattern says which half.
+    targets = "all-linear" if names is None else [
+        name for name in names if any(module.endswith(name) for module, _ in model.named_modules())
+    ]
+    if run["ckpt"]:
+        model.enable_input_require_grads()
+    return peft.get_peft_model(model, peft.LoraConfig(r=run["rank"], lora_alpha=run["rank"], target_modules=targets, task_type="CAUSAL_LM"))
+
+
+def optimizer_of(run, model, device):
     """The optimizer of a run; the fused one exists on every device."""
     import torch
 
     name = run["optimizer"]
+    parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
     if name.startswith("adamw"):
         foreach = {"adamw-foreach": True, "adamw-loop": False}.get(name)
         fused = name == "adamw" and device == "cuda"
         return torch.optim.AdamW(parameters, lr=1e-5, foreach=None if fused else foreach, fused=fused or None)
+    if name == "adam8bit":
+        import bitsandbytes
+
+        return bitsandbytes.optim.AdamW8bit(parameters, lr=1e-5)
+    if name == "adafactor":
+        import transformers
+
+        return transformers.Adafactor(parameters, lr=1e-5, relative_step=False, scale_parameter=False)
+    if name == "adafactor-torch":
+        return torch.optim.Adafactor(parameters, lr=1e-5)
     momentum = 0.9 if name == "momentum" else 0.0
     return torch.optim.SGD(parameters, lr=1e-5, momentum=momentum)
 
@@ -112,28 +261,40 @@ def measure(run):
     import torch
 
     device = "cuda" if torch.cuda.is_available() else "cpu"
+    if device == "cuda" and "computes nothing" in torch.cuda.get_device_name():
+        import transformers.masking_utils
+
+        # It looks at positions that nobody has computed, and would take zeros for packed sequences.
+        transformers.masking_utils.find_packed_sequence_indices = lambda *_, **__: None
     model = build(run, device)
-    optimizer = optimizer_of(run, model.parameters(), device)
+    optimizer = optimizer_of(run, model, device)
+    if device == "cuda":
+        # What building the model cached is not the step's.
+        torch.cuda.empty_cache()
     vocabulary = model.config.get_text_config().vocab_size
     tokens = torch.randint(vocabulary, (run["batch"], run["sequence"]), device=device)
+    labels = torch.zeros(run["batch"], dtype=torch.long, device=device) if run["loss"] == "classifier" else tokens
     autocast = torch.autocast(device, dtype=torch.bfloat16) if run["precision"] == "amp" else contextlib.nullcontext()
     for step in range(2):
         if device == "cuda":
             torch.cuda.synchronize()
             torch.cuda.reset_peak_memory_stats()
-        with autocast:
-            # Only the loss is kept: the logits would stay alive with the rest of the output.
-            loss = model(input_ids=tokens, labels=tokens).loss
-        loss.backward()
-        del loss
+        for _ in range(run["accum"]):
+            with autocast:
+                output = model(input_ids=tokens, labels=labels)
+            loss = output.loss
+            if run["logits"] == "dropped":
+                # The logits would stay alive with the rest of the output.
+                del output
+            loss.backward()
+            output = loss = None
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
     result = {
-        **{key: run[key] for key in ("model", "batch", "attn", "precision", "ckpt")},
-        "seq": run["sequence"],
-        "opt": run["optimizer"],
-        "step": OPTIMIZER_WORDS[run["optimizer"]][1],
+        **run,
+        "question": question_of(run),
         "params": sum(parameter.numel() for parameter in model.parameters()),
+        "trained": sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad),
         "device": torch.cuda.get_device_name() if device == "cuda" else "cpu",
         "torch": torch.__version__,
         "peak_bytes": None,
@@ -147,48 +308,58 @@ def measure(run):
 
 def predict(bmax, run):
     """What the command line says of the same run."""
-    optimizer, step = OPTIMIZER_WORDS[run["optimizer"]]
-    scenario = {
-        "model": run["model"],
-        "gpus": 1,
-        "zero": "0",
-        "b": run["batch"],
-        "s": run["sequence"],
-        "attn": run["attn"],
-        "precision": PRECISION_WORDS[run["precision"]],
-        "recompute": "full" if run["ckpt"] else "none",
-        "optimizer": optimizer,
-        "step": step,
-        "dropout": "off",
-    }
-    answer = subprocess.run([bmax], input=json.dumps(scenario), capture_output=True, text=True, check=True)
+    answer = subprocess.run([bmax, "--json", question_of(run)], capture_output=True, text=True, check=True)
     return json.loads(answer.stdout)["counters"]
 
 
-def in_own_process(run):
+def in_own_process(run, segments):
     """Measures a run in a fresh process; an out-of-memory error is a result too."""
-    command = [sys.executable, __file__, "--one", json.dumps(run)]
-    answer = subprocess.run(command, capture_output=True, text=True)
-    if answer.returncode == 0:
-        return json.loads(answer.stdout.strip().splitlines()[-1])
-    error = (answer.stderr.strip().splitlines() or ["no message"])[-1]
-    return {**run, "peak_bytes": None, "error": error[:200]}
+    conf = "expandable_segments:True" if segments == "expandable" else ""
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(read)
+        os.environ["PYTORCH_ALLOC_CONF"] = os.environ["PYTORCH_CUDA_ALLOC_CONF"] = conf
+        try:
+            answer = {**measure(run), "segments": segments}
+        except Exception as error:  # Whatever stops a run is its result.
+            message = (str(error).strip().splitlines() or ["no message"])[0]
+            answer = {**run, "question": question_of(run), "segments": segments, "peak_bytes": None, "error": f"{type(error).__name__}: {message}"[:300]}
+        with os.fdopen(write, "w") as pipe:
+            pipe.write(json.dumps(answer))
+        os._exit(0)
+    os.close(write)
+    with os.fdopen(read) as pipe:
+        text = pipe.read()
+    _, status = os.waitpid(child, 0)
+    if text:
+        return json.loads(text)
+    return {**run, "question": question_of(run), "segments": segments, "peak_bytes": None, "error": f"the process ended with {status}"}
+
+
+def preload():
+    """Imports what every run needs before the processes part, and nothing that touches a device."""
+    import torch  # noqa: F401
+    import transformers  # noqa: F401
 
 
 def self_test():
     """Runs every branch with a model of a few thousand weights, on whatever device there is."""
     tiny = {"n_embd": 32, "n_layer": 2, "n_head": 2, "vocab_size": 128, "n_positions": 64}
-    for precision, ckpt, optimizer in itertools.product(PRECISION_WORDS, (False, True), OPTIMIZER_WORDS):
+    runs = 0
+    for precision, ckpt, optimizer in itertools.product(PRECISION_WORDS, BOTH, ("adamw", "adamw-foreach", "adamw-loop", "momentum", "sgd")):
         run = complete({"model": "gpt2", "batch": 2, "sequence": 16, "override": tiny})
-        run.update(precision=precision, ckpt=ckpt, optimizer=optimizer, attn="eager" if ckpt else "flash")
+        run.update(precision=precision, ckpt=ckpt, optimizer=optimizer, attn="eager" if ckpt else "flash", accum=2)
         result = measure(run)
         assert result["params"] < 100_000, result
-    print(f"self-test: {len(PRECISION_WORDS) * 2 * len(OPTIMIZER_WORDS)} runs on {result['device']}, no error")
+        runs += 1
+    print(f"self-test: {runs} runs on {result['device']}, no error")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--grid", action="store_true", help="run the whole grid")
+    parser.add_argument("--only", help="only those runs of the grid whose question holds this text")
     parser.add_argument("--model", help="a file of tests/config_files without its ending, or a path")
     parser.add_argument("--batch", type=int, default=1)
     parser.add_argument("--sequence", type=int, default=1024)
@@ -196,14 +367,15 @@ def main():
     parser.add_argument("--attn", choices=["flash", "eager"], default="flash")
     parser.add_argument("--optimizer", choices=sorted(OPTIMIZER_WORDS), default="adamw")
     parser.add_argument("--ckpt", action="store_true", help="recompute every block")
+    parser.add_argument("--accum", type=int, default=1, help="micro-batches of one step")
+    parser.add_argument("--base", choices=sorted(BASE_WORDS), default="", help="LoRA beside weights of this type")
+    parser.add_argument("--targets", choices=["qv", "attention", "all"], default="all")
+    parser.add_argument("--rank", type=int, default=16)
+    parser.add_argument("--segments", choices=["fixed", "expandable", "both"], default="both", help="PyTorch's expandable_segments")
     parser.add_argument("--bmax", help="the bmax binary: its prediction is written beside each figure")
     parser.add_argument("--out", help="where to write; standard output when absent")
     parser.add_argument("--self-test", action="store_true", help="a tiny model through every branch")
-    parser.add_argument("--one", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    if arguments.one:
-        print(json.dumps(measure(json.loads(arguments.one))))
-        return
     if arguments.self_test:
         self_test()
         return
@@ -211,15 +383,19 @@ def main():
         parser.error("say --grid, --model or --self-test")
     single = {
         key: getattr(arguments, key)
-        for key in ("model", "batch", "sequence", "precision", "attn", "optimizer", "ckpt")
+        for key in ("model", "batch", "sequence", "precision", "attn", "optimizer", "ckpt", "accum", "base", "targets", "rank")
     }
+    preload()
     results = []
     for run in map(complete, runs_of_grid() if arguments.grid else [single]):
-        result = in_own_process(run)
-        if arguments.bmax:
-            result["predicted"] = predict(arguments.bmax, run)
-        results.append(result)
-        print(json.dumps(result), file=sys.stderr)
+        if arguments.only and arguments.only not in question_of(run):
+            continue
+        for segments in ("fixed", "expandable") if arguments.segments == "both" else (arguments.segments,):
+            result = in_own_process(run, segments)
+            if arguments.bmax:
+                result["predicted"] = predict(arguments.bmax, run)
+            results.append(result)
+            print(json.dumps(result), file=sys.stderr)
     text = "[\n" + ",\n".join(json.dumps(result) for result in results) + "\n]\n"
     if arguments.out:
         pathlib.Path(arguments.out).write_text(text, encoding="utf-8")
