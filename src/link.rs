@@ -27,10 +27,10 @@ use crate::{Field, Method, Model, Problem, Scenario, catalogue, embed, number, s
 
 /// The version this codec writes. A change in what any parameter or default means raises it, and
 /// links of older versions keep their meaning.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// What happens to a link of another version; a test holds the number to [`VERSION`].
-const READ_AS_NEWEST: &str = "; it is read as version 2, so check the values below";
+const READ_AS_NEWEST: &str = "; it is read as version 3, so check the values below";
 
 /// The longest query that is read. The longest link this codec can write is far below it.
 pub const LONGEST: usize = 8_192;

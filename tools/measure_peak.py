@@ -75,6 +75,14 @@ GRID = [
     {"model": ["llama-33b", "llama-65b"], "batch": [1], "sequence": [512], "precision": ["amp"], "ckpt": [True], "base": ["nf4"], "targets": ["all"], "rank": [64]},
 ]
 
+# Models that the catalogue does not list, in the words of a link.
+OWN = {
+    "gpt-j-6b": "hidden=4096&layers=28&heads=16&kv=16&head_dim=256&ffn=16384&vocab=50400&tied=off&mlp=gelu-tanh&norms=1&parallel=on&position=rotary-part",
+    "opt-1.3b": "hidden=2048&layers=24&heads=32&kv=32&head_dim=64&ffn=8192&vocab=50272&mlp=relu&position=learned&positions=2050",
+    "starcoder2-7b": "hidden=4608&layers=32&heads=36&kv=4&head_dim=128&ffn=18432&vocab=49152&position=rotary",
+    "roberta-base": "hidden=768&layers=12&heads=12&kv=12&head_dim=64&ffn=3072&vocab=50265&position=learned&positions=515",
+}
+
 # The scenario's words for what a run does, as the link and the command line take them.
 PRECISION_WORDS = {"fp32": "fp32", "amp": "autocast", "bf16": "bf16-pure"}
 OPTIMIZER_WORDS = {
@@ -96,6 +104,8 @@ DEFAULTS = {
 
 # Sizes of models that differ from a file of tests/config_files in numbers alone.
 VARIANTS = {
+    # The catalogue has version 0.3, whose attention has no window.
+    "mistral-7b": ("mistral-7b.json", {"sliding_window": None, "vocab_size": 32768}),
     "llama-2-7b": ("llama-3.1-8b", {"num_key_value_heads": 32, "intermediate_size": 11008, "vocab_size": 32000}),
     "llama-33b": ("llama-3.1-8b", {"hidden_size": 6656, "num_hidden_layers": 60, "num_attention_heads": 52, "num_key_value_heads": 52, "intermediate_size": 17920, "vocab_size": 32000}),
     "llama-65b": ("llama-3.1-8b", {"hidden_size": 8192, "num_hidden_layers": 80, "num_attention_heads": 64, "num_key_value_heads": 64, "intermediate_size": 22016, "vocab_size": 32000}),
@@ -141,6 +151,8 @@ def question_of(run):
         "loss": LOSS_WORDS[run["loss"]],
         "logits": run["logits"],
     }
+    if run["model"] in OWN:
+        scenario |= {"model": "own", **dict(urllib.parse.parse_qsl(OWN[run["model"]]))}
     if run["base"]:
         scenario |= {"adapter": BASE_WORDS[run["base"]], "targets": run["targets"], "rank": run["rank"]}
     return urllib.parse.urlencode(scenario)
@@ -153,7 +165,7 @@ def configuration_of(name):
         return {**configuration_of(base), **fields}
     path = pathlib.Path(name)
     if not path.suffix or not path.exists():
-        path = CONFIGURATIONS / f"{name}.json"
+        path = CONFIGURATIONS / (name if name.endswith(".json") else f"{name}.json")
     return json.loads(path.read_text(encoding="utf-8"))
 
 

@@ -35,9 +35,9 @@ pub use speeds::{memory_bandwidth, speed};
 use crate::levers::Change;
 use crate::runtime::{LIKELY_COMMUNICATION_GIB, LIKELY_CONTEXT_GIB, LIKELY_FRAGMENTATION};
 use crate::{
-    Adapter, AdapterTargets, AttentionKernel, BatchUnit, Cluster, Comparison, Device, Goal, GradientType, Kernels,
-    LossHead, Method, Offload, Optimizer, Percent, Precision, Recipe, Recomputation, Scenario, StepKernel, Switch,
-    ZeroStage, estimate,
+    Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Cluster, Comparison, Device, Engine, Goal,
+    GradientType, Kernels, Logits, LossHead, Method, Offload, Optimizer, Percent, Precision, Recipe, Recomputation,
+    Scenario, Segments, StepKernel, Switch, ZeroStage, estimate,
 };
 
 /// A row as it is declared, with where its numbers come from.
@@ -145,24 +145,34 @@ impl Default for Scenario {
                 step: StepKernel::Fused,
                 recomputation: Recomputation::Selective,
                 every: 4,
+                recomputed_layers: 1,
+                imbalance: 1.0,
                 dropout: Switch::On,
                 attention: AttentionKernel::Flash,
                 loss: LossHead::Plain,
                 chunks: 8,
+                logits: Logits::Dropped,
                 kernels: Kernels::Eager,
                 offload: Offload::None,
                 adapter: Adapter::None,
                 rank: 16,
                 targets: AdapterTargets::All,
+                adapter_type: AdapterType::Full,
             },
             cluster: Cluster {
                 gpus: 8,
+                engine: Engine::Torch,
                 zero: ZeroStage::Stage3,
                 tensor_parallel: 1,
                 pipeline_parallel: 1,
+                virtual_stages: 1,
+                first_stage_layers: 0,
+                last_stage_layers: 0,
                 context_parallel: 1,
                 expert_parallel: 1,
                 sequence_parallel: Switch::Off,
+                reshard: 0,
+                reduce_bucket: 500,
             },
             device: Device {
                 origin: DEFAULT_DEVICE.slug,
@@ -171,6 +181,8 @@ impl Default for Scenario {
                 driver_mib: DEFAULT_DEVICE.memory_mib - DEFAULT_DEVICE.visible_mib,
                 context_gib: LIKELY_CONTEXT_GIB,
                 communication_gib: LIKELY_COMMUNICATION_GIB,
+                workspace_mib: 0,
+                segments: Segments::Fixed,
                 fragmentation: LIKELY_FRAGMENTATION,
             },
             goal: Goal { global_batch: 256, unit: BatchUnit::Sequences },

@@ -5,7 +5,7 @@
 //! configuration without its weights. Matrices that two parts share are counted once.
 
 use super::Declared;
-use crate::{Bias, Experts, Latent, Mlp, Model, Norm, Position, QkNorm, Switch};
+use crate::{Bias, Experts, Latent, Mlp, Model, Norm, Packing, Position, QkNorm, Softmax, Switch};
 
 use Switch::{Off, On};
 
@@ -177,9 +177,12 @@ const fn gelu(origin: &'static str, parameters: u64, shape: [u32; 7], tied_embed
         mlp: Mlp::Gelu,
         norm: Norm::LayerNorm,
         norms: 2,
+        parallel: Off,
         qk_norm: QkNorm::Off,
         soft_cap: Off,
         bias: Bias::All,
+        packing: Packing::Separate,
+        softmax: Softmax::Full,
         position: Position::Rotary,
         positions: 0,
         experts: Experts::NONE,
@@ -187,10 +190,27 @@ const fn gelu(origin: &'static str, parameters: u64, shape: [u32; 7], tied_embed
     }
 }
 
+/// A model of the GPT-NeoX block: halves side by side, one matrix for queries, keys and values, and a part
+/// of each head rotated.
+const fn neox(origin: &'static str, parameters: u64, shape: [u32; 7]) -> Model {
+    Model {
+        parallel: On,
+        packing: Packing::Packed,
+        position: Position::PartialRotary,
+        ..gelu(origin, parameters, shape, Off)
+    }
+}
+
 /// A model of the GPT-2 block, whose GELU is spelt out and whose positions are a table.
 const fn gpt2(origin: &'static str, parameters: u64, shape: [u32; 7], positions: u32) -> Model {
-    let mlp = Mlp::GeluTanh;
-    Model { mlp, position: Position::Learned, positions, ..gelu(origin, parameters, shape, On) }
+    Model {
+        mlp: Mlp::GeluTanh,
+        packing: Packing::Packed,
+        softmax: Softmax::Scores,
+        position: Position::Learned,
+        positions,
+        ..gelu(origin, parameters, shape, On)
+    }
 }
 
 /// A model of the Llama block, from `[H, L, n, k, d, f, V]`: three matrices, no biases, RMSNorm.
@@ -221,7 +241,18 @@ const fn gemma2(origin: &'static str, parameters: u64, shape: [u32; 7]) -> Model
 
 /// A model of the first Phi block, whose halves share one norm and run side by side.
 const fn phi(origin: &'static str, parameters: u64, shape: [u32; 7]) -> Model {
-    Model { mlp: Mlp::GeluTanh, norms: 1, ..gelu(origin, parameters, shape, Off) }
+    Model {
+        mlp: Mlp::GeluTanh,
+        norms: 1,
+        parallel: On,
+        position: Position::PartialRotary,
+        ..gelu(origin, parameters, shape, Off)
+    }
+}
+
+/// The same model with one matrix for queries, keys and values.
+const fn packed(model: Model) -> Model {
+    Model { packing: Packing::Packed, ..model }
 }
 
 /// A model of the OLMo block: Llama's with norms that have nothing to learn.
@@ -368,49 +399,49 @@ const DECLARED: &[Row] = &[
     published(
         Pythia,
         "Pythia 70M",
-        gelu("pythia-70m", 70_426_624, [512, 6, 8, 8, 64, 2_048, 50_304], Off),
+        neox("pythia-70m", 70_426_624, [512, 6, 8, 8, 64, 2_048, 50_304]),
         pythia_file!("70M/pythia-70m.yml"),
     ),
     published(
         Pythia,
         "Pythia 160M",
-        gelu("pythia-160m", 162_322_944, [768, 12, 12, 12, 64, 3_072, 50_304], Off),
+        neox("pythia-160m", 162_322_944, [768, 12, 12, 12, 64, 3_072, 50_304]),
         pythia_file!("160M/pythia-160m.yml"),
     ),
     published(
         Pythia,
         "Pythia 410M",
-        gelu("pythia-410m", 405_334_016, [1_024, 24, 16, 16, 64, 4_096, 50_304], Off),
+        neox("pythia-410m", 405_334_016, [1_024, 24, 16, 16, 64, 4_096, 50_304]),
         pythia_file!("410M/pythia-410m.yml"),
     ),
     published(
         Pythia,
         "Pythia 1B",
-        gelu("pythia-1b", 1_011_781_632, [2_048, 16, 8, 8, 256, 8_192, 50_304], Off),
+        neox("pythia-1b", 1_011_781_632, [2_048, 16, 8, 8, 256, 8_192, 50_304]),
         pythia_file!("1B/pythia-1b.yml"),
     ),
     published(
         Pythia,
         "Pythia 1.4B",
-        gelu("pythia-1.4b", 1_414_647_808, [2_048, 24, 16, 16, 128, 8_192, 50_304], Off),
+        neox("pythia-1.4b", 1_414_647_808, [2_048, 24, 16, 16, 128, 8_192, 50_304]),
         pythia_file!("1.4B/pythia-1.4b.yml"),
     ),
     published(
         Pythia,
         "Pythia 2.8B",
-        gelu("pythia-2.8b", 2_775_208_960, [2_560, 32, 32, 32, 80, 10_240, 50_304], Off),
+        neox("pythia-2.8b", 2_775_208_960, [2_560, 32, 32, 32, 80, 10_240, 50_304]),
         pythia_file!("2.8B/pythia-2.8b.yml"),
     ),
     published(
         Pythia,
         "Pythia 6.9B",
-        gelu("pythia-6.9b", 6_857_302_016, [4_096, 32, 32, 32, 128, 16_384, 50_432], Off),
+        neox("pythia-6.9b", 6_857_302_016, [4_096, 32, 32, 32, 128, 16_384, 50_432]),
         pythia_file!("6.9B/pythia-6.9b.yml"),
     ),
     published(
         Pythia,
         "Pythia 12B",
-        gelu("pythia-12b", 11_846_072_320, [5_120, 36, 40, 40, 128, 20_480, 50_688], Off),
+        neox("pythia-12b", 11_846_072_320, [5_120, 36, 40, 40, 128, 20_480, 50_688]),
         pythia_file!("12B/pythia-12b.yml"),
     ),
     published(
@@ -651,13 +682,13 @@ const DECLARED: &[Row] = &[
     published(
         Phi,
         "Phi-3 mini 3.8B",
-        gated("phi-3-mini", 3_821_079_552, [3_072, 32, 32, 32, 96, 8_192, 32_064], Off),
+        packed(gated("phi-3-mini", 3_821_079_552, [3_072, 32, 32, 32, 96, 8_192, 32_064], Off)),
         litgpt!("microsoft/Phi-3-mini-4k-instruct"),
     ),
     published(
         Phi,
         "Phi-4 14B",
-        gated("phi-4", 14_659_507_200, [5_120, 40, 40, 10, 128, 17_920, 100_352], Off),
+        packed(gated("phi-4", 14_659_507_200, [5_120, 40, 40, 10, 128, 17_920, 100_352], Off)),
         litgpt!("microsoft/phi-4"),
     ),
     published(
@@ -770,7 +801,10 @@ const DECLARED: &[Row] = &[
         "Falcon 7B",
         Model {
             norms: 1,
+            parallel: On,
             bias: Bias::None,
+            packing: Packing::Packed,
+            softmax: Softmax::Scores,
             ..gelu("falcon-7b", 6_921_720_704, [4_544, 32, 71, 1, 64, 18_176, 65_024], On)
         },
         litgpt!("tiiuae/falcon-7b"),
@@ -781,6 +815,7 @@ const DECLARED: &[Row] = &[
             "MPT 7B",
             Model {
                 bias: Bias::None,
+                packing: Packing::Packed,
                 position: Position::None,
                 ..gelu("mpt-7b", 6_649_286_656, [4_096, 32, 32, 32, 128, 16_384, 50_432], On)
             },

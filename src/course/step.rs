@@ -306,6 +306,8 @@ fn segments(scenario: &Scenario) -> u32 {
     match scenario.recipe.recomputation {
         Recomputation::None => 0,
         Recomputation::EveryK => layers.div_ceil(scenario.recipe.every.max(1)),
+        Recomputation::KthLayer => layers / scenario.recipe.every.max(1),
+        Recomputation::Block => scenario.recipe.recomputed_layers.min(layers),
         Recomputation::Selective | Recomputation::Operators | Recomputation::Full => layers,
     }
 }

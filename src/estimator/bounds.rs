@@ -172,12 +172,18 @@ fields! {
     /// b.
     Batch { "b", "Micro-batch", "b", "sequences", recipe.batch as whole 1 ..= 1_048_576,
         "Sequences one GPU processes at once." }
+    /// How unevenly tokens reach the experts.
+    Imbalance { "imbalance", "Load of the busiest expert GPU", "ρ", "", recipe.imbalance as hundredths 1 ..= 64,
+        "Tokens that the GPU with the busiest experts gets, as a multiple of the mean: 1 when the load is even." }
     /// Micro-batches of one optimizer step.
     MicroBatches { "accum", "Micro-batches per step", "m", "", recipe.micro_batches as whole 1 ..= 1_000_000,
         "Gradient accumulation: above 1, gradients stay alive through the next forward pass, and a pipeline is kept full." }
     /// K.
     Every { "every", "Layers per checkpoint", "K", "", recipe.every as whole 1 ..= 1_024,
-        "Layers that are computed again together when recomputation goes by every K layers." }
+        "K of recomputation by segments of K layers, or of every K-th layer alone." }
+    /// N of recomputation by blocks.
+    RecomputedLayers { "recompute_layers", "Recomputed layers of a stage", "N_r", "", recipe.recomputed_layers as whole 1 ..= 1_024,
+        "How many layers of each pipeline stage are computed again when recomputation takes the first N." }
     /// Chunks of the loss.
     Chunks { "chunks", "Loss chunks", "", "", recipe.chunks as whole 1 ..= 65_536,
         "Into how many pieces a chunked loss divides the tokens." }
@@ -193,12 +199,27 @@ fields! {
     /// P.
     PipelineParallel { "pp", "Pipeline parallel", "P", "", cluster.pipeline_parallel as whole 1 ..= 1_024,
         "Stages that the layers are divided into; the stage that needs most is reported." }
+    /// v.
+    VirtualStages { "vpp", "Chunks per stage", "v", "", cluster.virtual_stages as whole 1 ..= 128,
+        "Chunks of layers that each pipeline stage holds under an interleaved schedule; 1 without interleaving." }
+    /// Layers of the first stage.
+    FirstStageLayers { "pp_first", "Layers of the first stage", "", "", cluster.first_stage_layers as whole 0 ..= 1_024,
+        "Layers of the first pipeline stage when stages are uneven; 0 for the same as the others." }
+    /// Layers of the last stage.
+    LastStageLayers { "pp_last", "Layers of the last stage", "", "", cluster.last_stage_layers as whole 0 ..= 1_024,
+        "Layers of the last pipeline stage when stages are uneven; 0 for the same as the others." }
     /// C.
     ContextParallel { "cp", "Context parallel", "C", "", cluster.context_parallel as whole 1 ..= 1_024,
         "GPUs that share the tokens of one sequence." }
     /// Expert-parallel size.
     ExpertParallel { "ep", "Expert parallel", "X", "", cluster.expert_parallel as whole 1 ..= 4_096,
         "Data-parallel GPUs that divide the experts of a layer among themselves." }
+    /// GPUs over which FSDP keeps weights between forward and backward.
+    Reshard { "reshard", "Resharded over", "", "GPUs", cluster.reshard as whole 0 ..= 131_072,
+        "GPUs over which FSDP divides the weights between the forward and the backward pass: 0 for all that share them, 1 to keep them whole, or the size of a group." }
+    /// DeepSpeed's reduction bucket.
+    ReduceBucket { "bucket", "Reduction bucket", "", "million", cluster.reduce_bucket as whole 1 ..= 100_000,
+        "Elements of DeepSpeed’s reduce_bucket_size, in millions." }
     /// Device memory.
     Memory { "mem", "GPU memory", "M", "GiB", device.memory_mib as mebibytes 0.5 ..= 4_096,
         "Memory of one device as its driver reports it." }
@@ -214,6 +235,9 @@ fields! {
     /// NCCL buffers.
     Communication { "comm", "Communication buffers", "", "GiB", device.communication_gib as hundredths 0 ..= 64,
         "What NCCL allocates with more than one GPU, 1 to 1.5 GiB." }
+    /// Workspaces of the math libraries.
+    Workspace { "workspace", "Library workspaces", "", "MiB", device.workspace_mib as whole 0 ..= 4_096,
+        "What cuBLAS, and Transformer Engine beside it, keep for themselves: 8 MiB each before Hopper, 32 MiB from Hopper on." }
     /// Fragmentation.
     Fragmentation { "frag", "Fragmentation", "φ", "%", device.fragmentation as percent 0 ..= 100,
         "What the caching allocator holds beyond live activations, gradients and temporaries." }

@@ -120,8 +120,10 @@ choices! {
         AdamW = "adamw", "Adam, AdamW", "Two moments, 8 bytes per parameter in fp32.";
         /// Two moments at 8 bits.
         Adam8bit = "adam8bit", "8-bit Adam", "Two moments of one byte each, with a scale per block of 256; tensors of up to 4,096 elements stay in fp32.";
-        /// Row and column sums in place of the second moment.
-        Adafactor = "adafactor", "Adafactor", "One number per row and per column of each matrix, and no first moment: far below a byte per parameter.";
+        /// Row and column sums in place of the second moment, updated in fp32.
+        Adafactor = "adafactor", "Adafactor (transformers)", "One number per row and per column of each matrix, and no first moment: far below a byte per parameter. The update is worked out in fp32.";
+        /// The same in the type of the parameters.
+        AdafactorTorch = "adafactor-torch", "Adafactor (torch.optim)", "One number per row and per column of each matrix, and no first moment. The update is worked out in the type of the parameters.";
         /// One moment.
         Lion = "lion", "Lion", "One moment, 4 bytes per parameter in fp32.";
         /// One moment on matrices, Adam on the rest.
@@ -154,8 +156,14 @@ choices! {
         Operators = "ops", "Every 2nd product",
             "Every second matrix product and the attention output are kept and the rest is computed again, as torchtitan’s operator-level selection does.";
         /// Segments of K layers are computed again from their inputs.
-        EveryK = "every-k", "Every K layers",
-            "The input of every K-th layer is kept, and K layers at a time are computed again: L / K + K layers’ worth instead of L.";
+        EveryK = "every-k", "Segments of K layers",
+            "Layers stand in segments of K. Only the input of a segment is kept, and its K layers are computed again together: L / K + K layers’ worth instead of L.";
+        /// Every K-th layer is computed again, the others keep everything.
+        KthLayer = "kth-layer", "Every K-th layer alone",
+            "Layers K, 2K, 3K and so on are computed again, each by itself; all other layers keep everything. torchtitan calls it selective_ac_option = K.";
+        /// The first layers of each stage are computed again, the others keep everything.
+        Block = "block", "First N layers of a stage",
+            "The first N layers of each pipeline stage are computed again, each by itself; the others keep everything. Megatron-LM calls it --recompute-method block.";
         /// Whole layers are computed again from their inputs.
         Full = "full", "Full",
             "Only each layer's input is kept and the layer is computed again: least memory, about a third more work.";
@@ -182,12 +190,21 @@ choices! {
         /// Megatron's: each device its part of the vocabulary, the softmax in place of the logits.
         VocabularyParallel = "vocab-parallel", "Vocabulary-parallel",
             "Megatron-LM’s cross-entropy: the softmax takes the place of the fp32 logits and the gradient that of the softmax.";
+        /// Head, loss and their backward pass one chunk after another.
+        ChunkedHead = "chunked-head", "Chunked with its head",
+            "The head’s product, the loss and their backward pass run chunk by chunk: one chunk of logits at a time, and an fp32 sum of the hidden states’ gradients.";
         /// Logits in full, but one kernel for loss and gradient.
         Kernel = "kernel", "Cross-entropy kernel",
             "Logits in the computing type, and one kernel from them to the loss and to their gradient, as in flash-attn; nothing of their size in fp32.";
+        /// The same, with the gradient in the place of the logits.
+        KernelInPlace = "kernel-inplace", "Cross-entropy kernel, in place",
+            "Logits in the computing type, and one kernel that writes their gradient over them, as in Liger.";
         /// Logits never in full.
         Fused = "fused", "Fused linear cross-entropy",
             "The head’s product and the loss are one kernel; the logits are never there in full.";
+        /// Logits of masked words, in the computing type.
+        MaskedLm = "masked-lm", "Masked words",
+            "BERT’s head: logits of every token, which are not cast to fp32 before the loss.";
         /// One output per sequence.
         Classifier = "classifier", "Classifier",
             "A few classes per sequence instead of a vocabulary per token.";
@@ -221,10 +238,12 @@ choices! {
         None = "none", "None: all weights", "Every weight is trained.";
         /// Frozen weights as the recipe has them.
         Lora = "lora", "LoRA", "Frozen weights in 16 bits; two thin matrices of rank r beside each target are trained.";
+        /// Frozen weights in fp32.
+        LoraFp32 = "lora-fp32", "LoRA on fp32 weights", "Frozen weights in fp32; under autocast each product makes a 16-bit copy of its matrix and keeps it for the backward pass.";
         /// Frozen weights in one byte.
-        Lora8 = "lora-8bit", "LoRA on 8-bit weights", "Frozen matrices in one byte an element; adapters in 16 bits.";
+        Lora8 = "lora-8bit", "LoRA on 8-bit weights", "Frozen matrices of the blocks in one byte an element.";
         /// Frozen weights in NormalFloat4.
-        Qlora = "qlora", "QLoRA", "Frozen matrices in 4 bits and a doubly quantized scale per block of 64; adapters in 16 bits.";
+        Qlora = "qlora", "QLoRA", "Frozen matrices of the blocks in 4 bits and a doubly quantized scale per block of 64.";
     }
 
     /// The matrices that get an adapter.
@@ -235,6 +254,56 @@ choices! {
         Attention = "attention", "all of attention", "Queries, keys, values and the output projection.";
         /// Attention and feed-forward.
         All = "all", "all matrices", "Attention and feed-forward matrices, as in QLoRA.";
+    }
+
+    /// In what adapters beside 16-bit or quantized weights are kept.
+    AdapterType {
+        /// In fp32.
+        Full = "32", "fp32", "Adapters in fp32, as peft keeps them beside 16-bit weights: their inputs are cast to fp32 as well, unless autocast casts them back.";
+        /// Like the weights.
+        Half = "16", "16 bits", "Adapters in the type of the weights beside them, as in torchtune and litgpt.";
+    }
+
+    /// The program that carries out a step: it decides which buffers stand beside the tensors.
+    Engine {
+        /// PyTorch alone.
+        Torch = "torch", "PyTorch: DDP, FSDP", "PyTorch’s own data parallelism: gradients in buckets, or sharded by FSDP.";
+        /// Megatron-LM with Transformer Engine.
+        Megatron = "megatron", "Megatron-LM", "Main gradients in one buffer, into which every product adds: one dummy gradient for each shape of matrix.";
+        /// DeepSpeed.
+        DeepSpeed = "deepspeed", "DeepSpeed", "Flat partitions: the step flattens gradients and casts them to fp32, and buckets of a fixed size carry the reduction.";
+    }
+
+    /// Whether the training loop holds on to the logits.
+    Logits {
+        /// They go with the loss.
+        Dropped = "dropped", "dropped with the loss", "Nothing refers to the logits once the loss is there.";
+        /// They are alive until the backward pass has ended.
+        Kept = "kept", "kept through the backward pass", "A variable of the training loop still holds the model’s output while the backward pass runs, as in “pred = model(x); loss = f(pred); loss.backward()”.";
+    }
+
+    /// How PyTorch's caching allocator gets memory.
+    Segments {
+        /// In segments that never grow.
+        Fixed = "fixed", "fixed (PyTorch’s default)", "The allocator asks for segments that cannot grow; what does not fit into the gaps of one needs another.";
+        /// In segments that grow.
+        Expandable = "expandable", "expandable", "PYTORCH_ALLOC_CONF=expandable_segments:True: segments grow at their end, so that little is lost between tensors.";
+    }
+
+    /// In what the softmax of eager attention is taken.
+    Softmax {
+        /// In fp32.
+        Full = "fp32", "fp32", "Eager attention takes the softmax of its scores in fp32 and casts the result back.";
+        /// In the type of the scores.
+        Scores = "scores", "the scores’ type", "Eager attention takes the softmax in the type its scores have; autocast makes that fp32.";
+    }
+
+    /// How queries, keys and values are computed.
+    Packing {
+        /// By a matrix each.
+        Separate = "separate", "a matrix each", "Queries, keys and values have a matrix each.";
+        /// By one matrix.
+        Packed = "packed", "one matrix", "One matrix makes queries, keys and values; what is cut out of its product keeps all of it alive.";
     }
 
     /// How model states are divided over data-parallel GPUs (Rajbhandari et al. 2020).
@@ -258,6 +327,9 @@ choices! {
         /// Two matrices and one operation between them.
         Gelu = "gelu", "GELU, 2 matrices",
             "Two matrices with one activation function between them, as in GPT.";
+        /// Two matrices and a function whose input can be told from its output.
+        Relu = "relu", "ReLU, 2 matrices",
+            "Two matrices with ReLU between them, as in OPT: its output says where its input was negative, so that only one of the two is kept.";
         /// Two matrices and a tanh formula spelt out in operations.
         GeluTanh = "gelu-tanh", "GELU by tanh, 2 matrices",
             "Two matrices, with GELU spelt out as a tanh formula of eight operations, as in GPT-2’s code; the same as GELU with fused kernels.";
@@ -302,6 +374,8 @@ choices! {
     Position {
         /// Rotation of queries and keys.
         Rotary = "rotary", "rotary", "Queries and keys are rotated; nothing to learn.";
+        /// Rotation of a part of each head.
+        PartialRotary = "rotary-part", "rotary, a part of each head", "A part of each head is rotated and joined with the rest again, as in GPT-NeoX; nothing to learn.";
         /// A table of vectors.
         Learned = "learned", "learned table", "A learned vector per position, added to the embedding.";
         /// A bias on scores, or nothing.
@@ -341,9 +415,16 @@ impl Mlp {
     /// Matrices of one feed-forward block: two, or three where one gates another.
     pub const fn matrices(self) -> u32 {
         match self {
-            Self::Gelu | Self::GeluTanh => 2,
+            Self::Gelu | Self::Relu | Self::GeluTanh => 2,
             Self::Gated => 3,
         }
+    }
+}
+
+impl Position {
+    /// Whether queries and keys are rotated, which makes new tensors of them.
+    pub const fn rotates(self) -> bool {
+        matches!(self, Self::Rotary | Self::PartialRotary)
     }
 }
 

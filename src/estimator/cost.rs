@@ -87,7 +87,18 @@ pub fn extra_work(scenario: &Scenario) -> f64 {
         }
         Recomputation::Operators => 1.0 / 6.0,
         Recomputation::EveryK | Recomputation::Full => 1.0 / 3.0,
+        Recomputation::KthLayer | Recomputation::Block => recomputed_part(scenario) / 3.0,
     }
+}
+
+/// The part of the layers that are computed again when only some of them are.
+fn recomputed_part(scenario: &Scenario) -> f64 {
+    let layers = scenario.model.layers;
+    let again = match scenario.recipe.recomputation {
+        Recomputation::KthLayer => layers / scenario.recipe.every.max(1),
+        _ => scenario.recipe.recomputed_layers.saturating_mul(scenario.cluster.pipeline_parallel).min(layers),
+    };
+    f64::from(again) / f64::from(layers.max(1))
 }
 
 /// The cost of one optimizer step of `micro_batches` micro-batches, each as large as the scenario's.

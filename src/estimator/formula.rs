@@ -66,6 +66,10 @@ symbols! {
     Experts = "E", "", "experts of a layer";
     /// Active experts.
     ActiveExperts = "a", "", "experts a token visits";
+    /// Load of the busiest experts.
+    Imbalance = "ρ", "", "tokens at the GPU with the busiest experts, over the mean";
+    /// Rank of adapters.
+    Rank = "r", "", "rank of the adapters";
     /// Vocabulary.
     Vocabulary = "V", "", "vocabulary entries";
     /// Rows of the position table.
@@ -146,6 +150,7 @@ impl Symbol {
                 | Self::ContextParallel
                 | Self::SequenceSplit
                 | Self::ExpertParallel
+                | Self::Imbalance
                 | Self::ParameterShards
                 | Self::GradientShards
                 | Self::OptimizerShards
@@ -273,6 +278,8 @@ pub(crate) mod terms {
     pub(crate) const E: Expr = Expr::Symbol(Symbol::Experts);
     pub(crate) const A: Expr = Expr::Symbol(Symbol::ActiveExperts);
     pub(crate) const V: Expr = Expr::Symbol(Symbol::Vocabulary);
+    pub(crate) const R: Expr = Expr::Symbol(Symbol::Rank);
+    pub(crate) const RHO: Expr = Expr::Symbol(Symbol::Imbalance);
     pub(crate) const KEPT: Expr = Expr::Symbol(Symbol::Kept);
     pub(crate) const C: Expr = Expr::Symbol(Symbol::Coefficient);
     pub(crate) const W: Expr = Expr::Symbol(Symbol::WeightCount);

@@ -110,6 +110,9 @@ impl Change {
                 "Between the two: every second matrix product and all that is cheap runs twice."
             }
             Self::Recomputation(Recomputation::EveryK) => "About a third more FLOPs: every layer runs forward twice.",
+            Self::Recomputation(Recomputation::KthLayer | Recomputation::Block) => {
+                "A third more FLOPs for each layer that runs forward twice, and none for the others."
+            }
             Self::Recomputation(Recomputation::None) => "Nothing: no work is repeated.",
             Self::Precision(Precision::Bf16) => "Less precise activations; on tensor cores it is also faster.",
             Self::Precision(Precision::Fp16) => "A narrower range that needs loss scaling.",
@@ -241,7 +244,13 @@ fn kernel_changes(scenario: &Scenario) -> Vec<Change> {
         open.push(Change::Attention(AttentionKernel::Flash));
     }
     match recipe.loss {
-        LossHead::Plain | LossHead::VocabularyParallel | LossHead::Chunked | LossHead::Kernel => {
+        LossHead::Plain
+        | LossHead::VocabularyParallel
+        | LossHead::Chunked
+        | LossHead::ChunkedHead
+        | LossHead::Kernel
+        | LossHead::KernelInPlace
+        | LossHead::MaskedLm => {
             open.push(Change::Loss(LossHead::Fused));
         }
         LossHead::Fused | LossHead::Classifier => {}

@@ -30,8 +30,9 @@ mod workshop;
 pub use answer::{Answer, Infeasible, Room, Shortage, b_max, fewest_gpus, largest_micro_batch};
 pub use bounds::{Bound, Fault, Field, Problem};
 pub use choice::{
-    Adapter, AdapterTargets, AttentionKernel, BatchUnit, Bias, Choice, ChoiceOption, GradientType, Kernels, LossHead,
-    Method, Mlp, Norm, Offload, Optimizer, Position, Precision, QkNorm, Recomputation, StepKernel, Switch, ZeroStage,
+    Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Bias, Choice, ChoiceOption, Engine, GradientType,
+    Kernels, Logits, LossHead, Method, Mlp, Norm, Offload, Optimizer, Packing, Position, Precision, QkNorm,
+    Recomputation, Segments, Softmax, StepKernel, Switch, ZeroStage,
 };
 pub use conflict::{Conflict, Mend};
 pub use cost::{Cost, Speed, cost, extra_work, flops_per_token};

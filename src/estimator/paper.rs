@@ -113,7 +113,7 @@ pub(crate) fn ledger(scenario: &Scenario) -> Ledger {
     let layout = Layout::of(scenario);
     let mut activation = |name, formula| lines.push(line(name, Bucket::Activations, formula, &KORTHIKANTI));
     match scenario.recipe.recomputation {
-        Recomputation::None => {
+        Recomputation::None | Recomputation::KthLayer | Recomputation::Block => {
             activation("Layer activations", layout.linear());
             activation("Attention scores and softmax", layout.scores());
         }

@@ -4,8 +4,9 @@ use serde::Serialize;
 
 use super::bounds::Field;
 use super::choice::{
-    Adapter, AdapterTargets, AttentionKernel, BatchUnit, Bias, GradientType, Kernels, LossHead, Method, Mlp, Norm,
-    Offload, Optimizer, Position, Precision, QkNorm, Recomputation, StepKernel, Switch, ZeroStage,
+    Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Bias, Engine, GradientType, Kernels, Logits,
+    LossHead, Method, Mlp, Norm, Offload, Optimizer, Packing, Position, Precision, QkNorm, Recomputation, Segments,
+    Softmax, StepKernel, Switch, ZeroStage,
 };
 use super::units::{Bytes, Percent};
 use super::weights::Weights;
@@ -58,12 +59,18 @@ pub struct Model {
     pub norm: Norm,
     /// Norms in one block, 1 to 4.
     pub norms: u32,
+    /// Whether attention and feed-forward block stand side by side and read the same input.
+    pub parallel: Switch,
     /// Norms on queries and keys.
     pub qk_norm: QkNorm,
     /// Which matrices of a block carry a bias.
     pub bias: Bias,
     /// Whether logits and scores pass a tanh that keeps them below a cap, as in Gemma 2.
     pub soft_cap: Switch,
+    /// How queries, keys and values are computed.
+    pub packing: Packing,
+    /// In what the softmax of eager attention is taken.
+    pub softmax: Softmax,
     /// How positions enter.
     pub position: Position,
     /// Rows of a learned position table; 0 without one.
@@ -129,8 +136,12 @@ pub struct Recipe {
     pub step: StepKernel,
     /// What is computed again in the backward pass.
     pub recomputation: Recomputation,
-    /// K: layers computed again together by [`Recomputation::EveryK`].
+    /// K of [`Recomputation::EveryK`] and [`Recomputation::KthLayer`].
     pub every: u32,
+    /// N of [`Recomputation::Block`].
+    pub recomputed_layers: u32,
+    /// Tokens that the device with the busiest experts gets, over the mean, 1 to 64.
+    pub imbalance: f64,
     /// Whether the blocks use dropout, whose masks take a byte an element.
     pub dropout: Switch,
     /// The attention kernel.
@@ -139,6 +150,8 @@ pub struct Recipe {
     pub loss: LossHead,
     /// Pieces into which a chunked loss divides the tokens.
     pub chunks: u32,
+    /// Whether the training loop holds on to the logits.
+    pub logits: Logits,
     /// How many operations share a kernel.
     pub kernels: Kernels,
     /// What lies in the memory of the host.
@@ -149,6 +162,8 @@ pub struct Recipe {
     pub rank: u32,
     /// The matrices that get an adapter.
     pub targets: AdapterTargets,
+    /// In what adapters beside 16-bit or quantized weights are kept.
+    pub adapter_type: AdapterType,
 }
 
 /// The devices and the division of work.
@@ -156,12 +171,24 @@ pub struct Recipe {
 pub struct Cluster {
     /// All devices of the job: D · T · P · C.
     pub gpus: u32,
+    /// The program that carries out a step.
+    pub engine: Engine,
     /// What the data-parallel devices shard.
     pub zero: ZeroStage,
+    /// Devices over which FSDP keeps weights between the passes: 0 for all that share them.
+    pub reshard: u32,
+    /// Elements of DeepSpeed's reduction bucket, in millions.
+    pub reduce_bucket: u32,
     /// T: devices that share each matrix.
     pub tensor_parallel: u32,
     /// P: stages that divide the layers.
     pub pipeline_parallel: u32,
+    /// v: chunks of layers on each stage, under an interleaved schedule.
+    pub virtual_stages: u32,
+    /// Layers of the first stage; 0 for the same as the others.
+    pub first_stage_layers: u32,
+    /// Layers of the last stage; 0 for the same as the others.
+    pub last_stage_layers: u32,
     /// C: devices that share the tokens of a sequence.
     pub context_parallel: u32,
     /// Data-parallel devices that divide the experts among themselves.
@@ -185,6 +212,10 @@ pub struct Device {
     pub context_gib: f64,
     /// Communication buffers in GiB, with more than one device.
     pub communication_gib: f64,
+    /// MiB that cuBLAS and its like keep for themselves.
+    pub workspace_mib: u32,
+    /// How the caching allocator gets memory.
+    pub segments: Segments,
     /// What the caching allocator holds beyond live activations, gradients and temporaries.
     pub fragmentation: Percent,
 }

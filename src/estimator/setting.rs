@@ -4,8 +4,9 @@
 //! it, so a setting is declared once.
 
 use super::choice::{
-    Adapter, AdapterTargets, AttentionKernel, BatchUnit, Bias, Choice, ChoiceOption, GradientType, Kernels, LossHead,
-    Method, Mlp, Norm, Offload, Optimizer, Position, Precision, QkNorm, Recomputation, StepKernel, Switch, ZeroStage,
+    Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Bias, Choice, ChoiceOption, Engine, GradientType,
+    Kernels, Logits, LossHead, Method, Mlp, Norm, Offload, Optimizer, Packing, Position, Precision, QkNorm,
+    Recomputation, Segments, Softmax, StepKernel, Switch, ZeroStage,
 };
 use super::scenario::Scenario;
 
@@ -73,6 +74,8 @@ settings! {
     TIED = "tied", "Tied embeddings", Switch, model.tied_embeddings;
     /// The normalization.
     NORM = "norm", "Norm", Norm, model.norm;
+    /// Whether attention and feed-forward block read the same input.
+    PARALLEL = "parallel", "Blocks side by side", Switch, model.parallel;
     /// Norms on queries and keys.
     QK_NORM = "qk_norm", "Query and key norms", QkNorm, model.qk_norm;
     /// Which matrices carry a bias.
@@ -81,6 +84,10 @@ settings! {
     SOFT_CAP = "softcap", "Soft-capped logits", Switch, model.soft_cap;
     /// How positions enter.
     POSITION = "position", "Positions", Position, model.position;
+    /// How queries, keys and values are computed.
+    PACKING = "qkv", "Queries, keys and values", Packing, model.packing;
+    /// In what the softmax of eager attention is taken.
+    SOFTMAX = "softmax", "Softmax of eager attention", Softmax, model.softmax;
     /// In what weights, activations and states are held.
     PRECISION = "precision", "Training precision", Precision, recipe.precision;
     /// In what gradients of 16-bit weights are kept.
@@ -97,6 +104,8 @@ settings! {
     ATTENTION = "attn", "Attention kernel", AttentionKernel, recipe.attention;
     /// What turns the last hidden state into a loss.
     LOSS = "loss", "Loss head", LossHead, recipe.loss;
+    /// Whether the training loop holds on to the logits.
+    LOGITS = "logits", "Logits after the loss", Logits, recipe.logits;
     /// How many operations share a kernel.
     KERNELS = "kernels", "Kernels", Kernels, recipe.kernels;
     /// What lies in the memory of the host.
@@ -105,10 +114,16 @@ settings! {
     ADAPTER = "adapter", "Adapters", Adapter, recipe.adapter;
     /// The matrices that get an adapter.
     TARGETS = "targets", "Adapter targets", AdapterTargets, recipe.targets;
+    /// In what adapters are kept.
+    ADAPTER_TYPE = "adapter_type", "Adapters kept in", AdapterType, recipe.adapter_type;
+    /// The program that carries out a step.
+    ENGINE = "engine", "Training engine", Engine, cluster.engine;
     /// What data-parallel GPUs shard.
     ZERO = "zero", "ZeRO stage", ZeroStage, cluster.zero;
     /// Whether LayerNorm and residual parts are split over the tensor-parallel GPUs.
     SEQUENCE_PARALLEL = "sp", "Sequence parallel", Switch, cluster.sequence_parallel;
+    /// How the caching allocator gets memory.
+    SEGMENTS = "segments", "Allocator segments", Segments, device.segments;
     /// The unit of the global batch.
     BATCH_UNIT = "unit", "Unit of the global batch", BatchUnit, goal.unit;
     /// Recomputation of the chart's reference curves.

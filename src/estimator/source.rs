@@ -123,6 +123,16 @@ sources! {
         "pytorch/torchtitan, torchtitan/models/llama/parallelize_llama.py: activation checkpointing policy and FSDP units",
         "apply_ac, apply_fsdp",
         "https://github.com/pytorch/torchtitan", "2024-12";
+    /// The loss that takes head and loss in chunks.
+    TORCHTITAN_LOSS = "torchtitan 2026",
+        "pytorch/torchtitan, torchtitan/components/loss.py at b5bcd76c66d0: ChunkedCELoss",
+        "chunks of head, loss and backward pass; GradAccumulator in fp32 (pull request 2937)",
+        "https://github.com/pytorch/torchtitan", "2026-08-21";
+    /// The loss on a vocabulary that tensor parallelism divides.
+    LOSS_PARALLEL = "PyTorch loss_parallel",
+        "PyTorch source: torch/distributed/tensor/parallel/loss.py, PyTorch 2.15",
+        "_log_softmax and _nll_loss_and_log_softmax_backward",
+        "https://github.com/pytorch/pytorch", "2026";
     /// Gathered layers and reduce buffers.
     FSDP = "PyTorch FSDP",
         "Zhao et al. 2023, PyTorch FSDP: Experiences on Scaling Fully Sharded Data Parallel",
@@ -133,6 +143,31 @@ sources! {
         "PyTorch source: torch/optim/adam.py, torch/nn/parallel/distributed.py, aten autocast_mode.cpp",
         "foreach and single-tensor paths; bucket views; weight cache",
         "https://github.com/pytorch/pytorch", "2026";
+    /// Megatron's cross-entropy.
+    MEGATRON_LOSS = "Megatron Core",
+        "NVIDIA/Megatron-LM, megatron/core/tensor_parallel/cross_entropy.py at d98e8a64ddf3",
+        "in place since commit 9634c0e4a3 of June 2024",
+        "https://github.com/NVIDIA/Megatron-LM", "2026-08-22";
+    /// Dummy gradients and workspaces.
+    TRANSFORMER_ENGINE = "Transformer Engine",
+        "NVIDIA/TransformerEngine, transformer_engine/pytorch at d0067d0da6cb",
+        "module/base.py get_dummy_wgrad; cpp_extensions/gemm.py get_cublas_workspace",
+        "https://github.com/NVIDIA/TransformerEngine", "2026-08-22";
+    /// Buckets, flat gradients and pipeline buffers.
+    DEEPSPEED = "DeepSpeed",
+        "deepspeedai/DeepSpeed, deepspeed/runtime at edaa72212672",
+        "zero/stage_1_and_2.py, zero/stage3.py, pipe/engine.py",
+        "https://github.com/deepspeedai/DeepSpeed", "2026-08-22";
+    /// Adapters as they are run.
+    PEFT = "peft 0.21",
+        "huggingface/peft, src/peft/tuners/lora/layer.py, 0.21.2",
+        "Linear.forward and _cast_input_dtype",
+        "https://github.com/huggingface/peft", "2026";
+    /// Cross-entropy as one kernel beside the logits.
+    FLASH_CROSS_ENTROPY = "flash-attention",
+        "Dao-AILab/flash-attention, flash_attn/losses/cross_entropy.py",
+        "inplace_backward=False",
+        "https://github.com/Dao-AILab/flash-attention", "2026";
     /// Fused linear cross-entropy.
     LIGER = "Hsu et al. 2024",
         "Liger Kernel: Efficient Triton Kernels for LLM Training",

@@ -100,9 +100,10 @@ fn is_stronger(next: Recomputation, now: Recomputation) -> bool {
     let strength = |recomputation| match recomputation {
         Recomputation::None => 0,
         Recomputation::Selective => 1,
-        Recomputation::Operators => 2,
-        Recomputation::EveryK => 3,
-        Recomputation::Full => 4,
+        Recomputation::KthLayer | Recomputation::Block => 2,
+        Recomputation::Operators => 3,
+        Recomputation::EveryK => 4,
+        Recomputation::Full => 5,
     };
     strength(next) > strength(now)
 }

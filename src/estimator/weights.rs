@@ -3,7 +3,7 @@
 //! The published parameter counts are sums of these to the last weight for most models; the ledger
 //! turns the same counts into bytes.
 
-use super::choice::{AdapterTargets, Bias, Norm, Position, QkNorm};
+use super::choice::{AdapterTargets, Bias, Norm, Packing, Position, QkNorm};
 use super::scenario::Model;
 
 /// The weights of one model, in elements. Those of a block are of one layer.
@@ -134,14 +134,18 @@ impl Weights {
     }
 
     /// Trainable elements of rank-`rank` adapters on the matrices of one dense layer: r·(rows +
-    /// columns) for each target (Hu et al. 2021, arXiv 2106.09685, section 4.1).
+    /// columns) for each target (Hu et al. 2021, arXiv 2106.09685, section 4.1). A matrix that holds
+    /// queries, keys and values is one target.
     pub fn adapter(model: &Model, targets: AdapterTargets, rank: u64) -> u64 {
         let [h, f, d] = [model.hidden, model.feed_forward, model.head_dim].map(u64::from);
         let (query, key_value) = (u64::from(model.heads) * d, u64::from(model.kv_heads) * d);
-        let attention = match targets {
-            AdapterTargets::QueryValue => (h + query) + (h + key_value),
-            _ => 2 * (h + query) + 2 * (h + key_value),
+        let projections = match (model.packing, targets) {
+            (Packing::Packed, _) => h + query + 2 * key_value,
+            (Packing::Separate, AdapterTargets::QueryValue) => (h + query) + (h + key_value),
+            (Packing::Separate, _) => (h + query) + 2 * (h + key_value),
         };
+        let output = if targets == AdapterTargets::QueryValue { 0 } else { h + query };
+        let attention = projections + output;
         let matrices = u64::from(model.mlp.matrices());
         let mlp = if targets == AdapterTargets::All { matrices * (h + f) } else { 0 };
         rank * (attention + mlp)

@@ -34,7 +34,7 @@ pub(crate) fn ledger(scenario: &Scenario) -> Ledger {
         line("Adam moments m and v, fp32", Bucket::Optimizer, &OPTIMIZER),
     ];
     match scenario.recipe.recomputation {
-        Recomputation::None => lines.extend([
+        Recomputation::None | Recomputation::KthLayer | Recomputation::Block => lines.extend([
             line("Layer activations", Bucket::Activations, &LINEAR),
             line("Attention scores and softmax", Bucket::Activations, &SCORES),
         ]),

@@ -149,7 +149,8 @@ pub(super) fn optimizer(scenario: &Scenario) -> String {
     match scenario.recipe.optimizer {
         Optimizer::AdamW => format!("torch.optim.AdamW(…, {kernel})"),
         Optimizer::Adam8bit => "bitsandbytes.optim.AdamW8bit(…)".to_owned(),
-        Optimizer::Adafactor => "torch.optim.Adafactor(…)".to_owned(),
+        Optimizer::Adafactor => "transformers.Adafactor(…)".to_owned(),
+        Optimizer::AdafactorTorch => "torch.optim.Adafactor(…)".to_owned(),
         Optimizer::Lion => "bitsandbytes.optim.Lion32bit(…)".to_owned(),
         Optimizer::Muon => "torch.optim.Muon on the blocks’ matrices, torch.optim.AdamW on the rest".to_owned(),
         Optimizer::Momentum => format!("torch.optim.SGD(…, momentum=0.9, {kernel})"),

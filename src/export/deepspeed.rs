@@ -98,6 +98,14 @@ fn recomputation(run: &mut Run, now: &Scenario) {
             let every = now.recipe.every;
             run.elsewhere(format!("Recomputation: wrap {every} layers at a time in {checkpoint}."));
         }
+        Recomputation::KthLayer => {
+            let every = now.recipe.every;
+            run.elsewhere(format!("Recomputation: wrap the layers that {every} divides in {checkpoint}, each by itself."));
+        }
+        Recomputation::Block => {
+            let layers = now.recipe.recomputed_layers;
+            run.elsewhere(format!("Recomputation: wrap the first {layers} layers of each stage in {checkpoint}."));
+        }
         Recomputation::Selective => run.elsewhere(
             "Recomputation of attention scores: flash attention does it by itself; with eager attention wrap the \
              scores in torch’s checkpoint.",
@@ -140,14 +148,18 @@ const fn own_optimizer(optimizer: Optimizer) -> Option<&'static str> {
         Optimizer::AdamW => Some("AdamW"),
         Optimizer::Lion => Some("Lion"),
         Optimizer::Muon => Some("Muon"),
-        Optimizer::Adam8bit | Optimizer::Adafactor | Optimizer::Momentum | Optimizer::Sgd => None,
+        Optimizer::Adam8bit
+        | Optimizer::Adafactor
+        | Optimizer::AdafactorTorch
+        | Optimizer::Momentum | Optimizer::Sgd => None,
     }
 }
 
 const fn client_optimizer(optimizer: Optimizer) -> &'static str {
     match optimizer {
         Optimizer::Adam8bit => "bitsandbytes.optim.AdamW8bit",
-        Optimizer::Adafactor => "torch.optim.Adafactor",
+        Optimizer::Adafactor => "transformers.Adafactor",
+        Optimizer::AdafactorTorch => "torch.optim.Adafactor",
         Optimizer::Momentum => "torch.optim.SGD with momentum",
         Optimizer::Sgd => "torch.optim.SGD",
         Optimizer::AdamW | Optimizer::Lion | Optimizer::Muon => "its own",

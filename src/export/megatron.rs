@@ -67,7 +67,7 @@ fn adapt(run: &mut Run) {
     });
     run.change("Megatron-LM updates in one kernel", |s| s.recipe.step = StepKernel::Fused);
     run.change("Megatron-LM has Adam, SGD, Lion and Muon: Adam stands in", |s| {
-        if matches!(s.recipe.optimizer, Optimizer::Adam8bit | Optimizer::Adafactor) {
+        if matches!(s.recipe.optimizer, Optimizer::Adam8bit | Optimizer::Adafactor | Optimizer::AdafactorTorch) {
             s.recipe.optimizer = Optimizer::AdamW;
         }
     });
@@ -144,7 +144,7 @@ fn flags(now: &Scenario, micro_batch: u32, global_batch: u64) -> Vec<String> {
         Norm::LayerNorm | Norm::Plain => "normalization LayerNorm",
     });
     push(match model.position {
-        Position::Rotary => "position-embedding-type rope",
+        Position::Rotary | Position::PartialRotary => "position-embedding-type rope",
         Position::Learned => "position-embedding-type learned_absolute",
         Position::None => "position-embedding-type none",
     });
@@ -216,7 +216,12 @@ fn flags(now: &Scenario, micro_batch: u32, global_batch: u64) -> Vec<String> {
     match recipe.recomputation {
         Recomputation::None => {}
         Recomputation::Selective => push("recompute-granularity selective"),
-        Recomputation::Full | Recomputation::Operators | Recomputation::EveryK => {
+        Recomputation::Block => {
+            push("recompute-granularity full");
+            push("recompute-method block");
+            push(&format!("recompute-num-layers {}", recipe.recomputed_layers));
+        }
+        Recomputation::Full | Recomputation::Operators | Recomputation::EveryK | Recomputation::KthLayer => {
             let together =
                 if recipe.recomputation == Recomputation::EveryK { recipe.every.min(model.layers) } else { 1 };
             push("recompute-granularity full");
@@ -235,7 +240,7 @@ fn flags(now: &Scenario, micro_batch: u32, global_batch: u64) -> Vec<String> {
             push("optimizer sgd");
             push("sgd-momentum 0.0");
         }
-        Optimizer::AdamW | Optimizer::Adam8bit | Optimizer::Adafactor => push("optimizer adam"),
+        Optimizer::AdamW | Optimizer::Adam8bit | Optimizer::Adafactor | Optimizer::AdafactorTorch => push("optimizer adam"),
     }
     if recipe.offload == Offload::Optimizer {
         push("optimizer-cpu-offload");

@@ -333,7 +333,7 @@ impl Run {
                 &format!("{program} cannot recompute attention scores alone: nothing is recomputed"),
                 |scenario| scenario.recipe.recomputation = Recomputation::None,
             ),
-            Recomputation::Operators | Recomputation::EveryK => {
+            Recomputation::Operators | Recomputation::EveryK | Recomputation::KthLayer | Recomputation::Block => {
                 self.change(&format!("{program} recomputes every layer or none: every layer here"), |scenario| {
                     scenario.recipe.recomputation = Recomputation::Full;
                 });

@@ -218,6 +218,7 @@ fn model_kwargs(scenario: &Scenario) -> String {
             "float32"
         }
         Precision::Fp32 => "float32",
+        _ if scenario.recipe.adapter == Adapter::LoraFp32 => "float32",
         Precision::Fp16 => "float16",
         _ => "bfloat16",
     };
@@ -232,7 +233,7 @@ fn model_kwargs(scenario: &Scenario) -> String {
              bnb_4bit_compute_dtype=\"bfloat16\",\n    ),"
         }
         Adapter::Lora8 => "\n    \"quantization_config\": BitsAndBytesConfig(load_in_8bit=True),",
-        Adapter::None | Adapter::Lora => "",
+        Adapter::None | Adapter::Lora | Adapter::LoraFp32 => "",
     };
     format!("{{\n    \"dtype\": \"{dtype}\",\n    \"attn_implementation\": \"{attention}\",{quantized}\n}}")
 }
@@ -264,7 +265,7 @@ fn optimizer(scenario: &Scenario) -> (&'static str, Option<&'static str>) {
         (Optimizer::AdamW | Optimizer::Muon, StepKernel::Fused) => ("adamw_torch_fused", None),
         (Optimizer::AdamW | Optimizer::Muon, _) => ("adamw_torch", None),
         (Optimizer::Adam8bit, _) => ("adamw_bnb_8bit", None),
-        (Optimizer::Adafactor, _) => ("adafactor", None),
+        (Optimizer::Adafactor | Optimizer::AdafactorTorch, _) => ("adafactor", None),
         (Optimizer::Lion, _) => ("lion_32bit", None),
         (Optimizer::Momentum, _) => ("sgd", Some("momentum=0.9")),
         (Optimizer::Sgd, _) => ("sgd", None),

@@ -40,7 +40,7 @@ size_t total() { return static_cast<size_t>(setting("NULLCUDA_MIB", 81049) * 104
 // What the context takes before the first allocation.
 size_t context() { return static_cast<size_t>(setting("NULLCUDA_CONTEXT_MIB", 0) * 1048576.0); }
 int count() { return static_cast<int>(setting("NULLCUDA_DEVICES", 1)); }
-int capability() { return static_cast<int>(setting("NULLCUDA_CAPABILITY", 90)); }
+int capability() { return static_cast<int>(setting("NULLCUDA_CAPABILITY", 80)); }
 int multiprocessors() { return capability() >= 100 ? 148 : capability() >= 90 ? 132 : 108; }
 int shared_memory() { return capability() >= 90 ? 232448 : 166912; }
 

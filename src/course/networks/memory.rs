@@ -71,7 +71,7 @@ impl Setup {
                 let quantized = if layer.matrix > 4_096.0 { layer.matrix } else { 0.0 };
                 8.0 * (layer.parameters() - quantized) + (2.0 + 8.0 / 256.0) * quantized
             }
-            Optimizer::Adafactor => 4.0 * (layer.factors + layer.vector),
+            Optimizer::Adafactor | Optimizer::AdafactorTorch => 4.0 * (layer.factors + layer.vector),
             Optimizer::Lion | Optimizer::Momentum => moment * layer.parameters(),
             Optimizer::Muon => moment * (layer.matrix + 2.0 * layer.vector),
             Optimizer::Sgd => 0.0,

@@ -1,13 +1,15 @@
 //! Copies of weights and gradients that a pass makes: layers gathered under ZeRO 3, gradients before
 //! they are divided, 16-bit casts, dequantized matrices.
 
-use super::Assembly;
 use super::forms;
-use super::moments::Moments;
-use super::states::{Recipe, Stage, frozen_matrix_bytes, gradients_persist};
+use super::instants::StageInstants;
+use super::stage::Stage;
+use super::states::{StateBytes, frozen_matrix_bytes, gradients_persist, is_tied_head};
+use super::types::{Types, base_bytes};
+use super::Assembly;
 use crate::estimator::ledger::{Bucket, Instants, Line};
 use crate::source::{FSDP, PYTORCH, QLORA, Source};
-use crate::{Adapter, Expr, Kernels, Precision, Recomputation, Scenario, Weights, ZeroStage};
+use crate::{Adapter, AdapterType, Expr, Kernels, Precision, Recomputation, Scenario, Weights, ZeroStage};
 
 /// The copies of one stage.
 pub(super) fn assemble(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &Stage) {
@@ -44,26 +46,32 @@ impl Copy {
     }
 }
 
-/// While one layer computes the next is gathered, so that two are whole; embedding and head are a
-/// unit that stays whole.
+/// While one layer computes the next is gathered, so that two are whole; embedding, head and last norm
+/// are FSDP's root unit, which stays whole from its first use to the end of the backward pass.
 fn gathered(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &Stage) {
     if scenario.cluster.zero != ZeroStage::Stage3 || to.parameter_shards <= 1.0 {
         return;
     }
-    let recipe = Recipe::of(scenario);
-    let moments = &stage.moments;
+    let bytes = StateBytes::of(scenario);
+    let at = &stage.at;
     let live = stage.layers().min(2.0);
-    let passes = moments.in_passes();
+    // At the loss only the root is whole; layers are gathered again for their backward pass. Where they
+    // are kept between the passes nothing is gathered a second time.
+    let backward = at.in_backward();
+    let resharded = scenario.cluster.reshard == 0;
     // Quantized weights are gathered as they are.
-    let bytes = frozen_matrix_bytes(scenario).unwrap_or(recipe.compute);
-    let layers = Copy { name: "Gathered layers", bucket: Bucket::Parameters, source: &FSDP, bytes };
-    layers.push(to, &forms::FOREIGN_PARAMETERS, live * to.shared_layer_weights(weights, stage), passes);
-    let experts = Copy { name: "Gathered experts", ..layers };
-    let live = stage.expert_layers.min(2.0);
-    experts.push(to, &forms::FOREIGN_EXPERT_PARAMETERS, live * to.expert_weights(weights, stage), passes);
-    let unit = Copy { name: "Gathered embedding and head", bytes: recipe.compute, ..layers };
-    let alive = passes.or(Moments::only(moments.end));
-    unit.push(to, &forms::FOREIGN_PARAMETERS, to.end_weights(weights, stage), alive);
+    let compute = frozen_matrix_bytes(scenario).unwrap_or(bytes.compute);
+    let layers = Copy { name: "Gathered layers", bucket: Bucket::Parameters, source: &FSDP, bytes: compute };
+    if resharded {
+        layers.push(to, &forms::FOREIGN_PARAMETERS, live * to.shared_layer_weights(weights, stage), backward);
+        let experts = Copy { name: "Gathered experts", ..layers };
+        let live = stage.expert_layers.min(2.0);
+        experts.push(to, &forms::FOREIGN_EXPERT_PARAMETERS, live * to.expert_weights(weights, stage), backward);
+    }
+    let compute = if scenario.recipe.adapter == Adapter::None { bytes.compute } else { base_bytes(scenario) };
+    let root = Copy { name: "Gathered embedding and head", bytes: compute, ..layers };
+    let alive = at.in_passes().or(StageInstants::only(at.end));
+    root.push(to, &forms::FOREIGN_PARAMETERS, to.end_weights(weights, stage), alive);
 }
 
 /// A whole layer's gradients are there before each device keeps its share of them; FSDP reduces them
@@ -75,14 +83,14 @@ fn undivided_gradients(to: &mut Assembly, scenario: &Scenario, weights: &Weights
     let bytes = match scenario.recipe.precision {
         Precision::Mixed => 6.0,
         Precision::Fp32 | Precision::Autocast => 8.0,
-        Precision::Bf16 | Precision::Fp16 | Precision::PureBf16 => Recipe::of(scenario).gradient,
+        Precision::Bf16 | Precision::Fp16 | Precision::PureBf16 => StateBytes::of(scenario).gradient,
     };
     let name = "Whole gradients and their reduction";
     let whole = Copy { name, bucket: Bucket::Temporary, source: &FSDP, bytes };
-    let backward = stage.moments.in_backward();
+    let backward = stage.at.in_backward();
     whole.push(to, &forms::FOREIGN_GRADIENTS, to.shared_layer_weights(weights, stage), backward);
     whole.push(to, &forms::FOREIGN_EXPERT_GRADIENTS, to.expert_weights(weights, stage), backward);
-    let end = Moments::only(stage.moments.end);
+    let end = StageInstants::only(stage.at.end);
     whole.push(to, &forms::FOREIGN_GRADIENTS, to.end_weights(weights, stage), end);
 }
 
@@ -90,42 +98,67 @@ fn undivided_gradients(to: &mut Assembly, scenario: &Scenario, weights: &Weights
 fn dequantized(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &Stage) {
     let matrices = f64::from(scenario.model.mlp.matrices());
     let largest = weights.dense_mlp.max(weights.expert) as f64 / matrices / to.tensor_parallel;
-    let bytes = Recipe::of(scenario).compute;
-    let copy = Copy { name: "One matrix, dequantized", bucket: Bucket::Temporary, source: &QLORA, bytes };
-    copy.push(to, &forms::OWN_WEIGHTS, largest, stage.moments.in_passes());
+    let copy = Copy {
+        name: "One matrix, dequantized",
+        bucket: Bucket::Temporary,
+        source: &QLORA,
+        bytes: Types::of(scenario).element,
+    };
+    copy.push(to, &forms::OWN_WEIGHTS, largest, stage.at.in_backward());
 }
 
-/// Autocast's 16-bit copies. The cache holds all of them until the forward pass ends; from then on
-/// those live that the backward pass will read, which a recomputed layer makes anew.
+/// Autocast's 16-bit copies of fp32 weights. Of those that are trained a cache holds all until the forward
+/// pass ends; frozen ones are cast for their product alone (aten/src/ATen/autocast_mode.cpp, `cached_cast`:
+/// leaves that require a gradient). From then on those live that the backward pass will read, which a
+/// recomputed layer makes anew.
 fn weight_casts(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &Stage) {
-    let moments = &stage.moments;
-    let recomputed = matches!(scenario.recipe.recomputation, Recomputation::Full | Recomputation::EveryK)
-        || scenario.recipe.recomputation == Recomputation::Operators;
-    let one = to.matrix_weights(weights, stage);
-    let all = one * stage.layers();
+    let at = &stage.at;
+    let recipe = &scenario.recipe;
     let cast = |name, weights, alive| Line {
         coefficient: 2.0,
         weights,
         ..Line::new(name, Bucket::Temporary, &forms::OWN_WEIGHTS, &PYTORCH, alive)
     };
-    let held = if recomputed { Moments::only(moments.forward) } else { moments.all_layers_kept() };
+    let again = stage.recomputed_part(scenario);
+    // Of a selection of operators, as of whole layers, the products of a layer run again.
+    let recomputed = again >= 1.0 && recipe.recomputation != Recomputation::Selective;
+    let (cached, one) = match recipe.adapter {
+        Adapter::None => (true, to.matrix_weights(weights, stage)),
+        Adapter::LoraFp32 => (false, to.matrix_weights(weights, stage)),
+        Adapter::Lora | Adapter::Lora8 | Adapter::Qlora => (true, 0.0),
+    };
+    let all = one * stage.layers();
+    let held = match (recomputed, cached) {
+        (false, _) => at.all_layers_kept(),
+        (true, true) => StageInstants::only(at.forward),
+        (true, false) => Instants::at(&[]),
+    };
     to.lines.push(cast("16-bit casts of the layers’ matrices", all, held));
-    let rest = if recomputed { moments.in_backward() } else { Moments::only(moments.first) };
+    let rest = if recomputed { at.in_backward() } else { StageInstants::only(at.first) };
     to.lines.push(cast("16-bit casts of one layer’s matrices", one, rest));
-    if stage.has_head {
+    if recipe.adapter != Adapter::None && recipe.adapter_type == AdapterType::Full {
+        let adapters = to.adapter_weights(scenario) * stage.layers();
+        let held = if recomputed { StageInstants::only(at.forward) } else { at.all_layers_kept() };
+        to.lines.push(cast("16-bit casts of the adapters", adapters, held));
+    }
+    if stage.has_head && base_bytes(scenario) > 2.0 {
         let head = weights.embedding as f64 / to.tensor_parallel;
-        to.lines.push(cast("16-bit cast of the head", head, moments.around_loss()));
+        to.lines.push(cast("16-bit cast of the head", head, at.around_loss()));
     }
 }
 
-/// The embedding's gradient is computed in full before it is added to that of a tied head.
+/// The embedding's gradient is computed in full before it is added to that of a tied head. Only under
+/// autocast, which makes a fresh copy of the head's, is the sum taken in place; otherwise it is a third
+/// tensor (`InputBuffer::accumulate` in torch/csrc/autograd/input_buffer.cpp).
 fn dense_embedding_gradient(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
-    let recipe = Recipe::of(scenario);
-    let tied = scenario.model.tied_embeddings.is_on() && stage.has_head;
+    let bytes = StateBytes::of(scenario);
+    let tied = is_tied_head(scenario) && stage.has_head;
     let adds_up = tied || gradients_persist(scenario);
     let fused_head = scenario.recipe.kernels == Kernels::Fused && !tied;
     if stage.has_embedding && adds_up && !fused_head && scenario.recipe.adapter == Adapter::None {
-        let bytes = if recipe.compute > 2.0 || scenario.recipe.precision == Precision::Autocast { 4.0 } else { 2.0 };
+        let autocast = scenario.recipe.precision == Precision::Autocast;
+        let element = if bytes.compute > 2.0 || autocast { 4.0 } else { 2.0 };
+        let bytes = if tied && !autocast { 2.0 * element } else { element };
         let embedding = f64::from(scenario.model.vocabulary) * f64::from(scenario.model.hidden) / to.tensor_parallel;
         to.lines.push(Line {
             coefficient: bytes,
@@ -135,7 +168,7 @@ fn dense_embedding_gradient(to: &mut Assembly, scenario: &Scenario, stage: &Stag
                 Bucket::Temporary,
                 &forms::OWN_WEIGHTS,
                 &PYTORCH,
-                Moments::only(stage.moments.end),
+                StageInstants::only(stage.at.end),
             )
         });
     }

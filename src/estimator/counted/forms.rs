@@ -4,7 +4,9 @@
 //! Sizes of groups that are 1, such as T without tensor parallelism, stay in the tree and are left
 //! out when it is written.
 
-use crate::formula::terms::{A, B, C, CP, D, DR, E, F, FE, FS, GRADIENT_BYTES, H, HEADS, K, KEPT, S, T, TS, V, W, X};
+use crate::formula::terms::{
+    A, B, C, CP, D, DR, E, F, FE, FS, GRADIENT_BYTES, H, HEADS, K, KEPT, R, RHO, S, T, TS, V, W, X,
+};
 use crate::{Expr, Symbol};
 
 macro_rules! shapes {
@@ -19,13 +21,17 @@ shapes! {
     /// Elements of the residual stream; only sequence parallelism divides them.
     RESIDUAL = [C, KEPT, B, S, H] / [CP, TS];
     /// Elements of the residual stream, gathered over the tensor-parallel group.
-    WHOLE_RESIDUAL = [C, B, S, H] / [CP];
+    WHOLE_RESIDUAL = [C, KEPT, B, S, H] / [CP];
     /// Elements of the queries or of the attention output.
     QUERIES = [C, KEPT, B, S, HEADS, D] / [CP, T];
     /// Elements of queries or keys with a rotary part beside the head.
     ROTARY_QUERIES = [C, KEPT, B, S, HEADS, DR] / [CP, T];
     /// Elements of the keys or of the values.
     KEYS = [C, KEPT, B, S, K, D] / [CP, T];
+    /// Elements of queries, keys and values in one tensor.
+    PACKED = [C, KEPT, B, S, Expr::Sum(&[HEADS, Expr::Product(&[Expr::Number(2.0), K])]), D] / [CP, T];
+    /// What the first matrices of adapters put out.
+    RANKS = [C, KEPT, B, S, R] / [CP];
     /// One number per head and token.
     ROWS = [C, KEPT, B, S, HEADS] / [CP, T];
     /// One number per head and pair of tokens.
@@ -33,11 +39,11 @@ shapes! {
     /// Elements inside a feed-forward block.
     INNER = [C, KEPT, B, S, F] / [CP, T];
     /// Elements inside the experts that tokens visit.
-    EXPERT_INNER = [C, KEPT, B, S, A, FE] / [CP, T];
+    EXPERT_INNER = [C, KEPT, B, S, A, RHO, FE] / [CP, T];
     /// Elements inside the shared experts.
     SHARED_INNER = [C, KEPT, B, S, FS] / [CP, T];
     /// Inputs or outputs of the experts that tokens visit.
-    EXPERT_RESIDUAL = [C, KEPT, B, S, A, H] / [CP, TS];
+    EXPERT_RESIDUAL = [C, KEPT, B, S, A, RHO, H] / [CP, TS];
     /// A width that is the line's own number.
     OWN_WIDTH = [C, KEPT, B, S, W] / [CP, TS];
     /// Elements of the logits.

@@ -3,99 +3,210 @@
 
 use super::Assembly;
 use super::forms;
-use super::layer::Compute;
-use super::moments::Moments;
-use super::states::Stage;
+use super::instants::StageInstants;
+use super::stage::Stage;
+use super::types::Types;
 use crate::estimator::ledger::{Bucket, Instants, Line};
-use crate::source::{LIGER, MEGATRON, TORCHTITAN, TRANSFORMERS};
-use crate::{Expr, Kernels, LossHead, Norm, Scenario, Source};
+use crate::source::{FLASH_CROSS_ENTROPY, KORTHIKANTI, LIGER, LOSS_PARALLEL, MEGATRON_LOSS, Source, TORCHTITAN, TORCHTITAN_LOSS, TRANSFORMERS};
+use crate::{Adapter, Expr, Kernels, Logits, LossHead, Norm, Scenario};
+
+/// What the head of one stage is assembled with.
+struct Head<'a> {
+    to: &'a mut Assembly,
+    forward: Instants,
+    backward: Instants,
+    both: Instants,
+}
+
+impl Head<'_> {
+    fn push(
+        &mut self,
+        name: &'static str,
+        bucket: Bucket,
+        shape: &'static Expr,
+        bytes: f64,
+        alive: Instants,
+        source: &'static Source,
+    ) {
+        if bytes > 0.0 {
+            self.to.lines.push(Line { coefficient: bytes, ..Line::new(name, bucket, shape, source, alive) });
+        }
+    }
+
+    fn kept(&mut self, name: &'static str, bytes: f64, alive: Instants, source: &'static Source) {
+        self.push(name, Bucket::Activations, &forms::LOGITS, bytes, alive, source);
+    }
+
+    fn passing(&mut self, name: &'static str, bytes: f64, alive: Instants, source: &'static Source) {
+        self.push(name, Bucket::Temporary, &forms::LOGITS, bytes, alive, source);
+    }
+}
 
 /// The loss of a stage that has one.
 pub(super) fn assemble(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
     if !stage.has_head {
         return;
     }
-    let compute = Compute::of(scenario.recipe.precision);
-    let moments = &stage.moments;
-    final_norm(to, scenario, stage, compute);
-    let forward = Moments::only(moments.forward);
-    let backward = Instants::among(&[moments.loss]);
-    let both = moments.around_loss();
-    let e = compute.element();
-    let mut push = |name, bucket, shape: &'static Expr, bytes, alive, source: &'static Source| {
-        to.lines.push(Line { coefficient: bytes, ..Line::new(name, bucket, shape, source, alive) });
+    let at = &stage.at;
+    final_norm(to, scenario, stage);
+    let e = Types::of(scenario).element;
+    let mut head = Head {
+        to,
+        forward: StageInstants::only(at.forward),
+        backward: Instants::among(&[at.loss]),
+        both: at.around_loss(),
     };
-    use Bucket::{Activations, Temporary};
-    if scenario.model.soft_cap.is_on() && scenario.recipe.loss != LossHead::Fused {
-        push("Tanh of the soft-capped logits", Activations, &forms::LOGITS, e, both, &TRANSFORMERS);
+    let whole = !matches!(scenario.recipe.loss, LossHead::Fused | LossHead::ChunkedHead | LossHead::Classifier);
+    if scenario.model.soft_cap.is_on() && whole {
+        head.kept("Tanh of the soft-capped logits", e, head.both, &TRANSFORMERS);
+    }
+    if scenario.recipe.logits == Logits::Kept && whole {
+        // The forward instant counts them among what the loss reads.
+        let late = head.backward.or(at.in_backward());
+        head.kept("Logits that the training loop still holds", e, late, &TRANSFORMERS);
     }
     match scenario.recipe.loss {
-        // 8 bytes in fp32 and 10 at 16 bits where the forward pass ends, 12 in the backward pass.
-        LossHead::Plain => {
-            push("Logits", Temporary, &forms::LOGITS, e, forward, &TRANSFORMERS);
-            if e < 4.0 {
-                push("Logits in fp32", Temporary, &forms::LOGITS, 4.0, forward, &TRANSFORMERS);
-            }
-            push("Log-softmax of the logits", Activations, &forms::LOGITS, 4.0, both, &TRANSFORMERS);
-            push("Gradient of the log-softmax", Temporary, &forms::LOGITS, 4.0, backward, &TRANSFORMERS);
-            push("Gradient of the logits", Temporary, &forms::LOGITS, 4.0, backward, &TRANSFORMERS);
-        }
-        // The shifted logits are a copy of the fp32 ones; their exponentials, the softmax and its
-        // gradient follow in the same place.
-        LossHead::VocabularyParallel => {
-            push("Logits", Activations, &forms::LOGITS, e, forward, &MEGATRON);
-            push("Logits in fp32, less their maximum", Temporary, &forms::LOGITS, 4.0, forward, &MEGATRON);
-            push("Softmax of the logits, then its gradient", Activations, &forms::LOGITS, 4.0, both, &MEGATRON);
-            push("Gradient of the logits", Temporary, &forms::LOGITS, e, backward, &MEGATRON);
-        }
-        LossHead::Chunked => {
-            push("Logits", Activations, &forms::LOGITS, e, both, &TORCHTITAN);
-            push("Gradient of the logits", Temporary, &forms::LOGITS, e, backward, &TORCHTITAN);
-            push("One chunk in fp32, forward", Temporary, &forms::LOGITS_CHUNK, 8.0, forward, &TORCHTITAN);
-            push("One chunk in fp32, backward", Temporary, &forms::LOGITS_CHUNK, 12.0, backward, &TORCHTITAN);
-        }
-        LossHead::Kernel => {
-            push("Logits", Activations, &forms::LOGITS, e, both, &LIGER);
-            push("Gradient of the logits", Temporary, &forms::LOGITS, e, backward, &LIGER);
-        }
-        // The kernel takes as many tokens at a time as make a chunk no larger than the hidden states.
-        LossHead::Fused => {
-            push("Gradient of the last hidden state", Activations, &forms::RESIDUAL, e, both, &LIGER);
-            push("One chunk of logits", Temporary, &forms::RESIDUAL, e + 4.0, both, &LIGER);
-            let head = f64::from(scenario.model.vocabulary) * f64::from(scenario.model.hidden) / to.tensor_parallel;
-            to.lines.push(Line {
-                coefficient: e,
-                weights: head,
-                ..Line::new(
-                    "Head’s gradient, made in the forward pass",
-                    Bucket::Gradients,
-                    &forms::OWN_WEIGHTS,
-                    &LIGER,
-                    both,
-                )
-            });
-        }
+        LossHead::Plain if scenario.cluster.tensor_parallel > 1 => loss_parallel(&mut head, scenario, e),
+        LossHead::Plain => plain(&mut head, e),
+        LossHead::MaskedLm => masked_words(&mut head, scenario, e),
+        LossHead::VocabularyParallel => vocabulary_parallel(&mut head, e),
+        LossHead::Chunked => chunked(&mut head, e),
+        LossHead::ChunkedHead => chunked_head(&mut head, scenario, e),
+        LossHead::Kernel => kernel(&mut head, e, false),
+        LossHead::KernelInPlace => kernel(&mut head, e, true),
+        LossHead::Fused => fused(&mut head, scenario, e),
         LossHead::Classifier => {}
     }
 }
 
-/// What the norm before the head and the head's product keep.
-fn final_norm(to: &mut Assembly, scenario: &Scenario, stage: &Stage, compute: Compute) {
-    let (e, r) = (compute.element(), compute.residual());
-    let bytes = match (scenario.recipe.kernels, scenario.model.norm) {
-        (Kernels::Fused, _) | (_, Norm::LayerNorm) => r + e,
-        (Kernels::Eager, Norm::Plain) => 4.0 + e,
-        (Kernels::Eager, Norm::RmsNorm) => 4.0 + r + e,
-        (Kernels::Eager, Norm::RmsNormFull) => 8.0 + e,
-    };
-    to.lines.push(Line {
+/// 8 bytes in fp32 and 10 at 16 bits where the forward pass ends, 12 in the backward pass.
+fn plain(head: &mut Head, e: f64) {
+    head.passing("Logits", e, head.forward, &TRANSFORMERS);
+    if e < 4.0 {
+        head.passing("Logits in fp32", 4.0, head.forward, &TRANSFORMERS);
+    }
+    head.kept("Log-softmax of the logits", 4.0, head.both, &TRANSFORMERS);
+    head.passing("Gradient of the log-softmax", 4.0, head.backward, &TRANSFORMERS);
+    head.passing("Gradient of the logits", 4.0, head.backward, &TRANSFORMERS);
+}
+
+/// PyTorch's loss on a sharded vocabulary: the backward pass holds log-softmax, a tensor of zeros, its
+/// exponentials and their sum, 16 bytes a logit of the shard; compiled, two of them are one.
+fn loss_parallel(head: &mut Head, scenario: &Scenario, e: f64) {
+    let source = &LOSS_PARALLEL;
+    head.passing("Logits", e, head.forward, source);
+    head.passing("Logits in fp32, less their maximum", 4.0, head.forward, source);
+    head.kept("Log-softmax of the logits", 4.0, head.both, source);
+    head.passing("Gradient of the log-softmax", 4.0, head.backward, source);
+    let rest = if scenario.recipe.kernels == Kernels::Fused { 4.0 } else { 8.0 };
+    head.passing("Softmax, and the gradient of the logits", rest, head.backward, source);
+}
+
+/// BERT's head: a dense layer, an activation and a norm of width H, then logits that are not cast. Only
+/// autocast runs their loss in fp32.
+fn masked_words(head: &mut Head, scenario: &Scenario, e: f64) {
+    let types = Types::of(scenario);
+    let source = &TRANSFORMERS;
+    // Autocast's log-softmax reads 16 bits and writes fp32 in one kernel, and so does its backward pass.
+    let loss = if types.autocast { 4.0 } else { e };
+    let transform = if types.autocast { e + e + 4.0 } else { 3.0 * e };
+    head.push("Dense layer of the head, its activation and norm", Bucket::Activations, &forms::RESIDUAL, transform, head.both, source);
+    head.passing("Logits", e, head.forward, source);
+    head.kept("Log-softmax of the logits", loss, head.both, source);
+    head.passing("Gradient of the log-softmax", loss, head.backward, source);
+    head.passing("Gradient of the logits", e, head.backward, source);
+}
+
+/// Megatron-LM subtracts, exponentiates and normalizes in the place of one fp32 copy, and differentiates
+/// there as well: 6 bytes a logit of the shard, forward and backward.
+fn vocabulary_parallel(head: &mut Head, e: f64) {
+    let source = &MEGATRON_LOSS;
+    if e < 4.0 {
+        head.passing("Logits", e, head.forward, source);
+    }
+    head.kept("Logits in fp32, then their softmax, then its gradient", 4.0, head.both, source);
+    head.passing("Gradient of the logits", e, head.backward, source);
+}
+
+/// torchtune's loss: logits in chunks, each cast to fp32 for its own loss.
+fn chunked(head: &mut Head, e: f64) {
+    let source = &TORCHTITAN;
+    head.kept("Logits", e, head.both, source);
+    head.passing("Gradient of the logits", e, head.backward, source);
+    let (forward, backward) = (head.forward, head.backward);
+    head.push("One chunk in fp32, forward", Bucket::Temporary, &forms::LOGITS_CHUNK, 8.0, forward, source);
+    head.push("One chunk in fp32, backward", Bucket::Temporary, &forms::LOGITS_CHUNK, 12.0, backward, source);
+}
+
+/// torchtitan's chunked loss: head, loss and their backward pass, chunk by chunk. One chunk of logits in
+/// the computing type and in fp32 with its gradients, and the gradient of the hidden states added up in
+/// fp32.
+fn chunked_head(head: &mut Head, scenario: &Scenario, e: f64) {
+    let source = &TORCHTITAN_LOSS;
+    let both = head.both;
+    head.push("One chunk of logits, its loss and gradients", Bucket::Temporary, &forms::LOGITS_CHUNK, e + 12.0, both, source);
+    head.push("Gradient of the last hidden state, added up in fp32", Bucket::Activations, &forms::RESIDUAL, 4.0, both, source);
+    if scenario.recipe.adapter == Adapter::None {
+        head_gradient(head, scenario, e, source);
+    }
+}
+
+/// One kernel from logits to loss and gradient: flash-attn's writes the gradient beside the logits
+/// (`inplace_backward=False`), Liger's over them.
+fn kernel(head: &mut Head, e: f64, in_place: bool) {
+    let source: &'static Source = if in_place { &LIGER } else { &FLASH_CROSS_ENTROPY };
+    head.kept(if in_place { "Logits, then their gradient" } else { "Logits" }, e, head.both, source);
+    if !in_place {
+        head.passing("Gradient of the logits", e, head.backward, source);
+    }
+}
+
+/// The kernel takes as many tokens at a time as make a chunk no larger than the hidden states, and makes
+/// the gradient of the head at once, unless the head is frozen.
+fn fused(head: &mut Head, scenario: &Scenario, e: f64) {
+    let both = head.both;
+    head.push("Gradient of the last hidden state", Bucket::Activations, &forms::RESIDUAL, e, both, &LIGER);
+    head.push("One chunk of logits", Bucket::Temporary, &forms::RESIDUAL, e + 4.0, both, &LIGER);
+    if scenario.recipe.adapter == Adapter::None {
+        head_gradient(head, scenario, e, &LIGER);
+    }
+}
+
+fn head_gradient(head: &mut Head, scenario: &Scenario, bytes: f64, source: &'static Source) {
+    let weights = f64::from(scenario.model.vocabulary) * f64::from(scenario.model.hidden) / head.to.tensor_parallel;
+    head.to.lines.push(Line {
         coefficient: bytes,
-        ..Line::new(
-            "Last norm and input of the head",
-            Bucket::Activations,
-            &forms::RESIDUAL,
-            &TRANSFORMERS,
-            stage.moments.around_loss(),
-        )
+        weights,
+        ..Line::new("Head’s gradient, made in the forward pass", Bucket::Gradients, &forms::OWN_WEIGHTS, source, head.both)
     });
+}
+
+/// What the norm before the head and the head's product keep; frozen, they keep what the gradient of the
+/// hidden state needs.
+fn final_norm(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
+    let Types { element: e, residual: r, autocast } = Types::of(scenario);
+    let trained = scenario.recipe.adapter == Adapter::None;
+    let input = match (scenario.recipe.kernels, scenario.model.norm) {
+        (Kernels::Fused, _) => r,
+        (Kernels::Eager, Norm::LayerNorm) => if autocast { 4.0 } else { r },
+        (Kernels::Eager, Norm::Plain | Norm::RmsNorm | Norm::RmsNormFull) => 4.0,
+    };
+    let normalized = match (scenario.recipe.kernels, scenario.model.norm) {
+        (Kernels::Eager, Norm::RmsNorm) => r,
+        (Kernels::Eager, Norm::RmsNormFull) => 4.0,
+        _ => 0.0,
+    };
+    let bytes = if trained { input + normalized + e } else { input };
+    let mut push = |name, bucket, shape: &'static Expr, bytes| {
+        to.lines.push(Line {
+            coefficient: bytes,
+            ..Line::new(name, bucket, shape, if bucket == Bucket::Temporary { &KORTHIKANTI } else { &TRANSFORMERS }, stage.at.around_loss())
+        });
+    };
+    push("Last norm and input of the head", Bucket::Activations, &forms::RESIDUAL, bytes);
+    // Sequence parallelism gathers the tokens before the head.
+    let cluster = &scenario.cluster;
+    if cluster.tensor_parallel > 1 && cluster.sequence_parallel.is_on() {
+        push("Input of the head, gathered", Bucket::Temporary, &forms::WHOLE_RESIDUAL, e);
+    }
 }

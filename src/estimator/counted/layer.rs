@@ -9,13 +9,18 @@
 //!   attention repeats keys and values to n heads and keeps 6nS more, 4nS in fp32.
 //! * **Fused kernels**, as Korthikanti et al. 2022 count a GPT layer: 34 bytes per element of the
 //!   hidden state with dropout, 32 without, and three tensors of width f for a gated block.
+//!
+//! Beside adapters a matrix is frozen, and what only its gradient would need is not kept.
 
 use super::forms::{
-    EXPERT_INNER, EXPERT_RESIDUAL, INNER, KEYS, OWN_WIDTH, QUERIES, RESIDUAL, ROTARY_QUERIES, ROWS, SCORES,
-    SHARED_INNER,
+    EXPERT_INNER, EXPERT_RESIDUAL, INNER, KEYS, OWN_WIDTH, PACKED, QUERIES, RANKS, RESIDUAL, ROTARY_QUERIES, ROWS,
+    SCORES, SHARED_INNER,
 };
-use crate::source::{DEEPSEEK, FLASH, KORTHIKANTI, Source, TORCHTITAN, TRANSFORMERS};
-use crate::{AttentionKernel, Expr, Kernels, Mlp, Norm, Precision, QkNorm, Scenario};
+use super::types::{InputOf, Types};
+use crate::source::{DEEPSEEK, FLASH, KORTHIKANTI, PEFT, Source, TRANSFORMERS};
+use crate::{
+    AdapterTargets, AttentionKernel, Expr, Kernels, Mlp, Norm, Packing, Position, QkNorm, Scenario, Softmax,
+};
 
 /// In which layers a tensor occurs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -42,34 +47,11 @@ pub(super) struct Tensor {
     pub(super) scores: bool,
 }
 
-/// In what the operations of a layer compute: it decides the bytes of nearly everything.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Compute {
-    /// Everything in 16 bits.
-    Half,
-    /// Matrix products in 16 bits, residual stream and norms in fp32.
-    Autocast,
-    /// Everything in fp32.
-    Full,
-}
-
-impl Compute {
-    pub(super) const fn of(precision: Precision) -> Self {
-        match precision {
-            Precision::Fp32 => Self::Full,
-            Precision::Autocast => Self::Autocast,
-            Precision::Bf16 | Precision::Fp16 | Precision::Mixed | Precision::PureBf16 => Self::Half,
-        }
-    }
-
-    /// Bytes of an element that goes into a matrix product.
-    pub(super) const fn element(self) -> f64 {
-        if matches!(self, Self::Full) { 4.0 } else { 2.0 }
-    }
-
-    /// Bytes of an element of the residual stream.
-    pub(super) const fn residual(self) -> f64 {
-        if matches!(self, Self::Half) { 2.0 } else { 4.0 }
+impl Tensor {
+    /// Whether it lies inside the feed-forward block, which a recomputed layer has let go of before its
+    /// attention runs backward.
+    pub(super) fn is_inner(&self) -> bool {
+        std::ptr::eq(self.shape, &INNER) || std::ptr::eq(self.shape, &EXPERT_INNER)
     }
 }
 
@@ -80,27 +62,7 @@ pub(super) fn kept(scenario: &Scenario) -> Vec<Tensor> {
     layer.attention();
     layer.feed_forward();
     layer.dropout_masks();
-    layer.tensors
-}
-
-/// What operator-level selection keeps beside the layer's input: the outputs of every second matrix
-/// product, counted in the order in which a layer computes them, and that of attention.
-pub(super) fn kept_by_operators(scenario: &Scenario) -> Vec<Tensor> {
-    let mut layer = Layer::new(scenario);
-    let e = layer.compute.element();
-    let source = &TORCHTITAN;
-    layer.push("Queries’ product", &QUERIES, e, source);
-    layer.push("Values", &KEYS, e, source);
-    layer.push("Attention output", &QUERIES, e, source);
-    layer.push("Log-sum-exp of each row", &ROWS, 4.0, source);
-    let gated = scenario.model.mlp == Mlp::Gated;
-    // Queries, keys, values, output, then the matrices of the feed-forward block: the fifth and,
-    // where there are three, the seventh are kept.
-    layer.scoped(Scope::Dense, "First product of the MLP", &INNER, e, source);
-    layer.scoped(Scope::Expert, "First product of the experts", &EXPERT_INNER, e, source);
-    if gated {
-        layer.push("Last product of the MLP", &RESIDUAL, e, source);
-    }
+    layer.adapters();
     layer.tensors
 }
 
@@ -111,54 +73,112 @@ pub(super) fn score_bytes(scenario: &Scenario) -> (f64, f64) {
         return (0.0, 0.0);
     }
     let layer = Layer::new(scenario);
-    let e = layer.compute.element();
-    // GPT-2's code takes the softmax in the type of its scores, which autocast makes fp32; the
-    // others always in fp32. What goes into the product with the values is a copy in the products'
-    // type, unless the softmax has that type already.
-    let softmax = match (layer.fused, layer.spelt_out, layer.compute) {
-        (true, _, _) | (_, true, Compute::Half) => e,
-        _ => 4.0,
-    };
+    let e = layer.types.element;
+    // Most families take the softmax in fp32 and cast it back for the product with the values; GPT-2's
+    // and Falcon's code takes it in the type of its scores, which autocast makes fp32.
+    let in_scores_type = scenario.model.softmax == Softmax::Scores && !layer.types.autocast;
+    let softmax = if layer.fused || in_scores_type { e } else { 4.0 };
     let capped = if scenario.model.soft_cap.is_on() { e } else { 0.0 };
     let copy = capped + if softmax == e { 0.0 } else { e };
     let kept = if layer.dropout { softmax + capped + 1.0 + e } else { softmax + copy };
     (kept, softmax)
 }
 
-struct Layer<'a> {
+pub(super) struct Layer<'a> {
     scenario: &'a Scenario,
-    compute: Compute,
+    pub(super) types: Types,
+    inputs: InputOf,
     fused: bool,
-    /// GPT-2's code: one packed matrix for queries, keys and values, GELU in eight operations.
-    spelt_out: bool,
     dropout: bool,
     tensors: Vec<Tensor>,
 }
 
+/// Adapted matrices of a layer, by what they read.
+#[derive(Clone, Copy, Debug, Default)]
+struct Adapted {
+    /// The norm before attention.
+    attention: f64,
+    /// The attention output.
+    output: f64,
+    /// The norm before the feed-forward block.
+    mlp: f64,
+    /// The feed-forward block's inner product.
+    inner: f64,
+}
+
 impl<'a> Layer<'a> {
-    fn new(scenario: &'a Scenario) -> Self {
+    pub(super) fn new(scenario: &'a Scenario) -> Self {
         Self {
             scenario,
-            compute: Compute::of(scenario.recipe.precision),
+            types: Types::of(scenario),
+            inputs: InputOf::of(scenario),
             fused: scenario.recipe.kernels == Kernels::Fused,
-            spelt_out: scenario.model.mlp == Mlp::GeluTanh,
             dropout: scenario.recipe.dropout.is_on(),
             tensors: Vec::with_capacity(24),
         }
     }
 
-    fn push(&mut self, name: &'static str, shape: &'static Expr, bytes: f64, source: &'static Source) {
+    pub(super) fn push(&mut self, name: &'static str, shape: &'static Expr, bytes: f64, source: &'static Source) {
         self.scoped(Scope::Every, name, shape, bytes, source);
     }
 
-    fn scoped(&mut self, scope: Scope, name: &'static str, shape: &'static Expr, bytes: f64, source: &'static Source) {
+    pub(super) fn scoped(
+        &mut self,
+        scope: Scope,
+        name: &'static str,
+        shape: &'static Expr,
+        bytes: f64,
+        source: &'static Source,
+    ) {
         if bytes > 0.0 {
             self.tensors.push(Tensor { name, shape, bytes, source, scope, width: 1.0, scores: false });
         }
     }
 
+    pub(super) fn into_tensors(self) -> Vec<Tensor> {
+        self.tensors
+    }
+
     fn counted_in(&self) -> &'static Source {
         if self.fused { &KORTHIKANTI } else { &TRANSFORMERS }
+    }
+
+    fn trained(&self) -> bool {
+        self.inputs == InputOf::Trained
+    }
+
+    /// Products that read the norm before attention: one where queries, keys and values are packed.
+    fn attention_products(&self) -> f64 {
+        if self.scenario.model.packing == Packing::Packed { 1.0 } else { 3.0 }
+    }
+
+    /// Products that read the norm before the feed-forward block.
+    fn mlp_products(&self) -> f64 {
+        if self.scenario.model.mlp == Mlp::Gated { 2.0 } else { 1.0 }
+    }
+
+    fn adapted(&self) -> Adapted {
+        let (projections, fed) = (self.attention_products(), self.mlp_products());
+        match (self.inputs, self.scenario.recipe.targets) {
+            (InputOf::Trained, _) => Adapted::default(),
+            (_, AdapterTargets::QueryValue) => Adapted { attention: projections.min(2.0), ..Adapted::default() },
+            (_, AdapterTargets::Attention) => Adapted { attention: projections, output: 1.0, ..Adapted::default() },
+            (_, AdapterTargets::All) => Adapted { attention: projections, output: 1.0, mlp: fed, inner: 1.0 },
+        }
+    }
+
+    /// Bytes an element that `adapted` adapters keep of the tensor they read, where nothing else does.
+    fn for_adapters(&self, adapted: f64) -> f64 {
+        match self.inputs {
+            InputOf::Trained => 0.0,
+            InputOf::SharedAdapter => self.types.element * adapted.min(1.0),
+            InputOf::OwnCopy(bytes) => bytes * adapted,
+        }
+    }
+
+    /// The same of a tensor that is kept anyway, so that only copies add to it.
+    fn copies_for_adapters(&self, adapted: f64) -> f64 {
+        if let InputOf::OwnCopy(bytes) = self.inputs { bytes * adapted } else { 0.0 }
     }
 
     /// The inputs and outputs of the norms. The outputs are the inputs of matrix products.
@@ -168,67 +188,92 @@ impl<'a> Layer<'a> {
         // One norm before attention and one before the MLP, or one for both; further norms stand
         // behind them and feed no product.
         let before = norms.min(2.0);
+        // Side by side, both norms read the same input.
+        let shared = if model.parallel.is_on() { (norms - 1.0).max(1.0) } else { norms };
         let source = self.counted_in();
-        let (e, r) = (self.compute.element(), self.compute.residual());
+        let Types { element: e, residual: r, autocast } = self.types;
+        // Autocast runs LayerNorm in fp32, on a copy of its own where the residual stream has 16 bits.
+        let copied = autocast && r < 4.0 && !self.fused && model.norm == Norm::LayerNorm;
+        let inputs = if copied { norms } else { shared };
+        let adapted = self.adapted();
+        let read_by_adapters = if model.norms == 1 {
+            self.for_adapters(adapted.attention + adapted.mlp)
+        } else {
+            self.for_adapters(adapted.attention) + self.for_adapters(adapted.mlp)
+        };
         if self.fused {
-            self.push("Inputs of the norms", &RESIDUAL, r * norms, source);
-            self.push("Outputs of the norms, inputs of the products", &RESIDUAL, e * before, source);
+            self.push("Inputs of the norms", &RESIDUAL, r * inputs, source);
+            let outputs = if self.trained() { e * before } else { read_by_adapters };
+            self.push("Outputs of the norms, inputs of the products", &RESIDUAL, outputs, source);
             return;
         }
-        // Under autocast every product makes its own 16-bit copy of its input.
-        let copies = match self.compute {
-            Compute::Autocast => self.products_fed(),
-            Compute::Half | Compute::Full => before,
-        };
         match model.norm {
             Norm::RmsNorm | Norm::RmsNormFull => {
-                self.push("Inputs of the norms, in fp32", &RESIDUAL, 4.0 * norms, source);
-                self.push("Normalized inputs", &RESIDUAL, self.normalized_bytes() * norms, source);
+                self.push("Inputs of the norms, in fp32", &RESIDUAL, 4.0 * inputs, source);
+                // The gradient of a norm's weight is what needs them.
+                if self.trained() {
+                    self.push("Normalized inputs", &RESIDUAL, self.normalized_bytes() * norms, source);
+                }
             }
-            Norm::LayerNorm => self.push("Inputs of the norms", &RESIDUAL, r * norms, source),
+            Norm::LayerNorm => {
+                let bytes = if copied { 4.0 } else { r };
+                self.push("Inputs of the norms", &RESIDUAL, bytes * inputs, source);
+            }
             // OLMo's code takes the norm in fp32, of which it keeps a copy.
-            Norm::Plain => self.push("Inputs of the norms, in fp32", &RESIDUAL, 4.0 * norms, source),
+            Norm::Plain => self.push("Inputs of the norms, in fp32", &RESIDUAL, 4.0 * inputs, source),
         }
-        self.push("Outputs of the norms, inputs of the products", &RESIDUAL, e * copies, source);
+        // Under autocast every product makes its own 16-bit copy of an fp32 input.
+        let fp32_outputs = autocast && (r > e || model.norm == Norm::LayerNorm);
+        let outputs = match (self.trained(), fp32_outputs) {
+            (true, true) => e * (self.attention_products() + self.mlp_products()),
+            (true, false) => e * before,
+            (false, _) => read_by_adapters,
+        };
+        self.push("Outputs of the norms, inputs of the products", &RESIDUAL, outputs, source);
     }
 
     /// Bytes of an element that RMSNorm has scaled and not yet weighted.
     fn normalized_bytes(&self) -> f64 {
-        if self.scenario.model.norm == Norm::RmsNormFull { 4.0 } else { self.compute.residual() }
-    }
-
-    /// Matrix products that read the output of a norm: queries, keys and values, packed into one in
-    /// GPT-2's code, and the first of the MLP, two where it is gated.
-    fn products_fed(&self) -> f64 {
-        let attention = if self.spelt_out { 1.0 } else { 3.0 };
-        attention + if self.scenario.model.mlp == Mlp::Gated { 2.0 } else { 1.0 }
+        if self.scenario.model.norm == Norm::RmsNormFull { 4.0 } else { self.types.residual }
     }
 
     fn attention(&mut self) {
         let model = &self.scenario.model;
-        let e = self.compute.element();
+        let e = self.types.element;
         let latent = model.latent.kv_rank > 0;
         let flash = self.scenario.recipe.attention == AttentionKernel::Flash;
+        let packed = model.packing == Packing::Packed;
         let source: &'static Source = if flash { &FLASH } else { self.counted_in() };
         if model.qk_norm != QkNorm::Off {
             self.query_norms();
         }
+        // Rotated queries and keys are new tensors; what is not rotated is a part of the packed product
+        // and keeps all of it alive.
+        let rotated = model.position.rotates();
+        let shares_keys = model.softmax == Softmax::Scores;
         if latent {
             self.latent_projections();
             self.push("Queries, with their rotary part", &ROTARY_QUERIES, e, &DEEPSEEK);
             self.push("Keys, with their rotary part", &ROTARY_QUERIES, e, &DEEPSEEK);
             self.push("Values", &QUERIES, e, &DEEPSEEK);
-        } else if flash || self.fused {
-            self.push("Queries", &QUERIES, e, source);
-            self.push("Keys", &KEYS, e, source);
-            self.push("Values", &KEYS, e, source);
+        } else if packed && flash && !self.fused {
+            self.push("Queries, keys and values, packed", &PACKED, e, source);
+            if rotated {
+                self.push("Rotated queries", &QUERIES, e, source);
+                self.push("Rotated keys", &KEYS, e, source);
+            }
         } else {
-            // The eager code repeats keys and values for every query head before it multiplies.
             self.push("Queries", &QUERIES, e, source);
-            self.push("Keys, repeated to n heads", &QUERIES, e, source);
-            self.push("Values, repeated to n heads", &QUERIES, e, source);
+            if flash || self.fused || shares_keys {
+                self.push("Keys", &KEYS, e, source);
+                self.push("Values", &KEYS, e, source);
+            } else {
+                // The eager code repeats keys and values for every query head before it multiplies.
+                self.push("Keys, repeated to n heads", &QUERIES, e, source);
+                self.push("Values, repeated to n heads", &QUERIES, e, source);
+            }
         }
-        self.push("Attention output", &QUERIES, e, source);
+        self.attention_output(flash, source);
         if flash {
             self.push("Log-sum-exp of each row", &ROWS, 4.0, source);
         } else {
@@ -241,15 +286,33 @@ impl<'a> Layer<'a> {
         }
     }
 
+    /// What attention puts out: the kernel keeps it, and so does the product that reads it. Where a part
+    /// of each head is rotated and joined again, queries lie in memory head by head; the kernel's output
+    /// lies like them, and the product reads a copy in the order of tokens.
+    fn attention_output(&mut self, flash: bool, source: &'static Source) {
+        let e = self.types.element;
+        let adapted = self.adapted().output;
+        self.push("Attention output", &QUERIES, if flash { e } else { 0.0 }, source);
+        let reordered = !flash || (self.scenario.model.position == Position::PartialRotary && !self.fused);
+        let read = match (self.trained(), reordered) {
+            (true, true) => e,
+            (true, false) => 0.0,
+            (false, true) => self.for_adapters(adapted),
+            (false, false) => self.copies_for_adapters(adapted),
+        };
+        self.push("Input of the output projection", &QUERIES, read, source);
+    }
+
     /// Norms of queries and keys keep what norms of the residual stream keep, but their outputs are
     /// rotated and not multiplied.
     fn query_norms(&mut self) {
-        // Under autocast queries come from a product in 16 bits, and so does what is scaled.
-        let normalized = match self.compute {
-            Compute::Autocast if self.scenario.model.norm == Norm::RmsNorm => 2.0,
+        // Queries come from a product in 16 bits under autocast, and so does what is scaled.
+        let normalized = match self.scenario.model.norm {
+            _ if !self.trained() => 0.0,
+            Norm::RmsNorm if self.types.autocast => 2.0,
             _ => self.normalized_bytes(),
         };
-        let bytes = if self.fused { self.compute.element() } else { 4.0 + normalized };
+        let bytes = if self.fused { self.types.element } else { 4.0 + normalized };
         self.push("Inputs of the query norm", &QUERIES, bytes, self.counted_in());
         self.push("Inputs of the key norm", &KEYS, bytes, self.counted_in());
     }
@@ -258,7 +321,13 @@ impl<'a> Layer<'a> {
     fn latent_projections(&mut self) {
         let latent = self.scenario.model.latent;
         let width = f64::from(latent.query_rank) + f64::from(latent.kv_rank);
-        let bytes = if self.fused { 2.0 * self.compute.element() } else { 4.0 + 2.0 * self.compute.element() };
+        let e = self.types.element;
+        let bytes = match (self.fused, self.trained()) {
+            (true, true) => 2.0 * e,
+            (true, false) => e,
+            (false, true) => 4.0 + 2.0 * e,
+            (false, false) => 4.0,
+        };
         self.push("Compressed queries, keys and values", &OWN_WIDTH, bytes, &DEEPSEEK);
         if let Some(tensor) = self.tensors.last_mut() {
             tensor.width = width;
@@ -266,18 +335,28 @@ impl<'a> Layer<'a> {
     }
 
     fn feed_forward(&mut self) {
-        let e = self.compute.element();
+        let e = self.types.element;
         let source = self.counted_in();
-        let tensors = inner_tensors(self.scenario);
-        self.scoped(Scope::Dense, "Inside the feed-forward block", &INNER, tensors * e, source);
+        let inner = inner_bytes(self.scenario);
+        // The last matrix reads the product; ReLU keeps it by itself.
+        let adapted = self.adapted().inner;
+        let read = match (self.trained(), self.scenario.model.mlp) {
+            (true, Mlp::Relu) => 0.0,
+            (true, _) => e,
+            (false, Mlp::Relu) => self.copies_for_adapters(adapted),
+            (false, _) => self.for_adapters(adapted),
+        };
+        self.scoped(Scope::Dense, "Inside the feed-forward block", &INNER, inner + read, source);
         if self.scenario.model.experts.count == 0 {
             return;
         }
-        self.scoped(Scope::Expert, "Tokens dispatched to experts", &EXPERT_RESIDUAL, e, source);
-        self.scoped(Scope::Expert, "Inside the experts", &EXPERT_INNER, tensors * e, source);
+        // Experts have no adapters; frozen, they do not keep their inputs.
+        let read = if self.trained() { e } else { 0.0 };
+        self.scoped(Scope::Expert, "Tokens dispatched to experts", &EXPERT_RESIDUAL, read, source);
+        self.scoped(Scope::Expert, "Inside the experts", &EXPERT_INNER, inner + read, source);
         self.scoped(Scope::Expert, "Outputs of the experts, before they are weighted", &EXPERT_RESIDUAL, e, source);
         if self.scenario.model.experts.shared_width > 0 {
-            self.scoped(Scope::Expert, "Inside the shared experts", &SHARED_INNER, tensors * e, source);
+            self.scoped(Scope::Expert, "Inside the shared experts", &SHARED_INNER, inner + read, source);
         }
     }
 
@@ -287,18 +366,32 @@ impl<'a> Layer<'a> {
             self.push("Masks of the residual dropouts", &RESIDUAL, 2.0, &KORTHIKANTI);
         }
     }
+
+    /// What the first of the two thin matrices puts out, which the second reads.
+    fn adapters(&mut self) {
+        let Adapted { attention, output, mlp, inner } = self.adapted();
+        let bytes = match self.inputs {
+            InputOf::OwnCopy(bytes) => bytes,
+            _ => self.types.element,
+        };
+        self.push("Outputs of the adapters’ first matrices", &RANKS, bytes * (attention + output + mlp + inner), &PEFT);
+    }
 }
 
-/// Tensors of width f that a feed-forward block keeps. Gated: both products, the activation's output
-/// unless it is computed again, and the product of the two. Plain: input and output of the activation;
-/// spelt out in GPT-2's code it keeps three more.
-pub(super) fn inner_tensors(scenario: &Scenario) -> f64 {
+/// Bytes an element of width f that a feed-forward block keeps between its matrices, without the input of
+/// the last one. Gated: both products and the activation's output, unless it is computed again. Plain:
+/// the input of the activation, and of ReLU its output alone. Spelt out in operations GELU keeps three
+/// tensors more; under CUDA's autocast its power runs in fp32, so that three of the four are in fp32.
+pub(super) fn inner_bytes(scenario: &Scenario) -> f64 {
+    let types = Types::of(scenario);
+    let e = types.element;
     let fused = scenario.recipe.kernels == Kernels::Fused;
-    match (scenario.model.mlp, fused) {
-        (Mlp::Gated, true) => 3.0,
-        (Mlp::Gated, false) => 4.0,
-        (Mlp::GeluTanh, false) => 5.0,
-        (Mlp::Gelu | Mlp::GeluTanh, _) => 2.0,
+    match scenario.model.mlp {
+        Mlp::Gated if fused => 2.0 * e,
+        Mlp::Gated => 3.0 * e,
+        Mlp::GeluTanh if !fused && types.autocast => 3.0 * 4.0 + e,
+        Mlp::GeluTanh if !fused => 4.0 * e,
+        Mlp::Relu | Mlp::Gelu | Mlp::GeluTanh => e,
     }
 }
 
@@ -308,7 +401,7 @@ pub(super) fn inner_gradients(scenario: &Scenario) -> f64 {
     match scenario.model.mlp {
         // Of gate, its activation and the other factor; the product is gone.
         Mlp::Gated => 2.0,
-        Mlp::Gelu => 1.0,
+        Mlp::Gelu | Mlp::Relu => 1.0,
         Mlp::GeluTanh => 2.0,
     }
 }

@@ -1,20 +1,19 @@
-//! Weights, gradients, master copies and optimizer state, matrix by matrix.
+//! Weights, gradients and master copies, matrix by matrix.
 
-use super::Assembly;
 use super::forms::{self, Divided};
-use super::moments::Moments;
+use super::instants::StageInstants;
+use super::stage::Stage;
+use super::types::base_bytes;
+use super::{Assembly, optimizer};
 use crate::estimator::ledger::{Bucket, Instants, Line};
-use crate::source::{
-    ADAFACTOR, ADAM, ADAM8BIT, FSDP, LION, LORA, MEGATRON, MICIKEVICIUS, MODEL, MUON, PYTORCH, QLORA, Source,
-};
+use crate::source::{FSDP, LORA, MEGATRON, MICIKEVICIUS, MODEL, PEFT, QLORA, Source};
 use crate::{
-    Adapter, GradientType, Mlp, Offload, Optimizer, Position, Precision, Recomputation, Scenario, StepKernel, Switch,
-    Weights, ZeroStage,
+    Adapter, AdapterType, Engine, GradientType, LossHead, Mlp, Offload, Position, Precision, Scenario, Switch, Weights, ZeroStage,
 };
 
 /// The kinds of matrices that are counted apart.
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+pub(super) enum Kind {
     Embedding,
     Positions,
     Head,
@@ -26,53 +25,67 @@ enum Kind {
     Adapters,
 }
 
-/// One kind of matrix on one pipeline stage.
-struct Group {
-    kind: Kind,
-    divided: &'static Divided,
-    layers: f64,
-    weights: f64,
+/// The names of the lines that a kind of matrix has.
+pub(super) struct Names {
+    pub(super) weights: &'static str,
+    pub(super) master: &'static str,
+    pub(super) moments: &'static str,
+}
+
+macro_rules! names {
+    ($name:literal) => {
+        Names {
+            weights: $name,
+            master: concat!($name, ", fp32 master"),
+            moments: concat!($name, ", moments"),
+        }
+    };
 }
 
 impl Kind {
-    const fn name(self) -> &'static str {
+    pub(super) const fn names(self) -> Names {
         match self {
-            Self::Embedding => "Embedding",
-            Self::Positions => "Position table",
-            Self::Head => "Output head",
-            Self::Attention => "Attention matrices",
-            Self::Mlp => "Feed-forward matrices",
-            Self::Experts => "Experts",
-            Self::SharedExperts => "Shared experts",
-            Self::Small => "Norms, biases and routers",
-            Self::Adapters => "Adapters",
+            Self::Embedding => names!("Embedding"),
+            Self::Positions => names!("Position table"),
+            Self::Head => names!("Output head"),
+            Self::Attention => names!("Attention matrices"),
+            Self::Mlp => names!("Feed-forward matrices"),
+            Self::Experts => names!("Experts"),
+            Self::SharedExperts => names!("Shared experts"),
+            Self::Small => names!("Norms, biases and routers"),
+            Self::Adapters => names!("Adapters"),
         }
     }
 
     /// Whether it is a matrix inside a block: what adapters stand beside, what quantization shrinks
     /// and what Muon orthogonalizes.
-    const fn is_block_matrix(self) -> bool {
+    pub(super) const fn is_block_matrix(self) -> bool {
         matches!(self, Self::Attention | Self::Mlp | Self::Experts | Self::SharedExperts)
+    }
+
+    const fn is_outside_blocks(self) -> bool {
+        matches!(self, Self::Embedding | Self::Positions | Self::Head)
     }
 }
 
-/// Layers of one pipeline stage and what else stands there.
-#[derive(Clone, Copy)]
-pub(super) struct Stage {
-    pub(super) moments: Moments,
-    pub(super) has_embedding: bool,
-    pub(super) has_head: bool,
-    pub(super) dense_layers: f64,
-    pub(super) expert_layers: f64,
-    /// Whether a layer with experts has the wider working set, where there are both kinds.
-    pub(super) experts_lead: bool,
-    /// Micro-batches whose activations the stage keeps at once.
-    pub(super) in_flight: f64,
+/// One kind of matrix on one pipeline stage.
+pub(super) struct Group {
+    pub(super) kind: Kind,
+    pub(super) divided: &'static Divided,
+    pub(super) layers: f64,
+    pub(super) weights: f64,
 }
 
-impl Stage {
-    pub(super) fn layers(&self) -> f64 {
-        self.dense_layers + self.expert_layers
+impl Group {
+    /// The line of this group in one bucket.
+    pub(super) fn line(&self, bucket: Bucket, bytes: f64, alive: Instants, source: &'static Source) -> Line {
+        let shape = match bucket {
+            Bucket::Parameters => &self.divided.parameters,
+            Bucket::Gradients => &self.divided.gradients,
+            _ => &self.divided.optimizer,
+        };
+        let line = Line::new(self.kind.names().weights, bucket, shape, source, alive);
+        Line { coefficient: bytes, layers: self.layers, weights: self.weights, ..line }
     }
 }
 
@@ -101,12 +114,8 @@ fn groups(scenario: &Scenario, weights: &Weights, stage: &Stage) -> Vec<Group> {
         push(Kind::Mlp, if gated { &forms::GATED_MLP } else { &forms::PLAIN_MLP }, stage.dense_layers, 1.0);
     }
     if stage.expert_layers > 0.0 {
-        push(
-            Kind::Experts,
-            if gated { &forms::GATED_EXPERTS } else { &forms::PLAIN_EXPERTS },
-            stage.expert_layers,
-            1.0,
-        );
+        let divided = if gated { &forms::GATED_EXPERTS } else { &forms::PLAIN_EXPERTS };
+        push(Kind::Experts, divided, stage.expert_layers, 1.0);
         if model.experts.shared_width > 0 {
             let divided = if gated { &forms::GATED_SHARED } else { &forms::PLAIN_SHARED };
             push(Kind::SharedExperts, divided, stage.expert_layers, 1.0);
@@ -123,24 +132,9 @@ fn groups(scenario: &Scenario, weights: &Weights, stage: &Stage) -> Vec<Group> {
     groups
 }
 
-/// The line of a group in one bucket.
-fn line(group: &Group, bucket: Bucket, bytes: f64, alive: Instants, source: &'static Source) -> Line {
-    let shape = match bucket {
-        Bucket::Parameters => &group.divided.parameters,
-        Bucket::Gradients => &group.divided.gradients,
-        _ => &group.divided.optimizer,
-    };
-    Line {
-        coefficient: bytes,
-        layers: group.layers,
-        weights: group.weights,
-        ..Line::new(group.kind.name(), bucket, shape, source, alive)
-    }
-}
-
-/// Bytes that a weight, its gradient, its master copy take under the scenario's recipe.
+/// Bytes of a weight that is trained, of its gradient, its master copy and its moments.
 #[derive(Clone, Copy)]
-pub(super) struct Recipe {
+pub(super) struct StateBytes {
     pub(super) weight: f64,
     pub(super) gradient: f64,
     pub(super) master: f64,
@@ -150,25 +144,31 @@ pub(super) struct Recipe {
     pub(super) compute: f64,
 }
 
-impl Recipe {
+impl StateBytes {
     /// fp32 4 + 4; autocast and FSDP's mixed precision keep fp32 weights and gradients, 4 + 4; 16-bit
     /// weights with a master copy 2 + 2 + 4, or with gradients added up in fp32 2 + 4 + 4, where fp16
     /// keeps its 16-bit gradients beside them; all in bf16 2 + 2 (Micikevicius et al. 2018; table of
     /// Megatron Core's distributed optimizer).
+    ///
+    /// Adapters in fp32 are 4 + 4 and have no master copy; those in the type of 16-bit weights beside
+    /// them are 2 + 2 without one, unless the recipe keeps one.
     pub(super) fn of(scenario: &Scenario) -> Self {
-        let full = scenario.recipe.gradients == GradientType::Full;
+        let recipe = &scenario.recipe;
+        let full = recipe.gradients == GradientType::Full;
         let gradient = if full { 4.0 } else { 2.0 };
-        match scenario.recipe.precision {
-            Precision::Fp32 => Self { weight: 4.0, gradient: 4.0, master: 0.0, moment: 4.0, compute: 4.0 },
-            Precision::Mixed | Precision::Autocast => {
-                Self { weight: 4.0, gradient: 4.0, master: 0.0, moment: 4.0, compute: 2.0 }
-            }
+        let all = |bytes: f64, compute| Self { weight: bytes, gradient: bytes, master: 0.0, moment: bytes, compute };
+        let adapted = recipe.adapter != Adapter::None;
+        match recipe.precision {
+            Precision::Fp32 => all(4.0, 4.0),
+            _ if adapted && recipe.adapter_type == AdapterType::Full => all(4.0, 2.0),
+            Precision::Mixed | Precision::Autocast if adapted => all(2.0, 2.0),
+            Precision::Mixed | Precision::Autocast => all(4.0, 2.0),
             Precision::Bf16 => Self { weight: 2.0, gradient, master: 4.0, moment: 4.0, compute: 2.0 },
             Precision::Fp16 => {
                 let gradient = if full { 6.0 } else { 2.0 };
                 Self { weight: 2.0, gradient, master: 4.0, moment: 4.0, compute: 2.0 }
             }
-            Precision::PureBf16 => Self { weight: 2.0, gradient, master: 0.0, moment: 2.0, compute: 2.0 },
+            Precision::PureBf16 => Self { gradient, ..all(2.0, 2.0) },
         }
     }
 }
@@ -176,9 +176,13 @@ impl Recipe {
 /// Whether the gradients of the step before are there in the forward pass: because several
 /// micro-batches add up, or because the framework keeps a buffer for them.
 pub(super) fn gradients_persist(scenario: &Scenario) -> bool {
-    let buffered = matches!(scenario.recipe.precision, Precision::Bf16 | Precision::Fp16 | Precision::PureBf16)
-        && scenario.recipe.gradients == GradientType::Full;
-    scenario.recipe.micro_batches > 1 || buffered
+    let recipe = &scenario.recipe;
+    let buffered = matches!(recipe.precision, Precision::Bf16 | Precision::Fp16 | Precision::PureBf16)
+        && recipe.gradients == GradientType::Full;
+    recipe.micro_batches > 1
+        || scenario.cluster.pipeline_parallel > 1
+        || (buffered && recipe.adapter == Adapter::None)
+        || scenario.cluster.engine == Engine::Megatron
 }
 
 /// The ZeRO stage from which the weights are divided. FSDP's mixed precision divides its fp32 weights
@@ -187,40 +191,16 @@ pub(super) fn parameters_from(scenario: &Scenario) -> ZeroStage {
     if scenario.recipe.precision == Precision::Mixed { ZeroStage::Stage2 } else { ZeroStage::Stage3 }
 }
 
-/// Whether PyTorch's DistributedDataParallel averages the gradients, in buckets of its own.
-fn has_ddp_buckets(scenario: &Scenario) -> bool {
-    scenario.cluster.zero < ZeroStage::Stage2
-        && scenario.cluster.data_parallel().saturating_mul(scenario.cluster.context_parallel) > 1
-        && matches!(
-            scenario.recipe.precision,
-            Precision::Fp32 | Precision::Autocast | Precision::Mixed | Precision::PureBf16
-        )
-}
-
 /// Weights, gradients and optimizer state of one stage.
 pub(super) fn assemble(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &Stage) {
-    let recipe = Recipe::of(scenario);
-    let always = stage.moments.always();
+    let bytes = StateBytes::of(scenario);
+    let always = stage.at.always();
     let groups = groups(scenario, weights, stage);
     for group in &groups {
-        let (bytes, source) = frozen_bytes(scenario, group.kind).unwrap_or((recipe.weight, &MODEL));
-        to.lines.push(line(group, Bucket::Parameters, bytes, always, source));
+        let (bytes, source) = frozen_bytes(scenario, group.kind).unwrap_or((bytes.weight, &MODEL));
+        to.lines.push(group.line(Bucket::Parameters, bytes, always, source));
     }
-    // FSDP without resharding keeps a 16-bit copy of all weights beside the fp32 shards.
-    if scenario.recipe.precision == Precision::Mixed && scenario.cluster.zero != ZeroStage::Stage3 {
-        let copy = to.stage_weights(weights, stage);
-        to.lines.push(Line {
-            coefficient: 2.0,
-            weights: copy,
-            ..Line::new(
-                "16-bit copy of the weights",
-                Bucket::Parameters,
-                &forms::OWN_WEIGHTS,
-                &FSDP,
-                stage.moments.in_passes().or(Moments::only(stage.moments.end)),
-            )
-        });
-    }
+    whole_weights(to, scenario, weights, stage);
     if scenario.recipe.adapter == Adapter::None {
         trained(to, scenario, weights, stage, &groups);
     } else {
@@ -231,9 +211,43 @@ pub(super) fn assemble(to: &mut Assembly, scenario: &Scenario, weights: &Weights
             layers: 1.0,
             weights: per_layer as f64 * stage.layers(),
         };
-        to.lines.push(line(&adapters, Bucket::Parameters, recipe.weight, always, &LORA));
+        to.lines.push(adapters.line(Bucket::Parameters, bytes.weight, always, &LORA));
         trained(to, scenario, weights, stage, &[adapters]);
     }
+}
+
+/// FSDP without resharding keeps a 16-bit copy of all weights beside the fp32 shards, and with resharding
+/// to a group each device keeps the group's part of it between the passes (`reshard_after_forward` of
+/// fully_shard, torch/distributed/fsdp/_fully_shard/_fully_shard.py, PyTorch 2.15).
+fn whole_weights(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &Stage) {
+    let cluster = &scenario.cluster;
+    let mixed = scenario.recipe.precision == Precision::Mixed;
+    let (parts, shards) = match cluster.zero {
+        ZeroStage::Stage3 if cluster.reshard > 0 => (f64::from(cluster.reshard), to.parameter_shards),
+        ZeroStage::Stage3 => return,
+        _ if mixed => (1.0, f64::INFINITY),
+        _ => return,
+    };
+    if parts >= shards {
+        return;
+    }
+    let bytes = frozen_matrix_bytes(scenario).unwrap_or(StateBytes::of(scenario).compute);
+    let alive = if mixed && cluster.zero != ZeroStage::Stage3 {
+        stage.at.in_passes().or(StageInstants::only(stage.at.end))
+    } else {
+        stage.at.in_passes()
+    };
+    to.lines.push(Line {
+        coefficient: bytes,
+        weights: to.stage_weights(weights, stage) / parts,
+        ..Line::new(
+            if parts > 1.0 { "Weights, resharded over a group" } else { "16-bit copy of the weights" },
+            Bucket::Parameters,
+            &forms::OWN_WEIGHTS,
+            &FSDP,
+            alive,
+        )
+    });
 }
 
 /// Bytes of an element of a frozen matrix, where there are any.
@@ -241,70 +255,65 @@ pub(super) fn frozen_matrix_bytes(scenario: &Scenario) -> Option<f64> {
     frozen_bytes(scenario, Kind::Attention).map(|(bytes, _)| bytes)
 }
 
-/// Bytes of a frozen weight beside adapters.
+/// Bytes of a frozen weight beside adapters. It has no master copy, and nothing but its own type.
 fn frozen_bytes(scenario: &Scenario, kind: Kind) -> Option<(f64, &'static Source)> {
     match scenario.recipe.adapter {
         Adapter::None => None,
         Adapter::Lora8 if kind.is_block_matrix() => Some((1.0, &QLORA)),
         // Four bits, and 0.127 bits of doubly quantized constants (QLoRA, section 3).
         Adapter::Qlora if kind.is_block_matrix() => Some(((4.0 + 0.127) / 8.0, &QLORA)),
-        _ => Some((Recipe::of(scenario).compute, &LORA)),
+        Adapter::Lora | Adapter::LoraFp32 | Adapter::Lora8 | Adapter::Qlora => Some((base_bytes(scenario), &PEFT)),
     }
 }
 
 /// Gradients, master copies and optimizer state of what is trained.
 fn trained(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &Stage, groups: &[Group]) {
-    let recipe = Recipe::of(scenario);
-    let moments = &stage.moments;
-    let always = moments.always();
+    let bytes = StateBytes::of(scenario);
+    let at = &stage.at;
+    let always = at.always();
     let persist = gradients_persist(scenario);
     for group in groups {
         let alive = if persist { always } else { gradient_lifetime(group.kind, scenario, stage) };
-        let source: &'static Source = if recipe.gradient > 4.0 { &MEGATRON } else { &MICIKEVICIUS };
-        let mut gradients = line(group, Bucket::Gradients, recipe.gradient, alive, source);
+        let source: &'static Source = if bytes.gradient > 4.0 { &MEGATRON } else { &MICIKEVICIUS };
+        let mut gradients = group.line(Bucket::Gradients, bytes.gradient, alive, source);
         // While K layers are computed again together, the gradients of all but one of them are yet to
         // come.
-        let there = 1.0 - (together(scenario, stage) - 1.0) / stage.layers();
-        if there < 1.0 && !persist && !matches!(group.kind, Kind::Embedding | Kind::Positions | Kind::Head) {
+        let there = 1.0 - (stage.together(scenario) - 1.0) / stage.layers();
+        if there < 1.0 && !persist && !group.kind.is_outside_blocks() {
             let mut early = gradients;
-            early.alive = Moments::only(moments.first);
+            early.alive = StageInstants::only(at.first);
             early.coefficient *= there;
             to.lines.push(early);
-            gradients.alive = Instants::at(&[moments.end, moments.step]);
+            gradients.alive = Instants::at(&[at.end, at.step]);
         }
         to.lines.push(gradients);
-        if has_ddp_buckets(scenario) {
-            let mut buckets = line(group, Bucket::Gradients, recipe.gradient, always, &PYTORCH);
-            buckets.name = bucket_name(group.kind);
-            to.lines.push(buckets);
-        }
     }
     if !persist {
         // The last layer's gradients come first; the others' are counted once all are there.
         let one = first_gradients(to, scenario, weights, stage);
         to.lines.push(Line {
-            coefficient: recipe.gradient,
+            coefficient: bytes.gradient,
             weights: one,
             ..Line::new(
                 "Gradients of one layer",
                 Bucket::Gradients,
                 &forms::OWN_WEIGHTS,
                 &MICIKEVICIUS,
-                Moments::only(moments.last),
+                StageInstants::only(at.last),
             )
         });
     }
     if matches!(scenario.recipe.offload, Offload::Optimizer | Offload::Both) {
         return;
     }
-    if recipe.master > 0.0 {
+    if bytes.master > 0.0 {
         for group in groups {
-            let mut master = line(group, Bucket::Optimizer, recipe.master, always, &MICIKEVICIUS);
-            master.name = master_name(group.kind);
+            let mut master = group.line(Bucket::Optimizer, bytes.master, always, &MICIKEVICIUS);
+            master.name = group.kind.names().master;
             to.lines.push(master);
         }
     }
-    optimizer_state(to, scenario, weights, stage, groups, &recipe);
+    optimizer::assemble(to, scenario, weights, stage, groups);
 }
 
 /// Weights whose gradients are there once the last layer has run backward, as far as this device keeps
@@ -318,147 +327,20 @@ fn first_gradients(to: &Assembly, scenario: &Scenario, weights: &Weights, stage:
     shared / to.gradient_shards + to.expert_weights(weights, stage) / to.expert_gradient_shards
 }
 
-/// Layers that are computed again together.
-pub(super) fn together(scenario: &Scenario, stage: &Stage) -> f64 {
-    if scenario.recipe.recomputation == Recomputation::EveryK {
-        f64::from(scenario.recipe.every).min(stage.layers())
-    } else {
-        1.0
-    }
+/// Whether the embedding's matrix makes logits as well, from which the backward pass starts.
+pub(super) fn is_tied_head(scenario: &Scenario) -> bool {
+    scenario.model.tied_embeddings.is_on() && scenario.recipe.loss != LossHead::Classifier
 }
 
 /// From when on the gradients of a kind are there, when none are left over from before.
 fn gradient_lifetime(kind: Kind, scenario: &Scenario, stage: &Stage) -> Instants {
-    let moments = &stage.moments;
-    let late = Instants::at(&[moments.end, moments.step]);
-    let blocks = late.or(Moments::only(moments.first));
+    let at = &stage.at;
+    let late = Instants::at(&[at.end, at.step]);
     match kind {
         // The backward pass starts at the head, which a tied embedding is.
-        Kind::Head => late.or(moments.in_backward()),
-        Kind::Embedding if stage.has_head && scenario.model.tied_embeddings.is_on() => late.or(moments.in_backward()),
+        Kind::Head => late.or(at.in_backward()),
+        Kind::Embedding if stage.has_head && is_tied_head(scenario) => late.or(at.in_backward()),
         Kind::Embedding | Kind::Positions => late,
-        _ => blocks,
-    }
-}
-
-const fn bucket_name(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Embedding => "Embedding, DDP buckets",
-        Kind::Positions => "Position table, DDP buckets",
-        Kind::Head => "Output head, DDP buckets",
-        Kind::Attention => "Attention matrices, DDP buckets",
-        Kind::Mlp => "Feed-forward matrices, DDP buckets",
-        Kind::Experts => "Experts, DDP buckets",
-        Kind::SharedExperts => "Shared experts, DDP buckets",
-        Kind::Small => "Norms, biases and routers, DDP buckets",
-        Kind::Adapters => "Adapters, DDP buckets",
-    }
-}
-
-const fn state_name(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Embedding => "Embedding, moments",
-        Kind::Positions => "Position table, moments",
-        Kind::Head => "Output head, moments",
-        Kind::Attention => "Attention matrices, moments",
-        Kind::Mlp => "Feed-forward matrices, moments",
-        Kind::Experts => "Experts, moments",
-        Kind::SharedExperts => "Shared experts, moments",
-        Kind::Small => "Norms, biases and routers, moments",
-        Kind::Adapters => "Adapters, moments",
-    }
-}
-
-const fn master_name(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Embedding => "Embedding, fp32 master",
-        Kind::Positions => "Position table, fp32 master",
-        Kind::Head => "Output head, fp32 master",
-        Kind::Attention => "Attention matrices, fp32 master",
-        Kind::Mlp => "Feed-forward matrices, fp32 master",
-        Kind::Experts => "Experts, fp32 master",
-        Kind::SharedExperts => "Shared experts, fp32 master",
-        Kind::Small => "Norms, biases and routers, fp32 master",
-        Kind::Adapters => "Adapters, fp32 master",
-    }
-}
-
-/// Bytes of optimizer state for each weight of a kind.
-fn moment_bytes(optimizer: Optimizer, kind: Kind, moment: f64) -> (f64, &'static Source) {
-    match optimizer {
-        Optimizer::AdamW => (2.0 * moment, &ADAM),
-        // Two bytes, and an fp32 scale for each moment of a block of 256; small tensors are left in
-        // fp32.
-        Optimizer::Adam8bit if kind != Kind::Small => (2.0 + 2.0 * 4.0 / 256.0, &ADAM8BIT),
-        Optimizer::Adam8bit => (8.0, &ADAM8BIT),
-        // Its matrices are counted by rows and columns; vectors keep a whole second moment.
-        Optimizer::Adafactor if kind == Kind::Small => (4.0, &ADAFACTOR),
-        Optimizer::Adafactor | Optimizer::Sgd => (0.0, &ADAFACTOR),
-        Optimizer::Lion => (moment, &LION),
-        Optimizer::Muon if kind.is_block_matrix() => (moment, &MUON),
-        Optimizer::Muon => (2.0 * moment, &MUON),
-        Optimizer::Momentum => (moment, &PYTORCH),
-    }
-}
-
-fn optimizer_state(
-    to: &mut Assembly,
-    scenario: &Scenario,
-    weights: &Weights,
-    stage: &Stage,
-    groups: &[Group],
-    recipe: &Recipe,
-) {
-    let always = stage.moments.always();
-    let optimizer = scenario.recipe.optimizer;
-    for group in groups {
-        let (bytes, source) = moment_bytes(optimizer, group.kind, recipe.moment);
-        if bytes > 0.0 {
-            let mut state = line(group, Bucket::Optimizer, bytes, always, source);
-            state.name = state_name(group.kind);
-            to.lines.push(state);
-        }
-    }
-    let adapters = scenario.recipe.adapter != Adapter::None;
-    if optimizer == Optimizer::Adafactor && !adapters {
-        to.lines.push(Line {
-            coefficient: 4.0,
-            weights: to.factors(scenario, weights, stage) / to.optimizer_shards,
-            ..Line::new("Sums over rows and columns", Bucket::Optimizer, &forms::OWN_WEIGHTS, &ADAFACTOR, always)
-        });
-    }
-    step_temporaries(to, scenario, weights, stage, recipe);
-}
-
-/// What the update itself needs: the root of the second moment for every weight at once when all
-/// tensors are updated together, twice the largest tensor when they are updated one by one
-/// (torch/optim/adam.py, `_multi_tensor_adam` and `_single_tensor_adam`).
-fn step_temporaries(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &Stage, recipe: &Recipe) {
-    let optimizer = scenario.recipe.optimizer;
-    let adapters = scenario.recipe.adapter != Adapter::None;
-    let alive = Moments::only(stage.moments.step);
-    let own = |name, coefficient, weights| Line {
-        coefficient,
-        weights,
-        ..Line::new(name, Bucket::Temporary, &forms::OWN_WEIGHTS, &PYTORCH, alive)
-    };
-    let largest = || weights.largest_matrix(&scenario.model) as f64 / to.tensor_parallel / to.optimizer_shards;
-    match (optimizer, scenario.recipe.step) {
-        (Optimizer::AdamW, StepKernel::Foreach) => {
-            let trained =
-                if adapters { to.adapter_weights(scenario) * stage.layers() } else { to.stage_weights(weights, stage) };
-            let lines = own("Root of the second moments", recipe.moment, trained / to.optimizer_shards);
-            to.lines.push(lines);
-        }
-        // These have no fused or list form: one tensor at a time whatever is asked for.
-        (Optimizer::Adafactor, _) if !adapters => {
-            let line = own("Update of the largest tensor", 2.0 * 4.0, largest());
-            to.lines.push(line);
-        }
-        (Optimizer::AdamW | Optimizer::Lion | Optimizer::Muon, StepKernel::Loop) if !adapters => {
-            let line = own("Update of the largest tensor", 2.0 * recipe.moment, largest());
-            to.lines.push(line);
-        }
-        _ => {}
+        _ => late.or(StageInstants::only(at.first)),
     }
 }

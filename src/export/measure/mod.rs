@@ -288,6 +288,7 @@ fn groups(heads: u32, kv_heads: u32) -> u32 {
 const fn mlp(scenario: &Scenario) -> &'static str {
     match scenario.model.mlp {
         Mlp::Gelu => "gelu",
+        Mlp::Relu => "relu",
         Mlp::GeluTanh => "gelu-tanh",
         Mlp::Gated => "gated",
     }

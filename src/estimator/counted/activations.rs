@@ -1,0 +1,222 @@
+//! Which layers keep what, which are computed again, and what lives while a layer runs backward.
+
+use super::forms;
+use super::instants::StageInstants;
+use super::layer::{self, Scope, Tensor};
+use super::operators;
+use super::stage::Stage;
+use super::types::Types;
+use super::Assembly;
+use crate::estimator::ledger::{Bucket, Instants, Line};
+use crate::source::{CHECKPOINTS, KORTHIKANTI, PYTORCH, TRANSFORMERS};
+use crate::{Adapter, Bias, Engine, Expr, Kernels, Offload, Recomputation, Scenario};
+
+/// The activations of one stage.
+pub(super) fn assemble(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
+    let recomputation = scenario.recipe.recomputation;
+    let at = &stage.at;
+    let whole = layer::kept(scenario);
+    let again = stage.recomputed_part(scenario);
+    if again < 1.0 {
+        let selective = recomputation == Recomputation::Selective;
+        for tensor in &whole {
+            if selective && tensor.scores {
+                to.tensor(tensor, stage, 1.0, 0.0, at.in_backward());
+            } else if tensor.is_inner() && attention_is_wider(scenario, stage) && again == 0.0 {
+                // The layer that runs backward is through with its MLP when it is at its highest.
+                to.tensor(tensor, stage, 0.0, stage.in_flight, at.around_loss());
+                to.tensor(tensor, stage, -1.0, stage.in_flight, StageInstants::only(at.last));
+                to.tensor(tensor, stage, 0.0, stage.waiting, StageInstants::only(at.first));
+            } else {
+                to.tensor(tensor, stage, 0.0, stage.in_flight * (1.0 - again), at.all_layers_kept());
+                // The first layer runs backward while other micro-batches wait.
+                let own = if again > 0.0 { 0.0 } else { 1.0 };
+                to.tensor(tensor, stage, own, stage.waiting * (1.0 - again), StageInstants::only(at.first));
+            }
+        }
+    }
+    if again > 0.0 {
+        layer_inputs(to, scenario, stage, again);
+        if recomputation == Recomputation::Operators {
+            for tensor in &operators::kept(scenario) {
+                to.tensor(tensor, stage, 0.0, stage.in_flight, at.around_loss());
+                // The layer that runs backward has them among its own again.
+                to.tensor(tensor, stage, -1.0, stage.in_flight, StageInstants::only(at.last));
+                to.tensor(tensor, stage, 0.0, stage.waiting, StageInstants::only(at.first));
+            }
+        }
+        let together = stage.together(scenario);
+        let running = match recomputation {
+            // The last layer is among those that are computed again only where K divides their number.
+            Recomputation::KthLayer if stage.layers() % f64::from(scenario.recipe.every.max(1)) != 0.0 => {
+                StageInstants::only(at.first)
+            }
+            Recomputation::Block if again < 1.0 => StageInstants::only(at.first),
+            _ => at.in_backward(),
+        };
+        for tensor in whole.iter().filter(|tensor| !(tensor.is_inner() && attention_is_wider(scenario, stage))) {
+            to.tensor(tensor, stage, together, 0.0, running);
+        }
+    }
+    gradients_inside(to, scenario, stage);
+    bias_sums(to, scenario, stage);
+    gathered_sequence(to, scenario, stage);
+    pipeline_outputs(to, scenario, stage);
+}
+
+impl Assembly {
+    /// Adds the lines of one tensor: `single` layers of it, and the whole stage `times` over.
+    fn tensor(&mut self, tensor: &Tensor, stage: &Stage, single: f64, times: f64, alive: Instants) {
+        // Layers that run backward count as layers of the wider kind as far as there are any.
+        let with_experts = if stage.experts_are_wider {
+            single.clamp(-stage.expert_layers, stage.expert_layers)
+        } else {
+            single - single.clamp(-stage.dense_layers, stage.dense_layers)
+        };
+        let layers = match tensor.scope {
+            Scope::Every => single + times * stage.layers(),
+            Scope::Dense => times * stage.dense_layers + single - with_experts,
+            Scope::Expert => times * stage.expert_layers + with_experts,
+        };
+        if layers > 0.0 {
+            self.lines.push(Line {
+                coefficient: tensor.bytes,
+                layers,
+                weights: tensor.width,
+                ..Line::new(tensor.name, Bucket::Activations, tensor.shape, tensor.source, alive)
+            });
+        }
+    }
+}
+
+/// The inputs from which the part `again` of the layers is computed again.
+fn layer_inputs(to: &mut Assembly, scenario: &Scenario, stage: &Stage, again: f64) {
+    let recipe = &scenario.recipe;
+    let at = &stage.at;
+    let layers = stage.layers() * again;
+    let segments = (layers / stage.together(scenario)).ceil();
+    // Swapped to the host, one is on its way out or in while another is in use.
+    let swapped = matches!(recipe.offload, Offload::Activations | Offload::Both);
+    let kept = if swapped { segments.min(2.0) } else { segments };
+    let bytes = Types::of(scenario).residual;
+    let mut push = |layers: f64, alive| {
+        if layers > 0.0 {
+            to.lines.push(Line {
+                coefficient: bytes,
+                layers,
+                ..Line::new("Layer inputs", Bucket::Activations, &forms::RESIDUAL, &CHECKPOINTS, alive)
+            });
+        }
+    };
+    // The input of the layer that is computed again is among the inputs of its norms.
+    let all = kept * if swapped { 1.0 } else { stage.in_flight };
+    let others = if swapped { 0.0 } else { kept * stage.waiting };
+    push(all, at.around_loss());
+    push(all - 1.0, StageInstants::only(at.last));
+    push(others, StageInstants::only(at.first));
+}
+
+/// Gradients of activations while a layer runs backward.
+fn gradients_inside(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
+    let Types { element: e, residual: r, .. } = Types::of(scenario);
+    let alive = stage.at.in_backward();
+    let mut push = |name, shape: &'static Expr, bytes: f64| {
+        to.lines.push(Line { coefficient: bytes, ..Line::new(name, Bucket::Temporary, shape, &TRANSFORMERS, alive) });
+    };
+    push("Gradient of the residual stream", &forms::RESIDUAL, r);
+    let inner = layer::inner_gradients(scenario) * e;
+    if attention_is_wider(scenario, stage) {
+        push("Gradients of the attention scores", &forms::SCORES, score_gradients(scenario));
+    } else if stage.experts_are_wider {
+        push("Gradients inside the experts", &forms::EXPERT_INNER, inner);
+    } else {
+        push("Gradients inside the feed-forward block", &forms::INNER, inner);
+    }
+}
+
+/// The gradient of a bias is a sum over all tokens, which CUDA takes in partial sums of four bytes: 128
+/// outputs a block, for as many blocks as an A100 runs at once (16 on each of 108 multiprocessors), or for
+/// one block of every 1,024 tokens where that is more (`setReduceConfig` and `global_memory_size` in
+/// aten/src/ATen/native/cuda/Reduce.cuh).
+fn bias_sums(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
+    const BLOCKS_AT_ONCE: f64 = 16.0 * 108.0;
+    const OUTPUTS_OF_A_BLOCK: f64 = 128.0;
+    if scenario.model.bias != Bias::All || scenario.recipe.kernels == Kernels::Fused {
+        return;
+    }
+    let frozen = scenario.recipe.adapter != Adapter::None;
+    if frozen || attention_is_wider(scenario, stage) {
+        return;
+    }
+    let alive = stage.at.in_backward();
+    let mut push = |coefficient: f64, shape: &'static Expr| {
+        let name = "Partial sums of bias gradients";
+        to.lines.push(Line { coefficient, ..Line::new(name, Bucket::Temporary, shape, &PYTORCH, alive) });
+    };
+    let least = 4.0 * OUTPUTS_OF_A_BLOCK * OUTPUTS_OF_A_BLOCK * BLOCKS_AT_ONCE;
+    push(least / 1_048_576.0, &forms::MEBIBYTES);
+    push(4.0 * OUTPUTS_OF_A_BLOCK / 1_024.0, &forms::INNER);
+}
+
+/// Sequence parallelism keeps a part of each activation and gathers the whole for every product,
+/// forward and backward; the product's own output, or its gradient, is whole as well until it is
+/// scattered (Korthikanti et al. 2022, section 4.2.2).
+fn gathered_sequence(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
+    let cluster = &scenario.cluster;
+    if cluster.tensor_parallel > 1 && cluster.sequence_parallel.is_on() {
+        to.lines.push(Line {
+            coefficient: 2.0 * Types::of(scenario).element,
+            ..Line::new(
+                "Gathered over the tensor-parallel group",
+                Bucket::Temporary,
+                &forms::WHOLE_RESIDUAL,
+                &KORTHIKANTI,
+                stage.at.in_backward(),
+            )
+        });
+    }
+}
+
+/// DeepSpeed's pipeline keeps what a stage puts out, micro-batch by micro-batch, until its backward pass
+/// (`pipe_buffers["outputs"]` in runtime/pipe/engine.py); Megatron-LM and PyTorch let go of it once it is
+/// sent.
+fn pipeline_outputs(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
+    if scenario.cluster.engine == Engine::DeepSpeed && to.stages > 1 && !stage.has_head {
+        to.lines.push(Line {
+            coefficient: Types::of(scenario).residual,
+            layers: stage.in_flight,
+            ..Line::new(
+                "Outputs of the stage, micro-batch by micro-batch",
+                Bucket::Activations,
+                &forms::RESIDUAL,
+                &crate::source::DEEPSPEED,
+                stage.at.all_layers_kept(),
+            )
+        });
+    }
+}
+
+/// The two ways in which a layer's backward pass can be at its highest: inside the MLP, with the
+/// gradients of its products, or inside eager attention, with those of its scores, when it has let go of
+/// its MLP.
+fn attention_is_wider(scenario: &Scenario, stage: &Stage) -> bool {
+    let model = &scenario.model;
+    let scores = score_gradients(scenario) * f64::from(model.heads) * f64::from(scenario.recipe.sequence);
+    let e = Types::of(scenario).element;
+    let bytes = layer::inner_gradients(scenario) * e + layer::inner_bytes(scenario) + e;
+    let width = if stage.experts_are_wider {
+        f64::from(model.expert_width()) * f64::from(model.experts.active.min(model.experts.count))
+    } else {
+        f64::from(model.feed_forward)
+    };
+    scores > bytes * width
+}
+
+/// Bytes that the backward pass of the softmax adds to the scores that are kept: on CUDA four tensors in
+/// the softmax's own type are alive where one was (its output, the gradient that arrives, their product and
+/// the gradient that leaves: aten/src/ATen/native/cuda/SoftMax.cu, `softmax_backward_cuda_out`), and its
+/// copy for the product is gone.
+fn score_gradients(scenario: &Scenario) -> f64 {
+    let (kept, softmax) = layer::score_bytes(scenario);
+    (4.0 * softmax - kept).max(softmax)
+}

@@ -1,0 +1,109 @@
+//! The instants of a step at which memory is counted.
+//!
+//! Between two of them memory changes in one direction, or in a straight line over identical
+//! layers, so that the highest lies at one of them.
+
+use crate::estimator::ledger::{Instant, Instants};
+
+/// Where the instants of one pipeline stage stand in the ledger's list.
+#[derive(Clone, Copy)]
+pub(super) struct StageInstants {
+    /// All layers have run and the loss is being computed, or the first backward pass is due.
+    pub(super) forward: usize,
+    /// The backward pass of the loss; only the last stage has one.
+    pub(super) loss: Option<usize>,
+    /// Backward pass of the stage's last layer.
+    pub(super) last: usize,
+    /// Backward pass of the stage's first layer.
+    pub(super) first: usize,
+    /// Every gradient is there.
+    pub(super) end: usize,
+    /// The optimizer updates the weights.
+    pub(super) step: usize,
+}
+
+/// The only stage, or the last of several.
+pub(super) const LAST_STAGE: StageInstants =
+    StageInstants { forward: 0, loss: Some(1), last: 2, first: 3, end: 4, step: 5 };
+/// The first of several stages.
+pub(super) const FIRST_STAGE: StageInstants =
+    StageInstants { forward: 6, loss: None, last: 7, first: 8, end: 9, step: 10 };
+/// The second of three stages or more.
+pub(super) const SECOND_STAGE: StageInstants =
+    StageInstants { forward: 11, loss: None, last: 12, first: 13, end: 14, step: 15 };
+
+impl StageInstants {
+    /// From the end of the forward pass to the last layer's backward pass.
+    pub(super) fn all_layers_kept(&self) -> Instants {
+        Instants::among(&[Some(self.forward), self.loss, Some(self.last)])
+    }
+
+    /// The computation of the loss, there and back.
+    pub(super) fn around_loss(&self) -> Instants {
+        Instants::among(&[Some(self.forward), self.loss])
+    }
+
+    /// While some layer runs backward.
+    pub(super) fn in_backward(&self) -> Instants {
+        Instants::at(&[self.last, self.first])
+    }
+
+    /// Until the backward pass has ended.
+    pub(super) fn in_passes(&self) -> Instants {
+        self.all_layers_kept().or(self.in_backward())
+    }
+
+    /// The whole step.
+    pub(super) fn always(&self) -> Instants {
+        self.in_passes().or(Instants::at(&[self.end, self.step]))
+    }
+
+    /// One instant.
+    pub(super) fn only(position: usize) -> Instants {
+        Instants::at(&[position])
+    }
+}
+
+macro_rules! instants {
+    ($($name:literal, $meaning:literal;)+) => { &[$(Instant { name: $name, meaning: $meaning },)+] };
+}
+
+/// The instants of a run without pipeline.
+pub(super) static ONE_STAGE: &[Instant] = instants! {
+    "loss, forward", "Every layer’s activations are kept and the loss is being computed from the logits.";
+    "loss, backward", "Every layer’s activations are kept and the gradient of the logits is being computed.";
+    "backward, last layer", "Every layer’s activations are kept and the last layer’s gradients are being computed.";
+    "backward, first layer", "Nearly all gradients are there and the first layer’s are being computed.";
+    "end of backward", "Every gradient is there, the embedding’s just now.";
+    "optimizer step", "Weights are updated from gradients and optimizer state; no activation is left.";
+};
+
+/// The instants of a pipeline of three stages or more: its last stage, its first, its second, of which
+/// those between second and last keep fewer micro-batches. Two stages have the first eleven.
+pub(super) static STAGES: &[Instant] = instants! {
+    "last stage: loss, forward", "The last stage’s activations are kept and the loss is being computed.";
+    "last stage: loss, backward", "The last stage’s activations are kept and the gradient of the logits is computed.";
+    "last stage: backward, last layer", "The last layer’s gradients are being computed.";
+    "last stage: backward, first layer", "The gradients of the last stage’s first layer are being computed.";
+    "last stage: end of backward", "Every gradient of the last stage is there.";
+    "last stage: optimizer step", "The last stage’s weights are updated.";
+    "first stage: pipeline full", "The first stage keeps the activations of every micro-batch on its way.";
+    "first stage: backward, last layer", "The first stage’s first backward pass begins.";
+    "first stage: backward, first layer", "The first stage’s first backward pass ends.";
+    "first stage: end of backward", "Every gradient of the first stage is there, the embedding’s just now.";
+    "first stage: optimizer step", "The first stage’s weights are updated.";
+    "second stage: pipeline full", "The second stage keeps the activations of every micro-batch on its way.";
+    "second stage: backward, last layer", "The second stage’s first backward pass begins.";
+    "second stage: backward, first layer", "The second stage’s first backward pass ends.";
+    "second stage: end of backward", "Every gradient of the second stage is there.";
+    "second stage: optimizer step", "The second stage’s weights are updated.";
+};
+
+/// The instants that a pipeline of so many stages is counted at.
+pub(super) fn instants_of(stages: u32) -> &'static [Instant] {
+    match stages {
+        0 | 1 => ONE_STAGE,
+        2 => &STAGES[..11],
+        _ => STAGES,
+    }
+}

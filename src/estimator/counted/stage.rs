@@ -1,0 +1,172 @@
+//! Pipeline stages: which layers a device holds, and how many micro-batches it keeps at once.
+
+use super::instants::{FIRST_STAGE, LAST_STAGE, SECOND_STAGE, StageInstants};
+use crate::{Recomputation, Scenario, Weights};
+
+/// Layers of one pipeline stage and what else stands there.
+#[derive(Clone, Copy)]
+pub(super) struct Stage {
+    pub(super) at: StageInstants,
+    pub(super) has_embedding: bool,
+    pub(super) has_head: bool,
+    /// Layers with a dense feed-forward block.
+    pub(super) dense_layers: f64,
+    /// Layers with experts.
+    pub(super) expert_layers: f64,
+    /// Whether a layer with experts has the wider working set, where there are both kinds.
+    pub(super) experts_are_wider: bool,
+    /// Whole passes over the stage whose activations it keeps at once: chunks in flight over chunks of
+    /// the stage.
+    pub(super) in_flight: f64,
+    /// The same without the chunk that runs backward.
+    pub(super) waiting: f64,
+    /// The part of the stage's layers that runs together: 1 / v.
+    pub(super) chunk: f64,
+}
+
+impl Stage {
+    pub(super) fn layers(&self) -> f64 {
+        self.dense_layers + self.expert_layers
+    }
+
+    /// Layers that are computed again from their inputs, each by itself, as a part of all layers of the
+    /// stage; 1 where every layer is.
+    pub(super) fn recomputed_part(&self, scenario: &Scenario) -> f64 {
+        let recipe = &scenario.recipe;
+        let layers = self.layers();
+        match recipe.recomputation {
+            Recomputation::None | Recomputation::Selective => 0.0,
+            Recomputation::Operators | Recomputation::Full | Recomputation::EveryK => 1.0,
+            // torchtitan counts layers from 1 and wraps those that K divides.
+            Recomputation::KthLayer => (layers / f64::from(recipe.every.max(1))).floor() / layers,
+            // Megatron-LM counts the layers of a chunk of the model and wraps the first N of each.
+            Recomputation::Block => {
+                (f64::from(recipe.recomputed_layers) / self.chunk).min(layers) / layers
+            }
+        }
+    }
+
+    /// Layers that are computed again together.
+    pub(super) fn together(&self, scenario: &Scenario) -> f64 {
+        if scenario.recipe.recomputation == Recomputation::EveryK {
+            f64::from(scenario.recipe.every).min(self.layers())
+        } else {
+            1.0
+        }
+    }
+}
+
+/// The pipeline of a scenario.
+#[derive(Clone, Copy)]
+pub(super) struct Pipeline {
+    /// P, at most the number of layers.
+    pub(super) stages: u32,
+    /// v.
+    chunks: u32,
+    /// m: micro-batches of a step, at least P.
+    micro_batches: u32,
+    layers: u32,
+    first: u32,
+    last: u32,
+}
+
+impl Pipeline {
+    /// A pipeline is nearly always given at least P micro-batches, so that fewer count as P: the answer
+    /// is that of a full pipeline.
+    pub(super) fn of(scenario: &Scenario) -> Self {
+        let layers = scenario.model.layers.max(1);
+        let stages = scenario.cluster.pipeline_parallel.clamp(1, layers);
+        Self {
+            stages,
+            chunks: if stages > 1 { scenario.cluster.virtual_stages.clamp(1, layers.div_ceil(stages)) } else { 1 },
+            micro_batches: scenario.recipe.micro_batches.max(stages),
+            layers,
+            first: scenario.cluster.first_stage_layers.min(layers),
+            last: scenario.cluster.last_stage_layers.min(layers),
+        }
+    }
+
+    /// Layers of the stage `rank`. An even division is rounded up, because some stage has that many;
+    /// stages whose number of layers is given leave the rest to the others.
+    fn layers_of(&self, rank: u32) -> u32 {
+        let is_first = rank == 0 && self.first > 0;
+        let is_last = rank + 1 == self.stages && self.last > 0;
+        if is_first {
+            return self.first;
+        }
+        if is_last {
+            return self.last;
+        }
+        let named = [self.first, self.last].iter().filter(|layers| **layers > 0).count() as u32;
+        let left = self.layers.saturating_sub(self.first + self.last);
+        left.div_ceil(self.stages.saturating_sub(named).max(1)).max(1)
+    }
+
+    /// The number of the first layer of a chunk of a stage: chunks go round the stages.
+    fn start_of(&self, rank: u32, chunk: u32) -> u32 {
+        // With one chunk the first stages come before; with several, whole rounds do.
+        let before: u32 = (0..rank).map(|earlier| self.layers_of(earlier)).sum();
+        let round = self.layers / self.chunks.max(1);
+        chunk * round + before / self.chunks.max(1)
+    }
+
+    /// Chunks whose activations the stage `rank` keeps at once: its warm-up and the one that runs.
+    ///
+    /// 1F1B keeps min(P − r, m) micro-batches (Narayanan et al. 2021, arXiv 2104.04473, section 2.2.1).
+    /// Interleaved, a stage runs 2(P − r − 1) + (v − 1)·P chunks ahead of its first backward pass
+    /// (megatron/core/pipeline_parallel/schedules.py, `get_pp_rank_microbatches`, at d98e8a64ddf3).
+    pub(super) fn chunks_in_flight(&self, rank: u32) -> u32 {
+        let behind = self.stages - rank - 1;
+        let warm_up = if self.chunks > 1 { 2 * behind + (self.chunks - 1) * self.stages } else { behind };
+        (warm_up + 1).min(self.micro_batches.saturating_mul(self.chunks))
+    }
+
+    /// The stage `rank` of this pipeline.
+    fn stage(&self, scenario: &Scenario, weights: &Weights, rank: u32, at: StageInstants) -> Stage {
+        let layers = self.layers_of(rank);
+        let is_last = rank + 1 == self.stages;
+        // Dense layers stand at the beginning of the model.
+        let dense = if weights.expert_layers == 0 {
+            f64::from(layers)
+        } else if self.stages == 1 {
+            weights.dense_layers as f64
+        } else {
+            let size = layers.div_ceil(self.chunks);
+            let within = |chunk: u32| {
+                let start = u64::from(self.start_of(rank, chunk));
+                weights.dense_layers.saturating_sub(start).min(size.into())
+            };
+            ((0..self.chunks).map(within).sum::<u64>() as f64).min(layers.into())
+        };
+        let expert_layers = f64::from(layers) - dense;
+        let model = &scenario.model;
+        let expert_width = f64::from(model.expert_width()) * f64::from(model.experts.active) * scenario.recipe.imbalance
+            + f64::from(model.experts.shared_width);
+        let in_flight = f64::from(self.chunks_in_flight(rank)) / f64::from(self.chunks);
+        let chunk = 1.0 / f64::from(self.chunks);
+        Stage {
+            at,
+            experts_are_wider: expert_layers > 0.0 && (dense == 0.0 || expert_width >= model.feed_forward.into()),
+            has_embedding: rank == 0,
+            has_head: is_last,
+            dense_layers: dense,
+            expert_layers,
+            in_flight,
+            waiting: in_flight - chunk,
+            chunk,
+        }
+    }
+
+    /// The stages that are counted: the last, which has the head; the first, which has the embedding and
+    /// the most in flight; and the second, which has the most in flight of those between.
+    pub(super) fn counted(&self, scenario: &Scenario, weights: &Weights) -> Vec<Stage> {
+        let mut stages = vec![self.stage(scenario, weights, self.stages - 1, LAST_STAGE)];
+        if self.stages > 1 {
+            stages.push(self.stage(scenario, weights, 0, FIRST_STAGE));
+        }
+        if self.stages > 2 {
+            stages.push(self.stage(scenario, weights, 1, SECOND_STAGE));
+        }
+        stages
+    }
+}

@@ -1,0 +1,65 @@
+//! In what the operations of a layer compute: it decides the bytes of nearly everything.
+
+use crate::{Adapter, AdapterType, Precision, Scenario};
+
+/// Bytes of the elements of a layer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Types {
+    /// Of an element that goes into a matrix product.
+    pub(super) element: f64,
+    /// Of an element of the residual stream.
+    pub(super) residual: f64,
+    /// Whether torch.autocast casts inputs, product by product, and runs powers, norms, softmaxes and
+    /// losses in fp32 (aten/src/ATen/autocast_mode.h, CUDA's lists, PyTorch 2.15).
+    pub(super) autocast: bool,
+}
+
+impl Types {
+    pub(super) fn of(scenario: &Scenario) -> Self {
+        let (element, autocast) = match scenario.recipe.precision {
+            Precision::Fp32 => (4.0, false),
+            Precision::Autocast => (2.0, true),
+            Precision::Bf16 | Precision::Fp16 | Precision::Mixed | Precision::PureBf16 => (2.0, false),
+        };
+        // The residual stream starts as the embedding's row, in the type of the embedding.
+        let residual = if autocast { base_bytes(scenario) } else { element };
+        Self { element, residual, autocast }
+    }
+}
+
+/// Bytes of a weight outside the blocks, which nothing quantizes.
+pub(super) fn base_bytes(scenario: &Scenario) -> f64 {
+    match (scenario.recipe.adapter, scenario.recipe.precision) {
+        (_, Precision::Fp32) | (Adapter::LoraFp32 | Adapter::None, Precision::Autocast) => 4.0,
+        (Adapter::LoraFp32, _) => 4.0,
+        _ => 2.0,
+    }
+}
+
+/// How the input of a matrix stays alive for the gradient of what is trained there.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum InputOf {
+    /// The matrix is trained.
+    Trained,
+    /// An adapter reads the same tensor as the frozen matrix beside it.
+    SharedAdapter,
+    /// Each adapter makes a copy of its own, of so many bytes an element.
+    OwnCopy(f64),
+}
+
+impl InputOf {
+    /// PEFT casts the input of an adapter to the type of the adapter (`_cast_input_dtype` in
+    /// peft/tuners/lora/layer.py, 0.21.2), and autocast casts it once more for its product, so that
+    /// each adapter keeps a copy of its own; only adapters in the type of their input share it.
+    pub(super) fn of(scenario: &Scenario) -> Self {
+        let recipe = &scenario.recipe;
+        let full = recipe.adapter_type == AdapterType::Full;
+        match (recipe.adapter, recipe.precision) {
+            (Adapter::None, _) => Self::Trained,
+            (_, Precision::Fp32) => Self::SharedAdapter,
+            (_, Precision::Autocast) if full => Self::OwnCopy(2.0),
+            (_, Precision::PureBf16) if full => Self::OwnCopy(4.0),
+            _ => Self::SharedAdapter,
+        }
+    }
+}
