@@ -53,9 +53,9 @@ GRID = [
     {"model": ["mpt-7b"], "batch": [1], "sequence": [2048], "precision": ["bf16"], "attn": ["eager"]},
     {"model": ["olmo-2-7b"], "batch": [1], "sequence": [2048], "precision": ["amp", "bf16"]},
     # Encoders, with the head that predicts masked words and with one for whole sequences.
-    {"model": ["bert-base"], "batch": [32], "sequence": [128, 512], "precision": ["fp32", "amp", "bf16"], "loss": ["classifier", "masked-lm"]},
+    {"model": ["bert-base"], "batch": [64], "sequence": [256, 512], "precision": ["fp32", "amp", "bf16"], "loss": ["classifier", "masked-lm"]},
     {"model": ["bert-base"], "batch": [16], "sequence": [512], "precision": ["fp32", "amp"], "attn": ["eager"], "loss": ["classifier"], "dropout": [0.0, 0.1]},
-    {"model": ["roberta-base"], "batch": [16], "sequence": [512], "precision": ["fp32", "amp"], "ckpt": BOTH, "loss": ["classifier"]},
+    {"model": ["roberta-base"], "batch": [64], "sequence": [512], "precision": ["fp32", "amp"], "ckpt": BOTH, "loss": ["classifier"]},
     # Optimizers, their steps, accumulation, and an output that is kept.
     {"model": ["gpt2"], "batch": [8], "sequence": [1024], "precision": ["fp32"], "optimizer": ["sgd", "momentum", "adamw-foreach", "adamw-loop", "adafactor", "adafactor-torch", "adam8bit"]},
     {"model": ["llama-3.1-8b"], "batch": [1], "sequence": [1024], "precision": ["bf16", "amp"], "ckpt": [True], "optimizer": ["adamw", "adamw-foreach", "adamw-loop", "adafactor", "adafactor-torch", "adam8bit"]},

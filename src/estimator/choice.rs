@@ -268,6 +268,8 @@ choices! {
     Engine {
         /// PyTorch alone.
         Torch = "torch", "PyTorch: DDP, FSDP", "PyTorch’s own data parallelism: gradients in buckets, or sharded by FSDP.";
+        /// torchtitan's models and FSDP units.
+        Torchtitan = "torchtitan", "torchtitan", "PyTorch as torchtitan puts it together: embedding, layers and head are FSDP units of their own, and norms are one operation.";
         /// Megatron-LM with Transformer Engine.
         Megatron = "megatron", "Megatron-LM", "Main gradients in one buffer, into which every product adds: one dummy gradient for each shape of matrix.";
         /// DeepSpeed.

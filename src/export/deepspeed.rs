@@ -100,7 +100,9 @@ fn recomputation(run: &mut Run, now: &Scenario) {
         }
         Recomputation::KthLayer => {
             let every = now.recipe.every;
-            run.elsewhere(format!("Recomputation: wrap the layers that {every} divides in {checkpoint}, each by itself."));
+            run.elsewhere(format!(
+                "Recomputation: wrap the layers that {every} divides in {checkpoint}, each by itself."
+            ));
         }
         Recomputation::Block => {
             let layers = now.recipe.recomputed_layers;
@@ -151,7 +153,8 @@ const fn own_optimizer(optimizer: Optimizer) -> Option<&'static str> {
         Optimizer::Adam8bit
         | Optimizer::Adafactor
         | Optimizer::AdafactorTorch
-        | Optimizer::Momentum | Optimizer::Sgd => None,
+        | Optimizer::Momentum
+        | Optimizer::Sgd => None,
     }
 }
 

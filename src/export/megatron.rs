@@ -240,7 +240,9 @@ fn flags(now: &Scenario, micro_batch: u32, global_batch: u64) -> Vec<String> {
             push("optimizer sgd");
             push("sgd-momentum 0.0");
         }
-        Optimizer::AdamW | Optimizer::Adam8bit | Optimizer::Adafactor | Optimizer::AdafactorTorch => push("optimizer adam"),
+        Optimizer::AdamW | Optimizer::Adam8bit | Optimizer::Adafactor | Optimizer::AdafactorTorch => {
+            push("optimizer adam")
+        }
     }
     if recipe.offload == Offload::Optimizer {
         push("optimizer-cpu-offload");

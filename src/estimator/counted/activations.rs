@@ -1,15 +1,16 @@
 //! Which layers keep what, which are computed again, and what lives while a layer runs backward.
 
+use super::Assembly;
 use super::forms;
+use super::head;
 use super::instants::StageInstants;
 use super::layer::{self, Scope, Tensor};
 use super::operators;
 use super::stage::Stage;
 use super::types::Types;
-use super::Assembly;
 use crate::estimator::ledger::{Bucket, Instants, Line};
-use crate::source::{CHECKPOINTS, KORTHIKANTI, PYTORCH, TRANSFORMERS};
-use crate::{Adapter, Bias, Engine, Expr, Kernels, Offload, Recomputation, Scenario};
+use crate::source::{CHECKPOINTS, KORTHIKANTI, TRANSFORMERS};
+use crate::{Engine, Expr, Offload, Recomputation, Scenario};
 
 /// The activations of one stage.
 pub(super) fn assemble(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
@@ -59,7 +60,6 @@ pub(super) fn assemble(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
         }
     }
     gradients_inside(to, scenario, stage);
-    bias_sums(to, scenario, stage);
     gathered_sequence(to, scenario, stage);
     pipeline_outputs(to, scenario, stage);
 }
@@ -108,11 +108,13 @@ fn layer_inputs(to: &mut Assembly, scenario: &Scenario, stage: &Stage, again: f6
             });
         }
     };
-    // The input of the layer that is computed again is among the inputs of its norms.
+    // The input of the layer that is computed again is among the inputs of its norms, but for blocks with
+    // norms behind them, whose products read 16-bit copies of it under autocast.
+    let among_norms = if head::is_encoder(scenario) && Types::of(scenario).autocast { 0.0 } else { 1.0 };
     let all = kept * if swapped { 1.0 } else { stage.in_flight };
     let others = if swapped { 0.0 } else { kept * stage.waiting };
     push(all, at.around_loss());
-    push(all - 1.0, StageInstants::only(at.last));
+    push(all - among_norms, StageInstants::only(at.last));
     push(others, StageInstants::only(at.first));
 }
 
@@ -132,30 +134,6 @@ fn gradients_inside(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
     } else {
         push("Gradients inside the feed-forward block", &forms::INNER, inner);
     }
-}
-
-/// The gradient of a bias is a sum over all tokens, which CUDA takes in partial sums of four bytes: 128
-/// outputs a block, for as many blocks as an A100 runs at once (16 on each of 108 multiprocessors), or for
-/// one block of every 1,024 tokens where that is more (`setReduceConfig` and `global_memory_size` in
-/// aten/src/ATen/native/cuda/Reduce.cuh).
-fn bias_sums(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
-    const BLOCKS_AT_ONCE: f64 = 16.0 * 108.0;
-    const OUTPUTS_OF_A_BLOCK: f64 = 128.0;
-    if scenario.model.bias != Bias::All || scenario.recipe.kernels == Kernels::Fused {
-        return;
-    }
-    let frozen = scenario.recipe.adapter != Adapter::None;
-    if frozen || attention_is_wider(scenario, stage) {
-        return;
-    }
-    let alive = stage.at.in_backward();
-    let mut push = |coefficient: f64, shape: &'static Expr| {
-        let name = "Partial sums of bias gradients";
-        to.lines.push(Line { coefficient, ..Line::new(name, Bucket::Temporary, shape, &PYTORCH, alive) });
-    };
-    let least = 4.0 * OUTPUTS_OF_A_BLOCK * OUTPUTS_OF_A_BLOCK * BLOCKS_AT_ONCE;
-    push(least / 1_048_576.0, &forms::MEBIBYTES);
-    push(4.0 * OUTPUTS_OF_A_BLOCK / 1_024.0, &forms::INNER);
 }
 
 /// Sequence parallelism keeps a part of each activation and gathers the whole for every product,

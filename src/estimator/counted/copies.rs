@@ -1,15 +1,15 @@
 //! Copies of weights and gradients that a pass makes: layers gathered under ZeRO 3, gradients before
 //! they are divided, 16-bit casts, dequantized matrices.
 
+use super::Assembly;
 use super::forms;
 use super::instants::StageInstants;
 use super::stage::Stage;
 use super::states::{StateBytes, frozen_matrix_bytes, gradients_persist, is_tied_head};
 use super::types::{Types, base_bytes};
-use super::Assembly;
 use crate::estimator::ledger::{Bucket, Instants, Line};
 use crate::source::{FSDP, PYTORCH, QLORA, Source};
-use crate::{Adapter, AdapterType, Expr, Kernels, Precision, Recomputation, Scenario, Weights, ZeroStage};
+use crate::{Adapter, AdapterType, Engine, Expr, Kernels, Precision, Recomputation, Scenario, Weights, ZeroStage};
 
 /// The copies of one stage.
 pub(super) fn assemble(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &Stage) {
@@ -70,8 +70,19 @@ fn gathered(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &S
     }
     let compute = if scenario.recipe.adapter == Adapter::None { bytes.compute } else { base_bytes(scenario) };
     let root = Copy { name: "Gathered embedding and head", bytes: compute, ..layers };
+    let ends = to.end_weights(weights, stage);
+    if scenario.cluster.engine == Engine::Torchtitan {
+        // Its embedding and its head are units of their own, of which the head stays whole until its
+        // gradient is there (apply_fsdp in torchtitan 0.2.2, models/llama3/infra/parallelize.py).
+        let head = if stage.has_head { weights.embedding as f64 / to.tensor_parallel } else { 0.0 };
+        let embedding = if stage.has_embedding { weights.embedding as f64 / to.tensor_parallel } else { 0.0 };
+        let end = StageInstants::only(at.end);
+        Copy { name: "Gathered head", ..root }.push(to, &forms::FOREIGN_PARAMETERS, head, at.around_loss());
+        Copy { name: "Gathered embedding", ..root }.push(to, &forms::FOREIGN_PARAMETERS, embedding, end);
+        return;
+    }
     let alive = at.in_passes().or(StageInstants::only(at.end));
-    root.push(to, &forms::FOREIGN_PARAMETERS, to.end_weights(weights, stage), alive);
+    root.push(to, &forms::FOREIGN_PARAMETERS, ends, alive);
 }
 
 /// A whole layer's gradients are there before each device keeps its share of them; FSDP reduces them

@@ -13,7 +13,7 @@ use crate::{Adapter, Engine, Expr, Offload, Precision, Scenario, Source, Weights
 /// The buffers of one stage.
 pub(super) fn assemble(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &Stage) {
     match scenario.cluster.engine {
-        Engine::Torch => data_parallel_buckets(to, scenario, weights, stage),
+        Engine::Torch | Engine::Torchtitan => data_parallel_buckets(to, scenario, weights, stage),
         Engine::Megatron => dummy_gradients(to, scenario, weights, stage),
         Engine::DeepSpeed => {
             reduction_bucket(to, scenario, stage);
@@ -74,7 +74,8 @@ fn dummy_gradients(to: &mut Assembly, scenario: &Scenario, weights: &Weights, st
         return;
     }
     let [h, n, k, d] = [model.hidden, model.heads, model.kv_heads, model.head_dim].map(f64::from);
-    let projections = if model.latent.kv_rank > 0 { weights.attention as f64 } else { h * (n + 2.0 * k) * d + n * d * h };
+    let projections =
+        if model.latent.kv_rank > 0 { weights.attention as f64 } else { h * (n + 2.0 * k) * d + n * d * h };
     let mut all = projections;
     // The gate and its other factor are one matrix there.
     if stage.dense_layers > 0.0 {

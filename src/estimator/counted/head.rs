@@ -7,8 +7,11 @@ use super::instants::StageInstants;
 use super::stage::Stage;
 use super::types::Types;
 use crate::estimator::ledger::{Bucket, Instants, Line};
-use crate::source::{FLASH_CROSS_ENTROPY, KORTHIKANTI, LIGER, LOSS_PARALLEL, MEGATRON_LOSS, Source, TORCHTITAN, TORCHTITAN_LOSS, TRANSFORMERS};
-use crate::{Adapter, Expr, Kernels, Logits, LossHead, Norm, Scenario};
+use crate::source::{
+    FLASH_CROSS_ENTROPY, KORTHIKANTI, LIGER, LOSS_PARALLEL, MEGATRON_LOSS, Source, TORCHTITAN, TORCHTITAN_LOSS,
+    TRANSFORMERS,
+};
+use crate::{Adapter, Engine, Expr, Kernels, Logits, LossHead, Norm, Scenario};
 
 /// What the head of one stage is assembled with.
 struct Head<'a> {
@@ -110,7 +113,14 @@ fn masked_words(head: &mut Head, scenario: &Scenario, e: f64) {
     // Autocast's log-softmax reads 16 bits and writes fp32 in one kernel, and so does its backward pass.
     let loss = if types.autocast { 4.0 } else { e };
     let transform = if types.autocast { e + e + 4.0 } else { 3.0 * e };
-    head.push("Dense layer of the head, its activation and norm", Bucket::Activations, &forms::RESIDUAL, transform, head.both, source);
+    head.push(
+        "Dense layer of the head, its activation and norm",
+        Bucket::Activations,
+        &forms::RESIDUAL,
+        transform,
+        head.both,
+        source,
+    );
     head.passing("Logits", e, head.forward, source);
     head.kept("Log-softmax of the logits", loss, head.both, source);
     head.passing("Gradient of the log-softmax", loss, head.backward, source);
@@ -144,8 +154,22 @@ fn chunked(head: &mut Head, e: f64) {
 fn chunked_head(head: &mut Head, scenario: &Scenario, e: f64) {
     let source = &TORCHTITAN_LOSS;
     let both = head.both;
-    head.push("One chunk of logits, its loss and gradients", Bucket::Temporary, &forms::LOGITS_CHUNK, e + 12.0, both, source);
-    head.push("Gradient of the last hidden state, added up in fp32", Bucket::Activations, &forms::RESIDUAL, 4.0, both, source);
+    head.push(
+        "One chunk of logits, its loss and gradients",
+        Bucket::Temporary,
+        &forms::LOGITS_CHUNK,
+        e + 12.0,
+        both,
+        source,
+    );
+    head.push(
+        "Gradient of the last hidden state, added up in fp32",
+        Bucket::Activations,
+        &forms::RESIDUAL,
+        4.0,
+        both,
+        source,
+    );
     if scenario.recipe.adapter == Adapter::None {
         head_gradient(head, scenario, e, source);
     }
@@ -177,30 +201,57 @@ fn head_gradient(head: &mut Head, scenario: &Scenario, bytes: f64, source: &'sta
     head.to.lines.push(Line {
         coefficient: bytes,
         weights,
-        ..Line::new("Head’s gradient, made in the forward pass", Bucket::Gradients, &forms::OWN_WEIGHTS, source, head.both)
+        ..Line::new(
+            "Head’s gradient, made in the forward pass",
+            Bucket::Gradients,
+            &forms::OWN_WEIGHTS,
+            source,
+            head.both,
+        )
     });
 }
 
+/// Whether the model is an encoder of BERT's kind, whose norms stand behind its blocks and its embedding.
+pub(super) fn is_encoder(scenario: &Scenario) -> bool {
+    matches!(scenario.recipe.loss, LossHead::Classifier | LossHead::MaskedLm)
+}
+
 /// What the norm before the head and the head's product keep; frozen, they keep what the gradient of the
-/// hidden state needs.
+/// hidden state needs. An encoder has that norm behind its embedding, where it waits for the end of the
+/// backward pass.
 fn final_norm(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
     let Types { element: e, residual: r, autocast } = Types::of(scenario);
     let trained = scenario.recipe.adapter == Adapter::None;
-    let input = match (scenario.recipe.kernels, scenario.model.norm) {
+    let kernels = if scenario.cluster.engine == Engine::Torchtitan { Kernels::Fused } else { scenario.recipe.kernels };
+    let input = match (kernels, scenario.model.norm) {
         (Kernels::Fused, _) => r,
-        (Kernels::Eager, Norm::LayerNorm) => if autocast { 4.0 } else { r },
+        (Kernels::Eager, Norm::LayerNorm) => {
+            if autocast {
+                4.0
+            } else {
+                r
+            }
+        }
         (Kernels::Eager, Norm::Plain | Norm::RmsNorm | Norm::RmsNormFull) => 4.0,
     };
-    let normalized = match (scenario.recipe.kernels, scenario.model.norm) {
+    let normalized = match (kernels, scenario.model.norm) {
         (Kernels::Eager, Norm::RmsNorm) => r,
         (Kernels::Eager, Norm::RmsNormFull) => 4.0,
         _ => 0.0,
     };
-    let bytes = if trained { input + normalized + e } else { input };
+    let encoder = is_encoder(scenario);
+    let bytes = if trained && !encoder { input + normalized + e } else { input };
+    let alive = if encoder { stage.at.in_passes() } else { stage.at.around_loss() };
     let mut push = |name, bucket, shape: &'static Expr, bytes| {
         to.lines.push(Line {
             coefficient: bytes,
-            ..Line::new(name, bucket, shape, if bucket == Bucket::Temporary { &KORTHIKANTI } else { &TRANSFORMERS }, stage.at.around_loss())
+            ..Line::new(
+                name,
+                bucket,
+                shape,
+                if bucket == Bucket::Temporary { &KORTHIKANTI } else { &TRANSFORMERS },
+                alive,
+            )
         });
     };
     push("Last norm and input of the head", Bucket::Activations, &forms::RESIDUAL, bytes);

@@ -14,12 +14,12 @@
 
 use super::forms::{
     EXPERT_INNER, EXPERT_RESIDUAL, INNER, KEYS, OWN_WIDTH, PACKED, QUERIES, RANKS, RESIDUAL, ROTARY_QUERIES, ROWS,
-    SCORES, SHARED_INNER,
+    SCORES, SHARED_INNER, WHOLE_RESIDUAL,
 };
 use super::types::{InputOf, Types};
 use crate::source::{DEEPSEEK, FLASH, KORTHIKANTI, PEFT, Source, TRANSFORMERS};
 use crate::{
-    AdapterTargets, AttentionKernel, Expr, Kernels, Mlp, Norm, Packing, Position, QkNorm, Scenario, Softmax,
+    AdapterTargets, AttentionKernel, Engine, Expr, Kernels, Mlp, Norm, Packing, Position, QkNorm, Scenario, Softmax,
 };
 
 /// In which layers a tensor occurs.
@@ -89,6 +89,8 @@ pub(super) struct Layer<'a> {
     pub(super) types: Types,
     inputs: InputOf,
     fused: bool,
+    /// Whether a norm is one operation, which keeps its input once.
+    norms_are_kernels: bool,
     dropout: bool,
     tensors: Vec<Tensor>,
 }
@@ -113,6 +115,8 @@ impl<'a> Layer<'a> {
             types: Types::of(scenario),
             inputs: InputOf::of(scenario),
             fused: scenario.recipe.kernels == Kernels::Fused,
+            norms_are_kernels: scenario.recipe.kernels == Kernels::Fused
+                || scenario.cluster.engine == Engine::Torchtitan,
             dropout: scenario.recipe.dropout.is_on(),
             tensors: Vec::with_capacity(24),
         }
@@ -193,7 +197,7 @@ impl<'a> Layer<'a> {
         let source = self.counted_in();
         let Types { element: e, residual: r, autocast } = self.types;
         // Autocast runs LayerNorm in fp32, on a copy of its own where the residual stream has 16 bits.
-        let copied = autocast && r < 4.0 && !self.fused && model.norm == Norm::LayerNorm;
+        let copied = autocast && r < 4.0 && !self.norms_are_kernels && model.norm == Norm::LayerNorm;
         let inputs = if copied { norms } else { shared };
         let adapted = self.adapted();
         let read_by_adapters = if model.norms == 1 {
@@ -201,10 +205,10 @@ impl<'a> Layer<'a> {
         } else {
             self.for_adapters(adapted.attention) + self.for_adapters(adapted.mlp)
         };
-        if self.fused {
+        if self.norms_are_kernels {
             self.push("Inputs of the norms", &RESIDUAL, r * inputs, source);
             let outputs = if self.trained() { e * before } else { read_by_adapters };
-            self.push("Outputs of the norms, inputs of the products", &RESIDUAL, outputs, source);
+            self.push("Outputs of the norms, inputs of the products", self.norm_outputs(), outputs, source);
             return;
         }
         match model.norm {
@@ -229,7 +233,16 @@ impl<'a> Layer<'a> {
             (true, false) => e * before,
             (false, _) => read_by_adapters,
         };
-        self.push("Outputs of the norms, inputs of the products", &RESIDUAL, outputs, source);
+        self.push("Outputs of the norms, inputs of the products", self.norm_outputs(), outputs, source);
+    }
+
+    /// Under sequence parallelism the products read tokens gathered over the group. PyTorch's tensor
+    /// parallelism keeps what it gathered (torch/distributed/tensor/parallel/style.py); Megatron-LM keeps
+    /// its own part and gathers again (megatron/core/tensor_parallel/layers.py).
+    fn norm_outputs(&self) -> &'static Expr {
+        let cluster = &self.scenario.cluster;
+        let gathers_again = matches!(cluster.engine, Engine::Megatron | Engine::DeepSpeed);
+        if cluster.sequence_parallel.is_on() && !gathers_again { &WHOLE_RESIDUAL } else { &RESIDUAL }
     }
 
     /// Bytes of an element that RMSNorm has scaled and not yet weighted.
@@ -312,7 +325,7 @@ impl<'a> Layer<'a> {
             Norm::RmsNorm if self.types.autocast => 2.0,
             _ => self.normalized_bytes(),
         };
-        let bytes = if self.fused { self.types.element } else { 4.0 + normalized };
+        let bytes = if self.norms_are_kernels { self.types.element } else { 4.0 + normalized };
         self.push("Inputs of the query norm", &QUERIES, bytes, self.counted_in());
         self.push("Inputs of the key norm", &KEYS, bytes, self.counted_in());
     }

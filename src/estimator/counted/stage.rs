@@ -40,9 +40,7 @@ impl Stage {
             // torchtitan counts layers from 1 and wraps those that K divides.
             Recomputation::KthLayer => (layers / f64::from(recipe.every.max(1))).floor() / layers,
             // Megatron-LM counts the layers of a chunk of the model and wraps the first N of each.
-            Recomputation::Block => {
-                (f64::from(recipe.recomputed_layers) / self.chunk).min(layers) / layers
-            }
+            Recomputation::Block => (f64::from(recipe.recomputed_layers) / self.chunk).min(layers) / layers,
         }
     }
 
@@ -140,8 +138,9 @@ impl Pipeline {
         };
         let expert_layers = f64::from(layers) - dense;
         let model = &scenario.model;
-        let expert_width = f64::from(model.expert_width()) * f64::from(model.experts.active) * scenario.recipe.imbalance
-            + f64::from(model.experts.shared_width);
+        let expert_width =
+            f64::from(model.expert_width()) * f64::from(model.experts.active) * scenario.recipe.imbalance
+                + f64::from(model.experts.shared_width);
         let in_flight = f64::from(self.chunks_in_flight(rank)) / f64::from(self.chunks);
         let chunk = 1.0 / f64::from(self.chunks);
         Stage {

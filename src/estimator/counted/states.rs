@@ -8,7 +8,8 @@ use super::{Assembly, optimizer};
 use crate::estimator::ledger::{Bucket, Instants, Line};
 use crate::source::{FSDP, LORA, MEGATRON, MICIKEVICIUS, MODEL, PEFT, QLORA, Source};
 use crate::{
-    Adapter, AdapterType, Engine, GradientType, LossHead, Mlp, Offload, Position, Precision, Scenario, Switch, Weights, ZeroStage,
+    Adapter, AdapterType, Engine, GradientType, LossHead, Mlp, Offload, Position, Precision, Scenario, Switch, Weights,
+    ZeroStage,
 };
 
 /// The kinds of matrices that are counted apart.
@@ -34,11 +35,7 @@ pub(super) struct Names {
 
 macro_rules! names {
     ($name:literal) => {
-        Names {
-            weights: $name,
-            master: concat!($name, ", fp32 master"),
-            moments: concat!($name, ", moments"),
-        }
+        Names { weights: $name, master: concat!($name, ", fp32 master"), moments: concat!($name, ", moments") }
     };
 }
 
