@@ -30,7 +30,7 @@ mod speeds;
 
 pub use devices::{DEFAULT_DEVICE, DEVICE_SOURCES, DEVICES, DeviceGroup, DeviceRow, DeviceSource};
 pub use models::{DEFAULT_MODEL, MODEL_SOURCES, MODELS, ModelGroup, ModelRow, ModelSource};
-pub use speeds::{memory_bandwidth, speed};
+pub use speeds::{Peaks, assumption, memory_bandwidth, speed};
 
 use crate::levers::Change;
 use crate::runtime::{LIKELY_COMMUNICATION_GIB, LIKELY_CONTEXT_GIB, LIKELY_FRAGMENTATION};
