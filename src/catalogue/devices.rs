@@ -261,8 +261,8 @@ const DECLARED: &[Row] = &[
         [81_559, 81_106],
         listings!("H100SXMx8"),
         sheet(
-            [989.5, 67.0],
-            Some(494.7),
+            [989.0, 67.0],
+            Some(494.5),
             [3_350.0, PCIE5],
             lightning!(
                 "NVIDIA H100 data sheet (resources.nvidia.com/en-us-gpu-resources/h100-datasheet-24306), H100 SXM, halved for sparsity"
@@ -308,8 +308,8 @@ const DECLARED: &[Row] = &[
         [97_871, 96_768],
         listings!("GH200"),
         sheet(
-            [989.5, 67.0],
-            Some(494.7),
+            [989.0, 67.0],
+            Some(494.5),
             [4_000.0, 450.0],
             bekman!(
                 "NVIDIA Grace Hopper page (nvidia.com/en-us/data-center/grace-hopper-superchip), HBM3 edition, halved for sparsity; NVLink-C2C has 900 GB/s both ways together"
@@ -323,8 +323,8 @@ const DECLARED: &[Row] = &[
         [143_771, 143_072],
         listings!("H200"),
         sheet(
-            [989.5, 67.0],
-            Some(494.7),
+            [989.0, 67.0],
+            Some(494.5),
             [4_800.0, PCIE5],
             lightning!(
                 "NVIDIA H200 data sheet (hpc-datasheet-sc23-h200-datasheet-3002446), H200 SXM, halved for sparsity"

@@ -217,7 +217,8 @@ mod tests {
         for row in DEVICES {
             let source = row.source().expect("a row of the catalogue");
             assert!(!row.name.is_empty() && !source.memory.is_empty() && !source.visible.is_empty(), "{}", row.slug);
-            assert!(is_date(source.retrieved), "{}", row.slug);
+            assert!(!source.peaks.is_empty(), "{}", row.slug);
+            assert!(is_date(source.retrieved) && is_date(source.peaks_retrieved), "{}", row.slug);
         }
     }
 
