@@ -200,7 +200,7 @@ const BLACKWELL: &str = "NVIDIA RTX Blackwell GPU architecture white paper, appe
     tables found by their text; memory: NVIDIA's page of the card";
 
 const RADEON: &str = "AMD's page of the card (amd.com/en/products/graphics/desktops/radeon.html): half precision and \
-    single precision; half as in huggingface/huggingface.js, packages/tasks/src/hardware.ts at fe42e68";
+    single precision; half as in huggingface/huggingface.js, packages/tasks/src/hardware-amd.ts at fe42e68";
 
 const METAL: &str = "Shaders, the same in 16 and 32 bits, as in philipturner/metal-benchmarks, README.md; memory: \
     Apple's technical specifications of the machine. Processor and graphics share it, so that a copy to the \
@@ -613,7 +613,7 @@ const DECLARED: &[Row] = &[
             [503.8, 126.0],
             Some(251.9),
             [1_792.0, PCIE5],
-            "NVIDIA RTX PRO 6000 Blackwell Workstation Edition data sheet (workstation-blackwell-rtx-pro-6000-workstation-edition-nvidia-us-3519208-web.pdf): 4,000 TOPS of sparse fp4, an eighth of which are 16-bit products; 503.8 with fp32 sums in public tables found by their text. The Max-Q edition is slower by an eighth",
+            "NVIDIA RTX PRO 6000 Blackwell Workstation Edition data sheet (workstation-blackwell-rtx-pro-6000-workstation-edition-nvidia-us-3519208-web.pdf): 4,000 TOPS of sparse fp4, an eighth of which are 16-bit products; 503.8 with fp32 sums in public tables found by their text. The Max-Q edition is slower",
         ),
     ),
     row(
@@ -877,7 +877,7 @@ const DECLARED: &[Row] = &[
             [47.4, 23.7],
             Some(23.7),
             [448.0, PCIE5 / 2.0],
-            "4,608 CUDA cores at 2,572 MHz by NVIDIA's page of the card, twice that for 16-bit products with fp32 sums, as in the white paper of the larger cards; 8 lanes",
+            "4,608 CUDA cores at 2,572 MHz by NVIDIA's page of the card, 23.7 TFLOP/s of fp32 as in huggingface/huggingface.js, packages/tasks/src/hardware-nvidia.ts at fe42e68, and twice that for 16-bit products with fp32 sums, as on the larger cards of the series; 8 lanes",
         ),
     ),
     later(row(
