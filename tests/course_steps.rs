@@ -144,8 +144,11 @@ fn k_selective_recomputation_costs_2_7_percent_as_the_paper_prints_it_and_a_thir
 fn k_full_recomputation_costs_a_third() {
     let mut scenario = gpt3();
     scenario.recipe.recomputation = Recomputation::Full;
-    assert_eq!(extra_work(&scenario), 1.0 / 3.0);
-    assert!((0.30..0.40).contains(&extra_work(&scenario)));
+    // The head of GPT-3 is 0.3 % of a step and is not repeated.
+    let counted = extra_work(&scenario);
+    assert!((counted - 1.0 / 3.0).abs() < 0.0015, "{counted}");
+    assert_eq!((100.0 * counted).round(), 33.0);
+    assert!((0.30..0.40).contains(&counted));
 }
 
 #[test]

@@ -12,8 +12,8 @@ use bmax::catalogue::{self, DEVICES, DeviceGroup, MODELS, ModelGroup};
 use bmax::course::sources::{self, CourseSource, Kind};
 use bmax::runtime::{COMMUNICATION_GIB, CONTEXT_GIB, FRAGMENTATION, Unknown};
 use bmax::{
-    Adapter, Bucket, Estimate, GradientType, Method, Optimizer, Precision, Recomputation, Scenario, Source, Speed,
-    Switch, Symbol, estimate, extra_work, flops_per_token, number, setting, source,
+    Adapter, Bucket, Estimate, GradientType, LossHead, Method, Optimizer, Precision, Recomputation, Scenario, Source,
+    Speed, Switch, Symbol, Weights, bubble, estimate, extra_work, flops_per_token, number, setting, source,
 };
 
 const FRAGMENT: &str = "src/page/p25_sources/prose.html";
@@ -115,13 +115,9 @@ fn on(slug: &str) -> Scenario {
     catalogue::device(slug).expect(slug).apply(Scenario::default())
 }
 
-/// Dense 16-bit TFLOP/s of a device, if the catalogue has its data sheet: a device it has not computes
-/// as fast as one that no row names.
-fn teraflops(slug: &str) -> Option<f64> {
-    let mut nowhere = Scenario::default();
-    nowhere.device.origin = "";
-    let (own, typical) = (catalogue::speed(&on(slug)), catalogue::speed(&nowhere));
-    (own != typical).then_some(own.flops_per_second / Speed::UTILIZATION / 1e12)
+/// A peak as the table has it, or a dash.
+fn peak(value: Option<f64>) -> String {
+    value.map_or("–".to_owned(), plain)
 }
 
 /// A coefficient of the paper's count.
@@ -251,20 +247,32 @@ fn other_constants() -> Vec<Constant> {
         (flops_per_token(&scenario), scenario.model)
     };
     let ((short, model), (long, _)) = (at(1_000), at(2_000));
-    let attention = (long - short) / (1_000.0 * f64::from(model.layers) * f64::from(model.hidden));
-    let weights = (2.0 * short - long) / model.derived_parameters() as f64;
+    let width = f64::from(model.heads) * f64::from(model.head_dim);
+    let attention = (long - short) / (1_000.0 * f64::from(model.layers) * width);
+    let of = Weights::of(&model);
+    let multiplied = of.multiplied_in_layers(&model) + of.multiplied_by_head();
+    let weights = (2.0 * short - long) / multiplied as f64;
     let extra = |recomputation| {
         let mut scenario = Scenario::default();
         scenario.recipe.recomputation = recomputation;
+        // Only layers are computed again, and a classifier has no head to speak of.
+        scenario.recipe.loss = LossHead::Classifier;
         number::fixed(100.0 * extra_work(&scenario), 1)
     };
+    let waiting = bubble(2, 1, 1);
     let host = |slug| plain(catalogue::speed(&on(slug)).host_bytes_per_second / 1e9);
     let Unknown { optimistic, likely, safe } = FRAGMENTATION;
     let fragmentation = Unknown { optimistic: optimistic.get(), likely: likely.get(), safe: safe.get() };
-    let operations = "% of the step’s operations";
+    let operations = "% of the layers’ operations";
     vec![
-        course_constant("Operations of a token, forward and backward", plain(weights), "FLOP per weight", "narayanan"),
-        course_constant("the same for attention", plain(attention), "FLOP per L·H·S", "narayanan"),
+        course_constant(
+            "Operations of a token, forward and backward",
+            plain(weights),
+            "FLOP per weight of a product",
+            "narayanan",
+        ),
+        course_constant("the same for attention", plain(attention), "FLOP per L·n·d·S", "narayanan"),
+        course_constant("A pipeline waits", plain(waiting), "(P − 1)/m of its computing", "narayanan"),
         course_constant("What training reaches of a device’s peak", plain(Speed::UTILIZATION), "", "chowdhery"),
         constant("Full recomputation adds", extra(Recomputation::Full), operations, &source::KORTHIKANTI),
         constant("Operator-level selection adds", extra(Recomputation::Operators), operations, &source::TORCHTITAN),
@@ -413,15 +421,26 @@ fn devices(html: &mut String) {
              aria-label=\"{label}: devices and their sources\">\n      <table class=\"data-table\">\n        \
              <thead><tr><th scope=\"col\">Device</th><th scope=\"col\" class=\"num\">Total, MiB</th>\
              <th scope=\"col\" class=\"num\">For a program, MiB</th>\
-             <th scope=\"col\" class=\"num\">TFLOP/s</th><th scope=\"col\">Where each was seen</th></tr></thead>\n        \
+             <th scope=\"col\" class=\"num\">TFLOP/s, 16 bits</th><th scope=\"col\" class=\"num\">TF32</th>\
+             <th scope=\"col\" class=\"num\">fp32</th><th scope=\"col\" class=\"num\">Memory, GB/s</th>\
+             <th scope=\"col\" class=\"num\">Host, GB/s</th><th scope=\"col\">Where memory was seen</th>\
+             <th scope=\"col\">Where speed is stated</th></tr></thead>\n        \
              <tbody>\n"
         );
         let mut retrieved = BTreeSet::new();
         for row in DEVICES.iter().filter(|row| row.group == *group) {
             let source = row.source().expect("a row of the catalogue");
-            retrieved.insert(source.retrieved);
+            retrieved.extend([source.retrieved, source.peaks_retrieved]);
             let [total, visible] = [row.memory_mib, row.visible_mib].map(|mib| number::grouped(mib.into()));
-            let speed = teraflops(row.slug).map_or("–".to_owned(), plain);
+            let peaks = row.peaks;
+            let [half, tf32, fp32, bandwidth, host] = [
+                peaks.map(|peaks| peaks.half),
+                peaks.and_then(|peaks| peaks.tf32),
+                peaks.map(|peaks| peaks.fp32),
+                peaks.map(|peaks| peaks.memory_gb_per_second),
+                peaks.map(|peaks| peaks.host_gb_per_second),
+            ]
+            .map(peak);
             let seen = if source.memory == source.visible {
                 escaped(source.memory)
             } else {
@@ -430,14 +449,16 @@ fn devices(html: &mut String) {
             _ = writeln!(
                 html,
                 "          <tr><th scope=\"row\">{}</th><td class=\"num\">{total}</td><td class=\"num\">{visible}</td>\
-                 <td class=\"num\">{speed}</td><td>{seen}</td></tr>",
-                escaped(row.name)
+                 <td class=\"num\">{half}</td><td class=\"num\">{tf32}</td><td class=\"num\">{fp32}</td>\
+                 <td class=\"num\">{bandwidth}</td><td class=\"num\">{host}</td><td>{seen}</td><td>{}</td></tr>",
+                escaped(row.name),
+                escaped(source.peaks)
             );
         }
         let days: Vec<&str> = retrieved.into_iter().collect();
         _ = write!(
             html,
-            "        </tbody>\n      </table>\n    </div>\n    <p class=\"soft\">Looked up on {}. TFLOP/s: 16-bit products without sparsity, from the vendor’s data sheet.</p>\n  </details>\n",
+            "        </tbody>\n      </table>\n    </div>\n    <p class=\"soft\">Looked up on {}. TFLOP/s are the maker’s, dense and with fp32 sums; times take those of 16 bits, or of fp32 for training in fp32, because PyTorch multiplies in TF32 only if it is told to. Where there are none, 100 TFLOP/s and 600 GB/s stand in, and every time says so.</p>\n  </details>\n",
             days.join(" and ")
         );
     }
@@ -524,7 +545,9 @@ fn every_row_of_the_catalogue_is_listed_with_its_source() {
     for row in DEVICES {
         let source = row.source().expect("a row of the catalogue");
         assert!(html.contains(&escaped(row.name)), "{}", row.slug);
-        assert!(html.contains(&escaped(source.memory)) && html.contains(&escaped(source.visible)), "{}", row.slug);
+        for text in [source.memory, source.visible, source.peaks] {
+            assert!(html.contains(&escaped(text)), "{}: {text}", row.slug);
+        }
     }
 }
 

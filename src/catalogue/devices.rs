@@ -12,6 +12,7 @@
 //! the system raises it.
 
 use super::Declared;
+use super::speeds::{PCIE3, PCIE4, PCIE5, Peaks};
 
 /// Where a row belongs in a picker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +43,7 @@ impl DeviceGroup {
 }
 
 /// One device, with where its numbers come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DeviceRow {
     /// The word for this device in a link.
     pub slug: &'static str,
@@ -54,6 +55,9 @@ pub struct DeviceRow {
     pub memory_mib: u32,
     /// The part of it in MiB that a program can get.
     pub visible_mib: u32,
+    /// How fast it computes, reads its memory and reaches the host; `None` where nobody states it in a
+    /// form that could be used, and then every time is said to be assumed.
+    pub peaks: Option<Peaks>,
 }
 
 /// Where the numbers of a row come from.
@@ -65,6 +69,10 @@ pub struct DeviceSource {
     pub visible: &'static str,
     /// The day both were looked up, as in ISO 8601.
     pub retrieved: &'static str,
+    /// Where the peaks are stated, or why none are listed.
+    pub peaks: &'static str,
+    /// The day that was looked up, as in ISO 8601.
+    pub peaks_retrieved: &'static str,
 }
 
 impl DeviceRow {
@@ -78,8 +86,10 @@ impl DeviceRow {
 /// A row of this table as it is declared.
 type Row = Declared<DeviceRow, DeviceSource>;
 
-/// The day the rows below were last compared with their sources.
+/// The day the memory of the rows below was last compared with its sources.
 const CHECKED: &str = "2026-11-21";
+/// The day of the rows that came or changed after that, and of every peak.
+const CHECKED_LATER: &str = "2026-11-22";
 
 /// The driver of such a machine reports no total of its own.
 const SOLD_AS: &str = "Memory of the machine as it is sold, in GiB";
@@ -87,16 +97,37 @@ const SOLD_AS: &str = "Memory of the machine as it is sold, in GiB";
 /// The device a reader meets first.
 pub const DEFAULT_DEVICE: &DeviceRow = &DEVICES[0];
 
-/// A device, from its total and its visible memory in MiB, and where each was seen.
+/// The peaks of a device, or `None`, and where they are stated, or why they are not listed.
+type Stated = (Option<Peaks>, &'static str);
+
+/// Peaks as a data sheet states them: 16-bit products and full fp32 in TFLOP/s, TF32 where there is any,
+/// memory and host link in GB/s.
+const fn sheet([half, fp32]: [f64; 2], tf32: Option<f64>, [memory, host]: [f64; 2], source: &'static str) -> Stated {
+    (Some(Peaks { half, tf32, fp32, memory_gb_per_second: memory, host_gb_per_second: host }), source)
+}
+
+/// No peaks, and why.
+const fn unstated(why: &'static str) -> Stated {
+    (None, why)
+}
+
+/// A device, from its total and its visible memory in MiB, where each was seen, and its peaks.
 const fn row(
     group: DeviceGroup,
     slug: &'static str,
     name: &'static str,
     [memory_mib, visible_mib]: [u32; 2],
     [source, visible_source]: [&'static str; 2],
+    (peaks, peaks_source): Stated,
 ) -> Row {
-    let row = DeviceRow { slug, name, group, memory_mib, visible_mib };
-    Declared { row, source: DeviceSource { memory: source, visible: visible_source, retrieved: CHECKED } }
+    let source = DeviceSource {
+        memory: source,
+        visible: visible_source,
+        retrieved: CHECKED,
+        peaks: peaks_source,
+        peaks_retrieved: CHECKED_LATER,
+    };
+    Declared { row: DeviceRow { slug, name, group, memory_mib, visible_mib, peaks }, source }
 }
 
 /// A device whose runtime shows a program the whole total, as AMD's does.
@@ -106,8 +137,14 @@ const fn whole(
     name: &'static str,
     memory_mib: u32,
     sources: [&'static str; 2],
+    stated: Stated,
 ) -> Row {
-    row(group, slug, name, [memory_mib, memory_mib], sources)
+    row(group, slug, name, [memory_mib, memory_mib], sources, stated)
+}
+
+/// The same row, whose memory was looked up later than that of the others.
+const fn later(row: Row) -> Row {
+    Declared { source: DeviceSource { retrieved: CHECKED_LATER, ..row.source }, ..row }
 }
 
 /// What ProjectPhysX/OpenCL-Benchmark prints in its README at one commit: the memory that the
@@ -129,6 +166,49 @@ macro_rules! listings {
     };
 }
 
+/// A data sheet whose figures Lightning repeats with its address.
+macro_rules! lightning {
+    ($sheet:literal) => {
+        concat!(
+            $sheet,
+            ", as in Lightning-AI/pytorch-lightning, src/lightning/fabric/utilities/throughput.py at 7f0c343"
+        )
+    };
+}
+
+/// A data sheet whose figures "Machine Learning Engineering" repeats without sparsity.
+macro_rules! bekman {
+    ($sheet:literal) => {
+        concat!($sheet, ", as in stas00/ml-engineering, compute/accelerator/README.md at 744d01e")
+    };
+}
+
+/// A GeForce card: NVIDIA's white paper for the largest of its generation, and the others by their number
+/// of tensor cores and their clock, as llm.c has them.
+macro_rules! llm_c {
+    ($card:literal) => {
+        concat!(
+            $card,
+            ", with fp32 sums, as in karpathy/llm.c, llmc/mfu.h at f1e2ace; memory: NVIDIA's page of the card"
+        )
+    };
+}
+
+/// A GeForce card of the 50 series.
+const BLACKWELL: &str = "NVIDIA RTX Blackwell GPU architecture white paper, appendix (images.nvidia.com/aem-dam/\
+    Solutions/geforce/blackwell/nvidia-rtx-blackwell-gpu-architecture.pdf): peaks with fp32 sums, repeated in public \
+    tables found by their text; memory: NVIDIA's page of the card";
+
+const RADEON: &str = "AMD's page of the card (amd.com/en/products/graphics/desktops/radeon.html): half precision and \
+    single precision; half as in huggingface/huggingface.js, packages/tasks/src/hardware-amd.ts at fe42e68";
+
+const METAL: &str = "Shaders, the same in 16 and 32 bits, as in philipturner/metal-benchmarks, README.md; memory: \
+    Apple's technical specifications of the machine. Processor and graphics share it, so that a copy to the \
+    host is one inside it";
+
+const HGX: &str = "NVIDIA HGX page (nvidia.com/en-us/data-center/hgx), totals of eight divided by eight, bf16 and TF32 \
+    halved for sparsity; memory: NVIDIA DGX data sheet, 8 TB/s each";
+
 use DeviceGroup::{Consumer, DataCentre, Unified, Workstation};
 
 /// Every device, group by group, in the order of a picker.
@@ -147,6 +227,14 @@ const DECLARED: &[Row] = &[
             "nvidia-smi, in modal-labs/modal-client#2797",
             "Total global memory of an A100 80GB PCIe, 79.15 GiB, in ekondis/mixbench#47",
         ],
+        sheet(
+            [312.0, 19.5],
+            Some(156.0),
+            [2_039.0, PCIE4],
+            lightning!(
+                "NVIDIA A100 data sheet (nvidia-a100-datasheet-us-nvidia-1758950-r4-web.pdf), the SXM board; the PCIe card has the same peaks and 1,935 GB/s"
+            ),
+        ),
     ),
     row(
         DataCentre,
@@ -157,11 +245,108 @@ const DECLARED: &[Row] = &[
             "nvidia-smi, in modal-labs/modal-client#2797",
             "deviceQuery of an A100-SXM4-40GB, in bottlerocket-os/bottlerocket#3873",
         ],
+        sheet(
+            [312.0, 19.5],
+            Some(156.0),
+            [1_555.0, PCIE4],
+            lightning!(
+                "NVIDIA A100 data sheet (nvidia-a100-datasheet-us-nvidia-1758950-r4-web.pdf), SXM and PCIe alike"
+            ),
+        ),
     ),
-    row(DataCentre, "h100-80", "H100 80 GB", [81_559, 81_106], listings!("H100SXMx8")),
-    row(DataCentre, "h100-nvl", "H100 NVL 94 GB", [95_830, 95_235], listings!("H100NVLx2")),
-    row(DataCentre, "gh200", "GH200 96 GB", [97_871, 96_768], listings!("GH200")),
-    row(DataCentre, "h200", "H200 141 GB", [143_771, 143_072], listings!("H200")),
+    row(
+        DataCentre,
+        "h100-80",
+        "H100 SXM 80 GB",
+        [81_559, 81_106],
+        listings!("H100SXMx8"),
+        sheet(
+            [989.0, 67.0],
+            Some(494.5),
+            [3_350.0, PCIE5],
+            lightning!(
+                "NVIDIA H100 data sheet (resources.nvidia.com/en-us-gpu-resources/h100-datasheet-24306), H100 SXM, halved for sparsity"
+            ),
+        ),
+    ),
+    later(row(
+        DataCentre,
+        "h100-pcie",
+        "H100 PCIe 80 GB",
+        // 79.19 GiB, rounded down to whole MiB.
+        [81_559, 81_090],
+        [
+            "nvidia-smi of an H100 PCIe, in public listings found by their text",
+            "PyTorch's total of an H100 PCIe, 79.19 GiB, in a public log found by its text",
+        ],
+        sheet(
+            [756.0, 51.2],
+            Some(378.0),
+            [2_000.0, PCIE5],
+            lightning!("NVIDIA H100 data sheet, H100 PCIe, halved for sparsity"),
+        ),
+    )),
+    row(
+        DataCentre,
+        "h100-nvl",
+        "H100 NVL 94 GB",
+        [95_830, 95_235],
+        listings!("H100NVLx2"),
+        sheet(
+            [835.5, 60.0],
+            Some(417.5),
+            [3_900.0, PCIE5],
+            lightning!(
+                "NVIDIA H100 data sheet (resources.nvidia.com/en-us-gpu-resources/h100-datasheet-24306), H100 NVL, halved for sparsity"
+            ),
+        ),
+    ),
+    row(
+        DataCentre,
+        "gh200",
+        "GH200 96 GB",
+        [97_871, 96_768],
+        listings!("GH200"),
+        sheet(
+            [989.0, 67.0],
+            Some(494.5),
+            [4_000.0, 450.0],
+            bekman!(
+                "NVIDIA Grace Hopper page (nvidia.com/en-us/data-center/grace-hopper-superchip), HBM3 edition, halved for sparsity; NVLink-C2C has 900 GB/s both ways together"
+            ),
+        ),
+    ),
+    row(
+        DataCentre,
+        "h200",
+        "H200 141 GB",
+        [143_771, 143_072],
+        listings!("H200"),
+        sheet(
+            [989.0, 67.0],
+            Some(494.5),
+            [4_800.0, PCIE5],
+            lightning!(
+                "NVIDIA H200 data sheet (hpc-datasheet-sc23-h200-datasheet-3002446), H200 SXM, halved for sparsity"
+            ),
+        ),
+    ),
+    later(row(
+        DataCentre,
+        "h20",
+        "H20 96 GB",
+        [97_871, 97_285],
+        [
+            "nvidia-smi, in several public listings of the driver, found by their text",
+            "PyTorch's total, 97,285 MiB, in public code found by its text",
+        ],
+        sheet(
+            [148.0, 44.0],
+            Some(74.0),
+            [4_000.0, PCIE5],
+            "Tom's Hardware on the cards for China (nvidias-latest-regulation-compliant-gpu-for-china-has-been-delayed-to-early-next-year), as in pytorch/torchtitan, torchtitan/tools/utils.py at b5bcd76; NVIDIA has no public data sheet",
+        ),
+    )),
     row(
         DataCentre,
         "b200",
@@ -169,18 +354,54 @@ const DECLARED: &[Row] = &[
         // 178.35 GiB, rounded down to whole MiB.
         [183_359, 182_630],
         ["nvidia-smi, in NVIDIA/TensorRT-LLM#10278", "Total global memory, 178.35 GiB, in pytorch/ao#4002"],
+        sheet([2_250.0, 75.0], Some(1_125.0), [8_000.0, PCIE5], HGX),
     ),
     row(
         DataCentre,
         "b300",
-        "B300 270 GB",
+        "B300 288 GB",
+        // 288.4·10⁹ bytes, which is the 288 GB of the data sheet.
         [275_040, 274_113],
         [
             "nvidia-smi of a B300 SXM6 AC, in several public listings of the driver, found by their text",
             opencl!("a B300 SXM6 AC", "4694a5b"),
         ],
+        sheet([2_250.0, 75.0], Some(1_125.0), [8_000.0, PCIE5], HGX),
     ),
-    row(DataCentre, "v100-16", "V100 16 GB", [16_384, 16_144], listings!("V100_x8")),
+    later(row(
+        DataCentre,
+        "gb200",
+        "GB200 186 GB, one of two GPUs",
+        // 184.31 GiB, rounded down to whole MiB.
+        [189_471, 188_733],
+        [
+            "nvidia-smi, in several public listings of the driver, found by their text",
+            "Total capacity in out-of-memory messages, 184.31 GiB, in public logs found by their text",
+        ],
+        sheet(
+            [2_500.0, 80.0],
+            Some(1_250.0),
+            [8_000.0, 225.0],
+            bekman!(
+                "NVIDIA GB200 NVL72 page (nvidia.com/en-us/data-center/gb200-nvl72), one of 72, halved for sparsity; NVLink-C2C has 900 GB/s for both GPUs and both ways together"
+            ),
+        ),
+    )),
+    row(
+        DataCentre,
+        "v100-16",
+        "V100 16 GB",
+        [16_384, 16_144],
+        listings!("V100_x8"),
+        sheet(
+            [125.0, 15.7],
+            None,
+            [900.0, PCIE3],
+            lightning!(
+                "NVIDIA V100 data sheet (volta-v100-datasheet-update-us-1165301-r5.pdf), the SXM2 board, fp16; it has no bf16. The PCIe card has 112 TFLOP/s"
+            ),
+        ),
+    ),
     row(
         DataCentre,
         "v100-32",
@@ -191,6 +412,14 @@ const DECLARED: &[Row] = &[
             "nvidia-smi, in akash-network/provider-configs#90",
             "Total capacity in an out-of-memory message, 31.74 GiB, in liucongg/ChatGLM-Finetuning#73",
         ],
+        sheet(
+            [125.0, 15.7],
+            None,
+            [900.0, PCIE3],
+            lightning!(
+                "NVIDIA V100 data sheet (volta-v100-datasheet-update-us-1165301-r5.pdf), the SXM2 board, fp16; it has no bf16. The PCIe card has 112 TFLOP/s"
+            ),
+        ),
     ),
     row(
         DataCentre,
@@ -202,6 +431,12 @@ const DECLARED: &[Row] = &[
             "nvidia-smi of driver 515.65, in wookayin/gpustat#130",
             "OpenCL global memory of a P100, in leela-zero/leela-zero#1554",
         ],
+        sheet(
+            [18.7, 9.3],
+            None,
+            [732.0, PCIE3],
+            "NVIDIA Tesla P100 data sheet, the PCIe card, fp16 without units for matrices, repeated in public tables found by their text",
+        ),
     ),
     row(
         DataCentre,
@@ -213,11 +448,60 @@ const DECLARED: &[Row] = &[
             "nvidia-smi, in modal-labs/modal-client#2797",
             "Total capacity in an out-of-memory message, 14.56 GiB, in AlphaGPU/leetgpu-challenges#52",
         ],
+        sheet(
+            [65.0, 8.1],
+            None,
+            [320.0, PCIE3],
+            lightning!("NVIDIA T4 data sheet (t4-tensor-core-datasheet-951643.pdf), fp16; it has no bf16"),
+        ),
     ),
-    row(DataCentre, "l4", "L4 24 GB", [23_034, 22_478], listings!("L4")),
-    row(DataCentre, "a10", "A10 24 GB", [23_028, 22_503], listings!("A10")),
-    row(DataCentre, "l40s", "L40S 48 GB", [46_068, 45_589], listings!("L40S")),
-    row(DataCentre, "a40", "A40 48 GB", [46_068, 45_403], listings!("A40x10")),
+    row(
+        DataCentre,
+        "l4",
+        "L4 24 GB",
+        [23_034, 22_478],
+        listings!("L4"),
+        sheet(
+            [121.0, 30.3],
+            Some(60.0),
+            [300.0, PCIE4],
+            lightning!("NVIDIA L4 page (nvidia.com/en-us/data-center/l4), halved for sparsity"),
+        ),
+    ),
+    row(
+        DataCentre,
+        "a10",
+        "A10 24 GB",
+        [23_028, 22_503],
+        listings!("A10"),
+        sheet([125.0, 31.2], Some(62.5), [600.0, PCIE4], lightning!("NVIDIA A10 data sheet (a10-datasheet.pdf)")),
+    ),
+    row(
+        DataCentre,
+        "l40s",
+        "L40S 48 GB",
+        [46_068, 45_589],
+        listings!("L40S"),
+        sheet(
+            [362.0, 91.6],
+            Some(183.0),
+            [864.0, PCIE4],
+            bekman!("NVIDIA L40S page (nvidia.com/en-us/data-center/l40s)"),
+        ),
+    ),
+    row(
+        DataCentre,
+        "a40",
+        "A40 48 GB",
+        [46_068, 45_403],
+        listings!("A40x10"),
+        sheet(
+            [149.7, 37.4],
+            Some(74.8),
+            [696.0, PCIE4],
+            lightning!("NVIDIA A40 data sheet (nvidia-a40-datasheet.pdf)"),
+        ),
+    ),
     whole(
         DataCentre,
         "mi300x",
@@ -227,6 +511,12 @@ const DECLARED: &[Row] = &[
             "rocm-smi, 206,141,652,992 bytes, in ROCm/legacy-rocm-build#4750",
             "HIP total global memory, in thamada/gls, gls/MI300X_deviceQuery.py at e20f22d",
         ],
+        sheet(
+            [1_307.4, 163.4],
+            Some(653.7),
+            [5_300.0, PCIE5],
+            bekman!("AMD MI300X page (amd.com/en/products/accelerators/instinct/mi300/mi300x.html), matrix units"),
+        ),
     ),
     whole(
         DataCentre,
@@ -237,6 +527,12 @@ const DECLARED: &[Row] = &[
             "256 GiB less the 16 MiB that every other Instinct of this list lacks, not measured",
             "The whole total, as the runtime counts it on every other Instinct of this list, not measured",
         ],
+        sheet(
+            [1_307.4, 163.4],
+            Some(653.7),
+            [6_000.0, PCIE5],
+            bekman!("AMD MI325X page (amd.com/en/products/accelerators/instinct/mi300/mi325x.html), matrix units"),
+        ),
     ),
     whole(
         DataCentre,
@@ -247,6 +543,14 @@ const DECLARED: &[Row] = &[
             opencl!("an MI355X", "4694a5b"),
             "HIP total capacity on gfx950, 287.98 GiB, in an out-of-memory message of ROCm/TheRock#2118",
         ],
+        sheet(
+            [2_516.6, 157.3],
+            None,
+            [8_000.0, PCIE5],
+            bekman!(
+                "AMD MI355X page (amd.com/en/products/accelerators/instinct/mi350/mi355x.html), matrix units; CDNA 4 has no TF32"
+            ),
+        ),
     ),
     whole(
         DataCentre,
@@ -257,8 +561,28 @@ const DECLARED: &[Row] = &[
             opencl!("a gfx90a die", "c7e8987"),
             "The whole total, as the runtime counts it; the driver lists the two dies as two devices",
         ],
+        sheet(
+            [191.5, 47.9],
+            None,
+            [1_638.0, PCIE4],
+            bekman!(
+                "AMD MI250X page (amd.com/en/products/accelerators/instinct/mi200/mi250x.html), half of the two dies together, matrix units (95.7 TFLOP/s of fp32 for both)"
+            ),
+        ),
     ),
-    whole(DataCentre, "mi210", "MI210 64 GB", 65_520, [opencl!("an MI210", "326d3a0"), opencl!("an MI210", "326d3a0")]),
+    whole(
+        DataCentre,
+        "mi210",
+        "MI210 64 GB",
+        65_520,
+        [opencl!("an MI210", "326d3a0"), opencl!("an MI210", "326d3a0")],
+        sheet(
+            [181.0, 45.3],
+            None,
+            [1_638.0, PCIE4],
+            "AMD MI210 page (amd.com/en/products/accelerators/instinct/mi200/mi210.html), matrix units, repeated in public tables found by their text",
+        ),
+    ),
     whole(
         DataCentre,
         "mi50",
@@ -268,6 +592,12 @@ const DECLARED: &[Row] = &[
             "rocminfo pool of a gfx906, 16,760,832 KB, in lmstudio-ai/lmstudio-bug-tracker#352",
             opencl!("a gfx906", "c7e8987"),
         ],
+        sheet(
+            [26.5, 13.3],
+            None,
+            [1_024.0, PCIE4],
+            "AMD MI50 data sheet, shaders, fp16; it has no bf16 and no units for matrices; repeated in public tables found by their text",
+        ),
     ),
     row(
         Workstation,
@@ -279,10 +609,52 @@ const DECLARED: &[Row] = &[
             "nvidia-smi of a Max-Q edition, in akash-network/provider-configs#79",
             "PyTorch's total, 94.97 GiB, in several public logs, found by their text",
         ],
+        sheet(
+            [503.8, 126.0],
+            Some(251.9),
+            [1_792.0, PCIE5],
+            "NVIDIA RTX PRO 6000 Blackwell Workstation Edition data sheet (workstation-blackwell-rtx-pro-6000-workstation-edition-nvidia-us-3519208-web.pdf): 4,000 TOPS of sparse fp4, an eighth of which are 16-bit products; 503.8 with fp32 sums in public tables found by their text. The Max-Q edition is slower",
+        ),
     ),
-    row(Workstation, "rtx-a6000", "RTX A6000 48 GB, ECC on", [46_068, 45_619], listings!("RTX_A6000_x9")),
-    row(Workstation, "rtx-6000-ada", "RTX 6000 Ada 48 GB, ECC off", [49_140, 48_640], listings!("RTX6000Ada_x8")),
-    row(Workstation, "rtx-4000-ada", "RTX 4000 Ada 20 GB", [20_475, 20_147], listings!("RTX4000Ada")),
+    row(
+        Workstation,
+        "rtx-a6000",
+        "RTX A6000 48 GB, ECC on",
+        [46_068, 45_619],
+        listings!("RTX_A6000_x9"),
+        sheet(
+            [154.8, 38.7],
+            Some(77.4),
+            [768.0, PCIE4],
+            "NVIDIA RTX A6000 data sheet (proviz-print-nvidia-rtx-a6000-datasheet-us-nvidia-1454980-r9-web.pdf), halved for sparsity, as in pytorch/torchtitan, torchtitan/tools/utils.py at b5bcd76",
+        ),
+    ),
+    row(
+        Workstation,
+        "rtx-6000-ada",
+        "RTX 6000 Ada 48 GB, ECC off",
+        [49_140, 48_640],
+        listings!("RTX6000Ada_x8"),
+        sheet(
+            [364.2, 91.1],
+            Some(182.1),
+            [960.0, PCIE4],
+            "NVIDIA RTX 6000 Ada data sheet (proviz-print-rtx6000-datasheet-web-2504660.pdf): 1,457 TFLOP/s of sparse fp8, a quarter of which are 16-bit products, as in atineoSE/coding-model-seeks-gpu, pipeline/pipeline/sources/rtx6000ada_specs.md",
+        ),
+    ),
+    row(
+        Workstation,
+        "rtx-4000-ada",
+        "RTX 4000 Ada 20 GB",
+        [20_475, 20_147],
+        listings!("RTX4000Ada"),
+        sheet(
+            [106.9, 26.7],
+            Some(53.4),
+            [360.0, PCIE4],
+            "NVIDIA RTX 4000 Ada data sheet: 427.6 TFLOP/s of sparse fp8, a quarter of which are 16-bit products, repeated in a public table found by its text",
+        ),
+    ),
     row(
         Workstation,
         "rtx-a4000",
@@ -293,8 +665,26 @@ const DECLARED: &[Row] = &[
             "nvidia-smi, in geerlingguy/raspberry-pi-pcie-devices#791",
             "Total capacity in an out-of-memory message, 15.61 GiB, in DengKaiCQ/VGGT-Long#6",
         ],
+        sheet(
+            [76.7, 19.2],
+            Some(38.3),
+            [448.0, PCIE4],
+            "NVIDIA RTX A4000 data sheet: 153.4 TFLOP/s of sparse 16-bit products, halved, repeated in public tables found by their text",
+        ),
     ),
-    row(Workstation, "rtx-2000-ada", "RTX 2000 Ada 16 GB", [16_380, 16_076], listings!("RTX2000Ada")),
+    row(
+        Workstation,
+        "rtx-2000-ada",
+        "RTX 2000 Ada 16 GB",
+        [16_380, 16_076],
+        listings!("RTX2000Ada"),
+        sheet(
+            [48.0, 12.0],
+            Some(24.0),
+            [224.0, PCIE4 / 2.0],
+            "NVIDIA RTX 2000 Ada data sheet: 191.9 TFLOP/s of sparse fp8, a quarter of which are 16-bit products, and 8 lanes, repeated in public tables found by their text",
+        ),
+    ),
     row(
         Consumer,
         "rtx-2080-ti",
@@ -305,6 +695,12 @@ const DECLARED: &[Row] = &[
              karfly/learnable-triangulation-pytorch#80",
             opencl!("an RTX 2080 Ti", "c7e8987"),
         ],
+        sheet(
+            [53.8, 13.4],
+            None,
+            [616.0, PCIE3],
+            "NVIDIA Turing GPU architecture white paper (NVIDIA-Turing-Architecture-Whitepaper.pdf), reference card, fp16 with fp32 sums; it has no bf16",
+        ),
     ),
     row(
         Consumer,
@@ -316,11 +712,113 @@ const DECLARED: &[Row] = &[
             "nvidia-smi, in geerlingguy/raspberry-pi-pcie-devices#790",
             "Total capacity in an out-of-memory message, 11.76 GiB, in TencentARC/PhotoMaker#47",
         ],
+        sheet(
+            [25.5, 12.7],
+            Some(12.7),
+            [360.0, PCIE4],
+            llm_c!("NVIDIA GA102 white paper for the RTX 3090 Ti, times 112/336 tensor cores and 1,777/1,860 MHz"),
+        ),
     ),
-    row(Consumer, "rtx-3070", "RTX 3070 8 GB", [8_192, 7_964], listings!("RTX3070")),
-    row(Consumer, "rtx-3080", "RTX 3080 10 GB", [10_240, 10_000], listings!("RTX3080")),
-    row(Consumer, "rtx-3090", "RTX 3090 24 GB", [24_576, 24_154], listings!("RTX3090")),
-    row(Consumer, "rtx-4060-ti", "RTX 4060 Ti 16 GB", [16_380, 16_076], listings!("RTX4060Ti")),
+    row(
+        Consumer,
+        "rtx-3070",
+        "RTX 3070 8 GB",
+        [8_192, 7_964],
+        listings!("RTX3070"),
+        sheet(
+            [40.6, 20.3],
+            Some(20.3),
+            [448.0, PCIE4],
+            llm_c!("NVIDIA GA102 white paper (nvidia-ampere-ga-102-gpu-architecture-whitepaper-v2.pdf)"),
+        ),
+    ),
+    row(
+        Consumer,
+        "rtx-3080",
+        "RTX 3080 10 GB",
+        [10_240, 10_000],
+        listings!("RTX3080"),
+        sheet(
+            [59.5, 29.8],
+            Some(29.8),
+            [760.0, PCIE4],
+            llm_c!("NVIDIA GA102 white paper (nvidia-ampere-ga-102-gpu-architecture-whitepaper-v2.pdf)"),
+        ),
+    ),
+    row(
+        Consumer,
+        "rtx-3090",
+        "RTX 3090 24 GB",
+        [24_576, 24_154],
+        listings!("RTX3090"),
+        sheet(
+            [71.0, 35.6],
+            Some(35.6),
+            [936.0, PCIE4],
+            llm_c!("NVIDIA GA102 white paper (nvidia-ampere-ga-102-gpu-architecture-whitepaper-v2.pdf)"),
+        ),
+    ),
+    later(row(
+        Consumer,
+        "rtx-3090-ti",
+        "RTX 3090 Ti 24 GB",
+        [24_564, 24_114],
+        [
+            "nvidia-smi of driver 590.44, in a public log found by its text",
+            "PyTorch's total, 24,114 MiB, in the same log",
+        ],
+        sheet(
+            [80.0, 40.0],
+            Some(40.0),
+            [1_008.0, PCIE4],
+            llm_c!("NVIDIA GA102 white paper (nvidia-ampere-ga-102-gpu-architecture-whitepaper-v2.pdf)"),
+        ),
+    )),
+    row(
+        Consumer,
+        "rtx-4060-ti",
+        "RTX 4060 Ti 16 GB",
+        [16_380, 16_076],
+        listings!("RTX4060Ti"),
+        sheet(
+            [44.1, 22.1],
+            Some(22.1),
+            [288.0, PCIE4 / 2.0],
+            llm_c!("NVIDIA Ada white paper for the RTX 4090, times 136/512 tensor cores and 2,535/2,520 MHz; 8 lanes"),
+        ),
+    ),
+    later(row(
+        Consumer,
+        "rtx-4070",
+        "RTX 4070 12 GB",
+        [12_282, 11_875],
+        [
+            "nvidia-smi, in several public listings of the driver, found by their text",
+            "Memory that CUDA shows llama.cpp under Linux, 11,875 MiB, in a public log found by its text",
+        ],
+        sheet(
+            [58.3, 29.2],
+            Some(29.2),
+            [504.0, PCIE4],
+            llm_c!("NVIDIA Ada white paper for the RTX 4090, times 184/512 tensor cores and 2,475/2,520 MHz"),
+        ),
+    )),
+    later(row(
+        Consumer,
+        "rtx-4070-ti",
+        "RTX 4070 Ti 12 GB",
+        [12_282, 11_875],
+        [
+            "nvidia-smi, in several public listings of the driver, found by their text",
+            "Total minus the 407 MiB that the driver of an RTX 4070 keeps, not measured",
+        ],
+        sheet(
+            [80.2, 40.1],
+            Some(40.1),
+            [504.0, PCIE4],
+            llm_c!("NVIDIA Ada white paper for the RTX 4090, times 240/512 tensor cores and 2,610/2,520 MHz"),
+        ),
+    )),
     row(
         Consumer,
         "rtx-4080",
@@ -330,8 +828,42 @@ const DECLARED: &[Row] = &[
             "Total in bytes, in gpustack/gpustack, tests/fixtures/workers/linux_nvidia_4_4080_16gx4.json at 47277d7",
             "Total minus the 304 MiB that the driver of an RTX 4060 Ti keeps, not measured",
         ],
+        sheet(
+            [97.5, 48.7],
+            Some(48.7),
+            [717.0, PCIE4],
+            llm_c!("NVIDIA Ada GPU architecture white paper (nvidia-ada-gpu-architecture-whitepaper-v2.1.pdf)"),
+        ),
     ),
-    row(Consumer, "rtx-4090", "RTX 4090 24 GB", [24_564, 24_210], listings!("RTX4090")),
+    later(row(
+        Consumer,
+        "rtx-4080-super",
+        "RTX 4080 Super 16 GB",
+        [16_376, 15_942],
+        [
+            "nvidia-smi of driver 595.71, in utkuozdemir/nvidia_gpu_exporter, internal/captures at e656cd8",
+            "The same listing: the total less the 434 MiB that it calls reserved",
+        ],
+        sheet(
+            [104.4, 52.2],
+            Some(52.2),
+            [736.0, PCIE4],
+            llm_c!("NVIDIA Ada white paper for the RTX 4090, times 320/512 tensor cores and 2,550/2,520 MHz"),
+        ),
+    )),
+    row(
+        Consumer,
+        "rtx-4090",
+        "RTX 4090 24 GB",
+        [24_564, 24_210],
+        listings!("RTX4090"),
+        sheet(
+            [165.2, 82.6],
+            Some(82.6),
+            [1_008.0, PCIE4],
+            llm_c!("NVIDIA Ada GPU architecture white paper (nvidia-ada-gpu-architecture-whitepaper-v2.1.pdf)"),
+        ),
+    ),
     row(
         Consumer,
         "rtx-5060-ti",
@@ -341,18 +873,51 @@ const DECLARED: &[Row] = &[
             "nvidia-smi, in akash-network/provider-configs#87",
             "Memory that CUDA shows, 15,816 MiB, in Luce-Org/lucebox#407",
         ],
+        sheet(
+            [47.4, 23.7],
+            Some(23.7),
+            [448.0, PCIE5 / 2.0],
+            "4,608 CUDA cores at 2,572 MHz by NVIDIA's page of the card, 23.7 TFLOP/s of fp32 as in huggingface/huggingface.js, packages/tasks/src/hardware-nvidia.ts at fe42e68, and twice that for 16-bit products with fp32 sums, as on the larger cards of the series; 8 lanes",
+        ),
     ),
-    row(
+    later(row(
+        Consumer,
+        "rtx-5070",
+        "RTX 5070 12 GB",
+        [12_227, 11_763],
+        ["nvidia-smi, in shkhln/libc6-shim#14", "The same listing: the total less the 464 MiB that it calls reserved"],
+        sheet([61.7, 30.9], Some(30.9), [672.0, PCIE5], BLACKWELL),
+    )),
+    later(row(
+        Consumer,
+        "rtx-5070-ti",
+        "RTX 5070 Ti 16 GB",
+        [16_303, 15_842],
+        [
+            "nvidia-smi, in several public listings of the driver, found by their text",
+            "Memory that CUDA shows llama.cpp under Linux, 15,842 MiB, in public logs found by their text",
+        ],
+        sheet([87.9, 43.9], Some(43.9), [896.0, PCIE5], BLACKWELL),
+    )),
+    later(row(
         Consumer,
         "rtx-5080",
         "RTX 5080 16 GB",
-        [16_302, 15_807],
+        [16_303, 15_880],
         [
-            "CUDA's total on Windows, in hashcat/hashcat#4565",
-            "Total minus the 495 MiB that the driver of an RTX 5060 Ti keeps, not measured",
+            "nvidia-smi, in several public listings of the driver, found by their text",
+            "Memory that CUDA shows llama.cpp, 15,880 MiB, in a public log found by its text",
         ],
+        sheet([112.6, 56.3], Some(56.3), [960.0, PCIE5], BLACKWELL),
+    )),
+    row(
+        Consumer,
+        "rtx-5090",
+        "RTX 5090 32 GB",
+        [32_607, 32_120],
+        listings!("RTX5090"),
+        sheet([209.5, 104.8], Some(104.8), [1_792.0, PCIE5], BLACKWELL),
     ),
-    row(Consumer, "rtx-5090", "RTX 5090 32 GB", [32_607, 32_120], listings!("RTX5090")),
     whole(
         Consumer,
         "rx-6800-xt",
@@ -362,6 +927,12 @@ const DECLARED: &[Row] = &[
             "16 GiB less the 16 MiB that every other Radeon of this list lacks",
             "HIP total capacity in an out-of-memory message, 15.98 GiB, in QwenAudio/CosyVoice#1189",
         ],
+        sheet(
+            [41.5, 20.7],
+            None,
+            [512.0, PCIE4],
+            "AMD's page of the card: half precision and single precision of the shaders, as in exo-explore/exo, exo/topology/device_capabilities.py at 0060cd3; no units for matrices",
+        ),
     ),
     whole(
         Consumer,
@@ -369,6 +940,7 @@ const DECLARED: &[Row] = &[
         "Radeon RX 7700 XT 12 GB",
         12_272,
         [opencl!("an RX 7700 XT", "4694a5b"), opencl!("an RX 7700 XT", "4694a5b")],
+        sheet([70.3, 35.2], None, [432.0, PCIE4], RADEON),
     ),
     whole(
         Consumer,
@@ -379,6 +951,7 @@ const DECLARED: &[Row] = &[
             "Total in bytes, in gpustack/gpustack, tests/fixtures/workers/linux_rocm_1_7800_16gx1.json at 47277d7",
             "The whole total, as the runtime counts it on the RX 6800 XT and the RX 7900 XTX, not measured",
         ],
+        sheet([74.6, 37.3], None, [624.0, PCIE4], RADEON),
     ),
     whole(
         Consumer,
@@ -389,6 +962,7 @@ const DECLARED: &[Row] = &[
             "Size of video memory, in ilya-zlobintsev/LACT#533",
             "HIP total capacity in an out-of-memory message, 23.98 GiB, in Tongyi-MAI/Z-Image#103",
         ],
+        sheet([122.8, 61.4], None, [960.0, PCIE4], RADEON),
     ),
     row(
         Unified,
@@ -396,6 +970,7 @@ const DECLARED: &[Row] = &[
         "Apple M1 16 GB",
         [16_384, 10_922],
         [SOLD_AS, "Metal's recommended working set of a MacBook Pro, 10,922.67 MiB, in abetlen/llama-cpp-python#687"],
+        sheet([2.6, 2.6], None, [68.0, 68.0], METAL),
     ),
     row(
         Unified,
@@ -407,6 +982,7 @@ const DECLARED: &[Row] = &[
             "Total in bytes that Metal gives, in gpustack/gpustack, tests/fixtures/workers/macos_metal_2_m2_24g.json \
              at 47277d7",
         ],
+        sheet([3.6, 3.6], None, [100.0, 100.0], METAL),
     ),
     row(
         Unified,
@@ -414,6 +990,7 @@ const DECLARED: &[Row] = &[
         "Apple M1 Max 32 GB",
         [32_768, 21_845],
         [SOLD_AS, "Metal's recommended working set, 21,845.34 MiB, in ggml-org/llama.cpp#2011"],
+        sheet([10.6, 10.6], None, [400.0, 400.0], METAL),
     ),
     row(
         Unified,
@@ -421,6 +998,12 @@ const DECLARED: &[Row] = &[
         "Apple M3 Max 64 GB",
         [65_536, 49_152],
         [SOLD_AS, "Metal's recommended working set, 48 GB, in raullenchai/Rapid-MLX#183"],
+        sheet(
+            [14.2, 14.2],
+            None,
+            [400.0, 400.0],
+            "Shaders of the 40 cores that 64 GB come with, 1.38 GHz, as in huggingface/huggingface.js, packages/tasks/src/hardware.ts at fe42e68; memory: Apple's technical specifications of the machine",
+        ),
     ),
     row(
         Unified,
@@ -428,6 +1011,7 @@ const DECLARED: &[Row] = &[
         "Apple M2 Max 96 GB",
         [98_304, 73_728],
         [SOLD_AS, "Metal's recommended working set, 73,728 MiB, in ggml-org/llama.cpp#3213"],
+        sheet([13.6, 13.6], None, [400.0, 400.0], METAL),
     ),
     row(
         Unified,
@@ -436,6 +1020,7 @@ const DECLARED: &[Row] = &[
         // 107.52 GiB, rounded down to whole MiB.
         [131_072, 110_100],
         [SOLD_AS, "Metal's recommended working set under macOS 26, 107.52 GiB, in antirez/ds4#893"],
+        unstated("Apple states no TFLOP/s, and public tables disagree on what the matrix units in its shaders add"),
     ),
     row(
         Unified,
@@ -447,6 +1032,7 @@ const DECLARED: &[Row] = &[
             "Metal's recommended working set, 144 GB, in raullenchai/Rapid-MLX#183; the same 154,618,822,656 bytes in \
              apache/tvm#16398",
         ],
+        sheet([27.2, 27.2], None, [800.0, 800.0], METAL),
     ),
     whole(
         Unified,
@@ -460,6 +1046,7 @@ const DECLARED: &[Row] = &[
             "PyTorch's total; after a boot about 102 GiB of it are free, in \
              MiaAI-Lab/GLM-5.3-Flash-EXL3-2x-DGX-Sparks#47",
         ],
+        unstated("NVIDIA states sparse fp4 only, and public tables read 62, 125 and 209 TFLOP/s of bf16 out of it"),
     ),
 ];
 

@@ -30,7 +30,7 @@ mod speeds;
 
 pub use devices::{DEFAULT_DEVICE, DEVICE_SOURCES, DEVICES, DeviceGroup, DeviceRow, DeviceSource};
 pub use models::{DEFAULT_MODEL, MODEL_SOURCES, MODELS, ModelGroup, ModelRow, ModelSource};
-pub use speeds::{memory_bandwidth, speed};
+pub use speeds::{Peaks, assumption, memory_bandwidth, speed};
 
 use crate::levers::Change;
 use crate::runtime::{LIKELY_COMMUNICATION_GIB, LIKELY_CONTEXT_GIB, LIKELY_FRAGMENTATION};
@@ -229,7 +229,8 @@ mod tests {
         for row in DEVICES {
             let source = row.source().expect("a row of the catalogue");
             assert!(!row.name.is_empty() && !source.memory.is_empty() && !source.visible.is_empty(), "{}", row.slug);
-            assert!(is_date(source.retrieved), "{}", row.slug);
+            assert!(!source.peaks.is_empty(), "{}", row.slug);
+            assert!(is_date(source.retrieved) && is_date(source.peaks_retrieved), "{}", row.slug);
         }
     }
 

@@ -112,6 +112,8 @@ type Row = Declared<ModelRow, ModelSource>;
 
 /// The day the rows below were last compared with their sources.
 const CHECKED: &str = "2026-11-21";
+/// The day of the rows that came after that.
+const CHECKED_LATER: &str = "2026-11-22";
 
 /// The workshop names four numbers a size and leaves the rest open.
 const WORKSHOP: &str = "Workshop on training memory, presets of its batch-size calculator: N, H, L and n.";
@@ -138,6 +140,24 @@ const DEEPSEEK_MOE_NOTE: &str = "transformers 5.23.0 has no class for it: the co
     16.4 billion of deepseek-ai/DeepSeek-MoE, README.md at 66edeee, agree with.";
 const DEEPSEEK_LLM: &str = "A pruning configuration named deepseek-llm-7b-base, in a public repository, \
     found by its text; the Llama block as in deepseek-ai/DeepSeek-LLM, README.md at 1b79a65.";
+
+const LLAMA_4: &str = "Llama4Experts16Config and Llama4Experts128Config of NVIDIA/NeMo, \
+    nemo/collections/llm/gpt/model/llama.py at 6130ca0; the first is the default of Llama4TextConfig in \
+    transformers 5.23.0, whose Llama4ForCausalLM was counted.";
+const LLAMA_4_NOTE: &str = "The language model: the vision encoder and its projector have about 0.9 billion weights \
+    more, which its name may include. Three of four layers attend within pieces of 8,192 tokens; here every layer \
+    attends to all. Maverick has experts in every second layer; here the dense layers come first. Scout divides queries \
+    and keys by their length, without weights.";
+const GEMMA_3_NOTE: &str = "The language model: the vision encoder has 417 million weights more and its projector 3 to \
+    6 million. The table has 262,208 rows, the default of Gemma3TextConfig in transformers 5.23.0, 64 of them for \
+    images. Five of six layers attend to the last 1,024 tokens only; here every layer attends to all.";
+const MISTRAL_SMALL: &str = "Configuration of mistralai/Mistral-Small-24B-Base-2501, in a public table of models \
+    found by its text.";
+const GPT_OSS: &str = "GPTOSSConfig20B and GPTOSSConfig120B of NVIDIA/NeMo, nemo/collections/llm/gpt/model/gpt_oss.py \
+    at e0b34d0; the second is the default of GptOssConfig in transformers 5.23.0.";
+const GPT_OSS_NOTE: &str = "Trained in 16 bits; the release stores the experts in 4 bits. Each head has a sink, each \
+    router and each expert a bias of its own; the derived count has the bias of one expert a layer. Every second \
+    layer attends to the last 128 tokens only; here every layer attends to all.";
 
 /// A configuration of the Hugging Face hub that litgpt repeats, named by its owner and model.
 macro_rules! litgpt {
@@ -239,6 +259,17 @@ const fn gemma2(origin: &'static str, parameters: u64, shape: [u32; 7]) -> Model
     Model { norms: 4, soft_cap: On, ..gemma(origin, parameters, shape) }
 }
 
+/// A model of the Gemma 3 block: Gemma 2's with norms on each head's queries and keys in place of the caps.
+const fn gemma3(origin: &'static str, parameters: u64, shape: [u32; 7]) -> Model {
+    Model { qk_norm: QkNorm::Head, soft_cap: Off, ..gemma2(origin, parameters, shape) }
+}
+
+/// A model of the gpt-oss block: Llama's with biases everywhere, and experts in every layer.
+const fn gpt_oss(origin: &'static str, parameters: u64, layers: u32, experts: u32) -> Model {
+    let block = gated(origin, parameters, [2_880, layers, 64, 8, 64, 2_880, 201_088], Off);
+    with_experts(Model { bias: Bias::All, ..block }, [experts, 4, 0, 0, 0])
+}
+
 /// A model of the first Phi block, whose halves share one norm and run side by side.
 const fn phi(origin: &'static str, parameters: u64, shape: [u32; 7]) -> Model {
     Model {
@@ -301,6 +332,11 @@ const fn published(group: ModelGroup, name: &'static str, model: Model, source: 
 /// The same row with something a reader should know.
 const fn noted(row: Row, note: &'static str) -> Row {
     Declared { source: ModelSource { note, ..row.source }, ..row }
+}
+
+/// The same row, which came later than the others.
+const fn later(row: Row) -> Row {
+    Declared { source: ModelSource { retrieved: CHECKED_LATER, ..row.source }, ..row }
 }
 
 /// The model a reader meets first: the workshop's 7B.
@@ -516,12 +552,48 @@ const DECLARED: &[Row] = &[
         gated("llama-3.2-3b", 3_212_749_824, [3_072, 28, 24, 8, 128, 8_192, 128_256], On),
         litgpt!("meta-llama/Llama-3.2-3B"),
     ),
+    later(published(
+        Llama,
+        "Llama 3.3 70B",
+        gated("llama-3.3-70b", 70_553_706_496, [8_192, 80, 64, 8, 128, 28_672, 128_256], Off),
+        litgpt!("meta-llama/Llama-3.3-70B-Instruct"),
+    )),
+    later(noted(
+        published(
+            Llama,
+            "Llama 4 Scout 109B",
+            with_experts(
+                gated("llama-4-scout", 107_769_861_120, [5_120, 48, 40, 8, 128, 16_384, 202_048], Off),
+                [16, 1, 8_192, 8_192, 0],
+            ),
+            LLAMA_4,
+        ),
+        LLAMA_4_NOTE,
+    )),
+    later(noted(
+        published(
+            Llama,
+            "Llama 4 Maverick 400B",
+            with_experts(
+                gated("llama-4-maverick", 400_711_848_960, [5_120, 48, 40, 8, 128, 16_384, 202_048], Off),
+                [128, 1, 8_192, 8_192, 24],
+            ),
+            LLAMA_4,
+        ),
+        LLAMA_4_NOTE,
+    )),
     published(
         Mistral,
         "Mistral 7B v0.3",
         gated("mistral-7b", 7_248_023_552, [4_096, 32, 32, 8, 128, 14_336, 32_768], Off),
         litgpt!("mistralai/Mistral-7B-v0.3"),
     ),
+    later(published(
+        Mistral,
+        "Mistral Small 24B",
+        gated("mistral-small-24b", 23_572_403_200, [5_120, 40, 32, 8, 128, 32_768, 131_072], Off),
+        MISTRAL_SMALL,
+    )),
     published(
         Mistral,
         "Mixtral 8x7B",
@@ -552,6 +624,12 @@ const DECLARED: &[Row] = &[
         qwen2("qwen2.5-1.5b", 1_543_714_304, [1_536, 28, 12, 2, 128, 8_960, 151_936], On),
         litgpt!("Qwen/Qwen2.5-1.5B"),
     ),
+    later(published(
+        Qwen,
+        "Qwen2.5 3B",
+        qwen2("qwen2.5-3b", 3_085_938_688, [2_048, 36, 16, 2, 128, 11_008, 151_936], On),
+        litgpt!("Qwen/Qwen2.5-3B"),
+    )),
     published(
         Qwen,
         "Qwen2.5 7B",
@@ -621,6 +699,15 @@ const DECLARED: &[Row] = &[
         ),
         litgpt!("Qwen/Qwen3-30B-A3B"),
     ),
+    later(published(
+        Qwen,
+        "Qwen3 235B-A22B",
+        with_experts(
+            qwen3("qwen3-235b-a22b", 235_093_634_560, [4_096, 94, 64, 4, 128, 12_288, 151_936], Off),
+            [128, 8, 1_536, 0, 0],
+        ),
+        litgpt!("Qwen/Qwen3-235B-A22B"),
+    )),
     published(
         Gemma,
         "Gemma 2B",
@@ -654,13 +741,36 @@ const DECLARED: &[Row] = &[
     published(
         Gemma,
         "Gemma 3 1B",
-        Model {
-            qk_norm: QkNorm::Head,
-            soft_cap: Off,
-            ..gemma2("gemma-3-1b", 999_885_952, [1_152, 26, 4, 1, 256, 6_912, 262_144])
-        },
+        gemma3("gemma-3-1b", 999_885_952, [1_152, 26, 4, 1, 256, 6_912, 262_144]),
         litgpt!("google/gemma-3-1b-it"),
     ),
+    later(noted(
+        published(
+            Gemma,
+            "Gemma 3 4B",
+            gemma3("gemma-3-4b", 3_880_263_168, [2_560, 34, 8, 4, 256, 10_240, 262_208]),
+            litgpt!("google/gemma-3-4b-it"),
+        ),
+        GEMMA_3_NOTE,
+    )),
+    later(noted(
+        published(
+            Gemma,
+            "Gemma 3 12B",
+            gemma3("gemma-3-12b", 11_766_034_176, [3_840, 48, 16, 8, 256, 15_360, 262_208]),
+            litgpt!("google/gemma-3-12b-it"),
+        ),
+        GEMMA_3_NOTE,
+    )),
+    later(noted(
+        published(
+            Gemma,
+            "Gemma 3 27B",
+            gemma3("gemma-3-27b", 27_009_346_304, [5_376, 62, 32, 16, 128, 21_504, 262_208]),
+            litgpt!("google/gemma-3-27b-it"),
+        ),
+        GEMMA_3_NOTE,
+    )),
     noted(
         published(
             Phi,
@@ -823,6 +933,14 @@ const DECLARED: &[Row] = &[
         ),
         MPT_NOTE,
     ),
+    later(noted(
+        published(Other, "gpt-oss 20B", gpt_oss("gpt-oss-20b", 20_914_757_184, 24, 32), GPT_OSS),
+        GPT_OSS_NOTE,
+    )),
+    later(noted(
+        published(Other, "gpt-oss 120B", gpt_oss("gpt-oss-120b", 116_829_156_672, 36, 128), GPT_OSS),
+        GPT_OSS_NOTE,
+    )),
     noted(
         published(Other, "BERT base", bert("bert-base", 109_482_240, [768, 12, 12, 12, 64, 3_072, 30_522]), BERT),
         BERT_NOTE,
@@ -859,6 +977,11 @@ mod tests {
             "phi-1.5" | "phi-2" => vocabulary,
             // Two token types, and the pooler: a square matrix with its bias.
             "bert-base" | "bert-large" => 2 * hidden + hidden * hidden + hidden,
+            // A sink a head, a bias of the router, and biases of all experts but the one that is counted.
+            "gpt-oss-20b" | "gpt-oss-120b" => {
+                let [experts, width, heads] = [model.experts.count, model.feed_forward, model.heads].map(i64::from);
+                layers * (heads + experts + (experts - 1) * (2 * width + hidden))
+            }
             // Its norms have no bias, which the derived count assumes of every LayerNorm.
             "mpt-7b" => -(2 * layers + 1) * hidden,
             _ => 0,

@@ -1,72 +1,59 @@
 //! How fast the devices compute, read their memory and reach the host: what times are made of.
 
-use crate::{Scenario, Speed};
+use super::device;
+use crate::{Precision, Scenario, Speed};
 
-/// The peak of one device.
-struct Peak {
-    slug: &'static str,
-    /// Dense 16-bit products with fp32 sums, in TFLOP/s.
-    teraflops: f64,
+/// The peaks of one device, by its maker, dense: without the doubling of structured sparsity.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Peaks {
+    /// Products of bf16 or fp16 with fp32 sums, in TFLOP/s. Where the hardware knows no bf16 it is the
+    /// figure of fp16, and where it has no units for matrices that of its shaders.
+    pub half: f64,
+    /// Products of fp32 rounded to TF32, in TFLOP/s; `None` where there are none.
+    pub tf32: Option<f64>,
+    /// Products of full fp32, in TFLOP/s.
+    pub fp32: f64,
     /// Reading the device's own memory, in GB/s.
-    memory_gb_per_second: f64,
+    pub memory_gb_per_second: f64,
     /// The host link, one way, in GB/s.
-    host_gb_per_second: f64,
+    pub host_gb_per_second: f64,
 }
 
-const fn peak(slug: &'static str, teraflops: f64, memory_gb_per_second: f64, host_gb_per_second: f64) -> Peak {
-    Peak { slug, teraflops, memory_gb_per_second, host_gb_per_second }
+impl Peaks {
+    /// TFLOP/s of the matrix products of a training step.
+    ///
+    /// PyTorch multiplies fp32 matrices in full fp32 unless it is told otherwise:
+    /// `torch.backends.cuda.matmul.allow_tf32` is off and `torch.get_float32_matmul_precision()` is
+    /// "highest" (since version 1.12). With `torch.set_float32_matmul_precision("high")` they would be as
+    /// fast as the column for TF32. All other recipes have 16-bit products, autocast among them.
+    pub fn products(&self, precision: Precision) -> f64 {
+        if precision == Precision::Fp32 { self.fp32 } else { self.half }
+    }
 }
 
-/// PCI Express with 16 lanes, one way (PCI-SIG): generation 3, 4 and 5. Unified memory and NVLink-C2C
-/// are faster; a device with 8 lanes has half.
-const PCIE3: f64 = 15.75;
-const PCIE4: f64 = 31.5;
-const PCIE5: f64 = 63.0;
+/// PCI Express with 16 lanes, one way (PCI-SIG): generation 3, 4 and 5. A device with 8 lanes has half.
+pub(super) const PCIE3: f64 = 15.75;
+pub(super) const PCIE4: f64 = 31.5;
+pub(super) const PCIE5: f64 = 63.0;
 
-/// Vendors' data sheets, dense and without sparsity, as known on 2026-11-21. Cards of the first
-/// generations have no bf16 units; theirs is the fp16 figure.
-static PEAKS: &[Peak] = &[
-    peak("a100-80", 312.0, 2_039.0, PCIE4),
-    peak("a100-40", 312.0, 1_555.0, PCIE4),
-    peak("h100-80", 989.0, 3_350.0, PCIE5),
-    peak("h100-nvl", 835.0, 3_900.0, PCIE5),
-    peak("gh200", 989.0, 4_000.0, 450.0),
-    peak("h200", 989.0, 4_800.0, PCIE5),
-    peak("b200", 2_250.0, 8_000.0, PCIE5),
-    peak("b300", 2_250.0, 8_000.0, PCIE5),
-    peak("v100-16", 125.0, 900.0, PCIE3),
-    peak("v100-32", 125.0, 900.0, PCIE3),
-    peak("p100-16", 18.7, 732.0, PCIE3),
-    peak("t4", 65.0, 320.0, PCIE3),
-    peak("l4", 121.0, 300.0, PCIE4),
-    peak("a10", 125.0, 600.0, PCIE4),
-    peak("l40s", 362.0, 864.0, PCIE4),
-    peak("a40", 150.0, 696.0, PCIE4),
-    peak("mi300x", 1_307.0, 5_300.0, PCIE5),
-    peak("mi325x", 1_307.0, 6_000.0, PCIE5),
-    peak("mi355x", 2_500.0, 8_000.0, PCIE5),
-    peak("mi250x", 191.5, 1_638.0, PCIE4),
-    peak("mi210", 181.0, 1_638.0, PCIE4),
-    peak("rtx-a6000", 155.0, 768.0, PCIE4),
-    peak("rtx-6000-ada", 364.0, 960.0, PCIE4),
-    peak("rtx-3090", 71.0, 936.0, PCIE4),
-    peak("rtx-4090", 165.0, 1_008.0, PCIE4),
-    peak("rtx-5090", 210.0, 1_792.0, PCIE5),
-];
+/// What stands in for a device without listed peaks: about an A10. Wherever it is used the times are
+/// said to be assumed ([`assumption`]).
+static STAND_IN: Peaks =
+    Peaks { half: 100.0, tf32: Some(50.0), fp32: 25.0, memory_gb_per_second: 600.0, host_gb_per_second: PCIE4 };
 
-/// What stands in for a device that no row above names: about an A10.
-static TYPICAL: Peak = peak("", 100.0, 600.0, PCIE4);
-
-/// The speed of a scenario's device, at the utilization that training reaches.
+/// The speed of a scenario's device in the precision of its products, at the utilization that training
+/// reaches.
 ///
 /// ```
-/// use bmax::{Scenario, catalogue};
-/// let speed = catalogue::speed(&Scenario::default());
-/// assert_eq!(speed.flops_per_second, 312e12 * bmax::Speed::UTILIZATION);
+/// use bmax::{Precision, Scenario, Speed, catalogue};
+/// let mut scenario = Scenario::default();
+/// assert_eq!(catalogue::speed(&scenario).flops_per_second, 312e12 * Speed::UTILIZATION);
+/// scenario.recipe.precision = Precision::Fp32;
+/// assert_eq!(catalogue::speed(&scenario).flops_per_second, 19.5e12 * Speed::UTILIZATION);
 /// ```
 pub fn speed(scenario: &Scenario) -> Speed {
-    let peak = peak_of(scenario);
-    Speed::from_peak(peak.teraflops, peak.host_gb_per_second)
+    let peaks = peaks(scenario);
+    Speed::from_peak(peaks.products(scenario.recipe.precision), peaks.host_gb_per_second)
 }
 
 /// Bytes per second that a scenario's device reads from its own memory, by the data sheet.
@@ -76,22 +63,105 @@ pub fn speed(scenario: &Scenario) -> Speed {
 /// assert_eq!(catalogue::memory_bandwidth(&Scenario::default()), 2_039e9);
 /// ```
 pub fn memory_bandwidth(scenario: &Scenario) -> f64 {
-    peak_of(scenario).memory_gb_per_second * 1e9
+    peaks(scenario).memory_gb_per_second * 1e9
 }
 
-fn peak_of(scenario: &Scenario) -> &'static Peak {
-    PEAKS.iter().find(|peak| peak.slug == scenario.device.origin).unwrap_or(&TYPICAL)
+/// What times are worked out with when nobody has stated the device's own speed, in a sentence for
+/// wherever they show; `None` when they follow from the device's data sheet.
+///
+/// ```
+/// use bmax::{Scenario, catalogue};
+/// assert_eq!(catalogue::assumption(&Scenario::default()), None);
+/// let spark = catalogue::device("dgx-spark").expect("listed").apply(Scenario::default());
+/// assert!(catalogue::assumption(&spark).is_some_and(|text| text.starts_with("Times are assumed: 100 TFLOP/s")));
+/// ```
+pub fn assumption(scenario: &Scenario) -> Option<String> {
+    if listed(scenario).is_some() {
+        return None;
+    }
+    let Peaks { memory_gb_per_second: memory, host_gb_per_second: host, .. } = STAND_IN;
+    let teraflops = STAND_IN.products(scenario.recipe.precision);
+    Some(format!(
+        "Times are assumed: {teraflops} TFLOP/s, {memory} GB/s of memory and {host} GB/s to the host stand in, because \
+         no speed is listed for this GPU."
+    ))
+}
+
+/// The peaks of a scenario's device, if the catalogue has them.
+fn listed(scenario: &Scenario) -> Option<&'static Peaks> {
+    device(scenario.device.origin)?.peaks.as_ref()
+}
+
+fn peaks(scenario: &Scenario) -> &'static Peaks {
+    listed(scenario).unwrap_or(&STAND_IN)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalogue;
+    use crate::catalogue::{DEVICES, DeviceGroup};
+
+    /// Devices whose speed nobody states in a form that could be used; the rows' sources say why.
+    const WITHOUT_PEAKS: [&str; 2] = ["apple-m5-max-128", "dgx-spark"];
 
     #[test]
-    fn every_peak_belongs_to_a_row_of_the_catalogue() {
-        for peak in PEAKS {
-            assert!(catalogue::device(peak.slug).is_some(), "{}", peak.slug);
+    fn every_device_has_its_peaks_or_is_known_to_have_none() {
+        for row in DEVICES {
+            assert_eq!(row.peaks.is_none(), WITHOUT_PEAKS.contains(&row.slug), "{}", row.slug);
+            assert_eq!(assumption(&row.apply(Scenario::default())).is_some(), row.peaks.is_none(), "{}", row.slug);
         }
+    }
+
+    #[test]
+    fn full_fp32_is_never_faster_than_tf32_and_tf32_never_than_16_bits() {
+        for (slug, peaks) in DEVICES.iter().filter_map(|row| Some((row.slug, row.peaks?))) {
+            assert!(peaks.fp32 <= peaks.tf32.unwrap_or(peaks.half), "{slug}");
+            assert!(peaks.tf32.is_none_or(|tf32| tf32 < peaks.half), "{slug}");
+        }
+    }
+
+    #[test]
+    fn fp32_training_is_timed_at_the_speed_of_fp32() {
+        for row in DEVICES {
+            let half = row.apply(Scenario::default());
+            let mut single = half;
+            single.recipe.precision = Precision::Fp32;
+            let [half, single] = [half, single].map(|scenario| speed(&scenario).flops_per_second);
+            // Shaders without units for matrices may be as fast in either, as Apple's are.
+            assert!(single < half || row.group == DeviceGroup::Unified, "{}", row.slug);
+        }
+    }
+
+    #[test]
+    fn every_recipe_but_fp32_multiplies_16_bits() {
+        let mut scenario = Scenario::default();
+        for &precision in <Precision as crate::Choice>::ALL {
+            scenario.recipe.precision = precision;
+            let expected = if precision == Precision::Fp32 { 19.5 } else { 312.0 };
+            assert_eq!(speed(&scenario).flops_per_second, expected * 1e12 * Speed::UTILIZATION, "{precision:?}");
+        }
+    }
+
+    /// A figure of 2:4 sparsity taken for a dense one would be twice what the units do in a clock.
+    #[test]
+    fn no_peak_is_that_of_sparse_products() {
+        for row in DEVICES.iter().filter(|row| row.slug.starts_with("rtx-")) {
+            let peaks = row.peaks.expect("every RTX is listed");
+            // 16-bit products with fp32 sums are twice the fp32 of GeForce from Ampere on, four times that
+            // of the first generation with such units and of the cards for work.
+            let times = peaks.half / peaks.fp32;
+            let expected = if row.group == DeviceGroup::Consumer && row.slug != "rtx-2080-ti" { 2.0 } else { 4.0 };
+            assert!((times / expected - 1.0).abs() < 0.02, "{}: {times}", row.slug);
+        }
+    }
+
+    #[test]
+    fn a_device_of_nowhere_is_said_to_be_assumed() {
+        let mut scenario = Scenario::default();
+        scenario.device.origin = "";
+        let text = assumption(&scenario).expect("nobody has listed it");
+        assert!(text.contains("100 TFLOP/s") && text.contains("600 GB/s") && text.contains("31.5 GB/s"), "{text}");
+        scenario.recipe.precision = Precision::Fp32;
+        assert!(assumption(&scenario).is_some_and(|text| text.contains(": 25 TFLOP/s")));
     }
 }

@@ -247,7 +247,8 @@ fn plan(plan: &Plan) -> String {
         table.row(measures(step));
     }
     let end = if plan.reached { "" } else { "  None of them reaches it.\n" };
-    format!("The cheapest way to {target} an optimizer step\n{}{end}", table.text())
+    let assumed = plan.assumed_speed.assumed.as_ref().map_or_else(String::new, |text| format!("  {text}\n"));
+    format!("The cheapest way to {target} an optimizer step\n{}{end}{assumed}", table.text())
 }
 
 fn measures(step: &Step) -> [String; 6] {

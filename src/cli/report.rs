@@ -378,8 +378,8 @@ pub struct Plan {
     pub steps: Vec<Step>,
 }
 
-/// The speed that times are worked out with: 40 % of the peak on the data sheet of the GPU, or of
-/// 100·10¹² for one that is not listed.
+/// The speed that times are worked out with: 40 % of the peak on the data sheet of the GPU, that of fp32
+/// where training is in fp32 and that of 16-bit products with fp32 sums otherwise.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AssumedSpeed {
@@ -387,6 +387,8 @@ pub struct AssumedSpeed {
     pub flops_per_second: Number,
     /// Bytes per second to and from the host, each way.
     pub host_bytes_per_second: Number,
+    /// What stands in for the data sheet of a GPU without a listed speed, in words; null for all others.
+    pub assumed: Option<String>,
 }
 
 /// One step of a plan.
@@ -428,6 +430,8 @@ pub struct Cost {
     pub flops: Number,
     /// What recomputation adds, as a part of them.
     pub extra: Number,
+    /// What waiting for the other stages of a pipeline adds to the time of computing, as a part of it.
+    pub bubble: Number,
     /// Bytes that cross the host link, there and back together.
     pub host_traffic_bytes: Number,
     /// Seconds of a step at the assumed speed.
@@ -655,6 +659,7 @@ fn planned(scenario: &Scenario) -> Plan {
         assumed_speed: AssumedSpeed {
             flops_per_second: Number(speed.flops_per_second),
             host_bytes_per_second: Number(speed.host_bytes_per_second),
+            assumed: catalogue::assumption(scenario),
         },
         steps: strategy.rungs.iter().map(step).collect(),
     }
@@ -679,6 +684,7 @@ fn step(rung: &Rung) -> Step {
         cost: rung.cost.map(|cost| Cost {
             flops: Number(cost.flops),
             extra: Number(cost.extra),
+            bubble: Number(cost.bubble),
             host_traffic_bytes: cost.host_traffic.into(),
             seconds: Number(cost.seconds()),
         }),

@@ -5,7 +5,7 @@
 //! divided by the length of a sequence before it comes here ([`in_examples`]).
 
 use crate::catalogue;
-use crate::{Adapter, Precision, Scenario, Speed, Weights, cost, flops_per_token};
+use crate::{Adapter, Precision, Scenario, Speed, Weights, Work};
 
 /// Optimizer steps to a target loss at this batch, as a multiple of the fewest there can be: above 1.
 ///
@@ -92,20 +92,22 @@ impl Roofline {
     /// "Roofline: an insightful visual performance model", CACM 52(4)).
     ///
     /// Weights cross the memory bus three times in a micro-batch, however large it is: read forward, read
-    /// backward, their gradients written; frozen ones twice. Recomputation adds a reading and a third of
-    /// the work, which leaves the ridge where it is. What grows with the tokens, activations above all, is
-    /// not counted. Both roofs are taken at the part of the data sheet that training reaches,
-    /// [`Speed::UTILIZATION`], which leaves the ridge where it is, too.
+    /// backward, their gradients written; frozen ones twice. Of tables that are only looked up a few rows
+    /// are read, which are not counted. Recomputation adds a reading and the work of a forward pass, which
+    /// leaves the ridge where it is. What grows with the tokens, activations above all, is not counted,
+    /// and neither is what a device waits for others. Both roofs are taken at the part of the data sheet
+    /// that training reaches, [`Speed::UTILIZATION`], which leaves the ridge where it is, too.
     pub fn of(scenario: &Scenario) -> Self {
         let speed = catalogue::speed(scenario);
-        let one = cost(&scenario.with_batch(1), 1, speed);
-        let per_token = flops_per_token(scenario) * if frozen(scenario) { 2.0 / 3.0 } else { 1.0 };
+        let work = Work::of(scenario);
         let passes = if frozen(scenario) { 2.0 } else { 3.0 };
-        let weights = Weights::of(&scenario.model).total() as f64 * bytes_per_weight(scenario);
-        let read = weights * passes / (catalogue::memory_bandwidth(scenario) * Speed::UTILIZATION);
+        let weights = Weights::of(&scenario.model);
+        // An input embedding that is no head is looked up; it has as many weights as the head beside it.
+        let read = (weights.total() - weights.positions - weights.head) as f64 * bytes_per_weight(scenario);
+        let read = read * passes / (catalogue::memory_bandwidth(scenario) * Speed::UTILIZATION);
         Self {
-            most: f64::from(scenario.recipe.sequence) / one.compute_seconds,
-            ridge: read * speed.flops_per_second / per_token,
+            most: speed.flops_per_second / (work.once() + work.again),
+            ridge: read * speed.flops_per_second / work.once(),
         }
     }
 
@@ -129,6 +131,7 @@ fn bytes_per_weight(scenario: &Scenario) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cost;
 
     #[test]
     fn steps_fall_and_examples_rise_with_the_batch_and_meet_at_the_critical_one() {

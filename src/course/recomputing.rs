@@ -179,7 +179,9 @@ mod tests {
         for slug in ["1b", "3b", "7b", "13b", "70b"] {
             let policies = policies(&scenario(slug, AttentionKernel::Eager));
             assert!(saved(&policies, Recomputation::Full) > 0.9, "{slug}");
-            assert_eq!(policies.last().map(|policy| policy.extra), Some(1.0 / 3.0));
+            // The head is not repeated, and it is the larger a part the smaller the model.
+            let extra = policies.last().map(|policy| policy.extra);
+            assert!(extra.is_some_and(|extra| (0.31..1.0 / 3.0).contains(&extra)), "{slug}: {extra:?}");
         }
     }
 

@@ -6,8 +6,7 @@
 //! takes longer than a layer's pass makes every layer wait for the difference.
 
 use crate::{
-    Adapter, AttentionKernel, Bucket, Bytes, Estimate, Method, Offload, Recomputation, Scenario, catalogue, estimate,
-    extra_work, flops_per_token,
+    AttentionKernel, Bucket, Bytes, Estimate, Method, Offload, Recomputation, Scenario, Work, catalogue, estimate,
 };
 
 /// One level of the memory hierarchy.
@@ -114,8 +113,7 @@ impl Layer {
     ///
     /// Sizes are those on one GPU, so that sharded states are a GPU's share of them. Times are operations
     /// over the speed that training reaches ([`crate::Speed::UTILIZATION`] of the device's peak); the
-    /// backward pass takes twice the forward pass and what is computed again (Narayanan et al. 2021, arXiv
-    /// 2104.04473), or once with frozen weights.
+    /// backward pass has what is computed again, too ([`Work`]).
     ///
     /// ```
     /// use bmax::Scenario;
@@ -147,12 +145,15 @@ impl Layer {
         let recipe = &scenario.recipe;
         let tokens = f64::from(recipe.batch) * f64::from(recipe.sequence);
         let group = f64::from(scenario.cluster.tensor_parallel) * f64::from(scenario.cluster.context_parallel);
-        let flops = (flops_per_token(&longer) - flops_per_token(&own)) / 3.0 * tokens / group.max(1.0);
-        let forward = flops / flops_per_second;
-        let trained = if recipe.adapter == Adapter::None { 2.0 } else { 1.0 };
+        let [shorter_work, longer_work] = [own, longer].map(|mut with| {
+            with.recipe.recomputation = recipe.recomputation;
+            Work::of(&with)
+        });
+        let seconds =
+            |of: fn(&Work) -> f64| (of(&longer_work) - of(&shorter_work)) * tokens / group.max(1.0) / flops_per_second;
         Self {
-            forward,
-            backward: forward * (trained + 3.0 * extra_work(scenario)),
+            forward: seconds(|work| work.forward),
+            backward: seconds(|work| work.backward + work.again),
             flops_per_second,
             sizes: [
                 Bytes::new(input),
@@ -345,12 +346,12 @@ mod tests {
 
     #[test]
     fn a_checkpoint_is_worth_12_h_and_2_s_operations_a_byte() {
-        // 24·H² + 4·H·S operations a token forward, 2·H bytes; biases and norms are a little more.
+        // 24·H² + 4·H·S operations a token forward, 2·H bytes.
         let scenario = preset("7b");
         let layer = Layer::of(&scenario);
         let expected = 12.0 * 4_096.0 + 2.0 * 2_048.0;
         let found = layer.swap(Swapped::Input, PCIE4).flops_per_byte;
-        assert!((found / expected - 1.0).abs() < 2e-3, "{found} {expected}");
+        assert!((found / expected - 1.0).abs() < 1e-12, "{found} {expected}");
     }
 
     #[test]

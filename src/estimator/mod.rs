@@ -35,7 +35,7 @@ pub use choice::{
     Recomputation, Segments, Softmax, StepKernel, Switch, ZeroStage,
 };
 pub use conflict::{Conflict, Mend};
-pub use cost::{Cost, Speed, cost, extra_work, flops_per_token};
+pub use cost::{Cost, Speed, Work, bubble, cost, extra_work, flops_per_token};
 pub use division::{Division, division, line_at_peak};
 pub use estimate::{Balance, Counters, Entry, Estimate, Peak, counters, estimate};
 pub use formula::{Expr, Symbol, Values};

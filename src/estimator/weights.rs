@@ -125,6 +125,22 @@ impl Weights {
             + self.final_norm
     }
 
+    /// Weights of all layers that a token is multiplied with: matrices, and of the routed experts those
+    /// it visits.
+    pub fn multiplied_in_layers(&self, model: &Model) -> u64 {
+        let visited = self.experts.min(model.experts.active.into());
+        let in_experts = self.router + visited * self.expert + self.shared_experts;
+        // The norms of compressed vectors are weights of latent attention, and no matrices.
+        let norms = if model.latent.kv_rank > 0 { model.latent.query_rank + model.latent.kv_rank } else { 0 };
+        let attention = self.attention - u64::from(norms);
+        self.dense_layers * (attention + self.dense_mlp) + self.expert_layers * (attention + in_experts)
+    }
+
+    /// V·H: weights of the product with the output head, which may be the input embedding.
+    pub fn multiplied_by_head(&self) -> u64 {
+        self.embedding
+    }
+
     /// The largest single matrix, in elements: a feed-forward matrix, a stack of experts or an
     /// embedding.
     pub fn largest_matrix(&self, model: &Model) -> u64 {

@@ -28,6 +28,7 @@ mod p20_plan;
 mod p21_measure;
 mod p22_quiz;
 mod pickers;
+mod speeds;
 
 use crate::site::{State, mount_bound, mount_figure, mount_part};
 

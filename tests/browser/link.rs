@@ -11,7 +11,7 @@ async fn a_link_opens_the_same_figures_in_another_browser() {
     let unfold = "document.querySelectorAll('[data-figure=calculator] details').forEach((one) => one.open = true);";
     page.script(unfold, vec![]).await;
     calculator.pick("Model", "Llama 3.1 8B").await;
-    calculator.pick("GPU", "H100 80 GB").await;
+    calculator.pick("GPU", "H100 SXM 80 GB").await;
     calculator.choose("Method", "Paper").await;
     calculator.enter("Sequence length S", "8,192").await;
     calculator.enter("Number of GPUs D", "16").await;

@@ -2,7 +2,7 @@
 
 use crate::support::{Page, expected, key};
 use bmax::course::updates::{steps_to_goal, update};
-use bmax::{Scenario, number};
+use bmax::{Scenario, catalogue, number};
 
 fn significant(value: f64) -> String {
     let scale = 10.0_f64.powf(2.0 - value.log10().floor());
@@ -81,5 +81,16 @@ async fn a_run_that_is_no_number_is_refused_and_the_micro_batch_is_the_shared_on
     let scenario = expected::scenario("?b=6");
     figure.shows("goal", &number::grouped(steps_to_goal(&scenario).into())).await;
     figure.shows("seconds", &duration(update(&scenario, 8, 10e9).seconds)).await;
+    page.close().await;
+}
+
+#[tokio::test]
+async fn every_figure_with_times_says_where_they_are_assumed() {
+    let query = "?gpu=dgx-spark";
+    let text = catalogue::assumption(&expected::scenario(query)).expect("no speed is listed");
+    let page = Page::open(query).await;
+    for figure in ["swapping", "update-time", "saturation", "scaling", "tuning"] {
+        page.figure(figure).shows("assumed", &text).await;
+    }
     page.close().await;
 }

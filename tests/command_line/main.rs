@@ -113,6 +113,21 @@ fn tables_show_what_the_json_says() {
 }
 
 #[test]
+fn times_on_a_gpu_without_a_listed_speed_are_said_to_be_assumed() {
+    for (question, teraflops) in [("gpu=dgx-spark", 100.0), ("gpu=dgx-spark&precision=fp32", 25.0)] {
+        let output = run(&[question]);
+        let text = words(&output.stdout);
+        let speed = &report(question)["plan"]["assumed_speed"];
+        let said = speed["assumed"].as_str().expect("a sentence");
+        assert!(said.contains(&format!("assumed: {teraflops} TFLOP/s")) && text.contains(said), "{said} in {text}");
+        assert_eq!(speed["flops_per_second"].as_f64(), Some(0.4 * teraflops * 1e12));
+    }
+    let listed = &report("gpu=rtx-4070")["plan"]["assumed_speed"];
+    assert_eq!((&listed["assumed"], listed["flops_per_second"].as_f64()), (&json!(null), Some(0.4 * 58.3e12)));
+    assert!(!words(&run(&["gpu=rtx-4070"]).stdout).contains("assumed"));
+}
+
+#[test]
 fn what_does_not_fit_is_an_answer_with_its_reason() {
     let output = run(&["model=70b&gpus=1"]);
     assert_eq!(output.status.code(), Some(0));

@@ -4,6 +4,7 @@ use bmax::course::swapping::{Lane, Layer, Swapped, TIERS, break_even, place};
 use bmax::{Bytes, catalogue};
 
 use crate::page::pickers::device_picker;
+use crate::page::speeds::assumed;
 use crate::site::dom::El;
 use crate::site::plot::{Axis, Mark, Plot, Series};
 use crate::site::{Live, State, format, mount_figure, mount_live};
@@ -35,6 +36,7 @@ fn gpu(state: State) -> El {
 
 fn draw(live: &Live) {
     let scenario = live.facts(|facts| facts.scenario);
+    assumed(live, &scenario);
     let chosen = live.number("link");
     let bandwidth = if chosen > 0.0 { chosen * 1e9 } else { catalogue::speed(&scenario).host_bytes_per_second };
     let layer = Layer::of(&scenario);

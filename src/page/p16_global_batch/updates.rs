@@ -3,6 +3,7 @@
 use bmax::course::updates::{steps_to_goal, update};
 use bmax::number;
 
+use crate::page::speeds::assumed;
 use crate::site::plot::{Axis, Mark, Plot, Series};
 use crate::site::{Live, format};
 
@@ -14,6 +15,7 @@ const DEFAULT: f64 = 10.0;
 /// The time of an update and of a run against accumulation steps.
 pub fn draw(live: &Live) {
     let scenario = live.facts(|facts| facts.scenario);
+    assumed(live, &scenario);
     let given = live.number("tokens");
     let good = (0.001..=1e6).contains(&given);
     live.show("bad", !good);

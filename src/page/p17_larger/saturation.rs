@@ -4,6 +4,7 @@ use bmax::course::convergence::Roofline;
 use bmax::number;
 
 use super::examples;
+use crate::page::speeds::assumed;
 use crate::site::plot::{Axis, Mark, Plot, Series};
 use crate::site::{Live, format};
 
@@ -11,10 +12,10 @@ use crate::site::{Live, format};
 const DOUBLINGS: u32 = 16;
 
 pub fn draw(live: &Live) {
-    let (roofline, sequence, batch) = live.facts(|facts| {
-        let scenario = &facts.scenario;
-        (Roofline::of(scenario), f64::from(scenario.recipe.sequence), f64::from(scenario.recipe.batch))
-    });
+    let scenario = live.facts(|facts| facts.scenario);
+    assumed(live, &scenario);
+    let roofline = Roofline::of(&scenario);
+    let [sequence, batch] = [scenario.recipe.sequence, scenario.recipe.batch].map(f64::from);
     let own = batch * sequence;
     let part = |tokens| {
         let (low, high) = roofline.throughput(tokens);

@@ -2,6 +2,7 @@
 
 use bmax::course::scaling::{exchange, usual_efficiency};
 
+use crate::page::speeds::assumed;
 use crate::site::plot::{Axis, Mark, Plot, Series};
 use crate::site::{Live, format};
 
@@ -12,6 +13,7 @@ const DEFAULT: f64 = 25.0;
 
 pub fn draw(live: &Live) {
     let scenario = live.facts(|facts| facts.scenario);
+    assumed(live, &scenario);
     let link = live.number("link");
     let link = if link > 0.0 { link } else { DEFAULT } * 1e9;
     let range = |low: f64, high: f64, scale: f64| {

@@ -3,6 +3,7 @@
 use bmax::course::tuning::{Job, Tuning, alone, gpus_for, job, tune};
 use bmax::{Choice, Measure, Recomputation, Rung, Scenario, link, number};
 
+use crate::page::speeds::assumed;
 use crate::site::{Live, State, format, mount_pressed};
 
 /// Billions of tokens and hours where the fields hold no number.
@@ -81,6 +82,7 @@ fn draw(live: &Live) {
     let scenario = live.facts(|facts| facts.scenario);
     let tokens = read(live, "tokens", 0.001, DEFAULTS[0]) * 1e9;
     let allowed = read(live, "hours", 0.01, DEFAULTS[1]) * 3_600.0;
+    assumed(live, &scenario);
     let [asked, other] = asked(live, &scenario);
     let tuning = tune(&asked);
     first_steps(live, &asked, &tuning);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# Peak memory of Llama 3.1 70B on 64 × H100 80 GB, 2,048 tokens a sequence.
+# Peak memory of Llama 3.1 70B on 64 × H100 SXM 80 GB, 2,048 tokens a sequence.
 # python bmax_measure.py measures a scenario of its own: one GPU that holds everything, 2 of its 80
 # layers, because all of them do not fit on one GPU, micro-batch 1, two micro-batches a step, which
 # stand for more. That is:

@@ -1,4 +1,4 @@
-# Llama 3.1 70B on 64 × H100 80 GB, 2,048 tokens a sequence.
+# Llama 3.1 70B on 64 × H100 SXM 80 GB, 2,048 tokens a sequence.
 # https://example.org/bmax/?v=2&model=llama-3.1-70b&gpu=h100-80&accum=8&gpus=64&tp=8&pp=4&grad=32&dropout=off&loss=vocab-parallel&kernels=fused&zero=1&sp=on
 #
 # Micro-batch 8 × 8 data-parallel GPUs × 4 accumulation steps = 256 sequences an optimizer step

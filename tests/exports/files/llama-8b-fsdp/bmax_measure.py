@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# Peak memory of Llama 3.1 8B on 8 × H100 80 GB, 8,192 tokens a sequence.
+# Peak memory of Llama 3.1 8B on 8 × H100 SXM 80 GB, 8,192 tokens a sequence.
 # python bmax_measure.py measures a scenario of its own: one GPU that holds everything, 9 of its 32
 # layers, because all of them do not fit on one GPU, micro-batch 2, two micro-batches a step, which
 # stand for more. That is:

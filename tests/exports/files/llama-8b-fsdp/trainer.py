@@ -1,4 +1,4 @@
-# Llama 3.1 8B on 8 × H100 80 GB, 8,192 tokens a sequence.
+# Llama 3.1 8B on 8 × H100 SXM 80 GB, 8,192 tokens a sequence.
 # https://example.org/bmax/?v=2&model=llama-3.1-8b&gpu=h100-80&s=8192&precision=mixed&recompute=full&dropout=off
 #
 # Micro-batch 4 × 8 data-parallel GPUs × 8 accumulation steps = 256 sequences an optimizer step
