@@ -9,7 +9,7 @@ use super::operators;
 use super::stage::Stage;
 use super::types::Types;
 use crate::estimator::ledger::{Bucket, Instants, Line};
-use crate::source::{CHECKPOINTS, KORTHIKANTI, TRANSFORMERS};
+use crate::source::{CHECKPOINTS, KORTHIKANTI, PYTORCH, TRANSFORMERS};
 use crate::{Engine, Expr, Offload, Recomputation, Scenario};
 
 /// The activations of one stage.
@@ -62,6 +62,7 @@ pub(super) fn assemble(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
     gradients_inside(to, scenario, stage);
     gathered_sequence(to, scenario, stage);
     pipeline_outputs(to, scenario, stage);
+    received(to, scenario, stage);
 }
 
 impl Assembly {
@@ -150,6 +151,26 @@ fn gathered_sequence(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
                 &forms::WHOLE_RESIDUAL,
                 &KORTHIKANTI,
                 stage.at.in_backward(),
+            )
+        });
+    }
+}
+
+/// Hidden states and gradients that are received while others are computed: PyTorch's schedules post the
+/// next receive of both kinds early (`_get_recv_ops` in torch/distributed/pipelining/stage.py).
+fn received(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
+    if to.stages > 1 {
+        let from_before = if stage.has_embedding { 0.0 } else { 2.0 };
+        let from_behind = if stage.has_head { 0.0 } else { 1.0 };
+        to.lines.push(Line {
+            coefficient: Types::of(scenario).residual,
+            layers: from_before + from_behind,
+            ..Line::new(
+                "Received from the neighbouring stages",
+                Bucket::Temporary,
+                &forms::RESIDUAL,
+                &PYTORCH,
+                stage.at.in_passes(),
             )
         });
     }

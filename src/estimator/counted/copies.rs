@@ -5,7 +5,7 @@ use super::Assembly;
 use super::forms;
 use super::instants::StageInstants;
 use super::stage::Stage;
-use super::states::{StateBytes, frozen_matrix_bytes, gradients_persist, is_tied_head};
+use super::states::{StateBytes, frozen_matrix_bytes, gradients_persist, gradients_whole_until_the_last, is_tied_head};
 use super::types::{Types, base_bytes};
 use crate::estimator::ledger::{Bucket, Instants, Line};
 use crate::source::{FSDP, PYTORCH, QLORA, Source};
@@ -24,6 +24,7 @@ pub(super) fn assemble(to: &mut Assembly, scenario: &Scenario, weights: &Weights
         weight_casts(to, scenario, weights, stage);
     }
     dense_embedding_gradient(to, scenario, stage);
+    whole_embedding_gradient(to, scenario, stage);
 }
 
 /// A line with its own number of weights.
@@ -98,11 +99,19 @@ fn undivided_gradients(to: &mut Assembly, scenario: &Scenario, weights: &Weights
     };
     let name = "Whole gradients and their reduction";
     let whole = Copy { name, bucket: Bucket::Temporary, source: &FSDP, bytes };
-    let backward = stage.at.in_backward();
-    whole.push(to, &forms::FOREIGN_GRADIENTS, to.shared_layer_weights(weights, stage), backward);
-    whole.push(to, &forms::FOREIGN_EXPERT_GRADIENTS, to.expert_weights(weights, stage), backward);
+    if !gradients_whole_until_the_last(to, scenario) {
+        let backward = stage.at.in_backward();
+        whole.push(to, &forms::FOREIGN_GRADIENTS, to.shared_layer_weights(weights, stage), backward);
+        whole.push(to, &forms::FOREIGN_EXPERT_GRADIENTS, to.expert_weights(weights, stage), backward);
+    }
     let end = StageInstants::only(stage.at.end);
-    whole.push(to, &forms::FOREIGN_GRADIENTS, to.end_weights(weights, stage), end);
+    // torchtitan's embedding is a unit of its own, and its head is through by then.
+    let last_unit = if scenario.cluster.engine == Engine::Torchtitan {
+        if stage.has_embedding { weights.embedding as f64 / to.tensor_parallel } else { 0.0 }
+    } else {
+        to.end_weights(weights, stage)
+    };
+    whole.push(to, &forms::FOREIGN_GRADIENTS, last_unit, end);
 }
 
 /// Quantized matrices are brought back one at a time, for their product.
@@ -155,6 +164,22 @@ fn weight_casts(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage
     if stage.has_head && base_bytes(scenario) > 2.0 {
         let head = weights.embedding as f64 / to.tensor_parallel;
         to.lines.push(cast("16-bit cast of the head", head, at.around_loss()));
+    }
+}
+
+/// PyTorch's tensor parallelism computes the gradient of the whole embedding on every device of the group
+/// and divides it then (`embedding_dense_backward` of DTensor gets the number of all rows).
+fn whole_embedding_gradient(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
+    let of_torch = matches!(scenario.cluster.engine, Engine::Torch | Engine::Torchtitan);
+    if of_torch && stage.has_embedding && to.tensor_parallel > 1.0 && scenario.recipe.adapter == Adapter::None {
+        let copy = Copy {
+            name: "Embedding’s gradient, before the tensor-parallel group divides it",
+            bucket: Bucket::Temporary,
+            source: &PYTORCH,
+            bytes: Types::of(scenario).element,
+        };
+        let embedding = f64::from(scenario.model.vocabulary) * f64::from(scenario.model.hidden);
+        copy.push(to, &forms::OWN_WEIGHTS, embedding, StageInstants::only(stage.at.end));
     }
 }
 

@@ -63,10 +63,13 @@ pub(super) fn assemble(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
     if scenario.model.soft_cap.is_on() && whole {
         head.kept("Tanh of the soft-capped logits", e, head.both, &TRANSFORMERS);
     }
-    if scenario.recipe.logits == Logits::Kept && whole {
+    // PyTorch's pipelines hold what a stage puts out until its backward pass (`fwd_cache` in
+    // torch/distributed/pipelining/stage.py), the last stage's logits as well.
+    let held_by_schedule = head.to.stages > 1 && matches!(scenario.cluster.engine, Engine::Torch | Engine::Torchtitan);
+    if (scenario.recipe.logits == Logits::Kept || held_by_schedule) && whole {
         // The forward instant counts them among what the loss reads.
         let late = head.backward.or(at.in_backward());
-        head.kept("Logits that the training loop still holds", e, late, &TRANSFORMERS);
+        head.kept("Logits that are still held", e, late, &TRANSFORMERS);
     }
     match scenario.recipe.loss {
         LossHead::Plain if scenario.cluster.tensor_parallel > 1 => loss_parallel(&mut head, scenario, e),

@@ -182,6 +182,17 @@ pub(super) fn gradients_persist(scenario: &Scenario) -> bool {
         || scenario.cluster.engine == Engine::Megatron
 }
 
+/// Whether the gradients of a stage are added up whole, in the type they are reduced in, and divided only
+/// behind the last micro-batch, as PyTorch's pipelines do with FSDP
+/// (`set_requires_gradient_sync(False)` in torch/distributed/pipelining/stage.py, and
+/// `unsharded_accumulated_grad` in torch/distributed/fsdp/_fully_shard/_fsdp_param.py, PyTorch 2.15).
+pub(super) fn gradients_whole_until_the_last(to: &Assembly, scenario: &Scenario) -> bool {
+    to.stages > 1
+        && to.gradient_shards > 1.0
+        && scenario.recipe.adapter == Adapter::None
+        && matches!(scenario.cluster.engine, Engine::Torch | Engine::Torchtitan)
+}
+
 /// The ZeRO stage from which the weights are divided. FSDP's mixed precision divides its fp32 weights
 /// as soon as it divides gradients: what it then keeps whole is the 16-bit copy.
 pub(super) fn parameters_from(scenario: &Scenario) -> ZeroStage {
@@ -269,8 +280,21 @@ fn trained(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &St
     let at = &stage.at;
     let always = at.always();
     let persist = gradients_persist(scenario);
+    let late = gradients_whole_until_the_last(to, scenario);
+    if late {
+        let whole = to.stage_weights(weights, stage);
+        to.lines.push(Line {
+            coefficient: bytes.gradient,
+            weights: whole,
+            ..Line::new("Gradients, added up whole", Bucket::Gradients, &forms::OWN_WEIGHTS, &FSDP, at.in_passes())
+        });
+    }
     for group in groups {
-        let alive = if persist { always } else { gradient_lifetime(group.kind, scenario, stage) };
+        let alive = match (late, persist) {
+            (true, _) => Instants::at(&[at.end, at.step]),
+            (false, true) => always,
+            (false, false) => gradient_lifetime(group.kind, scenario, stage),
+        };
         let source: &'static Source = if bytes.gradient > 4.0 { &MEGATRON } else { &MICIKEVICIUS };
         let mut gradients = group.line(Bucket::Gradients, bytes.gradient, alive, source);
         // While K layers are computed again together, the gradients of all but one of them are yet to
