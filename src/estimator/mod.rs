@@ -28,7 +28,7 @@ mod weights;
 mod workshop;
 
 pub use answer::{Answer, Infeasible, Room, Shortage, b_max, fewest_gpus, largest_micro_batch};
-pub use bounds::{Bound, Fault, Field, Problem};
+pub use bounds::{Bound, Fault, Field, Problem, Typed};
 pub use choice::{
     Adapter, AdapterTargets, AttentionKernel, BatchUnit, Bias, Choice, ChoiceOption, GradientType, Kernels, LossHead,
     Method, Mlp, Norm, Offload, Optimizer, Position, Precision, QkNorm, Recomputation, StepKernel, Switch, ZeroStage,
