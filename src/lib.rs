@@ -43,6 +43,7 @@ pub mod export;
 pub mod format;
 pub mod json;
 pub mod link;
+pub mod nearest;
 #[cfg(feature = "picture")]
 pub mod picture;
 pub mod snippet;
