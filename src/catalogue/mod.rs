@@ -24,10 +24,12 @@ macro_rules! column {
     };
 }
 
+mod agreement;
 mod devices;
 mod models;
 mod speeds;
 
+pub use agreement::{Agreement, AgreementKind};
 pub use devices::{DEFAULT_DEVICE, DEVICE_SOURCES, DEVICES, DeviceGroup, DeviceRow, DeviceSource};
 pub use models::{DEFAULT_MODEL, MODEL_SOURCES, MODELS, ModelGroup, ModelRow, ModelSource};
 pub use speeds::{memory_bandwidth, speed};
