@@ -34,6 +34,7 @@ pub mod catalogue;
 pub mod chart;
 #[cfg(feature = "cli")]
 pub mod cli;
+pub mod compare;
 pub mod config_json;
 pub mod course;
 pub mod csv;
