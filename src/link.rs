@@ -153,15 +153,21 @@ fn like(nearest: String) -> String {
     if nearest.is_empty() { nearest } else { format!(" (nearest: {nearest})") }
 }
 
+/// The parameters that a name is like, three at most.
+pub(crate) fn nearest_parameters(key: &str) -> Vec<&'static str> {
+    offers("", key, &mut names())
+}
+
 /// Parameters, some with a value, and what they are called.
 pub(crate) fn explained(parameters: &[&str]) -> String {
-    let told = |parameter: &&str| {
+    let mut told = String::new();
+    for parameter in parameters {
         let key = parameter.split('=').next().unwrap_or_default();
         let name = names().find(|(known, _)| *known == key).map_or("", |(_, name)| name);
-        format!("“{parameter}” for {name}")
-    };
-    let told: Vec<_> = parameters.iter().map(told).collect();
-    told.join(", ")
+        told += if told.is_empty() { "" } else { ", " };
+        told += &format!("“{parameter}” for {name}");
+    }
+    told
 }
 
 /// Every parameter of a scenario and what it is called, in the order in which [`encode`] writes them.
@@ -414,7 +420,7 @@ fn read(
                 });
             }
         } else if !is_parameter(key) {
-            let nearest = if notices.len() < COMPARED { offers("", key, &mut names()) } else { Vec::new() };
+            let nearest = if notices.len() < COMPARED { nearest_parameters(key) } else { Vec::new() };
             notices.push(Notice::Unknown { key: excerpt(key), nearest });
         }
     }
