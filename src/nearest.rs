@@ -18,7 +18,6 @@ const SYNONYMS: &[(&str, &str, &str)] = &[
     ("optimizer", "adam", "adamw"),
     // Data-parallel copies that share nothing are stage 0.
     ("zero", "ddp", "0"),
-    ("zero", "none", "0"),
     ("zero", "off", "0"),
     // There is no 8-bit training yet. Recipes with 8-bit products keep what they store in bf16.
     ("precision", "fp8", "bf16"),
@@ -315,6 +314,7 @@ mod tests {
             ("optimizer", "paged_adamw_8bit", &["adam8bit"]),
             ("zero", "fsdp", &["3"]),
             ("zero", "ddp", &["0"]),
+            ("zero", "none", &["0"]),
             ("zero", "stage-2", &["2"]),
             ("precision", "fp8", &["bf16"]),
             ("precision", "bfloat16", &["bf16"]),
