@@ -113,7 +113,8 @@ impl Embed {
         }
         for (&(key, name, accepted, used), value) in given {
             if !embed.take(key, value) {
-                notices.push(Notice::Word { key, name, given: excerpt(value), accepted: accepted.to_owned(), used });
+                let (given, nearest, accepted) = (excerpt(value), Vec::new(), accepted.to_owned());
+                notices.push(Notice::Word { key, name, given, nearest, accepted, used });
             }
         }
         (Some(embed), notices)

@@ -34,6 +34,19 @@ pub fn count(count: u32) -> String {
     number::grouped(f64::from(count))
 }
 
+/// A count of weights in billions, with three digits that matter, as in 0.124 or 8.03.
+///
+/// ```
+/// use bmax::format::billions;
+/// assert_eq!((billions(124_439_808), billions(8_030_261_248)), ("0.124".to_owned(), "8.03".to_owned()));
+/// ```
+#[must_use]
+pub fn billions(count: u64) -> String {
+    let billions = count as f64 / 1e9;
+    let scale = if billions < 1.0 { 1e3 } else { 1e2 };
+    number::grouped((billions * scale).round() / scale)
+}
+
 /// A share as whole percent, "< 1 %" for what would round to nothing.
 #[must_use]
 pub fn percent(share: f64) -> String {

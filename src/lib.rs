@@ -1,10 +1,11 @@
 //! How many sequences one GPU can train on at once, why, and what to change.
 //!
 //! The library is the estimator, a catalogue of models and devices, the link codec, that of embedded
-//! figures and a reader of Hugging Face configurations. It is pure
+//! figures, a reader of Hugging Face configurations and a comparison of two scenarios. It is pure
 //! and total: [`estimate`] turns a [`Scenario`] into an [`Estimate`], a labelled ledger in which
 //! every entry has its bytes, its formula, the source of that formula and the instants at which it
-//! is alive. [`b_max`] asks the same ledger how large the micro-batch can be.
+//! is alive. [`b_max`] asks the same ledger how large the micro-batch can be, and [`compare`](compare::compare)
+//! where two ledgers differ.
 //!
 //! ```
 //! use bmax::{Answer, Method, Scenario, b_max, catalogue, estimate};
@@ -34,6 +35,7 @@ pub mod catalogue;
 pub mod chart;
 #[cfg(feature = "cli")]
 pub mod cli;
+pub mod compare;
 pub mod config_json;
 pub mod course;
 pub mod csv;
@@ -43,6 +45,7 @@ pub mod export;
 pub mod format;
 pub mod json;
 pub mod link;
+pub mod nearest;
 #[cfg(feature = "picture")]
 pub mod picture;
 pub mod snippet;

@@ -2,8 +2,8 @@
 //!
 //! The query string is a contract with every link that was ever shared. It carries a version, then
 //! only what differs from the defaults of that version. A value that cannot be used is named in a
-//! [`Notice`], its default stands in, and everything else is kept. The parameters of an embedded
-//! figure ([`crate::embed::KEYS`]) are passed over: they say what is shown, not what is computed.
+//! [`Notice`], with the names that are like it; its default stands in, and everything else is kept. The
+//! parameters of an embedded figure ([`crate::embed::KEYS`]) are passed over: they say what is shown, not what is computed.
 //!
 //! ```
 //! use bmax::{Scenario, link};
@@ -23,7 +23,8 @@ use std::fmt;
 use form_urlencoded::Serializer;
 
 use crate::bounds::excerpt;
-use crate::{Field, Method, Model, Problem, Scenario, catalogue, embed, number, setting};
+use crate::nearest::offers;
+use crate::{BatchUnit, Choice, Fault, Field, Method, Model, Problem, Scenario, catalogue, embed, number, setting};
 
 /// The version this codec writes. A change in what any parameter or default means raises it, and
 /// links of older versions keep their meaning.
@@ -34,6 +35,10 @@ const READ_AS_NEWEST: &str = "; it is read as version 3, so check the values bel
 
 /// The longest query that is read. The longest link this codec can write is far below it.
 pub const LONGEST: usize = 8_192;
+
+/// How many words that name nothing are compared with what there is. A link of more is no slip of the hand, and
+/// every comparison takes time.
+const COMPARED: usize = 16;
 
 /// The word for a model of no catalogue row, whose numbers are all in the link or defaults.
 pub const OWN: &str = "own";
@@ -60,13 +65,22 @@ pub enum Notice {
         name: &'static str,
         /// What was given, shortened.
         given: String,
+        /// The accepted words that are most like it, three at most.
+        nearest: Vec<&'static str>,
         /// What would be accepted.
         accepted: String,
         /// What stands in.
         used: &'static str,
     },
     /// No parameter has this name.
-    Unknown(String),
+    Unknown {
+        /// The name, shortened.
+        key: String,
+        /// The parameters that are most like it, three at most; one may be given with its value.
+        nearest: Vec<&'static str>,
+    },
+    /// A memory was given in GB and is taken for as many GiB: the field, what was given, and its value.
+    Gigabytes(Field, String, f64),
     /// A parameter is given more than once; the first value counts.
     Repeated(String),
     /// A parameter whose percent-encoding is broken is left out.
@@ -92,15 +106,25 @@ impl fmt::Display for Notice {
                 }
                 Ok(())
             }
-            Self::Word { key, name, given, accepted, used } => {
-                write!(f, "{name}: “{given}” is not known; “{key}” takes {accepted}.")?;
+            Self::Word { key, name, given, nearest, accepted, used } => {
+                write!(f, "{name}: “{given}” is not known{}; “{key}” takes {accepted}.", like(nearest.join(", ")))?;
                 if remedied {
                     write!(f, " It is set to {used}.")?;
                 }
                 Ok(())
             }
-            Self::Unknown(key) => {
-                write!(f, "“{key}” is not a parameter of this page’s links{}.", remedy("; it is passed over"))
+            Self::Unknown { key, nearest } => {
+                let like = like(explained(nearest));
+                write!(f, "“{key}” is not a parameter{like}{}.", remedy("; it is passed over"))
+            }
+            Self::Gigabytes(field, given, read) => {
+                let bound = field.bound();
+                write!(f, "{}: “{given}” is in GB, and “{}” takes GiB.", bound.name, bound.key)?;
+                if remedied {
+                    write!(f, " It is read as {} GiB, as GPUs are named; ", number::grouped(*read))?;
+                    f.write_str("their drivers report somewhat less.")?;
+                }
+                Ok(())
             }
             Self::Repeated(key) => {
                 write!(f, "“{key}” is in the link more than once{}.", remedy("; the first value is used"))
@@ -124,6 +148,43 @@ impl fmt::Display for Notice {
     }
 }
 
+/// Words that are offered, as a notice has them.
+fn like(nearest: String) -> String {
+    if nearest.is_empty() { nearest } else { format!(" (nearest: {nearest})") }
+}
+
+/// The parameters that a name is like, three at most.
+pub(crate) fn nearest_parameters(key: &str) -> Vec<&'static str> {
+    offers("", key, &mut names())
+}
+
+/// Parameters, some with a value, and what they are called.
+pub(crate) fn explained(parameters: &[&str]) -> String {
+    let mut told = String::new();
+    for parameter in parameters {
+        let key = parameter.split('=').next().unwrap_or_default();
+        let name = names().find(|(known, _)| *known == key).map_or("", |(_, name)| name);
+        told += if told.is_empty() { "" } else { ", " };
+        told += &format!("“{parameter}” for {name}");
+    }
+    told
+}
+
+/// Every parameter of a scenario and what it is called, in the order in which [`encode`] writes them.
+pub fn names() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let numbers = Field::ALL.iter().map(|field| (field.bound().key, field.bound().name));
+    let words = setting::ALL.iter().map(|word| (word.key, word.name));
+    ROWS.into_iter().chain(numbers).chain(words)
+}
+
+/// The parameters that are neither numbers nor settings.
+const ROWS: [(&str, &str); 3] = [("v", "Version"), ("model", "Model"), ("gpu", "GPU")];
+
+/// Whether a link may have this parameter, be it of the scenario or of an embedded figure.
+pub fn is_parameter(key: &str) -> bool {
+    names().any(|(name, _)| name == key) || embed::KEYS.contains(&key)
+}
+
 /// A parameter of the link, as the documentation lists it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameter {
@@ -141,20 +202,14 @@ pub struct Parameter {
 pub fn parameters() -> Vec<Parameter> {
     let default = Scenario::default();
     let rows = [
-        ("v", "Version", format!("1 to {VERSION}"), VERSION.to_string()),
-        ("model", "Model", format!("a slug of the model list, or {OWN}"), default.model.origin.to_owned()),
-        ("gpu", "GPU", "a slug of the GPU list".to_owned(), default.device.origin.to_owned()),
+        (format!("1 to {VERSION}"), VERSION.to_string()),
+        (format!("a slug of the model list, or {OWN}"), default.model.origin.to_owned()),
+        ("a slug of the GPU list".to_owned(), default.device.origin.to_owned()),
     ];
-    let numbers = Field::ALL.iter().map(|field| {
-        let bound = field.bound();
-        (bound.key, bound.name, bound.to_string(), number::plain(default.number(*field)))
-    });
-    let words = setting::ALL.iter().map(|word| (word.key, word.name, word.keys(), (word.get)(&default).to_owned()));
-    rows.into_iter()
-        .chain(numbers)
-        .chain(words)
-        .map(|(key, name, takes, default)| Parameter { key, name, takes, default })
-        .collect()
+    let numbers = Field::ALL.iter().map(|field| (field.bound().to_string(), number::plain(default.number(*field))));
+    let words = setting::ALL.iter().map(|word| (word.keys(), (word.get)(&default).to_owned()));
+    let values = rows.into_iter().chain(numbers).chain(words);
+    names().zip(values).map(|((key, name), (takes, default))| Parameter { key, name, takes, default }).collect()
 }
 
 /// Writes the query string of a scenario, without the leading question mark.
@@ -322,40 +377,75 @@ fn read(
         match catalogue::model(given.trim()) {
             Some(row) => scenario = row.apply(scenario),
             None if given.trim() == OWN => scenario.model.origin = "",
-            None => notices.push(unknown_row("model", "Model", given, "a model of the list", scenario.model.origin)),
+            None => {
+                let known = &mut catalogue::MODELS.iter().map(|row| (row.slug, row.name));
+                notices.push(unknown_row(ROWS[1], given, known, "a model of the list", scenario.model.origin));
+            }
         }
     }
     if let Some(given) = value_of("gpu") {
         match catalogue::device(given.trim()) {
             Some(row) => scenario = row.apply(scenario),
-            None => notices.push(unknown_row("gpu", "GPU", given, "a GPU of the list", scenario.device.origin)),
+            None => {
+                let known = &mut catalogue::DEVICES.iter().map(|row| (row.slug, row.name));
+                notices.push(unknown_row(ROWS[2], given, known, "a GPU of the list", scenario.device.origin));
+            }
         }
     }
     for (key, value) in pairs {
         if let Some(field) = Field::from_key(key) {
-            match field.read(value).and_then(|number| scenario.with_number(field, number)) {
-                Ok(with) => scenario = with,
+            let read = field.typed(value).and_then(|typed| {
+                beside(field, value, typed.unit, value_of("unit"))?;
+                Ok((scenario.with_typed(field, typed)?, typed))
+            });
+            match read {
+                Ok((with, typed)) => {
+                    scenario = with;
+                    if typed.in_gb {
+                        notices.push(Notice::Gigabytes(field, excerpt(value.trim()), typed.value));
+                    }
+                }
                 Err(problem) => notices.push(Notice::Number(problem, scenario.number(field))),
             }
         } else if let Some(word) = setting::ALL.iter().find(|word| word.key == key) {
             if !(word.set)(&mut scenario, value) {
+                let known = &mut word.options.iter().map(|option| (option.key, option.label));
                 notices.push(Notice::Word {
                     key: word.key,
                     name: word.name,
                     given: excerpt(value),
+                    nearest: offers(word.key, value, known),
                     accepted: word.keys(),
                     used: (word.get)(&scenario),
                 });
             }
-        } else if !["v", "model", "gpu"].contains(&key.as_str()) && !embed::KEYS.contains(&key.as_str()) {
-            notices.push(Notice::Unknown(excerpt(key)));
+        } else if !is_parameter(key) {
+            let nearest = if notices.len() < COMPARED { nearest_parameters(key) } else { Vec::new() };
+            notices.push(Notice::Unknown { key: excerpt(key), nearest });
         }
     }
     Decoded { scenario, notices }
 }
 
-fn unknown_row(key: &'static str, name: &'static str, given: &str, accepted: &str, used: &'static str) -> Notice {
-    Notice::Word { key, name, given: excerpt(given), accepted: accepted.to_owned(), used }
+/// Refuses a number whose unit is also given as a parameter of its own, and is another one there.
+fn beside(field: Field, text: &str, unit: Option<BatchUnit>, given: Option<&str>) -> Result<(), Problem> {
+    match (unit, given.and_then(BatchUnit::from_key)) {
+        (Some(unit), Some(other)) if unit != other => {
+            Err(Problem { field, given: excerpt(text.trim()), fault: Fault::OtherUnit })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn unknown_row(
+    (key, name): (&'static str, &'static str),
+    given: &str,
+    known: &mut dyn Iterator<Item = (&'static str, &'static str)>,
+    accepted: &str,
+    used: &'static str,
+) -> Notice {
+    let nearest = offers(key, given, known);
+    Notice::Word { key, name, given: excerpt(given), nearest, accepted: accepted.to_owned(), used }
 }
 
 /// The decoded pairs of a query, each name once, in the order of the link.
@@ -449,6 +539,85 @@ mod tests {
     }
 
     #[test]
+    fn words_that_name_nothing_come_with_what_is_like_them() {
+        for (query, expected) in [
+            (
+                "model=llama3-8b",
+                "Model: “llama3-8b” is not known (nearest: llama-3.1-8b); “model” takes a model of the list. It is set to 7b.",
+            ),
+            (
+                "gpu=h100",
+                "GPU: “h100” is not known (nearest: h100-80, h100-nvl); “gpu” takes a GPU of the list. It is set to a100-80.",
+            ),
+            (
+                "grad=bf16",
+                "Gradients kept in: “bf16” is not known (nearest: 16); “grad” takes 16, 32. It is set to 16.",
+            ),
+            ("zero=fsdp", "ZeRO stage: “fsdp” is not known (nearest: 3); “zero” takes 0, 1, 2, 3. It is set to 3."),
+            ("seq_len=1", "“seq_len” is not a parameter (nearest: “s” for Sequence length); it is passed over."),
+            (
+                "checkpointing=on",
+                "“checkpointing” is not a parameter (nearest: “recompute=full” for Activation recomputation); it is passed over.",
+            ),
+            ("colour=red", "“colour” is not a parameter; it is passed over."),
+        ] {
+            assert_eq!(only_notice(query), expected);
+            assert_eq!(decode(query).scenario, Scenario::default(), "nothing that is offered is applied");
+        }
+    }
+
+    #[test]
+    fn only_so_many_unknown_names_are_compared_with_what_there_is() {
+        let query: String = (0..40).map(|i| format!("&seq_len{i}=1")).collect();
+        let notices = decode(&query).notices;
+        let offered = |notice: &&Notice| matches!(notice, Notice::Unknown { nearest, .. } if !nearest.is_empty());
+        assert_eq!((notices.len(), notices.iter().filter(offered).count()), (40, COMPARED));
+    }
+
+    #[test]
+    fn letters_and_units_behind_a_number_are_read() {
+        let read = decode("s=128k&params=8B&target=1e6 tokens&mem=81559 MiB&context=512MiB&b=1 sequence");
+        assert_eq!(read.notices, []);
+        let expected = "v=2&params=8&s=131072&b=1&mem=79.6474609375&context=0.5&target=1000000&unit=tokens";
+        assert_eq!(encode(&read.scenario), expected);
+        assert_eq!(decode(expected).scenario, read.scenario);
+    }
+
+    #[test]
+    fn gigabytes_of_a_gpu_are_read_as_gibibytes_and_that_is_said() {
+        assert_eq!(
+            only_notice("mem=80GB"),
+            "GPU memory: “80GB” is in GB, and “mem” takes GiB. It is read as 80 GiB, as GPUs are named; their drivers \
+             report somewhat less."
+        );
+        assert_eq!(decode("mem=80 gb").scenario.number(Field::Memory), 80.0);
+        assert_eq!(decode("mem=80 GiB").notices, []);
+        assert!(only_notice("context=0.5GB").contains("“0.5GB” is not a number"));
+    }
+
+    #[test]
+    fn the_unit_of_a_target_is_that_of_the_number_unless_another_is_given() {
+        let goal = |query: &str| {
+            let read = decode(query);
+            (read.scenario.goal.global_batch, (setting::BATCH_UNIT.get)(&read.scenario), read.notices.len())
+        };
+        assert_eq!(goal("target=4M tokens"), (4_000_000, "tokens", 0));
+        assert_eq!(goal("target=512 sequences"), (512, "sequences", 0));
+        assert_eq!(goal("target=512&unit=tokens"), (512, "tokens", 0));
+        for query in ["target=4M tokens&unit=tokens", "unit=tokens&target=4M tokens"] {
+            assert_eq!(goal(query), (4_000_000, "tokens", 0), "{query}");
+        }
+        for query in ["target=4M tokens&unit=sequences", "unit=sequences&target=4M tokens"] {
+            assert_eq!(goal(query), (256, "sequences", 1), "{query}");
+            assert!(only_notice(query).contains("is not in the unit that is given beside it"));
+        }
+        // A word that is none says nothing of the unit.
+        for query in ["target=4M tokens&unit=pages", "unit=pages&target=4M tokens"] {
+            assert_eq!(goal(query), (4_000_000, "tokens", 1), "{query}");
+        }
+    }
+
+    #[test]
     fn broken_percent_encoding_costs_only_its_own_parameter() {
         for broken in ["s=%", "s=%2", "s=%zz", "s=%ff%fe", "%zz=1"] {
             let read = decode(&format!("?{broken}&gpus=4"));
@@ -497,9 +666,9 @@ mod tests {
 
     #[test]
     fn the_short_form_of_a_notice_promises_nothing() {
-        let query = "?v=9&s=0&recompute=some&colour=red&gpus=4&gpus=5&b=%zz";
+        let query = "?v=9&s=0&recompute=on&seq_len=1&mem=80GB&gpus=4&gpus=5&b=%zz";
         let notices = decode(query).notices;
-        assert_eq!(notices.len(), 6, "{notices:?}");
+        assert_eq!(notices.len(), 7, "{notices:?}");
         for notice in &notices {
             let (long, short) = (notice.to_string(), format!("{notice:#}"));
             assert!(long.starts_with(short.trim_end_matches('.')) && long.len() > short.len(), "{long}\n{short}");

@@ -1,7 +1,7 @@
 //! The README is a contract too: what it says of links must be what the codec does.
 
 use bmax::catalogue::{DEVICES, MODELS};
-use bmax::link;
+use bmax::{Field, link};
 
 const README: &str = include_str!("../README.md");
 
@@ -26,6 +26,24 @@ fn the_example_link_of_the_readme_is_read_without_a_complaint() {
     let start = README.find("?v=2&").expect("an example link");
     let query: String = README[start..].chars().take_while(|c| !c.is_whitespace() && *c != '`').collect();
     assert_eq!(link::decode(&query).notices, []);
+}
+
+#[test]
+fn the_readme_shows_only_letters_and_units_that_are_read() {
+    let quoted = |cell: &'static str| cell.split('`').skip(1).step_by(2);
+    let rows = README.split("| number | may be written | and is |").nth(1).expect("a table").lines().skip(2);
+    let mut shown = 0;
+    for row in rows.take_while(|line| line.starts_with('|')) {
+        let cells: Vec<_> = row.split('|').collect();
+        for key in quoted(cells[1]) {
+            let field = Field::from_key(key).unwrap_or_else(|| panic!("{key} is no number"));
+            for example in quoted(cells[2]) {
+                assert!(field.typed(example).is_ok(), "{key}={example}");
+                shown += 1;
+            }
+        }
+    }
+    assert!(shown > 10, "{shown} examples");
 }
 
 /// The markup of every section.

@@ -1,7 +1,9 @@
 //! Text that nobody vouches for, in every place that reads some: nothing panics, everything is
 //! answered. Some seconds of random input; a failure is printed shrunk to its smallest case.
 
-use bmax::cli::{Depth, LONGEST, Line, answer_lines, line, question, report, text};
+use bmax::cli::{
+    Depth, LONGEST, Line, Question, answer_lines, comparison, comparison_text, line, question, report, text,
+};
 use bmax::{Field, Model, catalogue, config_json, setting};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -134,7 +136,7 @@ proptest! {
     #[test]
     fn every_line_of_any_bytes_has_its_answer(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
         let mut output = Vec::new();
-        prop_assert!(answer_lines(&bytes[..], &mut output, Depth::Brief).is_ok());
+        prop_assert!(answer_lines(&bytes[..], &mut output, Depth::Brief, false).is_ok());
         let lines = bytes.split(|byte| *byte == b'\n').count() - usize::from(bytes.last().is_none_or(|byte| *byte == b'\n'));
         prop_assert_eq!(output.iter().filter(|byte| **byte == b'\n').count(), lines);
         prop_assert!(String::from_utf8(output).is_ok());
@@ -162,6 +164,36 @@ proptest! {
     }
 
     #[test]
+    fn any_two_questions_are_compared(before in mutated(), after in mutated()) {
+        if let (Ok(before), Ok(after)) = (question(&before, None), question(&after, None)) {
+            let compared = comparison(&before, &after);
+            prop_assert!(serde_json::to_string(&compared).is_ok());
+            let tables = comparison_text(&compared);
+            for line in tables.lines().filter(|line| !line.starts_with("  - ")) {
+                prop_assert!(!line.contains("not a number") && !line.contains("infinity"), "{}", line);
+            }
+        }
+    }
+
+    #[test]
+    fn strictly_a_question_is_refused_in_full_or_answered_without_a_notice(asked in mutated()) {
+        match question(&asked, None).and_then(Question::strictly) {
+            Ok(asked) => prop_assert!(report(&asked, Depth::Brief).notices.is_empty()),
+            Err(refusal) => prop_assert!(!refusal.to_string().is_empty()),
+        }
+    }
+
+    #[test]
+    fn any_word_for_any_setting_is_one_of_its_own_or_is_named_with_what_is_like_it(
+        setting in select(setting::ALL), word in "(\\PC|[a-z0-9_. -]){0,40}",
+    ) {
+        let asked = format!("{{\"{}\": {}}}", setting.key, serde_json::Value::from(word.as_str()));
+        let read = question(&asked, None).expect("an object with a known name");
+        let is_own = setting.options.iter().any(|option| option.key.eq_ignore_ascii_case(word.trim()));
+        prop_assert_eq!(read.notices.is_empty(), is_own, "{}: {:?}", asked, read.notices);
+    }
+
+    #[test]
     fn a_damaged_config_json_is_a_model_in_range_or_a_reason(file in mutated()) {
         match config_json::read(&file) {
             Ok(reading) => {
@@ -183,7 +215,9 @@ proptest! {
     fn every_scenario_in_range_has_a_full_report(asked in in_range()) {
         answered(&asked, None, Depth::Full)?;
         let asked = question(&asked, None).expect("a query");
-        prop_assert!(asked.notices.is_empty(), "{:?}", asked.notices);
+        // Any number of parameters beside any matrices is in range, and worth a word.
+        let of_another = |notice: &str| !notice.starts_with(Field::Parameters.bound().name);
+        prop_assert!(!asked.notices.iter().any(|notice| of_another(&notice.to_string())), "{:?}", asked.notices);
         let told = report(&asked, Depth::Brief);
         let again = question(&told.link, None).expect("a query");
         prop_assert_eq!(again.scenario, asked.scenario);

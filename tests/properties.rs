@@ -1,5 +1,6 @@
 //! What holds for every scenario inside the declared ranges.
 
+use bmax::compare::{Input, changes, compare};
 use bmax::{
     Answer, AttentionKernel, Bucket, Bytes, Choice, Field, Method, Recomputation, Scenario, ZeroStage, b_max,
     catalogue, counters, estimate, largest_model, least_memory_mib, link, longest_sequence, number, range, search,
@@ -472,6 +473,64 @@ proptest! {
     }
 
     #[test]
+    fn the_differences_of_a_comparison_add_up((before, after) in (any_scenario(), any_scenario())) {
+        let comparison = compare(&before, &after);
+        // To the last bit in the order of the buckets, and nearly so in every other order.
+        let by_bucket: f64 = comparison.buckets.iter().map(|bucket| bucket.delta.get()).sum();
+        prop_assert_eq!(by_bucket.to_bits(), comparison.delta.get().to_bits());
+        let by_entry: f64 = comparison.entries.iter().map(|entry| entry.delta.get()).sum();
+        let peaks = (comparison.before.peak.bytes.get(), comparison.after.peak.bytes.get());
+        let size = peaks.0.max(peaks.1);
+        for sum in [by_entry, peaks.1 - peaks.0] {
+            prop_assert!((sum - by_bucket).abs() <= 1e-11 * size, "{} {}", sum, by_bucket);
+        }
+        for (part, peak) in [(0, peaks.0), (1, peaks.1)] {
+            let of = |bucket: &bmax::compare::BucketChange| if part == 0 { bucket.before } else { bucket.after };
+            let sum: f64 = comparison.buckets.iter().map(|bucket| of(bucket).get()).sum();
+            prop_assert!((sum - peak).abs() <= 1e-11 * peak, "{} {}", sum, peak);
+        }
+        // What differs most comes first.
+        prop_assert!(comparison.entries.is_sorted_by(|a, b| a.delta.get().abs() >= b.delta.get().abs()));
+        prop_assert_eq!(comparison.before.answer, b_max(&before));
+        prop_assert_eq!(comparison.after.peak, estimate(&after).peak());
+    }
+
+    #[test]
+    fn a_comparison_the_other_way_round_has_the_other_signs((before, after) in (any_scenario(), any_scenario())) {
+        let (there, back) = (compare(&before, &after), compare(&after, &before));
+        for entry in &there.entries {
+            let same = |other: &&bmax::compare::EntryChange| (other.name, other.bucket) == (entry.name, entry.bucket);
+            let other = back.entries.iter().find(same).expect("an entry of either peak is in both");
+            prop_assert_eq!((other.before, other.after), (entry.after, entry.before));
+            prop_assert_eq!(other.delta.get(), -entry.delta.get());
+        }
+        prop_assert_eq!(there.entries.len(), back.entries.len());
+    }
+
+    #[test]
+    fn a_scenario_does_not_differ_from_itself(scenario in any_scenario()) {
+        let comparison = compare(&scenario, &scenario);
+        prop_assert_eq!(comparison.changes, vec![]);
+        prop_assert_eq!(comparison.delta.get(), 0.0);
+        prop_assert!(comparison.entries.iter().all(|entry| entry.delta.get() == 0.0 && entry.before == entry.after));
+    }
+
+    #[test]
+    fn every_input_that_differs_is_said_once((before, after) in (any_scenario(), any_scenario())) {
+        let changes = changes(&before, &after);
+        let mut said: Vec<&str> = Vec::new();
+        for change in changes.iter().flat_map(|change| std::iter::once(change).chain(&change.brings)) {
+            prop_assert_eq!(change.before, change.input.value(&before));
+            prop_assert_eq!(change.after, change.input.value(&after));
+            prop_assert!(change.before != change.after && !said.contains(&change.input.key()), "{}", change.input.key());
+            said.push(change.input.key());
+        }
+        for input in [Input::Model, Input::Gpu].into_iter().chain(Input::each()) {
+            prop_assert_eq!(said.contains(&input.key()), input.value(&before) != input.value(&after), "{}", input.key());
+        }
+    }
+
+    #[test]
     fn a_link_brings_back_the_same_scenario(scenario in any_scenario()) {
         survives(&scenario)?;
     }
@@ -561,6 +620,38 @@ proptest! {
     ) {
         let read = link::decode(&format!("{}={value}", field.bound().key));
         prop_assert!(field.check(read.scenario.number(field)).is_ok());
+    }
+
+    #[test]
+    fn a_number_with_a_unit_behind_it_is_that_many_of_the_unit(count in 1_u32..4_000, space in select(&["", " ", "\u{a0}"][..])) {
+        let read = |field: Field, unit: &str| field.read(&format!("{count}{space}{unit}"));
+        let count = f64::from(count);
+        for (field, unit, one) in [
+            (Field::Sequence, "k", 1024.0),
+            (Field::Sequence, "K tokens", 1024.0),
+            (Field::Positions, "k", 1024.0),
+            (Field::GlobalBatch, "k", 1e3),
+            (Field::Parameters, "B", 1.0),
+            (Field::Memory, "GB", 1.0),
+            (Field::Memory, "GiB", 1.0),
+        ] {
+            prop_assert_eq!(read(field, unit), Ok(count * one), "{:?} {}", field, unit);
+        }
+        // Division rounds once, and so do the digits when they are read together with the power of ten.
+        prop_assert_eq!(read(Field::Parameters, "M"), Ok(count / 1e3));
+        prop_assert_eq!(read(Field::GlobalBatch, "k sequences").is_err(), true);
+        let with = Scenario::default().with_text(Field::GlobalBatch, &format!("{count}k tokens")).expect("in range");
+        prop_assert_eq!(f64::from(with.goal.global_batch), count * 1e3);
+    }
+
+    #[test]
+    fn what_is_written_for_any_value_in_any_unit_is_read_as_it_was(field in select(Field::ALL), at in 0.0..1.0_f64) {
+        let bound = field.bound();
+        let value = bound.min + at * (bound.max - bound.min);
+        let value = if bound.whole { value.floor() } else { (value * 1024.0).floor() / 1024.0 };
+        for written in [number::plain(value), number::grouped(value), format!("{} {}", number::grouped(value), bound.unit)] {
+            prop_assert_eq!(field.read(&written), Ok(value), "{}", written);
+        }
     }
 
     #[test]

@@ -24,10 +24,12 @@ macro_rules! column {
     };
 }
 
+mod agreement;
 mod devices;
 mod models;
 mod speeds;
 
+pub use agreement::{Agreement, AgreementKind};
 pub use devices::{DEFAULT_DEVICE, DEVICE_SOURCES, DEVICES, DeviceGroup, DeviceRow, DeviceSource};
 pub use models::{DEFAULT_MODEL, MODEL_SOURCES, MODELS, ModelGroup, ModelRow, ModelSource};
 pub use speeds::{Peaks, assumption, memory_bandwidth, speed};
@@ -303,5 +305,19 @@ mod tests {
         assert_eq!((DEFAULT_MODEL.slug, DEFAULT_DEVICE.slug), ("7b", "a100-80"));
         assert_eq!(Scenario::default().device.memory().gib(), 80.0);
         assert!(Scenario::default().conflicts().is_empty());
+    }
+
+    #[test]
+    fn the_gigabytes_in_a_gpu_s_name_are_gibibytes_but_for_what_is_not_reported() {
+        let mut named = 0;
+        for row in DEVICES {
+            let Some(size) = row.name.strip_suffix(" GB").and_then(|rest| rest.rsplit(' ').next()) else { continue };
+            let size: f64 = size.parse().expect("a number");
+            let gib = f64::from(row.memory_mib) / 1024.0;
+            // Error correction takes a sixteenth of the memory of cards with GDDR6 (L4, A10, L40S, A40).
+            assert!(gib <= size * 1.001 && gib >= size * 15.0 / 16.0 - 0.02, "{}: {gib} GiB", row.name);
+            named += 1;
+        }
+        assert!(named > 20, "{named} names have a size");
     }
 }

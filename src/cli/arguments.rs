@@ -13,10 +13,19 @@ pub enum Task {
     One {
         /// The question; the default scenario when only a file is given.
         question: String,
+        /// How it is read.
+        reading: Reading,
         /// As JSON instead of tables.
         json: bool,
-        /// A `config.json` to take the model from.
-        config: Option<PathBuf>,
+    },
+    /// Say what turns one scenario into another, and what that does to the memory.
+    Compare {
+        /// The two questions.
+        questions: [String; 2],
+        /// How they are read.
+        reading: Reading,
+        /// As JSON instead of tables.
+        json: bool,
     },
     /// Write the scenario of one question for another program.
     Export {
@@ -24,8 +33,8 @@ pub enum Task {
         target: Target,
         /// The question; the default scenario when only a file is given, or nothing.
         question: String,
-        /// A `config.json` to take the model from.
-        config: Option<PathBuf>,
+        /// How it is read.
+        reading: Reading,
         /// The address of the page that links in the file lead to.
         page: String,
     },
@@ -33,6 +42,8 @@ pub enum Task {
     Lines {
         /// Levers, solved quantities and plans as well.
         full: bool,
+        /// Answer no line that has notices.
+        strict: bool,
     },
     /// Print a JSON Schema.
     Schema(Document),
@@ -42,6 +53,15 @@ pub enum Task {
     Version,
 }
 
+/// How a question is read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reading {
+    /// A `config.json` to take the model from.
+    pub config: Option<PathBuf>,
+    /// Refuse a question that has notices.
+    pub strict: bool,
+}
+
 /// A JSON Schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Document {
@@ -49,8 +69,10 @@ pub enum Document {
     Scenario,
     /// That of reports.
     Report,
-    /// Both in one.
-    Both,
+    /// That of comparisons.
+    Comparison,
+    /// All in one.
+    All,
 }
 
 /// Why the arguments make no task.
@@ -62,6 +84,8 @@ pub enum Misuse {
     NoValue(&'static str),
     /// There is more than one question, and this is the second.
     Second(String),
+    /// A comparison has this many questions instead of two.
+    NotTwo(usize),
     /// An argument is not valid UTF-8.
     NotText,
     /// There is no such schema.
@@ -80,8 +104,15 @@ impl fmt::Display for Misuse {
             Self::Second(question) => {
                 write!(f, "“{question}” is a second question; put quotes around links, because shells split them at &")
             }
+            Self::NotTwo(count) => {
+                write!(
+                    f,
+                    "--compare takes two questions, each in quotes, and there {} {count}",
+                    if *count == 1 { "is" } else { "are" }
+                )
+            }
             Self::NotText => f.write_str("an argument is not valid UTF-8"),
-            Self::NoSchema(name) => write!(f, "there is no schema “{name}”; there are scenario and report"),
+            Self::NoSchema(name) => write!(f, "there is no schema “{name}”; there are scenario, report and comparison"),
             Self::NoTarget(name) => write!(f, "there is no export “{name}”; there are {}", targets()),
         }
     }
@@ -111,10 +142,11 @@ pub fn task(arguments: impl IntoIterator<Item = OsString>) -> Result<Task, Misus
 /// The arguments seen so far.
 #[derive(Default)]
 struct Given {
-    question: Option<String>,
-    config: Option<PathBuf>,
+    questions: Vec<String>,
+    reading: Reading,
     export: Option<Target>,
     page: Option<String>,
+    compare: bool,
     json: bool,
     full: bool,
     schema: bool,
@@ -127,21 +159,24 @@ impl Given {
     fn take(&mut self, argument: OsString, rest: &mut impl Iterator<Item = OsString>) -> Result<(), Misuse> {
         let argument = argument.into_string().map_err(|_| Misuse::NotText)?;
         if self.only_questions || !argument.starts_with('-') {
-            return self.question(argument);
+            self.questions.push(argument);
+            return Ok(());
         }
         match argument.as_str() {
             "--" => self.only_questions = true,
+            "--compare" => self.compare = true,
+            "--strict" => self.reading.strict = true,
             "--json" => self.json = true,
             "--full" => self.full = true,
             "--schema" => self.schema = true,
             "-h" | "--help" => self.help = true,
             "-V" | "--version" => self.version = true,
-            "--config" => self.config = Some(rest.next().ok_or(Misuse::NoValue("--config"))?.into()),
+            "--config" => self.reading.config = Some(rest.next().ok_or(Misuse::NoValue("--config"))?.into()),
             "--export" => self.export = Some(target(&text(rest, "--export")?)?),
             "--page" => self.page = Some(text(rest, "--page")?),
             other => {
                 if let Some(file) = other.strip_prefix("--config=") {
-                    self.config = Some(file.into());
+                    self.reading.config = Some(file.into());
                 } else if let Some(word) = other.strip_prefix("--export=") {
                     self.export = Some(target(word)?);
                 } else if let Some(address) = other.strip_prefix("--page=") {
@@ -154,30 +189,32 @@ impl Given {
         Ok(())
     }
 
-    fn question(&mut self, question: String) -> Result<(), Misuse> {
-        if self.question.is_some() {
-            return Err(Misuse::Second(crate::bounds::excerpt(&question)));
-        }
-        self.question = Some(question);
-        Ok(())
-    }
-
     fn task(self) -> Result<Task, Misuse> {
-        let Self { question, config, export, page, json, full, schema, help, version, only_questions: _ } = self;
-        Ok(if help {
-            Task::Help
+        let Self { questions, reading, export, page, compare, json, full, schema, help, version, only_questions: _ } =
+            self;
+        if help {
+            return Ok(Task::Help);
         } else if version {
-            Task::Version
-        } else if schema {
+            return Ok(Task::Version);
+        } else if compare {
+            let count = questions.len();
+            let questions = questions.try_into().map_err(|_| Misuse::NotTwo(count))?;
+            return Ok(Task::Compare { questions, reading, json });
+        }
+        if let Some(second) = questions.get(1) {
+            return Err(Misuse::Second(crate::bounds::excerpt(second)));
+        }
+        let question = questions.into_iter().next();
+        // A model from a file is a question by itself.
+        let or_default = |question: Option<String>| question.unwrap_or_else(|| "?".to_owned());
+        Ok(if schema {
             Task::Schema(document(question.as_deref())?)
         } else if let Some(target) = export {
-            let question = question.unwrap_or_else(|| "?".to_owned());
-            Task::Export { target, question, config, page: page.unwrap_or_default() }
-        } else if question.is_some() || config.is_some() {
-            // A model from a file is a question by itself.
-            Task::One { question: question.unwrap_or_else(|| "?".to_owned()), json, config }
+            Task::Export { target, question: or_default(question), reading, page: page.unwrap_or_default() }
+        } else if question.is_some() || reading.config.is_some() {
+            Task::One { question: or_default(question), reading, json }
         } else {
-            Task::Lines { full }
+            Task::Lines { full, strict: reading.strict }
         })
     }
 }
@@ -193,9 +230,10 @@ fn target(word: &str) -> Result<Target, Misuse> {
 
 fn document(name: Option<&str>) -> Result<Document, Misuse> {
     match name {
-        None => Ok(Document::Both),
+        None => Ok(Document::All),
         Some("scenario") => Ok(Document::Scenario),
         Some("report") => Ok(Document::Report),
+        Some("comparison") => Ok(Document::Comparison),
         Some(other) => Err(Misuse::NoSchema(crate::bounds::excerpt(other))),
     }
 }
@@ -208,9 +246,13 @@ mod tests {
         task(arguments.iter().map(OsString::from))
     }
 
+    fn of_a_file(file: &str) -> Reading {
+        Reading { config: Some(file.into()), strict: false }
+    }
+
     #[test]
     fn options_may_stand_before_and_behind_the_question() {
-        let expected = Task::One { question: "s=1".to_owned(), json: true, config: Some("c.json".into()) };
+        let expected = Task::One { question: "s=1".to_owned(), json: true, reading: of_a_file("c.json") };
         for arguments in [
             ["--json", "--config", "c.json", "s=1"].as_slice(),
             &["s=1", "--config=c.json", "--json"],
@@ -224,7 +266,7 @@ mod tests {
     fn an_export_has_a_target_and_the_default_scenario_unless_one_is_asked_for() {
         let task = |question: &str, page: &str| {
             let (question, page) = (question.to_owned(), page.to_owned());
-            Ok(Task::Export { target: Target::DeepSpeed, question, config: None, page })
+            Ok(Task::Export { target: Target::DeepSpeed, question, reading: Reading::default(), page })
         };
         assert_eq!(read(&["--export", "deepspeed"]), task("?", ""));
         assert_eq!(read(&["--export=deepspeed", "s=1", "--page=https://a.b/"]), task("s=1", "https://a.b/"));
@@ -235,9 +277,22 @@ mod tests {
     }
 
     #[test]
+    fn a_comparison_has_two_questions() {
+        let questions = ["s=1".to_owned(), "s=2".to_owned()];
+        let task = |reading| Ok(Task::Compare { questions: questions.clone(), reading, json: false });
+        assert_eq!(read(&["--compare", "s=1", "s=2"]), task(Reading::default()));
+        assert_eq!(read(&["s=1", "--config=c.json", "s=2", "--compare"]), task(of_a_file("c.json")));
+        for (arguments, count) in
+            [(["--compare"].as_slice(), 0), (&["--compare", "s=1"], 1), (&["--compare", "a", "b", "c"], 3)]
+        {
+            assert_eq!(read(arguments), Err(Misuse::NotTwo(count)));
+        }
+    }
+
+    #[test]
     fn without_a_question_standard_input_is_read() {
-        assert_eq!(read(&[]), Ok(Task::Lines { full: false }));
-        assert_eq!(read(&["--json", "--full"]), Ok(Task::Lines { full: true }));
+        assert_eq!(read(&[]), Ok(Task::Lines { full: false, strict: false }));
+        assert_eq!(read(&["--json", "--full", "--strict"]), Ok(Task::Lines { full: true, strict: true }));
     }
 
     #[test]

@@ -2,14 +2,17 @@
 //!
 //! All three are read by the rules of [`link`], so that a scenario means the same however it arrives.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::words;
 use crate::bounds::excerpt;
 use crate::json::{self, Value};
-use crate::{Field, Model, Scenario, link, number};
+use crate::nearest::nearest;
+use crate::{Field, Model, Scenario, catalogue, config_json, link, number};
 
 /// The longest question, in bytes: 1 MiB.
 pub const LONGEST: usize = json::LONGEST;
@@ -21,8 +24,50 @@ pub struct Question {
     pub id: Option<Id>,
     /// The scenario, with defaults for what is absent or unusable.
     pub scenario: Scenario,
-    /// What could not be used as it stands, a sentence each.
-    pub notices: Vec<String>,
+    /// What could not be used as it stands, and what was read in a way that should be known.
+    pub notices: Vec<Notice>,
+}
+
+/// One or two sentences on a part of a question. The alternate form (`{:#}`) leaves out what stands in its place,
+/// for those who use nothing of the question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Notice {
+    text: String,
+    fault: String,
+}
+
+impl Notice {
+    fn new(fault: String, remedy: &str) -> Self {
+        Self { text: format!("{fault}{remedy}"), fault }
+    }
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if f.alternate() { &self.fault } else { &self.text })
+    }
+}
+
+impl From<&link::Notice> for Notice {
+    fn from(notice: &link::Notice) -> Self {
+        Self { text: notice.to_string(), fault: format!("{notice:#}") }
+    }
+}
+
+impl From<&config_json::Note> for Notice {
+    fn from(note: &config_json::Note) -> Self {
+        Self::new(note.to_string(), "")
+    }
+}
+
+impl Question {
+    /// The question if all of it was used as it stands.
+    ///
+    /// # Errors
+    /// [`Refusal::Notices`] when there is anything to know about it.
+    pub fn strictly(self) -> Result<Self, Refusal> {
+        if self.notices.is_empty() { Ok(self) } else { Err(Refusal::Notices(self.notices)) }
+    }
 }
 
 /// The “id” of a JSON scenario, which its report repeats: a text or a number.
@@ -48,8 +93,22 @@ pub enum Refusal {
     Json(json::Fault),
     /// It is JSON, but this kind of value instead of an object.
     NotAnObject(&'static str),
-    /// It is neither link nor query nor JSON; its first characters.
-    Neither(String),
+    /// It is neither link nor query nor JSON.
+    Neither {
+        /// Its first characters.
+        given: String,
+        /// A query with the model or GPU that it may be the name of.
+        nearest: Option<String>,
+    },
+    /// It names no parameter at all.
+    NoParameter {
+        /// The first name in it, shortened.
+        given: String,
+        /// The parameters that this name is like.
+        nearest: Vec<&'static str>,
+    },
+    /// There are notices, and none is wanted.
+    Notices(Vec<Notice>),
 }
 
 impl fmt::Display for Refusal {
@@ -60,21 +119,38 @@ impl fmt::Display for Refusal {
             Self::NotText => f.write_str("The line is not valid UTF-8."),
             Self::Json(fault) => write!(f, "This is not JSON: {fault}."),
             Self::NotAnObject(kind) => write!(f, "A scenario is a JSON object in braces; this is {kind}."),
-            Self::Neither(given) => write!(
-                f,
-                "“{given}” is neither a link, nor a query such as model=llama-3.1-8b&gpu=h100-80, nor a JSON object."
-            ),
+            Self::Neither { given, nearest } => {
+                write!(f, "“{given}” is neither a link, nor a query such as {EXAMPLE}, nor a JSON object")?;
+                match nearest {
+                    Some(query) => write!(f, "; it may stand for {query}."),
+                    None => f.write_str("."),
+                }
+            }
+            Self::NoParameter { given, nearest } => {
+                write!(f, "“{given}” is not a parameter")?;
+                if !nearest.is_empty() {
+                    write!(f, " (nearest: {})", link::explained(nearest))?;
+                }
+                write!(f, ", and no other is given. A query is, for example, {EXAMPLE}; “?” asks for the default.")
+            }
+            Self::Notices(notices) => {
+                let faults: Vec<_> = notices.iter().map(|notice| format!("{notice:#}")).collect();
+                f.write_str(&faults.join(" "))
+            }
         }
     }
 }
 
 impl std::error::Error for Refusal {}
 
+/// A question as it should be.
+const EXAMPLE: &str = "model=llama-3.1-8b&gpu=h100-80&gpus=8&s=8192";
+
 /// Reads one question; `own_model`, if there is one, takes the place of the model list.
 ///
 /// # Errors
-/// [`Refusal`] when the text is no link, query or JSON object at all. Whatever else is wrong is a
-/// notice.
+/// [`Refusal`] when the text is no link, query or JSON object at all, or names no parameter: the answer to the
+/// default scenario would pass for the answer to it. Whatever else is wrong is a notice.
 ///
 /// ```
 /// use bmax::cli::question;
@@ -94,13 +170,45 @@ pub fn question(text: &str, own_model: Option<Model>) -> Result<Question, Refusa
     } else if text.starts_with(['{', '[', '"']) {
         from_json(text, own_model)
     } else {
-        let query = query_of(text).ok_or_else(|| Refusal::Neither(excerpt(text)))?;
+        let query =
+            query_of(text).ok_or_else(|| Refusal::Neither { given: excerpt(text), nearest: query_with(text) })?;
+        // What is damaged behind a name is said in a notice.
+        let keys = query.split('&').filter(|pair| !pair.is_empty());
+        names_something(keys.filter_map(|pair| Some(form_urlencoded::parse(pair.as_bytes()).next()?.0)))?;
         Ok(asked(None, link::decode_with(query, own_model), Vec::new()))
     }
 }
 
-fn asked(id: Option<Id>, read: link::Decoded, mut notices: Vec<String>) -> Question {
-    notices.extend(read.notices.iter().map(link::Notice::to_string));
+/// Refuses names of which none is known. No names at all ask for the default.
+fn names_something<'a>(keys: impl Iterator<Item = Cow<'a, str>>) -> Result<(), Refusal> {
+    let mut first = None;
+    for key in keys {
+        if link::is_parameter(&key) {
+            return Ok(());
+        }
+        first.get_or_insert(key);
+    }
+    match first {
+        None => Ok(()),
+        Some(key) => Err(Refusal::NoParameter { given: excerpt(&key), nearest: link::nearest_parameters(&key) }),
+    }
+}
+
+/// The query of the model or the GPU that a word is the name of, or nearly so.
+fn query_with(word: &str) -> Option<String> {
+    // A sentence has the names of models in it by chance.
+    if word.contains(char::is_whitespace) {
+        return None;
+    }
+    let model = nearest(word, &mut catalogue::MODELS.iter().map(|row| (row.slug, row.name)));
+    let gpu = nearest(word, &mut catalogue::DEVICES.iter().map(|row| (row.slug, row.name)));
+    let of = |key: &str, slugs: &[&str]| slugs.first().map(|slug| format!("{key}={slug}"));
+    of("model", &model).or_else(|| of("gpu", &gpu))
+}
+
+fn asked(id: Option<Id>, read: link::Decoded, mut notices: Vec<Notice>) -> Question {
+    notices.extend(read.notices.iter().map(Notice::from));
+    notices.extend(words::disagreement(&read.scenario).map(|text| Notice::new(text, "")));
     Question { id, scenario: read.scenario, notices }
 }
 
@@ -108,18 +216,28 @@ fn asked(id: Option<Id>, read: link::Decoded, mut notices: Vec<String>) -> Quest
 fn query_of(text: &str) -> Option<&str> {
     // What follows a “#” belongs to the browser.
     let text = text.split('#').next().unwrap_or_default();
-    let before_values = text.split('=').next().unwrap_or_default();
-    if text.contains("://") || before_values.contains('?') {
-        // An address without a query is the page as it opens.
-        Some(text.split_once('?').map_or("", |(_, query)| query))
-    } else {
-        text.contains('=').then_some(text)
+    let (before, query) = text.split_once('?').map_or((text, None), |(before, query)| (before, Some(query)));
+    let is_bare = before.contains('=');
+    if !is_bare && !before.contains(char::is_whitespace) {
+        // An address without a query is the page as it opens; but a path without one is some file.
+        if before.contains("://") {
+            return Some(query.unwrap_or_default());
+        }
+        if before.is_empty() || before.starts_with('/') {
+            return query;
+        }
+    }
+    match query {
+        // The name of a file alone, or words that are no question, which their names will tell.
+        Some(query) if !is_bare && query.contains('=') => Some(query),
+        _ => text.contains('=').then_some(text),
     }
 }
 
 fn from_json(text: &str, own_model: Option<Model>) -> Result<Question, Refusal> {
     let value = json::read(text).map_err(Refusal::Json)?;
     let Value::Object(entries) = value else { return Err(Refusal::NotAnObject(value.kind())) };
+    names_something(entries.iter().filter(|(key, _)| key != "id").map(|(key, _)| Cow::from(key)))?;
     let mut notices = Vec::new();
     let mut pairs = Vec::with_capacity(entries.len());
     let mut id = None;
@@ -134,7 +252,7 @@ fn from_json(text: &str, own_model: Option<Model>) -> Result<Question, Refusal> 
 }
 
 /// A value as a link would write it; `None` for null, which asks for the default.
-fn word_of(key: &str, value: Value, notices: &mut Vec<String>) -> Option<String> {
+fn word_of(key: &str, value: Value, notices: &mut Vec<Notice>) -> Option<String> {
     match value {
         Value::Null => None,
         Value::Text(text) => Some(text),
@@ -144,14 +262,14 @@ fn word_of(key: &str, value: Value, notices: &mut Vec<String>) -> Option<String>
         Value::Number(text) => Some(text),
         Value::List(_) | Value::Object(_) => {
             let kind = value.kind();
-            notices
-                .push(format!("“{}” is {kind}; a number or a word belongs there. Its default is used.", excerpt(key)));
+            let fault = format!("“{}” is {kind}; a number or a word belongs there.", excerpt(key));
+            notices.push(Notice::new(fault, " Its default is used."));
             None
         }
     }
 }
 
-fn id_of(value: Value, notices: &mut Vec<String>) -> Option<Id> {
+fn id_of(value: Value, notices: &mut Vec<Notice>) -> Option<Id> {
     let kind = value.kind();
     let id = match value {
         Value::Null => return None,
@@ -160,7 +278,8 @@ fn id_of(value: Value, notices: &mut Vec<String>) -> Option<Id> {
         _ => None,
     };
     if id.is_none() {
-        notices.push(format!("“id” is {kind} that cannot be repeated; it takes a text or a number."));
+        let fault = format!("“id” is {kind} that cannot be repeated; it takes a text or a number.");
+        notices.push(Notice::new(fault, ""));
     }
     id
 }
@@ -185,16 +304,50 @@ mod tests {
             "\u{feff}{\"model\":\"llama-3.1-8b\",\"gpus\":4e0,\"s\":8192,\"sp\":true,\"tp\":2,\"zero\":3.0}",
         ] {
             let asked = read(text);
-            assert_eq!(asked.notices, [""; 0], "{text}");
+            assert_eq!(asked.notices, [], "{text}");
             assert_eq!(asked.scenario, scenario, "{text}");
         }
     }
 
     #[test]
     fn the_default_is_asked_for_by_an_address_a_question_mark_or_an_empty_object() {
-        for text in ["?", "{}", "https://example.org/bmax/", "v=2"] {
-            assert_eq!(read(text).scenario, Scenario::default(), "{text}");
+        for text in [
+            "?",
+            "{}",
+            "{\"id\":1}",
+            "{\"s\":null}",
+            "https://example.org/bmax/",
+            "https://example.org/bmax/?#levers",
+            "/bmax/?",
+            "?embed=chart",
+            "v=2",
+        ] {
+            let asked = read(text);
+            assert_eq!((asked.scenario, asked.notices), (Scenario::default(), vec![]), "{text}");
         }
+    }
+
+    #[test]
+    fn a_question_that_names_no_parameter_is_refused_with_what_is_like_it_and_an_example() {
+        for (text, named) in [
+            ("foo=1", "“foo” is not a parameter, and no other is given"),
+            ("?foo=1&bar=2", "“foo” is not a parameter"),
+            ("https://example.org/?foo=1", "“foo” is not a parameter"),
+            ("sequence=8192", "“s” for Sequence length"),
+            (r#"{"seq_len": 8192}"#, "“s” for Sequence length"),
+            (r#"{"id": 1, "foo": null}"#, "“foo” is not a parameter"),
+            ("&&=1", "“” is not a parameter"),
+        ] {
+            let refusal = question(text, None).expect_err(text);
+            assert!(matches!(refusal, Refusal::NoParameter { .. }), "{text}: {refusal}");
+            let message = refusal.to_string();
+            assert!(message.contains(named) && message.contains(EXAMPLE), "{text}: {message}");
+        }
+        // One known name is enough, whatever is wrong with its value.
+        for text in ["foo=1&s=8192", "s=%zz&foo=1", r#"{"foo": 1, "s": []}"#] {
+            assert!(!read(text).notices.is_empty(), "{text}");
+        }
+        assert_eq!(read(EXAMPLE).notices, []);
     }
 
     #[test]
@@ -214,7 +367,7 @@ mod tests {
             let asked = read(text);
             assert_eq!(asked.scenario.cluster.gpus, 4, "{text}");
             assert_eq!(asked.notices.len(), 1, "{text}: {:?}", asked.notices);
-            assert!(asked.notices[0].contains(name), "{text}: {:?}", asked.notices);
+            assert!(asked.notices[0].to_string().contains(name), "{text}: {:?}", asked.notices);
         }
     }
 
@@ -223,8 +376,15 @@ mod tests {
         for (text, reason) in [
             ("", "empty"),
             (" \t", "empty"),
-            ("llama-3.1-8b", "neither a link"),
             ("42", "neither a link"),
+            ("what is the biggest batch for llama 8b on h100?", "such as model=llama-3.1-8b&gpu=h100-80&gpus=8"),
+            ("llama-3.1-8b?", "neither a link"),
+            ("llama3-8b", "it may stand for model=llama-3.1-8b."),
+            ("meta-llama/Llama-3.1-8B", "it may stand for model=llama-3.1-8b."),
+            ("h100", "it may stand for gpu=h100-80."),
+            ("/data/config.json", "neither a link"),
+            ("see https://example.org/ please", "neither a link"),
+            ("#levers", "neither a link"),
             ("[]", "a list"),
             ("\"s=1\"", "a text"),
             ("{", "line 1, column 2"),

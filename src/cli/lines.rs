@@ -2,24 +2,27 @@
 
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 
-use super::input::{LONGEST, Refusal, question};
+use super::input::{LONGEST, Question, Refusal, question};
 use super::report::{Depth, line};
 
 /// Answers every line of `input` with one line of `output`, in order, to the end.
 ///
 /// A line that is no question is answered with a failure, and so is an empty one: the n-th answer
-/// belongs to the n-th line. No more than [`LONGEST`] bytes of a line are held in memory.
+/// belongs to the n-th line. No more than [`LONGEST`] bytes of a line are held in memory. Returns how many
+/// lines were answered with a failure; with `strict` a line that has notices is one of them.
 ///
 /// # Errors
 /// Only those of reading and writing.
-pub fn answer_lines(input: impl Read, output: impl Write, depth: Depth) -> io::Result<()> {
+pub fn answer_lines(input: impl Read, output: impl Write, depth: Depth, strict: bool) -> io::Result<u64> {
     let mut input = BufReader::with_capacity(1 << 16, input);
     let mut output = BufWriter::with_capacity(1 << 16, output);
     let mut bytes = Vec::new();
-    let mut number = 0;
+    let (mut number, mut failures) = (0, 0);
     while next_line(&mut input, &mut bytes)? {
         number += 1;
         let asked = text_of(&bytes).and_then(|text| question(text, None));
+        let asked = if strict { asked.and_then(Question::strictly) } else { asked };
+        failures += u64::from(asked.is_err());
         serde_json::to_writer(&mut output, &line(Some(number), asked, depth))?;
         output.write_all(b"\n")?;
         // Whoever waits for an answer before the next question gets it.
@@ -27,7 +30,8 @@ pub fn answer_lines(input: impl Read, output: impl Write, depth: Depth) -> io::R
             output.flush()?;
         }
     }
-    output.flush()
+    output.flush()?;
+    Ok(failures)
 }
 
 fn text_of(bytes: &[u8]) -> Result<&str, Refusal> {
@@ -69,10 +73,14 @@ mod tests {
     use super::*;
 
     fn answers(input: &[u8]) -> Vec<serde_json::Value> {
+        read(input, false).0
+    }
+
+    fn read(input: &[u8], strict: bool) -> (Vec<serde_json::Value>, u64) {
         let mut output = Vec::new();
-        answer_lines(input, &mut output, Depth::Brief).expect("memory can be read and written");
+        let failures = answer_lines(input, &mut output, Depth::Brief, strict).expect("memory can be read and written");
         let text = String::from_utf8(output).expect("JSON is UTF-8");
-        text.lines().map(|line| serde_json::from_str(line).expect("every line is JSON")).collect()
+        (text.lines().map(|line| serde_json::from_str(line).expect("every line is JSON")).collect(), failures)
     }
 
     #[test]
@@ -93,6 +101,17 @@ mod tests {
         let answers = answers(&input);
         assert!(answers[0]["error"].as_str().is_some_and(|error| error.contains("longer than")));
         assert_eq!(answers[1]["scenario"]["gpus"], 2);
+    }
+
+    #[test]
+    fn strictly_a_line_with_a_notice_is_a_failure_and_failures_are_counted() {
+        let input = b"gpus=1\ngpus=2&colour=red\nnonsense\n";
+        let (answers, failures) = read(input, true);
+        assert_eq!(failures, 2);
+        assert_eq!(answers[0]["scenario"]["gpus"], 1);
+        assert_eq!(answers[1]["error"], "“colour” is not a parameter.");
+        assert!(answers[2]["error"].is_string());
+        assert_eq!(read(input, false).1, 1);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! are in `schema/`, made from the same tables and types.
 
 mod arguments;
+mod comparison;
 mod formula;
 mod input;
 mod lines;
@@ -20,8 +21,9 @@ use std::fs::File;
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::Path;
 
-pub use arguments::{Document, Misuse, Task};
-pub use input::{Id, LONGEST, Question, Refusal, question};
+pub use arguments::{Document, Misuse, Reading, Task};
+pub use comparison::{BucketChange, Change, Comparison, EntryChange, Side, comparison, text as comparison_text};
+pub use input::{Id, LONGEST, Notice, Question, Refusal, question};
 pub use lines::answer_lines;
 pub use page::text;
 pub use report::{
@@ -41,8 +43,10 @@ How many sequences one GPU can train on at once, why, and what to change.
   bmax --json '<...>'                     answer it with JSON
   bmax --config config.json ['<...>']     take the model from a Hugging Face config.json
   bmax --export TARGET ['<...>']          write it for a training framework, or as a script that measures it
+  bmax --compare '<...>' '<...>'          say what turns one into the other, and what that does to the memory
   bmax [--full] < questions               answer a question a line with JSON, a line each
-  bmax --schema [scenario|report]         print the JSON Schema of what is read and written
+  bmax --schema [scenario|report|comparison]
+                                          print the JSON Schema of what is read and written
 
 A query is that of the page's links: 'model=llama-3.1-8b&gpu=h100-80&gpus=8&s=8192'.
 A JSON scenario has the same keys: '{\"model\": \"llama-3.1-8b\", \"gpus\": 8, \"s\": 8192}'.
@@ -50,12 +54,14 @@ A JSON scenario has the same keys: '{\"model\": \"llama-3.1-8b\", \"gpus\": 8, \
 TARGET is transformers, accelerate, deepspeed, torchtitan, megatron, lightning, measure, markdown, json or bibtex.
 
   --page URL  the page that links in exported files lead to; without it they are the query alone
+  --strict    exit with 1 instead of answering when anything was not used exactly as it stands
   --full      levers, solved quantities and the plan for every line, too; one question has them always
   --          what follows is no option
   -h, --help  -V, --version
 
 It exits with 0 when it answered (“does not fit” is an answer, and so are the failures among lines),
-1 when the one question or a file cannot be used, 2 when the arguments cannot be understood.
+1 when a question or a file cannot be used, 2 when the arguments cannot be understood.
+With --strict a line with a notice is a failure, and it exits with 1 when any line failed.
 ";
 
 /// It answered.
@@ -79,7 +85,12 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         // Whoever reads the output has enough of it.
         Err(Trouble::Stream(error)) if error.kind() == io::ErrorKind::BrokenPipe => ANSWERED,
         Err(trouble) => {
-            complain(&trouble.to_string());
+            match &trouble {
+                Trouble::Question(Refusal::Notices(notices)) => {
+                    notices.iter().for_each(|notice| complain(&format!("{notice:#}")));
+                }
+                other => complain(&other.to_string()),
+            }
             UNUSABLE
         }
     }
@@ -100,6 +111,8 @@ enum Trouble {
     Config(String, config_json::Refusal),
     /// A file that is no text.
     NotText(String),
+    /// Lines, this many, among others that were answered.
+    Lines(u64),
     /// Standard input or output.
     Stream(io::Error),
 }
@@ -108,6 +121,8 @@ impl std::fmt::Display for Trouble {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Question(refusal) => refusal.fmt(f),
+            Self::Lines(1) => f.write_str("one line was not answered"),
+            Self::Lines(count) => write!(f, "{count} lines were not answered"),
             Self::File(path, error) => write!(f, "{path}: {error}"),
             Self::Config(path, refusal) => write!(f, "{path}: {refusal}"),
             Self::NotText(path) => write!(f, "{path} is not valid UTF-8"),
@@ -132,27 +147,40 @@ fn carry_out(task: Task) -> Result<(), Trouble> {
             &match document {
                 Document::Scenario => schema::scenario(),
                 Document::Report => schema::report(),
-                Document::Both => schema::both(),
+                Document::Comparison => schema::comparison(),
+                Document::All => schema::all(),
             },
         )?,
-        Task::One { question, json, config } => {
-            let report = one(&question, config.as_deref())?;
+        Task::One { question, reading, json } => {
+            let report = report(&asked(&question, &reading)?, Depth::Full);
             if json { write_json(&mut output, &report)? } else { output.write_all(text(&report).as_bytes())? }
         }
-        Task::Export { target, question, config, page } => {
-            let question = asked(&question, config.as_deref())?;
+        Task::Compare { questions: [before, after], reading, json } => {
+            let compared = comparison(&asked(&before, &reading)?, &asked(&after, &reading)?);
+            if json {
+                write_json(&mut output, &compared)?;
+            } else {
+                output.write_all(comparison_text(&compared).as_bytes())?;
+            }
+        }
+        Task::Export { target, question, reading, page } => {
+            let question = asked(&question, &reading)?;
             // A file that goes elsewhere has no place for them.
             for notice in &question.notices {
-                complain(notice);
+                complain(&notice.to_string());
             }
             output.write_all(export::write(target, &question.scenario, &page).as_bytes())?;
         }
-        Task::Lines { full } => {
+        Task::Lines { full, strict } => {
             let input = io::stdin().lock();
             if input.is_terminal() {
                 complain("a link, a query or a JSON scenario a line, please; bmax --help tells more");
             }
-            answer_lines(input, &mut output, if full { Depth::Full } else { Depth::Brief })?;
+            let depth = if full { Depth::Full } else { Depth::Brief };
+            let failures = answer_lines(input, &mut output, depth, strict)?;
+            if strict && failures > 0 {
+                return Err(Trouble::Lines(failures));
+            }
         }
     }
     Ok(output.flush()?)
@@ -165,17 +193,13 @@ fn write_json(output: &mut impl Write, value: &impl serde::Serialize) -> io::Res
     output.flush()
 }
 
-fn one(text: &str, config: Option<&Path>) -> Result<Report, Trouble> {
-    Ok(report(&asked(text, config)?, Depth::Full))
-}
-
-/// The question in a text, with the model of a file.
-fn asked(asked: &str, config: Option<&Path>) -> Result<Question, Trouble> {
-    let read = config.map(model_of).transpose()?;
+/// The question in a text, read as is wanted.
+fn asked(asked: &str, reading: &Reading) -> Result<Question, Trouble> {
+    let read = reading.config.as_deref().map(model_of).transpose()?;
     let (model, notes) = read.map_or((None, Vec::new()), |read| (Some(read.model), read.notes));
     let mut question = question(asked, model).map_err(Trouble::Question)?;
-    question.notices.splice(..0, notes.iter().map(config_json::Note::to_string));
-    Ok(question)
+    question.notices.splice(..0, notes.iter().map(Notice::from));
+    if reading.strict { question.strictly().map_err(Trouble::Question) } else { Ok(question) }
 }
 
 fn model_of(path: &Path) -> Result<config_json::Reading, Trouble> {

@@ -4,15 +4,17 @@ use super::report::{Answer, Entry, Estimate, Lever, Outcome, Plan, Report, Solve
 use super::table::{Side, Table};
 use super::values::Number;
 use super::words::{count, counted, gib, memory, percent};
-use crate::{Bucket, Bytes, catalogue, number};
+use crate::{Bucket, Bytes, Scenario, catalogue, link, number};
 
 /// How many levers are listed; all are in the JSON.
 const LEVERS_SHOWN: usize = 8;
 
 /// The whole report.
 pub fn text(report: &Report) -> String {
-    let mut sections = vec![question(report), answer(report)];
+    // Whoever reads the answer has to know first what it is the answer to.
+    let mut sections = vec![asked(&report.scenario.0)];
     sections.extend(listed("Notices", &report.notices));
+    sections.push(answer(report));
     let conflicts: Vec<String> = report.conflicts.iter().map(|conflict| conflict.message.clone()).collect();
     sections.extend(listed("Contradictions", &conflicts));
     sections.extend([breakdown(&report.estimate), instants(&report.estimate), counters(report), methods(report)]);
@@ -22,13 +24,13 @@ pub fn text(report: &Report) -> String {
     sections.join("\n")
 }
 
-fn question(report: &Report) -> String {
-    let scenario = &report.scenario.0;
+/// Model, GPUs and length, and the query of all of it.
+pub(super) fn asked(scenario: &Scenario) -> String {
     let model = named(catalogue::model_row_of(scenario).map(|(row, edited)| (row.name, edited)));
     let device = named(catalogue::device_row_of(scenario).map(|(row, edited)| (row.name, edited)));
     let gpus = count(scenario.cluster.gpus);
     let tokens = counted(scenario.recipe.sequence, "token", "tokens");
-    format!("{model} on {gpus} × {device}, {tokens} a sequence\n?{}\n", report.link)
+    format!("{model} on {gpus} × {device}, {tokens} a sequence\n?{}\n", link::encode(scenario))
 }
 
 /// A row of the catalogue, and whether it is still as it was.
@@ -83,7 +85,8 @@ fn fitting(b_max: Option<u32>) -> String {
     b_max.map_or("none".to_owned(), count)
 }
 
-fn listed(title: &str, sentences: &[String]) -> Option<String> {
+/// Sentences under a title, if there are any.
+pub(super) fn listed(title: &str, sentences: &[String]) -> Option<String> {
     if sentences.is_empty() {
         return None;
     }
@@ -195,7 +198,7 @@ fn levers(levers: &[Lever]) -> String {
     let columns = [("change", Side::Left), ("from", Side::Right), ("to", Side::Right), ("cost", Side::Left)];
     let mut table = Table::new(&columns);
     for lever in levers.iter().take(LEVERS_SHOWN) {
-        table.row([lever.change.clone(), fitting(lever.before), fitting(lever.after), lever.cost.to_owned()]);
+        table.row([lever.change.clone(), fitting(lever.before), count(lever.after), lever.cost.to_owned()]);
     }
     format!("Single changes that gain most\n{}", table.text())
 }

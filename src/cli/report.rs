@@ -2,7 +2,8 @@
 //!
 //! These types are a contract of their own, apart from the estimator's: fields are added, never
 //! renamed, and never change their meaning or unit. Sizes are in bytes unless a name says otherwise.
-//! What does not exist is null, with the reason beside it.
+//! What does not exist is null; what a report is not made for is left out, and never null. The README lists
+//! both, and a test holds it to the schema.
 
 use std::collections::BTreeMap;
 
@@ -34,6 +35,7 @@ pub enum Line {
 pub struct Failure {
     /// The line of standard input, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u64")]
     pub line: Option<u64>,
     /// What is wrong, in one sentence.
     pub error: String,
@@ -45,15 +47,18 @@ pub struct Failure {
 pub struct Report {
     /// The line of standard input, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u64")]
     pub line: Option<u64>,
     /// The “id” of the JSON scenario.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Id")]
     pub id: Option<Id>,
     /// The scenario as the query of a link, with only what differs from the defaults.
     pub link: String,
     /// Every parameter with the value in use.
     pub scenario: Parameters,
-    /// What could not be used as it stands, a sentence each.
+    /// What could not be used as it stands, and what was read in a way that should be known; one or two
+    /// sentences each.
     pub notices: Vec<String>,
     /// Settings that contradict each other.
     pub conflicts: Vec<Conflict>,
@@ -74,12 +79,15 @@ pub struct Report {
     pub parameters: ParameterCount,
     /// Single changes that gain sequences, the strongest first; only in full reports.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<Lever>")]
     pub levers: Option<Vec<Lever>>,
     /// The same question solved for other quantities; only in full reports.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Solve")]
     pub solve: Option<Solve>,
     /// The cheapest way to the global batch; only in full reports.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Plan")]
     pub plan: Option<Plan>,
 }
 
@@ -341,7 +349,7 @@ pub struct Lever {
     /// The largest micro-batch before; null when not even one sequence fits.
     pub before: Option<u32>,
     /// The largest micro-batch with the change.
-    pub after: Option<u32>,
+    pub after: u32,
 }
 
 /// The same question solved for other quantities, each alone, at the micro-batch of the scenario.
@@ -464,10 +472,10 @@ pub fn report(question: &Question, depth: Depth) -> Report {
         id: question.id.clone(),
         link: link::encode(scenario),
         scenario: Parameters(*scenario),
-        notices: question.notices.clone(),
+        notices: question.notices.iter().map(ToString::to_string).collect(),
         conflicts: scenario.conflicts().into_iter().map(conflict).collect(),
         method: scenario.method.key(),
-        answer: answer(scenario),
+        answer: answered(scenario, b_max(scenario)),
         range: ranged(scenario),
         estimate: estimated(scenario),
         counters: counted(scenario),
@@ -487,7 +495,7 @@ pub fn line(number: Option<u64>, asked: Result<Question, Refusal>, depth: Depth)
     }
 }
 
-fn conflict(found: crate::Conflict) -> Conflict {
+pub(super) fn conflict(found: crate::Conflict) -> Conflict {
     let nearest = match found.mend {
         Mend::Number(_, value) => Value::Number(Number(value)),
         Mend::Word(_, word) => Value::Word(word),
@@ -495,8 +503,9 @@ fn conflict(found: crate::Conflict) -> Conflict {
     Conflict { key: found.mend.key(), nearest, message: found.message }
 }
 
-fn answer(scenario: &Scenario) -> Answer {
-    match b_max(scenario) {
+/// An answer to a scenario, with what it has to be told with.
+pub(super) fn answered(scenario: &Scenario, answer: crate::Answer) -> Answer {
+    match answer {
         crate::Answer::Fits(room) => Answer::Fits(Room {
             fits: true,
             b_max: room.batch,
@@ -536,7 +545,6 @@ fn ranged(scenario: &Scenario) -> Range {
 
 fn estimated(scenario: &Scenario) -> Estimate {
     let estimate = estimate(scenario);
-    let peak = estimate.peak();
     let (state, bytes) = match estimate.balance() {
         Balance::Free(bytes) => ("free", bytes),
         Balance::Close(bytes) => ("close", bytes),
@@ -545,13 +553,17 @@ fn estimated(scenario: &Scenario) -> Estimate {
     Estimate {
         method: estimate.method.key(),
         micro_batch: scenario.recipe.batch,
-        peak: Peak { instant: peak.instant.name, bytes: peak.bytes.into(), gib: Number(peak.bytes.gib()) },
+        peak: self::peak(&estimate.peak()),
         usable_bytes: estimate.usable().into(),
         memory_bytes: estimate.memory.into(),
         balance: Balanced { state, bytes: bytes.into() },
         instants: (0..estimate.instants.len()).map(|position| instant(&estimate, position)).collect(),
         entries: estimate.entries.iter().map(|listed| entry(&estimate, listed)).collect(),
     }
+}
+
+pub(super) fn peak(peak: &crate::Peak) -> Peak {
+    Peak { instant: peak.instant.name, bytes: peak.bytes.into(), gib: Number(peak.bytes.gib()) }
 }
 
 fn instant(estimate: &crate::Estimate, position: usize) -> Instant {
@@ -617,15 +629,16 @@ fn gaining(scenario: &Scenario) -> Vec<Lever> {
     let ranked = levers::ranked(scenario, &catalogue::larger_devices(scenario.device.memory_mib));
     let told = |lever: levers::Lever| {
         let change = difference(scenario, &lever.change.apply(*scenario));
-        Lever {
+        Some(Lever {
             change: change.text,
             parameters: change.parameters,
             cost: lever.change.cost(),
             before: lever.before,
-            after: lever.after,
-        }
+            // Where something is gained, something fits.
+            after: lever.after?,
+        })
     };
-    ranked.into_iter().filter(|lever| lever.gain() > 0).map(told).collect()
+    ranked.into_iter().filter(|lever| lever.gain() > 0).filter_map(told).collect()
 }
 
 fn solved(scenario: &Scenario) -> Solve {
@@ -698,7 +711,7 @@ fn methods(_: &mut SchemaGenerator) -> Schema {
 }
 
 /// The words of the buckets.
-fn buckets(_: &mut SchemaGenerator) -> Schema {
+pub(super) fn buckets(_: &mut SchemaGenerator) -> Schema {
     let words: Vec<_> = Bucket::ALL.iter().map(|bucket| bucket.key()).collect();
     json_schema!({ "enum": words })
 }

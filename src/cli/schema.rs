@@ -1,9 +1,11 @@
-//! JSON Schemas (draft 2020-12) of scenario and report, from the tables and types that read and
+//! JSON Schemas (draft 2020-12) of scenario, report and comparison, from the tables and types that read and
 //! write them.
 
+use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
+use super::comparison::Comparison;
 use super::report::Line;
 use crate::{Bound, ChoiceOption, Field, Scenario, Setting, catalogue, link, setting};
 
@@ -45,10 +47,20 @@ pub fn scenario() -> Value {
 
 /// The schema of a line of output.
 pub fn report() -> Value {
+    of_type::<Line>("urn:bmax:report", "Report")
+}
+
+/// The schema of a comparison.
+pub fn comparison() -> Value {
+    of_type::<Comparison>("urn:bmax:comparison", "Comparison")
+}
+
+/// The schema of what a type is written as.
+fn of_type<T: JsonSchema>(id: &str, title: &str) -> Value {
     let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
-    let mut schema = generator.into_root_schema_for::<Line>();
-    schema.insert("$id".to_owned(), json!("urn:bmax:report"));
-    schema.insert("title".to_owned(), json!("Report"));
+    let mut schema = generator.into_root_schema_for::<T>();
+    schema.insert("$id".to_owned(), json!(id));
+    schema.insert("title".to_owned(), json!(title));
     let mut schema = schema.to_value();
     join_lines(&mut schema);
     schema
@@ -64,14 +76,14 @@ fn join_lines(schema: &mut Value) {
     }
 }
 
-/// Both in one document.
-pub fn both() -> Value {
+/// All in one document.
+pub fn all() -> Value {
     json!({
         "$schema": DRAFT,
         "$id": "urn:bmax",
         "title": "bmax",
-        "description": "What bmax reads (scenario) and writes (report), one JSON value a line.",
-        "$defs": { "scenario": scenario(), "report": report() }
+        "description": "What bmax reads (scenario) and writes (report, comparison), one JSON value each.",
+        "$defs": { "scenario": scenario(), "report": report(), "comparison": comparison() }
     })
 }
 

@@ -7,6 +7,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
+use super::words;
+use crate::compare::{self, Change, Input, changes};
 use crate::{Bytes, Field, Scenario, link, setting};
 
 /// A finite number, written without a point where it is whole.
@@ -43,15 +45,22 @@ impl JsonSchema for Number {
 }
 
 /// The value of one parameter: a number in its unit or a word.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Value {
     /// A number.
     Number(Number),
     /// A word.
     Word(&'static str),
-    /// None of the list, as with the model of a file.
-    None,
+}
+
+impl From<compare::Value> for Value {
+    fn from(value: compare::Value) -> Self {
+        match value {
+            compare::Value::Number(number) => Self::Number(Number(number)),
+            compare::Value::Word(word) => Self::Word(word),
+        }
+    }
 }
 
 /// Every parameter with the value in use, by its name in links. It is a JSON scenario itself, and
@@ -59,27 +68,12 @@ pub enum Value {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameters(pub Scenario);
 
-/// The value of the parameter `model` or `gpu`.
-fn origin(slug: &'static str) -> Value {
-    if slug.is_empty() { Value::None } else { Value::Word(slug) }
-}
-
 impl Parameters {
     /// Names and values, in the order of [`link::parameters`].
     fn entries(&self) -> impl Iterator<Item = (&'static str, Value)> {
-        let scenario = self.0;
-        let rows = [
-            ("v", Value::Number(Number(link::VERSION.into()))),
-            (
-                "model",
-                if scenario.model.origin.is_empty() { Value::Word(link::OWN) } else { origin(scenario.model.origin) },
-            ),
-            ("gpu", origin(scenario.device.origin)),
-        ];
-        let numbers =
-            Field::ALL.iter().map(move |field| (field.bound().key, Value::Number(Number(scenario.number(*field)))));
-        let words = setting::ALL.iter().map(move |word| (word.key, Value::Word((word.get)(&scenario))));
-        rows.into_iter().chain(numbers).chain(words)
+        let version = ("v", Value::Number(Number(link::VERSION.into())));
+        let inputs = [Input::Model, Input::Gpu].into_iter().chain(Input::each());
+        std::iter::once(version).chain(inputs.map(|input| (input.key(), input.value(&self.0).into())))
     }
 }
 
@@ -100,7 +94,7 @@ impl JsonSchema for Parameters {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         let mut properties = serde_json::Map::new();
         for key in ["model", "gpu"] {
-            properties.insert(key.to_owned(), serde_json::json!({ "type": ["string", "null"] }));
+            properties.insert(key.to_owned(), serde_json::json!({ "type": "string" }));
         }
         properties.insert("v".to_owned(), serde_json::json!({ "const": link::VERSION }));
         for field in Field::ALL {
@@ -136,30 +130,11 @@ pub struct Difference {
 
 /// What turns `before` into `after`. Another device is told by its name, not by its numbers.
 pub fn difference(before: &Scenario, after: &Scenario) -> Difference {
-    let mut parameters = BTreeMap::new();
-    let mut texts = Vec::new();
-    let other_device = before.device.origin != after.device.origin;
-    if other_device {
-        parameters.insert("gpu", origin(after.device.origin));
-        let name = crate::catalogue::device(after.device.origin).map_or("another", |row| row.name);
-        texts.push(format!("GPU: {name}"));
+    let changes = changes(before, after);
+    let text = |change: &Change| format!("{}: {}", change.input.name(), words::bare(change.input, change.after.into()));
+    let texts: Vec<_> = changes.iter().map(text).collect();
+    Difference {
+        parameters: changes.iter().map(|change| (change.input.key(), change.after.into())).collect(),
+        text: texts.join(", "),
     }
-    for &field in Field::ALL {
-        let told = other_device && matches!(field, Field::Memory | Field::Driver);
-        let (was, is) = (before.number(field), after.number(field));
-        if was != is && !told {
-            let bound = field.bound();
-            parameters.insert(bound.key, Value::Number(Number(is)));
-            texts.push(format!("{}: {}", bound.name, crate::number::grouped(is)));
-        }
-    }
-    for word in setting::ALL {
-        let (was, is) = ((word.get)(before), (word.get)(after));
-        if was != is {
-            parameters.insert(word.key, Value::Word(is));
-            let label = word.option(is).map_or(is, |option| option.label);
-            texts.push(format!("{}: {label}", word.name));
-        }
-    }
-    Difference { parameters, text: texts.join(", ") }
 }

@@ -1,6 +1,9 @@
 //! Quantities and answers in words. The estimator never rounds; this file does, and only for the eye.
 
-use crate::{Bytes, Infeasible, Shortage, number};
+use super::values::{Number, Value};
+use crate::catalogue::{self, Agreement, AgreementKind};
+use crate::compare::Input;
+use crate::{Bytes, Choice, Field, Infeasible, Method, Scenario, Shortage, format, link, number};
 
 /// A memory size in GiB with two digits after the point.
 pub fn gib(bytes: Bytes) -> String {
@@ -13,6 +16,43 @@ pub fn memory(bytes: Bytes) -> String {
         format!("{} MiB", number::with_commas(&number::fixed(bytes.mib(), 1)))
     } else {
         format!("{} GiB", gib(bytes))
+    }
+}
+
+/// A number of weights: billions with two digits after the point, whole millions, or all of them.
+pub fn weights(count: u64) -> String {
+    let count = count as f64;
+    if count >= 1e9 {
+        format!("{} billion", number::with_commas(&number::fixed(count / 1e9, 2)))
+    } else if count >= 1e6 {
+        format!("{} million", number::fixed(count / 1e6, 0))
+    } else {
+        number::grouped(count)
+    }
+}
+
+/// The value of an input as people read it, without its unit.
+pub fn bare(input: Input, value: Value) -> String {
+    match (input, value) {
+        (_, Value::Number(Number(number))) => number::grouped(number),
+        (Input::Model, Value::Word(link::OWN)) => "A model of your own".to_owned(),
+        (Input::Model, Value::Word(slug)) => catalogue::model(slug).map_or(slug, |row| row.name).to_owned(),
+        (Input::Gpu, Value::Word(slug)) => catalogue::device(slug).map_or(slug, |row| row.name).to_owned(),
+        (Input::Word(setting), Value::Word(word)) => {
+            setting.option(word).map_or(word, |option| option.label).to_owned()
+        }
+        (Input::Number(_), Value::Word(word)) => word.to_owned(),
+    }
+}
+
+/// The same with its unit, and with two digits after the point at most.
+pub fn value(input: Input, value: Value) -> String {
+    match (input, value) {
+        (Input::Number(field), Value::Number(Number(number))) => {
+            let unit = field.bound().unit;
+            format!("{} {unit}", format::input(number)).trim_end().to_owned()
+        }
+        _ => bare(input, value),
     }
 }
 
@@ -46,5 +86,58 @@ pub fn shortage(reason: &Infeasible) -> String {
     match reason.fewest_gpus {
         Some(gpus) => format!("{why} With {} it would fit.", counted(gpus, "GPU", "GPUs")),
         None => format!("{why} More GPUs of this kind alone do not help."),
+    }
+}
+
+/// That the parameter count and the matrices are of two models, in one or two sentences. Where the method reads
+/// the matrices only, a count that nobody changed is not worth a word.
+pub fn disagreement(scenario: &Scenario) -> Option<String> {
+    let agreement = Agreement::of(scenario);
+    let is_read = scenario.method != Method::Ledger;
+    let is_edited = scenario.number(Field::Parameters) != link::base_of(scenario).number(Field::Parameters);
+    if agreement.kind != AgreementKind::Off || !(is_read || is_edited) {
+        return None;
+    }
+    let bound = Field::Parameters.bound();
+    let consequence = if is_read {
+        let method = scenario.method.label();
+        format!("The {method} method takes the model states from “{}” and the activations from the shape.", bound.key)
+    } else {
+        format!("The ledger counts the matrices; only the other methods read “{}”.", bound.key)
+    };
+    Some(format!(
+        "{}: {} are given, but the matrices of this model hold {}. {consequence}",
+        bound.name,
+        weights(scenario.model.parameters),
+        weights(agreement.derived)
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_count_that_does_not_match_the_matrices_is_said_where_it_was_typed_or_is_read() {
+        let said = |query: &str| disagreement(&link::decode(query).scenario);
+        assert_eq!(
+            said("model=llama-2-7b&params=70").as_deref(),
+            Some(
+                "Parameters: 70.00 billion are given, but the matrices of this model hold 6.74 billion. The ledger counts \
+                 the matrices; only the other methods read “params”."
+            )
+        );
+        let workshop = said("params=70&method=workshop").expect("both are read");
+        assert!(workshop.contains("The Workshop method takes the model states from “params”"), "{workshop}");
+        // Nobody typed it, and the ledger does not read it.
+        assert_eq!(said("layers=64"), None);
+        assert!(said("layers=64&method=paper").is_some());
+        // The preset's own round number, and one that is near enough.
+        assert_eq!((said("model=1b&method=paper"), said("params=6.9")), (None, None));
+    }
+
+    #[test]
+    fn weights_are_counted_in_the_unit_that_people_use() {
+        assert_eq!([8_030_261_248, 124_439_808, 100_000].map(weights), ["8.03 billion", "124 million", "100,000"]);
     }
 }

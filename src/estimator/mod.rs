@@ -28,7 +28,7 @@ mod weights;
 mod workshop;
 
 pub use answer::{Answer, Infeasible, Room, Shortage, b_max, fewest_gpus, largest_micro_batch};
-pub use bounds::{Bound, Fault, Field, Problem};
+pub use bounds::{Bound, Fault, Field, Problem, Typed};
 pub use choice::{
     Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Bias, Choice, ChoiceOption, Engine, GradientType,
     Kernels, Logits, LossHead, Method, Mlp, Norm, Offload, Optimizer, Packing, Position, Precision, QkNorm,

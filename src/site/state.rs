@@ -218,10 +218,11 @@ impl State {
             value: Memo::new(move |_| self.asked(|scenario| scenario.number(field))).into(),
             default: Memo::new(move |_| self.read(|facts| facts.base.number(field))).into(),
             write: Callback::new(move |text: String| {
-                let read = field.read(&text);
-                let value = read.as_ref().copied().unwrap_or_else(|_| self.peek(|facts| facts.base.number(field)));
-                // Both a value that was read and a default lie in the declared range.
-                if let Ok(with) = self.scenario.get_untracked().with_number(field, value) {
+                let now = self.scenario.get_untracked();
+                let read = now.with_text(field, &text);
+                // Both what was read and a default lie in the declared range.
+                let usual = || now.with_number(field, self.peek(|facts| facts.base.number(field)));
+                if let Ok(with) = read.clone().or_else(|_| usual()) {
                     self.scenario.set(with);
                 }
                 read.map(|_| ())

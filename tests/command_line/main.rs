@@ -5,6 +5,7 @@
 
 mod schema_check;
 
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -16,7 +17,7 @@ use bmax::cli::{Depth, line, question, schema};
 use bmax::export::{self, Target};
 use bmax::{catalogue, setting};
 use schema_check::check;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 fn bmax() -> Command {
     Command::new(env!("CARGO_BIN_EXE_bmax"))
@@ -157,7 +158,18 @@ fn exit_codes_tell_an_answer_from_bad_input_and_from_wrong_usage() {
         (0, &["--schema"]),
         (0, &["--", "s=1024"]),
         (0, &["s=not-a-number"]),
+        (0, &["--strict", "s=4k"]),
+        (0, &["--compare", "s=1024", "?"]),
         (1, &["llama-3.1-8b"]),
+        (1, &["what is the biggest batch for llama 8b on h100?"]),
+        (1, &["colour=red"]),
+        (1, &["--strict", "s=not-a-number"]),
+        (1, &["--strict", "s=1024&colour=red"]),
+        (1, &["--strict", "mem=80GB"]),
+        (1, &["--strict", "model=llama-2-7b&params=70"]),
+        (1, &["--strict", "--compare", "s=1024", "s=1024&colour=red"]),
+        (1, &["--strict", "--export", "deepspeed", "s=1024&colour=red"]),
+        (1, &["--compare", "s=1024", "colour=red"]),
         (1, &[""]),
         (1, &["{\"s\":"]),
         (1, &["[1, 2]"]),
@@ -166,6 +178,8 @@ fn exit_codes_tell_an_answer_from_bad_input_and_from_wrong_usage() {
         (2, &["--jason", "s=1024"]),
         (2, &["--config"]),
         (2, &["s=1024", "b=2"]),
+        (2, &["--compare", "s=1024"]),
+        (2, &["--compare", "s=1024", "b=2", "b=3"]),
         (2, &["--schema", "answer"]),
     ] {
         let output = bmax()
@@ -178,6 +192,106 @@ fn exit_codes_tell_an_answer_from_bad_input_and_from_wrong_usage() {
         assert_eq!(output.stderr.is_empty(), code == 0, "{arguments:?}");
         assert_eq!(output.stdout.is_empty(), code != 0, "{arguments:?}");
     }
+}
+
+#[test]
+fn a_question_is_not_answered_by_the_default_but_by_an_example() {
+    for asked in ["what is the biggest batch for llama 8b on h100?", "biggest batch=?", "{\"question\": \"b?\"}"] {
+        let output = run(&[asked]);
+        assert_eq!(output.status.code(), Some(1), "{asked}");
+        let message = words(&output.stderr);
+        let example = message.split_whitespace().find(|word| word.starts_with("model=")).expect("an example");
+        assert_eq!(run(&["--strict", example.trim_end_matches([',', ';', '.'])]).status.code(), Some(0), "{message}");
+    }
+}
+
+#[test]
+fn what_is_strictly_refused_is_told_on_the_error_stream_a_line_each() {
+    let output = run(&["--strict", "model=llama3-8b&gpu=h100"]);
+    let readme = fs::read_to_string(here("README.md")).expect("it is committed");
+    let block = readme.split("```console\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
+    let (call, told) = block.split_once('\n').expect("a call and what it prints");
+    assert_eq!((call, told), ("$ bmax 'model=llama3-8b&gpu=h100' --strict", words(&output.stderr)));
+}
+
+#[test]
+fn strict_lines_are_all_answered_and_the_exit_code_tells_of_failures() {
+    let ask = |input: &'static [u8]| {
+        let mut child = bmax()
+            .arg("--strict")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        child.stdin.take().expect("a pipe").write_all(input).expect("it reads");
+        let output = child.wait_with_output().expect("it ends");
+        let told = words(&output.stdout).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        (output.status.code(), told)
+    };
+    let (code, told): (_, Vec<Value>) = ask(b"gpus=1&colour=red\ngpus=2\n");
+    assert_eq!((code, told.len()), (Some(1), 2));
+    assert_eq!(told[0], json!({ "line": 1, "error": "“colour” is not a parameter." }));
+    assert_eq!(told[1]["scenario"]["gpus"], 2);
+    let (code, told) = ask(b"gpus=2\n");
+    assert_eq!((code, told.len()), (Some(0), 1));
+}
+
+#[test]
+fn notices_come_before_the_answer() {
+    let text = String::from_utf8(run(&["model=llama-2-7b&params=70&colour=red"]).stdout).expect("UTF-8");
+    let place = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part}: {text}"));
+    assert!(place("“colour”") < place("b_max ="));
+    assert!(place("Parameters: 70.00 billion are given") < place("b_max ="));
+}
+
+/// The comparison of two questions.
+fn compared(before: &str, after: &str) -> Value {
+    let output = run(&["--compare", "--json", before, after]);
+    assert_eq!((output.status.code(), words(&output.stderr)), (Some(0), ""));
+    serde_json::from_slice(&output.stdout).expect("it writes JSON")
+}
+
+#[test]
+fn a_comparison_says_what_the_two_reports_say() {
+    let (before, after) = ("model=llama-3.1-8b&gpu=h100-80", "model=llama-3.1-8b&gpu=h200&recompute=full&s=8k");
+    let comparison = compared(before, after);
+    for (side, asked) in [("before", before), ("after", after)] {
+        let (side, report) = (&comparison[side], report(asked));
+        for key in ["link", "scenario", "notices", "conflicts", "answer"] {
+            assert_eq!(side[key], report[key], "{asked}: {key}");
+        }
+        assert_eq!(side["peak"], report["estimate"]["peak"], "{asked}");
+    }
+    let keys: Vec<_> = comparison["changes"].as_array().expect("a list").iter().map(|change| &change["key"]).collect();
+    assert_eq!(keys, [&json!("gpu"), &json!("s"), &json!("recompute")]);
+    // The buckets add up to the whole, to the last bit.
+    let sum: f64 =
+        comparison["buckets"].as_array().expect("a list").iter().filter_map(|b| b["delta_bytes"].as_f64()).sum();
+    assert_eq!(Some(sum), comparison["delta_bytes"].as_f64());
+    let text = String::from_utf8(run(&["--compare", before, after]).stdout).expect("UTF-8");
+    for part in ["Activation recomputation", "b_max", "B − A", "GPU", "H200 141 GB"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+#[test]
+fn every_comparison_is_as_its_schema_says() {
+    let schema = schema::comparison();
+    for (before, after) in
+        [("?", "?"), ("model=7b", "model=mixtral-8x7b&gpu=h200&gpus=64&ep=8"), ("gpus=1&colour=red", "method=paper")]
+    {
+        check(&schema, &compared(before, after)).unwrap_or_else(|fault| panic!("{before} {after}: {fault}"));
+    }
+}
+
+#[test]
+fn two_models_of_files_can_be_compared() {
+    let file = here("tests/config_files/gpt2.json");
+    let output = run(&["--compare", "?", "recompute=full", "--config", file.to_str().expect("UTF-8"), "--json"]);
+    let comparison: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(comparison["changes"].as_array().map(Vec::len), Some(1), "{}", comparison["changes"]);
+    assert_eq!(comparison["after"]["scenario"]["hidden"], 768);
 }
 
 #[cfg(unix)]
@@ -218,7 +332,7 @@ fn hostile_lines_are_answered_like_any_other() {
     let nested = format!("{{\"s\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
     let long = format!("s={}", "1".repeat(2 << 20));
     let many = format!("{{{}}}", (0..100_000).map(|i| format!("\"k{i}\":1")).collect::<Vec<_>>().join(","));
-    let query = "&é=%".repeat(100_000);
+    let query = format!("gpus=8{}", "&é=%".repeat(100_000));
     let lines = [nested.as_str(), &long, &many, &query, "{\"s\":\"\\u0000\\ud800\"}", "s=1%00", "s=8192"];
     let told = answers(lines.join("\n").into_bytes(), &[]);
     assert_eq!(told.len(), lines.len());
@@ -335,16 +449,102 @@ fn brief_lines_hold_back_what_takes_many_searches() {
 
 #[test]
 fn the_committed_schemas_are_those_of_the_program() {
-    for (name, schema) in [("scenario", schema::scenario()), ("report", schema::report())] {
+    let schemas =
+        [("scenario", schema::scenario()), ("report", schema::report()), ("comparison", schema::comparison())];
+    for (name, schema) in &schemas {
         let path = format!("schema/{name}.schema.json");
         let output = run(&["--schema", name]);
         let text = committed(&path, words(&output.stdout));
         let kept: Value = serde_json::from_str(&text).expect("the committed schema is JSON");
-        assert_eq!(kept, schema, "{path} has drifted; BMAX_BLESS=1 cargo test --test command_line writes it anew");
+        assert_eq!(kept, *schema, "{path} has drifted; BMAX_BLESS=1 cargo test --test command_line writes it anew");
     }
-    let both: Value = serde_json::from_slice(&run(&["--schema"]).stdout).expect("JSON");
-    assert_eq!(both["$defs"]["scenario"], schema::scenario());
-    assert_eq!(both["$defs"]["report"], schema::report());
+    let all: Value = serde_json::from_slice(&run(&["--schema"]).stdout).expect("JSON");
+    assert_eq!(all["$defs"].as_object().map(Map::len), Some(schemas.len()));
+    for (name, schema) in &schemas {
+        assert_eq!(all["$defs"][*name], *schema);
+    }
+}
+
+/// What a schema leaves out of what is required, and what it lets be null, by its place in the value.
+#[derive(Default)]
+struct Gaps {
+    left_out: BTreeSet<String>,
+    null: BTreeSet<String>,
+}
+
+impl Gaps {
+    fn of(schema: &Value) -> Self {
+        let mut gaps = Self::default();
+        gaps.look(schema, schema, "", &mut Vec::new());
+        gaps
+    }
+
+    fn look<'a>(&mut self, root: &'a Value, schema: &'a Value, place: &str, within: &mut Vec<&'a str>) {
+        if let Some(reference) = schema["$ref"].as_str() {
+            // What holds itself, as changes do, has nothing new inside.
+            if !within.contains(&reference) {
+                within.push(reference);
+                self.look(root, root.pointer(&reference[1..]).expect("a definition"), place, within);
+                within.pop();
+            }
+        }
+        let is_null = |schema: &Value| schema["type"] == "null";
+        let kinds = schema["type"].as_array().is_some_and(|kinds| kinds.contains(&json!("null")));
+        if kinds || schema["anyOf"].as_array().is_some_and(|options| options.iter().any(is_null)) {
+            self.null.insert(place.to_owned());
+        }
+        for option in schema["anyOf"].as_array().into_iter().flatten() {
+            self.look(root, option, place, within);
+        }
+        if schema["items"].is_object() {
+            self.look(root, &schema["items"], &format!("{place}[]"), within);
+        }
+        for (name, inner) in schema["properties"].as_object().into_iter().flatten() {
+            let place = if place.is_empty() { name.clone() } else { format!("{place}.{name}") };
+            if schema["required"].as_array().is_none_or(|required| !required.contains(&json!(name))) {
+                self.left_out.insert(place.clone());
+            }
+            self.look(root, inner, &place, within);
+        }
+    }
+}
+
+/// The names in backticks in the first column of the table of the README that has this heading.
+fn listed(readme: &str, heading: &str) -> BTreeSet<String> {
+    let rows = readme.split(heading).nth(1).expect("a table").lines().skip(2).take_while(|line| line.starts_with('|'));
+    let cells = rows.filter_map(|row| row.split('|').nth(1));
+    cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).map(str::to_owned).collect()
+}
+
+#[test]
+fn the_readme_lists_what_is_left_out_and_what_may_be_null() {
+    let readme = fs::read_to_string(here("README.md")).expect("it is committed");
+    let mut gaps = Gaps::of(&schema::report());
+    let comparison = Gaps::of(&schema::comparison());
+    gaps.left_out.extend(comparison.left_out);
+    gaps.null.extend(comparison.null);
+    assert_eq!(listed(&readme, "| left out | when |"), gaps.left_out);
+    assert_eq!(listed(&readme, "| null | when | why |"), gaps.null);
+}
+
+#[test]
+fn what_may_be_left_out_or_null_is_that_where_the_readme_says_so() {
+    let brief = &answers(b"gpus=8\n".to_vec(), &[])[0];
+    assert_eq!((brief.get("line"), brief.get("id")), (Some(&json!(1)), None));
+    let full = report("{\"id\": 1, \"model\": \"70b\", \"gpus\": 1, \"s\": 4194304, \"gpu\": \"t4\"}");
+    assert_eq!((full.get("line"), full.get("id")), (None, Some(&json!(1))));
+    assert!(full["range"]["safe"]["b_max"].is_null() && full["range"]["safe"]["reason"].is_string());
+    let missing: Vec<&str> = full["solve"]
+        .as_object()
+        .expect("an object")
+        .iter()
+        .filter(|(_, value)| value.is_null())
+        .map(|(key, _)| key.as_str())
+        .collect();
+    assert!(!missing.is_empty());
+    for key in missing {
+        assert!(full["solve"]["reasons"][key].is_string(), "{key}");
+    }
 }
 
 #[test]
@@ -353,7 +553,7 @@ fn the_scenario_schema_refuses_what_the_reader_would_complain_of() {
     for (scenario, is_fine) in [
         (json!({ "model": "llama-3.1-8b", "gpus": 8, "zero": 3, "sp": true, "s": null, "id": "x" }), true),
         (json!({ "s": "8,192", "zero": "3", "sp": "on" }), true),
-        (json!({ "colour": "red" }), false),
+        (json!({ "gpus": 8, "colour": "red" }), false),
         (json!({ "s": 0 }), false),
         (json!({ "s": 1.5 }), false),
         (json!({ "s": [1] }), false),
@@ -371,6 +571,15 @@ fn the_tables_of_one_question_are_as_committed() {
     let asked = "model=llama-3.1-8b&gpu=h100-80&s=4096&b=2&recompute=full&loss=chunked&colour=red";
     let now = String::from_utf8(run(&[asked]).stdout).expect("UTF-8");
     let expected = committed("tests/golden/command_line.txt", &now);
+    assert_eq!(now, expected, "BMAX_BLESS=1 cargo test --test command_line writes the committed tables anew");
+}
+
+#[test]
+fn the_tables_of_one_comparison_are_as_committed() {
+    let before = "model=llama-3.1-8b&gpu=h100-80&s=4k&b=2&recompute=full";
+    let after = "model=llama-2-13b&gpu=h100&s=4k&b=2&recompute=full&loss=chunked";
+    let now = String::from_utf8(run(&["--compare", before, after]).stdout).expect("UTF-8");
+    let expected = committed("tests/golden/comparison.txt", &now);
     assert_eq!(now, expected, "BMAX_BLESS=1 cargo test --test command_line writes the committed tables anew");
 }
 

@@ -1,6 +1,5 @@
 //! The whole scenario as a form, its answer, and what the answer is made of.
 
-mod agreement;
 mod explanation;
 mod form;
 mod ledger;

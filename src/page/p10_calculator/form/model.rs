@@ -1,9 +1,9 @@
 //! The model: the workshop's presets, and whether the count of parameters agrees with the shape.
 
-use bmax::catalogue;
+use bmax::catalogue::{self, Agreement, AgreementKind as Kind};
+use bmax::format::billions;
 use bmax::{Field, Scenario, number};
 
-use super::super::agreement::{Agreement, Kind, billions};
 use crate::site::Live;
 
 /// The presets, one of which may be in use; and the count that follows from the shape, beside the one
@@ -21,8 +21,13 @@ pub fn draw(live: &Live, scenario: &Scenario) {
         }
         Kind::Close | Kind::Off => vec![derived.clone()],
     };
-    live.attr("agreement", "data-agreement", agreement.word());
-    live.say("agreement", agreement.word(), &texts);
+    let word = match agreement.kind {
+        Kind::Close => "close",
+        Kind::Rounded => "rounded",
+        Kind::Off => "off",
+    };
+    live.attr("agreement", "data-agreement", word);
+    live.say("agreement", word, &texts);
     live.write("derived", &[derived]);
     live.attr("derived", "aria-disabled", if agreement.kind == Kind::Close { "true" } else { "false" });
 }
