@@ -4,8 +4,8 @@
 //! that the library is held to them and not to itself.
 
 use bmax::{
-    Adapter, Bias, Experts, Latent, LossHead, Mlp, Model, Norm, Position, Precision, QkNorm, Recomputation, Scenario,
-    Speed, Switch, Weights, Work, bubble, catalogue, cost, extra_work, flops_per_token,
+    Adapter, Bias, Experts, Latent, LossHead, Mlp, Model, Norm, Packing, Position, Precision, QkNorm, Recomputation,
+    Scenario, Softmax, Speed, Switch, Weights, Work, bubble, catalogue, cost, extra_work, flops_per_token,
 };
 
 fn on(slug: &str, sequence: u32) -> Scenario {
@@ -46,6 +46,9 @@ fn palm() -> Model {
         soft_cap: Switch::Off,
         bias: Bias::None,
         position: Position::Rotary,
+        parallel: Switch::On,
+        packing: Packing::Separate,
+        softmax: Softmax::Full,
         positions: 0,
         experts: Experts::NONE,
         latent: Latent::NONE,

@@ -16,6 +16,8 @@ pub fn describe(change: Change) -> String {
         Change::Recomputation(Recomputation::Full) => ("Recompute whole layers", "", ""),
         Change::Recomputation(Recomputation::Operators) => ("Keep every second matrix product only", "", ""),
         Change::Recomputation(Recomputation::EveryK) => ("Recompute several layers at a time", "", ""),
+        Change::Recomputation(Recomputation::KthLayer) => ("Recompute every K-th layer", "", ""),
+        Change::Recomputation(Recomputation::Block) => ("Recompute the first layers of each stage", "", ""),
         Change::Attention(kernel) => ("Use ", kernel.key(), " attention"),
         Change::Loss(LossHead::Fused) => ("Fuse the output head with the loss", "", ""),
         Change::Loss(loss) => ("Compute the loss by “", loss.label(), "”"),
