@@ -72,6 +72,10 @@ GRID = [
     {"model": ["llama-3.1-8b"], "batch": [1], "sequence": [4096], "precision": ["amp"], "ckpt": BOTH, "base": ["bf16"], "targets": ["attention"], "rank": [32], "attn": ["flash", "eager"]},
     {"model": ["llama-2-7b", "llama-3.1-8b", "qwen2.5-7b"], "batch": [1, 4], "sequence": [512, 2048], "precision": ["amp", "bf16"], "ckpt": BOTH, "base": ["nf4"], "targets": ["all"], "rank": [64]},
     {"model": ["llama-3.1-8b"], "batch": [2], "sequence": [1024], "precision": ["amp"], "ckpt": BOTH, "base": ["nf4"], "targets": ["qv"], "rank": [16], "optimizer": ["adamw", "adam8bit"]},
+    # Adapters that drop parts of their inputs, and adapters in the type of the weights beside them.
+    {"model": ["llama-3.1-8b", "pythia-1.4b"], "batch": [2], "sequence": [1024], "precision": ["amp", "bf16"], "ckpt": BOTH, "base": ["bf16"], "targets": ["qv", "all"], "rank": [16], "adapter_dropout": [0.05]},
+    {"model": ["llama-3.1-8b"], "batch": [2], "sequence": [1024], "precision": ["amp", "bf16"], "base": ["bf16"], "targets": ["all"], "rank": [16], "adapter_type": [16], "adapter_dropout": [0.0, 0.05]},
+    {"model": ["llama-3.1-8b"], "batch": [2], "sequence": [1024], "precision": ["amp"], "base": ["nf4"], "targets": ["all"], "rank": [16], "adapter_dropout": [0.05]},
     {"model": ["llama-33b", "llama-65b"], "batch": [1], "sequence": [512], "precision": ["amp"], "ckpt": [True], "base": ["nf4"], "targets": ["all"], "rank": [64]},
 ]
 
@@ -100,6 +104,7 @@ BASE_WORDS = {"": "none", "bf16": "lora", "fp32": "lora-fp32", "int8": "lora-8bi
 DEFAULTS = {
     "attn": "flash", "precision": "bf16", "ckpt": False, "optimizer": "adamw", "dropout": 0.0, "accum": 1,
     "loss": "causal", "logits": "dropped", "base": "", "targets": "all", "rank": 16,
+    "adapter_type": 32, "adapter_dropout": 0.0,
 }
 
 # Sizes of models that differ from a file of tests/config_files in numbers alone.
@@ -155,6 +160,7 @@ def question_of(run):
         scenario |= {"model": "own", **dict(urllib.parse.parse_qsl(OWN[run["model"]]))}
     if run["base"]:
         scenario |= {"adapter": BASE_WORDS[run["base"]], "targets": run["targets"], "rank": run["rank"]}
+        scenario |= {"adapter_type": run["adapter_type"], "adapter_dropout": "on" if run["adapter_dropout"] else "off"}
     return urllib.parse.urlencode(scenario)
 
 
@@ -239,7 +245,10 @@ def with_adapters(model, run):
     ]
     if run["ckpt"]:
         model.enable_input_require_grads()
-    return peft.get_peft_model(model, peft.LoraConfig(r=run["rank"], lora_alpha=run["rank"], target_modules=targets, task_type="CAUSAL_LM"))
+    lora = peft.LoraConfig(
+        r=run["rank"], lora_alpha=run["rank"], lora_dropout=run["adapter_dropout"], target_modules=targets, task_type="CAUSAL_LM"
+    )
+    return peft.get_peft_model(model, lora, autocast_adapter_dtype=run["adapter_type"] == 32)
 
 
 def optimizer_of(run, model, device):
@@ -383,6 +392,8 @@ def main():
     parser.add_argument("--base", choices=sorted(BASE_WORDS), default="", help="LoRA beside weights of this type")
     parser.add_argument("--targets", choices=["qv", "attention", "all"], default="all")
     parser.add_argument("--rank", type=int, default=16)
+    parser.add_argument("--adapter-type", type=int, choices=[16, 32], default=32, help="bits of the adapters")
+    parser.add_argument("--adapter-dropout", type=float, default=0.0)
     parser.add_argument("--segments", choices=["fixed", "expandable", "both"], default="both", help="PyTorch's expandable_segments")
     parser.add_argument("--bmax", help="the bmax binary: its prediction is written beside each figure")
     parser.add_argument("--out", help="where to write; standard output when absent")
@@ -395,7 +406,7 @@ def main():
         parser.error("say --grid, --model or --self-test")
     single = {
         key: getattr(arguments, key)
-        for key in ("model", "batch", "sequence", "precision", "attn", "optimizer", "ckpt", "accum", "base", "targets", "rank")
+        for key in ("model", "batch", "sequence", "precision", "attn", "optimizer", "ckpt", "accum", "base", "targets", "rank", "adapter_type", "adapter_dropout")
     }
     preload()
     results = []

@@ -160,6 +160,7 @@ impl Default for Scenario {
                 rank: 16,
                 targets: AdapterTargets::All,
                 adapter_type: AdapterType::Full,
+                adapter_dropout: Switch::Off,
             },
             cluster: Cluster {
                 gpus: 8,

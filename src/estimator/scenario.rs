@@ -164,6 +164,8 @@ pub struct Recipe {
     pub targets: AdapterTargets,
     /// In what adapters beside 16-bit or quantized weights are kept.
     pub adapter_type: AdapterType,
+    /// Whether the inputs of adapters pass a dropout of their own.
+    pub adapter_dropout: Switch,
 }
 
 /// The devices and the division of work.

@@ -116,6 +116,8 @@ settings! {
     TARGETS = "targets", "Adapter targets", AdapterTargets, recipe.targets;
     /// In what adapters are kept.
     ADAPTER_TYPE = "adapter_type", "Adapters kept in", AdapterType, recipe.adapter_type;
+    /// Whether adapters drop parts of their inputs.
+    ADAPTER_DROPOUT = "adapter_dropout", "Dropout of adapters", Switch, recipe.adapter_dropout;
     /// The program that carries out a step.
     ENGINE = "engine", "Training engine", Engine, cluster.engine;
     /// What data-parallel GPUs shard.

@@ -380,7 +380,8 @@ impl<'a> Layer<'a> {
         }
     }
 
-    /// What the first of the two thin matrices puts out, which the second reads.
+    /// What the first of the two thin matrices puts out, which the second reads, and a byte for each element
+    /// that a dropout before them has passed or not.
     fn adapters(&mut self) {
         let Adapted { attention, output, mlp, inner } = self.adapted();
         let bytes = match self.inputs {
@@ -388,6 +389,13 @@ impl<'a> Layer<'a> {
             _ => self.types.element,
         };
         self.push("Outputs of the adapters’ first matrices", &RANKS, bytes * (attention + output + mlp + inner), &PEFT);
+        if self.scenario.recipe.adapter_dropout.is_on() {
+            let norms = self.norm_outputs();
+            self.push("Masks of the adapters’ dropout, behind the norms", norms, attention + mlp, &PEFT);
+            self.push("Masks of the adapters’ dropout, behind attention", &QUERIES, output, &PEFT);
+            let scope = Scope::Dense;
+            self.scoped(scope, "Masks of the adapters’ dropout, inside the block", &INNER, inner, &PEFT);
+        }
     }
 }
 

@@ -50,15 +50,19 @@ pub(super) enum InputOf {
 impl InputOf {
     /// PEFT casts the input of an adapter to the type of the adapter (`_cast_input_dtype` in
     /// peft/tuners/lora/layer.py, 0.21.2), and autocast casts it once more for its product, so that
-    /// each adapter keeps a copy of its own; only adapters in the type of their input share it.
+    /// each adapter keeps a copy of its own; only adapters in the type of their input share it, unless
+    /// each drops other parts of it.
     pub(super) fn of(scenario: &Scenario) -> Self {
         let recipe = &scenario.recipe;
         let full = recipe.adapter_type == AdapterType::Full;
+        let dropped = recipe.adapter_dropout.is_on();
         match (recipe.adapter, recipe.precision) {
             (Adapter::None, _) => Self::Trained,
+            (_, Precision::Fp32) if dropped => Self::OwnCopy(4.0),
             (_, Precision::Fp32) => Self::SharedAdapter,
             (_, Precision::Autocast) if full => Self::OwnCopy(2.0),
             (_, Precision::PureBf16) if full => Self::OwnCopy(4.0),
+            _ if dropped => Self::OwnCopy(2.0),
             _ => Self::SharedAdapter,
         }
     }
