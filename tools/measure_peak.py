@@ -76,6 +76,7 @@ GRID = [
     {"model": ["llama-3.1-8b", "pythia-1.4b"], "batch": [2], "sequence": [1024], "precision": ["amp", "bf16"], "ckpt": BOTH, "base": ["bf16"], "targets": ["qv", "all"], "rank": [16], "adapter_dropout": [0.05]},
     {"model": ["llama-3.1-8b"], "batch": [2], "sequence": [1024], "precision": ["amp", "bf16"], "base": ["bf16"], "targets": ["all"], "rank": [16], "adapter_type": [16], "adapter_dropout": [0.0, 0.05]},
     {"model": ["llama-3.1-8b"], "batch": [2], "sequence": [1024], "precision": ["amp"], "base": ["nf4"], "targets": ["all"], "rank": [16], "adapter_dropout": [0.05]},
+    {"model": ["llama-2-7b", "llama-3.1-8b"], "batch": [2], "sequence": [2048], "precision": ["amp"], "ckpt": BOTH, "base": ["nf4"], "targets": ["qv", "all"], "rank": [16], "adapter_dropout": [0.0, 0.05], "unquantized": [32]},
     {"model": ["llama-33b", "llama-65b"], "batch": [1], "sequence": [512], "precision": ["amp"], "ckpt": [True], "base": ["nf4"], "targets": ["all"], "rank": [64]},
 ]
 
@@ -104,7 +105,7 @@ BASE_WORDS = {"": "none", "bf16": "lora", "fp32": "lora-fp32", "int8": "lora-8bi
 DEFAULTS = {
     "attn": "flash", "precision": "bf16", "ckpt": False, "optimizer": "adamw", "dropout": 0.0, "accum": 1,
     "loss": "causal", "logits": "dropped", "base": "", "targets": "all", "rank": 16,
-    "adapter_type": 32, "adapter_dropout": 0.0,
+    "adapter_type": 32, "adapter_dropout": 0.0, "unquantized": 16,
 }
 
 # Sizes of models that differ from a file of tests/config_files in numbers alone.
@@ -161,6 +162,7 @@ def question_of(run):
     if run["base"]:
         scenario |= {"adapter": BASE_WORDS[run["base"]], "targets": run["targets"], "rank": run["rank"]}
         scenario |= {"adapter_type": run["adapter_type"], "adapter_dropout": "on" if run["adapter_dropout"] else "off"}
+        scenario |= {"unquantized": run["unquantized"]}
     return urllib.parse.urlencode(scenario)
 
 
@@ -237,6 +239,7 @@ def quantize(model, kind, device):
 def with_adapters(model, run):
     """The model with LoRA beside its matrices, as peft makes it."""
     import peft
+    import torch
 
     names = TARGETS.get(run["targets"])
     # Modules named "dense" are in both halves of some blocks; peft takes names, so the pattern says which half.
@@ -245,6 +248,11 @@ def with_adapters(model, run):
     ]
     if run["ckpt"]:
         model.enable_input_require_grads()
+    if run["unquantized"] == 32:
+        # peft.prepare_model_for_kbit_training looks for a mark that loading leaves; this is what it does then.
+        for name, parameter in model.named_parameters():
+            if parameter.dtype in (torch.float16, torch.bfloat16) and type(parameter).__name__ != "Params4bit":
+                parameter.data = parameter.data.to(torch.float32)
     lora = peft.LoraConfig(
         r=run["rank"], lora_alpha=run["rank"], lora_dropout=run["adapter_dropout"], target_modules=targets, task_type="CAUSAL_LM"
     )

@@ -39,7 +39,7 @@ use crate::runtime::{LIKELY_COMMUNICATION_GIB, LIKELY_CONTEXT_GIB, LIKELY_FRAGME
 use crate::{
     Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Cluster, Comparison, Device, Engine, Goal,
     GradientType, Kernels, Logits, LossHead, Method, Offload, Optimizer, Percent, Precision, Recipe, Recomputation,
-    Scenario, Segments, StepKernel, Switch, ZeroStage, estimate,
+    Scenario, Segments, StepKernel, Switch, Unquantized, ZeroStage, estimate,
 };
 
 /// A row as it is declared, with where its numbers come from.
@@ -161,6 +161,7 @@ impl Default for Scenario {
                 targets: AdapterTargets::All,
                 adapter_type: AdapterType::Full,
                 adapter_dropout: Switch::Off,
+                unquantized: Unquantized::Half,
             },
             cluster: Cluster {
                 gpus: 8,

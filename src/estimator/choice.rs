@@ -264,6 +264,14 @@ choices! {
         Half = "16", "16 bits", "Adapters in the type of the weights beside them, as in torchtune and litgpt.";
     }
 
+    /// In what the weights of a quantized model are kept that nothing quantizes: embedding, head, norms.
+    Unquantized {
+        /// As they were loaded.
+        Half = "16", "16 bits", "Embedding, head and norms stay in 16 bits.";
+        /// Cast before training.
+        Full = "32", "fp32", "Embedding, head and norms in fp32, as peft’s prepare_model_for_kbit_training makes them: under autocast the residual stream and the inputs that recomputation keeps are in fp32, too.";
+    }
+
     /// The program that carries out a step: it decides which buffers stand beside the tensors.
     Engine {
         /// PyTorch alone.

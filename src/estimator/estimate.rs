@@ -73,6 +73,15 @@ pub struct Peak {
     pub bytes: Bytes,
 }
 
+/// The instant at which most memory is alive on one stage of a pipeline.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StagePeak {
+    /// "last", "first" or "second".
+    pub stage: &'static str,
+    /// The highest of its instants.
+    pub peak: Peak,
+}
+
 /// How an estimate stands to the device.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -240,6 +249,30 @@ impl Estimate {
     pub fn peak(&self) -> Peak {
         let (position, bytes) = self.binding();
         Peak { instant: &self.instants[position], bytes }
+    }
+
+    /// The peak of each stage that is counted, in the order in which the instants name them; none without
+    /// pipeline. The device that needs most is on the stage of [`Estimate::peak`].
+    ///
+    /// ```
+    /// use bmax::{Scenario, estimate, link};
+    /// let pipeline = link::decode("gpus=16&pp=4&accum=8").scenario;
+    /// let estimate = estimate(&pipeline);
+    /// let stages = estimate.stages();
+    /// assert_eq!(stages.iter().map(|stage| stage.stage).collect::<Vec<_>>(), ["last", "first", "second"]);
+    /// assert!(stages.iter().all(|stage| stage.peak.bytes <= estimate.peak().bytes));
+    /// ```
+    pub fn stages(&self) -> Vec<StagePeak> {
+        let mut stages: Vec<StagePeak> = Vec::new();
+        for (position, instant) in self.instants.iter().enumerate().filter(|(_, instant)| !instant.stage.is_empty()) {
+            let peak = Peak { instant, bytes: self.total_at(position) };
+            match stages.iter_mut().find(|found| found.stage == instant.stage) {
+                Some(found) if found.peak.bytes < peak.bytes => found.peak = peak,
+                Some(_) => {}
+                None => stages.push(StagePeak { stage: instant.stage, peak }),
+            }
+        }
+        stages
     }
 
     /// How the peak stands to the device.

@@ -82,11 +82,13 @@ pub struct Instant {
     pub name: &'static str,
     /// One sentence on what is alive then.
     pub meaning: &'static str,
+    /// The stage of a pipeline that it belongs to: "last", "first" or "second"; empty without pipeline.
+    pub stage: &'static str,
 }
 
 /// The one instant of the methods that add up buckets: all of them at once.
 pub static WHOLE_STEP: &[Instant] =
-    &[Instant { name: "whole step", meaning: "All buckets are counted as if they were alive together." }];
+    &[Instant { name: "whole step", meaning: "All buckets are counted as if they were alive together.", stage: "" }];
 
 /// The most instants a ledger may tell apart.
 pub(crate) const MOST_INSTANTS: usize = 16;
@@ -315,7 +317,8 @@ mod tests {
     use crate::formula::terms::B;
     use crate::source::WORKSHOP;
 
-    static STEP: &[Instant] = &[Instant { name: "loss", meaning: "" }, Instant { name: "optimizer step", meaning: "" }];
+    static STEP: &[Instant] =
+        &[Instant { name: "loss", meaning: "", stage: "" }, Instant { name: "optimizer step", meaning: "", stage: "" }];
 
     fn line(formula: &'static Expr, alive: Instants) -> Line {
         Line::new("", Bucket::Activations, formula, &WORKSHOP, alive)

@@ -32,12 +32,12 @@ pub use bounds::{Bound, Fault, Field, Problem, Typed};
 pub use choice::{
     Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Bias, Choice, ChoiceOption, Engine, GradientType,
     Kernels, Logits, LossHead, Method, Mlp, Norm, Offload, Optimizer, Packing, Position, Precision, QkNorm,
-    Recomputation, Segments, Softmax, StepKernel, Switch, ZeroStage,
+    Recomputation, Segments, Softmax, StepKernel, Switch, Unquantized, ZeroStage,
 };
 pub use conflict::{Conflict, Mend};
 pub use cost::{Cost, Speed, Work, bubble, cost, extra_work, flops_per_token};
 pub use division::{Division, division, line_at_peak};
-pub use estimate::{Balance, Counters, Entry, Estimate, Peak, counters, estimate};
+pub use estimate::{Balance, Counters, Entry, Estimate, Peak, StagePeak, counters, estimate};
 pub use formula::{Expr, Symbol, Values};
 pub use inverse::{largest_model, least_memory_mib, longest_sequence};
 pub use ledger::{Bucket, Instant, Instants};

@@ -6,7 +6,7 @@ use super::bounds::Field;
 use super::choice::{
     Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Bias, Engine, GradientType, Kernels, Logits,
     LossHead, Method, Mlp, Norm, Offload, Optimizer, Packing, Position, Precision, QkNorm, Recomputation, Segments,
-    Softmax, StepKernel, Switch, ZeroStage,
+    Softmax, StepKernel, Switch, Unquantized, ZeroStage,
 };
 use super::units::{Bytes, Percent};
 use super::weights::Weights;
@@ -166,6 +166,8 @@ pub struct Recipe {
     pub adapter_type: AdapterType,
     /// Whether the inputs of adapters pass a dropout of their own.
     pub adapter_dropout: Switch,
+    /// In what weights beside quantized matrices are kept.
+    pub unquantized: Unquantized,
 }
 
 /// The devices and the division of work.

@@ -6,7 +6,7 @@
 use super::choice::{
     Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Bias, Choice, ChoiceOption, Engine, GradientType,
     Kernels, Logits, LossHead, Method, Mlp, Norm, Offload, Optimizer, Packing, Position, Precision, QkNorm,
-    Recomputation, Segments, Softmax, StepKernel, Switch, ZeroStage,
+    Recomputation, Segments, Softmax, StepKernel, Switch, Unquantized, ZeroStage,
 };
 use super::scenario::Scenario;
 
@@ -118,6 +118,8 @@ settings! {
     ADAPTER_TYPE = "adapter_type", "Adapters kept in", AdapterType, recipe.adapter_type;
     /// Whether adapters drop parts of their inputs.
     ADAPTER_DROPOUT = "adapter_dropout", "Dropout of adapters", Switch, recipe.adapter_dropout;
+    /// In what weights beside quantized matrices are kept.
+    UNQUANTIZED = "unquantized", "Unquantized weights", Unquantized, recipe.unquantized;
     /// The program that carries out a step.
     ENGINE = "engine", "Training engine", Engine, cluster.engine;
     /// What data-parallel GPUs shard.

@@ -9,8 +9,8 @@ use super::operators;
 use super::stage::Stage;
 use super::types::Types;
 use crate::estimator::ledger::{Bucket, Instants, Line};
-use crate::source::{CHECKPOINTS, KORTHIKANTI, PYTORCH, TRANSFORMERS};
-use crate::{Engine, Expr, Offload, Recomputation, Scenario};
+use crate::source::{CHECKPOINTS, DEEPSPEED, KORTHIKANTI, PYTORCH, TRANSFORMERS};
+use crate::{Engine, Expr, Offload, Recomputation, Scenario, Source};
 
 /// The activations of one stage.
 pub(super) fn assemble(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
@@ -121,7 +121,7 @@ fn layer_inputs(to: &mut Assembly, scenario: &Scenario, stage: &Stage, again: f6
 
 /// Gradients of activations while a layer runs backward.
 fn gradients_inside(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
-    let Types { element: e, residual: r, .. } = Types::of(scenario);
+    let Types { residual: r, inner: e, .. } = Types::of(scenario);
     let alive = stage.at.in_backward();
     let mut push = |name, shape: &'static Expr, bytes: f64| {
         to.lines.push(Line { coefficient: bytes, ..Line::new(name, Bucket::Temporary, shape, &TRANSFORMERS, alive) });
@@ -176,19 +176,30 @@ fn received(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
     }
 }
 
-/// DeepSpeed's pipeline keeps what a stage puts out, micro-batch by micro-batch, until its backward pass
-/// (`pipe_buffers["outputs"]` in runtime/pipe/engine.py); Megatron-LM and PyTorch let go of it once it is
+/// What a stage puts out waits for its backward pass: in DeepSpeed's pipeline micro-batch by micro-batch
+/// (`pipe_buffers["outputs"]` in runtime/pipe/engine.py), under PyTorch's interleaved schedule chunk by chunk,
+/// because sends that nobody has waited for hold it (`pending_sends` in
+/// torch/distributed/pipelining/schedules.py, 2.15). Megatron-LM and PyTorch's 1F1B let go of it once it is
 /// sent.
 fn pipeline_outputs(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
-    if scenario.cluster.engine == Engine::DeepSpeed && to.stages > 1 && !stage.has_head {
+    let source: &'static Source = match scenario.cluster.engine {
+        Engine::Megatron => return,
+        Engine::DeepSpeed => &DEEPSPEED,
+        Engine::Torch | Engine::Torchtitan if stage.chunk < 1.0 => &PYTORCH,
+        Engine::Torch | Engine::Torchtitan => return,
+    };
+    // The chunk with the head puts out logits.
+    let hidden = if stage.has_head { 1.0 - stage.chunk } else { 1.0 };
+    let chunks = stage.in_flight / stage.chunk * hidden;
+    if to.stages > 1 && chunks > 0.0 {
         to.lines.push(Line {
             coefficient: Types::of(scenario).residual,
-            layers: stage.in_flight,
+            layers: chunks,
             ..Line::new(
                 "Outputs of the stage, micro-batch by micro-batch",
                 Bucket::Activations,
                 &forms::RESIDUAL,
-                &crate::source::DEEPSPEED,
+                source,
                 stage.at.all_layers_kept(),
             )
         });
@@ -201,8 +212,8 @@ fn pipeline_outputs(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
 fn attention_is_wider(scenario: &Scenario, stage: &Stage) -> bool {
     let model = &scenario.model;
     let scores = score_gradients(scenario) * f64::from(model.heads) * f64::from(scenario.recipe.sequence);
-    let e = Types::of(scenario).element;
-    let bytes = layer::inner_gradients(scenario) * e + layer::inner_bytes(scenario) + e;
+    let Types { element, inner, .. } = Types::of(scenario);
+    let bytes = layer::inner_gradients(scenario) * inner + layer::inner_bytes(scenario) + element;
     let width = if stage.experts_are_wider {
         f64::from(model.expert_width()) * f64::from(model.experts.active.min(model.experts.count))
     } else {

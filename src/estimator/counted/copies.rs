@@ -9,7 +9,7 @@ use super::states::{StateBytes, frozen_matrix_bytes, gradients_persist, gradient
 use super::types::{Types, base_bytes};
 use crate::estimator::ledger::{Bucket, Instants, Line};
 use crate::source::{FSDP, PYTORCH, QLORA, Source};
-use crate::{Adapter, AdapterType, Engine, Expr, Kernels, Precision, Recomputation, Scenario, Weights, ZeroStage};
+use crate::{Adapter, AdapterType, Engine, Kernels, Precision, Recomputation, Scenario, Weights, ZeroStage};
 
 /// The copies of one stage.
 pub(super) fn assemble(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &Stage) {
@@ -36,12 +36,12 @@ struct Copy {
 }
 
 impl Copy {
-    fn push(&self, to: &mut Assembly, shape: &'static Expr, weights: f64, alive: Instants) {
+    fn push(&self, to: &mut Assembly, weights: f64, alive: Instants) {
         if weights > 0.0 {
             to.lines.push(Line {
                 coefficient: self.bytes,
                 weights,
-                ..Line::new(self.name, self.bucket, shape, self.source, alive)
+                ..Line::new(self.name, self.bucket, &forms::OWN_WEIGHTS, self.source, alive)
             });
         }
     }
@@ -64,10 +64,16 @@ fn gathered(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &S
     let compute = frozen_matrix_bytes(scenario).unwrap_or(bytes.compute);
     let layers = Copy { name: "Gathered layers", bucket: Bucket::Parameters, source: &FSDP, bytes: compute };
     if resharded {
-        layers.push(to, &forms::FOREIGN_PARAMETERS, live * to.shared_layer_weights(weights, stage), backward);
+        if scenario.cluster.engine == Engine::Torch {
+            // The loss is made inside the model, so that the last layer is gathered before its backward pass
+            // (`_prefetch_unshard` in torch/distributed/fsdp/_fully_shard/_fsdp_param_group.py).
+            let last = to.shared_layer_weights(weights, stage) + to.expert_weights(weights, stage);
+            layers.push(to, last, Instants::among(&[at.loss]));
+        }
+        layers.push(to, live * to.shared_layer_weights(weights, stage), backward);
         let experts = Copy { name: "Gathered experts", ..layers };
         let live = stage.expert_layers.min(2.0);
-        experts.push(to, &forms::FOREIGN_EXPERT_PARAMETERS, live * to.expert_weights(weights, stage), backward);
+        experts.push(to, live * to.expert_weights(weights, stage), backward);
     }
     let compute = if scenario.recipe.adapter == Adapter::None { bytes.compute } else { base_bytes(scenario) };
     let root = Copy { name: "Gathered embedding and head", bytes: compute, ..layers };
@@ -76,14 +82,13 @@ fn gathered(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &S
         // Its embedding and its head are units of their own, of which the head stays whole until its
         // gradient is there (apply_fsdp in torchtitan 0.2.2, models/llama3/infra/parallelize.py).
         let head = if stage.has_head { weights.embedding as f64 / to.tensor_parallel } else { 0.0 };
-        let embedding = if stage.has_embedding { weights.embedding as f64 / to.tensor_parallel } else { 0.0 };
-        let end = StageInstants::only(at.end);
-        Copy { name: "Gathered head", ..root }.push(to, &forms::FOREIGN_PARAMETERS, head, at.around_loss());
-        Copy { name: "Gathered embedding", ..root }.push(to, &forms::FOREIGN_PARAMETERS, embedding, end);
+        Copy { name: "Gathered head", ..root }.push(to, head, at.around_loss());
         return;
     }
-    let alive = at.in_passes().or(StageInstants::only(at.end));
-    root.push(to, &forms::FOREIGN_PARAMETERS, ends, alive);
+    // FSDP lets go of a unit before it reduces its gradients (`post_backward`, as above); DeepSpeed does not.
+    let waits = scenario.cluster.engine == Engine::DeepSpeed;
+    let end = if waits { StageInstants::only(at.end) } else { Instants::at(&[]) };
+    root.push(to, ends, at.in_passes().or(end));
 }
 
 /// A whole layer's gradients are there before each device keeps its share of them; FSDP reduces them
@@ -95,14 +100,16 @@ fn undivided_gradients(to: &mut Assembly, scenario: &Scenario, weights: &Weights
     let bytes = match scenario.recipe.precision {
         Precision::Mixed => 6.0,
         Precision::Fp32 | Precision::Autocast => 8.0,
-        Precision::Bf16 | Precision::Fp16 | Precision::PureBf16 => StateBytes::of(scenario).gradient,
+        // FSDP2 copies 16-bit gradients into one buffer as well; DeepSpeed's and Megatron's are counted as theirs.
+        Precision::PureBf16 => 4.0,
+        Precision::Bf16 | Precision::Fp16 => StateBytes::of(scenario).gradient,
     };
     let name = "Whole gradients and their reduction";
     let whole = Copy { name, bucket: Bucket::Temporary, source: &FSDP, bytes };
     if !gradients_whole_until_the_last(to, scenario) {
         let backward = stage.at.in_backward();
-        whole.push(to, &forms::FOREIGN_GRADIENTS, to.shared_layer_weights(weights, stage), backward);
-        whole.push(to, &forms::FOREIGN_EXPERT_GRADIENTS, to.expert_weights(weights, stage), backward);
+        whole.push(to, to.shared_layer_weights(weights, stage), backward);
+        whole.push(to, to.expert_weights(weights, stage), backward);
     }
     let end = StageInstants::only(stage.at.end);
     // torchtitan's embedding is a unit of its own, and its head is through by then.
@@ -111,7 +118,7 @@ fn undivided_gradients(to: &mut Assembly, scenario: &Scenario, weights: &Weights
     } else {
         to.end_weights(weights, stage)
     };
-    whole.push(to, &forms::FOREIGN_GRADIENTS, last_unit, end);
+    whole.push(to, last_unit, end);
 }
 
 /// Quantized matrices are brought back one at a time, for their product.
@@ -124,7 +131,7 @@ fn dequantized(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage:
         source: &QLORA,
         bytes: Types::of(scenario).element,
     };
-    copy.push(to, &forms::OWN_WEIGHTS, largest, stage.at.in_backward());
+    copy.push(to, largest, stage.at.in_backward());
 }
 
 /// Autocast's 16-bit copies of fp32 weights. Of those that are trained a cache holds all until the forward
@@ -179,7 +186,7 @@ fn whole_embedding_gradient(to: &mut Assembly, scenario: &Scenario, stage: &Stag
             bytes: Types::of(scenario).element,
         };
         let embedding = f64::from(scenario.model.vocabulary) * f64::from(scenario.model.hidden);
-        copy.push(to, &forms::OWN_WEIGHTS, embedding, StageInstants::only(stage.at.end));
+        copy.push(to, embedding, StageInstants::only(stage.at.end));
     }
 }
 

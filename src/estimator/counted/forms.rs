@@ -5,7 +5,7 @@
 //! out when it is written.
 
 use crate::formula::terms::{
-    A, B, C, CP, D, DR, E, F, FE, FS, GRADIENT_BYTES, H, HEADS, K, KEPT, R, RHO, S, T, TS, V, W, X,
+    A, B, C, CP, D, DR, E, F, FE, FS, H, HEADS, K, KEPT, R, RHO, S, T, TS, V, W, X,
 };
 use crate::{Expr, Symbol};
 
@@ -61,32 +61,6 @@ pub(super) static MEBIBYTES: Expr = Expr::Product(&[C, Expr::Number(1_048_576.0)
 
 /// c bytes for each of w weights on this device, whoever else holds some.
 pub(super) static OWN_WEIGHTS: Expr = Expr::Product(&[C, W]);
-macro_rules! foreign {
-    ($($(#[$meta:meta])* $name:ident = $first:ident, $part:ident / $shards:ident;)+) => {
-        $($(#[$meta])* pub(super) static $name: Expr = Expr::Product(&[
-            $first,
-            Expr::Difference(&foreign!(@whole $part), &Expr::Quotient(&$part, &Expr::Symbol(Symbol::$shards))),
-        ]);)+
-    };
-    (@whole ONE) => { ONE };
-    (@whole $part:ident) => { C };
-}
-
-const ONE: Expr = Expr::Number(1.0);
-const COPIED: Expr = Expr::Product(&[C, W]);
-
-foreign! {
-    /// c bytes for each of w weights of which this device holds one part in D_p: the rest is gathered.
-    FOREIGN_PARAMETERS = COPIED, ONE / ParameterShards;
-    /// The same for routed experts.
-    FOREIGN_EXPERT_PARAMETERS = COPIED, ONE / ExpertParameterShards;
-    /// c bytes for each of w weights while their gradients are whole, less the share of them that this
-    /// device keeps.
-    FOREIGN_GRADIENTS = W, GRADIENT_BYTES / GradientShards;
-    /// The same for routed experts.
-    FOREIGN_EXPERT_GRADIENTS = W, GRADIENT_BYTES / ExpertGradientShards;
-}
-
 /// The weights of one kind of matrix, divided as weights, as gradients and as optimizer state.
 pub(super) struct Divided {
     /// As parameters.

@@ -223,7 +223,7 @@ pub(super) fn is_encoder(scenario: &Scenario) -> bool {
 /// hidden state needs. An encoder has that norm behind its embedding, where it waits for the end of the
 /// backward pass.
 fn final_norm(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
-    let Types { element: e, residual: r, autocast } = Types::of(scenario);
+    let Types { element: e, residual: r, autocast, .. } = Types::of(scenario);
     let trained = scenario.recipe.adapter == Adapter::None;
     let kernels = if scenario.cluster.engine == Engine::Torchtitan { Kernels::Fused } else { scenario.recipe.kernels };
     let input = match (kernels, scenario.model.norm) {

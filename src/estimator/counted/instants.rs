@@ -65,38 +65,48 @@ impl StageInstants {
 }
 
 macro_rules! instants {
-    ($($name:literal, $meaning:literal;)+) => { &[$(Instant { name: $name, meaning: $meaning },)+] };
+    ($(in $stage:literal { $($name:literal, $meaning:literal;)+ })+) => {
+        &[$($(Instant { name: $name, meaning: $meaning, stage: $stage },)+)+]
+    };
 }
 
 /// The instants of a run without pipeline.
 pub(super) static ONE_STAGE: &[Instant] = instants! {
-    "loss, forward", "Every layer’s activations are kept and the loss is being computed from the logits.";
-    "loss, backward", "Every layer’s activations are kept and the gradient of the logits is being computed.";
-    "backward, last layer", "Every layer’s activations are kept and the last layer’s gradients are being computed.";
-    "backward, first layer", "Nearly all gradients are there and the first layer’s are being computed.";
-    "end of backward", "Every gradient is there, the embedding’s just now.";
-    "optimizer step", "Weights are updated from gradients and optimizer state; no activation is left.";
+    in "" {
+        "loss, forward", "Every layer’s activations are kept and the loss is being computed from the logits.";
+        "loss, backward", "Every layer’s activations are kept and the gradient of the logits is being computed.";
+        "backward, last layer", "Every layer’s activations are kept and the last layer’s gradients are being computed.";
+        "backward, first layer", "Nearly all gradients are there and the first layer’s are being computed.";
+        "end of backward", "Every gradient is there, the embedding’s just now.";
+        "optimizer step", "Weights are updated from gradients and optimizer state; no activation is left.";
+    }
 };
 
 /// The instants of a pipeline of three stages or more: its last stage, its first, its second, of which
 /// those between second and last keep fewer micro-batches. Two stages have the first eleven.
 pub(super) static STAGES: &[Instant] = instants! {
-    "last stage: loss, forward", "The last stage’s activations are kept and the loss is being computed.";
-    "last stage: loss, backward", "The last stage’s activations are kept and the gradient of the logits is computed.";
-    "last stage: backward, last layer", "The last layer’s gradients are being computed.";
-    "last stage: backward, first layer", "The gradients of the last stage’s first layer are being computed.";
-    "last stage: end of backward", "Every gradient of the last stage is there.";
-    "last stage: optimizer step", "The last stage’s weights are updated.";
-    "first stage: pipeline full", "The first stage keeps the activations of every micro-batch on its way.";
-    "first stage: backward, last layer", "The first stage’s first backward pass begins.";
-    "first stage: backward, first layer", "The first stage’s first backward pass ends.";
-    "first stage: end of backward", "Every gradient of the first stage is there, the embedding’s just now.";
-    "first stage: optimizer step", "The first stage’s weights are updated.";
-    "second stage: pipeline full", "The second stage keeps the activations of every micro-batch on its way.";
-    "second stage: backward, last layer", "The second stage’s first backward pass begins.";
-    "second stage: backward, first layer", "The second stage’s first backward pass ends.";
-    "second stage: end of backward", "Every gradient of the second stage is there.";
-    "second stage: optimizer step", "The second stage’s weights are updated.";
+    in "last" {
+        "last stage: loss, forward", "The last stage’s activations are kept and the loss is being computed.";
+        "last stage: loss, backward", "The last stage’s activations are kept and the gradient of the logits is computed.";
+        "last stage: backward, last layer", "The last layer’s gradients are being computed.";
+        "last stage: backward, first layer", "The gradients of the last stage’s first layer are being computed.";
+        "last stage: end of backward", "Every gradient of the last stage is there.";
+        "last stage: optimizer step", "The last stage’s weights are updated.";
+    }
+    in "first" {
+        "first stage: pipeline full", "The first stage keeps the activations of every micro-batch on its way.";
+        "first stage: backward, last layer", "The first stage’s first backward pass begins.";
+        "first stage: backward, first layer", "The first stage’s first backward pass ends.";
+        "first stage: end of backward", "Every gradient of the first stage is there, the embedding’s just now.";
+        "first stage: optimizer step", "The first stage’s weights are updated.";
+    }
+    in "second" {
+        "second stage: pipeline full", "The second stage keeps the activations of every micro-batch on its way.";
+        "second stage: backward, last layer", "The second stage’s first backward pass begins.";
+        "second stage: backward, first layer", "The second stage’s first backward pass ends.";
+        "second stage: end of backward", "Every gradient of the second stage is there.";
+        "second stage: optimizer step", "The second stage’s weights are updated.";
+    }
 };
 
 /// The instants that a pipeline of so many stages is counted at.

@@ -195,7 +195,7 @@ impl<'a> Layer<'a> {
         // Side by side, both norms read the same input.
         let shared = if model.parallel.is_on() { (norms - 1.0).max(1.0) } else { norms };
         let source = self.counted_in();
-        let Types { element: e, residual: r, autocast } = self.types;
+        let Types { element: e, residual: r, autocast, .. } = self.types;
         // Autocast runs LayerNorm in fp32, on a copy of its own where the residual stream has 16 bits.
         let copied = autocast && r < 4.0 && !self.norms_are_kernels && model.norm == Norm::LayerNorm;
         let inputs = if copied { norms } else { shared };
@@ -405,7 +405,7 @@ impl<'a> Layer<'a> {
 /// tensors more; under CUDA's autocast its power runs in fp32, so that three of the four are in fp32.
 pub(super) fn inner_bytes(scenario: &Scenario) -> f64 {
     let types = Types::of(scenario);
-    let e = types.element;
+    let e = types.inner;
     let fused = scenario.recipe.kernels == Kernels::Fused;
     match scenario.model.mlp {
         Mlp::Gated if fused => 2.0 * e,

@@ -1,6 +1,6 @@
 //! In what the operations of a layer compute: it decides the bytes of nearly everything.
 
-use crate::{Adapter, AdapterType, Precision, Scenario};
+use crate::{Adapter, AdapterType, Precision, Scenario, Unquantized};
 
 /// Bytes of the elements of a layer.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -9,6 +9,9 @@ pub(super) struct Types {
     pub(super) element: f64,
     /// Of an element of the residual stream.
     pub(super) residual: f64,
+    /// Of an element inside the feed-forward block. A quantized matrix puts out what it was given
+    /// (`out.to(inp_dtype)` in bitsandbytes/nn/modules.py, 0.50.2), which a norm in fp32 makes fp32.
+    pub(super) inner: f64,
     /// Whether torch.autocast casts inputs, product by product, and runs powers, norms, softmaxes and
     /// losses in fp32 (aten/src/ATen/autocast_mode.h, CUDA's lists, PyTorch 2.15).
     pub(super) autocast: bool,
@@ -23,7 +26,9 @@ impl Types {
         };
         // The residual stream starts as the embedding's row, in the type of the embedding.
         let residual = if autocast { base_bytes(scenario) } else { element };
-        Self { element, residual, autocast }
+        let quantized = matches!(scenario.recipe.adapter, Adapter::Lora8 | Adapter::Qlora);
+        let inner = if quantized && autocast { residual } else { element };
+        Self { element, residual, inner, autocast }
     }
 }
 
@@ -32,6 +37,7 @@ pub(super) fn base_bytes(scenario: &Scenario) -> f64 {
     match (scenario.recipe.adapter, scenario.recipe.precision) {
         (_, Precision::Fp32) | (Adapter::LoraFp32 | Adapter::None, Precision::Autocast) => 4.0,
         (Adapter::LoraFp32, _) => 4.0,
+        (Adapter::Lora8 | Adapter::Qlora, _) if scenario.recipe.unquantized == Unquantized::Full => 4.0,
         _ => 2.0,
     }
 }
@@ -60,7 +66,7 @@ impl InputOf {
             (Adapter::None, _) => Self::Trained,
             (_, Precision::Fp32) if dropped => Self::OwnCopy(4.0),
             (_, Precision::Fp32) => Self::SharedAdapter,
-            (_, Precision::Autocast) if full => Self::OwnCopy(2.0),
+            (_, Precision::Autocast | Precision::Mixed) if full => Self::OwnCopy(2.0),
             (_, Precision::PureBf16) if full => Self::OwnCopy(4.0),
             _ if dropped => Self::OwnCopy(2.0),
             _ => Self::SharedAdapter,

@@ -1,0 +1,157 @@
+//! From a row of a file to a scenario.
+//!
+//! Every rule reads what a row states about itself (its precision, its parallelism, its counter, its
+//! framework); none names a row, and none looks at the figure. A row that does not state what decides its
+//! memory, or that was made with something the estimator does not have, is left out with the reason.
+
+mod cluster;
+mod model;
+mod recipe;
+
+use bmax::{Bytes, Method, Percent, Recomputation, Scenario, StepKernel, Switch, ZeroStage, link};
+use serde_json::Value;
+
+use super::cases::{Case, Counter, Row, Seen};
+
+/// What a file of cases is called in the report, and one of its rows.
+pub fn row(file: &str, value: &Value) -> Row {
+    let id = Row::name(value);
+    match (value.get("question").is_some(), text(value, "kind")) {
+        (true, _) => ran(file, id, value),
+        (false, "analytic") => Row::Out { id, reason: "a formula of a paper, not a run" },
+        (false, _) => match published(file, &id, value) {
+            Ok(case) => Row::Compared(Box::new(case)),
+            Err(reason) => Row::Out { id, reason },
+        },
+    }
+}
+
+pub(super) fn text<'a>(row: &'a Value, key: &str) -> &'a str {
+    row.get(key).and_then(Value::as_str).unwrap_or("")
+}
+
+pub(super) fn whole(row: &Value, key: &str) -> Option<u32> {
+    row.get(key).and_then(Value::as_u64).and_then(|value| u32::try_from(value).ok())
+}
+
+pub(super) fn flag(row: &Value, key: &str) -> bool {
+    row.get(key).and_then(Value::as_bool).unwrap_or(false)
+}
+
+/// Whether what the row says of a thing contains a word, in whatever case.
+pub(super) fn says(row: &Value, key: &str, word: &str) -> bool {
+    text(row, key).to_ascii_lowercase().contains(word)
+}
+
+/// A run on one device, with what a scenario assumes of its process.
+fn bare() -> Scenario {
+    let mut scenario = Scenario { method: Method::Ledger, ..Scenario::default() };
+    scenario.recipe.recomputation = Recomputation::None;
+    scenario.recipe.dropout = Switch::Off;
+    scenario.recipe.step = StepKernel::Fused;
+    scenario.cluster.gpus = 1;
+    scenario.cluster.zero = ZeroStage::Stage0;
+    scenario.device.driver_mib = 0;
+    scenario.device.headroom = Percent::new(0.0);
+    scenario
+}
+
+/// A row of our own: a run of a program, whose scenario stands beside its figure as the query of a link.
+fn ran(file: &str, id: String, row: &Value) -> Row {
+    let read = link::decode(text(row, "question"));
+    assert!(read.notices.is_empty(), "{id}: {:?}", read.notices);
+    let mut scenario = read.scenario;
+    scenario.device.driver_mib = 0;
+    let Some(live) = row.get("peak_bytes").and_then(|peak| peak.get("total")).and_then(Value::as_f64) else {
+        return Row::Out { id, reason: "the run ended with an error" };
+    };
+    Row::Compared(Box::new(Case {
+        id,
+        file: file.to_owned(),
+        source: text(row, "program").to_owned(),
+        tier: "simulated".to_owned(),
+        seen: Seen::Peak(Bytes::new(live), Counter::Live),
+        stage: text(row, "stage").to_owned(),
+        scenario,
+    }))
+}
+
+/// A row of a paper, a benchmark or a log.
+fn published(file: &str, id: &str, row: &Value) -> Result<Case, &'static str> {
+    let parallelism = row.get("parallelism").ok_or("its parallelism is not stated")?;
+    let mut scenario = bare();
+    scenario.recipe.sequence = whole(row, "seq_len").ok_or("its sequence length is not stated")?;
+    scenario.recipe.batch = whole(row, "micro_batch").ok_or("its micro-batch is not stated")?;
+    scenario.model = model::read(row)?;
+    cluster::read(&mut scenario, row, parallelism)?;
+    recipe::read(&mut scenario, row)?;
+    device(&mut scenario, row);
+    let seen = match text(row, "kind") {
+        "measured" => {
+            let gib = row.get("measured_gib").and_then(Value::as_f64).ok_or("it has no figure")?;
+            Seen::Peak(Bytes::from_gib(gib), counter(row))
+        }
+        "fit" => Seen::Fit,
+        "oom" => Seen::OutOfMemory,
+        _ => return Err("it says neither a figure nor whether it ran"),
+    };
+    if !matches!(seen, Seen::Peak(..)) && row.get("gpu_mem").and_then(Value::as_f64).is_none() {
+        return Err("its device is not stated");
+    }
+    let kind = text(row, "measured_kind").to_ascii_lowercase();
+    let stage = if kind.contains("last rank") {
+        "last"
+    } else if kind.contains("first pipeline stage") {
+        "first"
+    } else {
+        ""
+    };
+    Ok(Case {
+        id: id.to_owned(),
+        file: file.to_owned(),
+        source: text(row, "source").to_owned(),
+        tier: text(row, "tier").to_owned(),
+        seen,
+        stage: stage.to_owned(),
+        scenario,
+    })
+}
+
+/// The counter of a figure. One that is not named is taken for live tensors, which is what programs print
+/// most.
+fn counter(row: &Value) -> Counter {
+    let kind = text(row, "measured_kind").to_ascii_lowercase();
+    let is = |word: &str| kind.contains(word);
+    if is("nvml") || is("nvidia-smi") || is("device memory") {
+        Counter::Device
+    } else if is("reserved") && !is("does not say") && !is("not stated") {
+        Counter::Reserved
+    } else if is("allocated") || is("active") {
+        Counter::Live
+    } else {
+        Counter::Unnamed
+    }
+}
+
+/// The device, and a context that its source measured.
+fn device(scenario: &mut Scenario, row: &Value) {
+    let device = &mut scenario.device;
+    if let Some(memory) = row.get("gpu_mem").and_then(Value::as_f64) {
+        // The files give what a program can get: the driver's part is off already.
+        device.memory_mib = (memory * 1024.0) as u32;
+    }
+    // cuBLAS takes 32 MiB from Hopper on, 8 MiB before.
+    let name = text(row, "gpu").to_ascii_lowercase();
+    let hopper = ["h100", "h200", "h800", "h20", "gh200", "b200", "gb200", "b300"].iter().any(|gpu| name.contains(gpu));
+    device.workspace_mib = if hopper { 32 } else { 8 };
+    let notes = text(row, "notes");
+    if let Some(context) = notes.split("Subtract ~").nth(1).and_then(|rest| rest.split(' ').next()) {
+        device.context_gib = context.parse().unwrap_or(device.context_gib);
+    }
+    // "incl. ~1.6 GiB CUDA/NCCL context": both in one number.
+    let kind = text(row, "measured_kind");
+    if let Some(context) = kind.split("incl. ~").nth(1).and_then(|rest| rest.split(' ').next()) {
+        device.context_gib = context.parse().unwrap_or(device.context_gib);
+        device.communication_gib = 0.0;
+    }
+}

@@ -1,0 +1,281 @@
+//! How a row was trained.
+
+use bmax::{
+    Adapter, AdapterTargets, AdapterType, AttentionKernel, Engine, GradientType, Kernels, Logits, LossHead, Mlp,
+    Optimizer, Precision, Recomputation, Scenario, Softmax, StepKernel, Switch,
+};
+use serde_json::Value;
+
+use super::{flag, says, text, whole};
+
+pub(super) fn read(scenario: &mut Scenario, row: &Value) -> Result<(), &'static str> {
+    let kernel = text(row, "attention_kernel").to_ascii_lowercase();
+    let scores = ["eager", "unfused"].iter().any(|word| kernel.contains(word));
+    scenario.recipe.attention = if scores { AttentionKernel::Eager } else { AttentionKernel::Flash };
+    if kernel.contains("attention-softmax-in-fp32") {
+        scenario.model.softmax = Softmax::Full;
+    }
+    recomputation(scenario, row)?;
+    precision(scenario, row)?;
+    adapters(scenario, row)?;
+    optimizer(scenario, row)?;
+    kernels(scenario, row);
+    loss(scenario, row);
+    Ok(())
+}
+
+fn recomputation(scenario: &mut Scenario, row: &Value) -> Result<(), &'static str> {
+    let stated = text(row, "checkpointing").to_ascii_lowercase();
+    let recipe = &mut scenario.recipe;
+    recipe.recomputation = if stated.is_empty() {
+        return Err("whether it recomputes is not stated");
+    } else if stated.contains("graph sac") || stated.contains("graph-based sac") {
+        return Err("a graph pass chooses what it recomputes");
+    } else if stated.contains("2nd block") {
+        recipe.every = 2;
+        Recomputation::KthLayer
+    } else if stated.contains("op'") || stated.contains("operator") {
+        Recomputation::Operators
+    } else if stated.starts_with("full") {
+        Recomputation::Full
+    } else if stated.contains("core_attn") || stated.contains("core attn") || stated.contains("core attention") {
+        Recomputation::Selective
+    } else if stated.starts_with("none") || stated == "n/a" {
+        Recomputation::None
+    } else {
+        return Err("it recomputes a choice of modules that the estimator does not have");
+    };
+    // What the notes add to torchtitan's save list is not on the list that is counted.
+    if stated.contains("abs()") || stated.contains("all_to_all") {
+        return Err("it saves operators beyond torchtitan's list");
+    }
+    if says(row, "checkpointing", "offload") {
+        recipe.offload = bmax::Offload::Activations;
+    }
+    Ok(())
+}
+
+fn precision(scenario: &mut Scenario, row: &Value) -> Result<(), &'static str> {
+    let none = Value::Null;
+    let stated = row.get("precision").unwrap_or(&none);
+    let has = |key: &str, word: &str| says(stated, key, word);
+    let recipe = &mut scenario.recipe;
+    recipe.gradients = GradientType::Half;
+    let float8 = text(stated, "float8");
+    if !float8.is_empty() && !flag(row, "compile") {
+        return Err("it computes in 8 bits, operation by operation, which the estimator does not have");
+    }
+    if float8.contains("mxfp8")
+        || float8.contains("nvfp4")
+        || float8.contains("blockwise")
+        || float8.contains("current")
+    {
+        return Err("it computes in 8 bits with scales for blocks, which the estimator does not have");
+    }
+    if let Some(note) = stated.get("MEG_NOTE").and_then(Value::as_str) {
+        recipe.gradients = GradientType::Full;
+        recipe.precision = if note.contains("fp16 params") { Precision::Fp16 } else { Precision::Bf16 };
+        return Ok(());
+    }
+    if has("params", "depending") || has("params", "not stated how") {
+        return Err("whether its weights are kept in fp32 is not stated");
+    }
+    if has("params", "on cpu") {
+        return Err("its weights lie in the host's memory");
+    }
+    let autocast = has("compute", "amp") || has("compute", "autocast");
+    // "bf16 or fp32" and the like: the adapters decide, not the base.
+    recipe.precision = if row.get("lora").is_some_and(Value::is_object) {
+        if masters(stated) {
+            Precision::Bf16
+        } else if has("compute", "fp32 (") {
+            Precision::Fp32
+        } else if autocast {
+            Precision::Autocast
+        } else {
+            Precision::PureBf16
+        }
+    } else if has("params", "fp32") && autocast {
+        Precision::Autocast
+    } else if has("params", "fp32") && has("compute", "fp32") {
+        Precision::Fp32
+    } else if has("params", "fp32") {
+        Precision::Mixed
+    } else if masters(stated) {
+        if has("grads", "fp32") {
+            recipe.gradients = GradientType::Full;
+        }
+        if has("params", "fp16") { Precision::Fp16 } else { Precision::Bf16 }
+    } else {
+        // Weights in 16 bits have nothing that autocast would copy.
+        Precision::PureBf16
+    };
+    Ok(())
+}
+
+/// Whether the optimizer keeps an fp32 copy of the weights.
+fn masters(precision: &Value) -> bool {
+    says(precision, "optimizer", "master") && !says(precision, "optimizer", "no master")
+}
+
+/// LoRA as a row says it; peft's defaults stand in for what it leaves unsaid: rank 8, on queries and values.
+fn adapters(scenario: &mut Scenario, row: &Value) -> Result<(), &'static str> {
+    let optimizer = text(row, "optimizer").to_ascii_lowercase();
+    let recipe = &mut scenario.recipe;
+    let Some(lora) = row.get("lora").filter(|lora| lora.is_object()) else {
+        if optimizer.contains("lora") {
+            recipe.adapter = if optimizer.contains("qlora") { Adapter::Qlora } else { Adapter::Lora };
+            // torchtune's recipes for one device: rank 8, on queries and values.
+            recipe.rank = 8;
+            recipe.targets = AdapterTargets::QueryValue;
+            recipe.adapter_type = AdapterType::Half;
+        }
+        return Ok(());
+    };
+    if lora.get("only_optimize_lora") == Some(&Value::Bool(false)) {
+        return Err("it trains more than its adapters");
+    }
+    let base = text(lora, "base");
+    recipe.adapter = match base {
+        "int8" => Adapter::Lora8,
+        "fp32" => Adapter::LoraFp32,
+        "bf16" | "fp16" => Adapter::Lora,
+        // Four bits and a scale for a group of weights, whatever the code of the four bits.
+        "nf4" | "fp4" | "int4-gptq" => Adapter::Qlora,
+        _ => return Err("the type of its frozen weights is not stated"),
+    };
+    recipe.rank = whole(lora, "rank").unwrap_or(8);
+    recipe.targets = targets(lora.get("targets").unwrap_or(&Value::Null));
+    let precision = row.get("precision").unwrap_or(&Value::Null);
+    let half =
+        ["bf16", "fp16"].contains(&text(lora, "adapter_dtype")) || says(precision, "optimizer", "bf16 m,v of adapters");
+    recipe.adapter_type = if half { AdapterType::Half } else { AdapterType::Full };
+    recipe.adapter_dropout = Switch::from(lora.get("dropout").and_then(Value::as_f64).unwrap_or(0.0) > 0.0);
+    Ok(())
+}
+
+fn targets(stated: &Value) -> AdapterTargets {
+    let names: Vec<&str> = match stated {
+        Value::Null => return AdapterTargets::QueryValue,
+        Value::String(_) => return AdapterTargets::All,
+        Value::Array(names) => names.iter().filter_map(Value::as_str).collect(),
+        _ => return AdapterTargets::QueryValue,
+    };
+    let of_mlp = ["up", "gate", "down", "w1", "w2", "w3", "fc", "mlp"];
+    let of_output = ["o_proj", "output", "o", "dense"];
+    if names.iter().any(|name| of_mlp.iter().any(|word| name.contains(word))) {
+        AdapterTargets::All
+    } else if names.iter().any(|name| of_output.contains(name)) {
+        AdapterTargets::Attention
+    } else {
+        AdapterTargets::QueryValue
+    }
+}
+
+fn optimizer(scenario: &mut Scenario, row: &Value) -> Result<(), &'static str> {
+    let stated = text(row, "optimizer").to_ascii_lowercase();
+    let recipe = &mut scenario.recipe;
+    if stated.contains("galore") || stated.contains("muon") {
+        return Err("its optimizer is not one the estimator has");
+    }
+    if stated.contains("in-bwd") || stated.contains("in-backward") {
+        return Err("its optimizer steps inside the backward pass, which the estimator does not have");
+    }
+    recipe.optimizer = if stated.contains("adafactor") {
+        Optimizer::Adafactor
+    } else if stated.contains("8-bit") || stated.contains("8bit") {
+        Optimizer::Adam8bit
+    } else {
+        Optimizer::AdamW
+    };
+    let source = text(row, "source").to_ascii_lowercase();
+    recipe.step = if source.contains("perf_train_gpu_one") {
+        // The Trainer of that documentation's time used its own AdamW, one tensor at a time.
+        StepKernel::Loop
+    } else if stated.contains("adamw_torch") || stated.contains("foreach") || stated == "adamw" {
+        // PyTorch's own choice on a GPU.
+        StepKernel::Foreach
+    } else {
+        StepKernel::Fused
+    };
+    Ok(())
+}
+
+fn kernels(scenario: &mut Scenario, row: &Value) {
+    let compiled = flag(row, "compile") || text(row, "compile").contains("aot");
+    let of_megatron = matches!(scenario.cluster.engine, Engine::Megatron)
+        || ["megatron", "pythia", "aleph"].iter().any(|word| says(row, "source", word) || says(row, "model", word));
+    let fused = compiled || of_megatron || says(row, "attention_kernel", "megatron fused");
+    scenario.recipe.kernels = if fused { Kernels::Fused } else { Kernels::Eager };
+    if scenario.model.mlp == Mlp::GeluTanh && of_megatron {
+        scenario.model.mlp = Mlp::Gelu;
+    }
+    // Megatron-LM's and BERT's default is 0.1; GPT-NeoX's Pythia and later models have none.
+    let notes = text(row, "notes");
+    let none = notes.contains("hidden 0.0") || notes.contains("dropout 0.0");
+    let usual = row.get("megatron_args").is_some() || says(row, "model", "bert") || says(row, "model", "gpt2");
+    let stated = notes.contains("dropout 0.1") || notes.contains("dropout on");
+    if (usual || stated) && !none {
+        scenario.recipe.dropout = Switch::On;
+    }
+}
+
+fn loss(scenario: &mut Scenario, row: &Value) {
+    let source = text(row, "source").to_ascii_lowercase();
+    let notes = text(row, "notes");
+    let stated = text(row, "loss").to_ascii_lowercase();
+    let is = |word: &str| stated.contains(word);
+    let recipe = &mut scenario.recipe;
+    recipe.loss = if is("no vocabulary logits") || is("-class head") || notes.contains("no LM logits") {
+        LossHead::Classifier
+    } else if is("chunked lm_head") {
+        LossHead::ChunkedHead
+    } else if is("liger fused linear") || is("cut cross entropy") || is("fused linear") {
+        LossHead::Fused
+    } else if is("triton ce") || is("foak") {
+        LossHead::Kernel
+    } else if is("chunked ce") && scenario.cluster.engine == Engine::Torchtitan && is_since_chunked_head(row) {
+        LossHead::ChunkedHead
+    } else if is("chunked") {
+        LossHead::Chunked
+    } else if is("loss parallel") {
+        LossHead::Plain
+    } else if is("vocab-parallel")
+        || is("fused ce")
+        || scenario.cluster.engine == Engine::Megatron
+        || source.contains("pythia")
+    {
+        // Megatron-LM, and GPT-NeoX which has its code. Its fusion is a compiler's, of the same tensors.
+        LossHead::VocabularyParallel
+    } else if source.contains("llm-foundry") {
+        // llm-foundry's MPT uses flash-attn's cross-entropy unless told otherwise.
+        LossHead::Kernel
+    } else {
+        LossHead::Plain
+    };
+    if recipe.loss == LossHead::ChunkedHead {
+        recipe.chunks = 8;
+        if let Some(tokens) = chunk_of(&stated) {
+            recipe.chunks = (recipe.sequence * recipe.batch).div_ceil(tokens).clamp(1, 65_536);
+        }
+    }
+    // torchtitan's loop has let go of its output since e29b6b4d4; plain loops hold it.
+    recipe.logits = if notes.contains("logits kept alive") { Logits::Kept } else { Logits::Dropped };
+}
+
+/// "128 tokens".
+fn chunk_of(stated: &str) -> Option<u32> {
+    let before = stated.split(" tokens").next()?;
+    before.rsplit(['(', ' ']).next()?.parse().ok()
+}
+
+/// torchtitan runs its head inside the chunked loss since April 2026.
+fn is_since_chunked_head(row: &Value) -> bool {
+    let source = text(row, "source");
+    let year_month = source.split("20").skip(1).find_map(|rest| {
+        let (year, month) = rest.split_once('-')?;
+        let month: u32 = month.get(..2)?.parse().ok()?;
+        Some((year.parse::<u32>().ok()?, month))
+    });
+    year_month.is_some_and(|when| when >= (26, 4))
+}
