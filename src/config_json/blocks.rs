@@ -324,6 +324,9 @@ impl Reader<'_> {
 
     /// Notes what the count does not depend on but perhaps should.
     pub fn look_over(&mut self) {
+        if self.has("linear") {
+            self.notes.push(Note::Remark("The activations of its linear attention are taken for those of attention."));
+        }
         self.uncounted();
         let unread = self.unread();
         if !unread.is_empty() {
@@ -346,13 +349,19 @@ impl Reader<'_> {
     fn uncounted(&mut self) {
         /// Enough for a reader; a hostile file could name thousands.
         const ENOUGH: usize = 8;
+        /// The names of these objects say little; what has such a size is a part.
+        const SIZES: [&str; 6] = ["hidden_size", "d_model", "width", "depth", "layers", "num_hidden_layers"];
+        let is_part = |key: &str, value: &Value| {
+            let has_size = || SIZES.iter().any(|size| value.get(size).is_some_and(|size| size.number().is_some()));
+            matches!(value, Value::Object(_)) && (key.ends_with("_config") || has_size())
+        };
         let mut parts: Vec<String> = Vec::new();
         for object in self.path {
             for (key, value) in object.entries() {
                 let is_read = self.path.iter().any(|inner| std::ptr::eq(*inner, value))
                     || NO_PARTS.contains(&&**key)
                     || (self.has("parts") && PARTS.contains(&&**key));
-                if key.ends_with("_config") && matches!(value, Value::Object(_)) && !is_read && parts.len() < ENOUGH {
+                if is_part(key, value) && !is_read && parts.len() < ENOUGH {
                     parts.push(excerpt(key));
                 }
             }

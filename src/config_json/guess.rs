@@ -111,8 +111,18 @@ fn other_layers(config: &Value, is_known: bool) -> Option<String> {
         }
     }
     // A known family has no use for these fields, and its file may have them all the same.
-    const STARTS: [&str; 9] =
-        ["mamba_", "ssm_", "state_size", "conv_L_cache", "rwkv", "lru_", "linear_num_", "linear_attn", "time_step_"];
+    const STARTS: [&str; 10] = [
+        "mamba_",
+        "ssm_",
+        "state_size",
+        "conv_L_cache",
+        "rwkv",
+        "lru_",
+        "linear_num_",
+        "linear_attn",
+        "attn_type_list",
+        "time_step_",
+    ];
     let is_sign = |key: &str| STARTS.iter().any(|start| key.starts_with(start));
     let mut signs = config.entries().iter().filter(|(key, value)| is_sign(key) && *value != Value::Null);
     if is_known { None } else { signs.next().map(|(key, _)| format!("“{}”", excerpt(key))) }
@@ -120,24 +130,19 @@ fn other_layers(config: &Value, is_known: bool) -> Option<String> {
 
 /// The field that says that a file of no known family is not of a language model.
 fn other_senses(file: &Value, config: &Value) -> Option<&'static str> {
-    const SENSES: [&str; 8] = [
-        "image_size",
-        "patch_size",
-        "num_channels",
-        "num_mel_bins",
-        "sampling_rate",
-        "sample_rate",
-        "feat_extract_norm",
-        "conv_dim",
-    ];
+    const SIGHTS: [&str; 3] = ["image_size", "patch_size", "num_channels"];
+    const SOUNDS: [&str; 5] = ["num_mel_bins", "sampling_rate", "sample_rate", "feat_extract_norm", "conv_dim"];
     // Two encoders side by side, which learn to agree.
     const PAIRS: [&str; 2] = ["logit_scale_init_value", "projection_dim"];
+    // Some models that see have these fields beside those of their language model.
+    const LANGUAGE: [&str; 4] = ["rms_norm_eps", "rope_theta", "rope_parameters", "num_key_value_heads"];
     let is_there = |object: &Value, key: &str| object.get(key).is_some_and(|value| *value != Value::Null);
-    let pair = PAIRS.iter().find(|key| is_there(file, key));
-    let sense = SENSES.iter().find(|key| is_there(config, key));
-    let without_words =
-        || (!is_there(config, "vocab_size")).then(|| SENSES.iter().find(|key| is_there(file, key))).flatten();
-    pair.or(sense).or_else(without_words).copied()
+    let has_words = is_there(config, "vocab_size") && LANGUAGE.iter().any(|key| is_there(config, key));
+    let in_file = |keys: &'static [&'static str]| keys.iter().find(|key| is_there(file, key));
+    let in_config = |keys: &'static [&'static str]| keys.iter().find(|key| is_there(config, key));
+    let sight = if has_words { None } else { in_config(&SIGHTS) };
+    let outside = if is_there(config, "vocab_size") { None } else { in_file(&SIGHTS).or_else(|| in_file(&SOUNDS)) };
+    in_file(&PAIRS).or_else(|| in_config(&SOUNDS)).or(sight).or(outside).copied()
 }
 
 /// The names that the decoders of encoder–decoders have for their sizes, before those that all share.

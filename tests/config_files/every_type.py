@@ -112,8 +112,8 @@ def written(config):
 
 
 def told(error):
-    """An error in a line."""
-    lines = [line.strip() for line in str(error).split("\n") if line.strip()]
+    """An error in a line, without the paths of this machine."""
+    lines = [re.sub(r"(?:\S*/)+\S*", "…", line.strip()) for line in str(error).split("\n") if line.strip()]
     return f"{type(error).__name__}: {lines[0] if lines else ''}"[:120].strip(": ")
 
 

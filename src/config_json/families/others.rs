@@ -26,6 +26,7 @@ pub(in crate::config_json) static OTHERS: &[Other] = &[
     other("fnet", "mix tokens by a Fourier transform in place of attention"),
     other("funnel perceiver canine", "change the number of tokens on their way"),
     other("gemma3n", "carry four streams side by side"),
+    other("blt", "stand in several stacks over bytes and patches of them"),
     other("longcat_flash", "hold two attention blocks each"),
     other("jetmoe", "have experts in attention, too"),
     other("mobilebert squeezebert convbert", "have bottlenecks, groups or convolutions"),

@@ -200,6 +200,7 @@ fn an_object_that_is_not_read_is_named_in_a_file_of_any_type() {
         ("\"side_config\": null", false),
         ("\"side_config\": [1]", false),
         ("\"generation_config\": {\"top_k\": 8}", false),
+        ("\"visual_config\": {}, \"visual\": {\"width\": 1664, \"layers\": 48}", true),
     ] {
         let text = llama_with("\"mlp_bias\": false", new);
         for text in [text.replace("\"llama\"", "\"brand_new\""), text] {
