@@ -17,7 +17,7 @@ use super::facts::Facts;
 ///
 /// The blocks are in words of the link, which are short, checked by a test and read by code that is
 /// there anyway. A number that a file may have is the default of the library for it. Words of our own
-/// (see [`WORDS`]) name the inputs and rules of the family.
+/// (`WORDS` says what they mean) name the inputs and rules of the family.
 pub(super) struct Family {
     /// The values of `model_type`, without “_text” at their end.
     pub types: &'static str,
