@@ -109,7 +109,7 @@ pub(super) static ROWS: &[Family] = &[
     family("olmo2 olmo3", "OLMo 2", LLAMA, "norm=rmsnorm-fp32 qk_norm=full", &[]),
     family("smollm3", "SmolLM 3", LLAMA, "tied=on kv=4", &[]),
     family("stablelm", "StableLM", LLAMA, "norm=layernorm kv=32 qk-full", &[]),
-    family("cohere cohere2", "Cohere", LLAMA, "norm=layernorm norms=1 tied=on qk-full", &[NORM_BIASES]),
+    family("cohere cohere2 cohere_compass", "Cohere", LLAMA, "norm=layernorm norms=1 tied=on qk-full", &[NORM_BIASES]),
     family("granite_swa", "Granite SWA", LLAMA, "tied=on", &[SINKS]),
     family("hyperclovax", "HyperCLOVA X", LLAMA, "norms=4", &[]),
     family(
