@@ -1,7 +1,7 @@
 # One command each; the work is in tools/. Everything here may be repeated: what is there is kept.
 
 .DEFAULT_GOAL := help
-.PHONY: help serve test test-exports dist bench accuracy setup clean
+.PHONY: help serve test test-exports test-configs dist bench accuracy setup clean
 
 PORT ?= 8080
 
@@ -16,6 +16,9 @@ test: ## run every check
 
 test-exports: ## hand every export to the program it is for (installs them: 8 GB), and record what they say
 	@sh tools/exports.sh
+
+test-configs: ## read the config.json of every model_type of transformers (installed with test-exports), and record it
+	@sh tools/configs.sh
 
 dist: ## build the page into dist/, a folder that works from any path
 	@sh tools/dist.sh

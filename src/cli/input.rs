@@ -387,7 +387,7 @@ mod tests {
             ("#levers", "neither a link"),
             ("[]", "a list"),
             ("\"s=1\"", "a text"),
-            ("{", "line 1, column 2"),
+            ("{", "line 1, column 1: the text ends inside an object"),
             (r#"{"s":1,"s":2}"#, "second time"),
         ] {
             let message = question(text, None).expect_err(text).to_string();

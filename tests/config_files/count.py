@@ -1,20 +1,25 @@
 """Prints how many weights transformers allocates for each file of this folder.
 
     pip install torch transformers==5.23.0
-    python tests/config_files/count.py
+    python tests/config_files/count.py [--write]
 
-Models are made on the meta device, so nothing is downloaded and no memory is needed. BERT and its
-kin are counted without pooler and head, models that also see by their language model alone.
+Models are made on the meta device, so nothing is downloaded and no memory is needed; those that also see
+are counted by their language model alone. With --write the counts of variants.json are written anew.
 """
 
 import json
 import pathlib
+import sys
 
 import torch
-from transformers import AutoModel, AutoModelForCausalLM
+import transformers
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
-ENCODERS = {"bert", "roberta", "xlm-roberta"}
+sys.dont_write_bytecode = True
+from every_type import CLASSES, distinct, made  # noqa: E402
+
+# Text models inside of others, which no automatic class makes.
+INNER = {"mllama_text_model": transformers.MllamaForCausalLM}
 
 
 def weights(fields):
@@ -25,21 +30,26 @@ def weights(fields):
     if kind not in CONFIG_MAPPING:
         return None
     config = CONFIG_MAPPING[kind](**fields).get_text_config()
-    with torch.device("meta"):
-        if kind in ENCODERS:
-            model = AutoModel.from_config(config, add_pooling_layer=False)
-        else:
-            model = AutoModelForCausalLM.from_config(config)
-    model.tie_weights()
-    return sum(parameter.numel() for parameter in model.parameters())
+    if config.model_type in INNER:
+        with torch.device("meta"):
+            model = INNER[config.model_type](config)
+        model.tie_weights()
+    else:
+        model = made(config, config.model_type if any(config.model_type in types for _, types in CLASSES) else kind)
+    return distinct(model.parameters())
 
 
 if __name__ == "__main__":
-    folder = pathlib.Path(__file__).parent
+    transformers.logging.set_verbosity_error()
+    folder = pathlib.Path(__file__).resolve().parent
     for path in sorted(folder.glob("*.json")):
         content = json.loads(path.read_text())
-        if path.stem == "variants":
-            for variant in content:
-                print(variant["config"]["model_type"], weights(variant["config"]), variant["weights"])
-        else:
+        if path.stem != "variants":
             print(path.stem, weights(content))
+            continue
+        for variant in content:
+            count = weights(variant["config"])
+            print(variant["config"]["model_type"], count, "" if count == variant["weights"] else "is not what is written")
+            variant["weights"] = count
+        if "--write" in sys.argv:
+            path.write_text("[\n" + ",\n".join("  " + json.dumps(variant) for variant in content) + "\n]\n")

@@ -4,9 +4,7 @@
 //! Sizes of groups that are 1, such as T without tensor parallelism, stay in the tree and are left
 //! out when it is written.
 
-use crate::formula::terms::{
-    A, B, C, CP, D, DR, E, F, FE, FS, H, HEADS, K, KEPT, R, RHO, S, T, TS, V, W, X,
-};
+use crate::formula::terms::{A, B, C, CP, D, DR, E, F, FE, FS, H, HEADS, K, KEPT, R, RHO, S, T, TS, V, W, X};
 use crate::{Expr, Symbol};
 
 macro_rules! shapes {
