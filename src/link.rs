@@ -8,10 +8,10 @@
 //! ```
 //! use bmax::{Scenario, link};
 //!
-//! let read = link::decode("?v=1&model=llama-3.1-8b&gpu=h100-80&s=8,192");
+//! let read = link::decode("?v=3&model=llama-3.1-8b&gpu=h100-80&s=8,192&b=2&method=workshop");
 //! assert!(read.notices.is_empty());
 //! assert_eq!(read.scenario.recipe.sequence, 8192);
-//! assert_eq!(link::encode(&read.scenario), "v=2&model=llama-3.1-8b&gpu=h100-80&s=8192&method=workshop");
+//! assert_eq!(link::encode(&read.scenario), "v=3&model=llama-3.1-8b&gpu=h100-80&s=8192&b=2&method=workshop");
 //!
 //! let read = link::decode("?s=-5&recompute=full");
 //! assert_eq!(read.scenario.recipe.sequence, Scenario::default().recipe.sequence);
@@ -24,7 +24,11 @@ use form_urlencoded::Serializer;
 
 use crate::bounds::excerpt;
 use crate::nearest::offers;
-use crate::{BatchUnit, Choice, Fault, Field, Method, Model, Problem, Scenario, catalogue, embed, number, setting};
+use crate::runtime::fragmentation;
+use crate::{
+    AdapterType, BatchUnit, Choice, Fault, Field, Method, Mlp, Model, Packing, Percent, Problem, Recomputation,
+    Scenario, Softmax, Switch, catalogue, embed, number, setting,
+};
 
 /// The version this codec writes. A change in what any parameter or default means raises it, and
 /// links of older versions keep their meaning.
@@ -302,6 +306,15 @@ fn defaults_of(version: u32) -> Scenario {
             }
         }
     }
+    if version < 3 {
+        // Until version 3 no model brought its own dropout and recomputation, libraries had no workspace and
+        // fragmentation was 5 % whatever the allocator.
+        scenario.recipe.dropout = Switch::On;
+        scenario.recipe.recomputation = Recomputation::Selective;
+        scenario.recipe.adapter_type = AdapterType::Half;
+        scenario.device.workspace_mib = 0;
+        scenario.device.fragmentation = Percent::new(5.0);
+    }
     scenario
 }
 
@@ -316,6 +329,7 @@ pub fn base_of(scenario: &Scenario) -> Scenario {
     if let Some(row) = catalogue::device(scenario.device.origin) {
         base = row.apply(base);
     }
+    base.device.fragmentation = fragmentation(scenario.device.segments).likely;
     base
 }
 
@@ -375,6 +389,7 @@ fn read(
         }
     } else if let Some(given) = value_of("model") {
         match catalogue::model(given.trim()) {
+            Some(row) if version < 3 => scenario.model = row.model,
             Some(row) => scenario = row.apply(scenario),
             None if given.trim() == OWN => scenario.model.origin = "",
             None => {
@@ -385,12 +400,25 @@ fn read(
     }
     if let Some(given) = value_of("gpu") {
         match catalogue::device(given.trim()) {
-            Some(row) => scenario = row.apply(scenario),
+            Some(row) => {
+                let workspace = scenario.device.workspace_mib;
+                scenario = row.apply(scenario);
+                if version < 3 {
+                    scenario.device.workspace_mib = workspace;
+                }
+            }
             None => {
                 let known = &mut catalogue::DEVICES.iter().map(|row| (row.slug, row.name));
                 notices.push(unknown_row(ROWS[2], given, known, "a GPU of the list", scenario.device.origin));
             }
         }
+    }
+    // What brings a number comes before numbers; the loop below says what is wrong with it.
+    let segments = value_of(setting::SEGMENTS.key).is_some_and(|given| (setting::SEGMENTS.set)(&mut scenario, given));
+    if version < 3 && value_of("model").is_none() && value_of(setting::MLP.key) == Some(Mlp::GeluTanh.key()) {
+        // GELU spelt out stood for all of GPT-2's code.
+        scenario.model.packing = Packing::Packed;
+        scenario.model.softmax = Softmax::Scores;
     }
     for (key, value) in pairs {
         if let Some(field) = Field::from_key(key) {
@@ -408,7 +436,8 @@ fn read(
                 Err(problem) => notices.push(Notice::Number(problem, scenario.number(field))),
             }
         } else if let Some(word) = setting::ALL.iter().find(|word| word.key == key) {
-            if !(word.set)(&mut scenario, value) {
+            let is_set = segments && *word == &setting::SEGMENTS;
+            if !is_set && !(word.set)(&mut scenario, value) {
                 let known = &mut word.options.iter().map(|option| (option.key, option.label));
                 notices.push(Notice::Word {
                     key: word.key,

@@ -75,7 +75,16 @@ pub struct DeviceSource {
     pub peaks_retrieved: &'static str,
 }
 
+/// Devices of the Hopper generation and of its successors in the data centre.
+const HOPPER_OR_LATER: &[&str] = &["h100", "h200", "h20", "h800", "gh200", "b100", "b200", "b300", "gb200", "gb300"];
+
 impl DeviceRow {
+    /// MiB that cuBLAS takes for its workspace: 32 on Hopper and later, 8 before
+    /// (`parseChosenWorkspaceSize` in aten/src/ATen/cuda/CublasHandlePool.cpp, PyTorch 2.15).
+    pub fn workspace_mib(&self) -> u32 {
+        if HOPPER_OR_LATER.iter().any(|name| self.slug.starts_with(name)) { 32 } else { WORKSPACE_MIB }
+    }
+
     /// Where the numbers come from; `None` for a row that is not of this catalogue.
     pub fn source(&self) -> Option<&'static DeviceSource> {
         let place = DEVICES.iter().position(|row| row == self)?;
@@ -93,6 +102,9 @@ const CHECKED_LATER: &str = "2026-11-22";
 
 /// The driver of such a machine reports no total of its own.
 const SOLD_AS: &str = "Memory of the machine as it is sold, in GiB";
+
+/// cuBLAS's workspace before Hopper, in MiB.
+const WORKSPACE_MIB: u32 = 8;
 
 /// The device a reader meets first.
 pub const DEFAULT_DEVICE: &DeviceRow = &DEVICES[0];

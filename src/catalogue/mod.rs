@@ -31,11 +31,11 @@ mod speeds;
 
 pub use agreement::{Agreement, AgreementKind};
 pub use devices::{DEFAULT_DEVICE, DEVICE_SOURCES, DEVICES, DeviceGroup, DeviceRow, DeviceSource};
-pub use models::{DEFAULT_MODEL, MODEL_SOURCES, MODELS, ModelGroup, ModelRow, ModelSource};
+pub use models::{DEFAULT_MODEL, MODEL_SOURCES, MODELS, ModelGroup, ModelRow, ModelSource, Usual};
 pub use speeds::{Peaks, assumption, memory_bandwidth, speed};
 
 use crate::levers::Change;
-use crate::runtime::{LIKELY_COMMUNICATION_GIB, LIKELY_CONTEXT_GIB, LIKELY_FRAGMENTATION};
+use crate::runtime::{FIXED_FRAGMENTATION, LIKELY_COMMUNICATION_GIB, LIKELY_CONTEXT_GIB};
 use crate::{
     Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Cluster, Comparison, Device, Engine, Goal,
     GradientType, Kernels, Logits, LossHead, Method, Offload, Optimizer, Percent, Precision, Recipe, Recomputation,
@@ -84,7 +84,12 @@ pub fn larger_devices(memory_mib: u32) -> Vec<Change> {
         let enough = cards().filter(|row| f64::from(row.memory_mib) >= last * NOTICEABLY_LARGER);
         let Some(next) = enough.min_by_key(|row| row.memory_mib) else { break };
         last = f64::from(next.memory_mib);
-        larger.push(Change::Device(next.slug, next.memory_mib, next.memory_mib - next.visible_mib));
+        larger.push(Change::Device(
+            next.slug,
+            next.memory_mib,
+            next.memory_mib - next.visible_mib,
+            next.workspace_mib(),
+        ));
     }
     larger
 }
@@ -105,9 +110,18 @@ fn cards() -> impl Iterator<Item = &'static DeviceRow> {
 }
 
 impl ModelRow {
-    /// The same scenario with this row's model.
+    /// The same scenario with this row's model. What is trained as usual stays usual: dropout and
+    /// recomputation follow where they are those of the model before.
     #[must_use]
     pub fn apply(&self, mut scenario: Scenario) -> Scenario {
+        let before = model(scenario.model.origin).map_or(Usual::WORKSHOP, Self::usual);
+        let usual = self.usual();
+        if scenario.recipe.dropout == before.dropout {
+            scenario.recipe.dropout = usual.dropout;
+        }
+        if scenario.recipe.recomputation == before.recomputation {
+            scenario.recipe.recomputation = usual.recomputation;
+        }
         scenario.model = self.model;
         scenario
     }
@@ -120,6 +134,7 @@ impl DeviceRow {
         scenario.device.origin = self.slug;
         scenario.device.memory_mib = self.memory_mib;
         scenario.device.driver_mib = self.memory_mib - self.visible_mib;
+        scenario.device.workspace_mib = self.workspace_mib();
         scenario
     }
 }
@@ -185,9 +200,9 @@ impl Default for Scenario {
                 driver_mib: DEFAULT_DEVICE.memory_mib - DEFAULT_DEVICE.visible_mib,
                 context_gib: LIKELY_CONTEXT_GIB,
                 communication_gib: LIKELY_COMMUNICATION_GIB,
-                workspace_mib: 0,
+                workspace_mib: DEFAULT_DEVICE.workspace_mib(),
                 segments: Segments::Fixed,
-                fragmentation: LIKELY_FRAGMENTATION,
+                fragmentation: FIXED_FRAGMENTATION.likely,
             },
             goal: Goal { global_batch: 256, unit: BatchUnit::Sequences },
             comparison: Comparison { gpus: 64, recomputation: Recomputation::Full },
@@ -271,7 +286,7 @@ mod tests {
             let sizes: Vec<u32> = larger_devices(memory)
                 .iter()
                 .filter_map(
-                    |change| if let Change::Device(_, memory_mib, _) = change { Some(*memory_mib) } else { None },
+                    |change| if let Change::Device(_, memory_mib, ..) = change { Some(*memory_mib) } else { None },
                 )
                 .collect();
             assert!(sizes.is_sorted_by(|a, b| a < b) && sizes.iter().all(|size| *size > memory), "{memory}: {sizes:?}");

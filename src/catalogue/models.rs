@@ -5,7 +5,7 @@
 //! configuration without its weights. Matrices that two parts share are counted once.
 
 use super::Declared;
-use crate::{Bias, Experts, Latent, Mlp, Model, Norm, Packing, Position, QkNorm, Softmax, Switch};
+use crate::{Bias, Experts, Latent, Mlp, Model, Norm, Packing, Position, QkNorm, Recomputation, Softmax, Switch};
 
 use Switch::{Off, On};
 
@@ -86,6 +86,42 @@ pub struct ModelRow {
     pub group: ModelGroup,
     /// The numbers.
     pub model: Model,
+}
+
+/// How a model is usually trained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Usual {
+    /// Whether its blocks use dropout.
+    pub dropout: Switch,
+    /// What is computed again.
+    pub recomputation: Recomputation,
+}
+
+impl Usual {
+    /// Of the workshop's presets, and of the GPT that Korthikanti et al. 2022 recompute selectively.
+    pub const WORKSHOP: Self = Self { dropout: On, recomputation: Recomputation::Selective };
+}
+
+/// From this many parameters on, recipes recompute whole layers.
+const LARGE: u64 = 1_000_000_000;
+
+impl ModelRow {
+    /// How this model is usually trained.
+    ///
+    /// Dropout is that of the released `config.json`: 0.1 in GPT-2, GPT-3's reimplementations, BERT, OPT and
+    /// StarCoder, none elsewhere. Whole layers are recomputed by the recipes for models of a billion
+    /// parameters or more (torchtune's llama3_1/8B_full.yaml and qwen2_5/7B_full.yaml, axolotl's examples)
+    /// and by Pythia's (EleutherAI/pythia, models/*/*.yml, “checkpoint-activations”); karpathy/nanoGPT and
+    /// BERT's own scripts recompute nothing.
+    pub fn usual(&self) -> Usual {
+        if self.group == ModelGroup::Workshop || self.slug.starts_with("gpt-3") {
+            return Usual::WORKSHOP;
+        }
+        let drops = ["gpt2", "bert", "opt", "starcoder"].iter().any(|name| self.slug.starts_with(name));
+        let large = self.model.parameters >= LARGE || self.group == ModelGroup::Pythia;
+        let recomputation = if large { Recomputation::Full } else { Recomputation::None };
+        Usual { dropout: drops.into(), recomputation }
+    }
 }
 
 /// Where the numbers of a row come from.

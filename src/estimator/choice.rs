@@ -190,6 +190,9 @@ choices! {
         /// Megatron's: each device its part of the vocabulary, the softmax in place of the logits.
         VocabularyParallel = "vocab-parallel", "Vocabulary-parallel",
             "Megatron-LM’s cross-entropy: the softmax takes the place of the fp32 logits and the gradient that of the softmax.";
+        /// Megatron's, compiled: in a second tensor.
+        VocabularyParallelFused = "vocab-parallel-fused", "Vocabulary-parallel, fused",
+            "The same under --cross-entropy-loss-fusion with its native kernels: compiled, so that the exponentials take a tensor of their own.";
         /// Head, loss and their backward pass one chunk after another.
         ChunkedHead = "chunked-head", "Chunked with its head",
             "The head’s product, the loss and their backward pass run chunk by chunk: one chunk of logits at a time, and an fp32 sum of the hidden states’ gradients.";
@@ -290,6 +293,8 @@ choices! {
         Dropped = "dropped", "dropped with the loss", "Nothing refers to the logits once the loss is there.";
         /// They are alive until the backward pass has ended.
         Kept = "kept", "kept through the backward pass", "A variable of the training loop still holds the model’s output while the backward pass runs, as in “pred = model(x); loss = f(pred); loss.backward()”.";
+        /// The same, of a model that puts them out in fp32.
+        KeptFull = "kept-fp32", "kept in fp32", "The same with a model that casts its logits to fp32 itself, as transformers did before version 4.46: four bytes a logit.";
     }
 
     /// How PyTorch's caching allocator gets memory.

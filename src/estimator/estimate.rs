@@ -6,6 +6,7 @@ use super::choice::Method;
 use super::counted::Allocator;
 use super::formula::{Expr, Symbol, Values};
 use super::ledger::{Bucket, Instant, Instants, Ledger};
+use super::runtime::held;
 use super::scenario::Scenario;
 use super::source::{self, Source};
 use super::units::Bytes;
@@ -183,8 +184,15 @@ pub fn counters(scenario: &Scenario) -> Counters {
     let mut unfragmented = bare;
     unfragmented.device.fragmentation = super::Percent::new(0.0);
     let (_, allocated) = counted::ledger(&unfragmented, Allocator::Live).peak(batch);
-    let (_, reserved) = counted::ledger(&bare, Allocator::Reserved).peak(batch);
-    let mut process = *scenario;
+    let held = |mut scenario: Scenario| {
+        let least = held(scenario.device.segments);
+        if scenario.device.fragmentation < least {
+            scenario.device.fragmentation = least;
+        }
+        scenario
+    };
+    let (_, reserved) = counted::ledger(&held(bare), Allocator::Reserved).peak(batch);
+    let mut process = held(*scenario);
     process.device.driver_mib = 0;
     let (_, device) = counted::ledger(&process, Allocator::Reserved).peak(batch);
     Counters { allocated, reserved, device }

@@ -3,8 +3,8 @@
 use super::answer::largest_micro_batch;
 use super::bounds::Field;
 use super::choice::{
-    AttentionKernel, Choice, Kernels, LossHead, Method, Offload, Optimizer, Precision, Recomputation, StepKernel,
-    Switch, ZeroStage,
+    AttentionKernel, Choice, Kernels, LossHead, Method, Offload, Optimizer, Precision, Recomputation, Segments,
+    StepKernel, Switch, ZeroStage,
 };
 use super::scenario::Scenario;
 
@@ -37,11 +37,13 @@ pub enum Change {
     Step(StepKernel),
     /// What lies in the host's memory.
     Offload(Offload),
+    /// How the caching allocator gets memory.
+    Segments(Segments),
     /// Tokens in a sequence.
     Sequence(u32),
-    /// A device of another catalogue row: its name in the catalogue, its memory and the driver's
-    /// part of it, both in MiB.
-    Device(&'static str, u32, u32),
+    /// A device of another catalogue row: its name in the catalogue, then in MiB its memory, the driver's
+    /// part of it and the workspace of its libraries.
+    Device(&'static str, u32, u32, u32),
 }
 
 impl Change {
@@ -61,9 +63,11 @@ impl Change {
             Self::Optimizer(value) => scenario.recipe.optimizer = value,
             Self::Step(value) => scenario.recipe.step = value,
             Self::Offload(value) => scenario.recipe.offload = value,
+            Self::Segments(value) => scenario.device = scenario.device.with_segments(value),
             Self::Sequence(value) => scenario.recipe.sequence = value,
-            Self::Device(origin, memory_mib, driver_mib) => {
+            Self::Device(origin, memory_mib, driver_mib, workspace_mib) => {
                 scenario.device.origin = origin;
+                scenario.device.workspace_mib = workspace_mib;
                 scenario.device.memory_mib = memory_mib;
                 scenario.device.driver_mib = driver_mib;
             }
@@ -87,8 +91,12 @@ impl Change {
             Self::Optimizer(_) => Self::Optimizer(before.recipe.optimizer),
             Self::Step(_) => Self::Step(before.recipe.step),
             Self::Offload(_) => Self::Offload(before.recipe.offload),
+            Self::Segments(_) => Self::Segments(before.device.segments),
             Self::Sequence(_) => Self::Sequence(before.recipe.sequence),
-            Self::Device(..) => Self::Device(before.device.origin, before.device.memory_mib, before.device.driver_mib),
+            Self::Device(..) => {
+                let device = &before.device;
+                Self::Device(device.origin, device.memory_mib, device.driver_mib, device.workspace_mib)
+            }
         }
     }
 
@@ -138,6 +146,7 @@ impl Change {
             Self::Step(_) => "Nothing: the same update in one kernel.",
             Self::Offload(Offload::Activations) => "Layer inputs cross the host link twice a step.",
             Self::Offload(_) => "Gradients and weights cross the host link every step, and the CPU updates.",
+            Self::Segments(_) => "Nothing: an environment variable, PYTORCH_ALLOC_CONF=expandable_segments:True.",
             Self::Sequence(_) => "Shorter context: long documents are cut.",
             Self::Device(..) => "A larger device.",
         }
@@ -246,14 +255,17 @@ fn kernel_changes(scenario: &Scenario) -> Vec<Change> {
     match recipe.loss {
         LossHead::Plain
         | LossHead::VocabularyParallel
+        | LossHead::VocabularyParallelFused
         | LossHead::Chunked
         | LossHead::ChunkedHead
         | LossHead::Kernel
-        | LossHead::KernelInPlace
-        | LossHead::MaskedLm => {
+        | LossHead::KernelInPlace => {
             open.push(Change::Loss(LossHead::Fused));
         }
-        LossHead::Fused | LossHead::Classifier => {}
+        LossHead::Fused | LossHead::MaskedLm | LossHead::Classifier => {}
+    }
+    if scenario.device.segments == Segments::Fixed {
+        open.push(Change::Segments(Segments::Expandable));
     }
     if recipe.kernels == Kernels::Eager {
         open.push(Change::Kernels(Kernels::Fused));

@@ -4,17 +4,18 @@ use super::answer::{Answer, answer_of};
 use super::choice::{Kernels, Method};
 use super::counted::{self, Allocator};
 use super::ledger::Ledger;
-use super::runtime::{COMMUNICATION_GIB, CONTEXT_GIB, FRAGMENTATION};
+use super::runtime::{COMMUNICATION_GIB, CONTEXT_GIB, fragmentation};
 use super::scenario::Scenario;
 
 /// How the unknowns turn out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outlook {
-    /// Every unknown at the least that was seen.
+    /// Little of every unknown.
     Optimistic,
     /// Every unknown as the scenario has it.
     Likely,
-    /// Every unknown at the most that was seen.
+    /// Much of every unknown: more fragmentation than nine of ten runs had, with segments as the scenario
+    /// gets them, the context with all its kernels, and pools of streams that nothing else can use.
     Safe,
 }
 
@@ -51,21 +52,22 @@ impl Outlook {
     pub fn of(self, scenario: &Scenario) -> Scenario {
         let mut seen = *scenario;
         let device = &mut seen.device;
+        let lost = fragmentation(device.segments);
         match self {
             Self::Likely => {}
             Self::Optimistic => {
                 device.context_gib = device.context_gib.min(CONTEXT_GIB.optimistic);
                 device.communication_gib = device.communication_gib.min(COMMUNICATION_GIB.optimistic);
-                if device.fragmentation > FRAGMENTATION.optimistic {
-                    device.fragmentation = FRAGMENTATION.optimistic;
+                if device.fragmentation > lost.optimistic {
+                    device.fragmentation = lost.optimistic;
                 }
                 seen.recipe.kernels = Kernels::Fused;
             }
             Self::Safe => {
                 device.context_gib = device.context_gib.max(CONTEXT_GIB.safe);
                 device.communication_gib = device.communication_gib.max(COMMUNICATION_GIB.safe);
-                if device.fragmentation < FRAGMENTATION.safe {
-                    device.fragmentation = FRAGMENTATION.safe;
+                if device.fragmentation < lost.safe {
+                    device.fragmentation = lost.safe;
                 }
                 seen.recipe.kernels = Kernels::Eager;
             }

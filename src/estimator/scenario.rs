@@ -8,6 +8,7 @@ use super::choice::{
     LossHead, Method, Mlp, Norm, Offload, Optimizer, Packing, Position, Precision, QkNorm, Recomputation, Segments,
     Softmax, StepKernel, Switch, Unquantized, ZeroStage,
 };
+use super::runtime::fragmentation;
 use super::units::{Bytes, Percent};
 use super::weights::Weights;
 
@@ -267,6 +268,17 @@ impl Device {
     /// Total memory.
     pub fn memory(&self) -> Bytes {
         Bytes::from_mib(f64::from(self.memory_mib))
+    }
+
+    /// The same device with another way of getting memory. A fragmentation that is the likely one follows;
+    /// any other is the reader's and stays.
+    #[must_use]
+    pub fn with_segments(mut self, segments: Segments) -> Self {
+        if self.fragmentation == fragmentation(self.segments).likely {
+            self.fragmentation = fragmentation(segments).likely;
+        }
+        self.segments = segments;
+        self
     }
 }
 

@@ -45,7 +45,8 @@ impl Setting {
 }
 
 macro_rules! settings {
-    ($($(#[$meta:meta])* $setting:ident = $key:literal, $name:literal, $ty:ident, $($place:ident).+;)+) => {
+    ($($(#[$meta:meta])* $setting:ident = $key:literal, $name:literal, $ty:ident, $($place:ident).+
+        $(, |$scenario:ident, $value:ident| $set:block)?;)+) => {
         $(
             $(#[$meta])*
             pub static $setting: Setting = Setting {
@@ -54,7 +55,7 @@ macro_rules! settings {
                 options: <$ty as Choice>::OPTIONS,
                 get: |scenario| scenario.$($place).+.key(),
                 set: |scenario, word| match <$ty as Choice>::from_key(word) {
-                    Some(value) => { scenario.$($place).+ = value; true }
+                    Some(value) => { settings!(@set scenario, value, $($place).+ $(, |$scenario, $value| $set)?); true }
                     None => false,
                 },
             };
@@ -63,6 +64,11 @@ macro_rules! settings {
         /// Every setting, in the order in which links write them.
         pub static ALL: &[&Setting] = &[$(&$setting,)+];
     };
+    (@set $to:ident, $word:ident, $($place:ident).+) => { $to.$($place).+ = $word };
+    (@set $to:ident, $word:ident, $($place:ident).+, |$scenario:ident, $value:ident| $set:block) => {{
+        let ($scenario, $value) = ($to, $word);
+        $set
+    }};
 }
 
 settings! {
@@ -126,8 +132,10 @@ settings! {
     ZERO = "zero", "ZeRO stage", ZeroStage, cluster.zero;
     /// Whether LayerNorm and residual parts are split over the tensor-parallel GPUs.
     SEQUENCE_PARALLEL = "sp", "Sequence parallel", Switch, cluster.sequence_parallel;
-    /// How the caching allocator gets memory.
-    SEGMENTS = "segments", "Allocator segments", Segments, device.segments;
+    /// How the caching allocator gets memory. A fragmentation that is the usual one follows.
+    SEGMENTS = "segments", "Allocator segments", Segments, device.segments, |scenario, segments| {
+        scenario.device = scenario.device.with_segments(segments);
+    };
     /// The unit of the global batch.
     BATCH_UNIT = "unit", "Unit of the global batch", BatchUnit, goal.unit;
     /// Recomputation of the chart's reference curves.

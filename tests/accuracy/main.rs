@@ -39,3 +39,14 @@ fn write_the_report() {
         println!("{}", Report::of(&cases::read(Path::new(&other))));
     }
 }
+
+/// Not a check: prints the scenario of each row as a link, for those who want to see its ledger.
+#[test]
+#[ignore = "prints; run by hand"]
+fn print_the_links() {
+    for row in committed() {
+        if let Row::Compared(case) = row {
+            println!("{}\t{}", case.id, bmax::link::encode(&case.scenario));
+        }
+    }
+}

@@ -8,7 +8,7 @@ use super::stage::Stage;
 use super::states::{StateBytes, frozen_matrix_bytes, gradients_persist, gradients_whole_until_the_last, is_tied_head};
 use super::types::{Types, base_bytes};
 use crate::estimator::ledger::{Bucket, Instants, Line};
-use crate::source::{FSDP, PYTORCH, QLORA, Source};
+use crate::source::{DEEPSPEED, FSDP, PYTORCH, QLORA, Source};
 use crate::{Adapter, AdapterType, Engine, Kernels, Precision, Recomputation, Scenario, Weights, ZeroStage};
 
 /// The copies of one stage.
@@ -63,6 +63,9 @@ fn gathered(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &S
     // Quantized weights are gathered as they are.
     let compute = frozen_matrix_bytes(scenario).unwrap_or(bytes.compute);
     let layers = Copy { name: "Gathered layers", bucket: Bucket::Parameters, source: &FSDP, bytes: compute };
+    if scenario.cluster.engine == Engine::DeepSpeed {
+        return gathered_by_trace(to, weights, stage, Copy { source: &DEEPSPEED, ..layers });
+    }
     if resharded {
         if scenario.cluster.engine == Engine::Torch {
             // The loss is made inside the model, so that the last layer is gathered before its backward pass
@@ -85,10 +88,30 @@ fn gathered(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &S
         Copy { name: "Gathered head", ..root }.push(to, head, at.around_loss());
         return;
     }
-    // FSDP lets go of a unit before it reduces its gradients (`post_backward`, as above); DeepSpeed does not.
-    let waits = scenario.cluster.engine == Engine::DeepSpeed;
-    let end = if waits { StageInstants::only(at.end) } else { Instants::at(&[]) };
-    root.push(to, ends, at.in_passes().or(end));
+    // FSDP lets go of a unit before it reduces its gradients (`post_backward`, as above).
+    root.push(to, ends, at.in_passes());
+}
+
+/// Elements within which ZeRO 3 keeps what it has gathered because they will be read again
+/// (`stage3_max_reuse_distance`, runtime/zero/config.py, edaa7221267243).
+const REUSE_DISTANCE: f64 = 1e9;
+/// Elements that it gathers ahead (`stage3_prefetch_bucket_size`, as above).
+const PREFETCHED: f64 = 5e7;
+
+/// DeepSpeed gathers matrix by matrix along a trace of the step, and keeps a matrix if the trace reads it again
+/// within [`REUSE_DISTANCE`]: when the forward pass ends, that is the half of it which lies nearest, there and
+/// back (`__params_to_release` in runtime/zero/partitioned_param_coordinator.py).
+fn gathered_by_trace(to: &mut Assembly, weights: &Weights, stage: &Stage, copy: Copy) {
+    let at = &stage.at;
+    let all = to.stage_weights(weights, stage);
+    let again = all.min(REUSE_DISTANCE / 2.0);
+    Copy { name: "Gathered weights that are read again soon", ..copy }.push(to, again, at.all_layers_kept());
+    let layer = to.shared_layer_weights(weights, stage) + to.expert_weights(weights, stage);
+    copy.push(to, (layer + PREFETCHED).min(all), StageInstants::only(at.first));
+    if stage.has_embedding {
+        let embedding = weights.embedding as f64 / to.tensor_parallel;
+        Copy { name: "Gathered embedding", ..copy }.push(to, embedding, StageInstants::only(at.end));
+    }
 }
 
 /// A whole layer's gradients are there before each device keeps its share of them; FSDP reduces them

@@ -8,8 +8,8 @@ use super::stage::Stage;
 use super::types::Types;
 use crate::estimator::ledger::{Bucket, Instants, Line};
 use crate::source::{
-    FLASH_CROSS_ENTROPY, KORTHIKANTI, LIGER, LOSS_PARALLEL, MEGATRON_LOSS, Source, TORCHTITAN, TORCHTITAN_LOSS,
-    TRANSFORMERS,
+    FLASH_CROSS_ENTROPY, KORTHIKANTI, LIGER, LOSS_PARALLEL, MEGATRON_LOSS, PYTORCH, Source, TORCHTITAN,
+    TORCHTITAN_LOSS, TRANSFORMERS,
 };
 use crate::{Adapter, Engine, Expr, Kernels, Logits, LossHead, Norm, Scenario};
 
@@ -66,22 +66,49 @@ pub(super) fn assemble(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
     // PyTorch's pipelines hold what a stage puts out until its backward pass (`fwd_cache` in
     // torch/distributed/pipelining/stage.py), the last stage's logits as well.
     let held_by_schedule = head.to.stages > 1 && matches!(scenario.cluster.engine, Engine::Torch | Engine::Torchtitan);
-    if (scenario.recipe.logits == Logits::Kept || held_by_schedule) && whole {
+    let held = match scenario.recipe.logits {
+        Logits::KeptFull => 4.0,
+        Logits::Kept => e,
+        Logits::Dropped if held_by_schedule => e,
+        Logits::Dropped => 0.0,
+    };
+    if whole {
         // The forward instant counts them among what the loss reads.
         let late = head.backward.or(at.in_backward());
-        head.kept("Logits that are still held", e, late, &TRANSFORMERS);
+        head.kept("Logits that are still held", held, late, &TRANSFORMERS);
     }
     match scenario.recipe.loss {
         LossHead::Plain if scenario.cluster.tensor_parallel > 1 => loss_parallel(&mut head, scenario, e),
         LossHead::Plain => plain(&mut head, e),
         LossHead::MaskedLm => masked_words(&mut head, scenario, e),
         LossHead::VocabularyParallel => vocabulary_parallel(&mut head, e),
+        LossHead::VocabularyParallelFused => vocabulary_parallel_fused(&mut head, e),
+        LossHead::Chunked if scenario.recipe.kernels == Kernels::Fused => compiled_chunks(&mut head, e),
         LossHead::Chunked => chunked(&mut head, e),
         LossHead::ChunkedHead => chunked_head(&mut head, scenario, e),
         LossHead::Kernel => kernel(&mut head, e, false),
         LossHead::KernelInPlace => kernel(&mut head, e, true),
         LossHead::Fused => fused(&mut head, scenario, e),
         LossHead::Classifier => {}
+    }
+}
+
+/// The block of the 16-bit logits is free once they are cast to fp32, and too small for any tensor of the
+/// loss after them: it stays reserved while these are alive.
+pub(super) fn held_by_blocks(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
+    let e = Types::of(scenario).element;
+    let cast = scenario.recipe.loss == LossHead::Plain && e < 4.0;
+    if cast && scenario.recipe.logits != Logits::Kept {
+        to.lines.push(Line {
+            coefficient: e,
+            ..Line::new(
+                "Reserved for logits, before they are cast",
+                Bucket::Runtime,
+                &forms::LOGITS,
+                &PYTORCH,
+                Instants::among(&[stage.at.loss]),
+            )
+        });
     }
 }
 
@@ -141,8 +168,29 @@ fn vocabulary_parallel(head: &mut Head, e: f64) {
     head.passing("Gradient of the logits", e, head.backward, source);
 }
 
-/// torchtune's loss: logits in chunks, each cast to fp32 for its own loss.
+/// Megatron-LM's own fusion compiles the same steps, and a compiler makes `logits -= max` and `exp(out=…)`
+/// tensors of their own: 10 bytes a logit of the shard
+/// (megatron/core/fusions/fused_cross_entropy.py, d98e8a64ddf3).
+fn vocabulary_parallel_fused(head: &mut Head, e: f64) {
+    vocabulary_parallel(head, e);
+    head.passing("Logits in fp32, before the compiled loss", 4.0, head.both, &MEGATRON_LOSS);
+}
+
+/// torchtune's loss: logits in chunks, each cast to fp32 for its own loss. Autograd keeps the log-softmax of
+/// every chunk for the backward pass (torchtune/modules/loss/ce_chunked_output_loss.py).
 fn chunked(head: &mut Head, e: f64) {
+    let source = &TORCHTITAN;
+    head.passing("Logits", e, head.forward, source);
+    head.kept("Log-softmax of every chunk", 4.0, head.both, source);
+    let (forward, backward) = (head.forward, head.backward);
+    if e < 4.0 {
+        head.push("One chunk in fp32, forward", Bucket::Temporary, &forms::LOGITS_CHUNK, 4.0, forward, source);
+    }
+    head.push("One chunk’s gradients in fp32", Bucket::Temporary, &forms::LOGITS_CHUNK, 8.0, backward, source);
+}
+
+/// The same, compiled: the backward pass makes the softmax of a chunk anew from its logits.
+fn compiled_chunks(head: &mut Head, e: f64) {
     let source = &TORCHTITAN;
     head.kept("Logits", e, head.both, source);
     head.passing("Gradient of the logits", e, head.backward, source);

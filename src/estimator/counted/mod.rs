@@ -43,8 +43,8 @@ struct Assembly {
 pub(crate) enum Allocator {
     /// What is alive, and the fragmentation the scenario states.
     Live,
-    /// Also what stays in the pools of communication streams, which no other stream can use until the
-    /// allocator runs short and empties them.
+    /// Also what stays in blocks that nothing fits into and in the pools of communication streams, which
+    /// no other stream can use until the allocator runs short and empties them.
     Reserved,
 }
 
@@ -57,6 +57,7 @@ pub(crate) fn ledger(scenario: &Scenario, allocator: Allocator) -> Ledger {
         assembly.stage(scenario, &weights, &stage);
         if allocator == Allocator::Reserved {
             assembly.held_by_streams(scenario, &weights, &stage);
+            head::held_by_blocks(&mut assembly, scenario, &stage);
         }
     }
     overhead::assemble(&mut assembly, scenario);

@@ -2,7 +2,7 @@
 
 use bmax::catalogue;
 use bmax::levers::Change;
-use bmax::{Answer, Choice, Kernels, LossHead, Offload, Recomputation, ZeroStage, number};
+use bmax::{Answer, Choice, Kernels, LossHead, Offload, Recomputation, Segments, ZeroStage, number};
 
 use crate::site::format;
 
@@ -29,6 +29,8 @@ pub fn describe(change: Change) -> String {
         Change::Offload(Offload::Optimizer) => ("Keep optimizer state in the host’s memory", "", ""),
         Change::Offload(Offload::Activations) => ("Swap layer inputs to the host", "", ""),
         Change::Offload(Offload::Both) => ("Swap optimizer state and layer inputs to the host", "", ""),
+        Change::Segments(Segments::Expandable) => ("Let the allocator’s segments grow (expandable_segments)", "", ""),
+        Change::Segments(Segments::Fixed) => ("Keep PyTorch’s fixed segments", "", ""),
         Change::Precision(precision) => ("Train in ", precision.key(), ""),
         Change::Zero(ZeroStage::Stage0) => ("Do not shard model states", "", ""),
         Change::Zero(stage) => ("Shard with ZeRO-", stage.key(), ""),
@@ -47,7 +49,7 @@ pub fn describe(change: Change) -> String {
             number = format::counted(tokens, "token", "tokens");
             ("Halve the sequence to ", number.as_str(), "")
         }
-        Change::Device(slug, memory_mib, _) => {
+        Change::Device(slug, memory_mib, ..) => {
             let name = catalogue::device(slug).map_or("larger GPU", |row| without_size(row.name));
             let gib = format::digits(f64::from(memory_mib) / 1024.0, 1);
             number = format!("{} {name} ({gib} GiB)", article(name));

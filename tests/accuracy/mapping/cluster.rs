@@ -42,7 +42,7 @@ pub(super) fn read(scenario: &mut Scenario, row: &Value, parallelism: &Value) ->
     // PyTorch's default.
     let script = engine == Engine::Torchtitan && !text(row, "notes").contains("no expandable_segments");
     if script {
-        scenario.device.segments = Segments::Expandable;
+        scenario.device = scenario.device.with_segments(Segments::Expandable);
     }
     Ok(())
 }

@@ -147,6 +147,11 @@ pub(super) fn read(row: &Value) -> Result<Model, &'static str> {
     if flag(extra, "alibi") {
         model.position = Position::None;
     }
+    if text(row, "source").contains("litgpt") {
+        // One matrix makes queries, keys and values there, and queries and keys are joined again.
+        model.packing = Packing::Packed;
+        model.position = Position::PartialRotary;
+    }
     if megatron {
         model.softmax = Softmax::Scores;
         megatron_s_own(&mut model, &notes);

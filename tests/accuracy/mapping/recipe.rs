@@ -2,7 +2,7 @@
 
 use bmax::{
     Adapter, AdapterTargets, AdapterType, AttentionKernel, Engine, GradientType, Kernels, Logits, LossHead, Mlp,
-    Optimizer, Precision, Recomputation, Scenario, Softmax, StepKernel, Switch,
+    Optimizer, Precision, Recomputation, Scenario, Softmax, StepKernel, Switch, Unquantized,
 };
 use serde_json::Value;
 
@@ -14,6 +14,9 @@ pub(super) fn read(scenario: &mut Scenario, row: &Value) -> Result<(), &'static 
     scenario.recipe.attention = if scores { AttentionKernel::Eager } else { AttentionKernel::Flash };
     if kernel.contains("attention-softmax-in-fp32") {
         scenario.model.softmax = Softmax::Full;
+    }
+    if says(row, "loss", "foak") || says(row, "loss", "triton ce") {
+        return Err("its kernel reads logits that were cast to fp32 first, which the estimator does not have");
     }
     recomputation(scenario, row)?;
     precision(scenario, row)?;
@@ -27,6 +30,9 @@ pub(super) fn read(scenario: &mut Scenario, row: &Value) -> Result<(), &'static 
 fn recomputation(scenario: &mut Scenario, row: &Value) -> Result<(), &'static str> {
     let stated = text(row, "checkpointing").to_ascii_lowercase();
     let recipe = &mut scenario.recipe;
+    if says(row, "compile", "aot") {
+        return Err("a graph pass rearranges its whole step");
+    }
     recipe.recomputation = if stated.is_empty() {
         return Err("whether it recomputes is not stated");
     } else if stated.contains("graph sac") || stated.contains("graph-based sac") {
@@ -90,6 +96,8 @@ fn precision(scenario: &mut Scenario, row: &Value) -> Result<(), &'static str> {
             Precision::Bf16
         } else if has("compute", "fp32 (") {
             Precision::Fp32
+        } else if autocast && whole(row.get("parallelism").unwrap_or(&none), "zero_stage") == Some(3) {
+            Precision::Mixed
         } else if autocast {
             Precision::Autocast
         } else {
@@ -135,6 +143,14 @@ fn adapters(scenario: &mut Scenario, row: &Value) -> Result<(), &'static str> {
     if lora.get("only_optimize_lora") == Some(&Value::Bool(false)) {
         return Err("it trains more than its adapters");
     }
+    let devices = whole(row, "n_gpus").unwrap_or(1);
+    if says(row, "source", "litgpt") && devices > 1 {
+        return Err("its FSDP put frozen and trained weights into one flat tensor, with gradients of both");
+    }
+    if says(row, "source", "llama-cookbook") && says(row, "notes", "kept alive") {
+        return Err("its loop held the keys and values of every layer, beside the logits");
+    }
+
     let base = text(lora, "base");
     recipe.adapter = match base {
         "int8" => Adapter::Lora8,
@@ -144,6 +160,14 @@ fn adapters(scenario: &mut Scenario, row: &Value) -> Result<(), &'static str> {
         "nf4" | "fp4" | "int4-gptq" => Adapter::Qlora,
         _ => return Err("the type of its frozen weights is not stated"),
     };
+    if recipe.adapter == Adapter::Qlora && recipe.recomputation == Recomputation::None && is_before_0_43_2(row) {
+        return Err("its bitsandbytes, from before July 2024, kept the inputs of frozen matrices");
+    }
+    recipe.unquantized = if text(row, "notes").contains("prepare_model_for_kbit_training (") {
+        Unquantized::Full
+    } else {
+        Unquantized::Half
+    };
     recipe.rank = whole(lora, "rank").unwrap_or(8);
     recipe.targets = targets(lora.get("targets").unwrap_or(&Value::Null));
     let precision = row.get("precision").unwrap_or(&Value::Null);
@@ -152,6 +176,12 @@ fn adapters(scenario: &mut Scenario, row: &Value) -> Result<(), &'static str> {
     recipe.adapter_type = if half { AdapterType::Half } else { AdapterType::Full };
     recipe.adapter_dropout = Switch::from(lora.get("dropout").and_then(Value::as_f64).unwrap_or(0.0) > 0.0);
     Ok(())
+}
+
+/// bitsandbytes 0.43.2 let go of what only the gradient of a frozen matrix would need (commit 9e753741 of
+/// 2024-07-16). litgpt has pinned 0.42 since, and rows of 2023 are older.
+fn is_before_0_43_2(row: &Value) -> bool {
+    says(row, "source", "litgpt") || says(row, "source", "2023") || says(row, "source", "fsdp_qlora")
 }
 
 fn targets(stated: &Value) -> AdapterTargets {
@@ -228,23 +258,24 @@ fn loss(scenario: &mut Scenario, row: &Value) {
     let recipe = &mut scenario.recipe;
     recipe.loss = if is("no vocabulary logits") || is("-class head") || notes.contains("no LM logits") {
         LossHead::Classifier
-    } else if is("chunked lm_head") {
-        LossHead::ChunkedHead
+    } else if is("chunked lm_head") || (is("chunked") && source.contains("litgpt")) {
+        // litgpt keeps the logits and their log-softmax in 16 bits: as much as a kernel and its gradient.
+        LossHead::Kernel
     } else if is("liger fused linear") || is("cut cross entropy") || is("fused linear") {
         LossHead::Fused
-    } else if is("triton ce") || is("foak") {
-        LossHead::Kernel
     } else if is("chunked ce") && scenario.cluster.engine == Engine::Torchtitan && is_since_chunked_head(row) {
         LossHead::ChunkedHead
     } else if is("chunked") {
         LossHead::Chunked
+    } else if is_compiled_since_2025(row) && scenario.cluster.tensor_parallel == 1 && is("ce on fp32 logits") {
+        // PyTorch's compiler keeps the 16-bit logits and makes their softmax anew in the backward pass.
+        LossHead::Kernel
     } else if is("loss parallel") {
         LossHead::Plain
-    } else if is("vocab-parallel")
-        || is("fused ce")
-        || scenario.cluster.engine == Engine::Megatron
-        || source.contains("pythia")
-    {
+    } else if is("fused ce") {
+        // Megatron-LM's own fusion is a compiler's; none of the rows says Transformer Engine's.
+        LossHead::VocabularyParallelFused
+    } else if is("vocab-parallel") || scenario.cluster.engine == Engine::Megatron || source.contains("pythia") {
         // Megatron-LM, and GPT-NeoX which has its code. Its fusion is a compiler's, of the same tensors.
         LossHead::VocabularyParallel
     } else if source.contains("llm-foundry") {
@@ -259,8 +290,11 @@ fn loss(scenario: &mut Scenario, row: &Value) {
             recipe.chunks = (recipe.sequence * recipe.batch).div_ceil(tokens).clamp(1, 65_536);
         }
     }
-    // torchtitan's loop has let go of its output since e29b6b4d4; plain loops hold it.
-    recipe.logits = if notes.contains("logits kept alive") { Logits::Kept } else { Logits::Dropped };
+    // torchtitan's loop has let go of its output since e29b6b4d4 of June 2024, and Answer.AI's never has: in both
+    // it was in fp32 then.
+    let held =
+        is_before(row, (24, 7)) && scenario.cluster.engine == Engine::Torchtitan || source.contains("fsdp_qlora");
+    recipe.logits = if held { Logits::KeptFull } else { Logits::Dropped };
 }
 
 /// "128 tokens".
@@ -269,13 +303,26 @@ fn chunk_of(stated: &str) -> Option<u32> {
     before.rsplit(['(', ' ']).next()?.parse().ok()
 }
 
-/// torchtitan runs its head inside the chunked loss since April 2026.
-fn is_since_chunked_head(row: &Value) -> bool {
-    let source = text(row, "source");
-    let year_month = source.split("20").skip(1).find_map(|rest| {
+/// The year, from 2000 on, and the month that a source names.
+fn dated(row: &Value) -> Option<(u32, u32)> {
+    text(row, "source").split("20").skip(1).find_map(|rest| {
         let (year, month) = rest.split_once('-')?;
         let month: u32 = month.get(..2)?.parse().ok()?;
-        Some((year.parse::<u32>().ok()?, month))
-    });
-    year_month.is_some_and(|when| when >= (26, 4))
+        Some((year.parse().ok()?, month))
+    })
+}
+
+/// Whether the loss was compiled by a PyTorch of May 2025 or later; Blackwell's rows are of that time.
+fn is_compiled_since_2025(row: &Value) -> bool {
+    let compiled = flag(row, "compile") || says(row, "compile", "loss");
+    compiled && (dated(row).is_some_and(|date| date >= (25, 5)) || says(row, "gpu", "b200"))
+}
+
+fn is_before(row: &Value, when: (u32, u32)) -> bool {
+    dated(row).is_some_and(|date| date < when)
+}
+
+/// torchtitan runs its head inside the chunked loss since April 2026.
+fn is_since_chunked_head(row: &Value) -> bool {
+    dated(row).is_some_and(|date| date >= (26, 4))
 }
