@@ -99,12 +99,12 @@ const REUSE_DISTANCE: f64 = 1e9;
 const PREFETCHED: f64 = 5e7;
 
 /// DeepSpeed gathers matrix by matrix along a trace of the step, and keeps a matrix if the trace reads it again
-/// within [`REUSE_DISTANCE`]: when the forward pass ends, that is the half of it which lies nearest, there and
-/// back (`__params_to_release` in runtime/zero/partitioned_param_coordinator.py).
+/// within [`REUSE_DISTANCE`]: when the forward pass ends, that many are whole (`__params_to_release` in
+/// runtime/zero/partitioned_param_coordinator.py, and runs of it).
 fn gathered_by_trace(to: &mut Assembly, weights: &Weights, stage: &Stage, copy: Copy) {
     let at = &stage.at;
     let all = to.stage_weights(weights, stage);
-    let again = all.min(REUSE_DISTANCE / 2.0);
+    let again = all.min(REUSE_DISTANCE);
     Copy { name: "Gathered weights that are read again soon", ..copy }.push(to, again, at.all_layers_kept());
     let layer = to.shared_layer_weights(weights, stage) + to.expert_weights(weights, stage);
     copy.push(to, (layer + PREFETCHED).min(all), StageInstants::only(at.first));

@@ -16,7 +16,7 @@ pub(super) fn assemble(to: &mut Assembly, scenario: &Scenario, weights: &Weights
         Engine::Torch | Engine::Torchtitan => data_parallel_buckets(to, scenario, weights, stage),
         Engine::Megatron => dummy_gradients(to, scenario, weights, stage),
         Engine::DeepSpeed => {
-            reduction_bucket(to, scenario, stage);
+            reduction_bucket(to, scenario, weights, stage);
             flat_gradients(to, scenario, weights, stage);
         }
     }
@@ -90,34 +90,71 @@ fn dummy_gradients(to: &mut Assembly, scenario: &Scenario, weights: &Weights, st
     push(to, "Dummy gradients, one for each shape", Bucket::Temporary, bytes, shared, alive, &TRANSFORMER_ENGINE);
 }
 
-/// DeepSpeed reduces gradients from a bucket of a fixed size: from ZeRO 1 on there are two during the
-/// backward pass, of which one fills while the other is on its way (`overlap_comm`, as exports write it);
-/// ZeRO 3 holds one all the time (runtime/zero/stage_1_and_2.py `setup_buckets`, stage3.py
-/// `__ipg_bucket_flat_buffer`, edaa7221267243).
-fn reduction_bucket(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
+/// DeepSpeed reduces gradients from buckets of a fixed size. ZeRO 1 and 2 have two, of which one fills while
+/// the other is on its way (`overlap_comm`, as exports write it), and flatten what is in a bucket once more to
+/// reduce it; they come with the first gradient, and stay while ZeRO 1 adds micro-batches up. ZeRO 3 holds one
+/// all the time (`setup_buckets` and `allreduce_bucket` in runtime/zero/stage_1_and_2.py,
+/// `__ipg_bucket_flat_buffer` in stage3.py, edaa7221267243).
+fn reduction_bucket(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &Stage) {
+    let at = &stage.at;
+    let adds_up = scenario.recipe.micro_batches > 1 || to.stages > 1;
     let (buckets, alive) = match scenario.cluster.zero {
         ZeroStage::Stage0 => return,
-        ZeroStage::Stage1 | ZeroStage::Stage2 => (2.0, stage.at.in_backward()),
-        ZeroStage::Stage3 => (1.0, stage.at.always()),
+        ZeroStage::Stage1 if adds_up => (2.0, at.in_passes()),
+        ZeroStage::Stage1 | ZeroStage::Stage2 => (2.0, at.in_backward()),
+        ZeroStage::Stage3 => (1.0, at.always()),
     };
     let elements = f64::from(scenario.cluster.reduce_bucket) * 1e6;
     let bytes = StateBytes::of(scenario).compute;
     push(to, "Reduction buckets", Bucket::Temporary, bytes, buckets * elements, alive, &DEEPSPEED);
+    if scenario.cluster.zero < ZeroStage::Stage3 {
+        let full = elements.min(trained_weights(to, scenario, weights, stage));
+        push(to, "Reduction bucket, flattened", Bucket::Temporary, bytes, full, at.in_backward(), &DEEPSPEED);
+    }
 }
 
+/// Weights of one group that ZeRO 3 updates at a time (`sub_group_size`, runtime/zero/config.py).
+const SUB_GROUP: f64 = 1e9;
+
 /// DeepSpeed's step flattens this device's gradients and casts them to the type of the master copy, both
-/// beside the gradients themselves (`flatten(averaged_gradients).to(fp32)` in stage_1_and_2.py and
-/// stage3.py).
+/// beside the gradients themselves (`flatten(averaged_gradients).to(fp32)` in stage_1_and_2.py, for one
+/// group after another in stage3.py); without ZeRO it casts them tensor by tensor
+/// (runtime/fp16/unfused_optimizer.py).
 fn flat_gradients(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &Stage) {
+    let (bytes, flat) = flat_copies(to, scenario, weights, stage);
+    let alive = StageInstants::only(stage.at.step);
+    push(to, "Gradients, flattened and cast to fp32", Bucket::Temporary, bytes, flat, alive, &DEEPSPEED);
+}
+
+/// One flat tensor of the step fits into no block that the passes have left: its own stays reserved while
+/// they run.
+pub(super) fn held_by_the_step(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &Stage) {
+    if scenario.cluster.engine == Engine::DeepSpeed && scenario.cluster.zero != ZeroStage::Stage0 {
+        let (bytes, flat) = flat_copies(to, scenario, weights, stage);
+        let alive = stage.at.in_passes().or(StageInstants::only(stage.at.end));
+        push(to, "Reserved for the step’s flat gradients", Bucket::Runtime, bytes, flat, alive, &DEEPSPEED);
+    }
+}
+
+/// Bytes of a weight in those copies, and of how many weights they are.
+fn flat_copies(to: &Assembly, scenario: &Scenario, weights: &Weights, stage: &Stage) -> (f64, f64) {
     let bytes = StateBytes::of(scenario);
     let offloaded = matches!(scenario.recipe.offload, Offload::Optimizer | Offload::Both);
-    if scenario.cluster.zero == ZeroStage::Stage0 || offloaded || bytes.master == 0.0 {
-        return;
+    if offloaded || bytes.master == 0.0 {
+        return (0.0, 0.0);
     }
-    let flat = trained_weights(to, scenario, weights, stage) / to.optimizer_shards;
-    let alive = StageInstants::only(stage.at.step);
-    let name = "Gradients, flattened and cast to fp32";
-    push(to, name, Bucket::Temporary, bytes.gradient.min(4.0) + bytes.master, flat, alive, &DEEPSPEED);
+    let own = trained_weights(to, scenario, weights, stage) / to.optimizer_shards;
+    // What is in fp32 already is flattened, and not cast; BF16_Optimizer adds up in one flat tensor
+    // (runtime/bf16_optimizer.py).
+    let cast = if bytes.gradient < 4.0 { bytes.master } else { 0.0 };
+    let flattened = bytes.gradient.min(4.0);
+    let adds_up_flat = scenario.recipe.precision == Precision::Bf16 && bytes.gradient >= 4.0;
+    match scenario.cluster.zero {
+        ZeroStage::Stage0 | ZeroStage::Stage1 if adds_up_flat => (0.0, 0.0),
+        ZeroStage::Stage0 => (cast, own),
+        ZeroStage::Stage1 | ZeroStage::Stage2 => (flattened + cast, own),
+        ZeroStage::Stage3 => (flattened + cast, own.min(SUB_GROUP)),
+    }
 }
 
 fn push(
@@ -130,7 +167,7 @@ fn push(
     source: &'static Source,
 ) {
     static SHAPE: &Expr = &forms::OWN_WEIGHTS;
-    if weights > 0.0 {
+    if weights > 0.0 && bytes > 0.0 {
         to.lines.push(Line { coefficient: bytes, weights, ..Line::new(name, bucket, SHAPE, source, alive) });
     }
 }

@@ -58,6 +58,7 @@ pub(crate) fn ledger(scenario: &Scenario, allocator: Allocator) -> Ledger {
         if allocator == Allocator::Reserved {
             assembly.held_by_streams(scenario, &weights, &stage);
             head::held_by_blocks(&mut assembly, scenario, &stage);
+            engine::held_by_the_step(&mut assembly, scenario, &weights, &stage);
         }
     }
     overhead::assemble(&mut assembly, scenario);
@@ -92,10 +93,10 @@ fn values(scenario: &Scenario) -> Values {
         (Symbol::SequenceSplit, sequence_split.into()),
         (Symbol::ExpertParallel, shards.experts),
         (Symbol::ParameterShards, shards.at(states::parameters_from(scenario), scenario)),
-        (Symbol::GradientShards, shards.at(ZeroStage::Stage2, scenario)),
+        (Symbol::GradientShards, shards.at(states::gradients_from(scenario), scenario)),
         (Symbol::OptimizerShards, shards.at(ZeroStage::Stage1, scenario)),
         (Symbol::ExpertParameterShards, shards.expert_at(states::parameters_from(scenario), scenario)),
-        (Symbol::ExpertGradientShards, shards.expert_at(ZeroStage::Stage2, scenario)),
+        (Symbol::ExpertGradientShards, shards.expert_at(states::gradients_from(scenario), scenario)),
         (Symbol::ExpertOptimizerShards, shards.expert_at(ZeroStage::Stage1, scenario)),
         (Symbol::GradientBytes, states::StateBytes::of(scenario).gradient),
         (Symbol::Chunks, recipe.chunks.into()),
@@ -141,8 +142,8 @@ impl Assembly {
             tensor_parallel: scenario.cluster.tensor_parallel.into(),
             expert_parallel: shards.experts,
             parameter_shards: shards.at(states::parameters_from(scenario), scenario),
-            gradient_shards: shards.at(ZeroStage::Stage2, scenario),
-            expert_gradient_shards: shards.expert_at(ZeroStage::Stage2, scenario),
+            gradient_shards: shards.at(states::gradients_from(scenario), scenario),
+            expert_gradient_shards: shards.expert_at(states::gradients_from(scenario), scenario),
             optimizer_shards: shards.at(ZeroStage::Stage1, scenario),
         }
     }

@@ -6,7 +6,7 @@ use super::stage::Stage;
 use super::types::base_bytes;
 use super::{Assembly, optimizer};
 use crate::estimator::ledger::{Bucket, Instants, Line};
-use crate::source::{FSDP, LORA, MEGATRON, MICIKEVICIUS, MODEL, PEFT, QLORA, Source};
+use crate::source::{DEEPSPEED, FSDP, LORA, MEGATRON, MICIKEVICIUS, MODEL, PEFT, QLORA, Source};
 use crate::{
     Adapter, AdapterType, Engine, GradientType, LossHead, Mlp, Offload, Position, Precision, Scenario, Switch, Weights,
     ZeroStage,
@@ -180,6 +180,8 @@ pub(super) fn gradients_persist(scenario: &Scenario) -> bool {
         || scenario.cluster.pipeline_parallel > 1
         || (buffered && recipe.adapter == Adapter::None)
         || scenario.cluster.engine == Engine::Megatron
+        // DeepSpeed's third stage has a buffer for its part of them (`__grad_partitions_flat_buffer`).
+        || (scenario.cluster.engine == Engine::DeepSpeed && scenario.cluster.zero == ZeroStage::Stage3)
 }
 
 /// Whether the gradients of a stage are added up whole, in the type they are reduced in, and divided only
@@ -191,6 +193,24 @@ pub(super) fn gradients_whole_until_the_last(to: &Assembly, scenario: &Scenario)
         && to.gradient_shards > 1.0
         && scenario.recipe.adapter == Adapter::None
         && matches!(scenario.cluster.engine, Engine::Torch | Engine::Torchtitan)
+}
+
+/// Whether whole gradients are let go of before the step, which keeps this device's part of them alone: under
+/// DeepSpeed's first stage, with gradients in 16 bits (`free_grad_in_param_list`, as below).
+fn parted_before_the_step(scenario: &Scenario, stages: u32) -> bool {
+    let adds_up = scenario.recipe.micro_batches > 1 || stages > 1;
+    scenario.cluster.engine == Engine::DeepSpeed
+        && scenario.cluster.zero == ZeroStage::Stage1
+        && scenario.recipe.gradients == GradientType::Half
+        && adds_up
+}
+
+/// The ZeRO stage from which gradients are divided. DeepSpeed's first stage divides them as well where one
+/// backward pass makes them (runtime/zero/stage_1_and_2.py).
+pub(super) fn gradients_from(scenario: &Scenario) -> ZeroStage {
+    let cluster = &scenario.cluster;
+    let at_once = scenario.recipe.micro_batches == 1 && cluster.pipeline_parallel == 1;
+    if cluster.engine == Engine::DeepSpeed && at_once { ZeroStage::Stage1 } else { ZeroStage::Stage2 }
 }
 
 /// The ZeRO stage from which the weights are divided. FSDP's mixed precision divides its fp32 weights
@@ -289,9 +309,11 @@ fn trained(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &St
             ..Line::new("Gradients, added up whole", Bucket::Gradients, &forms::OWN_WEIGHTS, &FSDP, at.in_passes())
         });
     }
+    let lets_go = parted_before_the_step(scenario, to.stages);
     for group in groups {
         let alive = match (late, persist) {
             (true, _) => Instants::at(&[at.end, at.step]),
+            (false, true) if lets_go => at.in_passes().or(StageInstants::only(at.end)),
             (false, true) => always,
             (false, false) => gradient_lifetime(group.kind, scenario, stage),
         };
@@ -308,6 +330,11 @@ fn trained(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &St
             gradients.alive = Instants::at(&[at.end, at.step]);
         }
         to.lines.push(gradients);
+        if lets_go {
+            // The same name as in the passes, and the division of the optimizer state.
+            let own = group.line(Bucket::Optimizer, bytes.gradient, StageInstants::only(at.step), source);
+            to.lines.push(Line { bucket: Bucket::Gradients, source: &DEEPSPEED, ..own });
+        }
     }
     if !persist {
         // The last layer's gradients come first; the others' are counted once all are there.
