@@ -394,7 +394,7 @@ impl Run {
         self.change(why, |s| s.recipe.logits = Logits::Dropped);
     }
 
-    /// A training loop that the reader writes. `engine` is what runs the backward pass there.
+    /// A training loop that the reader writes. `backward` is the call that runs the backward pass there.
     pub(super) fn logits_in_the_loop(&mut self, backward: &str) {
         use crate::LossHead::{ChunkedHead, Classifier, Fused};
         let whole = !matches!(self.now.recipe.loss, Fused | ChunkedHead | Classifier);
