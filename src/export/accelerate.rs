@@ -4,9 +4,9 @@
 //! `utils/dataclasses.py` for FSDP. Version 2 of FSDP is written, which its documentation recommends.
 
 use super::deepspeed::in_the_model;
-use super::run::{Run, machines, shards};
-use super::text::commented;
-use crate::{Offload, Precision, Recomputation, Scenario, Switch, ZeroStage};
+use super::run::{Resharding, Run, machines, resharding, shards};
+use super::text::{EXPANDABLE, commented, expandable};
+use crate::{Adapter, Engine, Offload, Precision, Recomputation, Scenario, Switch, ZeroStage};
 
 const PROGRAM: &str = "Accelerate";
 
@@ -28,15 +28,21 @@ pub(super) fn write(scenario: &Scenario, page: &str) -> String {
         planned.steps
     ));
     run.elsewhere(format!("Sequences of {} tokens: your data set.", now.recipe.sequence));
-    run.elsewhere(match now.recipe.precision {
-        Precision::PureBf16 => "bfloat16 throughout: load the model with dtype=\"bfloat16\".",
-        _ => "Weights in fp32: load the model with dtype=\"float32\".",
+    run.elsewhere(match (now.recipe.precision, now.recipe.adapter) {
+        (Precision::Fp32, _) | (_, Adapter::LoraFp32) => "Weights in fp32: load the model with dtype=\"float32\".",
+        (Precision::PureBf16, Adapter::None) => "bfloat16 throughout: load the model with dtype=\"bfloat16\".",
+        (_, Adapter::None) => "Weights in fp32: load the model with dtype=\"float32\".",
+        _ => "Frozen weights in 16 bits: load the model with dtype=\"bfloat16\".",
     });
     run.elsewhere(format!("The optimizer: {}.", optimizer(&now)));
     if now.recipe.recomputation == Recomputation::Full && !sharded {
         run.elsewhere("Recomputation: model.gradient_checkpointing_enable().");
     }
     in_the_model(&mut run, &now);
+    run.logits_in_the_loop("accelerator.backward(loss)");
+    if expandable(&now) {
+        run.elsewhere(format!("Expandable segments: {EXPANDABLE} accelerate launch --config_file accelerate.yaml …"));
+    }
     let (count, each) = machines(planned.world);
     if count > 1 {
         run.elsewhere(format!(
@@ -63,7 +69,7 @@ pub(super) fn write(scenario: &Scenario, page: &str) -> String {
         let full = now.recipe.recomputation == Recomputation::Full;
         let swapped = full && matches!(now.recipe.offload, Offload::Activations | Offload::Both);
         text.push_str("fsdp_config:\n  fsdp_version: 2\n");
-        text.push_str(&format!("  fsdp_reshard_after_forward: {}\n", now.cluster.zero == ZeroStage::Stage3));
+        text.push_str(&format!("  fsdp_reshard_after_forward: {}\n", resharding(&now) == Resharding::All));
         text.push_str("  fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP\n");
         text.push_str(&format!("  fsdp_activation_checkpointing: {full}\n"));
         if swapped {
@@ -92,6 +98,7 @@ pub(super) fn write(scenario: &Scenario, page: &str) -> String {
 }
 
 fn adapt(run: &mut Run) {
+    run.carried_out_by(Engine::Torch);
     if !shards(run.now()) {
         run.without_tensor_parallel("Accelerate without FSDP");
         run.without_context_parallel("Accelerate without FSDP");
@@ -106,6 +113,7 @@ fn adapt(run: &mut Run) {
     run.change("Accelerate’s tensor parallelism does not divide what lies between the matrices", |s| {
         s.cluster.sequence_parallel = Switch::Off;
     });
+    run.computes_under_autocast("Accelerate casts frozen fp32 weights product by product");
     run.change(
         "Accelerate keeps fp32 weights and no second master copy: FSDP casts them, DDP’s autocast does",
         |s| {
@@ -136,6 +144,7 @@ fn adapt(run: &mut Run) {
         );
     }
     run.recomputes_layers_only(PROGRAM);
+    run.reshards_to_no_group("Accelerate’s FSDP");
 }
 
 /// The optimizer as one writes it in Python.

@@ -5,9 +5,10 @@
 //! Keys as in deepspeed 0.19.8, `deepspeed/runtime/config.py` and the models it reads with.
 
 use super::run::{Planned, Run, shards};
-use super::text::{Spelling, Value};
+use super::text::{EXPANDABLE, Spelling, Value, expandable};
 use crate::{
-    GradientType, LossHead, Offload, Optimizer, Precision, Recomputation, Scenario, StepKernel, Switch, ZeroStage,
+    AdapterType, Engine, GradientType, LossHead, Offload, Optimizer, Precision, Recomputation, Scenario, StepKernel,
+    Switch, Unquantized, ZeroStage,
 };
 
 /// Where DeepSpeed is called from, which decides who says the learning rate.
@@ -27,13 +28,19 @@ pub(super) fn write(scenario: &Scenario, page: &str) -> String {
     if cluster.pipeline_parallel > 1 {
         let stages = cluster.pipeline_parallel;
         run.elsewhere(format!(
-            "{stages} pipeline stages: PipelineModule(layers, num_stages={stages}) in your code; its engine works \
-             through the accumulation steps as the micro-batches of the pipeline."
+            "{stages} pipeline stages: PipelineModule(layers, num_stages={stages}, partition_method=\"uniform\") in your \
+             code; its engine works through the accumulation steps as the micro-batches of the pipeline."
         ));
     }
     run.elsewhere(format!("Sequences of {} tokens: your data set.", now.recipe.sequence));
     recomputation(&mut run, &now);
     in_the_model(&mut run, &now);
+    run.logits_in_the_loop("engine.backward(loss)");
+    run.routing();
+    if expandable(&now) {
+        run.elsewhere(format!("Expandable segments: {EXPANDABLE} deepspeed …"));
+    }
+    gathered_layers(&mut run, &now);
     if own_optimizer(now.recipe.optimizer).is_some() {
         run.elsewhere("The learning rate below is a placeholder; memory does not depend on it.");
     } else {
@@ -52,6 +59,11 @@ pub(super) fn write(scenario: &Scenario, page: &str) -> String {
 
 /// Takes away what DeepSpeed cannot do, wherever it is called from.
 pub(super) fn adapt(run: &mut Run) {
+    run.carried_out_by(Engine::DeepSpeed);
+    run.without_interleaving("DeepSpeed");
+    run.with_even_stages("DeepSpeed’s PipelineModule divides layers evenly, or by their weights");
+    run.reshards_always("DeepSpeed");
+    run.casts_frozen_weights("DeepSpeed’s bf16 or fp16");
     run.change("DeepSpeed does not cast fp32 weights as it gathers them: torch_autocast casts for each product", |s| {
         if s.recipe.precision == Precision::Mixed {
             s.recipe.precision = Precision::Autocast;
@@ -82,6 +94,17 @@ pub(super) fn adapt(run: &mut Run) {
             s.recipe.step = StepKernel::Fused;
         }
     });
+}
+
+/// What two keys of ZeRO 3 are for.
+pub(super) fn gathered_layers(run: &mut Run, now: &Scenario) {
+    if gathers(now) {
+        run.elsewhere(
+            "ZeRO 3 keeps up to 1,000 million gathered weights that are read again soon, which is DeepSpeed’s default \
+             and counted. Smaller stage3_max_live_parameters and stage3_max_reuse_distance give up to 2 GB back, for \
+             more communication.",
+        );
+    }
 }
 
 fn recomputation(run: &mut Run, now: &Scenario) {
@@ -121,6 +144,7 @@ fn recomputation(run: &mut Run, now: &Scenario) {
 /// What the model and not its trainer decides.
 pub(super) fn in_the_model(run: &mut Run, now: &Scenario) {
     use crate::{Adapter, AttentionKernel, Choice, Kernels};
+    let recipe = &now.recipe;
     run.elsewhere(match now.recipe.attention {
         AttentionKernel::Flash => "Flash attention: F.scaled_dot_product_attention, attn_implementation=\"sdpa\".",
         AttentionKernel::Eager => "Eager attention: attn_implementation=\"eager\".",
@@ -131,16 +155,57 @@ pub(super) fn in_the_model(run: &mut Run, now: &Scenario) {
     if now.recipe.dropout.is_on() {
         run.elsewhere("Dropout: the model’s configuration; its masks are counted.");
     }
-    if now.recipe.loss != LossHead::Plain {
-        run.elsewhere(format!("The loss head, “{}”: the model’s code.", now.recipe.loss.label()));
+    if recipe.loss != LossHead::Plain {
+        let by = match recipe.loss {
+            LossHead::Kernel => ", with flash-attn’s CrossEntropyLoss(inplace_backward=False)",
+            LossHead::KernelInPlace => ", with Liger’s LigerCrossEntropyLoss",
+            LossHead::Fused => ", with Liger’s LigerFusedLinearCrossEntropyLoss",
+            LossHead::MaskedLm => ", AutoModelForMaskedLM",
+            LossHead::Classifier => ", AutoModelForSequenceClassification",
+            LossHead::Plain
+            | LossHead::Chunked
+            | LossHead::VocabularyParallel
+            | LossHead::VocabularyParallelFused
+            | LossHead::ChunkedHead => "",
+        };
+        run.elsewhere(format!("The loss head, “{}”: the model’s code{by}.", recipe.loss.label()));
     }
-    if now.recipe.adapter != Adapter::None {
+    if recipe.adapter != Adapter::None {
+        let dropout = if recipe.adapter_dropout.is_on() {
+            "with a lora_dropout, whose number does not matter for memory"
+        } else {
+            "with lora_dropout=0"
+        };
         run.elsewhere(format!(
-            "{} of rank {} on {}: peft’s get_peft_model before training starts.",
-            now.recipe.adapter.label(),
-            now.recipe.rank,
-            now.recipe.targets.label()
+            "{} of rank {} on {}: peft’s get_peft_model before training starts, {dropout}.",
+            recipe.adapter.label(),
+            recipe.rank,
+            recipe.targets.label()
         ));
+        if recipe.precision != Precision::Fp32 {
+            run.elsewhere(match recipe.adapter_type {
+                AdapterType::Full => "Adapters in fp32: get_peft_model makes them so.",
+                AdapterType::Half => "Adapters in 16 bits: get_peft_model(…, autocast_adapter_dtype=False).",
+            });
+        }
+        match recipe.adapter {
+            Adapter::Qlora => run.elsewhere(
+                "Weights in 4 bits: load the model with quantization_config=BitsAndBytesConfig(load_in_4bit=True, \
+                 bnb_4bit_quant_type=\"nf4\", bnb_4bit_use_double_quant=True).",
+            ),
+            Adapter::Lora8 => run.elsewhere(
+                "Weights in 8 bits: load the model with quantization_config=BitsAndBytesConfig(load_in_8bit=True).",
+            ),
+            Adapter::None | Adapter::Lora | Adapter::LoraFp32 => {}
+        }
+        if matches!(recipe.adapter, Adapter::Lora8 | Adapter::Qlora) {
+            run.elsewhere(match recipe.unquantized {
+                Unquantized::Half => {
+                    "Embedding, head and norms in 16 bits: without peft’s prepare_model_for_kbit_training."
+                }
+                Unquantized::Full => "Embedding, head and norms in fp32: peft’s prepare_model_for_kbit_training.",
+            });
+        }
     }
 }
 
@@ -213,9 +278,15 @@ fn zero(scenario: &Scenario) -> Value {
         ZeroStage::Stage3 => 3,
     };
     let mut keys: Vec<(&'static str, Value)> = vec![("stage", stage.into())];
-    if stage > 0 && shards(scenario) {
+    if stage > 0 {
+        // One bucket fills while the other is on its way: two are counted for stages 1 and 2.
         keys.push(("overlap_comm", true.into()));
         keys.push(("contiguous_gradients", true.into()));
+        keys.push(("reduce_bucket_size", bucket(scenario).into()));
+    }
+    if gathers(scenario) {
+        keys.push(("stage3_max_live_parameters", LIVE_WEIGHTS.into()));
+        keys.push(("stage3_max_reuse_distance", LIVE_WEIGHTS.into()));
     }
     if matches!(scenario.recipe.offload, Offload::Optimizer | Offload::Both) {
         let host = Value::Map(vec![("device", "cpu".into()), ("pin_memory", true.into())]);
@@ -223,6 +294,20 @@ fn zero(scenario: &Scenario) -> Value {
     }
     Value::Map(keys)
 }
+
+/// Elements of the reduction bucket.
+pub(super) fn bucket(scenario: &Scenario) -> u64 {
+    u64::from(scenario.cluster.reduce_bucket) * 1_000_000
+}
+
+/// Whether layers are gathered for their products.
+fn gathers(scenario: &Scenario) -> bool {
+    scenario.cluster.zero == ZeroStage::Stage3 && shards(scenario)
+}
+
+/// Weights that ZeRO 3 keeps gathered, as the ledger counts them: DeepSpeed's own default
+/// (runtime/zero/config.py).
+const LIVE_WEIGHTS: u64 = 1_000_000_000;
 
 fn precision(scenario: &Scenario) -> Vec<(&'static str, Value)> {
     let accumulated = |half: &'static str| {

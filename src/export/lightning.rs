@@ -6,10 +6,10 @@
 
 use super::accelerate::optimizer;
 use super::deepspeed::{self, in_the_model};
-use super::run::{Run, machines};
-use super::text::{Value, commented};
+use super::run::{Resharding, Run, machines, resharding};
+use super::text::{Value, allocator_in_python, commented};
 use super::transformers::Engine;
-use crate::{Offload, Precision, Recomputation, Scenario, Switch, ZeroStage};
+use crate::{Engine as Program, Offload, Precision, Recomputation, Scenario, Switch, ZeroStage};
 
 const PROGRAM: &str = "Lightning";
 
@@ -41,9 +41,20 @@ pub(super) fn write(scenario: &Scenario, page: &str) -> String {
         _ => {}
     }
     if strategy == Strategy::ModelParallel {
+        run.elsewhere(format!(
+            "The division itself: parallelize_module on mesh[\"tensor_parallel\"] and fully_shard(…, \
+                 reshard_after_forward={}) on mesh[\"data_parallel\"], in configure_model.",
+            match resharding(&now) {
+                Resharding::All => "True".to_owned(),
+                Resharding::Kept => "False".to_owned(),
+                Resharding::Group(size) => size.to_string(),
+            }
+        ));
+    }
+    if strategy == Strategy::DeepSpeed && now.cluster.zero == ZeroStage::Stage3 {
         run.elsewhere(
-            "The division itself: parallelize_module on mesh[\"tensor_parallel\"] and fully_shard on \
-             mesh[\"data_parallel\"], in configure_model.",
+            "ZeRO 3 keeps up to 1,000 million gathered weights, as is counted; this strategy has no argument for \
+             stage3_max_live_parameters. With config=… in place of the arguments it can be said.",
         );
     }
     in_the_model(&mut run, &now);
@@ -51,7 +62,7 @@ pub(super) fn write(scenario: &Scenario, page: &str) -> String {
     let (count, each) = machines(planned.world);
     let full = now.recipe.recomputation == Recomputation::Full && strategy == Strategy::Fsdp;
 
-    let mut text = format!("{head}\nfrom lightning.pytorch import Trainer\n");
+    let mut text = format!("{head}\n{}from lightning.pytorch import Trainer\n", allocator_in_python(&now));
     let (import, construct) = construction(strategy, &now, &planned, full);
     if let Some(import) = import {
         text.push_str(&format!("from lightning.pytorch.strategies import {import}\n"));
@@ -90,6 +101,14 @@ fn strategy(scenario: &Scenario) -> Strategy {
 }
 
 fn adapt(run: &mut Run, strategy: Strategy) {
+    run.carried_out_by(if strategy == Strategy::DeepSpeed { Program::DeepSpeed } else { Program::Torch });
+    run.casts_frozen_weights("Lightning’s 16-bit precision");
+    if strategy == Strategy::Fsdp {
+        run.reshards_to_no_group("Lightning’s FSDP");
+    }
+    run.lets_go_of_logits(
+        "Lightning runs the backward pass when training_step has returned and its variables are gone",
+    );
     match strategy {
         Strategy::DeepSpeed => {
             deepspeed::adapt(run);
@@ -154,7 +173,7 @@ fn construction(
         Strategy::Single => (None, "\"auto\"".to_owned()),
         Strategy::Ddp => (Some("DDPStrategy"), "DDPStrategy()".to_owned()),
         Strategy::Fsdp => {
-            let sharding = if scenario.cluster.zero == ZeroStage::Stage3 { "FULL_SHARD" } else { "SHARD_GRAD_OP" };
+            let sharding = if resharding(scenario) == Resharding::All { "FULL_SHARD" } else { "SHARD_GRAD_OP" };
             let mut arguments =
                 format!("\n        sharding_strategy=\"{sharding}\",\n        auto_wrap_policy={{block}},\n");
             if full {
@@ -171,6 +190,8 @@ fn construction(
             };
             let offloaded = matches!(scenario.recipe.offload, Offload::Optimizer | Offload::Both);
             let mut arguments = format!("\n        stage={stage},\n");
+            // The strategy’s own default is another than DeepSpeed’s.
+            arguments.push_str(&format!("        reduce_bucket_size={},\n", deepspeed::bucket(scenario)));
             if offloaded {
                 arguments.push_str("        offload_optimizer=True,\n        pin_memory=True,\n");
             }

@@ -77,6 +77,6 @@ mod tests {
     #[test]
     fn parentheses_in_the_address_do_not_end_the_link() {
         let text = write(&Scenario::default(), "https://example.org/a_(b)/");
-        assert!(text.ends_with("(https://example.org/a_%28b%29/?v=2)\n"), "{text}");
+        assert!(text.ends_with("(https://example.org/a_%28b%29/?v=3)\n"), "{text}");
     }
 }

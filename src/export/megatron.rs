@@ -4,10 +4,11 @@
 //! configuration classes that it makes flags of), of which `tests/exports/megatron_flags.json` is the
 //! list.
 
-use super::run::{Run, machines, sharing};
-use super::text::commented;
+use super::run::{Run, machines, sharing, stage_layers};
+use super::text::{commented, expandable};
+use crate::format::counted;
 use crate::{
-    Adapter, AttentionKernel, Bias, GradientType, Kernels, LossHead, Mlp, Norm, Offload, Optimizer, Position,
+    Adapter, AttentionKernel, Bias, Engine, GradientType, Kernels, LossHead, Mlp, Norm, Offload, Optimizer, Position,
     Precision, QkNorm, Recomputation, Scenario, StepKernel, Switch, ZeroStage,
 };
 
@@ -17,12 +18,10 @@ pub(super) fn write(scenario: &Scenario, page: &str) -> String {
     let mut run = Run::new(scenario);
     adapt(&mut run);
     let now = *run.now();
-    let (layers, stages) = (now.model.layers, now.cluster.pipeline_parallel);
-    if !layers.is_multiple_of(stages) {
-        run.differs(format!(
-            "{layers} layers do not divide into {stages} stages: say with --decoder-first-pipeline-num-layers or \
-             --decoder-last-pipeline-num-layers which stage has fewer."
-        ));
+    run.stages_have_layers(PROGRAM);
+    run.routing();
+    if now.model.position == Position::PartialRotary {
+        run.elsewhere("--rotary-percent: the part of each head that your model rotates; memory does not depend on it.");
     }
     run.elsewhere(
         "Data, tokenizer, learning rate and iterations: --mock-data --tokenizer-type NullTokenizer \
@@ -42,6 +41,10 @@ pub(super) fn write(scenario: &Scenario, page: &str) -> String {
         );
         text.push_str("export CUDA_DEVICE_MAX_CONNECTIONS=1\n\n");
     }
+    if expandable(&now) {
+        text.push_str("# Segments of the allocator grow. Megatron-LM’s own checks read this name.\n");
+        text.push_str("export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True\n\n");
+    }
     text.push_str("BMAX_ARGS=(\n");
     for flag in flags {
         text.push_str(&format!("    {flag}\n"));
@@ -50,7 +53,60 @@ pub(super) fn write(scenario: &Scenario, page: &str) -> String {
     text
 }
 
+/// Whether every stage has equal chunks, and those between the first and the last the same number of
+/// layers (`TransformerConfig.__post_init__` in megatron/core/transformer).
+fn divides(scenario: &Scenario) -> bool {
+    let cluster = &scenario.cluster;
+    let Some(layers) = stage_layers(scenario) else { return false };
+    if layers.len() < 2 {
+        return true;
+    }
+    let (first, last) = (usize::from(cluster.first_stage_layers > 0), usize::from(cluster.last_stage_layers > 0));
+    let between = &layers[first..layers.len() - last];
+    between.windows(2).all(|pair| pair[0] == pair[1])
+        && layers.iter().all(|layers| *layers > 0 && layers.is_multiple_of(cluster.virtual_stages))
+}
+
+/// The nearest scenario whose layers divide into stages: without chunks, with fewer layers in the last
+/// stage, or with the first stage like the others as well.
+fn divided(scenario: &Scenario) -> Scenario {
+    let shorter_last = |mut at: Scenario| {
+        let (cluster, layers) = (&mut at.cluster, at.model.layers);
+        let others = cluster.pipeline_parallel - 1 - u32::from(cluster.first_stage_layers > 0);
+        let left = layers.saturating_sub(cluster.first_stage_layers);
+        let most = left.div_ceil(others + 1);
+        let each = if others * most < left { most } else { left / (others + 1) };
+        cluster.last_stage_layers = left - others * each;
+        at
+    };
+    let mut whole = *scenario;
+    whole.cluster.virtual_stages = 1;
+    let mut like_others = whole;
+    like_others.cluster.first_stage_layers = 0;
+    let tries = [*scenario, whole, shorter_last(whole), shorter_last(like_others)];
+    tries.into_iter().find(divides).unwrap_or(*scenario)
+}
+
 fn adapt(run: &mut Run) {
+    run.carried_out_by(Engine::Megatron);
+    run.reshards_always("Megatron’s FSDP");
+    run.lets_go_of_logits("Megatron-LM’s model returns the loss of each token, and its logits go with it");
+    if run.now().cluster.pipeline_parallel > 1 {
+        let mended = divided(run.now());
+        let layers = stage_layers(&mended).unwrap_or_default();
+        let (first, last) = (layers.first().copied().unwrap_or(0), layers.last().copied().unwrap_or(0));
+        let sentence = format!(
+            "Megatron-LM’s stages have equal chunks, and the same number of layers but for the first and the last: here \
+             {} a stage, {} in the first and {last} in the last",
+            counted(mended.cluster.virtual_stages, "chunk", "chunks"),
+            counted(first, "layer", "layers")
+        );
+        run.change(&sentence, |s| {
+            s.cluster.virtual_stages = mended.cluster.virtual_stages;
+            s.cluster.first_stage_layers = mended.cluster.first_stage_layers;
+            s.cluster.last_stage_layers = mended.cluster.last_stage_layers;
+        });
+    }
     run.change("Megatron-LM keeps an fp32 master copy beside 16-bit weights", |s| {
         if matches!(s.recipe.precision, Precision::Mixed | Precision::Autocast | Precision::PureBf16) {
             s.recipe.precision = Precision::Bf16;
@@ -61,7 +117,7 @@ fn adapt(run: &mut Run) {
         s.recipe.kernels = Kernels::Fused
     });
     run.change("Megatron-LM’s cross-entropy is vocabulary-parallel", |s| {
-        if s.recipe.loss != LossHead::Classifier {
+        if !matches!(s.recipe.loss, LossHead::Classifier | LossHead::VocabularyParallelFused) {
             s.recipe.loss = LossHead::VocabularyParallel;
         }
     });
@@ -77,11 +133,12 @@ fn adapt(run: &mut Run) {
             s.cluster.zero = ZeroStage::Stage1;
         }
     });
-    run.change("Megatron-LM recomputes whole layers, some of them together, or the attention scores", |s| {
+    run.change("Megatron-LM recomputes whole layers or the attention scores: all layers here", |s| {
         if s.recipe.recomputation == Recomputation::Operators {
             s.recipe.recomputation = Recomputation::Full;
         }
     });
+    run.recomputes_first_layers(PROGRAM);
     run.keeps_activations_on_the_gpu("Megatron-LM with recomputed layers");
     run.change("Megatron-LM trains every weight", |s| s.recipe.adapter = Adapter::None);
     run.change("Megatron-LM’s optimizer goes to the host with the distributed optimizer", |s| {
@@ -101,6 +158,14 @@ fn adapt(run: &mut Run) {
         };
     });
     run.change("Megatron-LM’s layers have two norms", |s| s.model.norms = 2);
+    run.change("in Megatron-LM’s layers the feed-forward block stands behind attention", |s| {
+        s.model.parallel = Switch::Off;
+    });
+    run.change("Megatron-LM has no flag for ReLU, only for its square: GELU stands in", |s| {
+        if s.model.mlp == Mlp::Relu {
+            s.model.mlp = Mlp::Gelu;
+        }
+    });
     run.change("Megatron-LM norms queries and keys head by head", |s| {
         if s.model.qk_norm == QkNorm::Full {
             s.model.qk_norm = QkNorm::Head;
@@ -132,12 +197,27 @@ fn flags(now: &Scenario, micro_batch: u32, global_batch: u64) -> Vec<String> {
     number("pipeline-model-parallel-size", cluster.pipeline_parallel.into());
     number("context-parallel-size", cluster.context_parallel.into());
     let mut push = |flag: &str| flags.push(format!("--{flag}"));
+    if cluster.pipeline_parallel > 1 {
+        if cluster.virtual_stages > 1 {
+            push(&format!("num-virtual-stages-per-pipeline-rank {}", cluster.virtual_stages));
+        }
+        if cluster.first_stage_layers > 0 {
+            push(&format!("decoder-first-pipeline-num-layers {}", cluster.first_stage_layers));
+        }
+        if cluster.last_stage_layers > 0 {
+            push(&format!("decoder-last-pipeline-num-layers {}", cluster.last_stage_layers));
+        }
+    }
     if model.kv_heads != model.heads && model.latent.kv_rank == 0 {
         push("group-query-attention");
         push(&format!("num-query-groups {}", model.kv_heads));
     }
     if cluster.sequence_parallel.is_on() {
         push("sequence-parallel");
+    }
+    if now.recipe.loss == LossHead::VocabularyParallelFused {
+        push("cross-entropy-loss-fusion");
+        push("cross-entropy-fusion-impl native");
     }
     push(match model.norm {
         Norm::RmsNorm | Norm::RmsNormFull => "normalization RMSNorm",
@@ -148,6 +228,9 @@ fn flags(now: &Scenario, micro_batch: u32, global_batch: u64) -> Vec<String> {
         Position::Learned => "position-embedding-type learned_absolute",
         Position::None => "position-embedding-type none",
     });
+    if model.position == Position::PartialRotary {
+        push("rotary-percent 0.5");
+    }
     if model.mlp == Mlp::Gated {
         push("swiglu");
     }

@@ -5,8 +5,8 @@ use super::text::{gib, wrap};
 use crate::format::{count, counted};
 use crate::planner::{Accumulation, plan};
 use crate::{
-    Answer, Choice, Field, Method, Offload, Recomputation, Scenario, Shortage, ZeroStage, b_max, catalogue, estimate,
-    largest_micro_batch, link,
+    Adapter, Answer, Choice, Cluster, Engine, Field, Logits, Method, Offload, Precision, Recomputation, Scenario,
+    Shortage, ZeroStage, b_max, catalogue, estimate, largest_micro_batch, link,
 };
 
 /// A scenario on its way into a file.
@@ -46,13 +46,20 @@ pub(super) struct Planned {
 /// accumulation keeps gradients alive and a pipeline full, so that less may fit beside them; the plan
 /// is made again until the micro-batch fits with its own accumulation. When nothing fits it is one
 /// sequence at a time.
+///
+/// A pipeline is given at least as many micro-batches as it has stages: PyTorch’s 1F1B refuses fewer
+/// (torch/distributed/pipelining/schedules.py, `Schedule1F1B`), and the estimate is that of a full one.
 pub(super) fn planned(scenario: &Scenario) -> Planned {
     let cluster = &scenario.cluster;
     let data_parallel = cluster.data_parallel();
     let target = scenario.goal.sequences(scenario.recipe.sequence);
+    let filling = target.div_ceil(data_parallel.saturating_mul(cluster.pipeline_parallel)).max(1);
     let mut limit = largest_micro_batch(scenario).unwrap_or(0);
+    if cluster.pipeline_parallel > 1 {
+        limit = limit.min(filling);
+    }
     while limit > 0 {
-        let accumulation = plan(target, data_parallel, limit).preferred();
+        let accumulation = in_rounds(cluster, plan(target, data_parallel, limit).preferred());
         let at = at_plan(scenario, accumulation);
         if fits(&at) {
             return told(at, accumulation, cluster.group(), true);
@@ -60,10 +67,23 @@ pub(super) fn planned(scenario: &Scenario) -> Planned {
         // What fits with this accumulation is less; one sequence less always makes an end.
         limit = largest_micro_batch(&at).unwrap_or(0).min(accumulation.micro_batch - 1);
     }
-    let accumulation = plan(target, data_parallel, 1).preferred();
+    let accumulation = in_rounds(cluster, plan(target, data_parallel, 1).preferred());
     let at = at_plan(scenario, accumulation);
     // A smaller accumulation than the scenario's own may leave room where that left none.
     told(at, accumulation, cluster.group(), fits(&at))
+}
+
+/// The same with as many micro-batches as the pipeline takes. An interleaved one takes rounds of P
+/// (`forward_backward_pipelining_with_interleaving` in megatron/core/pipeline_parallel/schedules.py at
+/// d98e8a64ddf3; `ScheduleInterleaved1F1B` of PyTorch).
+fn in_rounds(cluster: &Cluster, accumulation: Accumulation) -> Accumulation {
+    let stages = cluster.pipeline_parallel.max(1);
+    let steps = match (stages, cluster.virtual_stages) {
+        (1, _) => accumulation.steps,
+        (_, 1) => accumulation.steps.max(stages),
+        _ => accumulation.steps.checked_next_multiple_of(stages).unwrap_or(accumulation.steps),
+    };
+    Accumulation { steps, ..accumulation }
 }
 
 fn told(scenario: Scenario, accumulation: Accumulation, group: u32, fits: bool) -> Planned {
@@ -130,6 +150,11 @@ impl Run {
         self.remarks.push(what.into());
     }
 
+    /// What the target does instead of what was asked.
+    pub(super) fn changes(&self) -> &[String] {
+        &self.changes
+    }
+
     /// The plan of the scenario as the target runs it.
     pub(super) fn plan(&self) -> Planned {
         planned(&self.now)
@@ -154,13 +179,24 @@ impl Run {
         lines.extend(wrap(&subject(&self.asked), "", ""));
         lines.push(address(page, &self.asked));
         lines.push(String::new());
+        lines.extend(self.plan_told(page, target, "file"));
+        let conflicts: Vec<String> = self.asked.conflicts().into_iter().map(|conflict| conflict.message).collect();
+        lines.extend(listed("Settings that contradict each other:", &conflicts));
+        lines
+    }
+
+    /// The plan, what of it is not as asked, and what has to be said elsewhere. `what` is what carries it
+    /// out: the file, or a part of it.
+    pub(super) fn plan_told(&self, page: &str, target: &str, what: &str) -> Vec<String> {
+        let planned = self.plan();
+        let mut lines = Vec::new();
         lines.extend(wrap(&batches(&planned, self.asked.goal.sequences(self.asked.recipe.sequence)), "", ""));
         if planned.fits {
             lines.extend(wrap(&peak(&planned.scenario), "", ""));
         }
         if self.now != self.asked {
             let answers = format!(
-                "As asked, b_max is {}. This file runs something else where the list below says so, and as it runs \
+                "As asked, b_max is {}. This {what} runs something else where the list below says so, and as it runs \
                  b_max is {}:",
                 b_max_words(&self.asked),
                 b_max_words(&self.now)
@@ -171,8 +207,6 @@ impl Run {
         lines.push(format!("Checked with {target}."));
         lines.extend(listed("Not as asked, because it cannot be said here:", &self.changes));
         lines.extend(listed("To be said elsewhere, and counted on here:", &self.remarks));
-        let conflicts: Vec<String> = self.asked.conflicts().into_iter().map(|conflict| conflict.message).collect();
-        lines.extend(listed("Settings that contradict each other:", &conflicts));
         lines
     }
 }
@@ -286,9 +320,124 @@ impl Run {
     /// Divisions of the work that a program does not have.
     pub(super) fn without_pipeline(&mut self, program: &str) {
         let stages = self.now.cluster.pipeline_parallel;
-        self.change(&format!("{program} has no pipeline: the {stages} stages become data-parallel GPUs"), |scenario| {
-            scenario.cluster.pipeline_parallel = 1;
+        if stages > 1 {
+            self.change(&format!("{program} has no pipeline: the {stages} stages become data-parallel GPUs"), |s| {
+                one_stage(&mut s.cluster);
+            });
+        }
+    }
+
+    /// The program that carries out a step, with what it holds beside the tensors.
+    pub(super) fn carried_out_by(&mut self, engine: Engine) {
+        let sentence = format!(
+            "{} carries out the step and not {}: what it holds beside the tensors is counted",
+            program_of(engine),
+            program_of(self.now.cluster.engine)
+        );
+        self.change(&sentence, |s| s.cluster.engine = engine);
+    }
+
+    /// Stages of a pipeline that hold one chunk of layers each.
+    pub(super) fn without_interleaving(&mut self, program: &str) {
+        let chunks = self.now.cluster.virtual_stages;
+        if self.now.cluster.pipeline_parallel > 1 {
+            self.change(&format!("{program}’s stages hold one chunk of layers, not {chunks}"), |s| {
+                s.cluster.virtual_stages = 1;
+            });
+        }
+    }
+
+    /// Stages of a pipeline that hold the same number of layers.
+    pub(super) fn with_even_stages(&mut self, why: &str) {
+        if self.now.cluster.pipeline_parallel > 1 {
+            self.change(why, |s| {
+                s.cluster.first_stage_layers = 0;
+                s.cluster.last_stage_layers = 0;
+            });
+        }
+    }
+
+    /// Whether there is a layer for each stage.
+    pub(super) fn stages_have_layers(&mut self, program: &str) {
+        let (layers, stages) = (self.now.model.layers, self.now.cluster.pipeline_parallel);
+        if stages > layers {
+            self.differs(format!(
+                "{} cannot make {} pipeline stages: {program} refuses them.",
+                counted(layers, "layer", "layers"),
+                count(stages)
+            ));
+        }
+    }
+
+    /// Weights that are divided over all GPUs again between the passes, or over none.
+    pub(super) fn reshards_to_no_group(&mut self, program: &str) {
+        if let Resharding::Group(group) = resharding(&self.now) {
+            let sentence = format!(
+                "{program} divides weights between the passes over all GPUs or keeps them whole, and knows no groups \
+                 of {group}: over all of them here"
+            );
+            self.change(&sentence, |s| s.cluster.reshard = 0);
+        }
+    }
+
+    /// Weights that are divided again as soon as a layer is through, whatever was asked.
+    pub(super) fn reshards_always(&mut self, program: &str) {
+        if self.now.cluster.zero == ZeroStage::Stage3 && shards(&self.now) {
+            self.change(&format!("{program} divides weights over all GPUs again as soon as they are used"), |s| {
+                s.cluster.reshard = 0;
+            });
+        }
+    }
+
+    /// A training loop that the reader does not write.
+    pub(super) fn lets_go_of_logits(&mut self, why: &str) {
+        self.change(why, |s| s.recipe.logits = Logits::Dropped);
+    }
+
+    /// A training loop that the reader writes. `backward` is the call that runs the backward pass there.
+    pub(super) fn logits_in_the_loop(&mut self, backward: &str) {
+        use crate::LossHead::{ChunkedHead, Classifier, Fused};
+        let whole = !matches!(self.now.recipe.loss, Fused | ChunkedHead | Classifier);
+        if whole && self.now.recipe.logits != Logits::Dropped {
+            let cast =
+                if self.now.recipe.logits == Logits::KeptFull { ", which a model casts to fp32 itself" } else { "" };
+            self.elsewhere(format!(
+                "Logits that are still held{cast}: outputs = model(…), then {backward} while outputs exists."
+            ));
+        } else if whole {
+            self.elsewhere(format!(
+                "The loop holds the loss alone: loss = model(…).loss, then {backward}. A variable with the model’s \
+                 output would keep the logits."
+            ));
+        }
+    }
+
+    /// A program whose 16-bit types are those of all weights.
+    pub(super) fn casts_frozen_weights(&mut self, program: &str) {
+        self.change(&format!("{program} makes 16-bit weights of frozen ones as well"), |s| {
+            if frozen_in_fp32(s) {
+                s.recipe.adapter = Adapter::Lora;
+            }
         });
+    }
+
+    /// Frozen fp32 weights beside products of 16 bits.
+    pub(super) fn computes_under_autocast(&mut self, why: &str) {
+        self.change(why, |s| {
+            if frozen_in_fp32(s) {
+                s.recipe.precision = Precision::Autocast;
+            }
+        });
+    }
+
+    /// How uneven the load of experts is, which their router decides.
+    pub(super) fn routing(&mut self) {
+        if self.now.model.experts.count > 0 && self.now.recipe.imbalance > 1.0 {
+            self.elsewhere(format!(
+                "The busiest experts get {} times the mean number of tokens: the router decides that, and no setting.",
+                crate::number::fixed(self.now.recipe.imbalance, 2)
+            ));
+        }
     }
 
     pub(super) fn without_tensor_parallel(&mut self, program: &str) {
@@ -311,8 +460,13 @@ impl Run {
     }
 
     pub(super) fn without_expert_parallel(&mut self, program: &str) {
+        // A GPU with all experts has the load of all of them, however uneven it is.
+        let experts = self.now.model.experts.count > 0;
         self.change(&format!("{program} does not divide experts: every GPU holds all of them"), |scenario| {
             scenario.cluster.expert_parallel = 1;
+            if experts {
+                scenario.recipe.imbalance = 1.0;
+            }
         });
     }
 
@@ -341,6 +495,33 @@ impl Run {
         }
     }
 
+    /// Single layers that are computed again: the first of each stage in place of every K-th, as many.
+    pub(super) fn recomputes_first_layers(&mut self, program: &str) {
+        let sentence = format!("{program} recomputes the first layers of each chunk in place of every K-th, as many");
+        self.change(&sentence, |s| {
+            if s.recipe.recomputation == Recomputation::KthLayer {
+                let layers = s.model.layers / s.cluster.pipeline_parallel.max(1);
+                let again = layers / s.recipe.every.max(1) / s.cluster.virtual_stages.max(1);
+                s.recipe.recomputed_layers = again.max(1);
+                s.recipe.recomputation = if again > 0 { Recomputation::Block } else { Recomputation::None };
+            }
+        });
+    }
+
+    /// Single layers that are computed again: every K-th in place of the first of each stage, at least as
+    /// many.
+    pub(super) fn recomputes_kth_layers(&mut self, program: &str) {
+        let sentence = format!("{program} recomputes every K-th layer in place of the first, at least as many");
+        self.change(&sentence, |s| {
+            if s.recipe.recomputation == Recomputation::Block {
+                let layers = s.model.layers / s.cluster.pipeline_parallel.max(1);
+                let again = s.recipe.recomputed_layers.saturating_mul(s.cluster.virtual_stages).max(1);
+                s.recipe.every = (layers / again).max(1);
+                s.recipe.recomputation = if s.recipe.every > 1 { Recomputation::KthLayer } else { Recomputation::Full };
+            }
+        });
+    }
+
     /// No offload of activations.
     pub(super) fn keeps_activations_on_the_gpu(&mut self, program: &str) {
         self.change(&format!("{program} has no setting that swaps layer inputs to the host"), |scenario| {
@@ -359,6 +540,73 @@ impl Run {
                 scenario.cluster.zero = ZeroStage::Stage2;
             }
         });
+    }
+}
+
+/// What a program is called where it carries out a step.
+const fn program_of(engine: Engine) -> &'static str {
+    match engine {
+        Engine::Torch => "PyTorch alone",
+        Engine::Torchtitan => "torchtitan",
+        Engine::Megatron => "Megatron-LM",
+        Engine::DeepSpeed => "DeepSpeed",
+    }
+}
+
+/// Frozen fp32 weights in a recipe whose weights have 16 bits.
+const fn frozen_in_fp32(scenario: &Scenario) -> bool {
+    let half = matches!(scenario.recipe.precision, Precision::Bf16 | Precision::Fp16 | Precision::PureBf16);
+    half && matches!(scenario.recipe.adapter, Adapter::LoraFp32)
+}
+
+/// Takes a pipeline away.
+pub(super) fn one_stage(cluster: &mut Cluster) {
+    cluster.pipeline_parallel = 1;
+    cluster.virtual_stages = 1;
+    cluster.first_stage_layers = 0;
+    cluster.last_stage_layers = 0;
+}
+
+/// Layers of every pipeline stage; none where those of the first and the last stage leave the others
+/// nothing, or too much. What does not divide is one layer more on the first of them.
+pub(super) fn stage_layers(scenario: &Scenario) -> Option<Vec<u32>> {
+    let (cluster, layers) = (&scenario.cluster, scenario.model.layers);
+    let (first, last) = (cluster.first_stage_layers, cluster.last_stage_layers);
+    let stages = cluster.pipeline_parallel.max(1);
+    if stages == 1 {
+        return Some(vec![layers]);
+    }
+    let between = stages - u32::from(first > 0) - u32::from(last > 0);
+    let left = layers.checked_sub(first.checked_add(last)?)?;
+    if left < between || (between == 0 && left > 0) {
+        return None;
+    }
+    let share = |position: u32| left / between + u32::from(position < left % between);
+    let mut all = Vec::with_capacity(stages as usize);
+    all.extend((first > 0).then_some(first));
+    all.extend((0..between).map(share));
+    all.extend((last > 0).then_some(last));
+    Some(all)
+}
+
+/// What FSDP does with the weights of a layer between its forward and its backward pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Resharding {
+    /// Divides them over all GPUs again.
+    All,
+    /// Keeps them whole. This is ZeRO 2, too.
+    Kept,
+    /// Divides them over groups of so many.
+    Group(u32),
+}
+
+pub(super) fn resharding(scenario: &Scenario) -> Resharding {
+    match (scenario.cluster.zero, scenario.cluster.reshard) {
+        (ZeroStage::Stage3, 1) => Resharding::Kept,
+        (ZeroStage::Stage3, 0) => Resharding::All,
+        (ZeroStage::Stage3, group) if group >= sharing(scenario) => Resharding::All,
+        (ZeroStage::Stage3, group) => Resharding::Group(group),
+        _ => Resharding::Kept,
     }
 }
 

@@ -3,7 +3,7 @@
 use super::run::planned;
 use super::*;
 use crate::{
-    Choice, Field, LossHead, Method, Offload, Optimizer, Precision, Recomputation, ZeroStage, b_max, catalogue,
+    Choice, Engine, Field, LossHead, Method, Offload, Optimizer, Precision, Recomputation, ZeroStage, b_max, catalogue,
     estimate, link,
 };
 
@@ -30,7 +30,37 @@ fn scenario(query: &str) -> Scenario {
     read.scenario
 }
 
-/// Llama on eight GPUs with FSDP as PyTorch does it: every target but Megatron-LM can say all of it.
+/// Lines of a file without those of its comment, each without the white space around it.
+fn settings(target: Target, query: &str) -> Vec<String> {
+    let text = write(target, &scenario(query), PAGE);
+    text.lines().map(str::trim).filter(|line| !line.starts_with('#') && !line.is_empty()).map(str::to_owned).collect()
+}
+
+/// A file as one line, without the signs of its comments.
+fn told(target: Target, query: &str) -> String {
+    let text = write(target, &scenario(query), PAGE);
+    let line = |line: &str| {
+        let line = line.trim().trim_start_matches("#");
+        let line = line.strip_prefix('"').unwrap_or(line);
+        line.strip_suffix("\",").unwrap_or(line).trim().to_owned()
+    };
+    text.lines().map(line).collect::<Vec<_>>().join(" ")
+}
+
+fn assert_lines(target: Target, query: &str, lines: &[&str]) {
+    let found = settings(target, query);
+    for line in lines {
+        assert!(found.iter().any(|found| found == line), "{target:?} {query} lacks {line}:\n{}", found.join("\n"));
+    }
+}
+
+fn assert_told(target: Target, query: &str, words: &str) {
+    let told = told(target, query);
+    assert!(told.contains(words), "{target:?} {query} does not say “{words}”:\n{told}");
+}
+
+/// Llama on eight GPUs with FSDP as PyTorch does it: what has only to be written down by targets that run
+/// PyTorch alone.
 fn plain() -> Scenario {
     scenario("model=llama-3.1-8b&gpu=h100-80&s=8192&precision=mixed&recompute=full&dropout=off")
 }
@@ -99,7 +129,8 @@ fn what_a_target_can_say_is_said_without_changes() {
     let scenario = plain();
     for &target in &FRAMEWORKS {
         let text = write(target, &scenario, PAGE);
-        let says_all = !matches!(target, Target::Megatron | Target::DeepSpeed);
+        // The others carry out the step by programs of their own.
+        let says_all = !matches!(target, Target::Megatron | Target::DeepSpeed | Target::Torchtitan);
         assert_eq!(!text.contains("Not as asked"), says_all, "{text}");
     }
 }
@@ -354,4 +385,373 @@ fn torchtitan_s_flavours_are_rows_of_the_catalogue() {
     for slug in super::torchtitan::slugs() {
         assert!(catalogue::model(slug).is_some(), "{slug}");
     }
+}
+
+#[test]
+fn megatron_gets_its_own_flags_for_interleaved_and_uneven_stages() {
+    // 80 layers: 8 and 12 at the ends leave 60 for six stages, in two chunks of five.
+    let query = "model=llama-3.1-70b&gpu=h100-80&gpus=64&tp=8&pp=8&vpp=2&pp_first=8&pp_last=12&zero=1&accum=16\
+                 &engine=megatron&segments=expandable";
+    assert_lines(
+        Target::Megatron,
+        query,
+        &[
+            "--num-virtual-stages-per-pipeline-rank 2",
+            "--decoder-first-pipeline-num-layers 8",
+            "--decoder-last-pipeline-num-layers 12",
+            "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
+        ],
+    );
+    assert!(!told(Target::Megatron, query).contains("equal chunks"));
+}
+
+#[test]
+fn layers_that_do_not_divide_are_divided_as_megatron_takes_them() {
+    // 61 layers in 16 stages: 15 of four and one of one.
+    let query = "model=deepseek-v3&gpu=h200&gpus=512&pp=16&zero=1&accum=16";
+    assert_lines(Target::Megatron, query, &["--decoder-last-pipeline-num-layers 1"]);
+    assert_told(Target::Megatron, query, "here 1 chunk a stage, 4 layers in the first and 1 in the last");
+    // 32 layers in four stages of eight do not make three chunks each.
+    let query = "model=llama-3.1-8b&gpu=h100-80&gpus=32&pp=4&vpp=3&zero=1&accum=8";
+    assert!(!settings(Target::Megatron, query).iter().any(|flag| flag.contains("virtual")));
+    assert_told(Target::Megatron, query, "here 1 chunk a stage, 8 layers in the first and 8 in the last");
+}
+
+#[test]
+fn megatron_recomputes_segments_or_the_first_layers_of_each_stage() {
+    let base = "model=llama-3.1-70b&gpu=h100-80&gpus=64&tp=8&pp=4&zero=1&accum=8&dropout=off";
+    let method = |query: &str| -> Vec<String> {
+        let flags = settings(Target::Megatron, &format!("{base}&{query}"));
+        flags.into_iter().filter(|flag| flag.starts_with("--recompute-")).collect()
+    };
+    let full = |method: &str, layers: u32| {
+        vec![
+            "--recompute-granularity full".to_owned(),
+            format!("--recompute-method {method}"),
+            format!("--recompute-num-layers {layers}"),
+        ]
+    };
+    assert_eq!(method("recompute=every-k&every=5"), full("uniform", 5));
+    assert_eq!(method("recompute=block&recompute_layers=7"), full("block", 7));
+    assert_eq!(method("recompute=full"), full("uniform", 1));
+    // Every second of the 20 layers of a stage are ten, and of each of two chunks five.
+    assert_eq!(method("recompute=kth-layer&every=2"), full("block", 10));
+    assert_eq!(method("recompute=kth-layer&every=2&vpp=2"), full("block", 5));
+    assert_told(Target::Megatron, &format!("{base}&recompute=kth-layer&every=2"), "in place of every K-th, as many");
+}
+
+#[test]
+fn megatron_has_neither_relu_nor_blocks_side_by_side() {
+    let query = "model=pythia-6.9b&mlp=relu&zero=1";
+    assert_told(Target::Megatron, query, "no flag for ReLU");
+    assert_told(Target::Megatron, query, "stands behind attention");
+    assert_lines(Target::Megatron, query, &["--position-embedding-type rope", "--rotary-percent 0.5"]);
+}
+
+#[test]
+fn every_kth_layer_is_torchtitan_s_selective_option() {
+    let base = "model=llama-3.1-8b&gpu=h100-80&precision=mixed&engine=torchtitan&dropout=off";
+    let query = format!("{base}&recompute=kth-layer&every=2");
+    assert_lines(Target::Torchtitan, &query, &["mode = \"selective\"", "selective_ac_option = \"2\""]);
+    assert_told(Target::Torchtitan, &query, "activation-checkpoint:full");
+    assert_told(Target::Torchtitan, &query, "torchtitan 0.3 recomputes every layer or single operations");
+    // Eight of 32 layers are at least what every fourth is.
+    let query = format!("{base}&recompute=block&recompute_layers=8");
+    assert_lines(Target::Torchtitan, &query, &["selective_ac_option = \"4\""]);
+    assert_told(Target::Torchtitan, &query, "in place of the first, at least as many");
+    let query = format!("{base}&recompute=every-k&every=4");
+    assert_lines(Target::Torchtitan, &query, &["mode = \"full\""]);
+}
+
+#[test]
+fn torchtitan_takes_layers_off_its_ends_or_is_given_the_modules_of_every_stage() {
+    let base = "model=llama-3.1-8b&gpu=h100-80&gpus=16&zero=2&accum=8&precision=mixed&engine=torchtitan";
+    // Four stages of eight; without interleaving nothing else is to be said.
+    assert_lines(
+        Target::Torchtitan,
+        &format!("{base}&pp=4"),
+        &[
+            "pipeline_parallel_schedule = \"1F1B\"",
+            "pipeline_parallel_first_stage_less_layers = 0",
+            "pipeline_parallel_last_stage_less_layers = 0",
+        ],
+    );
+    // Four chunks of two on each of four stages.
+    assert_lines(
+        Target::Torchtitan,
+        &format!("{base}&pp=4&vpp=4"),
+        &["pipeline_parallel_schedule = \"Interleaved1F1B\"", "pipeline_parallel_layers_per_stage = 2"],
+    );
+    // 7, 9, 9 and 7.
+    assert_lines(
+        Target::Torchtitan,
+        &format!("{base}&pp=4&pp_first=7&pp_last=7"),
+        &["pipeline_parallel_first_stage_less_layers = 2", "pipeline_parallel_last_stage_less_layers = 2"],
+    );
+    // A first stage with more layers than the others: 11, 7, 7 and 7.
+    let query = format!("{base}&pp=4&pp_first=11");
+    let last = "[\"layers.25\", \"layers.26\", \"layers.27\", \"layers.28\", \"layers.29\", \"layers.30\", \
+                \"layers.31\", \"norm\", \"output\"],";
+    assert_lines(Target::Torchtitan, &query, &["module_fqns_per_model_part = [", last]);
+    assert_told(Target::Torchtitan, &query, "layers.30,layers.31,norm,lm_head");
+}
+
+#[test]
+fn the_two_versions_of_torchtitan_have_a_plan_each() {
+    // 12 chunks do not divide the 2,048 tokens of one of two GPUs; 8 do.
+    let query = "model=llama-3.1-8b&gpu=h100-80&gpus=16&cp=2&zero=3&precision=mixed&engine=torchtitan&s=4096\
+                 &loss=chunked-head&chunks=12&dropout=off&recompute=full";
+    let text = write(Target::Torchtitan, &scenario(query), PAGE);
+    let (toml, flags) = text.split_once("torchtitan 0.3 and later").expect("both");
+    assert!(toml.contains("torchtitan 0.2 computes plain cross-entropy"), "{toml}");
+    assert!(flags.contains("--loss.num_chunks 8") && !flags.contains("plain cross-entropy"), "{flags}");
+    let link = |part: &str| {
+        let line = part.lines().rfind(|line| line.starts_with(&format!("# {PAGE}?"))).expect("a link").to_owned();
+        scenario(line.split_once('?').map_or("", |(_, query)| query))
+    };
+    for (part, loss, key) in
+        [(toml, LossHead::Plain, "local_batch_size = "), (flags, LossHead::ChunkedHead, "--training.local_batch_size ")]
+    {
+        let planned = link(part);
+        assert_eq!(planned.recipe.loss, loss);
+        let whole = if loss == LossHead::Plain { &text } else { part };
+        assert!(whole.contains(&format!("{key}{}", planned.recipe.batch)), "{whole}");
+        assert!(estimate(&planned).peak().bytes <= planned.usable());
+    }
+}
+
+#[test]
+fn a_pipeline_is_given_as_many_micro_batches_as_its_schedule_takes() {
+    for stages in [2, 4, 8] {
+        for (chunks, target) in [(1, 8), (1, 250), (2, 8), (2, 250), (4, 1_000)] {
+            let mut scenario = scenario("model=llama-3.1-70b&gpu=h200&gpus=64&tp=8&zero=1&dropout=off&recompute=full");
+            scenario.cluster.pipeline_parallel = stages;
+            scenario.cluster.virtual_stages = chunks;
+            scenario.goal.global_batch = target;
+            let plan = planned(&scenario);
+            assert!(plan.fits && plan.steps >= stages, "{stages} × {chunks}, {target}: {}", plan.steps);
+            assert!(chunks == 1 || plan.steps % stages == 0, "{stages} × {chunks}, {target}: {}", plan.steps);
+            assert!(plan.global_batch >= target.into());
+        }
+    }
+}
+
+#[test]
+fn a_step_that_another_program_carries_out_is_a_change_of_the_scenario() {
+    let own = |target: Target| match target {
+        Target::DeepSpeed => Engine::DeepSpeed,
+        Target::Torchtitan => Engine::Torchtitan,
+        Target::Megatron => Engine::Megatron,
+        _ => Engine::Torch,
+    };
+    for &target in &FRAMEWORKS {
+        for &asked in Engine::ALL {
+            let mut scenario = plain();
+            scenario.cluster.engine = asked;
+            // The Trainer and Lightning run DeepSpeed where it is asked for.
+            let runs_it = asked == Engine::DeepSpeed && matches!(target, Target::Transformers | Target::Lightning);
+            let runs = if runs_it { Engine::DeepSpeed } else { own(target) };
+            let text = write(target, &scenario, PAGE);
+            assert_eq!(text.contains("carries out the step and not"), runs != asked, "{target:?} {asked:?}\n{text}");
+            let planned = format!("engine={}", runs.key());
+            assert!(runs == Engine::Torch || text.contains(&planned), "{target:?} {asked:?}\n{text}");
+        }
+    }
+}
+
+#[test]
+fn deepspeed_s_bucket_and_live_weights_are_those_that_are_counted() {
+    let base = "model=llama-3.1-8b&gpu=h100-80&engine=deepspeed&bucket=200";
+    assert_lines(
+        Target::DeepSpeed,
+        &format!("{base}&zero=3"),
+        &[
+            "\"overlap_comm\": true,",
+            "\"reduce_bucket_size\": 200000000,",
+            // DeepSpeed's own defaults (runtime/zero/config.py), which the ledger counts.
+            "\"stage3_max_live_parameters\": 1000000000,",
+            "\"stage3_max_reuse_distance\": 1000000000",
+        ],
+    );
+    let second = settings(Target::DeepSpeed, &format!("{base}&zero=2"));
+    assert!(second.iter().any(|line| line == "\"reduce_bucket_size\": 200000000"), "{second:?}");
+    assert!(!second.iter().any(|line| line.contains("stage3")), "{second:?}");
+    assert_lines(Target::Lightning, &format!("{base}&zero=2"), &["reduce_bucket_size=200000000,"]);
+    assert_lines(Target::Transformers, &format!("{base}&zero=2"), &["\"reduce_bucket_size\": 200000000,"]);
+}
+
+#[test]
+fn deepspeed_s_pipeline_has_neither_chunks_nor_named_stages() {
+    let query = "engine=deepspeed&pp=2&vpp=2&pp_first=14&zero=1&accum=8";
+    assert_told(Target::DeepSpeed, query, "hold one chunk of layers, not 2");
+    assert_told(Target::DeepSpeed, query, "PipelineModule divides layers evenly");
+    assert_told(Target::DeepSpeed, query, "partition_method");
+}
+
+#[test]
+fn weights_between_the_passes_are_whole_divided_or_in_groups_as_far_as_a_target_goes() {
+    let base = "model=llama-3.1-8b&gpu=h100-80&gpus=16&precision=mixed&recompute=full&zero=3";
+    let words = [
+        (Target::Accelerate, "fsdp_reshard_after_forward: true", "fsdp_reshard_after_forward: false"),
+        (Target::Transformers, "\"reshard_after_forward\": True,", "\"reshard_after_forward\": False,"),
+        (Target::Torchtitan, "fsdp_reshard_after_forward = \"always\"", "fsdp_reshard_after_forward = \"never\""),
+        (Target::Lightning, "sharding_strategy=\"FULL_SHARD\",", "sharding_strategy=\"SHARD_GRAD_OP\","),
+    ];
+    for (target, divided, kept) in words {
+        assert_lines(target, base, &[divided]);
+        assert_lines(target, &format!("{base}&reshard=1"), &[kept]);
+        let groups = format!("{base}&reshard=4");
+        assert_lines(target, &groups, &[divided]);
+        assert_told(target, &groups, "knows no groups of 4");
+    }
+    assert_told(Target::DeepSpeed, &format!("{base}&reshard=4"), "as soon as they are used");
+    // A module that divides itself says it itself, and so does the script.
+    assert_told(Target::Lightning, &format!("{base}&tp=2&reshard=4"), "reshard_after_forward=4");
+    assert_lines(Target::Measure, &format!("{base}&reshard=4"), &["\"reshard\": 4,"]);
+    assert_told(Target::Measure, &format!("{base}&reshard=5"), "groups have to divide its 16 GPUs");
+}
+
+#[test]
+fn adapters_are_exported_with_their_type_and_their_dropout() {
+    let base = "model=llama-3.1-8b&gpu=h100-80&gpus=1&zero=0&precision=autocast";
+    let trainer = |query: &str| write(Target::Transformers, &scenario(&format!("{base}&{query}")), PAGE);
+    let usual = trainer("adapter=lora");
+    assert!(
+        usual.contains("\"dtype\": \"bfloat16\"") && usual.contains("get_peft_model(model, peft_config)"),
+        "{usual}"
+    );
+    assert!(!usual.contains("lora_dropout"), "{usual}");
+    let half = trainer("adapter=lora&adapter_type=16&adapter_dropout=on");
+    assert!(half.contains("get_peft_model(model, peft_config, autocast_adapter_dtype=False)"), "{half}");
+    assert!(half.contains("lora_dropout=0.05") && half.contains("not on its number"), "{half}");
+    assert!(trainer("adapter=lora-8bit&adapter_type=16").contains("cast every parameter"));
+    assert!(trainer("adapter=lora-fp32").contains("\"dtype\": \"float32\""));
+    for target in [Target::Accelerate, Target::DeepSpeed, Target::Lightning] {
+        let query = format!("{base}&adapter=lora&adapter_type=16&adapter_dropout=on");
+        assert_told(target, &query, "autocast_adapter_dtype=False");
+        assert_told(target, &query, "with a lora_dropout");
+    }
+    // A 16-bit recipe leaves no frozen weight in fp32.
+    let query = "model=llama-3.1-8b&gpu=h100-80&adapter=lora-fp32&precision=bf16&zero=1";
+    assert_told(Target::DeepSpeed, query, "makes 16-bit weights of frozen ones as well");
+    assert_told(Target::Measure, query, "frozen fp32 weights compute in 16 bits under autocast");
+    // One matrix of queries, keys and values has other names.
+    let packed = write(Target::Transformers, &scenario("model=gpt2&gpus=1&zero=0&adapter=lora&targets=qv"), PAGE);
+    assert!(packed.contains("\"c_attn\", \"query_key_value\"") && !packed.contains("q_proj"), "{packed}");
+}
+
+#[test]
+fn the_two_adafactors_are_told_apart() {
+    let base = "model=gpt2&gpus=1&zero=0&precision=autocast";
+    let (transformers, torch) = (format!("{base}&optimizer=adafactor"), format!("{base}&optimizer=adafactor-torch"));
+    assert_lines(Target::Transformers, &transformers, &["optim=\"adafactor\","]);
+    let own = settings(Target::Transformers, &torch);
+    assert!(own.iter().any(|line| line == "optimizer_cls_and_kwargs = (torch.optim.Adafactor, {\"lr\": 1e-4})"));
+    assert!(!own.iter().any(|line| line.starts_with("optim=")), "{own:?}");
+    for target in [Target::Accelerate, Target::Lightning] {
+        assert_told(target, &transformers, "transformers.Adafactor");
+        assert_told(target, &torch, "torch.optim.Adafactor");
+    }
+}
+
+#[test]
+fn loss_heads_are_those_that_a_target_has() {
+    let base = "model=llama-3.1-8b&gpu=h100-80&precision=mixed";
+    let own = |loss: &str, line: &str| assert_lines(Target::Transformers, &format!("{base}&loss={loss}"), &[line]);
+    own("kernel-inplace", "\"cross_entropy\": True,");
+    own("kernel", "\"cross_entropy\": True,");
+    own("chunked-head", "\"fused_linear_cross_entropy\": True,");
+    assert_told(Target::Transformers, &format!("{base}&loss=kernel"), "the nearest stands in");
+    assert_told(Target::Transformers, "model=bert-base&loss=masked-lm", "AutoModelForMaskedLM.from_pretrained");
+    assert_told(Target::Accelerate, &format!("{base}&loss=kernel-inplace"), "LigerCrossEntropyLoss");
+    assert_told(Target::DeepSpeed, &format!("{base}&loss=kernel"), "inplace_backward=False");
+}
+
+#[test]
+fn logits_are_held_where_the_reader_writes_the_loop_and_nowhere_else() {
+    let base = "model=gpt2&gpus=2&zero=0&precision=autocast&logits=";
+    for target in [Target::Accelerate, Target::DeepSpeed] {
+        assert_told(target, &format!("{base}kept"), "Logits that are still held");
+        assert_told(target, &format!("{base}dropped"), "The loop holds the loss alone");
+    }
+    for target in [Target::Transformers, Target::Torchtitan, Target::Megatron, Target::Lightning] {
+        let told = told(target, &format!("{base}kept"));
+        assert!(told.contains("logits") && told.contains("Not as asked"), "{target:?}:\n{told}");
+    }
+    assert_lines(Target::Measure, &format!("{base}kept"), &["\"logits\": \"kept\","]);
+}
+
+#[test]
+fn growing_segments_are_set_or_asked_for_everywhere() {
+    for &target in FRAMEWORKS.iter().chain(&[Target::Measure]) {
+        for (word, expected) in [("expandable", true), ("fixed", false)] {
+            let mut text = write(target, &scenario(&format!("precision=mixed&segments={word}")), PAGE);
+            if target == Target::Torchtitan {
+                // Its own launcher sets them, whatever was asked.
+                assert_eq!(text.contains("start torchrun yourself"), !expected, "{text}");
+                text = text.replace("run_train.sh sets\n#   PYTORCH_ALLOC_CONF", "");
+            }
+            assert_eq!(text.contains("ALLOC_CONF"), expected, "{target:?} {word}:\n{text}");
+        }
+    }
+    for target in [Target::Transformers, Target::Lightning, Target::Measure] {
+        let text = write(target, &scenario("segments=expandable&gpus=1&zero=0"), PAGE);
+        let set = text.find("os.environ[\"PYTORCH_ALLOC_CONF\"]").expect("a line");
+        let torch = ["import torch\n", "from transformers", "from lightning"].iter().filter_map(|word| text.find(word));
+        assert!(torch.min().is_some_and(|torch| set < torch), "{target:?}:\n{text}");
+    }
+}
+
+#[test]
+fn uneven_loads_of_experts_go_with_experts_that_are_divided() {
+    let query = "model=qwen3-30b-a3b&gpu=h200&gpus=32&ep=8&zero=1&imbalance=1.5";
+    for target in [Target::Megatron, Target::Torchtitan, Target::DeepSpeed] {
+        assert_told(target, query, "1.50 times the mean");
+    }
+    for target in [Target::Transformers, Target::Accelerate, Target::Lightning] {
+        let text = write(target, &scenario(query), PAGE);
+        assert_told(target, query, "every GPU holds all of them");
+        let planned = text.lines().filter(|line| line.contains("imbalance")).count();
+        assert_eq!(planned, 1, "only the question has it:\n{text}");
+    }
+    assert_told(Target::Measure, query, "whose load together is even");
+}
+
+#[test]
+fn the_script_builds_what_a_model_family_has() {
+    let words = |query: &str, lines: &[&str]| assert_lines(Target::Measure, query, lines);
+    words("model=pythia-6.9b", &["\"parallel\": True,", "\"packing\": \"packed\",", "\"position\": \"rotary-part\","]);
+    words("model=gpt2", &["\"parallel\": False,", "\"packing\": \"packed\",", "\"softmax\": \"scores\","]);
+    words(
+        "model=llama-3.1-8b&mlp=relu",
+        &["\"mlp\": \"relu\",", "\"softmax\": \"fp32\",", "\"packing\": \"separate\","],
+    );
+    words(
+        "model=llama-3.1-8b&adapter=lora-fp32&precision=autocast&adapter_type=16&adapter_dropout=on",
+        &["\"adapter\": \"lora-fp32\",", "\"adapter_type\": \"16\",", "\"adapter_dropout\": True,"],
+    );
+}
+
+#[test]
+fn the_script_recomputes_on_one_gpu_what_all_stages_do() {
+    // Two layers in each of four chunks of eight stages are 64 of 80, and 4 of 5 of those that fit.
+    let query = "model=llama-3.1-70b&gpu=h100-80&gpus=64&tp=2&pp=8&vpp=4&zero=1&accum=8&recompute=block\
+                 &recompute_layers=2";
+    let found = settings(Target::Measure, query);
+    let value = |key: &str| -> u32 {
+        let line = found.iter().find(|line| line.starts_with(&format!("\"{key}\": "))).expect(key);
+        line.trim_end_matches(',').rsplit(' ').next().and_then(|number| number.parse().ok()).expect("a number")
+    };
+    let (again, layers) = (value("recompute_layers"), value("layers"));
+    assert!(layers < 80, "all layers do not fit on one GPU");
+    assert_eq!(again, (64 * layers).div_ceil(80));
+}
+
+#[test]
+fn the_script_is_no_run_of_ddp_with_a_loss_that_runs_backward_by_itself() {
+    let alone = |query: &str| write(Target::Measure, &scenario(query), PAGE).contains("TOGETHER = None");
+    let base = "model=gpt2&gpus=2&precision=autocast";
+    assert!(!alone(&format!("{base}&zero=0")));
+    assert!(alone(&format!("{base}&zero=0&loss=chunked-head")));
+    assert!(!alone(&format!("{base}&zero=3&loss=chunked-head")));
 }

@@ -1,6 +1,6 @@
 //! Text as the formats want it.
 
-use crate::{Bytes, number, snippet};
+use crate::{Bytes, Scenario, Segments, number, snippet};
 
 /// A size in GiB, 2³⁰ bytes, with two digits after the point and no separators.
 pub(super) fn gib(bytes: Bytes) -> String {
@@ -49,6 +49,29 @@ pub(super) fn commented(lines: &[String], sign: &str) -> String {
 pub(super) fn address(page: &str) -> String {
     const LONGEST: usize = 2_000;
     snippet::address(&page.chars().take(LONGEST).collect::<String>())
+}
+
+/// What makes segments of PyTorch's allocator grow, as an assignment of a shell, under the name that it
+/// has since PyTorch 2.9.
+pub(super) const EXPANDABLE: &str = "PYTORCH_ALLOC_CONF=expandable_segments:True";
+
+/// Whether segments grow.
+pub(super) fn expandable(scenario: &Scenario) -> bool {
+    scenario.device.segments == Segments::Expandable
+}
+
+/// The lines of a Python file that make segments grow, where they do.
+pub(super) fn allocator_in_python(scenario: &Scenario) -> String {
+    if !expandable(scenario) {
+        return String::new();
+    }
+    let (name, value) = EXPANDABLE.split_once('=').unwrap_or((EXPANDABLE, ""));
+    format!(
+        "import os\n\n# PyTorch’s allocator reads this when it starts: it has to stand before the first import of torch.\n\
+         os.environ[{}] = {}\n\n",
+        quoted(name),
+        quoted(value)
+    )
 }
 
 /// A value of JSON, of which Python literals are a spelling.

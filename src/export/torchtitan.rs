@@ -2,16 +2,26 @@
 //!
 //! torchtitan read TOML until version 0.2 and reads flags over a Python registry since 0.3, so that the
 //! file has the tables of 0.2.2 (`config/job_config.py`) and, in a comment, the flags of 0.3.0
-//! (`config/configs.py`). Both are checked.
+//! (`config/configs.py`). The two versions do not run the same: 0.3 computes the loss chunk by chunk
+//! with its head and recomputes no single layers. Each has a plan of its own, and both are checked.
 
-use super::run::{Run, shards, sharing};
-use super::text::{commented, quoted};
+use super::run::{Planned, Resharding, Run, resharding, shards, sharing, stage_layers};
+use super::text::{EXPANDABLE, commented, expandable, quoted};
 use crate::{
-    Adapter, AttentionKernel, GradientType, Kernels, LossHead, Model, Offload, Optimizer, Precision, Recomputation,
-    Scenario, StepKernel, Switch, ZeroStage, catalogue,
+    Adapter, AttentionKernel, Engine, GradientType, Kernels, LossHead, Model, Offload, Optimizer, Precision,
+    Recomputation, Scenario, StepKernel, Switch, ZeroStage, catalogue,
 };
 
 const PROGRAM: &str = "torchtitan";
+
+/// The versions that a file is for.
+#[derive(Clone, Copy, PartialEq)]
+enum Version {
+    /// 0.2, which reads TOML.
+    Toml,
+    /// 0.3, which reads flags.
+    Flags,
+}
 
 /// A model that torchtitan has: its row in the catalogue, its name and flavour, and the function of the
 /// registry of 0.3 that makes it.
@@ -55,11 +65,33 @@ struct Setting {
 }
 
 pub(super) fn write(scenario: &Scenario, page: &str) -> String {
-    let mut run = Run::new(scenario);
-    adapt(&mut run);
+    let run = run(scenario, Version::Toml);
     let now = *run.now();
     let known = flavor(&now);
-    if known.is_none() {
+    let mut text = commented(&run.head(page, "torchtitan 0.2.2"), "#");
+    text.push_str(&flags(scenario, page));
+    text.push_str(&format!(
+        "\n[model]\nname = {}\nflavor = {}\n",
+        quoted(known.map_or("llama3", |known| known.name)),
+        quoted(known.map_or("bmax", |known| known.flavor))
+    ));
+    let mut table = "";
+    for setting in settings(&now, &run.plan(), Version::Toml) {
+        if setting.table != table {
+            table = setting.table;
+            text.push_str(&format!("\n[{table}]\n"));
+        }
+        text.push_str(&format!("{} = {}\n", setting.key, setting.value));
+    }
+    text
+}
+
+/// The scenario as a version runs it.
+fn run(scenario: &Scenario, version: Version) -> Run {
+    let mut run = Run::new(scenario);
+    adapt(&mut run, version);
+    let now = *run.now();
+    if flavor(&now).is_none() {
         run.elsewhere(format!(
             "The model: torchtitan has no flavour of these sizes. Register one called “bmax” with {}.",
             sizes(&now.model)
@@ -68,17 +100,29 @@ pub(super) fn write(scenario: &Scenario, page: &str) -> String {
     if now.cluster.gpus == 1 && now.recipe.precision == Precision::Mixed {
         run.elsewhere("One GPU: torchtitan computes under autocast.");
     }
-    let planned = run.plan();
-    let settings = settings(&now, &planned);
-    let mut text = commented(&run.head(page, "torchtitan 0.2.2 (this file) and 0.3.0 (the flags)"), "#");
-    text.push_str("#\n# torchtitan 0.3 and later read flags instead of TOML:\n");
-    let (module, config) = match known {
+    run.elsewhere(if expandable(&now) {
+        format!("Expandable segments: run_train.sh sets {EXPANDABLE}; torchrun alone does not.")
+    } else {
+        format!("Segments that do not grow: start torchrun yourself, because run_train.sh sets {EXPANDABLE}.")
+    });
+    run.routing();
+    run
+}
+
+/// The flags of 0.3 as a comment, with their own plan.
+fn flags(scenario: &Scenario, page: &str) -> String {
+    let run = run(scenario, Version::Flags);
+    let now = *run.now();
+    let mut flags: Vec<String> = settings(&now, &run.plan(), Version::Flags)
+        .into_iter()
+        .filter_map(|setting| (!setting.flag.is_empty()).then_some(setting.flag))
+        .collect();
+    let (module, config) = match flavor(&now) {
         Some(Flavor { name, registry: Some(registry), .. }) => (*name, *registry),
         Some(Flavor { name, .. }) => (*name, "your_config"),
         None => ("your_module", "your_config"),
     };
-    let mut flags = vec![format!("--module {module} --config {config}")];
-    flags.extend(settings.iter().filter(|setting| !setting.flag.is_empty()).map(|setting| setting.flag.clone()));
+    flags.insert(0, format!("--module {module} --config {config}"));
     // Graphs are captured in buffers of their own, which the sum does not have.
     flags.push("--training.disable_cuda_graphs".to_owned());
     // Which kind of recomputation is a command of its own, and has to stand last.
@@ -90,24 +134,18 @@ pub(super) fn write(scenario: &Scenario, page: &str) -> String {
         }
         .to_owned(),
     );
+    let mut lines = vec![
+        String::new(),
+        "torchtitan 0.3 and later read flags instead of TOML, and run another scenario:".to_owned(),
+        String::new(),
+    ];
+    lines.extend(run.plan_told(page, "torchtitan 0.3.0", "command"));
+    lines.push(String::new());
     let last = flags.len() - 1;
     for (position, flag) in flags.iter().enumerate() {
-        text.push_str(&format!("#   {flag}{}\n", if position == last { "" } else { " \\" }));
+        lines.push(format!("  {flag}{}", if position == last { "" } else { " \\" }));
     }
-    text.push_str(&format!(
-        "\n[model]\nname = {}\nflavor = {}\n",
-        quoted(known.map_or("llama3", |known| known.name)),
-        quoted(known.map_or("bmax", |known| known.flavor))
-    ));
-    let mut table = "";
-    for setting in &settings {
-        if setting.table != table {
-            table = setting.table;
-            text.push_str(&format!("\n[{table}]\n"));
-        }
-        text.push_str(&format!("{} = {}\n", setting.key, setting.value));
-    }
-    text
+    commented(&lines, "#")
 }
 
 fn sizes(model: &Model) -> String {
@@ -117,7 +155,8 @@ fn sizes(model: &Model) -> String {
     )
 }
 
-fn adapt(run: &mut Run) {
+fn adapt(run: &mut Run, version: Version) {
+    run.carried_out_by(Engine::Torchtitan);
     run.change("torchtitan’s gradients are divided with its optimizer state, by FSDP without resharding", |s| {
         if s.cluster.zero == ZeroStage::Stage1 && sharing(s) > 1 {
             s.cluster.zero = ZeroStage::Stage2;
@@ -146,14 +185,47 @@ fn adapt(run: &mut Run) {
     run.change("torchtitan’s attention is PyTorch’s, without scores in memory", |s| {
         s.recipe.attention = AttentionKernel::Flash;
     });
-    if run.now().recipe.recomputation == Recomputation::EveryK {
-        run.change("torchtitan recomputes layers one by one", |s| s.recipe.recomputation = Recomputation::Full);
-    } else if run.now().recipe.recomputation != Recomputation::Operators {
-        run.recomputes_layers_only(PROGRAM);
+    if version == Version::Toml {
+        run.recomputes_kth_layers(PROGRAM);
+    }
+    match (run.now().recipe.recomputation, version) {
+        (Recomputation::Operators, _) | (Recomputation::KthLayer, Version::Toml) => {}
+        (Recomputation::EveryK, _) => run.change("torchtitan recomputes layers one by one", |s| {
+            s.recipe.recomputation = Recomputation::Full;
+        }),
+        (Recomputation::Block | Recomputation::KthLayer, _) => {
+            run.change("torchtitan 0.3 recomputes every layer or single operations: every layer here", |s| {
+                s.recipe.recomputation = Recomputation::Full;
+            });
+        }
+        _ => run.recomputes_layers_only(PROGRAM),
     }
     run.keeps_activations_on_the_gpu(PROGRAM);
     run.change("torchtitan has Adam and AdamW: AdamW stands in", |s| s.recipe.optimizer = Optimizer::AdamW);
-    run.change("torchtitan 0.2 computes plain cross-entropy", |s| s.recipe.loss = LossHead::Plain);
+    match version {
+        Version::Toml => run.change("torchtitan 0.2 computes plain cross-entropy", |s| s.recipe.loss = LossHead::Plain),
+        Version::Flags => {
+            run.change("torchtitan 0.3’s configurations compute the loss chunk by chunk, with its head", |s| {
+                s.recipe.loss = LossHead::ChunkedHead;
+            });
+            let own = run.now().recipe.sequence.div_ceil(run.now().cluster.context_parallel.max(1));
+            let most = (1..=run.now().recipe.chunks.min(own)).rev().find(|chunks| own.is_multiple_of(*chunks));
+            run.change(&format!("{own} tokens have to divide into chunks of the same length"), |s| {
+                s.recipe.chunks = most.unwrap_or(1);
+            });
+        }
+    }
+    if run.now().cluster.pipeline_parallel > 1 {
+        if stage_layers(run.now()).is_none() {
+            run.with_even_stages("the layers of the first and the last stage leave the others none or too many");
+        }
+        if chunk_layers(run.now()).contains(&0) {
+            run.without_interleaving("there are fewer layers than chunks, so that torchtitan");
+        }
+    }
+    run.stages_have_layers(PROGRAM);
+    run.lets_go_of_logits("torchtitan’s loop deletes the logits before the backward pass");
+    run.reshards_to_no_group(PROGRAM);
     run.change("torchtitan’s models have no dropout", |s| s.recipe.dropout = Switch::Off);
     run.change("torchtitan has no adapters: every weight is trained", |s| s.recipe.adapter = Adapter::None);
     run.change("torchtitan offloads with FSDP only", |s| {
@@ -169,7 +241,7 @@ fn adapt(run: &mut Run) {
     }
 }
 
-fn settings(now: &Scenario, planned: &super::run::Planned) -> Vec<Setting> {
+fn settings(now: &Scenario, planned: &Planned, version: Version) -> Vec<Setting> {
     let mut settings = Vec::new();
     let mut push = |table: &'static str, key: &'static str, value: String, flag: String| {
         settings.push(Setting { table, key, value, flag });
@@ -215,8 +287,11 @@ fn settings(now: &Scenario, planned: &super::run::Planned) -> Vec<Setting> {
     number("expert_parallel_degree", now.cluster.expert_parallel);
     if staged {
         number("pipeline_parallel_microbatch_size", planned.micro_batch);
+        for Setting { table, key, value, flag } in stages(now, version) {
+            push(table, key, value, flag);
+        }
     }
-    let reshard = if now.cluster.zero == ZeroStage::Stage3 { "always" } else { "never" };
+    let reshard = if resharding(now) == Resharding::All { "always" } else { "never" };
     if sharded {
         push(
             "parallelism",
@@ -227,17 +302,93 @@ fn settings(now: &Scenario, planned: &super::run::Planned) -> Vec<Setting> {
     }
     let mode = match now.recipe.recomputation {
         Recomputation::None => "none",
-        Recomputation::Operators => "selective",
+        Recomputation::Operators | Recomputation::KthLayer => "selective",
         _ => "full",
     };
     push("activation_checkpoint", "mode", quoted(mode), String::new());
     if mode == "selective" {
-        push("activation_checkpoint", "selective_ac_option", quoted("op"), String::new());
+        // The layers that K divides are computed again, each by itself.
+        let every = now.recipe.every.to_string();
+        let option = if now.recipe.recomputation == Recomputation::KthLayer { every.as_str() } else { "op" };
+        push("activation_checkpoint", "selective_ac_option", quoted(option), String::new());
+    }
+    if version == Version::Flags {
+        let chunks = now.recipe.chunks;
+        push("loss", "num_chunks", chunks.to_string(), format!("--loss.num_chunks {chunks}"));
     }
     let compiled = now.recipe.kernels == Kernels::Fused;
     let flag = if compiled { "--compile.enable" } else { "--compile.no-enable" };
     push("compile", "enable", compiled.to_string(), flag.to_owned());
     settings
+}
+
+/// The schedule, and how the layers are divided into its chunks. torchtitan can take layers off the first
+/// and the last chunk, for embedding and head; any other division is a list of the modules of each.
+fn stages(now: &Scenario, version: Version) -> Vec<Setting> {
+    let setting = |key, value: String, flag: &str| Setting {
+        table: "parallelism",
+        key,
+        value,
+        flag: format!("--parallelism.{key} {flag}"),
+    };
+    let number = |key, value: u32| setting(key, value.to_string(), &value.to_string());
+    let schedule = if now.cluster.virtual_stages > 1 { "Interleaved1F1B" } else { "1F1B" };
+    let mut settings = vec![setting("pipeline_parallel_schedule", quoted(schedule), schedule)];
+    let chunks = chunk_layers(now);
+    if let Some((first, last, each)) = less_layers(&chunks, now.cluster.virtual_stages > 1) {
+        settings.push(number("pipeline_parallel_first_stage_less_layers", first));
+        settings.push(number("pipeline_parallel_last_stage_less_layers", last));
+        if now.cluster.virtual_stages > 1 {
+            settings.push(number("pipeline_parallel_layers_per_stage", each));
+        }
+        return settings;
+    }
+    let mut next = 0;
+    let mut modules: Vec<Vec<String>> = Vec::with_capacity(chunks.len());
+    for layers in chunks {
+        modules.push((next..next + layers).map(|layer| format!("layers.{layer}")).collect());
+        next += layers;
+    }
+    if let Some(first) = modules.first_mut() {
+        first.insert(0, "tok_embeddings".to_owned());
+    }
+    if let Some(last) = modules.last_mut() {
+        last.extend(["norm".to_owned(), if version == Version::Toml { "output" } else { "lm_head" }.to_owned()]);
+    }
+    let line = |names: &Vec<String>| names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ");
+    let lists: String = modules.iter().map(|names| format!("    [{}],\n", line(names))).collect();
+    let flag: Vec<String> = modules.iter().map(|names| names.join(",")).collect();
+    settings.push(setting("module_fqns_per_model_part", format!("[\n{lists}]"), &flag.join(" ")));
+    settings
+}
+
+/// Layers of every chunk, in the order of the model: chunks go round the stages.
+fn chunk_layers(now: &Scenario) -> Vec<u32> {
+    let chunks = now.cluster.virtual_stages;
+    let stages = stage_layers(now).unwrap_or_default();
+    let share = |layers: u32, chunk: u32| layers / chunks + u32::from(chunk < layers % chunks);
+    (0..chunks).flat_map(|chunk| stages.iter().map(move |layers| share(*layers, chunk))).collect()
+}
+
+/// Layers that torchtitan has to take off the first and the last of these chunks to come to them, and what
+/// it then counts for each; none where it comes to other chunks or refuses
+/// (`generate_llm_fqn_per_model_part` in distributed/pipeline_parallel.py, 0.2.2).
+fn less_layers(chunks: &[u32], interleaved: bool) -> Option<(u32, u32, u32)> {
+    let (first, last, most) = (*chunks.first()?, *chunks.last()?, *chunks.iter().max()?);
+    let number = chunks.len() as u32;
+    let layers: u32 = chunks.iter().sum();
+    [(0, 0), (most - first, most - last)].into_iter().find_map(|(less_first, less_last)| {
+        let counted = layers + less_first + less_last;
+        let (least, over) = (counted / number, counted % number);
+        let mut sizes: Vec<u32> = (0..number).map(|position| least + u32::from(position < over)).collect();
+        *sizes.first_mut()? -= less_first.min(least);
+        *sizes.last_mut()? -= less_last.min(least);
+        let each = counted.div_ceil(number);
+        // Both must be within the smallest chunk, and how many chunks a stage has is found by dividing.
+        let taken = less_first <= least && less_last <= least;
+        let found = !interleaved || counted.div_ceil(each) == number;
+        (taken && found && sizes == chunks).then_some((less_first, less_last, each))
+    })
 }
 
 /// The rows of the catalogue that torchtitan has a flavour for.

@@ -1,15 +1,15 @@
 //! `TrainingArguments` of Hugging Face transformers, with what belongs to the model beside them.
 //!
 //! Fields as in transformers 5.23.0, `training_args.py`. What the Trainer shards it shards with FSDP,
-//! or with DeepSpeed where the scenario keeps an fp32 master copy, shards optimizer state alone or
-//! keeps it on the host, none of which FSDP does.
+//! or with DeepSpeed where the scenario asks for it, keeps an fp32 master copy, shards optimizer state
+//! alone or keeps it on the host, none of which FSDP does.
 
 use super::deepspeed::{self, Caller};
-use super::run::{Run, shards};
-use super::text::{Spelling, Value, commented};
+use super::run::{Resharding, Run, resharding, shards};
+use super::text::{Spelling, Value, allocator_in_python, commented, quoted};
 use crate::{
-    Adapter, AdapterTargets, AttentionKernel, Kernels, LossHead, Offload, Optimizer, Precision, Recomputation,
-    Scenario, StepKernel, ZeroStage,
+    Adapter, AdapterTargets, AdapterType, AttentionKernel, Engine as Program, Kernels, LossHead, Offload, Optimizer,
+    Packing, Precision, Recomputation, Scenario, StepKernel, Unquantized, ZeroStage,
 };
 
 /// What divides model states.
@@ -29,12 +29,21 @@ impl Engine {
         let master = matches!(scenario.recipe.precision, Precision::Bf16 | Precision::Fp16);
         let offloaded = matches!(scenario.recipe.offload, Offload::Optimizer | Offload::Both);
         let stage_1 = scenario.cluster.zero == ZeroStage::Stage1;
-        if master || offloaded || stage_1 && shards(scenario) {
+        let asked_for = scenario.cluster.engine == Program::DeepSpeed;
+        if asked_for || master || offloaded || stage_1 && shards(scenario) {
             Self::DeepSpeed
         } else if shards(scenario) {
             Self::Fsdp
         } else {
             Self::Replicated
+        }
+    }
+
+    /// The program behind it.
+    pub(super) const fn program(self) -> Program {
+        match self {
+            Self::Replicated | Self::Fsdp => Program::Torch,
+            Self::DeepSpeed => Program::DeepSpeed,
         }
     }
 }
@@ -63,14 +72,14 @@ pub(super) fn write(scenario: &Scenario, page: &str) -> String {
     if now.recipe.dropout.is_on() {
         run.elsewhere("Dropout: the model’s configuration; its masks are counted.");
     }
-    if now.recipe.loss == LossHead::Classifier {
-        run.elsewhere("A classifier: AutoModelForSequenceClassification instead of AutoModelForCausalLM.");
-    }
     if now.model.origin.is_empty() {
         run.elsewhere("The model is your own: build it from your configuration.");
     }
     if now.recipe.recomputation == Recomputation::Full && engine != Engine::Fsdp {
         run.elsewhere("Older versions of transformers call activation_checkpointing gradient_checkpointing.");
+    }
+    if engine == Engine::DeepSpeed {
+        deepspeed::gathered_layers(&mut run, &now);
     }
     let planned = run.plan();
     if planned.world > 1 {
@@ -89,8 +98,10 @@ pub(super) fn write(scenario: &Scenario, page: &str) -> String {
     if now.recipe.adapter != Adapter::None {
         imports.insert(usize::from(parallel), "from peft import LoraConfig");
     }
-    let mut text = format!("{head}\n{}\n\n", imports.join("\n"));
-    text.push_str("# For AutoModelForCausalLM.from_pretrained(name, **model_kwargs), or from_config.\n");
+    let own_optimizer = now.recipe.optimizer == Optimizer::AdafactorTorch;
+    let torch = if own_optimizer { "import torch\n" } else { "" };
+    let mut text = format!("{head}\n{}{torch}{}\n\n", allocator_in_python(&now), imports.join("\n"));
+    text.push_str(&format!("# For {}.from_pretrained(name, **model_kwargs), or from_config.\n", model_class(&now)));
     text.push_str(&format!("model_kwargs = {}\n\n", model_kwargs(&now)));
     text.push_str("# Tokens of a sequence: what the tokenizer truncates and the collator pads to.\n");
     text.push_str(&format!("max_length = {}\n\n", now.recipe.sequence));
@@ -113,10 +124,18 @@ pub(super) fn write(scenario: &Scenario, page: &str) -> String {
     } else if now.recipe.precision == Precision::Fp16 {
         push("fp16", "True".to_owned());
     }
-    let (optimizer, arguments_of_it) = optimizer(&now);
-    push("optim", format!("\"{optimizer}\""));
-    if let Some(words) = arguments_of_it {
-        push("optim_args", format!("\"{words}\""));
+    if let Some((optimizer, arguments_of_it)) = optimizer(&now) {
+        push("optim", format!("\"{optimizer}\""));
+        if let Some(words) = arguments_of_it {
+            push("optim_args", format!("\"{words}\""));
+        }
+    } else {
+        // The argument of the Trainer goes before any optim.
+        text.push_str(
+            "# For Trainer(…, optimizer_cls_and_kwargs=optimizer_cls_and_kwargs): no optim is PyTorch’s Adafactor. The\n\
+             # learning rate is a placeholder.\n",
+        );
+        text.push_str("optimizer_cls_and_kwargs = (torch.optim.Adafactor, {\"lr\": 1e-4})\n\n");
     }
     if now.recipe.recomputation == Recomputation::Full && engine != Engine::Fsdp {
         push("activation_checkpointing", "True".to_owned());
@@ -158,6 +177,10 @@ pub(super) fn write(scenario: &Scenario, page: &str) -> String {
 }
 
 fn adapt(run: &mut Run, engine: Engine) {
+    run.carried_out_by(engine.program());
+    if engine != Engine::DeepSpeed {
+        run.computes_under_autocast("the Trainer computes with frozen fp32 weights under autocast");
+    }
     match engine {
         Engine::DeepSpeed => deepspeed::adapt(run),
         Engine::Fsdp => {
@@ -183,6 +206,7 @@ fn adapt(run: &mut Run, engine: Engine) {
                     s.cluster.zero = ZeroStage::Stage3;
                 }
             });
+            run.reshards_to_no_group("the Trainer’s FSDP");
         }
         Engine::Replicated => {
             run.change("without FSDP the Trainer’s bf16 is autocast", |s| {
@@ -205,11 +229,24 @@ fn adapt(run: &mut Run, engine: Engine) {
             (_, step) => step,
         };
     });
-    run.change("the Trainer has plain, Liger’s and Liger’s fused cross-entropy: plain stands in", |s| {
-        if matches!(s.recipe.loss, LossHead::Chunked | LossHead::VocabularyParallel) {
-            s.recipe.loss = LossHead::Plain;
-        }
+    run.change("the Trainer has plain, Liger’s and Liger’s fused cross-entropy: the nearest stands in", |s| {
+        s.recipe.loss = match s.recipe.loss {
+            LossHead::Chunked | LossHead::VocabularyParallel | LossHead::VocabularyParallelFused => LossHead::Plain,
+            LossHead::Kernel => LossHead::KernelInPlace,
+            LossHead::ChunkedHead => LossHead::Fused,
+            other => other,
+        };
     });
+    run.lets_go_of_logits("the Trainer lets go of the logits as soon as it has the loss");
+}
+
+/// The class of transformers whose head the scenario has.
+const fn model_class(scenario: &Scenario) -> &'static str {
+    match scenario.recipe.loss {
+        LossHead::Classifier => "AutoModelForSequenceClassification",
+        LossHead::MaskedLm => "AutoModelForMaskedLM",
+        _ => "AutoModelForCausalLM",
+    }
 }
 
 fn model_kwargs(scenario: &Scenario) -> String {
@@ -230,7 +267,8 @@ fn model_kwargs(scenario: &Scenario) -> String {
         Adapter::Qlora => {
             "\n    \"quantization_config\": BitsAndBytesConfig(\n        load_in_4bit=True,\n        \
              bnb_4bit_quant_type=\"nf4\",\n        bnb_4bit_use_double_quant=True,\n        \
-             bnb_4bit_compute_dtype=\"bfloat16\",\n    ),"
+             bnb_4bit_compute_dtype=\"bfloat16\",\n        # So that FSDP can divide them.\n        \
+             bnb_4bit_quant_storage=\"bfloat16\",\n    ),"
         }
         Adapter::Lora8 => "\n    \"quantization_config\": BitsAndBytesConfig(load_in_8bit=True),",
         Adapter::None | Adapter::Lora | Adapter::LoraFp32 => "",
@@ -238,38 +276,80 @@ fn model_kwargs(scenario: &Scenario) -> String {
     format!("{{\n    \"dtype\": \"{dtype}\",\n    \"attn_implementation\": \"{attention}\",{quantized}\n}}")
 }
 
-/// The adapters, for `peft.get_peft_model(model, peft_config)`.
+/// The adapters, for `peft.get_peft_model`.
 fn lora(scenario: &Scenario) -> String {
     let rank = scenario.recipe.rank;
-    let (targets, why) = match scenario.recipe.targets {
-        AdapterTargets::All => ("\"all-linear\"".to_owned(), "Every matrix but the head."),
-        AdapterTargets::Attention => (
-            "[\"q_proj\", \"k_proj\", \"v_proj\", \"o_proj\"]".to_owned(),
-            "The names are those of Llama’s code and of most others; GPT-2 calls them c_attn and c_proj.",
-        ),
-        AdapterTargets::QueryValue => (
-            "[\"q_proj\", \"v_proj\"]".to_owned(),
-            "The names are those of Llama’s code and of most others; GPT-2 packs them into c_attn.",
+    // What peft would make fp32 of is left as it is: with 4-bit weights in the type they compute in.
+    let half = scenario.recipe.adapter_type == AdapterType::Half;
+    let cast = if half { ", autocast_adapter_dtype=False" } else { "" };
+    let dropout = if scenario.recipe.adapter_dropout.is_on() { ", lora_dropout=0.05" } else { "" };
+    let masks = match dropout {
+        "" => "",
+        _ => "\n# Memory depends on there being a dropout, and not on its number.",
+    };
+    let cast_first = match (scenario.recipe.adapter, scenario.recipe.unquantized) {
+        (Adapter::Lora8 | Adapter::Qlora, Unquantized::Full) => {
+            "\n# Before that peft.prepare_model_for_kbit_training(model), which casts embedding, head and norms to fp32."
+        }
+        (Adapter::Lora8 | Adapter::Qlora, Unquantized::Half) => {
+            "\n# Without peft.prepare_model_for_kbit_training, which would cast embedding, head and norms to fp32."
+        }
+        _ => "",
+    };
+    let by_hand = if half && scenario.recipe.adapter == Adapter::Lora8 {
+        "\n# Beside 8-bit weights peft makes adapters in fp32 all the same: then cast every parameter with “lora_” in\n\
+         # its name to 16 bits."
+    } else {
+        ""
+    };
+    // peft passes over names that a model does not have.
+    let (queries, others, output) = match scenario.model.packing {
+        Packing::Separate => (&["q_proj", "v_proj"][..], &["k_proj"][..], &["o_proj"][..]),
+        Packing::Packed => (
+            &["c_attn", "query_key_value", "qkv_proj"][..],
+            &[][..],
+            &["attn.c_proj", "attention.dense", "self_attention.dense", "o_proj"][..],
         ),
     };
+    let names = |parts: &[&[&str]]| {
+        let names: Vec<String> = parts.concat().into_iter().map(quoted).collect();
+        format!("[{}]", names.join(", "))
+    };
+    let targets = match scenario.recipe.targets {
+        AdapterTargets::All => "\"all-linear\"".to_owned(),
+        AdapterTargets::Attention => names(&[queries, others, output]),
+        AdapterTargets::QueryValue => names(&[queries]),
+    };
+    let why = match (scenario.recipe.targets, scenario.model.packing) {
+        (AdapterTargets::All, _) => "Every matrix but the head.",
+        (_, Packing::Separate) => "The names are those of Llama’s code and of most others.",
+        (_, Packing::Packed) => "The names are those of GPT-2’s, GPT-NeoX’s, Falcon’s and Phi-3’s code.",
+    };
+    let task = match scenario.recipe.loss {
+        LossHead::Classifier => ", task_type=\"SEQ_CLS\"",
+        // peft has no type for masked words, and needs none.
+        LossHead::MaskedLm => "",
+        _ => ", task_type=\"CAUSAL_LM\"",
+    };
     format!(
-        "# For peft.get_peft_model(model, peft_config). {why}\npeft_config = LoraConfig(r={rank}, lora_alpha={}, \
-         target_modules={targets}, task_type=\"CAUSAL_LM\")",
+        "# For peft.get_peft_model(model, peft_config{cast}).\n# {why}{masks}{by_hand}{cast_first}\n\
+         peft_config = LoraConfig(r={rank}, lora_alpha={}, target_modules={targets}{dropout}{task})",
         rank.saturating_mul(2)
     )
 }
 
-/// The Trainer's word for the optimizer, and what it needs beside it.
-fn optimizer(scenario: &Scenario) -> (&'static str, Option<&'static str>) {
-    match (scenario.recipe.optimizer, scenario.recipe.step) {
+/// The Trainer's word for the optimizer, and what it needs beside it; none where it has no word.
+fn optimizer(scenario: &Scenario) -> Option<(&'static str, Option<&'static str>)> {
+    Some(match (scenario.recipe.optimizer, scenario.recipe.step) {
         (Optimizer::AdamW | Optimizer::Muon, StepKernel::Fused) => ("adamw_torch_fused", None),
         (Optimizer::AdamW | Optimizer::Muon, _) => ("adamw_torch", None),
         (Optimizer::Adam8bit, _) => ("adamw_bnb_8bit", None),
-        (Optimizer::Adafactor | Optimizer::AdafactorTorch, _) => ("adafactor", None),
+        (Optimizer::Adafactor, _) => ("adafactor", None),
+        (Optimizer::AdafactorTorch, _) => return None,
         (Optimizer::Lion, _) => ("lion_32bit", None),
         (Optimizer::Momentum, _) => ("sgd", Some("momentum=0.9")),
         (Optimizer::Sgd, _) => ("sgd", None),
-    }
+    })
 }
 
 /// Liger's kernels for the loss alone, so that nothing else is fused that was not asked for.
@@ -285,7 +365,8 @@ fn liger(loss: LossHead) -> Option<Value> {
     };
     match loss {
         LossHead::Fused => Some(with(true)),
-        LossHead::Kernel => Some(with(false)),
+        // Its kernel writes the gradient over the logits (`cross_entropy_forward` in Liger’s ops/cross_entropy.py).
+        LossHead::KernelInPlace => Some(with(false)),
         _ => None,
     }
 }
@@ -294,7 +375,7 @@ fn fsdp(scenario: &Scenario) -> Value {
     Value::Map(vec![
         ("version", 2_u32.into()),
         // With resharding it is ZeRO 3; without, layers stay gathered through the step, which is ZeRO 2.
-        ("reshard_after_forward", (scenario.cluster.zero == ZeroStage::Stage3).into()),
+        ("reshard_after_forward", (resharding(scenario) == Resharding::All).into()),
         ("auto_wrap_policy", "TRANSFORMER_BASED_WRAP".into()),
         ("activation_checkpointing", (scenario.recipe.recomputation == Recomputation::Full).into()),
         ("state_dict_type", "SHARDED_STATE_DICT".into()),

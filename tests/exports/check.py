@@ -97,6 +97,7 @@ def transformers(text, said):
     with environment(), warnings.catch_warnings():
         warnings.simplefilter("error", FutureWarning)
         exec(compile(text, "training_arguments.py", "exec"), scope)
+        segments_grow(text)
         args = scope["training_args"]
     assert args.per_device_train_batch_size == said["micro"]
     assert args.gradient_accumulation_steps == said["steps"]
@@ -115,7 +116,33 @@ def transformers(text, said):
 
     assert set(scope["model_kwargs"]) <= {"dtype", "attn_implementation", "quantization_config"}
     assert inspect.isfunction(AutoModelForCausalLM.from_config.__func__)
+    if "optimizer_cls_and_kwargs" in scope:
+        import torch
+
+        assert "optimizer_cls_and_kwargs" in inspect.signature(transformers_trainer().__init__).parameters
+        kind, options = scope["optimizer_cls_and_kwargs"]
+        kind([torch.nn.Parameter(torch.zeros(2, 2))], **options)
+    adapted = re.search(r"# For peft\.(get_peft_model)\((?:model, peft_config)(?:, (\w+)=\w+)?\)", text)
+    if adapted:
+        import peft
+
+        known = inspect.signature(getattr(peft, adapted[1])).parameters
+        assert adapted[2] is None or adapted[2] in known, adapted[2]
+        assert isinstance(scope["peft_config"], peft.LoraConfig)
     return "TrainingArguments constructed"
+
+
+def segments_grow(text):
+    """Where a file speaks of the allocator it has to come before PyTorch, and what it sets has to be there."""
+    if "PYTORCH_ALLOC_CONF" in text:
+        assert os.environ["PYTORCH_ALLOC_CONF"] == "expandable_segments:True"
+        assert text.index("PYTORCH_ALLOC_CONF") < min(found.start() for found in re.finditer(r"^(from|import) (?!os)", text, re.M))
+
+
+def transformers_trainer():
+    from transformers import Trainer
+
+    return Trainer
 
 
 def accelerate(text, said):
@@ -174,8 +201,12 @@ def deepspeed_config(config, said):
     assert read.train_batch_size == said["global"]
     # Every key of the groups that its models read is known to them.
     zero = module.DeepSpeedConfig(config, mpu=World).zero_config
-    for key in config.get("zero_optimization", {}):
-        assert key in type(zero).model_fields, key
+    fields = type(zero).model_fields
+    named = {field.alias: name for name, field in fields.items() if field.alias}
+    for key, value in config.get("zero_optimization", {}).items():
+        assert key in fields or key in named, key
+        if isinstance(value, int):
+            assert getattr(zero, named.get(key, key)) == value, key
     for group, kind in (("bf16", read.bfloat16_config), ("fp16", read.float16_config)):
         for key in config.get(group, {}):
             assert key in type(kind).model_fields, key
@@ -198,12 +229,30 @@ def deepspeed(text, said):
 
 
 # Version 0.2.2 and 0.3.0 cannot live in one process: this one reads a path a line and answers with what
-# the file says.
+# the file says, with the stages that torchtitan itself makes of it.
 OLD_TORCHTITAN = """
-import json, sys
+import json, sys, types
 sys.path.insert(0, sys.argv[1])
 from torchtitan.config import ConfigManager
-from torchtitan.distributed import ParallelDims
+from torchtitan.distributed import ParallelDims, pipeline_parallel
+from torchtitan.protocols.train_spec import get_train_spec
+
+class Found(Exception):
+    pass
+
+def stages(c):
+    flavors = get_train_spec(c.model.name).model_args
+    if c.parallelism.pipeline_parallel_degree == 1 or c.model.flavor not in flavors:
+        return None
+    def split(model, mesh, schedule, device, names):
+        raise Found(names)
+    pipeline_parallel.pipeline_module_split = split
+    dims = types.SimpleNamespace(pp=c.parallelism.pipeline_parallel_degree, get_mesh=lambda name: None)
+    try:
+        pipeline_parallel.pipeline_llm(None, dims, c, None, flavors[c.model.flavor], None, None)
+    except Found as found:
+        return found.args[0]
+
 for path in sys.stdin:
     try:
         c = ConfigManager().parse_args(["--job.config_file", path.strip()])
@@ -216,7 +265,11 @@ for path in sys.stdin:
             ep=p.expert_parallel_degree, etp=p.expert_tensor_parallel_degree, world_size=world,
         )
         t = c.training
-        answer = [t.local_batch_size, t.global_batch_size, data, p.pipeline_parallel_degree]
+        answer = {
+            "local": t.local_batch_size, "global": t.global_batch_size, "data": data,
+            "pipeline": [p.pipeline_parallel_degree, p.pipeline_parallel_schedule, p.pipeline_parallel_microbatch_size],
+            "stages": stages(c), "recomputed": [c.activation_checkpoint.mode, c.activation_checkpoint.selective_ac_option],
+        }
     except BaseException as error:
         answer = repr(error)
     print("ANSWER " + json.dumps(answer), flush=True)
@@ -237,20 +290,43 @@ class OldTorchtitan:
         raise RuntimeError("torchtitan 0.2.2 does not answer")
 
 
+def pipeline_fits(stages, schedule, size, local, names):
+    """Whether PyTorch's schedule takes so many micro-batches, and every layer is in one stage, in order."""
+    from torch.distributed.pipelining.schedules import PipelineScheduleMulti, get_schedule_class
+
+    assert local % size == 0
+    batches = local // size
+    interleaved = issubclass(get_schedule_class(schedule), PipelineScheduleMulti)
+    # As Schedule1F1B and ScheduleInterleaved1F1B ask when they are made.
+    assert batches % max(1, batches // stages) == 0 if interleaved else batches >= stages, (batches, stages)
+    if names is None:
+        return
+    assert len(names) % stages == 0 and (len(names) > stages) == interleaved, names
+    order = [name for stage in names for name in stage]
+    assert order[0] == "tok_embeddings" and order[-2] == "norm" and order[-1] in ("output", "lm_head")
+    layers = order[1:-2]
+    assert layers == [f"layers.{number}" for number in range(len(layers))], layers
+
+
 def torchtitan(text, said, old):
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "torchtitan.toml"
         path.write_text(text, encoding="utf-8")
         answer = old.read(path)
-    assert isinstance(answer, list), answer
-    local, whole, data, stages = answer
-    assert (whole, data) == (said["global"], said["data"])
-    assert local == said["micro"] * (said["steps"] if stages > 1 else 1)
-    # The flags of 0.3, which stand in a comment.
-    block = re.search(r"# torchtitan 0\.3 and later read flags[^\n]*\n((?:#   .*\n)+)", text).group(1)
-    flags = shlex.split(" ".join(line[1:].rstrip(" \\") for line in block.splitlines()))
+    assert isinstance(answer, dict), answer
+    stages, schedule, size = answer["pipeline"]
+    assert (answer["global"], answer["data"]) == (said["global"], said["data"])
+    assert answer["local"] == said["micro"] * (said["steps"] if stages > 1 else 1)
+    assert answer["recomputed"][0] != "selective" or answer["recomputed"][1] == "op" or int(answer["recomputed"][1]) > 0
+    if stages > 1:
+        pipeline_fits(stages, schedule, size, answer["local"], answer["stages"])
+    # The flags of 0.3, which stand in a comment with a plan of their own.
+    rest = text[text.index("# torchtitan 0.3 and later read flags") :]
+    said = told(rest)
+    flags = shlex.split(" ".join(line[1:].rstrip(" \\") for line in re.findall(r"^#   (?:-|activation).*", rest, re.M)))
     from torchtitan.config import ConfigManager
 
+    own = "your_config" not in flags
     names = {"--module": "llama3", "--config": "llama3_debugmodel"}
     for at, flag in enumerate(flags[:-1]):
         if flag in names and flags[at + 1] in ("your_module", "your_config"):
@@ -259,8 +335,23 @@ def torchtitan(text, said, old):
         flags[flags.index("--module") + 1] = "llama3"
     with contextlib.redirect_stdout(io.StringIO()):
         config = ConfigManager().parse_args(flags)
-    assert (config.training.local_batch_size, config.training.global_batch_size) == (local, whole)
-    return "0.2.2 reads the file and takes its mesh, 0.3.0 takes the flags"
+    training, parallel = config.training, config.parallelism
+    stages = parallel.pipeline_parallel_degree
+    assert training.global_batch_size == said["global"]
+    assert training.local_batch_size == said["micro"] * (said["steps"] if stages > 1 else 1)
+    assert training.seq_len // parallel.context_parallel_degree % config.loss.num_chunks == 0
+    if stages > 1:
+        from types import SimpleNamespace
+
+        from torchtitan.distributed import pipeline_parallel as pipelines
+
+        modules = parallel.module_fqns_per_model_part
+        if modules is None and own:
+            made = pipelines._get_pipeline_metadata(SimpleNamespace(pp=stages), parallel, config.model_spec.model)
+            modules = pipelines._generate_llm_fqn_per_model_part(*made)
+        size = parallel.pipeline_parallel_microbatch_size
+        pipeline_fits(stages, parallel.pipeline_parallel_schedule, size, training.local_batch_size, modules)
+    return "0.2.2 reads the file and takes its mesh and stages, 0.3.0 takes the flags"
 
 
 def megatron(text, said):
@@ -278,12 +369,29 @@ def megatron(text, said):
     answer = subprocess.run(["bash", "-euc", text + '\nprintf "%s\\0" "${BMAX_ARGS[@]}"'], capture_output=True, text=True, check=True)
     args = parser.parse_args(answer.stdout.split("\0")[:-1])
     assert (args.micro_batch_size, args.global_batch_size) == (said["micro"], said["global"])
+    megatron_stages(args, said)
     return "every flag is one of Megatron-LM’s, with a value it takes"
+
+
+def megatron_stages(args, said):
+    """What validate_args, TransformerConfig and the interleaved schedule ask of stages and micro-batches."""
+    stages, chunks = args.pipeline_model_parallel_size, args.num_virtual_stages_per_pipeline_rank or 1
+    first, last = args.decoder_first_pipeline_num_layers, args.decoder_last_pipeline_num_layers
+    left, between = args.num_layers - (first or 0) - (last or 0), stages - (first is not None) - (last is not None)
+    if stages > args.num_layers:
+        return  # The file says that it is refused.
+    assert bool(left) == bool(between) and (not between or left % between == 0), (first, last, left)
+    assert all(layers % chunks == 0 for layers in (first or 0, last or 0, left // between if between else 0))
+    assert chunks == 1 or said["steps"] % stages == 0
+    if args.recompute_granularity == "full":
+        assert args.recompute_method in ("uniform", "block") and args.recompute_num_layers > 0
 
 
 def lightning(text, said):
     scope = {}
-    exec(compile(text, "trainer.py", "exec"), scope)
+    with environment():
+        exec(compile(text, "trainer.py", "exec"), scope)
+        segments_grow(text)
     import torch
 
     assert scope["micro_batch"] == said["micro"]
@@ -300,7 +408,11 @@ def lightning(text, said):
     assert trainer.accumulate_grad_batches == said["steps"]
     assert trainer.num_devices * trainer.num_nodes == devices * nodes
     assert (devices * nodes) % said["data"] == 0
-    return f"Trainer built with {type(trainer.strategy).__name__}"
+    kind = type(trainer.strategy).__name__
+    if kind == "DeepSpeedStrategy":
+        wanted = int(re.search(r"reduce_bucket_size=(\d+)", text).group(1))
+        assert trainer.strategy.config["zero_optimization"]["reduce_bucket_size"] == wanted
+    return f"Trainer built with {kind}"
 
 
 def in_a_fork(path, arguments):

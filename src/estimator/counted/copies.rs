@@ -59,7 +59,7 @@ fn gathered(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &S
     // At the loss only the root is whole; layers are gathered again for their backward pass. Where they
     // are kept between the passes nothing is gathered a second time.
     let backward = at.in_backward();
-    let resharded = scenario.cluster.reshard == 0;
+    let resharded = scenario.cluster.reshard != 1;
     // Quantized weights are gathered as they are.
     let compute = frozen_matrix_bytes(scenario).unwrap_or(bytes.compute);
     let layers = Copy { name: "Gathered layers", bucket: Bucket::Parameters, source: &FSDP, bytes: compute };
@@ -77,6 +77,9 @@ fn gathered(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &S
         let experts = Copy { name: "Gathered experts", ..layers };
         let live = stage.expert_layers.min(2.0);
         experts.push(to, live * to.expert_weights(weights, stage), backward);
+    }
+    if !resharded {
+        return;
     }
     let compute = if scenario.recipe.adapter == Adapter::None { bytes.compute } else { base_bytes(scenario) };
     let root = Copy { name: "Gathered embedding and head", bytes: compute, ..layers };

@@ -5,7 +5,7 @@ use super::Assembly;
 use super::forms;
 use super::instants::StageInstants;
 use super::stage::Stage;
-use super::types::Types;
+use super::types::{Types, base_bytes};
 use crate::estimator::ledger::{Bucket, Instants, Line};
 use crate::source::{
     FLASH_CROSS_ENTROPY, KORTHIKANTI, LIGER, LOSS_PARALLEL, MEGATRON_LOSS, PYTORCH, Source, TORCHTITAN,
@@ -73,8 +73,11 @@ pub(super) fn assemble(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
         Logits::Dropped => 0.0,
     };
     if whole {
-        // The forward instant counts them among what the loss reads.
-        let late = head.backward.or(at.in_backward());
+        // The forward instant counts them among what the loss reads, and so does the backward one of losses
+        // that keep them.
+        let kept = matches!(scenario.recipe.loss, LossHead::Kernel | LossHead::KernelInPlace)
+            || (scenario.recipe.loss == LossHead::Chunked && scenario.recipe.kernels == Kernels::Fused);
+        let late = if kept { at.in_backward() } else { head.backward.or(at.in_backward()) };
         head.kept("Logits that are still held", held, late, &TRANSFORMERS);
     }
     match scenario.recipe.loss {
@@ -247,7 +250,9 @@ fn fused(head: &mut Head, scenario: &Scenario, e: f64) {
     }
 }
 
+/// It has the type of the weights, which autocast leaves in fp32.
 fn head_gradient(head: &mut Head, scenario: &Scenario, bytes: f64, source: &'static Source) {
+    let bytes = if Types::of(scenario).autocast { base_bytes(scenario) } else { bytes };
     let weights = f64::from(scenario.model.vocabulary) * f64::from(scenario.model.hidden) / head.to.tensor_parallel;
     head.to.lines.push(Line {
         coefficient: bytes,

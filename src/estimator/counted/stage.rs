@@ -87,6 +87,9 @@ impl Pipeline {
     /// Layers of the stage `rank`. An even division is rounded up, because some stage has that many;
     /// stages whose number of layers is given leave the rest to the others.
     fn layers_of(&self, rank: u32) -> u32 {
+        if self.stages == 1 {
+            return self.layers;
+        }
         let is_first = rank == 0 && self.first > 0;
         let is_last = rank + 1 == self.stages && self.last > 0;
         if is_first {

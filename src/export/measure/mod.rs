@@ -7,11 +7,11 @@
 //! and the link at its head, are those of that scenario. Where data parallelism is all that the scenario
 //! divides by, the script runs under torchrun, too, with FSDP or DDP and the scenario's own prediction.
 
-use super::run::{self, Planned, planned};
-use super::text::{Spelling, Value, commented, wrap};
+use super::run::{self, Planned, Run, planned};
+use super::text::{EXPANDABLE, Spelling, Value, commented, expandable, quoted, wrap};
 use crate::{
-    Choice, LossHead, Mlp, Norm, Offload, Position, Recomputation, Scenario, StepKernel, Switch, ZeroStage, counters,
-    estimate, largest_micro_batch, search,
+    Adapter, Choice, Engine, LossHead, Mlp, Norm, Offload, Position, Precision, Recomputation, Scenario, StepKernel,
+    Switch, ZeroStage, counters, estimate, largest_micro_batch, search,
 };
 
 /// The script around the scenario.
@@ -26,23 +26,65 @@ struct Alone {
 }
 
 pub(super) fn write(scenario: &Scenario, page: &str) -> String {
+    let mut run = Run::new(scenario);
+    adapt(&mut run);
+    let scenario = run.now();
     let plan = planned(scenario);
     let alone = alone(scenario, &plan);
-    let head = commented(&head(scenario, &plan, &alone, page), "#");
+    let head = commented(&head(&run, &plan, &alone, page), "#");
     let body = TEMPLATE
+        .replacen("@@ALLOCATOR@@", &allocator(scenario), 1)
         .replacen("@@SCENARIO@@", &described(&alone.scenario, &name(scenario, &alone)).pretty(Spelling::Python, 0), 1)
         .replacen("@@PREDICTED@@", &predictions(&alone.scenario, "    "), 1)
         .replacen("@@TOGETHER@@", &together(scenario, &plan), 1);
     format!("#!/usr/bin/env python3\n{head}\n{body}")
 }
 
+/// Takes away what the script does not do, on one GPU or on several.
+fn adapt(run: &mut Run) {
+    run.carried_out_by(Engine::Torch);
+    if run.now().model.experts.count > 0 {
+        run.change("every GPU of this script holds all experts, whose load together is even", |s| {
+            s.recipe.imbalance = 1.0;
+        });
+    }
+    run.computes_under_autocast("frozen fp32 weights compute in 16 bits under autocast");
+    let shares = run::sharing(run.now());
+    if divides(run.now())
+        && let run::Resharding::Group(group) = run::resharding(run.now())
+    {
+        let nearest = (2..=group).rev().find(|size| shares.is_multiple_of(*size)).unwrap_or(0);
+        run.change(&format!("FSDP’s groups have to divide its {shares} GPUs evenly"), |s| {
+            s.cluster.reshard = nearest
+        });
+    }
+}
+
+/// The lines that make the allocator's segments grow, where they do.
+fn allocator(scenario: &Scenario) -> String {
+    match EXPANDABLE.split_once('=') {
+        Some((name, value)) if expandable(scenario) => format!(
+            "# PyTorch’s allocator reads this when it starts.\nos.environ[{}] = {}\n\n",
+            quoted(name),
+            quoted(value)
+        ),
+        _ => String::new(),
+    }
+}
+
 /// The scenario on one GPU that holds everything.
 fn on_one_gpu(scenario: &Scenario) -> Scenario {
     let mut one = *scenario;
+    // What each chunk of each stage recomputes is done here for all of them.
+    let chunks = one.cluster.pipeline_parallel.saturating_mul(one.cluster.virtual_stages);
+    if one.cluster.pipeline_parallel > 1 {
+        one.recipe.recomputed_layers = one.recipe.recomputed_layers.saturating_mul(chunks).clamp(1, one.model.layers);
+    }
+    run::one_stage(&mut one.cluster);
     one.cluster.gpus = 1;
     one.cluster.zero = ZeroStage::Stage0;
+    one.cluster.reshard = 0;
     one.cluster.tensor_parallel = 1;
-    one.cluster.pipeline_parallel = 1;
     one.cluster.context_parallel = 1;
     one.cluster.expert_parallel = 1;
     one.cluster.sequence_parallel = Switch::Off;
@@ -92,10 +134,14 @@ fn with_layers(scenario: &Scenario, layers: u32) -> Scenario {
     at.model.layers = layers.max(1);
     at.model.experts.dense_layers = at.model.experts.dense_layers.min(at.model.layers);
     at.recipe.every = at.recipe.every.min(at.model.layers).max(1);
+    // The same part of the layers, rounded up.
+    let part = u64::from(at.recipe.recomputed_layers) * u64::from(at.model.layers);
+    at.recipe.recomputed_layers = part.div_ceil(scenario.model.layers.max(1).into()) as u32;
     at
 }
 
-fn head(scenario: &Scenario, plan: &Planned, alone: &Alone, page: &str) -> Vec<String> {
+fn head(run: &Run, plan: &Planned, alone: &Alone, page: &str) -> Vec<String> {
+    let scenario = run.now();
     let mut lines = Vec::new();
     let mut say = |text: &str| lines.extend(wrap(text, "", ""));
     say(&format!("Peak memory of {}", run::subject(scenario)));
@@ -134,7 +180,18 @@ fn head(scenario: &Scenario, plan: &Planned, alone: &Alone, page: &str) -> Vec<S
     let mut say = |text: &str| lines.extend(wrap(text, "", ""));
     say("It needs PyTorch 2.9 or newer and nothing else, downloads nothing and sends nothing. \
          --device cpu --tiny tries it without a GPU.");
-    for difference in differences(at) {
+    if !run.changes().is_empty() {
+        let gpus = crate::format::counted(scenario.cluster.gpus, "GPU", "GPUs");
+        lines.extend(wrap(&format!("Not as asked, with peaks of the scenario on its {gpus}:"), "", ""));
+    }
+    for difference in run.changes() {
+        lines.extend(wrap(difference, "- ", "  "));
+    }
+    let differences = differences(at);
+    if !differences.is_empty() {
+        lines.push("What the script does otherwise than the prediction:".to_owned());
+    }
+    for difference in differences {
         lines.extend(wrap(difference, "- ", "  "));
     }
     lines
@@ -144,10 +201,7 @@ fn head(scenario: &Scenario, plan: &Planned, alone: &Alone, page: &str) -> Vec<S
 fn differences(scenario: &Scenario) -> Vec<&'static str> {
     let mut found = Vec::new();
     let recipe = &scenario.recipe;
-    if recipe.loss == LossHead::VocabularyParallel {
-        found.push("Vocabulary-parallel cross-entropy is plain cross-entropy here: there is one GPU.");
-    }
-    if recipe.step == StepKernel::Foreach && crate::Precision::PureBf16 != recipe.precision {
+    if recipe.step == StepKernel::Foreach && recipe.precision != Precision::PureBf16 {
         found.push("With a master copy the optimizer goes tensor by tensor, not over a list of all of them.");
     }
     if scenario.model.soft_cap.is_on() && recipe.attention == crate::AttentionKernel::Flash {
@@ -175,7 +229,9 @@ fn divides(scenario: &Scenario) -> bool {
         && cluster.expert_parallel == 1
         && cluster.gpus > 1
         && cluster.zero != ZeroStage::Stage1
-        && scenario.recipe.adapter == crate::Adapter::None
+        && scenario.recipe.adapter == Adapter::None
+        // DDP counts a gradient once a step; this loss makes the head’s chunk by chunk.
+        && !(cluster.zero == ZeroStage::Stage0 && scenario.recipe.loss == LossHead::ChunkedHead)
 }
 
 fn together(scenario: &Scenario, plan: &Planned) -> String {
@@ -189,6 +245,8 @@ fn together(scenario: &Scenario, plan: &Planned) -> String {
         ("layers", at.model.layers.into()),
         ("dense_layers", at.model.experts.dense_layers.into()),
         ("every", at.recipe.every.into()),
+        ("recompute_layers", at.recipe.recomputed_layers.into()),
+        ("reshard", at.cluster.reshard.into()),
         ("micro_batch", at.recipe.batch.into()),
     ]);
     format!(
@@ -244,9 +302,12 @@ fn described(scenario: &Scenario, name: &str) -> Value {
         ("mlp", mlp(scenario).into()),
         ("norm", norm(model.norm).into()),
         ("norms", model.norms.into()),
+        ("parallel", model.parallel.is_on().into()),
         ("qk_norm", model.qk_norm.key().into()),
         ("bias", model.bias.key().into()),
         ("soft_cap", model.soft_cap.is_on().into()),
+        ("packing", model.packing.key().into()),
+        ("softmax", model.softmax.key().into()),
         ("position", model.position.key().into()),
         ("positions", model.positions.into()),
         ("experts", model.experts.count.into()),
@@ -266,17 +327,22 @@ fn described(scenario: &Scenario, name: &str) -> Value {
         ("step", recipe.step.key().into()),
         ("recomputation", recipe.recomputation.key().into()),
         ("every", recipe.every.into()),
+        ("recompute_layers", recipe.recomputed_layers.into()),
         ("dropout", if recipe.dropout.is_on() { 0.1.into() } else { 0.0.into() }),
         ("attention", recipe.attention.key().into()),
         ("loss", recipe.loss.key().into()),
         ("chunks", recipe.chunks.into()),
+        ("logits", recipe.logits.key().into()),
         ("kernels", recipe.kernels.key().into()),
         ("offload_optimizer", matches!(recipe.offload, Offload::Optimizer | Offload::Both).into()),
         ("offload_activations", matches!(recipe.offload, Offload::Activations | Offload::Both).into()),
         ("adapter", recipe.adapter.key().into()),
         ("rank", recipe.rank.into()),
         ("targets", recipe.targets.key().into()),
+        ("adapter_type", recipe.adapter_type.key().into()),
+        ("adapter_dropout", recipe.adapter_dropout.is_on().into()),
         ("zero", cluster.zero.key().into()),
+        ("reshard", cluster.reshard.into()),
     ])
 }
 

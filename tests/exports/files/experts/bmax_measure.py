@@ -2,10 +2,11 @@
 # Peak memory of Qwen3 30B-A3B on 32 × H200 141 GB, 2,048 tokens a sequence.
 # python bmax_measure.py measures a scenario of its own: one GPU that holds everything, 12 of its 48
 # layers, because all of them do not fit on one GPU, micro-batch 8. That is:
-# https://example.org/bmax/?v=2&model=qwen3-30b-a3b&gpu=h200&layers=12&b=8&gpus=1&recompute=full&dropout=off&zero=0
+# https://example.org/bmax/?v=3&model=qwen3-30b-a3b&gpu=h200&layers=12&b=8&gpus=1&recompute=full&dropout=off&zero=0
 # Tensor, pipeline, context and expert parallelism and ZeRO 1 are not divided by this script.
 # It needs PyTorch 2.9 or newer and nothing else, downloads nothing and sends nothing. --device cpu
 # --tiny tries it without a GPU.
+# What the script does otherwise than the prediction:
 # - Each token’s experts are chosen by random weights: how many tokens meet in one expert varies.
 
 import argparse
@@ -34,9 +35,12 @@ SCENARIO = {
     "mlp": "gated",
     "norm": "rmsnorm",
     "norms": 2,
+    "parallel": False,
     "qk_norm": "head",
     "bias": "none",
     "soft_cap": False,
+    "packing": "separate",
+    "softmax": "fp32",
     "position": "rotary",
     "positions": 0,
     "experts": 128,
@@ -56,17 +60,22 @@ SCENARIO = {
     "step": "fused",
     "recomputation": "full",
     "every": 4,
+    "recompute_layers": 1,
     "dropout": 0,
     "attention": "flash",
     "loss": "plain",
     "chunks": 8,
+    "logits": "dropped",
     "kernels": "eager",
     "offload_optimizer": False,
     "offload_activations": False,
     "adapter": "none",
     "rank": 16,
     "targets": "all",
+    "adapter_type": "32",
+    "adapter_dropout": False,
     "zero": "0",
+    "reshard": 0,
 }
 
 # Bytes that the page predicts on one GPU: micro-batch, then allocated and reserved.
@@ -117,10 +126,12 @@ class Norm(nn.Module):
 
 
 def rotated(x, cos, sin):
-    """Queries or keys, rotated by their positions."""
-    half = x.shape[-1] // 2
+    """Queries or keys, rotated by their positions; what is wider than the angles is joined as it is."""
+    width, half = cos.shape[-1], cos.shape[-1] // 2
+    x, rest = x[..., :width], x[..., width:]
     turned = torch.cat((-x[..., half:], x[..., :half]), dim=-1)
-    return x * cos + turned * sin
+    turned = x * cos + turned * sin
+    return torch.cat((turned, rest), dim=-1) if rest.shape[-1] else turned
 
 
 def capped(x, cap):
@@ -147,8 +158,7 @@ class Attention(nn.Module):
             self.kv_down = nn.Linear(s["hidden"], s["kv_rank"] + rope, bias=False)
             self.kv_norm_down = Norm(s["kv_rank"], "rmsnorm")
             self.kv_up = nn.Linear(s["kv_rank"], heads * 2 * width, bias=False)
-        elif s["mlp"] == "gelu-tanh":
-            # GPT-2's code has one matrix for the three.
+        elif s["packing"] == "packed":
             self.packed = True
             self.qkv = nn.Linear(s["hidden"], (heads + 2 * kv_heads) * width, bias=qkv_bias)
         else:
@@ -190,22 +200,28 @@ class Attention(nn.Module):
         q, k, v = self.heads_of(q, s["heads"]), self.heads_of(k, s["kv_heads"]), self.heads_of(v, s["kv_heads"])
         if s["qk_norm"] == "head":
             q, k = self.q_norm(q), self.k_norm(k)
-        if s["position"] == "rotary":
+        if s["position"].startswith("rotary"):
             q, k = rotated(q, cos, sin), rotated(k, cos, sin)
         return q, k, v
 
     def scores(self, q, k, v):
         """Attention with everything of size n·S² in memory."""
+        shape, length = q.shape, q.shape[-2]
         groups = q.shape[1] // k.shape[1]
-        if groups > 1:
+        in_fp32 = self.s["softmax"] == "fp32"
+        if groups > 1 and in_fp32:
             k, v = k.repeat_interleave(groups, dim=1), v.repeat_interleave(groups, dim=1)
-        scores = q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])
+        elif groups > 1:
+            # Falcon's code has the queries of a group share their keys instead.
+            q = q.reshape(shape[0], k.shape[1], groups * length, shape[-1])
+        scores = (q @ k.transpose(-1, -2) / math.sqrt(shape[-1])).view(*shape[:3], length)
         scores = capped(scores, 50.0 if self.s["soft_cap"] else None)
-        length = q.shape[-2]
         future = torch.ones(length, length, dtype=torch.bool, device=q.device).triu(1)
         scores = scores.masked_fill(future, torch.finfo(scores.dtype).min)
-        weights = F.softmax(scores, dim=-1, dtype=torch.float32).to(v.dtype)
-        return F.dropout(weights, self.s["dropout"], self.training) @ v
+        # In the scores' own type autocast makes it fp32 all the same.
+        weights = F.softmax(scores, dim=-1, dtype=torch.float32 if in_fp32 else None).to(v.dtype)
+        weights = F.dropout(weights, self.s["dropout"], self.training)
+        return (weights.view(*q.shape[:3], length) @ v).view(*shape[:3], v.shape[-1])
 
     def forward(self, x, cos, sin):
         s = self.s
@@ -233,7 +249,7 @@ class FeedForward(nn.Module):
         self.up = nn.Linear(s["hidden"], width, bias=bias)
         self.gate = nn.Linear(s["hidden"], width, bias=bias) if s["mlp"] == "gated" else None
         self.down = nn.Linear(width, s["hidden"], bias=bias)
-        self.activation = gelu_spelt_out if s["mlp"] == "gelu-tanh" else F.gelu
+        self.activation = {"gelu-tanh": gelu_spelt_out, "relu": F.relu}.get(s["mlp"], F.gelu)
 
     def forward(self, x):
         if self.gate is not None:
@@ -264,31 +280,40 @@ class Experts(nn.Module):
         return out.view_as(x)
 
 
+def is_encoder(s):
+    """BERT's models have their norms behind the blocks, and one behind the embedding."""
+    return s["loss"] in ("classifier", "masked-lm")
+
+
 class Block(nn.Module):
     def __init__(self, s, dense):
         super().__init__()
         self.s = s
         self.before_attention = Norm(s["hidden"], s["norm"])
         self.before_mlp = Norm(s["hidden"], s["norm"]) if s["norms"] >= 2 else None
-        self.after_attention = Norm(s["hidden"], s["norm"]) if s["norms"] >= 3 else None
-        self.after_mlp = Norm(s["hidden"], s["norm"]) if s["norms"] >= 4 else None
+        behind = 0 if is_encoder(s) else s["norms"]
+        self.after_attention = Norm(s["hidden"], s["norm"]) if behind >= 3 else None
+        self.after_mlp = Norm(s["hidden"], s["norm"]) if behind >= 4 else None
         self.attention = Attention(s)
         self.mlp = FeedForward(s, s["feed_forward"]) if dense else Experts(s)
 
     def forward(self, x, cos, sin):
         drop = functools.partial(F.dropout, p=self.s["dropout"], training=self.training)
+        if is_encoder(self.s):
+            x = self.before_attention(x + drop(self.attention(x, cos, sin)))
+            return (self.before_mlp or nn.Identity())(x + drop(self.mlp(x)))
         normed = self.before_attention(x)
         attended = self.attention(normed, cos, sin)
-        if self.before_mlp is None:
-            # One norm for both, which stand side by side, as in Phi.
-            return x + drop(attended) + drop(self.mlp(normed))
         if self.after_attention is not None:
             attended = self.after_attention(attended)
-        x = x + drop(attended)
-        inner = self.mlp(self.before_mlp(x))
+        side_by_side = self.s["parallel"] or self.before_mlp is None
+        if not side_by_side:
+            x = x + drop(attended)
+        # One norm serves both in Phi; GPT-NeoX has two, which read the same.
+        inner = self.mlp(normed if self.before_mlp is None else self.before_mlp(x))
         if self.after_mlp is not None:
             inner = self.after_mlp(inner)
-        return x + drop(inner)
+        return x + drop(attended) + drop(inner) if side_by_side else x + drop(inner)
 
 
 class Model(nn.Module):
@@ -303,6 +328,11 @@ class Model(nn.Module):
             Block(s, dense=not sparse or number < s["dense_layers"]) for number in range(s["layers"])
         )
         self.norm = Norm(s["hidden"], s["norm"])
+        self.held = None
+        self.transform = None
+        if s["loss"] == "masked-lm":
+            parts = [nn.Linear(s["hidden"], s["hidden"]), nn.GELU(), Norm(s["hidden"], s["norm"])]
+            self.transform = nn.Sequential(*parts)
         self.head = nn.Linear(s["hidden"], 2 if s["loss"] == "classifier" else s["vocabulary"], bias=False)
         if s["tied"] and s["loss"] != "classifier":
             self.head.weight = self.embedding.weight
@@ -312,6 +342,9 @@ class Model(nn.Module):
 
     def angles(self, tokens):
         width = self.s["rope_dim"] if self.s["kv_rank"] else self.s["head_dim"]
+        if self.s["position"] == "rotary-part" and not self.s["kv_rank"]:
+            # Models rotate a quarter to a half of a head; memory does not depend on it.
+            width = max(2, width // 4 * 2)
         if width < 2:
             return None, None
         places = torch.arange(tokens.shape[1], device=tokens.device).float()
@@ -328,20 +361,26 @@ class Model(nn.Module):
         cos, sin = self.angles(tokens)
         if cos is not None:
             cos, sin = cos.to(x.dtype), sin.to(x.dtype)
-        x = self.through_blocks(x, cos, sin)
-        return self.loss(self.norm(x), labels)
+        if is_encoder(s):
+            return self.loss(self.through_blocks(self.norm(x), cos, sin), labels)
+        return self.loss(self.norm(self.through_blocks(x, cos, sin)), labels)
+
+    def segments(self):
+        """Blocks that run together, each time with whether they are computed again."""
+        kind, every, first = self.s["recomputation"], self.s["every"], self.s["recompute_layers"]
+        together = every if kind == "every-k" else 1
+        for number in range(0, len(self.blocks), together):
+            again = kind in ("full", "ops", "every-k")
+            again = again or kind == "kth-layer" and (number + 1) % every == 0
+            again = again or kind == "block" and number < first
+            yield self.blocks[number : number + together], again and torch.is_grad_enabled()
 
     def through_blocks(self, x, cos, sin):
         s = self.s
         kind = s["recomputation"]
-        if kind not in ("full", "every-k", "ops") or not torch.is_grad_enabled():
-            for block in self.blocks:
-                x = block(x, cos, sin)
-            return x
-        together = s["every"] if kind == "every-k" else 1
         context = contextlib.nullcontext()
         options = {"use_reentrant": False}
-        if s["offload_activations"]:
+        if s["offload_activations"] and any(again for _, again in self.segments()):
             # The reentrant checkpoint keeps its inputs where these hooks see them.
             context = torch.autograd.graph.save_on_cpu(pin_memory=x.is_cuda)
             options = {"use_reentrant": True}
@@ -349,16 +388,18 @@ class Model(nn.Module):
                 x.requires_grad_()
         elif kind == "ops":
             options["context_fn"] = functools.partial(create_selective_checkpoint_contexts, every_second_product())
-        with context:
-            for first in range(0, len(self.blocks), together):
-                blocks = self.blocks[first : first + together]
+        for blocks, again in self.segments():
 
-                def segment(x, cos, sin, blocks=blocks):
-                    for block in blocks:
-                        x = block(x, cos, sin)
-                    return x
+            def segment(x, cos, sin, blocks=blocks):
+                for block in blocks:
+                    x = block(x, cos, sin)
+                return x
 
-                x = checkpoint(segment, x, cos, sin, **options)
+            if again:
+                with context:
+                    x = checkpoint(segment, x, cos, sin, **options)
+            else:
+                x = segment(x, cos, sin)
         return x
 
     def loss(self, x, labels):
@@ -368,23 +409,44 @@ class Model(nn.Module):
         x, labels = x.flatten(0, 1), labels.flatten()
         if s["loss"] == "fused":
             return self.fused_loss(x, labels)
+        if s["loss"] == "chunked-head":
+            return self.chunked_head(x, labels)
+        if self.transform is not None:
+            x = self.transform(x)
         logits = capped(self.head(x), 30.0 if s["soft_cap"] else None)
+        if s["logits"] == "kept":
+            self.held = logits
         if s["loss"] == "chunked":
             chunks = zip(logits.chunk(s["chunks"]), labels.chunk(s["chunks"]))
             parts = [F.cross_entropy(part.float(), wanted, reduction="sum") for part, wanted in chunks]
             return torch.stack(parts).sum() / labels.numel()
-        if s["loss"] == "kernel":
-            liger = liger_losses()
-            if liger and x.is_cuda:
-                return liger.LigerCrossEntropyLoss()(logits, labels)
-            note("No liger_kernel for the loss: PyTorch’s cross-entropy, which keeps more.")
-            return F.cross_entropy(logits, labels)
-        return F.cross_entropy(logits.float(), labels)
+        if s["loss"] in ("vocab-parallel", "kernel", "kernel-inplace"):
+            return OwnLoss.apply(logits, labels, s["loss"])
+        return F.cross_entropy(logits if s["loss"] == "masked-lm" else logits.float(), labels)
+
+    def chunked_head(self, x, labels):
+        """torchtitan's loss: head, loss and their backward pass, one chunk of the tokens after another."""
+        gradient = torch.zeros_like(x, dtype=torch.float32)
+        total = torch.zeros((), device=x.device)
+        chunks = self.s["chunks"]
+        pieces = zip(x.detach().chunk(chunks), labels.chunk(chunks), gradient.chunk(chunks))
+        for piece, wanted, into in pieces:
+            piece = piece.contiguous().requires_grad_(x.requires_grad)
+            logits = capped(self.head(piece), 30.0 if self.s["soft_cap"] else None)
+            loss = F.cross_entropy(logits.float(), wanted, reduction="sum") / labels.numel()
+            total += loss.detach()
+            if piece.requires_grad:
+                loss.backward()
+                into.copy_(piece.grad)
+        return Handed.apply(x, gradient.to(x.dtype), total)
 
     def fused_loss(self, x, labels):
-        liger = liger_losses()
-        if liger and x.is_cuda:
-            return liger.LigerFusedLinearCrossEntropyLoss()(self.head.weight, x, labels)
+        try:
+            from liger_kernel.transformers import LigerFusedLinearCrossEntropyLoss as fused
+        except ImportError:
+            fused = None
+        if fused and x.is_cuda:
+            return fused()(self.head.weight, x, labels)
         note("No liger_kernel for the fused loss: chunks of 1,024 tokens, computed again backward.")
 
         def part(x, labels):
@@ -395,12 +457,69 @@ class Model(nn.Module):
         return torch.stack(parts).sum() / labels.numel()
 
 
-def liger_losses():
-    try:
-        import liger_kernel.transformers as liger
-    except ImportError:
-        return None
-    return liger
+class Handed(torch.autograd.Function):
+    """A loss whose gradient is there already."""
+
+    @staticmethod
+    def forward(ctx, x, gradient, loss):
+        ctx.save_for_backward(gradient)
+        return loss.clone()
+
+    @staticmethod
+    def backward(ctx, _):
+        return ctx.saved_tensors[0], None, None
+
+
+class OwnLoss(torch.autograd.Function):
+    """Cross-entropy that makes its gradient itself.
+
+    "vocab-parallel" has the softmax in the place of the fp32 logits, as in Megatron-LM. The kernels go over a
+    few tokens at a time, so that nothing of the logits' size is in fp32: flash-attn's writes the gradient beside
+    the logits, Liger's over them.
+    """
+
+    @staticmethod
+    def forward(ctx, logits, labels, kind):
+        ctx.kind, ctx.dtype = kind, logits.dtype
+        if kind == "vocab-parallel":
+            wide = logits.float()
+            wide.sub_(wide.amax(-1, keepdim=True))
+            chosen = wide.gather(-1, labels[:, None]).squeeze(-1)
+            sums = wide.exp_().sum(-1, keepdim=True)
+            kept, losses = wide.div_(sums), sums.log().squeeze(-1) - chosen
+        else:
+            kept, losses = logits, torch.empty(labels.shape, device=logits.device)
+            for rows in OwnLoss.few(logits):
+                losses[rows] = F.cross_entropy(logits[rows].float(), labels[rows], reduction="none")
+                if kind == "kernel-inplace":
+                    logits[rows] = OwnLoss.gradient(logits[rows], labels[rows], labels.numel())
+        ctx.save_for_backward(kept, labels)
+        return losses.mean()
+
+    @staticmethod
+    def few(logits):
+        """Rows of at most 4 MiB in fp32."""
+        size = max(1, 2**20 // logits.shape[-1])
+        return [slice(first, first + size) for first in range(0, logits.shape[0], size)]
+
+    @staticmethod
+    def gradient(logits, labels, tokens):
+        softmax = logits.float().softmax(-1)
+        softmax[torch.arange(labels.numel(), device=labels.device), labels] -= 1.0
+        return (softmax / tokens).to(logits.dtype)
+
+    @staticmethod
+    def backward(ctx, outer):
+        kept, labels = ctx.saved_tensors
+        if ctx.kind == "vocab-parallel":
+            kept[torch.arange(labels.numel(), device=labels.device), labels] -= 1.0
+            return kept.mul_(outer / labels.numel()).to(ctx.dtype), None, None
+        if ctx.kind == "kernel-inplace":
+            return kept.mul_(outer), None, None
+        gradient = torch.empty_like(kept)
+        for rows in OwnLoss.few(kept):
+            gradient[rows] = OwnLoss.gradient(kept[rows], labels[rows], labels.numel()).mul_(outer)
+        return gradient, None, None
 
 
 def every_second_product():
@@ -431,19 +550,30 @@ def every_second_product():
 class Adapted(nn.Module):
     """A frozen matrix and two thin ones beside it."""
 
-    def __init__(self, linear, rank, dtype, kind):
+    def __init__(self, linear, s):
         super().__init__()
-        self.linear = quantized(linear, kind)
-        self.down = nn.Parameter(torch.randn(rank, linear.in_features, dtype=dtype, device=linear.weight.device) * 0.01)
-        self.up = nn.Parameter(torch.zeros(linear.out_features, rank, dtype=dtype, device=linear.weight.device))
+        self.s = s
+        dtype = torch.float16 if s["precision"] == "fp16" else torch.bfloat16
+        if s["precision"] == "fp32" or s["adapter_type"] == "32":
+            dtype = torch.float32
+        new = functools.partial(torch.zeros, dtype=dtype, device=linear.weight.device)
+        self.down = nn.Parameter(new(s["rank"], linear.in_features).normal_(std=0.01))
+        self.up = nn.Parameter(new(linear.out_features, s["rank"]))
+        self.linear = quantized(linear, s["adapter"])
 
     def forward(self, x):
-        y = self.linear(x)
-        return y + F.linear(F.linear(x.to(self.down.dtype), self.down), self.up).to(y.dtype)
+        y, down, up = self.linear(x), self.down, self.up
+        if self.s["precision"] in ("bf16", "fp16"):
+            # Where weights have a master copy the products are of 16 bits.
+            down, up = down.to(x.dtype), up.to(x.dtype)
+        x = x.to(down.dtype)
+        if self.s["adapter_dropout"]:
+            x = F.dropout(x, 0.05, self.training)
+        return y + F.linear(F.linear(x, down), up).to(y.dtype)
 
 
 def quantized(linear, kind):
-    if kind == "lora":
+    if kind in ("lora", "lora-fp32"):
         return linear
     try:
         import bitsandbytes as bnb
@@ -466,14 +596,12 @@ def quantized(linear, kind):
 def adapt(model, s):
     """Freezes the model and sets adapters beside the matrices of its blocks."""
     model.requires_grad_(False)
-    dtype = {"fp32": torch.float32, "autocast": torch.float32, "mixed": torch.float32, "fp16": torch.float16}
     wanted = {"qv": ("q", "v", "qkv"), "attention": ("q", "k", "v", "o", "qkv")}.get(s["targets"])
     for name, module in list(model.blocks.named_modules()):
         if isinstance(module, nn.Linear) and not name.endswith("router"):
             parent, _, last = name.rpartition(".")
             if wanted is None or last in wanted:
-                adapted = Adapted(module, s["rank"], dtype.get(s["precision"], torch.bfloat16), s["adapter"])
-                setattr(model.blocks.get_submodule(parent), last, adapted)
+                setattr(model.blocks.get_submodule(parent), last, Adapted(module, s))
 
 
 # --- Optimizers ---------------------------------------------------------------------------------------
@@ -497,6 +625,38 @@ class Lion(torch.optim.Optimizer):
                 moment.lerp_(p.grad, 0.01)
 
 
+class Adafactor(torch.optim.Optimizer):
+    """That of transformers (Shazeer and Stern 2018): means of rows and columns, and the update, in fp32.
+    PyTorch's own works in the type of the parameters."""
+
+    def __init__(self, params, lr):
+        super().__init__(params, {"lr": lr})
+
+    @torch.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p.grad is not None:
+                    self.update(*(getattr(t, "_local_tensor", t) for t in (p, p.grad)), self.state[p], group["lr"])
+
+    def update(self, p, grad, state, rate):
+        grad = grad.float()
+        update = grad.square().add_(1e-30)
+        if p.ndim >= 2:
+            means = {"row": update.mean(-1), "column": update.mean(-2)}
+        else:
+            means = {"whole": update}
+        for name, mean in means.items():
+            state.setdefault(name, torch.zeros_like(mean)).lerp_(mean, 0.2)
+        if p.ndim >= 2:
+            rows = (state["row"] / state["row"].mean(-1, keepdim=True)).rsqrt().unsqueeze(-1)
+            torch.mul(rows, state["column"].rsqrt().unsqueeze(-2), out=update)
+        else:
+            torch.rsqrt(state["whole"], out=update)
+        update.mul_(grad)
+        p.copy_(p.float().add_(update, alpha=-rate))
+
+
 def rule(s, params):
     """The update rule on these parameters."""
     name, rate = s["optimizer"], 1e-5
@@ -509,6 +669,8 @@ def rule(s, params):
     if name in ("sgd", "momentum"):
         return torch.optim.SGD(params, lr=rate, momentum=0.9 if name == "momentum" else 0.0, **kernel)
     if name == "adafactor":
+        return Adafactor(params, lr=rate)
+    if name == "adafactor-torch":
         return torch.optim.Adafactor(params, lr=rate)
     if name == "lion":
         return Lion(params, lr=rate)
@@ -552,7 +714,7 @@ class Apart:
     def __init__(self, s, model):
         self.pairs = []
         inside = {id(p) for p in model.blocks.parameters() if p.ndim == 2}
-        master = s["precision"] in ("bf16", "fp16")
+        master = has_master(s)
         for p in model.parameters():
             if not p.requires_grad:
                 continue
@@ -599,11 +761,19 @@ def tiny(s):
     small.update(heads=4, kv_heads=4 if s["heads"] == s["kv_heads"] else 2, positions=16 if s["positions"] else 0)
     small.update(experts=min(s["experts"], 4), active=min(s["active"], 2), expert_width=24)
     small.update(shared_width=16 if s["shared_width"] else 0, dense_layers=min(s["dense_layers"], 1))
+    small.update(recompute_layers=min(s["recompute_layers"], 1))
     small.update(q_rank=16 if s["q_rank"] else 0, kv_rank=16 if s["kv_rank"] else 0, rank=min(s["rank"], 4))
     return dict(small, rope_dim=8 if s["rope_dim"] else 0, every=min(s["every"], 2), chunks=min(s["chunks"], 2))
 
 
+def has_master(s):
+    """Whether what is trained has an fp32 copy; adapters that are in fp32 need none."""
+    return s["precision"] in ("bf16", "fp16") and (s["adapter"] == "none" or s["adapter_type"] == "16")
+
+
 def weights_dtype(s):
+    if s["adapter"] == "lora-fp32":
+        return torch.float32
     if s["adapter"] == "none":
         return {"bf16": torch.bfloat16, "bf16-pure": torch.bfloat16, "fp16": torch.float16}.get(
             s["precision"], torch.float32
@@ -633,7 +803,10 @@ def build(s, device, world, compiled):
         if s["precision"] == "mixed":
             policy = MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.float32)
         # One process has nothing to gather from others: it keeps the 16-bit copy through the step.
-        options = {"mp_policy": policy, "reshard_after_forward": world > 1 and s["zero"] == "3"}
+        reshard = world > 1 and s["zero"] == "3" and s["reshard"] != 1
+        if reshard and 1 < s["reshard"] < world and world % s["reshard"] == 0:
+            reshard = s["reshard"]
+        options = {"mp_policy": policy, "reshard_after_forward": reshard}
         for block in model.blocks:
             fully_shard(block, **options)
         fully_shard(model, **options)
@@ -654,7 +827,7 @@ def measure(s, arguments, device, world):
     if device == "cuda":
         torch.cuda.empty_cache()
     model, called = build(s, device, world, compiled)
-    apart = s["precision"] in ("bf16", "fp16") or s["offload_optimizer"]
+    apart = has_master(s) or s["offload_optimizer"]
     optimizer = Apart(s, model) if apart else Together(s, model)
     shape = (arguments.micro_batch, s["sequence"])
     tokens = torch.randint(s["vocabulary"], shape, device=device)
@@ -670,6 +843,7 @@ def measure(s, arguments, device, world):
                 loss = called(tokens, labels)
             (loss * scale).backward()
             value = loss.detach().float().item()
+            model.held = None
             del loss
         optimizer.step()
     weights = sum(p.numel() for p in model.parameters())

@@ -1,0 +1,55 @@
+# Llama 3.1 70B on 64 × H100 SXM 80 GB, 2,048 tokens a sequence.
+# https://example.org/bmax/?v=3&model=llama-3.1-70b&gpu=h100-80&accum=8&gpus=64&tp=8&pp=4&vpp=5&grad=32&recompute=block&dropout=off&loss=vocab-parallel&kernels=fused&engine=megatron&zero=1&sp=on&segments=expandable
+#
+# Micro-batch 8 × 2 data-parallel GPUs × 16 accumulation steps = 256 sequences an optimizer step
+# (target 256).
+# Predicted peak on each GPU: 67.80 of 79.65 GiB usable, at “first stage: backward, last layer”.
+# Checked with Megatron-LM’s parser at commit d98e8a64ddf3 (22 August 2026).
+#
+# To be said elsewhere, and counted on here:
+# - Data, tokenizer, learning rate and iterations: --mock-data --tokenizer-type NullTokenizer
+#   --vocab-size as below --lr 1e-4 --train-iters 10 tries these flags without any data.
+#
+# To be sourced by a script that goes on with
+#   torchrun --nnodes 8 --nproc_per_node 8 pretrain_gpt.py "${BMAX_ARGS[@]}" …
+
+# Megatron-LM asks for this up to Hopper, so that communication starts in the order of the code.
+export CUDA_DEVICE_MAX_CONNECTIONS=1
+
+# Segments of the allocator grow. Megatron-LM’s own checks read this name.
+export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True
+
+BMAX_ARGS=(
+    --micro-batch-size 8
+    --global-batch-size 256
+    --seq-length 2048
+    --max-position-embeddings 2048
+    --num-layers 80
+    --hidden-size 8192
+    --ffn-hidden-size 28672
+    --num-attention-heads 64
+    --kv-channels 128
+    --vocab-size 128256
+    --tensor-model-parallel-size 8
+    --pipeline-model-parallel-size 4
+    --context-parallel-size 1
+    --num-virtual-stages-per-pipeline-rank 5
+    --group-query-attention
+    --num-query-groups 8
+    --sequence-parallel
+    --normalization RMSNorm
+    --position-embedding-type rope
+    --swiglu
+    --disable-bias-linear
+    --untie-embeddings-and-output-weights
+    --attention-backend flash
+    --attention-dropout 0.0
+    --hidden-dropout 0.0
+    --bf16
+    --accumulate-allreduce-grads-in-fp32
+    --recompute-granularity full
+    --recompute-method block
+    --recompute-num-layers 1
+    --optimizer adam
+    --use-distributed-optimizer
+)
