@@ -22,10 +22,17 @@ pub(super) fn assemble(to: &mut Assembly, scenario: &Scenario, weights: &Weights
     }
 }
 
-/// Workspaces of cuBLAS, and of Transformer Engine beside it, for the whole process.
+/// MiB of cuBLAS's workspace from Hopper on.
+const HOPPER_MIB: f64 = 32.0;
+/// Streams over which Transformer Engine spreads the products of experts (`nvte_get_num_compute_streams`).
+const EXPERT_STREAMS: f64 = 4.0;
+
+/// Workspaces of cuBLAS, and of Transformer Engine beside it, for the whole process. Transformer Engine takes
+/// 4 MiB before Hopper, where PyTorch takes 8, and as many again for each stream of its experts
+/// (`get_cublas_workspace_size_bytes`, transformer_engine/pytorch/cpp_extensions/gemm.py, d0067d0da6cb).
 pub(super) fn workspaces(to: &mut Assembly, scenario: &Scenario) {
     let mib = f64::from(scenario.device.workspace_mib);
-    let mut push = |name, source| {
+    let mut push = |name, mib: f64, source| {
         if mib > 0.0 {
             to.lines.push(Line {
                 coefficient: mib,
@@ -33,9 +40,11 @@ pub(super) fn workspaces(to: &mut Assembly, scenario: &Scenario) {
             });
         }
     };
-    push("Workspace of cuBLAS", &PYTORCH);
+    push("Workspace of cuBLAS", mib, &PYTORCH);
     if scenario.cluster.engine == Engine::Megatron {
-        push("Workspace of Transformer Engine", &TRANSFORMER_ENGINE);
+        let own = if mib < HOPPER_MIB { mib / 2.0 } else { mib };
+        let streams = if scenario.model.experts.count > 0 { 1.0 + EXPERT_STREAMS } else { 1.0 };
+        push("Workspaces of Transformer Engine", own * streams, &TRANSFORMER_ENGINE);
     }
 }
 

@@ -66,11 +66,19 @@ fn engine(row: &Value, parallelism: &Value) -> Engine {
         Engine::Torchtitan
     } else if megatron && !deepspeed {
         Engine::Megatron
-    } else if deepspeed {
+    } else if deepspeed || has_zero(row, parallelism) {
         Engine::DeepSpeed
     } else {
         Engine::Torch
     }
+}
+
+/// Whether a row names a ZeRO stage that is not another program's name for its own.
+fn has_zero(row: &Value, parallelism: &Value) -> bool {
+    let others = ["colossal", "paddle", "aleph"];
+    whole(parallelism, "zero_stage").is_some_and(|stage| stage > 0)
+        && parallelism.get("fsdp").is_none()
+        && !others.iter().any(|name| says(row, "source", name))
 }
 
 /// Whether the weights stay gathered between the passes.

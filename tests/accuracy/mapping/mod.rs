@@ -78,6 +78,12 @@ fn ran(file: &str, id: String, row: &Value) -> Row {
 
 /// A row of a paper, a benchmark or a log.
 fn published(file: &str, id: &str, row: &Value) -> Result<Case, &'static str> {
+    if says(row, "notes", "tensorflow") {
+        return Err("it ran on TensorFlow");
+    }
+    if says(row, "model", "enc-dec") {
+        return Err("an encoder with a decoder");
+    }
     let parallelism = row.get("parallelism").ok_or("its parallelism is not stated")?;
     let mut scenario = bare();
     scenario.recipe.sequence = whole(row, "seq_len").ok_or("its sequence length is not stated")?;
@@ -122,9 +128,11 @@ fn published(file: &str, id: &str, row: &Value) -> Result<Case, &'static str> {
 fn counter(row: &Value) -> Counter {
     let kind = text(row, "measured_kind").to_ascii_lowercase();
     let is = |word: &str| kind.contains(word);
-    if is("nvml") || is("nvidia-smi") || is("device memory") {
+    if is("not stated") || is("does not say") {
+        Counter::Unnamed
+    } else if is("nvml") || is("nvidia-smi") || is("device memory") {
         Counter::Device
-    } else if is("reserved") && !is("does not say") && !is("not stated") {
+    } else if is("reserved") {
         Counter::Reserved
     } else if is("allocated") || is("active") {
         Counter::Live

@@ -147,6 +147,10 @@ pub(super) fn read(row: &Value) -> Result<Model, &'static str> {
     if flag(extra, "alibi") {
         model.position = Position::None;
     }
+    if text(row, "source").contains("bert-finetuning") {
+        // BingBertSquad's model spells GELU out (pytorch_pretrained_bert/modeling.py, microsoft/DeepSpeedExamples).
+        model.mlp = Mlp::GeluTanh;
+    }
     if text(row, "source").contains("litgpt") {
         // One matrix makes queries, keys and values there, and queries and keys are joined again.
         model.packing = Packing::Packed;

@@ -18,6 +18,14 @@ pub(super) fn read(scenario: &mut Scenario, row: &Value) -> Result<(), &'static 
     if says(row, "loss", "foak") || says(row, "loss", "triton ce") {
         return Err("its kernel reads logits that were cast to fp32 first, which the estimator does not have");
     }
+    if says(row, "loss", "replicated") {
+        return Err("its logits are whole on every device of the group, which the estimator does not have");
+    }
+    // PyTorch's kernels of that time took one head of keys for many of queries only in its plain path.
+    if says(row, "source", "litgpt") && scenario.model.kv_heads == 1 && scenario.model.heads > 1 {
+        scenario.recipe.attention = AttentionKernel::Eager;
+        scenario.model.softmax = Softmax::Scores;
+    }
     recomputation(scenario, row)?;
     precision(scenario, row)?;
     adapters(scenario, row)?;
@@ -55,7 +63,13 @@ fn recomputation(scenario: &mut Scenario, row: &Value) -> Result<(), &'static st
     if stated.contains("abs()") || stated.contains("all_to_all") {
         return Err("it saves operators beyond torchtitan's list");
     }
-    if says(row, "checkpointing", "offload") {
+    let none = Value::Null;
+    let host = text(row.get("parallelism").unwrap_or(&none), "offload").to_ascii_lowercase();
+    if host.contains("params") {
+        return Err("its weights lie in the host's memory");
+    } else if host.contains("optimizer") {
+        recipe.offload = bmax::Offload::Optimizer;
+    } else if says(row, "checkpointing", "offload") {
         recipe.offload = bmax::Offload::Activations;
     }
     Ok(())
@@ -79,6 +93,9 @@ fn precision(scenario: &mut Scenario, row: &Value) -> Result<(), &'static str> {
         return Err("it computes in 8 bits with scales for blocks, which the estimator does not have");
     }
     if let Some(note) = stated.get("MEG_NOTE").and_then(Value::as_str) {
+        if note.contains("not stated") {
+            return Err("the type of its main gradients is not stated");
+        }
         recipe.gradients = GradientType::Full;
         recipe.precision = if note.contains("fp16 params") { Precision::Fp16 } else { Precision::Bf16 };
         return Ok(());
@@ -113,7 +130,10 @@ fn precision(scenario: &mut Scenario, row: &Value) -> Result<(), &'static str> {
         if has("grads", "fp32") {
             recipe.gradients = GradientType::Full;
         }
-        if has("params", "fp16") { Precision::Fp16 } else { Precision::Bf16 }
+        // Until 2023 DeepSpeed's BF16_Optimizer kept 16-bit gradients beside their fp32 sums, as Megatron-LM
+        // does in fp16.
+        let beside = has("grads", "bf16_optimizer") && says(row, "source", "bigscience");
+        if has("params", "fp16") || beside { Precision::Fp16 } else { Precision::Bf16 }
     } else {
         // Weights in 16 bits have nothing that autocast would copy.
         Precision::PureBf16
@@ -147,7 +167,7 @@ fn adapters(scenario: &mut Scenario, row: &Value) -> Result<(), &'static str> {
     if says(row, "source", "litgpt") && devices > 1 {
         return Err("its FSDP put frozen and trained weights into one flat tensor, with gradients of both");
     }
-    if says(row, "source", "llama-cookbook") && says(row, "notes", "kept alive") {
+    if says(row, "source", "llama-cookbook") && says(row, "notes", ", logits kept alive") {
         return Err("its loop held the keys and values of every layer, beside the logits");
     }
 
@@ -208,7 +228,8 @@ fn optimizer(scenario: &mut Scenario, row: &Value) -> Result<(), &'static str> {
     if stated.contains("galore") || stated.contains("muon") {
         return Err("its optimizer is not one the estimator has");
     }
-    if stated.contains("in-bwd") || stated.contains("in-backward") {
+    let inside = ["in-bwd", "in-backward"].iter().any(|word| stated.contains(word));
+    if inside || says(row, "notes", "optimizer-in-backward") {
         return Err("its optimizer steps inside the backward pass, which the estimator does not have");
     }
     recipe.optimizer = if stated.contains("adafactor") {
@@ -222,6 +243,9 @@ fn optimizer(scenario: &mut Scenario, row: &Value) -> Result<(), &'static str> {
     recipe.step = if source.contains("perf_train_gpu_one") {
         // The Trainer of that documentation's time used its own AdamW, one tensor at a time.
         StepKernel::Loop
+    } else if source.contains("torchtune") {
+        // Its recipes ask for it.
+        StepKernel::Fused
     } else if stated.contains("adamw_torch") || stated.contains("foreach") || stated == "adamw" {
         // PyTorch's own choice on a GPU.
         StepKernel::Foreach
@@ -234,8 +258,9 @@ fn optimizer(scenario: &mut Scenario, row: &Value) -> Result<(), &'static str> {
 fn kernels(scenario: &mut Scenario, row: &Value) {
     let compiled = flag(row, "compile") || text(row, "compile").contains("aot");
     let of_megatron = matches!(scenario.cluster.engine, Engine::Megatron)
-        || ["megatron", "pythia", "aleph"].iter().any(|word| says(row, "source", word) || says(row, "model", word));
-    let fused = compiled || of_megatron || says(row, "attention_kernel", "megatron fused");
+        || ["megatron", "pythia"].iter().any(|word| says(row, "source", word) || says(row, "model", word));
+    let words = ["megatron fused", "fused rmsnorm"];
+    let fused = compiled || of_megatron || words.iter().any(|word| says(row, "attention_kernel", word));
     scenario.recipe.kernels = if fused { Kernels::Fused } else { Kernels::Eager };
     if scenario.model.mlp == Mlp::GeluTanh && of_megatron {
         scenario.model.mlp = Mlp::Gelu;
@@ -275,8 +300,10 @@ fn loss(scenario: &mut Scenario, row: &Value) {
     } else if is("fused ce") {
         // Megatron-LM's own fusion is a compiler's; none of the rows says Transformer Engine's.
         LossHead::VocabularyParallelFused
-    } else if is("vocab-parallel") || scenario.cluster.engine == Engine::Megatron || source.contains("pythia") {
-        // Megatron-LM, and GPT-NeoX which has its code. Its fusion is a compiler's, of the same tensors.
+    } else if is("vocab-parallel") && is_before_in_place(row) || source.contains("pythia") {
+        // Megatron-LM's loss as it was before 9634c0e4a3 of June 2024: tensors of their own, as under its fusion.
+        LossHead::VocabularyParallelFused
+    } else if is("vocab-parallel") || scenario.cluster.engine == Engine::Megatron {
         LossHead::VocabularyParallel
     } else if source.contains("llm-foundry") {
         // llm-foundry's MPT uses flash-attn's cross-entropy unless told otherwise.
@@ -310,6 +337,11 @@ fn dated(row: &Value) -> Option<(u32, u32)> {
         let month: u32 = month.get(..2)?.parse().ok()?;
         Some((year.parse().ok()?, month))
     })
+}
+
+/// Whether the code of Megatron-LM's loss is that of before June 2024.
+fn is_before_in_place(row: &Value) -> bool {
+    is_before(row, (24, 7)) || says(row, "source", "bigscience") || says(row, "source", "aleph")
 }
 
 /// Whether the loss was compiled by a PyTorch of May 2025 or later; Blackwell's rows are of that time.
