@@ -1,6 +1,6 @@
 //! What each folded group comes to at present, in a few words; the sentences stand in the page.
 
-use bmax::{Adapter, Choice, Scenario};
+use bmax::{Adapter, Choice, Engine, Scenario};
 
 use crate::site::{Live, format};
 
@@ -12,7 +12,9 @@ pub fn draw(live: &Live, scenario: &Scenario) {
     let rank = model.latent.kv_rank;
     live.say("latent", if rank == 0 { "none" } else { "some" }, &[format::count(rank)]);
     live.text("parallelism", &parallelism(scenario));
-    let gib = device.context_gib + f64::from(device.driver_mib) / 1024.0;
+    // Transformer Engine has a workspace of its own beside that of cuBLAS.
+    let workspaces = if cluster.engine == Engine::Megatron { 2 } else { 1 };
+    let gib = device.context_gib + f64::from(device.driver_mib + workspaces * device.workspace_mib) / 1024.0;
     let communication = if cluster.gpus > 1 { device.communication_gib } else { 0.0 };
     live.write("outside", &[gib + communication, device.fragmentation.get()].map(format::input));
     let steps = format::counted(recipe.micro_batches, "micro-batch", "micro-batches");
