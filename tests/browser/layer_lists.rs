@@ -83,7 +83,7 @@ async fn recomputation_and_precision_change_what_fits() {
     page.press(key::RIGHT).await;
     figure.shows("fit", &fit(presets::RESNET_50, &Scenario::default(), 2)).await;
     figure.pick("Training precision", "fp32").await;
-    let query = "v=2&precision=fp32";
+    let query = "v=3&precision=fp32";
     page.until_query(query).await;
     figure.shows("fit", &fit(presets::RESNET_50, &crate::support::expected::scenario(query), 2)).await;
     page.close().await;
