@@ -187,7 +187,12 @@ async fn the_ends_of_every_range_leave_no_figure_blank_and_no_number_broken() {
     // One field at its end at a time, then all of them at once.
     let end = |field: &Field, least: bool| if least { field.bound().min } else { field.bound().max };
     let page = opened("").await;
-    let everything = async || page.resize(1440, 60_000).await;
+    // What has come into sight is painted, and has text, from the next frame on.
+    let painted = "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => done(null)));";
+    let everything = async || {
+        page.resize(1440, 60_000).await;
+        page.script_async(painted, vec![]).await;
+    };
     for least in [true, false] {
         let one = Field::ALL.iter().map(|field| Scenario::default().with_number(*field, end(field, least)));
         let all =
