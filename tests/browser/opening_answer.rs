@@ -74,7 +74,7 @@ async fn picking_a_model_a_gpu_and_their_number_moves_every_figure() {
     opening.pick("Model", "Llama 3.1 8B").await;
     opening.pick("GPU", "H200 141 GB").await;
     opening.enter("Number of GPUs D", "16").await;
-    let wanted = "v=2&model=llama-3.1-8b&gpu=h200&gpus=16";
+    let wanted = "v=3&model=llama-3.1-8b&gpu=h200&gpus=16";
     let answer = expected::answer(&expected::scenario(wanted));
     opening.shows("opening-answer", &answer).await;
     page.part("#answer-bar").shows("bar-answer", &answer).await;
