@@ -321,9 +321,7 @@ fn the_answers_on_devices_print_the_catalogue() {
     answer_prints("Is an 80 GB card", &[a100.mib(), a100.gib(), a100.gb(), h100.mib(), h100.gib(), seen, seen_too]);
     let bmax::runtime::Unknown { optimistic, safe, .. } = bmax::runtime::CONTEXT_GIB;
     let library = bmax::runtime::COMMUNICATION_GIB;
-    let cut = bmax::runtime::FRAGMENTATION;
-    let ends = [optimistic, safe, library.optimistic, library.safe, cut.optimistic.get(), cut.safe.get()];
-    answer_prints("How much memory should", &ends);
+    answer_prints("How much memory should", &[optimistic, safe, library.optimistic, library.safe]);
     let pcie = catalogue::speed(&Scenario::default()).host_bytes_per_second / 1e9;
     answer_prints("Can I swap", &[5.12, 5.12 / 12.8, 12.8, 5.12 / pcie, pcie]);
 }

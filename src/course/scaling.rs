@@ -1,6 +1,9 @@
 //! What more GPUs give: memory by sharding, speed as far as communication lets it.
 
-use crate::{Bucket, Bytes, GradientType, Precision, Scenario, Weights, ZeroStage, catalogue, cost, estimate};
+use crate::{
+    Adapter, AdapterType, Bucket, Bytes, GradientType, Precision, Scenario, Weights, Work, ZeroStage, catalogue, cost,
+    estimate,
+};
 
 /// The four stages, in order.
 pub const STAGES: [ZeroStage; 4] = [ZeroStage::Stage0, ZeroStage::Stage1, ZeroStage::Stage2, ZeroStage::Stage3];
@@ -87,39 +90,85 @@ impl Exchange {
 /// over a link on which each sends `bytes_per_second`.
 ///
 /// Volumes are those of Rajbhandari et al. 2020, section 7, with Ψ parameters: twice Ψ without ZeRO and at
-/// stages 1 and 2, and three times Ψ at stage 3, which gathers parameters forward and backward. When
-/// micro-batches are accumulated, gradients that are whole on each GPU (stages 0 and 1) wait for the last
-/// one; sharded ones (2 and 3) are reduced after each, and so are stage 3's parameters gathered. Gradients
-/// can hide behind the backward pass that makes them, two thirds of the work; what stage 3 gathers behind
-/// all of it. Latency and contention are not counted.
+/// stages 1 and 2, and three times Ψ at stage 3, which gathers parameters forward and backward. Beside
+/// adapters only the gradients and the new weights of the adapters are sent, and stage 3 gathers the frozen
+/// weights as well. When micro-batches are accumulated, gradients that are whole on each GPU (stages 0 and 1)
+/// wait for the last one; sharded ones (2 and 3) are reduced after each, and so are stage 3's parameters
+/// gathered.
+///
+/// Gradients can hide behind the backward pass that makes them, and what is computed again is a part of that
+/// pass: two thirds of the work where all weights are trained and nothing is computed again, and about half
+/// of it beside frozen weights, which have no gradients of their own ([`Work`]). What stage 3 gathers can hide
+/// behind all of it. Latency and contention are not counted.
 pub fn exchange(scenario: &Scenario, gpus: u32, bytes_per_second: f64) -> Exchange {
     let micro_batches = scenario.recipe.micro_batches.max(1);
     let compute = cost(scenario, micro_batches, catalogue::speed(scenario)).seconds();
-    let share = Weights::of(&scenario.model).total() as f64 / f64::from(scenario.cluster.group().max(1));
+    let share = 1.0 / f64::from(scenario.cluster.group().max(1));
     let around = |bytes: f64| seconds_around(Bytes::new(share * bytes), gpus, bytes_per_second);
-    let (weight, gradient) = (around(bytes_sent(scenario, false)), around(bytes_sent(scenario, true)));
+    let Sent { gathered, updated, gradients } = Sent::of(scenario);
+    let (gather, update, reduce) = (around(gathered), around(updated), around(gradients));
+    let work = Work::of(scenario);
+    let backward = (work.backward + work.again) / (work.once() + work.again);
     let many = f64::from(micro_batches);
     let (communicate, behind) = match scenario.cluster.zero {
-        ZeroStage::Stage0 => (2.0 * gradient, 2.0 / 3.0 / many),
+        ZeroStage::Stage0 => (2.0 * reduce, backward / many),
         // The gathering of updated parameters follows the optimizer step.
-        ZeroStage::Stage1 => (gradient + weight, 2.0 / 3.0 / many),
-        ZeroStage::Stage2 => (many * gradient + weight, 2.0 / 3.0),
-        ZeroStage::Stage3 => (many * (gradient + 2.0 * weight), 1.0),
+        ZeroStage::Stage1 => (reduce + update, backward / many),
+        ZeroStage::Stage2 => (many * reduce + update, backward),
+        ZeroStage::Stage3 => (many * (reduce + 2.0 * gather), 1.0),
     };
     Exchange { compute, communicate, exposed: [communicate, (communicate - behind * compute).max(0.0)] }
 }
 
-/// Bytes in which an element is sent: weights in the type they are computed in, gradients in theirs.
-fn bytes_sent(scenario: &Scenario, gradient: bool) -> f64 {
-    let recipe = &scenario.recipe;
-    let wide = recipe.precision == Precision::Fp32 || (gradient && recipe.gradients == GradientType::Full);
-    if wide { 4.0 } else { 2.0 }
+/// Bytes of what goes around the data-parallel GPUs, before tensor and pipeline parallelism divide it.
+struct Sent {
+    /// All weights, as a pass needs them.
+    gathered: f64,
+    /// The weights that an update changes.
+    updated: f64,
+    /// Their gradients.
+    gradients: f64,
+}
+
+impl Sent {
+    /// Weights are sent in the type they are computed in, which for fp32 weights under autocast is fp32,
+    /// because each product casts for itself. Gradients are sent in the type they are kept in.
+    fn of(scenario: &Scenario) -> Self {
+        let (model, recipe) = (&scenario.model, &scenario.recipe);
+        let weights = Weights::of(model);
+        let all = weights.total() as f64;
+        let wide = |is_wide: bool| if is_wide { 4.0 } else { 2.0 };
+        let in_fp32 = recipe.precision == Precision::Fp32;
+        let over_fp32 = matches!(recipe.precision, Precision::Mixed | Precision::Autocast);
+        let full = recipe.gradients == GradientType::Full;
+        if recipe.adapter == Adapter::None {
+            let updated = all * wide(in_fp32 || recipe.precision == Precision::Autocast);
+            return Self { gathered: updated, updated, gradients: all * wide(in_fp32 || over_fp32 || full) };
+        }
+        let adapters = Weights::adapter(model, recipe.targets, recipe.rank.into()) as f64 * f64::from(model.layers);
+        let wide_adapters = in_fp32 || recipe.adapter_type == AdapterType::Full;
+        let updated = adapters * wide(wide_adapters);
+        let gradients = adapters * wide(wide_adapters || (full && !over_fp32));
+        // Quantized are the matrices of the blocks (Dettmers et al. 2023, arXiv 2305.14314, section 3: 4 bits
+        // and 0.127 of doubly quantized constants).
+        let inside = (weights.dense_layers * (weights.attention + weights.dense_mlp)
+            + weights.expert_layers * (weights.attention + weights.experts * weights.expert + weights.shared_experts))
+            as f64;
+        let outside = (all - inside) * wide(in_fp32);
+        let frozen = match recipe.adapter {
+            Adapter::Qlora => inside * (4.0 + 0.127) / 8.0 + outside,
+            Adapter::Lora8 => inside + outside,
+            Adapter::LoraFp32 => all * 4.0,
+            Adapter::Lora | Adapter::None => all * wide(in_fp32),
+        };
+        Self { gathered: frozen + updated, updated, gradients }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Method;
+    use crate::{AdapterTargets, Method, Recomputation};
 
     #[test]
     fn the_parts_of_a_bar_make_its_peak_and_only_states_shrink() {
@@ -175,5 +224,52 @@ mod tests {
         let many = exchange(&scenario, 8, 25e9);
         assert!((many.communicate - once.communicate).abs() < 1e-12);
         assert!((many.compute / once.compute - 16.0).abs() < 1e-9);
+    }
+
+    /// The part of an update that gradients can hide behind, read off over a link so slow that they cannot.
+    fn hidden(scenario: &Scenario) -> f64 {
+        let mut scenario = *scenario;
+        scenario.cluster.zero = ZeroStage::Stage0;
+        let slow = exchange(&scenario, 8, 1e3);
+        (slow.communicate - slow.exposed[1]) / slow.compute
+    }
+
+    #[test]
+    fn gradients_hide_behind_the_backward_pass_and_what_it_computes_again() {
+        let mut scenario = Scenario::default();
+        scenario.recipe.recomputation = Recomputation::None;
+        // 4 of 6 operations a weight.
+        assert!((hidden(&scenario) - 2.0 / 3.0).abs() < 1e-9);
+        scenario.recipe.recomputation = Recomputation::Full;
+        // 6 of 8, but for the head, which is not computed again.
+        assert!((0.74..0.75).contains(&hidden(&scenario)), "{}", hidden(&scenario));
+    }
+
+    #[test]
+    fn beside_frozen_weights_the_backward_pass_is_half_of_the_work() {
+        let mut scenario = Scenario::default();
+        scenario.recipe.recomputation = Recomputation::None;
+        scenario.recipe.adapter = Adapter::Lora;
+        // 2 of 4 operations a frozen weight; adapters and attention are next to nothing at this size.
+        scenario.recipe.rank = 1;
+        scenario.recipe.sequence = 128;
+        assert!((hidden(&scenario) - 0.5).abs() < 0.01, "{}", hidden(&scenario));
+    }
+
+    #[test]
+    fn beside_frozen_weights_only_the_adapters_are_sent() {
+        let mut scenario = catalogue::model("llama-2-7b").expect("listed").apply(Scenario::default());
+        scenario.recipe.adapter = Adapter::Lora;
+        scenario.recipe.targets = AdapterTargets::QueryValue;
+        scenario.recipe.rank = 8;
+        scenario.cluster.zero = ZeroStage::Stage0;
+        // PEFT's own example: 4,194,304 trained of 6,742,609,920 parameters, in fp32.
+        let expected = 2.0 * 7.0 / 8.0 * 4.0 * 4_194_304.0 / 25e9;
+        assert!((exchange(&scenario, 8, 25e9).communicate / expected - 1.0).abs() < 1e-9);
+        // Stage 3 gathers the 16-bit weights twice: 4 bytes for each of 6,738,415,616.
+        scenario.cluster.zero = ZeroStage::Stage3;
+        let gathered = 7.0 / 8.0 * 4.0 * 6_738_415_616.0 / 25e9;
+        let three = exchange(&scenario, 8, 25e9).communicate;
+        assert!(three > gathered && three < gathered * 1.01, "{three} beside {gathered}");
     }
 }

@@ -107,8 +107,8 @@ impl Timeline {
 }
 
 /// Where the instants of the drawn pipeline stage stand in the list of the estimate: without a pipeline
-/// there is one stage with six; with one, the last stage's six come first and the first stage's five
-/// follow, which has no loss.
+/// there is one stage with six; with one, the last stage's six come first, and those of the first and of the
+/// second stage follow, five each, because neither has a loss.
 #[derive(Clone, Copy)]
 struct Places {
     forward: usize,
@@ -122,6 +122,7 @@ struct Places {
 
 const LAST_STAGE: Places = Places { forward: 0, loss: 1, last: 2, first: 3, end: 4, update: 5 };
 const FIRST_STAGE: Places = Places { forward: 6, loss: usize::MAX, last: 7, first: 8, end: 9, update: 10 };
+const SECOND_STAGE: Places = Places { forward: 11, loss: usize::MAX, last: 12, first: 13, end: 14, update: 15 };
 
 /// Which entries are counted.
 #[derive(Clone, Copy)]
@@ -240,7 +241,9 @@ pub fn timeline(scenario: &Scenario) -> Timeline {
         };
         return Timeline { moments: vec![moment(1), moment(2)], instants, drawn: 1 };
     }
-    let places = if whole.binding().0 > LAST_STAGE.update { FIRST_STAGE } else { LAST_STAGE };
+    let binding = whole.binding().0;
+    let stages = [LAST_STAGE, FIRST_STAGE];
+    let places = stages.into_iter().find(|places| binding <= places.update).unwrap_or(SECOND_STAGE);
     let drawn = if count > 6 { 1 } else { scenario.recipe.micro_batches.clamp(1, MOST_DRAWN) };
     let mut alone = *scenario;
     if drawn > 1 {
@@ -335,6 +338,14 @@ mod tests {
                         scenario.cluster.pipeline_parallel = 1;
                         all.push(scenario);
                     }
+                    // With so few layers on the first stage the second needs most.
+                    let mut uneven = row.apply(Scenario::default());
+                    uneven.recipe.recomputation = recomputation;
+                    uneven.recipe.micro_batches = micro_batches;
+                    uneven.cluster.pipeline_parallel = 4;
+                    uneven.cluster.virtual_stages = 2;
+                    uneven.cluster.first_stage_layers = 1;
+                    all.push(uneven);
                 }
             }
         }
@@ -372,13 +383,16 @@ mod tests {
 
     #[test]
     fn the_highest_of_the_second_step_is_the_peak_and_one_of_its_instants() {
+        let mut is_second = false;
         for scenario in scenarios() {
             let (curve, estimate) = (timeline(&scenario), estimate(&scenario));
             let highest = curve.highest(2);
+            is_second |= estimate.binding().0 > FIRST_STAGE.update;
             assert!(close(highest.held.total(), estimate.peak().bytes), "{scenario:?}");
             assert_eq!(highest.instant, Some(estimate.binding().0), "{scenario:?}");
             assert!(curve.highest(1).held.total() <= highest.held.total());
         }
+        assert!(is_second, "the second stage should need most in some of them");
     }
 
     #[test]
@@ -474,6 +488,13 @@ mod tests {
         assert_eq!(named(&scenario, places.last), "first stage: backward, last layer");
         assert_eq!(named(&scenario, places.first), "first stage: backward, first layer");
         assert_eq!(named(&scenario, places.update), "first stage: optimizer step");
+        assert_eq!(estimate(&scenario).instants.len(), places.update + 1);
+        scenario.cluster.pipeline_parallel = 4;
+        let places = SECOND_STAGE;
+        assert_eq!(named(&scenario, places.forward), "second stage: pipeline full");
+        assert_eq!(named(&scenario, places.last), "second stage: backward, last layer");
+        assert_eq!(named(&scenario, places.first), "second stage: backward, first layer");
+        assert_eq!(named(&scenario, places.update), "second stage: optimizer step");
         assert_eq!(estimate(&scenario).instants.len(), places.update + 1);
     }
 }

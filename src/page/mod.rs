@@ -61,7 +61,7 @@ pub fn mount_all(state: State) {
 
 #[cfg(test)]
 mod tests {
-    use bmax::{Bucket, Method, Recomputation, Scenario, b_max, catalogue, division, estimate};
+    use bmax::{Bucket, Entry, Method, Recomputation, Scenario, Symbol, b_max, catalogue, division, estimate, link};
 
     use crate::site::format;
 
@@ -105,6 +105,73 @@ mod tests {
     }
 
     #[test]
+    fn the_text_prints_the_ledger_s_numbers_for_adapters_and_pipelines() {
+        let fit = |query: &str| b_max(&link::decode(query).scenario).batch().unwrap_or(0);
+        let card = "?gpu=rtx-4090&gpus=1&adapter=lora";
+        let [short, long, autocast] =
+            ["&s=1024", "&s=2048", "&s=1024&precision=autocast"].map(|rest| fit(&(card.to_owned() + rest)));
+        let [full, full_autocast] =
+            ["bf16", "autocast"].map(|precision| fit(&format!("{card}&s=2048&recompute=full&precision={precision}")));
+        assert_eq!(full, full_autocast);
+        let large =
+            fit("?model=llama-2-70b&gpu=l40s&gpus=1&adapter=qlora&s=512&precision=autocast&recompute=full&dropout=off");
+        prints(
+            include_str!("p16_global_batch/prose.html"),
+            &[
+                format!(
+                    "for {short} sequences of 1,024 tokens or {long} of 2,048, and under autocast for {autocast} of"
+                ),
+                format!("makes that {full} sequences of 2,048, with autocast or without"),
+                format!("with {large} sequences of 512 tokens under autocast"),
+            ],
+        );
+        // Narayanan et al. 2021 and Megatron-LM's schedules: P micro-batches, and 11 chunks of L / 8.
+        let kept = |query: &str| {
+            let estimate = estimate(&link::decode(query).scenario);
+            let first = estimate.instants.iter().position(|instant| instant.name == "first stage: pipeline full");
+            estimate.bucket_at(Bucket::Activations, first.expect("there is a pipeline")).get()
+        };
+        let [plain, interleaved] = ["1", "2"].map(|chunks| kept(&format!("?pp=4&zero=1&accum=8&vpp={chunks}")));
+        let times = interleaved / plain;
+        assert!((times - 11.0 / 8.0).abs() < 1e-9, "{times}");
+        prints(include_str!("p18_gpus/prose.html"), &[format!("{times} times what all layers keep")]);
+    }
+
+    #[test]
+    fn the_text_prints_the_bytes_of_loss_heads_and_of_gelu_under_autocast() {
+        let logits = |loss: &str| -> f64 {
+            let estimate = estimate(&link::decode(&("?loss=".to_owned() + loss)).scenario);
+            let at = estimate.instants.iter().position(|instant| instant.name == "loss, backward");
+            let alive = estimate.entries.iter().filter(|entry| entry.alive.contains(at.expect("the ledger has it")));
+            // Beside the logits the embedding has a vocabulary, and the hidden states have none.
+            let passes = [Bucket::Activations, Bucket::Temporary];
+            let of_logits =
+                |entry: &&Entry| passes.contains(&entry.bucket) && entry.formula.contains(Symbol::Vocabulary);
+            alive.filter(of_logits).map(|entry| entry.coefficient).sum()
+        };
+        let [plain, parallel, in_place] = ["plain", "vocab-parallel", "kernel-inplace"].map(logits);
+        prints(
+            include_str!("p08_derivation/prose.html"),
+            &[
+                format!("holds {plain} bytes a logit in its backward pass"),
+                format!("vocabulary-parallel loss {parallel} for its share"),
+                format!("over the logits {in_place}; fused"),
+            ],
+        );
+        let inner = |precision: &str| {
+            let query = format!("?model=gpt2&precision={precision}&recompute=none");
+            let estimate = estimate(&link::decode(&query).scenario);
+            let entry = estimate.entries.iter().find(|entry| entry.name == "Inside the feed-forward block");
+            entry.expect("every model has one").coefficient
+        };
+        let [autocast, pure] = ["autocast", "bf16-pure"].map(inner);
+        prints(
+            include_str!("p06_precision/prose.html"),
+            &[format!("then keeps {autocast} bytes"), format!("pure bf16 keeps {pure}.")],
+        );
+    }
+
+    #[test]
     fn the_tables_print_the_ledger_s_answers() {
         let kinds = [Recomputation::None, Recomputation::Selective, Recomputation::Full];
         let presets = [("1b", 1), ("3b", 1), ("7b", 8), ("13b", 64), ("70b", 64)].map(|(slug, gpus)| {
@@ -119,6 +186,24 @@ mod tests {
             format!("<td class=\"num\">{none} / {selective} / {full}</td>")
         });
         prints(include_str!("p10_calculator/prose.html"), &presets);
+        let llama = catalogue::model("llama-3.1-8b").expect("listed");
+        for (gpus, before) in
+            [(2, "<td class=\"num\">1</td>"), (4, "<td class=\"num\">4</td>"), (8, "<td class=\"num\">6</td>")]
+        {
+            let fits = most(|s| {
+                *s = llama.apply(*s);
+                s.cluster.gpus = gpus;
+            });
+            let row = format!("{before}<td class=\"num\">{fits}</td></tr>");
+            prints(include_str!("p08_derivation/prose.html"), &[row]);
+        }
+        for kind in kinds {
+            let mut scenario = Scenario::default();
+            scenario.recipe.recomputation = kind;
+            let one = format::digits(division(&scenario).per_sequence.gib(), 1);
+            let row = format!("<td class=\"num\">{one}</td><td class=\"num\">{}</td></tr>", most(|s| *s = scenario));
+            prints(include_str!("p08_derivation/prose.html"), &[row]);
+        }
         for sequence in [512, 1_024, 2_048, 4_096, 8_192] {
             let cells = kinds.map(|kind| {
                 let set = |s: &mut Scenario| {

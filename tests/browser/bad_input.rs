@@ -69,8 +69,10 @@ async fn answer_is_there(calculator: &Scope<'_>, query: &str) {
 async fn every_field_names_itself_and_its_range_and_leaves_the_other_fields_alone() {
     // Every other field differs from its default, so that a reset by accident would show.
     // Some are there only when they can matter.
-    let query = "?v=2&model=13b&gpu=h200&gpus=24&tp=2&s=3072&b=3&headroom=12&recompute=every-k&every=3&target=512\
-        &chart_gpus=16&experts=8&active=2&kv_rank=512&loss=chunked&position=learned&positions=4096&adapter=lora";
+    let query = "?v=3&model=13b&gpu=h200&gpus=24&tp=2&s=3072&b=3&headroom=12&recompute=every-k&every=3&target=512\
+        &chart_gpus=16&experts=8&active=2&kv_rank=512&loss=chunked&position=learned&positions=4096&adapter=lora\
+        &pp=2&vpp=2&pp_first=18&pp_last=22&reshard=2&engine=deepspeed&bucket=100&workspace=32&imbalance=1.5\
+        &recompute_layers=2";
     let page = opened(query).await;
     let calculator = page.figure("calculator");
     for &field in Field::ALL {
@@ -185,7 +187,12 @@ async fn the_ends_of_every_range_leave_no_figure_blank_and_no_number_broken() {
     // One field at its end at a time, then all of them at once.
     let end = |field: &Field, least: bool| if least { field.bound().min } else { field.bound().max };
     let page = opened("").await;
-    let everything = async || page.resize(1440, 60_000).await;
+    // What has come into sight is painted, and has text, from the next frame on.
+    let painted = "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => done(null)));";
+    let everything = async || {
+        page.resize(1440, 60_000).await;
+        page.script_async(painted, vec![]).await;
+    };
     for least in [true, false] {
         let one = Field::ALL.iter().map(|field| Scenario::default().with_number(*field, end(field, least)));
         let all =

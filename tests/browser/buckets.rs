@@ -35,7 +35,7 @@ async fn the_cards_show_the_ledger_and_follow_the_configuration() {
     shows_the_ledger(&page, &expected::scenario("?b=5")).await;
     calculator.press("13B").await;
     calculator.choose("Method", "Paper").await;
-    page.until_query("v=2&model=13b&b=5&method=paper").await;
+    page.until_query("v=3&model=13b&b=5&method=paper").await;
     shows_the_ledger(&page, &expected::scenario("?model=13b&b=5&method=paper")).await;
     page.close().await;
 }

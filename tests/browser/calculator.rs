@@ -2,7 +2,7 @@
 
 use crate::support::{Page, Scope, expected};
 use bmax::catalogue::MODELS;
-use bmax::{Answer, ChoiceOption, Field, Scenario, b_max, link, number, setting};
+use bmax::{Answer, ChoiceOption, Field, Scenario, Setting, b_max, link, number, setting};
 
 const RECOMPUTATIONS: [&str; 3] = ["None", "Selective", "Full"];
 
@@ -102,7 +102,7 @@ async fn the_pressed_preset_is_marked_until_a_number_of_it_is_edited() {
     assert_eq!(pressed("13B").await.as_deref(), Some("false"));
     let list = calculator.find("combobox", "Model").await;
     assert_eq!(list.attr("value").await.expect("an element"), None, "a list has no such attribute");
-    page.until_query("v=2&model=13b&layers=41").await;
+    page.until_query("v=3&model=13b&layers=41").await;
     let chosen = "return document.querySelector('[data-figure=calculator] #model').selectedOptions[0].text;";
     page.until_script("the row to be marked", chosen, "13B (edited)".into()).await;
     page.close().await;
@@ -126,9 +126,12 @@ async fn every_row_of_the_catalogue_can_be_picked_and_gives_the_library_s_answer
     page.close().await;
 }
 
-/// A scenario in which every input of the form means something.
-const MATTERS: &str =
-    "?v=2&experts=8&active=2&kv_rank=512&recompute=every-k&loss=chunked&position=learned&adapter=lora&tp=2";
+/// Scenarios in one or the other of which every input of the form means something.
+const MATTERS: [&str; 2] = [
+    "?v=3&experts=8&active=2&kv_rank=512&recompute=every-k&recompute_layers=2&loss=chunked&position=learned\
+        &adapter=lora&tp=2&pp=2&engine=deepspeed",
+    "?v=3&attn=eager",
+];
 
 /// Another value of a numeric field than the one it has.
 fn another(field: Field, scenario: &Scenario) -> f64 {
@@ -138,32 +141,46 @@ fn another(field: Field, scenario: &Scenario) -> f64 {
 
 #[tokio::test]
 async fn every_input_of_a_scenario_is_in_the_form_changes_the_answer_the_library_s_way_and_can_be_reset() {
-    let page = Page::open(MATTERS).await;
-    let calculator = page.figure("calculator");
-    open_folds(&page).await;
-    let start = expected::scenario(MATTERS);
-    for &field in Field::ALL.iter().filter(|field| ![Field::GlobalBatch, Field::ComparisonGpus].contains(field)) {
-        let scenario = start.with_number(field, another(field, &start)).expect("in range");
-        calculator.enter(&expected::label(field), &number::plain(scenario.number(field))).await;
-        page.until_query(&link::encode(&scenario)).await;
-        calculator.shows("calculator-answer", &expected::answer(&scenario)).await;
-        put_back(&page, &start, field.bound().name, field.bound().key).await;
-    }
+    let mut numbers: Vec<Field> = Field::ALL.to_vec();
+    numbers.retain(|field| ![Field::GlobalBatch, Field::ComparisonGpus].contains(field));
     let elsewhere = [&setting::METHOD, &setting::BATCH_UNIT, &setting::COMPARISON_RECOMPUTATION];
-    for word in setting::ALL.iter().filter(|word| !elsewhere.contains(word)) {
-        let mut scenario = start;
-        // WebDriver looks for a label by an expression that no apostrophe may stand in.
-        let used = [(word.get)(&start), (word.get)(&Scenario::default())];
-        let other = |option: &&ChoiceOption| !used.contains(&option.key) && !option.label.contains('\'');
-        let option = word.options.iter().find(other).expect("another option");
-        (word.set)(&mut scenario, option.key);
-        calculator.pick(word.name, option.label).await;
-        page.until_query(&link::encode(&scenario)).await;
-        calculator.shows("calculator-answer", &expected::answer(&scenario)).await;
-        calculator.says(option.effect).await;
-        put_back(&page, &start, word.name, word.key).await;
+    let mut words: Vec<&Setting> = setting::ALL.iter().copied().filter(|word| !elsewhere.contains(word)).collect();
+    for query in MATTERS {
+        let page = Page::open(query).await;
+        let calculator = page.figure("calculator");
+        open_folds(&page).await;
+        let start = expected::scenario(query);
+        for field in std::mem::take(&mut numbers) {
+            if calculator.matches("textbox", &expected::label(field)).await.is_empty() {
+                numbers.push(field);
+                continue;
+            }
+            let scenario = start.with_number(field, another(field, &start)).expect("in range");
+            calculator.enter(&expected::label(field), &number::plain(scenario.number(field))).await;
+            page.until_query(&link::encode(&scenario)).await;
+            calculator.shows("calculator-answer", &expected::answer(&scenario)).await;
+            put_back(&page, &start, field.bound().name, field.bound().key).await;
+        }
+        for word in std::mem::take(&mut words) {
+            if calculator.matches("combobox", word.name).await.is_empty() {
+                words.push(word);
+                continue;
+            }
+            let mut scenario = start;
+            // WebDriver looks for a label by an expression that no apostrophe may stand in.
+            let used = [(word.get)(&start), (word.get)(&Scenario::default())];
+            let other = |option: &&ChoiceOption| !used.contains(&option.key) && !option.label.contains('\'');
+            let option = word.options.iter().find(other).expect("another option");
+            (word.set)(&mut scenario, option.key);
+            calculator.pick(word.name, option.label).await;
+            page.until_query(&link::encode(&scenario)).await;
+            calculator.shows("calculator-answer", &expected::answer(&scenario)).await;
+            calculator.says(option.effect).await;
+            put_back(&page, &start, word.name, word.key).await;
+        }
+        page.close().await;
     }
-    page.close().await;
+    assert!(numbers.is_empty() && words.is_empty(), "never seen: {numbers:?} {words:?}");
 }
 
 /// Resets one input, which brings it to the default of the catalogue, and goes back to the start.
@@ -202,13 +219,53 @@ async fn what_cannot_matter_is_out_of_sight_unless_it_was_changed() {
     calculator.pick("Adapters", "None: all weights").await;
     calculator.says("No effect without an adapter.").await;
     assert_eq!(calculator.value("textbox", "Adapter rank r").await, "64");
-    page.until_query("v=2&rank=64").await;
+    page.until_query("v=3&rank=64").await;
+    page.close().await;
+}
+
+#[tokio::test]
+async fn kinds_of_recomputation_that_sound_alike_ask_for_different_numbers() {
+    let page = Page::open("").await;
+    let calculator = page.figure("calculator");
+    let (every, first) = (expected::label(Field::Every), expected::label(Field::RecomputedLayers));
+    for (kind, word, asks) in [
+        ("Segments of K layers", "every-k", Some(&every)),
+        ("Every K-th layer alone", "kth-layer", Some(&every)),
+        ("First N layers of a stage", "block", Some(&first)),
+        ("Full", "full", None),
+    ] {
+        calculator.pick("Activation recomputation", kind).await;
+        let answer = expected::answer(&expected::scenario(&format!("?recompute={word}")));
+        calculator.shows("calculator-answer", &answer).await;
+        for field in [&every, &first] {
+            let there = !calculator.matches("textbox", field).await.is_empty();
+            assert_eq!(there, asks == Some(field), "{field} beside “{kind}”");
+        }
+    }
+    page.close().await;
+}
+
+#[tokio::test]
+async fn a_pipeline_brings_what_can_be_said_of_its_stages() {
+    let page = Page::open("?zero=1&gpus=16&accum=8").await;
+    let calculator = page.figure("calculator");
+    open_folds(&page).await;
+    let chunks = expected::label(Field::VirtualStages);
+    assert!(calculator.matches("textbox", &chunks).await.is_empty());
+    calculator.enter(&expected::label(Field::PipelineParallel), "4").await;
+    calculator.enter(&chunks, "2").await;
+    let query = "?zero=1&gpus=16&accum=8&pp=4&vpp=2";
+    calculator.shows("calculator-answer", &expected::answer(&expected::scenario(query))).await;
+    // What was changed stays in sight, and says that it does nothing.
+    calculator.enter(&expected::label(Field::PipelineParallel), "1").await;
+    calculator.says("No effect without a pipeline.").await;
+    assert_eq!(calculator.value("textbox", &chunks).await, "2");
     page.close().await;
 }
 
 #[tokio::test]
 async fn everything_can_be_reset_at_once() {
-    let page = Page::open("?v=2&model=13b&gpu=h200&gpus=64&method=paper&s=4096&recompute=full&b=7").await;
+    let page = Page::open("?v=3&model=13b&gpu=h200&gpus=64&method=paper&s=4096&recompute=full&b=7").await;
     let calculator = page.figure("calculator");
     calculator.press("Reset everything").await;
     calculator.shows("calculator-answer", &expected::answer(&Scenario::default())).await;
@@ -242,7 +299,7 @@ async fn settings_that_contradict_each_other_are_named_and_mended_by_one_press()
     let calculator = page.figure("calculator");
     calculator.says("Groups of 4 (4 tensor-parallel) cannot be made of 10 GPUs; 12 GPUs can.").await;
     calculator.press("Set Number of GPUs to 12").await;
-    page.until_query("v=2&gpus=12&tp=4&method=paper").await;
+    page.until_query("v=3&gpus=12&tp=4&method=paper").await;
     assert!(!calculator.all_text().await.contains("do not divide"));
     page.close().await;
 }

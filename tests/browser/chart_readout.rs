@@ -100,7 +100,7 @@ async fn enter_makes_the_length_that_is_read_off_the_reader_s_own() {
     page.press(key::END).await;
     reads(&page, &slider, &Scenario::default(), 131_072).await;
     page.press(key::ENTER).await;
-    page.until_query("v=2&s=131072").await;
+    page.until_query("v=3&s=131072").await;
     page.part("#answer-bar").shows("bar-answer", &expected::answer(&expected::scenario("?s=131072"))).await;
     page.close().await;
 }
@@ -111,13 +111,13 @@ async fn gpus_and_recomputation_of_the_reference_curves_can_be_chosen() {
     let chart = page.figure("chart");
     let slider = chart.find("slider", SLIDER).await;
     chart.enter("GPUs of the reference curves D", "8").await;
-    chart.choose("Recomputation of the reference curves", "None").await;
-    let query = "v=2&chart_gpus=8&chart_recompute=none";
+    chart.pick("Recomputation of the reference curves", "None").await;
+    let query = "v=3&chart_gpus=8&chart_recompute=none";
     page.until_query(query).await;
     reads(&page, &slider, &expected::scenario(query), 2048).await;
     // On one device only the smallest model has a curve, and the others are said not to fit.
     chart.press("1 GPU").await;
-    let query = "v=2&chart_gpus=1&chart_recompute=none";
+    let query = "v=3&chart_gpus=1&chart_recompute=none";
     page.until_query(query).await;
     reads(&page, &slider, &expected::scenario(query), 2048).await;
     chart.find("img", "70B does not fit at any of these lengths").await;

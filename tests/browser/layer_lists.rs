@@ -71,11 +71,11 @@ async fn recomputation_and_precision_change_what_fits() {
     let page = Page::open("").await;
     let figure = page.figure("network");
     figure.press("ResNet-50").await;
-    for (choice, every) in [("√L pieces", 4), ("nothing", usize::MAX)] {
+    for (choice, every) in [("segments of √L", 4), ("nothing", usize::MAX)] {
         figure.choose("Compute again", choice).await;
         figure.shows("fit", &fit(presets::RESNET_50, &Scenario::default(), every)).await;
     }
-    figure.choose("Compute again", "every K").await;
+    figure.choose("Compute again", "segments of K").await;
     figure.focus("slider", "Pieces per segment K").await;
     page.press(key::HOME).await;
     figure.shows("every", "1").await;
@@ -83,7 +83,7 @@ async fn recomputation_and_precision_change_what_fits() {
     page.press(key::RIGHT).await;
     figure.shows("fit", &fit(presets::RESNET_50, &Scenario::default(), 2)).await;
     figure.pick("Training precision", "fp32").await;
-    let query = "v=2&precision=fp32";
+    let query = "v=3&precision=fp32";
     page.until_query(query).await;
     figure.shows("fit", &fit(presets::RESNET_50, &crate::support::expected::scenario(query), 2)).await;
     page.close().await;

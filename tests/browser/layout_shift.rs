@@ -20,7 +20,7 @@ const SHIFTS: &str = "const done = arguments[0]; \
 #[tokio::test]
 async fn no_figure_moves_the_text_when_it_mounts() {
     for width in [360, 768, 1440] {
-        for address in ["", "?v=2&model=70b&gpus=1", "#grow", "#calculator", "#chart"] {
+        for address in ["", "?v=3&model=70b&gpus=1", "#grow", "#calculator", "#chart"] {
             let page = Visit::to(address).wide(width).open().await;
             let shifts = page.script_async(SHIFTS, vec![]).await;
             assert_eq!(shifts[0], json!(0), "{width} px, “{address}”: {}", shifts[1]);

@@ -18,11 +18,11 @@ async fn asked_for(page: &Page) -> Vec<String> {
 
 #[tokio::test]
 async fn every_request_goes_to_the_page_s_own_folder() {
-    let page = Page::open("?v=2&model=13b").await;
+    let page = Page::open("?v=3&model=13b").await;
     // Every control that a figure may load something for is used once.
     page.unfold_everything().await;
     page.figure("calculator").press("70B").await;
-    page.until_query("v=2&model=70b").await;
+    page.until_query("v=3&model=70b").await;
     let home = page.server.origin() + FOLDER;
     let asked = asked_for(&page).await;
     assert!(asked.iter().any(|address| address.ends_with(".wasm")), "{asked:?}");
@@ -37,7 +37,7 @@ async fn every_request_goes_to_the_page_s_own_folder() {
 
 #[tokio::test]
 async fn the_console_stays_clean_through_opening_and_using_the_page() {
-    let page = Visit::to("?v=2&gpus=1#chart").open().await;
+    let page = Visit::to("?v=3&gpus=1#chart").open().await;
     let calculator = page.figure("calculator");
     for preset in ["1B", "3B", "7B", "13B", "70B"] {
         calculator.press(preset).await;
@@ -55,7 +55,7 @@ async fn nothing_is_stored_but_a_chosen_theme() {
     let page = Page::open("").await;
     let stored = "return [document.cookie, Object.keys(localStorage), Object.keys(sessionStorage)];";
     page.figure("calculator").press("70B").await;
-    page.until_query("v=2&model=70b").await;
+    page.until_query("v=3&model=70b").await;
     assert_eq!(page.script(stored, vec![]).await, json!(["", [], []]));
     page.all().press("Theme: auto").await;
     page.until_script("the theme to be remembered", stored, json!(["", ["bmax-theme"], []])).await;

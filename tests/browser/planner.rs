@@ -32,17 +32,17 @@ async fn the_plan_follows_the_target_the_unit_and_the_configuration() {
     let planner = page.figure("planner");
     planner.shows("planner-result", &equation(preferred(&Scenario::default()))).await;
     planner.enter("Target global batch B", "1,000").await;
-    let query = "v=2&target=1000";
+    let query = "v=3&target=1000";
     page.until_query(query).await;
     planner.shows("planner-result", &equation(preferred(&expected::scenario(query)))).await;
     planner.choose("Counted in", "tokens").await;
     planner.enter("Target global batch B", "4,194,304").await;
-    let query = "v=2&target=4194304&unit=tokens";
+    let query = "v=3&target=4194304&unit=tokens";
     page.until_query(query).await;
     planner.shows("planner-result", &equation(preferred(&expected::scenario(query)))).await;
     planner.says("2,048 sequences").await;
     page.figure("calculator").enter("Number of GPUs D", "64").await;
-    let query = "v=2&gpus=64&target=4194304&unit=tokens";
+    let query = "v=3&gpus=64&target=4194304&unit=tokens";
     page.until_query(query).await;
     planner.shows("planner-result", &equation(preferred(&expected::scenario(query)))).await;
     page.close().await;
@@ -52,7 +52,7 @@ async fn the_plan_follows_the_target_the_unit_and_the_configuration() {
 async fn the_plan_s_micro_batch_can_be_taken_over() {
     let page = Page::open("?method=workshop&s=1536").await;
     page.figure("planner").press("Use this micro-batch").await;
-    page.until_query("v=2&s=1536&b=4&method=workshop").await;
+    page.until_query("v=3&s=1536&b=4&method=workshop").await;
     assert_eq!(page.figure("calculator").value("textbox", "Micro-batch b").await, "4");
     page.close().await;
 }

@@ -161,15 +161,15 @@ async fn questions_on_the_configuration_follow_it() {
     until_score(&page, "Question 19: Right. 2 of 2 right so far.").await;
 
     page.figure("calculator").enter("Number of GPUs D", "1").await;
-    page.until_query("v=2&gpus=1").await;
+    page.until_query("v=3&gpus=1").await;
     quiz.approach().await;
     for (place, before) in [(LARGEST_PART, largest), (DOUBLED_LENGTH, doubled)] {
-        let now = right(place, "v=2&gpus=1");
+        let now = right(place, "v=3&gpus=1");
         assert_ne!(now, before, "one GPU is another case");
         let verdict = format!("Wrong: it is {}.", now.to_ascii_uppercase());
         until_seen(&page, place, json!([verdict, before, true])).await;
     }
-    let states = quiz::parts(&estimate(&expected::scenario("v=2&gpus=1")))[0];
+    let states = quiz::parts(&estimate(&expected::scenario("v=3&gpus=1")))[0];
     quiz.says(&expected::memory(states)).await;
     page.close().await;
 }

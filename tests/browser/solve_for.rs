@@ -3,7 +3,7 @@
 use crate::support::{Page, expected};
 use bmax::{Scenario, catalogue, fewest_gpus, largest_model, least_memory_mib, link, longest_sequence, number};
 
-const QUERY: &str = "?v=2&model=llama-3.1-8b&gpu=h100-80&b=2";
+const QUERY: &str = "?v=3&model=llama-3.1-8b&gpu=h100-80&b=2";
 
 fn grouped(count: u32) -> String {
     number::grouped(count.into())

@@ -74,6 +74,14 @@ mod tests {
     use bmax::Scenario;
 
     #[test]
+    fn every_optimizer_has_a_bar() {
+        for optimizer in Optimizer::OPTIONS {
+            let bar = format!("data-out=\"bar-{}\"", optimizer.key);
+            assert!(include_str!("prose.html").contains(&bar), "{bar}");
+        }
+    }
+
+    #[test]
     fn the_text_prints_the_numbers_of_the_default() {
         let text = include_str!("prose.html");
         let states = states(&Scenario::default());

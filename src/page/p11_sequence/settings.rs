@@ -2,7 +2,7 @@
 
 use bmax::{Field, setting};
 
-use crate::site::controls::{number_field, segmented};
+use crate::site::controls::{number_field, select_field};
 use crate::site::dom::El;
 use crate::site::{Live, State};
 
@@ -12,8 +12,11 @@ const OFFERED: [(&str, f64); 5] = [("1", 1.0), ("8", 8.0), ("64", 64.0), ("256",
 /// GPUs and recomputation of the reference curves.
 pub fn bind(state: State, figure: &El) {
     figure.place("gpus", number_field(state.field(Field::ComparisonGpus), "chart-gpus", false));
-    let recomputation = segmented(state.setting(&setting::COMPARISON_RECOMPUTATION), "chart-recomputation", true);
-    figure.place("recomputation", recomputation);
+    let recomputation = state.setting(&setting::COMPARISON_RECOMPUTATION);
+    figure.place(
+        "recomputation",
+        select_field(recomputation, "chart-recomputation", Box::new(move || recomputation.effect())),
+    );
     for (name, gpus) in OFFERED {
         _ = figure.part(name).on("click", move |_| {
             state.change(|scenario| scenario.with_number(Field::ComparisonGpus, gpus).unwrap_or(scenario));

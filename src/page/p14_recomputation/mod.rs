@@ -6,8 +6,10 @@ use bmax::{Bytes, Choice, Recomputation, Scenario};
 use crate::site::plot::{Axis, Mark, Plot, Series};
 use crate::site::{Live, State, format, mount_pressed};
 
-/// The colours of the policies, in the order of [`Recomputation::ALL`].
-const DOTS: [&str; 5] = ["series-1", "series-2", "series-3", "series-4", "series-own"];
+/// The dots of the policies, in the order of [`Recomputation::ALL`]: hollow where only some layers are
+/// computed again.
+const DOTS: [&str; Recomputation::ALL.len()] =
+    ["series-1", "series-2", "series-3", "series-4", "series-2 is-hollow", "series-4 is-hollow", "series-own"];
 
 /// Mounts the figures of this section.
 pub fn mount(state: State) {
@@ -31,7 +33,7 @@ fn press(live: &Live, word: &str) {
     live.set_number("k", every.into());
     live.state().change(|mut scenario| {
         scenario.recipe.recomputation = policy;
-        if policy == Recomputation::EveryK {
+        if matches!(policy, Recomputation::EveryK | Recomputation::KthLayer) {
             scenario.recipe.every = every;
         }
         scenario
@@ -45,7 +47,7 @@ fn draw(live: &Live) {
     let policies = policies(&scenario);
     // Nothing keeps more than keeping everything, which comes first.
     let most = policies.first().map_or(Bytes::ZERO, |policy| policy.activations);
-    let mut dots = Vec::with_capacity(5);
+    let mut dots = Vec::with_capacity(DOTS.len());
     let mut own = 0.0;
     for (policy, dot) in policies.iter().zip(DOTS) {
         let key = policy.recomputation.key();
@@ -104,6 +106,8 @@ fn draw(live: &Live) {
     for (output, text) in [
         ("discard", format::percent(discard_all(layers))),
         ("k-row", format::count(every)),
+        ("kth-row", format::count(every)),
+        ("n-row", format::count(scenario.recipe.recomputed_layers)),
         ("chosen", format::count(every)),
         ("worth", format::digits(layers_worth(layers, every), 1)),
         ("kept", at(every)),
@@ -148,19 +152,37 @@ mod tests {
     use bmax::estimate;
 
     #[test]
+    fn every_policy_has_a_row() {
+        for policy in Recomputation::OPTIONS {
+            let row = format!("<tr data-out=\"row-{}\">", policy.key);
+            assert!(include_str!("prose.html").contains(&row), "{row}");
+        }
+    }
+
+    #[test]
     fn the_text_prints_the_numbers_of_the_default() {
         let text = include_str!("prose.html");
         let scenario = Scenario::default();
         let curve = curve(&scenario);
-        let kept = policies(&scenario);
-        let mut numbers = vec![format::memory(kept[0].activations), format::memory(kept[4].activations)];
-        assert_eq!(kept[0].activations, kept[1].activations);
-        assert_eq!(best(&curve), 2);
-        numbers.push(format::memory(curve[1]));
+        let policies = policies(&scenario);
+        let kept = |kind| policies.iter().find(|policy| policy.recomputation == kind).expect("every policy");
+        let [none, selective, segments, alone, full] = [
+            Recomputation::None,
+            Recomputation::Selective,
+            Recomputation::EveryK,
+            Recomputation::KthLayer,
+            Recomputation::Full,
+        ]
+        .map(kept);
+        assert_eq!(none.activations, selective.activations);
+        assert_eq!((best(&curve), scenario.recipe.every), (2, 4));
+        let sizes = [none.activations, full.activations, segments.activations, alone.activations, curve[1]];
+        let mut numbers = sizes.map(format::memory).to_vec();
         numbers.push(format::digits(curve[5].gib(), 2));
+        numbers.push(format!("for {} %", format::digits(alone.extra * 100.0, 1)));
         for number in numbers {
             assert!(text.contains(&number), "the text should print “{number}”");
         }
-        assert_eq!(activations(&estimate(&scenario)), kept[1].activations);
+        assert_eq!(activations(&estimate(&scenario)), selective.activations);
     }
 }

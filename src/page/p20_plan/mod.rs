@@ -48,7 +48,7 @@ fn read(live: &Live, name: &str, least: f64, default: f64) -> f64 {
 /// What a candidate does, in a few words.
 fn name(rung: &Rung) -> String {
     let (kind, label) = match rung.measure {
-        Measure::Recompute(Recomputation::EveryK) => ("Recompute: every 2 layers", ""),
+        Measure::Recompute(Recomputation::EveryK) => ("Recompute: segments of 2 layers", ""),
         Measure::Recompute(recomputation) => ("Recompute: ", recomputation.label()),
         Measure::Swap(offload) => ("Recompute fully, and on the host: ", offload.label()),
         _ => ("Accumulation alone", ""),

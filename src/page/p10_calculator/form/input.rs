@@ -1,6 +1,9 @@
 //! One input of the form: its control, and whether anything reads it.
 
-use bmax::{Adapter, Field, LossHead, Method, Position, Precision, Recomputation, Scenario, Setting, setting};
+use bmax::{
+    Adapter, AdapterType, AttentionKernel, Engine, Field, LossHead, Method, Position, Precision, Recomputation,
+    Scenario, Setting, ZeroStage, setting,
+};
 
 use crate::site::State;
 use crate::site::controls::{number_field_with_help, select_field};
@@ -84,32 +87,77 @@ impl Input {
 
     /// What it needs to change anything, where that is missing; empty otherwise.
     fn needs(self, scenario: &Scenario) -> &'static str {
-        use Field::{
-            ActiveExperts, Chunks, Communication, DenseLayers, Every, ExpertParallel, ExpertWidth, Positions,
-            QueryRank, Rank, RopeDim, SharedWidth,
-        };
-        let Scenario { model, recipe, cluster, .. } = scenario;
-        let no_adapter = recipe.adapter == Adapter::None;
-        let (missing, reason) = match self {
-            Number(ActiveExperts | ExpertWidth | SharedWidth | DenseLayers | ExpertParallel) => {
-                (model.experts.count == 0, "No effect without experts.")
-            }
-            Number(QueryRank | RopeDim) => (model.latent.kv_rank == 0, "No effect without a key/value rank."),
-            Number(Positions) => (model.position != Position::Learned, "No effect without a learned table."),
-            Number(Every) => (recipe.recomputation != Recomputation::EveryK, "No effect on other recomputation."),
-            Number(Chunks) => (recipe.loss != LossHead::Chunked, "No effect on other loss heads."),
-            Number(Rank) => (no_adapter, "No effect without an adapter."),
-            Word(word) if *word == setting::TARGETS => (no_adapter, "No effect without an adapter."),
-            Word(word) if *word == setting::SEQUENCE_PARALLEL => {
-                (cluster.tensor_parallel == 1, "No effect without tensor parallelism.")
-            }
-            Word(word) if *word == setting::GRADIENTS => (
-                matches!(recipe.precision, Precision::Fp32 | Precision::Mixed | Precision::Autocast),
-                "No effect: gradients of fp32 weights are in fp32.",
-            ),
-            Number(Communication) => (cluster.gpus == 1, "No effect on one GPU."),
-            _ => (false, ""),
-        };
-        if missing { reason } else { "" }
+        match self {
+            Number(field) => number_needs(field, scenario),
+            Word(word) => word_needs(word, scenario),
+        }
     }
+}
+
+const NO_ADAPTER: &str = "No effect without an adapter.";
+const OTHER_RECOMPUTATION: &str = "No effect on other recomputation.";
+
+fn number_needs(field: Field, scenario: &Scenario) -> &'static str {
+    use Field::{
+        ActiveExperts, Chunks, Communication, DenseLayers, Every, ExpertParallel, ExpertWidth, FirstStageLayers,
+        Imbalance, LastStageLayers, Positions, QueryRank, Rank, RecomputedLayers, ReduceBucket, Reshard, RopeDim,
+        SharedWidth, VirtualStages,
+    };
+    let Scenario { model, recipe, cluster, .. } = scenario;
+    let (missing, reason) = match field {
+        ActiveExperts | ExpertWidth | SharedWidth | DenseLayers | ExpertParallel | Imbalance => {
+            (model.experts.count == 0, "No effect without experts.")
+        }
+        QueryRank | RopeDim => (model.latent.kv_rank == 0, "No effect without a key/value rank."),
+        Positions => (model.position != Position::Learned, "No effect without a learned table."),
+        Every => {
+            let reads = matches!(recipe.recomputation, Recomputation::EveryK | Recomputation::KthLayer);
+            (!reads, OTHER_RECOMPUTATION)
+        }
+        RecomputedLayers => (recipe.recomputation != Recomputation::Block, OTHER_RECOMPUTATION),
+        Chunks => (!matches!(recipe.loss, LossHead::Chunked | LossHead::ChunkedHead), "No effect on other loss heads."),
+        Rank => (recipe.adapter == Adapter::None, NO_ADAPTER),
+        VirtualStages | FirstStageLayers | LastStageLayers => {
+            (cluster.pipeline_parallel == 1, "No effect without a pipeline.")
+        }
+        Reshard => {
+            let shards = cluster.data_parallel().saturating_mul(cluster.context_parallel);
+            (cluster.zero != ZeroStage::Stage3 || shards == 1, "No effect unless ZeRO 3 divides the weights.")
+        }
+        ReduceBucket => {
+            let reduces = cluster.engine == Engine::DeepSpeed && cluster.zero != ZeroStage::Stage0;
+            (!reduces, "No effect without DeepSpeed’s ZeRO.")
+        }
+        Communication => (cluster.gpus == 1, "No effect on one GPU."),
+        _ => (false, ""),
+    };
+    if missing { reason } else { "" }
+}
+
+fn word_needs(word: &Setting, scenario: &Scenario) -> &'static str {
+    let Scenario { model, recipe, cluster, .. } = scenario;
+    let adapted = recipe.adapter != Adapter::None;
+    let in_fp32 = recipe.precision == Precision::Fp32;
+    let over_fp32 = matches!(recipe.precision, Precision::Mixed | Precision::Autocast);
+    let never_whole = matches!(recipe.loss, LossHead::Fused | LossHead::ChunkedHead | LossHead::Classifier);
+    // PyTorch's pipelines hold what a stage puts out until its backward pass, the last stage's logits too.
+    let held_anyway = cluster.pipeline_parallel > 1 && matches!(cluster.engine, Engine::Torch | Engine::Torchtitan);
+    let rules = [
+        (&setting::TARGETS, !adapted, NO_ADAPTER),
+        (&setting::ADAPTER_TYPE, !adapted, NO_ADAPTER),
+        (&setting::ADAPTER_TYPE, in_fp32, "No effect: adapters beside fp32 are in fp32."),
+        (&setting::ADAPTER_DROPOUT, !adapted, NO_ADAPTER),
+        (&setting::SEQUENCE_PARALLEL, cluster.tensor_parallel == 1, "No effect without tensor parallelism."),
+        (
+            &setting::GRADIENTS,
+            adapted && (in_fp32 || over_fp32 || recipe.adapter_type == AdapterType::Full),
+            "No effect: gradients of adapters are in the adapters’ type.",
+        ),
+        (&setting::GRADIENTS, in_fp32 || over_fp32, "No effect: gradients of fp32 weights are in fp32."),
+        (&setting::SOFTMAX, recipe.attention == AttentionKernel::Flash, "No effect under flash attention."),
+        (&setting::PARALLEL, model.norms == 1, "No effect with one norm per block."),
+        (&setting::LOGITS, never_whole, "No effect: this loss head never holds all logits."),
+        (&setting::LOGITS, held_anyway, "No effect: a pipeline of PyTorch holds them anyway."),
+    ];
+    rules.into_iter().find(|(of, missing, _)| *of == word && *missing).map_or("", |(_, _, reason)| reason)
 }

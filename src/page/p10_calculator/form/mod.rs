@@ -15,7 +15,7 @@ use crate::site::{Live, State, format, keep_drawn};
 
 /// Every input of the scenario, in groups.
 pub fn bind(state: State, form: &El) {
-    form.place("method", segmented(state.setting(&setting::METHOD), "method", true));
+    form.place("method", segmented(state.setting(&setting::METHOD), "method"));
     form.place("model", model_picker(state, "model"));
     form.place("gpu", device_picker(state, "gpu"));
     for group in GROUPS {
