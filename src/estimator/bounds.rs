@@ -238,7 +238,7 @@ fields! {
         "What NCCL allocates with more than one GPU, 1 to 1.5 GiB." }
     /// Workspaces of the math libraries.
     Workspace { "workspace", "Library workspaces", "", "MiB", device.workspace_mib as whole 0 ..= 4_096,
-        "What cuBLAS, and Transformer Engine beside it, keep for themselves: 8 MiB each before Hopper, 32 MiB from Hopper on." }
+        "What cuBLAS takes for each of the two threads that multiply: 8 MiB before Hopper, 32 MiB from Hopper on. Transformer Engine takes more beside it." }
     /// Fragmentation.
     Fragmentation { "frag", "Fragmentation", "φ", "%", device.fragmentation as percent 0 ..= 100,
         "What the caching allocator holds beyond live activations, gradients and temporaries." }

@@ -27,6 +27,10 @@ const HOPPER_MIB: f64 = 32.0;
 /// Streams over which Transformer Engine spreads the products of experts (`nvte_get_num_compute_streams`).
 const EXPERT_STREAMS: f64 = 4.0;
 
+/// Threads that multiply matrices, each with a handle and a workspace of its own: the program's and that of
+/// the backward pass (`getCurrentCUDABlasHandle` in aten/src/ATen/cuda/CublasHandlePool.cpp, PyTorch 2.15).
+const THREADS: f64 = 2.0;
+
 /// Workspaces of cuBLAS, and of Transformer Engine beside it, for the whole process. Transformer Engine takes
 /// 4 MiB before Hopper, where PyTorch takes 8, and as many again for each stream of its experts
 /// (`get_cublas_workspace_size_bytes`, transformer_engine/pytorch/cpp_extensions/gemm.py, d0067d0da6cb).
@@ -40,7 +44,7 @@ pub(super) fn workspaces(to: &mut Assembly, scenario: &Scenario) {
             });
         }
     };
-    push("Workspace of cuBLAS", mib, &PYTORCH);
+    push("Workspaces of cuBLAS", THREADS * mib, &PYTORCH);
     if scenario.cluster.engine == Engine::Megatron {
         let own = if mib < HOPPER_MIB { mib / 2.0 } else { mib };
         let streams = if scenario.model.experts.count > 0 { 1.0 + EXPERT_STREAMS } else { 1.0 };

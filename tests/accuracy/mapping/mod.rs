@@ -151,7 +151,8 @@ fn device(scenario: &mut Scenario, row: &Value) {
     // cuBLAS takes 32 MiB from Hopper on, 8 MiB before.
     let name = text(row, "gpu").to_ascii_lowercase();
     let hopper = ["h100", "h200", "h800", "h20", "gh200", "b200", "gb200", "b300"].iter().any(|gpu| name.contains(gpu));
-    device.workspace_mib = if hopper { 32 } else { 8 };
+    // Deterministic algorithms ask for 32 MiB everywhere (CUBLAS_WORKSPACE_CONFIG=:4096:8).
+    device.workspace_mib = if hopper || says(row, "notes", "--deterministic-mode") { 32 } else { 8 };
     let notes = text(row, "notes");
     if let Some(context) = notes.split("Subtract ~").nth(1).and_then(|rest| rest.split(' ').next()) {
         device.context_gib = context.parse().unwrap_or(device.context_gib);

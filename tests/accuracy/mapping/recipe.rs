@@ -10,6 +10,12 @@ use super::{flag, says, text, whole};
 
 pub(super) fn read(scenario: &mut Scenario, row: &Value) -> Result<(), &'static str> {
     let kernel = text(row, "attention_kernel").to_ascii_lowercase();
+    if kernel == "not stated" {
+        return Err("its attention kernel is not stated");
+    }
+    if says(row, "notes", "non-quantized modules fp16/fp32 not stated") {
+        return Err("whether its unquantized weights are in fp32 is not stated");
+    }
     let scores = ["eager", "unfused"].iter().any(|word| kernel.contains(word));
     scenario.recipe.attention = if scores { AttentionKernel::Eager } else { AttentionKernel::Flash };
     if kernel.contains("attention-softmax-in-fp32") {
