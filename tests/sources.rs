@@ -10,10 +10,10 @@ use std::{env, fs};
 
 use bmax::catalogue::{self, DEVICES, DeviceGroup, MODELS, ModelGroup};
 use bmax::course::sources::{self, CourseSource, Kind};
-use bmax::runtime::{COMMUNICATION_GIB, CONTEXT_GIB, FRAGMENTATION, Unknown};
+use bmax::runtime::{COMMUNICATION_GIB, CONTEXT_GIB, EXPANDABLE_FRAGMENTATION, FIXED_FRAGMENTATION, Unknown};
 use bmax::{
-    Adapter, Bucket, Estimate, GradientType, LossHead, Method, Optimizer, Precision, Recomputation, Scenario, Source,
-    Speed, Switch, Symbol, Weights, bubble, estimate, extra_work, flops_per_token, number, setting, source,
+    Adapter, Bucket, Estimate, GradientType, LossHead, Method, Optimizer, Percent, Precision, Recomputation, Scenario,
+    Source, Speed, Switch, Symbol, Weights, bubble, estimate, extra_work, flops_per_token, number, setting, source,
 };
 
 const FRAGMENT: &str = "src/page/p25_sources/prose.html";
@@ -263,8 +263,9 @@ fn other_constants() -> Vec<Constant> {
     };
     let waiting = bubble(2, 1, 1);
     let host = |slug| plain(catalogue::speed(&on(slug)).host_bytes_per_second / 1e9);
-    let Unknown { optimistic, likely, safe } = FRAGMENTATION;
-    let fragmentation = Unknown { optimistic: optimistic.get(), likely: likely.get(), safe: safe.get() };
+    let percent = |Unknown { optimistic, likely, safe }: Unknown<Percent>| {
+        ends(Unknown { optimistic: optimistic.get(), likely: likely.get(), safe: safe.get() })
+    };
     let operations = "% of the layers’ operations";
     vec![
         course_constant(
@@ -284,10 +285,16 @@ fn other_constants() -> Vec<Constant> {
         constant("CUDA context, likely (least to most)", ends(CONTEXT_GIB), "GiB", &source::BEKMAN),
         constant("Communication buffers, likely (least to most)", ends(COMMUNICATION_GIB), "GiB", &source::BEKMAN),
         constant(
-            "Fragmentation, likely (least to most)",
-            ends(fragmentation),
+            "Fragmentation of fixed segments, likely (little to much)",
+            percent(FIXED_FRAGMENTATION),
             "% of what comes and goes",
-            &source::TORCHTITAN,
+            &source::ALLOCATOR,
+        ),
+        constant(
+            "Fragmentation of expandable segments, likely (little to much)",
+            percent(EXPANDABLE_FRAGMENTATION),
+            "% of what comes and goes",
+            &source::ALLOCATOR,
         ),
     ]
 }

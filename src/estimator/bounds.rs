@@ -180,7 +180,7 @@ fields! {
     MicroBatches { "accum", "Micro-batches per step", "m", "", recipe.micro_batches as whole 1 ..= 1_000_000,
         "Gradient accumulation: above 1, gradients stay alive through the next forward pass, and a pipeline is kept full." }
     /// K.
-    Every { "every", "Layers per checkpoint", "K", "", recipe.every as whole 1 ..= 1_024,
+    Every { "every", "K of recomputation", "K", "", recipe.every as whole 1 ..= 1_024,
         "K of recomputation by segments of K layers, or of every K-th layer alone." }
     /// N of recomputation by blocks.
     RecomputedLayers { "recompute_layers", "Recomputed layers of a stage", "N_r", "", recipe.recomputed_layers as whole 1 ..= 1_024,

@@ -136,7 +136,7 @@ pub(crate) fn filled_in(scenario: &Scenario, ledger: &Ledger, batch: u32) -> Est
                 bucket: Bucket::Runtime,
                 bytes: Bytes::new(ledger.fragmentation * dynamic),
                 formula: &FRAGMENTATION,
-                source: &source::BEKMAN,
+                source: &source::ALLOCATOR,
                 alive: Instants::at(&[position]),
                 coefficient: *dynamic,
                 layers: 1.0,

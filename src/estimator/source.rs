@@ -191,8 +191,13 @@ sources! {
     /// What a process takes beside its tensors.
     BEKMAN = "Bekman 2024",
         "Machine Learning Engineering: memory usage of training",
-        "CUDA context 0.47 to 0.92 GiB, NCCL 1 to 1.5 GiB, fragmentation",
+        "CUDA context 0.47 to 0.92 GiB, NCCL 1 to 1.5 GiB",
         "https://github.com/stas00/ml-engineering/blob/master/training/performance/README.md", "2024";
+    /// What the caching allocator needs and holds beyond live tensors.
+    ALLOCATOR = "PyTorch 2.15’s allocator",
+        "Memory management of the CUDA caching allocator",
+        "c10/cuda/CUDACachingAllocator.cpp, run over a device that computes nothing: 262 runs of tests/vectors",
+        "https://docs.pytorch.org/docs/stable/notes/cuda.html", "2026";
     /// Memory that the driver keeps.
     DRIVER = "Device catalogue",
         "Total memory the driver reports, less what a program can get",

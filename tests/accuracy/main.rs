@@ -12,7 +12,7 @@ mod statistics;
 use std::env;
 use std::path::{Path, PathBuf};
 
-use cases::{Case, Row};
+use cases::Row;
 use report::Report;
 
 /// The files, those first whose rows were chosen first.

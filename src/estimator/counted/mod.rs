@@ -85,7 +85,7 @@ fn values(scenario: &Scenario) -> Values {
         (Symbol::SharedWidth, model.experts.shared_width.into()),
         (Symbol::Experts, model.experts.count.into()),
         (Symbol::ActiveExperts, model.experts.active.min(model.experts.count).into()),
-        (Symbol::Imbalance, recipe.imbalance),
+        (Symbol::Imbalance, imbalance(scenario)),
         (Symbol::Vocabulary, model.vocabulary.into()),
         (Symbol::Positions, model.positions.into()),
         (Symbol::Rank, recipe.rank.into()),
@@ -104,6 +104,11 @@ fn values(scenario: &Scenario) -> Values {
     ]
     .into_iter()
     .fold(common_values(scenario), |values, (symbol, value)| values.with(symbol, value))
+}
+
+/// Tokens of the busiest device over the mean: one where every device has all experts.
+fn imbalance(scenario: &Scenario) -> f64 {
+    if Shards::of(scenario).experts > 1.0 { scenario.recipe.imbalance } else { 1.0 }
 }
 
 /// Over how many devices ZeRO divides: data-parallel times context-parallel, after T and P, because

@@ -142,7 +142,7 @@ impl Pipeline {
         let expert_layers = f64::from(layers) - dense;
         let model = &scenario.model;
         let expert_width =
-            f64::from(model.expert_width()) * f64::from(model.experts.active) * scenario.recipe.imbalance
+            f64::from(model.expert_width()) * f64::from(model.experts.active) * super::imbalance(scenario)
                 + f64::from(model.experts.shared_width);
         let in_flight = f64::from(self.chunks_in_flight(rank)) / f64::from(self.chunks);
         let chunk = 1.0 / f64::from(self.chunks);

@@ -1,7 +1,11 @@
 //! Settings that contradict each other, each with the nearest valid one.
 
+mod engine;
+mod pipeline;
+mod recipe;
+
 use super::bounds::Field;
-use super::choice::{Method, Recomputation, Switch, ZeroStage};
+use super::choice::{Method, Switch};
 use super::scenario::Scenario;
 use super::setting::{self, Setting};
 
@@ -74,8 +78,11 @@ impl Scenario {
             found.groups(self);
         }
         if self.method == Method::Ledger {
-            found.stages(self);
+            found.pipeline(self);
+            found.sequence(self);
             found.experts(self);
+            found.engine(self);
+            found.recipe(self);
         }
         found.0
     }
@@ -86,6 +93,10 @@ struct Conflicts(Vec<Conflict>);
 impl Conflicts {
     fn number(&mut self, field: Field, nearest: u32, message: String) {
         self.0.push(Conflict { mend: Mend::Number(field, nearest.into()), message });
+    }
+
+    fn word(&mut self, setting: &'static Setting, nearest: &'static str, message: &str) {
+        self.0.push(Conflict { mend: Mend::Word(setting, nearest), message: message.to_owned() });
     }
 
     /// D · T · P · C must be the number of GPUs.
@@ -147,41 +158,18 @@ impl Conflicts {
         }
     }
 
-    fn stages(&mut self, scenario: &Scenario) {
-        let (cluster, layers) = (&scenario.cluster, scenario.model.layers);
-        let stages = cluster.pipeline_parallel;
-        if stages > layers {
-            let message = format!("{layers} layers cannot make {stages} pipeline stages; {layers} can.");
-            self.number(Field::PipelineParallel, layers, message);
-        }
-        if stages > 1 && cluster.zero == ZeroStage::Stage3 {
-            let message = "ZeRO 3 gathers every layer again for every micro-batch of a pipeline, which undoes it; \
-                           with a pipeline stage 1 is used."
-                .to_owned();
-            self.0.push(Conflict { mend: Mend::Word(&setting::ZERO, "1"), message });
-        }
-        if stages > 1 && scenario.recipe.micro_batches < stages {
-            let given = scenario.recipe.micro_batches;
-            let message =
-                format!("{given} micro-batches per step cannot keep {stages} pipeline stages busy; {stages} can.");
-            self.number(Field::MicroBatches, stages, message);
-        }
+    fn sequence(&mut self, scenario: &Scenario) {
+        let cluster = &scenario.cluster;
         if cluster.sequence_parallel == Switch::On && cluster.tensor_parallel == 1 {
             let message = "Sequence parallelism splits what tensor parallelism leaves whole, and there is no \
-                           tensor parallelism here."
-                .to_owned();
-            self.0.push(Conflict { mend: Mend::Word(&setting::SEQUENCE_PARALLEL, "off"), message });
+                           tensor parallelism here.";
+            self.word(&setting::SEQUENCE_PARALLEL, "off", message);
         }
         let (sequence, context) = (scenario.recipe.sequence, cluster.context_parallel);
         if sequence % context != 0 {
             let nearest = sequence.next_multiple_of(context);
             let message = format!("{sequence} tokens do not divide over {context} GPUs; {nearest} do.");
             self.number(Field::Sequence, nearest, message);
-        }
-        let every = scenario.recipe.every;
-        if scenario.recipe.recomputation == Recomputation::EveryK && every > layers {
-            let message = format!("There are {layers} layers, so that no {every} can be computed again together.");
-            self.number(Field::Every, layers, message);
         }
     }
 
@@ -231,17 +219,17 @@ fn nearest_divisor(whole: u32, wanted: u32, field: Field) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalogue;
+    use crate::{ZeroStage, catalogue};
 
     /// The only conflict, which its mend resolves.
-    fn only(scenario: Scenario) -> Conflict {
+    pub(super) fn only(scenario: Scenario) -> Conflict {
         let found = scenario.conflicts();
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].mend.apply(scenario).conflicts().is_empty(), "{found:?}");
         found[0].clone()
     }
 
-    fn ledger() -> Scenario {
+    pub(super) fn ledger() -> Scenario {
         Scenario { method: Method::Ledger, ..Scenario::default() }
     }
 
@@ -262,14 +250,6 @@ mod tests {
         let conflict = only(scenario);
         assert_eq!(conflict.mend, Mend::Number(Field::Gpus, 16.0));
         assert!(conflict.message.contains("8 pipeline-parallel"), "{}", conflict.message);
-    }
-
-    #[test]
-    fn zero_3_with_a_pipeline_is_led_to_stage_1() {
-        let mut scenario = ledger();
-        scenario.cluster.pipeline_parallel = 2;
-        scenario.recipe.micro_batches = 4;
-        assert_eq!(only(scenario).mend, Mend::Word(&setting::ZERO, "1"));
     }
 
     #[test]

@@ -1,0 +1,188 @@
+//! What a pipeline asks for.
+
+use super::{Conflicts, nearest_divisor};
+use crate::{Engine, Field, Scenario, ZeroStage, setting};
+
+impl Conflicts {
+    pub(super) fn pipeline(&mut self, scenario: &Scenario) {
+        let (cluster, layers) = (&scenario.cluster, scenario.model.layers);
+        let stages = cluster.pipeline_parallel;
+        if stages == 1 {
+            return self.without_pipeline(scenario);
+        }
+        if stages > layers {
+            let message = format!("{layers} layers cannot make {stages} pipeline stages; {layers} can.");
+            return self.number(Field::PipelineParallel, layers, message);
+        }
+        if cluster.engine == Engine::DeepSpeed && cluster.zero >= ZeroStage::Stage2 {
+            let message = "DeepSpeed’s pipeline works with ZeRO 1 at most, because its stages add gradients up whole; \
+                           stage 1 is what it has.";
+            self.word(&setting::ZERO, "1", message);
+        } else if cluster.zero == ZeroStage::Stage3 {
+            let message = "ZeRO 3 gathers every layer again for every micro-batch of a pipeline, which undoes it; \
+                           with a pipeline stage 1 is used.";
+            self.word(&setting::ZERO, "1", message);
+        }
+        self.micro_batches(scenario);
+        self.uneven_stages(scenario);
+        self.chunks(scenario);
+    }
+
+    fn without_pipeline(&mut self, scenario: &Scenario) {
+        let cluster = &scenario.cluster;
+        for (field, given, none, what) in [
+            (Field::VirtualStages, cluster.virtual_stages, 1, "stages that could hold several chunks"),
+            (Field::FirstStageLayers, cluster.first_stage_layers, 0, "first stage"),
+            (Field::LastStageLayers, cluster.last_stage_layers, 0, "last stage"),
+        ] {
+            if given != none {
+                let message =
+                    format!("Without a pipeline there is no {what}.").replace("is no stages", "are no stages");
+                self.number(field, none, message);
+            }
+        }
+    }
+
+    fn micro_batches(&mut self, scenario: &Scenario) {
+        let (stages, given) = (scenario.cluster.pipeline_parallel, scenario.recipe.micro_batches);
+        if given < stages {
+            let batches = if given == 1 { "1 micro-batch".to_owned() } else { format!("{given} micro-batches") };
+            let message = format!(
+                "{batches} per step cannot keep {stages} pipeline stages busy: the answer is for {stages}, which can."
+            );
+            self.number(Field::MicroBatches, stages, message);
+        } else if scenario.cluster.virtual_stages > 1 && given % stages != 0 {
+            let nearest = given.next_multiple_of(stages);
+            let message = format!(
+                "An interleaved pipeline of {stages} stages takes micro-batches in rounds of {stages}, and {given} make \
+                 no whole rounds; {nearest} do."
+            );
+            self.number(Field::MicroBatches, nearest, message);
+        }
+    }
+
+    /// What the first and the last stage take must leave at least a layer for every other, and as many for
+    /// each.
+    fn uneven_stages(&mut self, scenario: &Scenario) {
+        let (cluster, layers) = (&scenario.cluster, scenario.model.layers);
+        let (first, last) = (cluster.first_stage_layers, cluster.last_stage_layers);
+        let named = [first, last].iter().filter(|layers| **layers > 0).count() as u32;
+        let others = cluster.pipeline_parallel - named;
+        if named == 0 {
+            return;
+        }
+        let fits = |first: u32, last: u32| {
+            let left = layers.checked_sub(first.saturating_add(last));
+            left.is_some_and(|left| if others == 0 { left == 0 } else { left >= others && left % others == 0 })
+        };
+        if fits(first, last) {
+            return;
+        }
+        // The first stage is mended where it is named, or else the last.
+        let (field, given) = if first > 0 { (Field::FirstStageLayers, first) } else { (Field::LastStageLayers, last) };
+        let tried = |size: u32| if first > 0 { fits(size, last) } else { fits(first, size) };
+        let nearest = (1..layers).filter(|size| tried(*size)).min_by_key(|size| size.abs_diff(given));
+        let total = first.saturating_add(last);
+        match nearest {
+            Some(nearest) => {
+                let stage = if first > 0 { "first" } else { "last" };
+                let message = format!(
+                    "With {total} layers on the named stages, {layers} layers leave no even number for the other \
+                     {others}; {nearest} on the {stage} stage do."
+                );
+                self.number(field, nearest, message);
+            }
+            None => {
+                let message = format!("{layers} layers cannot be divided with {total} on the named stages.");
+                self.number(field, 0, message);
+            }
+        }
+    }
+
+    /// v must divide the layers of every stage.
+    fn chunks(&mut self, scenario: &Scenario) {
+        let (cluster, layers) = (&scenario.cluster, scenario.model.layers);
+        let (stages, chunks) = (cluster.pipeline_parallel, cluster.virtual_stages);
+        let is_even = cluster.first_stage_layers == 0 && cluster.last_stage_layers == 0;
+        if chunks == 1 || !is_even || !layers.is_multiple_of(stages) || (layers / stages).is_multiple_of(chunks) {
+            return;
+        }
+        let own = layers / stages;
+        let nearest = nearest_divisor(own, chunks, Field::VirtualStages);
+        let message = format!("{own} layers of a stage cannot make {chunks} equal chunks; {nearest} can.");
+        self.number(Field::VirtualStages, nearest, message);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Mend;
+    use super::super::tests::{ledger, only};
+    use super::*;
+
+    fn pipeline(stages: u32) -> Scenario {
+        let mut scenario = ledger();
+        scenario.cluster.zero = ZeroStage::Stage1;
+        scenario.cluster.pipeline_parallel = stages;
+        scenario.recipe.micro_batches = 8;
+        scenario
+    }
+
+    #[test]
+    fn zero_3_with_a_pipeline_is_led_to_stage_1() {
+        let mut scenario = pipeline(2);
+        scenario.cluster.zero = ZeroStage::Stage3;
+        assert_eq!(only(scenario).mend, Mend::Word(&setting::ZERO, "1"));
+        scenario.cluster.zero = ZeroStage::Stage2;
+        assert_eq!(scenario.conflicts(), []);
+        scenario.cluster.engine = Engine::DeepSpeed;
+        assert_eq!(only(scenario).mend, Mend::Word(&setting::ZERO, "1"));
+    }
+
+    #[test]
+    fn fewer_micro_batches_than_stages_are_said_to_be_answered_for_as_many() {
+        let mut scenario = pipeline(4);
+        scenario.recipe.micro_batches = 1;
+        let conflict = only(scenario);
+        assert_eq!(conflict.mend, Mend::Number(Field::MicroBatches, 4.0));
+        assert!(conflict.message.starts_with("1 micro-batch per step"), "{}", conflict.message);
+        assert!(conflict.message.contains("the answer is for 4"), "{}", conflict.message);
+    }
+
+    #[test]
+    fn chunks_that_do_not_divide_a_stage_are_led_to_the_nearest_that_do() {
+        // 32 layers over 4 stages are 8 each.
+        let mut scenario = pipeline(4);
+        scenario.cluster.virtual_stages = 3;
+        assert_eq!(only(scenario).mend, Mend::Number(Field::VirtualStages, 2.0));
+        scenario.cluster.virtual_stages = 8;
+        assert_eq!(scenario.conflicts(), []);
+        scenario.recipe.micro_batches = 10;
+        assert_eq!(only(scenario).mend, Mend::Number(Field::MicroBatches, 12.0));
+    }
+
+    #[test]
+    fn uneven_stages_leave_an_even_number_of_layers_for_the_others() {
+        // 32 − 5 over three stages are 9 each; 32 − 6 are none.
+        let mut scenario = pipeline(4);
+        scenario.cluster.first_stage_layers = 5;
+        assert_eq!(scenario.conflicts(), []);
+        scenario.cluster.first_stage_layers = 6;
+        assert_eq!(only(scenario).mend, Mend::Number(Field::FirstStageLayers, 5.0));
+        scenario.cluster.first_stage_layers = 0;
+        scenario.cluster.last_stage_layers = 40;
+        assert_eq!(only(scenario).mend, Mend::Number(Field::LastStageLayers, 29.0));
+        scenario.cluster.first_stage_layers = 31;
+        assert_eq!(scenario.conflicts().len(), 1);
+    }
+
+    #[test]
+    fn what_only_a_pipeline_has_is_not_asked_of_one_stage() {
+        let mut scenario = ledger();
+        scenario.cluster.virtual_stages = 2;
+        assert_eq!(only(scenario).mend, Mend::Number(Field::VirtualStages, 1.0));
+        scenario.cluster.virtual_stages = 1;
+        scenario.cluster.last_stage_layers = 3;
+        assert_eq!(only(scenario).mend, Mend::Number(Field::LastStageLayers, 0.0));
+    }
+}
