@@ -307,12 +307,10 @@ fn defaults_of(version: u32) -> Scenario {
         }
     }
     if version < 3 {
-        // Until version 3 no model brought its own dropout and recomputation, libraries had no workspace and
-        // fragmentation was 5 % whatever the allocator.
+        // Until version 3 no model brought its own dropout and recomputation, and fragmentation was 5 % whatever
+        // the allocator.
         scenario.recipe.dropout = Switch::On;
         scenario.recipe.recomputation = Recomputation::Selective;
-        scenario.recipe.adapter_type = AdapterType::Half;
-        scenario.device.workspace_mib = 0;
         scenario.device.fragmentation = Percent::new(5.0);
     }
     scenario
@@ -400,13 +398,7 @@ fn read(
     }
     if let Some(given) = value_of("gpu") {
         match catalogue::device(given.trim()) {
-            Some(row) => {
-                let workspace = scenario.device.workspace_mib;
-                scenario = row.apply(scenario);
-                if version < 3 {
-                    scenario.device.workspace_mib = workspace;
-                }
-            }
+            Some(row) => scenario = row.apply(scenario),
             None => {
                 let known = &mut catalogue::DEVICES.iter().map(|row| (row.slug, row.name));
                 notices.push(unknown_row(ROWS[2], given, known, "a GPU of the list", scenario.device.origin));
@@ -415,10 +407,16 @@ fn read(
     }
     // What brings a number comes before numbers; the loop below says what is wrong with it.
     let segments = value_of(setting::SEGMENTS.key).is_some_and(|given| (setting::SEGMENTS.set)(&mut scenario, given));
-    if version < 3 && value_of("model").is_none() && value_of(setting::MLP.key) == Some(Mlp::GeluTanh.key()) {
-        // GELU spelt out stood for all of GPT-2's code.
-        scenario.model.packing = Packing::Packed;
-        scenario.model.softmax = Softmax::Scores;
+    if version < 3 {
+        if value_of("model").is_none() && value_of(setting::MLP.key) == Some(Mlp::GeluTanh.key()) {
+            // GELU spelt out stood for all of GPT-2's code.
+            scenario.model.packing = Packing::Packed;
+            scenario.model.softmax = Softmax::Scores;
+        }
+        if value_of(setting::ADAPTER.key).is_some() {
+            // The matrices of an adapter were counted in the type that is computed in.
+            scenario.recipe.adapter_type = AdapterType::Half;
+        }
     }
     for (key, value) in pairs {
         if let Some(field) = Field::from_key(key) {
@@ -528,16 +526,16 @@ mod tests {
 
     #[test]
     fn the_default_scenario_is_the_bare_version() {
-        assert_eq!(encode(&Scenario::default()), "v=2");
+        assert_eq!(encode(&Scenario::default()), "v=3");
         assert_eq!(decode("").scenario, Scenario::default());
-        assert_eq!(decode("?v=2"), Decoded { scenario: Scenario::default(), notices: vec![] });
+        assert_eq!(decode("?v=3"), Decoded { scenario: Scenario::default(), notices: vec![] });
     }
 
     #[test]
     fn only_what_differs_from_the_catalogue_row_is_written() {
         let read = decode("?layers=40&model=13b&hidden=4096&method=paper");
         assert_eq!(read.notices, []);
-        assert_eq!(encode(&read.scenario), "v=2&model=13b&hidden=4096&method=paper");
+        assert_eq!(encode(&read.scenario), "v=3&model=13b&hidden=4096&method=paper");
     }
 
     #[test]
@@ -555,7 +553,7 @@ mod tests {
     #[test]
     fn a_bad_word_names_the_parameter_and_what_it_takes() {
         let message = only_notice("?recompute=some");
-        assert!(message.contains("none, selective, ops, every-k, full"), "{message}");
+        assert!(message.contains("none, selective, ops, every-k, kth-layer, block, full"), "{message}");
         let message = only_notice("?model=gpt-9");
         assert!(message.contains("gpt-9") && message.contains("Model"), "{message}");
     }
@@ -576,7 +574,7 @@ mod tests {
             ),
             (
                 "gpu=h100",
-                "GPU: “h100” is not known (nearest: h100-80, h100-nvl); “gpu” takes a GPU of the list. It is set to a100-80.",
+                "GPU: “h100” is not known (nearest: h100-80, h100-pcie, h100-nvl); “gpu” takes a GPU of the list. It is set to a100-80.",
             ),
             (
                 "grad=bf16",
@@ -607,7 +605,7 @@ mod tests {
     fn letters_and_units_behind_a_number_are_read() {
         let read = decode("s=128k&params=8B&target=1e6 tokens&mem=81559 MiB&context=512MiB&b=1 sequence");
         assert_eq!(read.notices, []);
-        let expected = "v=2&params=8&s=131072&b=1&mem=79.6474609375&context=0.5&target=1000000&unit=tokens";
+        let expected = "v=3&params=8&s=131072&b=1&mem=79.6474609375&context=0.5&target=1000000&unit=tokens";
         assert_eq!(encode(&read.scenario), expected);
         assert_eq!(decode(expected).scenario, read.scenario);
     }
@@ -668,7 +666,7 @@ mod tests {
 
     #[test]
     fn other_versions_are_read_with_a_warning() {
-        for version in ["0", "3", "999", "one", "", "-1"] {
+        for version in ["0", "4", "999", "one", "", "-1"] {
             let read = decode(&format!("?v={version}&gpus=4"));
             assert_eq!(read.scenario.cluster.gpus, 4);
             assert!(matches!(read.notices[..], [Notice::Version(_)]), "{version}");
@@ -678,16 +676,16 @@ mod tests {
 
     #[test]
     fn a_change_leaves_what_it_does_not_name() {
-        let before = decode("v=2&model=13b&gpu=h100-80&gpus=64&s=4096&layers=41").scenario;
+        let before = decode("v=3&model=13b&gpu=h100-80&gpus=64&s=4096&layers=41").scenario;
         let changed = |query| {
             let read = decode_onto(Some(&before), query);
             assert_eq!(read.notices, [], "{query}");
             encode(&read.scenario)
         };
-        assert_eq!(changed("?s=8192"), "v=2&model=13b&gpu=h100-80&layers=41&s=8192&gpus=64");
-        assert_eq!(changed("s=2048&gpus=8"), "v=2&model=13b&gpu=h100-80&layers=41");
+        assert_eq!(changed("?s=8192"), "v=3&model=13b&gpu=h100-80&layers=41&s=8192&gpus=64");
+        assert_eq!(changed("s=2048&gpus=8"), "v=3&model=13b&gpu=h100-80&layers=41");
         // Another row brings all of its own numbers, and the order of the parameters does not matter.
-        assert_eq!(changed("layers=42&model=7b"), "v=2&gpu=h100-80&layers=42&s=4096&gpus=64");
+        assert_eq!(changed("layers=42&model=7b"), "v=3&gpu=h100-80&layers=42&s=4096&gpus=64");
         assert_eq!(changed(""), encode(&before));
         assert_eq!(changed("v=1"), encode(&before), "the version only says how words are meant");
         assert!(matches!(decode_onto(Some(&before), "s=0").notices[..], [Notice::Number(..)]));
@@ -733,7 +731,7 @@ mod tests {
         scenario.model.origin = "";
         scenario.model.layers = 7;
         let query = encode(&scenario);
-        assert_eq!(query, "v=2&model=own&layers=7");
+        assert_eq!(query, "v=3&model=own&layers=7");
         assert_eq!(decode(&query), Decoded { scenario, notices: vec![] });
     }
 
@@ -742,7 +740,7 @@ mod tests {
         for query in ["v=1", "v=1&model=13b&gpus=64", "v=1&method=paper&precision=fp32&tp=4&s=512"] {
             let read = decode(query).scenario;
             let written = encode(&read);
-            assert!(written.starts_with("v=2&"), "{written}");
+            assert!(written.starts_with("v=3&"), "{written}");
             assert_eq!(decode(&written).scenario, read, "{query}");
         }
     }

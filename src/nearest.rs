@@ -253,8 +253,8 @@ mod tests {
             ("meta-llama/Llama-3.1-8B-Instruct", &["llama-3.1-8b"]),
             ("meta-llama/Llama-2-7b-hf", &["llama-2-7b"]),
             ("mistralai/Mistral-7B-v0.1", &["mistral-7b"]),
-            ("llama-70b", &["llama-2-70b", "llama-3.1-70b"]),
-            ("qwen2.5-3b", &["qwen2.5-7b", "qwen2.5-32b"]),
+            ("llama-70b", &["llama-2-70b", "llama-3.1-70b", "llama-3.3-70b"]),
+            ("qwen2.5-1b", &["qwen2.5-1.5b", "qwen2.5-3b", "qwen2.5-7b"]),
             ("phi-3", &["phi-3-mini"]),
             ("gpt-j", &["gpt2"]),
             ("abacus", &[]),
@@ -264,10 +264,10 @@ mod tests {
             assert_eq!(model(given), expected, "{given}");
         }
         for (given, expected) in [
-            ("h100", ["h100-80", "h100-nvl"].as_slice()),
+            ("h100", ["h100-80", "h100-pcie", "h100-nvl"].as_slice()),
             ("H100-80GB", &["h100-80"]),
             ("NVIDIA H100 80GB HBM3", &["h100-80"]),
-            ("h100-pcie", &["h100-80", "h100-nvl"]),
+            ("h100-sxm", &["h100-80"]),
             ("A100-SXM4-40GB", &["a100-40"]),
             ("4090", &["rtx-4090"]),
             ("RTX 4090", &["rtx-4090"]),

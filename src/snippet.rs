@@ -11,10 +11,10 @@
 //!
 //! let scenario = Scenario::default();
 //! let share = Share { page: "https://example.org/bmax/", scenario: &scenario, title: "Memory & batch", anchor: "" };
-//! assert_eq!(share.short_link(), "https://example.org/bmax/?v=2");
-//! assert_eq!(share.markdown(), "[Memory &amp; batch](https://example.org/bmax/?v=2)");
+//! assert_eq!(share.short_link(), "https://example.org/bmax/?v=3");
+//! assert_eq!(share.markdown(), "[Memory &amp; batch](https://example.org/bmax/?v=3)");
 //! assert!(Host::Html.write(&share, &Embed::of("chart"), 520).starts_with(
-//!     "<iframe src=\"https://example.org/bmax/?embed=chart&amp;v=2#embed-chart\" title=\"Memory &amp; batch\""
+//!     "<iframe src=\"https://example.org/bmax/?embed=chart&amp;v=3#embed-chart\" title=\"Memory &amp; batch\""
 //! ));
 //! ```
 

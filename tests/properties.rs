@@ -2,7 +2,7 @@
 
 use bmax::compare::{Input, changes, compare};
 use bmax::{
-    Answer, AttentionKernel, Bucket, Bytes, Choice, Field, Method, Recomputation, Scenario, ZeroStage, b_max,
+    Answer, AttentionKernel, Bucket, Bytes, Choice, Engine, Field, LossHead, Method, Recomputation, Scenario, ZeroStage, b_max,
     catalogue, counters, estimate, largest_model, least_memory_mib, link, longest_sequence, number, range, search,
     setting,
 };
@@ -14,12 +14,14 @@ mod any_scenario;
 
 use any_scenario::{any_scenario, within};
 
-/// Scenarios whose sizes can be compared: no more keys than queries, no more stages than layers. What
-/// is outside is named as a conflict and counted all the same.
+/// Scenarios whose sizes can be compared: no more keys than queries, no more stages than layers, every stage as
+/// large as the next. What is outside is named as a conflict and counted all the same.
 fn sensible() -> impl Strategy<Value = Scenario> {
     any_scenario().prop_map(|mut scenario| {
         scenario.model.kv_heads = scenario.model.kv_heads.min(scenario.model.heads);
         scenario.cluster.pipeline_parallel = scenario.cluster.pipeline_parallel.min(scenario.model.layers);
+        scenario.cluster.first_stage_layers = 0;
+        scenario.cluster.last_stage_layers = 0;
         scenario
     })
 }
@@ -44,12 +46,13 @@ fn at_least(larger: f64, smaller: f64) -> bool {
     larger >= smaller * (1.0 - 1e-12)
 }
 
-/// What ZeRO 3 may cost and no weaker stage does: the weights it gathers are a copy beside the shards, and they
-/// come and go, which leaves gaps. A model that is little more than one layer gathers all it has and gains nothing.
+/// What ZeRO 3 may cost and no weaker stage does: the weights it gathers, or keeps for a group, are a copy beside
+/// the shards, and they come and go, which leaves gaps. A model that is little more than one layer gathers all it has and gains nothing.
 fn beside_the_shards(scenario: &Scenario) -> f64 {
     let weights = |gathered: bool| -> f64 {
         let all = estimate(scenario).entries.into_iter().filter(|entry| entry.bucket == Bucket::Parameters);
-        all.filter(|entry| entry.name.starts_with("Gathered") == gathered).map(|entry| entry.bytes.get()).sum()
+        let is_copy = |name: &str| ["Gathered", "Weights, resharded", "16-bit copy"].iter().any(|of| name.starts_with(of));
+        all.filter(|entry| is_copy(entry.name) == gathered).map(|entry| entry.bytes.get()).sum()
     };
     let gathered = weights(true);
     let gaps = scenario.device.fragmentation.get() / 100.0;
@@ -315,7 +318,7 @@ proptest! {
         let grown = (scenario.number(field) * factor).min(field.bound().max);
         let grown = if field.bound().whole { grown.floor() } else { grown };
         let larger = scenario.with_number(field, grown).expect("in range");
-        prop_assert!(at_least(peak(&larger), peak(&scenario)), "{:?} to {}", field, grown);
+        prop_assert!(at_least(peak(&larger), peak(&scenario)), "{:?} to {}, {}", field, grown, link::encode(&scenario));
     }
 
     #[test]
@@ -333,17 +336,19 @@ proptest! {
         let grown = (scenario.number(field) * factor).min(field.bound().max);
         let grown = if field.bound().whole { grown.floor() } else { grown };
         let larger = scenario.with_number(field, grown).expect("in range");
-        prop_assert!(at_least(peak(&larger), peak(&scenario)), "{:?} to {}", field, grown);
+        prop_assert!(at_least(peak(&larger), peak(&scenario)), "{:?} to {}, {}", field, grown, link::encode(&scenario));
     }
 
     #[test]
     fn memory_never_rises_with_more_gpus(scenario in sensible()) {
         // The second GPU brings communication buffers; from then on more of them only share.
         prop_assume!(scenario.cluster.data_parallel() > 1);
+        // A group that shares its weights keeps them as a copy of its own, which more groups do not make smaller.
+        prop_assume!(scenario.cluster.reshard <= 1);
         // Experts are shared by as many GPUs as there are, so that more of them may share more.
         let more = (scenario.number(Field::Gpus) * 2.0).min(Field::Gpus.bound().max);
         let wider = scenario.with_number(Field::Gpus, more).expect("in range");
-        prop_assert!(at_least(peak(&scenario), peak(&wider)));
+        prop_assert!(at_least(peak(&scenario), peak(&wider)), "{}", link::encode(&scenario));
     }
 
     #[test]
@@ -352,8 +357,12 @@ proptest! {
             let [mut weaker, mut stronger] = [scenario; 2];
             weaker.cluster.zero = stages[0];
             stronger.cluster.zero = stages[1];
+            // Every stage of DeepSpeed has buffers of its own.
+            if scenario.cluster.engine == Engine::DeepSpeed {
+                continue;
+            }
             let spare = if stages[1] == ZeroStage::Stage3 { beside_the_shards(&stronger) } else { 0.0 };
-            prop_assert!(at_least(peak(&weaker) + spare, peak(&stronger)), "{:?}", stages);
+            prop_assert!(at_least(peak(&weaker) + spare, peak(&stronger)), "{:?}, {}", stages, link::encode(&scenario));
         }
     }
 
@@ -365,10 +374,24 @@ proptest! {
             if stronger == EveryK && scenario.model.experts.count > 0 {
                 continue;
             }
+            // The layers of a segment run backward together, and with few tokens the first is where it is highest.
+            if stronger == EveryK {
+                let activations = |recomputation| {
+                    let mut with = scenario;
+                    with.recipe.recomputation = recomputation;
+                    estimate(&with).bucket_at(Bucket::Activations, 1).get()
+                };
+                prop_assert!(at_least(activations(weaker), activations(stronger)), "{}", link::encode(&scenario));
+                continue;
+            }
+            // What tensor parallelism has added up is kept by the choice of operators and by nothing else.
+            if stronger == Operators && scenario.cluster.tensor_parallel > 1 {
+                continue;
+            }
             let [mut more, mut less] = [scenario; 2];
             more.recipe.recomputation = weaker;
             less.recipe.recomputation = stronger;
-            prop_assert!(at_least(peak(&more), peak(&less)), "{:?} {:?}", weaker, stronger);
+            prop_assert!(at_least(peak(&more), peak(&less)), "{:?} {:?}, {}", weaker, stronger, link::encode(&scenario));
         }
     }
 
@@ -383,7 +406,7 @@ proptest! {
         for (key, more, less) in [
             ("kernels", "eager", "fused"),
             ("loss", "plain", "kernel"),
-            ("loss", "kernel", "classifier"),
+            ("loss", "kernel", "kernel-inplace"),
             ("optimizer", "adamw", "lion"),
             ("optimizer", "momentum", "sgd"),
             ("step", "foreach", "fused"),
@@ -394,7 +417,13 @@ proptest! {
             ("grad", "32", "16"),
             ("qk_norm", "head", "off"),
         ] {
-            prop_assert!(at_least(with(key, more), with(key, less)), "{}: {} against {}", key, more, less);
+            // DeepSpeed casts 16-bit gradients to fp32 for the step, beside what they were.
+            let buffered = key == "grad" && scenario.cluster.engine == Engine::DeepSpeed;
+            // A compiled loss in chunks makes more of one chunk, and is meant for many.
+            if buffered || (key == "kernels" && scenario.recipe.loss == LossHead::Chunked) {
+                continue;
+            }
+            prop_assert!(at_least(with(key, more), with(key, less)), "{}: {} against {}, {}", key, more, less, link::encode(&scenario));
         }
     }
 
@@ -407,14 +436,16 @@ proptest! {
 
     #[test]
     fn flash_attention_takes_no_more_than_eager(scenario in any_counted()) {
-        // Its row statistics are one number where eager attention keeps a row of scores.
-        prop_assume!(scenario.recipe.sequence > 8);
+        // Its row statistics are one number where eager attention keeps a row of scores, and its backward pass
+        // adds gradients of the queries up in fp32, which weigh less than scores unless heads are as wide as the
+        // sequence is long.
+        prop_assume!(scenario.recipe.sequence > 8.max(4 * scenario.model.head_dim));
         let [mut eager, mut flash] = [scenario; 2];
         eager.recipe.attention = AttentionKernel::Eager;
         eager.recipe.recomputation = Recomputation::None;
         flash.recipe.attention = AttentionKernel::Flash;
         flash.recipe.recomputation = Recomputation::None;
-        prop_assert!(at_least(peak(&eager), peak(&flash)));
+        prop_assert!(at_least(peak(&eager), peak(&flash)), "{}", link::encode(&scenario));
     }
 
     #[test]
@@ -422,7 +453,7 @@ proptest! {
         let range = range(&scenario);
         let [safe, likely, optimistic] =
             [range.safe, range.likely, range.optimistic].map(|answer| answer.batch().unwrap_or(0));
-        prop_assert!(safe <= likely && likely <= optimistic, "{} {} {}", safe, likely, optimistic);
+        prop_assert!(safe <= likely && likely <= optimistic, "{} {} {}, {}", safe, likely, optimistic, link::encode(&scenario));
         prop_assert_eq!(range.likely, b_max(&scenario));
     }
 

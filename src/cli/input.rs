@@ -320,7 +320,7 @@ mod tests {
             "https://example.org/bmax/?#levers",
             "/bmax/?",
             "?embed=chart",
-            "v=2",
+            "v=3",
         ] {
             let asked = read(text);
             assert_eq!((asked.scenario, asked.notices), (Scenario::default(), vec![]), "{text}");

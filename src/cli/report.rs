@@ -461,7 +461,7 @@ pub enum Depth {
 /// use bmax::cli::{Depth, question, report};
 /// let asked = question("model=llama-3.1-8b&gpu=h100-80", None)?;
 /// let report = report(&asked, Depth::Brief);
-/// assert_eq!(report.link, "v=2&model=llama-3.1-8b&gpu=h100-80");
+/// assert_eq!(report.link, "v=3&model=llama-3.1-8b&gpu=h100-80");
 /// # Ok::<(), bmax::cli::Refusal>(())
 /// ```
 pub fn report(question: &Question, depth: Depth) -> Report {

@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn a_reader_of_codes_reads_the_link() {
-        for query in ["v=2", "v=2&model=llama-3.1-8b&gpu=h100-80&s=8192&gpus=64&recompute=full#chart-title"] {
+        for query in ["v=3", "v=3&model=llama-3.1-8b&gpu=h100-80&s=8192&gpus=64&recompute=full#chart-title"] {
             let link = format!("https://example.org/course/week-3/bmax/?{query}");
             assert_eq!(read(&link), link);
         }
@@ -99,13 +99,13 @@ mod tests {
 
     #[test]
     fn four_light_modules_stand_around_it_and_the_ground_is_white() {
-        let (side, runs) = modules("https://example.org/?v=2").expect("it fits");
+        let (side, runs) = modules("https://example.org/?v=3").expect("it fits");
         let least = |values: Vec<i32>| values.into_iter().min();
         assert_eq!(least(runs.iter().map(|run| run.0).collect()), Some(4));
         assert_eq!(least(runs.iter().map(|run| run.1).collect()), Some(4));
         assert_eq!(least(runs.iter().map(|run| side - run.0 - run.2).collect()), Some(4));
         assert_eq!(least(runs.iter().map(|run| side - run.1 - 1).collect()), Some(4));
-        let svg = svg("https://example.org/?v=2").expect("it fits");
+        let svg = svg("https://example.org/?v=3").expect("it fits");
         assert!(svg.contains(&format!("<path fill=\"#fff\" d=\"M0 0h{side}v{side}H0z\"/>")), "{svg}");
     }
 

@@ -128,6 +128,11 @@ sources! {
         "pytorch/torchtitan, torchtitan/components/loss.py at b5bcd76c66d0: ChunkedCELoss",
         "chunks of head, loss and backward pass; GradAccumulator in fp32 (pull request 2937)",
         "https://github.com/pytorch/torchtitan", "2026-08-21";
+    /// The loss that takes finished logits in chunks.
+    TORCHTUNE = "torchtune",
+        "pytorch/torchtune, torchtune/modules/loss/ce_chunked_output_loss.py at bd2a0fc7c314",
+        "CEWithChunkedOutputLoss: each chunk is cast to fp32 for a loss of its own",
+        "https://github.com/pytorch/torchtune", "2026-04-23";
     /// The loss on a vocabulary that tensor parallelism divides.
     LOSS_PARALLEL = "PyTorch loss_parallel",
         "PyTorch source: torch/distributed/tensor/parallel/loss.py, PyTorch 2.15",

@@ -237,7 +237,8 @@ fn a_pipeline_of_torchtitan_gets_all_micro_batches_of_a_step() {
 #[test]
 fn deepspeed_multiplies_its_three_sizes() {
     for query in ["", "zero=1&precision=fp16", "tp=2&zero=1", "gpus=6&target=100"] {
-        let scenario = scenario(query);
+        // What DeepSpeed holds beside the tensors is part of the question, or it would be part of the answer.
+        let scenario = scenario(&format!("{query}&engine=deepspeed"));
         let plan = planned(&scenario);
         let text = write(Target::DeepSpeed, &scenario, PAGE);
         assert!(text.contains(&format!("\"train_batch_size\": {},", plan.global_batch)), "{text}");

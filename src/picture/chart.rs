@@ -249,6 +249,6 @@ mod tests {
             let stroke = format!("#{:02X}{:02X}{:02X}", colour.0, colour.1, colour.2);
             assert!(file.contains(&format!("stroke=\"{stroke}\"")), "{stroke}");
         }
-        assert!(words.iter().any(|word| word.starts_with("https://example.org/?v=2")));
+        assert!(words.iter().any(|word| word.starts_with("https://example.org/?v=3")));
     }
 }

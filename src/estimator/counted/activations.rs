@@ -18,12 +18,13 @@ pub(super) fn assemble(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
     let at = &stage.at;
     let whole = layer::kept(scenario);
     let again = stage.recomputed_part(scenario);
+    let in_attention = attention_is_wider(scenario, stage, &whole);
     if again < 1.0 {
         let selective = recomputation == Recomputation::Selective;
         for tensor in &whole {
             if selective && tensor.scores {
                 to.tensor(tensor, stage, 1.0, 0.0, at.in_backward());
-            } else if tensor.is_inner() && attention_is_wider(scenario, stage) && again == 0.0 {
+            } else if tensor.is_inner() && in_attention && again == 0.0 {
                 // The layer that runs backward is through with its MLP when it is at its highest.
                 to.tensor(tensor, stage, 0.0, stage.in_flight, at.around_loss());
                 to.tensor(tensor, stage, -1.0, stage.in_flight, StageInstants::only(at.last));
@@ -55,11 +56,11 @@ pub(super) fn assemble(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
             Recomputation::Block if again < 1.0 => StageInstants::only(at.first),
             _ => at.in_backward(),
         };
-        for tensor in whole.iter().filter(|tensor| !(tensor.is_inner() && attention_is_wider(scenario, stage))) {
+        for tensor in whole.iter().filter(|tensor| !(tensor.is_inner() && in_attention)) {
             to.tensor(tensor, stage, together, 0.0, running);
         }
     }
-    gradients_inside(to, scenario, stage);
+    gradients_inside(to, scenario, stage, in_attention);
     gathered_sequence(to, scenario, stage);
     pipeline_outputs(to, scenario, stage);
     received(to, scenario, stage);
@@ -120,7 +121,7 @@ fn layer_inputs(to: &mut Assembly, scenario: &Scenario, stage: &Stage, again: f6
 }
 
 /// Gradients of activations while a layer runs backward.
-fn gradients_inside(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
+fn gradients_inside(to: &mut Assembly, scenario: &Scenario, stage: &Stage, in_attention: bool) {
     let Types { residual: r, inner: e, .. } = Types::of(scenario);
     let alive = stage.at.in_backward();
     let mut push = |name, shape: &'static Expr, bytes: f64| {
@@ -128,7 +129,7 @@ fn gradients_inside(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
     };
     push("Gradient of the residual stream", &forms::RESIDUAL, r);
     let inner = layer::inner_gradients(scenario) * e;
-    if attention_is_wider(scenario, stage) {
+    if in_attention {
         push("Gradients of the attention scores", &forms::SCORES, score_gradients(scenario));
     } else if stage.experts_are_wider {
         push("Gradients inside the experts", &forms::EXPERT_INNER, inner);
@@ -208,18 +209,19 @@ fn pipeline_outputs(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
 
 /// The two ways in which a layer's backward pass can be at its highest: inside the MLP, with the
 /// gradients of its products, or inside eager attention, with those of its scores, when it has let go of
-/// its MLP.
-fn attention_is_wider(scenario: &Scenario, stage: &Stage) -> bool {
+/// its MLP. `kept` is what the layer keeps of either.
+fn attention_is_wider(scenario: &Scenario, stage: &Stage, kept: &[Tensor]) -> bool {
     let model = &scenario.model;
     let scores = score_gradients(scenario) * f64::from(model.heads) * f64::from(scenario.recipe.sequence);
-    let Types { element, inner, .. } = Types::of(scenario);
-    let bytes = layer::inner_gradients(scenario) * inner + layer::inner_bytes(scenario) + element;
-    let width = if stage.experts_are_wider {
-        f64::from(model.expert_width()) * f64::from(model.experts.active.min(model.experts.count))
+    let gradients = layer::inner_gradients(scenario) * Types::of(scenario).inner;
+    let (shape, width) = if stage.experts_are_wider {
+        let active = f64::from(model.experts.active.min(model.experts.count)) * super::imbalance(scenario);
+        (&forms::EXPERT_INNER, f64::from(model.expert_width()) * active)
     } else {
-        f64::from(model.feed_forward)
+        (&forms::INNER, f64::from(model.feed_forward))
     };
-    scores > bytes * width
+    let inside: f64 = kept.iter().filter(|tensor| std::ptr::eq(tensor.shape, shape)).map(|tensor| tensor.bytes).sum();
+    scores > (gradients + inside) * width
 }
 
 /// Bytes that the backward pass of the softmax adds to the scores that are kept: on CUDA four tensors in

@@ -5,7 +5,7 @@ use super::Assembly;
 use super::forms;
 use super::instants::StageInstants;
 use super::stage::Stage;
-use super::states::{StateBytes, frozen_matrix_bytes, gradients_persist, gradients_whole_until_the_last, is_tied_head};
+use super::states::{Kind, StateBytes, gathered_bytes, gradients_persist, gradients_whole_until_the_last, is_tied_head};
 use super::types::{Types, base_bytes};
 use crate::estimator::ledger::{Bucket, Instants, Line};
 use crate::source::{DEEPSPEED, FSDP, PYTORCH, QLORA, Source};
@@ -53,36 +53,36 @@ fn gathered(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &S
     if scenario.cluster.zero != ZeroStage::Stage3 || to.parameter_shards <= 1.0 {
         return;
     }
-    let bytes = StateBytes::of(scenario);
     let at = &stage.at;
     let live = stage.layers().min(2.0);
     // At the loss only the root is whole; layers are gathered again for their backward pass. Where they
     // are kept between the passes nothing is gathered a second time.
     let backward = at.in_backward();
     let resharded = scenario.cluster.reshard != 1;
-    // Quantized weights are gathered as they are.
-    let compute = frozen_matrix_bytes(scenario).unwrap_or(bytes.compute);
+    let compute = gathered_bytes(scenario, Kind::Attention);
     let layers = Copy { name: "Gathered layers", bucket: Bucket::Parameters, source: &FSDP, bytes: compute };
     if scenario.cluster.engine == Engine::DeepSpeed {
         return gathered_by_trace(to, weights, stage, Copy { source: &DEEPSPEED, ..layers });
     }
+    // Experts of which nobody else has a part are whole as they are.
+    let expert = if to.expert_parameter_shards > 1.0 { to.expert_weights(weights, stage) } else { 0.0 };
     if resharded {
         if scenario.cluster.engine == Engine::Torch {
             // The loss is made inside the model, so that the last layer is gathered before its backward pass
             // (`_prefetch_unshard` in torch/distributed/fsdp/_fully_shard/_fsdp_param_group.py).
-            let last = to.shared_layer_weights(weights, stage) + to.expert_weights(weights, stage);
+            let last = to.shared_layer_weights(weights, stage) + expert;
             layers.push(to, last, Instants::among(&[at.loss]));
         }
         layers.push(to, live * to.shared_layer_weights(weights, stage), backward);
         let experts = Copy { name: "Gathered experts", ..layers };
         let live = stage.expert_layers.min(2.0);
-        experts.push(to, live * to.expert_weights(weights, stage), backward);
+        experts.push(to, live * expert, backward);
     }
     if !resharded {
         return;
     }
-    let compute = if scenario.recipe.adapter == Adapter::None { bytes.compute } else { base_bytes(scenario) };
-    let root = Copy { name: "Gathered embedding and head", bytes: compute, ..layers };
+    let ends = gathered_bytes(scenario, Kind::Embedding);
+    let root = Copy { name: "Gathered embedding and head", bytes: ends, ..layers };
     let ends = to.end_weights(weights, stage);
     if scenario.cluster.engine == Engine::Torchtitan {
         // Its embedding and its head are units of their own, of which the head stays whole until its
@@ -135,7 +135,9 @@ fn undivided_gradients(to: &mut Assembly, scenario: &Scenario, weights: &Weights
     if !gradients_whole_until_the_last(to, scenario) {
         let backward = stage.at.in_backward();
         whole.push(to, to.shared_layer_weights(weights, stage), backward);
-        whole.push(to, to.expert_weights(weights, stage), backward);
+        if to.expert_gradient_shards > 1.0 {
+            whole.push(to, to.expert_weights(weights, stage), backward);
+        }
     }
     let end = StageInstants::only(stage.at.end);
     // torchtitan's embedding is a unit of its own, and its head is through by then.

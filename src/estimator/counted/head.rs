@@ -8,8 +8,8 @@ use super::stage::Stage;
 use super::types::{Types, base_bytes};
 use crate::estimator::ledger::{Bucket, Instants, Line};
 use crate::source::{
-    FLASH_CROSS_ENTROPY, KORTHIKANTI, LIGER, LOSS_PARALLEL, MEGATRON_LOSS, PYTORCH, Source, TORCHTITAN,
-    TORCHTITAN_LOSS, TRANSFORMERS,
+    FLASH_CROSS_ENTROPY, KORTHIKANTI, LIGER, LOSS_PARALLEL, MEGATRON_LOSS, PYTORCH, Source, TORCHTITAN_LOSS,
+    TORCHTUNE, TRANSFORMERS,
 };
 use crate::{Adapter, Engine, Expr, Kernels, Logits, LossHead, Norm, Scenario};
 
@@ -182,7 +182,7 @@ fn vocabulary_parallel_fused(head: &mut Head, e: f64) {
 /// torchtune's loss: logits in chunks, each cast to fp32 for its own loss. Autograd keeps the log-softmax of
 /// every chunk for the backward pass (torchtune/modules/loss/ce_chunked_output_loss.py).
 fn chunked(head: &mut Head, e: f64) {
-    let source = &TORCHTITAN;
+    let source = &TORCHTUNE;
     head.passing("Logits", e, head.forward, source);
     head.kept("Log-softmax of every chunk", 4.0, head.both, source);
     let (forward, backward) = (head.forward, head.backward);
@@ -194,7 +194,7 @@ fn chunked(head: &mut Head, e: f64) {
 
 /// The same, compiled: the backward pass makes the softmax of a chunk anew from its logits.
 fn compiled_chunks(head: &mut Head, e: f64) {
-    let source = &TORCHTITAN;
+    let source = &TORCHTUNE;
     head.kept("Logits", e, head.both, source);
     head.passing("Gradient of the logits", e, head.backward, source);
     let (forward, backward) = (head.forward, head.backward);

@@ -403,7 +403,7 @@ impl<'a> Layer<'a> {
 /// the last one. Gated: both products and the activation's output, unless it is computed again. Plain:
 /// the input of the activation, and of ReLU its output alone. Spelt out in operations GELU keeps three
 /// tensors more; under CUDA's autocast its power runs in fp32, so that three of the four are in fp32.
-pub(super) fn inner_bytes(scenario: &Scenario) -> f64 {
+fn inner_bytes(scenario: &Scenario) -> f64 {
     let types = Types::of(scenario);
     let e = types.inner;
     let fused = scenario.recipe.kernels == Kernels::Fused;

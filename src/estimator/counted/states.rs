@@ -259,28 +259,54 @@ fn whole_weights(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stag
     if parts >= shards {
         return;
     }
-    let bytes = frozen_matrix_bytes(scenario).unwrap_or(StateBytes::of(scenario).compute);
     let alive = if mixed && cluster.zero != ZeroStage::Stage3 {
         stage.at.in_passes().or(StageInstants::only(stage.at.end))
     } else {
         stage.at.in_passes()
     };
-    to.lines.push(Line {
-        coefficient: bytes,
-        weights: to.stage_weights(weights, stage) / parts,
-        ..Line::new(
-            if parts > 1.0 { "Weights, resharded over a group" } else { "16-bit copy of the weights" },
-            Bucket::Parameters,
-            &forms::OWN_WEIGHTS,
-            &FSDP,
-            alive,
-        )
-    });
+    for (coefficient, copied) in copied_whole(to, scenario, weights, stage) {
+        if coefficient * copied > 0.0 {
+            to.lines.push(Line {
+                coefficient,
+                weights: copied / parts,
+                ..Line::new(
+                    if parts > 1.0 { "Weights, resharded over a group" } else { "16-bit copy of the weights" },
+                    Bucket::Parameters,
+                    &forms::OWN_WEIGHTS,
+                    &FSDP,
+                    alive,
+                )
+            });
+        }
+    }
 }
 
-/// Bytes of an element of a frozen matrix, where there are any.
-pub(super) fn frozen_matrix_bytes(scenario: &Scenario) -> Option<f64> {
-    frozen_bytes(scenario, Kind::Attention).map(|(bytes, _)| bytes)
+/// Bytes of a weight in such a copy, and how many weights there are: inside the blocks, outside them, and in
+/// adapters. Frozen weights that nobody has divided are read as they are, unless they have to be cast.
+fn copied_whole(to: &Assembly, scenario: &Scenario, weights: &Weights, stage: &Stage) -> [(f64, f64); 3] {
+    let (all, ends) = (to.stage_weights(weights, stage), to.end_weights(weights, stage));
+    let bytes = |kind| {
+        let gathered = gathered_bytes(scenario, kind);
+        match frozen_bytes(scenario, kind) {
+            Some((kept, _)) if to.parameter_shards <= 1.0 && gathered >= kept => 0.0,
+            _ => gathered,
+        }
+    };
+    let recipe = &scenario.recipe;
+    let in_fp32 = recipe.adapter != Adapter::None && recipe.adapter_type == AdapterType::Full;
+    let adapters = if in_fp32 && recipe.precision == Precision::Mixed { to.adapter_weights(scenario) * stage.layers() } else { 0.0 };
+    [(bytes(Kind::Attention), all - ends), (bytes(Kind::Embedding), ends), (2.0, adapters)]
+}
+
+/// Bytes of a weight in what FSDP gathers: its mixed precision casts to 16 bits first, but for what is
+/// quantized.
+pub(super) fn gathered_bytes(scenario: &Scenario, kind: Kind) -> f64 {
+    let mixed = scenario.recipe.precision == Precision::Mixed;
+    match frozen_bytes(scenario, kind) {
+        None => StateBytes::of(scenario).compute,
+        Some((bytes, _)) if mixed => bytes.min(2.0),
+        Some((bytes, _)) => bytes,
+    }
 }
 
 /// Bytes of a frozen weight beside adapters. It has no master copy, and nothing but its own type.
