@@ -1,8 +1,9 @@
 //! What the ledger counts, against numbers that papers, frameworks and the tensors themselves state.
 
 use bmax::{
-    Adapter, AdapterType, AttentionKernel, Bucket, Choice, Estimate, GradientType, Kernels, LossHead, Method, Offload, Optimizer,
-    Percent, Precision, Recomputation, Scenario, StepKernel, Switch, Weights, ZeroStage, b_max, catalogue, estimate,
+    Adapter, AdapterType, AttentionKernel, Bucket, Choice, Estimate, GradientType, Kernels, LossHead, Method, Offload,
+    Optimizer, Percent, Precision, Recomputation, Scenario, StepKernel, Switch, Weights, ZeroStage, b_max, catalogue,
+    estimate,
 };
 
 /// A model on one GPU with nothing around it: no driver, no context, no fragmentation.

@@ -531,7 +531,7 @@ fn a_pipeline_is_given_as_many_micro_batches_as_its_schedule_takes() {
             scenario.goal.global_batch = target;
             let plan = planned(&scenario);
             assert!(plan.fits && plan.steps >= stages, "{stages} × {chunks}, {target}: {}", plan.steps);
-            assert!(chunks == 1 || plan.steps % stages == 0, "{stages} × {chunks}, {target}: {}", plan.steps);
+            assert!(chunks == 1 || plan.steps.is_multiple_of(stages), "{stages} × {chunks}, {target}: {}", plan.steps);
             assert!(plan.global_batch >= target.into());
         }
     }

@@ -19,16 +19,25 @@ pub(super) fn assemble(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
     let whole = layer::kept(scenario);
     let again = stage.recomputed_part(scenario);
     let in_attention = attention_is_wider(scenario, stage, &whole);
+    let last_is_kept = match recomputation {
+        // The last layer is among those that are computed again only where K divides their number.
+        Recomputation::KthLayer => stage.layers() % f64::from(scenario.recipe.every.max(1)) != 0.0,
+        // The first layers are.
+        Recomputation::Block => again < 1.0,
+        _ => again == 0.0,
+    };
     if again < 1.0 {
         let selective = recomputation == Recomputation::Selective;
         for tensor in &whole {
             if selective && tensor.scores {
                 to.tensor(tensor, stage, 1.0, 0.0, at.in_backward());
-            } else if tensor.is_inner() && in_attention && again == 0.0 {
+            } else if tensor.is_inner() && in_attention {
                 // The layer that runs backward is through with its MLP when it is at its highest.
-                to.tensor(tensor, stage, 0.0, stage.in_flight, at.around_loss());
-                to.tensor(tensor, stage, -1.0, stage.in_flight, StageInstants::only(at.last));
-                to.tensor(tensor, stage, 0.0, stage.waiting, StageInstants::only(at.first));
+                let kept = stage.in_flight * (1.0 - again);
+                let through = if last_is_kept { -1.0 } else { 0.0 };
+                to.tensor(tensor, stage, 0.0, kept, at.around_loss());
+                to.tensor(tensor, stage, through, kept, StageInstants::only(at.last));
+                to.tensor(tensor, stage, 0.0, stage.waiting * (1.0 - again), StageInstants::only(at.first));
             } else {
                 to.tensor(tensor, stage, 0.0, stage.in_flight * (1.0 - again), at.all_layers_kept());
                 // The first layer runs backward while other micro-batches wait.
@@ -48,16 +57,10 @@ pub(super) fn assemble(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
             }
         }
         let together = stage.together(scenario);
-        let running = match recomputation {
-            // The last layer is among those that are computed again only where K divides their number.
-            Recomputation::KthLayer if stage.layers() % f64::from(scenario.recipe.every.max(1)) != 0.0 => {
-                StageInstants::only(at.first)
-            }
-            Recomputation::Block if again < 1.0 => StageInstants::only(at.first),
-            _ => at.in_backward(),
-        };
-        for tensor in whole.iter().filter(|tensor| !(tensor.is_inner() && in_attention)) {
-            to.tensor(tensor, stage, together, 0.0, running);
+        let running = if last_is_kept { StageInstants::only(at.first) } else { at.in_backward() };
+        for tensor in &whole {
+            let through = if tensor.is_inner() && in_attention { 1.0 } else { 0.0 };
+            to.tensor(tensor, stage, together - through, 0.0, running);
         }
     }
     gradients_inside(to, scenario, stage, in_attention);

@@ -5,7 +5,9 @@ use super::Assembly;
 use super::forms;
 use super::instants::StageInstants;
 use super::stage::Stage;
-use super::states::{Kind, StateBytes, gathered_bytes, gradients_persist, gradients_whole_until_the_last, is_tied_head};
+use super::states::{
+    Kind, StateBytes, gathered_bytes, gradients_persist, gradients_whole_until_the_last, is_tied_head,
+};
 use super::types::{Types, base_bytes};
 use crate::estimator::ledger::{Bucket, Instants, Line};
 use crate::source::{DEEPSPEED, FSDP, PYTORCH, QLORA, Source};

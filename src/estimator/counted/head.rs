@@ -8,8 +8,8 @@ use super::stage::Stage;
 use super::types::{Types, base_bytes};
 use crate::estimator::ledger::{Bucket, Instants, Line};
 use crate::source::{
-    FLASH_CROSS_ENTROPY, KORTHIKANTI, LIGER, LOSS_PARALLEL, MEGATRON_LOSS, PYTORCH, Source, TORCHTITAN_LOSS,
-    TORCHTUNE, TRANSFORMERS,
+    FLASH_CROSS_ENTROPY, KORTHIKANTI, LIGER, LOSS_PARALLEL, MEGATRON_LOSS, PYTORCH, Source, TORCHTITAN_LOSS, TORCHTUNE,
+    TRANSFORMERS,
 };
 use crate::{Adapter, Engine, Expr, Kernels, Logits, LossHead, Norm, Scenario};
 

@@ -3,7 +3,7 @@
 use super::forms::{EXPERT_INNER, INNER, KEYS, QUERIES, RESIDUAL, ROWS, WHOLE_RESIDUAL};
 use super::layer::{Layer, Scope, Tensor};
 use crate::source::TORCHTITAN;
-use crate::{Mlp, Scenario};
+use crate::{AttentionKernel, Mlp, Scenario};
 
 /// The outputs of every second matrix product, counted in the order in which a layer computes them, and
 /// that of attention (torchtitan 0.2.2, distributed/activation_checkpoint.py and the save list of
@@ -17,8 +17,11 @@ pub(super) fn kept(scenario: &Scenario) -> Vec<Tensor> {
     let source = &TORCHTITAN;
     layer.push("Queries’ product", &QUERIES, e, source);
     layer.push("Values", &KEYS, e, source);
-    layer.push("Attention output", &QUERIES, e, source);
-    layer.push("Log-sum-exp of each row", &ROWS, 4.0, source);
+    // The list has PyTorch's own attention kernels; the batched products of eager attention are not on it.
+    if scenario.recipe.attention != AttentionKernel::Eager {
+        layer.push("Attention output", &QUERIES, e, source);
+        layer.push("Log-sum-exp of each row", &ROWS, 4.0, source);
+    }
     // Queries, keys, values, output, then the matrices of the feed-forward block: the fifth and,
     // where there are three, the seventh are kept.
     layer.scoped(Scope::Dense, "First product of the MLP", &INNER, e, source);

@@ -294,7 +294,11 @@ fn copied_whole(to: &Assembly, scenario: &Scenario, weights: &Weights, stage: &S
     };
     let recipe = &scenario.recipe;
     let in_fp32 = recipe.adapter != Adapter::None && recipe.adapter_type == AdapterType::Full;
-    let adapters = if in_fp32 && recipe.precision == Precision::Mixed { to.adapter_weights(scenario) * stage.layers() } else { 0.0 };
+    let adapters = if in_fp32 && recipe.precision == Precision::Mixed {
+        to.adapter_weights(scenario) * stage.layers()
+    } else {
+        0.0
+    };
     [(bytes(Kind::Attention), all - ends), (bytes(Kind::Embedding), ends), (2.0, adapters)]
 }
 
