@@ -170,9 +170,10 @@ impl Spelling {
         if is_in(&self.parts, &known.parts) {
             return far::PART;
         }
-        // One letter in three may be wrong.
+        // One letter in three may be wrong, but no more than two where a number is.
         let letters = edits(self.bare.as_bytes(), known.bare.as_bytes());
-        if letters <= self.bare.len() / 3 {
+        let numbers = |word: &Self| word.bare.chars().filter(char::is_ascii_digit).collect::<String>();
+        if letters <= self.bare.len() / 3 && (letters <= 2 || numbers(self) == numbers(known)) {
             return far::LETTERS + letters;
         }
         if is_in(&known.parts, &self.parts) {
