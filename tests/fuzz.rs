@@ -10,7 +10,7 @@ use proptest::sample::{Index, select};
 
 /// Real inputs, from which mutations start.
 const SEEDS: &[&str] = &[
-    "?v=2&model=llama-3.1-8b&gpu=h100-80&gpus=8&s=8,192&recompute=full&precision=mixed",
+    "?v=3&model=llama-3.1-8b&gpu=h100-80&gpus=8&s=8,192&recompute=full&precision=mixed",
     "https://example.org/bmax/?v=1&model=70b&gpus=64&tp=8&zero=1&headroom=7.5#levers",
     r#"{"id":"a","model":"mixtral-8x7b","gpu":"h200","gpus":64,"ep":8,"s":4096,"sp":true,"zero":"2","frag":7.25}"#,
     r#"{"v":2,"params":8.03,"hidden":4096,"layers":32,"b":null,"optimizer":"adam8bit","mem":79.65e0}"#,

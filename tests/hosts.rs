@@ -14,21 +14,21 @@ const NOTES: [(&str, Host, [&str; 2], &str); 3] = [
     (
         include_str!("hosts/plain/index.html"),
         Host::Html,
-        ["embed=grow&v=2&model=llama-3.1-8b&gpu=h100-80", "embed=chart&v=2&model=1b&gpus=64"],
+        ["embed=grow&v=3&model=llama-3.1-8b&gpu=h100-80", "embed=chart&v=3&model=1b&gpus=64"],
         include_str!("hosts/plain/index.html"),
     ),
     (
         include_str!("hosts/mkdocs/docs/index.md"),
         Host::MkDocs,
-        ["embed=buckets&v=2&model=13b", "embed=recompute&controls=off&v=2&model=13b&recompute=full"],
+        ["embed=buckets&v=3&model=13b", "embed=recompute&controls=off&v=3&model=13b&recompute=full"],
         include_str!("hosts/mkdocs/mkdocs.yml"),
     ),
     (
         include_str!("hosts/jupyter-book/index.md"),
         Host::Sphinx,
         [
-            "embed=answer&v=2&model=llama-3.2-3b&gpu=rtx-4090&b=1&gpus=1&adapter=lora",
-            "embed=planner&v=2&model=llama-3.1-8b&gpu=h100-80&s=8192&gpus=64&target=4000000&unit=tokens",
+            "embed=answer&v=3&model=llama-3.2-3b&gpu=rtx-4090&b=1&gpus=1&adapter=lora",
+            "embed=planner&v=3&model=llama-3.1-8b&gpu=h100-80&s=8192&gpus=64&target=4000000&unit=tokens",
         ],
         include_str!("hosts/jupyter-book/_config.yml"),
     ),

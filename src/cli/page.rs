@@ -17,7 +17,9 @@ pub fn text(report: &Report) -> String {
     sections.push(answer(report));
     let conflicts: Vec<String> = report.conflicts.iter().map(|conflict| conflict.message.clone()).collect();
     sections.extend(listed("Contradictions", &conflicts));
-    sections.extend([breakdown(&report.estimate), instants(&report.estimate), counters(report), methods(report)]);
+    sections.push(breakdown(&report.estimate));
+    sections.extend(ranks(&report.estimate));
+    sections.extend([instants(&report.estimate), counters(report), methods(report)]);
     sections.extend(report.levers.as_deref().map(levers));
     sections.extend(report.solve.as_ref().map(solve));
     sections.extend(report.plan.as_ref().map(plan));
@@ -145,6 +147,22 @@ fn balance(estimate: &Estimate) -> String {
         "close" => format!("of {usable}: {bytes} of the headroom are used"),
         _ => format!("of {memory}: {bytes} too much"),
     }
+}
+
+/// What the ranks of a pipeline need, the worst of them first.
+fn ranks(estimate: &Estimate) -> Option<String> {
+    if estimate.ranks.is_empty() {
+        return None;
+    }
+    let mut table =
+        Table::new(&[("rank", Side::Right), ("stage", Side::Left), ("GiB", Side::Right), ("when", Side::Left)]);
+    let mut ranks: Vec<_> = estimate.ranks.iter().collect();
+    ranks.sort_by_key(|rank| (!rank.worst, rank.rank));
+    for rank in ranks {
+        let stage = if rank.worst { format!("{}, the worst", rank.stage) } else { rank.stage.to_owned() };
+        table.row([count(rank.rank), stage, gib(rank.peak.bytes.bytes()), rank.peak.instant.to_owned()]);
+    }
+    Some(format!("Ranks of the pipeline at b = {}\n{}", count(estimate.micro_batch), table.text()))
 }
 
 fn instants(estimate: &Estimate) -> String {

@@ -15,8 +15,9 @@ use super::input::{Id, Question, Refusal};
 use super::values::{Number, Parameters, Value, difference};
 use super::words;
 use crate::{
-    Balance, Bucket, Bytes, Choice, Measure, Mend, Method, Rung, Scenario, Shortage, b_max, catalogue, cheapest_plan,
-    counters, estimate, fewest_gpus, largest_model, least_memory_mib, levers, link, longest_sequence, range,
+    Balance, Bucket, Bytes, Choice, Measure, Mend, Method, Rung, Scenario, Shortage, StagePeak, b_max, catalogue,
+    cheapest_plan, counters, estimate, fewest_gpus, largest_model, least_memory_mib, levers, link, longest_sequence,
+    range,
 };
 
 /// One line of output: a report, or why there is none.
@@ -197,10 +198,28 @@ pub struct Estimate {
     pub memory_bytes: Number,
     /// How the peak stands to the GPU.
     pub balance: Balanced,
+    /// The peaks of the ranks of a pipeline that are counted: the last, the first and the second, of which
+    /// one is the worst of all. Empty without a pipeline.
+    pub ranks: Vec<Rank>,
     /// The instants of a step, in order.
     pub instants: Vec<Instant>,
     /// Every named tensor or group of tensors.
     pub entries: Vec<Entry>,
+}
+
+/// A rank of a pipeline that is counted.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Rank {
+    /// Its number, from 0.
+    pub rank: u32,
+    /// Which stage of the pipeline it has.
+    #[schemars(extend("enum" = ["last", "first", "second"]))]
+    pub stage: &'static str,
+    /// Whether no rank needs more.
+    pub worst: bool,
+    /// The instant with most memory on it.
+    pub peak: Peak,
 }
 
 /// The instant with most memory.
@@ -557,6 +576,7 @@ fn estimated(scenario: &Scenario) -> Estimate {
         usable_bytes: estimate.usable().into(),
         memory_bytes: estimate.memory.into(),
         balance: Balanced { state, bytes: bytes.into() },
+        ranks: estimate.stages().iter().map(|stage| rank(&estimate, stage)).collect(),
         instants: (0..estimate.instants.len()).map(|position| instant(&estimate, position)).collect(),
         entries: estimate.entries.iter().map(|listed| entry(&estimate, listed)).collect(),
     }
@@ -564,6 +584,15 @@ fn estimated(scenario: &Scenario) -> Estimate {
 
 pub(super) fn peak(peak: &crate::Peak) -> Peak {
     Peak { instant: peak.instant.name, bytes: peak.bytes.into(), gib: Number(peak.bytes.gib()) }
+}
+
+fn rank(estimate: &crate::Estimate, stage: &StagePeak) -> Rank {
+    Rank {
+        rank: stage.rank,
+        stage: stage.stage,
+        worst: stage.peak.instant.name == estimate.peak().instant.name,
+        peak: peak(&stage.peak),
+    }
 }
 
 fn instant(estimate: &crate::Estimate, position: usize) -> Instant {

@@ -56,6 +56,8 @@ pub struct Estimate {
     pub entries: Vec<Entry>,
     /// The instants that entries refer to by position.
     pub instants: &'static [Instant],
+    /// Ranks of the pipeline that are counted; 1 without one.
+    pub ranks: u32,
     /// Memory of the device.
     pub memory: Bytes,
     /// The part of it kept free.
@@ -79,6 +81,8 @@ pub struct Peak {
 pub struct StagePeak {
     /// "last", "first" or "second".
     pub stage: &'static str,
+    /// Its rank in the pipeline, from 0.
+    pub rank: u32,
     /// The highest of its instants.
     pub peak: Peak,
 }
@@ -148,6 +152,7 @@ pub(crate) fn filled_in(scenario: &Scenario, ledger: &Ledger, batch: u32) -> Est
         method: scenario.method,
         entries,
         instants: ledger.instants,
+        ranks: ledger.ranks,
         memory: scenario.device.memory(),
         reserved: scenario.reserved(),
         values: ledger.values_at(batch),
@@ -268,6 +273,7 @@ impl Estimate {
     /// let estimate = estimate(&pipeline);
     /// let stages = estimate.stages();
     /// assert_eq!(stages.iter().map(|stage| stage.stage).collect::<Vec<_>>(), ["last", "first", "second"]);
+    /// assert_eq!(stages.iter().map(|stage| stage.rank).collect::<Vec<_>>(), [3, 0, 1]);
     /// assert!(stages.iter().all(|stage| stage.peak.bytes <= estimate.peak().bytes));
     /// ```
     pub fn stages(&self) -> Vec<StagePeak> {
@@ -277,7 +283,14 @@ impl Estimate {
             match stages.iter_mut().find(|found| found.stage == instant.stage) {
                 Some(found) if found.peak.bytes < peak.bytes => found.peak = peak,
                 Some(_) => {}
-                None => stages.push(StagePeak { stage: instant.stage, peak }),
+                None => {
+                    let rank = match instant.stage {
+                        "first" => 0,
+                        "second" => 1,
+                        _ => self.ranks - 1,
+                    };
+                    stages.push(StagePeak { stage: instant.stage, rank, peak });
+                }
             }
         }
         stages

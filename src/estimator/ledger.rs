@@ -172,6 +172,8 @@ impl Line {
 pub(crate) struct Ledger {
     pub(crate) lines: Vec<Line>,
     pub(crate) instants: &'static [Instant],
+    /// Ranks of the pipeline; 1 without one.
+    pub(crate) ranks: u32,
     pub(crate) values: Values,
     /// What the allocator holds beyond live dynamic memory, as a part of it.
     pub(crate) fragmentation: f64,
@@ -327,6 +329,7 @@ mod tests {
     #[test]
     fn the_peak_is_the_largest_instant_not_the_sum_of_lines() {
         let ledger = Ledger {
+            ranks: 1,
             lines: vec![
                 line(&Expr::Number(10.0), Instants::ALWAYS),
                 line(&B, Instants::at(&[0])),

@@ -13,7 +13,7 @@ async fn open(query: &str) -> Page {
 
 #[tokio::test]
 async fn every_figure_mounts_unfolds_and_asks_no_other_host() {
-    let page = open("?v=2&model=13b").await;
+    let page = open("?v=3&model=13b").await;
     page.unfold_everything().await;
     page.figure("answer").shows("opening-answer", &expected::answer(&expected::scenario("?model=13b"))).await;
     let silent = "return [...document.querySelectorAll('[data-figure]')] \
@@ -31,9 +31,9 @@ async fn every_figure_mounts_unfolds_and_asks_no_other_host() {
 async fn controls_move_the_answer_and_the_address() {
     let page = open("").await;
     page.figure("calculator").press("70B").await;
-    page.until_query("v=2&model=70b").await;
+    page.until_query("v=3&model=70b").await;
     page.figure("calculator").enter("Number of GPUs D", "64").await;
-    let query = "v=2&model=70b&gpus=64";
+    let query = "v=3&model=70b&gpus=64";
     page.until_query(query).await;
     page.figure("answer").shows("opening-answer", &expected::answer(&expected::scenario(query))).await;
     page.client.back().await.expect("a page before");
@@ -51,9 +51,9 @@ async fn the_keyboard_reaches_the_slider_and_moves_it() {
     page.until_script("the text to have the focus", "return document.activeElement.id;", "main".into()).await;
     page.figure("grow").focus("slider", "Micro-batch").await;
     page.press(key::RIGHT).await;
-    page.until_query("v=2&b=4").await;
+    page.until_query("v=3&b=4").await;
     page.press(key::LEFT).await;
-    page.until_query("v=2").await;
+    page.until_query("v=3").await;
     page.close().await;
 }
 

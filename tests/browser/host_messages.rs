@@ -25,7 +25,7 @@ fn answer(figure: Option<&str>, query: &str) -> Value {
 
 #[tokio::test]
 async fn a_host_sets_and_changes_the_scenario_and_is_told_the_answer() {
-    let host = Host::with(&sandboxed("embed=grow&v=2&model=13b&gpus=64")).await;
+    let host = Host::with(&sandboxed("embed=grow&v=3&model=13b&gpus=64")).await;
     let told = async |query: &str| {
         let wanted = answer(Some("grow"), query);
         host.hears(0, "answer", |answer| *answer == wanted).await;
@@ -34,7 +34,7 @@ async fn a_host_sets_and_changes_the_scenario_and_is_told_the_answer() {
     for (kind, scenario, becomes) in [
         ("change", "recompute=full", "model=13b&gpus=64&recompute=full"),
         ("change", "b=12&s=4096", "model=13b&gpus=64&recompute=full&s=4096&b=12"),
-        ("set", "?v=2&model=70b&gpus=1", "model=70b&gpus=1"),
+        ("set", "?v=3&model=70b&gpus=1", "model=70b&gpus=1"),
         ("change", "gpus=512", "model=70b&gpus=512"),
         ("set", "embed=chart&theme=dark&model=1b", "model=1b"),
         ("set", "v=1", "method=workshop"),
@@ -57,14 +57,14 @@ async fn a_host_sets_and_changes_the_scenario_and_is_told_the_answer() {
 
 #[tokio::test]
 async fn a_host_is_told_what_the_reader_changes() {
-    let host = Host::with(&sandboxed("embed=grow&v=2")).await;
+    let host = Host::with(&sandboxed("embed=grow&v=3")).await;
     host.settled(0).await;
-    host.hears(0, "answer", |answer| answer["link"] == "v=2").await;
+    host.hears(0, "answer", |answer| answer["link"] == "v=3").await;
     let slide = "const slider = document.querySelector('input[type=range]'); \
         slider.value = Number(slider.value) + 1; \
         slider.dispatchEvent(new Event('input', { bubbles: true }));";
     host.inside(0, slide).await;
-    host.hears(0, "answer", |told| told["link"] != "v=2" && told["b_max"] == answer(None, "")["b_max"]).await;
+    host.hears(0, "answer", |told| told["link"] != "v=3" && told["b_max"] == answer(None, "")["b_max"]).await;
     host.close().await;
 }
 
@@ -124,7 +124,7 @@ const FOREIGN: [&str; 14] = [
 
 #[tokio::test]
 async fn nothing_hostile_changes_anything_and_every_refusal_says_why() {
-    let host = Host::with(&sandboxed("embed=grow&v=2&gpus=64")).await;
+    let host = Host::with(&sandboxed("embed=grow&v=3&gpus=64")).await;
     host.settled(0).await;
     let before = host.hears(0, "answer", |_| true).await;
     let scheme =
@@ -173,7 +173,7 @@ async fn nothing_hostile_changes_anything_and_every_refusal_says_why() {
 
 #[tokio::test]
 async fn the_whole_page_in_a_frame_hears_the_same() {
-    let host = Host::with(&frame("v=2&gpus=64", "sandbox=allow-scripts")).await;
+    let host = Host::with(&frame("v=3&gpus=64", "sandbox=allow-scripts")).await;
     let wanted = answer(None, "gpus=64");
     host.hears(0, "answer", |answer| *answer == wanted).await;
     host.tell(0, json!({ "bmax": 1, "type": "change", "scenario": "s=4096" })).await;
@@ -192,18 +192,18 @@ async fn the_whole_page_in_a_frame_hears_the_same() {
 
 #[tokio::test]
 async fn the_page_answers_whoever_asks_and_tells_nobody_else() {
-    let page = Page::open("?v=2&gpus=64").await;
+    let page = Page::open("?v=3&gpus=64").await;
     let listen = "window.heard = []; addEventListener('message', ({ data }) => heard.push(data));";
     page.script(listen, vec![]).await;
     let send = "postMessage(arguments[0], '*');";
     page.script(send, vec![json!({ "bmax": 1, "type": "set", "scenario": "gpus=8&s=4096" })]).await;
-    page.until_query("v=2&s=4096").await;
+    page.until_query("v=3&s=4096").await;
     page.script(send, vec![json!({ "bmax": 1, "type": "set", "scenario": "gpus=0" })]).await;
     page.script(send, vec![json!({ "bmax": 1, "type": "ask" })]).await;
     let replies = "return heard.map(({ type }) => type).filter((type) => type === 'refused' || type === 'answer');";
     page.until_script("both replies", replies, json!(["refused", "answer"])).await;
     let last = page.script("return heard.find(({ type }) => type === 'answer');", vec![]).await;
     assert_eq!(last, answer(None, "s=4096"));
-    assert_eq!(page.query().await, "v=2&s=4096", "a refused message changes nothing");
+    assert_eq!(page.query().await, "v=3&s=4096", "a refused message changes nothing");
     page.close().await;
 }

@@ -108,7 +108,7 @@ async fn markup_in_the_link_that_a_page_is_opened_with_is_text_and_is_gone_with_
     page.unfold_everything().await;
     stayed_text(&page, "unfolding everything").await;
     page.figure("calculator").enter("Number of GPUs D", "16").await;
-    page.until_query("v=2&gpus=16").await;
+    page.until_query("v=3&gpus=16").await;
     for payload in PAYLOADS {
         let script = "location.hash = arguments[0]; return new Promise((done) => setTimeout(done));";
         page.script(script, vec![(*payload).into()]).await;
@@ -156,7 +156,7 @@ async fn markup_that_is_typed_into_any_field_is_quoted_and_stays_in_the_field() 
         assert!(quoted > 30, "{quoted} fields quote {payload}");
         stayed_text(&page, payload).await;
         let query = page.query().await;
-        assert!(["", "v=2"].contains(&query.as_str()), "what is refused does not reach the address: {query}");
+        assert!(["", "v=3"].contains(&query.as_str()), "what is refused does not reach the address: {query}");
     }
     page.close().await;
 }
@@ -244,7 +244,7 @@ async fn markup_in_the_options_of_an_embed_is_shown_as_it_is_written() {
 
 #[tokio::test]
 async fn markup_in_a_message_is_refused_and_changes_nothing() {
-    let page = watched("?v=2&gpus=64").await;
+    let page = watched("?v=3&gpus=64").await;
     let send = "const [text] = arguments; \
         const messages = [ \
             { bmax: 1, type: text }, \
@@ -270,7 +270,7 @@ async fn markup_in_a_message_is_refused_and_changes_nothing() {
         assert_eq!(page.script(send, vec![(*payload).into()]).await, theme, "{payload}");
         stayed_text(&page, payload).await;
     }
-    assert_eq!(page.query().await, "v=2&gpus=64");
+    assert_eq!(page.query().await, "v=3&gpus=64");
     page.part("#answer-bar").shows("bar-answer", &expected::answer(&expected::scenario("?gpus=64"))).await;
     page.close().await;
 }
@@ -329,7 +329,7 @@ async fn markup_in_the_path_of_the_page_is_copied_as_part_of_the_link() {
     page.server.publish(PATH, (**dist()).clone());
     let denied = json!({ "permission": { "name": "clipboard-write" }, "setting": "denied" });
     page.devtools("Browser.setPermission", denied).await;
-    page.go(&format!("{PATH}?v=2&gpus=64")).await;
+    page.go(&format!("{PATH}?v=3&gpus=64")).await;
     page.wait_for_figures().await;
     let calculator = page.figure("calculator");
     calculator.press("Copy link").await;

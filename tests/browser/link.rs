@@ -18,7 +18,7 @@ async fn a_link_opens_the_same_figures_in_another_browser() {
     calculator.enter("Micro-batch b", "1").await;
     calculator.enter("Headroom", "7.5").await;
     calculator.pick("Activation recomputation", "None").await;
-    let query = "v=2&model=llama-3.1-8b&gpu=h100-80&s=8192&b=1&gpus=16&headroom=7.5&method=paper&recompute=none";
+    let query = "v=3&model=llama-3.1-8b&gpu=h100-80&s=8192&b=1&gpus=16&headroom=7.5&method=paper&recompute=none";
     page.until_query(query).await;
     assert_eq!(codec::encode(&expected::scenario(query)), query);
     // What is folded is filled when it is opened, so that all of it is opened on both sides.
@@ -42,14 +42,14 @@ async fn a_hundred_changes_leave_one_entry_in_the_history() {
     for gpus in 10..60 {
         calculator.fill("Number of GPUs D", &gpus.to_string()).await;
     }
-    page.until_query("v=2&gpus=59").await;
+    page.until_query("v=3&gpus=59").await;
     assert_eq!(page.script("return history.length;", vec![]).await, length);
     page.close().await;
 }
 
 #[tokio::test]
 async fn back_and_forward_bring_back_what_was_configured() {
-    let page = Page::open("?v=2&gpus=64").await;
+    let page = Page::open("?v=3&gpus=64").await;
     let bar = page.part("#answer-bar");
     // A section of the page is an entry of its own in the history.
     bar.click("link", "=").await;
@@ -61,7 +61,7 @@ async fn back_and_forward_bring_back_what_was_configured() {
     let calculator = page.figure("calculator");
     calculator.press("70B").await;
     calculator.pick("Activation recomputation", "Full").await;
-    page.until_query("v=2&model=70b&gpus=64&recompute=full").await;
+    page.until_query("v=3&model=70b&gpus=64&recompute=full").await;
     assert!(page.address().await.ends_with("#calculator"), "the section stays in the address");
     bar.shows("bar-answer", &expected::answer(&expected::scenario("?model=70b&gpus=64&recompute=full"))).await;
 
@@ -85,14 +85,14 @@ async fn copy_link_puts_the_full_address_on_the_clipboard() {
     calculator.says("Link copied.").await;
     let read = "const done = arguments[0]; navigator.clipboard.readText().then(done, (error) => done(String(error)));";
     let copied = page.script_async(read, vec![]).await;
-    let expected = format!("{}{}?v=2&gpus=16", page.server.origin(), crate::support::FOLDER);
+    let expected = format!("{}{}?v=3&gpus=16", page.server.origin(), crate::support::FOLDER);
     assert_eq!(copied, json!(expected));
     page.close().await;
 }
 
 #[tokio::test]
 async fn where_the_clipboard_is_forbidden_the_link_is_shown_to_be_copied_by_hand() {
-    let page = Page::open("?v=2&gpus=16").await;
+    let page = Page::open("?v=3&gpus=16").await;
     allow_clipboard(&page, "denied").await;
     let calculator = page.figure("calculator");
     calculator.press("Copy link").await;

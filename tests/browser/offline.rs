@@ -151,7 +151,7 @@ async fn after_the_first_visit_the_page_works_with_its_server_gone() {
     let mut page = Page::open("").await;
     until_kept(&page).await;
     page.server.stop();
-    for query in ["?v=2&model=13b&gpus=64", "?v=1&model=70b&gpus=64&recompute=full", ""] {
+    for query in ["?v=3&model=13b&gpus=64", "?v=1&model=70b&gpus=64&recompute=full", ""] {
         page.go(&format!("{FOLDER}{query}#calculator")).await;
         page.wait_for_figures().await;
         page.read_through().await;
@@ -169,7 +169,7 @@ async fn after_the_first_visit_the_page_works_with_its_server_gone() {
 
 #[tokio::test]
 async fn the_browser_finds_a_sound_manifest_and_nothing_that_hinders_an_installation() {
-    let page = Page::open("?v=2&gpus=64").await;
+    let page = Page::open("?v=3&gpus=64").await;
     until_kept(&page).await;
     let manifest = page.devtools("Page.getAppManifest", json!({})).await;
     assert_eq!(manifest["errors"], json!([]));
@@ -211,7 +211,7 @@ async fn a_second_visit_asks_the_server_only_whether_there_is_a_newer_build() {
     until_kept(&page).await;
     let before = page.server.requests().len();
     page.go(BLANK).await;
-    page.go(&format!("{FOLDER}?v=2&gpus=64")).await;
+    page.go(&format!("{FOLDER}?v=3&gpus=64")).await;
     page.wait_for_figures().await;
     let asked = page.server.requests().split_off(before);
     let expected = [BLANK.to_owned(), format!("{FOLDER}sw.js")];
@@ -260,7 +260,7 @@ async fn a_new_build_takes_over_at_the_next_visit_and_never_in_part() {
 async fn visit_in_vain(files: Files) -> Page {
     let page = Visit::to_the_empty_page().open().await;
     page.server.publish(FOLDER, files);
-    page.go(&format!("{FOLDER}?v=2&gpus=64")).await;
+    page.go(&format!("{FOLDER}?v=3&gpus=64")).await;
     page.wait_for_figures().await;
     page.part("#answer-bar").shows("bar-answer", &expected::answer(&expected::scenario("?gpus=64"))).await;
     page.until("the worker to be at work", async || {
@@ -348,7 +348,7 @@ async fn registered(page: &Page) -> Value {
 async fn the_page_installs_itself_and_no_figure_in_a_frame_does() {
     let page = Visit::to_the_empty_page().open().await;
     page.before_every_page(NOTE_REGISTRATIONS).await;
-    for query in ["?embed=chart&v=2&gpus=64", "?v=2&embed=answer", "?embed="] {
+    for query in ["?embed=chart&v=3&gpus=64", "?v=3&embed=answer", "?embed="] {
         page.go(&format!("{FOLDER}{query}")).await;
         assert_eq!(registered(&page).await, json!([]), "{query}");
     }
@@ -365,7 +365,7 @@ async fn the_page_installs_itself_and_no_figure_in_a_frame_does() {
         page.client.enter_parent_frame().await.expect("the page around it");
     }
     assert!(!page.server.requests().contains(&format!("{FOLDER}sw.js")));
-    page.go(&format!("{FOLDER}?v=2&gpus=64")).await;
+    page.go(&format!("{FOLDER}?v=3&gpus=64")).await;
     assert_eq!(registered(&page).await, json!(["sw.js"]));
     until_kept(&page).await;
     page.close().await;

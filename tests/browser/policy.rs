@@ -119,7 +119,7 @@ async fn what_the_policy_forbids_is_refused_by_the_browser() {
     assert_eq!(elsewhere.server.requests().len(), asked, "nothing reached the other host");
     // The figures live on.
     page.figure("calculator").press("13B").await;
-    page.until_query("v=2&model=13b").await;
+    page.until_query("v=3&model=13b").await;
     // The browser has told its console of each refusal.
     assert!(page.complaints().await.len() >= ATTEMPTS.len() - 2);
     page.close().await;

@@ -76,9 +76,9 @@ fn config_files() -> impl Iterator<Item = PathBuf> {
 #[test]
 fn link_query_and_json_scenario_have_the_same_report() {
     let expected = report("model=llama-3.1-8b&gpu=h100-80&gpus=8&zero=3&s=8192&precision=mixed");
-    assert_eq!(expected["link"], "v=2&model=llama-3.1-8b&gpu=h100-80&s=8192&precision=mixed");
+    assert_eq!(expected["link"], "v=3&model=llama-3.1-8b&gpu=h100-80&s=8192&precision=mixed");
     for asked in [
-        "?v=2&model=llama-3.1-8b&gpu=h100-80&gpus=8&zero=3&s=8192&precision=mixed",
+        "?v=3&model=llama-3.1-8b&gpu=h100-80&gpus=8&zero=3&s=8192&precision=mixed",
         "https://example.org/bmax/?model=llama-3.1-8b&gpu=h100-80&gpus=8&zero=3&s=8192&precision=mixed#levers",
         r#"{"model":"llama-3.1-8b","gpu":"h100-80","gpus":8,"zero":"3","s":8192,"precision":"mixed"}"#,
     ] {
@@ -254,7 +254,7 @@ fn compared(before: &str, after: &str) -> Value {
 
 #[test]
 fn a_comparison_says_what_the_two_reports_say() {
-    let (before, after) = ("model=llama-3.1-8b&gpu=h100-80", "model=llama-3.1-8b&gpu=h200&recompute=full&s=8k");
+    let (before, after) = ("model=llama-3.1-8b&gpu=h100-80", "model=llama-3.1-8b&gpu=h200&recompute=none&s=8k");
     let comparison = compared(before, after);
     for (side, asked) in [("before", before), ("after", after)] {
         let (side, report) = (&comparison[side], report(asked));

@@ -40,6 +40,16 @@ VERSION_2 = VERSION_1 | {
     "offload": "none", "adapter": "none", "targets": "all",
 }
 
+# Version 3, as its README listed it. A model brings its own dropout and recomputation, a GPU the workspaces
+# of its libraries, and segments that grow their own fragmentation.
+VERSION_3 = VERSION_2 | {
+    "parallel": "off", "qkv": "separate", "softmax": "fp32", "engine": "torch", "bucket": "500", "reshard": "0",
+    "imbalance": "1", "vpp": "1", "pp_first": "0", "pp_last": "0", "recompute_layers": "1", "logits": "dropped",
+    "adapter_type": "32", "adapter_dropout": "off", "unquantized": "16", "segments": "fixed", "workspace": "8",
+}
+
+VERSIONS = {"1": VERSION_1, "2": VERSION_2, "3": VERSION_3}
+
 # --- Rows of the catalogue that the links below name --------------------------------------------------
 
 GPT = {
@@ -84,6 +94,20 @@ MODELS = {
     | LLAMA | {"experts": "64", "active": "6", "expert_ffn": "1408", "shared_ffn": "2816",
                "dense_layers": "1", "kv_rank": "512", "rope_dim": "64"},
 }
+
+# What version 3 says of a model beside its shape, where it is not the default of that version. Models of a
+# billion parameters and more are trained with whole layers recomputed, smaller ones without; the presets of the
+# workshop selectively.
+LARGE = {"recompute": "full", "dropout": "off"}
+SINCE_3 = {
+    "gpt2": {"recompute": "none", "qkv": "packed", "softmax": "scores"},
+} | {
+    model: LARGE
+    for model in ("llama-2-7b", "llama-3.1-8b", "llama-3.1-70b", "mistral-7b", "mixtral-8x7b", "qwen3-8b",
+                  "gemma-2-9b", "deepseek-v2-lite")
+}
+# MiB that cuBLAS takes for its workspace on Hopper; 8 before.
+WORKSPACES = {"h100-80": "32", "h200": "32"}
 
 # Total MiB as nvidia-smi prints it, and MiB that a CUDA program sees; MI300X as rocm-smi has it.
 DEVICES = {
@@ -161,6 +185,28 @@ LINKS = [
     ("v=2&mem=80%20GiB&frag=2.5%25&s=2%2C048&precision=FP16&gpus=1%C2%A0024", []),
     ("target=512&v=2&hidden=5120&layers=40&gpu=h200&model=13b&heads=40", []),
     ("v=2&gpus=16&gpus=4&gpus=2&%3Cb%3Ebold=1&zero=7&s=%EF%BC%91%EF%BC%92", ["gpus", "<b>bold", "zero", "s"]),
+    # Version 3.
+    ("v=3", []),
+    ("v=3&model=70b&gpus=64&recompute=full&method=workshop", []),
+    ("v=3&model=llama-3.1-8b&gpu=h100-80&s=8192", []),
+    ("v=3&model=llama-3.1-8b&gpu=h100-80&s=8192&b=1&method=paper&recompute=none&dropout=on", []),
+    ("v=3&model=gpt2&gpu=rtx-3090&gpus=1&zero=0&s=1024&precision=autocast", []),
+    ("v=3&model=llama-3.1-70b&gpu=h100-80&gpus=64&tp=8&sp=on&zero=1&pp=4&vpp=5&accum=16&engine=megatron"
+     "&recompute=block&recompute_layers=5&loss=vocab-parallel", []),
+    ("v=3&model=llama-3.1-70b&gpu=h200&gpus=32&pp=4&pp_first=18&pp_last=18&zero=1&accum=32&recompute=kth-layer"
+     "&every=2&engine=torchtitan", []),
+    ("v=3&model=llama-2-7b&gpus=8&zero=2&engine=deepspeed&bucket=200", []),
+    ("v=3&model=mixtral-8x7b&gpu=h200&gpus=64&ep=8&imbalance=1.5&reshard=8", []),
+    ("v=3&model=qwen3-8b&gpu=rtx-4090&gpus=1&zero=0&adapter=qlora&adapter_type=16&adapter_dropout=on"
+     "&unquantized=32&targets=qv&rank=8", []),
+    ("v=3&model=mistral-7b&gpus=4&segments=expandable&logits=kept", []),
+    ("v=3&model=mistral-7b&gpus=4&segments=expandable&frag=9&logits=kept-fp32&workspace=0", []),
+    ("v=3&model=own&hidden=2560&layers=32&heads=32&kv=32&head_dim=80&ffn=10240&vocab=50304&parallel=on&qkv=packed"
+     "&softmax=scores&position=rotary-part&mlp=gelu&norm=layernorm", []),
+    ("v=3&model=gemma-2-9b&gpu=l4&gpus=4&optimizer=adam8bit&loss=chunked-head&chunks=32", []),
+    ("v=3&model=deepseek-v2-lite&gpu=h100-80&recompute=every-k&every=3&attn=eager", []),
+    ("v=3&s=4k&gpus=1e1&mem=40GB&target=1e3", ["mem"]),
+    ("v=3&model=llama-3.1-8b&gpu=h100&precision=fp8&gpus=0", ["gpu", "precision", "gpus"]),
 ]
 
 # --- Reading ------------------------------------------------------------------------------------------
@@ -169,7 +215,8 @@ UNITS = {"s": "tokens", "b": "sequences", "params": "billion", "mem": "GiB", "dr
          "context": "GiB", "comm": "GiB", "headroom": "%", "frag": "%"}
 WORDS = {"method", "mlp", "tied", "norm", "qk_norm", "bias", "softcap", "position", "precision", "grad",
          "optimizer", "step", "recompute", "dropout", "attn", "loss", "kernels", "offload", "adapter",
-         "targets", "zero", "sp", "unit", "chart_recompute"}
+         "targets", "zero", "sp", "unit", "chart_recompute", "parallel", "qkv", "softmax", "engine", "logits",
+         "adapter_type", "adapter_dropout", "unquantized", "segments"}
 
 
 def nearest(value, step):
@@ -182,6 +229,11 @@ def number(key, text):
     unit = UNITS.get(key, "")
     if unit and text.lower().endswith(unit.lower()):
         text = text[: -len(unit)]
+    # GPUs are named in GB and have that many GiB; contexts are counted in powers of 1,024.
+    if key == "mem" and text.endswith("GB"):
+        text = text[:-2]
+    if key in ("s", "positions") and text.endswith("k"):
+        return decimal(Fraction(text[:-1]) * 1024)
     value = Fraction("".join(c for c in text if not c.isspace() and c not in ",_'"))
     # Memory is counted in whole MiB, parameters one by one, the rest of the real numbers in hundredths.
     if key in ("mem", "driver"):
@@ -204,18 +256,24 @@ def meaning(link, refused):
     pairs = {}
     for key, value in parse_qsl(link, keep_blank_values=True, strict_parsing=True):
         pairs.setdefault(key, value)
-    # A repeated parameter is named, and its first value counts.
+    # A repeated parameter is named, and its first value counts; so is memory in GB, which is read as GiB.
     unusable = [key for key in refused if link.split("&").count(f"{key}={pairs[key]}") == 0
                 or sum(part.startswith(f"{key}=") for part in link.split("&")) < 2]
-    defaults = VERSION_1 if pairs["v"] == "1" else VERSION_2
+    unusable = [key for key in unusable if not pairs[key].endswith("GB")]
+    defaults = VERSIONS[pairs["v"]]
     means = dict(defaults)
     if "model" in pairs:
         row = MODELS.get(pairs["model"], {})
+        if pairs["v"] == "3":
+            row = row | SINCE_3.get(pairs["model"], {})
         means |= {key: value for key, value in row.items() if key in defaults}
         means["model"] = pairs["model"]
-    if "gpu" in pairs:
+    if pairs.get("segments") == "expandable":
+        means["frag"] = "2"
+    if "gpu" in pairs and "gpu" not in unusable:
         total, visible = DEVICES[pairs["gpu"]]
-        device = {"mem": decimal(Fraction(total, 1024)), "driver": decimal(Fraction(total - visible, 1024))}
+        device = {"mem": decimal(Fraction(total, 1024)), "driver": decimal(Fraction(total - visible, 1024)),
+                  "workspace": WORKSPACES.get(pairs["gpu"], "8")}
         means |= {key: value for key, value in device.items() if key in defaults}
         means["gpu"] = pairs["gpu"]
     for key, value in pairs.items():
@@ -322,9 +380,9 @@ def main():
         if is_of_both(means):
             entry |= {"workshop": workshop(means), "paper": paper(means)}
         links.append(entry)
-    out = {"1": VERSION_1, "2": VERSION_2, "links": links}
+    out = VERSIONS | {"links": links}
     # One line for each version and each link.
-    lines = [f'"{version}": {json.dumps(out[version])}' for version in ("1", "2")]
+    lines = [f'"{version}": {json.dumps(out[version])}' for version in VERSIONS]
     rows = ",\n".join(json.dumps(entry, ensure_ascii=False) for entry in links)
     sys.stdout.write("{\n" + ",\n".join(lines) + ',\n"links": [\n' + rows + "\n]\n}\n")
 

@@ -77,9 +77,9 @@ fn the_list_is_long_enough_and_has_every_parameter_of_every_version() {
         assert!(links.iter().any(|old| has(&old)), "no old link has {}", parameter.key);
     }
     // A link of the newest version fixes everything.
-    let newest = links.iter().find(|old| old.link.starts_with("v=2")).expect("one of version 2");
+    let newest = links.iter().find(|old| old.link.starts_with("v=3")).expect("one of version 3");
     for parameter in link::parameters().iter().filter(|parameter| parameter.key != "v") {
-        assert!(newest.means.contains_key(parameter.key), "version 2 says nothing of {}", parameter.key);
+        assert!(newest.means.contains_key(parameter.key), "version 3 says nothing of {}", parameter.key);
     }
 }
 

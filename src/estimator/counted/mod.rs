@@ -67,6 +67,7 @@ pub(crate) fn ledger(scenario: &Scenario, allocator: Allocator) -> Ledger {
     Ledger {
         lines: assembly.lines,
         instants: instants::instants_of(pipeline.stages),
+        ranks: pipeline.stages.max(1),
         values: values(scenario),
         fragmentation: scenario.device.fragmentation.fraction(),
     }

@@ -35,12 +35,33 @@ pub fn draw(live: &Live) {
         for title in ["title", "table-title"] {
             live.say(title, case, &texts);
         }
-        live.text("meaning", instant.meaning);
+        live.text("meaning", &(instant.meaning.to_owned() + &ranks(estimate)));
         for (item, &kind) in live.copies("buckets", Bucket::ALL.len()).iter().zip(Bucket::ALL) {
             bucket(item, estimate, at, kind);
         }
         table::draw(live, estimate, at);
     });
+}
+
+/// Which rank of a pipeline needs most, and what the last one needs; nothing without a pipeline.
+fn ranks(estimate: &Estimate) -> String {
+    let stages = estimate.stages();
+    let peak = estimate.peak();
+    let Some(worst) = stages.iter().find(|stage| stage.peak == peak) else { return String::new() };
+    let need = |rank: u32, bytes| format!("rank {rank} needs {}", format::memory(bytes));
+    match stages.iter().find(|stage| stage.stage == "last" && stage.rank != worst.rank) {
+        Some(last) => format!(
+            " Of the pipeline’s {} ranks {}, more than any other; {}, with the loss.",
+            estimate.ranks,
+            need(worst.rank, peak.bytes),
+            need(last.rank, last.peak.bytes)
+        ),
+        None => format!(
+            " Of the pipeline’s {} ranks {}, more than any other: it has the loss.",
+            estimate.ranks,
+            need(worst.rank, peak.bytes)
+        ),
+    }
 }
 
 /// A bar for each instant, to pick from.
