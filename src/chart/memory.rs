@@ -150,7 +150,8 @@ mod tests {
     fn a_bar_of_fixed_length_keeps_the_widths_of_what_does_not_change() {
         let length = Some(Bytes::from_gib(120.0));
         let [one, nine] = [1, 9].map(|batch| MemoryBar::of(&estimate(&Scenario::default().with_batch(batch)), length));
-        assert_eq!(one.sizes[0].share_of(one.length), nine.sizes[0].share_of(nine.length));
+        // The optimizer state; gathered weights differ from instant to instant.
+        assert_eq!(one.sizes[2].share_of(one.length), nine.sizes[2].share_of(nine.length));
         assert_eq!(one.over(), Bytes::ZERO);
         assert!(nine.over() > Bytes::ZERO);
     }

@@ -131,7 +131,8 @@ mod tests {
             let first = estimate.instants.iter().position(|instant| instant.name == "first stage: pipeline full");
             estimate.bucket_at(Bucket::Activations, first.expect("there is a pipeline")).get()
         };
-        let [plain, interleaved] = ["1", "2"].map(|chunks| kept(&format!("?pp=4&zero=1&accum=8&vpp={chunks}")));
+        let [plain, interleaved] =
+            ["1", "2"].map(|chunks| kept(&format!("?pp=4&zero=1&accum=8&engine=megatron&vpp={chunks}")));
         let times = interleaved / plain;
         assert!((times - 11.0 / 8.0).abs() < 1e-9, "{times}");
         prints(include_str!("p18_gpus/prose.html"), &[format!("{times} times what all layers keep")]);
@@ -192,6 +193,7 @@ mod tests {
         {
             let fits = most(|s| {
                 *s = llama.apply(*s);
+                s.recipe.recomputation = Recomputation::Selective;
                 s.cluster.gpus = gpus;
             });
             let row = format!("{before}<td class=\"num\">{fits}</td></tr>");

@@ -128,8 +128,8 @@ mod tests {
             (Change::Loss(LossHead::Fused), "Fuse the output head with the loss"),
             (Change::Offload(Offload::Optimizer), "Keep optimizer state in the host’s memory"),
             (Change::Sequence(1_024), "Halve the sequence to 1,024 tokens"),
-            (Change::Device("h200", 143_771, 0), "Take an H200 (140.4 GiB)"),
-            (Change::Device("no-such", 1_024, 0), "Take a larger GPU (1.0 GiB)"),
+            (Change::Device("h200", 143_771, 0, 32), "Take an H200 (140.4 GiB)"),
+            (Change::Device("no-such", 1_024, 0, 8), "Take a larger GPU (1.0 GiB)"),
         ];
         for (change, text) in cases {
             assert_eq!(describe(change), text);
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn no_device_is_called_by_two_sizes() {
         for row in DEVICES {
-            let text = describe(Change::Device(row.slug, row.memory_mib, 0));
+            let text = describe(Change::Device(row.slug, row.memory_mib, 0, 8));
             // The unit, not the GB200.
             assert!(!text.replace(" GB200", "").contains(" GB"), "{text}");
         }

@@ -105,9 +105,13 @@ fn number_needs(field: Field, scenario: &Scenario) -> &'static str {
     };
     let Scenario { model, recipe, cluster, .. } = scenario;
     let (missing, reason) = match field {
-        ActiveExperts | ExpertWidth | SharedWidth | DenseLayers | ExpertParallel | Imbalance => {
+        ActiveExperts | ExpertWidth | SharedWidth | DenseLayers | ExpertParallel => {
             (model.experts.count == 0, "No effect without experts.")
         }
+        Imbalance => (
+            model.experts.count == 0 || cluster.expert_parallel == 1,
+            "No effect unless GPUs divide experts among themselves.",
+        ),
         QueryRank | RopeDim => (model.latent.kv_rank == 0, "No effect without a key/value rank."),
         Positions => (model.position != Position::Learned, "No effect without a learned table."),
         Every => {
@@ -140,8 +144,7 @@ fn word_needs(word: &Setting, scenario: &Scenario) -> &'static str {
     let in_fp32 = recipe.precision == Precision::Fp32;
     let over_fp32 = matches!(recipe.precision, Precision::Mixed | Precision::Autocast);
     let never_whole = matches!(recipe.loss, LossHead::Fused | LossHead::ChunkedHead | LossHead::Classifier);
-    // PyTorch's pipelines hold what a stage puts out until its backward pass, the last stage's logits too.
-    let held_anyway = cluster.pipeline_parallel > 1 && matches!(cluster.engine, Engine::Torch | Engine::Torchtitan);
+    let quantized = matches!(recipe.adapter, Adapter::Lora8 | Adapter::Qlora);
     let rules = [
         (&setting::TARGETS, !adapted, NO_ADAPTER),
         (&setting::ADAPTER_TYPE, !adapted, NO_ADAPTER),
@@ -157,7 +160,7 @@ fn word_needs(word: &Setting, scenario: &Scenario) -> &'static str {
         (&setting::SOFTMAX, recipe.attention == AttentionKernel::Flash, "No effect under flash attention."),
         (&setting::PARALLEL, model.norms == 1, "No effect with one norm per block."),
         (&setting::LOGITS, never_whole, "No effect: this loss head never holds all logits."),
-        (&setting::LOGITS, held_anyway, "No effect: a pipeline of PyTorch holds them anyway."),
+        (&setting::UNQUANTIZED, !quantized, "No effect on weights that are not quantized."),
     ];
     rules.into_iter().find(|(of, missing, _)| *of == word && *missing).map_or("", |(_, _, reason)| reason)
 }
