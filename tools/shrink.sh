@@ -21,7 +21,7 @@ shrink() {
     # The names, as lines of "import" or "export", the long name and the short one.
     wasm-opt "$module" --enable-bulk-memory --enable-nontrapping-float-to-int --enable-sign-ext \
         --enable-mutable-globals --enable-reference-types --enable-multivalue \
-        --flatten --rereloop -Oz -Oz --minify-imports-and-exports-and-modules -o "$work/module" >"$work/map"
+        --flatten --rereloop -Oz --gufa -Oz --converge --minify-imports-and-exports-and-modules -o "$work/module" >"$work/map"
     LC_ALL=C awk -F '"' '
         /"imports"/ { kind = "import" }
         /"exports"/ { kind = "export" }

@@ -20,8 +20,9 @@ pub(super) fn assemble(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
     let again = stage.recomputed_part(scenario);
     let in_attention = attention_is_wider(scenario, stage, &whole);
     let last_is_kept = match recomputation {
-        // The last layer is among those that are computed again only where K divides their number.
-        Recomputation::KthLayer => stage.layers() % f64::from(scenario.recipe.every.max(1)) != 0.0,
+        // The last layer is among those that are computed again only where K divides their number. In whole
+        // numbers, because the remainder of doubles takes three kilobytes of the page.
+        Recomputation::KthLayer => !(stage.layers() as u32).is_multiple_of(scenario.recipe.every.max(1)),
         // The first layers are.
         Recomputation::Block => again < 1.0,
         _ => again == 0.0,

@@ -45,23 +45,21 @@ pub fn draw(live: &Live) {
 
 /// Which rank of a pipeline needs most, and what the last one needs; nothing without a pipeline.
 fn ranks(estimate: &Estimate) -> String {
-    let stages = estimate.stages();
     let peak = estimate.peak();
-    let Some(worst) = stages.iter().find(|stage| stage.peak == peak) else { return String::new() };
-    let need = |rank: u32, bytes| format!("rank {rank} needs {}", format::memory(bytes));
-    match stages.iter().find(|stage| stage.stage == "last" && stage.rank != worst.rank) {
-        Some(last) => format!(
-            " Of the pipeline’s {} ranks {}, more than any other; {}, with the loss.",
-            estimate.ranks,
-            need(worst.rank, peak.bytes),
-            need(last.rank, last.peak.bytes)
-        ),
-        None => format!(
-            " Of the pipeline’s {} ranks {}, more than any other: it has the loss.",
-            estimate.ranks,
-            need(worst.rank, peak.bytes)
-        ),
+    let mut text = String::new();
+    for stage in estimate.stages() {
+        let worst = stage.peak == peak;
+        if worst || stage.stage == "last" {
+            let which = if worst { ", the most of all," } else { "" };
+            text += &format!(
+                " Rank {} of {}{which} needs {}.",
+                stage.rank,
+                estimate.ranks,
+                format::memory(stage.peak.bytes)
+            );
+        }
     }
+    text
 }
 
 /// A bar for each instant, to pick from.
