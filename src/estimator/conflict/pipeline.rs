@@ -52,13 +52,37 @@ impl Conflicts {
             );
             self.number(Field::MicroBatches, stages, message);
         } else if scenario.cluster.virtual_stages > 1 && given % stages != 0 {
-            let nearest = given.next_multiple_of(stages);
-            let message = format!(
+            self.rounds(scenario);
+        }
+    }
+
+    /// Interleaved schedules take micro-batches in rounds: Megatron-LM in rounds of P
+    /// (`forward_backward_pipelining_with_interleaving` in megatron/core/pipeline_parallel/schedules.py,
+    /// d98e8a64ddf3), PyTorch in as many equal ones as P allows (`ScheduleInterleaved1F1B` in
+    /// torch/distributed/pipelining/schedules.py, 2.15).
+    fn rounds(&mut self, scenario: &Scenario) {
+        let (stages, given) = (scenario.cluster.pipeline_parallel, scenario.recipe.micro_batches);
+        let of_torch = matches!(scenario.cluster.engine, Engine::Torch | Engine::Torchtitan);
+        let rounds = given / stages;
+        if of_torch && given % rounds == 0 {
+            return;
+        }
+        let whole = given.next_multiple_of(stages);
+        let up = if of_torch { whole.min(given.next_multiple_of(rounds)) } else { whole };
+        // At the end of the range there is only the way down.
+        let nearest = if Field::MicroBatches.check(up.into()).is_ok() { up } else { given - given % stages };
+        let message = if of_torch {
+            format!(
+                "An interleaved pipeline of {stages} stages takes micro-batches in equal rounds of {stages} or more, \
+                 and {given} make no {rounds} equal ones; {nearest} would do."
+            )
+        } else {
+            format!(
                 "An interleaved pipeline of {stages} stages takes micro-batches in rounds of {stages}, and {given} make \
                  no whole rounds; {nearest} do."
-            );
-            self.number(Field::MicroBatches, nearest, message);
-        }
+            )
+        };
+        self.number(Field::MicroBatches, nearest, message);
     }
 
     /// What the first and the last stage take must leave at least a layer for every other, and as many for
@@ -157,7 +181,12 @@ mod tests {
         assert_eq!(only(scenario).mend, Mend::Number(Field::VirtualStages, 2.0));
         scenario.cluster.virtual_stages = 8;
         assert_eq!(scenario.conflicts(), []);
+        // PyTorch runs ten micro-batches in two rounds of five, Megatron-LM in none.
         scenario.recipe.micro_batches = 10;
+        assert_eq!(scenario.conflicts(), []);
+        scenario.recipe.micro_batches = 9;
+        assert_eq!(only(scenario).mend, Mend::Number(Field::MicroBatches, 10.0));
+        scenario.cluster.engine = Engine::Megatron;
         assert_eq!(only(scenario).mend, Mend::Number(Field::MicroBatches, 12.0));
     }
 

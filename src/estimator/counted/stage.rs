@@ -1,7 +1,7 @@
 //! Pipeline stages: which layers a device holds, and how many micro-batches it keeps at once.
 
 use super::instants::{FIRST_STAGE, LAST_STAGE, SECOND_STAGE, StageInstants};
-use crate::{Recomputation, Scenario, Weights};
+use crate::{Engine, Recomputation, Scenario, Weights};
 
 /// Layers of one pipeline stage and what else stands there.
 #[derive(Clone, Copy)]
@@ -63,6 +63,8 @@ pub(super) struct Pipeline {
     chunks: u32,
     /// m: micro-batches of a step, at least P.
     micro_batches: u32,
+    /// Micro-batches that an interleaved schedule sends through one chunk before it turns to the next.
+    round: u32,
     layers: u32,
     first: u32,
     last: u32,
@@ -74,10 +76,20 @@ impl Pipeline {
     pub(super) fn of(scenario: &Scenario) -> Self {
         let layers = scenario.model.layers.max(1);
         let stages = scenario.cluster.pipeline_parallel.clamp(1, layers);
+        let micro_batches = scenario.recipe.micro_batches.max(stages);
+        let round = match scenario.cluster.engine {
+            // As few rounds as P allows, each of them as long as the others (`ScheduleInterleaved1F1B` in
+            // torch/distributed/pipelining/schedules.py, PyTorch 2.15).
+            Engine::Torch | Engine::Torchtitan => micro_batches / (micro_batches / stages),
+            // Megatron-LM takes groups of P (`microbatch_group_size_per_vp_stage` in
+            // megatron/core/model_parallel_config.py, d98e8a64ddf3).
+            Engine::Megatron | Engine::DeepSpeed => stages,
+        };
         Self {
             stages,
             chunks: if stages > 1 { scenario.cluster.virtual_stages.clamp(1, layers.div_ceil(stages)) } else { 1 },
-            micro_batches: scenario.recipe.micro_batches.max(stages),
+            micro_batches,
+            round,
             layers,
             first: scenario.cluster.first_stage_layers.min(layers),
             last: scenario.cluster.last_stage_layers.min(layers),
@@ -114,12 +126,14 @@ impl Pipeline {
     /// Chunks whose activations the stage `rank` keeps at once: its warm-up and the one that runs.
     ///
     /// 1F1B keeps min(P − r, m) micro-batches (Narayanan et al. 2021, arXiv 2104.04473, section 2.2.1).
-    /// Interleaved, a stage runs 2(P − r − 1) + (v − 1)·P chunks ahead of its first backward pass
-    /// (megatron/core/pipeline_parallel/schedules.py, `get_pp_rank_microbatches`, at d98e8a64ddf3).
+    /// Interleaved, a stage runs 2(P − r − 1) + (v − 1)·R chunks ahead of its first backward pass, where R is
+    /// the length of a round, P in Megatron-LM (megatron/core/pipeline_parallel/schedules.py,
+    /// `get_pp_rank_microbatches`, at d98e8a64ddf3; `_get_warmup_ops` in
+    /// torch/distributed/pipelining/schedules.py, PyTorch 2.15).
     pub(super) fn chunks_in_flight(&self, rank: u32) -> u32 {
         let behind = self.stages - rank - 1;
-        let warm_up = if self.chunks > 1 { 2 * behind + (self.chunks - 1) * self.stages } else { behind };
-        (warm_up + 1).min(self.micro_batches.saturating_mul(self.chunks))
+        let warm_up = if self.chunks > 1 { 2 * behind + (self.chunks - 1).saturating_mul(self.round) } else { behind };
+        warm_up.saturating_add(1).min(self.micro_batches.saturating_mul(self.chunks))
     }
 
     /// The stage `rank` of this pipeline.
