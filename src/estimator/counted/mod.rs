@@ -185,7 +185,8 @@ impl Assembly {
             let early = stage.at.all_layers_kept();
             push("Reserved for sharded gradients", bytes.gradient, shards, &forms::OWN_WEIGHTS, early);
         }
-        push("Reserved for gathering", bytes.compute, unit, &forms::OWN_WEIGHTS, stage.at.always());
+        let gathered = states::gathered_bytes(scenario, states::Kind::Attention);
+        push("Reserved for gathering", gathered, unit, &forms::OWN_WEIGHTS, stage.at.always());
     }
 
     /// Weights of the adapters beside one layer, on this device.
