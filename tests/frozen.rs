@@ -61,7 +61,9 @@ fn at_least(more: &Scenario, less: &Scenario) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Whether two LayerNorms read the same tensor under autocast.
+/// Whether two LayerNorms read the same tensor under autocast, where they run in fp32: they read an fp32 residual
+/// stream as it is, and a 16-bit one, which comes from a 16-bit embedding, as a copy for each
+/// (aten/src/ATen/autocast_mode.h, the fp32 list).
 fn copies_for_norms(scenario: &Scenario) -> bool {
     let model = &scenario.model;
     let autocast = scenario.recipe.precision == Precision::Autocast;
@@ -93,9 +95,6 @@ proptest! {
             // LoRA in 8 bits is above 4 bits only: LLM.int8 keeps the inputs of its products
             // (`ctx.tensors = (CAt, subA, A)` of `MatMul8bitLt` in bitsandbytes/autograd/_functions.py), so that with
             // enough tokens it takes more than frozen weights in 16 bits, which keep none.
-            // Under autocast LayerNorm runs in fp32: it reads an fp32 residual stream as it is, and a 16-bit one as a
-            // copy of its own (aten/src/ATen/autocast_mode.h, the fp32 list). Two norms side by side then keep
-            // two copies where they would share one tensor.
             if more == LoraFp32 && copies_for_norms(&scenario) {
                 continue;
             }
@@ -104,7 +103,9 @@ proptest! {
             }
             // DeepSpeed's gathered weights are counted up to a billion elements (`stage3_max_reuse_distance`), of which
             // one matrix should be a part.
-            let matrix = f64::from(scenario.model.hidden) * f64::from(scenario.model.feed_forward.max(scenario.model.experts.width));
+            let model = &scenario.model;
+            let widest = model.feed_forward.max(model.experts.width).max(model.experts.shared_width);
+            let matrix = f64::from(model.hidden) * f64::from(widest);
             if scenario.cluster.engine == Engine::DeepSpeed && matrix > 2.5e8 {
                 continue;
             }
@@ -173,6 +174,9 @@ proptest! {
                 Lora8 | Qlora => scenario.recipe.unquantized == Unquantized::Full,
                 _ => false,
             };
+            if less != LoraFp32 && copies_for_norms(&scenario) {
+                continue;
+            }
             if fp32 && (!in_fp32 || (less != LoraFp32 && is_fp32_inside(&scenario))) {
                 continue;
             }
