@@ -5,10 +5,15 @@
 //! the passes that it depends on, and counts the chunks whose activations a rank holds.
 
 use bmax::{
-    AttentionKernel, Engine, Estimate, Experts, Field, LossHead, Method, Percent, Precision, Recomputation, Scenario,
-    Switch, ZeroStage, catalogue, estimate,
+    AttentionKernel, Engine, Estimate, Field, LossHead, Method, Percent, Precision, Recomputation, Scenario, Switch,
+    ZeroStage, catalogue, estimate, link,
 };
 use proptest::prelude::*;
+
+#[path = "support/any_scenario.rs"]
+mod any_scenario;
+
+use any_scenario::any_scenario;
 
 /// One pass of a micro-batch through a chunk of a rank.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -364,6 +369,40 @@ prop_compose! {
     }
 }
 
+/// The pipeline whose second stage is the stage `rank` of this one: the stages before it are put together into
+/// the first, which leaves as many stages behind it, and the same layers of the model on it.
+fn from_rank(scenario: &Scenario, rank: u32) -> Scenario {
+    let layers = layers_of(scenario);
+    let mut tail = *scenario;
+    let ranks = scenario.cluster.pipeline_parallel;
+    tail.cluster.pipeline_parallel = ranks - rank + 1;
+    tail.cluster.gpus = scenario.cluster.gpus / ranks * tail.cluster.pipeline_parallel;
+    tail.cluster.first_stage_layers = layers[..rank as usize].iter().sum();
+    tail.cluster.last_stage_layers = layers[ranks as usize - 1];
+    tail
+}
+
+prop_compose! {
+    /// Any model in an uneven pipeline without chunks, with any number of dense layers where it has experts.
+    fn any_pipeline()(
+        scenario in any_scenario(), ranks in 3_u32..=12, others in 1_u32..=6, first in 0_u32..=8, last in 0_u32..=8,
+        data in 1_u32..=4, rounds in 1_u32..=3, dense in 0.0..=1.0_f64,
+    ) -> Scenario {
+        let mut scenario = Scenario { method: Method::Ledger, ..scenario };
+        let cluster = &mut scenario.cluster;
+        cluster.pipeline_parallel = ranks;
+        cluster.virtual_stages = 1;
+        cluster.first_stage_layers = first;
+        cluster.last_stage_layers = last;
+        cluster.gpus = data * cluster.group();
+        let between = ranks - u32::from(first > 0) - u32::from(last > 0);
+        scenario.model.layers = first + last + others * between;
+        scenario.model.experts.dense_layers = (f64::from(scenario.model.layers) * dense) as u32;
+        scenario.recipe.micro_batches = ranks * rounds;
+        scenario
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
 
@@ -391,5 +430,16 @@ proptest! {
         let worst = stages.iter().map(|stage| stage.peak.bytes.get()).fold(0.0, f64::max);
         prop_assert_eq!(estimate.peak().bytes.get(), worst);
         prop_assert_eq!(stages.len(), scenario.cluster.pipeline_parallel.min(3) as usize);
+    }
+
+    #[test]
+    fn no_stage_needs_more_than_those_that_are_counted(scenario in any_pipeline()) {
+        prop_assume!(u64::from(scenario.cluster.group()) * 4 <= Field::Gpus.bound().max as u64);
+        let peak = estimate(&scenario).peak().bytes.get();
+        for rank in 1..scenario.cluster.pipeline_parallel - 1 {
+            let alone = from_rank(&scenario, rank);
+            let own = estimate(&alone).stages()[2].peak.bytes.get();
+            prop_assert!(own <= peak * (1.0 + 1e-12), "rank {}: {} > {}, {}", rank, own, peak, link::encode(&scenario));
+        }
     }
 }

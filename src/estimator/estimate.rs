@@ -77,7 +77,7 @@ pub struct Peak {
 /// The instant at which most memory is alive on one stage of a pipeline.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StagePeak {
-    /// "last", "first" or "second".
+    /// "last", "first" or "second", or one of those that [`Instant::stage`](super::Instant) names.
     pub stage: &'static str,
     /// The highest of its instants.
     pub peak: Peak,

@@ -82,7 +82,8 @@ pub struct Instant {
     pub name: &'static str,
     /// One sentence on what is alive then.
     pub meaning: &'static str,
-    /// The stage of a pipeline that it belongs to: "last", "first" or "second"; empty without pipeline.
+    /// The stage of a pipeline that it belongs to: "last", "first" or "second", and in mixtures of experts with
+    /// dense layers "more-experts" or "most-experts"; empty without pipeline.
     pub stage: &'static str,
 }
 
@@ -91,18 +92,18 @@ pub static WHOLE_STEP: &[Instant] =
     &[Instant { name: "whole step", meaning: "All buckets are counted as if they were alive together.", stage: "" }];
 
 /// The most instants a ledger may tell apart.
-pub(crate) const MOST_INSTANTS: usize = 16;
+pub(crate) const MOST_INSTANTS: usize = 26;
 
 /// A set of instants, as positions in the ledger's list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
-pub struct Instants(u16);
+pub struct Instants(u32);
 
 impl Instants {
     /// Alive at every instant.
-    pub const ALWAYS: Self = Self(u16::MAX);
+    pub const ALWAYS: Self = Self(u32::MAX);
 
-    /// Alive at the instants with these positions; positions past the sixteenth are left out.
+    /// Alive at the instants with these positions; positions past the last that a ledger may have are left out.
     pub const fn at(positions: &[usize]) -> Self {
         let mut set = 0;
         let mut i = 0;

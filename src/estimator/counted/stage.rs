@@ -1,6 +1,6 @@
 //! Pipeline stages: which layers a device holds, and how many micro-batches it keeps at once.
 
-use super::instants::{FIRST_STAGE, LAST_STAGE, SECOND_STAGE, StageInstants};
+use super::instants::{FIRST_STAGE, LAST_STAGE, MORE_EXPERTS, MOST_EXPERTS, SECOND_STAGE, StageInstants};
 use crate::{Engine, Recomputation, Scenario, Weights};
 
 /// Layers of one pipeline stage and what else stands there.
@@ -136,23 +136,28 @@ impl Pipeline {
         warm_up.saturating_add(1).min(self.micro_batches.saturating_mul(self.chunks))
     }
 
+    /// Dense layers of the stage `rank`: they stand at the beginning of the model.
+    fn dense_layers_of(&self, weights: &Weights, rank: u32) -> f64 {
+        let layers = self.layers_of(rank);
+        if weights.expert_layers == 0 {
+            return f64::from(layers);
+        }
+        if self.stages == 1 {
+            return weights.dense_layers as f64;
+        }
+        let size = layers.div_ceil(self.chunks);
+        let within = |chunk: u32| {
+            let start = u64::from(self.start_of(rank, chunk));
+            weights.dense_layers.saturating_sub(start).min(size.into())
+        };
+        ((0..self.chunks).map(within).sum::<u64>() as f64).min(layers.into())
+    }
+
     /// The stage `rank` of this pipeline.
     fn stage(&self, scenario: &Scenario, weights: &Weights, rank: u32, at: StageInstants) -> Stage {
         let layers = self.layers_of(rank);
         let is_last = rank + 1 == self.stages;
-        // Dense layers stand at the beginning of the model.
-        let dense = if weights.expert_layers == 0 {
-            f64::from(layers)
-        } else if self.stages == 1 {
-            weights.dense_layers as f64
-        } else {
-            let size = layers.div_ceil(self.chunks);
-            let within = |chunk: u32| {
-                let start = u64::from(self.start_of(rank, chunk));
-                weights.dense_layers.saturating_sub(start).min(size.into())
-            };
-            ((0..self.chunks).map(within).sum::<u64>() as f64).min(layers.into())
-        };
+        let dense = self.dense_layers_of(weights, rank);
         let expert_layers = f64::from(layers) - dense;
         let model = &scenario.model;
         let expert_width =
@@ -174,7 +179,9 @@ impl Pipeline {
     }
 
     /// The stages that are counted: the last, which has the head; the first, which has the embedding and
-    /// the most in flight; and the second, which has the most in flight of those between.
+    /// the most in flight; and the second, which has the most in flight of those between. Those between have the
+    /// same number of layers, but behind the dense ones more of them have experts: the first that has more than
+    /// the second, and the first that has most, are counted as well.
     pub(super) fn counted(&self, scenario: &Scenario, weights: &Weights) -> Vec<Stage> {
         let mut stages = vec![self.stage(scenario, weights, self.stages - 1, LAST_STAGE)];
         if self.stages > 1 {
@@ -182,6 +189,16 @@ impl Pipeline {
         }
         if self.stages > 2 {
             stages.push(self.stage(scenario, weights, 1, SECOND_STAGE));
+            let (mut dense, mut free) = (self.dense_layers_of(weights, 1), [MOST_EXPERTS, MORE_EXPERTS].to_vec());
+            for rank in 2..self.stages - 1 {
+                let own = self.dense_layers_of(weights, rank);
+                if own < dense
+                    && let Some(at) = free.pop()
+                {
+                    dense = own;
+                    stages.push(self.stage(scenario, weights, rank, at));
+                }
+            }
         }
         stages
     }
