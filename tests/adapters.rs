@@ -101,3 +101,48 @@ fn autocast_and_mixed_precision_copy_no_more_than_the_adapters() {
         }
     }
 }
+
+/// What one layer keeps for its backward pass, in bytes for each token: what a second layer adds.
+fn kept_by_a_layer(question: &str) -> f64 {
+    let with_layers = |layers| {
+        let estimate = estimate(&asked(&format!("{question}&layers={layers}")));
+        estimate.bucket_at(Bucket::Activations, at(&estimate, "loss, backward")).get()
+    };
+    let scenario = asked(question);
+    (with_layers(3) - with_layers(2)) / f64::from(scenario.recipe.batch * scenario.recipe.sequence)
+}
+
+#[test]
+fn products_in_8_bits_keep_what_they_read_and_those_in_4_bits_do_not() {
+    // `ctx.tensors = (CAt, subA, A)` in `MatMul8bitLt`, and `ctx.tensors = (None, B)` in `MatMul4Bit`, of
+    // bitsandbytes/autograd/_functions.py at 95f9af309d4d. Adapters on queries and values keep the input of
+    // attention anyway, and flash attention its output; the inputs of the feed-forward block, H and f wide, in
+    // 16 bits, are what LLM.int8 adds. With adapters on all matrices everything is kept already.
+    let question = |adapter: &str, targets: &str| {
+        format!(
+            "model=llama-2-7b&gpus=1&zero=0&b=1&s=512&recompute=none&precision=bf16-pure&dropout=off&attn=flash\
+             &kernels=eager&adapter={adapter}&adapter_type=16&targets={targets}&rank=8"
+        )
+    };
+    let kept = |adapter: &str, targets: &str| kept_by_a_layer(&question(adapter, targets));
+    assert_eq!(kept("lora-8bit", "qv") - kept("lora", "qv"), 2.0 * (4096.0 + 11_008.0));
+    assert_eq!(kept("qlora", "qv"), kept("lora", "qv"));
+    assert_eq!(kept("lora-8bit", "all"), kept("lora", "all"));
+}
+
+#[test]
+fn only_a_matrix_that_a_stage_holds_is_brought_back_on_it() {
+    // DeepSeek-MoE 16B has one dense layer, of width 10,944, before 27 with experts of width 1,408 and two shared
+    // ones of 2,816 together; hidden states are 2,048 wide. The last of four stages has no dense layer.
+    let scenario = asked(
+        "model=deepseek-moe-16b&gpus=4&pp=4&accum=4&zero=0&adapter=qlora&precision=bf16&kernels=eager&recompute=full",
+    );
+    let estimate = estimate(&scenario);
+    let brought_back = |instant: &str| -> f64 {
+        let position = at(&estimate, instant);
+        let found = estimate.entries.iter().filter(|entry| entry.name == "One matrix, dequantized");
+        found.filter(|entry| entry.alive.contains(position)).map(|entry| entry.bytes.get()).sum()
+    };
+    assert_eq!(brought_back("first stage: backward, first layer"), 2.0 * 2048.0 * 10_944.0);
+    assert_eq!(brought_back("last stage: backward, first layer"), 2.0 * 2048.0 * 2816.0);
+}

@@ -4,6 +4,7 @@
 //! command_line` writes the committed files anew, and their difference is there to be read.
 
 mod adapters;
+mod contradictions;
 mod schema_check;
 
 #[path = "../support/adapter_facts.rs"]
