@@ -5,8 +5,8 @@
 //! the passes that it depends on, and counts the chunks whose activations a rank holds.
 
 use bmax::{
-    AttentionKernel, Engine, Estimate, Field, LossHead, Method, Percent, Precision, Recomputation, Scenario, Switch,
-    ZeroStage, catalogue, estimate, link,
+    AttentionKernel, Bucket, Engine, Estimate, Field, LossHead, Method, Percent, Precision, Recomputation, Scenario,
+    Switch, ZeroStage, catalogue, estimate, link,
 };
 use proptest::prelude::*;
 
@@ -440,6 +440,45 @@ proptest! {
             let alone = from_rank(&scenario, rank);
             let own = estimate(&alone).stages()[2].peak.bytes.get();
             prop_assert!(own <= peak * (1.0 + 1e-12), "rank {}: {} > {}, {}", rank, own, peak, link::encode(&scenario));
+        }
+    }
+
+    #[test]
+    fn with_chunks_too_the_stages_with_more_and_with_most_experts_are_counted(
+        ranks in 3_usize..=12, chunks in 1_usize..=4, own in 1_u32..=3, dense in 0.0..=1.0_f64, rounds in 1_usize..=3,
+    ) {
+        let shape = Shape { ranks, chunks, micro_batches: ranks * rounds };
+        let row = catalogue::model("deepseek-moe-16b").expect("a row of the catalogue");
+        let mut scenario = pipeline(Engine::Megatron, shape, own);
+        let layers = scenario.model.layers;
+        scenario.model = row.model;
+        scenario.model.layers = layers;
+        scenario.model.experts.dense_layers = (f64::from(layers) * dense) as u32;
+        // Chunks go round the ranks, and dense layers stand at the beginning of the model.
+        let with_experts = |rank: usize| {
+            let starts = (0..chunks).map(|chunk| ((chunk * ranks + rank) as u32) * own);
+            starts.flat_map(|start| start..start + own).filter(|layer| *layer >= scenario.model.experts.dense_layers).count()
+        };
+        let held = held_by(Engine::Megatron, shape).expect("whole rounds");
+        // Two bytes of each weight, three matrices of each of 64 experts of 1,408 by 2,048.
+        let of_a_layer = 2.0 * 64.0 * 3.0 * 1408.0 * 2048.0;
+        let estimate = estimate(&scenario);
+        let counted: Vec<(f64, f64)> = [SECOND, "stage with more experts: pipeline full", "stage with most experts: pipeline full"]
+            .into_iter()
+            .filter_map(|instant| {
+                let at = estimate.instants.iter().position(|found| found.name == instant)?;
+                let experts = estimate.entries.iter().filter(|entry| {
+                    (entry.name, entry.bucket) == ("Experts", Bucket::Parameters) && entry.alive.contains(at)
+                });
+                let bytes: f64 = experts.map(|entry| entry.bytes.get()).sum();
+                Some((bytes / of_a_layer, kept_inputs(&scenario, &estimate, instant)?))
+            })
+            .collect();
+        // Every stage between has a counted one that holds as many experts and as many layers of micro-batches.
+        for (rank, held) in held.iter().enumerate().take(ranks - 1).skip(1) {
+            let (experts, inputs) = (with_experts(rank) as f64, *held as f64 * f64::from(own));
+            let is_covered = counted.iter().any(|(counted, kept)| *counted >= experts && *kept >= inputs);
+            prop_assert!(is_covered, "rank {}: {} {}, {:?}, {:?}", rank, experts, inputs, counted, shape);
         }
     }
 }
