@@ -343,7 +343,7 @@ fn layers_of(scenario: &Scenario) -> Vec<u32> {
     let named = u32::from(first > 0) + u32::from(last > 0);
     let others = ranks - named;
     let left = scenario.model.layers - first - last;
-    let of_others = if others > 0 { left / others } else { 0 };
+    let of_others = left.checked_div(others).unwrap_or(0);
     let size = |rank| match rank {
         0 if first > 0 => first,
         _ if rank + 1 == ranks && last > 0 => last,

@@ -132,7 +132,7 @@ impl Conflicts {
             return;
         }
         let others = stages - 1;
-        let divides = |last: &u32| layers - last >= others && (layers - last) % others == 0;
+        let divides = |last: &u32| layers - last >= others && (layers - last).is_multiple_of(others);
         let even = layers / stages;
         if let Some(last) = (1..layers).filter(divides).min_by_key(|last| last.abs_diff(even)) {
             let message = format!(
@@ -168,7 +168,7 @@ impl Conflicts {
             }
             return;
         }
-        let of_others = if others > 0 { Some(left / others) } else { None };
+        let of_others = left.checked_div(others);
         let own = named.chain(of_others).fold(0, common_divisor);
         if own % chunks != 0 {
             let nearest = nearest_divisor(own, chunks, Field::VirtualStages);
