@@ -301,10 +301,9 @@ fn the_player_refuses_an_order_that_cannot_be_run() {
 
 #[test]
 fn the_played_counts_are_those_of_the_papers() {
-    // Narayanan et al. 2021, section 2.2.1: 1F1B keeps at most as many micro-batches as there are stages, and
-    // figure 4: interleaving lets the first of four devices start its eighth forward pass with two chunks before
-    // its first backward pass; section 2.2.2 for the memory of the first stage, 1 + (P − 1)/(P·v) times as much
-    // (Korthikanti et al. 2022, section 4.2.3).
+    // Narayanan et al. 2021 (arXiv 2104.04473), section 2.2.1: 1F1B keeps at most as many micro-batches as there
+    // are stages. Korthikanti et al. 2022 (arXiv 2205.05198), section 4.2.3: interleaved, the first stage keeps
+    // 1 + (P − 1)/(P·v) times as much.
     for (ranks, chunks) in [(4, 2), (8, 2), (8, 4), (16, 3)] {
         let plain = held_by(Engine::Megatron, Shape { ranks, chunks: 1, micro_batches: 8 * ranks }).expect("1F1B");
         assert_eq!(plain[0], ranks);

@@ -38,8 +38,8 @@ pub const FITS: &[&str] = &[
     as_qlora!("llama-2-7b" on "rtx-3060"),
     as_qlora!("mistral-7b" on "rtx-3060"),
     as_qlora!("llama-13b" on "rtx-3060"),
-    // The same with adapters in fp32, as PEFT keeps them (`autocast_adapter_dtype`), and nothing on the host:
-    // the rank is that of PEFT's examples.
+    // The same with adapters in fp32, as PEFT keeps them (`autocast_adapter_dtype`), a rank of 16 and nothing on
+    // the host.
     "model=llama-65b&gpu=rtx-a6000&gpus=1&zero=0&b=1&s=512&accum=16&recompute=full&adapter=qlora&rank=16&targets=all\
      &adapter_type=32&dropout=off",
     "model=llama-2-70b&gpu=rtx-a6000&gpus=1&zero=0&b=1&s=512&accum=16&recompute=full&adapter=qlora&rank=16&targets=all\
