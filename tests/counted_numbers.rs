@@ -391,6 +391,21 @@ fn expert_parallelism_divides_the_experts_and_nothing_else() {
 }
 
 #[test]
+fn fsdp_gathers_fp32_weights_under_autocast_and_16_bit_ones_in_mixed_precision() {
+    // `param_dtype or orig_dtype` in torch/distributed/fsdp/_fully_shard/_fsdp_param.py (PyTorch 2.15): autocast
+    // casts what has been gathered, FSDP's mixed precision what it gathers.
+    let mut scenario = alone("llama-3.1-8b");
+    scenario.cluster.gpus = 8;
+    scenario.cluster.zero = ZeroStage::Stage3;
+    let weights = Weights::of(&scenario.model);
+    let two_layers = 2.0 * weights.dense_layer() as f64;
+    for (precision, bytes) in [(Precision::Autocast, 4.0), (Precision::Fp32, 4.0), (Precision::Mixed, 2.0)] {
+        scenario.recipe.precision = precision;
+        assert_eq!(bytes_of(&scenario, "Gathered layers", "backward, first layer"), bytes * two_layers);
+    }
+}
+
+#[test]
 fn an_offloaded_optimizer_leaves_weights_and_gradients() {
     let mut scenario = alone("llama-2-7b");
     scenario.recipe.offload = Offload::Optimizer;

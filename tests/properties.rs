@@ -339,6 +339,8 @@ proptest! {
         prop_assume!(one_kind_of_layer(&scenario));
         // The first expert turns a dense model into another one.
         prop_assume!(field != Field::Experts || scenario.model.experts.count >= scenario.model.experts.active);
+        // PyTorch's interleaved schedule takes longer rounds where P does not divide the micro-batches.
+        prop_assume!(field != Field::MicroBatches || scenario.cluster.virtual_stages == 1);
         let grown = (scenario.number(field) * factor).min(field.bound().max);
         let grown = if field.bound().whole { grown.floor() } else { grown };
         let larger = scenario.with_number(field, grown).expect("in range");
@@ -348,6 +350,8 @@ proptest! {
     #[test]
     fn memory_never_rises_with_more_gpus(mut scenario in sensible()) {
         // The second GPU brings communication buffers; from then on more of them only share.
+        let two_groups = (2 * scenario.cluster.group()).min(Field::Gpus.bound().max as u32);
+        scenario.cluster.gpus = scenario.cluster.gpus.max(two_groups);
         prop_assume!(scenario.cluster.data_parallel() > 1);
         // A group that shares its weights keeps them as a copy of its own, which more groups do not make smaller.
         scenario.cluster.reshard = 0;

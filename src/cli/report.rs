@@ -198,8 +198,8 @@ pub struct Estimate {
     pub memory_bytes: Number,
     /// How the peak stands to the GPU.
     pub balance: Balanced,
-    /// The peaks of the ranks of a pipeline that are counted: the last, the first and the second, of which
-    /// one is the worst of all. Empty without a pipeline.
+    /// The peaks of the ranks of a pipeline that are counted: the last, the first and the second, and up to two
+    /// that have more layers with experts. One of them is the worst of all. Empty without a pipeline.
     pub ranks: Vec<Rank>,
     /// The instants of a step, in order.
     pub instants: Vec<Instant>,
@@ -214,7 +214,7 @@ pub struct Rank {
     /// Its number, from 0.
     pub rank: u32,
     /// Which stage of the pipeline it has.
-    #[schemars(extend("enum" = ["last", "first", "second"]))]
+    #[schemars(extend("enum" = ["last", "first", "second", "more-experts", "most-experts"]))]
     pub stage: &'static str,
     /// Whether no rank needs more.
     pub worst: bool,

@@ -39,12 +39,11 @@ pub fn parts(scenario: &Scenario) -> Parts {
     let estimate = estimate(scenario);
     let doubled = 2.0 * f64::from(scenario.recipe.sequence);
     // Of every instant, what is alive at S and at 2S.
-    let mut sums = [(0.0, 0.0); 16];
-    let instants = estimate.instants.len().min(sums.len());
+    let mut sums = vec![(0.0, 0.0); estimate.instants.len()];
     for entry in estimate.entries.iter().filter(|entry| entry.bucket == Bucket::Activations) {
         let values = entry.values(&estimate).with(Symbol::Sequence, doubled);
         let twice = entry.formula.value(&values);
-        for (position, sum) in sums[..instants].iter_mut().enumerate() {
+        for (position, sum) in sums.iter_mut().enumerate() {
             if entry.alive.contains(position) {
                 *sum = (sum.0 + entry.bytes.get(), sum.1 + twice);
             }

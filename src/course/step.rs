@@ -107,8 +107,8 @@ impl Timeline {
 }
 
 /// Where the instants of the drawn pipeline stage stand in the list of the estimate: without a pipeline
-/// there is one stage with six; with one, the last stage's six come first, and those of the first and of the
-/// second stage follow, five each, because neither has a loss.
+/// there is one stage with six; with one, the last stage's six come first, and those of the first, of the
+/// second and of further ones follow, five each, because none of them has a loss.
 #[derive(Clone, Copy)]
 struct Places {
     forward: usize,
@@ -123,6 +123,9 @@ struct Places {
 const LAST_STAGE: Places = Places { forward: 0, loss: 1, last: 2, first: 3, end: 4, update: 5 };
 const FIRST_STAGE: Places = Places { forward: 6, loss: usize::MAX, last: 7, first: 8, end: 9, update: 10 };
 const SECOND_STAGE: Places = Places { forward: 11, loss: usize::MAX, last: 12, first: 13, end: 14, update: 15 };
+/// Stages further on, where dense layers reach beyond the second.
+const MORE_EXPERTS: Places = Places { forward: 16, loss: usize::MAX, last: 17, first: 18, end: 19, update: 20 };
+const MOST_EXPERTS: Places = Places { forward: 21, loss: usize::MAX, last: 22, first: 23, end: 24, update: 25 };
 
 /// Which entries are counted.
 #[derive(Clone, Copy)]
@@ -242,8 +245,8 @@ pub fn timeline(scenario: &Scenario) -> Timeline {
         return Timeline { moments: vec![moment(1), moment(2)], instants, drawn: 1 };
     }
     let binding = whole.binding().0;
-    let stages = [LAST_STAGE, FIRST_STAGE];
-    let places = stages.into_iter().find(|places| binding <= places.update).unwrap_or(SECOND_STAGE);
+    let stages = [LAST_STAGE, FIRST_STAGE, SECOND_STAGE, MORE_EXPERTS];
+    let places = stages.into_iter().find(|places| binding <= places.update).unwrap_or(MOST_EXPERTS);
     let drawn = if count > 6 { 1 } else { scenario.recipe.micro_batches.clamp(1, MOST_DRAWN) };
     let mut alone = *scenario;
     if drawn > 1 {

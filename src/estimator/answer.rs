@@ -170,6 +170,32 @@ pub fn fewest_gpus(scenario: &Scenario, batch: u32) -> Option<u32> {
         wider.cluster.gpus = groups.saturating_mul(group);
         Ledger::of(&wider).peak(batch).1 > scenario.usable()
     };
-    let most_lacking = search::largest(limit, 1, lacks);
-    (most_lacking < limit).then(|| (most_lacking + 1) * group)
+    let mut before = 0;
+    for end in turns(scenario, limit) {
+        if !lacks(end) {
+            // From the number behind the last turn to this one more groups never need more.
+            let most_lacking = search::largest(end - before, 1, |more| lacks(before + more));
+            return Some((before + most_lacking + 1) * group);
+        }
+        before = end;
+    }
+    None
+}
+
+/// Numbers of groups behind which one group more may need more memory on each device, in order, and `limit`.
+///
+/// A second group brings communication, and copies of what it gathers. Experts that are whole on their device
+/// are gathered once there are more devices than groups of experts, and weights that a part of all devices
+/// shares are kept as a copy once there are more devices than that part.
+fn turns(scenario: &Scenario, limit: u32) -> Vec<u32> {
+    let cluster = &scenario.cluster;
+    let context = cluster.context_parallel.max(1);
+    let experts = cluster.expert_parallel.min(scenario.model.experts.count);
+    let shared = [experts, cluster.expert_parallel, cluster.reshard].map(|devices| devices / context);
+    let near = shared.into_iter().flat_map(|groups| [groups.saturating_sub(1), groups, groups.saturating_add(1)]);
+    let mut turns: Vec<u32> =
+        [1, 2, limit].into_iter().chain(near).filter(|groups| (1..=limit).contains(groups)).collect();
+    turns.sort_unstable();
+    turns.dedup();
+    turns
 }

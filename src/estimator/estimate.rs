@@ -56,8 +56,9 @@ pub struct Estimate {
     pub entries: Vec<Entry>,
     /// The instants that entries refer to by position.
     pub instants: &'static [Instant],
-    /// Ranks of the pipeline that are counted; 1 without one.
-    pub ranks: u32,
+    /// The ranks of a pipeline that are counted, in the order of their instants: the last one first. Empty
+    /// without a pipeline.
+    pub ranks: Vec<u32>,
     /// Memory of the device.
     pub memory: Bytes,
     /// The part of it kept free.
@@ -79,7 +80,7 @@ pub struct Peak {
 /// The instant at which most memory is alive on one stage of a pipeline.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StagePeak {
-    /// "last", "first" or "second".
+    /// "last", "first" or "second", or one of those that [`Instant::stage`](super::Instant) names.
     pub stage: &'static str,
     /// Its rank in the pipeline, from 0.
     pub rank: u32,
@@ -152,7 +153,7 @@ pub(crate) fn filled_in(scenario: &Scenario, ledger: &Ledger, batch: u32) -> Est
         method: scenario.method,
         entries,
         instants: ledger.instants,
-        ranks: ledger.ranks,
+        ranks: ledger.ranks.clone(),
         memory: scenario.device.memory(),
         reserved: scenario.reserved(),
         values: ledger.values_at(batch),
@@ -284,11 +285,7 @@ impl Estimate {
                 Some(found) if found.peak.bytes < peak.bytes => found.peak = peak,
                 Some(_) => {}
                 None => {
-                    let rank = match instant.stage {
-                        "first" => 0,
-                        "second" => 1,
-                        _ => self.ranks - 1,
-                    };
+                    let rank = self.ranks.get(stages.len()).copied().unwrap_or_default();
                     stages.push(StagePeak { stage: instant.stage, rank, peak });
                 }
             }

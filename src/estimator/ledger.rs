@@ -82,7 +82,8 @@ pub struct Instant {
     pub name: &'static str,
     /// One sentence on what is alive then.
     pub meaning: &'static str,
-    /// The stage of a pipeline that it belongs to: "last", "first" or "second"; empty without pipeline.
+    /// The stage of a pipeline that it belongs to: "last", "first" or "second", and in mixtures of experts with
+    /// dense layers "more-experts" or "most-experts"; empty without pipeline.
     pub stage: &'static str,
 }
 
@@ -91,18 +92,18 @@ pub static WHOLE_STEP: &[Instant] =
     &[Instant { name: "whole step", meaning: "All buckets are counted as if they were alive together.", stage: "" }];
 
 /// The most instants a ledger may tell apart.
-pub(crate) const MOST_INSTANTS: usize = 16;
+pub(crate) const MOST_INSTANTS: usize = 26;
 
 /// A set of instants, as positions in the ledger's list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
-pub struct Instants(u16);
+pub struct Instants(u32);
 
 impl Instants {
     /// Alive at every instant.
-    pub const ALWAYS: Self = Self(u16::MAX);
+    pub const ALWAYS: Self = Self(u32::MAX);
 
-    /// Alive at the instants with these positions; positions past the sixteenth are left out.
+    /// Alive at the instants with these positions; positions past the last that a ledger may have are left out.
     pub const fn at(positions: &[usize]) -> Self {
         let mut set = 0;
         let mut i = 0;
@@ -172,8 +173,8 @@ impl Line {
 pub(crate) struct Ledger {
     pub(crate) lines: Vec<Line>,
     pub(crate) instants: &'static [Instant],
-    /// Ranks of the pipeline; 1 without one.
-    pub(crate) ranks: u32,
+    /// The ranks of a pipeline that are counted, in the order of the instants: the last one first.
+    pub(crate) ranks: Vec<u32>,
     pub(crate) values: Values,
     /// What the allocator holds beyond live dynamic memory, as a part of it.
     pub(crate) fragmentation: f64,
@@ -329,7 +330,7 @@ mod tests {
     #[test]
     fn the_peak_is_the_largest_instant_not_the_sum_of_lines() {
         let ledger = Ledger {
-            ranks: 1,
+            ranks: Vec::new(),
             lines: vec![
                 line(&Expr::Number(10.0), Instants::ALWAYS),
                 line(&B, Instants::at(&[0])),

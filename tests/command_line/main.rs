@@ -3,7 +3,12 @@
 //! Where a change of the estimator or of the tables is meant, `BMAX_BLESS=1 cargo test --test
 //! command_line` writes the committed files anew, and their difference is there to be read.
 
+mod adapters;
+mod contradictions;
 mod schema_check;
+
+#[path = "../support/adapter_facts.rs"]
+mod adapter_facts;
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};

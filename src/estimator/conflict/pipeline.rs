@@ -1,6 +1,6 @@
 //! What a pipeline asks for.
 
-use super::{Conflicts, nearest_divisor};
+use super::{Conflicts, common_divisor, nearest_divisor};
 use crate::{Engine, Field, Scenario, ZeroStage, setting};
 
 impl Conflicts {
@@ -51,14 +51,38 @@ impl Conflicts {
                 "{batches} per step cannot keep {stages} pipeline stages busy: the answer is for {stages}, which can."
             );
             self.number(Field::MicroBatches, stages, message);
-        } else if scenario.cluster.virtual_stages > 1 && given % stages != 0 {
-            let nearest = given.next_multiple_of(stages);
-            let message = format!(
+        } else if scenario.cluster.virtual_stages > 1 && given % stages != 0 && has_chunks(scenario) {
+            self.rounds(scenario);
+        }
+    }
+
+    /// Interleaved schedules take micro-batches in rounds: Megatron-LM in rounds of P
+    /// (`forward_backward_pipelining_with_interleaving` in megatron/core/pipeline_parallel/schedules.py,
+    /// d98e8a64ddf3), PyTorch in as many equal ones as P allows (`ScheduleInterleaved1F1B` in
+    /// torch/distributed/pipelining/schedules.py, 2.15).
+    fn rounds(&mut self, scenario: &Scenario) {
+        let (stages, given) = (scenario.cluster.pipeline_parallel, scenario.recipe.micro_batches);
+        let of_torch = matches!(scenario.cluster.engine, Engine::Torch | Engine::Torchtitan);
+        let rounds = given / stages;
+        if of_torch && given % rounds == 0 {
+            return;
+        }
+        let whole = given.next_multiple_of(stages);
+        let up = if of_torch { whole.min(given.next_multiple_of(rounds)) } else { whole };
+        // At the end of the range there is only the way down.
+        let nearest = if Field::MicroBatches.check(up.into()).is_ok() { up } else { given - given % stages };
+        let message = if of_torch {
+            format!(
+                "An interleaved pipeline of {stages} stages takes micro-batches in equal rounds of {stages} or more, \
+                 and {given} make no {rounds} equal ones; {nearest} would do."
+            )
+        } else {
+            format!(
                 "An interleaved pipeline of {stages} stages takes micro-batches in rounds of {stages}, and {given} make \
                  no whole rounds; {nearest} do."
-            );
-            self.number(Field::MicroBatches, nearest, message);
-        }
+            )
+        };
+        self.number(Field::MicroBatches, nearest, message);
     }
 
     /// What the first and the last stage take must leave at least a layer for every other, and as many for
@@ -69,7 +93,7 @@ impl Conflicts {
         let named = [first, last].iter().filter(|layers| **layers > 0).count() as u32;
         let others = cluster.pipeline_parallel - named;
         if named == 0 {
-            return;
+            return self.even_stages(scenario);
         }
         let fits = |first: u32, last: u32| {
             let left = layers.checked_sub(first.saturating_add(last));
@@ -99,19 +123,72 @@ impl Conflicts {
         }
     }
 
+    /// Megatron-LM divides layers into equal stages unless the first or the last is named
+    /// (`num_layers_in_last_pipeline_stage`, megatron/core/transformer/transformer_config.py, d98e8a64ddf3);
+    /// PyTorch's and DeepSpeed's pipelines take stages of any length.
+    fn even_stages(&mut self, scenario: &Scenario) {
+        let (stages, layers) = (scenario.cluster.pipeline_parallel, scenario.model.layers);
+        if scenario.cluster.engine != Engine::Megatron || layers % stages == 0 {
+            return;
+        }
+        let others = stages - 1;
+        let divides = |last: &u32| layers - last >= others && (layers - last).is_multiple_of(others);
+        let even = layers / stages;
+        if let Some(last) = (1..layers).filter(divides).min_by_key(|last| last.abs_diff(even)) {
+            let message = format!(
+                "{layers} layers do not make {stages} equal stages, which Megatron-LM asks for; with {last} on the last \
+                 stage the others are equal."
+            );
+            self.number(Field::LastStageLayers, last, message);
+        }
+    }
+
     /// v must divide the layers of every stage.
     fn chunks(&mut self, scenario: &Scenario) {
         let (cluster, layers) = (&scenario.cluster, scenario.model.layers);
         let (stages, chunks) = (cluster.pipeline_parallel, cluster.virtual_stages);
-        let is_even = cluster.first_stage_layers == 0 && cluster.last_stage_layers == 0;
-        if chunks == 1 || !is_even || !layers.is_multiple_of(stages) || (layers / stages).is_multiple_of(chunks) {
+        if chunks == 1 {
             return;
         }
-        let own = layers / stages;
-        let nearest = nearest_divisor(own, chunks, Field::VirtualStages);
-        let message = format!("{own} layers of a stage cannot make {chunks} equal chunks; {nearest} can.");
-        self.number(Field::VirtualStages, nearest, message);
+        if !has_chunks(scenario) {
+            let message = "DeepSpeed’s pipeline has no interleaved schedule: each stage holds one chunk of layers.";
+            return self.number(Field::VirtualStages, 1, message.to_owned());
+        }
+        let named = [cluster.first_stage_layers, cluster.last_stage_layers];
+        let named = named.into_iter().filter(|layers| *layers > 0);
+        let others = stages - named.clone().count() as u32;
+        let left = layers.saturating_sub(named.clone().sum());
+        if others > 0 && left % others != 0 {
+            // Stages of different lengths hold as many chunks as the shortest has layers.
+            let most = (left / others).max(1);
+            if chunks > most {
+                let message =
+                    format!("{layers} layers on {stages} stages cannot make {chunks} chunks of each; {most} can.");
+                self.number(Field::VirtualStages, most, message);
+            }
+            return;
+        }
+        let of_others = left.checked_div(others);
+        let own = named.chain(of_others).fold(0, common_divisor);
+        if own % chunks != 0 {
+            let nearest = nearest_divisor(own, chunks, Field::VirtualStages);
+            let is_even = cluster.first_stage_layers == 0 && cluster.last_stage_layers == 0;
+            let message = if is_even {
+                format!("{own} layers of a stage cannot make {chunks} equal chunks; {nearest} can.")
+            } else {
+                format!(
+                    "The layers of these uneven stages cannot all make {chunks} equal chunks; {nearest} can be made."
+                )
+            };
+            self.number(Field::VirtualStages, nearest, message);
+        }
     }
+}
+
+/// Whether the engine has a schedule with several chunks on a stage: DeepSpeed has `TrainSchedule` alone
+/// (deepspeed/runtime/pipe/schedule.py, edaa7221267243).
+fn has_chunks(scenario: &Scenario) -> bool {
+    scenario.cluster.engine != Engine::DeepSpeed
 }
 
 #[cfg(test)]
@@ -157,7 +234,12 @@ mod tests {
         assert_eq!(only(scenario).mend, Mend::Number(Field::VirtualStages, 2.0));
         scenario.cluster.virtual_stages = 8;
         assert_eq!(scenario.conflicts(), []);
+        // PyTorch runs ten micro-batches in two rounds of five, Megatron-LM in none.
         scenario.recipe.micro_batches = 10;
+        assert_eq!(scenario.conflicts(), []);
+        scenario.recipe.micro_batches = 9;
+        assert_eq!(only(scenario).mend, Mend::Number(Field::MicroBatches, 10.0));
+        scenario.cluster.engine = Engine::Megatron;
         assert_eq!(only(scenario).mend, Mend::Number(Field::MicroBatches, 12.0));
     }
 
@@ -174,6 +256,45 @@ mod tests {
         assert_eq!(only(scenario).mend, Mend::Number(Field::LastStageLayers, 29.0));
         scenario.cluster.first_stage_layers = 31;
         assert_eq!(scenario.conflicts().len(), 1);
+    }
+
+    #[test]
+    fn chunks_of_uneven_stages_divide_every_one_of_them() {
+        // 4 + 8 + 8 + 12 layers: three chunks divide only the last.
+        let mut scenario = pipeline(4);
+        scenario.cluster.engine = Engine::Megatron;
+        scenario.cluster.first_stage_layers = 4;
+        scenario.cluster.last_stage_layers = 12;
+        scenario.cluster.virtual_stages = 3;
+        assert_eq!(only(scenario).mend, Mend::Number(Field::VirtualStages, 2.0));
+        scenario.cluster.virtual_stages = 4;
+        assert_eq!(scenario.conflicts(), []);
+        // Of 33 layers on four stages the shortest has eight.
+        let mut scenario = pipeline(4);
+        scenario.model.layers = 33;
+        scenario.cluster.virtual_stages = 8;
+        assert_eq!(scenario.conflicts(), []);
+        scenario.cluster.virtual_stages = 9;
+        assert_eq!(only(scenario).mend, Mend::Number(Field::VirtualStages, 8.0));
+    }
+
+    #[test]
+    fn deepspeed_has_no_chunks() {
+        let mut scenario = pipeline(4);
+        scenario.cluster.engine = Engine::DeepSpeed;
+        scenario.cluster.virtual_stages = 2;
+        scenario.recipe.micro_batches = 9;
+        assert_eq!(only(scenario).mend, Mend::Number(Field::VirtualStages, 1.0));
+    }
+
+    #[test]
+    fn stages_of_megatron_are_equal_unless_one_is_named() {
+        // 30 layers on four stages: 8, 8, 8 and 6, or 7, 7, 7 and 9, of which 6 is nearer to 30 / 4 rounded down.
+        let mut scenario = pipeline(4);
+        scenario.model.layers = 30;
+        assert_eq!(scenario.conflicts(), []);
+        scenario.cluster.engine = Engine::Megatron;
+        assert_eq!(only(scenario).mend, Mend::Number(Field::LastStageLayers, 6.0));
     }
 
     #[test]

@@ -5,21 +5,27 @@ use crate::{Adapter, Field, Precision, Recomputation, Scenario, setting};
 
 impl Conflicts {
     pub(super) fn recipe(&mut self, scenario: &Scenario) {
-        let (recipe, layers) = (&scenario.recipe, scenario.model.layers);
+        let (recipe, layers) = (&scenario.recipe, longest_stage(scenario));
         let every = recipe.every;
+        let whole = layers == scenario.model.layers;
         match recipe.recomputation {
             Recomputation::EveryK if every > layers => {
-                let message = format!("There are {layers} layers, so that no {every} can be computed again together.");
+                let there =
+                    if whole { format!("There are {layers} layers") } else { format!("A stage has {layers} layers") };
+                let message = format!("{there}, so that no {every} can be computed again together.");
                 self.number(Field::Every, layers, message);
             }
             Recomputation::KthLayer if every > layers => {
-                let message =
-                    format!("Of {layers} layers none is the {every}th, so that nothing would be computed again.");
+                let of_stage = if whole { "" } else { " of a stage" };
+                let message = format!(
+                    "Of {layers} layers{of_stage} none is the {every}th, so that nothing would be computed again."
+                );
                 self.number(Field::Every, layers, message);
             }
             Recomputation::Block if recipe.recomputed_layers > layers => {
                 let first = recipe.recomputed_layers;
-                let message = format!("A model of {layers} layers has no first {first}; {layers} are all of them.");
+                let what = if whole { "model" } else { "stage" };
+                let message = format!("A {what} of {layers} layers has no first {first}; {layers} are all of them.");
                 self.number(Field::RecomputedLayers, layers, message);
             }
             _ => {}
@@ -31,6 +37,20 @@ impl Conflicts {
             self.word(&setting::ADAPTER, "lora", message);
         }
     }
+}
+
+/// Layers of the pipeline stage that has most of them; all without pipeline.
+fn longest_stage(scenario: &Scenario) -> u32 {
+    let (cluster, layers) = (&scenario.cluster, scenario.model.layers);
+    let stages = cluster.pipeline_parallel.clamp(1, layers.max(1));
+    if stages == 1 {
+        return layers;
+    }
+    let named = [cluster.first_stage_layers, cluster.last_stage_layers];
+    let others = stages - named.iter().filter(|layers| **layers > 0).count() as u32;
+    let left = layers.saturating_sub(named.iter().sum());
+    let of_others = if others > 0 { left.div_ceil(others).max(1) } else { 0 };
+    named.into_iter().fold(of_others, u32::max).min(layers)
 }
 
 #[cfg(test)]
@@ -51,6 +71,25 @@ mod tests {
         }
         scenario.recipe.recomputation = Recomputation::Block;
         assert_eq!(only(scenario).mend, Mend::Number(Field::RecomputedLayers, 32.0));
+    }
+
+    #[test]
+    fn no_more_layers_are_recomputed_than_a_stage_has() {
+        // 32 layers on four stages are eight each, or 5, 9, 9 and 9.
+        let mut scenario = ledger();
+        scenario.cluster.zero = crate::ZeroStage::Stage1;
+        scenario.cluster.pipeline_parallel = 4;
+        scenario.recipe.micro_batches = 4;
+        scenario.recipe.every = 9;
+        scenario.recipe.recomputation = Recomputation::KthLayer;
+        let conflict = only(scenario);
+        assert_eq!(conflict.mend, Mend::Number(Field::Every, 8.0));
+        assert!(conflict.message.contains("Of 8 layers of a stage none is the 9th"), "{}", conflict.message);
+        scenario.cluster.first_stage_layers = 5;
+        assert_eq!(scenario.conflicts(), []);
+        scenario.recipe.recomputation = Recomputation::Block;
+        scenario.recipe.recomputed_layers = 10;
+        assert_eq!(only(scenario).mend, Mend::Number(Field::RecomputedLayers, 9.0));
     }
 
     #[test]

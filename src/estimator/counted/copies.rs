@@ -154,8 +154,9 @@ fn undivided_gradients(to: &mut Assembly, scenario: &Scenario, weights: &Weights
 /// Quantized matrices are brought back one at a time, for their product.
 fn dequantized(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &Stage) {
     let matrices = f64::from(scenario.model.mlp.matrices());
-    let experts = if weights.expert_layers > 0 { weights.expert } else { 0 };
-    let largest = weights.dense_mlp.max(experts) as f64 / matrices / to.tensor_parallel;
+    let dense = if stage.dense_layers > 0.0 { weights.dense_mlp } else { 0 };
+    let experts = if stage.expert_layers > 0.0 { weights.expert.max(weights.shared_experts) } else { 0 };
+    let largest = dense.max(experts) as f64 / matrices / to.tensor_parallel;
     let copy = Copy {
         name: "One matrix, dequantized",
         bucket: Bucket::Temporary,

@@ -31,6 +31,12 @@ pub(super) const FIRST_STAGE: StageInstants =
 /// The second of three stages or more.
 pub(super) const SECOND_STAGE: StageInstants =
     StageInstants { forward: 11, loss: None, last: 12, first: 13, end: 14, step: 15 };
+/// The first of the stages between that has more layers with experts than the second.
+pub(super) const MORE_EXPERTS: StageInstants =
+    StageInstants { forward: 16, loss: None, last: 17, first: 18, end: 19, step: 20 };
+/// The first of them that has as many as any.
+pub(super) const MOST_EXPERTS: StageInstants =
+    StageInstants { forward: 21, loss: None, last: 22, first: 23, end: 24, step: 25 };
 
 impl StageInstants {
     /// From the end of the forward pass to the last layer's backward pass.
@@ -82,8 +88,9 @@ pub(super) static ONE_STAGE: &[Instant] = instants! {
     }
 };
 
-/// The instants of a pipeline of three stages or more: its last stage, its first, its second, of which
-/// those between second and last keep fewer micro-batches. Two stages have the first eleven.
+/// The instants of a pipeline: its last stage, its first, and its second, of which those between second and last
+/// keep fewer micro-batches. Where dense layers reach beyond the second stage, later ones hold other layers, and
+/// up to two of those are counted as well.
 pub(super) static STAGES: &[Instant] = instants! {
     in "last" {
         "last stage: loss, forward", "The last stage’s activations are kept and the loss is being computed.";
@@ -107,13 +114,26 @@ pub(super) static STAGES: &[Instant] = instants! {
         "second stage: end of backward", "Every gradient of the second stage is there.";
         "second stage: optimizer step", "The second stage’s weights are updated.";
     }
+    in "more-experts" {
+        "stage with more experts: pipeline full", "A stage with more experts than the second keeps the activations of every micro-batch on its way.";
+        "stage with more experts: backward, last layer", "The first backward pass of a stage with more experts than the second begins.";
+        "stage with more experts: backward, first layer", "The first backward pass of a stage with more experts than the second ends.";
+        "stage with more experts: end of backward", "Every gradient of a stage with more experts than the second is there.";
+        "stage with more experts: optimizer step", "The weights of a stage with more experts than the second are updated.";
+    }
+    in "most-experts" {
+        "stage with most experts: pipeline full", "The first stage with the most experts keeps the activations of every micro-batch on its way.";
+        "stage with most experts: backward, last layer", "The first backward pass of the first stage with the most experts begins.";
+        "stage with most experts: backward, first layer", "The first backward pass of the first stage with the most experts ends.";
+        "stage with most experts: end of backward", "Every gradient of the first stage with the most experts is there.";
+        "stage with most experts: optimizer step", "The weights of the first stage with the most experts are updated.";
+    }
 };
 
-/// The instants that a pipeline of so many stages is counted at.
-pub(super) fn instants_of(stages: u32) -> &'static [Instant] {
-    match stages {
+/// The instants of so many counted stages.
+pub(super) fn instants_of(counted: usize) -> &'static [Instant] {
+    match counted {
         0 | 1 => ONE_STAGE,
-        2 => &STAGES[..11],
-        _ => STAGES,
+        _ => &STAGES[..STAGES.len().min(1 + 5 * counted)],
     }
 }

@@ -10,7 +10,8 @@
 //! * **Fused kernels**, as Korthikanti et al. 2022 count a GPT layer: 34 bytes per element of the
 //!   hidden state with dropout, 32 without, and three tensors of width f for a gated block.
 //!
-//! Beside adapters a matrix is frozen, and what only its gradient would need is not kept.
+//! Beside adapters a matrix is frozen, and what only its gradient would need is not kept, but by products in
+//! 8 bits.
 
 use super::forms::{
     EXPERT_INNER, EXPERT_RESIDUAL, INNER, KEYS, OWN_WIDTH, PACKED, QUERIES, RANKS, RESIDUAL, ROTARY_QUERIES, ROWS,
@@ -19,7 +20,8 @@ use super::forms::{
 use super::types::{InputOf, Types};
 use crate::source::{DEEPSEEK, FLASH, KORTHIKANTI, PEFT, Source, TRANSFORMERS};
 use crate::{
-    AdapterTargets, AttentionKernel, Engine, Expr, Kernels, Mlp, Norm, Packing, Position, QkNorm, Scenario, Softmax,
+    Adapter, AdapterTargets, AttentionKernel, Engine, Expr, Kernels, Mlp, Norm, Packing, Position, QkNorm, Scenario,
+    Softmax,
 };
 
 /// In which layers a tensor occurs.
@@ -171,8 +173,19 @@ impl<'a> Layer<'a> {
         }
     }
 
-    /// Bytes an element that `adapted` adapters keep of the tensor they read, where nothing else does.
+    /// Whether frozen products keep what they read: LLM.int8's do (`ctx.tensors` of `MatMul8bitLt` in
+    /// bitsandbytes/autograd/_functions.py, 95f9af309d4d), in the type in which it comes; those in 4 bits do not
+    /// (`MatMul4Bit` there).
+    fn frozen_keep_inputs(&self) -> bool {
+        self.scenario.recipe.adapter == Adapter::Lora8
+    }
+
+    /// Bytes an element that frozen matrices and `adapted` adapters keep of the tensor they read, where nothing
+    /// else does.
     fn for_adapters(&self, adapted: f64) -> f64 {
+        if self.frozen_keep_inputs() {
+            return self.types.inner + self.copies_for_adapters(adapted);
+        }
         match self.inputs {
             InputOf::Trained => 0.0,
             InputOf::SharedAdapter => self.types.element * adapted.min(1.0),
@@ -335,7 +348,7 @@ impl<'a> Layer<'a> {
         let latent = self.scenario.model.latent;
         let width = f64::from(latent.query_rank) + f64::from(latent.kv_rank);
         let e = self.types.element;
-        let bytes = match (self.fused, self.trained()) {
+        let bytes = match (self.fused, self.trained() || self.frozen_keep_inputs()) {
             (true, true) => 2.0 * e,
             (true, false) => e,
             (false, true) => 4.0 + 2.0 * e,
@@ -363,8 +376,14 @@ impl<'a> Layer<'a> {
         if self.scenario.model.experts.count == 0 {
             return;
         }
-        // Experts have no adapters; frozen, they do not keep their inputs.
-        let read = if self.trained() { e } else { 0.0 };
+        // Experts have no adapters; frozen, they do not keep their inputs unless they are in 8 bits.
+        let read = if self.trained() {
+            e
+        } else if self.frozen_keep_inputs() {
+            self.types.inner
+        } else {
+            0.0
+        };
         self.scoped(Scope::Expert, "Tokens dispatched to experts", &EXPERT_RESIDUAL, read, source);
         self.scoped(Scope::Expert, "Inside the experts", &EXPERT_INNER, inner + read, source);
         self.scoped(Scope::Expert, "Outputs of the experts, before they are weighted", &EXPERT_RESIDUAL, e, source);

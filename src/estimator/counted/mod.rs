@@ -1,7 +1,7 @@
 //! Method 3: every tensor by name, and the instants at which it is alive.
 //!
 //! Peak is the maximum over instants of what is alive, not the sum of buckets. Without pipeline a
-//! step has six instants; with one, the last stage has six and the first and the second have five each,
+//! step has six instants; with one, the last stage has six and the others that are counted have five each,
 //! and the worst of them is found like the worst instant. Identical layers are one line times their
 //! number.
 
@@ -54,7 +54,10 @@ pub(crate) fn ledger(scenario: &Scenario, allocator: Allocator) -> Ledger {
     let weights = Weights::of(&scenario.model);
     let pipeline = Pipeline::of(scenario);
     let mut assembly = Assembly::new(scenario, pipeline.stages);
-    for stage in pipeline.counted(scenario, &weights) {
+    let counted = pipeline.counted(scenario, &weights);
+    let instants = instants::instants_of(counted.len());
+    let ranks = if counted.len() > 1 { counted.iter().map(|stage| stage.rank).collect() } else { Vec::new() };
+    for stage in counted {
         assembly.stage(scenario, &weights, &stage);
         if allocator == Allocator::Reserved {
             assembly.held_by_streams(scenario, &weights, &stage);
@@ -66,8 +69,8 @@ pub(crate) fn ledger(scenario: &Scenario, allocator: Allocator) -> Ledger {
     engine::workspaces(&mut assembly, scenario);
     Ledger {
         lines: assembly.lines,
-        instants: instants::instants_of(pipeline.stages),
-        ranks: pipeline.stages.max(1),
+        instants,
+        ranks,
         values: values(scenario),
         fragmentation: scenario.device.fragmentation.fraction(),
     }
@@ -186,7 +189,8 @@ impl Assembly {
             let early = stage.at.all_layers_kept();
             push("Reserved for sharded gradients", bytes.gradient, shards, &forms::OWN_WEIGHTS, early);
         }
-        push("Reserved for gathering", bytes.compute, unit, &forms::OWN_WEIGHTS, stage.at.always());
+        let gathered = states::gathered_bytes(scenario, states::Kind::Attention);
+        push("Reserved for gathering", gathered, unit, &forms::OWN_WEIGHTS, stage.at.always());
     }
 
     /// Weights of the adapters beside one layer, on this device.

@@ -1,11 +1,13 @@
 //! Pipeline stages: which layers a device holds, and how many micro-batches it keeps at once.
 
-use super::instants::{FIRST_STAGE, LAST_STAGE, SECOND_STAGE, StageInstants};
-use crate::{Recomputation, Scenario, Weights};
+use super::instants::{FIRST_STAGE, LAST_STAGE, MORE_EXPERTS, MOST_EXPERTS, SECOND_STAGE, StageInstants};
+use crate::{Engine, Recomputation, Scenario, Weights};
 
 /// Layers of one pipeline stage and what else stands there.
 #[derive(Clone, Copy)]
 pub(super) struct Stage {
+    /// Its place in the pipeline, from 0.
+    pub(super) rank: u32,
     pub(super) at: StageInstants,
     pub(super) has_embedding: bool,
     pub(super) has_head: bool,
@@ -63,6 +65,8 @@ pub(super) struct Pipeline {
     chunks: u32,
     /// m: micro-batches of a step, at least P.
     micro_batches: u32,
+    /// Micro-batches that an interleaved schedule sends through one chunk before it turns to the next.
+    round: u32,
     layers: u32,
     first: u32,
     last: u32,
@@ -74,10 +78,20 @@ impl Pipeline {
     pub(super) fn of(scenario: &Scenario) -> Self {
         let layers = scenario.model.layers.max(1);
         let stages = scenario.cluster.pipeline_parallel.clamp(1, layers);
+        let micro_batches = scenario.recipe.micro_batches.max(stages);
+        let round = match scenario.cluster.engine {
+            // As few rounds as P allows, each of them as long as the others (`ScheduleInterleaved1F1B` in
+            // torch/distributed/pipelining/schedules.py, PyTorch 2.15).
+            Engine::Torch | Engine::Torchtitan => micro_batches / (micro_batches / stages),
+            // Megatron-LM takes groups of P (`microbatch_group_size_per_vp_stage` in
+            // megatron/core/model_parallel_config.py, d98e8a64ddf3).
+            Engine::Megatron | Engine::DeepSpeed => stages,
+        };
         Self {
             stages,
             chunks: if stages > 1 { scenario.cluster.virtual_stages.clamp(1, layers.div_ceil(stages)) } else { 1 },
-            micro_batches: scenario.recipe.micro_batches.max(stages),
+            micro_batches,
+            round,
             layers,
             first: scenario.cluster.first_stage_layers.min(layers),
             last: scenario.cluster.last_stage_layers.min(layers),
@@ -114,31 +128,38 @@ impl Pipeline {
     /// Chunks whose activations the stage `rank` keeps at once: its warm-up and the one that runs.
     ///
     /// 1F1B keeps min(P − r, m) micro-batches (Narayanan et al. 2021, arXiv 2104.04473, section 2.2.1).
-    /// Interleaved, a stage runs 2(P − r − 1) + (v − 1)·P chunks ahead of its first backward pass
-    /// (megatron/core/pipeline_parallel/schedules.py, `get_pp_rank_microbatches`, at d98e8a64ddf3).
+    /// Interleaved, a stage runs 2(P − r − 1) + (v − 1)·R chunks ahead of its first backward pass, where R is
+    /// the length of a round, P in Megatron-LM (megatron/core/pipeline_parallel/schedules.py,
+    /// `get_pp_rank_microbatches`, at d98e8a64ddf3; `_get_warmup_ops` in
+    /// torch/distributed/pipelining/schedules.py, PyTorch 2.15).
     pub(super) fn chunks_in_flight(&self, rank: u32) -> u32 {
         let behind = self.stages - rank - 1;
-        let warm_up = if self.chunks > 1 { 2 * behind + (self.chunks - 1) * self.stages } else { behind };
-        (warm_up + 1).min(self.micro_batches.saturating_mul(self.chunks))
+        let warm_up = if self.chunks > 1 { 2 * behind + (self.chunks - 1).saturating_mul(self.round) } else { behind };
+        warm_up.saturating_add(1).min(self.micro_batches.saturating_mul(self.chunks))
+    }
+
+    /// Dense layers of the stage `rank`: they stand at the beginning of the model.
+    fn dense_layers_of(&self, weights: &Weights, rank: u32) -> f64 {
+        let layers = self.layers_of(rank);
+        if weights.expert_layers == 0 {
+            return f64::from(layers);
+        }
+        if self.stages == 1 {
+            return weights.dense_layers as f64;
+        }
+        let size = layers.div_ceil(self.chunks);
+        let within = |chunk: u32| {
+            let start = u64::from(self.start_of(rank, chunk));
+            weights.dense_layers.saturating_sub(start).min(size.into())
+        };
+        ((0..self.chunks).map(within).sum::<u64>() as f64).min(layers.into())
     }
 
     /// The stage `rank` of this pipeline.
     fn stage(&self, scenario: &Scenario, weights: &Weights, rank: u32, at: StageInstants) -> Stage {
         let layers = self.layers_of(rank);
         let is_last = rank + 1 == self.stages;
-        // Dense layers stand at the beginning of the model.
-        let dense = if weights.expert_layers == 0 {
-            f64::from(layers)
-        } else if self.stages == 1 {
-            weights.dense_layers as f64
-        } else {
-            let size = layers.div_ceil(self.chunks);
-            let within = |chunk: u32| {
-                let start = u64::from(self.start_of(rank, chunk));
-                weights.dense_layers.saturating_sub(start).min(size.into())
-            };
-            ((0..self.chunks).map(within).sum::<u64>() as f64).min(layers.into())
-        };
+        let dense = self.dense_layers_of(weights, rank);
         let expert_layers = f64::from(layers) - dense;
         let model = &scenario.model;
         let expert_width =
@@ -147,6 +168,7 @@ impl Pipeline {
         let in_flight = f64::from(self.chunks_in_flight(rank)) / f64::from(self.chunks);
         let chunk = 1.0 / f64::from(self.chunks);
         Stage {
+            rank,
             at,
             experts_are_wider: expert_layers > 0.0 && (dense == 0.0 || expert_width >= model.feed_forward.into()),
             has_embedding: rank == 0,
@@ -160,7 +182,9 @@ impl Pipeline {
     }
 
     /// The stages that are counted: the last, which has the head; the first, which has the embedding and
-    /// the most in flight; and the second, which has the most in flight of those between.
+    /// the most in flight; and the second, which has the most in flight of those between. Those between have the
+    /// same number of layers, but behind the dense ones more of them have experts: the first that has more than
+    /// the second, and the first that has most, are counted as well.
     pub(super) fn counted(&self, scenario: &Scenario, weights: &Weights) -> Vec<Stage> {
         let mut stages = vec![self.stage(scenario, weights, self.stages - 1, LAST_STAGE)];
         if self.stages > 1 {
@@ -168,6 +192,16 @@ impl Pipeline {
         }
         if self.stages > 2 {
             stages.push(self.stage(scenario, weights, 1, SECOND_STAGE));
+            let (mut dense, mut free) = (self.dense_layers_of(weights, 1), [MOST_EXPERTS, MORE_EXPERTS].to_vec());
+            for rank in 2..self.stages - 1 {
+                let own = self.dense_layers_of(weights, rank);
+                if own < dense
+                    && let Some(at) = free.pop()
+                {
+                    dense = own;
+                    stages.push(self.stage(scenario, weights, rank, at));
+                }
+            }
         }
         stages
     }

@@ -303,10 +303,12 @@ fn copied_whole(to: &Assembly, scenario: &Scenario, weights: &Weights, stage: &S
 }
 
 /// Bytes of a weight in what FSDP gathers: its mixed precision casts to 16 bits first, but for what is
-/// quantized.
+/// quantized; autocast casts what has been gathered (`param_dtype` in
+/// torch/distributed/fsdp/_fully_shard/_fsdp_param.py, PyTorch 2.15).
 pub(super) fn gathered_bytes(scenario: &Scenario, kind: Kind) -> f64 {
     let mixed = scenario.recipe.precision == Precision::Mixed;
     match frozen_bytes(scenario, kind) {
+        None if scenario.recipe.precision == Precision::Autocast => StateBytes::of(scenario).weight,
         None => StateBytes::of(scenario).compute,
         Some((bytes, _)) if mixed => bytes.min(2.0),
         Some((bytes, _)) => bytes,

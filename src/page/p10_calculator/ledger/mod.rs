@@ -48,16 +48,12 @@ fn ranks(estimate: &Estimate) -> String {
     let peak = estimate.peak();
     let mut text = String::new();
     for stage in estimate.stages() {
-        let worst = stage.peak == peak;
-        if worst || stage.stage == "last" {
-            let which = if worst { ", the most of all," } else { "" };
-            text += &format!(
-                " Rank {} of {}{which} needs {}.",
-                stage.rank,
-                estimate.ranks,
-                format::memory(stage.peak.bytes)
-            );
-        }
+        let which = match (stage.peak == peak, stage.stage) {
+            (true, _) => "needs most",
+            (_, "last") => "is the last and needs",
+            _ => continue,
+        };
+        text += &format!(" Rank {} {which}: {}.", stage.rank, format::memory(stage.peak.bytes));
     }
     text
 }

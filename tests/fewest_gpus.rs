@@ -1,0 +1,96 @@
+//! The fewest GPUs, against every number of them tried in turn.
+
+use bmax::{Engine, Field, Method, Scenario, ZeroStage, b_max, catalogue, estimate, fewest_gpus, link};
+use proptest::prelude::*;
+
+#[path = "support/any_scenario.rs"]
+mod any_scenario;
+
+use any_scenario::any_scenario;
+
+/// Groups that are tried one by one.
+const GROUPS: u32 = 48;
+
+fn fits(scenario: &Scenario, gpus: u32) -> bool {
+    let mut at = *scenario;
+    at.cluster.gpus = gpus;
+    estimate(&at).peak().bytes <= at.usable()
+}
+
+/// The first whole number of groups on which the scenario's micro-batch fits, among the first few.
+fn by_trying(scenario: &Scenario) -> Option<u32> {
+    let group = scenario.cluster.group();
+    (1..=GROUPS).map(|groups| groups * group).find(|gpus| fits(scenario, *gpus))
+}
+
+fn is_the_first_that_fits(scenario: &Scenario) -> Result<(), TestCaseError> {
+    let group = scenario.cluster.group();
+    prop_assume!(u64::from(group) * u64::from(GROUPS) <= Field::Gpus.bound().max as u64);
+    let found = fewest_gpus(scenario, scenario.recipe.batch);
+    match by_trying(scenario) {
+        Some(fewest) => prop_assert_eq!(found, Some(fewest), "{}", link::encode(scenario)),
+        None => prop_assert!(found.is_none_or(|gpus| gpus > GROUPS * group), "{:?}, {}", found, link::encode(scenario)),
+    }
+    Ok(())
+}
+
+/// The scenario with just as much memory as it needs on so many groups: a card on which the answer is there, or
+/// near it.
+fn with_memory_for(mut scenario: Scenario, groups: u32) -> Scenario {
+    let mut at = scenario;
+    at.cluster.gpus = groups * scenario.cluster.group();
+    let kept_free = scenario.reserved().get() / scenario.device.memory().get();
+    let spare = estimate(&at).peak().bytes.get() / f64::from(1 << 20) / (1.0 - kept_free);
+    let most = Field::Memory.bound().max * 1024.0;
+    scenario.device.memory_mib = (spare.ceil() + 1.0).clamp(512.0, most) as u32;
+    scenario
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_fewest_gpus_are_the_first_that_fit_when_all_are_tried(
+        scenario in any_scenario(), groups in 1_u32..=40, batch in 1_u32..=8,
+    ) {
+        let scenario = with_memory_for(scenario.with_batch(batch), groups);
+        is_the_first_that_fits(&scenario)?;
+    }
+
+    #[test]
+    fn the_fewest_gpus_are_the_first_that_fit_where_experts_or_weights_are_shared_by_a_few(
+        scenario in any_scenario(), groups in 1_u32..=40, experts in 1_u32..=16, reshard in 0_u32..=16,
+        context in 1_u32..=4, engine in 0_usize..4,
+    ) {
+        let mut scenario = Scenario { method: Method::Ledger, ..scenario };
+        scenario.cluster.zero = ZeroStage::Stage3;
+        scenario.cluster.engine = [Engine::Torch, Engine::Torchtitan, Engine::Megatron, Engine::DeepSpeed][engine];
+        scenario.cluster.expert_parallel = experts;
+        scenario.cluster.reshard = reshard;
+        scenario.cluster.context_parallel = context;
+        scenario.cluster.tensor_parallel = 1;
+        scenario.cluster.pipeline_parallel = 1;
+        scenario.recipe.batch = 1;
+        is_the_first_that_fits(&with_memory_for(scenario, groups))?;
+    }
+}
+
+#[test]
+fn a_group_that_fits_alone_is_enough_though_two_of_them_would_not_fit() {
+    // A second group brings buffers for the communication of 1.25 GiB in this scenario, and under ZeRO 0 it
+    // shares nothing: what a GPU needs then is more by that much.
+    let row = catalogue::model("llama-3.2-1b").expect("a row of the catalogue");
+    let mut scenario = row.apply(Scenario { method: Method::Ledger, ..Scenario::default() });
+    scenario.cluster.zero = ZeroStage::Stage0;
+    scenario.device.communication_gib = 1.25;
+    let scenario = with_memory_for(scenario.with_batch(1), 1);
+    assert!(fits(&scenario, 1) && !fits(&scenario, 2));
+    assert_eq!(fewest_gpus(&scenario, 1), Some(1));
+    let mut one = scenario;
+    one.cluster.gpus = 1;
+    assert!(b_max(&one).batch().is_some());
+    // Not even one fits on half of that, whatever their number.
+    let mut half = scenario;
+    half.device.memory_mib /= 2;
+    assert_eq!(fewest_gpus(&half, 1), None);
+}

@@ -1,0 +1,192 @@
+//! More frozen, more quantized, fewer adapters: never more memory.
+
+use bmax::{
+    Adapter, AdapterTargets, AdapterType, Engine, Method, Norm, Precision, Scenario, Switch, Unquantized, estimate,
+    link,
+};
+use proptest::prelude::*;
+
+#[path = "support/any_scenario.rs"]
+mod any_scenario;
+
+use any_scenario::any_scenario;
+
+/// Scenarios of the ledger whose sizes can be compared: no more keys than queries, no more stages than layers.
+fn comparable() -> impl Strategy<Value = Scenario> {
+    any_scenario().prop_map(|mut scenario| {
+        scenario.method = Method::Ledger;
+        scenario.model.kv_heads = scenario.model.kv_heads.min(scenario.model.heads);
+        scenario.cluster.pipeline_parallel = scenario.cluster.pipeline_parallel.min(scenario.model.layers);
+        scenario.cluster.first_stage_layers = 0;
+        scenario.cluster.last_stage_layers = 0;
+        // Where dense layers and layers with experts stand beside each other, the layer that runs is counted as one of
+        // the wider kind, and which kind that is may change.
+        scenario.model.experts.dense_layers = 0;
+        scenario
+    })
+}
+
+fn peak(scenario: &Scenario) -> f64 {
+    estimate(scenario).peak().bytes.get()
+}
+
+/// What adapters add that full training has no part of, at most at one instant: themselves, and what the first
+/// of their matrices puts out for the second, with the gaps between such tensors. It is little beside what full
+/// training keeps, unless optimizer states are divided so often that nothing is left of them.
+fn own_of_adapters(scenario: &Scenario) -> f64 {
+    let estimate = estimate(scenario);
+    let own = |name: &str| name.starts_with("Adapters") || name.starts_with("Outputs of the adapters");
+    let at = |position| {
+        let alive = estimate.entries.iter().filter(|entry| own(entry.name) && entry.alive.contains(position));
+        alive.map(|entry| entry.bytes.get()).sum::<f64>()
+    };
+    let highest = (0..estimate.instants.len()).map(at).fold(0.0, f64::max);
+    highest * (1.0 + scenario.device.fragmentation.fraction())
+}
+
+fn with(scenario: &Scenario, adapter: Adapter) -> Scenario {
+    let mut with = *scenario;
+    with.recipe.adapter = adapter;
+    with
+}
+
+/// Sums of the same terms in another order may differ in the last bits.
+fn at_least(more: &Scenario, less: &Scenario) -> Result<(), TestCaseError> {
+    let (larger, smaller) = (peak(more), peak(less));
+    prop_assert!(
+        larger >= smaller * (1.0 - 1e-12),
+        "{} < {}:\n{}\n{}",
+        larger,
+        smaller,
+        link::encode(more),
+        link::encode(less)
+    );
+    Ok(())
+}
+
+/// Whether two LayerNorms read the same tensor under autocast, where they run in fp32: they read an fp32 residual
+/// stream as it is, and a 16-bit one, which comes from a 16-bit embedding, as a copy for each
+/// (aten/src/ATen/autocast_mode.h, the fp32 list).
+fn copies_for_norms(scenario: &Scenario) -> bool {
+    let model = &scenario.model;
+    let autocast = scenario.recipe.precision == Precision::Autocast;
+    autocast && model.norm == Norm::LayerNorm && model.parallel.is_on() && model.norms > 1
+}
+
+/// Whether quantized products compute in fp32 where others do not: they put out what they are given
+/// (`.to(inp_dtype)` in bitsandbytes/nn/modules.py, `dtype=A.dtype` in bitsandbytes/autograd/_functions.py,
+/// 95f9af309d4d), which behind norms in fp32 is fp32, while autocast's own products put out 16 bits.
+fn is_fp32_inside(scenario: &Scenario) -> bool {
+    scenario.recipe.precision == Precision::Autocast && scenario.recipe.unquantized == Unquantized::Full
+}
+
+/// The scenario with a rank that is thin beside every matrix it stands beside.
+fn thin(mut scenario: Scenario) -> Scenario {
+    let model = &scenario.model;
+    let narrowest = model.hidden.min(model.feed_forward).min(model.kv_heads * model.head_dim);
+    scenario.recipe.rank = scenario.recipe.rank.min((narrowest / 8).max(1));
+    scenario
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_base_in_fewer_bytes_never_takes_more(scenario in comparable()) {
+        use Adapter::{Lora, Lora8, LoraFp32, Qlora};
+        for (more, less) in [(LoraFp32, Lora), (LoraFp32, Qlora), (Lora, Qlora), (Lora8, Qlora)] {
+            // LoRA in 8 bits is above 4 bits only: LLM.int8 keeps the inputs of its products
+            // (`ctx.tensors = (CAt, subA, A)` of `MatMul8bitLt` in bitsandbytes/autograd/_functions.py), so that with
+            // enough tokens it takes more than frozen weights in 16 bits, which keep none.
+            if more == LoraFp32 && copies_for_norms(&scenario) {
+                continue;
+            }
+            if more == LoraFp32 && less != Lora && is_fp32_inside(&scenario) {
+                continue;
+            }
+            // DeepSpeed's gathered weights are counted up to a billion elements (`stage3_max_reuse_distance`), of which
+            // one matrix should be a part.
+            let model = &scenario.model;
+            let widest = model.feed_forward.max(model.experts.width).max(model.experts.shared_width);
+            let matrix = f64::from(model.hidden) * f64::from(widest);
+            if scenario.cluster.engine == Engine::DeepSpeed && matrix > 2.5e8 {
+                continue;
+            }
+            // What is quantized is brought back matrix by matrix: that takes two bytes of one matrix, and the gaps
+            // between such tensors, where two layers save six bytes or more.
+            if scenario.model.layers < 2 * scenario.cluster.pipeline_parallel {
+                continue;
+            }
+            // PEFT's prepare_model_for_kbit_training puts what is not quantized into fp32, which LoRA on 16-bit
+            // weights leaves in 16 bits.
+            if more == Lora && scenario.recipe.unquantized == Unquantized::Full {
+                continue;
+            }
+            at_least(&with(&scenario, more), &with(&scenario, less))?;
+        }
+    }
+
+    #[test]
+    fn fewer_adapted_matrices_never_take_more(scenario in comparable()) {
+        let [all, attention, two] = [AdapterTargets::All, AdapterTargets::Attention, AdapterTargets::QueryValue].map(|targets| {
+            let mut scenario = scenario;
+            scenario.recipe.targets = targets;
+            scenario
+        });
+        at_least(&all, &attention)?;
+        at_least(&attention, &two)?;
+    }
+
+    #[test]
+    fn a_smaller_rank_never_takes_more(scenario in comparable(), part in 0.0..1.0_f64) {
+        let mut smaller = scenario;
+        smaller.recipe.rank = ((f64::from(scenario.recipe.rank) * part) as u32).max(1);
+        at_least(&scenario, &smaller)?;
+    }
+
+    #[test]
+    fn adapters_in_16_bits_never_take_more_than_in_fp32(scenario in comparable()) {
+        // A recipe of 16-bit weights with fp32 masters gives 16-bit adapters one as well, which fp32 adapters are
+        // themselves.
+        let mut scenario = scenario;
+        if matches!(scenario.recipe.precision, Precision::Bf16 | Precision::Fp16) {
+            scenario.recipe.precision = Precision::PureBf16;
+        }
+        let [full, half] = [AdapterType::Full, AdapterType::Half].map(|kept| {
+            let mut scenario = scenario;
+            scenario.recipe.adapter_type = kept;
+            scenario
+        });
+        at_least(&full, &half)?;
+    }
+
+    #[test]
+    fn training_every_weight_takes_at_least_what_frozen_weights_take_without_their_adapters(scenario in comparable()) {
+        use Adapter::{Lora, LoraFp32, None, Qlora, Lora8};
+        let mut scenario = thin(scenario);
+        // PEFT casts the input of an adapter in fp32 for each adapter anew, and drops other parts of it for each
+        // (`_cast_input_dtype` and `lora_dropout` in peft/tuners/lora/layer.py): copies that full training, where
+        // matrices share their input, does not make.
+        scenario.recipe.adapter_type = AdapterType::Half;
+        scenario.recipe.adapter_dropout = Switch::Off;
+        // Weights that are trained in 16 bits are smaller than frozen ones in fp32.
+        let in_fp32 = matches!(scenario.recipe.precision, Precision::Fp32 | Precision::Autocast | Precision::Mixed);
+        for less in [LoraFp32, Lora, Lora8, Qlora] {
+            let fp32 = match less {
+                LoraFp32 => true,
+                Lora8 | Qlora => scenario.recipe.unquantized == Unquantized::Full,
+                _ => false,
+            };
+            if less != LoraFp32 && copies_for_norms(&scenario) {
+                continue;
+            }
+            if fp32 && (!in_fp32 || (less != LoraFp32 && is_fp32_inside(&scenario))) {
+                continue;
+            }
+            let (all, adapted) = (with(&scenario, None), with(&scenario, less));
+            let spare = own_of_adapters(&adapted);
+            let (larger, smaller) = (peak(&all) + spare, peak(&adapted));
+            prop_assert!(larger >= smaller * (1.0 - 1e-12), "{} < {}:\n{}\n{}", larger, smaller, link::encode(&all), link::encode(&adapted));
+        }
+    }
+}
