@@ -1,5 +1,5 @@
 # NOTHING FITS. Parameters, gradients, optimizer state and what the process takes are, with one
-# sequence, 4212.57 GiB too much. More GPUs of this kind alone do not help.
+# sequence, 3040.25 GiB too much. With 2,446 GPUs it would fit.
 # The micro-batch of 1 below is no promise: it is there to be read and edited, and runs out of memory.
 #
 # Llama 3.1 405B on 2 × RTX 4090 24 GB, 2,048 tokens a sequence.
@@ -9,21 +9,19 @@
 # (target 256).
 # As asked, b_max is none, for not even one sequence fits. This file runs something else where the
 # list below says so, and as it runs b_max is none, for not even one sequence fits:
-# https://example.org/bmax/?v=3&model=llama-3.1-405b&gpu=rtx-4090&b=1&accum=128&gpus=2&recompute=none&engine=deepspeed
+# https://example.org/bmax/?v=3&model=llama-3.1-405b&gpu=rtx-4090&b=1&accum=128&gpus=2&engine=deepspeed
 # Checked with lightning 2.6.6.
 #
 # Not as asked, because it cannot be said here:
 # - DeepSpeed carries out the step and not PyTorch alone: what it holds beside the tensors is counted;
-#   this alone takes the peak from 3258.01 to 4236.55 GiB.
+#   this alone takes the peak from 3081.11 to 3064.24 GiB.
 #
 # To be said elsewhere, and counted on here:
-# - Selective recomputation: flash attention computes its scores again by itself, so that nothing has
-#   to be set.
 # - The optimizer, in configure_optimizers: torch.optim.AdamW(…, fused=True).
-# - Two gathered layers: ZeRO 3 keeps up to 1,000 million weights, and this strategy has no argument
+# - Recomputation: torch’s checkpoint on every layer, in the module’s code.
+# - ZeRO 3 keeps up to 1,000 million gathered weights, as is counted; this strategy has no argument
 #   for stage3_max_live_parameters. With config=… in place of the arguments it can be said.
 # - Flash attention: F.scaled_dot_product_attention, attn_implementation="sdpa".
-# - Dropout: the model’s configuration; its masks are counted.
 
 from lightning.pytorch import Trainer
 from lightning.pytorch.strategies import DeepSpeedStrategy
