@@ -48,8 +48,11 @@ training_args = TrainingArguments(
             "overlap_comm": True,
             "contiguous_gradients": True,
             "reduce_bucket_size": 500000000,
+            "sub_group_size": 1000000000,
             "stage3_max_live_parameters": 1000000000,
             "stage3_max_reuse_distance": 1000000000,
+            "stage3_prefetch_bucket_size": 50000000,
+            "stage3_param_persistence_threshold": 100000,
         },
         "bf16": {
             "enabled": True,

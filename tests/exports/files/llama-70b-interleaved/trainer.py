@@ -26,6 +26,8 @@
 # - Recomputation: torch’s checkpoint on every layer, in the module’s code.
 # - The division itself: parallelize_module on mesh["tensor_parallel"] and fully_shard(…,
 #   reshard_after_forward=True) on mesh["data_parallel"], in configure_model.
+# - Sequence parallelism: SequenceParallel for the norms in that division, so that tokens are divided
+#   between the matrices.
 # - Flash attention: F.scaled_dot_product_attention, attn_implementation="sdpa".
 # - Fused kernels: torch.compile, or Liger kernels, on the model.
 # - The loss head, “Vocabulary-parallel”: the model’s code.
