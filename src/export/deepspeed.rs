@@ -129,12 +129,13 @@ pub(super) fn gathered_layers(run: &mut Run, now: &Scenario) {
     }
 }
 
-/// What DeepSpeed’s pipeline does with its buckets.
+/// What DeepSpeed’s pipeline does with its buckets: `setup_buckets` makes the second only where communication
+/// overlaps, and `reduce_gradients` makes one for the reduction (runtime/zero/stage_1_and_2.py).
 fn in_one_bucket(run: &mut Run, now: &Scenario) {
     if now.cluster.pipeline_parallel > 1 && now.cluster.zero == ZeroStage::Stage1 {
-        run.elsewhere(
-            "Two reduction buckets are counted. DeepSpeed’s pipeline reduces behind the last micro-batch and out of one \
-             of them, because it does not overlap: it holds less than the prediction says.",
+        run.differs(
+            "DeepSpeed’s pipeline does not overlap the reduction: until the last backward pass it holds one of the two \
+             buckets that are counted.",
         );
     }
 }
