@@ -8,7 +8,7 @@ use super::run::{Planned, Run, machines, shards};
 use super::text::{EXPANDABLE, Spelling, Value, expandable};
 use crate::{
     Adapter, AdapterType, Engine, GradientType, LossHead, Offload, Optimizer, Precision, Recipe, Recomputation,
-    Scenario, StepKernel, Switch, Unquantized, ZeroStage,
+    Scenario, StepKernel, Switch, Unquantized, ZeroStage, estimate,
 };
 
 /// Where DeepSpeed is called from, which decides who says the learning rate.
@@ -132,7 +132,9 @@ pub(super) fn gathered_layers(run: &mut Run, now: &Scenario) {
 /// What DeepSpeed’s pipeline does with its buckets: `setup_buckets` makes the second only where communication
 /// overlaps, and `reduce_gradients` makes one for the reduction (runtime/zero/stage_1_and_2.py).
 fn in_one_bucket(run: &mut Run, now: &Scenario) {
-    if now.cluster.pipeline_parallel > 1 && now.cluster.zero == ZeroStage::Stage1 {
+    // BF16_Optimizer has none.
+    let counted = || estimate(now).entries.iter().any(|entry| entry.name == "Reduction buckets");
+    if now.cluster.pipeline_parallel > 1 && now.cluster.zero == ZeroStage::Stage1 && counted() {
         run.differs(
             "DeepSpeed’s pipeline does not overlap the reduction: until the last backward pass it holds one of the two \
              buckets that are counted.",

@@ -634,6 +634,9 @@ fn deepspeed_s_pipeline_does_not_overlap() {
     let query = "engine=deepspeed&pp=2&zero=1&accum=8";
     assert_lines(Target::DeepSpeed, query, &["\"overlap_comm\": false,"]);
     assert_told(Target::DeepSpeed, query, "it holds one of the two buckets that are counted");
+    // What adds up in fp32 has none.
+    let summed = told(Target::DeepSpeed, &format!("{query}&precision=bf16&grad=32"));
+    assert!(!summed.contains("buckets that are counted"), "{summed}");
 }
 
 #[test]
