@@ -6,6 +6,7 @@
 
 use super::run::{Planned, Run, machines, shards};
 use super::text::{EXPANDABLE, Spelling, Value, expandable};
+use super::transformers::loaded_in;
 use crate::{
     Adapter, AdapterType, Engine, GradientType, LossHead, Offload, Optimizer, Precision, Recipe, Recomputation,
     Scenario, StepKernel, Switch, Unquantized, ZeroStage, estimate,
@@ -35,6 +36,7 @@ pub(super) fn write(scenario: &Scenario, page: &str) -> String {
         ));
     }
     run.elsewhere(format!("Sequences of {} tokens: your data set.", now.recipe.sequence));
+    loaded(&mut run, &now);
     recomputation(&mut run, &now);
     in_the_model(&mut run, &now);
     run.logits_in_the_loop("engine.backward(loss)");
@@ -126,6 +128,16 @@ pub(super) fn gathered_layers(run: &mut Run, now: &Scenario) {
              and counted. Smaller stage3_max_live_parameters and stage3_max_reuse_distance give up to 2 GB back, for \
              more communication.",
         );
+    }
+}
+
+/// The type of the weights, where the program leaves them in the one they were loaded in.
+pub(super) fn loaded(run: &mut Run, now: &Scenario) {
+    let cast = matches!(now.recipe.precision, Precision::Bf16 | Precision::Fp16 | Precision::PureBf16);
+    if !cast || now.recipe.adapter != Adapter::None {
+        let what = if now.recipe.adapter == Adapter::None { "Weights" } else { "Frozen weights" };
+        let dtype = loaded_in(now);
+        run.elsewhere(format!("{what} in {dtype}: load the model with dtype=\"{dtype}\"."));
     }
 }
 

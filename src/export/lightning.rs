@@ -5,7 +5,7 @@
 //! parallelism the module divides itself, and the strategy only makes the groups.
 
 use super::accelerate::optimizer;
-use super::deepspeed::{self, Caller, in_the_model};
+use super::deepspeed::{self, Caller, in_the_model, loaded};
 use super::run::{Resharding, Run, machines, resharding};
 use super::text::{Spelling, Value, allocator_in_python, commented};
 use super::transformers::Engine;
@@ -62,6 +62,7 @@ pub(super) fn write(scenario: &Scenario, page: &str) -> String {
     if strategy == Strategy::DeepSpeed {
         deepspeed::gathered_layers(&mut run, &now);
     }
+    loaded(&mut run, &now);
     in_the_model(&mut run, &now);
     let head = commented(&run.head(page, "lightning 2.6.6"), "#");
     let (count, each) = machines(planned.world);

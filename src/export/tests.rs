@@ -664,6 +664,23 @@ fn quantized_weights_are_loaded_in_the_type_that_they_compute_in() {
 }
 
 #[test]
+fn weights_that_a_program_leaves_as_they_were_loaded_have_a_type() {
+    let base = "model=llama-3.1-8b&gpu=h100-80&gpus=8&zero=0";
+    for target in [Target::DeepSpeed, Target::Lightning, Target::Accelerate] {
+        for (query, dtype) in [
+            ("precision=autocast", "float32"),
+            ("precision=autocast&adapter=lora", "bfloat16"),
+            ("precision=autocast&adapter=lora-fp32", "float32"),
+            ("precision=fp32&adapter=lora", "float32"),
+        ] {
+            // JSON escapes the quotes.
+            let text = write(target, &scenario(&format!("{base}&{query}")), PAGE).replace('\\', "");
+            assert!(text.contains(&format!("dtype=\"{dtype}\"")), "{target:?} {query}:\n{text}");
+        }
+    }
+}
+
+#[test]
 fn megatron_s_cross_entropy_is_fused_where_that_is_asked_for_and_nowhere_else() {
     let base = "model=llama-3.1-8b&gpu=h100-80&zero=1&loss=";
     let fused = ["--cross-entropy-loss-fusion", "--cross-entropy-fusion-impl native"];

@@ -250,16 +250,19 @@ const fn model_class(scenario: &Scenario) -> &'static str {
     }
 }
 
-fn model_kwargs(scenario: &Scenario) -> String {
-    let dtype = match scenario.recipe.precision {
-        Precision::Mixed | Precision::Autocast | Precision::Fp32 if scenario.recipe.adapter == Adapter::None => {
+/// The type that a model is loaded in; by itself transformers 5 takes that of the checkpoint.
+pub(super) const fn loaded_in(scenario: &Scenario) -> &'static str {
+    match (scenario.recipe.precision, scenario.recipe.adapter) {
+        (Precision::Mixed | Precision::Autocast, Adapter::None) | (Precision::Fp32, _) | (_, Adapter::LoraFp32) => {
             "float32"
         }
-        Precision::Fp32 => "float32",
-        _ if scenario.recipe.adapter == Adapter::LoraFp32 => "float32",
-        Precision::Fp16 => "float16",
+        (Precision::Fp16, _) => "float16",
         _ => "bfloat16",
-    };
+    }
+}
+
+fn model_kwargs(scenario: &Scenario) -> String {
+    let dtype = loaded_in(scenario);
     let attention = match scenario.recipe.attention {
         AttentionKernel::Flash => "sdpa",
         AttentionKernel::Eager => "eager",

@@ -8,6 +8,7 @@
 #
 # To be said elsewhere, and counted on here:
 # - The optimizer, in configure_optimizers: torch.optim.AdamW(…, foreach=True).
+# - Weights in float32: load the model with dtype="float32".
 # - Eager attention: attn_implementation="eager".
 # - Dropout: the model’s configuration; its masks are counted.
 

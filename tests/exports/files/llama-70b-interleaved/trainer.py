@@ -28,6 +28,7 @@
 #   reshard_after_forward=True) on mesh["data_parallel"], in configure_model.
 # - Sequence parallelism: SequenceParallel for the norms in that division, so that tokens are divided
 #   between the matrices.
+# - Weights in float32: load the model with dtype="float32".
 # - Flash attention: F.scaled_dot_product_attention, attn_implementation="sdpa".
 # - Fused kernels: torch.compile, or Liger kernels, on the model.
 # - The loss head, “Vocabulary-parallel”: the model’s code.

@@ -8,6 +8,7 @@
 #
 # To be said elsewhere, and counted on here:
 # - The optimizer, in configure_optimizers: torch.optim.AdamW(…, fused=True).
+# - Weights in float32: load the model with dtype="float32".
 # - Flash attention: F.scaled_dot_product_attention, attn_implementation="sdpa".
 
 from lightning.pytorch import Trainer
