@@ -1,9 +1,9 @@
 //! What the ledger counts, against numbers that papers, frameworks and the tensors themselves state.
 
 use bmax::{
-    Adapter, AdapterType, AttentionKernel, Bucket, Choice, Estimate, GradientType, Kernels, LossHead, Method, Offload,
-    Optimizer, Percent, Precision, Recomputation, Scenario, StepKernel, Switch, Weights, ZeroStage, b_max, catalogue,
-    estimate,
+    Adapter, AdapterType, AttentionKernel, Bucket, Choice, Engine, Estimate, GradientType, Kernels, LossHead, Method,
+    Offload, Optimizer, Percent, Precision, Recomputation, Scenario, StepKernel, Switch, Weights, ZeroStage, b_max,
+    catalogue, estimate,
 };
 
 /// A model on one GPU with nothing around it: no driver, no context, no fragmentation.
@@ -270,6 +270,39 @@ fn the_peak_is_the_maximum_over_instants_and_not_the_sum_of_buckets() {
     assert_eq!(estimate.peak().bytes.get(), highest);
     let everything: f64 = estimate.entries.iter().map(|entry| entry.bytes.get()).sum();
     assert!(highest < 0.9 * everything);
+}
+
+/// Runs of deepspeed 0.19.8 on a CPU, of which each bucket was read as (type, elements): under autocast ZeRO 1
+/// had two of fp32 for 16-bit gradients and two more for the others, ZeRO 3 one of bf16 and one of fp32; bf16
+/// gradients had two of bf16 under ZeRO 1, or none where they were added up in fp32, and all were cast at once.
+#[test]
+fn deepspeed_s_buckets_are_those_that_its_optimizers_make() {
+    const ELEMENTS: f64 = 5e8;
+    let mut scenario = alone("llama-3.1-8b");
+    scenario.cluster.engine = Engine::DeepSpeed;
+    scenario.cluster.reduce_bucket = 500;
+    scenario.recipe.micro_batches = 2;
+    let buckets = |precision, gradients, zero| {
+        let mut scenario = scenario;
+        scenario.recipe.precision = precision;
+        scenario.recipe.gradients = gradients;
+        scenario.cluster.zero = zero;
+        bytes_of(&scenario, "Reduction buckets", "backward, last layer")
+    };
+    let half = GradientType::Half;
+    assert_eq!(buckets(Precision::Autocast, half, ZeroStage::Stage1), (2.0 + 2.0) * 4.0 * ELEMENTS);
+    assert_eq!(buckets(Precision::Autocast, half, ZeroStage::Stage3), (2.0 + 4.0) * ELEMENTS);
+    assert_eq!(buckets(Precision::Bf16, half, ZeroStage::Stage1), 2.0 * 2.0 * ELEMENTS);
+    assert_eq!(buckets(Precision::PureBf16, half, ZeroStage::Stage3), 2.0 * ELEMENTS);
+    assert_eq!(buckets(Precision::Bf16, GradientType::Full, ZeroStage::Stage1), 0.0);
+    scenario.recipe.gradients = GradientType::Full;
+    scenario.cluster.zero = ZeroStage::Stage1;
+    let whole = scenario.model.derived_parameters() as f64;
+    assert_eq!(bytes_of(&scenario, "cast for their reduction", "end of backward"), 2.0 * whole);
+    // One on the host is ZeRO's own optimizer, and has buckets.
+    scenario.recipe.offload = Offload::Optimizer;
+    assert_eq!(bytes_of(&scenario, "cast for their reduction", "end of backward"), 0.0);
+    assert!(bytes_of(&scenario, "Reduction buckets", "backward, last layer") > 0.0);
 }
 
 #[test]

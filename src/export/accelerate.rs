@@ -113,6 +113,7 @@ fn adapt(run: &mut Run) {
     run.change("Accelerate’s tensor parallelism does not divide what lies between the matrices", |s| {
         s.cluster.sequence_parallel = Switch::Off;
     });
+    run.adds_up_as_autograd_does(PROGRAM);
     run.computes_under_autocast("Accelerate casts frozen fp32 weights product by product");
     run.change(
         "Accelerate keeps fp32 weights and no second master copy: FSDP casts them, DDP’s autocast does",

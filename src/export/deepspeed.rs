@@ -4,11 +4,12 @@
 //! Trainer and Lightning, so that what would be a comment is the list under `_comment`.
 //! Keys as in deepspeed 0.19.8, `deepspeed/runtime/config.py` and the models it reads with.
 
-use super::run::{Planned, Run, shards};
+use super::run::{Planned, Run, machines, shards};
 use super::text::{EXPANDABLE, Spelling, Value, expandable};
+use super::transformers::loaded_in;
 use crate::{
-    AdapterType, Engine, GradientType, LossHead, Offload, Optimizer, Precision, Recomputation, Scenario, StepKernel,
-    Switch, Unquantized, ZeroStage,
+    Adapter, AdapterType, Engine, GradientType, LossHead, Offload, Optimizer, Precision, Recipe, Recomputation,
+    Scenario, StepKernel, Switch, Unquantized, ZeroStage, estimate,
 };
 
 /// Where DeepSpeed is called from, which decides who says the learning rate.
@@ -18,6 +19,8 @@ pub(super) enum Caller {
     Own,
     /// The Trainer of transformers, which fills in what is “auto”.
     Trainer,
+    /// Lightning, which says the accumulation itself and gets the optimizer from the module.
+    Lightning,
 }
 
 pub(super) fn write(scenario: &Scenario, page: &str) -> String {
@@ -33,14 +36,22 @@ pub(super) fn write(scenario: &Scenario, page: &str) -> String {
         ));
     }
     run.elsewhere(format!("Sequences of {} tokens: your data set.", now.recipe.sequence));
+    loaded(&mut run, &now);
     recomputation(&mut run, &now);
     in_the_model(&mut run, &now);
     run.logits_in_the_loop("engine.backward(loss)");
     run.routing();
     if expandable(&now) {
-        run.elsewhere(format!("Expandable segments: {EXPANDABLE} deepspeed …"));
+        // The launcher hands on what begins with one of a few words (EXPORT_ENVS of launcher/runner.py).
+        let far = if machines(run.plan().world).0 > 1 {
+            "; on several machines a line of ~/.deepspeed_env, because the launcher does not hand it on"
+        } else {
+            ""
+        };
+        run.elsewhere(format!("Expandable segments: {EXPANDABLE} deepspeed …{far}."));
     }
     gathered_layers(&mut run, &now);
+    in_one_bucket(&mut run, &now);
     if own_optimizer(now.recipe.optimizer).is_some() {
         run.elsewhere("The learning rate below is a placeholder; memory does not depend on it.");
     } else {
@@ -83,6 +94,19 @@ pub(super) fn adapt(run: &mut Run) {
             s.cluster.zero = ZeroStage::Stage1;
         }
     });
+    run.change("DeepSpeed’s ZeRO 1 that adds bf16 gradients up in fp32 has an fp32 master copy: in bf16 here", |s| {
+        // It takes BF16_Optimizer then (`_do_optimizer_sanity_check` in runtime/engine.py).
+        if s.recipe.precision == Precision::PureBf16 && s.cluster.zero == ZeroStage::Stage1 {
+            s.recipe.gradients = GradientType::Half;
+        }
+    });
+    run.change("DeepSpeed keeps bf16 states on the host for Adam alone: AdamW stands in", |s| {
+        // `_enforce_cpu_offload` in runtime/zero/stage_1_and_2.py, and its like in stage3.py.
+        let offloaded = matches!(s.recipe.offload, Offload::Optimizer | Offload::Both);
+        if offloaded && s.recipe.precision == Precision::PureBf16 {
+            s.recipe.optimizer = Optimizer::AdamW;
+        }
+    });
     run.change("DeepSpeed’s tensor parallelism does not divide what lies between the matrices", |s| {
         s.cluster.sequence_parallel = Switch::Off;
     });
@@ -96,13 +120,36 @@ pub(super) fn adapt(run: &mut Run) {
     });
 }
 
-/// What two keys of ZeRO 3 are for.
+/// What the keys of ZeRO 3 are for.
 pub(super) fn gathered_layers(run: &mut Run, now: &Scenario) {
     if gathers(now) {
         run.elsewhere(
             "ZeRO 3 keeps up to 1,000 million gathered weights that are read again soon, which is DeepSpeed’s default \
              and counted. Smaller stage3_max_live_parameters and stage3_max_reuse_distance give up to 2 GB back, for \
              more communication.",
+        );
+    }
+}
+
+/// The type of the weights, where the program leaves them in the one they were loaded in.
+pub(super) fn loaded(run: &mut Run, now: &Scenario) {
+    let cast = matches!(now.recipe.precision, Precision::Bf16 | Precision::Fp16 | Precision::PureBf16);
+    if !cast || now.recipe.adapter != Adapter::None {
+        let what = if now.recipe.adapter == Adapter::None { "Weights" } else { "Frozen weights" };
+        let dtype = loaded_in(now);
+        run.elsewhere(format!("{what} in {dtype}: load the model with dtype=\"{dtype}\"."));
+    }
+}
+
+/// What DeepSpeed’s pipeline does with its buckets: `setup_buckets` makes the second only where communication
+/// overlaps, and `reduce_gradients` makes one for the reduction (runtime/zero/stage_1_and_2.py).
+fn in_one_bucket(run: &mut Run, now: &Scenario) {
+    // BF16_Optimizer has none.
+    let counted = || estimate(now).entries.iter().any(|entry| entry.name == "Reduction buckets");
+    if now.cluster.pipeline_parallel > 1 && now.cluster.zero == ZeroStage::Stage1 && counted() {
+        run.differs(
+            "DeepSpeed’s pipeline does not overlap the reduction: until the last backward pass it holds one of the two \
+             buckets that are counted.",
         );
     }
 }
@@ -141,9 +188,38 @@ fn recomputation(run: &mut Run, now: &Scenario) {
     }
 }
 
+/// The configuration of bitsandbytes that the weights are loaded with, an argument each; none where they are
+/// not quantized. Without a type to compute in bitsandbytes would make fp32 matrices of them, and a storage
+/// of whole bytes is nothing that FSDP or ZeRO 3 divide.
+pub(super) fn quantization(recipe: &Recipe) -> Option<Vec<String>> {
+    match recipe.adapter {
+        Adapter::Qlora => {
+            let computed = match recipe.precision {
+                Precision::Fp32 => "float32",
+                Precision::Fp16 => "float16",
+                Precision::Bf16 | Precision::PureBf16 | Precision::Mixed | Precision::Autocast => "bfloat16",
+            };
+            Some(vec![
+                "load_in_4bit=True".to_owned(),
+                "bnb_4bit_quant_type=\"nf4\"".to_owned(),
+                "bnb_4bit_use_double_quant=True".to_owned(),
+                format!("bnb_4bit_compute_dtype=\"{computed}\""),
+                format!("bnb_4bit_quant_storage=\"{computed}\""),
+            ])
+        }
+        Adapter::Lora8 => Some(vec!["load_in_8bit=True".to_owned()]),
+        Adapter::None | Adapter::Lora | Adapter::LoraFp32 => None,
+    }
+}
+
+/// How peft casts what is not quantized to fp32. By default it would switch recomputation on as well
+/// (`prepare_model_for_kbit_training` in peft 0.21.2, utils/other.py).
+pub(super) const CAST_UNQUANTIZED: &str =
+    "peft.prepare_model_for_kbit_training(model, use_gradient_checkpointing=False)";
+
 /// What the model and not its trainer decides.
 pub(super) fn in_the_model(run: &mut Run, now: &Scenario) {
-    use crate::{Adapter, AttentionKernel, Choice, Kernels};
+    use crate::{AttentionKernel, Choice, Kernels};
     let recipe = &now.recipe;
     run.elsewhere(match now.recipe.attention {
         AttentionKernel::Flash => "Flash attention: F.scaled_dot_product_attention, attn_implementation=\"sdpa\".",
@@ -162,11 +238,8 @@ pub(super) fn in_the_model(run: &mut Run, now: &Scenario) {
             LossHead::Fused => ", with Liger’s LigerFusedLinearCrossEntropyLoss",
             LossHead::MaskedLm => ", AutoModelForMaskedLM",
             LossHead::Classifier => ", AutoModelForSequenceClassification",
-            LossHead::Plain
-            | LossHead::Chunked
-            | LossHead::VocabularyParallel
-            | LossHead::VocabularyParallelFused
-            | LossHead::ChunkedHead => "",
+            LossHead::Chunked | LossHead::ChunkedHead => &format!(", in {} chunks", recipe.chunks),
+            LossHead::Plain | LossHead::VocabularyParallel | LossHead::VocabularyParallelFused => "",
         };
         run.elsewhere(format!("The loss head, “{}”: the model’s code{by}.", recipe.loss.label()));
     }
@@ -183,27 +256,29 @@ pub(super) fn in_the_model(run: &mut Run, now: &Scenario) {
             recipe.targets.label()
         ));
         if recipe.precision != Precision::Fp32 {
-            run.elsewhere(match recipe.adapter_type {
-                AdapterType::Full => "Adapters in fp32: get_peft_model makes them so.",
-                AdapterType::Half => "Adapters in 16 bits: get_peft_model(…, autocast_adapter_dtype=False).",
+            run.elsewhere(match (recipe.adapter_type, recipe.adapter) {
+                (AdapterType::Full, _) => "Adapters in fp32: get_peft_model makes them so.",
+                // `_move_adapter_to_device_of_base_layer` in peft’s tuners/tuners_utils.py casts to no whole number.
+                (AdapterType::Half, Adapter::Lora8) => {
+                    "Adapters in 16 bits: beside 8-bit weights peft makes them in fp32 even with \
+                     autocast_adapter_dtype=False; cast every parameter with “lora_” in its name."
+                }
+                (AdapterType::Half, _) => "Adapters in 16 bits: get_peft_model(…, autocast_adapter_dtype=False).",
             });
         }
-        match recipe.adapter {
-            Adapter::Qlora => run.elsewhere(
-                "Weights in 4 bits: load the model with quantization_config=BitsAndBytesConfig(load_in_4bit=True, \
-                 bnb_4bit_quant_type=\"nf4\", bnb_4bit_use_double_quant=True).",
-            ),
-            Adapter::Lora8 => run.elsewhere(
-                "Weights in 8 bits: load the model with quantization_config=BitsAndBytesConfig(load_in_8bit=True).",
-            ),
-            Adapter::None | Adapter::Lora | Adapter::LoraFp32 => {}
-        }
-        if matches!(recipe.adapter, Adapter::Lora8 | Adapter::Qlora) {
+        if let Some(arguments) = quantization(recipe) {
+            let bits = if recipe.adapter == Adapter::Qlora { 4 } else { 8 };
+            run.elsewhere(format!(
+                "Weights in {bits} bits: load the model with quantization_config=BitsAndBytesConfig({}).",
+                arguments.join(", ")
+            ));
             run.elsewhere(match recipe.unquantized {
                 Unquantized::Half => {
-                    "Embedding, head and norms in 16 bits: without peft’s prepare_model_for_kbit_training."
+                    "Embedding, head and norms in 16 bits: without peft’s prepare_model_for_kbit_training.".to_owned()
                 }
-                Unquantized::Full => "Embedding, head and norms in fp32: peft’s prepare_model_for_kbit_training.",
+                Unquantized::Full => format!(
+                    "Embedding, head and norms in fp32: {CAST_UNQUANTIZED}, which would switch recomputation on otherwise."
+                ),
             });
         }
     }
@@ -237,16 +312,20 @@ const fn client_optimizer(optimizer: Optimizer) -> &'static str {
 /// The keys that DeepSpeed reads, for a plan that [`adapt`] has been through.
 pub(super) fn config(planned: &Planned, caller: Caller) -> Vec<(&'static str, Value)> {
     let Scenario { recipe, cluster, .. } = planned.scenario;
-    let mut keys: Vec<(&'static str, Value)> = vec![
-        ("train_batch_size", planned.global_batch.into()),
-        ("train_micro_batch_size_per_gpu", planned.micro_batch.into()),
-        ("gradient_accumulation_steps", planned.steps.into()),
-    ];
+    let mut keys: Vec<(&'static str, Value)> = vec![("train_micro_batch_size_per_gpu", planned.micro_batch.into())];
+    if caller != Caller::Lightning {
+        keys.insert(0, ("train_batch_size", planned.global_batch.into()));
+        keys.push(("gradient_accumulation_steps", planned.steps.into()));
+    }
     keys.push(("zero_optimization", zero(&planned.scenario)));
     keys.extend(precision(&planned.scenario));
-    let own = own_optimizer(recipe.optimizer);
-    if let Some(name) = own {
-        keys.push(("optimizer", optimizer(name, &planned.scenario, caller)));
+    let rate = match caller {
+        Caller::Own => Some(Value::from(1e-4)),
+        Caller::Trainer => Some("auto".into()),
+        Caller::Lightning => None,
+    };
+    if let (Some(name), Some(rate)) = (own_optimizer(recipe.optimizer), rate) {
+        keys.push(("optimizer", optimizer(name, &planned.scenario, rate)));
     } else {
         keys.push(("zero_allow_untested_optimizer", true.into()));
         if matches!(recipe.offload, Offload::Optimizer | Offload::Both) {
@@ -279,14 +358,20 @@ fn zero(scenario: &Scenario) -> Value {
     };
     let mut keys: Vec<(&'static str, Value)> = vec![("stage", stage.into())];
     if stage > 0 {
-        // One bucket fills while the other is on its way: two are counted for stages 1 and 2.
-        keys.push(("overlap_comm", true.into()));
+        // One bucket fills while the other is on its way: two are counted for stages 1 and 2. A pipeline
+        // switches that off with a warning (`_configure_zero_optimizer` in runtime/engine.py).
+        keys.push(("overlap_comm", (scenario.cluster.pipeline_parallel == 1).into()));
         keys.push(("contiguous_gradients", true.into()));
         keys.push(("reduce_bucket_size", bucket(scenario).into()));
+    }
+    if scenario.cluster.zero == ZeroStage::Stage3 {
+        keys.push(("sub_group_size", SUB_GROUP.into()));
     }
     if gathers(scenario) {
         keys.push(("stage3_max_live_parameters", LIVE_WEIGHTS.into()));
         keys.push(("stage3_max_reuse_distance", LIVE_WEIGHTS.into()));
+        keys.push(("stage3_prefetch_bucket_size", PREFETCHED.into()));
+        keys.push(("stage3_param_persistence_threshold", PERSISTENT.into()));
     }
     if matches!(scenario.recipe.offload, Offload::Optimizer | Offload::Both) {
         let host = Value::Map(vec![("device", "cpu".into()), ("pin_memory", true.into())]);
@@ -308,6 +393,12 @@ fn gathers(scenario: &Scenario) -> bool {
 /// Weights that ZeRO 3 keeps gathered, as the ledger counts them: DeepSpeed's own default
 /// (runtime/zero/config.py).
 const LIVE_WEIGHTS: u64 = 1_000_000_000;
+/// Weights that it gathers ahead, likewise.
+const PREFETCHED: u64 = 50_000_000;
+/// Weights up to which a tensor is not divided, likewise: norms and biases, which are too small to count.
+const PERSISTENT: u64 = 100_000;
+/// Weights that its step takes at a time, likewise.
+const SUB_GROUP: u64 = 1_000_000_000;
 
 fn precision(scenario: &Scenario) -> Vec<(&'static str, Value)> {
     let accumulated = |half: &'static str| {
@@ -330,11 +421,7 @@ fn precision(scenario: &Scenario) -> Vec<(&'static str, Value)> {
     }
 }
 
-fn optimizer(name: &'static str, scenario: &Scenario, caller: Caller) -> Value {
-    let rate = match caller {
-        Caller::Own => Value::from(1e-4),
-        Caller::Trainer => "auto".into(),
-    };
+fn optimizer(name: &'static str, scenario: &Scenario, rate: Value) -> Value {
     let mut params = vec![("lr", rate)];
     if scenario.recipe.step == StepKernel::Foreach && scenario.recipe.optimizer == Optimizer::AdamW {
         params.push(("torch_adam", true.into()));

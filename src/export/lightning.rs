@@ -5,11 +5,11 @@
 //! parallelism the module divides itself, and the strategy only makes the groups.
 
 use super::accelerate::optimizer;
-use super::deepspeed::{self, in_the_model};
+use super::deepspeed::{self, Caller, in_the_model, loaded};
 use super::run::{Resharding, Run, machines, resharding};
-use super::text::{Value, allocator_in_python, commented};
+use super::text::{Spelling, Value, allocator_in_python, commented};
 use super::transformers::Engine;
-use crate::{Engine as Program, Offload, Precision, Recomputation, Scenario, Switch, ZeroStage};
+use crate::{Engine as Program, Offload, Optimizer, Precision, Recomputation, Scenario, Switch, ZeroStage};
 
 const PROGRAM: &str = "Lightning";
 
@@ -32,7 +32,9 @@ pub(super) fn write(scenario: &Scenario, page: &str) -> String {
     adapt(&mut run, strategy);
     let now = *run.now();
     let planned = run.plan();
-    run.elsewhere(format!("The optimizer, in configure_optimizers: {}.", optimizer(&now)));
+    let own = if strategy == Strategy::DeepSpeed { deepspeed_optimizer(&now) } else { None };
+    let optimizer = own.map_or_else(|| optimizer(&now), str::to_owned);
+    run.elsewhere(format!("The optimizer, in configure_optimizers: {optimizer}."));
     match strategy {
         Strategy::Fsdp if now.recipe.recomputation == Recomputation::Full => {}
         _ if now.recipe.recomputation == Recomputation::Full => {
@@ -50,13 +52,17 @@ pub(super) fn write(scenario: &Scenario, page: &str) -> String {
                 Resharding::Group(size) => size.to_string(),
             }
         ));
+        run.elsewhere(if now.cluster.sequence_parallel.is_on() {
+            "Sequence parallelism: SequenceParallel for the norms in that division, so that tokens are divided between \
+             the matrices."
+        } else {
+            "No sequence parallelism: what lies between the matrices is whole on every GPU of a group."
+        });
     }
-    if strategy == Strategy::DeepSpeed && now.cluster.zero == ZeroStage::Stage3 {
-        run.elsewhere(
-            "ZeRO 3 keeps up to 1,000 million gathered weights, as is counted; this strategy has no argument for \
-             stage3_max_live_parameters. With config=… in place of the arguments it can be said.",
-        );
+    if strategy == Strategy::DeepSpeed {
+        deepspeed::gathered_layers(&mut run, &now);
     }
+    loaded(&mut run, &now);
     in_the_model(&mut run, &now);
     let head = commented(&run.head(page, "lightning 2.6.6"), "#");
     let (count, each) = machines(planned.world);
@@ -82,7 +88,7 @@ pub(super) fn write(scenario: &Scenario, page: &str) -> String {
         ("precision", precision(&now, strategy).into()),
         ("accumulate_grad_batches", planned.steps.into()),
     ] {
-        text.push_str(&format!("        \"{key}\": {},\n", value.pretty(super::text::Spelling::Python, 0)));
+        text.push_str(&format!("        \"{key}\": {},\n", value.pretty(Spelling::Python, 0)));
     }
     text.push_str("        \"strategy\": strategy,\n        **others,\n    }\n    return Trainer(**arguments)\n");
     text
@@ -103,6 +109,9 @@ fn strategy(scenario: &Scenario) -> Strategy {
 fn adapt(run: &mut Run, strategy: Strategy) {
     run.carried_out_by(if strategy == Strategy::DeepSpeed { Program::DeepSpeed } else { Program::Torch });
     run.casts_frozen_weights("Lightning’s 16-bit precision");
+    if strategy != Strategy::DeepSpeed {
+        run.adds_up_as_autograd_does(PROGRAM);
+    }
     if strategy == Strategy::Fsdp {
         run.reshards_to_no_group("Lightning’s FSDP");
     }
@@ -112,11 +121,14 @@ fn adapt(run: &mut Run, strategy: Strategy) {
     match strategy {
         Strategy::DeepSpeed => {
             deepspeed::adapt(run);
-            run.change("Lightning’s DeepSpeed has 16-bit weights with an fp32 master copy, or fp32", |s| {
-                if !matches!(s.recipe.precision, Precision::Fp16 | Precision::Fp32) {
-                    s.recipe.precision = Precision::Bf16;
-                }
-            });
+            run.change(
+                "Lightning’s DeepSpeed has weights in 16 bits, or in fp32 without autocast: 16 bits here",
+                |s| {
+                    if matches!(s.recipe.precision, Precision::Mixed | Precision::Autocast) {
+                        s.recipe.precision = Precision::Bf16;
+                    }
+                },
+            );
         }
         Strategy::Fsdp => run.change("FSDP casts weights as it gathers them", |s| {
             if s.recipe.precision == Precision::Autocast {
@@ -152,6 +164,23 @@ fn adapt(run: &mut Run, strategy: Strategy) {
     run.keeps_activations_on_the_gpu(PROGRAM);
 }
 
+/// The optimizer where DeepSpeed wants one of its own: on the host, and for Muon, which has to be one
+/// optimizer (`_setup_model_and_optimizers` of the strategy refuses two).
+fn deepspeed_optimizer(scenario: &Scenario) -> Option<&'static str> {
+    let recipe = &scenario.recipe;
+    match (recipe.optimizer, recipe.offload) {
+        (Optimizer::AdamW, Offload::Optimizer | Offload::Both) if recipe.precision == Precision::PureBf16 => {
+            Some("deepspeed.ops.adam.DeepSpeedCPUAdam(…, fp32_optimizer_states=False)")
+        }
+        (Optimizer::AdamW, Offload::Optimizer | Offload::Both) => Some("deepspeed.ops.adam.DeepSpeedCPUAdam(…)"),
+        (Optimizer::Lion, Offload::Optimizer | Offload::Both) => Some("deepspeed.ops.lion.DeepSpeedCPULion(…)"),
+        (Optimizer::Muon, _) => {
+            Some("deepspeed.runtime.zero.muon.muon_optimizer.MuonWithAuxAdam(…), with use_muon on the blocks’ matrices")
+        }
+        _ => None,
+    }
+}
+
 fn precision(scenario: &Scenario, strategy: Strategy) -> &'static str {
     match scenario.recipe.precision {
         Precision::Fp32 => "32-true",
@@ -182,20 +211,9 @@ fn construction(
             (Some("FSDPStrategy"), format!("FSDPStrategy({arguments}    )"))
         }
         Strategy::DeepSpeed => {
-            let stage = match scenario.cluster.zero {
-                ZeroStage::Stage0 => 0,
-                ZeroStage::Stage1 => 1,
-                ZeroStage::Stage2 => 2,
-                ZeroStage::Stage3 => 3,
-            };
-            let offloaded = matches!(scenario.recipe.offload, Offload::Optimizer | Offload::Both);
-            let mut arguments = format!("\n        stage={stage},\n");
-            // The strategy’s own default is another than DeepSpeed’s.
-            arguments.push_str(&format!("        reduce_bucket_size={},\n", deepspeed::bucket(scenario)));
-            if offloaded {
-                arguments.push_str("        offload_optimizer=True,\n        pin_memory=True,\n");
-            }
-            arguments.push_str(&format!("        logging_batch_size_per_gpu={},\n", planned.micro_batch));
+            // The strategy’s arguments have other defaults than DeepSpeed, and none for the types of gradients.
+            let config = Value::Map(deepspeed::config(planned, Caller::Lightning));
+            let arguments = format!("\n        config={},\n", config.pretty(Spelling::Python, 2));
             (Some("DeepSpeedStrategy"), format!("DeepSpeedStrategy({arguments}    )"))
         }
         Strategy::ModelParallel => (

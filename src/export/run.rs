@@ -5,8 +5,8 @@ use super::text::{gib, wrap};
 use crate::format::{count, counted};
 use crate::planner::{Accumulation, plan};
 use crate::{
-    Adapter, Answer, Choice, Cluster, Engine, Field, Logits, Method, Offload, Precision, Recomputation, Scenario,
-    Shortage, ZeroStage, b_max, catalogue, estimate, largest_micro_batch, link,
+    Adapter, Answer, Choice, Cluster, Engine, Field, GradientType, Logits, Method, Offload, Precision, Recomputation,
+    Scenario, Shortage, ZeroStage, b_max, catalogue, estimate, largest_micro_batch, link,
 };
 
 /// A scenario on its way into a file.
@@ -426,6 +426,15 @@ impl Run {
         self.change(why, |s| {
             if frozen_in_fp32(s) {
                 s.recipe.precision = Precision::Autocast;
+            }
+        });
+    }
+
+    /// Gradients that have the type of the weights, as autograd makes them.
+    pub(super) fn adds_up_as_autograd_does(&mut self, program: &str) {
+        self.change(&format!("{program} adds gradients up in the type of the weights"), |s| {
+            if s.recipe.precision == Precision::PureBf16 {
+                s.recipe.gradients = GradientType::Half;
             }
         });
     }

@@ -571,14 +571,147 @@ fn deepspeed_s_bucket_and_live_weights_are_those_that_are_counted() {
             "\"reduce_bucket_size\": 200000000,",
             // DeepSpeed's own defaults (runtime/zero/config.py), which the ledger counts.
             "\"stage3_max_live_parameters\": 1000000000,",
-            "\"stage3_max_reuse_distance\": 1000000000",
         ],
     );
     let second = settings(Target::DeepSpeed, &format!("{base}&zero=2"));
     assert!(second.iter().any(|line| line == "\"reduce_bucket_size\": 200000000"), "{second:?}");
     assert!(!second.iter().any(|line| line.contains("stage3")), "{second:?}");
-    assert_lines(Target::Lightning, &format!("{base}&zero=2"), &["reduce_bucket_size=200000000,"]);
+    assert_lines(Target::Lightning, &format!("{base}&zero=2"), &["\"reduce_bucket_size\": 200000000,"]);
     assert_lines(Target::Transformers, &format!("{base}&zero=2"), &["\"reduce_bucket_size\": 200000000,"]);
+}
+
+#[test]
+fn deepspeed_s_step_takes_as_many_weights_at_a_time_as_are_counted_wherever_it_is_called_from() {
+    // Lightning’s own argument would be 10¹², the Trainer’s and DeepSpeed’s default is 10⁹.
+    let query = "model=llama-3.1-8b&gpu=h100-80&engine=deepspeed&zero=3";
+    for (target, key, yes) in [
+        (Target::DeepSpeed, "\"sub_group_size\": 1000000000,", "\"overlap_comm\": true,"),
+        (Target::Transformers, "\"sub_group_size\": 1000000000,", "\"overlap_comm\": True,"),
+        (Target::Lightning, "\"sub_group_size\": 1000000000,", "\"overlap_comm\": True,"),
+    ] {
+        assert_lines(target, query, &[key, yes]);
+        let found = settings(target, &query.replace("zero=3", "zero=2"));
+        assert!(!found.iter().any(|line| line.contains("sub_group_size")), "{target:?}");
+    }
+}
+
+#[test]
+fn lightning_s_deepspeed_is_told_all_but_what_lightning_says_itself() {
+    let base = "model=llama-3.1-8b&gpu=h100-80&engine=deepspeed&zero=2";
+    let found = settings(Target::Lightning, &format!("{base}&precision=bf16&grad=32"));
+    let has = |word: &str| found.iter().any(|line| line.contains(word));
+    assert!(has("\"grad_accum_dtype\": \"fp32\",") && has("\"zero_allow_untested_optimizer\": True,"), "{found:?}");
+    // `_format_batch_size_and_grad_accum_config` refuses the first of these; the optimizer is the module’s.
+    assert!(!has("gradient_accumulation_steps") && !has("train_batch_size") && !has("\"optimizer\""), "{found:?}");
+    assert_lines(Target::Lightning, &format!("{base}&precision=bf16-pure"), &["\"bf16_optimizer_states\": True,"]);
+    let told = |query: &str, words: &str| assert_told(Target::Lightning, &format!("{base}&{query}"), words);
+    told("precision=bf16&offload=optimizer", "deepspeed.ops.adam.DeepSpeedCPUAdam(…).");
+    told("precision=bf16-pure&offload=optimizer", "DeepSpeedCPUAdam(…, fp32_optimizer_states=False)");
+    told("precision=bf16&optimizer=muon", "MuonWithAuxAdam");
+}
+
+#[test]
+fn deepspeed_s_bf16_throughout_is_so_where_deepspeed_carries_it_out() {
+    let base = "model=llama-3.1-8b&gpu=h100-80&engine=deepspeed&precision=bf16-pure";
+    // With fp32 sums ZeRO 1 would be BF16_Optimizer, which has an fp32 master copy.
+    let added_up = "\"grad_accum_dtype\": \"fp32\"";
+    let first = format!("{base}&grad=32&zero=1");
+    assert!(!settings(Target::DeepSpeed, &first).iter().any(|line| line == added_up));
+    assert_told(Target::DeepSpeed, &first, "has an fp32 master copy: in bf16 here");
+    assert_lines(Target::DeepSpeed, &format!("{base}&grad=32&zero=2"), &[added_up]);
+    let swapped = format!("{base}&zero=3&offload=optimizer&optimizer=lion");
+    assert_lines(Target::DeepSpeed, &swapped, &["\"type\": \"AdamW\","]);
+    assert_told(Target::DeepSpeed, &swapped, "for Adam alone: AdamW stands in");
+    // Autograd has one type for weights and their gradients.
+    for target in [Target::Transformers, Target::Accelerate, Target::Lightning] {
+        let query = "model=llama-3.1-8b&gpu=h100-80&precision=bf16-pure&grad=32&zero=2";
+        assert_told(target, query, "adds gradients up in the type of the weights");
+    }
+}
+
+#[test]
+fn deepspeed_s_pipeline_does_not_overlap() {
+    let query = "engine=deepspeed&pp=2&zero=1&accum=8";
+    assert_lines(Target::DeepSpeed, query, &["\"overlap_comm\": false,"]);
+    assert_told(Target::DeepSpeed, query, "it holds one of the two buckets that are counted");
+    // What adds up in fp32 has none.
+    let summed = told(Target::DeepSpeed, &format!("{query}&precision=bf16&grad=32"));
+    assert!(!summed.contains("buckets that are counted"), "{summed}");
+}
+
+#[test]
+fn quantized_weights_are_loaded_in_the_type_that_they_compute_in() {
+    let base = "model=llama-3.1-8b&gpu=h100-80&gpus=1&zero=0";
+    for (precision, word) in [("autocast", "bfloat16"), ("bf16-pure", "bfloat16"), ("fp32", "float32")] {
+        let query = format!("{base}&adapter=qlora&precision={precision}");
+        let (computed, stored) =
+            (format!("bnb_4bit_compute_dtype=\"{word}\","), format!("bnb_4bit_quant_storage=\"{word}\","));
+        assert_lines(Target::Transformers, &query, &[&computed, &stored]);
+        for target in [Target::Accelerate, Target::DeepSpeed, Target::Lightning] {
+            // JSON escapes the quotes.
+            let text = write(target, &scenario(&query), PAGE).replace('\\', "");
+            assert!(text.contains(computed.trim_end_matches(',')), "{target:?}:\n{text}");
+            assert!(text.contains(stored.trim_end_matches(',')), "{target:?}:\n{text}");
+        }
+    }
+    // By itself it would switch recomputation on.
+    let cast = format!("{base}&adapter=qlora&precision=autocast&unquantized=32");
+    for target in [Target::Transformers, Target::Accelerate, Target::DeepSpeed, Target::Lightning] {
+        assert_told(target, &cast, "prepare_model_for_kbit_training(model, use_gradient_checkpointing=False)");
+        let half = format!("{base}&adapter=lora-8bit&precision=autocast&adapter_type=16");
+        assert_told(target, &half, "cast every parameter with “lora_” in its name");
+    }
+}
+
+#[test]
+fn weights_that_a_program_leaves_as_they_were_loaded_have_a_type() {
+    let base = "model=llama-3.1-8b&gpu=h100-80&gpus=8&zero=0";
+    for target in [Target::DeepSpeed, Target::Lightning, Target::Accelerate] {
+        for (query, dtype) in [
+            ("precision=autocast", "float32"),
+            ("precision=autocast&adapter=lora", "bfloat16"),
+            ("precision=autocast&adapter=lora-fp32", "float32"),
+            ("precision=fp32&adapter=lora", "float32"),
+        ] {
+            // JSON escapes the quotes.
+            let text = write(target, &scenario(&format!("{base}&{query}")), PAGE).replace('\\', "");
+            assert!(text.contains(&format!("dtype=\"{dtype}\"")), "{target:?} {query}:\n{text}");
+        }
+    }
+}
+
+#[test]
+fn megatron_s_cross_entropy_is_fused_where_that_is_asked_for_and_nowhere_else() {
+    let base = "model=llama-3.1-8b&gpu=h100-80&zero=1&loss=";
+    let fused = ["--cross-entropy-loss-fusion", "--cross-entropy-fusion-impl native"];
+    assert_lines(Target::Megatron, &format!("{base}vocab-parallel-fused"), &fused);
+    for loss in ["plain", "vocab-parallel", "fused", "kernel"] {
+        let found = settings(Target::Megatron, &format!("{base}{loss}"));
+        assert!(!found.iter().any(|flag| flag.contains("cross-entropy")), "{loss}: {found:?}");
+    }
+}
+
+#[test]
+fn chunks_of_a_loss_are_counted_out() {
+    let base = "model=llama-3.1-8b&gpu=h100-80&precision=mixed&chunks=12&loss=";
+    for target in [Target::Accelerate, Target::DeepSpeed, Target::Lightning] {
+        assert_told(target, &format!("{base}chunked"), "the model’s code, in 12 chunks.");
+        assert_told(target, &format!("{base}chunked-head"), "the model’s code, in 12 chunks.");
+    }
+}
+
+#[test]
+fn several_machines_of_deepspeed_get_the_allocator_s_variable_from_a_file() {
+    let query = |gpus: u32| format!("model=llama-3.1-8b&gpu=h100-80&segments=expandable&gpus={gpus}");
+    assert_told(Target::DeepSpeed, &query(16), "a line of ~/.deepspeed_env");
+    assert!(!told(Target::DeepSpeed, &query(8)).contains("deepspeed_env"));
+}
+
+#[test]
+fn a_module_that_divides_itself_is_told_about_sequence_parallelism() {
+    let base = "model=llama-3.1-8b&gpu=h100-80&precision=mixed&zero=3&tp=2&sp=";
+    assert_told(Target::Lightning, &format!("{base}on"), "Sequence parallelism: SequenceParallel");
+    assert_told(Target::Lightning, &format!("{base}off"), "No sequence parallelism");
 }
 
 #[test]
@@ -755,4 +888,134 @@ fn the_script_is_no_run_of_ddp_with_a_loss_that_runs_backward_by_itself() {
     assert!(!alone(&format!("{base}&zero=0")));
     assert!(alone(&format!("{base}&zero=0&loss=chunked-head")));
     assert!(!alone(&format!("{base}&zero=3&loss=chunked-head")));
+}
+
+/// A file without its links, the numbers of its estimate and those of its plan.
+fn in_words(target: Target, scenario: &Scenario) -> String {
+    const PLAN: [&str; 6] = ["batch_size", "batch-size", "micro_batch", "accumulat", "ACCUMULATION", "microbatch_size"];
+    let text = write(target, scenario, PAGE);
+    let mut words = Vec::new();
+    for line in text.lines().filter(|line| !line.contains(PAGE) && !PLAN.iter().any(|key| line.contains(key))) {
+        let comment = line.starts_with('#') || line.starts_with(sign(Target::DeepSpeed)) && !line.contains("\": ");
+        let number = |word: &&str| word.chars().all(|sign| sign.is_ascii_digit() || sign.is_ascii_punctuation());
+        words.extend(line.split_whitespace().filter(|word| !(comment && number(word))));
+    }
+    words.join(" ")
+}
+
+/// What is predicted for the scenarios that a file runs, whatever their micro-batch: those that its links
+/// behind the first lead to, or the one that was asked.
+fn predicted(target: Target, scenario: &Scenario) -> Vec<Vec<crate::Bytes>> {
+    let text = write(target, scenario, PAGE);
+    let link = |line: &str| {
+        let query = line.split_once(PAGE)?.1.trim_end_matches(['"', ',']).strip_prefix('?')?.to_owned();
+        let mut read = link::decode(&query).scenario;
+        (read.recipe.batch, read.recipe.micro_batches) = (16, 2);
+        let estimate = estimate(&read);
+        Some((0..estimate.instants.len()).map(|instant| estimate.total_at(instant)).collect())
+    };
+    let found: Vec<Vec<crate::Bytes>> = text.lines().filter_map(link).collect();
+    if found.len() > 1 { found[1..].to_vec() } else { found }
+}
+
+/// Where two scenarios differ in a setting that the prediction follows, a file either runs the same for both,
+/// and says what that is, or says the setting in some word.
+#[test]
+fn a_setting_that_changes_what_a_file_runs_is_in_its_words() {
+    let bases = [
+        "model=llama-3.1-8b&gpu=h100-80&precision=mixed&zero=3&accum=2",
+        "model=llama-3.1-8b&gpu=h100-80&precision=bf16&zero=1&accum=2&engine=deepspeed&attn=eager",
+        "model=llama-3.1-8b&gpu=h100-80&precision=bf16-pure&zero=2&accum=2",
+        "model=llama-3.1-8b&gpu=h100-80&precision=autocast&zero=0&adapter=lora-8bit&recompute=none",
+        "model=llama-3.1-8b&gpu=h100-80&precision=bf16-pure&zero=0&adapter=qlora&gpus=1",
+        "model=llama-3.1-70b&gpu=h100-80&gpus=64&tp=8&pp=4&zero=1&accum=8&engine=megatron",
+        "model=llama-3.1-8b&gpu=h100-80&gpus=16&pp=2&zero=2&accum=8&precision=mixed&engine=torchtitan",
+    ];
+    // The model's own: a file names it, or says that it is to be built.
+    let of_the_model = ["mlp", "tied", "norm", "parallel", "qk_norm", "bias", "softcap", "position", "qkv", "softmax"];
+    let of_the_page = ["method", "unit", "chart_recompute"];
+    let mut silent = Vec::new();
+    for query in bases {
+        let base = scenario(query);
+        for setting in crate::setting::ALL {
+            if of_the_model.contains(&setting.key) || of_the_page.contains(&setting.key) {
+                continue;
+            }
+            for option in setting.options {
+                let mut other = base;
+                assert!((setting.set)(&mut other, option.key));
+                if estimate(&base).peak().bytes == estimate(&other).peak().bytes {
+                    continue;
+                }
+                for &target in &FRAMEWORKS {
+                    let same = in_words(target, &base) == in_words(target, &other);
+                    if same && predicted(target, &base) != predicted(target, &other) {
+                        silent.push(format!("{target:?}: {}={} beside {query}", setting.key, option.key));
+                    }
+                }
+            }
+        }
+    }
+    assert!(silent.is_empty(), "{}", silent.join("\n"));
+}
+
+/// The same for numbers, each beside what makes it count.
+#[test]
+fn a_number_that_changes_what_a_file_runs_is_in_its_words() {
+    let base = "model=llama-3.1-8b&gpu=h100-80&gpus=32&precision=mixed&zero=3&accum=8";
+    let moe = "model=qwen3-30b-a3b&gpu=h200&gpus=32&zero=1&b=16&recompute=none";
+    let long = "model=llama-3.1-70b&gpu=h100-80&gpus=64&tp=8&zero=1&accum=8&precision=bf16";
+    let cases = [
+        (base, "s", "2048", "8192"),
+        (base, "reshard", "0", "1"),
+        (base, "reshard", "0", "8"),
+        (&format!("{base}&loss=chunked"), "chunks", "4", "16"),
+        (&format!("{base}&loss=chunked-head&engine=torchtitan"), "chunks", "4", "16"),
+        (&format!("{base}&engine=deepspeed"), "bucket", "500", "200"),
+        (&format!("{base}&adapter=lora"), "rank", "8", "512"),
+        (&format!("{base}&recompute=every-k"), "every", "2", "8"),
+        (&format!("{base}&recompute=kth-layer"), "every", "2", "8"),
+        (&format!("{base}&recompute=block"), "recompute_layers", "4", "16"),
+        (base, "tp", "1", "4"),
+        (base, "cp", "1", "4"),
+        (&format!("{moe}&ep=8"), "imbalance", "1", "2.5"),
+        (moe, "ep", "1", "8"),
+        (long, "pp", "1", "4"),
+        (&format!("{long}&pp=4"), "vpp", "1", "5"),
+        (&format!("{long}&pp=4"), "pp_first", "20", "8"),
+        (&format!("{long}&pp=4"), "pp_last", "20", "8"),
+        (&format!("{long}&pp=4&engine=megatron&recompute=block"), "recompute_layers", "4", "16"),
+        (&format!("{long}&pp=4&engine=torchtitan"), "vpp", "1", "5"),
+        (&format!("{long}&pp=4&engine=torchtitan"), "pp_first", "20", "8"),
+        (&format!("{long}&pp=4&engine=torchtitan"), "pp_last", "20", "8"),
+    ];
+    let mut silent = Vec::new();
+    for (query, key, one, other) in cases {
+        let [one, other] = [one, other].map(|value| scenario(&format!("{query}&{key}={value}")));
+        assert_ne!(estimate(&one).peak().bytes, estimate(&other).peak().bytes, "{key} beside {query}");
+        for &target in &FRAMEWORKS {
+            // A remark may have the number alone.
+            let value = |scenario: &Scenario| {
+                let word = crate::number::fixed(scenario.number(field(key)), if key == "imbalance" { 2 } else { 0 });
+                told_of(target, scenario, &word)
+            };
+            let same = in_words(target, &one) == in_words(target, &other) && !(value(&one) && value(&other));
+            if same && predicted(target, &one) != predicted(target, &other) {
+                silent.push(format!("{target:?}: {key} beside {query}"));
+            }
+        }
+    }
+    assert!(silent.is_empty(), "{}", silent.join("\n"));
+}
+
+fn field(key: &str) -> Field {
+    Field::ALL.iter().copied().find(|field| field.bound().key == key).expect("a field of the link")
+}
+
+/// Whether a number stands in a file by itself, outside its links and its plan.
+fn told_of(target: Target, scenario: &Scenario, number: &str) -> bool {
+    let text = write(target, scenario, PAGE);
+    let mut lines =
+        text.lines().filter(|line| !line.contains(PAGE) && !line.contains("GiB") && !line.contains("batch"));
+    lines.any(|line| line.split(|sign: char| !sign.is_ascii_digit() && sign != '.').any(|word| word == number))
 }

@@ -4,7 +4,7 @@
 //! or with DeepSpeed where the scenario asks for it, keeps an fp32 master copy, shards optimizer state
 //! alone or keeps it on the host, none of which FSDP does.
 
-use super::deepspeed::{self, Caller};
+use super::deepspeed::{self, CAST_UNQUANTIZED, Caller, quantization};
 use super::run::{Resharding, Run, resharding, shards};
 use super::text::{Spelling, Value, allocator_in_python, commented, quoted};
 use crate::{
@@ -179,6 +179,7 @@ pub(super) fn write(scenario: &Scenario, page: &str) -> String {
 fn adapt(run: &mut Run, engine: Engine) {
     run.carried_out_by(engine.program());
     if engine != Engine::DeepSpeed {
+        run.adds_up_as_autograd_does(PROGRAM);
         run.computes_under_autocast("the Trainer computes with frozen fp32 weights under autocast");
     }
     match engine {
@@ -249,29 +250,29 @@ const fn model_class(scenario: &Scenario) -> &'static str {
     }
 }
 
-fn model_kwargs(scenario: &Scenario) -> String {
-    let dtype = match scenario.recipe.precision {
-        Precision::Mixed | Precision::Autocast | Precision::Fp32 if scenario.recipe.adapter == Adapter::None => {
+/// The type that a model is loaded in; by itself transformers 5 takes that of the checkpoint.
+pub(super) const fn loaded_in(scenario: &Scenario) -> &'static str {
+    match (scenario.recipe.precision, scenario.recipe.adapter) {
+        (Precision::Mixed | Precision::Autocast, Adapter::None) | (Precision::Fp32, _) | (_, Adapter::LoraFp32) => {
             "float32"
         }
-        Precision::Fp32 => "float32",
-        _ if scenario.recipe.adapter == Adapter::LoraFp32 => "float32",
-        Precision::Fp16 => "float16",
+        (Precision::Fp16, _) => "float16",
         _ => "bfloat16",
-    };
+    }
+}
+
+fn model_kwargs(scenario: &Scenario) -> String {
+    let dtype = loaded_in(scenario);
     let attention = match scenario.recipe.attention {
         AttentionKernel::Flash => "sdpa",
         AttentionKernel::Eager => "eager",
     };
-    let quantized = match scenario.recipe.adapter {
-        Adapter::Qlora => {
-            "\n    \"quantization_config\": BitsAndBytesConfig(\n        load_in_4bit=True,\n        \
-             bnb_4bit_quant_type=\"nf4\",\n        bnb_4bit_use_double_quant=True,\n        \
-             bnb_4bit_compute_dtype=\"bfloat16\",\n        # So that FSDP can divide them.\n        \
-             bnb_4bit_quant_storage=\"bfloat16\",\n    ),"
+    let quantized = match quantization(&scenario.recipe) {
+        Some(arguments) => {
+            let lines: String = arguments.iter().map(|argument| format!("        {argument},\n")).collect();
+            format!("\n    \"quantization_config\": BitsAndBytesConfig(\n{lines}    ),")
         }
-        Adapter::Lora8 => "\n    \"quantization_config\": BitsAndBytesConfig(load_in_8bit=True),",
-        Adapter::None | Adapter::Lora | Adapter::LoraFp32 => "",
+        None => String::new(),
     };
     format!("{{\n    \"dtype\": \"{dtype}\",\n    \"attn_implementation\": \"{attention}\",{quantized}\n}}")
 }
@@ -289,12 +290,13 @@ fn lora(scenario: &Scenario) -> String {
     };
     let cast_first = match (scenario.recipe.adapter, scenario.recipe.unquantized) {
         (Adapter::Lora8 | Adapter::Qlora, Unquantized::Full) => {
-            "\n# Before that peft.prepare_model_for_kbit_training(model), which casts embedding, head and norms to fp32."
+            format!("\n# Before that {CAST_UNQUANTIZED},\n# which casts embedding, head and norms to fp32.")
         }
         (Adapter::Lora8 | Adapter::Qlora, Unquantized::Half) => {
             "\n# Without peft.prepare_model_for_kbit_training, which would cast embedding, head and norms to fp32."
+                .to_owned()
         }
-        _ => "",
+        _ => String::new(),
     };
     let by_hand = if half && scenario.recipe.adapter == Adapter::Lora8 {
         "\n# Beside 8-bit weights peft makes adapters in fp32 all the same: then cast every parameter with “lora_” in\n\

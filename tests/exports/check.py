@@ -129,6 +129,15 @@ def transformers(text, said):
         known = inspect.signature(getattr(peft, adapted[1])).parameters
         assert adapted[2] is None or adapted[2] in known, adapted[2]
         assert isinstance(scope["peft_config"], peft.LoraConfig)
+    cast = re.search(r"peft\.(prepare_model_for_kbit_training)\(model, (\w+)=False\)", text)
+    if cast:
+        import peft
+
+        assert cast[2] in inspect.signature(getattr(peft, cast[1])).parameters, cast[2]
+    quantized = scope["model_kwargs"].get("quantization_config")
+    if quantized is not None and quantized.load_in_4bit:
+        assert str(quantized.bnb_4bit_compute_dtype) == "torch." + scope["model_kwargs"]["dtype"]
+        assert str(quantized.bnb_4bit_quant_storage) == "torch." + scope["model_kwargs"]["dtype"]
     return "TrainingArguments constructed"
 
 
@@ -207,6 +216,11 @@ def deepspeed_config(config, said):
         assert key in fields or key in named, key
         if isinstance(value, int):
             assert getattr(zero, named.get(key, key)) == value, key
+    if config.get("zero_optimization", {}).get("stage") == 3:
+        # What is counted are DeepSpeed's own defaults, and a default may change.
+        assert zero.sub_group_size == fields["sub_group_size"].default
+        for name in ("max_live_parameters", "max_reuse_distance", "prefetch_bucket_size", "param_persistence_threshold"):
+            assert getattr(zero, name) == fields[name].default, name
     for group, kind in (("bf16", read.bfloat16_config), ("fp16", read.float16_config)):
         for key in config.get(group, {}):
             assert key in type(kind).model_fields, key
@@ -410,8 +424,16 @@ def lightning(text, said):
     assert (devices * nodes) % said["data"] == 0
     kind = type(trainer.strategy).__name__
     if kind == "DeepSpeedStrategy":
-        wanted = int(re.search(r"reduce_bucket_size=(\d+)", text).group(1))
-        assert trainer.strategy.config["zero_optimization"]["reduce_bucket_size"] == wanted
+        # What the strategy adds when training starts, it adds here; then DeepSpeed reads it.
+        strategy = trainer.strategy
+        assert "gradient_accumulation_steps" not in strategy.config and "optimizer" not in strategy.config
+        strategy._lightning_module = torch.nn.Module()
+        strategy._lightning_module.trainer = trainer
+        strategy._init_config_if_needed()
+        assert "zero_allow_untested_optimizer" in strategy.config
+        if strategy.precision_plugin.precision == "bf16-true":
+            assert strategy.config["bf16"]["enabled"] and strategy.config["data_types"]
+        deepspeed_config(json.loads(json.dumps(strategy.config)), said)
     return f"Trainer built with {kind}"
 
 

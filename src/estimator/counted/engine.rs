@@ -8,7 +8,7 @@ use super::stage::Stage;
 use super::states::StateBytes;
 use crate::estimator::ledger::{Bucket, Instants, Line};
 use crate::source::{DEEPSPEED, PYTORCH, TRANSFORMER_ENGINE};
-use crate::{Adapter, Engine, Expr, Offload, Precision, Scenario, Source, Weights, ZeroStage};
+use crate::{Adapter, Engine, Expr, GradientType, Offload, Precision, Scenario, Source, Weights, ZeroStage};
 
 /// The buffers of one stage.
 pub(super) fn assemble(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &Stage) {
@@ -110,6 +110,9 @@ fn dummy_gradients(to: &mut Assembly, scenario: &Scenario, weights: &Weights, st
 /// `__ipg_bucket_flat_buffer` in stage3.py, edaa7221267243).
 fn reduction_bucket(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &Stage) {
     let at = &stage.at;
+    if scenario.cluster.zero == ZeroStage::Stage1 && adds_up_flat(scenario) {
+        return whole_reduction(to, scenario, weights, stage);
+    }
     let adds_up = scenario.recipe.micro_batches > 1 || to.stages > 1;
     let (buckets, alive) = match scenario.cluster.zero {
         ZeroStage::Stage0 => return,
@@ -118,12 +121,43 @@ fn reduction_bucket(to: &mut Assembly, scenario: &Scenario, weights: &Weights, s
         ZeroStage::Stage3 => (1.0, at.always()),
     };
     let elements = f64::from(scenario.cluster.reduce_bucket) * 1e6;
-    let bytes = StateBytes::of(scenario).compute;
-    push(to, "Reduction buckets", Bucket::Temporary, bytes, buckets * elements, alive, &DEEPSPEED);
+    let (kinds, bytes) = bucket_types(scenario);
+    push(to, "Reduction buckets", Bucket::Temporary, kinds * bytes, buckets * elements, alive, &DEEPSPEED);
     if scenario.cluster.zero < ZeroStage::Stage3 {
         let full = elements.min(trained_weights(to, scenario, weights, stage));
         push(to, "Reduction bucket, flattened", Bucket::Temporary, bytes, full, at.in_backward(), &DEEPSPEED);
     }
+}
+
+/// How many kinds of buckets there are, and bytes of an element in them on average. Under autocast the
+/// gradients of matrices travel in 16 bits and all others in fp32, in buckets of their own
+/// (`get_all_comm_dtypes` in runtime/torch_autocast.py): ZeRO 1 and 2 make both in the type of the weights, and
+/// ZeRO 3 each in its own, as runs of 0.19.8 do. Adapters are matrices alone.
+fn bucket_types(scenario: &Scenario) -> (f64, f64) {
+    let StateBytes { weight, compute, .. } = StateBytes::of(scenario);
+    let autocast = matches!(scenario.recipe.precision, Precision::Autocast | Precision::Mixed);
+    let all = scenario.recipe.adapter == Adapter::None;
+    match (autocast, scenario.cluster.zero == ZeroStage::Stage3, all) {
+        (false, _, _) | (true, true, false) => (1.0, compute),
+        (true, true, true) => (2.0, f64::midpoint(weight, compute)),
+        (true, false, true) => (2.0, weight),
+        (true, false, false) => (1.0, weight),
+    }
+}
+
+/// Whether DeepSpeed takes BF16_Optimizer, which adds gradients up in one flat fp32 tensor and has no buckets:
+/// without ZeRO and with its first stage (`_do_optimizer_sanity_check` in runtime/engine.py).
+fn adds_up_flat(scenario: &Scenario) -> bool {
+    let offloaded = matches!(scenario.recipe.offload, Offload::Optimizer | Offload::Both);
+    scenario.recipe.precision == Precision::Bf16 && scenario.recipe.gradients == GradientType::Full && !offloaded
+}
+
+/// That tensor is reduced at once, and cast to the type of communication before (`allreduce_bucket` and
+/// `communication_data_type` in runtime/engine.py, 0.19.8, and a run of it).
+fn whole_reduction(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &Stage) {
+    let whole = trained_weights(to, scenario, weights, stage);
+    let alive = StageInstants::only(stage.at.end);
+    push(to, "Gradients, cast for their reduction", Bucket::Temporary, 2.0, whole, alive, &DEEPSPEED);
 }
 
 /// Weights of one group that ZeRO 3 updates at a time (`sub_group_size`, runtime/zero/config.py).
@@ -157,13 +191,11 @@ fn flat_copies(to: &Assembly, scenario: &Scenario, weights: &Weights, stage: &St
         return (0.0, 0.0);
     }
     let own = trained_weights(to, scenario, weights, stage) / to.optimizer_shards;
-    // What is in fp32 already is flattened, and not cast; BF16_Optimizer adds up in one flat tensor
-    // (runtime/bf16_optimizer.py).
+    // What is in fp32 already is flattened, and not cast; what BF16_Optimizer adds up is flat (bf16_optimizer.py).
     let cast = if bytes.gradient < 4.0 { bytes.master } else { 0.0 };
     let flattened = bytes.gradient.min(4.0);
-    let adds_up_flat = scenario.recipe.precision == Precision::Bf16 && bytes.gradient >= 4.0;
     match scenario.cluster.zero {
-        ZeroStage::Stage0 | ZeroStage::Stage1 if adds_up_flat => (0.0, 0.0),
+        ZeroStage::Stage0 | ZeroStage::Stage1 if adds_up_flat(scenario) => (0.0, 0.0),
         ZeroStage::Stage0 => (cast, own),
         ZeroStage::Stage1 | ZeroStage::Stage2 => (flattened + cast, own),
         ZeroStage::Stage3 => (flattened + cast, own.min(SUB_GROUP)),

@@ -83,10 +83,10 @@ SCENARIO = {
 
 # Bytes that the page predicts on one GPU: micro-batch, then allocated and reserved.
 PREDICTED = {
-    1: (62545690624, 63184798925),
-    2: (68218781696, 69141544550),
-    4: (79564963840, 81055035802),
-    5: (85238054912, 87011781427),
+    1: (62562467840, 63843934781),
+    2: (68235558912, 70158676050),
+    4: (79581741056, 82788158587),
+    5: (85254832128, 89102899855),
 }
 
 # The same for all GPUs of the scenario, for torchrun with that many processes; None where one
@@ -103,11 +103,11 @@ TOGETHER = {
         "micro_batch": 4,
     },
     "predicted": {
-        1: (23656203264, 24798667622),
-        2: (33290272768, 34949682074),
-        4: (53200699392, 55855630029),
-        5: (63155912704, 66308604006),
-        6: (73111126016, 76761577984),
+        1: (23856783360, 25627145523),
+        2: (33742577664, 36609400033),
+        4: (53653004288, 58573909053),
+        5: (63608217600, 69556163564),
+        6: (73563430912, 80538418074),
     },
 }
 
@@ -434,7 +434,9 @@ class Model(nn.Module):
         if self.transform is not None:
             x = self.transform(x)
         logits = capped(self.head(x), 30.0 if s["soft_cap"] else None)
-        if s["logits"] == "kept":
+        if s["logits"] == "kept-fp32":
+            logits = logits.float()
+        if s["logits"] != "dropped":
             self.held = logits
         if s["loss"] == "chunked":
             chunks = zip(logits.chunk(s["chunks"]), labels.chunk(s["chunks"]))

@@ -2,7 +2,7 @@
 # Peak memory of Qwen3 30B-A3B on 32 × H200 141 GB, 2,048 tokens a sequence.
 # python bmax_measure.py measures a scenario of its own: one GPU that holds everything, 12 of its 48
 # layers, because all of them do not fit on one GPU, micro-batch 8. That is:
-# https://example.org/bmax/?v=3&model=qwen3-30b-a3b&gpu=h200&layers=12&b=8&gpus=1&recompute=full&dropout=off&zero=0
+# https://example.org/bmax/?v=3&model=qwen3-30b-a3b&gpu=h200&layers=12&b=8&gpus=1&zero=0
 # Tensor, pipeline, context and expert parallelism and ZeRO 1 are not divided by this script.
 # It needs PyTorch 2.9 or newer and nothing else, downloads nothing and sends nothing. --device cpu
 # --tiny tries it without a GPU.
@@ -80,11 +80,11 @@ SCENARIO = {
 
 # Bytes that the page predicts on one GPU: micro-batch, then allocated and reserved.
 PREDICTED = {
-    1: (129596473344, 130406451302),
-    2: (129884897280, 130709296435),
-    4: (130795651072, 131665587917),
-    8: (144342751232, 145890043085),
-    9: (148210980864, 149951684198),
+    1: (129663582208, 131121542533),
+    2: (129952006144, 131435924623),
+    4: (130862759936, 132818823660),
+    8: (144409860096, 152173624279),
+    9: (148278089728, 157012324434),
 }
 
 # The same for all GPUs of the scenario, for torchrun with that many processes; None where one
@@ -414,7 +414,9 @@ class Model(nn.Module):
         if self.transform is not None:
             x = self.transform(x)
         logits = capped(self.head(x), 30.0 if s["soft_cap"] else None)
-        if s["logits"] == "kept":
+        if s["logits"] == "kept-fp32":
+            logits = logits.float()
+        if s["logits"] != "dropped":
             self.held = logits
         if s["loss"] == "chunked":
             chunks = zip(logits.chunk(s["chunks"]), labels.chunk(s["chunks"]))

@@ -2,7 +2,7 @@
 # Peak memory of GPT-2 124M on 1 × RTX 4090 24 GB, 1,024 tokens a sequence.
 # python bmax_measure.py measures a scenario of its own: one GPU that holds everything, all its
 # layers, micro-batch 8, two micro-batches a step, which stand for more. That is:
-# https://example.org/bmax/?v=3&model=gpt2&gpu=rtx-4090&s=1024&b=8&accum=2&gpus=1&precision=autocast&step=foreach&recompute=none&attn=eager&zero=0
+# https://example.org/bmax/?v=3&model=gpt2&gpu=rtx-4090&s=1024&b=8&accum=2&gpus=1&precision=autocast&step=foreach&attn=eager&zero=0
 # It needs PyTorch 2.9 or newer and nothing else, downloads nothing and sends nothing. --device cpu
 # --tiny tries it without a GPU.
 # What the script does otherwise than the prediction:
@@ -79,11 +79,11 @@ SCENARIO = {
 
 # Bytes that the page predicts on one GPU: micro-batch, then allocated and reserved.
 PREDICTED = {
-    1: (4728956416, 4890740352),
-    2: (7219811840, 7506138547),
-    4: (12201522688, 12736934938),
-    8: (22164944384, 23198527718),
-    9: (24655799808, 25813925914),
+    1: (4745733632, 5139871053),
+    2: (7236589056, 7957829801),
+    4: (12218299904, 13593747297),
+    8: (22181721600, 24865582290),
+    9: (24672577024, 27683541038),
 }
 
 # The same for all GPUs of the scenario, for torchrun with that many processes; None where one
@@ -413,7 +413,9 @@ class Model(nn.Module):
         if self.transform is not None:
             x = self.transform(x)
         logits = capped(self.head(x), 30.0 if s["soft_cap"] else None)
-        if s["logits"] == "kept":
+        if s["logits"] == "kept-fp32":
+            logits = logits.float()
+        if s["logits"] != "dropped":
             self.held = logits
         if s["loss"] == "chunked":
             chunks = zip(logits.chunk(s["chunks"]), labels.chunk(s["chunks"]))

@@ -1,9 +1,9 @@
 # GPT-2 124M on 1 × RTX 4090 24 GB, 1,024 tokens a sequence.
-# https://example.org/bmax/?v=3&model=gpt2&gpu=rtx-4090&s=1024&gpus=1&precision=autocast&step=foreach&recompute=none&attn=eager&zero=0
+# https://example.org/bmax/?v=3&model=gpt2&gpu=rtx-4090&s=1024&gpus=1&precision=autocast&step=foreach&attn=eager&zero=0
 #
 # Micro-batch 8 × 1 data-parallel GPU × 32 accumulation steps = 256 sequences an optimizer step
 # (target 256).
-# Predicted peak on each GPU: 22.55 of 23.99 GiB usable, at “loss, backward”.
+# Predicted peak on each GPU: 22.57 of 23.99 GiB usable, at “loss, backward”.
 # Checked with transformers 5.23.0, accelerate 1.15.0 and peft 0.21.2.
 #
 # To be said elsewhere, and counted on here:

@@ -1,9 +1,9 @@
 # Llama 3.1 70B on 64 × H100 SXM 80 GB, 2,048 tokens a sequence.
-# https://example.org/bmax/?v=3&model=llama-3.1-70b&gpu=h100-80&accum=8&gpus=64&tp=8&pp=4&vpp=5&grad=32&recompute=block&dropout=off&loss=vocab-parallel&kernels=fused&engine=megatron&zero=1&sp=on&segments=expandable
+# https://example.org/bmax/?v=3&model=llama-3.1-70b&gpu=h100-80&accum=8&gpus=64&tp=8&pp=4&vpp=5&grad=32&recompute=block&loss=vocab-parallel&kernels=fused&engine=megatron&zero=1&sp=on&segments=expandable
 #
 # Micro-batch 8 × 2 data-parallel GPUs × 16 accumulation steps = 256 sequences an optimizer step
 # (target 256).
-# Predicted peak on each GPU: 67.80 of 79.65 GiB usable, at “first stage: backward, last layer”.
+# Predicted peak on each GPU: 66.51 of 79.65 GiB usable, at “first stage: backward, last layer”.
 # Checked with Megatron-LM’s parser at commit d98e8a64ddf3 (22 August 2026).
 #
 # To be said elsewhere, and counted on here:

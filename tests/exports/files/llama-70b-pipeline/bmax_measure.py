@@ -3,7 +3,7 @@
 # python bmax_measure.py measures a scenario of its own: one GPU that holds everything, 2 of its 80
 # layers, because all of them do not fit on one GPU, micro-batch 1, two micro-batches a step, which
 # stand for more. That is:
-# https://example.org/bmax/?v=3&model=llama-3.1-70b&gpu=h100-80&layers=2&b=1&accum=2&every=2&gpus=1&grad=32&dropout=off&loss=vocab-parallel&kernels=fused&zero=0
+# https://example.org/bmax/?v=3&model=llama-3.1-70b&gpu=h100-80&layers=2&b=1&accum=2&every=2&gpus=1&grad=32&recompute=selective&loss=vocab-parallel&kernels=fused&zero=0
 # Tensor, pipeline, context and expert parallelism and ZeRO 1 are not divided by this script.
 # It needs PyTorch 2.9 or newer and nothing else, downloads nothing and sends nothing. --device cpu
 # --tiny tries it without a GPU.
@@ -79,9 +79,9 @@ SCENARIO = {
 
 # Bytes that the page predicts on one GPU: micro-batch, then allocated and reserved.
 PREDICTED = {
-    1: (71396212736, 72297159066),
-    2: (74164486144, 75203846144),
-    5: (82469306368, 83923907379),
+    1: (71463321600, 73085024993),
+    2: (74231595008, 76102443008),
+    5: (82536415232, 85154697052),
 }
 
 # The same for all GPUs of the scenario, for torchrun with that many processes; None where one
@@ -411,7 +411,9 @@ class Model(nn.Module):
         if self.transform is not None:
             x = self.transform(x)
         logits = capped(self.head(x), 30.0 if s["soft_cap"] else None)
-        if s["logits"] == "kept":
+        if s["logits"] == "kept-fp32":
+            logits = logits.float()
+        if s["logits"] != "dropped":
             self.held = logits
         if s["loss"] == "chunked":
             chunks = zip(logits.chunk(s["chunks"]), labels.chunk(s["chunks"]))

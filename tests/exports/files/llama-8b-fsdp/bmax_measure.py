@@ -3,10 +3,10 @@
 # python bmax_measure.py measures a scenario of its own: one GPU that holds everything, 9 of its 32
 # layers, because all of them do not fit on one GPU, micro-batch 2, two micro-batches a step, which
 # stand for more. That is:
-# https://example.org/bmax/?v=3&model=llama-3.1-8b&gpu=h100-80&layers=9&s=8192&b=2&accum=2&gpus=1&precision=mixed&recompute=full&dropout=off&zero=0
+# https://example.org/bmax/?v=3&model=llama-3.1-8b&gpu=h100-80&layers=9&s=8192&b=2&accum=2&gpus=1&precision=mixed&zero=0
 # torchrun --nproc_per_node 8 bmax_measure.py measures all GPUs of the scenario together, with FSDP2,
 # micro-batch 4. That is:
-# https://example.org/bmax/?v=3&model=llama-3.1-8b&gpu=h100-80&s=8192&b=4&accum=2&precision=mixed&recompute=full&dropout=off
+# https://example.org/bmax/?v=3&model=llama-3.1-8b&gpu=h100-80&s=8192&b=4&accum=2&precision=mixed
 # It needs PyTorch 2.9 or newer and nothing else, downloads nothing and sends nothing. --device cpu
 # --tiny tries it without a GPU.
 
@@ -81,9 +81,9 @@ SCENARIO = {
 
 # Bytes that the page predicts on one GPU: micro-batch, then allocated and reserved.
 PREDICTED = {
-    1: (67726958592, 69003726848),
-    2: (81207582720, 83158382182),
-    3: (94688206848, 97313037517),
+    1: (67794067456, 72193596621),
+    2: (81274691584, 88988823224),
+    3: (94755315712, 105784049828),
 }
 
 # The same for all GPUs of the scenario, for torchrun with that many processes; None where one
@@ -100,10 +100,10 @@ TOGETHER = {
         "micro_batch": 4,
     },
     "predicted": {
-        1: (32923328512, 36095651123),
-        2: (47947456512, 51870985523),
-        4: (77995712512, 83421654323),
-        5: (93019840512, 99196988723),
+        1: (33689329664, 40041763164),
+        2: (48713457664, 58519408988),
+        4: (78761713664, 95474700636),
+        5: (93785841664, 113952346460),
     },
 }
 
@@ -430,7 +430,9 @@ class Model(nn.Module):
         if self.transform is not None:
             x = self.transform(x)
         logits = capped(self.head(x), 30.0 if s["soft_cap"] else None)
-        if s["logits"] == "kept":
+        if s["logits"] == "kept-fp32":
+            logits = logits.float()
+        if s["logits"] != "dropped":
             self.held = logits
         if s["loss"] == "chunked":
             chunks = zip(logits.chunk(s["chunks"]), labels.chunk(s["chunks"]))
