@@ -172,7 +172,13 @@ def question_of(run):
 
 def said(run):
     """A run without what it leaves unsaid."""
-    return {key: value for key, value in run.items() if DEFAULTS.get(key) != value}
+    keys = ["model", "batch", "sequence", *(key for key in DEFAULTS if run[key] != DEFAULTS[key])]
+    return {key: run[key] for key in keys}
+
+
+def name_of(*words, **said):
+    """What a row is called: some words and what its run says beyond the defaults."""
+    return " ".join([*words, *(key if value is True else f"{key}={value}" for key, value in said.items())])
 
 
 def without_libraries(question):
@@ -352,6 +358,7 @@ def measure(run):
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
     result = {
+        "id": name_of(**said(run)),
         **said(run),
         "question": without_libraries(question_of(run)) if nothing else question_of(run),
         "program": program_of(run),
@@ -401,7 +408,7 @@ def in_own_process(run):
 
 def failed(run, error):
     """The row of a run that did not reach its end."""
-    return {**said(run), "question": question_of(run), "peak_bytes": None, "error": error}
+    return {"id": name_of(**said(run)), **said(run), "question": question_of(run), "peak_bytes": None, "error": error}
 
 
 def preload():

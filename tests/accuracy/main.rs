@@ -5,6 +5,7 @@
 //! `make accuracy CASES=path/to/cases.json`.
 
 mod cases;
+mod exceptions;
 mod mapping;
 mod report;
 mod statistics;
@@ -16,7 +17,7 @@ use cases::Row;
 use report::Report;
 
 /// The files, those first whose rows were chosen first.
-const FILES: [&str; 3] = ["measured.json", "measured_fine_tuning.json", "measured_parallel.json"];
+const FILES: [&str; 4] = ["measured.json", "measured_fine_tuning.json", "measured_parallel.json", "memtracker.json"];
 
 fn vectors() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors")

@@ -56,7 +56,8 @@ fn bare() -> Scenario {
     scenario
 }
 
-/// A row of our own: a run of a program, whose scenario stands beside its figure as the query of a link.
+/// A row of our own: a run of a program, whose scenario stands beside its figure as the query of a link. It
+/// names the pipeline stage whose peak it is, where it is not that of the whole device.
 fn ran(file: &str, id: String, row: &Value) -> Row {
     let read = link::decode(text(row, "question"));
     assert!(read.notices.is_empty(), "{id}: {:?}", read.notices);
@@ -71,6 +72,7 @@ fn ran(file: &str, id: String, row: &Value) -> Row {
         source: text(row, "program").to_owned(),
         tier: "simulated".to_owned(),
         seen: Seen::Peak(Bytes::new(live), Counter::Live),
+        held: row.get("reserved_bytes").and_then(Value::as_f64).map(Bytes::new),
         stage: text(row, "stage").to_owned(),
         scenario,
     }))
@@ -118,6 +120,7 @@ fn published(file: &str, id: &str, row: &Value) -> Result<Case, &'static str> {
         source: text(row, "source").to_owned(),
         tier: text(row, "tier").to_owned(),
         seen,
+        held: None,
         stage: stage.to_owned(),
         scenario,
     })
