@@ -182,7 +182,7 @@ def name_of(*words, **said):
 
 
 def without_libraries(question):
-    """The same scenario where nothing multiplies: cuBLAS takes no workspaces then."""
+    """The same scenario without cuBLAS's workspaces: PyTorch 2.15 gives them back after each multiplication."""
     return f"{question}&workspace=0"
 
 

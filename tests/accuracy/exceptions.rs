@@ -16,7 +16,14 @@ pub struct Exception {
 
 pub const ALL: &[Exception] = &[];
 
+impl Exception {
+    /// Whether a row falls under it.
+    pub fn is_of(&self, case: &Case) -> bool {
+        self.words.iter().all(|word| case.id.contains(word))
+    }
+}
+
 /// The exception that a row falls under.
 pub fn of(case: &Case) -> Option<&'static Exception> {
-    ALL.iter().find(|exception| exception.words.iter().all(|word| case.id.contains(word)))
+    ALL.iter().find(|exception| exception.is_of(case))
 }

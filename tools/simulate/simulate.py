@@ -21,7 +21,7 @@ STEPS = 3
 
 
 def link_of(scenario):
-    """A scenario as the query of a link. Nothing multiplies, so cuBLAS takes no workspaces."""
+    """A scenario as the query of a link, as tools/measure_peak.py writes it for the same GPU."""
     return measure_peak.without_libraries(urllib.parse.urlencode(scenario))
 
 

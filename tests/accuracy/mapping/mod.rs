@@ -13,6 +13,9 @@ use serde_json::Value;
 
 use super::cases::{Case, Counter, Row, Seen};
 
+/// Why a run that did not reach its end is left out.
+pub const FAILED: &str = "the run ended with an error";
+
 /// What a file of cases is called in the report, and one of its rows.
 pub fn row(file: &str, value: &Value) -> Row {
     let id = Row::name(value);
@@ -64,7 +67,7 @@ fn ran(file: &str, id: String, row: &Value) -> Row {
     let mut scenario = read.scenario;
     scenario.device.driver_mib = 0;
     let Some(live) = row.get("peak_bytes").and_then(|peak| peak.get("total")).and_then(Value::as_f64) else {
-        return Row::Out { id, reason: "the run ended with an error" };
+        return Row::Out { id, reason: FAILED };
     };
     Row::Compared(Box::new(Case {
         id,
