@@ -89,8 +89,8 @@ fn an_exception_is_used_and_needed() {
             .filter(|case| case.is_simulated() && exception.is_of(case))
             .filter_map(Case::error)
             .fold(0.0_f64, |largest, error| largest.max(error.abs()));
-        assert!(largest > WITHIN, "{:?} is no exception: its rows are within {WITHIN}", exception.words);
-        assert!(largest > exception.within - 0.01, "{:?} allows much more than is needed", exception.words);
+        assert!(largest > WITHIN, "{:?} is no exception: its rows are within {WITHIN}", exception.start);
+        assert!(largest > exception.within - 0.01, "{:?} allows much more than is needed", exception.start);
     }
 }
 
@@ -125,7 +125,11 @@ fn errors_of_measured_rows_are_held_by_counter_and_setting() {
             assert_eq!(reached.count, held.rows, "{place}: rows");
             let [median, ninetieth] = [reached.median, reached.ninetieth].map(thresholds::tenths);
             assert!(median <= held.median, "{place}: the median is {median} %, held at {} %", held.median);
-            assert!(ninetieth <= held.ninetieth, "{place}: nine of ten within {ninetieth} %, held at {} %", held.ninetieth);
+            assert!(
+                ninetieth <= held.ninetieth,
+                "{place}: nine of ten within {ninetieth} %, held at {} %",
+                held.ninetieth
+            );
         }
     }
 }

@@ -188,11 +188,8 @@ impl Report<'_> {
 
     /// The simulated rows that are further off than they may be, with what is known of each.
     fn write_beyond(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let beyond: Vec<_> = self
-            .errors(Case::is_simulated)
-            .into_iter()
-            .filter(|(_, error)| error.abs() > WITHIN)
-            .collect();
+        let beyond: Vec<_> =
+            self.errors(Case::is_simulated).into_iter().filter(|(_, error)| error.abs() > WITHIN).collect();
         if beyond.is_empty() {
             return Ok(());
         }

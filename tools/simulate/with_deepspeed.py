@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs Hugging Face models, with adapters or without, under DeepSpeed's engine with ZeRO 0 to 3, as rank 0.
+"""Runs Hugging Face models, with adapters or without, under DeepSpeed's engine with ZeRO 0 to 3, one rank at a time.
 
     python3 tools/simulate/with_deepspeed.py --segments fixed --out tests/vectors/cuda_parallel.json
     python3 tools/simulate/with_deepspeed.py --case '{"model": "llama-2-7b", "batch": 1, "sequence": 2048, "ckpt": true, "stage": 3}'
@@ -13,7 +13,7 @@ import os
 from simulate import hugging_face_scenario, join_nobody, last_peak, main, measure_peak
 
 DEFAULTS = {
-    "stage": 2, "world": 8, "half": "bf16",
+    "stage": 2, "world": 8, "rank": 0, "half": "bf16",
     # The bucket of reductions in millions of elements, and the type of accumulated gradients where it is set.
     "bucket": 500, "grad_accum": "",
 }
@@ -21,9 +21,12 @@ SMALL = {"model": "tinyllama-1.1b", "batch": 1, "sequence": 2048, "ckpt": True}
 LARGE = {"model": "llama-2-7b", "batch": 1, "sequence": 2048, "ckpt": True}
 CASES = [
     *({**SMALL, "stage": stage} for stage in (0, 1, 2, 3)),
+    # The last rank owns the weights whose gradients come first, so it holds more when the buckets are full.
+    *({**SMALL, "stage": stage, "rank": 7} for stage in (1, 2)),
     {**SMALL, "stage": 2, "half": "fp16"},
     {**SMALL, "stage": 1, "half": "fp16", "accum": 4},
     {**SMALL, "stage": 2, "accum": 4},
+    {**SMALL, "stage": 2, "accum": 4, "rank": 7},
     {**SMALL, "stage": 2, "batch": 4, "ckpt": False},
     *({**LARGE, "stage": stage} for stage in (1, 2, 3)),
     *({**LARGE, "stage": stage, "world": 2} for stage in (2, 3)),
@@ -77,8 +80,8 @@ def run(case):
     """Three steps of DeepSpeed's engine."""
     run = hugging_face_scenario(case)[1]
     case = {**DEFAULTS, **case}
-    os.environ.update(RANK="0", LOCAL_RANK="0", WORLD_SIZE=str(case["world"]), DS_SKIP_CUDA_CHECK="1")
-    join_nobody(0, case["world"])
+    os.environ.update(RANK=str(case["rank"]), LOCAL_RANK="0", WORLD_SIZE=str(case["world"]), DS_SKIP_CUDA_CHECK="1")
+    join_nobody(case["rank"], case["world"])
     measure_peak.unpack_nothing()
 
     import logging

@@ -29,7 +29,9 @@ CASES = [
     *({**LLAMA, "impl": "fsdp1", "autocast": autocast} for autocast in (False, True)),
     *({**LLAMA, "batch": 1, "sequence": 2048, "ckpt": False, "impl": impl} for impl in ("fsdp2", "fsdp1")),
     *({**MISTRAL, **ADAPTED, "impl": impl} for impl in ("fsdp2", "fsdp1")),
-    *({**LLAMA, "sequence": 2048, "world": 4, "base": "bf16", "impl": impl} for impl in ("fsdp2", "fsdp1")),
+    {**LLAMA, "sequence": 2048, "world": 4, "base": "bf16"},
+    # Under FSDP1 adapters in fp32 meet inputs in 16 bits, unless autocast stands between them.
+    {**LLAMA, "sequence": 2048, "world": 4, "base": "bf16", "impl": "fsdp1", "autocast": True},
 ]
 
 
