@@ -7,6 +7,7 @@ use bmax::{Answer, Bytes, Method, Range, Segments, estimate};
 use super::cases::{Case, Counter, Row, Seen, Setting};
 use super::exceptions::{self, WITHIN};
 use super::statistics::Summary;
+use super::thresholds;
 
 /// Figures about a set of rows, ready to be written as Markdown.
 pub struct Report<'a> {
@@ -143,7 +144,31 @@ impl Report<'_> {
         let groups = Setting::ALL
             .into_iter()
             .map(|setting| (setting.name().to_owned(), self.errors(|case| of(case) && case.setting() == setting)));
-        write_table(f, "setting", groups)
+        write_table(f, "setting", groups)?;
+        self.write_targets(f, counter)
+    }
+
+    /// What is aimed at, and which settings miss it.
+    fn write_targets(&self, f: &mut fmt::Formatter<'_>, counter: Counter) -> fmt::Result {
+        let mut groups: Vec<((f64, f64), Vec<&str>, Vec<&str>)> = Vec::new();
+        for setting in Setting::ALL {
+            let of = |case: &Case| !case.is_simulated() && case.counter() == Some(counter) && case.setting() == setting;
+            let summary = Summary::of(self.errors(of).into_iter().map(|(_, error)| error));
+            let Some(target) = thresholds::target(counter, setting).filter(|_| summary.count > 0) else { continue };
+            let [median, ninetieth] = [summary.median, summary.ninetieth].map(thresholds::tenths);
+            let met = median <= target.0 && ninetieth <= target.1;
+            let place = groups.iter().position(|(found, ..)| *found == target).unwrap_or_else(|| {
+                groups.push((target, Vec::new(), Vec::new()));
+                groups.len() - 1
+            });
+            if met { &mut groups[place].1 } else { &mut groups[place].2 }.push(setting.name());
+        }
+        for ((median, ninetieth), met, missed) in groups {
+            let list = |names: Vec<&str>| if names.is_empty() { "none".to_owned() } else { names.join("; ") };
+            let (met, missed) = (list(met), list(missed));
+            writeln!(f, "Target: median {median} %, 90th percentile {ninetieth} %. Met: {met}. Missed: {missed}.\n")?;
+        }
+        Ok(())
     }
 
     fn write_simulated(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
