@@ -34,6 +34,7 @@ CASES = [
     *({**LARGE, "stage": 3, "batch": 4, "ckpt": ckpt} for ckpt in (True, False)),
     *({**LARGE, "stage": stage, "batch": 4, "base": "bf16", "targets": "all"} for stage in (2, 3)),
     {**LARGE, "stage": 2, "grad_accum": "fp32"},
+    {**LARGE, "stage": 2, "grad_accum": "fp32", "rank": 7},
 ]
 
 
