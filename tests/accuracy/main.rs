@@ -82,6 +82,15 @@ fn every_simulated_row_is_within_three_percent_of_the_live_counter() {
 }
 
 #[test]
+fn the_readme_says_how_many_rows_each_file_has() {
+    let readme = std::fs::read_to_string(vectors().join("README.md")).expect("the README is there");
+    for file in FILES {
+        let line = format!("| `{file}` | {} |", cases::read(&vectors().join(file)).len());
+        assert!(readme.contains(&line), "README.md lacks {line}");
+    }
+}
+
+#[test]
 fn an_exception_is_used_and_needed() {
     let rows = committed();
     for exception in exceptions::ALL {
