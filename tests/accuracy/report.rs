@@ -107,6 +107,14 @@ impl fmt::Display for Report<'_> {
     }
 }
 
+/// A target in percent, with the settings that it is for.
+struct Aim {
+    median: f64,
+    ninetieth: f64,
+    met: Vec<&'static str>,
+    missed: Vec<&'static str>,
+}
+
 /// A table of errors, one line for each group that has any.
 fn write_table<'a>(
     f: &mut fmt::Formatter<'_>,
@@ -150,20 +158,24 @@ impl Report<'_> {
 
     /// What is aimed at, and which settings miss it.
     fn write_targets(&self, f: &mut fmt::Formatter<'_>, counter: Counter) -> fmt::Result {
-        let mut groups: Vec<((f64, f64), Vec<&str>, Vec<&str>)> = Vec::new();
+        let mut aims: Vec<Aim> = Vec::new();
         for setting in Setting::ALL {
             let of = |case: &Case| !case.is_simulated() && case.counter() == Some(counter) && case.setting() == setting;
             let summary = Summary::of(self.errors(of).into_iter().map(|(_, error)| error));
-            let Some(target) = thresholds::target(counter, setting).filter(|_| summary.count > 0) else { continue };
-            let [median, ninetieth] = [summary.median, summary.ninetieth].map(thresholds::tenths);
-            let met = median <= target.0 && ninetieth <= target.1;
-            let place = groups.iter().position(|(found, ..)| *found == target).unwrap_or_else(|| {
-                groups.push((target, Vec::new(), Vec::new()));
-                groups.len() - 1
-            });
-            if met { &mut groups[place].1 } else { &mut groups[place].2 }.push(setting.name());
+            let Some((median, ninetieth)) = thresholds::target(counter, setting) else { continue };
+            if summary.count == 0 {
+                continue;
+            }
+            if !aims.iter().any(|aim| aim.median == median && aim.ninetieth == ninetieth) {
+                aims.push(Aim { median, ninetieth, met: Vec::new(), missed: Vec::new() });
+            }
+            let met =
+                thresholds::tenths(summary.median) <= median && thresholds::tenths(summary.ninetieth) <= ninetieth;
+            for aim in aims.iter_mut().filter(|aim| aim.median == median && aim.ninetieth == ninetieth) {
+                if met { &mut aim.met } else { &mut aim.missed }.push(setting.name());
+            }
         }
-        for ((median, ninetieth), met, missed) in groups {
+        for Aim { median, ninetieth, met, missed } in aims {
             let list = |names: Vec<&str>| if names.is_empty() { "none".to_owned() } else { names.join("; ") };
             let (met, missed) = (list(met), list(missed));
             writeln!(f, "Target: median {median} %, 90th percentile {ninetieth} %. Met: {met}. Missed: {missed}.\n")?;
