@@ -17,6 +17,7 @@ this script on a GPU that computes nothing: tools/nullcuda says what that is.
 """
 
 import argparse
+import importlib.metadata
 import itertools
 import json
 import os
@@ -105,8 +106,10 @@ BASE_WORDS = {"": "none", "bf16": "lora", "fp32": "lora-fp32", "int8": "lora-8bi
 DEFAULTS = {
     "attn": "flash", "precision": "bf16", "ckpt": False, "optimizer": "adamw", "dropout": 0.0, "accum": 1,
     "loss": "causal", "logits": "dropped", "base": "", "targets": "all", "rank": 16,
-    "adapter_type": 32, "adapter_dropout": 0.0, "unquantized": 16,
+    "adapter_type": 32, "adapter_dropout": 0.0, "unquantized": 16, "segments": "fixed",
 }
+# What a GPU that computes nothing is called (tools/nullcuda).
+NOTHING = "computes nothing"
 
 # Sizes of models that differ from a file of tests/config_files in numbers alone.
 VARIANTS = {
@@ -156,6 +159,7 @@ def question_of(run):
         "accum": run["accum"],
         "loss": LOSS_WORDS[run["loss"]],
         "logits": run["logits"],
+        "segments": run["segments"],
     }
     if run["model"] in OWN:
         scenario |= {"model": "own", **dict(urllib.parse.parse_qsl(OWN[run["model"]]))}
@@ -164,6 +168,42 @@ def question_of(run):
         scenario |= {"adapter_type": run["adapter_type"], "adapter_dropout": "on" if run["adapter_dropout"] else "off"}
         scenario |= {"unquantized": run["unquantized"]}
     return urllib.parse.urlencode(scenario)
+
+
+def said(run):
+    """A run without what it leaves unsaid."""
+    keys = ["model", "batch", "sequence", *(key for key in DEFAULTS if run[key] != DEFAULTS[key])]
+    return {key: run[key] for key in keys}
+
+
+def name_of(*words, **said):
+    """What a row is called: some words and what its run says beyond the defaults."""
+    return " ".join([*words, *(key if value is True else f"{key}={value}" for key, value in said.items())])
+
+
+def without_libraries(question):
+    """The same scenario without cuBLAS's workspaces: PyTorch 2.15 gives them back after each multiplication."""
+    return f"{question}&workspace=0"
+
+
+def computes_nothing(torch):
+    """Whether the GPU is the one of tools/nullcuda."""
+    return torch.cuda.is_available() and NOTHING in torch.cuda.get_device_name()
+
+
+def unpack_nothing():
+    """transformers looks at positions, would find zeros where nobody computed them, and take them for packed sequences."""
+    import transformers.masking_utils
+
+    transformers.masking_utils.find_packed_sequence_indices = lambda *_, **__: None
+
+
+def program_of(run):
+    """The packages whose code a run is, with their versions."""
+    names = ["transformers"] + ["peft"] * bool(run["base"])
+    if run["base"] in ("int8", "nf4") or run["optimizer"] == "adam8bit":
+        names.append("bitsandbytes")
+    return ", ".join(f"{name} {importlib.metadata.version(name)}" for name in names)
 
 
 def configuration_of(name):
@@ -290,11 +330,9 @@ def measure(run):
     import torch
 
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    if device == "cuda" and "computes nothing" in torch.cuda.get_device_name():
-        import transformers.masking_utils
-
-        # It looks at positions that nobody has computed, and would take zeros for packed sequences.
-        transformers.masking_utils.find_packed_sequence_indices = lambda *_, **__: None
+    nothing = computes_nothing(torch)
+    if nothing:
+        unpack_nothing()
     model = build(run, device)
     optimizer = optimizer_of(run, model, device)
     if device == "cuda":
@@ -320,8 +358,10 @@ def measure(run):
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
     result = {
-        **run,
-        "question": question_of(run),
+        "id": name_of(**said(run)),
+        **said(run),
+        "question": without_libraries(question_of(run)) if nothing else question_of(run),
+        "program": program_of(run),
         "params": sum(parameter.numel() for parameter in model.parameters()),
         "trained": sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad),
         "device": torch.cuda.get_device_name() if device == "cuda" else "cpu",
@@ -335,25 +375,25 @@ def measure(run):
     return result
 
 
-def predict(bmax, run):
+def predict(bmax, question):
     """What the command line says of the same run."""
-    answer = subprocess.run([bmax, "--json", question_of(run)], capture_output=True, text=True, check=True)
+    answer = subprocess.run([bmax, "--json", question], capture_output=True, text=True, check=True)
     return json.loads(answer.stdout)["counters"]
 
 
-def in_own_process(run, segments):
+def in_own_process(run):
     """Measures a run in a fresh process; an out-of-memory error is a result too."""
-    conf = "expandable_segments:True" if segments == "expandable" else ""
+    conf = "expandable_segments:True" if run["segments"] == "expandable" else ""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(read)
         os.environ["PYTORCH_ALLOC_CONF"] = os.environ["PYTORCH_CUDA_ALLOC_CONF"] = conf
         try:
-            answer = {**measure(run), "segments": segments}
+            answer = measure(run)
         except Exception as error:  # Whatever stops a run is its result.
             message = (str(error).strip().splitlines() or ["no message"])[0]
-            answer = {**run, "question": question_of(run), "segments": segments, "peak_bytes": None, "error": f"{type(error).__name__}: {message}"[:300]}
+            answer = failed(run, f"{type(error).__name__}: {message}"[:300])
         with os.fdopen(write, "w") as pipe:
             pipe.write(json.dumps(answer))
         os._exit(0)
@@ -363,7 +403,29 @@ def in_own_process(run, segments):
     _, status = os.waitpid(child, 0)
     if text:
         return json.loads(text)
-    return {**run, "question": question_of(run), "segments": segments, "peak_bytes": None, "error": f"the process ended with {status}"}
+    return failed(run, f"the process ended with {status}")
+
+
+def failed(run, error):
+    """The row of a run that did not reach its end."""
+    return {"id": name_of(**said(run)), **said(run), "question": question_of(run), "peak_bytes": None, "error": error}
+
+
+def least_memory(run, result):
+    """The least memory with which a run succeeds on the GPU that computes nothing, to 0.6 % of it."""
+    before = os.environ.get("NULLCUDA_MIB")
+    low, high = result["peak_bytes"]["total"] / 2**20, result["reserved_bytes"] / 2**20 + 2
+    while high - low > 0.006 * high:
+        middle = (low + high) / 2
+        os.environ["NULLCUDA_MIB"] = str(int(middle))
+        if in_own_process(run).get("error"):
+            low = middle
+        else:
+            high = middle
+    os.environ.pop("NULLCUDA_MIB")
+    if before:
+        os.environ["NULLCUDA_MIB"] = before
+    return int(high * 2**20)
 
 
 def preload():
@@ -403,6 +465,7 @@ def main():
     parser.add_argument("--adapter-type", type=int, choices=[16, 32], default=32, help="bits of the adapters")
     parser.add_argument("--adapter-dropout", type=float, default=0.0)
     parser.add_argument("--segments", choices=["fixed", "expandable", "both"], default="both", help="PyTorch's expandable_segments")
+    parser.add_argument("--least", action="store_true", help="search the least memory that is enough, where nothing is computed")
     parser.add_argument("--bmax", help="the bmax binary: its prediction is written beside each figure")
     parser.add_argument("--out", help="where to write; standard output when absent")
     parser.add_argument("--self-test", action="store_true", help="a tiny model through every branch")
@@ -422,9 +485,12 @@ def main():
         if arguments.only and arguments.only not in question_of(run):
             continue
         for segments in ("fixed", "expandable") if arguments.segments == "both" else (arguments.segments,):
-            result = in_own_process(run, segments)
+            run = {**run, "segments": segments}
+            result = in_own_process(run)
+            if arguments.least and result["peak_bytes"] and NOTHING in result["device"]:
+                result["least_bytes"] = least_memory(run, result)
             if arguments.bmax:
-                result["predicted"] = predict(arguments.bmax, run)
+                result["predicted"] = predict(arguments.bmax, result["question"])
             results.append(result)
             print(json.dumps(result), file=sys.stderr)
     text = "[\n" + ",\n".join(json.dumps(result) for result in results) + "\n]\n"

@@ -109,6 +109,8 @@ pub struct Case {
     pub source: String,
     pub tier: String,
     pub seen: Seen,
+    /// What the caching allocator held at most, where a simulated row says it beside the peak.
+    pub held: Option<Bytes>,
     /// The pipeline stage that was read, where the row says one.
     pub stage: String,
     pub scenario: Scenario,
@@ -191,6 +193,12 @@ impl Case {
             Seen::Peak(bytes, _) => Some(self.predicted_by(method).get() / bytes.get() - 1.0),
             Seen::Fit | Seen::OutOfMemory => None,
         }
+    }
+
+    /// How far the ledger is from what the allocator held in a simulated run. A stage has no such figure of its own.
+    pub fn error_of_held(&self) -> Option<f64> {
+        let held = self.held.filter(|_| self.stage.is_empty())?;
+        Some(counters(&self.scenario).reserved.get() / held.get() - 1.0)
     }
 
     pub fn counter(&self) -> Option<Counter> {

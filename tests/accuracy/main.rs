@@ -5,18 +5,31 @@
 //! `make accuracy CASES=path/to/cases.json`.
 
 mod cases;
+mod exceptions;
 mod mapping;
 mod report;
 mod statistics;
+mod thresholds;
 
+use std::collections::BTreeSet;
 use std::env;
 use std::path::{Path, PathBuf};
 
-use cases::Row;
+use bmax::Range;
+use cases::{Case, Counter, Row, Seen, Setting};
+use exceptions::WITHIN;
 use report::Report;
+use statistics::Summary;
 
-/// The files, those first whose rows were chosen first.
-const FILES: [&str; 3] = ["measured.json", "measured_fine_tuning.json", "measured_parallel.json"];
+/// The files, measured rows first.
+const FILES: [&str; 6] = [
+    "measured.json",
+    "measured_fine_tuning.json",
+    "measured_parallel.json",
+    "cuda.json",
+    "cuda_parallel.json",
+    "memtracker.json",
+];
 
 fn vectors() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors")
@@ -24,6 +37,147 @@ fn vectors() -> PathBuf {
 
 fn committed() -> Vec<Row> {
     FILES.iter().flat_map(|file| cases::read(&vectors().join(file))).collect()
+}
+
+fn compared(rows: &[Row]) -> impl Iterator<Item = &Case> {
+    rows.iter().filter_map(|row| match row {
+        Row::Compared(case) => Some(case.as_ref()),
+        Row::Out { .. } => None,
+    })
+}
+
+/// How many of the rows that saw `what` an outlook judges alike, of how many.
+fn alike(rows: &[Row], what: Seen, outlook: fn(&Range) -> bmax::Answer) -> (usize, usize) {
+    let judged: Vec<bool> =
+        compared(rows).filter(|case| case.seen == what).filter_map(|case| case.agrees(outlook)).collect();
+    (judged.iter().filter(|agrees| **agrees).count(), judged.len())
+}
+
+#[test]
+fn every_row_has_a_name_of_its_own() {
+    let rows = committed();
+    let mut names = BTreeSet::new();
+    for row in &rows {
+        let name = match row {
+            Row::Compared(case) => &case.id,
+            Row::Out { id, .. } => id,
+        };
+        assert!(names.insert(name), "two rows are called {name}");
+    }
+}
+
+#[test]
+fn every_simulated_row_is_within_three_percent_of_the_live_counter() {
+    let rows = committed();
+    let simulated: Vec<&Case> = compared(&rows).filter(|case| case.is_simulated()).collect();
+    let mut wrong = Vec::new();
+    for case in &simulated {
+        let error = case.error().expect("a simulated row has a peak");
+        let within = exceptions::of(case).map_or(WITHIN, |exception| exception.within);
+        if error.abs() > within {
+            wrong.push(format!("{}: {:+.2} %, may be {:.1} %", case.id, error * 100.0, within * 100.0));
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {} rows:\n{}", wrong.len(), simulated.len(), wrong.join("\n"));
+}
+
+#[test]
+fn the_readme_says_how_many_rows_each_file_has() {
+    let readme = std::fs::read_to_string(vectors().join("README.md")).expect("the README is there");
+    for file in FILES {
+        let line = format!("| `{file}` | {} |", cases::read(&vectors().join(file)).len());
+        assert!(readme.contains(&line), "README.md lacks {line}");
+    }
+}
+
+#[test]
+fn an_exception_is_used_and_needed() {
+    let rows = committed();
+    for exception in exceptions::ALL {
+        let largest = compared(&rows)
+            .filter(|case| case.is_simulated() && exception.is_of(case))
+            .filter_map(Case::error)
+            .fold(0.0_f64, |largest, error| largest.max(error.abs()));
+        assert!(largest > WITHIN, "{:?} is no exception: its rows are within {WITHIN}", exception.start);
+        assert!(largest > exception.within - 0.01, "{:?} allows much more than is needed", exception.start);
+    }
+}
+
+#[test]
+fn no_simulated_run_ended_with_an_error() {
+    let failed: Vec<String> = committed()
+        .iter()
+        .filter_map(|row| match row {
+            Row::Out { id, reason: mapping::FAILED } => Some(id.clone()),
+            _ => None,
+        })
+        .collect();
+    assert!(failed.is_empty(), "{failed:?}");
+}
+
+#[test]
+fn errors_of_measured_rows_are_held_by_counter_and_setting() {
+    let rows = committed();
+    for counter in Counter::ALL {
+        for setting in Setting::ALL {
+            let errors: Vec<f64> = compared(&rows)
+                .filter(|case| !case.is_simulated() && case.counter() == Some(counter) && case.setting() == setting)
+                .filter_map(Case::error)
+                .collect();
+            let place = format!("{}, {}", counter.name(), setting.name());
+            let held = thresholds::ALL.iter().find(|held| held.counter == counter && held.setting == setting);
+            let Some(held) = held else {
+                assert!(errors.is_empty(), "{place}: {} rows and no threshold", errors.len());
+                continue;
+            };
+            let reached = Summary::of(errors.into_iter());
+            assert_eq!(reached.count, held.rows, "{place}: rows");
+            let [median, ninetieth] = [reached.median, reached.ninetieth].map(thresholds::tenths);
+            assert!(median <= held.median, "{place}: the median is {median} %, held at {} %", held.median);
+            assert!(
+                ninetieth <= held.ninetieth,
+                "{place}: nine of ten within {ninetieth} %, held at {} %",
+                held.ninetieth
+            );
+        }
+    }
+}
+
+#[test]
+fn a_missed_target_is_called_missed() {
+    for held in thresholds::ALL {
+        let target = thresholds::target(held.counter, held.setting);
+        let met = target.is_none_or(|(median, ninetieth)| held.median <= median && held.ninetieth <= ninetieth);
+        assert_eq!(held.target_met, met, "{}, {}", held.counter.name(), held.setting.name());
+    }
+}
+
+/// The target is 97 of 100.
+#[test]
+fn nearly_every_run_that_ran_is_likely_to_run() {
+    let (alike, all) = alike(&committed(), Seen::Fit, |range| range.likely);
+    assert!(alike * 100 >= all * 97, "{alike} of {all}");
+}
+
+/// What is reached. Of the runs that ran out of memory a third is judged to run: near the edge a likely answer is
+/// wrong in both directions, and the safe answer is for those who want to be sure.
+#[test]
+fn most_runs_out_of_memory_are_judged_so() {
+    let rows = committed();
+    let (likely, all) = alike(&rows, Seen::OutOfMemory, |range| range.likely);
+    assert!(likely * 67 >= all * 46, "likely: {likely} of {all}");
+    let (safe, all) = alike(&rows, Seen::OutOfMemory, |range| range.safe);
+    assert!(safe * 67 >= all * 60, "safe: {safe} of {all}");
+}
+
+#[test]
+fn the_committed_report_is_what_make_accuracy_writes() {
+    let committed_report = std::fs::read_to_string(vectors().join("REPORT.md")).expect("the report is committed");
+    let rows = committed();
+    let report = Report::of(&rows).to_string();
+    let differs = committed_report.lines().zip(report.lines()).position(|(old, new)| old != new);
+    let same = committed_report == report;
+    assert!(same, "tests/vectors/REPORT.md is not of this estimator (line {differs:?}): run `make accuracy`");
 }
 
 /// Not a check: writes the report, or prints one for another file.

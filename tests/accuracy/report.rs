@@ -2,10 +2,12 @@
 
 use std::fmt;
 
-use bmax::{Answer, Bytes, Method, Range, estimate};
+use bmax::{Answer, Bytes, Method, Range, Segments, estimate};
 
 use super::cases::{Case, Counter, Row, Seen, Setting};
+use super::exceptions::{self, WITHIN};
 use super::statistics::Summary;
+use super::thresholds;
 
 /// Figures about a set of rows, ready to be written as Markdown.
 pub struct Report<'a> {
@@ -28,10 +30,10 @@ impl<'a> Report<'a> {
         report
     }
 
-    /// Sources in the order in which they first appear.
-    fn sources(&self) -> Vec<&str> {
+    /// Sources in the order in which they first appear, of runs that were simulated or were not.
+    fn sources(&self, simulated: bool) -> Vec<&str> {
         let mut sources: Vec<&str> = Vec::new();
-        for case in &self.cases {
+        for case in self.cases.iter().filter(|case| case.is_simulated() == simulated) {
             if !sources.contains(&family(&case.source)) {
                 sources.push(family(&case.source));
             }
@@ -39,9 +41,10 @@ impl<'a> Report<'a> {
         sources
     }
 
-    /// A summary of the errors of those cases that `wanted` picks.
-    fn summary(&self, wanted: impl Fn(&Case) -> bool) -> Summary {
-        Summary::of(self.cases.iter().filter(|case| wanted(case)).filter_map(|case| case.error()))
+    /// The cases that `wanted` picks, each with its error.
+    fn errors(&self, wanted: impl Fn(&Case) -> bool) -> Vec<(&Case, f64)> {
+        let picked = self.cases.iter().filter(|case| wanted(case));
+        picked.filter_map(|case| Some((*case, case.error()?))).collect()
     }
 }
 
@@ -104,8 +107,31 @@ impl fmt::Display for Report<'_> {
     }
 }
 
-const HEADING: &str =
-    "| rows | median error | 90th percentile | worst | median with sign |\n| --- | ---: | ---: | ---: | ---: | ---: |";
+/// A target in percent, with the settings that it is for.
+struct Aim {
+    median: f64,
+    ninetieth: f64,
+    met: Vec<&'static str>,
+    missed: Vec<&'static str>,
+}
+
+/// A table of errors, one line for each group that has any.
+fn write_table<'a>(
+    f: &mut fmt::Formatter<'_>,
+    what: &str,
+    groups: impl Iterator<Item = (String, Vec<(&'a Case, f64)>)>,
+) -> fmt::Result {
+    writeln!(f, "| {what} | rows | median error | 90th percentile | median with sign | worst | worst row |")?;
+    writeln!(f, "| --- | ---: | ---: | ---: | ---: | ---: | --- |")?;
+    for (name, errors) in groups.filter(|(_, errors)| !errors.is_empty()) {
+        let summary = Summary::of(errors.iter().map(|(_, error)| *error));
+        let worst = errors.iter().find(|(_, error)| *error == summary.worst).map_or("", |(case, _)| &case.id);
+        let [median, ninetieth] = [summary.median, summary.ninetieth].map(percent);
+        let [bias, most] = [summary.bias, summary.worst].map(signed);
+        writeln!(f, "| {name} | {} | {median} | {ninetieth} | {bias} | {most} | {worst} |", summary.count)?;
+    }
+    writeln!(f)
+}
 
 impl Report<'_> {
     fn write_settings(&self, f: &mut fmt::Formatter<'_>, counter: Counter) -> fmt::Result {
@@ -118,23 +144,43 @@ impl Report<'_> {
                 "The source does not say what it read; compared with live tensors, the least it can be.",
             ),
         };
-        let summaries: Vec<_> = Setting::ALL
-            .iter()
-            .map(|setting| {
-                let wanted =
-                    |case: &Case| !case.is_simulated() && case.setting() == *setting && case.counter() == Some(counter);
-                (setting, self.summary(wanted))
-            })
-            .filter(|(_, summary)| summary.count > 0)
-            .collect();
-        if summaries.is_empty() {
+        let of = |case: &Case| !case.is_simulated() && case.counter() == Some(counter);
+        if !self.cases.iter().any(|case| of(case)) {
             return Ok(());
         }
-        writeln!(f, "## {title}, by setting\n\n{words}\n\n| setting {HEADING}")?;
-        for (setting, summary) in summaries {
-            summary.write(f, setting.name())?;
+        writeln!(f, "## {title}, by setting\n\n{words}\n")?;
+        let groups = Setting::ALL
+            .into_iter()
+            .map(|setting| (setting.name().to_owned(), self.errors(|case| of(case) && case.setting() == setting)));
+        write_table(f, "setting", groups)?;
+        self.write_targets(f, counter)
+    }
+
+    /// What is aimed at, and which settings miss it.
+    fn write_targets(&self, f: &mut fmt::Formatter<'_>, counter: Counter) -> fmt::Result {
+        let mut aims: Vec<Aim> = Vec::new();
+        for setting in Setting::ALL {
+            let of = |case: &Case| !case.is_simulated() && case.counter() == Some(counter) && case.setting() == setting;
+            let summary = Summary::of(self.errors(of).into_iter().map(|(_, error)| error));
+            let Some((median, ninetieth)) = thresholds::target(counter, setting) else { continue };
+            if summary.count == 0 {
+                continue;
+            }
+            if !aims.iter().any(|aim| aim.median == median && aim.ninetieth == ninetieth) {
+                aims.push(Aim { median, ninetieth, met: Vec::new(), missed: Vec::new() });
+            }
+            let met =
+                thresholds::tenths(summary.median) <= median && thresholds::tenths(summary.ninetieth) <= ninetieth;
+            for aim in aims.iter_mut().filter(|aim| aim.median == median && aim.ninetieth == ninetieth) {
+                if met { &mut aim.met } else { &mut aim.missed }.push(setting.name());
+            }
         }
-        writeln!(f)
+        for Aim { median, ninetieth, met, missed } in aims {
+            let list = |names: Vec<&str>| if names.is_empty() { "none".to_owned() } else { names.join("; ") };
+            let (met, missed) = (list(met), list(missed));
+            writeln!(f, "Target: median {median} %, 90th percentile {ninetieth} %. Met: {met}. Missed: {missed}.\n")?;
+        }
+        Ok(())
     }
 
     fn write_simulated(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -143,36 +189,69 @@ impl Report<'_> {
         }
         writeln!(
             f,
-            "## Real programs on a device that computes nothing\n\nLive tensors of PyTorch’s own allocator, by CUDA’s rules.\n\n| setting {HEADING}"
+            "## Real programs on a device that computes nothing\n\n\
+             Live tensors: the peak of PyTorch’s own caching allocator under code of the named program. MemTracker’s\n\
+             rows are PyTorch’s simulation instead. Every row is in the files that [README.md](README.md) lists.\n"
         )?;
-        for setting in Setting::ALL {
-            let summary = self.summary(|case| case.is_simulated() && case.setting() == setting);
-            if summary.count > 0 {
-                summary.write(f, setting.name())?;
-            }
+        let groups = Setting::ALL.into_iter().map(|setting| {
+            (setting.name().to_owned(), self.errors(|case| case.is_simulated() && case.setting() == setting))
+        });
+        write_table(f, "setting", groups)?;
+        let groups = self.sources(true).into_iter().map(|source| {
+            (source.to_owned(), self.errors(|case| case.is_simulated() && family(&case.source) == source))
+        });
+        write_table(f, "program", groups)?;
+        self.write_held(f)?;
+        self.write_beyond(f)
+    }
+
+    /// What the allocator held in the same runs, by the kind of its segments.
+    fn write_held(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kinds = [(Segments::Fixed, "fixed"), (Segments::Expandable, "expandable")];
+        let groups = Setting::ALL.into_iter().flat_map(|setting| kinds.map(|kind| (setting, kind))).map(
+            |(setting, (segments, words))| {
+                let of = |case: &&&Case| case.setting() == setting && case.scenario.device.segments == segments;
+                let held = self.cases.iter().filter(of).filter_map(|case| Some((*case, case.error_of_held()?)));
+                (format!("{}, {words} segments", setting.name()), held.collect())
+            },
+        );
+        writeln!(
+            f,
+            "What the allocator held at most in the same runs, on a device that it never fills, where it gives\n\
+             nothing back:\n"
+        )?;
+        write_table(f, "setting", groups)
+    }
+
+    /// The simulated rows that are further off than they may be, with what is known of each.
+    fn write_beyond(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let beyond: Vec<_> =
+            self.errors(Case::is_simulated).into_iter().filter(|(_, error)| error.abs() > WITHIN).collect();
+        if beyond.is_empty() {
+            return Ok(());
+        }
+        writeln!(f, "Simulated rows whose live tensors are off by more than {}:\n", percent(WITHIN))?;
+        writeln!(f, "| row | error | reason |\n| --- | ---: | --- |")?;
+        for (case, error) in beyond {
+            let reason = exceptions::of(case).map_or("", |exception| exception.reason);
+            writeln!(f, "| {} | {} | {reason} |", case.id, signed(error))?;
         }
         writeln!(f)
     }
 
     fn write_sources(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "## By source\n\n| source | tiers {HEADING}")?;
-        for source in self.sources() {
-            let of_source = |case: &&&Case| family(&case.source) == source;
-            let summary = Summary::of(self.cases.iter().filter(of_source).filter_map(|case| case.error()));
-            let mut tiers: Vec<&str> = self
-                .cases
-                .iter()
-                .filter(of_source)
-                .filter(|case| case.error().is_some())
-                .map(|case| case.tier.as_str())
-                .collect();
+        writeln!(
+            f,
+            "## By source\n\nMeasured rows of every counter. In brackets, how sure a source is of its settings.\n"
+        )?;
+        let groups = self.sources(false).into_iter().map(|source| {
+            let errors = self.errors(|case| !case.is_simulated() && family(&case.source) == source);
+            let mut tiers: Vec<&str> = errors.iter().map(|(case, _)| case.tier.as_str()).collect();
             tiers.sort_unstable();
             tiers.dedup();
-            if summary.count > 0 {
-                summary.write(f, &format!("{source} | {}", tiers.join(", ")))?;
-            }
-        }
-        writeln!(f)
+            (format!("{source} ({})", tiers.join(", ")), errors)
+        });
+        write_table(f, "source", groups)
     }
 
     fn write_methods(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -275,10 +354,10 @@ impl Report<'_> {
     }
 
     fn write_rows(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "## Every row\n")?;
+        writeln!(f, "## Every measured row\n")?;
         writeln!(f, "| setting | tier | file | row | counter | seen, GiB | predicted, GiB | error | highest at |")?;
         writeln!(f, "| --- | --- | --- | --- | --- | ---: | ---: | ---: | --- |")?;
-        for case in &self.cases {
+        for case in self.cases.iter().filter(|case| !case.is_simulated()) {
             let Seen::Peak(seen, counter) = case.seen else { continue };
             let predicted = gib(case.predicted_by(Method::Ledger));
             let error = case.error().map_or_else(String::new, signed);
@@ -295,12 +374,5 @@ impl Report<'_> {
             )?;
         }
         Ok(())
-    }
-}
-
-impl Summary {
-    fn write(&self, f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
-        let [median, ninetieth, worst] = [self.median, self.ninetieth, self.worst].map(percent);
-        writeln!(f, "| {name} | {} | {median} | {ninetieth} | {worst} | {} |", self.count, signed(self.bias))
     }
 }

@@ -1,12 +1,15 @@
 //! Medians and percentiles of relative errors.
 
-/// A few figures about many errors, each taken without its sign.
+/// A few figures about many errors.
 pub struct Summary {
     pub count: usize,
+    /// Without signs.
     pub median: f64,
+    /// Without signs.
     pub ninetieth: f64,
+    /// The largest, with its sign: above zero, the prediction is high.
     pub worst: f64,
-    /// The median with signs: above zero, predictions are high.
+    /// The median with signs.
     pub bias: f64,
 }
 
@@ -20,7 +23,7 @@ impl Summary {
             count: sizes.len(),
             median: quantile(&sizes, 0.5),
             ninetieth: quantile(&sizes, 0.9),
-            worst: sizes.last().copied().unwrap_or(0.0),
+            worst: signed.iter().copied().max_by(|a, b| a.abs().total_cmp(&b.abs())).unwrap_or(0.0),
             bias: quantile(&signed, 0.5),
         }
     }

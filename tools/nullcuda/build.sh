@@ -1,12 +1,14 @@
 #!/bin/sh
-# build.sh SITE-PACKAGES OUT HEADERS: builds OUT/libnullcuda.so, the functions of nullcuda.cpp and "success"
-# for every other one that PyTorch asks for, and OUT/libcuda.so.1, a driver that is only there.
+# build.sh SITE-PACKAGES OUT [HEADERS]: builds OUT/libnullcuda.so, the functions of nullcuda.cpp and "success"
+# for every other one that PyTorch asks for, OUT/libcuda.so.1, a driver that is only there, and the
+# driver's management library. HEADERS holds CUDA's folder crt/, where SITE-PACKAGES does not; libraries
+# named in NULLCUDA_ALSO may ask for functions too. README.md beside this file says how to run with it.
 set -eu
 site=$1
 out=$2
-crt=$3
 here=$(dirname "$0")
 include=$(ls -d "$site"/nvidia/cu[0-9]*/include | head -n 1)
+crt=${3:-$include}
 mkdir -p "$out"
 stubs() {
     echo 'extern "C" {'

@@ -13,6 +13,9 @@ use serde_json::Value;
 
 use super::cases::{Case, Counter, Row, Seen};
 
+/// Why a run that did not reach its end is left out.
+pub const FAILED: &str = "the run ended with an error";
+
 /// What a file of cases is called in the report, and one of its rows.
 pub fn row(file: &str, value: &Value) -> Row {
     let id = Row::name(value);
@@ -56,14 +59,15 @@ fn bare() -> Scenario {
     scenario
 }
 
-/// A row of our own: a run of a program, whose scenario stands beside its figure as the query of a link.
+/// A row of our own: a run of a program, whose scenario stands beside its figure as the query of a link. It
+/// names the pipeline stage whose peak it is, where it is not that of the whole device.
 fn ran(file: &str, id: String, row: &Value) -> Row {
     let read = link::decode(text(row, "question"));
     assert!(read.notices.is_empty(), "{id}: {:?}", read.notices);
     let mut scenario = read.scenario;
     scenario.device.driver_mib = 0;
     let Some(live) = row.get("peak_bytes").and_then(|peak| peak.get("total")).and_then(Value::as_f64) else {
-        return Row::Out { id, reason: "the run ended with an error" };
+        return Row::Out { id, reason: FAILED };
     };
     Row::Compared(Box::new(Case {
         id,
@@ -71,6 +75,7 @@ fn ran(file: &str, id: String, row: &Value) -> Row {
         source: text(row, "program").to_owned(),
         tier: "simulated".to_owned(),
         seen: Seen::Peak(Bytes::new(live), Counter::Live),
+        held: row.get("reserved_bytes").and_then(Value::as_f64).map(Bytes::new),
         stage: text(row, "stage").to_owned(),
         scenario,
     }))
@@ -118,6 +123,7 @@ fn published(file: &str, id: &str, row: &Value) -> Result<Case, &'static str> {
         source: text(row, "source").to_owned(),
         tier: text(row, "tier").to_owned(),
         seen,
+        held: None,
         stage: stage.to_owned(),
         scenario,
     })
