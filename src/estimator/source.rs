@@ -201,7 +201,7 @@ sources! {
     /// What the caching allocator needs and holds beyond live tensors.
     ALLOCATOR = "PyTorch 2.15’s allocator",
         "Memory management of the CUDA caching allocator",
-        "c10/cuda/CUDACachingAllocator.cpp, run over a device that computes nothing: 262 runs of tests/vectors",
+        "c10/cuda/CUDACachingAllocator.cpp, run over a device that computes nothing: 311 runs of tests/vectors",
         "https://docs.pytorch.org/docs/stable/notes/cuda.html", "2026";
     /// Memory that the driver keeps.
     DRIVER = "Device catalogue",
