@@ -129,7 +129,7 @@ async fn every_row_of_the_catalogue_can_be_picked_and_gives_the_library_s_answer
 /// Scenarios in one or the other of which every input of the form means something.
 const MATTERS: [&str; 2] = [
     "?v=3&experts=8&active=2&kv_rank=512&recompute=every-k&recompute_layers=2&loss=chunked&position=learned\
-        &adapter=lora&tp=2&pp=2&engine=deepspeed",
+        &adapter=qlora&tp=2&pp=2&ep=2&engine=deepspeed",
     "?v=3&attn=eager",
 ];
 

@@ -83,7 +83,7 @@ async fn llama_3_1_8b_does_not_fit_on_one_a100_and_takes_3_sequences_on_each_of_
 async fn the_worked_example_can_be_taken_over_into_every_figure() {
     let page = Page::open("?method=paper&s=4096").await;
     page.figure("worked-example").press("Use this configuration").await;
-    let query = "v=3&model=llama-3.1-8b&method=paper";
+    let query = "v=3&model=llama-3.1-8b&method=paper&recompute=selective&dropout=on";
     page.until_query(query).await;
     page.part("#answer-bar").shows("bar-answer", &expected::answer(&expected::scenario(query))).await;
     page.close().await;
