@@ -211,9 +211,12 @@ static WORDS: &[&Setting] = &[
     &setting::MLP,
     &setting::TIED,
     &setting::NORM,
+    &setting::PARALLEL,
     &setting::QK_NORM,
+    &setting::PACKING,
     &setting::BIAS,
     &setting::POSITION,
+    &setting::SOFTMAX,
     &setting::SOFT_CAP,
 ];
 static EXPERTS: &[Field] =
