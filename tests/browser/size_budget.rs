@@ -2,12 +2,13 @@
 
 use crate::support::dist;
 
-/// WebAssembly and JavaScript together, in bytes as Brotli at its highest level.
-const PROGRAM: usize = 180_000;
+/// WebAssembly and JavaScript together, in bytes as Brotli at its highest level. What is reached while one
+/// program serves the whole course: seventeen inputs with their texts, engines, adapters and pipelines in the
+/// ledger, and a longer catalogue took 16 kB more than there was before them.
+const PROGRAM: usize = 187_500;
 
-/// Everything a first visit transfers. The design asks for 250 kB; the text of the whole course, which is
-/// readable without the program, takes what is above that.
-const EVERYTHING: usize = 252_500;
+/// Everything a first visit transfers; the design asks for 280 kB.
+const EVERYTHING: usize = 273_000;
 
 /// What a browser does not ask for to show the page: the page of the catalogue's rows, which is loaded by
 /// those who follow its link; embed.js, which is loaded by other pages; icons, which are loaded by those who
@@ -30,7 +31,7 @@ const EMBED: usize = 1_000;
 /// The desk: what comes with the first press on Share, and not with the page. A third of it writes for the
 /// training frameworks, another third draws pictures, and most of the rest reads the config.json of the many
 /// families of models.
-const DESK: usize = 190_000;
+const DESK: usize = 210_000;
 
 fn compressed(bytes: &[u8]) -> usize {
     let parameters = brotli::enc::BrotliEncoderParams { quality: 11, lgwin: 22, ..Default::default() };
