@@ -3,7 +3,7 @@
 use super::report::{Answer, Entry, Estimate, Lever, Outcome, Plan, Report, Solve, Step};
 use super::table::{Side, Table};
 use super::values::Number;
-use super::words::{count, counted, gib, memory, percent};
+use super::words::{self, count, counted, gib, memory, percent};
 use crate::{Bucket, Bytes, Scenario, catalogue, link, number};
 
 /// How many levers are listed; all are in the JSON.
@@ -59,11 +59,12 @@ fn answer(report: &Report) -> String {
                 )
             };
             format!(
-                "b_max = {at_least}{sequences} per GPU ({})\n  {} of {} GiB at the peak, “{}”; {next}.\n",
+                "b_max = {at_least}{sequences} per GPU ({})\n  {} of {} GiB at the peak, “{}”; {next}.\n{}",
                 outlooks(report),
                 gib(room.peak_bytes.bytes()),
                 gib(report.estimate.usable_bytes.bytes()),
-                room.instant
+                room.instant,
+                words::safe(&report.scenario.0)
             )
         }
         Answer::Infeasible(reason) => format!(

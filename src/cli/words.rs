@@ -3,7 +3,7 @@
 use super::values::{Number, Value};
 use crate::catalogue::{self, Agreement, AgreementKind};
 use crate::compare::Input;
-use crate::{Bytes, Choice, Field, Infeasible, Method, Scenario, Shortage, format, link, number};
+use crate::{Bytes, Choice, Field, Infeasible, Method, Outlook, Scenario, Shortage, format, link, number};
 
 /// A memory size in GiB with two digits after the point.
 pub fn gib(bytes: Bytes) -> String {
@@ -29,6 +29,24 @@ pub fn weights(count: u64) -> String {
     } else {
         number::grouped(count)
     }
+}
+
+/// What the safe answer assumes, and why; nothing for methods that know no unknowns.
+pub fn safe(scenario: &Scenario) -> String {
+    if scenario.method != Method::Ledger {
+        return String::new();
+    }
+    let seen = Outlook::Safe.of(scenario).device;
+    let (context, gaps) = (number::grouped(seen.context_gib), number::grouped(seen.fragmentation.get()));
+    let buffers = if scenario.cluster.gpus > 1 {
+        format!(", {} GiB of communication buffers", number::grouped(seen.communication_gib))
+    } else {
+        String::new()
+    };
+    format!(
+        "  safe takes the whole context ({context} GiB){buffers}, eager kernels, and gaps that nine of ten measured runs\n  \
+         stayed below ({gaps} % of what comes and goes); one in ten may need more.\n"
+    )
 }
 
 /// The value of an input as people read it, without its unit.
