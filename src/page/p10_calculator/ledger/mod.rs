@@ -49,11 +49,11 @@ fn ranks(estimate: &Estimate) -> String {
     let mut text = String::new();
     for stage in estimate.stages() {
         let which = match (stage.peak == peak, stage.stage) {
-            (true, _) => "needs most",
+            (true, _) => "needs most,",
             (_, "last") => "is the last and needs",
             _ => continue,
         };
-        text += &format!(" Rank {} {which}: {}.", stage.rank, format::memory(stage.peak.bytes));
+        text += &format!(" Rank {} {which} {}.", stage.rank, format::memory(stage.peak.bytes));
     }
     text
 }
