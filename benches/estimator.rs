@@ -79,7 +79,7 @@ fn questions(criterion: &mut Criterion) {
 }
 
 fn links(criterion: &mut Criterion) {
-    let query = "v=2&model=llama-3.1-8b&gpu=h100-80&s=8192&b=1&gpus=16&headroom=7.5&method=paper&recompute=none";
+    let query = "v=3&model=llama-3.1-8b&gpu=h100-80&s=8192&b=1&gpus=16&headroom=7.5&method=paper&recompute=none";
     let scenario = link::decode(query).scenario;
     assert_eq!(link::encode(&scenario), query);
     criterion.bench_function("link, written", |bencher| bencher.iter(|| link::encode(black_box(&scenario))));
