@@ -292,6 +292,10 @@ fn loss(scenario: &mut Scenario, row: &Value) {
     } else if is("chunked lm_head") || (is("chunked") && source.contains("litgpt")) {
         // litgpt keeps the logits and their log-softmax in 16 bits: as much as a kernel and its gradient.
         LossHead::Kernel
+    } else if of_gpt_big_code(row) {
+        // Logits, a copy of those that have a label and their log-softmax in 16 bits, and three such tensors in the
+        // backward pass: six bytes a logit, as in the vocabulary-parallel loss.
+        LossHead::VocabularyParallel
     } else if is("liger fused linear") || is("cut cross entropy") || is("fused linear") {
         LossHead::Fused
     } else if is("chunked ce") && scenario.cluster.engine == Engine::Torchtitan && is_since_chunked_head(row) {
@@ -328,6 +332,13 @@ fn loss(scenario: &mut Scenario, row: &Value) {
     let held =
         is_before(row, (24, 7)) && scenario.cluster.engine == Engine::Torchtitan || source.contains("fsdp_qlora");
     recipe.logits = if held { Logits::KeptFull } else { Logits::Dropped };
+}
+
+/// transformers cast no logits of this class to fp32 (`GPTBigCodeForCausalLM.forward` in
+/// models/gpt_bigcode/modeling_gpt_bigcode.py, until 4.46 of October 2024), whatever the row says of its loss.
+fn of_gpt_big_code(row: &Value) -> bool {
+    let model = text(row, "model").to_ascii_lowercase();
+    (model.contains("santacoder") || model.contains("bigcode")) && text(row, "loss").starts_with("HF CE")
 }
 
 /// "128 tokens".
