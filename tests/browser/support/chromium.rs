@@ -20,6 +20,8 @@ pub fn capabilities(profile: &Path, network: SocketAddr, scripts: bool) -> Value
         "prefs": { "profile.default_content_setting_values.javascript": if scripts { 1 } else { 2 } },
         "args": [
             "--headless=new",
+            // A test may change the address more often in ten seconds than Chromium lets a page do.
+            "--disable-ipc-flooding-protection",
             "--no-sandbox",
             "--disable-gpu",
             "--disable-background-networking",
