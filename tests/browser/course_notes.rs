@@ -220,6 +220,10 @@ async fn driving_one_figure_touches_neither_the_other_nor_the_notes(browser: Bro
             shown(&page, frame).await;
             answers(&page, frame, notes.figures[usize::from(frame)].1).await;
         }
+        // A frame that grows above what is in sight moves the notes under the reader's eye.
+        for frame in [0, 1] {
+            fits(&page, frame).await;
+        }
         let around =
             "return [location.href, history.length, document.title, scrollY, document.querySelectorAll('*').length];";
         let text = "return document.body.innerText;";
@@ -232,6 +236,9 @@ async fn driving_one_figure_touches_neither_the_other_nor_the_notes(browser: Bro
         answers(&page, 0, notes.figures[0].1).await;
         answers(&page, 1, notes.figures[1].1).await;
         assert_eq!(inside(&page, 1, text).await, other, "{}: the other figure", notes.site);
+        for frame in [0, 1] {
+            fits(&page, frame).await;
+        }
         assert_eq!(page.script(around, vec![]).await, before, "{}: the notes", notes.site);
     }
     // By a control inside.
