@@ -443,6 +443,32 @@ impl Position {
     }
 }
 
+impl Engine {
+    /// Whether the step is PyTorch's own: its data parallelism, its FSDP and its pipelines.
+    pub const fn is_torch(self) -> bool {
+        matches!(self, Self::Torch | Self::Torchtitan)
+    }
+}
+
+impl Offload {
+    /// Whether the optimizer's states lie in the memory of the host.
+    pub const fn takes_optimizer(self) -> bool {
+        matches!(self, Self::Optimizer | Self::Both)
+    }
+
+    /// Whether inputs of layers do.
+    pub const fn takes_activations(self) -> bool {
+        matches!(self, Self::Activations | Self::Both)
+    }
+}
+
+impl Adapter {
+    /// Whether the frozen matrices of the blocks have fewer than 16 bits.
+    pub const fn is_quantized(self) -> bool {
+        matches!(self, Self::Lora8 | Self::Qlora)
+    }
+}
+
 impl Switch {
     /// Whether the switch is on.
     pub const fn is_on(self) -> bool {

@@ -205,10 +205,10 @@ fn host_traffic(scenario: &Scenario, micro_batches: u32) -> Bytes {
     resident.recipe.offload = Offload::None;
     let offload = scenario.recipe.offload;
     let mut bytes = 0.0;
-    if matches!(offload, Offload::Optimizer | Offload::Both) {
+    if offload.takes_optimizer() {
         bytes += estimate(&resident).at_update(&[Bucket::Gradients, Bucket::Parameters]).get();
     }
-    if matches!(offload, Offload::Activations | Offload::Both) {
+    if offload.takes_activations() {
         let kept = Ledger::of(&resident).activations(scenario.recipe.batch);
         bytes += 2.0 * kept * f64::from(micro_batches);
     }

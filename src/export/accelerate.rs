@@ -67,7 +67,7 @@ pub(super) fn write(scenario: &Scenario, page: &str) -> String {
     text.push_str(&format!("distributed_type: \"{kind}\"\n"));
     if sharded {
         let full = now.recipe.recomputation == Recomputation::Full;
-        let swapped = full && matches!(now.recipe.offload, Offload::Activations | Offload::Both);
+        let swapped = full && now.recipe.offload.takes_activations();
         text.push_str("fsdp_config:\n  fsdp_version: 2\n");
         text.push_str(&format!("  fsdp_reshard_after_forward: {}\n", resharding(&now) == Resharding::All));
         text.push_str("  fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP\n");
@@ -75,7 +75,7 @@ pub(super) fn write(scenario: &Scenario, page: &str) -> String {
         if swapped {
             text.push_str("  fsdp_activation_checkpointing_offload: true\n");
         }
-        let offloaded = matches!(now.recipe.offload, Offload::Optimizer | Offload::Both);
+        let offloaded = now.recipe.offload.takes_optimizer();
         text.push_str(&format!("  fsdp_offload_params: {offloaded}\n"));
         text.push_str("  fsdp_cpu_ram_efficient_loading: false\n  fsdp_state_dict_type: SHARDED_STATE_DICT\n");
     }
@@ -138,7 +138,7 @@ fn adapt(run: &mut Run) {
             };
         },
     );
-    if matches!(run.now().recipe.offload, Offload::Optimizer | Offload::Both) {
+    if run.now().recipe.offload.takes_optimizer() {
         run.differs(
             "FSDP takes parameters and gradients to the host with the optimizer state: the GPU holds less than the \
              prediction says, and every layer crosses the link in each pass.",

@@ -8,8 +8,8 @@ use super::run::{Planned, Run, machines, shards};
 use super::text::{EXPANDABLE, Spelling, Value, expandable};
 use super::transformers::loaded_in;
 use crate::{
-    Adapter, AdapterType, Engine, GradientType, LossHead, Offload, Optimizer, Precision, Recipe, Recomputation,
-    Scenario, StepKernel, Switch, Unquantized, ZeroStage, estimate,
+    Adapter, AdapterType, Engine, GradientType, LossHead, Optimizer, Precision, Recipe, Recomputation, Scenario,
+    StepKernel, Switch, Unquantized, ZeroStage, estimate,
 };
 
 /// Where DeepSpeed is called from, which decides who says the learning rate.
@@ -81,7 +81,7 @@ pub(super) fn adapt(run: &mut Run) {
         }
     });
     run.change("DeepSpeed swaps optimizer state to the host, adds gradients up in fp32 and drops the master copy from ZeRO 1 on", |s| {
-        let offloaded = matches!(s.recipe.offload, Offload::Optimizer | Offload::Both);
+        let offloaded = s.recipe.offload.takes_optimizer();
         let master = matches!(s.recipe.precision, Precision::Bf16 | Precision::Fp16);
         let added_up = master && s.recipe.gradients == GradientType::Full;
         let pure = s.recipe.precision == Precision::PureBf16;
@@ -102,7 +102,7 @@ pub(super) fn adapt(run: &mut Run) {
     });
     run.change("DeepSpeed keeps bf16 states on the host for Adam alone: AdamW stands in", |s| {
         // `_enforce_cpu_offload` in runtime/zero/stage_1_and_2.py, and its like in stage3.py.
-        let offloaded = matches!(s.recipe.offload, Offload::Optimizer | Offload::Both);
+        let offloaded = s.recipe.offload.takes_optimizer();
         if offloaded && s.recipe.precision == Precision::PureBf16 {
             s.recipe.optimizer = Optimizer::AdamW;
         }
@@ -155,7 +155,7 @@ fn in_one_bucket(run: &mut Run, now: &Scenario) {
 }
 
 fn recomputation(run: &mut Run, now: &Scenario) {
-    let swapped = matches!(now.recipe.offload, Offload::Activations | Offload::Both);
+    let swapped = now.recipe.offload.takes_activations();
     let checkpoint = "deepspeed.checkpointing.checkpoint";
     match now.recipe.recomputation {
         Recomputation::None => {}
@@ -328,11 +328,11 @@ pub(super) fn config(planned: &Planned, caller: Caller) -> Vec<(&'static str, Va
         keys.push(("optimizer", optimizer(name, &planned.scenario, rate)));
     } else {
         keys.push(("zero_allow_untested_optimizer", true.into()));
-        if matches!(recipe.offload, Offload::Optimizer | Offload::Both) {
+        if recipe.offload.takes_optimizer() {
             keys.push(("zero_force_ds_cpu_optimizer", false.into()));
         }
     }
-    if matches!(recipe.offload, Offload::Activations | Offload::Both) && caller == Caller::Own {
+    if recipe.offload.takes_activations() && caller == Caller::Own {
         let checkpointing = vec![("partition_activations", false.into()), ("cpu_checkpointing", true.into())];
         keys.push(("activation_checkpointing", Value::Map(checkpointing)));
     }
@@ -373,7 +373,7 @@ fn zero(scenario: &Scenario) -> Value {
         keys.push(("stage3_prefetch_bucket_size", PREFETCHED.into()));
         keys.push(("stage3_param_persistence_threshold", PERSISTENT.into()));
     }
-    if matches!(scenario.recipe.offload, Offload::Optimizer | Offload::Both) {
+    if scenario.recipe.offload.takes_optimizer() {
         let host = Value::Map(vec![("device", "cpu".into()), ("pin_memory", true.into())]);
         keys.push(("offload_optimizer", host));
     }

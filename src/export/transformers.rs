@@ -27,7 +27,7 @@ impl Engine {
     /// The engine that comes closest to the scenario.
     pub(super) fn of(scenario: &Scenario) -> Self {
         let master = matches!(scenario.recipe.precision, Precision::Bf16 | Precision::Fp16);
-        let offloaded = matches!(scenario.recipe.offload, Offload::Optimizer | Offload::Both);
+        let offloaded = scenario.recipe.offload.takes_optimizer();
         let stage_1 = scenario.cluster.zero == ZeroStage::Stage1;
         let asked_for = scenario.cluster.engine == Program::DeepSpeed;
         if asked_for || master || offloaded || stage_1 && shards(scenario) {
@@ -88,7 +88,7 @@ pub(super) fn write(scenario: &Scenario, page: &str) -> String {
     let head = commented(&run.head(page, "transformers 5.23.0, accelerate 1.15.0 and peft 0.21.2"), "#");
 
     let mut imports = vec!["from transformers import TrainingArguments"];
-    if matches!(now.recipe.adapter, Adapter::Lora8 | Adapter::Qlora) {
+    if now.recipe.adapter.is_quantized() {
         imports[0] = "from transformers import BitsAndBytesConfig, TrainingArguments";
     }
     let parallel = now.cluster.tensor_parallel > 1 || now.cluster.context_parallel > 1;

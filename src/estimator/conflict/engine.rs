@@ -22,7 +22,7 @@ impl Conflicts {
         }
         // PyTorch’s autocast holds its casts until the forward pass ends (aten/src/ATen/autocast_mode.cpp), and FSDP
         // lets go of the weights they were made of.
-        let of_torch = matches!(cluster.engine, Engine::Torch | Engine::Torchtitan);
+        let of_torch = cluster.engine.is_torch();
         let gathers = cluster.zero == ZeroStage::Stage3 && shares > 1;
         if of_torch && gathers && recipe.precision == Precision::Autocast && recipe.adapter == Adapter::None {
             let message = "Autocast keeps a 16-bit copy of every weight until the forward pass ends, though ZeRO 3 has \

@@ -62,7 +62,7 @@ impl Conflicts {
     /// torch/distributed/pipelining/schedules.py, 2.15).
     fn rounds(&mut self, scenario: &Scenario) {
         let (stages, given) = (scenario.cluster.pipeline_parallel, scenario.recipe.micro_batches);
-        let of_torch = matches!(scenario.cluster.engine, Engine::Torch | Engine::Torchtitan);
+        let of_torch = scenario.cluster.engine.is_torch();
         let rounds = given / stages;
         if of_torch && given % rounds == 0 {
             return;

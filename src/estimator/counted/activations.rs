@@ -10,7 +10,7 @@ use super::stage::Stage;
 use super::types::Types;
 use crate::estimator::ledger::{Bucket, Instants, Line};
 use crate::source::{CHECKPOINTS, DEEPSPEED, KORTHIKANTI, PYTORCH, TRANSFORMERS};
-use crate::{Engine, Expr, Offload, Recomputation, Scenario, Source};
+use crate::{Engine, Expr, Recomputation, Scenario, Source};
 
 /// The activations of one stage.
 pub(super) fn assemble(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
@@ -102,7 +102,7 @@ fn layer_inputs(to: &mut Assembly, scenario: &Scenario, stage: &Stage, again: f6
     let layers = stage.layers() * again;
     let segments = (layers / stage.together(scenario)).ceil();
     // Swapped to the host, one is on its way out or in while another is in use.
-    let swapped = matches!(recipe.offload, Offload::Activations | Offload::Both);
+    let swapped = recipe.offload.takes_activations();
     let kept = if swapped { segments.min(2.0) } else { segments };
     let bytes = Types::of(scenario).residual;
     let mut push = |layers: f64, alive| {

@@ -19,7 +19,7 @@ pub(super) fn assemble(to: &mut Assembly, scenario: &Scenario, weights: &Weights
     if scenario.recipe.adapter == Adapter::None {
         undivided_gradients(to, scenario, weights, stage);
     }
-    if matches!(scenario.recipe.adapter, Adapter::Lora8 | Adapter::Qlora) {
+    if scenario.recipe.adapter.is_quantized() {
         dequantized(to, scenario, weights, stage);
     }
     if scenario.recipe.precision == Precision::Autocast {
@@ -209,7 +209,7 @@ fn weight_casts(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage
 /// PyTorch's tensor parallelism computes the gradient of the whole embedding on every device of the group
 /// and divides it then (`embedding_dense_backward` of DTensor gets the number of all rows).
 fn whole_embedding_gradient(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
-    let of_torch = matches!(scenario.cluster.engine, Engine::Torch | Engine::Torchtitan);
+    let of_torch = scenario.cluster.engine.is_torch();
     if of_torch && stage.has_embedding && to.tensor_parallel > 1.0 && scenario.recipe.adapter == Adapter::None {
         let copy = Copy {
             name: "Embedding’s gradient, before the tensor-parallel group divides it",

@@ -8,7 +8,7 @@ use super::stage::Stage;
 use super::states::StateBytes;
 use crate::estimator::ledger::{Bucket, Instants, Line};
 use crate::source::{DEEPSPEED, PYTORCH, TRANSFORMER_ENGINE};
-use crate::{Adapter, Engine, Expr, GradientType, Offload, Precision, Scenario, Source, Weights, ZeroStage};
+use crate::{Adapter, Engine, Expr, GradientType, Precision, Scenario, Source, Weights, ZeroStage};
 
 /// The buffers of one stage.
 pub(super) fn assemble(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &Stage) {
@@ -148,7 +148,7 @@ fn bucket_types(scenario: &Scenario) -> (f64, f64) {
 /// Whether DeepSpeed takes BF16_Optimizer, which adds gradients up in one flat fp32 tensor and has no buckets:
 /// without ZeRO and with its first stage (`_do_optimizer_sanity_check` in runtime/engine.py).
 fn adds_up_flat(scenario: &Scenario) -> bool {
-    let offloaded = matches!(scenario.recipe.offload, Offload::Optimizer | Offload::Both);
+    let offloaded = scenario.recipe.offload.takes_optimizer();
     scenario.recipe.precision == Precision::Bf16 && scenario.recipe.gradients == GradientType::Full && !offloaded
 }
 
@@ -186,7 +186,7 @@ pub(super) fn held_by_the_step(to: &mut Assembly, scenario: &Scenario, weights: 
 /// Bytes of a weight in those copies, and of how many weights they are.
 fn flat_copies(to: &Assembly, scenario: &Scenario, weights: &Weights, stage: &Stage) -> (f64, f64) {
     let bytes = StateBytes::of(scenario);
-    let offloaded = matches!(scenario.recipe.offload, Offload::Optimizer | Offload::Both);
+    let offloaded = scenario.recipe.offload.takes_optimizer();
     if offloaded || bytes.master == 0.0 {
         return (0.0, 0.0);
     }

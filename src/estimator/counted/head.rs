@@ -65,7 +65,7 @@ pub(super) fn assemble(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
     }
     // PyTorch's pipelines hold what a stage puts out until its backward pass (`fwd_cache` in
     // torch/distributed/pipelining/stage.py), the last stage's logits as well.
-    let held_by_schedule = head.to.stages > 1 && matches!(scenario.cluster.engine, Engine::Torch | Engine::Torchtitan);
+    let held_by_schedule = head.to.stages > 1 && scenario.cluster.engine.is_torch();
     let held = match scenario.recipe.logits {
         Logits::KeptFull => 4.0,
         Logits::Kept => e,

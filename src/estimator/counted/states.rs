@@ -8,7 +8,7 @@ use super::{Assembly, optimizer};
 use crate::estimator::ledger::{Bucket, Instants, Line};
 use crate::source::{DEEPSPEED, FSDP, LORA, MEGATRON, MICIKEVICIUS, MODEL, PEFT, QLORA, Source};
 use crate::{
-    Adapter, AdapterType, Engine, GradientType, LossHead, Mlp, Offload, Position, Precision, Scenario, Switch, Weights,
+    Adapter, AdapterType, Engine, GradientType, LossHead, Mlp, Position, Precision, Scenario, Switch, Weights,
     ZeroStage,
 };
 
@@ -192,7 +192,7 @@ pub(super) fn gradients_whole_until_the_last(to: &Assembly, scenario: &Scenario)
     to.stages > 1
         && to.gradient_shards > 1.0
         && scenario.recipe.adapter == Adapter::None
-        && matches!(scenario.cluster.engine, Engine::Torch | Engine::Torchtitan)
+        && scenario.cluster.engine.is_torch()
 }
 
 /// Whether whole gradients are let go of before the step, which keeps this device's part of them alone: under
@@ -383,7 +383,7 @@ fn trained(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &St
             )
         });
     }
-    if matches!(scenario.recipe.offload, Offload::Optimizer | Offload::Both) {
+    if scenario.recipe.offload.takes_optimizer() {
         return;
     }
     if bytes.master > 0.0 {

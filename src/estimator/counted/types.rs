@@ -26,7 +26,7 @@ impl Types {
         };
         // The residual stream starts as the embedding's row, in the type of the embedding.
         let residual = if autocast { base_bytes(scenario) } else { element };
-        let quantized = matches!(scenario.recipe.adapter, Adapter::Lora8 | Adapter::Qlora);
+        let quantized = scenario.recipe.adapter.is_quantized();
         let inner = if quantized && autocast { residual } else { element };
         Self { element, residual, inner, autocast }
     }

@@ -10,8 +10,8 @@
 use super::run::{self, Planned, Run, planned};
 use super::text::{EXPANDABLE, Spelling, Value, commented, expandable, quoted, wrap};
 use crate::{
-    Adapter, Choice, Engine, LossHead, Mlp, Norm, Offload, Position, Precision, Recomputation, Scenario, StepKernel,
-    Switch, ZeroStage, counters, estimate, largest_micro_batch, search,
+    Adapter, Choice, Engine, LossHead, Mlp, Norm, Position, Precision, Recomputation, Scenario, StepKernel, Switch,
+    ZeroStage, counters, estimate, largest_micro_batch, search,
 };
 
 /// The script around the scenario.
@@ -334,8 +334,8 @@ fn described(scenario: &Scenario, name: &str) -> Value {
         ("chunks", recipe.chunks.into()),
         ("logits", recipe.logits.key().into()),
         ("kernels", recipe.kernels.key().into()),
-        ("offload_optimizer", matches!(recipe.offload, Offload::Optimizer | Offload::Both).into()),
-        ("offload_activations", matches!(recipe.offload, Offload::Activations | Offload::Both).into()),
+        ("offload_optimizer", recipe.offload.takes_optimizer().into()),
+        ("offload_activations", recipe.offload.takes_activations().into()),
         ("adapter", recipe.adapter.key().into()),
         ("rank", recipe.rank.into()),
         ("targets", recipe.targets.key().into()),

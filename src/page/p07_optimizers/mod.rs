@@ -1,7 +1,7 @@
 //! What each optimizer remembers.
 
 use bmax::course::states::{State as Held, states};
-use bmax::{Bytes, Choice, Method, Offload, Optimizer};
+use bmax::{Bytes, Choice, Method, Optimizer};
 
 use crate::site::{Live, State, format, mount_pressed};
 
@@ -31,7 +31,7 @@ fn draw(live: &Live) {
     live.text("own", &format::memory(own.per_gpu));
     live.text("whole", &format::memory(own.whole));
     live.text("master", &format::memory(own.master));
-    live.show("case-host", matches!(scenario.recipe.offload, Offload::Optimizer | Offload::Both));
+    live.show("case-host", scenario.recipe.offload.takes_optimizer());
     live.show("case-method", scenario.method != Method::Ledger);
     let mut rows = Vec::with_capacity(states.len() + 1);
     let mut put = |key: &str, label: &str, held: &Held| {

@@ -144,7 +144,7 @@ fn word_needs(word: &Setting, scenario: &Scenario) -> &'static str {
     let in_fp32 = recipe.precision == Precision::Fp32;
     let over_fp32 = matches!(recipe.precision, Precision::Mixed | Precision::Autocast);
     let never_whole = matches!(recipe.loss, LossHead::Fused | LossHead::ChunkedHead | LossHead::Classifier);
-    let quantized = matches!(recipe.adapter, Adapter::Lora8 | Adapter::Qlora);
+    let quantized = recipe.adapter.is_quantized();
     let rules = [
         (&setting::TARGETS, !adapted, NO_ADAPTER),
         (&setting::ADAPTER_TYPE, !adapted, NO_ADAPTER),
