@@ -121,11 +121,23 @@ struct Places {
 }
 
 const LAST_STAGE: Places = Places { forward: 0, loss: 1, last: 2, first: 3, end: 4, update: 5 };
-const FIRST_STAGE: Places = Places { forward: 6, loss: usize::MAX, last: 7, first: 8, end: 9, update: 10 };
-const SECOND_STAGE: Places = Places { forward: 11, loss: usize::MAX, last: 12, first: 13, end: 14, update: 15 };
-/// Stages further on, where dense layers reach beyond the second.
-const MORE_EXPERTS: Places = Places { forward: 16, loss: usize::MAX, last: 17, first: 18, end: 19, update: 20 };
-const MOST_EXPERTS: Places = Places { forward: 21, loss: usize::MAX, last: 22, first: 23, end: 24, update: 25 };
+
+impl Places {
+    /// Of the stages without a loss, one after the other.
+    const fn behind_the_last(nth: usize) -> Self {
+        let forward = LAST_STAGE.update + 1 + 5 * nth;
+        let [last, first, end, update] = [forward + 1, forward + 2, forward + 3, forward + 4];
+        Self { forward, loss: usize::MAX, last, first, end, update }
+    }
+
+    /// Of the stage that has the instant at this position.
+    const fn around(position: usize) -> Self {
+        match position.checked_sub(LAST_STAGE.update + 1) {
+            None => LAST_STAGE,
+            Some(behind) => Self::behind_the_last(behind / 5),
+        }
+    }
+}
 
 /// Which entries are counted.
 #[derive(Clone, Copy)]
@@ -244,9 +256,7 @@ pub fn timeline(scenario: &Scenario) -> Timeline {
         };
         return Timeline { moments: vec![moment(1), moment(2)], instants, drawn: 1 };
     }
-    let binding = whole.binding().0;
-    let stages = [LAST_STAGE, FIRST_STAGE, SECOND_STAGE, MORE_EXPERTS];
-    let places = stages.into_iter().find(|places| binding <= places.update).unwrap_or(MOST_EXPERTS);
+    let places = Places::around(whole.binding().0);
     let drawn = if count > 6 { 1 } else { scenario.recipe.micro_batches.clamp(1, MOST_DRAWN) };
     let mut alone = *scenario;
     if drawn > 1 {
@@ -322,6 +332,9 @@ fn segments(scenario: &Scenario) -> u32 {
 mod tests {
     use super::*;
     use crate::{AttentionKernel, Choice, Optimizer, Precision, catalogue};
+
+    const FIRST_STAGE: Places = Places::behind_the_last(0);
+    const SECOND_STAGE: Places = Places::behind_the_last(1);
 
     /// Scenarios that differ in what the curve is made of.
     fn scenarios() -> Vec<Scenario> {

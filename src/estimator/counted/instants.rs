@@ -26,19 +26,21 @@ pub(super) struct StageInstants {
 pub(super) const LAST_STAGE: StageInstants =
     StageInstants { forward: 0, loss: Some(1), last: 2, first: 3, end: 4, step: 5 };
 /// The first of several stages.
-pub(super) const FIRST_STAGE: StageInstants =
-    StageInstants { forward: 6, loss: None, last: 7, first: 8, end: 9, step: 10 };
+pub(super) const FIRST_STAGE: StageInstants = StageInstants::behind_the_last(0);
 /// The second of three stages or more.
-pub(super) const SECOND_STAGE: StageInstants =
-    StageInstants { forward: 11, loss: None, last: 12, first: 13, end: 14, step: 15 };
-/// The first of the stages between that has more layers with experts than the second.
-pub(super) const MORE_EXPERTS: StageInstants =
-    StageInstants { forward: 16, loss: None, last: 17, first: 18, end: 19, step: 20 };
-/// The first of them that has as many as any.
-pub(super) const MOST_EXPERTS: StageInstants =
-    StageInstants { forward: 21, loss: None, last: 22, first: 23, end: 24, step: 25 };
+pub(super) const SECOND_STAGE: StageInstants = StageInstants::behind_the_last(1);
+/// The first of the stages between that has more layers with experts than the second, and the first of them that
+/// has as many as any.
+pub(super) const FURTHER_STAGES: [StageInstants; 2] =
+    [StageInstants::behind_the_last(2), StageInstants::behind_the_last(3)];
 
 impl StageInstants {
+    /// Stages without a loss have five instants each, one stage after the other behind those of the last.
+    const fn behind_the_last(nth: usize) -> Self {
+        let forward = LAST_STAGE.step + 1 + 5 * nth;
+        Self { forward, loss: None, last: forward + 1, first: forward + 2, end: forward + 3, step: forward + 4 }
+    }
+
     /// From the end of the forward pass to the last layer's backward pass.
     pub(super) fn all_layers_kept(&self) -> Instants {
         Instants::among(&[Some(self.forward), self.loss, Some(self.last)])

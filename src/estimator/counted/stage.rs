@@ -1,6 +1,6 @@
 //! Pipeline stages: which layers a device holds, and how many micro-batches it keeps at once.
 
-use super::instants::{FIRST_STAGE, LAST_STAGE, MORE_EXPERTS, MOST_EXPERTS, SECOND_STAGE, StageInstants};
+use super::instants::{FIRST_STAGE, FURTHER_STAGES, LAST_STAGE, SECOND_STAGE, StageInstants};
 use crate::{Engine, Recomputation, Scenario, Weights};
 
 /// Layers of one pipeline stage and what else stands there.
@@ -192,11 +192,11 @@ impl Pipeline {
         }
         if self.stages > 2 {
             stages.push(self.stage(scenario, weights, 1, SECOND_STAGE));
-            let (mut dense, mut free) = (self.dense_layers_of(weights, 1), [MOST_EXPERTS, MORE_EXPERTS].to_vec());
+            let (mut dense, mut free) = (self.dense_layers_of(weights, 1), FURTHER_STAGES.into_iter());
             for rank in 2..self.stages - 1 {
                 let own = self.dense_layers_of(weights, rank);
                 if own < dense
-                    && let Some(at) = free.pop()
+                    && let Some(at) = free.next()
                 {
                     dense = own;
                     stages.push(self.stage(scenario, weights, rank, at));
