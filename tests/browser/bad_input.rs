@@ -204,7 +204,7 @@ async fn the_ends_of_every_range_leave_no_figure_blank_and_no_number_broken() {
                     everything().await;
                 }
                 let query = format!("{}&method={method}", link::encode(&scenario.expect("the ends are in range")));
-                travel(&page, &query).await;
+                page.travel(&query).await;
                 let answer = expected::answer(&expected::scenario(&query));
                 page.part("#answer-bar").shows("bar-answer", &answer).await;
                 sound(&page, &query).await;
@@ -213,12 +213,6 @@ async fn the_ends_of_every_range_leave_no_figure_blank_and_no_number_broken() {
         }
     }
     page.close().await;
-}
-
-/// Goes to another query string as Back and Forward do, without loading the page again.
-async fn travel(page: &Page, query: &str) {
-    let script = "history.replaceState(null, '', '?' + arguments[0]); dispatchEvent(new PopStateEvent('popstate'));";
-    page.script(script, vec![json!(query)]).await;
 }
 
 /// No figure is empty, and none shows what a computer shows when it does not know.

@@ -56,12 +56,6 @@ fn query_of(pairs: &[(&str, &str)]) -> String {
     url::form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish()
 }
 
-/// Puts another query into the address, as going back in the history does.
-async fn go_back_to(page: &Page, query: &str) {
-    let script = "history.replaceState(null, '', '?' + arguments[0]); dispatchEvent(new PopStateEvent('popstate'));";
-    page.script(script, vec![query.into()]).await;
-}
-
 #[tokio::test]
 async fn markup_in_any_parameter_of_a_link_or_in_its_name_is_shown_as_it_is_written() {
     let page = watched("").await;
@@ -79,7 +73,7 @@ async fn markup_in_any_parameter_of_a_link_or_in_its_name_is_shown_as_it_is_writ
             let mut pairs: Vec<_> = keys.iter().map(|key| (*key, *payload)).collect();
             pairs.extend([(changing, changed.as_str()), (*payload, "1")]);
             let query = query_of(&pairs);
-            go_back_to(&page, &query).await;
+            page.travel(&query).await;
             let read = link::decode(&query);
             assert_eq!(read.notices.len(), keys.len() + 1, "{query}");
             for notice in &read.notices {

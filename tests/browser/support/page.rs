@@ -303,6 +303,13 @@ impl Page {
         .await;
     }
 
+    /// Goes to another query as Back and Forward do, without loading the page again.
+    pub async fn travel(&self, query: &str) {
+        let script =
+            "history.replaceState(null, '', '?' + arguments[0]); dispatchEvent(new PopStateEvent('popstate'));";
+        self.script(script, vec![query.into()]).await;
+    }
+
     /// Presses keys one after another, wherever the focus is.
     pub async fn press(&self, keys: &str) {
         let actions = keys.chars().fold(KeyActions::new("keys".to_owned()), |actions, value| {
