@@ -100,6 +100,12 @@ pub fn css_percent(part: f64) -> String {
     number::fixed(part * 100.0, 3) + "%"
 }
 
+/// A number of examples, whole but for a few.
+#[must_use]
+pub fn examples(count: f64) -> String {
+    number::grouped(if count < 10.0 { (count * 10.0).round() / 10.0 } else { count.round() })
+}
+
 /// A time in the unit that suits it.
 #[must_use]
 pub fn duration(seconds: f64) -> String {

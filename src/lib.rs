@@ -48,6 +48,8 @@ pub mod link;
 pub mod nearest;
 #[cfg(feature = "picture")]
 pub mod picture;
+#[cfg(feature = "chart")]
+pub mod plot;
 pub mod snippet;
 
 pub use estimator::*;

@@ -137,6 +137,7 @@ wasm_rust() {
 # Prepares this shell for the build of the page. Trunk starts the "cargo" it finds on PATH, so
 # Debian's comes first there, through links in a folder that holds nothing else of /usr/bin.
 use_wasm_rust() {
+    export BMAX_NATIVE_PATH="$PATH"
     export CARGO_TARGET_DIR="$WASM_TARGET_DIR"
     # The reader waits for every kilobyte, so the standard library is compiled for size with the page,
     # and a panic, which nothing here can recover from, is a plain stop without its message (the page
@@ -161,6 +162,12 @@ use_wasm_rust() {
         ;;
     *) fail "no Rust here compiles for $TRIPLE; run 'make setup'" ;;
     esac
+}
+
+# Cargo for this machine, also where the shell is prepared for the page.
+native_cargo() {
+    env -u CARGO_TARGET_DIR -u RUSTC_BOOTSTRAP -u CARGO_UNSTABLE_BUILD_STD -u CARGO_UNSTABLE_BUILD_STD_FEATURES \
+        -u RUSTC -u CARGO PATH="${BMAX_NATIVE_PATH:-$PATH}" cargo "$@"
 }
 
 find_program() {

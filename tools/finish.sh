@@ -9,6 +9,7 @@ tools=$(dirname -- "$0")
 if [ $# = 0 ]; then
     sh "$tools/shrink.sh" "${TRUNK_STAGING_DIR:?}"
     sh "$tools/desk.sh" "$TRUNK_STAGING_DIR"
+    sh "$tools/prerender.sh" page "$TRUNK_STAGING_DIR/index.html"
 fi
 page=${1:-${TRUNK_STAGING_DIR:?}/index.html}
 placeholder='{{inline-script-hashes}}'

@@ -4,6 +4,7 @@
 # Trunk runs this before each build.
 set -eu
 cd "$(dirname -- "$0")/.."
+sh tools/prerender.sh sheet
 
 # These come first, in this order; the components follow by name.
 first="tokens base layout prose"
@@ -23,6 +24,10 @@ for sheet in style/*.css; do
     [ -f "$sheet" ] || continue
     name=$(basename "$sheet" .css)
     case " $first " in *" $name "*) continue ;; esac
+    cat "$sheet" >>"$next"
+done
+for sheet in src/components/*/style.css src/figures/*/style.css target/prerendered.css; do
+    [ -f "$sheet" ] || continue
     cat "$sheet" >>"$next"
 done
 replace target/site.css

@@ -45,6 +45,7 @@ fn own_length(estimate: &Estimate) -> Bytes {
 }
 
 /// What the bar and its legend show.
+#[derive(Clone, Debug, PartialEq)]
 pub struct MemoryBar {
     /// The parts at the peak, left to right.
     pub sizes: Sizes,

@@ -14,6 +14,7 @@ mod spec;
 mod words;
 
 pub use curves::{Curves, NAMES, OWN, POINTS, swept};
+pub(crate) use dashes::dashed;
 pub use draw::draw;
 pub use memory::{BUCKETS, MemoryBar, Sizes, part};
 pub use palette::{Colour, Palette};

@@ -3,13 +3,12 @@
 //! A folder is a section: `prose.html` is its static text, which is inlined into the page when it is
 //! built, and `mod.rs` holds the figures that are mounted into that text.
 
-mod answer_bar;
-mod outlooks;
+pub mod answer_bar;
+pub mod outlooks;
 mod p01_opening;
 mod p02_buckets;
 mod p03_why;
 mod p04_grow;
-mod p05_step;
 mod p06_precision;
 mod p07_optimizers;
 mod p08_derivation;
@@ -30,7 +29,8 @@ mod p22_quiz;
 mod pickers;
 mod speeds;
 
-use crate::site::{State, mount_bound, mount_figure, mount_part};
+use crate::figures::FIGURES;
+use crate::site::{State, mount_bound, mount_figure, mount_part, take_over};
 
 /// Mounts every figure on its placeholder.
 pub fn mount_all(state: State) {
@@ -38,8 +38,7 @@ pub fn mount_all(state: State) {
     mount_figure("answer", state, p01_opening::opening_answer);
     p02_buckets::mount(state);
     p03_why::mount(state);
-    p04_grow::mount(state);
-    p05_step::mount(state);
+    take_over(FIGURES, state);
     p06_precision::mount(state);
     p07_optimizers::mount(state);
     p08_derivation::mount(state);

@@ -3,6 +3,7 @@
 use super::paint::Gradient;
 use super::{FACES, Look};
 use crate::number;
+use crate::plot::escape;
 
 /// An attribute: its name is the program's, its value may be anybody's.
 pub type Attribute<'a> = (&'static str, &'a str);
@@ -194,21 +195,6 @@ fn plain(value: f64, places: i32) -> String {
     let scale = number::power(10.0, places);
     let rounded = (value * scale).round() / scale;
     if rounded.is_finite() { number::plain(rounded + 0.0) } else { "0".to_owned() }
-}
-
-/// Adds words to a file so that they stay words. Characters that XML 1.0 cannot hold are left out.
-fn escape(words: &str, file: &mut String) {
-    for letter in words.chars() {
-        match letter {
-            '&' => *file += "&amp;",
-            '<' => *file += "&lt;",
-            '>' => *file += "&gt;",
-            '"' => *file += "&quot;",
-            '\t' | '\n' | '\r' => file.push(' '),
-            '\u{0}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => {}
-            letter => file.push(letter),
-        }
-    }
 }
 
 #[cfg(test)]

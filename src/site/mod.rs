@@ -11,6 +11,8 @@ mod mount;
 mod nearby;
 mod notices;
 pub mod plot;
+#[cfg(feature = "prerender")]
+pub mod prerender;
 mod ranking;
 mod state;
 mod theme;
@@ -18,10 +20,10 @@ pub mod views;
 
 pub use bmax::format;
 pub use live::{Live, keep_drawn, mount_live, mount_prepared, mount_pressed, write_text};
-pub use mount::{mount_bound, mount_figure, mount_part};
+pub use mount::{Figure, mount_bound, mount_figure, mount_part, take_over};
 #[cfg(test)]
 pub use state::facts_of;
-pub use state::{Facts, FieldHandle, SettingHandle, State};
+pub use state::{Facts, FieldHandle, SettingHandle, State, read};
 
 use any_spawner::Executor;
 use leptos::prelude::Owner;

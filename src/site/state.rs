@@ -91,6 +91,32 @@ impl Limit {
     }
 }
 
+/// How a figure keeps up with the scenario.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Pace {
+    /// It shows the default, as the page was built.
+    Built,
+    /// It takes over what is asked now, wherever it is, so that whoever searches the page finds its numbers.
+    Once,
+    /// It follows every change.
+    Follows,
+    /// It is away from the window and stands still.
+    Stands,
+}
+
+/// What a figure at this pace knows, and whether it is news.
+fn paced<T: PartialEq>(pace: Pace, before: Option<T>, built: impl FnOnce() -> T, now: impl FnOnce() -> T) -> (T, bool) {
+    match (pace, before) {
+        (Pace::Built | Pace::Stands, Some(before)) => (before, false),
+        (Pace::Built, None) => (built(), true),
+        (_, before) => {
+            let now = now();
+            let news = before.is_none_or(|before| before != now);
+            (now, news)
+        }
+    }
+}
+
 /// What `now` says, or what it said before for as long as nobody is near; and whether it is news.
 fn following<T: PartialEq>(near: RwSignal<bool>, before: Option<T>, now: impl FnOnce() -> T) -> (T, bool) {
     match before {
@@ -101,6 +127,11 @@ fn following<T: PartialEq>(near: RwSignal<bool>, before: Option<T>, now: impl Fn
             (now, news)
         }
     }
+}
+
+/// A text of what a figure shows, as its view reads it.
+pub fn read<S: Send + Sync + 'static>(shown: Memo<S>, of: fn(&S) -> &String) -> impl Fn() -> String + Copy {
+    move || shown.with(|shown| of(shown).clone())
 }
 
 /// The facts of a scenario, as tests ask for them.
@@ -166,18 +197,51 @@ impl SettingHandle {
 }
 
 impl State {
+    /// The state of the default configuration, which is that of the page as it was built.
+    pub fn new() -> Self {
+        Self::of(Scenario::default())
+    }
+
+    /// The state of a configuration.
+    pub fn of(scenario: Scenario) -> Self {
+        let scenario = RwSignal::new(scenario);
+        Self {
+            scenario,
+            facts: Memo::new(move |before: Option<&Facts>| Facts::of(scenario.get(), before)),
+            ranking: Memo::new_owning(move |before| Ranking::next(scenario.get(), before)),
+            notices: RwSignal::new(Vec::new()),
+            turns: Turns::new(),
+        }
+    }
+
     /// The state that the address of the page describes.
     pub fn from_address() -> Self {
         let query = address::query();
         let mut read = link::decode(&query);
         read.notices.append(&mut Embed::read(&query).1);
-        let scenario = RwSignal::new(read.scenario);
+        let state = Self::of(read.scenario);
+        state.notices.set(read.notices);
+        state
+    }
+
+    /// The same state for a figure that is taken over as the page was built: until `taken` it knows the
+    /// default configuration, then once what is asked, and from then on what is asked while it is near.
+    pub fn for_figure(self, near: RwSignal<bool>, taken: RwSignal<bool>) -> Self {
+        let Self { facts, ranking, .. } = self;
+        let pace = Memo::new(move |before: Option<&Pace>| match (before, taken.get(), near.get()) {
+            (_, false, _) => Pace::Built,
+            (_, _, true) => Pace::Follows,
+            (Some(Pace::Built), ..) | (None, ..) => Pace::Once,
+            _ => Pace::Stands,
+        });
         Self {
-            scenario,
-            facts: Memo::new(move |before: Option<&Facts>| Facts::of(scenario.get(), before)),
-            ranking: Memo::new_owning(move |before| Ranking::next(scenario.get(), before)),
-            notices: RwSignal::new(read.notices),
-            turns: Turns::new(),
+            facts: Memo::new_owning(move |before| {
+                paced(pace.get(), before, || Facts::of(Scenario::default(), None), || facts.get())
+            }),
+            ranking: Memo::new_owning(move |before| {
+                paced(pace.get(), before, || Ranking::of(&Scenario::default().with_batch(1)), || ranking.get())
+            }),
+            ..self
         }
     }
 

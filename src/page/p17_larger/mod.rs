@@ -3,17 +3,13 @@
 
 mod convergence;
 mod rate;
-mod saturation;
 
-use bmax::number;
-
-use crate::site::{Live, State, mount_live};
+use crate::site::{Live, State, format, mount_live};
 
 /// Mounts the figures of this section.
 pub fn mount(state: State) {
     mount_live("convergence", state, convergence::draw);
     mount_live("learning-rate", state, rate::draw);
-    mount_live("saturation", state, saturation::draw);
 }
 
 /// The number of a field of the figure; outside its range a message is shown and `otherwise` stands in.
@@ -28,5 +24,5 @@ fn checked(live: &Live, field: &str, message: &str, (from, to): (f64, f64), othe
 
 /// A number of examples.
 fn examples(count: f64) -> String {
-    number::grouped(if count < 10.0 { (count * 10.0).round() / 10.0 } else { count.round() })
+    format::examples(count)
 }

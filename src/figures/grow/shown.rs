@@ -1,24 +1,80 @@
-//! Whether the chosen micro-batch fits, and by how much, in one sentence.
+//! What the figure shows: the bar, the verdict, and where its buttons lead.
 
-use bmax::{Answer, Balance, Choice, Estimate, Method, Scenario, estimate};
+use bmax::chart::MemoryBar;
+use bmax::{Answer, Balance, Bytes, Choice, Estimate, Method, Scenario, estimate};
 
-use super::super::answer_bar;
-use super::super::outlooks::{at_instant, standing};
-use crate::site::{Facts, Live, format};
+use crate::page::answer_bar;
+use crate::page::outlooks::{at_instant, standing};
+use crate::site::{Facts, format};
 
-/// The total and its verdict, and the same micro-batch by the methods that are not chosen.
-pub fn draw(live: &Live, facts: &Facts) {
-    let used = format::digits(facts.estimate.peak().bytes.gib(), 1);
-    live.text("total", &format!("{used} / {}", format::gib(facts.estimate.usable())));
-    live.attr("result", "data-verdict", standing(facts).1);
-    live.text("verdict", &said(facts));
-    let mut others = String::new();
-    for (method, answer) in &facts.others {
-        let scenario = Scenario { method: *method, ..facts.scenario };
-        others += &other_sentence(*method, scenario.recipe.batch, &estimate(&scenario), answer);
-        others.push(' ');
+/// What a button leads to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Jump {
+    /// The micro-batch; 0 where there is none.
+    pub batch: u32,
+    /// The same in words.
+    pub size: String,
+    /// Whether it is the chosen one.
+    pub chosen: bool,
+    /// Whether there is nothing to lead to.
+    pub off: bool,
+}
+
+/// What the figure shows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shown {
+    /// The bar and its legend.
+    pub bar: MemoryBar,
+    /// What is used, of what may be used.
+    pub total: String,
+    /// Whether the chosen micro-batch fits: the style sheet's word.
+    pub kind: &'static str,
+    /// The verdict in a sentence or two.
+    pub verdict: String,
+    /// The same micro-batch by the methods that are not chosen.
+    pub others: String,
+    /// The last that fits.
+    pub last: Jump,
+    /// The first that does not.
+    pub next: Jump,
+}
+
+impl Shown {
+    /// What these facts show.
+    pub fn of(facts: &Facts) -> Self {
+        let Facts { scenario, estimate, answer, .. } = facts;
+        let used = format::digits(estimate.peak().bytes.gib(), 1);
+        let others = facts.others.iter().map(|(method, answer)| other(*method, scenario, answer));
+        let most = answer.batch().unwrap_or(0);
+        let capped = matches!(answer, Answer::Fits(room) if room.capped);
+        Self {
+            bar: MemoryBar::of(estimate, Some(length(estimate, answer))),
+            total: format!("{used} / {}", format::gib(estimate.usable())),
+            kind: standing(facts).1,
+            verdict: said(facts),
+            others: others.collect::<Vec<_>>().join(" "),
+            last: Jump::to(most, facts, answer.batch().is_none()),
+            next: Jump::to(most.saturating_add(1), facts, capped),
+        }
     }
-    live.text("other", others.trim_end());
+}
+
+impl Jump {
+    fn to(batch: u32, facts: &Facts, off: bool) -> Self {
+        let size = if batch == 0 { "none".to_owned() } else { format!("= {}", format::count(batch)) };
+        Self { batch, size, chosen: facts.scenario.recipe.batch == batch, off }
+    }
+}
+
+/// What the whole bar stands for. It depends on the answer and not on the chosen batch, so that the
+/// fixed parts stand still; the first batch that does not fit is still in the picture.
+fn length(estimate: &Estimate, answer: &Answer) -> Bytes {
+    let first_too_many = match answer {
+        Answer::Fits(room) => room.peak + room.per_sequence,
+        Answer::Infeasible(reason) => estimate.usable() + reason.over,
+    };
+    let whole = first_too_many.get().max(estimate.memory.get());
+    Bytes::new((whole * 1.04).max(estimate.memory.get() * 1.2))
 }
 
 /// The verdict on the chosen micro-batch, with the outlook and the instant where there are any.
@@ -71,7 +127,10 @@ fn sentence(estimate: &Estimate, answer: &Answer, batch: u32) -> String {
     }
 }
 
-fn other_sentence(method: Method, batch: u32, estimate: &Estimate, answer: &Answer) -> String {
+/// The chosen micro-batch by another method.
+fn other(method: Method, scenario: &Scenario, answer: &Answer) -> String {
+    let scenario = Scenario { method, ..*scenario };
+    let (batch, estimate) = (scenario.recipe.batch, estimate(&scenario));
     let (word, _) = answer_bar::verdict(estimate.balance());
     format!(
         "By the {} method, b = {} takes {} and {word}; {}.",
@@ -88,8 +147,10 @@ fn other_sentence(method: Method, batch: u32, estimate: &Estimate, answer: &Answ
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::figures::check::{any_scenario, texts_are_sound};
     use crate::site::facts_of;
-    use bmax::Field;
+    use bmax::{Field, b_max};
+    use proptest::prelude::*;
 
     fn workshop() -> Scenario {
         Scenario { method: Method::Workshop, ..Scenario::default() }
@@ -132,5 +193,27 @@ mod tests {
         );
         let over = said(Scenario::default().with_batch(most + 1));
         assert!(over.starts_with("Does not fit:") && over.contains("over the memory of the GPU."), "{over}");
+    }
+
+    #[test]
+    fn the_bar_has_one_length_for_every_batch_and_shows_the_first_that_does_not_fit() -> Result<(), bmax::Problem> {
+        let cases = Method::ALL.iter().flat_map(|method| [1.0, 2.0, 8.0, 512.0].map(|gpus| (*method, gpus)));
+        for (method, gpus) in cases {
+            let scenario = Scenario { method, ..Scenario::default() }.with_number(Field::Gpus, gpus)?;
+            let answer = b_max(&scenario);
+            let lengths = [1, 3, 4, 64].map(|batch| length(&estimate(&scenario.with_batch(batch)), &answer));
+            assert!(lengths.iter().all(|length| *length == lengths[0]));
+            let too_many = scenario.with_batch(answer.batch().unwrap_or(0) + 1);
+            assert!(estimate(&too_many).peak().bytes < lengths[0], "{gpus} GPUs");
+        }
+        Ok(())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn any_scenario_gets_a_verdict(scenario in any_scenario()) {
+            texts_are_sound(&Shown::of(&facts_of(scenario)));
+        }
     }
 }

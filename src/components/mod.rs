@@ -1,0 +1,35 @@
+//! What figures and pages are made of: controls and small views, one folder each with its style.
+//!
+//! A control does not know where its value lives: it takes a [`Model`], which a figure makes of a signal of
+//! its own and the shared state of an input of the scenario. Each component names the accessibility pattern
+//! that it follows; all of them are shown in all their states on the page of components.
+
+mod assumed;
+mod batch_slider;
+mod fold;
+mod formula;
+mod legend;
+mod memory_bar;
+mod model;
+mod number_field;
+mod plot;
+mod reset;
+mod segmented;
+mod select;
+mod slider;
+mod table;
+
+pub use assumed::Assumed;
+pub use batch_slider::BatchSlider;
+pub use fold::Fold;
+pub use formula::{Formula, Leaves};
+pub use legend::{Key, Legend};
+pub use memory_bar::{MemoryBar, MemoryLegend};
+pub use model::Model;
+pub use number_field::{NumberField, NumberInput};
+pub use plot::{Plot, Scrub};
+pub use reset::ResetButton;
+pub use segmented::Segmented;
+pub use select::{Select, SettingField};
+pub use slider::Slider;
+pub use table::{Column, DataTable};

@@ -1,0 +1,87 @@
+//! Curves, bands and marks between two axes.
+
+use bmax::plot::{Axis, Plot as Spec};
+use leptos::ev::PointerEvent;
+use leptos::prelude::*;
+use leptos::svg::Svg;
+use leptos_use::use_resize_observer;
+
+use super::Model;
+
+/// The size of a drawing in the page as it was built, in CSS pixels; a browser knows better.
+const BUILT: (f64, f64) = (720.0, 320.0);
+
+/// A slider that follows the pointer on a drawing.
+#[derive(Clone, Copy)]
+pub struct Scrub {
+    /// The value of the slider.
+    pub value: Model<f64>,
+    /// Both ends of the slider, which are those of the axis.
+    pub ends: (f64, f64),
+    /// The distance of two values of the slider.
+    pub step: f64,
+}
+
+/// A drawing by plotters, as an `<svg>` whose colours are the style sheet's. Where it can be read off, the
+/// pointer moves the slider that does the same by keyboard. It follows the pattern of an image with a text;
+/// a table beside it has its numbers: <https://www.w3.org/WAI/tutorials/images/complex/>.
+#[component]
+pub fn Plot(
+    /// What is drawn.
+    #[prop(into)]
+    plot: Signal<Spec>,
+    /// What tests find the drawing by.
+    #[prop(default = "plot")]
+    name: &'static str,
+    /// What the drawing shows, in a few words.
+    label: &'static str,
+    /// The element with more of it.
+    #[prop(optional, into)]
+    described_by: Option<&'static str>,
+    /// The slider that the pointer moves.
+    #[prop(optional)]
+    scrub: Option<Scrub>,
+    /// A further name for the style sheet.
+    #[prop(optional)]
+    class: &'static str,
+) -> impl IntoView {
+    let drawing = NodeRef::<Svg>::new();
+    let size = RwSignal::new(BUILT);
+    use_resize_observer(drawing, move |entries, _| {
+        if let Some(room) = entries.last().map(|entry| entry.content_rect()) {
+            size.set((room.width(), room.height()));
+        }
+    });
+    let follow = move |event: PointerEvent| {
+        let Some((scrub, drawing)) = scrub.filter(|_| event.buttons() == 1).zip(drawing.get_untracked()) else {
+            return;
+        };
+        let place = drawing.get_bounding_client_rect();
+        let (from, to) = scrub.ends;
+        let part = part(f64::from(event.client_x()) - place.left(), place.width());
+        let value = from + ((to - from) * part / scrub.step).round() * scrub.step;
+        scrub.value.set(value.clamp(from, to));
+    };
+    view! {
+        <svg
+            node_ref=drawing
+            class=format!("plot {class}")
+            class:is-scrubbed=scrub.is_some()
+            viewBox=move || format!("0 0 {} {}", size.get().0, size.get().1)
+            role="img"
+            data-testid=name
+            aria-label=label
+            aria-describedby=described_by
+            on:pointerdown=follow
+            on:pointermove=follow
+            inner_html=move || plot.with(|plot| { let (width, height) = size.get(); plot.svg(width, height) })
+        ></svg>
+    }
+}
+
+/// Which part of the axis a place is at, from 0 to 1: the margins of the drawing are the same at every size.
+fn part(place: f64, width: f64) -> f64 {
+    let axis = Axis::linear(0.0, 1.0, "");
+    let empty = Spec { x: axis.clone(), y: axis, series: Vec::new(), marks: Vec::new() };
+    empty.value_at(place, width)
+}

@@ -1,0 +1,154 @@
+//! Inside one training step.
+
+mod shown;
+
+use bmax::{Choice, Recomputation};
+use leptos::prelude::*;
+
+use crate::components::{Column, DataTable, Fold, Key, Legend, Plot, Scrub, Segmented, Slider};
+use crate::site::{State, read};
+use shown::{BANDS, Curve, Reading};
+
+/// Both ends of the slider, in parts of a step: two steps.
+const ENDS: (f64, f64) = (0.0, 400.0);
+/// Where the slider starts: at the peak of the default.
+const START: f64 = 268.0;
+
+static KEYS: [Key; 8] = [
+    Key { class: "bucket-parameters", name: "Parameters" },
+    Key { class: "bucket-optimizer", name: "Optimizer state" },
+    Key { class: "bucket-gradients", name: "Gradients" },
+    Key { class: "bucket-activations", name: "Activations" },
+    Key { class: "bucket-batch", name: "Batch data" },
+    Key { class: "bucket-temporary", name: "Temporary" },
+    Key { class: "bucket-runtime", name: "Runtime" },
+    Key { class: "legend-line is-dashed step-usable", name: "usable GPU memory" },
+];
+
+static COLUMNS: [Column; 9] = [
+    Column::words("Moment"),
+    Column::numbers("Parameters"),
+    Column::numbers("Optimizer"),
+    Column::numbers("Gradients"),
+    Column::numbers("Activations"),
+    Column::numbers("Batch"),
+    Column::numbers("Temporary"),
+    Column::numbers("Runtime"),
+    Column::numbers("Together"),
+];
+
+/// The recomputation that the figure shows: the configuration's, or another one.
+fn policies() -> impl Iterator<Item = (Option<Recomputation>, &'static str)> {
+    let others = [Recomputation::None, Recomputation::Selective, Recomputation::Full];
+    [(None, "Yours")].into_iter().chain(others.map(|policy| (Some(policy), policy.label())))
+}
+
+/// Two steps of this configuration as a curve, and one moment of them read off.
+#[component]
+pub fn Step(
+    /// The shared state.
+    state: State,
+) -> impl IntoView {
+    let policy = RwSignal::new(None);
+    let micro_batches = RwSignal::new(None);
+    let at = RwSignal::new(START);
+    let curve = Memo::new(move |_| state.read(|facts| Curve::of(facts, policy.get(), micro_batches.get())));
+    let reading = Memo::new(move |_| curve.with(|curve| curve.reading(at.get())));
+    let plot = Memo::new(move |_| curve.with(|curve| curve.plot(at.get())));
+    view! {
+        <div class="live-controls">
+            <Segmented id="step-policy" legend="Recomputation" options=policies() value=policy/>
+            <Segmented
+                id="step-micro"
+                legend="Micro-batches per step"
+                options=[(None, "Yours"), (Some(1), "1"), (Some(2), "2"), (Some(4), "4")]
+                value=micro_batches
+            />
+        </div>
+        <Notes curve/>
+        <Plot
+            plot
+            name="memory"
+            label="Memory by bucket over two training steps"
+            described_by="step-notes"
+            scrub=Scrub { value: at.into(), ends: ENDS, step: 1.0 }
+            class="step-plot"
+        />
+        <Legend keys=&KEYS flowing=true/>
+        <Slider id="step-at" value=at ends=ENDS text=Signal::derive(move || reading.with(Reading::spoken))>
+            "Moment "<span class="soft">"(or drag across the drawing)"</span>
+        </Slider>
+        <Jumps curve at/>
+        <p class="live-note step-moment" data-testid="moment">{read(reading, |reading| &reading.words)}</p>
+        <Readout reading/>
+        <Fold summary="The moments as a table">
+            <DataTable
+                caption="GiB alive at every named moment of two steps"
+                name="moments"
+                label="Memory at every named moment"
+                columns=&COLUMNS
+                rows=Signal::derive(move || curve.with(|curve| curve.rows.clone()))
+            />
+        </Fold>
+    }
+}
+
+/// What is to be said about the whole curve.
+#[component]
+fn Notes(curve: Memo<Curve>) -> impl IntoView {
+    let missing = move || match curve.with(|curve| curve.missing.clone()) {
+        Some(missing) => format!("Until its update {missing} of optimizer state do not exist."),
+        None => "No state is added by its update, so that both are alike.".to_owned(),
+    };
+    let remark = |remark: String| view! { <p class="live-note">{remark}</p> };
+    view! {
+        <div class="step-notes" id="step-notes">
+            <p class="live-note">
+                "The highest moment is " <strong>{read(curve, |curve| &curve.peak_name)}</strong>
+                " of the second step: " <strong>{read(curve, |curve| &curve.peak)}</strong> " of "
+                <span>{read(curve, |curve| &curve.usable_text)}</span> " usable. The first step reaches "
+                <strong>{read(curve, |curve| &curve.first)}</strong> ". " {missing}
+            </p>
+            {move || curve.with(|curve| curve.remarks.clone()).into_iter().map(remark).collect_view()}
+        </div>
+    }
+}
+
+/// The ways from one named moment to another.
+#[component]
+fn Jumps(curve: Memo<Curve>, at: RwSignal<f64>) -> impl IntoView {
+    let jump = move |name: &'static str, to: fn(&Curve, f64) -> f64| {
+        let press = move |_| at.update(|at| *at = curve.with_untracked(|curve| to(curve, *at)));
+        view! { <button type="button" class="button button-quiet button-small" on:click=press>{name}</button> }
+    };
+    view! {
+        <div class="button-row">
+            {jump("Go to the peak", |curve, _| curve.peak_at())}
+            {jump("Moment before", Curve::before)}
+            {jump("Moment after", Curve::after)}
+        </div>
+    }
+}
+
+/// What is alive at the moment that is read off.
+#[component]
+fn Readout(reading: Memo<Reading>) -> impl IntoView {
+    let size = move |at: usize| {
+        let bucket = BANDS[at];
+        view! {
+            <div class=format!("bucket-{}", bucket.key())>
+                <dt>{bucket.name()}</dt>
+                <dd data-testid=bucket.key()>{move || reading.with(|reading| reading.sizes[at].clone())}</dd>
+            </div>
+        }
+    };
+    view! {
+        <dl class="step-readout">
+            {(0..BANDS.len()).map(size).collect_view()}
+            <div class="step-total">
+                <dt>"Together"</dt>
+                <dd data-testid="total">{read(reading, |reading| &reading.total)}</dd>
+            </div>
+        </dl>
+    }
+}

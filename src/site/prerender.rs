@@ -1,0 +1,91 @@
+//! The figures of the default configuration as HTML, written into the page while it is built.
+//!
+//! The content security policy of the page forbids `style` attributes, so that what a figure hands to the style
+//! sheet as custom properties becomes rules of a sheet, one for each different set.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::Path;
+use std::{fs, io};
+
+use leptos::prelude::*;
+
+use super::{Figure, State};
+
+/// The figures as HTML, by name, and the rules that they need.
+pub struct Prerendered {
+    html: Vec<(&'static str, String)>,
+    rules: String,
+}
+
+impl Prerendered {
+    /// Renders every figure with the default configuration.
+    pub fn of(figures: &[Figure]) -> Self {
+        let owner = Owner::new();
+        let mut styles = Styles::default();
+        let html = owner.with(|| {
+            let state = State::new();
+            figures.iter().map(|figure| (figure.name, styles.moved_out((figure.html)(state)))).collect()
+        });
+        Self { html, rules: styles.rules() }
+    }
+
+    /// Fills the places of the figures in a page: the text `{{figure:name}}`.
+    ///
+    /// # Errors
+    /// Names the first figure whose place is missing.
+    pub fn fill(&self, page: &str) -> Result<String, String> {
+        let mut page = page.to_owned();
+        for (name, html) in &self.html {
+            let place = format!("{{{{figure:{name}}}}}");
+            if !page.contains(&place) {
+                return Err(format!("the page has no {place}"));
+            }
+            page = page.replace(&place, html);
+        }
+        Ok(page)
+    }
+}
+
+/// Sets of custom properties, each with the number by which elements name it.
+#[derive(Default)]
+struct Styles(BTreeMap<String, usize>);
+
+impl Styles {
+    /// The same HTML with a `data-style` in the place of each `style`.
+    fn moved_out(&mut self, html: String) -> String {
+        const ATTRIBUTE: &str = " style=\"";
+        let mut moved = String::with_capacity(html.len());
+        let mut rest = html.as_str();
+        while let Some((before, after)) = rest.split_once(ATTRIBUTE) {
+            let Some((style, behind)) = after.split_once('"') else { break };
+            let next = self.0.len();
+            let number = *self.0.entry(style.to_owned()).or_insert(next);
+            moved.push_str(before);
+            // A string takes everything.
+            _ = write!(moved, " data-style=\"{number}\"");
+            rest = behind;
+        }
+        moved + rest
+    }
+
+    fn rules(&self) -> String {
+        self.0.iter().map(|(style, number)| format!("[data-style=\"{number}\"]{{{style}}}\n")).collect()
+    }
+}
+
+/// Writes the rules as a sheet, or fills a page in place.
+///
+/// # Errors
+/// Those of the files, and what the page lacks.
+pub fn write(figures: &[Figure], sheet: Option<&Path>, page: Option<&Path>) -> io::Result<()> {
+    let prerendered = Prerendered::of(figures);
+    if let Some(sheet) = sheet {
+        fs::write(sheet, &prerendered.rules)?;
+    }
+    if let Some(page) = page {
+        let filled = prerendered.fill(&fs::read_to_string(page)?).map_err(io::Error::other)?;
+        fs::write(page, filled)?;
+    }
+    Ok(())
+}
