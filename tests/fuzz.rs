@@ -2,9 +2,9 @@
 //! answered. Some seconds of random input; a failure is printed shrunk to its smallest case.
 
 use bmax::cli::{
-    Depth, LONGEST, Line, Question, answer_lines, comparison, comparison_text, line, question, report, text,
+    Depth, LONGEST, Line, Question, Refusal, answer_lines, comparison, comparison_text, line, question, report, text,
 };
-use bmax::{Field, Model, catalogue, config_json, setting};
+use bmax::{Field, Model, Scenario, catalogue, config_json, setting};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
@@ -225,13 +225,22 @@ proptest! {
 }
 
 #[test]
-fn the_longest_line_is_answered() {
+fn the_longest_line_is_read_and_one_byte_more_is_refused_unread() {
     for filling in ["[", "{\"a\":", "&a", "\"", "%", "1", "é"] {
-        let long = filling.repeat(LONGEST / filling.len());
-        for asked in [format!("{{\"s\":{long}"), format!("?s={long}"), long.clone()] {
-            // A byte too much is a refusal of its own.
-            assert!(question(&asked, None).is_ok() || question(&asked, None).is_err());
+        let longest = |start: &str| start.to_owned() + &filling.repeat((LONGEST - start.len()) / filling.len());
+        // A query is cut where links end, and what is left names no length.
+        let query = question(&longest("?s="), None).expect("a query");
+        assert_eq!(query.scenario, Scenario::default(), "{filling}");
+        assert!(!query.notices.is_empty(), "{filling}");
+        // An object that does not end is none.
+        assert!(matches!(question(&longest("{\"s\":"), None), Err(Refusal::Json(_))), "{filling}");
+        let bare = longest("");
+        assert!(!matches!(question(&bare, None), Ok(_) | Err(Refusal::TooLong)), "{filling}");
+        for start in ["", "?s=", "{\"s\":"] {
+            let text = longest(start);
+            let long = format!("{text}{}", "1".repeat(LONGEST + 1 - text.len()));
+            assert_eq!(question(&long, None), Err(Refusal::TooLong), "{filling}");
         }
-        assert!(config_json::read(&long).is_err());
+        assert!(config_json::read(&bare).is_err(), "{filling}");
     }
 }
