@@ -1,6 +1,6 @@
 // The page without a network. A build is kept as a whole or not at all, and a window that was opened by
 // one build gets everything from that build: a newer one waits until no window of the older is open.
-// tools/offline.sh fills in the two lines below after each build and takes the comments out.
+// src/bin/finish/worker.rs fills in the two lines below after each build and takes the comments out.
 
 // Every file of this build and its digest. An empty list is that of a build which is being worked on.
 const FILES = new Map([/* {{files}} */]);

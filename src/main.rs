@@ -13,12 +13,9 @@ fn main() {
     site::start(page::mount_all);
 }
 
-/// `bmax-site sheet FILE` writes the rules of the figures, `bmax-site page FILE` the figures themselves.
+/// `bmax-site FOLDER` writes the figures of the default configuration into a folder, and the rules that they need.
 #[cfg(feature = "prerender")]
 fn main() -> std::io::Result<()> {
-    let mut arguments = std::env::args_os().skip(1);
-    let kind = arguments.next().unwrap_or_default();
-    let file = arguments.next().map(std::path::PathBuf::from);
-    let (sheet, page) = if kind == "sheet" { (file.as_deref(), None) } else { (None, file.as_deref()) };
-    site::prerender::write(figures::FIGURES, sheet, page)
+    let folder = std::env::args_os().nth(1).ok_or_else(|| std::io::Error::other("one argument is wanted: a folder"))?;
+    site::prerender::write(figures::FIGURES, folder.as_ref())
 }

@@ -4,6 +4,7 @@ set -eu
 . "$(dirname -- "$0")/env.sh"
 sh tools/setup.sh build
 use_tools
+build_finish
 use_wasm_rust
 
 # The old folder stays until the new one is complete.

@@ -165,9 +165,21 @@ use_wasm_rust() {
 }
 
 # Cargo for this machine, also where the shell is prepared for the page.
-native_cargo() {
-    env -u CARGO_TARGET_DIR -u RUSTC_BOOTSTRAP -u CARGO_UNSTABLE_BUILD_STD -u CARGO_UNSTABLE_BUILD_STD_FEATURES \
-        -u RUSTC -u CARGO PATH="${BMAX_NATIVE_PATH:-$PATH}" cargo "$@"
+native_cargo() (
+    unset CARGO_TARGET_DIR RUSTC_BOOTSTRAP CARGO_UNSTABLE_BUILD_STD CARGO_UNSTABLE_BUILD_STD_FEATURES RUSTC CARGO
+    PATH=${BMAX_NATIVE_PATH:-$PATH}
+    rust_ok rustc && exec cargo "$@"
+    RUSTC=$DEBIAN_RUSTC
+    export RUSTC
+    exec /usr/bin/cargo "$@"
+)
+
+# Builds the program that Trunk runs on the page, for this machine, and names it in BMAX_FINISH.
+build_finish() {
+    native_cargo build --quiet --no-default-features --features finish --bin finish ||
+        fail "could not build src/bin/finish"
+    BMAX_FINISH=$ROOT/target/debug/finish
+    export BMAX_FINISH
 }
 
 find_program() {

@@ -4,7 +4,7 @@
 # Trunk runs this before each build.
 set -eu
 cd "$(dirname -- "$0")/.."
-sh tools/prerender.sh sheet
+sh tools/prerender.sh
 
 # These come first, in this order; the components follow by name.
 first="tokens base layout prose"
@@ -26,7 +26,7 @@ for sheet in style/*.css; do
     case " $first " in *" $name "*) continue ;; esac
     cat "$sheet" >>"$next"
 done
-for sheet in src/components/*/style.css src/figures/*/style.css target/prerendered.css; do
+for sheet in src/components/*/style.css src/figures/*/style.css target/prerendered/rules.css; do
     [ -f "$sheet" ] || continue
     cat "$sheet" >>"$next"
 done

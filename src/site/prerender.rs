@@ -29,22 +29,6 @@ impl Prerendered {
         });
         Self { html, rules: styles.rules() }
     }
-
-    /// Fills the places of the figures in a page: the text `{{figure:name}}`.
-    ///
-    /// # Errors
-    /// Names the first figure whose place is missing.
-    pub fn fill(&self, page: &str) -> Result<String, String> {
-        let mut page = page.to_owned();
-        for (name, html) in &self.html {
-            let place = format!("{{{{figure:{name}}}}}");
-            if !page.contains(&place) {
-                return Err(format!("the page has no {place}"));
-            }
-            page = page.replace(&place, html);
-        }
-        Ok(page)
-    }
 }
 
 /// Sets of custom properties, each with the number by which elements name it.
@@ -74,18 +58,19 @@ impl Styles {
     }
 }
 
-/// Writes the rules as a sheet, or fills a page in place.
+/// Writes each figure as a file `NAME.html`, and `rules.css`, into a folder that holds nothing else.
 ///
 /// # Errors
-/// Those of the files, and what the page lacks.
-pub fn write(figures: &[Figure], sheet: Option<&Path>, page: Option<&Path>) -> io::Result<()> {
+/// Those of the files.
+pub fn write(figures: &[Figure], folder: &Path) -> io::Result<()> {
     let prerendered = Prerendered::of(figures);
-    if let Some(sheet) = sheet {
-        fs::write(sheet, &prerendered.rules)?;
+    if folder.exists() {
+        fs::remove_dir_all(folder)?;
     }
-    if let Some(page) = page {
-        let filled = prerendered.fill(&fs::read_to_string(page)?).map_err(io::Error::other)?;
-        fs::write(page, filled)?;
+    fs::create_dir_all(folder)?;
+    fs::write(folder.join("rules.css"), &prerendered.rules)?;
+    for (name, html) in &prerendered.html {
+        fs::write(folder.join(format!("{name}.html")), html)?;
     }
     Ok(())
 }

@@ -7,8 +7,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::{env, fs, process};
 
 use crate::support::{BLANK, FOLDER, Files, OTHER_FOLDER, Page, Visit, dist, expected};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use bmax::catalogue::DEVICES;
 use serde_json::{Value, json};
+use sha2::{Digest, Sha384};
 
 /// Where the page's own worker stands: on its way, waiting for its turn, in charge.
 const WORKERS: &str = "const done = arguments[0]; \
@@ -56,17 +59,11 @@ fn listed(mut files: Files, offline: &str) -> Files {
         fs::create_dir_all(path.parent().expect("it is in the folder")).expect("a folder for it");
         fs::write(path, bytes).expect("room for a copy of the page");
     }
-    let run = |script: &str, argument: &str| {
-        let status = Command::new("sh")
-            .args([format!("{root}/tools/{script}"), folder.join(argument).display().to_string()])
-            .env("BMAX_OFFLINE", offline)
-            .status();
-        assert!(status.expect("a shell").success(), "{script} succeeds");
-    };
-    run("finish.sh", "index.html");
-    run("offline.sh", "");
+    let status =
+        Command::new(env!("CARGO_BIN_EXE_finish")).arg("--again").arg(&folder).env("BMAX_OFFLINE", offline).status();
+    assert!(status.expect("the program starts").success(), "the copy can be finished");
     for name in ["index.html", "sw.js"] {
-        files.insert(name.to_owned(), fs::read(folder.join(name)).expect("what the scripts have written"));
+        files.insert(name.to_owned(), fs::read(folder.join(name)).expect("what was written"));
     }
     _ = fs::remove_dir_all(&folder);
     files
@@ -74,12 +71,7 @@ fn listed(mut files: Files, offline: &str) -> Files {
 
 /// The digest of a file as a page names it.
 fn digest(bytes: &[u8]) -> String {
-    let file = scratch();
-    fs::write(&file, bytes).expect("room for a file");
-    let script = format!(". {}/tools/hash.sh; base64_digest 384 '{}'", env!("CARGO_MANIFEST_DIR"), file.display());
-    let output = Command::new("sh").args(["-c", &script]).output().expect("a shell");
-    _ = fs::remove_file(&file);
-    String::from_utf8(output.stdout).expect("a digest")
+    STANDARD.encode(Sha384::digest(bytes))
 }
 
 /// Replaces in a text, which must have it.

@@ -1,0 +1,180 @@
+//! The steps over the text of the page, one function each.
+
+use super::Result;
+use super::digest::sha256;
+use super::figures::Figure;
+use super::markup::{Tag, tags};
+
+/// Where the name of the desk's files goes.
+pub const DESK: &str = "{{desk}}";
+
+/// Where the digests of the inline scripts go, in the content security policy.
+const SCRIPTS: &str = "{{inline-script-hashes}}";
+
+/// The page with the digest of a file that has changed.
+pub fn with_digest(page: &str, old: &str, new: &str) -> String {
+    page.replace(old, new)
+}
+
+/// The page with a value in place of what stands for it, which must be there.
+pub fn filled(page: &str, placeholder: &str, value: &str) -> Result<String> {
+    if !page.contains(placeholder) {
+        return Err(format!("the page has no {placeholder}"));
+    }
+    Ok(page.replace(placeholder, value))
+}
+
+/// The page with each figure in its place, `{{figure:NAME}}`.
+pub fn with_figures(page: &str, figures: &[Figure]) -> Result<String> {
+    let mut page = page.to_owned();
+    for (name, html) in figures {
+        page = filled(&page, &format!("{{{{figure:{name}}}}}"), html)?;
+    }
+    match page.split_once("{{figure:") {
+        None => Ok(page),
+        Some((_, after)) => Err(format!("no figure is called {}", after.split('}').next().unwrap_or_default())),
+    }
+}
+
+/// The page with inline scripts without comments and indentation: Trunk's minifier gives up on a script that
+/// imports. Comments stand on lines of their own. Scripts with attributes stay as they are.
+pub fn tidied(page: &str) -> String {
+    let mut tidy = String::with_capacity(page.len());
+    let mut done = 0;
+    for tag in tags(page).iter().filter(|tag| tag.is("script") && tag.attributes.is_empty()) {
+        let Some(content) = tag.content.clone() else { continue };
+        tidy.push_str(&page[done..content.start]);
+        tidy.push_str(&tidied_script(&page[content.clone()]));
+        done = content.end;
+    }
+    tidy.push_str(&page[done..]);
+    tidy
+}
+
+fn tidied_script(script: &str) -> String {
+    let lines: Vec<&str> = script.split('\n').collect();
+    let is_comment = |line: &str| line.trim_start().starts_with("//");
+    let last = lines.len() - 1;
+    let kept = lines.iter().enumerate().filter_map(|(number, line)| match number {
+        // These two share their lines with the tags.
+        0 => Some(if is_comment(line) { "" } else { *line }),
+        _ if number == last => Some(if is_comment(line) { "" } else { line.trim_start() }),
+        _ => Some(line.trim_start()).filter(|line| !line.is_empty() && !is_comment(line)),
+    });
+    kept.collect::<Vec<_>>().join("\n")
+}
+
+/// The page with the digests of its inline scripts in its policy, so that the browser runs those and no
+/// others, and without what the policy or the browser would pass over.
+pub fn with_policy(page: &str) -> Result<String> {
+    obeys(page)?;
+    let page = filled(page, SCRIPTS, &inline_scripts(page))?;
+    Ok(without_idle_digests(&page))
+}
+
+/// Refuses what the policy forbids: it would be without effect, and nobody would be told.
+fn obeys(page: &str) -> Result<()> {
+    let is_forbidden = |name: &str| {
+        let name = name.to_ascii_lowercase();
+        name == "style" || name.strip_prefix("on").is_some_and(|event| !event.is_empty())
+    };
+    let found: Vec<&str> = tags(page)
+        .iter()
+        .filter(|tag| tag.attributes.iter().any(|attribute| is_forbidden(attribute.name)))
+        .map(|tag| &page[tag.span.clone()])
+        .take(5)
+        .collect();
+    if found.is_empty() {
+        return Ok(());
+    }
+    Err(format!("a style attribute or an inline event handler, which the policy forbids:\n{}", found.join("\n")))
+}
+
+/// The digests of the inline scripts, as a policy lists them.
+fn inline_scripts(page: &str) -> String {
+    let inline = |tag: &Tag| tag.is("script") && tag.attribute("src").is_none();
+    let scripts = tags(page).into_iter().filter(inline).filter_map(|tag| tag.content);
+    let digests = scripts.map(|script| format!("'sha256-{}'", sha256(&page[script])));
+    digests.collect::<Vec<_>>().join(" ")
+}
+
+/// The page without the digests of data that is loaded early: a browser passes over these and says so on its
+/// console. Scripts and style sheets keep theirs.
+fn without_idle_digests(page: &str) -> String {
+    let mut without = String::with_capacity(page.len());
+    let mut done = 0;
+    for tag in tags(page).iter().filter(|tag| tag.is("link")) {
+        let is_data = tag.attribute("as").is_some_and(|attribute| attribute.value.eq_ignore_ascii_case("fetch"));
+        if let Some(digest) = tag.attribute("integrity").filter(|_| is_data) {
+            without.push_str(page[done..digest.span.start].trim_end());
+            done = digest.span.end;
+        }
+    }
+    without.push_str(&page[done..]);
+    without
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_place_of_a_placeholder_is_filled_and_one_that_is_missing_is_said() {
+        assert_eq!(filled("a {{desk}} b {{desk}}", DESK, "x").as_deref(), Ok("a x b x"));
+        assert_eq!(filled("a", DESK, "x"), Err("the page has no {{desk}}".to_owned()));
+    }
+
+    #[test]
+    fn the_digest_of_a_changed_file_is_replaced_wherever_the_page_names_it() {
+        assert_eq!(
+            with_digest("<a integrity=old><b integrity=old>", "old", "new"),
+            "<a integrity=new><b integrity=new>"
+        );
+    }
+
+    #[test]
+    fn every_figure_has_a_place_and_every_place_a_figure() {
+        let grow = [("grow".to_owned(), "<p>3</p>".to_owned())];
+        assert_eq!(with_figures("<div>{{figure:grow}}</div>", &grow).as_deref(), Ok("<div><p>3</p></div>"));
+        assert_eq!(with_figures("<div></div>", &grow), Err("the page has no {{figure:grow}}".to_owned()));
+        assert_eq!(with_figures("{{figure:step}}", &[]), Err("no figure is called step".to_owned()));
+    }
+
+    #[test]
+    fn inline_scripts_lose_comments_and_indentation_and_nothing_else() {
+        let page = "<script>// Why.\n    a();\n\n    // Then.\n    b('// no comment');\n  </script>\n  <p>// text</p>";
+        assert_eq!(tidied(page), "<script>\na();\nb('// no comment');\n</script>\n  <p>// text</p>");
+        let typed = "<script type=module>\n    // Kept.\n</script>";
+        assert_eq!(tidied(typed), typed);
+    }
+
+    #[test]
+    fn the_policy_lists_each_inline_script_and_no_other() {
+        let page = "<meta content=\"script-src {{inline-script-hashes}};\"><script src=x.js></script><script>abc</script><script>abc</script>";
+        let digest = "'sha256-ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0='";
+        let done = with_policy(page).expect("it has a place for them");
+        assert!(done.contains(&format!("script-src {digest} {digest};")), "{done}");
+        assert!(with_policy("<script>abc</script>").is_err(), "a page without the place for digests");
+    }
+
+    #[test]
+    fn what_the_policy_forbids_stops_the_build() {
+        for tag in ["<p style=\"a: b\">", "<P STYLE=x>", "<body onload=go()>", "<a\n onclick = 'x'>"] {
+            assert!(obeys(&format!("<p>{tag}")).is_err_and(|said| said.contains(tag)), "{tag}");
+        }
+        for page in
+            ["<p data-style=x once>", "<p class=\"on style=\">", "<script>if (a<b) x = {style: 1}; c style=</script>"]
+        {
+            // “once” begins like the name of an event, and no element has it.
+            let page = page.replace(" once", "");
+            assert_eq!(obeys(&page), Ok(()), "{page}");
+        }
+    }
+
+    #[test]
+    fn data_that_is_loaded_early_loses_its_digest_and_programs_keep_theirs() {
+        let page = "<link as=fetch href=a integrity=sha384-x crossorigin><link integrity=\"x\" as=\"fetch\"><link rel=modulepreload integrity=y>";
+        let without = "<link as=fetch href=a crossorigin><link as=\"fetch\"><link rel=modulepreload integrity=y>";
+        assert_eq!(without_idle_digests(page), without);
+    }
+}

@@ -1,0 +1,125 @@
+//! Tells the service worker which files this build has: their names and digests, and a digest of it all that
+//! names the cache.
+
+use std::fs;
+use std::path::Path;
+
+use super::digest::sha256;
+use super::{Result, read, read_bytes, write};
+
+/// The worker, whose source is `assets/sw.js`.
+const WORKER: &str = "sw.js";
+const FILES: &str = "/* {{files}} */";
+const VERSION: &str = "{{version}}";
+
+/// Fills in the list. An empty one makes a worker that removes itself and what an earlier one kept, so that
+/// nobody works on a page and looks at an old one.
+pub fn list(folder: &Path, is_kept: bool) -> Result<()> {
+    let mut names = Vec::new();
+    if is_kept {
+        collect(folder, "", &mut names)?;
+        names.sort();
+        if !names.iter().any(|name| name == "index.html") {
+            return Err(format!("there is no index.html in {}", folder.display()));
+        }
+    }
+    let digests = names.iter().map(|name| Ok((name.as_str(), sha256(read_bytes(&folder.join(name))?))));
+    let files = entries(&digests.collect::<Result<Vec<_>>>()?)?;
+    let path = folder.join(WORKER);
+    write(&path, filled(&read(&path)?, &files)?)
+}
+
+/// The files below a folder, as paths from the page. What is hidden is left over from the build, and the
+/// worker itself is kept by the browser.
+fn collect(folder: &Path, prefix: &str, names: &mut Vec<String>) -> Result<()> {
+    let fault = |error| format!("{}: {error}", folder.display());
+    for entry in fs::read_dir(folder).map_err(fault)? {
+        let path = entry.map_err(fault)?.path();
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or("\u{fffd}");
+        let place = format!("{prefix}{name}");
+        if name.starts_with('.') || place == WORKER {
+            continue;
+        }
+        if path.is_dir() {
+            collect(&path, &format!("{place}/"), names)?;
+        } else {
+            names.push(place);
+        }
+    }
+    Ok(())
+}
+
+/// The entries of the worker's list, in JavaScript.
+fn entries(files: &[(&str, String)]) -> Result<String> {
+    let is_plain = |sign: char| sign.is_ascii_alphanumeric() || "._/-".contains(sign);
+    if let Some((name, _)) = files.iter().find(|(name, _)| !name.chars().all(is_plain)) {
+        return Err(format!("the file name '{name}' would need escaping"));
+    }
+    Ok(files.iter().map(|(name, digest)| format!("[\"{name}\",\"{digest}\"],")).collect())
+}
+
+/// The worker's source with the list, and without comments, which stand on lines of their own.
+fn filled(source: &str, files: &str) -> Result<String> {
+    for placeholder in [FILES, VERSION] {
+        if !source.contains(placeholder) {
+            return Err(format!("{WORKER} has no {placeholder}"));
+        }
+    }
+    let mut listed = String::new();
+    for line in source.lines().map(str::trim_start).filter(|line| !line.is_empty() && !line.starts_with("//")) {
+        listed.push_str(&line.replace(FILES, files));
+        listed.push('\n');
+    }
+    // Letters and digits only: the digest becomes part of a name.
+    let version: String = sha256(&listed).chars().filter(char::is_ascii_alphanumeric).take(22).collect();
+    Ok(listed.replace(VERSION, &version))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{env, process};
+
+    use super::*;
+
+    const SOURCE: &str = "// Why.\n\nconst FILES = new Map([/* {{files}} */]);\n  // {{version}} names it.\n  const VERSION = \"{{version}}\";\n";
+
+    #[test]
+    fn the_list_and_its_version_are_filled_in_and_comments_go() {
+        let worker = filled(SOURCE, "[\"a\",\"x\"],").expect("both places are there");
+        let (files, version) = worker.split_once('\n').expect("two lines");
+        assert_eq!(files, "const FILES = new Map([[\"a\",\"x\"],]);");
+        let version = version.strip_prefix("const VERSION = \"").and_then(|rest| rest.strip_suffix("\";\n"));
+        assert!(version.is_some_and(|word| word.len() == 22 && word.chars().all(|c| c.is_ascii_alphanumeric())));
+        assert_ne!(filled(SOURCE, "").ok(), Some(worker.clone()));
+        assert!(!filled(SOURCE, "").expect("both").contains(version.expect("a version")));
+    }
+
+    #[test]
+    fn a_worker_without_a_place_for_the_list_and_a_name_to_be_escaped_stop_the_build() {
+        assert!(filled("const VERSION = \"{{version}}\";", "").is_err_and(|said| said.contains(FILES)));
+        assert!(entries(&[("a b.js", String::new())]).is_err_and(|said| said.contains("a b.js")));
+        assert_eq!(entries(&[("icons/a-1.png", "x=".to_owned())]).as_deref(), Ok("[\"icons/a-1.png\",\"x=\"],"));
+    }
+
+    #[test]
+    fn every_file_is_listed_but_the_worker_and_what_is_hidden() {
+        let folder = env::temp_dir().join(format!("bmax-worker-{}", process::id()));
+        for name in ["icons", ".stage"] {
+            fs::create_dir_all(folder.join(name)).expect("a folder");
+        }
+        for name in ["index.html", "icons/b.png", ".hidden", ".stage/c.js"] {
+            fs::write(folder.join(name), "abc").expect("a file");
+        }
+        let made = |is_kept| {
+            fs::write(folder.join(WORKER), SOURCE).expect("the worker");
+            list(&folder, is_kept).map(|()| fs::read_to_string(folder.join(WORKER)).expect("it is there"))
+        };
+        let digest = "ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=";
+        let expected = format!("Map([[\"icons/b.png\",\"{digest}\"],[\"index.html\",\"{digest}\"],]);");
+        assert!(made(true).is_ok_and(|worker| worker.contains(&expected)));
+        assert!(made(false).is_ok_and(|worker| worker.contains("Map([]);")));
+        fs::remove_file(folder.join("index.html")).expect("it can go");
+        assert!(made(true).is_err());
+        fs::remove_dir_all(&folder).expect("it can go");
+    }
+}
