@@ -42,6 +42,9 @@ native_tests() {
 
 step "format"
 cargo fmt --check
+step "Python"
+# A syntax error in an exported script would be the reader's.
+PYTHONPYCACHEPREFIX=$ROOT/target/python "$(find_python)" -m py_compile tests/exports/files/*/*.py
 step "lints, library alone"
 cargo clippy --quiet --no-default-features --lib --tests -- -D warnings
 step "lints, command line alone"

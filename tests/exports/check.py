@@ -5,7 +5,7 @@
 BMAX is the command line. OLD_TORCHTITAN is a folder with torchtitan 0.2.2. For each scenario of
 scenarios.json every file is written and read by its consumer's own parser: arguments are constructed,
 plugins and trainers are built, and what they then hold is compared with the numbers of the JSON export.
-The scenarios under "recorded" are written into files/ as well, and RESULT.md says what was checked.
+Those of the scenarios under "recorded" lie in files/ as well; RESULT.md says what was checked.
 """
 
 import argparse
@@ -28,11 +28,6 @@ import warnings
 HERE = pathlib.Path(__file__).resolve().parent
 PAGE = "https://example.org/bmax/"
 TARGETS = ["transformers", "accelerate", "deepspeed", "torchtitan", "megatron", "lightning", "measure", "markdown", "json", "bibtex"]
-FILES = {
-    "transformers": "training_arguments.py", "accelerate": "accelerate.yaml", "deepspeed": "ds_config.json",
-    "torchtitan": "torchtitan.toml", "megatron": "megatron_flags.sh", "lightning": "trainer.py",
-    "measure": "bmax_measure.py", "markdown": "bmax.md", "json": "bmax.json", "bibtex": "bmax.bib",
-}
 
 
 def written(bmax, target, question):
@@ -525,10 +520,6 @@ def main():
     for name, question in every.items():
         for target in TARGETS if arguments.only is None else [arguments.only]:
             text = written(arguments.bmax, target, question)
-            if name in scenarios["recorded"] and arguments.only is None:
-                folder = HERE / "files" / name
-                folder.mkdir(parents=True, exist_ok=True)
-                (folder / FILES[target]).write_text(text, encoding="utf-8")
             said = told(text) if target in TARGETS[:6] else None
             try:
                 with contextlib.redirect_stdout(io.StringIO()):
@@ -555,8 +546,9 @@ def record(outcomes, scenarios):
     lines = [
         "# Exports handed to their programs",
         "",
-        "Written by `make test-exports`; do not edit. The files it was made from lie in `files/`, and a test of",
-        "`make test` holds the code to them, so that this record cannot grow stale unnoticed.",
+        "Written by `make test-exports`; do not edit. The files it was made from lie in `files/` (of the script that",
+        "measures, and of the report for programs, one whole), and a test of `make test` holds the code to them, so",
+        "that this record cannot grow stale unnoticed.",
         "",
         f"{datetime.date.today().isoformat()}, Python {platform.python_version()}, no GPU, {scenarios} scenarios of `scenarios.json`.",
         "",

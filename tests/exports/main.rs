@@ -15,6 +15,7 @@ use any_scenario::any_scenario;
 use bmax::export::{Target, write};
 use bmax::link;
 use proptest::prelude::*;
+use pulldown_cmark::{Event, Options, Parser, TagEnd};
 use saphyr::LoadableYamlNode;
 use serde_json::Value;
 
@@ -30,24 +31,65 @@ fn scenarios() -> Value {
     serde_json::from_str(&text).expect("it is JSON")
 }
 
+/// The scenario whose files are recorded whole.
+const WHOLE: &str = "default";
+
+/// Where the part of the script ends that follows from the scenario.
+const REST_OF_SCRIPT: &str = "\nGIB = ";
+
+/// The file that records an export. The script that measures is the same for every scenario but for its head,
+/// and the report for programs has a schema and tests of its own: both are recorded whole once.
+fn recorded(name: &str, target: Target, text: &str) -> Option<(String, String)> {
+    match target {
+        Target::Measure if name != WHOLE => {
+            let (head, _) = text.split_once(REST_OF_SCRIPT).expect("the script has a head");
+            Some((format!("files/{name}/bmax_measure_head.py"), head.to_owned()))
+        }
+        Target::Json if name != WHOLE => None,
+        _ => Some((format!("files/{name}/{}", target.file_name()), text.to_owned())),
+    }
+}
+
 #[test]
 fn the_files_that_were_handed_to_their_programs_are_what_is_written_now() {
     let scenarios = scenarios();
-    let recorded = scenarios["recorded"].as_object().expect("names and questions");
-    assert!(recorded.len() >= 2);
-    for (name, question) in recorded {
+    let named = scenarios["recorded"].as_object().expect("names and questions");
+    assert!(named.len() >= 2);
+    let mut expected = Vec::new();
+    for (name, question) in named {
         let read = link::decode(question.as_str().expect("text"));
         assert_eq!(read.notices, [], "{name}");
         for &target in Target::ALL {
-            let path = here(&format!("files/{name}/{}", target.file_name()));
-            let now = write(target, &read.scenario, PAGE);
+            let Some((path, now)) = recorded(name, target, &write(target, &read.scenario, PAGE)) else { continue };
+            let path = here(&path);
             if std::env::var_os("BMAX_BLESS").is_some() {
                 fs::create_dir_all(path.parent().expect("a folder")).expect("it can be made");
                 fs::write(&path, &now).expect("it can be written");
             }
             let then = fs::read_to_string(&path).unwrap_or_default();
             assert!(now == then, "{} is not what is written now: make test-exports records it anew", path.display());
+            expected.push(path);
         }
+    }
+    let folders = fs::read_dir(here("files")).expect("it is committed").flatten();
+    let files = folders.flat_map(|folder| fs::read_dir(folder.path()).expect("a folder").flatten());
+    for file in files {
+        assert!(expected.contains(&file.path()), "{} is no record of anything", file.path().display());
+    }
+}
+
+#[test]
+fn the_script_that_measures_differs_in_its_head_alone() {
+    let rest = |question: &Value| {
+        let scenario = link::decode(question.as_str().expect("text")).scenario;
+        let script = write(Target::Measure, &scenario, PAGE);
+        script.split_once(REST_OF_SCRIPT).expect("a head and the rest").1.to_owned()
+    };
+    let scenarios = scenarios();
+    let whole = rest(&scenarios["recorded"][WHOLE]);
+    let others = scenarios["recorded"].as_object().expect("names and questions").values();
+    for question in others.chain(scenarios["checked"].as_array().expect("a list")) {
+        assert!(rest(question) == whole, "{question}");
     }
 }
 
@@ -80,6 +122,20 @@ fn every_question_of_the_list_is_understood() {
 /// Lines that no comment sign begins.
 fn code<'a>(text: &'a str, sign: &'a str) -> impl Iterator<Item = &'a str> {
     text.lines().filter(move |line| !line.starts_with(sign))
+}
+
+/// Whether a text is one pair of braces, and what is between them.
+fn is_group(text: &str) -> bool {
+    let mut depth = 0;
+    let ends = text.char_indices().filter(|(at, sign)| {
+        match sign {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            _ => {}
+        }
+        depth <= 0 && at + 1 < text.len()
+    });
+    ends.count() == 0 && depth == 0 && text.starts_with('{')
 }
 
 proptest! {
@@ -128,7 +184,22 @@ proptest! {
                         prop_assert_eq!(count(open), count(close), "{:?}", target);
                     }
                 }
-                Target::Markdown | Target::Bibtex => {}
+                Target::Markdown => {
+                    let parts: Vec<_> = Parser::new_ext(&text, Options::ENABLE_TABLES).collect();
+                    let count = |tag: TagEnd| parts.iter().filter(|part| **part == Event::End(tag)).count();
+                    prop_assert_eq!((count(TagEnd::Table), count(TagEnd::Link)), (1, 1), "{}", text);
+                    // Two cells in every row, the head among them.
+                    prop_assert_eq!(count(TagEnd::TableCell), 2 * (count(TagEnd::TableRow) + 1), "{}", text);
+                }
+                Target::Bibtex => {
+                    let inside = text.strip_prefix("@misc{bmax,\n").and_then(|rest| rest.strip_suffix("\n}\n"));
+                    let fields = inside.ok_or_else(|| TestCaseError::fail(text.clone()))?.split(",\n");
+                    for field in fields {
+                        let (name, value) = field.split_once('=').ok_or_else(|| TestCaseError::fail(text.clone()))?;
+                        prop_assert!(name.trim().chars().all(|sign| sign.is_ascii_lowercase()), "{}", text);
+                        prop_assert!(is_group(value.trim()), "{}", text);
+                    }
+                }
             }
         }
     }
