@@ -59,7 +59,7 @@ pub fn tags(page: &str) -> Vec<Tag<'_>> {
 /// Where the next end tag of this name begins, or the page ends.
 fn end_tag(page: &str, from: usize, name: &str) -> usize {
     let is_end = |at: &usize| {
-        let rest = page[at + 2..].as_bytes();
+        let rest = &page.as_bytes()[at + 2..];
         rest.len() >= name.len() && rest[..name.len()].eq_ignore_ascii_case(name.as_bytes())
     };
     page[from..].match_indices("</").map(|(at, _)| from + at).find(is_end).unwrap_or(page.len())
