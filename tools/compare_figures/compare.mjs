@@ -9,10 +9,10 @@ async function read(folder, figure) {
   if (file === undefined) return undefined;
   const values = new Map();
   const states = new Map();
-  let parts = [];
+  const parts = [];
   for (const line of file.split('\n').filter(Boolean)) {
     const one = JSON.parse(line);
-    if (one.parts) parts = one.parts;
+    if (one.parts) parts.push(...one.parts);
     else if (one.is) values.set(one.is, one.value);
     else states.set(one.state, one);
   }
@@ -154,6 +154,16 @@ function tablesDiffer(before, after) {
   return found;
 }
 
+/** What of one list is not in the other, each as often as it is too many. */
+function without(list, other) {
+  const left = [...other];
+  return list.filter((one) => {
+    const at = left.indexOf(one);
+    if (at >= 0) left.splice(at, 1);
+    return at < 0;
+  });
+}
+
 function drawingsDiffer(before, after) {
   const found = [];
   if (before.length !== after.length) found.push(`${before.length} drawings became ${after.length}`);
@@ -164,9 +174,10 @@ function drawingsDiffer(before, after) {
     for (const property of ['kind', 'name', 'paths', 'dots']) {
       if (one[property] !== other[property]) found.push(`${name}, ${property}: ${one[property]} → ${other[property]}`);
     }
-    if (JSON.stringify(one.words) !== JSON.stringify(other.words)) {
-      found.push(...listsDiffer(one.words, other.words).map((change) => `${name}, words: ${change}`));
-    }
+    // Together: the ticks of an axis come and go in groups.
+    const [gone, added] = [without(one.words, other.words), without(other.words, one.words)];
+    if (gone.length) found.push(`${name}, words gone: ${gone.join(', ')}`);
+    if (added.length) found.push(`${name}, new words: ${added.join(', ')}`);
   }
   return found;
 }

@@ -5,8 +5,9 @@ Before all: npm ci in this folder; Chromium is taken from CHROMIUM, /usr/bin/chr
   node tools/compare_figures/main.mjs compare DIST
       records what the figures of the page in DIST show, and prints where that differs from before; 1 if it does.
       DIST may be a folder of recordings, too.
-      --parts link,message,use,row   only these: every link, the same links as messages to a figure that is there
-                                     already, every control by itself, all controls in a row
+      --parts link,narrow,message,use,row
+                                     only these: every link, some of them on a phone, all as messages to a figure that
+                                     is there already, every control by itself, all controls in a row
       --keep FOLDER                  keeps the new recordings
       --ignore KIND,…                leaves out kinds (text, folds, focus, …) or properties of controls (id, …)
       --most N                       lines for each kind of a figure, 8 if not given

@@ -7,6 +7,8 @@ import { LINKS, USED } from './links.mjs';
 import { serve } from './serve.mjs';
 
 const WINDOW = { width: 1024, height: 900 };
+/** A phone, where drawings have fewer ticks and rows break. */
+const NARROW = { width: 360, height: 780 };
 /** Longer than any figure takes, in milliseconds. */
 const PATIENCE = 10_000;
 /** Frames without a change after which a figure shows what its link asks. */
@@ -80,6 +82,16 @@ export const PARTS = {
       await viewer.open(query);
       add(name, await viewer.call('record'));
     }
+  },
+
+  /** Some of them on a phone. */
+  async narrow(viewer, add) {
+    await viewer.page.setViewportSize(NARROW);
+    for (const name of USED) {
+      await viewer.open(LINKS[name]);
+      add(name, await viewer.call('record'));
+    }
+    await viewer.page.setViewportSize(WINDOW);
   },
 
   /** The same configurations in a row, as a figure hears of them that is there already. */
