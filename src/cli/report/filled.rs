@@ -1,0 +1,286 @@
+//! The report on a question, filled in.
+
+use super::{
+    Accumulation, Answer, AssumedSpeed, Balanced, Buckets, Conflict, Cost, Counters, Entry, Estimate, Failure,
+    Infeasible, Instant, Lever, Line, OtherMethod, Outcome, ParameterCount, Peak, Plan, Range, Rank, Report, Room,
+    Solve, Source, Step,
+};
+use std::collections::BTreeMap;
+
+use crate::cli::formula;
+use crate::cli::input::{Question, Refusal};
+use crate::cli::values::{Number, Parameters, Value, difference};
+use crate::cli::words;
+use crate::{
+    Balance, Bucket, Choice, Measure, Mend, Method, Rung, Scenario, Shortage, StagePeak, b_max, catalogue,
+    cheapest_plan, counters, estimate, fewest_gpus, largest_model, least_memory_mib, levers, link, longest_sequence,
+    range,
+};
+
+/// How much is worked out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// Answer, estimate, counters and the other methods.
+    Brief,
+    /// Levers, solved quantities and the plan as well, which takes many searches.
+    Full,
+}
+
+/// The report on a question.
+///
+/// ```
+/// use bmax::cli::{Depth, question, report};
+/// let asked = question("model=llama-3.1-8b&gpu=h100-80", None)?;
+/// let report = report(&asked, Depth::Brief);
+/// assert_eq!(report.link, "v=3&model=llama-3.1-8b&gpu=h100-80");
+/// # Ok::<(), bmax::cli::Refusal>(())
+/// ```
+pub fn report(question: &Question, depth: Depth) -> Report {
+    let scenario = &question.scenario;
+    let full = depth == Depth::Full;
+    Report {
+        line: None,
+        id: question.id.clone(),
+        link: link::encode(scenario),
+        scenario: Parameters(*scenario),
+        notices: question.notices.iter().map(ToString::to_string).collect(),
+        conflicts: scenario.conflicts().into_iter().map(conflict).collect(),
+        method: scenario.method.key(),
+        answer: answered(scenario, b_max(scenario)),
+        range: ranged(scenario),
+        estimate: estimated(scenario),
+        counters: counted(scenario),
+        other_methods: other_methods(scenario),
+        parameters: ParameterCount { typed: scenario.model.parameters, derived: scenario.model.derived_parameters() },
+        levers: full.then(|| gaining(scenario)),
+        solve: full.then(|| solved(scenario)),
+        plan: full.then(|| planned(scenario)),
+    }
+}
+
+/// The line of output for a line of input.
+pub fn line(number: Option<u64>, asked: Result<Question, Refusal>, depth: Depth) -> Line {
+    match asked {
+        Ok(question) => Line::Report(Box::new(Report { line: number, ..report(&question, depth) })),
+        Err(refusal) => Line::Failure(Failure { line: number, error: refusal.to_string() }),
+    }
+}
+
+pub(in crate::cli) fn conflict(found: crate::Conflict) -> Conflict {
+    let nearest = match found.mend {
+        Mend::Number(_, value) => Value::Number(Number(value)),
+        Mend::Word(_, word) => Value::Word(word),
+    };
+    Conflict { key: found.mend.key(), nearest, message: found.message }
+}
+
+/// An answer to a scenario, with what it has to be told with.
+pub(in crate::cli) fn answered(scenario: &Scenario, answer: crate::Answer) -> Answer {
+    match answer {
+        crate::Answer::Fits(room) => Answer::Fits(Room {
+            fits: true,
+            b_max: room.batch,
+            capped: room.capped,
+            instant: estimate(&scenario.with_batch(room.batch)).peak().instant.name,
+            peak_bytes: room.peak.into(),
+            per_sequence_bytes: room.per_sequence.into(),
+            next_lacks_bytes: room.next_lacks.into(),
+        }),
+        crate::Answer::Infeasible(reason) => Answer::Infeasible(Box::new(Infeasible {
+            fits: false,
+            reason: match reason.shortage {
+                Shortage::ModelStates => "model-states",
+                Shortage::FirstSequence => "first-sequence",
+            },
+            message: words::shortage(&reason),
+            over_bytes: reason.over.into(),
+            instant: reason.instant.name,
+            largest_entry: entry(&estimate(&scenario.with_batch(1)), &reason.largest),
+            fewest_gpus: reason.fewest_gpus,
+        })),
+    }
+}
+
+fn outcome(answer: &crate::Answer) -> Outcome {
+    let reason = match answer {
+        crate::Answer::Fits(_) => None,
+        crate::Answer::Infeasible(reason) => Some(words::shortage(reason)),
+    };
+    Outcome { b_max: answer.batch(), reason }
+}
+
+fn ranged(scenario: &Scenario) -> Range {
+    let range = range(scenario);
+    Range { safe: outcome(&range.safe), likely: outcome(&range.likely), optimistic: outcome(&range.optimistic) }
+}
+
+fn estimated(scenario: &Scenario) -> Estimate {
+    let estimate = estimate(scenario);
+    let (state, bytes) = match estimate.balance() {
+        Balance::Free(bytes) => ("free", bytes),
+        Balance::Close(bytes) => ("close", bytes),
+        Balance::Over(bytes) => ("over", bytes),
+    };
+    Estimate {
+        method: estimate.method.key(),
+        micro_batch: scenario.recipe.batch,
+        peak: self::peak(&estimate.peak()),
+        usable_bytes: estimate.usable().into(),
+        memory_bytes: estimate.memory.into(),
+        balance: Balanced { state, bytes: bytes.into() },
+        ranks: estimate.stages().iter().map(|stage| rank(&estimate, stage)).collect(),
+        instants: (0..estimate.instants.len()).map(|position| instant(&estimate, position)).collect(),
+        entries: estimate.entries.iter().map(|listed| entry(&estimate, listed)).collect(),
+    }
+}
+
+pub(in crate::cli) fn peak(peak: &crate::Peak) -> Peak {
+    Peak { instant: peak.instant.name, bytes: peak.bytes.into(), gib: Number(peak.bytes.gib()) }
+}
+
+fn rank(estimate: &crate::Estimate, stage: &StagePeak) -> Rank {
+    Rank {
+        rank: stage.rank,
+        stage: stage.stage,
+        worst: stage.peak.instant.name == estimate.peak().instant.name,
+        peak: peak(&stage.peak),
+    }
+}
+
+fn instant(estimate: &crate::Estimate, position: usize) -> Instant {
+    let at = &estimate.instants[position];
+    let bytes = |bucket| Number::from(estimate.bucket_at(bucket, position));
+    Instant {
+        name: at.name,
+        meaning: at.meaning,
+        total_bytes: estimate.total_at(position).into(),
+        buckets: Buckets {
+            parameters: bytes(Bucket::Parameters),
+            gradients: bytes(Bucket::Gradients),
+            optimizer: bytes(Bucket::Optimizer),
+            activations: bytes(Bucket::Activations),
+            batch: bytes(Bucket::Batch),
+            temporary: bytes(Bucket::Temporary),
+            runtime: bytes(Bucket::Runtime),
+        },
+    }
+}
+
+fn entry(estimate: &crate::Estimate, entry: &crate::Entry) -> Entry {
+    let values = entry.values(estimate);
+    let source = entry.source;
+    let instants = estimate.instants.iter().enumerate();
+    Entry {
+        name: entry.name,
+        bucket: entry.bucket.key(),
+        bytes: entry.bytes.into(),
+        formula: formula::in_symbols(entry.formula, &values),
+        formula_with_numbers: formula::in_numbers(entry.formula, &values),
+        source: Source {
+            short: source.short,
+            title: source.details().title,
+            locus: source.details().locus,
+            url: source.url,
+            date: source.details().date,
+        },
+        alive: instants.filter(|(position, _)| entry.alive.contains(*position)).map(|(_, at)| at.name).collect(),
+    }
+}
+
+fn counted(scenario: &Scenario) -> Counters {
+    let seen = counters(scenario);
+    Counters {
+        allocated_bytes: seen.allocated.into(),
+        reserved_bytes: seen.reserved.into(),
+        device_bytes: seen.device.into(),
+    }
+}
+
+fn other_methods(scenario: &Scenario) -> Vec<OtherMethod> {
+    let others = Method::ALL.iter().copied().filter(|method| *method != scenario.method);
+    let told = |method: Method| {
+        let under = Scenario { method, ..*scenario };
+        let Outcome { b_max, reason } = outcome(&b_max(&under));
+        OtherMethod { method: method.key(), b_max, reason, peak_bytes: estimate(&under).peak().bytes.into() }
+    };
+    others.map(told).collect()
+}
+
+fn gaining(scenario: &Scenario) -> Vec<Lever> {
+    let ranked = levers::ranked(scenario, &catalogue::larger_devices(scenario.device.memory_mib));
+    let told = |lever: levers::Lever| {
+        let change = difference(scenario, &lever.change.apply(*scenario));
+        Some(Lever {
+            change: change.text,
+            parameters: change.parameters,
+            cost: lever.change.cost(),
+            before: lever.before,
+            // Where something is gained, something fits.
+            after: lever.after?,
+        })
+    };
+    ranked.into_iter().filter(|lever| lever.gain() > 0).filter_map(told).collect()
+}
+
+fn solved(scenario: &Scenario) -> Solve {
+    let batch = scenario.recipe.batch;
+    let solve = Solve {
+        micro_batch: batch,
+        longest_sequence: longest_sequence(scenario, batch),
+        fewest_gpus: fewest_gpus(scenario, batch),
+        least_memory_mib: least_memory_mib(scenario, batch),
+        smallest_device: catalogue::smallest_device(scenario).map(|row| row.slug),
+        largest_model_parameters: largest_model(scenario, batch).map(|model| model.parameters),
+        reasons: BTreeMap::new(),
+    };
+    let missing = [
+        ("longest_sequence", solve.longest_sequence.is_none(), "Not even sequences of one token fit."),
+        ("fewest_gpus", solve.fewest_gpus.is_none(), "What more GPUs do not divide is too large by itself."),
+        ("least_memory_mib", solve.least_memory_mib.is_none(), "No memory in the range of “mem” is enough."),
+        ("smallest_device", solve.smallest_device.is_none(), "No GPU of the list is large enough."),
+        ("largest_model_parameters", solve.largest_model_parameters.is_none(), "Not even one attention head fits."),
+    ];
+    let reasons = missing.into_iter().filter(|(_, missing, _)| *missing).map(|(key, _, why)| (key, why)).collect();
+    Solve { reasons, ..solve }
+}
+
+fn planned(scenario: &Scenario) -> Plan {
+    let speed = catalogue::speed(scenario);
+    let strategy = cheapest_plan(scenario, speed);
+    Plan {
+        target_sequences: scenario.goal.sequences(scenario.recipe.sequence),
+        reached: strategy.reached,
+        assumed_speed: AssumedSpeed {
+            flops_per_second: Number(speed.flops_per_second),
+            host_bytes_per_second: Number(speed.host_bytes_per_second),
+            assumed: catalogue::assumption(scenario),
+        },
+        steps: strategy.rungs.iter().map(step).collect(),
+    }
+}
+
+fn step(rung: &Rung) -> Step {
+    Step {
+        measure: match rung.measure {
+            Measure::Accumulate => "accumulate",
+            Measure::Recompute(_) => "recompute",
+            Measure::Swap(_) => "swap",
+            Measure::MoreGpus(_) => "more-gpus",
+        },
+        link: link::encode(&rung.scenario),
+        b_max: rung.b_max,
+        accumulation: rung.accumulation.map(|plan| Accumulation {
+            micro_batch: plan.micro_batch,
+            data_parallel: plan.data_parallel,
+            steps: plan.steps,
+            global_batch: plan.global_batch(),
+        }),
+        cost: rung.cost.map(|cost| Cost {
+            flops: Number(cost.flops),
+            extra: Number(cost.extra),
+            bubble: Number(cost.bubble),
+            host_traffic_bytes: cost.host_traffic.into(),
+            seconds: Number(cost.seconds()),
+        }),
+    }
+}

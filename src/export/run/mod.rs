@@ -1,0 +1,227 @@
+//! The scenario as a target runs it: what it cannot express is replaced by what it does instead, and
+//! the micro-batch is worked out again for that, so that no file promises what it does not keep.
+
+mod common;
+mod division;
+mod words;
+
+pub(super) use division::{Resharding, machines, one_stage, resharding, shards, sharing, stage_layers};
+pub(super) use words::{address, b_max_words, model_name, shortage, subject};
+
+use super::text::{gib, wrap};
+use crate::planner::{Accumulation, plan};
+use crate::{Cluster, Field, Scenario, estimate, largest_micro_batch};
+use words::{batches, peak};
+
+/// A scenario on its way into a file.
+pub(super) struct Run {
+    /// As the reader has it.
+    asked: Scenario,
+    /// As the target will carry it out.
+    now: Scenario,
+    /// What the target does instead of what was asked, a sentence each.
+    changes: Vec<String>,
+    /// What has to be said elsewhere than in this file.
+    remarks: Vec<String>,
+}
+
+/// Micro-batch and accumulation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Planned {
+    /// The scenario at this micro-batch and accumulation.
+    pub scenario: Scenario,
+    /// Whether that fits.
+    pub fits: bool,
+    /// Sequences a GPU processes at once.
+    pub micro_batch: u32,
+    /// Micro-batches of one optimizer step.
+    pub steps: u32,
+    /// D.
+    pub data_parallel: u32,
+    /// D · T · P · C: processes of the job.
+    pub world: u32,
+    /// Sequences an optimizer step sees.
+    pub global_batch: u64,
+}
+
+/// The plan for the scenario's global batch with the largest micro-batches that fit.
+///
+/// The reader's own micro-batch does not count: it is what the page draws, not what fits. More
+/// accumulation keeps gradients alive and a pipeline full, so that less may fit beside them; the plan
+/// is made again until the micro-batch fits with its own accumulation. When nothing fits it is one
+/// sequence at a time.
+///
+/// A pipeline is given at least as many micro-batches as it has stages: PyTorch’s 1F1B refuses fewer
+/// (torch/distributed/pipelining/schedules.py, `Schedule1F1B`), and the estimate is that of a full one.
+pub(super) fn planned(scenario: &Scenario) -> Planned {
+    let cluster = &scenario.cluster;
+    let data_parallel = cluster.data_parallel();
+    let target = scenario.goal.sequences(scenario.recipe.sequence);
+    let filling = target.div_ceil(data_parallel.saturating_mul(cluster.pipeline_parallel)).max(1);
+    let mut limit = largest_micro_batch(scenario).unwrap_or(0);
+    if cluster.pipeline_parallel > 1 {
+        limit = limit.min(filling);
+    }
+    while limit > 0 {
+        let accumulation = in_rounds(cluster, plan(target, data_parallel, limit).preferred());
+        let at = at_plan(scenario, accumulation);
+        if fits(&at) {
+            return told(at, accumulation, cluster.group(), true);
+        }
+        // What fits with this accumulation is less; one sequence less always makes an end.
+        limit = largest_micro_batch(&at).unwrap_or(0).min(accumulation.micro_batch - 1);
+    }
+    let accumulation = in_rounds(cluster, plan(target, data_parallel, 1).preferred());
+    let at = at_plan(scenario, accumulation);
+    // A smaller accumulation than the scenario's own may leave room where that left none.
+    told(at, accumulation, cluster.group(), fits(&at))
+}
+
+/// The same with as many micro-batches as the pipeline takes. An interleaved one takes rounds of P
+/// (`forward_backward_pipelining_with_interleaving` in megatron/core/pipeline_parallel/schedules.py at
+/// d98e8a64ddf3; `ScheduleInterleaved1F1B` of PyTorch).
+fn in_rounds(cluster: &Cluster, accumulation: Accumulation) -> Accumulation {
+    let stages = cluster.pipeline_parallel.max(1);
+    let steps = match (stages, cluster.virtual_stages) {
+        (1, _) => accumulation.steps,
+        (_, 1) => accumulation.steps.max(stages),
+        _ => accumulation.steps.checked_next_multiple_of(stages).unwrap_or(accumulation.steps),
+    };
+    Accumulation { steps, ..accumulation }
+}
+
+fn told(scenario: Scenario, accumulation: Accumulation, group: u32, fits: bool) -> Planned {
+    Planned {
+        scenario,
+        fits,
+        micro_batch: accumulation.micro_batch,
+        steps: accumulation.steps,
+        data_parallel: accumulation.data_parallel,
+        world: accumulation.data_parallel.saturating_mul(group),
+        global_batch: accumulation.global_batch(),
+    }
+}
+
+fn at_plan(scenario: &Scenario, accumulation: Accumulation) -> Scenario {
+    let mut at = scenario.with_batch(accumulation.micro_batch);
+    // Beyond the declared range nothing changes any more, and a link would refuse it.
+    at.recipe.micro_batches = accumulation.steps.clamp(1, Field::MicroBatches.bound().max as u32);
+    at
+}
+
+fn fits(scenario: &Scenario) -> bool {
+    estimate(scenario).peak().bytes <= scenario.usable()
+}
+
+impl Run {
+    pub(super) fn new(scenario: &Scenario) -> Self {
+        Self { asked: *scenario, now: *scenario, changes: Vec::new(), remarks: Vec::new() }
+    }
+
+    /// The scenario as the target runs it so far.
+    pub(super) fn now(&self) -> &Scenario {
+        &self.now
+    }
+
+    /// What was asked for is carried out differently. Nothing is said where nothing changes. The
+    /// sentence gets the peak that this change alone leads to.
+    pub(super) fn change(&mut self, what: &str, to: impl Fn(&mut Scenario)) {
+        let mut after = self.now;
+        to(&mut after);
+        if after == self.now {
+            return;
+        }
+        let at = planned(&self.asked).scenario;
+        let mut alone = at;
+        to(&mut alone);
+        let (was, is) = (estimate(&at).peak().bytes, estimate(&alone).peak().bytes);
+        let effect = if gib(was) == gib(is) {
+            "the peak stays the same".to_owned()
+        } else {
+            format!("this alone takes the peak from {} to {} GiB", gib(was), gib(is))
+        };
+        self.changes.push(format!("{what}; {effect}."));
+        self.now = after;
+    }
+
+    /// Something that the target does differently and no scenario can say.
+    pub(super) fn differs(&mut self, what: impl Into<String>) {
+        self.changes.push(what.into());
+    }
+
+    /// Something that belongs into another file, or into the reader's own code.
+    pub(super) fn elsewhere(&mut self, what: impl Into<String>) {
+        self.remarks.push(what.into());
+    }
+
+    /// What the target does instead of what was asked.
+    pub(super) fn changes(&self) -> &[String] {
+        &self.changes
+    }
+
+    /// The plan of the scenario as the target runs it.
+    pub(super) fn plan(&self) -> Planned {
+        planned(&self.now)
+    }
+
+    /// The lines at the head of a file, without comment signs. `target` is the program and the version
+    /// that the file was checked with.
+    pub(super) fn head(&self, page: &str, target: &str) -> Vec<String> {
+        let planned = self.plan();
+        let mut lines = Vec::new();
+        if !planned.fits {
+            for line in wrap(&format!("NOTHING FITS. {}", shortage(&planned.scenario)), "", "") {
+                lines.push(line);
+            }
+            lines.extend(wrap(
+                "The micro-batch of 1 below is no promise: it is there to be read and edited, and runs out of memory.",
+                "",
+                "",
+            ));
+            lines.push(String::new());
+        }
+        lines.extend(wrap(&subject(&self.asked), "", ""));
+        lines.push(address(page, &self.asked));
+        lines.push(String::new());
+        lines.extend(self.plan_told(page, target, "file"));
+        let conflicts: Vec<String> = self.asked.conflicts().into_iter().map(|conflict| conflict.message).collect();
+        lines.extend(listed("Settings that contradict each other:", &conflicts));
+        lines
+    }
+
+    /// The plan, what of it is not as asked, and what has to be said elsewhere. `what` is what carries it
+    /// out: the file, or a part of it.
+    pub(super) fn plan_told(&self, page: &str, target: &str, what: &str) -> Vec<String> {
+        let planned = self.plan();
+        let mut lines = Vec::new();
+        lines.extend(wrap(&batches(&planned, self.asked.goal.sequences(self.asked.recipe.sequence)), "", ""));
+        if planned.fits {
+            lines.extend(wrap(&peak(&planned.scenario), "", ""));
+        }
+        if self.now != self.asked {
+            let answers = format!(
+                "As asked, b_max is {}. This {what} runs something else where the list below says so, and as it runs \
+                 b_max is {}:",
+                b_max_words(&self.asked),
+                b_max_words(&self.now)
+            );
+            lines.extend(wrap(&answers, "", ""));
+            lines.push(address(page, &planned.scenario));
+        }
+        lines.push(format!("Checked with {target}."));
+        lines.extend(listed("Not as asked, because it cannot be said here:", &self.changes));
+        lines.extend(listed("To be said elsewhere, and counted on here:", &self.remarks));
+        lines
+    }
+}
+
+fn listed(title: &str, items: &[String]) -> Vec<String> {
+    if items.is_empty() {
+        return Vec::new();
+    }
+    let mut lines = vec![String::new(), title.to_owned()];
+    for item in items {
+        lines.extend(wrap(item, "- ", "  "));
+    }
+    lines
+}
