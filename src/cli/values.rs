@@ -1,14 +1,12 @@
 //! Numbers and scenarios as JSON writes them.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-use super::words;
-use crate::compare::{self, Change, Input, changes};
+use crate::compare::{self, Input};
 use crate::{Bytes, Field, Scenario, link, setting};
 
 /// A finite number, written without a point where it is whole.
@@ -116,25 +114,5 @@ impl JsonSchema for Parameters {
             "required": required,
             "additionalProperties": false
         })
-    }
-}
-
-/// What is different between two scenarios.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Difference {
-    /// Parameters that are, with their new values.
-    pub parameters: BTreeMap<&'static str, Value>,
-    /// The same as a text: names and values as forms show them.
-    pub text: String,
-}
-
-/// What turns `before` into `after`. Another device is told by its name, not by its numbers.
-pub fn difference(before: &Scenario, after: &Scenario) -> Difference {
-    let changes = changes(before, after);
-    let text = |change: &Change| format!("{}: {}", change.input.name(), words::bare(change.input, change.after.into()));
-    let texts: Vec<_> = changes.iter().map(text).collect();
-    Difference {
-        parameters: changes.iter().map(|change| (change.input.key(), change.after.into())).collect(),
-        text: texts.join(", "),
     }
 }

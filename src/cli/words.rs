@@ -1,8 +1,10 @@
 //! Quantities and answers in words. The estimator never rounds; this file does, and only for the eye.
 
+use std::collections::BTreeMap;
+
 use super::values::{Number, Value};
 use crate::catalogue::{self, Agreement, AgreementKind};
-use crate::compare::Input;
+use crate::compare::{Change, Input, changes};
 use crate::{Bytes, Choice, Field, Infeasible, Method, Outlook, Scenario, Shortage, format, link, number};
 
 /// A memory size in GiB with two digits after the point.
@@ -71,6 +73,26 @@ pub fn value(input: Input, value: Value) -> String {
             format!("{} {unit}", format::input(number)).trim_end().to_owned()
         }
         _ => bare(input, value),
+    }
+}
+
+/// What is different between two scenarios.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Difference {
+    /// Parameters that are, with their new values.
+    pub parameters: BTreeMap<&'static str, Value>,
+    /// The same as a text: names and values as forms show them.
+    pub text: String,
+}
+
+/// What turns `before` into `after`. Another device is told by its name, not by its numbers.
+pub fn difference(before: &Scenario, after: &Scenario) -> Difference {
+    let changes = changes(before, after);
+    let text = |change: &Change| format!("{}: {}", change.input.name(), bare(change.input, change.after.into()));
+    let texts: Vec<_> = changes.iter().map(text).collect();
+    Difference {
+        parameters: changes.iter().map(|change| (change.input.key(), change.after.into())).collect(),
+        text: texts.join(", "),
     }
 }
 

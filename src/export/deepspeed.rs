@@ -6,7 +6,6 @@
 
 use super::run::{Planned, Run, machines, shards};
 use super::text::{EXPANDABLE, Spelling, Value, expandable};
-use super::transformers::loaded_in;
 use crate::{
     Adapter, AdapterType, Engine, GradientType, LossHead, Optimizer, Precision, Recipe, Recomputation, Scenario,
     StepKernel, Switch, Unquantized, ZeroStage, estimate,
@@ -128,6 +127,17 @@ pub(super) fn gathered_layers(run: &mut Run, now: &Scenario) {
              and counted. Smaller stage3_max_live_parameters and stage3_max_reuse_distance give up to 2 GB back, for \
              more communication.",
         );
+    }
+}
+
+/// The type that a model is loaded in; by itself transformers 5 takes that of the checkpoint.
+pub(super) const fn loaded_in(scenario: &Scenario) -> &'static str {
+    match (scenario.recipe.precision, scenario.recipe.adapter) {
+        (Precision::Mixed | Precision::Autocast, Adapter::None) | (Precision::Fp32, _) | (_, Adapter::LoraFp32) => {
+            "float32"
+        }
+        (Precision::Fp16, _) => "float16",
+        _ => "bfloat16",
     }
 }
 

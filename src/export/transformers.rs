@@ -4,7 +4,7 @@
 //! or with DeepSpeed where the scenario asks for it, keeps an fp32 master copy, shards optimizer state
 //! alone or keeps it on the host, none of which FSDP does.
 
-use super::deepspeed::{self, CAST_UNQUANTIZED, Caller, quantization};
+use super::deepspeed::{self, CAST_UNQUANTIZED, Caller, loaded_in, quantization};
 use super::run::{Resharding, Run, resharding, shards};
 use super::text::{Spelling, Value, allocator_in_python, commented, quoted};
 use crate::{
@@ -247,17 +247,6 @@ const fn model_class(scenario: &Scenario) -> &'static str {
         LossHead::Classifier => "AutoModelForSequenceClassification",
         LossHead::MaskedLm => "AutoModelForMaskedLM",
         _ => "AutoModelForCausalLM",
-    }
-}
-
-/// The type that a model is loaded in; by itself transformers 5 takes that of the checkpoint.
-pub(super) const fn loaded_in(scenario: &Scenario) -> &'static str {
-    match (scenario.recipe.precision, scenario.recipe.adapter) {
-        (Precision::Mixed | Precision::Autocast, Adapter::None) | (Precision::Fp32, _) | (_, Adapter::LoraFp32) => {
-            "float32"
-        }
-        (Precision::Fp16, _) => "float16",
-        _ => "bfloat16",
     }
 }
 

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use crate::cli::formula;
 use crate::cli::input::{Question, Refusal};
-use crate::cli::values::{Number, Parameters, Value, difference};
+use crate::cli::values::{Number, Parameters, Value};
 use crate::cli::words;
 use crate::{
     Balance, Bucket, Choice, Measure, Mend, Method, Rung, Scenario, Shortage, StagePeak, b_max, catalogue,
@@ -209,7 +209,7 @@ fn other_methods(scenario: &Scenario) -> Vec<OtherMethod> {
 fn gaining(scenario: &Scenario) -> Vec<Lever> {
     let ranked = levers::ranked(scenario, &catalogue::larger_devices(scenario.device.memory_mib));
     let told = |lever: levers::Lever| {
-        let change = difference(scenario, &lever.change.apply(*scenario));
+        let change = words::difference(scenario, &lever.change.apply(*scenario));
         Some(Lever {
             change: change.text,
             parameters: change.parameters,
