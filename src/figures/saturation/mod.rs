@@ -49,9 +49,9 @@ pub fn Saturation(
         />
         <Legend keys=&KEYS/>
         <p class="live-note batches-2">
-            "At " <strong class="num">{read(shown, |shown| &shown.reading.tokens)}</strong> " tokens: "
+            "At " <strong class="num" data-testid="at-tokens">{read(shown, |shown| &shown.reading.tokens)}</strong> " tokens: "
             <span class="num">{read(shown, |shown| &shown.reading.part)}</span> " of the roof, at least "
-            <span class="num">{read(shown, |shown| &shown.reading.speed)}</span> " tokens a second."
+            <span class="num" data-testid="at-speed">{read(shown, |shown| &shown.reading.speed)}</span> " tokens a second."
         </p>
         <Fold summary="The same as a table">
             <DataTable
@@ -72,8 +72,8 @@ fn Answer(shown: Memo<Shown>) -> impl IntoView {
         <p class="live-note batches-4">
             "Your micro-batch of " <span class="num">{read(shown, |shown| &shown.batch)}</span> " · "
             <span class="num">{read(shown, |shown| &shown.sequence)}</span> " = "
-            <strong class="num">{read(shown, |shown| &shown.tokens)}</strong> " tokens, against a ridge of "
-            <strong class="num">{read(shown, |shown| &shown.ridge)}</strong> ", keeps the GPU at "
+            <strong class="num" data-testid="tokens">{read(shown, |shown| &shown.tokens)}</strong> " tokens, against a ridge of "
+            <strong class="num" data-testid="ridge">{read(shown, |shown| &shown.ridge)}</strong> ", keeps the GPU at "
             <strong class="num">{read(shown, |shown| &shown.part)}</strong>
             " of what it reaches in training: at least "
             <span class="num">{read(shown, |shown| &shown.speed)}</span> " sequences a second. "

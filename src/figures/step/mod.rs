@@ -104,10 +104,10 @@ fn Notes(curve: Memo<Curve>) -> impl IntoView {
     view! {
         <div class="step-notes" id="step-notes">
             <p class="live-note">
-                "The highest moment is " <strong>{read(curve, |curve| &curve.peak_name)}</strong>
-                " of the second step: " <strong>{read(curve, |curve| &curve.peak)}</strong> " of "
+                "The highest moment is " <strong data-testid="peak-name">{read(curve, |curve| &curve.peak_name)}</strong>
+                " of the second step: " <strong data-testid="peak">{read(curve, |curve| &curve.peak)}</strong> " of "
                 <span>{read(curve, |curve| &curve.usable_text)}</span> " usable. The first step reaches "
-                <strong>{read(curve, |curve| &curve.first)}</strong> ". " {missing}
+                <strong data-testid="first">{read(curve, |curve| &curve.first)}</strong> ". " {missing}
             </p>
             {move || curve.with(|curve| curve.remarks.clone()).into_iter().map(remark).collect_view()}
         </div>
