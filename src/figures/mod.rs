@@ -2,7 +2,9 @@
 
 #[cfg(test)]
 mod check;
+mod convergence;
 mod grow;
+mod learning_rate;
 mod saturation;
 mod step;
 
@@ -30,5 +32,7 @@ macro_rules! figures {
 figures! {
     "grow" => grow::Grow,
     "step" => step::Step,
+    "convergence" => convergence::Convergence,
+    "learning-rate" => learning_rate::LearningRate,
     "saturation" => saturation::Saturation,
 }

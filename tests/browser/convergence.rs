@@ -118,7 +118,7 @@ async fn the_learning_rate_lies_between_the_root_and_the_linear_rule() {
     let rows = figure.table("rates").await;
     assert_eq!(rows[5], ["8,192", &significant(rates(0.1, 32.0).0), "3.2"]);
     figure.enter("Learning rate there", "0").await;
-    figure.says("Learning rate: a number from").await;
+    figure.says("Learning rate there: a number from").await;
     page.close().await;
 }
 

@@ -23,6 +23,8 @@ pub struct NumberInput {
     pub value: Signal<f64>,
     /// The value it has when nobody changed it.
     pub default: Signal<f64>,
+    /// How the field shows it.
+    pub written: fn(f64) -> String,
     /// Writes what was typed; a refused text lets the default stand in and comes back as the message to show.
     pub write: Callback<String, Result<(), String>>,
 }
@@ -38,6 +40,7 @@ impl From<FieldHandle> for NumberInput {
             range: bound.to_string(),
             value,
             default,
+            written: format::input,
             write: Callback::new(move |text| write.run(text).map_err(|problem| problem.to_string())),
         }
     }
@@ -45,11 +48,21 @@ impl From<FieldHandle> for NumberInput {
 
 impl NumberInput {
     /// A number that only its figure knows, from `from` to `to`; `default` stands in for what is outside.
-    pub fn of(name: &'static str, (from, to): (f64, f64), default: f64, value: RwSignal<f64>) -> Self {
-        let range = format!("a number from {} to {}", number::grouped(from), number::grouped(to));
+    pub fn of(name: &'static str, ends: (f64, f64), default: f64, value: RwSignal<f64>) -> Self {
+        Self::between(name, false, ends, default, value)
+    }
+
+    /// A whole number of the same kind.
+    pub fn whole(name: &'static str, ends: (f64, f64), default: f64, value: RwSignal<f64>) -> Self {
+        Self::between(name, true, ends, default, value)
+    }
+
+    fn between(name: &'static str, whole: bool, (from, to): (f64, f64), default: f64, value: RwSignal<f64>) -> Self {
+        let kind = if whole { "a whole number" } else { "a number" };
+        let range = format!("{kind} from {} to {}", number::grouped(from), number::grouped(to));
         let told = range.clone();
         let write = move |text: String| match number::parse(&text) {
-            Ok(number) if number >= from && number <= to => {
+            Ok(number) if number >= from && number <= to && !(whole && number.fract() != 0.0) => {
                 value.set(number);
                 Ok(())
             }
@@ -62,10 +75,12 @@ impl NumberInput {
             name,
             symbol: "",
             unit: "",
-            whole: false,
+            whole,
             range,
             value: value.into(),
             default: Signal::derive(move || default),
+            // Nothing is converted, so that every digit was typed.
+            written: number::grouped,
             write: Callback::new(write),
         }
     }
@@ -100,13 +115,12 @@ pub fn NumberField(
     #[prop(optional, into)]
     help: Signal<&'static str>,
 ) -> impl IntoView {
-    let NumberInput { name, symbol, unit, whole, range, value, default, write } = input;
+    let NumberInput { name, symbol, unit, whole, range, value, default, written, write } = input;
     let draft = RwSignal::new(None::<Draft>);
     let current = move || draft.get().filter(|draft| draft.stands_for == value.get());
     let problem = move || current().and_then(|draft| draft.problem);
     let message = move || {
-        problem()
-            .map_or_else(String::new, |problem| format!("{problem} Until then {} is used.", format::input(value.get())))
+        problem().map_or_else(String::new, |problem| format!("{problem} Until then {} is used.", written(value.get())))
     };
     let typed = move |event| {
         let text = event_target_value(&event);
@@ -133,13 +147,13 @@ pub fn NumberField(
                     spellcheck="false"
                     aria-describedby=format!("{id}-help {error}")
                     aria-invalid=move || problem().is_some().to_string()
-                    value=format::input(value.get_untracked())
-                    prop:value=move || current().map_or_else(|| format::input(value.get()), |draft| draft.text)
+                    value=written(value.get_untracked())
+                    prop:value=move || current().map_or_else(|| written(value.get()), |draft| draft.text)
                     on:input=typed
                     on:change=finished
                 />
                 <span class="unit">{unit}</span>
-                <ResetButton name changed default=Signal::derive(move || format::input(default.get())) reset/>
+                <ResetButton name changed default=Signal::derive(move || written(default.get())) reset/>
             </div>
             <p class="field-help" id=format!("{id}-help")>
                 {move || help.get()} <span class="visually-hidden">" Takes " {range} "."</span>

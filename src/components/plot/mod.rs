@@ -13,13 +13,19 @@ const BUILT: (f64, f64) = (720.0, 320.0);
 
 /// A slider that follows the pointer on a drawing.
 #[derive(Clone, Copy)]
-pub struct Scrub {
+pub struct Scrub<Ends = (f64, f64)> {
     /// The value of the slider.
     pub value: Model<f64>,
-    /// Both ends of the slider, which are those of the axis.
-    pub ends: (f64, f64),
+    /// Both ends of the slider, which are those of the axis: a pair, or a signal of one where they change.
+    pub ends: Ends,
     /// The distance of two values of the slider.
     pub step: f64,
+}
+
+impl From<Scrub> for Scrub<Signal<(f64, f64)>> {
+    fn from(Scrub { value, ends, step }: Scrub) -> Self {
+        Self { value, ends: ends.into(), step }
+    }
 }
 
 /// A drawing by plotters, as an `<svg>` whose colours are the style sheet's. Where it can be read off, the
@@ -39,8 +45,8 @@ pub fn Plot(
     #[prop(optional, into)]
     described_by: Option<&'static str>,
     /// The slider that the pointer moves.
-    #[prop(optional)]
-    scrub: Option<Scrub>,
+    #[prop(optional, into)]
+    scrub: Option<Scrub<Signal<(f64, f64)>>>,
     /// A further name for the style sheet.
     #[prop(optional)]
     class: &'static str,
@@ -57,7 +63,7 @@ pub fn Plot(
             return;
         };
         let place = drawing.get_bounding_client_rect();
-        let (from, to) = scrub.ends;
+        let (from, to) = scrub.ends.get_untracked();
         let part = part(f64::from(event.client_x()) - place.left(), place.width());
         let value = from + ((to - from) * part / scrub.step).round() * scrub.step;
         scrub.value.set(value.clamp(from, to));

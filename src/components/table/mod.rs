@@ -44,6 +44,9 @@ pub fn DataTable(
     /// The cells, row by row.
     #[prop(into)]
     rows: Signal<Vec<Vec<String>>>,
+    /// A further name for the style sheet.
+    #[prop(optional)]
+    class: &'static str,
 ) -> impl IntoView {
     let heads = columns.iter().map(|column| view! { <th scope="col" class=column.class()>{column.name}</th> });
     let cell = |(text, column): (String, &Column)| view! { <td class=column.class()>{text}</td> };
@@ -54,7 +57,7 @@ pub fn DataTable(
         view! { <tr>{head}{cells.map(cell).collect_view()}</tr> }
     };
     view! {
-        <div class="table-scroll" tabindex="0" role="region" aria-label=label>
+        <div class=format!("table-scroll {class}") tabindex="0" role="region" aria-label=label>
             <table class="data-table">
                 <caption>{caption}</caption>
                 <thead>

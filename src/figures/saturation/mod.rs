@@ -2,12 +2,12 @@
 
 mod shown;
 
-use bmax::{Field, number};
+use bmax::Field;
 use leptos::prelude::*;
 
 use crate::components::{Assumed, Column, DataTable, Fold, Key, Legend, NumberField, Plot, Scrub, Slider};
 use crate::site::{State, read};
-use shown::{DOUBLINGS, Reading, Shown};
+use shown::{DOUBLINGS, Shown};
 
 /// Both ends of the slider, in doublings of one token.
 const ENDS: (f64, f64) = (0.0, DOUBLINGS as f64);

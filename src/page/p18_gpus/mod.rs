@@ -13,7 +13,6 @@ pub fn mount(state: State) {
 
 #[cfg(test)]
 mod tests {
-    use bmax::course::convergence::{Roofline, examples, rates, steps};
     use bmax::course::scaling::{at_stage, exchange, parts};
     use bmax::course::updates::update;
     use bmax::{Scenario, ZeroStage};
@@ -36,20 +35,6 @@ mod tests {
             &[
                 format!("takes {};", format::duration(at_eight.seconds)),
                 format!("take {},", format::duration(at_eight.run_seconds())),
-            ],
-        );
-        let roofline = Roofline::of(&scenario);
-        let [low, high] =
-            <[f64; 2]>::from(roofline.throughput(64.0)).map(|speed| format::percent(speed / roofline.most));
-        let (root, linear) = rates(0.1, 8.0);
-        prints(
-            include_str!("../p17_larger/prose.html"),
-            &[
-                format!("{} times the fewest steps", format::significant(steps(256.0, 32.0))),
-                format!("{} times the fewest examples", format::significant(examples(256.0, 32.0))),
-                format!("{} to {} at 256", format::significant(root), format::significant(linear)),
-                format!("the ridge is at {} tokens", roofline.ridge.round()),
-                format!("64 tokens reach {low} to {high}"),
             ],
         );
         let over_the_network = exchange(&scenario, 8, 25e9);
