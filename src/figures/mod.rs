@@ -6,6 +6,8 @@ mod convergence;
 mod grow;
 mod learning_rate;
 mod saturation;
+mod scaling;
+mod sharding;
 mod step;
 
 use leptos::prelude::*;
@@ -35,4 +37,6 @@ figures! {
     "convergence" => convergence::Convergence,
     "learning-rate" => learning_rate::LearningRate,
     "saturation" => saturation::Saturation,
+    "sharding" => sharding::Sharding,
+    "scaling" => scaling::Scaling,
 }

@@ -41,7 +41,7 @@ async fn each_stage_has_a_bar_and_a_row_with_the_library_s_bytes() {
         let verdict = if peak <= scenario.usable() { "fits" } else { "too much" };
         assert!(figure.text(&format!("verdict-{index}")).await.ends_with(verdict));
         // The drawn parts have the proportions of the numbers.
-        let script = "return [...document.querySelectorAll(`[data-out=stage-${arguments[0]}] > span`)] \
+        let script = "return [...document.querySelectorAll(`[data-testid=stage-${arguments[0]}] > span`)] \
             .map((part) => part.getBoundingClientRect().width);";
         let widths = page.script(script, vec![index.into()]).await;
         let widths: Vec<f64> = serde_json::from_value(widths).expect("widths");

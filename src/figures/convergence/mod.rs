@@ -53,7 +53,7 @@ pub fn Convergence(
     let ends = Signal::derive(move || shown.with(|shown| shown.ends));
     let spoken = Signal::derive(move || shown.with(|shown| shown.reading.spoken()));
     view! {
-        <div class="live-controls batches-fields-2">
+        <div class="live-controls">
             <TaskFields task size unit/>
             <NumberField
                 input=state.field(Field::GlobalBatch)

@@ -32,7 +32,7 @@ pub fn Saturation(
     let shown = Memo::new(move |_| state.asked(|scenario| Shown::of(scenario, at.get())));
     let spoken = Signal::derive(move || shown.with(|shown| shown.reading.spoken()));
     view! {
-        <div class="live-controls batches-fields">
+        <div class="live-controls">
             <NumberField input=state.field(Field::Batch) id="saturation-b" help=Field::Batch.bound().help/>
             <NumberField input=state.field(Field::Sequence) id="saturation-s" help=Field::Sequence.bound().help/>
             <Slider id="saturation-at" value=at ends=ENDS step=0.25 text=spoken>

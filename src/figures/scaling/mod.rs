@@ -1,0 +1,107 @@
+//! What is left of perfect scaling with more GPUs.
+
+mod shown;
+
+use bmax::setting;
+use leptos::prelude::*;
+
+use crate::components::{Assumed, Column, DataTable, Fold, Key, Legend, Plot, Scrub, Select, SettingField, Slider};
+use crate::site::{State, read};
+use shown::{DOUBLINGS, Shown};
+
+/// Both ends of the slider, in doublings of one GPU.
+const ENDS: (f64, f64) = (0.0, DOUBLINGS as f64);
+
+/// Links of a GPU by what they carry one way, in GB/s.
+static LINKS: [(f64, &str); 6] = [
+    (31.5, "PCIe 4.0 ×16: 31.5 GB/s"),
+    (63.0, "PCIe 5.0 ×16: 63 GB/s"),
+    (300.0, "NVLink 3 (A100): 300 GB/s"),
+    (450.0, "NVLink 4 (H100): 450 GB/s"),
+    (25.0, "InfiniBand, 200 Gb/s: 25 GB/s"),
+    (50.0, "InfiniBand, 400 Gb/s: 50 GB/s"),
+];
+
+static KEYS: [Key; 5] = [
+    Key { class: "series-own legend-line", name: "all hidden that can be" },
+    Key { class: "series-own legend-line is-dashed", name: "nothing hidden" },
+    Key { class: "batches-thumb", name: "rule of thumb, to 64 GPUs" },
+    Key { class: "legend-mark", name: "your D" },
+    Key { class: "legend-mark is-read", name: "read-out" },
+];
+
+static COLUMNS: [Column; 4] = [
+    Column::words("GPUs"),
+    Column::numbers("Rule of thumb"),
+    Column::numbers("Communication"),
+    Column::numbers("By bytes"),
+];
+
+/// Two curves between which the speed-up lies, and a rule of thumb.
+#[component]
+pub fn Scaling(
+    /// The shared state.
+    state: State,
+) -> impl IntoView {
+    let link = RwSignal::new(LINKS[4].0);
+    let at = RwSignal::new(6.0);
+    let shown = Memo::new(move |_| state.asked(|scenario| Shown::of(scenario, link.get(), at.get())));
+    let spoken = Signal::derive(move || shown.with(|shown| shown.reading.spoken()));
+    let help = "A ring is as fast as its slowest link: between servers that is the network, not NVLink.";
+    view! {
+        <div class="live-controls">
+            <Select id="scaling-link" label="Link of each GPU, one way" options=LINKS value=link help/>
+            <SettingField handle=state.setting(&setting::ZERO) id="scaling-zero"/>
+            <Slider id="scaling-at" value=at ends=ENDS text=spoken>"Read off at (doublings of one GPU)"</Slider>
+        </div>
+        <Answer shown/>
+        <Assumed text=Signal::derive(move || shown.with(|shown| shown.assumed.clone()))/>
+        <Plot
+            plot=Signal::derive(move || shown.with(|shown| shown.plot.clone()))
+            name="efficiency"
+            label="What hides behind computing costs nothing; the rest is lost on every GPU"
+            scrub=Scrub { value: at.into(), ends: ENDS, step: 1.0 }
+        />
+        <Legend keys=&KEYS/>
+        <Readout shown/>
+        <Fold summary="The same as a table">
+            <DataTable
+                caption="Speed-up when each GPU keeps its micro-batch"
+                name="gpus"
+                label="Speed-up against GPUs"
+                columns=&COLUMNS
+                rows=Signal::derive(move || shown.with(|shown| shown.rows.clone()))
+            />
+        </Fold>
+    }
+}
+
+/// What the configuration's own GPUs reach.
+#[component]
+fn Answer(shown: Memo<Shown>) -> impl IntoView {
+    view! {
+        <p class="live-note batches-4">
+            "On your " <span class="num" data-testid="own">{read(shown, |shown| &shown.own)}</span>
+            " GPUs an update computes for " <strong class="num">{read(shown, |shown| &shown.compute)}</strong>
+            " and communicates for " <strong class="num">{read(shown, |shown| &shown.communicate)}</strong>
+            ": a speed-up of " <strong class="num" data-testid="speed">{read(shown, |shown| &shown.speed)}</strong>
+            ", the lower if computing waits for all of it, the higher if all that can is hidden. "
+            {read(shown, |shown| &shown.advice)}
+        </p>
+    }
+}
+
+/// What the GPUs reach that are read off.
+#[component]
+fn Readout(shown: Memo<Shown>) -> impl IntoView {
+    view! {
+        <p class="live-note batches-3">
+            "On " <strong class="num" data-testid="at-gpus">{read(shown, |shown| &shown.reading.gpus)}</strong>
+            " GPUs: " <span class="num">{read(shown, |shown| &shown.reading.communicate)}</span>
+            " of communication, "
+            <strong class="num" data-testid="at-speed">{read(shown, |shown| &shown.reading.speed)}</strong>
+            " times as fast as one; the rule of thumb says "
+            <span class="num" data-testid="at-usual">{read(shown, |shown| &shown.reading.usual)}</span> "."
+        </p>
+    }
+}

@@ -1,0 +1,109 @@
+//! The memory of one GPU at each ZeRO stage.
+
+mod shown;
+
+use bmax::course::scaling::STAGES;
+use bmax::{Bucket, Field};
+use leptos::prelude::*;
+
+use crate::components::{Column, DataTable, Fold, Key, Legend, NumberField};
+use crate::site::{State, read};
+use shown::Shown;
+
+/// The parts of a bar from its left, by the colours of their buckets; the last has all the rest.
+const PARTS: [Bucket; 5] =
+    [Bucket::Parameters, Bucket::Gradients, Bucket::Optimizer, Bucket::Activations, Bucket::Temporary];
+
+static KEYS: [Key; 5] = [
+    Key { class: "bucket-parameters", name: "parameters" },
+    Key { class: "bucket-gradients", name: "gradients" },
+    Key { class: "bucket-optimizer", name: "optimizer state" },
+    Key { class: "bucket-activations", name: "activations" },
+    Key { class: "bucket-temporary", name: "everything else" },
+];
+
+static COLUMNS: [Column; 8] = [
+    Column::words("Stage"),
+    Column::numbers("Parameters"),
+    Column::numbers("Gradients"),
+    Column::numbers("Optimizer state"),
+    Column::numbers("Activations"),
+    Column::numbers("Everything else"),
+    Column::numbers("Peak"),
+    Column::numbers("Largest b"),
+];
+
+/// A bar for each stage, against what a step may use.
+#[component]
+pub fn Sharding(
+    /// The shared state.
+    state: State,
+) -> impl IntoView {
+    let shown = Memo::new(move |_| state.asked(Shown::of));
+    view! {
+        <div class="live-controls">
+            <NumberField input=state.field(Field::Gpus) id="sharding-gpus" help=Field::Gpus.bound().help/>
+            <NumberField input=state.field(Field::Batch) id="sharding-b" help=Field::Batch.bound().help/>
+        </div>
+        <div class="shards" style=("--usable", read(shown, |shown| &shown.usable))>
+            {(0..STAGES.len()).map(|stage| view! { <Bar shown stage/> }).collect_view()}
+            <p class="shard-usable">
+                "usable: " <span class="num">{read(shown, |shown| &shown.usable_text)}</span>
+            </p>
+        </div>
+        <Legend keys=&KEYS/>
+        <Effective shown/>
+        <p class="field-help">
+            "One GPU at the instant that needs most, while micro-batches are being added up: then the gradients \
+            of the ones before are there, too."
+        </p>
+        <Fold summary="The same as a table">
+            <DataTable
+                caption="Memory of one GPU at its peak, and the largest micro-batch"
+                name="stages"
+                label="Memory of one GPU by ZeRO stage"
+                columns=&COLUMNS
+                rows=Signal::derive(move || shown.with(|shown| shown.rows.clone()))
+            />
+        </Fold>
+    }
+}
+
+/// One GPU at one stage: what it needs in words and as a bar. The table has its numbers.
+#[component]
+fn Bar(shown: Memo<Shown>, stage: usize) -> impl IntoView {
+    let length = move |part: usize| move || shown.with(|shown| shown.bars[stage].lengths[part].clone());
+    let part = |at: usize| view! { <span data-bucket=PARTS[at].key() style=("--share", length(at))></span> };
+    view! {
+        <div class="shard">
+            <p>
+                <strong>{format!("Stage {stage}")}</strong> " "
+                <span
+                    class="num"
+                    class:is-over=move || shown.with(|shown| shown.bars[stage].over)
+                    data-testid=format!("verdict-{stage}")
+                >
+                    {move || shown.with(|shown| shown.bars[stage].verdict.clone())}
+                </span>
+            </p>
+            <div class="shard-bar" data-testid=format!("stage-{stage}")>
+                {(0..PARTS.len()).map(part).collect_view()}
+            </div>
+        </div>
+    }
+}
+
+/// How many sequences all GPUs together see.
+#[component]
+fn Effective(shown: Memo<Shown>) -> impl IntoView {
+    view! {
+        <p class="live-note batches-3">
+            "Effective batch: " <span class="num">{read(shown, |shown| &shown.batch)}</span> " · "
+            <span class="num">{read(shown, |shown| &shown.replicas)}</span> " = "
+            <strong class="num" data-testid="at-once">{read(shown, |shown| &shown.at_once)}</strong>
+            " sequences at once; with " <span class="num">{read(shown, |shown| &shown.steps)}</span>
+            " accumulation steps, as your target asks, "
+            <strong class="num" data-testid="effective">{read(shown, |shown| &shown.effective)}</strong> "."
+        </p>
+    }
+}
