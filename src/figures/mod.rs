@@ -5,6 +5,7 @@ mod check;
 mod convergence;
 mod grow;
 mod learning_rate;
+mod network;
 mod saturation;
 mod scaling;
 mod sharding;
@@ -39,4 +40,5 @@ figures! {
     "saturation" => saturation::Saturation,
     "sharding" => sharding::Sharding,
     "scaling" => scaling::Scaling,
+    "network" => network::NetworkList,
 }

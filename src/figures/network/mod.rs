@@ -1,0 +1,281 @@
+//! Beyond transformers: a network of the reader's own as a list of layers.
+
+mod shown;
+
+use bmax::course::networks::presets;
+use bmax::setting;
+use leptos::prelude::*;
+
+use crate::components::{
+    Column, DataTable, Fold, Key, Legend, Model, NumberField, NumberInput, Plot, Scrub, Segmented, SettingField, Slider,
+};
+use crate::site::{State, read};
+use shown::{Asked, Counted, PARTS, Policy};
+
+/// Examples at once, as long as no other number is entered.
+const EXAMPLES: f64 = 32.0;
+
+/// Networks to start from.
+static PRESETS: [(&str, &str); 5] = [
+    ("VGG-16", presets::VGG_16),
+    ("ResNet-50", presets::RESNET_50),
+    ("784–4096–4096–10", presets::DENSE),
+    ("12 equal layers", presets::EQUAL_LAYERS),
+    ("One product on rows", presets::ROWS),
+];
+
+static POLICIES: [(Policy, &str); 3] =
+    [(Policy::Nothing, "nothing"), (Policy::Root, "segments of √L"), (Policy::Every, "segments of K")];
+
+static KEYS: [Key; 3] = [
+    Key { class: "bucket-activations", name: "kept, at the layer that made it" },
+    Key { class: "series-3 legend-line is-dashed", name: "the layer’s output" },
+    Key { class: "bucket-parameters", name: "weights" },
+];
+
+static COLUMNS: [Column; 6] = [
+    Column::words("Layer"),
+    Column::numbers("Line"),
+    Column::numbers("Output of one example"),
+    Column::numbers("Parameters"),
+    Column::numbers("Output"),
+    Column::numbers("Kept"),
+];
+
+/// What the reader sets of the network itself.
+#[derive(Clone, Copy)]
+struct Inputs {
+    text: RwSignal<String>,
+    batch: RwSignal<f64>,
+    policy: RwSignal<Policy>,
+    every: RwSignal<f64>,
+}
+
+impl Inputs {
+    fn new() -> Self {
+        Self {
+            text: RwSignal::new(PRESETS[0].1.to_owned()),
+            batch: RwSignal::new(EXAMPLES),
+            policy: RwSignal::new(Policy::Nothing),
+            every: RwSignal::new(1.0),
+        }
+    }
+
+    fn asked(self) -> Asked {
+        Asked { text: self.text.get(), policy: self.policy.get(), every: self.every.get(), batch: self.batch.get() }
+    }
+}
+
+/// A list of layers, and what depends on it: sums, the largest batch, a bar for each layer.
+#[component]
+pub fn NetworkList(
+    /// The shared state.
+    state: State,
+) -> impl IntoView {
+    let inputs = Inputs::new();
+    let counted = Memo::new(move |_| {
+        let asked = inputs.asked();
+        state.asked(|scenario| Counted::of(scenario, &asked))
+    });
+    view! {
+        <div class="network-top">
+            <List text=inputs.text counted/>
+            <Controls state inputs counted/>
+        </div>
+        <Answer counted/>
+        <Legend keys=&KEYS/>
+        <Drawings counted/>
+        <div class="network-sums">
+            <Sums counted/>
+            <Again counted/>
+        </div>
+        <Fold summary="Every layer as a table">
+            <DataTable
+                caption="Sizes for the whole batch; of very long networks the first 300 layers"
+                name="layers"
+                label="Every layer"
+                columns=&COLUMNS
+                rows=Signal::derive(move || counted.with(|counted| counted.rows.clone()))
+                class="network-table"
+            />
+        </Fold>
+    }
+}
+
+/// The list itself, with lists to start from above it and what is wrong with it below.
+#[component]
+fn List(text: RwSignal<String>, counted: Memo<Counted>) -> impl IntoView {
+    let preset = move |(name, list): (&'static str, &'static str)| {
+        let press = move |_| text.set(list.to_owned());
+        view! { <button type="button" class="button button-quiet button-small" on:click=press>{name}</button> }
+    };
+    let trouble = move || counted.with(|counted| counted.trouble.clone());
+    view! {
+        <div class="network-list">
+            <div class="button-row" role="group" aria-label="Networks to start from">
+                {PRESETS.into_iter().map(preset).collect_view()}
+            </div>
+            <div class="field">
+                <label for="network-layers">"Layers, one line each"</label>
+                <textarea
+                    id="network-layers"
+                    rows="17"
+                    spellcheck="false"
+                    autocapitalize="off"
+                    autocomplete="off"
+                    aria-describedby="network-trouble"
+                    prop:value=move || text.get()
+                    on:input=move |event| text.set(event_target_value(&event))
+                >
+                    {PRESETS[0].1}
+                </textarea>
+            </div>
+            <p class="network-trouble" id="network-trouble" role="status">
+                <span class="field-error" data-testid="trouble">{trouble}</span> " "
+                <Show when=move || trouble().is_some()>
+                    <span class="field-help">"The line is left out, the others count."</span>
+                </Show>
+            </p>
+        </div>
+    }
+}
+
+/// How the network is trained. Whoever moves the slider wants segments of so many pieces; whoever wants
+/// segments begins with the number that it stands at.
+#[component]
+fn Controls(state: State, inputs: Inputs, counted: Memo<Counted>) -> impl IntoView {
+    let Inputs { batch, policy, every, .. } = inputs;
+    let examples = NumberInput { symbol: "B", ..NumberInput::whole("Examples at once", (1.0, 1e6), EXAMPLES, batch) };
+    let stands = Signal::derive(move || counted.with(|counted| counted.every));
+    let pieces = Model::new(stands, move |pieces| {
+        every.set(pieces);
+        policy.set(Policy::Every);
+    });
+    let choice = Model::new(policy.into(), move |chosen| {
+        every.set(stands.get_untracked());
+        policy.set(chosen);
+    });
+    let ends = Signal::derive(move || counted.with(|counted| counted.every_ends));
+    let text = Signal::derive(move || counted.with(|counted| counted.every_text.clone()));
+    view! {
+        <div class="network-controls">
+            <NumberField input=examples id="network-batch" help="A whole number from 1 to 1,000,000."/>
+            <SettingField handle=state.setting(&setting::PRECISION) id="network-precision"/>
+            <SettingField handle=state.setting(&setting::OPTIMIZER) id="network-optimizer"/>
+            <Segmented id="network-policy" legend="Compute again" options=POLICIES value=choice/>
+            <Slider id="network-every" value=pieces ends text>
+                "Pieces per segment " <i>"K"</i> ": " <span data-testid="every">{move || text.get()}</span>
+            </Slider>
+        </div>
+    }
+}
+
+/// Parameters, the largest batch, and the peak of the batch that is asked for.
+#[component]
+fn Answer(counted: Memo<Counted>) -> impl IntoView {
+    view! {
+        <p class="network-answer">
+            <span class="network-count">
+                <strong data-testid="parameters">{read(counted, |counted| &counted.parameters)}</strong> " parameters"
+            </span>
+            " "
+            <span class="network-count">
+                <i>"b"</i> <sub>"max"</sub> " = "
+                <strong data-testid="fit">{read(counted, |counted| &counted.fit)}</strong> " examples"
+            </span>
+        </p>
+        <p class="live-note network-note">
+            "On your GPU with " {read(counted, |counted| &counted.room)} " for tensors. At " <i>"B"</i> " = "
+            <span data-testid="examples">{read(counted, |counted| &counted.examples)}</span> " the step needs "
+            <strong>{read(counted, |counted| &counted.peak)}</strong> " at its highest, "
+            {read(counted, |counted| &counted.moment)} "."
+        </p>
+    }
+}
+
+/// What each layer keeps and weighs, and one layer read off.
+#[component]
+fn Drawings(counted: Memo<Counted>) -> impl IntoView {
+    let at = RwSignal::new(3.0);
+    let ends = Signal::derive(move || counted.with(Counted::ends));
+    let reading = Signal::derive(move || counted.with(|counted| counted.reading(at.get())));
+    let scrub = Scrub { value: at.into(), ends, step: 1.0 };
+    view! {
+        <Plot
+            plot=Signal::derive(move || counted.with(|counted| counted.kept_plot(at.get())))
+            name="kept"
+            label="Bytes that each layer keeps, from the first layer to the last; the table has the numbers"
+            scrub
+            class="network-plot"
+        />
+        <Plot
+            plot=Signal::derive(move || counted.with(|counted| counted.weights_plot(at.get())))
+            name="weights"
+            label="Parameters of each layer, from the first layer to the last; the table has the numbers"
+            scrub
+            class="network-plot"
+        />
+        <Slider id="network-at" value=at ends text=reading>
+            "Layer "<span class="soft">"(or drag across a drawing)"</span>
+        </Slider>
+        <p class="live-note network-read">{move || reading.get()}</p>
+    }
+}
+
+/// The four sums beside what is counted.
+#[component]
+fn Sums(counted: Memo<Counted>) -> impl IntoView {
+    let cell = move |row: usize, column: usize| {
+        view! { <td class="num">{move || counted.with(|counted| counted.sums[row][column].clone())}</td> }
+    };
+    let row = |(at, (bucket, name)): (usize, (bmax::Bucket, &'static str))| {
+        view! {
+            <tr>
+                <th scope="row">
+                    <span class="bucket-swatch" data-bucket=bucket.key()></span>
+                    {name}
+                </th>
+                {cell(at, 0)}
+                {cell(at, 1)}
+            </tr>
+        }
+    };
+    view! {
+        <div class="table-scroll" tabindex="0" role="region" aria-label="Sums for the batch">
+            <table class="data-table">
+                <caption>
+                    "At this batch: the four sums in fp32, and what is counted in your precision with your optimizer"
+                </caption>
+                <thead>
+                    <tr>
+                        <th scope="col">"Part"</th>
+                        <th scope="col" class="num">"Four sums"</th>
+                        <th scope="col" class="num">"Counted"</th>
+                    </tr>
+                </thead>
+                <tbody>{PARTS.into_iter().enumerate().map(row).collect_view()}</tbody>
+            </table>
+        </div>
+    }
+}
+
+/// What recomputation saves and costs.
+#[component]
+fn Again(counted: Memo<Counted>) -> impl IntoView {
+    view! {
+        <div>
+            <p class="live-note network-twice">
+                "Recomputation: " {read(counted, |counted| &counted.units)} " pieces, segments: "
+                {read(counted, |counted| &counted.segments)} ". Kept at once: "
+                <strong>{read(counted, |counted| &counted.kept)}</strong> " of "
+                {read(counted, |counted| &counted.all)} ". Done twice: "
+                <strong>{read(counted, |counted| &counted.again)}</strong> " of the forward pass."
+            </p>
+            <p class="small soft">
+                "A piece is a layer with weights and what follows it up to the next, a pool, or a residual block. Of \
+                each segment its input is kept, and its inside while it runs backward; the last one is not computed \
+                again."
+            </p>
+        </div>
+    }
+}
