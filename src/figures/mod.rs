@@ -10,6 +10,7 @@ mod saturation;
 mod scaling;
 mod sharding;
 mod step;
+mod tuning;
 
 use leptos::prelude::*;
 
@@ -41,4 +42,5 @@ figures! {
     "sharding" => sharding::Sharding,
     "scaling" => scaling::Scaling,
     "network" => network::NetworkList,
+    "tuning" => tuning::TuningPlan,
 }

@@ -20,7 +20,6 @@ mod p13_length;
 mod p14_recomputation;
 mod p15_swap;
 mod p16_global_batch;
-mod p20_plan;
 mod p21_measure;
 mod p22_quiz;
 mod pickers;
@@ -47,7 +46,6 @@ pub fn mount_all(state: State) {
     p14_recomputation::mount(state);
     p15_swap::mount(state);
     p16_global_batch::mount(state);
-    p20_plan::mount(state);
     p21_measure::mount(state);
     p22_quiz::mount(state);
 }

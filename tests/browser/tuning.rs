@@ -89,7 +89,7 @@ async fn what_fits_nowhere_is_named_with_entry_instant_and_amount() {
     figure.shows("none-largest", lacking.largest.name).await;
     let fewest = lacking.fewest_gpus.map_or_else(|| "no number of".to_owned(), |gpus| number::grouped(gpus.into()));
     figure.shows("fewest", &fewest).await;
-    let shown = "return document.querySelector('[data-figure=tuning] [data-press=apply]').checkVisibility();";
+    let shown = "return document.querySelector('[data-figure=tuning] [data-testid=apply]').checkVisibility();";
     page.until_script("nothing to apply", shown, false.into()).await;
     page.close().await;
 }
