@@ -3,8 +3,11 @@
 #[cfg(test)]
 mod check;
 mod grow;
+mod planner;
 mod saturation;
 mod step;
+mod terms;
+mod update_time;
 
 use leptos::prelude::*;
 
@@ -30,5 +33,8 @@ macro_rules! figures {
 figures! {
     "grow" => grow::Grow,
     "step" => step::Step,
+    "terms" => terms::Terms,
+    "planner" => planner::Planner,
+    "update-time" => update_time::UpdateTime,
     "saturation" => saturation::Saturation,
 }

@@ -19,7 +19,6 @@ mod p12_levers;
 mod p13_length;
 mod p14_recomputation;
 mod p15_swap;
-mod p16_global_batch;
 mod p17_larger;
 mod p18_gpus;
 mod p19_networks;
@@ -49,7 +48,6 @@ pub fn mount_all(state: State) {
     p13_length::mount(state);
     p14_recomputation::mount(state);
     p15_swap::mount(state);
-    p16_global_batch::mount(state);
     p17_larger::mount(state);
     p18_gpus::mount(state);
     p19_networks::mount(state);
