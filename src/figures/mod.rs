@@ -1,5 +1,6 @@
 //! The figures: a folder each, with the component, what it shows as a pure function, its style and its tests.
 
+mod chart;
 #[cfg(test)]
 mod check;
 mod grow;
@@ -33,6 +34,7 @@ macro_rules! figures {
 figures! {
     "grow" => grow::Grow,
     "step" => step::Step,
+    "chart" => chart::Chart,
     "terms" => terms::Terms,
     "planner" => planner::Planner,
     "update-time" => update_time::UpdateTime,
