@@ -1,10 +1,12 @@
 //! The figures: a folder each, with the component, what it shows as a pure function, its style and its tests.
 
+mod calibration;
 mod chart;
 #[cfg(test)]
 mod check;
 mod grow;
 mod planner;
+mod quiz;
 mod saturation;
 mod step;
 mod terms;
@@ -39,4 +41,6 @@ figures! {
     "planner" => planner::Planner,
     "update-time" => update_time::UpdateTime,
     "saturation" => saturation::Saturation,
+    "calibration" => calibration::Calibration,
+    "quiz" => quiz::Quiz,
 }

@@ -22,8 +22,6 @@ mod p17_larger;
 mod p18_gpus;
 mod p19_networks;
 mod p20_plan;
-mod p21_measure;
-mod p22_quiz;
 mod pickers;
 mod speeds;
 
@@ -50,8 +48,6 @@ pub fn mount_all(state: State) {
     p18_gpus::mount(state);
     p19_networks::mount(state);
     p20_plan::mount(state);
-    p21_measure::mount(state);
-    p22_quiz::mount(state);
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ pub fn Segmented<T: Clone + PartialEq + Send + Sync + 'static>(
     /// One sentence on what the chosen value changes.
     #[prop(optional, into)]
     effect: Option<Signal<&'static str>>,
-    /// Whether it differs from its default, which marks it, where it is an input of the scenario.
+    /// Whether it is not the default, of what has one.
     #[prop(optional, into)]
     changed: Option<Signal<bool>>,
 ) -> impl IntoView {
@@ -61,11 +61,7 @@ fn radio_buttons(
         }
     };
     view! {
-        <fieldset
-            class="segmented"
-            id=id
-            data-changed=changed.map(|changed| move || changed.get().to_string())
-        >
+        <fieldset class="segmented" id=id data-changed=move || changed.map(|changed| changed.get().to_string())>
             <legend>{legend}</legend>
             <div class="segmented-options">{labels.into_iter().enumerate().map(option).collect_view()}</div>
             {effect.map(|effect| view! { <p class="field-help" aria-live="polite">{move || effect.get()}</p> })}
