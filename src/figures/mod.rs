@@ -1,16 +1,22 @@
 //! The figures: a folder each, with the component, what it shows as a pure function, its style and its tests.
 
+mod calibration;
+mod chart;
 #[cfg(test)]
 mod check;
 mod convergence;
 mod grow;
 mod learning_rate;
 mod network;
+mod planner;
+mod quiz;
 mod saturation;
 mod scaling;
 mod sharding;
 mod step;
 mod tuning;
+mod terms;
+mod update_time;
 
 use leptos::prelude::*;
 
@@ -38,9 +44,15 @@ figures! {
     "step" => step::Step,
     "convergence" => convergence::Convergence,
     "learning-rate" => learning_rate::LearningRate,
+    "chart" => chart::Chart,
+    "terms" => terms::Terms,
+    "planner" => planner::Planner,
+    "update-time" => update_time::UpdateTime,
     "saturation" => saturation::Saturation,
     "sharding" => sharding::Sharding,
     "scaling" => scaling::Scaling,
     "network" => network::NetworkList,
     "tuning" => tuning::TuningPlan,
+    "calibration" => calibration::Calibration,
+    "quiz" => quiz::Quiz,
 }

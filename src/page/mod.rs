@@ -14,14 +14,10 @@ mod p07_optimizers;
 mod p08_derivation;
 mod p09_search;
 mod p10_calculator;
-mod p11_sequence;
 mod p12_levers;
 mod p13_length;
 mod p14_recomputation;
 mod p15_swap;
-mod p16_global_batch;
-mod p21_measure;
-mod p22_quiz;
 mod pickers;
 mod speeds;
 
@@ -40,14 +36,10 @@ pub fn mount_all(state: State) {
     p08_derivation::mount(state);
     p09_search::mount(state);
     mount_bound("calculator", state, p10_calculator::calculator);
-    mount_bound("chart", state, p11_sequence::chart);
     p12_levers::mount(state);
     p13_length::mount(state);
     p14_recomputation::mount(state);
     p15_swap::mount(state);
-    p16_global_batch::mount(state);
-    p21_measure::mount(state);
-    p22_quiz::mount(state);
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! What every section shares: the state, the browser's edges, controls and small views.
 
 mod address;
-pub mod chart;
 mod contents;
 pub mod controls;
 pub mod dom;

@@ -26,7 +26,7 @@ async fn one_run_moves_the_fixed_part_two_tell_the_slope_and_three_leave_a_resid
     let readings = [(1, 22.0), (3, 43.0), (6, 72.0)];
     for (position, (batch, taken)) in readings.iter().enumerate() {
         for (field, text) in [("b", batch.to_string()), ("m", taken.to_string())] {
-            let name = format!("[data-in={field}{}]", position + 1);
+            let name = format!("#calibration-{field}{}", position + 1);
             let script = "const field = document.querySelector(arguments[0]); field.focus(); field.value = arguments[1];\
                           field.dispatchEvent(new Event('input', { bubbles: true }));";
             page.script(script, vec![name.into(), text.into()]).await;
@@ -59,7 +59,7 @@ async fn a_reading_that_cannot_be_is_named_with_its_range_and_left_out() {
     let figure = page.figure("calibration");
     figure.says("Nothing is measured yet.").await;
     let script = "for (const [name, text] of [['b2', '0'], ['m2', '-4']]) {\
-                  const field = document.querySelector(`[data-figure=calibration] [data-in=${name}]`); field.value = text;\
+                  const field = document.querySelector(`#calibration-${name}`); field.value = text;\
                   field.dispatchEvent(new Event('input', { bubbles: true })); }";
     page.script(script, vec![]).await;
     figure.says("Second run: a micro-batch from 1 to 1,048,576 and its memory from 0.01 to 4,096 GiB, please.").await;
@@ -71,7 +71,7 @@ async fn a_reading_that_cannot_be_is_named_with_its_range_and_left_out() {
 async fn readings_that_fall_with_the_batch_are_not_believed() {
     let page = Page::open("").await;
     let script = "for (const [name, text] of [['b1', '1'], ['m1', '60'], ['b2', '8'], ['m2', '20']]) {\
-                  const field = document.querySelector(`[data-figure=calibration] [data-in=${name}]`); field.value = text;\
+                  const field = document.querySelector(`#calibration-${name}`); field.value = text;\
                   field.dispatchEvent(new Event('input', { bubbles: true })); }";
     page.figure("calibration").says("Nothing is measured yet.").await;
     page.script(script, vec![]).await;

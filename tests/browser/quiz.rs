@@ -34,7 +34,7 @@ async fn check(quiz: &Scope<'_>, place: usize) {
 }
 
 /// The verdict on a question, the word on the chosen option, and whether the worked answer is open.
-const SEEN: &str = "const out = (name) => document.querySelector(`[data-out='${name}']`); const n = arguments[0]; \
+const SEEN: &str = "const out = (name) => document.querySelector(`[data-testid='${name}']`); const n = arguments[0]; \
     return [out(`q${n}-verdict`).textContent, \
         [...'abcd'].filter((letter) => out(`q${n}-${letter}`).checkVisibility()).join(''), \
         out(`q${n}-worked`).checkVisibility() && out(`q${n}-worked`).open];";
@@ -48,7 +48,7 @@ async fn until_seen(page: &Page, place: usize, expected: serde_json::Value) {
 }
 
 async fn until_score(page: &Page, expected: &str) {
-    let score = "return document.querySelector('[data-out=score]').textContent;";
+    let score = "return document.querySelector('[data-testid=score]').textContent;";
     page.until_script("the score", score, json!(expected)).await;
 }
 

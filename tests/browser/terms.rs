@@ -7,7 +7,7 @@ use serde_json::json;
 
 /// How many of the 56 squares and dots are filled, and what is defined.
 async fn shown(page: &Page) -> serde_json::Value {
-    let script = "const figure = document.querySelector('[data-figure=terms]'); \
+    let script = "const figure = document.querySelector('#terms'); \
         const accent = getComputedStyle(figure.querySelector('.segmented-options :checked + span')).backgroundColor; \
         const filled = [...figure.querySelectorAll('.t-sample')] \
             .filter((sample) => getComputedStyle(sample).backgroundColor === accent).length; \
@@ -29,7 +29,7 @@ async fn shows(page: &Page, term: &str, samples: u32) {
 #[tokio::test]
 async fn each_word_is_defined_and_shown_by_pointer_and_by_key() {
     let page = Page::open("").await;
-    let figure = page.figure("terms");
+    let figure = page.part("#terms");
     figure.approach().await;
     shows(&page, "mini", 16).await;
     for (name, term, samples) in [

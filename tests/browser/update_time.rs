@@ -74,7 +74,7 @@ async fn a_run_that_is_no_number_is_refused_and_the_micro_batch_is_the_shared_on
     let page = Page::open("").await;
     let figure = page.figure("update-time");
     figure.enter("Tokens of the whole run", "all of them").await;
-    figure.says("Tokens of the whole run: a number from").await;
+    figure.says("Tokens of the whole run, in billions: a number from").await;
     figure.shows("billions", "10").await;
     figure.enter("Micro-batch b", "6").await;
     page.until_query("v=3&b=6").await;

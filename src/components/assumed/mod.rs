@@ -11,7 +11,7 @@ pub fn Assumed(
 ) -> impl IntoView {
     view! {
         <Show when=move || text.with(Option::is_some)>
-            <p class="live-note">{move || text.get()}</p>
+            <p class="live-note" data-testid="assumed">{move || text.get()}</p>
         </Show>
     }
 }

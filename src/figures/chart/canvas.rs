@@ -13,12 +13,12 @@ const UNITS: f64 = 8.0;
 /// Draws on `canvas` what `spec` makes of its size and of the colours of its place, filling the
 /// element around it. Nothing happens where there is nothing to see.
 ///
-/// The backing store has a pixel for every pixel of the screen: plotters knows nothing of dense
+/// The backing store has a pixel for every pixel of the screen, of which there are `density` in a CSS pixel: plotters knows nothing of dense
 /// screens and would leave them blurred.
-pub fn paint(canvas: &HtmlCanvasElement, spec: impl FnOnce(Frame, Palette) -> Spec) {
+pub fn paint(canvas: &HtmlCanvasElement, density: f64, spec: impl FnOnce(Frame, Palette) -> Spec) {
     let Some(place) = canvas.parent_element() else { return };
     let room = place.get_bounding_client_rect();
-    let density = window().device_pixel_ratio().clamp(0.5, 4.0);
+    let density = density.clamp(0.5, 4.0);
     let pixels = [room.width(), room.height()].map(|length| (length * density).floor());
     if pixels.iter().any(|pixels| *pixels < 1.0) {
         return;
@@ -31,16 +31,6 @@ pub fn paint(canvas: &HtmlCanvasElement, spec: impl FnOnce(Frame, Palette) -> Sp
     context.set_line_join("round");
     // What a backend refuses is missing from the picture; the table beside it has every number.
     _ = draw(&spec(Frame { width, height, density, units: UNITS }, palette), &mut backend);
-}
-
-/// How far outside the window a canvas is drawn ahead, in CSS pixels.
-const AHEAD: f64 = 400.0;
-
-/// Whether a canvas can be seen, or will be after a little scrolling.
-pub fn is_near(canvas: &HtmlCanvasElement) -> bool {
-    let place = canvas.get_bounding_client_rect();
-    let window_height = window().inner_height().ok().and_then(|height| height.as_f64()).unwrap_or(f64::INFINITY);
-    place.bottom() > -AHEAD && place.top() < window_height + AHEAD
 }
 
 /// Gives the canvas a backing store of `pixels`, shown at `size` in CSS pixels. Assigning its width

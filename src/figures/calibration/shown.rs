@@ -1,0 +1,210 @@
+//! What the figure shows: what was typed, read as runs, and what they say about the prediction.
+
+use bmax::course::calibration::{Calibration, Compared, Counter, Measured, calibrate};
+use bmax::{Bytes, Field, Scenario, counters, number};
+
+use crate::site::format;
+
+/// Which run each of them is.
+pub const RUNS: [&str; 3] = ["First", "Second", "Third"];
+/// The largest reading that is believed, in GiB: that of the form's own memory field.
+const MOST: f64 = 4_096.0;
+/// The smallest.
+const LEAST: f64 = 0.01;
+
+/// What was typed of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Typed {
+    /// Its micro-batch.
+    pub batch: String,
+    /// What it took, in GiB.
+    pub peak: String,
+}
+
+impl Typed {
+    /// Nothing yet.
+    pub const EMPTY: Self = Self { batch: String::new(), peak: String::new() };
+
+    /// The run, if both of its fields hold what they can, and which of them holds what it cannot. A run of
+    /// which nothing or only a half has been typed is none yet.
+    fn read(&self) -> (Option<Measured>, [bool; 2]) {
+        let [batch, peak] = [&self.batch, &self.peak].map(|text| number::parse(text).unwrap_or(f64::NAN));
+        let is_batch = batch.fract() == 0.0 && (1.0..=Field::Batch.bound().max).contains(&batch);
+        let is_peak = (LEAST..=MOST).contains(&peak);
+        let refused =
+            [(&self.batch, is_batch), (&self.peak, is_peak)].map(|(text, good)| !good && !text.trim().is_empty());
+        let measured = (is_batch && is_peak).then(|| Measured { batch: batch as u32, peak: Bytes::from_gib(peak) });
+        (measured, refused)
+    }
+}
+
+/// What the figure shows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shown {
+    /// What the runs say about the prediction.
+    pub says: Says,
+    /// Which of the two fields of each run hold what they cannot.
+    pub refused: [[bool; 2]; 3],
+    /// The runs beside the prediction, as the rows of the table.
+    pub rows: Vec<Vec<String>>,
+}
+
+/// What runs say about the prediction; `most` is the largest micro-batch after them, and by the prediction alone.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Says {
+    /// There are none yet.
+    Nothing {
+        /// The configuration's micro-batch.
+        batch: String,
+        /// What the counter should show.
+        expected: String,
+    },
+    /// One micro-batch was measured.
+    Fixed {
+        /// By how much it is off.
+        off: String,
+        /// In which direction.
+        way: &'static str,
+        /// The largest micro-batch.
+        most: [String; 2],
+    },
+    /// Several were: what does not depend on the batch, and what each sequence adds.
+    Line {
+        /// As measured.
+        measured: [String; 2],
+        /// As predicted.
+        predicted: [String; 2],
+        /// The largest micro-batch.
+        most: [String; 2],
+    },
+    /// Memory falls with the batch, which cannot be.
+    Shrinks,
+}
+
+impl Shown {
+    /// What a scenario and these runs show.
+    pub fn of(scenario: &Scenario, counter: Counter, typed: &[Typed; 3]) -> Self {
+        let read = typed.each_ref().map(Typed::read);
+        let measured: Vec<Measured> = read.iter().filter_map(|(run, _)| *run).collect();
+        let found = calibrate(scenario, counter, &measured);
+        let mut points = found.iter().flat_map(|found| &found.points);
+        let names = ["1", "2", "3"].into_iter();
+        Self {
+            rows: read.iter().zip(names).map(|((run, _), name)| row(name, run.and_then(|_| points.next()))).collect(),
+            refused: read.map(|(_, refused)| refused),
+            says: found.as_ref().map_or_else(|| Says::nothing(scenario, counter), Says::of),
+        }
+    }
+}
+
+impl Says {
+    fn nothing(scenario: &Scenario, counter: Counter) -> Self {
+        let expected = format::gib(counter.of(&counters(scenario)));
+        Self::Nothing { batch: format::count(scenario.recipe.batch), expected }
+    }
+
+    fn of(found: &Calibration) -> Self {
+        let Some(most) = found.b_max else { return Self::Shrinks };
+        let most = [most, found.predicted_b_max].map(format::count);
+        if let Some([predicted, measured]) = found.lines {
+            let [measured, predicted] =
+                [measured, predicted].map(|line| [line.fixed, line.per_sequence].map(format::memory));
+            return Self::Line { measured, predicted, most };
+        }
+        let fixed = found.correction.fixed.get();
+        let way = if fixed < 0.0 { "less" } else { "more" };
+        Self::Fixed { off: format::memory(Bytes::new(fixed.abs())), way, most }
+    }
+}
+
+/// A line of the table, in GiB; dashes for a run that has not been made.
+fn row(name: &str, point: Option<&Compared>) -> Vec<String> {
+    let Some(point) = point else { return [name, "–", "–", "–", "–"].map(str::to_owned).into() };
+    let share = format::digits(100.0 * point.error().get() / point.predicted.get(), 1);
+    let [measured, predicted, error, residual] =
+        [point.measured.peak, point.predicted, point.error(), point.residual()].map(|size| {
+            // What rounding leaves of nothing would have a sign.
+            let gib = size.gib();
+            format::digits(if gib.abs() < 0.005 { 0.0 } else { gib }, 2)
+        });
+    let batch = "b = ".to_owned() + &format::count(point.measured.batch);
+    vec![batch, measured, predicted, error + " (" + &share + " %)", residual]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figures::check::{any_scenario, texts_are_sound};
+    use proptest::prelude::*;
+
+    fn typed<const COUNT: usize>(runs: [(&str, &str); COUNT]) -> [Typed; 3] {
+        let mut typed = [const { Typed::EMPTY }; 3];
+        for (run, (batch, peak)) in typed.iter_mut().zip(runs) {
+            *run = Typed { batch: batch.to_owned(), peak: peak.to_owned() };
+        }
+        typed
+    }
+
+    fn shown<const COUNT: usize>(runs: [(&str, &str); COUNT]) -> Shown {
+        Shown::of(&Scenario::default(), Counter::Allocated, &typed(runs))
+    }
+
+    #[test]
+    fn before_anything_is_measured_the_counter_that_was_chosen_is_foretold() {
+        let seen = counters(&Scenario::default());
+        for (counter, bytes) in [(Counter::Allocated, seen.allocated), (Counter::Device, seen.device)] {
+            let shown = Shown::of(&Scenario::default(), counter, &typed([]));
+            assert!(matches!(shown.says, Says::Nothing { expected, .. } if expected == format::gib(bytes)));
+            assert!(shown.rows.iter().all(|row| row[1..] == ["–"; 4]) && shown.refused == [[false; 2]; 3]);
+        }
+    }
+
+    #[test]
+    fn one_run_moves_the_fixed_part_two_tell_the_slope_and_three_leave_a_residual() {
+        let one = shown([("1", "22")]);
+        assert!(matches!(one.says, Says::Fixed { .. }));
+        assert_eq!((one.rows[0][0].as_str(), one.rows[0][4].as_str()), ("b = 1", "0.00"));
+        let two = shown([("1", "22"), ("3", "43")]);
+        let Says::Line { measured, .. } = &two.says else { panic!("{:?}", two.says) };
+        // By hand: (43 − 22) / 2 = 10.5 GiB a sequence, and 22 − 10.5 = 11.5 beside them.
+        assert_eq!(measured[1], "10.5 GiB");
+        assert_eq!(measured[0], "11.5 GiB");
+        assert!(two.rows[..2].iter().all(|row| row[4] == "0.00"));
+        let three = shown([("1", "22"), ("3", "43"), ("6", "72")]);
+        assert!(three.rows.iter().any(|row| row[4] != "0.00"), "{:?}", three.rows);
+    }
+
+    #[test]
+    fn a_reading_that_cannot_be_is_refused_and_left_out_and_a_half_is_neither() {
+        let shown = shown([("1.5", "20"), ("0", "-4"), ("2", "")]);
+        assert_eq!(shown.refused, [[true, false], [true, true], [false, false]]);
+        assert!(matches!(shown.says, Says::Nothing { .. }));
+    }
+
+    #[test]
+    fn a_run_that_is_left_out_leaves_the_others_in_their_rows() {
+        let shown = shown([("1", "much"), ("3", "43"), ("", "")]);
+        let names: Vec<_> = shown.rows.iter().map(|row| row[0].as_str()).collect();
+        assert_eq!(names, ["1", "b = 3", "3"]);
+    }
+
+    #[test]
+    fn readings_that_fall_with_the_batch_are_not_believed() {
+        assert_eq!(shown([("1", "60"), ("8", "20")]).says, Says::Shrinks);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn any_scenario_and_any_readings_have_something_to_say(
+            scenario in any_scenario(),
+            runs in [(1..1_000_000_u32, 0.01..4_096.0), (1..1_000_000_u32, 0.01..4_096.0)],
+        ) {
+            let runs = runs.map(|(batch, peak)| (batch.to_string(), number::plain(peak)));
+            let typed = typed(runs.each_ref().map(|(batch, peak)| (batch.as_str(), peak.as_str())));
+            let shown = Shown::of(&scenario, Counter::Reserved, &typed);
+            prop_assert_eq!(shown.refused, [[false; 2]; 3]);
+            texts_are_sound(&shown);
+        }
+    }
+}

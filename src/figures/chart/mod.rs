@@ -1,0 +1,354 @@
+//! b_max against sequence length: four reference models and the reader's own.
+
+mod canvas;
+mod shown;
+
+use bmax::chart::{Curves, NAMES, OWN, PAD, PATTERNS, description, swept};
+use bmax::{Field, number, setting};
+use leptos::ev::{KeyboardEvent, MouseEvent, PointerEvent};
+use leptos::html::{Canvas, Div};
+use leptos::prelude::*;
+use leptos_use::use_resize_observer;
+use leptos_use_device_pixel_ratio::use_device_pixel_ratio;
+use wasm_bindgen::JsCast;
+use web_sys::HtmlElement;
+
+use crate::components::{Fold, NumberField, SettingField};
+use crate::site::{State, format, read};
+use shown::{ENDS, Label, Own, Shown, after_key, assumptions, axes, nearest, spec, table};
+
+/// Numbers of GPUs offered as a press each.
+const OFFERED: [u32; 5] = [1, 8, 64, 256, 1_024];
+
+/// How the read-out is moved.
+const HELP: &str = "Point at the chart, or focus it and press <kbd>←</kbd> and <kbd>→</kbd>, <kbd>Page Up</kbd> and \
+                    <kbd>Page Down</kbd>, <kbd>Home</kbd> and <kbd>End</kbd>, to read off other lengths. \
+                    <kbd>Enter</kbd> or a click makes the length yours, <kbd>Esc</kbd> goes back to it.";
+
+/// The chart with its settings, its read-out and its table.
+#[component]
+pub fn Chart(
+    /// The shared state.
+    state: State,
+) -> impl IntoView {
+    let curves = curves_of(state);
+    let reader = Reader::new(state, curves);
+    view! {
+        <div class="chart">
+            <Settings state/>
+            <div class="chart-body">
+                <Plot reader/>
+                <div class="chart-panel">
+                    <Legend reader/>
+                    <UseButton reader/>
+                </div>
+            </div>
+            <p class="figure-note" id="chart-help" inner_html=HELP></p>
+            <p class="figure-note">{move || state.asked(assumptions)}</p>
+            <Fold summary="The curves as a table" class="chart-table">
+                <Table curves/>
+            </Fold>
+        </div>
+    }
+}
+
+/// The curves of a state. Moving the micro-batch or the sequence length computes none of them, changing the
+/// reader's model only one.
+fn curves_of(state: State) -> Memo<Curves> {
+    Memo::new_owning(move |before: Option<Curves>| {
+        let scenarios = state.asked(swept);
+        match before {
+            Some(curves) if curves.scenarios == scenarios => (curves, false),
+            before => (Curves::along(scenarios, before), true),
+        }
+    })
+}
+
+/// Where the reader looks, and what is there.
+#[derive(Clone, Copy)]
+struct Reader {
+    state: State,
+    curves: Memo<Curves>,
+    own: Memo<Own>,
+    /// The length looked at; nothing as long as it is the reader's own.
+    chosen: RwSignal<Option<u32>>,
+    shown: Memo<Shown>,
+}
+
+impl Reader {
+    /// A read-out that starts at the sequence length of the scenario and follows it.
+    fn new(state: State, curves: Memo<Curves>) -> Self {
+        let chosen = RwSignal::new(None);
+        let own = Memo::new(move |_| state.read(Own::of));
+        let shown = Memo::new(move |_| curves.with(|curves| Shown::of(curves, own.get(), chosen.get())));
+        Self { state, curves, own, chosen, shown }
+    }
+
+    /// Looks at a length, or at the reader's own again.
+    fn look_at(self, length: Option<u32>) {
+        if self.chosen.get_untracked() != length {
+            self.chosen.set(length);
+        }
+    }
+
+    /// Makes the length that is read off the reader's own.
+    fn take(self) {
+        let length = self.shown.with_untracked(|shown| shown.length);
+        self.state.change(|mut scenario| {
+            scenario.recipe.sequence = length;
+            scenario
+        });
+        self.look_at(None);
+    }
+}
+
+/// What the reference curves assume. It is part of the scenario, so that a link shows the same chart.
+#[component]
+fn Settings(state: State) -> impl IntoView {
+    let button = move |gpus: u32| {
+        let pressed = move || state.asked(|scenario| (scenario.comparison.gpus == gpus).to_string());
+        let press = move |_| {
+            state.change(|scenario| scenario.with_number(Field::ComparisonGpus, gpus.into()).unwrap_or(scenario));
+        };
+        view! {
+            <button
+                type="button"
+                class="button button-quiet button-small num"
+                aria-label=format::counted(gpus, "GPU", "GPUs")
+                aria-pressed=pressed
+                on:click=press
+            >
+                {format::count(gpus)}
+            </button>
+        }
+    };
+    view! {
+        <div class="chart-settings">
+            <div class="chart-gpus">
+                <NumberField input=state.field(Field::ComparisonGpus) id="chart-gpus"/>
+                <div class="button-row" role="group" aria-label="Usual numbers of GPUs">
+                    {OFFERED.map(button).into_iter().collect_view()}
+                </div>
+            </div>
+            <SettingField handle=state.setting(&setting::COMPARISON_RECOMPUTATION) id="chart-recomputation"/>
+        </div>
+    }
+}
+
+/// The picture: a canvas with the labels of its axes around it and the read-out's slider over it. Assistive
+/// technology reads values, not axes.
+#[component]
+fn Plot(reader: Reader) -> impl IntoView {
+    let Reader { curves, .. } = reader;
+    let axes = Memo::new(move |_| curves.with(axes));
+    let label = |Label { text, at }: Label| view! { <span style=("--at", at)>{text}</span> };
+    view! {
+        <div class="chart-plot">
+            <p class="chart-up-title"><i>"b"</i><sub>"max"</sub>", sequences per GPU"</p>
+            <div class="chart-up" aria-hidden="true">
+                {move || axes.with(|axes| axes.up.clone()).into_iter().map(label).collect_view()}
+            </div>
+            <p class="chart-band-label">"does not fit"</p>
+            <Picture reader/>
+            <div class="chart-across" aria-hidden="true">
+                {move || axes.with(|axes| axes.across.clone()).into_iter().map(label).collect_view()}
+            </div>
+            <p class="chart-across-title">"Sequence length "<i>"S"</i>" in tokens (1k = 1024)"</p>
+        </div>
+    }
+}
+
+/// The curves on a canvas, drawn again when something they show, its size, the density of the screen or the
+/// theme has changed, and the slider over it. It follows the slider pattern:
+/// <https://www.w3.org/WAI/ARIA/apg/patterns/slider/>.
+#[component]
+fn Picture(reader: Reader) -> impl IntoView {
+    let Reader { curves, own, shown, .. } = reader;
+    let (place, surface) = (NodeRef::<Div>::new(), NodeRef::<Canvas>::new());
+    let (size, theme, density) = (Trigger::new(), Trigger::new(), use_device_pixel_ratio());
+    use_resize_observer(place, move |_, _| size.notify());
+    Effect::new(move |_| {
+        size.track();
+        theme.track();
+        let (Some(surface), density) = (surface.get(), density.get()) else { return };
+        canvas::paint(&surface, density, |frame, palette| {
+            curves.with(|curves| shown.with(|shown| spec(frame, palette, curves, own.get(), shown)))
+        });
+    });
+    view! {
+        <div class="chart-canvas-place" node_ref=place>
+            // The style sheet gives the canvas the ink as its colour and lets it change over an instant. The end
+            // of that change says that the theme is another one, whoever asked for it.
+            <canvas
+                class="chart-canvas"
+                role="img"
+                aria-label=move || curves.with(|curves| description(&curves.lengths, &curves.all))
+                node_ref=surface
+                on:transitionend=move |_| theme.notify()
+            ></canvas>
+            <p
+                class="chart-own-length num"
+                aria-hidden="true"
+                style=("--at", read(shown, |shown| &shown.own.at))
+            >
+                {read(shown, |shown| &shown.own.text)}
+            </p>
+            <LengthSlider reader/>
+        </div>
+    }
+}
+
+/// The layer over the canvas that moves the read-out.
+#[component]
+fn LengthSlider(reader: Reader) -> impl IntoView {
+    let Reader { curves, shown, .. } = reader;
+    let look = move |event: PointerEvent| {
+        let width = event_target::<HtmlElement>(&event).client_width();
+        let position = (f64::from(event.offset_x()) - PAD) / (f64::from(width) - 2.0 * PAD).max(1.0);
+        reader.look_at(curves.with_untracked(|curves| nearest(&curves.lengths, curves.axes.across, position)));
+    };
+    let leave = move |event: PointerEvent| {
+        if event.pointer_type() == "mouse" {
+            reader.look_at(None);
+        }
+    };
+    // A finger can only read by touching, so a touch must not change anything.
+    let click = move |event: MouseEvent| {
+        if event.dyn_ref::<PointerEvent>().is_none_or(|event| event.pointer_type() != "touch") {
+            reader.take();
+        }
+    };
+    view! {
+        <div
+            class="chart-slider"
+            role="slider"
+            tabindex="0"
+            aria-label="Sequence length read-out"
+            aria-describedby="chart-help"
+            aria-valuemin=ENDS.0
+            aria-valuemax=ENDS.1
+            aria-valuenow=move || shown.with(|shown| shown.length.to_string())
+            aria-valuetext=read(shown, |shown| &shown.spoken)
+            on:keydown=move |event| press(&event, reader)
+            on:pointerdown=look
+            on:pointermove=look
+            on:pointerleave=leave
+            on:click=click
+        ></div>
+    }
+}
+
+/// Moves the read-out by a key, or makes its length the reader's own.
+fn press(event: &KeyboardEvent, reader: Reader) {
+    let at = reader.shown.with_untracked(|shown| shown.length);
+    match event.key().as_str() {
+        _ if event.ctrl_key() || event.alt_key() || event.meta_key() => return,
+        "Enter" => reader.take(),
+        "Escape" => reader.look_at(None),
+        key => match reader.curves.with_untracked(|curves| after_key(&curves.lengths, at, key)) {
+            Some(length) => reader.look_at(Some(length)),
+            None => return,
+        },
+    }
+    event.prevent_default();
+}
+
+/// The legend, which is the read-out too: b_max of each curve where the reader looks, and where the curve ends.
+#[component]
+fn Legend(reader: Reader) -> impl IntoView {
+    let Reader { shown, .. } = reader;
+    let row = move |position: usize| {
+        let cell = move |of: fn(&shown::Row) -> &String| move || shown.with(|shown| of(&shown.rows[position]).clone());
+        view! {
+            <tr class=(position == OWN).then_some("chart-own")>
+                <th scope="row"><Sample position/>{NAMES[position]}</th>
+                <td class="num" class:chart-none=move || shown.with(|shown| !shown.rows[position].fits)>
+                    {cell(|row| &row.batch)}
+                </td>
+                <td class="num soft">{cell(|row| &row.end)}</td>
+            </tr>
+        }
+    };
+    view! {
+        <table class="chart-legend" data-testid="chart-readout">
+            <caption>
+                "At " <strong class="num">{read(shown, |shown| &shown.tokens)}</strong> " tokens"
+                <span hidden=move || shown.with(|shown| !shown.is_own)>", your length"</span>
+            </caption>
+            <thead>
+                <tr>
+                    <th scope="col">"Model"</th>
+                    <th scope="col" class="num"><i>"b"</i><sub>"max"</sub></th>
+                    <th scope="col" class="num">"Ends at "<i>"S"</i>" ="</th>
+                </tr>
+            </thead>
+            <tbody>{(0..=OWN).map(row).collect_view()}</tbody>
+        </table>
+    }
+}
+
+/// A piece of a curve, with its colour and its dashes.
+#[component]
+fn Sample(position: usize) -> impl IntoView {
+    let dashes = PATTERNS[position].iter().map(|length| number::plain(*length)).collect::<Vec<_>>().join(" ");
+    view! {
+        <svg class="chart-sample" data-series=position + 1 width="36" height="10" aria-hidden="true">
+            <line x1="0" y1="5" x2="36" y2="5" stroke-width=if position == OWN { 3 } else { 2 } stroke-dasharray=dashes></line>
+        </svg>
+    }
+}
+
+/// Makes the length that is read off the reader's own; also where a tap only reads.
+#[component]
+fn UseButton(reader: Reader) -> impl IntoView {
+    let Reader { shown, .. } = reader;
+    view! {
+        <button
+            type="button"
+            class="button button-quiet button-small"
+            aria-disabled=move || shown.with(|shown| shown.is_own.to_string())
+            on:click=move |_| reader.take()
+        >
+            {read(shown, |shown| &shown.take)}
+        </button>
+    }
+}
+
+/// b_max of every curve at every power of two. Where nothing fits, a dash is seen and words are read out.
+#[component]
+fn Table(curves: Memo<Curves>) -> impl IntoView {
+    let head = |name: &'static str| view! { <th scope="col" class="num">{name}</th> };
+    let cell = |batch: Option<String>| {
+        let none = batch.is_none();
+        view! {
+            <td class="num">
+                <span aria-hidden=none.then_some("true")>{batch.unwrap_or_else(|| "–".to_owned())}</span>
+                {none.then(|| view! { <span class="visually-hidden">"does not fit"</span> })}
+            </td>
+        }
+    };
+    let row = move |(length, batches): (String, Vec<Option<String>>)| {
+        view! {
+            <tr>
+                <th scope="row" class="num">{length}</th>
+                {batches.into_iter().map(cell).collect_view()}
+            </tr>
+        }
+    };
+    view! {
+        <div class="table-scroll" tabindex="0" role="region" aria-label="The curves as a table">
+            <table class="data-table">
+                <caption>
+                    "Largest micro-batch in sequences per GPU. A dash: not even one sequence fits."
+                </caption>
+                <thead>
+                    <tr>
+                        <th scope="col" class="num">"Tokens "<i>"S"</i></th>
+                        {NAMES.map(head).into_iter().collect_view()}
+                    </tr>
+                </thead>
+                <tbody>{move || curves.with(table).into_iter().map(row).collect_view()}</tbody>
+            </table>
+        </div>
+    }
+}

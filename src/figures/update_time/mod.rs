@@ -1,0 +1,97 @@
+//! What accumulation costs in time.
+
+mod shown;
+
+use bmax::Field;
+use leptos::prelude::*;
+
+use crate::components::{Assumed, Column, DataTable, Fold, Key, Legend, NumberField, NumberInput, Plot, Scrub, Slider};
+use crate::site::{State, read};
+use shown::{DOUBLINGS, Shown};
+
+/// Both ends of the slider, in doublings of one step.
+const ENDS: (f64, f64) = (0.0, DOUBLINGS as f64);
+/// Tokens of a run, in billions: the least and the most that are believed.
+const TOKENS: (f64, f64) = (0.001, 1e6);
+/// Billions of tokens for a run whose length is no number.
+const USUAL: f64 = 10.0;
+
+static KEYS: [Key; 5] = [
+    Key { class: "series-own legend-line", name: "time of one update" },
+    Key { class: "series-2 legend-line is-dashed", name: "updates in the run" },
+    Key { class: "series-4 legend-line", name: "time of the run" },
+    Key { class: "legend-mark", name: "your target" },
+    Key { class: "legend-mark is-read", name: "read-out" },
+];
+
+static COLUMNS: [Column; 6] = [
+    Column::words("Steps"),
+    Column::words("Sequences an update"),
+    Column::words("One update"),
+    Column::words("One sequence"),
+    Column::words("Updates"),
+    Column::words("Run"),
+];
+
+/// The time of an update and of a run against accumulation steps.
+#[component]
+pub fn UpdateTime(
+    /// The shared state.
+    state: State,
+) -> impl IntoView {
+    let at = RwSignal::new(3.0);
+    let tokens = RwSignal::new(USUAL);
+    let shown = Memo::new(move |_| state.asked(|scenario| Shown::of(scenario, at.get(), tokens.get())));
+    view! {
+        <div class="live-controls batches-fields">
+            <Slider id="update-at" value=at ends=ENDS text=Signal::derive(move || shown.with(Shown::spoken))>
+                "Accumulation steps (doublings of one)"
+            </Slider>
+            <NumberField
+                input=NumberInput::of("Tokens of the whole run, in billions", TOKENS, USUAL, tokens)
+                id="update-tokens"
+            />
+            <NumberField input=state.field(Field::Batch) id="update-time-b" help=Field::Batch.bound().help/>
+        </div>
+        <Answer shown/>
+        <Assumed text=Signal::derive(move || shown.with(|shown| shown.assumed.clone()))/>
+        <Plot
+            plot=Signal::derive(move || shown.with(|shown| shown.plot.clone()))
+            name="times"
+            label="Updates grow longer and fewer; the run takes the same time"
+            scrub=Scrub { value: at.into(), ends: ENDS, step: 1.0 }
+        />
+        <Legend keys=&KEYS/>
+        <p class="live-note batches-2">
+            "Your target takes " <strong class="num" data-testid="goal">{read(shown, |shown| &shown.goal)}</strong>
+            " steps of this micro-batch, and an update "
+            <span class="num">{read(shown, |shown| &shown.goal_seconds)}</span> "."
+        </p>
+        <Fold summary="The same as a table">
+            <DataTable
+                caption="All GPUs together"
+                name="steps"
+                label="Time against accumulation steps"
+                columns=&COLUMNS
+                rows=Signal::derive(move || shown.with(|shown| shown.rows.clone()))
+            />
+        </Fold>
+    }
+}
+
+/// What so many steps take, and the run with them.
+#[component]
+fn Answer(shown: Memo<Shown>) -> impl IntoView {
+    view! {
+        <p class="live-note batches-4">
+            "With " <strong class="num" data-testid="steps">{read(shown, |shown| &shown.steps)}</strong>
+            " accumulation steps an update of " <span class="num">{read(shown, |shown| &shown.sequences)}</span>
+            " sequences takes " <strong class="num" data-testid="seconds">{read(shown, |shown| &shown.seconds)}</strong>
+            " (" <span class="num">{read(shown, |shown| &shown.once)}</span> " with one), which is "
+            <span class="num" data-testid="each">{read(shown, |shown| &shown.each)}</span> " a sequence. A run of "
+            <span class="num" data-testid="billions">{read(shown, |shown| &shown.billions)}</span>
+            " billion tokens has " <span class="num">{read(shown, |shown| &shown.updates)}</span>
+            " updates and takes " <strong class="num" data-testid="run">{read(shown, |shown| &shown.run)}</strong> "."
+        </p>
+    }
+}
