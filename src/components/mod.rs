@@ -18,6 +18,7 @@ mod segmented;
 mod select;
 mod slider;
 mod table;
+mod use_button;
 
 pub use assumed::Assumed;
 pub use batch_slider::BatchSlider;
@@ -33,3 +34,4 @@ pub use segmented::Segmented;
 pub use select::{Select, SettingField};
 pub use slider::Slider;
 pub use table::{Column, DataTable};
+pub use use_button::UseButton;

@@ -2,7 +2,10 @@
 
 #[cfg(test)]
 mod check;
+mod formats;
 mod grow;
+mod optimizer_states;
+mod regimes;
 mod saturation;
 mod step;
 
@@ -30,5 +33,8 @@ macro_rules! figures {
 figures! {
     "grow" => grow::Grow,
     "step" => step::Step,
+    "formats" => formats::Formats,
+    "regimes" => regimes::Regimes,
+    "optimizer-states" => optimizer_states::OptimizerStates,
     "saturation" => saturation::Saturation,
 }

@@ -9,8 +9,6 @@ mod p01_opening;
 mod p02_buckets;
 mod p03_why;
 mod p04_grow;
-mod p06_precision;
-mod p07_optimizers;
 mod p08_derivation;
 mod p09_search;
 mod p10_calculator;
@@ -39,8 +37,6 @@ pub fn mount_all(state: State) {
     p02_buckets::mount(state);
     p03_why::mount(state);
     take_over(FIGURES, state);
-    p06_precision::mount(state);
-    p07_optimizers::mount(state);
     p08_derivation::mount(state);
     p09_search::mount(state);
     mount_bound("calculator", state, p10_calculator::calculator);
