@@ -1,5 +1,6 @@
 //! The figures: a folder each, with the component, what it shows as a pure function, its style and its tests.
 
+mod activations;
 #[cfg(test)]
 mod check;
 mod formats;
@@ -36,5 +37,6 @@ figures! {
     "formats" => formats::Formats,
     "regimes" => regimes::Regimes,
     "optimizer-states" => optimizer_states::OptimizerStates,
+    "activations" => activations::Activations,
     "saturation" => saturation::Saturation,
 }
