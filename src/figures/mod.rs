@@ -6,9 +6,11 @@ mod check;
 mod formats;
 mod grow;
 mod optimizer_states;
+mod recompute;
 mod regimes;
 mod saturation;
 mod step;
+mod swapping;
 
 use leptos::prelude::*;
 
@@ -38,5 +40,7 @@ figures! {
     "regimes" => regimes::Regimes,
     "optimizer-states" => optimizer_states::OptimizerStates,
     "activations" => activations::Activations,
+    "recompute" => recompute::Recompute,
+    "swapping" => swapping::Swapping,
     "saturation" => saturation::Saturation,
 }

@@ -14,8 +14,6 @@ mod p09_search;
 mod p10_calculator;
 mod p11_sequence;
 mod p12_levers;
-mod p14_recomputation;
-mod p15_swap;
 mod p16_global_batch;
 mod p17_larger;
 mod p18_gpus;
@@ -41,8 +39,6 @@ pub fn mount_all(state: State) {
     mount_bound("calculator", state, p10_calculator::calculator);
     mount_bound("chart", state, p11_sequence::chart);
     p12_levers::mount(state);
-    p14_recomputation::mount(state);
-    p15_swap::mount(state);
     p16_global_batch::mount(state);
     p17_larger::mount(state);
     p18_gpus::mount(state);
