@@ -5,6 +5,7 @@ mod activations;
 mod check;
 mod formats;
 mod grow;
+pub mod levers;
 mod optimizer_states;
 mod recompute;
 mod regimes;
@@ -39,6 +40,7 @@ figures! {
     "formats" => formats::Formats,
     "regimes" => regimes::Regimes,
     "optimizer-states" => optimizer_states::OptimizerStates,
+    "levers" => levers::Levers,
     "activations" => activations::Activations,
     "recompute" => recompute::Recompute,
     "swapping" => swapping::Swapping,

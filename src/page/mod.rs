@@ -13,7 +13,6 @@ mod p08_derivation;
 mod p09_search;
 mod p10_calculator;
 mod p11_sequence;
-mod p12_levers;
 mod p16_global_batch;
 mod p17_larger;
 mod p18_gpus;
@@ -38,7 +37,6 @@ pub fn mount_all(state: State) {
     p09_search::mount(state);
     mount_bound("calculator", state, p10_calculator::calculator);
     mount_bound("chart", state, p11_sequence::chart);
-    p12_levers::mount(state);
     p16_global_batch::mount(state);
     p17_larger::mount(state);
     p18_gpus::mount(state);
@@ -76,15 +74,9 @@ mod tests {
             .map(|bucket| format::memory(at_three.bucket(bucket)));
         prints(include_str!("p02_buckets/prose.html"), &sizes);
         prints(include_str!("p02_buckets/prose.html"), &[format::digits(at_three.peak().bytes.gib(), 1)]);
-        let [now, full] =
-            [scenario.recipe.recomputation, Recomputation::Full].map(|kind| most(|s| s.recipe.recomputation = kind));
+        let now = most(|_| ());
         let answer = format!("<mo>=</mo><mn>{now}</mn>");
-        prints(include_str!("p01_opening/prose.html"), std::slice::from_ref(&answer));
-        let sixteen = most(|s| s.cluster.gpus = 16);
-        prints(
-            include_str!("p12_levers/prose.html"),
-            &[answer, format!("raise it to {full}"), format!("only to {sixteen}")],
-        );
+        prints(include_str!("p01_opening/prose.html"), &[answer]);
         prints(include_str!("p09_search/prose.html"), &[format!("The answer is {now}")]);
         let one = format::digits(division(&scenario).per_sequence.gib(), 1);
         prints(
