@@ -6,6 +6,7 @@
 
 mod assumed;
 mod batch_slider;
+mod checkbox;
 mod fold;
 mod formula;
 mod legend;
@@ -23,6 +24,7 @@ mod use_button;
 
 pub use assumed::Assumed;
 pub use batch_slider::BatchSlider;
+pub use checkbox::Checkbox;
 pub use fold::Fold;
 pub use formula::{Formula, Leaves};
 pub use legend::{Key, Legend};

@@ -5,7 +5,7 @@ mod shown;
 use bmax::course::formats::FORMATS;
 use leptos::prelude::*;
 
-use crate::components::{DataTable, Key, Legend, Slider};
+use crate::components::{Checkbox, DataTable, Key, Legend, Slider};
 use crate::site::{State, read};
 use shown::{COLUMNS, Kept, NAMES, Shown, Typed};
 
@@ -142,15 +142,7 @@ fn Scaling(shown: Memo<Shown>, scale: RwSignal<f64>, saturate: RwSignal<bool>) -
             <Slider id="formats-scale" value=scale ends=(0.0, 24.0) text=Signal::derive(k)>
                 "Loss scale 2"<sup><i>"k"</i></sup>": "<i>"k"</i>" = "<span data-testid="k">{k}</span>
             </Slider>
-            <label class="check">
-                <input
-                    type="checkbox"
-                    checked=true
-                    prop:checked=move || saturate.get()
-                    on:change=move |event| saturate.set(event_target_checked(&event))
-                />
-                " "<span>"fp8 stops at its largest number"</span>
-            </label>
+            <Checkbox label="fp8 stops at its largest number" checked=saturate/>
         </div>
     }
 }
