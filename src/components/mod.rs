@@ -6,30 +6,36 @@
 
 mod assumed;
 mod batch_slider;
+mod checkbox;
 mod fold;
 mod formula;
 mod legend;
 mod memory_bar;
 mod model;
 mod number_field;
+mod picker;
 mod plot;
 mod reset;
 mod segmented;
 mod select;
 mod slider;
 mod table;
+mod use_button;
 
 pub use assumed::Assumed;
 pub use batch_slider::BatchSlider;
+pub use checkbox::Checkbox;
 pub use fold::Fold;
 pub use formula::{Formula, Leaves};
 pub use legend::{Key, Legend};
 pub use memory_bar::{MemoryBar, MemoryLegend};
 pub use model::Model;
 pub use number_field::{NumberField, NumberInput};
+pub use picker::DevicePicker;
 pub use plot::{Plot, Scrub};
 pub use reset::ResetButton;
 pub use segmented::Segmented;
 pub use select::{Select, SettingField};
 pub use slider::Slider;
 pub use table::{Column, DataTable};
+pub use use_button::UseButton;

@@ -2,14 +2,20 @@
 
 mod calibration;
 mod chart;
+mod activations;
 #[cfg(test)]
 mod check;
 mod convergence;
+mod formats;
 mod grow;
 mod learning_rate;
 mod network;
 mod planner;
 mod quiz;
+pub mod levers;
+mod optimizer_states;
+mod recompute;
+mod regimes;
 mod saturation;
 mod scaling;
 mod sharding;
@@ -17,6 +23,7 @@ mod step;
 mod tuning;
 mod terms;
 mod update_time;
+mod swapping;
 
 use leptos::prelude::*;
 
@@ -48,6 +55,13 @@ figures! {
     "terms" => terms::Terms,
     "planner" => planner::Planner,
     "update-time" => update_time::UpdateTime,
+    "formats" => formats::Formats,
+    "regimes" => regimes::Regimes,
+    "optimizer-states" => optimizer_states::OptimizerStates,
+    "levers" => levers::Levers,
+    "activations" => activations::Activations,
+    "recompute" => recompute::Recompute,
+    "swapping" => swapping::Swapping,
     "saturation" => saturation::Saturation,
     "sharding" => sharding::Sharding,
     "scaling" => scaling::Scaling,

@@ -9,15 +9,9 @@ mod p01_opening;
 mod p02_buckets;
 mod p03_why;
 mod p04_grow;
-mod p06_precision;
-mod p07_optimizers;
 mod p08_derivation;
 mod p09_search;
 mod p10_calculator;
-mod p12_levers;
-mod p13_length;
-mod p14_recomputation;
-mod p15_swap;
 mod pickers;
 mod speeds;
 
@@ -31,15 +25,9 @@ pub fn mount_all(state: State) {
     p02_buckets::mount(state);
     p03_why::mount(state);
     take_over(FIGURES, state);
-    p06_precision::mount(state);
-    p07_optimizers::mount(state);
     p08_derivation::mount(state);
     p09_search::mount(state);
     mount_bound("calculator", state, p10_calculator::calculator);
-    p12_levers::mount(state);
-    p13_length::mount(state);
-    p14_recomputation::mount(state);
-    p15_swap::mount(state);
 }
 
 #[cfg(test)]
@@ -70,15 +58,9 @@ mod tests {
             .map(|bucket| format::memory(at_three.bucket(bucket)));
         prints(include_str!("p02_buckets/prose.html"), &sizes);
         prints(include_str!("p02_buckets/prose.html"), &[format::digits(at_three.peak().bytes.gib(), 1)]);
-        let [now, full] =
-            [scenario.recipe.recomputation, Recomputation::Full].map(|kind| most(|s| s.recipe.recomputation = kind));
+        let now = most(|_| ());
         let answer = format!("<mo>=</mo><mn>{now}</mn>");
-        prints(include_str!("p01_opening/prose.html"), std::slice::from_ref(&answer));
-        let sixteen = most(|s| s.cluster.gpus = 16);
-        prints(
-            include_str!("p12_levers/prose.html"),
-            &[answer, format!("raise it to {full}"), format!("only to {sixteen}")],
-        );
+        prints(include_str!("p01_opening/prose.html"), &[answer]);
         prints(include_str!("p09_search/prose.html"), &[format!("The answer is {now}")]);
         let one = format::digits(division(&scenario).per_sequence.gib(), 1);
         prints(

@@ -38,11 +38,6 @@ impl Ranking {
         &self.levers[..self.gaining]
     }
 
-    /// All of them, in the same order.
-    pub fn all(&self) -> &[Lever] {
-        &self.levers
-    }
-
     /// The changes that would make none by themselves.
     pub fn idle(&self) -> &[Lever] {
         &self.levers[self.gaining..]

@@ -30,7 +30,7 @@ async fn every_optimizer_has_a_bar_and_a_row_with_the_library_s_bytes() {
             assert_eq!(figure.text(&format!("gpu-{key}")).await, gpu);
             assert_eq!(figure.text(&format!("batch-{key}")).await, most(held.batch));
             // The lengths of the bar have the proportions of the numbers, with Adam's as the whole.
-            let script = "const bar = document.querySelector(`[data-figure=optimizer-states] [data-out=bar-${arguments[0]}]`); \
+            let script = "const bar = document.querySelector(`[data-figure=optimizer-states] [data-testid=bar-${arguments[0]}]`); \
                 return [...bar.children].map((part) => \
                     part.getBoundingClientRect().width / bar.getBoundingClientRect().width);";
             let widths = page.script(script, vec![key.into()]).await;
@@ -50,7 +50,7 @@ async fn every_optimizer_has_a_bar_and_a_row_with_the_library_s_bytes() {
 async fn pressing_one_puts_it_in_use_everywhere_and_says_what_that_does() {
     let page = Page::open("").await;
     let figure = page.figure("optimizer-states");
-    let own = "return document.querySelector('[data-figure=optimizer-states] .is-own')?.dataset.out ?? '';";
+    let own = "return document.querySelector('[data-figure=optimizer-states] .is-own')?.dataset.testid ?? '';";
     figure.approach().await;
     page.until_script("Adam to be marked", own, "row-adamw".into()).await;
     figure.press("Use Lion").await;

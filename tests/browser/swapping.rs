@@ -42,7 +42,7 @@ async fn every_tensor_stands_with_its_size_its_worth_and_its_wait() {
         let scenario = expected::scenario(query);
         let page = Page::open(query).await;
         shows(&page, &scenario, catalogue::speed(&scenario).host_bytes_per_second).await;
-        let scores = "return !document.querySelector('[data-figure=swapping] [data-out=row-scores]').hidden;";
+        let scores = "return !document.querySelector('[data-figure=swapping] [data-testid=row-scores]').hidden;";
         let eager = Layer::of(&scenario).size(Swapped::Scores) > Bytes::ZERO;
         page.until_script("scores to be listed where there are any", scores, eager.into()).await;
         page.close().await;
@@ -77,7 +77,7 @@ async fn the_lanes_show_the_schedule_and_the_note_says_its_times() {
     let page = Page::open("").await;
     let figure = page.figure("swapping");
     let layer = Layer::of(&Scenario::default());
-    let bands = "return document.querySelectorAll('[data-figure=swapping] [data-plot=lanes] .plot-band').length;";
+    let bands = "return document.querySelectorAll('[data-figure=swapping] [data-testid=lanes] .plot-band').length;";
     for (what, name) in [
         (Swapped::Kept, "All that a layer keeps"),
         (Swapped::Input, "Layer input, the checkpoint"),
@@ -100,8 +100,8 @@ async fn the_lanes_show_the_schedule_and_the_note_says_its_times() {
 async fn the_tiers_are_bars_on_a_scale_of_tens() {
     let page = Page::open("").await;
     page.figure("swapping").shows("own-speed", "2.04 TB/s").await;
-    let script = "return [0, 1, 2, 3, 4].map((tier) => { \
-            const part = document.querySelector(`[data-figure=swapping] [data-out=tier-${tier}] > .tier-speed`); \
+    let script = "return ['sram', 'hbm', 'dram', 'own', 'link'].map((tier) => { \
+            const part = document.querySelector(`[data-figure=swapping] [data-testid=tier-${tier}] > .tier-speed`); \
             return part.firstElementChild.getBoundingClientRect().width / part.getBoundingClientRect().width; \
         });";
     let widths: Vec<f64> = serde_json::from_value(page.script(script, vec![]).await).expect("widths");

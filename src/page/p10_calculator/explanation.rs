@@ -4,7 +4,7 @@ use bmax::Answer;
 
 use leptos::prelude::*;
 
-use super::super::p12_levers::describe;
+use crate::figures::levers::describe;
 use crate::site::{Facts, Live, format};
 
 /// The reason behind the answer, in whole sentences: which entry, at which instant, by how much.

@@ -1,21 +1,15 @@
 //! What was applied here, and the way back.
 
-use std::cell::RefCell;
-
 use bmax::Scenario;
 use bmax::levers::Change;
 
-/// A change that was made here, and the one that takes it back.
+/// A change that was made here, and the way back.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Applied {
+    /// What was made.
     pub change: Change,
+    /// What takes it back.
     pub inverse: Change,
-}
-
-thread_local! {
-    /// Everything that was applied, in order. It is no signal, because the scenario changes whenever it
-    /// does.
-    pub static APPLIED: RefCell<Vec<Applied>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Only the last way to a setting is kept, so that no setting has two ways back.

@@ -1,0 +1,196 @@
+//! What the figure shows: the ranked changes, what was applied of them, and what would gain nothing.
+
+use bmax::levers::{Change, Lever};
+use bmax::{Choice, b_max};
+
+use super::applied::{Applied, holding};
+use super::text::{describe, still_missing, token_account};
+use crate::site::{Facts, Ranking, format};
+
+/// Where the configuration stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Now {
+    /// The method in use.
+    pub method: String,
+    /// The largest micro-batch by it.
+    pub most: String,
+    /// Whether one sequence fits.
+    pub fits: bool,
+    /// What was applied here and still holds, each with its name.
+    pub applied: Vec<(Applied, String)>,
+}
+
+impl Now {
+    /// Where these facts stand after the changes in this list.
+    pub fn of(facts: &Facts, applied: &[Applied]) -> Self {
+        let named = |entry: Applied| (entry, describe(entry.change));
+        Self {
+            method: facts.scenario.method.label().to_owned(),
+            most: format::answer(&facts.answer),
+            fits: facts.answer.batch().is_some(),
+            applied: holding(applied, &facts.scenario).into_iter().map(named).collect(),
+        }
+    }
+}
+
+/// The changes that are open, the strongest first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ranked {
+    /// Those that make room.
+    pub gaining: Vec<Gain>,
+    /// How many would make none by themselves.
+    pub idle: u32,
+    /// The same in words.
+    pub idle_count: String,
+}
+
+/// A change that makes room.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Gain {
+    /// The change.
+    pub change: Change,
+    /// The same as an instruction.
+    pub name: String,
+    /// What it costs.
+    pub cost: &'static str,
+    /// What it does to the tokens of a step, for a shorter sequence.
+    pub tokens: Option<String>,
+    /// The largest micro-batch before it.
+    pub before: String,
+    /// The same with it.
+    pub after: String,
+    /// What is gained.
+    pub gain: String,
+    /// Both as parts of what the strongest change leads to.
+    pub shares: [String; 2],
+}
+
+impl Ranked {
+    /// What a ranking shows.
+    pub fn of(ranking: &Ranking) -> Self {
+        let gaining = ranking.gaining();
+        // The strongest comes first, and its bar is the longest.
+        let most = gaining.first().and_then(|lever| lever.after).unwrap_or(1);
+        let idle = ranking.idle().len() as u32;
+        Self {
+            gaining: gaining.iter().map(|lever| Gain::of(lever, most, ranking.scenario.recipe.sequence)).collect(),
+            idle,
+            idle_count: format::counted(idle, "change", "changes"),
+        }
+    }
+
+    /// Whether no single change makes room. Several of those that gain nothing alone may together.
+    pub fn alone(&self) -> bool {
+        self.gaining.is_empty()
+    }
+}
+
+impl Gain {
+    fn of(lever: &Lever, most: u32, sequence: u32) -> Self {
+        let batch = |batch: Option<u32>| batch.map_or_else(|| "does not fit".to_owned(), format::count);
+        let share = |batch: Option<u32>| f64::from(batch.unwrap_or(0)) / f64::from(most.max(1));
+        Self {
+            change: lever.change,
+            name: describe(lever.change),
+            cost: lever.change.cost(),
+            tokens: match (lever.change, lever.after) {
+                (Change::Sequence(shorter), Some(after)) => Some(token_account(lever.before, sequence, after, shorter)),
+                _ => None,
+            },
+            before: batch(lever.before),
+            after: batch(lever.after),
+            gain: format!("+{}", format::count(lever.gain())),
+            shares: [lever.before, lever.after].map(|batch| format::css_percent(share(batch))),
+        }
+    }
+}
+
+/// A change that makes no room by itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Idle {
+    /// The change.
+    pub change: Change,
+    /// The same as an instruction.
+    pub name: String,
+    /// What would still be missing.
+    pub why: String,
+}
+
+impl Idle {
+    /// The idle changes of a ranking, with reasons that cost an answer each.
+    pub fn all(ranking: &Ranking) -> Vec<Self> {
+        let idle = |lever: &Lever| Self {
+            change: lever.change,
+            name: describe(lever.change),
+            why: still_missing(&b_max(&lever.change.apply(ranking.scenario))),
+        };
+        ranking.idle().iter().map(idle).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figures::check::{any_scenario, texts_are_sound};
+    use crate::site::facts_of;
+    use bmax::{Field, Recomputation, Scenario};
+    use proptest::prelude::*;
+
+    fn ranked(scenario: &Scenario) -> Ranked {
+        Ranked::of(&Ranking::of(scenario))
+    }
+
+    #[test]
+    fn the_strongest_change_of_the_default_has_the_longest_bar() {
+        let ranked = ranked(&Scenario::default());
+        let first = &ranked.gaining[0];
+        assert_eq!(first.change, Change::Recomputation(Recomputation::Full));
+        assert_eq!(first.shares[1], "100.000%");
+        let after = |gain: &Gain| bmax::number::parse(&gain.after).expect("a number");
+        assert!(ranked.gaining.is_sorted_by(|one, next| after(one) >= after(next)));
+    }
+
+    #[test]
+    fn only_a_shorter_sequence_is_judged_by_tokens() {
+        for gain in ranked(&Scenario::default()).gaining {
+            assert_eq!(gain.tokens.is_some(), matches!(gain.change, Change::Sequence(_)), "{}", gain.name);
+        }
+    }
+
+    #[test]
+    fn where_nothing_helps_alone_each_change_says_what_is_missing() -> Result<(), bmax::Problem> {
+        let large = bmax::catalogue::model("70b").expect("listed").apply(Scenario::default());
+        let scenario = large.with_number(Field::Gpus, 1.0)?;
+        let ranking = Ranking::of(&scenario);
+        assert!(Ranked::of(&ranking).alone());
+        let idle = Idle::all(&ranking);
+        assert!(!idle.is_empty());
+        for idle in idle {
+            assert!(idle.why.starts_with("Still does not fit: one sequence would be "), "{}: {}", idle.name, idle.why);
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn what_was_applied_is_named_for_as_long_as_it_holds() {
+        let change = Change::Gpus(16);
+        let applied = [Applied { change, inverse: change.undo(&Scenario::default()) }];
+        let now = |scenario| Now::of(&facts_of(scenario), &applied).applied;
+        assert_eq!(now(change.apply(Scenario::default())), [(applied[0], "Use 16 GPUs".to_owned())]);
+        assert_eq!(now(Scenario::default()), []);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+        #[test]
+        fn every_change_open_to_any_scenario_leads_where_it_says(scenario in any_scenario()) {
+            let ranking = Ranking::of(&scenario.with_batch(1));
+            let ranked = Ranked::of(&ranking);
+            texts_are_sound(&(&ranked, Idle::all(&ranking)));
+            for gain in &ranked.gaining {
+                let most = b_max(&gain.change.apply(scenario)).batch().expect("it makes room");
+                prop_assert_eq!(&gain.after, &format::count(most));
+            }
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! What the figure shows: the states of every training regime, and what it leaves for the batch.
+
+use bmax::course::formats::Regime;
+use bmax::{Bucket, Bytes, GradientType, Precision, Scenario, b_max, estimate, number};
+
+use crate::site::format;
+
+/// A training regime as the table names it.
+pub struct Row {
+    /// The element type of the passes and of the states.
+    pub precision: Precision,
+    /// That of the gradients' sums.
+    pub gradients: GradientType,
+    /// What it is called.
+    pub name: &'static str,
+    /// What else to know of it.
+    pub aside: &'static str,
+}
+
+/// The rows of the table.
+pub static ROWS: [Row; 6] = [
+    Row { precision: Precision::Fp32, gradients: GradientType::Half, name: "fp32", aside: "everything in 4 bytes" },
+    Row {
+        precision: Precision::Autocast,
+        gradients: GradientType::Half,
+        name: "fp32 weights, 16-bit compute",
+        aside: "FSDP’s mixed precision, or autocast, which keeps 16-bit copies of all layers until the forward pass ends",
+    },
+    Row {
+        precision: Precision::Bf16,
+        gradients: GradientType::Half,
+        name: "16-bit weights and gradients",
+        aside: "bf16 or fp16 with an fp32 master copy",
+    },
+    Row {
+        precision: Precision::Bf16,
+        gradients: GradientType::Full,
+        name: "bf16, gradients in fp32",
+        aside: "Megatron-LM’s default for bf16",
+    },
+    Row {
+        precision: Precision::Fp16,
+        gradients: GradientType::Full,
+        name: "fp16, gradients in both",
+        aside: "fp16 gradients, and the fp32 sums beside them",
+    },
+    Row {
+        precision: Precision::PureBf16,
+        gradients: GradientType::Half,
+        name: "pure bf16",
+        aside: "Adam’s moments as well, and no master copy",
+    },
+];
+
+impl Row {
+    /// Its bytes per parameter: weights, gradients, master copy, both moments.
+    pub fn bytes(&self) -> [f64; 4] {
+        let Regime { weights, gradients, master, moment } = self.regime();
+        [weights, gradients, master, 2.0 * moment]
+    }
+
+    /// All of them.
+    pub fn sum(&self) -> f64 {
+        self.regime().with_adam()
+    }
+
+    /// The scenario in this regime.
+    pub fn applied_to(&self, mut scenario: Scenario) -> Scenario {
+        (scenario.recipe.precision, scenario.recipe.gradients) = (self.precision, self.gradients);
+        scenario
+    }
+
+    fn regime(&self) -> Regime {
+        Regime::of(self.precision, self.gradients)
+    }
+
+    /// Whether a scenario is in this regime: its states have as many bytes, and its passes as wide numbers.
+    fn holds_in(&self, scenario: &Scenario) -> bool {
+        let single = |precision| precision == Precision::Fp32;
+        let recipe = &scenario.recipe;
+        Regime::of(recipe.precision, recipe.gradients) == self.regime()
+            && single(recipe.precision) == single(self.precision)
+    }
+}
+
+/// The columns of numbers, as tests name them.
+pub const COLUMNS: [&str; 7] = ["weights", "gradients", "master", "moments", "sum", "activations", "batch"];
+
+/// What the figure shows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shown {
+    /// The model's parameters.
+    pub parameters: String,
+    /// Activations with 16-bit weights, as a part of those in fp32.
+    pub ratio: String,
+    /// The numbers of each of [`ROWS`], in the order of [`COLUMNS`].
+    pub cells: [[String; COLUMNS.len()]; ROWS.len()],
+    /// Which rows are the configuration's own.
+    pub own: [bool; ROWS.len()],
+}
+
+impl Shown {
+    /// What this scenario shows.
+    pub fn of(scenario: &Scenario) -> Self {
+        let kept = |row: &Row| estimate(&row.applied_to(*scenario)).bucket(Bucket::Activations);
+        let parameters = scenario.model.parameters as f64;
+        Self {
+            parameters: number::grouped(parameters),
+            ratio: format::percent(kept(&ROWS[2]).share_of(kept(&ROWS[0]))),
+            cells: ROWS.each_ref().map(|row| {
+                let [weights, gradients, master, moments] = row.bytes().map(|bytes| gib(bytes * parameters));
+                let most = format::answer(&b_max(&row.applied_to(*scenario)));
+                [weights, gradients, master, moments, gib(row.sum() * parameters), gib(kept(row).get()), most]
+            }),
+            own: ROWS.each_ref().map(|row| row.holds_in(scenario)),
+        }
+    }
+}
+
+/// GiB without the unit, which stands above the table.
+fn gib(bytes: f64) -> String {
+    let gib = Bytes::new(bytes).gib();
+    format::digits(gib, if gib < 10.0 { 2 } else { 1 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figures::check::{any_scenario, texts_are_sound};
+    use proptest::prelude::*;
+
+    /// Bytes: Rajbhandari et al. 2020 and the table of Megatron Core's distributed optimizer; 7 billion
+    /// parameters times their sum, over 2^30.
+    #[test]
+    fn seven_billion_parameters_have_the_published_bytes_and_their_sizes() {
+        let published = [
+            ([4.0, 4.0, 0.0, 8.0], "104.3"),
+            ([4.0, 4.0, 0.0, 8.0], "104.3"),
+            ([2.0, 2.0, 4.0, 8.0], "104.3"),
+            ([2.0, 4.0, 4.0, 8.0], "117.3"),
+            ([2.0, 6.0, 4.0, 8.0], "130.4"),
+            ([2.0, 2.0, 0.0, 4.0], "52.2"),
+        ];
+        let shown = Shown::of(&Scenario::default());
+        for ((row, cells), (bytes, size)) in ROWS.iter().zip(&shown.cells).zip(published) {
+            assert_eq!(row.bytes(), bytes, "{}", row.name);
+            assert_eq!(cells[4], size, "{}", row.name);
+        }
+        assert_eq!(shown.parameters, "7,000,000,000");
+    }
+
+    #[test]
+    fn a_regime_that_is_used_is_marked_as_the_reader_s_own() {
+        for (at, row) in ROWS.iter().enumerate() {
+            assert!(Shown::of(&row.applied_to(Scenario::default())).own[at], "{}", row.name);
+        }
+    }
+
+    #[test]
+    fn activations_in_16_bits_are_half_of_those_in_fp32_but_for_what_a_recipe_leaves_in_fp32() {
+        let shown = Shown::of(&Scenario::default());
+        let percent: f64 = shown.ratio.trim_end_matches(" %").parse().expect("a number");
+        assert!((50.0..70.0).contains(&percent), "{percent}");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn any_scenario_has_a_number_in_every_cell(scenario in any_scenario()) {
+            texts_are_sound(&Shown::of(&scenario));
+        }
+    }
+}
