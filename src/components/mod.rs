@@ -4,6 +4,7 @@
 //! its own and the shared state of an input of the scenario. Each component names the accessibility pattern
 //! that it follows; all of them are shown in all their states on the page of components.
 
+mod answer_bar;
 mod assumed;
 mod batch_slider;
 mod fold;
@@ -21,6 +22,7 @@ mod select;
 mod slider;
 mod table;
 
+pub use answer_bar::AnswerBar;
 pub use assumed::Assumed;
 pub use batch_slider::BatchSlider;
 pub use fold::Fold;

@@ -1,33 +1,45 @@
 //! The figures: a folder each, with the component, what it shows as a pure function, its style and its tests.
 
+mod answer;
 #[cfg(test)]
-mod check;
+pub mod check;
 mod grow;
 mod saturation;
 mod step;
 
 use leptos::prelude::*;
 
+use crate::components::AnswerBar;
 use crate::site::Figure;
+
+/// Names a component by its place in the page.
+macro_rules! figure {
+    ($name:literal => $component:path) => {
+        Figure {
+            name: $name,
+            #[cfg(feature = "prerender")]
+            html: |state| view! { <$component state/> }.to_html(),
+            #[cfg(feature = "hydrate")]
+            take_over: |place, state| {
+                leptos::mount::hydrate_from(place, move || view! { <$component state/> }).forget();
+            },
+        }
+    };
+}
 
 /// Names each figure by its place in the page, `data-figure`.
 macro_rules! figures {
     ($($name:literal => $component:path,)+) => {
         /// Every figure, in reading order.
-        pub static FIGURES: &[Figure] =
-            &[$(Figure {
-                name: $name,
-                #[cfg(feature = "prerender")]
-                html: |state| view! { <$component state/> }.to_html(),
-                #[cfg(feature = "hydrate")]
-                take_over: |place, state| {
-                    leptos::mount::hydrate_from(place, move || view! { <$component state/> }).forget();
-                },
-            },)+];
+        pub static FIGURES: &[Figure] = &[$(figure!($name => $component),)+];
     };
 }
 
+/// The bar at the top of the page, by its id.
+pub static ANSWER_BAR: Figure = figure!("answer-bar" => AnswerBar);
+
 figures! {
+    "answer" => answer::Answer,
     "grow" => grow::Grow,
     "step" => step::Step,
     "saturation" => saturation::Saturation,

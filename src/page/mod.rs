@@ -3,9 +3,7 @@
 //! A folder is a section: `prose.html` is its static text, which is inlined into the page when it is
 //! built, and `mod.rs` holds the figures that are mounted into that text.
 
-pub mod answer_bar;
 pub mod outlooks;
-mod p01_opening;
 mod p02_buckets;
 mod p03_why;
 mod p04_grow;
@@ -29,13 +27,12 @@ mod p22_quiz;
 mod pickers;
 mod speeds;
 
-use crate::figures::FIGURES;
-use crate::site::{State, mount_bound, mount_figure, mount_part, take_over};
+use crate::figures::{ANSWER_BAR, FIGURES};
+use crate::site::{State, mount_bound, take_over, take_over_part};
 
 /// Mounts every figure on its placeholder.
 pub fn mount_all(state: State) {
-    mount_part("answer-bar", move || answer_bar::answer_bar(state));
-    mount_figure("answer", state, p01_opening::opening_answer);
+    take_over_part(&ANSWER_BAR, state);
     p02_buckets::mount(state);
     p03_why::mount(state);
     take_over(FIGURES, state);

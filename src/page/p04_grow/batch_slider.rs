@@ -2,9 +2,8 @@
 
 use bmax::{Field, number};
 
-use super::super::outlooks::standing;
 use crate::site::dom::{El, el};
-use crate::site::{Facts, Live, format};
+use crate::site::{Facts, Live, Standing, format};
 
 /// The end of the declared range.
 const LIMIT: u32 = Field::Batch.bound().max as u32;
@@ -103,7 +102,7 @@ pub fn draw(live: &Live, facts: &Facts) {
 
 /// The micro-batch and how it stands, short enough to be read out at every step of a slider.
 fn batch_text(facts: &Facts) -> String {
-    let (word, _) = standing(facts);
+    let word = Standing::of(facts).word();
     format!("{}, {word}", format::counted(facts.scenario.recipe.batch, "sequence", "sequences"))
 }
 

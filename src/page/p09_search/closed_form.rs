@@ -2,7 +2,6 @@
 
 use bmax::Division;
 
-use super::super::outlooks::at_instant;
 use crate::site::{Live, format};
 
 /// The whole part of a division, below zero when the fixed part alone is too large.
@@ -26,7 +25,7 @@ pub fn draw(live: &Live, sizes: &Division, is_ledger: bool) {
     live.text("quotient", &signed(sizes.quotient(), 2));
     live.text("whole", &signed(whole, 0));
     live.show("is-ledger", is_ledger);
-    live.text("instant", &at_instant(sizes.instant));
+    live.text("instant", &format::at_instant(sizes.instant));
     live.show("too-large", whole < 0.0);
     live.show("less-than-one", whole == 0.0);
     live.show("rounded", whole >= 1.0);
