@@ -1,6 +1,7 @@
 //! The figures: a folder each, with the component, what it shows as a pure function, its style and its tests.
 
 mod answer;
+mod buckets;
 #[cfg(test)]
 pub mod check;
 mod grow;
@@ -40,6 +41,7 @@ pub static ANSWER_BAR: Figure = figure!("answer-bar" => AnswerBar);
 
 figures! {
     "answer" => answer::Answer,
+    "buckets" => buckets::Buckets,
     "grow" => grow::Grow,
     "step" => step::Step,
     "saturation" => saturation::Saturation,

@@ -4,7 +4,6 @@
 //! built, and `mod.rs` holds the figures that are mounted into that text.
 
 pub mod outlooks;
-mod p02_buckets;
 mod p03_why;
 mod p04_grow;
 mod p06_precision;
@@ -33,7 +32,6 @@ use crate::site::{State, mount_bound, take_over, take_over_part};
 /// Mounts every figure on its placeholder.
 pub fn mount_all(state: State) {
     take_over_part(&ANSWER_BAR, state);
-    p02_buckets::mount(state);
     p03_why::mount(state);
     take_over(FIGURES, state);
     p06_precision::mount(state);
@@ -78,11 +76,6 @@ mod tests {
     #[test]
     fn the_text_prints_the_ledger_s_numbers_for_the_default() {
         let scenario = Scenario::default();
-        let at_three = estimate(&scenario.with_batch(3));
-        let sizes = [Bucket::Parameters, Bucket::Optimizer, Bucket::Activations, Bucket::Temporary, Bucket::Runtime]
-            .map(|bucket| format::memory(at_three.bucket(bucket)));
-        prints(include_str!("p02_buckets/prose.html"), &sizes);
-        prints(include_str!("p02_buckets/prose.html"), &[format::digits(at_three.peak().bytes.gib(), 1)]);
         let [now, full] =
             [scenario.recipe.recomputation, Recomputation::Full].map(|kind| most(|s| s.recipe.recomputation = kind));
         let answer = format!("<mo>=</mo><mn>{now}</mn>");
