@@ -6,6 +6,7 @@ mod buckets;
 pub mod check;
 mod grow;
 mod saturation;
+mod shapes;
 mod step;
 
 use leptos::prelude::*;
@@ -42,6 +43,7 @@ pub static ANSWER_BAR: Figure = figure!("answer-bar" => AnswerBar);
 figures! {
     "answer" => answer::Answer,
     "buckets" => buckets::Buckets,
+    "shapes" => shapes::Shapes,
     "grow" => grow::Grow,
     "step" => step::Step,
     "saturation" => saturation::Saturation,

@@ -4,8 +4,6 @@
 //! built, and `mod.rs` holds the figures that are mounted into that text.
 
 pub mod outlooks;
-mod p03_why;
-mod p04_grow;
 mod p06_precision;
 mod p07_optimizers;
 mod p08_derivation;
@@ -32,7 +30,6 @@ use crate::site::{State, mount_bound, take_over, take_over_part};
 /// Mounts every figure on its placeholder.
 pub fn mount_all(state: State) {
     take_over_part(&ANSWER_BAR, state);
-    p03_why::mount(state);
     take_over(FIGURES, state);
     p06_precision::mount(state);
     p07_optimizers::mount(state);
