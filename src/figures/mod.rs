@@ -4,10 +4,12 @@ mod answer;
 mod buckets;
 #[cfg(test)]
 pub mod check;
+mod derivation;
 mod grow;
 mod saturation;
 mod shapes;
 mod step;
+mod worked_example;
 
 use leptos::prelude::*;
 
@@ -46,5 +48,7 @@ figures! {
     "shapes" => shapes::Shapes,
     "grow" => grow::Grow,
     "step" => step::Step,
+    "derivation" => derivation::Derivation,
+    "worked-example" => worked_example::WorkedExample,
     "saturation" => saturation::Saturation,
 }

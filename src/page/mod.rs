@@ -6,7 +6,6 @@
 pub mod outlooks;
 mod p06_precision;
 mod p07_optimizers;
-mod p08_derivation;
 mod p09_search;
 mod p10_calculator;
 mod p11_sequence;
@@ -33,7 +32,6 @@ pub fn mount_all(state: State) {
     take_over(FIGURES, state);
     p06_precision::mount(state);
     p07_optimizers::mount(state);
-    p08_derivation::mount(state);
     p09_search::mount(state);
     mount_bound("calculator", state, p10_calculator::calculator);
     mount_bound("chart", state, p11_sequence::chart);
