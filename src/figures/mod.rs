@@ -6,6 +6,7 @@ mod buckets;
 pub mod check;
 mod derivation;
 mod grow;
+mod oom_search;
 mod saturation;
 mod shapes;
 mod step;
@@ -50,5 +51,6 @@ figures! {
     "step" => step::Step,
     "derivation" => derivation::Derivation,
     "worked-example" => worked_example::WorkedExample,
+    "oom-search" => oom_search::OomSearch,
     "saturation" => saturation::Saturation,
 }

@@ -6,7 +6,6 @@
 pub mod outlooks;
 mod p06_precision;
 mod p07_optimizers;
-mod p09_search;
 mod p10_calculator;
 mod p11_sequence;
 mod p12_levers;
@@ -32,7 +31,6 @@ pub fn mount_all(state: State) {
     take_over(FIGURES, state);
     p06_precision::mount(state);
     p07_optimizers::mount(state);
-    p09_search::mount(state);
     mount_bound("calculator", state, p10_calculator::calculator);
     mount_bound("chart", state, p11_sequence::chart);
     p12_levers::mount(state);
@@ -80,7 +78,6 @@ mod tests {
             include_str!("p12_levers/prose.html"),
             &[answer, format!("raise it to {full}"), format!("only to {sixteen}")],
         );
-        prints(include_str!("p09_search/prose.html"), &[format!("The answer is {now}")]);
         let one = format::digits(division(&scenario).per_sequence.gib(), 1);
         prints(
             include_str!("p08_derivation/prose.html"),
