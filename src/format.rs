@@ -1,7 +1,7 @@
 //! Numbers as page, pictures and exports write them. The estimator never rounds; this file does, and only for
 //! the eye.
 
-use crate::{Answer, Bytes, Shortage, number};
+use crate::{Answer, Bytes, Instant, Shortage, number};
 
 /// A memory size in GiB with as many digits as matter, or in MiB below a tenth of a GiB.
 #[must_use]
@@ -86,6 +86,12 @@ pub fn shortage(answer: &Answer) -> Option<String> {
             format!("The model states fit, but the activations of one sequence are {over} too much.")
         }
     })
+}
+
+/// The moment of a step in words that fit into a sentence.
+#[must_use]
+pub fn at_instant(instant: &Instant) -> String {
+    format!("at “{}”", instant.name)
 }
 
 /// "1 sequence", "3 sequences".

@@ -17,5 +17,5 @@ fn main() {
 #[cfg(feature = "prerender")]
 fn main() -> std::io::Result<()> {
     let folder = std::env::args_os().nth(1).ok_or_else(|| std::io::Error::other("one argument is wanted: a folder"))?;
-    site::prerender::write(figures::FIGURES, folder.as_ref())
+    site::prerender::write(figures::FIGURES.iter().chain([&figures::ANSWER_BAR]), folder.as_ref())
 }

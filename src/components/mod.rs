@@ -4,6 +4,7 @@
 //! its own and the shared state of an input of the scenario. Each component names the accessibility pattern
 //! that it follows; all of them are shown in all their states on the page of components.
 
+mod answer_bar;
 mod assumed;
 mod batch_slider;
 mod checkbox;
@@ -13,6 +14,7 @@ mod legend;
 mod memory_bar;
 mod model;
 mod number_field;
+mod outlooks;
 mod picker;
 mod plot;
 mod reset;
@@ -22,16 +24,18 @@ mod slider;
 mod table;
 mod use_button;
 
+pub use answer_bar::AnswerBar;
 pub use assumed::Assumed;
 pub use batch_slider::BatchSlider;
 pub use checkbox::Checkbox;
 pub use fold::Fold;
-pub use formula::{Formula, Leaves};
+pub use formula::{Formula, Leaves, mathml};
 pub use legend::{Key, Legend};
 pub use memory_bar::{MemoryBar, MemoryLegend};
 pub use model::Model;
 pub use number_field::{NumberField, NumberInput};
-pub use picker::DevicePicker;
+pub use outlooks::{Beside, Outlook};
+pub use picker::{DevicePicker, ModelPicker};
 pub use plot::{Plot, Scrub};
 pub use reset::ResetButton;
 pub use segmented::Segmented;

@@ -3,30 +3,18 @@
 //! A folder is a section: `prose.html` is its static text, which is inlined into the page when it is
 //! built, and `mod.rs` holds the figures that are mounted into that text.
 
-pub mod answer_bar;
 pub mod outlooks;
-mod p01_opening;
-mod p02_buckets;
-mod p03_why;
-mod p04_grow;
-mod p08_derivation;
-mod p09_search;
 mod p10_calculator;
 mod pickers;
 mod speeds;
 
-use crate::figures::FIGURES;
-use crate::site::{State, mount_bound, mount_figure, mount_part, take_over};
+use crate::figures::{ANSWER_BAR, FIGURES};
+use crate::site::{State, mount_bound, take_over, take_over_part};
 
 /// Mounts every figure on its placeholder.
 pub fn mount_all(state: State) {
-    mount_part("answer-bar", move || answer_bar::answer_bar(state));
-    mount_figure("answer", state, p01_opening::opening_answer);
-    p02_buckets::mount(state);
-    p03_why::mount(state);
+    take_over_part(&ANSWER_BAR, state);
     take_over(FIGURES, state);
-    p08_derivation::mount(state);
-    p09_search::mount(state);
     mount_bound("calculator", state, p10_calculator::calculator);
 }
 
@@ -53,15 +41,9 @@ mod tests {
     #[test]
     fn the_text_prints_the_ledger_s_numbers_for_the_default() {
         let scenario = Scenario::default();
-        let at_three = estimate(&scenario.with_batch(3));
-        let sizes = [Bucket::Parameters, Bucket::Optimizer, Bucket::Activations, Bucket::Temporary, Bucket::Runtime]
-            .map(|bucket| format::memory(at_three.bucket(bucket)));
-        prints(include_str!("p02_buckets/prose.html"), &sizes);
-        prints(include_str!("p02_buckets/prose.html"), &[format::digits(at_three.peak().bytes.gib(), 1)]);
         let now = most(|_| ());
         let answer = format!("<mo>=</mo><mn>{now}</mn>");
         prints(include_str!("p01_opening/prose.html"), &[answer]);
-        prints(include_str!("p09_search/prose.html"), &[format!("The answer is {now}")]);
         let one = format::digits(division(&scenario).per_sequence.gib(), 1);
         prints(
             include_str!("p08_derivation/prose.html"),

@@ -1,10 +1,10 @@
 //! The answer three times: as the unknowns turn out badly, as expected, or well. And beside it, what
 //! the other two methods say.
 
-use bmax::{Answer, Choice, Instant, Method, Range};
+use bmax::{Answer, Choice, Method, Range};
 
 use crate::site::dom::{El, el};
-use crate::site::{Facts, State, format};
+use crate::site::{State, format};
 
 /// Safe, likely and optimistic, side by side; only the ledger knows unknowns. `likely` is how the
 /// figure shows the answer itself.
@@ -49,44 +49,5 @@ const fn why_they_differ(method: Method) -> &'static str {
         Method::Paper => {
             "This method counts a plain GPT block; the workshop doubles its 34, which is in bytes already, and the ledger counts what your kernels keep, the loss head and the overhead."
         }
-    }
-}
-
-/// The moment of a step in words that fit into a sentence.
-pub fn at_instant(instant: &Instant) -> String {
-    format!("at “{}”", instant.name)
-}
-
-/// How the chosen micro-batch stands, as a word and the class of its badge. Under the ledger a batch
-/// that fits as expected, and not if the unknowns turn out badly, is told apart.
-pub fn standing(facts: &Facts) -> (&'static str, &'static str) {
-    match super::answer_bar::verdict(facts.estimate.balance()) {
-        (_, "good") if facts.range.safe.batch().unwrap_or(0) < facts.scenario.recipe.batch => ("likely fits", "warn"),
-        verdict => verdict,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::site::facts_of;
-    use bmax::{AttentionKernel, Recomputation, Scenario};
-
-    #[test]
-    fn between_safe_and_likely_a_batch_only_likely_fits() {
-        let mut scenario = Scenario::default();
-        scenario.recipe.recomputation = Recomputation::Full;
-        scenario.recipe.attention = AttentionKernel::Eager;
-        let facts = facts_of(scenario);
-        let [safe, likely] = [facts.range.safe, facts.range.likely].map(|answer| answer.batch().expect("fits"));
-        assert!(safe < likely);
-        for (batch, word) in
-            [(safe, "fits"), (safe + 1, "likely fits"), (likely, "likely fits"), (likely + 1, "does not fit")]
-        {
-            assert_eq!(standing(&facts_of(scenario.with_batch(batch))).0, word, "b = {batch}");
-        }
-        scenario.method = Method::Workshop;
-        let most = facts_of(scenario).answer.batch().expect("fits");
-        assert_eq!(standing(&facts_of(scenario.with_batch(most))).0, "fits");
     }
 }

@@ -13,13 +13,15 @@ pub mod plot;
 #[cfg(feature = "prerender")]
 pub mod prerender;
 mod ranking;
+mod standing;
 mod state;
 mod theme;
 pub mod views;
 
 pub use bmax::format;
 pub use live::{Live, keep_drawn, mount_live, mount_prepared, mount_pressed, write_text};
-pub use mount::{Figure, mount_bound, mount_figure, mount_part, take_over};
+pub use mount::{Figure, mount_bound, mount_figure, mount_part, take_over, take_over_part};
+pub use standing::Standing;
 pub use ranking::Ranking;
 #[cfg(test)]
 pub use state::facts_of;

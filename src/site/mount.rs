@@ -54,9 +54,9 @@ pub fn mount_bound(name: &'static str, state: State, bind: fn(State, El)) {
     );
 }
 
-/// A figure of the site.
+/// A figure of the site, or a part of its frame.
 pub struct Figure {
-    /// The name of its place in the page, `data-figure`.
+    /// The name of its place in the page: `data-figure`, or the id of a part of the frame.
     pub name: &'static str,
     /// What stands there, as the page is built.
     #[cfg(feature = "prerender")]
@@ -71,6 +71,13 @@ pub struct Figure {
 pub fn take_over(figures: &'static [Figure], state: State) {
     for figure in figures {
         on_arrival(figure.name, state.turns, Box::new(move |place, near| take_over_at(place, figure, state, near)));
+    }
+}
+
+/// Takes over a part of the page's frame, at once: it is always in sight.
+pub fn take_over_part(part: &Figure, state: State) {
+    if let Some(place) = place("id", part.name) {
+        take_over_at(place, part, state, RwSignal::new(true));
     }
 }
 

@@ -20,12 +20,12 @@ pub struct Prerendered {
 
 impl Prerendered {
     /// Renders every figure with the default configuration.
-    pub fn of(figures: &[Figure]) -> Self {
+    pub fn of<'a>(figures: impl IntoIterator<Item = &'a Figure>) -> Self {
         let owner = Owner::new();
         let mut styles = Styles::default();
         let html = owner.with(|| {
             let state = State::new();
-            figures.iter().map(|figure| (figure.name, styles.moved_out((figure.html)(state)))).collect()
+            figures.into_iter().map(|figure| (figure.name, styles.moved_out((figure.html)(state)))).collect()
         });
         Self { html, rules: styles.rules() }
     }
@@ -62,7 +62,7 @@ impl Styles {
 ///
 /// # Errors
 /// Those of the files.
-pub fn write(figures: &[Figure], folder: &Path) -> io::Result<()> {
+pub fn write<'a>(figures: impl IntoIterator<Item = &'a Figure>, folder: &Path) -> io::Result<()> {
     let prerendered = Prerendered::of(figures);
     if folder.exists() {
         fs::remove_dir_all(folder)?;

@@ -2,8 +2,7 @@
 
 use bmax::{Field, number};
 
-use crate::page::outlooks::standing;
-use crate::site::{Facts, format};
+use crate::site::{Facts, Standing, format};
 
 /// The end of the declared range.
 const LIMIT: u32 = Field::Batch.bound().max as u32;
@@ -82,7 +81,7 @@ impl Shown {
     pub fn of(facts: &Facts, least: u32) -> Self {
         let (batch, b_max) = (facts.scenario.recipe.batch, facts.answer.batch());
         let end = end_of(b_max, batch).max(least);
-        let (word, _) = standing(facts);
+        let word = Standing::of(facts).word();
         Self {
             batch,
             end,

@@ -16,7 +16,7 @@ use crate::dom::{all, attribute, create, document, window};
 /// What a picture cannot offer, or does not show: controls, what is folded, what is for listeners.
 const LEFT_OUT: &str = "input, select, textarea, button, fieldset, details, template, script, canvas, label, \
     .field, .live-controls, .controls, .button-row, .visually-hidden, [hidden], [role=status], [role=alert], \
-    .live-wait, .mount-wait, .figure-share, [data-desk], .scale";
+    .live-wait, .figure-share, [data-desk], .scale";
 
 /// Puts the page into a theme, and back when it is dropped.
 struct Themed {

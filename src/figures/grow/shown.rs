@@ -3,9 +3,7 @@
 use bmax::chart::MemoryBar;
 use bmax::{Answer, Balance, Bytes, Choice, Estimate, Method, Scenario, estimate};
 
-use crate::page::answer_bar;
-use crate::page::outlooks::{at_instant, standing};
-use crate::site::{Facts, format};
+use crate::site::{Facts, Standing, format};
 
 /// What a button leads to.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,7 +48,7 @@ impl Shown {
         Self {
             bar: MemoryBar::of(estimate, Some(length(estimate, answer))),
             total: format!("{used} / {}", format::gib(estimate.usable())),
-            kind: standing(facts).1,
+            kind: Standing::of(facts).colour(),
             verdict: said(facts),
             others: others.collect::<Vec<_>>().join(" "),
             last: Jump::to(most, facts, answer.batch().is_none()),
@@ -81,11 +79,11 @@ fn length(estimate: &Estimate, answer: &Answer) -> Bytes {
 fn said(facts: &Facts) -> String {
     let mut said = sentence(&facts.estimate, &facts.answer, facts.scenario.recipe.batch);
     if facts.is_ledger() {
-        if standing(facts).0 == "likely fits" {
+        if Standing::of(facts) == Standing::LikelyFits {
             let safe = format::answer(&facts.range.safe);
             said += &format!(" It would not if all unknowns turned out badly: safe is {safe}.");
         }
-        said += &format!(" Most is alive {}.", at_instant(facts.estimate.peak().instant));
+        said += &format!(" Most is alive {}.", format::at_instant(facts.estimate.peak().instant));
     }
     said
 }
@@ -131,7 +129,7 @@ fn sentence(estimate: &Estimate, answer: &Answer, batch: u32) -> String {
 fn other(method: Method, scenario: &Scenario, answer: &Answer) -> String {
     let scenario = Scenario { method, ..*scenario };
     let (batch, estimate) = (scenario.recipe.batch, estimate(&scenario));
-    let (word, _) = answer_bar::verdict(estimate.balance());
+    let word = Standing::by(estimate.balance()).word();
     format!(
         "By the {} method, b = {} takes {} and {word}; {}.",
         method.label().to_ascii_lowercase(),

@@ -2,11 +2,11 @@
 
 use bmax::{Balance, Choice, Mend};
 
-use super::super::outlooks::{beside, outlooks, standing};
+use super::super::outlooks::{beside, outlooks};
 use super::{explanation, unknowns};
 use crate::site::dom::El;
 use crate::site::views::{draw_bar, draw_legend};
-use crate::site::{Facts, Live, State, format, keep_drawn};
+use crate::site::{Facts, Live, Standing, State, format, keep_drawn};
 
 /// Everything that follows from the form.
 pub fn bind(state: State, panel: &El) {
@@ -53,9 +53,9 @@ fn memory(live: &Live, facts: &Facts) {
     live.attr("use-b-max", "aria-disabled", if idle { "true" } else { "false" });
     draw_bar(&live.place("bar"), &facts.estimate, None);
     draw_legend(&live.place("legend"), &facts.estimate);
-    let (verdict, class) = standing(facts);
-    live.text("badge", verdict);
-    live.attr("badge", "class", &("badge badge-".to_owned() + class));
+    let standing = Standing::of(facts);
+    live.text("badge", standing.word());
+    live.attr("badge", "class", &("badge badge-".to_owned() + standing.colour()));
     let (case, by) = match facts.estimate.balance() {
         Balance::Free(free) if facts.is_ledger() => ("free", free),
         Balance::Free(free) => ("below", free),

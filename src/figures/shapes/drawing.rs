@@ -6,7 +6,7 @@
 use bmax::number::fixed;
 
 use super::layer::{Layer, size};
-use crate::site::{Live, format};
+use crate::site::format;
 
 /// Width of a sheet and side of a square: both are H.
 const WIDTH: f64 = 84.0;
@@ -65,16 +65,45 @@ pub fn sentence(layer: Layer, batch: u32) -> String {
     )
 }
 
-/// Draws X · W = Y, with b sheets in X and in Y, and the b beside the middle of each stack's depth.
-pub fn draw(live: &Live, layer: Layer, batch: u32) {
-    live.attr("equation", "aria-label", &sentence(layer, batch));
-    let aside = depth(batch) / 2.0;
-    for (pile, count, x) in [("x-pile", "x-count", 22.0), ("y-pile", "y-count", 350.0)] {
-        live.attr(pile, "d", &sheets(x, batch));
-        live.attr(count, "x", &fixed(x + WIDTH + 14.0 + aside, 1));
-        live.attr(count, "y", &fixed(FOOT - aside + 10.0, 1));
-    }
+/// X · W = Y, with b sheets in X and in Y, and the b beside the middle of each stack's depth.
+pub fn equation(batch: u32) -> String {
+    let [(x_pile, x_count), (y_pile, y_count)] = [22.0, 350.0].map(|x| (sheets(x, batch), count(x, batch)));
+    format!(
+        "<path class=\"shape\" data-bucket=\"activations\" d=\"{x_pile}\"></path>\
+         <text class=\"shape-name\" x=\"64\" y=\"126\" data-bucket=\"activations\">X</text>\
+         <text class=\"shape-side\" x=\"64\" y=\"168\">H</text>\
+         <text class=\"shape-side\" x=\"10\" y=\"124\">S</text>{x_count}\
+         <text class=\"shape-sign\" x=\"190\" y=\"126\">·</text>\
+         <rect class=\"shape\" data-bucket=\"parameters\" x=\"212\" y=\"62\" width=\"84\" height=\"84\"></rect>\
+         <text class=\"shape-name\" x=\"254\" y=\"112\" data-bucket=\"parameters\">W</text>\
+         <text class=\"shape-side\" x=\"254\" y=\"168\">H</text>\
+         <text class=\"shape-side\" x=\"308\" y=\"110\">H</text>\
+         <text class=\"shape-sign\" x=\"332\" y=\"126\">=</text>\
+         <path class=\"shape shape-open\" data-bucket=\"activations\" d=\"{y_pile}\"></path>\
+         <text class=\"shape-name shape-name-open\" x=\"392\" y=\"126\">Y</text>\
+         <text class=\"shape-side\" x=\"392\" y=\"168\">H</text>{y_count}"
+    )
 }
+
+/// The b beside the stack whose front sheet starts at `x`.
+fn count(x: f64, batch: u32) -> String {
+    let aside = depth(batch) / 2.0;
+    let [x, y] = [x + WIDTH + 14.0 + aside, FOOT - aside + 10.0].map(|place| fixed(place, 1));
+    format!("<text class=\"shape-side shape-count\" x=\"{x}\" y=\"{y}\">b</text>")
+}
+
+/// What follows W: its gradient and Adam's two averages, squares of the same size.
+pub const COMPANIONS: &str = "\
+    <rect class=\"shape\" data-bucket=\"gradients\" x=\"2\" y=\"62\" width=\"84\" height=\"84\"></rect>\
+    <text class=\"shape-name\" x=\"44\" y=\"112\" data-bucket=\"gradients\">dW</text>\
+    <text class=\"shape-side\" x=\"44\" y=\"168\">H</text>\
+    <rect class=\"shape\" data-bucket=\"optimizer\" x=\"98\" y=\"62\" width=\"84\" height=\"84\"></rect>\
+    <text class=\"shape-name\" x=\"140\" y=\"112\" data-bucket=\"optimizer\">m</text>\
+    <text class=\"shape-side\" x=\"140\" y=\"168\">H</text>\
+    <rect class=\"shape\" data-bucket=\"optimizer\" x=\"194\" y=\"62\" width=\"84\" height=\"84\"></rect>\
+    <text class=\"shape-name\" x=\"236\" y=\"112\" data-bucket=\"optimizer\">v</text>\
+    <text class=\"shape-side\" x=\"236\" y=\"168\">H</text>\
+    <text class=\"shape-side\" x=\"290\" y=\"110\">H</text>";
 
 #[cfg(test)]
 mod tests {

@@ -5,32 +5,48 @@ use std::f64::consts::LN_2;
 use bmax::number;
 use bmax::search::Probe;
 
-use super::{truth, words};
-use crate::site::{Live, format};
+use super::words;
+use crate::site::format;
 
 /// At most this many marks are written below the axis.
 const MARKS: u32 = 8;
 /// Room at the right end, in doublings.
 const BEYOND: f64 = 0.75;
 
-/// The axis: what is known to run, what is open, what is known not to, and the attempt.
-pub fn draw(live: &Live, trace: &[Probe], last: Option<&Probe>) {
-    let top = top(trace);
-    let known = last.map_or_else(|| "everything is open".to_owned(), words::known);
-    live.attr("track", "aria-label", &format!("Axis of micro-batches from 1 to {}: {known}.", format::count(top)));
-    let high = last.and_then(|probe| probe.high);
-    live.variable("axis", "--low", &place(last.map_or(0, |probe| probe.low), top));
-    live.variable("axis", "--high", &high.map_or_else(|| "1".to_owned(), |high| place(high, top)));
-    live.show("tried", last.is_some());
-    live.attr("tried", "data-fits", truth(last.is_some_and(|probe| probe.fits)));
-    live.variable("tried", "--at", &place(last.map_or(1, |probe| probe.batch), top));
-    let (count, every) = marks(top);
-    let mut batch = 1;
-    for mark in live.copies("marks", count as usize) {
-        mark.variable("", "--at", &place(batch, top));
-        mark.text("", &format::count(batch));
-        batch <<= every;
+/// The axis: what is known to run, what is open, what is known not to, and the attempt. Places are as the style
+/// sheet takes them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Track {
+    /// The axis in words.
+    pub label: String,
+    /// Up to where it is known to run.
+    pub low: String,
+    /// From where it is known not to.
+    pub high: String,
+    /// Where the last attempt was, and whether it ran.
+    pub tried: Option<(String, bool)>,
+}
+
+impl Track {
+    /// The axis of these attempts after the last that was made.
+    pub fn of(trace: &[Probe], last: Option<&Probe>) -> Self {
+        let top = top(trace);
+        let known = last.map_or_else(|| "everything is open".to_owned(), words::known);
+        let high = last.and_then(|probe| probe.high);
+        Self {
+            label: format!("Axis of micro-batches from 1 to {}: {known}.", format::count(top)),
+            low: place(last.map_or(0, |probe| probe.low), top),
+            high: high.map_or_else(|| "1".to_owned(), |high| place(high, top)),
+            tried: last.map(|probe| (place(probe.batch, top), probe.fits)),
+        }
     }
+}
+
+/// The numbers below the axis: each with its place.
+pub fn numbers(trace: &[Probe]) -> Vec<(String, String)> {
+    let top = top(trace);
+    let (count, every) = marks(top);
+    (0..count).map(|index| 1 << (index * every)).map(|batch| (format::count(batch), place(batch, top))).collect()
 }
 
 /// [`position`] for the style sheet.

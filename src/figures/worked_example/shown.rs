@@ -1,13 +1,13 @@
-//! Llama 3.1 8B on A100 80 GB, solved for a number of GPUs that the reader chooses.
+//! What the figure shows: Llama 3.1 8B on A100 80 GB, solved for a number of GPUs.
 
 use bmax::catalogue;
+use bmax::chart::MemoryBar;
 use bmax::{
     Answer, Bucket, Bytes, Cluster, Estimate, Method, Percent, Precision, Recomputation, Scenario, Switch, b_max,
     estimate,
 };
 
-use crate::site::views::draw_bar;
-use crate::site::{Live, format};
+use crate::site::format;
 
 /// The example on `gpus` devices. The recipe is written out, so that the example stays what its text
 /// says when the page's first view changes.
@@ -34,10 +34,10 @@ fn rounded(mut scenario: Scenario) -> Scenario {
     scenario
 }
 
-/// What the figure shows for one number of GPUs.
+/// The example on one number of GPUs.
 struct Solved {
     gpus: u32,
-    /// The ledger at the workshop's b_max, or at one sequence where none fits.
+    /// The estimate at the workshop's b_max, or at one sequence where none fits.
     estimate: Estimate,
     batch: u32,
     workshop: Answer,
@@ -83,39 +83,47 @@ impl Solved {
     }
 }
 
-/// The number of GPUs that the reader chose.
-fn gpus(live: &Live) -> u32 {
-    live.number("gpus").max(1.0) as u32
+/// What the figure shows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shown {
+    /// What is fixed on each GPU, and how that comes about.
+    pub fixed: String,
+    /// What is left for activations.
+    pub left: String,
+    /// The largest micro-batch by the workshop's method.
+    pub workshop: String,
+    /// What a sequence takes by it.
+    pub workshop_sequence: String,
+    /// The largest micro-batch by the paper's method.
+    pub paper: String,
+    /// What a sequence takes by it.
+    pub paper_sequence: String,
+    /// The sequences of the bar.
+    pub sequences: String,
+    /// The bar.
+    pub bar: MemoryBar,
 }
 
-/// Draws the example.
-pub fn draw(live: &Live) {
-    let solved = Solved::of(gpus(live));
-    live.text("fixed", &solved.fixed_text());
-    live.text("left", &solved.left_text());
-    for (answer, sequence, texts) in [
-        (&solved.workshop, solved.workshop_sequence, ["workshop", "workshop-sequence"]),
-        (&solved.paper, solved.paper_sequence, ["paper", "paper-sequence"]),
-    ] {
-        let fits = answer.batch().map_or_else(|| "no sequence fits".to_owned(), |_| format::answer(answer));
-        live.text(texts[0], &fits);
-        live.text(texts[1], &format::gib(sequence));
+impl Shown {
+    /// The example on so many GPUs.
+    pub fn of(gpus: u32) -> Self {
+        let solved = Solved::of(gpus);
+        let most = |answer: &Answer| answer.batch().map_or("no sequence fits".to_owned(), |_| format::answer(answer));
+        Self {
+            fixed: solved.fixed_text(),
+            left: solved.left_text(),
+            workshop: most(&solved.workshop),
+            workshop_sequence: format::gib(solved.workshop_sequence),
+            paper: most(&solved.paper),
+            paper_sequence: format::gib(solved.paper_sequence),
+            sequences: format::counted(solved.batch, "sequence", "sequences"),
+            bar: MemoryBar::of(&solved.estimate, None),
+        }
     }
-    live.text("sequences", &format::counted(solved.batch, "sequence", "sequences"));
-    draw_bar(&live.place("bar"), &solved.estimate, None);
-    let same = live.facts(|facts| adopted(facts.scenario, solved.gpus) == facts.scenario);
-    live.attr("use", "aria-disabled", if same { "true" } else { "false" });
-    live.show("same", same);
-    live.show("differs", !same);
-}
-
-/// Makes the example the reader's scenario.
-pub fn press(live: &Live, _: &str) {
-    live.state().change(|scenario| adopted(scenario, gpus(live)));
 }
 
 /// The reader's scenario with everything that the example fixes; method and targets stay.
-fn adopted(scenario: Scenario, gpus: u32) -> Scenario {
+pub fn adopted(scenario: Scenario, gpus: u32) -> Scenario {
     let example = example(gpus);
     let mut adopted = Scenario {
         model: example.model,
@@ -131,6 +139,8 @@ fn adopted(scenario: Scenario, gpus: u32) -> Scenario {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::figures::check::{any_scenario, texts_are_sound};
+    use proptest::prelude::*;
 
     #[test]
     fn the_example_has_the_answers_of_the_table_below_it() {
@@ -164,5 +174,30 @@ mod tests {
             catalogue::model_row_of(&taken).map(|(row, edited)| (row.slug, edited)),
             Some(("llama-3.1-8b", false))
         );
+    }
+
+    #[test]
+    fn every_number_of_gpus_is_solved_in_words() {
+        for (gpus, fixed, workshop, paper) in [
+            (1, "119.2 / 1 = 119.2 GiB", "no sequence fits", "no sequence fits"),
+            (2, "119.2 / 2 = 59.6 GiB", "no sequence fits", "1"),
+            (4, "119.2 / 4 = 29.8 GiB", "2", "4"),
+            (8, "119.2 / 8 = 14.9 GiB", "3", "6"),
+        ] {
+            let shown = Shown::of(gpus);
+            assert_eq!((shown.fixed.as_str(), shown.workshop.as_str(), shown.paper.as_str()), (fixed, workshop, paper));
+            texts_are_sound(&shown);
+        }
+        texts_are_sound(&Shown::of(16));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn any_scenario_can_adopt_the_example_and_has_it_then(scenario in any_scenario(), gpus in 1_u32..=16) {
+            let taken = adopted(scenario, gpus);
+            prop_assert_eq!(adopted(taken, gpus), taken);
+            prop_assert_eq!((taken.method, taken.recipe.batch), (scenario.method, scenario.recipe.batch));
+        }
     }
 }

@@ -1,0 +1,104 @@
+//! What the figure shows: the answer, why it is no more, and the bar.
+
+use bmax::chart::MemoryBar;
+use bmax::{Answer, Choice, Instant};
+
+use crate::site::{Facts, Standing, format};
+
+/// What the figure shows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shown {
+    /// Whose answer it is.
+    pub method: String,
+    /// Whether there is a micro-batch that fits.
+    pub fits: bool,
+    /// The largest of them.
+    pub answer: String,
+    /// What is used, what is left, and what the next sequence lacks.
+    pub reason: String,
+    /// Which micro-batch the bar shows.
+    pub batch: String,
+    /// How it stands.
+    pub standing: Standing,
+    /// The bar and its legend.
+    pub bar: MemoryBar,
+}
+
+impl Shown {
+    /// What these facts show.
+    pub fn of(facts: &Facts) -> Self {
+        Self {
+            method: format!("{} method", facts.scenario.method.label()),
+            fits: facts.answer.batch().is_some(),
+            answer: format::answer(&facts.answer),
+            reason: reason(facts),
+            batch: format!(" = {}: ", format::count(facts.scenario.recipe.batch)),
+            standing: Standing::of(facts),
+            bar: MemoryBar::of(&facts.estimate, None),
+        }
+    }
+}
+
+fn reason(facts: &Facts) -> String {
+    match &facts.answer {
+        Answer::Fits(room) if room.capped => "More may fit; the search ends here.".to_owned(),
+        Answer::Fits(room) => {
+            let [peak, one, lack] = [room.peak, room.per_sequence, room.next_lacks].map(format::memory);
+            let taken = format!("They take {peak}; one more sequence needs {one} and would lack {lack}");
+            if facts.is_ledger() {
+                let Instant { meaning, .. } = facts.limit.instant;
+                format!("{taken} {}. {meaning}", format::at_instant(facts.limit.instant))
+            } else {
+                taken + "."
+            }
+        }
+        Answer::Infeasible(reason) => {
+            let mend = reason.fewest_gpus.map_or_else(
+                || " More GPUs alone do not help: shorten the sequence or recompute more.".to_owned(),
+                |gpus| format!(" {} would be enough.", format::counted(gpus, "GPU", "GPUs")),
+            );
+            format::shortage(&facts.answer).unwrap_or_default() + &mend
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figures::check::{any_scenario, texts_are_sound};
+    use crate::site::facts_of;
+    use bmax::{Method, Scenario};
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_worked_7b_example_takes_64_gib_and_lacks_9_for_the_next_sequence() {
+        let shown = Shown::of(&facts_of(Scenario { method: Method::Workshop, ..Scenario::default() }));
+        assert_eq!((shown.answer.as_str(), shown.standing), ("3", Standing::Fits));
+        assert_eq!(shown.reason, "They take 64.0 GiB; one more sequence needs 17.0 GiB and would lack 9.04 GiB.");
+    }
+
+    #[test]
+    fn the_ledger_names_the_moment_that_stops_the_next_sequence() {
+        let facts = facts_of(Scenario::default());
+        let Instant { name, meaning, .. } = facts.limit.instant;
+        let reason = Shown::of(&facts).reason;
+        assert!(reason.ends_with(&format!("at “{name}”. {meaning}")), "{reason}");
+    }
+
+    #[test]
+    fn what_does_not_fit_says_how_many_gpus_would_be_enough() {
+        let mut scenario = Scenario { method: Method::Workshop, ..Scenario::default() };
+        scenario.cluster.gpus = 1;
+        let shown = Shown::of(&facts_of(scenario));
+        assert!(!shown.fits);
+        assert!(shown.reason.ends_with(" 2 GPUs would be enough."), "{}", shown.reason);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn any_scenario_has_an_answer_and_a_reason(scenario in any_scenario()) {
+            texts_are_sound(&Shown::of(&facts_of(scenario)));
+        }
+    }
+}

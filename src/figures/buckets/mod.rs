@@ -1,0 +1,112 @@
+//! The buckets of the current configuration, and the bar they fill.
+
+mod shown;
+
+use bmax::Bucket;
+use leptos::prelude::*;
+
+use crate::components::{MemoryBar, MemoryLegend};
+use crate::site::{State, read};
+use shown::{Growth, Shown};
+
+/// A card for each bucket, which moment they show, their sum, and the bar of them all.
+#[component]
+pub fn Buckets(
+    /// The shared state.
+    state: State,
+) -> impl IntoView {
+    let shown = Memo::new(move |_| state.read(Shown::of));
+    let bar = Memo::new(move |_| shown.with(|shown| shown.bar.clone()));
+    let card = move |(at, bucket): (usize, &Bucket)| view! { <BucketCard shown at bucket=*bucket/> };
+    view! {
+        <div class="buckets">
+            <ul class="bucket-cards">{Bucket::ALL.iter().enumerate().map(card).collect_view()}</ul>
+            <p class="soft small" data-testid="buckets-instant">{move || shown.with(|shown| shown.moment.clone())}</p>
+            <Total shown/>
+            <MemoryBar bar/>
+            <MemoryLegend bar/>
+        </div>
+    }
+}
+
+/// One bucket: its size, its part of the whole, its formulas and whether the batch is in them.
+#[component]
+fn BucketCard(shown: Memo<Shown>, at: usize, bucket: Bucket) -> impl IntoView {
+    let growth = move || shown.with(|shown| shown.cards[at].growth);
+    let lines = move || shown.with(|shown| shown.cards[at].lines.clone());
+    view! {
+        <li
+            class="bucket-card"
+            data-bucket=bucket.key()
+            data-testid=format!("bucket-{}", bucket.key())
+            hidden=move || shown.with(|shown| !shown.cards[at].is_there)
+        >
+            <p class="bucket-name"><span class="bucket-swatch" data-bucket=bucket.key()></span>{bucket.name()}</p>
+            <p class="bucket-growth badge" class:bucket-grows=move || growth() != Growth::Fixed>
+                <span aria-hidden="true">{move || growth().sign()}</span>
+                <span>{move || growth().words()}</span>
+            </p>
+            <p class="bucket-size">
+                <span class="readout readout-s num">{move || shown.with(|shown| shown.cards[at].size.clone())}</span>
+                <span class="soft small num">
+                    {move || shown.with(|shown| shown.cards[at].percent.clone())} " of the sum"
+                </span>
+            </p>
+            <div class="bucket-share">
+                <span style=("--share", move || shown.with(|shown| shown.cards[at].share.clone()))></span>
+            </div>
+            <div class="bucket-entries">
+                <dl class="bucket-formulas">{move || lines().into_iter().map(line).collect_view()}</dl>
+                <p class="small" hidden=move || shown.with(|shown| shown.cards[at].more.is_none())>
+                    <a href="#ledger">{move || shown.with(|shown| shown.cards[at].more.clone())}</a>
+                </p>
+            </div>
+        </li>
+    }
+}
+
+/// An entry of a bucket.
+fn line((name, formula): (&'static str, String)) -> impl IntoView {
+    view! {
+        <div>
+            <dt>{name}</dt>
+            <dd>
+                <math inner_html=formula></math>
+            </dd>
+        </div>
+    }
+}
+
+/// The sum in symbols, in numbers and in words.
+#[component]
+fn Total(shown: Memo<Shown>) -> impl IntoView {
+    view! {
+        <div class="bucket-total">
+            <p class="bucket-total-symbols">
+                <span><math inner_html="<msub><mi>M</mi><mi>total</mi></msub>"></math></span>
+                <span>"="</span>
+                <span><math inner_html=move || shown.with(|shown| shown.fixed_symbols)></math></span>
+                <span>"+"</span>
+                <span><math inner_html=GROWING></math></span>
+            </p>
+            <p class="bucket-total-numbers num">
+                <strong data-testid="buckets-total">{read(shown, |shown| &shown.total)}</strong>
+                <span>"="</span>
+                <span data-testid="buckets-fixed">{read(shown, |shown| &shown.fixed)}</span>
+                <span>"+"</span>
+                <span data-testid="buckets-growing">{read(shown, |shown| &shown.growing)}</span>
+            </p>
+            <p class="bucket-total-words soft small">
+                <span>"per GPU"</span>
+                <span></span>
+                <span>"fixed"</span>
+                <span></span>
+                <span>"scales with " <i>"b"</i></span>
+            </p>
+        </div>
+    }
+}
+
+/// What grows with the batch, as MathML.
+const GROWING: &str =
+    "<mi>f</mi><mo>(</mo><mi>b</mi><mo>,</mo><mi>S</mi><mo>,</mo><mi>H</mi><mo>,</mo><mi>L</mi><mo>)</mo>";

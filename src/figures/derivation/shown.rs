@@ -1,0 +1,217 @@
+//! What the figure shows: each line of the derivation in symbols and with numbers, as MathML.
+
+use bmax::{Answer, Bytes, Entry, Method, Scenario, Values};
+
+use super::quantity::gib;
+use super::steps::{Steps, quotient};
+use crate::components::{Leaves, mathml};
+use crate::site::{Facts, format};
+
+/// Whose derivation it is, and what the method in use answers.
+pub fn whose(facts: &Facts) -> String {
+    match facts.scenario.method {
+        Method::Workshop => "This is the method in use.".to_owned(),
+        Method::Paper => "This is the paper’s method, which is in use.".to_owned(),
+        Method::Ledger => {
+            let workshop = facts.others.iter().find(|(method, _)| *method == Method::Workshop);
+            format!(
+                "These lines are the workshop’s method with your numbers; its answer is {}. The ledger, which is in use, \
+                 answers {}: it has too many entries for a derivation, but ends in the same division, added as the last \
+                 line.",
+                workshop.map_or_else(String::new, |(_, answer)| format::answer(answer)),
+                format::answer(&facts.answer)
+            )
+        }
+    }
+}
+
+/// The lines of the derivation, which the micro-batch does not change.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lines {
+    /// Everything must fit.
+    pub fits: String,
+    /// A share is kept free.
+    pub usable: String,
+    /// What is fixed.
+    pub fixed: Sum,
+    /// What one sequence takes.
+    pub one: Sum,
+    /// The division.
+    pub solved: String,
+    /// Whether a sequence fits.
+    pub has_answer: bool,
+    /// The division in words.
+    pub conclusion: String,
+    /// The same division by the ledger, where that is in use.
+    pub ledger: Option<Ledger>,
+}
+
+/// Entries and their sum.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sum {
+    /// The entries.
+    pub entries: Vec<Line>,
+    /// Their sum.
+    pub total: String,
+}
+
+/// One entry: its size, and how that comes about.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Line {
+    /// The style sheet's word for its bucket.
+    pub bucket: &'static str,
+    /// Its name.
+    pub name: &'static str,
+    /// Its formula.
+    pub symbols: String,
+    /// The same with numbers.
+    pub numbers: String,
+    /// Its size.
+    pub size: String,
+}
+
+/// The last line under the ledger.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ledger {
+    /// What is divided, and when.
+    pub title: String,
+    /// The division.
+    pub solved: String,
+}
+
+impl Lines {
+    /// The lines of a scenario.
+    pub fn of(scenario: &Scenario) -> Self {
+        let steps = Steps::of(scenario);
+        let Steps { memory, usable, fixed, one_sequence, values, .. } = &steps;
+        let [of_usable, of_fixed, of_one] = [usable, fixed, one_sequence].map(|bytes| amount(*bytes));
+        let sum = |entries: Vec<Line>, name: &str, total: &str| Sum {
+            entries,
+            total: format!("<msub><mi>M</mi><mi>{name}</mi></msub><mo>=</mo>{total}"),
+        };
+        Self {
+            fits: format!("{of_usable}<mo>≥</mo>{of_fixed}<mo>+</mo><mi>b</mi><mo>·</mo>{of_one}"),
+            usable: format!(
+                "<mrow><mrow><mo>(</mo><mn>1</mn><mo>−</mo><mn>{}</mn><mo>)</mo></mrow><mo>×</mo>{}</mrow><mo>=</mo>{of_usable}",
+                steps.headroom_text(),
+                amount(*memory)
+            ),
+            fixed: sum(lines(steps.fixed_entries(), values), "fixed", &of_fixed),
+            one: sum(lines(steps.activations(), values), "act", &of_one),
+            solved: solved([*usable, *fixed, *one_sequence], &steps.answer),
+            has_answer: steps.answer.batch().is_some(),
+            conclusion: steps.conclusion(),
+            ledger: steps.ledger.as_ref().map(|(division, answer)| Ledger {
+                title: format!(
+                    "The same division by the ledger, {}, the moment that stops the next sequence.",
+                    format::at_instant(division.instant)
+                ),
+                solved: solved([division.usable, division.fixed, division.per_sequence], answer),
+            }),
+        }
+    }
+}
+
+fn lines<'a>(entries: impl Iterator<Item = &'a Entry>, values: &Values) -> Vec<Line> {
+    let line = |entry: &Entry| Line {
+        bucket: entry.bucket.key(),
+        name: entry.name,
+        symbols: mathml(entry.formula, values, Leaves::Symbols),
+        numbers: mathml(entry.formula, values, Leaves::Numbers),
+        size: format!("= {} GiB", gib(entry.bytes)),
+    };
+    entries.map(line).collect()
+}
+
+/// A size with its unit.
+fn amount(bytes: Bytes) -> String {
+    format!("<mrow><mn>{}</mn><mtext>\u{a0}GiB</mtext></mrow>", gib(bytes))
+}
+
+/// A division with its numbers, down to the whole number of sequences: usable memory, the fixed part and one
+/// sequence. Where nothing is left, the difference says so.
+fn solved([usable, fixed, one]: [Bytes; 3], answer: &Answer) -> String {
+    let left = usable - fixed;
+    let difference = format!("<mrow>{}<mo>−</mo>{}</mrow>", amount(usable), amount(fixed));
+    if left.get() < 0.0 {
+        return format!("{difference}<mrow><mo>=</mo>{}<mo>&lt;</mo><mn>0</mn></mrow>", amount(left));
+    }
+    format!(
+        "<mrow><mo>⌊</mo><mfrac>{difference}{}</mfrac><mo>⌋</mo></mrow><mo>=</mo>\
+         <mrow><mo>⌊</mo><mn>{}</mn><mo>⌋</mo></mrow><mo>=</mo><mn>{}</mn>",
+        amount(one),
+        quotient(left, one, answer),
+        format::count(answer.batch().unwrap_or(0))
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figures::check::{any_scenario, texts_are_sound};
+    use crate::site::facts_of;
+    use bmax::{b_max, division, estimate};
+    use proptest::prelude::*;
+
+    fn workshop() -> Scenario {
+        Scenario { method: Method::Workshop, ..Scenario::default() }
+    }
+
+    #[test]
+    fn the_worked_7b_example_has_its_numbers_in_every_line() {
+        let lines = Lines::of(&workshop());
+        for (line, numbers) in [
+            (&lines.fits, ["72.00", "13.04", "17.00"]),
+            (&lines.usable, ["0.1", "80.00", "72.00"]),
+            (&lines.solved, ["72.00", "13.04", "17.00"]),
+        ] {
+            for number in numbers {
+                assert!(line.contains(&format!("<mn>{number}</mn>")), "{number} is not in {line}");
+            }
+        }
+        assert!(lines.solved.ends_with("<mo>⌊</mo><mn>3.46</mn><mo>⌋</mo></mrow><mo>=</mo><mn>3</mn>"));
+        assert!(lines.has_answer && lines.ledger.is_none());
+    }
+
+    #[test]
+    fn every_entry_of_the_estimate_has_a_line() {
+        let lines = Lines::of(&workshop());
+        let named: Vec<&str> = lines.fixed.entries.iter().chain(&lines.one.entries).map(|line| line.name).collect();
+        assert_eq!(named.len(), estimate(&workshop()).entries.len());
+        for entry in estimate(&workshop()).entries {
+            assert!(named.contains(&entry.name), "“{}” has no line", entry.name);
+        }
+    }
+
+    #[test]
+    fn a_fixed_part_that_is_too_large_is_no_division() {
+        let mut scenario = workshop();
+        scenario.cluster.gpus = 1;
+        let lines = Lines::of(&scenario);
+        assert!(!lines.has_answer);
+        assert!(lines.solved.contains("<mn>−32.31</mn>") && !lines.solved.contains("<mfrac>"), "{}", lines.solved);
+    }
+
+    #[test]
+    fn under_the_ledger_the_figure_says_whose_derivation_it_is_and_ends_in_the_ledger_s_division() {
+        let facts = facts_of(Scenario::default());
+        let said = whose(&facts);
+        assert!(said.contains(&format!("its answer is {}.", format::answer(&b_max(&workshop())))), "{said}");
+        assert!(said.contains(&format!("answers {}:", format::answer(&facts.answer))), "{said}");
+        let ledger = Lines::of(&facts.scenario).ledger.expect("the default is the ledger");
+        assert!(ledger.title.contains(division(&facts.scenario).instant.name));
+        assert!(ledger.solved.ends_with(&format!("<mn>{}</mn>", format::answer(&facts.answer))), "{}", ledger.solved);
+        assert_eq!(whose(&facts_of(workshop())), "This is the method in use.");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn any_scenario_is_derived(scenario in any_scenario()) {
+            let lines = Lines::of(&scenario);
+            texts_are_sound(&(&lines, whose(&facts_of(scenario))));
+            prop_assert!(!lines.fixed.entries.is_empty() && !lines.one.entries.is_empty());
+            prop_assert_eq!(&Lines::of(&scenario.with_batch(1)), &lines);
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Walking through the attempts, by hand or by the clock.
+
+use bmax::search::Probe;
+
+/// A way to walk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Move {
+    /// The clock starts, from the beginning when the search is over, or stops.
+    Play,
+    /// Where the reader asks for less motion there is no clock: all attempts are there at once.
+    AllAtOnce,
+    /// The clock makes an attempt.
+    Tick,
+    /// The reader makes an attempt, which stops the clock.
+    Step,
+    /// The reader takes one back, which stops it, too.
+    Back,
+    /// The reader takes all of them back.
+    Restart,
+}
+
+/// Where the search stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Position {
+    /// How many attempts have been made.
+    pub made: usize,
+    /// Whether the next one comes by itself.
+    pub playing: bool,
+}
+
+/// The walk.
+///
+/// A position belongs to the attempts it was reached in. When the scenario changes them it counts no more, and
+/// the search stands at its start again without anything having to reset it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Player {
+    of: Vec<Probe>,
+    position: Position,
+}
+
+impl Player {
+    /// Where the search of these attempts stands.
+    pub fn position(&self, trace: &[Probe]) -> Position {
+        if self.of == trace { self.position } else { Position::default() }
+    }
+
+    /// The walk through these attempts after a move. A move that leads nowhere changes nothing.
+    pub fn after(&self, step: Move, trace: &[Probe]) -> Self {
+        let Position { made, playing } = self.position(trace);
+        let count = trace.len();
+        let (made, playing) = match step {
+            Move::Play if playing => (made, false),
+            Move::Play => (if made < count { made } else { 0 }, true),
+            Move::AllAtOnce => (count, false),
+            Move::Tick if playing => (made + 1, true),
+            Move::Step if made < count => (made + 1, false),
+            Move::Back if made > 0 => (made - 1, false),
+            Move::Restart if made > 0 => (0, false),
+            Move::Tick | Move::Step | Move::Back | Move::Restart => return self.clone(),
+        };
+        Self { of: trace.to_vec(), position: Position { made, playing: playing && made < count } }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bmax::Scenario;
+    use bmax::search::by_running_out;
+
+    fn walked(moves: &[Move], trace: &[Probe]) -> Position {
+        moves.iter().fold(Player::default(), |player, step| player.after(*step, trace)).position(trace)
+    }
+
+    #[test]
+    fn the_clock_walks_to_the_end_and_stops_there() {
+        let trace = by_running_out(&Scenario::default());
+        let mut moves = vec![Move::Play];
+        moves.resize(trace.len(), Move::Tick);
+        assert!(walked(&moves, &trace).playing);
+        moves.push(Move::Tick);
+        assert_eq!(walked(&moves, &trace), Position { made: trace.len(), playing: false });
+        moves.push(Move::Play);
+        assert_eq!(walked(&moves, &trace), Position { made: 0, playing: true });
+    }
+
+    #[test]
+    fn whoever_steps_stops_the_clock_and_never_leaves_the_attempts() {
+        let trace = by_running_out(&Scenario::default());
+        let stopped = Position { made: 1, playing: false };
+        assert_eq!(walked(&[Move::Play, Move::Step], &trace), stopped);
+        assert_eq!(walked(&[Move::Step, Move::Tick], &trace), stopped);
+        assert_eq!(walked(&[Move::Step, Move::Step, Move::Back], &trace), stopped);
+        assert_eq!(walked(&[Move::Back, Move::Restart], &trace), Position::default());
+        assert_eq!(walked(&[Move::AllAtOnce, Move::Step], &trace).made, trace.len());
+    }
+
+    #[test]
+    fn other_attempts_start_anew() {
+        let mut scenario = Scenario::default();
+        let trace = by_running_out(&scenario);
+        let player = Player::default().after(Move::Step, &trace).after(Move::Play, &trace);
+        scenario.cluster.gpus = 64;
+        let others = by_running_out(&scenario);
+        assert_ne!(trace, others);
+        assert_eq!(player.position(&others), Position::default());
+        assert_eq!(player.after(Move::Step, &others).position(&others).made, 1);
+    }
+}
