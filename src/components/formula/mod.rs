@@ -23,9 +23,14 @@ pub fn Formula(
     /// What stands for its leaves.
     leaves: Leaves,
 ) -> impl IntoView {
+    view! { <math inner_html=mathml(&expr, &values, leaves)></math> }
+}
+
+/// What is inside the `math` element of a formula.
+pub fn mathml(expr: &Expr, values: &Values, leaves: Leaves) -> String {
     let mut markup = String::new();
-    write(&expr, &values, leaves, &mut markup);
-    view! { <math inner_html=markup></math> }
+    write(expr, values, leaves, &mut markup);
+    markup
 }
 
 /// Adds a formula in the elements of MathML, all of whose words are the program's own.

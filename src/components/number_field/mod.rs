@@ -99,6 +99,12 @@ pub fn NumberField(
     /// The sentence below the field.
     #[prop(optional, into)]
     help: Signal<&'static str>,
+    /// Whether nothing reads the number as things stand; the sentence says why, and the field is drawn fainter.
+    #[prop(optional, into)]
+    idle: Signal<bool>,
+    /// Whether the field is out of sight.
+    #[prop(optional, into)]
+    hidden: Signal<bool>,
 ) -> impl IntoView {
     let NumberInput { name, symbol, unit, whole, range, value, default, write } = input;
     let draft = RwSignal::new(None::<Draft>);
@@ -121,8 +127,14 @@ pub fn NumberField(
     };
     let changed = Signal::derive(move || value.get() != default.get());
     let error = format!("{id}-error");
+    // As a property the message leaves the paragraph empty while there is none, by which the style sheet hides it.
     view! {
-        <div class="field" data-changed=move || changed.get().to_string()>
+        <div
+            class="field"
+            class:field-idle=move || idle.get()
+            hidden=move || hidden.get()
+            data-changed=move || changed.get().to_string()
+        >
             <label for=id.clone()>{name} " " {letter(symbol)}</label>
             <div class="field-row">
                 <input
@@ -144,7 +156,7 @@ pub fn NumberField(
             <p class="field-help" id=format!("{id}-help")>
                 {move || help.get()} <span class="visually-hidden">" Takes " {range} "."</span>
             </p>
-            <p class="field-error" id=error role="alert">{message}</p>
+            <p class="field-error" id=error role="alert" prop:textContent=message></p>
         </div>
     }
 }

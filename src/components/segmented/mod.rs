@@ -20,6 +20,9 @@ pub fn Segmented<T: Clone + PartialEq + Send + Sync + 'static>(
     /// One sentence on what the chosen value changes.
     #[prop(optional, into)]
     effect: Option<Signal<&'static str>>,
+    /// Whether it is not the default, of what has one.
+    #[prop(optional, into)]
+    changed: Option<Signal<bool>>,
 ) -> impl IntoView {
     let (values, labels): (Vec<T>, Vec<&'static str>) = options.into_iter().unzip();
     let values = StoredValue::new(values);
@@ -30,7 +33,7 @@ pub fn Segmented<T: Clone + PartialEq + Send + Sync + 'static>(
         }
     };
     // What follows is compiled once, and not once for each type of value.
-    radio_buttons(legend, id, labels, Signal::derive(position), Callback::new(pick), effect)
+    radio_buttons(legend, id, labels, Signal::derive(position), Callback::new(pick), effect, changed)
 }
 
 fn radio_buttons(
@@ -40,6 +43,7 @@ fn radio_buttons(
     chosen: Signal<Option<usize>>,
     pick: Callback<usize>,
     effect: Option<Signal<&'static str>>,
+    changed: Option<Signal<bool>>,
 ) -> impl IntoView {
     let first = chosen.get_untracked();
     let option = |(at, label): (usize, &'static str)| {
@@ -57,7 +61,7 @@ fn radio_buttons(
         }
     };
     view! {
-        <fieldset class="segmented" id=id>
+        <fieldset class="segmented" id=id data-changed=move || changed.map(|changed| changed.get().to_string())>
             <legend>{legend}</legend>
             <div class="segmented-options">{labels.into_iter().enumerate().map(option).collect_view()}</div>
             {effect.map(|effect| view! { <p class="field-help" aria-live="polite">{move || effect.get()}</p> })}
