@@ -1,5 +1,6 @@
 //! The figures: a folder each, with the component, what it shows as a pure function, its style and its tests.
 
+mod calculator;
 #[cfg(test)]
 mod check;
 mod grow;
@@ -30,5 +31,6 @@ macro_rules! figures {
 figures! {
     "grow" => grow::Grow,
     "step" => step::Step,
+    "calculator" => calculator::Calculator,
     "saturation" => saturation::Saturation,
 }

@@ -13,9 +13,8 @@ mod p06_precision;
 mod p07_optimizers;
 mod p08_derivation;
 mod p09_search;
-mod p10_calculator;
 mod p11_sequence;
-mod p12_levers;
+pub mod p12_levers;
 mod p13_length;
 mod p14_recomputation;
 mod p15_swap;
@@ -43,7 +42,6 @@ pub fn mount_all(state: State) {
     p07_optimizers::mount(state);
     p08_derivation::mount(state);
     p09_search::mount(state);
-    mount_bound("calculator", state, p10_calculator::calculator);
     mount_bound("chart", state, p11_sequence::chart);
     p12_levers::mount(state);
     p13_length::mount(state);

@@ -21,6 +21,7 @@ pub mod views;
 pub use bmax::format;
 pub use live::{Live, keep_drawn, mount_live, mount_prepared, mount_pressed, write_text};
 pub use mount::{Figure, mount_bound, mount_figure, mount_part, take_over};
+pub use ranking::Ranking;
 #[cfg(test)]
 pub use state::facts_of;
 pub use state::{Facts, FieldHandle, SettingHandle, State, read};
