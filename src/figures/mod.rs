@@ -5,6 +5,7 @@ mod answer;
 mod buckets;
 mod calibration;
 mod chart;
+mod calculator;
 #[cfg(test)]
 pub mod check;
 mod convergence;
@@ -84,6 +85,7 @@ figures! {
     "derivation" => derivation::Derivation,
     "worked-example" => worked_example::WorkedExample,
     "oom-search" => oom_search::OomSearch,
+    "calculator" => calculator::Calculator,
     "saturation" => saturation::Saturation,
     "sharding" => sharding::Sharding,
     "scaling" => scaling::Scaling,

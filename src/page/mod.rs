@@ -4,7 +4,7 @@
 //! built, and `mod.rs` holds the figures that are mounted into that text.
 
 pub mod outlooks;
-mod p10_calculator;
+pub mod p12_levers;
 mod pickers;
 mod speeds;
 
@@ -15,7 +15,6 @@ use crate::site::{State, mount_bound, take_over, take_over_part};
 pub fn mount_all(state: State) {
     take_over_part(&ANSWER_BAR, state);
     take_over(FIGURES, state);
-    mount_bound("calculator", state, p10_calculator::calculator);
 }
 
 #[cfg(test)]

@@ -21,8 +21,8 @@ pub mod views;
 pub use bmax::format;
 pub use live::{Live, keep_drawn, mount_live, mount_prepared, mount_pressed, write_text};
 pub use mount::{Figure, mount_bound, mount_figure, mount_part, take_over, take_over_part};
-pub use standing::Standing;
 pub use ranking::Ranking;
+pub use standing::Standing;
 #[cfg(test)]
 pub use state::facts_of;
 pub use state::{Facts, FieldHandle, SettingHandle, State, read};

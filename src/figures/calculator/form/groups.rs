@@ -1,21 +1,27 @@
 //! Which inputs stand together.
 
-use bmax::{Field, setting};
+use bmax::{Field, Scenario, setting};
 
 use super::input::Input::{self, Number, Word};
+use super::tells;
 
-/// Inputs in one place of the page.
-pub struct Group {
-    /// The place, by its name there.
-    pub key: &'static str,
+/// Inputs that are folded away, under a summary that says what they come to.
+pub struct Fold {
+    /// What they are about.
+    pub name: &'static str,
+    /// What they come to at present, in a few words.
+    pub tell: fn(&Scenario) -> String,
+    /// The inputs.
     pub inputs: &'static [Input],
+    /// Whether the count of parameters that follows from them stands below.
+    pub counted: bool,
 }
 
-/// The network, beside the picker of models; then the devices, the division of work, and what is no
-/// tensor; then the training, and what fewer enter about it.
-pub static GROUPS: &[Group] = &[
-    Group {
-        key: "architecture",
+/// The network, beside the picker of models.
+pub static MODEL: [Fold; 3] = [
+    Fold {
+        name: "Architecture",
+        tell: tells::architecture,
         inputs: &[
             Number(Field::Parameters),
             Number(Field::Hidden),
@@ -38,9 +44,11 @@ pub static GROUPS: &[Group] = &[
             Word(&setting::SOFTMAX),
             Word(&setting::SOFT_CAP),
         ],
+        counted: true,
     },
-    Group {
-        key: "experts",
+    Fold {
+        name: "Mixture of experts",
+        tell: tells::experts,
         inputs: &[
             Number(Field::Experts),
             Number(Field::ActiveExperts),
@@ -49,11 +57,24 @@ pub static GROUPS: &[Group] = &[
             Number(Field::DenseLayers),
             Number(Field::Imbalance),
         ],
+        counted: false,
     },
-    Group { key: "latent", inputs: &[Number(Field::KvRank), Number(Field::QueryRank), Number(Field::RopeDim)] },
-    Group { key: "device", inputs: &[Number(Field::Memory), Number(Field::Gpus), Word(&setting::ZERO)] },
-    Group {
-        key: "parallelism",
+    Fold {
+        name: "Latent attention",
+        tell: tells::latent,
+        inputs: &[Number(Field::KvRank), Number(Field::QueryRank), Number(Field::RopeDim)],
+        counted: false,
+    },
+];
+
+/// The devices, beside their picker.
+pub static DEVICE: &[Input] = &[Number(Field::Memory), Number(Field::Gpus), Word(&setting::ZERO)];
+
+/// The division of work, and what is no tensor.
+pub static GPUS: [Fold; 2] = [
+    Fold {
+        name: "Parallelism",
+        tell: tells::parallelism,
         inputs: &[
             Number(Field::TensorParallel),
             Word(&setting::SEQUENCE_PARALLEL),
@@ -65,9 +86,11 @@ pub static GROUPS: &[Group] = &[
             Number(Field::ExpertParallel),
             Number(Field::Reshard),
         ],
+        counted: false,
     },
-    Group {
-        key: "outside",
+    Fold {
+        name: "Memory outside the tensors",
+        tell: tells::outside,
         inputs: &[
             Number(Field::Driver),
             Number(Field::Context),
@@ -77,24 +100,29 @@ pub static GROUPS: &[Group] = &[
             Number(Field::Fragmentation),
             Number(Field::Headroom),
         ],
+        counted: false,
     },
-    Group {
-        key: "training",
-        inputs: &[
-            Number(Field::Sequence),
-            Number(Field::Batch),
-            Word(&setting::PRECISION),
-            Word(&setting::OPTIMIZER),
-            Word(&setting::RECOMPUTATION),
-            Number(Field::Every),
-            Number(Field::RecomputedLayers),
-            Word(&setting::ATTENTION),
-            Word(&setting::LOSS),
-            Number(Field::Chunks),
-        ],
-    },
-    Group {
-        key: "details",
+];
+
+/// The training.
+pub static TRAINING: &[Input] = &[
+    Number(Field::Sequence),
+    Number(Field::Batch),
+    Word(&setting::PRECISION),
+    Word(&setting::OPTIMIZER),
+    Word(&setting::RECOMPUTATION),
+    Number(Field::Every),
+    Number(Field::RecomputedLayers),
+    Word(&setting::ATTENTION),
+    Word(&setting::LOSS),
+    Number(Field::Chunks),
+];
+
+/// What fewer enter about it.
+pub static DETAILS: [Fold; 2] = [
+    Fold {
+        name: "Training details",
+        tell: tells::details,
         inputs: &[
             Number(Field::MicroBatches),
             Word(&setting::GRADIENTS),
@@ -106,9 +134,11 @@ pub static GROUPS: &[Group] = &[
             Word(&setting::OFFLOAD),
             Word(&setting::DROPOUT),
         ],
+        counted: false,
     },
-    Group {
-        key: "adapters",
+    Fold {
+        name: "Adapters: LoRA, QLoRA",
+        tell: tells::adapters,
         inputs: &[
             Word(&setting::ADAPTER),
             Number(Field::Rank),
@@ -117,14 +147,14 @@ pub static GROUPS: &[Group] = &[
             Word(&setting::ADAPTER_DROPOUT),
             Word(&setting::UNQUANTIZED),
         ],
+        counted: false,
     },
 ];
 
 #[cfg(test)]
 mod tests {
-    use bmax::{Scenario, estimate};
-
     use super::*;
+    use bmax::estimate;
 
     fn key(input: &Input) -> &'static str {
         match input {
@@ -133,9 +163,15 @@ mod tests {
         }
     }
 
+    /// Every input of the form.
+    fn inputs() -> impl Iterator<Item = &'static Input> {
+        let folds = MODEL.iter().chain(&GPUS).chain(&DETAILS);
+        DEVICE.iter().chain(TRAINING).chain(folds.flat_map(|fold| fold.inputs))
+    }
+
     #[test]
     fn every_input_of_a_scenario_has_one_place() {
-        let mut here: Vec<_> = GROUPS.iter().flat_map(|group| group.inputs).map(key).collect();
+        let mut here: Vec<_> = inputs().map(key).collect();
         // The method is a switch of its own; the planner and the chart have these.
         here.extend(["method", "target", "unit", "chart_gpus", "chart_recompute"]);
         let mut all: Vec<_> = Field::ALL.iter().map(|field| field.bound().key).collect();
@@ -143,14 +179,6 @@ mod tests {
         here.sort_unstable();
         all.sort_unstable();
         assert_eq!(here, all);
-    }
-
-    #[test]
-    fn every_group_has_its_place_in_the_page() {
-        for group in GROUPS {
-            let place = format!("data-part=\"{}\"", group.key);
-            assert!(include_str!("../prose.html").contains(&place), "{place}");
-        }
     }
 
     /// Scenarios in which other inputs matter than in the default.
@@ -212,7 +240,7 @@ mod tests {
         let mut wrong = Vec::new();
         for query in STARTS {
             let start = bmax::link::decode(query).scenario;
-            let inputs = GROUPS.iter().flat_map(|group| group.inputs);
+            let inputs = inputs();
             let idle = inputs.filter(|input| !input.idle(&start).is_empty());
             wrong.extend(
                 idle.filter(|input| matters(**input, &start)).map(|input| format!("{} at {query}", key(input))),
@@ -252,7 +280,7 @@ mod tests {
             ("logits", "?loss=classifier", "?loss=masked-lm"),
         ] {
             let [without, with] = [without, with].map(|query| bmax::link::decode(query).scenario);
-            let mut inputs = GROUPS.iter().flat_map(|group| group.inputs);
+            let mut inputs = inputs();
             let input = *inputs.find(|input| key(input) == parameter).expect("an input of the form");
             assert!(!input.idle(&without).is_empty(), "{parameter} matters without what it waits for");
             assert!(input.idle(&with).is_empty() && matters(input, &with), "{parameter} is idle with it");

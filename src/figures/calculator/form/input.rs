@@ -1,46 +1,22 @@
-//! One input of the form: its control, and whether anything reads it.
+//! One input of the form, and whether anything reads it.
 
 use bmax::{
     Adapter, AdapterType, AttentionKernel, Engine, Field, LossHead, Method, Position, Precision, Recomputation,
     Scenario, Setting, ZeroStage, setting,
 };
 
-use crate::site::State;
-use crate::site::controls::{number_field_with_help, select_field};
-use crate::site::dom::El;
-
 /// A number or a word of the scenario.
 #[derive(Clone, Copy)]
 pub enum Input {
+    /// A number.
     Number(Field),
+    /// A choice from a list.
     Word(&'static Setting),
 }
 
 use Input::{Number, Word};
 
 impl Input {
-    /// Its control, with a note in place of the explanation while nothing reads it. It is hidden while
-    /// nothing can come of it, unless it was changed: a changed value is never out of sight.
-    pub fn control(self, state: State) -> El {
-        let idle = move || state.read(|facts| self.idle(&facts.scenario));
-        let or_idle = move |help: &'static str| if idle().is_empty() { help } else { idle() };
-        let control = match self {
-            Number(field) => {
-                let bound = field.bound();
-                let id = format!("calculator-{}", bound.key);
-                number_field_with_help(state.field(field), &id, Box::new(move || or_idle(bound.help)))
-            }
-            Word(word) => {
-                let handle = state.setting(word);
-                select_field(handle, &format!("calculator-{}", word.key), Box::new(move || or_idle(handle.effect())))
-            }
-        };
-        let hidden = move || {
-            state.read(|facts| !self.needs(&facts.scenario).is_empty() && !self.differs(&facts.scenario, &facts.base))
-        };
-        control.toggle_class("field-idle", move || !idle().is_empty()).toggle("hidden", hidden)
-    }
-
     /// Whether two scenarios differ in it.
     pub fn differs(self, one: &Scenario, other: &Scenario) -> bool {
         match self {
@@ -53,6 +29,11 @@ impl Input {
     pub fn idle(self, scenario: &Scenario) -> &'static str {
         let unread = self.unread(scenario.method);
         if unread.is_empty() { self.needs(scenario) } else { unread }
+    }
+
+    /// Whether nothing can come of it. A changed value is never out of sight.
+    pub fn hidden(self, scenario: &Scenario, base: &Scenario) -> bool {
+        !self.needs(scenario).is_empty() && !self.differs(scenario, base)
     }
 
     /// Why the method does not read it; empty when it does.

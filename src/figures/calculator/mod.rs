@@ -1,0 +1,30 @@
+//! The whole scenario as a form, its answer, and what the answer is made of.
+
+mod form;
+mod ledger;
+mod result;
+mod solve;
+
+use leptos::prelude::*;
+
+use crate::site::State;
+use form::ScenarioForm;
+use ledger::LedgerWalk;
+use result::ResultPanel;
+use solve::Solve;
+
+/// The question, the form beside its result, and the ledger below, because it needs the whole width.
+#[component]
+pub fn Calculator(
+    /// The shared state.
+    state: State,
+) -> impl IntoView {
+    view! {
+        <div class="calculator">
+            <Solve state/>
+            <ScenarioForm state/>
+            <ResultPanel state/>
+            <LedgerWalk state/>
+        </div>
+    }
+}

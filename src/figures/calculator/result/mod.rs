@@ -1,0 +1,198 @@
+//! The answer three times, the bar, what binds, what would help, and what nobody can know.
+
+mod shown;
+
+use bmax::Choice;
+use leptos::html::Section;
+use leptos::prelude::*;
+
+use crate::components::{Beside, MemoryBar, MemoryLegend, Outlook};
+use crate::site::{State, read};
+use shown::{COUNTERS, Shown, helpful};
+
+/// Everything that follows from the form.
+#[component]
+pub fn ResultPanel(state: State) -> impl IntoView {
+    let shown = Memo::new(move |_| state.read(Shown::of));
+    let panel = NodeRef::<Section>::new();
+    // The button of a conflict goes with it, so the keyboard goes on from the panel.
+    let mended = Callback::new(move |()| {
+        if let Some(panel) = panel.get_untracked() {
+            _ = panel.focus();
+        }
+    });
+    view! {
+        <section class="result panel" aria-label="Result" tabindex="-1" node_ref=panel>
+            <Answers state shown/>
+            <Conflicts state shown mended/>
+            <Memory state shown/>
+            <Explanation state shown/>
+            <Unknowns shown/>
+            <Counters shown/>
+            <div class="copy-link">
+                <button type="button" class="button" data-desk="copy">"Copy link"</button>
+                <span class="small" role="status"></span>
+            </div>
+        </section>
+    }
+}
+
+/// The likely answer between the two that frame it, and those of the other methods.
+#[component]
+fn Answers(state: State, shown: Memo<Shown>) -> impl IntoView {
+    view! {
+        <div class="both-answers">
+            <h4><span>{move || shown.with(|shown| shown.method)}</span> " method: sequences per GPU"</h4>
+            <dl class="outlooks">
+                <Outlook name="Safe" test="answer-safe" of=|range| &range.safe state/>
+                <div>
+                    <dt>"Likely"</dt>
+                    <dd>
+                        <output
+                            class="readout"
+                            class:readout-s=move || shown.with(|shown| shown.in_words)
+                            data-testid="calculator-answer"
+                        >
+                            {read(shown, |shown| &shown.answer)}
+                        </output>
+                    </dd>
+                </div>
+                <Outlook name="Optimistic" test="answer-optimistic" of=|range| &range.optimistic state/>
+            </dl>
+            <Beside state/>
+        </div>
+    }
+}
+
+/// Contradictory settings, each with the press that mends it.
+#[component]
+fn Conflicts(state: State, shown: Memo<Shown>, mended: Callback<()>) -> impl IntoView {
+    let conflict = move |(at, (message, press)): (usize, (String, String))| {
+        let mend = move |_| {
+            let found = state.peek(|facts| facts.scenario.conflicts());
+            if let Some(conflict) = found.get(at) {
+                state.change(|scenario| conflict.mend.apply(scenario));
+                mended.run(());
+            }
+        };
+        view! {
+            <li>
+                {message} " "
+                <button type="button" class="button button-quiet button-small" on:click=mend>{press}</button>
+            </li>
+        }
+    };
+    view! {
+        <ul class="conflicts" hidden=move || shown.with(|shown| shown.conflicts.is_empty())>
+            {move || shown.with(|shown| shown.conflicts.clone()).into_iter().enumerate().map(conflict).collect_view()}
+        </ul>
+    }
+}
+
+/// The memory of one GPU at the chosen micro-batch.
+#[component]
+fn Memory(state: State, shown: Memo<Shown>) -> impl IntoView {
+    let bar = Memo::new(move |_| shown.with(|shown| shown.bar.clone()));
+    let use_b_max = move |_| {
+        if let Some(batch) = state.peek(|facts| facts.answer.batch()) {
+            state.change(|scenario| scenario.with_batch(batch));
+        }
+    };
+    view! {
+        <div class="result-memory">
+            <div class="result-memory-head">
+                <p class="small">{read(shown, |shown| &shown.bar_title)}</p>
+                <button
+                    type="button"
+                    class="button button-quiet button-small num"
+                    data-testid="use-b-max"
+                    aria-disabled=move || shown.with(|shown| shown.idle.to_string())
+                    on:click=use_b_max
+                >
+                    {read(shown, |shown| &shown.use_b_max)}
+                </button>
+            </div>
+            <MemoryBar bar/>
+            <p class="result-balance num" data-testid="calculator-balance">
+                <span class=move || shown.with(|shown| format!("badge badge-{}", shown.standing.1))>
+                    {move || shown.with(|shown| shown.standing.0)}
+                </span>
+                " " {read(shown, |shown| &shown.balance)}
+            </p>
+            <MemoryLegend bar/>
+        </div>
+    }
+}
+
+/// What binds, and the single changes that would help most.
+#[component]
+fn Explanation(state: State, shown: Memo<Shown>) -> impl IntoView {
+    let helps = Memo::new(move |_| state.ranking.with(helpful));
+    let help = |(change, leads_to): (String, String)| {
+        view! { <li><span>{change}</span> " " <strong class="num">{leads_to}</strong></li> }
+    };
+    view! {
+        <div class="explanation">
+            <h4>"What binds"</h4>
+            <p data-testid="what-binds">{read(shown, |shown| &shown.binds)}</p>
+            <h4>"What would help most: sequences per GPU"</h4>
+            <ul data-testid="what-helps">{move || helps.get().into_iter().map(help).collect_view()}</ul>
+            <p hidden=move || helps.with(|helps| !helps.is_empty())>
+                "No single change makes room. Combine several, or take a larger GPU: see "
+                <a href="#levers">"the levers"</a> "."
+            </p>
+        </div>
+    }
+}
+
+/// What nobody can know before the run, with the values each outlook gives it. Only the ledger has any.
+#[component]
+fn Unknowns(shown: Memo<Shown>) -> impl IntoView {
+    let cell = |text: String| view! { <td class="num">{text}</td> };
+    let row = move |(name, values): (&'static str, [String; 3])| {
+        view! { <tr><th scope="row">{name}</th>{values.into_iter().map(cell).collect_view()}</tr> }
+    };
+    view! {
+        <details class="form-more" data-testid="unknowns" hidden=move || shown.with(|shown| !shown.is_ledger)>
+            <summary>"What makes the range"</summary>
+            <table class="data-table unknowns">
+                <caption>"Nobody can know these before the run. They alone part the three answers."</caption>
+                <thead>
+                    <tr>
+                        <th scope="col">"Unknown"</th>
+                        <th scope="col">"Safe"</th>
+                        <th scope="col">"Likely"</th>
+                        <th scope="col">"Optimistic"</th>
+                    </tr>
+                </thead>
+                <tbody>{move || shown.with(|shown| shown.unknowns.clone()).into_iter().map(row).collect_view()}</tbody>
+            </table>
+            <p class="field-help">
+                "Safe takes the context with all its kernels, eager operations, and gaps between tensors that nine of ten measured runs stayed below: 35 % of what comes and goes, or 11 % where the allocator’s segments can grow. It is careful, and no bound: one run in ten may need more."
+            </p>
+        </details>
+    }
+}
+
+/// The peak at the chosen micro-batch under the names of the counters that can be compared with it.
+#[component]
+fn Counters(shown: Memo<Shown>) -> impl IntoView {
+    let counter = move |at: usize| {
+        let (name, what) = COUNTERS[at];
+        view! {
+            <div>
+                <dt><code>{name}</code><span>{what}</span></dt>
+                <dd class="num">{move || shown.with(|shown| shown.counters[at].clone())}</dd>
+            </div>
+        }
+    };
+    view! {
+        <details class="form-more" data-testid="counters" hidden=move || shown.with(|shown| !shown.is_ledger)>
+            <summary>"What your tools would show"</summary>
+            <div>
+                <p class="field-help">{read(shown, |shown| &shown.counted)}</p>
+                <dl class="counters">{(0..COUNTERS.len()).map(counter).collect_view()}</dl>
+            </div>
+        </details>
+    }
+}
