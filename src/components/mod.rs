@@ -6,6 +6,12 @@
 
 mod assumed;
 mod batch_slider;
+#[cfg(feature = "prerender")]
+mod checkbox;
+#[cfg(feature = "prerender")]
+mod copy_button;
+#[cfg(feature = "prerender")]
+mod dialog;
 mod fold;
 mod formula;
 mod legend;
@@ -16,8 +22,11 @@ mod plot;
 mod reset;
 mod segmented;
 mod select;
+mod setting_field;
 mod slider;
 mod table;
+#[cfg(feature = "prerender")]
+mod tabs;
 
 pub use assumed::Assumed;
 pub use batch_slider::BatchSlider;
@@ -30,6 +39,7 @@ pub use number_field::{NumberField, NumberInput};
 pub use plot::{Plot, Scrub};
 pub use reset::ResetButton;
 pub use segmented::Segmented;
-pub use select::{Select, SettingField};
+pub use select::Select;
+pub use setting_field::SettingField;
 pub use slider::Slider;
 pub use table::{Column, DataTable};
