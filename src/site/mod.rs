@@ -14,6 +14,7 @@ pub mod plot;
 #[cfg(feature = "prerender")]
 pub mod prerender;
 mod ranking;
+mod sight;
 mod state;
 mod theme;
 pub mod views;
@@ -26,7 +27,11 @@ pub use state::facts_of;
 pub use state::{Facts, FieldHandle, SettingHandle, State, read};
 
 use any_spawner::Executor;
-use leptos::prelude::Owner;
+use leptos::prelude::*;
+
+use mount::mount_frame;
+use notices::Notices;
+use theme::ThemeSwitch;
 
 /// Starts the page: `mount_all` puts the figures in their places.
 ///
@@ -42,8 +47,9 @@ pub fn start(mount_all: impl FnOnce(State)) {
     root.with(|| {
         let state = State::from_address();
         address::follow(state);
-        notices::mount(state);
-        let theme = theme::mount();
+        mount_frame("notices", move || view! { <Notices notices=state.notices/> });
+        let theme = theme::follow();
+        mount_frame("theme-switch", move || view! { <ThemeSwitch theme/> });
         mount_all(state);
         contents::follow();
         host::listen(state, theme);

@@ -4,19 +4,28 @@
 
 use std::time::Duration;
 
+use leptos::mount::mount_to;
 use leptos::prelude::*;
-#[cfg(feature = "hydrate")]
 use wasm_bindgen::JsCast;
 use web_sys::Element;
 
 use super::State;
-use super::dom::{El, keep};
+use super::dom::El;
 use super::nearby::nearby;
 
 /// The element of the page with this `attribute`. A page without it, for instance a shortened copy,
 /// simply has one figure fewer.
 fn place(attribute: &str, name: &str) -> Option<Element> {
     document().query_selector(&format!("[{attribute}=\"{name}\"]")).ok().flatten()
+}
+
+/// Mounts a part of the page's frame in the element with this `id`, at once, in place of what that holds.
+pub fn mount_frame<V: IntoView + 'static>(id: &str, part: impl FnOnce() -> V + 'static) {
+    if let Some(place) = place("id", id) {
+        place.set_text_content(None);
+        mount_to(place.clone().unchecked_into(), part).forget();
+        _ = place.set_attribute("data-mounted", "");
+    }
 }
 
 /// Mounts a part of the page's frame on the element with this `id`, at once.
@@ -135,10 +144,10 @@ pub(super) fn on_arrival(name: &str, turns: Turns, mount: Box<dyn Fn(Element, Rw
     let near = nearby(&place);
     let turn = turns.take();
     let arrived = Memo::new(move |before| before == Some(&true) || near.get() || turns.now.get() >= turn);
-    keep(Box::new(move || {
+    Effect::new(move |_| {
         if arrived.get() {
             // The figure outlives this effect, so it belongs to the owner of the page.
             owner.with(|| untrack(|| mount(place.clone(), near)));
         }
-    }));
+    });
 }

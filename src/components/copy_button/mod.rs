@@ -8,7 +8,7 @@ use web_sys::{HtmlInputElement, HtmlTextAreaElement};
 
 /// A button that copies the text of a field. Where the clipboard is refused or absent, as in a frame of another
 /// page, the text is selected and the reader is told which keys copy it. That is why this does not stand on
-/// `leptos_use::use_clipboard`, which says nothing of a text that it could not copy. It follows the button pattern,
+/// `leptos-use-clipboard`, which says nothing of a text that it could not copy. It follows the button pattern,
 /// and what happened is said in a live region: <https://www.w3.org/WAI/ARIA/apg/patterns/button/>,
 /// <https://www.w3.org/WAI/WCAG22/Techniques/aria/ARIA22>.
 #[component]
