@@ -24,49 +24,50 @@ pub fn Select<T: Clone + PartialEq + Send + Sync + 'static, L: Into<Cow<'static,
     #[prop(optional, into)]
     help: Signal<String>,
 ) -> impl IntoView {
-    let (values, labels): (Vec<T>, Vec<_>) = options.into_iter().map(|(value, label)| (value, label.into())).unzip();
+    let (values, labels): (Vec<T>, Vec<L>) = options.into_iter().unzip();
     let values = StoredValue::new(values);
-    let position = move || values.with_value(|values| values.iter().position(|one| *one == value.get())).unwrap_or(0);
-    let pick = move |at: usize| {
-        if let Some(picked) = values.with_value(|values| values.get(at).cloned()) {
+    let chosen = move || {
+        let position = values.with_value(|values| values.iter().position(|one| *one == value.get()));
+        position.unwrap_or(0).to_string()
+    };
+    let pick = move |word: String| {
+        let picked = number::parse(&word).ok().and_then(|at| values.with_value(|all| all.get(at as usize).cloned()));
+        if let Some(picked) = picked {
             value.set(picked);
         }
     };
+    let options = labels.into_iter().enumerate().map(|(at, label)| (at.to_string(), label.into())).collect();
     view! {
         <div class="field">
             <label for=id>{label}</label>
             <div class="field-row">
-                {list(id.to_owned(), labels, Signal::derive(position), Callback::new(pick))}
+                {list(id.to_owned(), options, Signal::derive(chosen), Callback::new(pick))}
             </div>
             <p class="field-help" id=format!("{id}-help")>{move || help.get()}</p>
         </div>
     }
 }
 
-/// The list itself. Options go by their place in it, so that this is compiled once for all types of values.
+/// The list itself. Options go by words, so that this is compiled once for all types of values.
 pub(super) fn list(
     id: String,
-    labels: Vec<Cow<'static, str>>,
-    chosen: Signal<usize>,
-    pick: Callback<usize>,
+    options: Vec<(String, Cow<'static, str>)>,
+    chosen: Signal<String>,
+    pick: Callback<String>,
 ) -> impl IntoView {
     let first = chosen.get_untracked();
-    let option = |(at, label): (usize, Cow<'static, str>)| {
-        view! { <option value=at.to_string() selected=at == first>{label}</option> }
-    };
-    let picked = move |event| {
-        if let Ok(at) = number::parse(&event_target_value(&event)) {
-            pick.run(at as usize);
-        }
+    let option = |(word, label): (String, Cow<'static, str>)| {
+        let selected = word == first;
+        view! { <option value=word selected=selected>{label}</option> }
     };
     view! {
         <select
             aria-describedby=format!("{id}-help")
             id=id
-            prop:value=move || chosen.get().to_string()
-            on:change=picked
+            prop:value=move || chosen.get()
+            on:change=move |event| pick.run(event_target_value(&event))
         >
-            {labels.into_iter().enumerate().map(option).collect_view()}
+            {options.into_iter().map(option).collect_view()}
         </select>
     }
 }

@@ -18,25 +18,31 @@ pub fn SettingField(
     /// The sentence, where it is another one.
     #[prop(optional, into)]
     help: Option<Signal<&'static str>>,
+    /// Whether nothing reads the input as things stand; the sentence says why, and the list is drawn fainter.
+    #[prop(optional, into)]
+    idle: Signal<bool>,
+    /// Whether the list is out of sight.
+    #[prop(optional, into)]
+    hidden: Signal<bool>,
 ) -> impl IntoView {
     let SettingHandle { name, options, value, default, write } = handle;
     let changed = Signal::derive(move || value.get() != default.get());
     let label_of_default =
         Signal::derive(move || handle.option(default.get()).map_or("", |option| option.label).to_owned());
-    let position = move || options.iter().position(|option| option.key == value.get()).unwrap_or(0);
-    let pick = move |at: usize| {
-        if let Some(option) = options.get(at) {
-            write.run(option.key.to_owned());
-        }
-    };
-    let labels = options.iter().map(|option| option.label.into()).collect();
+    let chosen = Signal::derive(move || value.get().to_owned());
+    let options = options.iter().map(|option| (option.key.to_owned(), option.label.into())).collect();
     let reset = move |()| write.run(default.get_untracked().to_owned());
     let sentence = move || help.map_or_else(|| handle.effect(), |help| help.get());
     view! {
-        <div class="field" data-changed=move || changed.get().to_string()>
+        <div
+            class="field"
+            class:field-idle=move || idle.get()
+            hidden=move || hidden.get()
+            data-changed=move || changed.get().to_string()
+        >
             <label for=id.clone()>{name}</label>
             <div class="field-row">
-                {list(id.clone(), labels, Signal::derive(position), Callback::new(pick))}
+                {list(id.clone(), options, chosen, write)}
                 <ResetButton name changed default=label_of_default reset/>
             </div>
             <p class="field-help" id=format!("{id}-help")>{sentence}</p>
