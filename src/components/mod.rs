@@ -8,6 +8,10 @@ mod answer_bar;
 mod assumed;
 mod batch_slider;
 mod checkbox;
+#[cfg(feature = "prerender")]
+mod copy_button;
+#[cfg(feature = "prerender")]
+mod dialog;
 mod fold;
 mod formula;
 mod legend;
@@ -20,8 +24,11 @@ mod plot;
 mod reset;
 mod segmented;
 mod select;
+mod setting_field;
 mod slider;
 mod table;
+#[cfg(feature = "prerender")]
+mod tabs;
 mod use_button;
 
 pub use answer_bar::AnswerBar;
@@ -39,7 +46,8 @@ pub use picker::{DevicePicker, ModelPicker};
 pub use plot::{Plot, Scrub};
 pub use reset::ResetButton;
 pub use segmented::Segmented;
-pub use select::{Select, SettingField};
+pub use select::Select;
+pub use setting_field::SettingField;
 pub use slider::Slider;
 pub use table::{Column, DataTable};
 pub use use_button::UseButton;

@@ -1,29 +1,59 @@
 //! The button that copies a link to the present configuration.
 
-use bmax::{Scenario, link};
-use wasm_bindgen_futures::spawn_local;
-use web_sys::Element;
+use bmax::link;
+use leptos::either::Either;
+use leptos::prelude::*;
+use leptos::task::spawn_local;
 
-use crate::{copy, dom, present};
+use crate::components::is_copied;
+use crate::page;
+use crate::present::Present;
 
-/// Copies the link and says so beside the button; where the browser forbids that, the link is shown to be
-/// copied by hand.
-pub fn copy(button: Element) {
-    present::ask(move |scenario| spawn_local(copy_to(button, scenario)));
+/// What has become of the link.
+#[derive(Clone)]
+enum Outcome {
+    Copied,
+    /// The browser forbids that, and this is the link.
+    Refused(String),
 }
 
-async fn copy_to(button: Element, scenario: Scenario) {
-    let link = format!("{}?{}", present::page(), link::encode(&scenario));
-    let Some(said) = button.next_element_sibling() else { return };
-    if copy::is_copied(&link).await {
-        return said.set_text_content(Some("Link copied."));
+/// The link to the present configuration, on its way to the clipboard.
+#[derive(Clone, Copy)]
+pub struct LinkCopy {
+    present: Present,
+    outcome: RwSignal<Option<Outcome>>,
+}
+
+impl LinkCopy {
+    /// Nothing has been pressed.
+    pub fn new(present: Present) -> Self {
+        Self { present, outcome: RwSignal::new(None) }
     }
-    let (label, field) = (dom::create("label"), dom::create("input"));
-    label.set_text_content(Some("Copy it by hand: "));
-    for (name, value) in [("type", "text"), ("readonly", ""), ("value", &*link)] {
-        dom::attribute(&field, name, value);
+
+    /// Copies the link.
+    pub fn press(self) {
+        self.present.ask_for(move |scenario| {
+            let link = format!("{}?{}", page::address(), link::encode(&scenario));
+            spawn_local(async move {
+                let copied = is_copied(&link).await;
+                self.outcome.set(Some(if copied { Outcome::Copied } else { Outcome::Refused(link) }));
+            });
+        });
     }
-    _ = label.append_child(&field);
-    said.set_text_content(None);
-    _ = said.append_child(&label);
+}
+
+/// Says beside the button that the link is copied; where the browser forbids that, the link is shown to be copied
+/// by hand.
+#[component]
+pub fn CopiedLink(
+    /// What the button has done.
+    copy: LinkCopy,
+) -> impl IntoView {
+    let said = |outcome| match outcome {
+        Outcome::Copied => Either::Left("Link copied."),
+        Outcome::Refused(link) => Either::Right(view! {
+            <label>"Copy it by hand: "<input type="text" readonly value=link/></label>
+        }),
+    };
+    move || copy.outcome.get().map(said)
 }

@@ -1,11 +1,12 @@
 //! The figures of the page.
 
+use leptos::prelude::document;
 use web_sys::Element;
 
-use crate::dom;
+use crate::page;
 
 /// A figure, as its own markup calls it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Figure {
     /// Its name in links of embeds.
     pub name: String,
@@ -17,8 +18,8 @@ pub struct Figure {
 
 /// Every figure, in the order of the page.
 pub fn all() -> Vec<Figure> {
-    let Some(page) = dom::document().document_element() else { return Vec::new() };
-    dom::all(&page, ".figure").iter().filter_map(read).collect()
+    let Some(page) = document().document_element() else { return Vec::new() };
+    page::all(&page, ".figure").iter().filter_map(read).collect()
 }
 
 /// The figure in which an element stands.

@@ -3,9 +3,9 @@
 mod activations;
 mod answer;
 mod buckets;
+mod calculator;
 mod calibration;
 mod chart;
-mod calculator;
 #[cfg(test)]
 pub mod check;
 mod convergence;

@@ -3,13 +3,8 @@
 //! A folder is a section: `prose.html` is its static text, which is inlined into the page when it is
 //! built, and `mod.rs` holds the figures that are mounted into that text.
 
-pub mod outlooks;
-pub mod p12_levers;
-mod pickers;
-mod speeds;
-
 use crate::figures::{ANSWER_BAR, FIGURES};
-use crate::site::{State, mount_bound, take_over, take_over_part};
+use crate::site::{State, take_over, take_over_part};
 
 /// Mounts every figure on its placeholder.
 pub fn mount_all(state: State) {

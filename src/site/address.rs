@@ -3,20 +3,17 @@
 //! The scenario is written to the query string with `replaceState`, so that moving a slider leaves
 //! one entry in the history and not a hundred; Back and Forward are read again.
 
-use std::time::Duration;
-
 use bmax::{Scenario, embed, link};
 use leptos::ev;
-use leptos::leptos_dom::helpers::{TimeoutHandle, set_timeout_with_handle};
 use leptos::prelude::*;
+use leptos_use_fn_debounce_throttle::use_debounce_fn_with_arg;
 use wasm_bindgen::JsValue;
 
 use super::State;
-use super::dom::keep;
 
 /// Browsers refuse more than about a hundred `replaceState` calls in thirty seconds (Safari: 100 per
-/// 30 s), and a dragged slider makes more; the address may follow a little later than the page.
-const SETTLE: Duration = Duration::from_millis(250);
+/// 30 s), and a dragged slider makes more; the address follows so many milliseconds after the last change.
+const SETTLE: f64 = 250.0;
 
 /// The query string of the page, with its question mark.
 pub fn query() -> String {
@@ -25,29 +22,18 @@ pub fn query() -> String {
 
 /// Keeps address and state in step: the address follows the scenario, and Back or Forward set it.
 pub fn follow(state: State) {
-    let pending = StoredValue::new(None::<TimeoutHandle>);
-    let first = StoredValue::new(true);
-    keep(Box::new(move || {
-        let scenario = state.scenario.get();
-        // The address that the page was opened by is the reader's; only a change rewrites it.
-        if first.get_value() {
-            first.set_value(false);
-            return;
-        }
-        if let Some(earlier) = pending.get_value() {
-            earlier.clear();
-        }
-        pending.set_value(set_timeout_with_handle(move || write(&scenario), SETTLE).ok());
-    }));
-    let back = window_event_listener(ev::popstate, move |_| {
+    let settled = use_debounce_fn_with_arg(|scenario: Scenario| write(&scenario), SETTLE);
+    let later = move |scenario: &Scenario, _: Option<&Scenario>, _: Option<()>| _ = settled(*scenario);
+    // The address that the page was opened by is the reader's; only a change rewrites it.
+    Effect::watch(move || state.scenario.get(), later, false);
+    // The listener lives as long as the page.
+    _ = window_event_listener(ev::popstate, move |_| {
         let read = link::decode(&query());
         if read.scenario != state.scenario.get_untracked() {
             state.scenario.set(read.scenario);
             state.notices.set(read.notices);
         }
     });
-    // The listener lives as long as the page.
-    std::mem::forget(back);
 }
 
 fn write(scenario: &Scenario) {

@@ -1,38 +1,29 @@
 //! The table of contents follows the reader: the section in the middle of the window is marked in it.
 
-use js_sys::Array;
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
-use wasm_bindgen::closure::Closure;
-use web_sys::{Element, IntersectionObserver, IntersectionObserverEntry, IntersectionObserverInit};
+use web_sys::{Element, IntersectionObserverEntry};
+
+use super::sight::observe;
 
 /// The line of the window that decides, a third from the top, as the margins that leave nothing else.
 const READING_LINE: &str = "-33% 0px -66% 0px";
 
 /// Marks the link of the section that is read with `aria-current`.
 pub fn follow() {
-    let read = Closure::<dyn Fn(Array)>::new(|entries: Array| {
-        for entry in entries.iter() {
-            let entry: IntersectionObserverEntry = entry.unchecked_into();
-            let Some(link) = link_to(&entry.target()) else { continue };
-            if entry.is_intersecting() {
-                _ = link.set_attribute("aria-current", "location");
-                keep_in_view(&link);
-            } else {
-                _ = link.remove_attribute("aria-current");
-            }
-        }
-    });
-    let options = IntersectionObserverInit::new();
-    options.set_root_margin(READING_LINE);
-    let Ok(observer) = IntersectionObserver::new_with_options(read.as_ref().unchecked_ref(), &options) else { return };
     let Ok(sections) = document().query_selector_all("main > section") else { return };
-    for position in 0..sections.length() {
-        if let Some(section) = sections.item(position) {
-            observer.observe(section.unchecked_ref());
-        }
+    let sections = (0..sections.length()).filter_map(|at| sections.item(at)?.dyn_into().ok()).collect();
+    observe(sections, READING_LINE, Box::new(|entries| entries.iter().for_each(mark)));
+}
+
+fn mark(entry: &IntersectionObserverEntry) {
+    let Some(link) = link_to(&entry.target()) else { return };
+    if entry.is_intersecting() {
+        _ = link.set_attribute("aria-current", "location");
+        keep_in_view(&link);
+    } else {
+        _ = link.remove_attribute("aria-current");
     }
-    StoredValue::new_local((observer, read));
 }
 
 fn link_to(section: &Element) -> Option<Element> {

@@ -6,12 +6,11 @@
 use bmax::embed::{Message, Theme};
 use bmax::{Answer, link};
 use js_sys::{Array, JsString, Object, Reflect};
+use leptos::ev;
 use leptos::prelude::*;
-use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast, JsValue};
-use web_sys::{Event, Window};
+use web_sys::Window;
 
-use super::dom::keep;
 use super::{Facts, State};
 
 /// Hears what the host asks, and tells it the answer now and whenever that changes.
@@ -29,12 +28,13 @@ pub fn listen(state: State, theme: RwSignal<Theme>) {
     }
 
     let (own_name, askers) = (name.clone(), told.clone());
-    let hear = Closure::<dyn Fn(Event)>::new(move |event: Event| {
-        let data = get(&event, "data");
+    // It hears as long as the page lives.
+    _ = window_event_listener(ev::message, move |event| {
+        let data = event.data();
         if get(&data, "bmax").as_f64() != Some(1.0) {
             return;
         }
-        let asker = get(&event, "source");
+        let asker = event.source().map_or(JsValue::NULL, JsValue::from);
         let kind = text(&get(&data, "type"));
         let given = text(&get(&data, Message::field(kind.as_deref())));
         let reply = match Message::read(kind.as_deref(), given.as_deref(), &state.scenario.get_untracked()) {
@@ -56,12 +56,9 @@ pub fn listen(state: State, theme: RwSignal<Theme>) {
             tell(&asker, &reply);
         }
     });
-    _ = window().add_event_listener_with_callback("message", hear.as_ref().unchecked_ref());
-    // It hears as long as the page lives.
-    hear.forget();
 
     let full_page = document().query_selector(".embed-link a").ok().flatten();
-    keep(Box::new(move || {
+    Effect::new(move |_| {
         state.read(|facts| {
             if told.length() > 0 {
                 let answer = answer(&name, facts);
@@ -71,7 +68,7 @@ pub fn listen(state: State, theme: RwSignal<Theme>) {
                 _ = link.set_attribute("href", &format!("?{}#{figure}", link::encode(&facts.scenario)));
             }
         });
-    }));
+    });
 }
 
 /// What is not there, or cannot be read, is undefined.

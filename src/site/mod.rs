@@ -2,25 +2,20 @@
 
 mod address;
 mod contents;
-pub mod controls;
-pub mod dom;
 mod host;
-mod live;
 mod mount;
 mod nearby;
 mod notices;
-pub mod plot;
 #[cfg(feature = "prerender")]
 pub mod prerender;
 mod ranking;
+mod sight;
 mod standing;
 mod state;
 mod theme;
-pub mod views;
 
 pub use bmax::format;
-pub use live::{Live, keep_drawn, mount_live, mount_prepared, mount_pressed, write_text};
-pub use mount::{Figure, mount_bound, mount_figure, mount_part, take_over, take_over_part};
+pub use mount::{Figure, take_over, take_over_part};
 pub use ranking::Ranking;
 pub use standing::Standing;
 #[cfg(test)]
@@ -28,7 +23,11 @@ pub use state::facts_of;
 pub use state::{Facts, FieldHandle, SettingHandle, State, read};
 
 use any_spawner::Executor;
-use leptos::prelude::Owner;
+use leptos::prelude::*;
+
+use mount::mount_frame;
+use notices::Notices;
+use theme::ThemeSwitch;
 
 /// Starts the page: `mount_all` puts the figures in their places.
 ///
@@ -44,8 +43,9 @@ pub fn start(mount_all: impl FnOnce(State)) {
     root.with(|| {
         let state = State::from_address();
         address::follow(state);
-        notices::mount(state);
-        let theme = theme::mount();
+        mount_frame("notices", move || view! { <Notices notices=state.notices/> });
+        let theme = theme::follow();
+        mount_frame("theme-switch", move || view! { <ThemeSwitch theme/> });
         mount_all(state);
         contents::follow();
         host::listen(state, theme);

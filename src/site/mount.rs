@@ -4,13 +4,12 @@
 
 use std::time::Duration;
 
+use leptos::mount::mount_to;
 use leptos::prelude::*;
-#[cfg(feature = "hydrate")]
 use wasm_bindgen::JsCast;
 use web_sys::Element;
 
 use super::State;
-use super::dom::{El, keep};
 use super::nearby::nearby;
 
 /// The element of the page with this `attribute`. A page without it, for instance a shortened copy,
@@ -19,39 +18,13 @@ fn place(attribute: &str, name: &str) -> Option<Element> {
     document().query_selector(&format!("[{attribute}=\"{name}\"]")).ok().flatten()
 }
 
-/// Mounts a part of the page's frame on the element with this `id`, at once.
-pub fn mount_part(id: &str, part: impl Fn() -> El) {
+/// Mounts a part of the page's frame in the element with this `id`, at once, in place of what that holds.
+pub fn mount_frame<V: IntoView + 'static>(id: &str, part: impl FnOnce() -> V + 'static) {
     if let Some(place) = place("id", id) {
-        _ = El::at(place).clear().child(part()).attr("data-mounted", "");
+        place.set_text_content(None);
+        mount_to(place.clone().unchecked_into(), part).forget();
+        _ = place.set_attribute("data-mounted", "");
     }
-}
-
-/// Mounts a figure on its placeholder, which carries its name as `data-figure`, in place of what that
-/// holds. Away from the window the figure stands still.
-#[inline(never)]
-pub fn mount_figure(name: &'static str, state: State, figure: fn(State) -> El) {
-    on_arrival(
-        name,
-        state.turns,
-        Box::new(move |place, near| {
-            _ = El::at(place).clear().child(figure(state.while_near(near))).attr("data-mounted", "");
-        }),
-    );
-}
-
-/// Mounts a figure whose elements stand in the page already: `bind` finds them by name ([`El::part`])
-/// and binds what changes.
-#[inline(never)]
-pub fn mount_bound(name: &'static str, state: State, bind: fn(State, El)) {
-    on_arrival(
-        name,
-        state.turns,
-        Box::new(move |place, near| {
-            bind(state.while_near(near), El::at(place.clone()));
-            _ = place.remove_attribute("inert");
-            _ = place.set_attribute("data-mounted", "");
-        }),
-    );
 }
 
 /// A figure of the site, or a part of its frame.
@@ -142,10 +115,10 @@ pub(super) fn on_arrival(name: &str, turns: Turns, mount: Box<dyn Fn(Element, Rw
     let near = nearby(&place);
     let turn = turns.take();
     let arrived = Memo::new(move |before| before == Some(&true) || near.get() || turns.now.get() >= turn);
-    keep(Box::new(move || {
+    Effect::new(move |_| {
         if arrived.get() {
             // The figure outlives this effect, so it belongs to the owner of the page.
             owner.with(|| untrack(|| mount(place.clone(), near)));
         }
-    }));
+    });
 }

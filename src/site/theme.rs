@@ -3,28 +3,49 @@
 use bmax::embed::Theme;
 use leptos::prelude::*;
 
-use super::dom::{El, el, keep};
-use super::mount_part;
-
 /// The only thing the page stores.
 const KEY: &str = "bmax-theme";
 
 /// The attribute of the root by which the style sheet knows.
 const ATTRIBUTE: &str = "data-theme";
 
-/// Mounts the button that walks through the three themes, and returns the theme. The script of the page
-/// has set it before the first paint.
-pub fn mount() -> RwSignal<Theme> {
+/// The theme, which the script of the page has set before the first paint. The page follows it from now on.
+pub fn follow() -> RwSignal<Theme> {
     let root = document().document_element();
     let chosen = root.as_ref().and_then(|root| root.get_attribute(ATTRIBUTE)).unwrap_or_default();
     let theme = RwSignal::new(Theme::from_key(&chosen).unwrap_or_default());
-    keep(Box::new(move || {
+    Effect::new(move |_| {
         if let Some(root) = &root {
             _ = root.set_attribute(ATTRIBUTE, theme.get().key());
         }
-    }));
-    mount_part("theme-switch", move || theme_switch(theme));
+    });
     theme
+}
+
+/// The button that walks through the three themes. It follows the button pattern, with a name that says both the
+/// theme and what a press does: <https://www.w3.org/WAI/ARIA/apg/patterns/button/>.
+#[component]
+pub fn ThemeSwitch(
+    /// The theme of the page.
+    theme: RwSignal<Theme>,
+) -> impl IntoView {
+    let label = move || format!("Theme: {}. Switch to {}.", theme.get().key(), next(theme.get()).key());
+    let walk = move |_| {
+        let chosen = next(theme.get_untracked());
+        theme.set(chosen);
+        remember(chosen);
+    };
+    view! {
+        <button
+            type="button"
+            class="button button-quiet theme-switch"
+            aria-label=label
+            title=label
+            on:click=walk
+        >
+            <span aria-hidden="true">{move || mark(theme.get())}</span>
+        </button>
+    }
 }
 
 const fn next(theme: Theme) -> Theme {
@@ -41,22 +62,6 @@ const fn mark(theme: Theme) -> &'static str {
         Theme::Light => "○",
         Theme::Dark => "●",
     }
-}
-
-fn theme_switch(theme: RwSignal<Theme>) -> El {
-    let label = move || format!("Theme: {}. Switch to {}.", theme.get().key(), next(theme.get()).key());
-    let walk = move || {
-        let chosen = next(theme.get_untracked());
-        theme.set(chosen);
-        remember(chosen);
-    };
-    el("button")
-        .class("button button-quiet theme-switch")
-        .attr("type", "button")
-        .bind("aria-label", label)
-        .bind("title", label)
-        .on("click", move |_| walk())
-        .child(el("span").attr("aria-hidden", "true").bind_text(move || mark(theme.get()).to_owned()))
 }
 
 /// Keeps what the reader chose; a message is no choice. In a sandboxed frame the storage is out of reach:

@@ -48,11 +48,8 @@ async fn open_panel(page: &Page, figure: &str) {
         figure.querySelector('[data-desk]').click();";
     page.script(press, vec![json!(figure)]).await;
     page.until_script("the dialog to open", "return !!document.querySelector('#desk-share[open]');", json!(true)).await;
-    let turn = "for (const name of ['drawn', 'no-picture', 'data', 'no-table']) \
-            document.querySelector(`#desk-share [data-part=${name}]`).hidden = true; \
-        document.querySelector('#desk-share [data-tab=picture]').click();";
-    page.script(turn, vec![]).await;
-    let told = "const seen = (name) => !document.querySelector(`#desk-share [data-part=${name}]`).hidden; \
+    page.part("#desk-share").click("tab", "Picture").await;
+    let told = "const seen = (name) => document.querySelector(`#desk-share [data-testid=${name}]`)?.hidden === false; \
         return (seen('drawn') || seen('no-picture')) && (seen('data') || seen('no-table'));";
     page.until_script("the panel to say what there is", told, json!(true)).await;
 }
@@ -69,7 +66,7 @@ async fn saved(page: &Page, button: &str) -> File {
 }
 
 fn is_shown(page: &Page, part: &str) -> impl Future<Output = bool> {
-    let script = format!("return !document.querySelector('#desk-share [data-part={part}]').hidden;");
+    let script = format!("return !document.querySelector('#desk-share [data-testid={part}]').hidden;");
     async move { page.script(&script, vec![]).await == json!(true) }
 }
 
@@ -126,11 +123,11 @@ async fn every_figure_can_be_saved_or_says_why_not() {
         open_panel(&page, figure).await;
         if is_shown(&page, "drawn").await {
             pictures += 1;
-            let file = saved(&page, "[data-part=picture-svg]").await;
+            let file = saved(&page, "[data-testid=picture-svg]").await;
             assert_eq!(file.media_type, "image/svg+xml");
             assert!(file.name.starts_with(&format!("bmax-{figure}-7b-8xa100-80-s2048")), "{}", file.name);
             let (width, height) = assert_stands_alone(figure, &file.text());
-            let file = saved(&page, "[data-part=picture-png]").await;
+            let file = saved(&page, "[data-testid=picture-png]").await;
             assert!(file.bytes.starts_with(b"\x89PNG\r\n\x1a\n"), "{figure}");
             // The first chunk of a PNG, IHDR, begins with its size: https://www.w3.org/TR/png/#11IHDR
             let length =
@@ -259,16 +256,13 @@ async fn the_file_of_the_chart_is_the_library_s_in_the_colours_that_were_chosen(
     open_panel(&page, "chart").await;
     let address = page.address().await;
     let address = address.split('?').next().unwrap_or_default();
-    for (theme, part) in [(Theme::Dark, "picture-dark"), (Theme::Light, "picture-light")] {
-        let choose = "document.querySelector(`#desk-share [data-part=${arguments[0]}]`).click();";
-        page.script(choose, vec![json!(part)]).await;
-        let file = saved(&page, "[data-part=picture-svg]").await.text();
+    for (theme, name) in [(Theme::Dark, "Dark"), (Theme::Light, "Light")] {
+        page.part("#desk-share").choose("Colours", name).await;
+        let file = saved(&page, "[data-testid=picture-svg]").await.text();
         assert!(file == chart(&scenario, Look { theme, ground: true }, address), "{file:.400}");
     }
-    let clear: Value =
-        page.script("document.querySelector('#desk-share [data-part=picture-clear]').click();", vec![]).await;
-    assert_eq!(clear, Value::Null);
-    let file = saved(&page, "[data-part=picture-svg]").await.text();
+    page.part("#desk-share").click("checkbox", "Transparent ground").await;
+    let file = saved(&page, "[data-testid=picture-svg]").await.text();
     assert!(file == chart(&scenario, Look { theme: Theme::Light, ground: false }, address), "{file:.400}");
     page.close().await;
 }
@@ -282,8 +276,8 @@ async fn a_picture_taken_from_the_page_leaves_the_page_as_it_was() {
         document.documentElement.scrollHeight];";
     let before = page.script(whole, vec![]).await;
     open_panel(&page, "recompute").await;
-    page.script("document.querySelector('#desk-share [data-part=picture-dark]').click();", vec![]).await;
-    let file = saved(&page, "[data-part=picture-svg]").await.text();
+    page.part("#desk-share").choose("Colours", "Dark").await;
+    let file = saved(&page, "[data-testid=picture-svg]").await.text();
     // The dark ground of the page's panels.
     assert!(file.contains("fill=\"#1c2229\""), "{file:.400}");
     page.script("document.querySelector('#desk-share').close();", vec![]).await;

@@ -427,7 +427,7 @@ async fn nothing_in_titles_names_or_links_becomes_markup() {
     for name in ["Embed", "Picture", "Export", "Link"] {
         tab(&page, name).await;
         let foreign =
-            "return [...document.querySelectorAll('.desk :is(script, img:not([data-part]), [onerror])')].length;";
+            "return [...document.querySelectorAll('.desk :is(script, img:not([data-testid]), [onerror])')].length;";
         assert_eq!(page.script(foreign, vec![]).await, json!(0), "{name}");
     }
     page.part(".desk-about").says(hostile).await;

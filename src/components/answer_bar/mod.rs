@@ -3,7 +3,7 @@
 mod shown;
 
 use leptos::prelude::*;
-use leptos_use::use_debounce_fn;
+use leptos_use_fn_debounce_throttle::use_debounce_fn;
 
 use crate::site::{State, read};
 use shown::Shown;

@@ -4,7 +4,7 @@ use bmax::plot::{Axis, Plot as Spec};
 use leptos::ev::PointerEvent;
 use leptos::prelude::*;
 use leptos::svg::Svg;
-use leptos_use::use_resize_observer;
+use leptos_use_resize_observer::use_resize_observer;
 
 use super::Model;
 

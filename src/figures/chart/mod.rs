@@ -8,8 +8,8 @@ use bmax::{Field, number, setting};
 use leptos::ev::{KeyboardEvent, MouseEvent, PointerEvent};
 use leptos::html::{Canvas, Div};
 use leptos::prelude::*;
-use leptos_use::use_resize_observer;
 use leptos_use_device_pixel_ratio::use_device_pixel_ratio;
+use leptos_use_resize_observer::use_resize_observer;
 use wasm_bindgen::JsCast;
 use web_sys::HtmlElement;
 

@@ -114,8 +114,8 @@ fn Memory(state: State, shown: Memo<Shown>) -> impl IntoView {
             </div>
             <MemoryBar bar/>
             <p class="result-balance num" data-testid="calculator-balance">
-                <span class=move || shown.with(|shown| format!("badge badge-{}", shown.standing.1))>
-                    {move || shown.with(|shown| shown.standing.0)}
+                <span class=move || shown.with(|shown| format!("badge badge-{}", shown.standing.colour()))>
+                    {move || shown.with(|shown| shown.standing.word())}
                 </span>
                 " " {read(shown, |shown| &shown.balance)}
             </p>

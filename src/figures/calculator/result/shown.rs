@@ -3,9 +3,8 @@
 use bmax::chart::MemoryBar;
 use bmax::{Answer, Balance, Choice, Conflict, Mend, Outlook, Scenario, counters, number};
 
-use crate::page::outlooks::standing;
-use crate::page::p12_levers::describe;
-use crate::site::{Facts, Ranking, format};
+use crate::figures::levers::describe;
+use crate::site::{Facts, Ranking, Standing, format};
 
 /// What the result shows.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,8 +27,8 @@ pub struct Shown {
     pub use_b_max: String,
     /// Whether that is nothing.
     pub idle: bool,
-    /// How the chosen micro-batch stands, and the class of the badge that says so.
-    pub standing: (&'static str, &'static str),
+    /// How the chosen micro-batch stands.
+    pub standing: Standing,
     /// By how much.
     pub balance: String,
     /// What binds, and whether more GPUs would mend it.
@@ -69,7 +68,7 @@ impl Shown {
             bar_title: format!("Memory of one GPU at {batch} of {} tokens", format::count(scenario.recipe.sequence)),
             use_b_max: most.map_or_else(|| "Show b_max".to_owned(), |most| format!("Show b = {}", format::count(most))),
             idle: most.is_none_or(|most| most == scenario.recipe.batch),
-            standing: standing(facts),
+            standing: Standing::of(facts),
             balance: balance(facts),
             binds: binds(facts),
             unknowns: unknowns(scenario),

@@ -8,10 +8,11 @@
 use bmax::Scenario;
 use bmax::picture::paint::{Colour, Gradient, split};
 use bmax::picture::{Attribute, Drawing, Footer, Look, Theme, px};
+use leptos::prelude::{document, window};
 use wasm_bindgen::JsCast;
 use web_sys::{CanvasRenderingContext2d, CssStyleDeclaration, DomRect, Element, HtmlCanvasElement, HtmlElement, Node};
 
-use crate::dom::{all, attribute, create, document, window};
+use crate::page::{all, create};
 
 /// What a picture cannot offer, or does not show: controls, what is folded, what is for listeners.
 const LEFT_OUT: &str = "input, select, textarea, button, fieldset, details, template, script, canvas, label, \
@@ -52,7 +53,7 @@ impl Copy {
         for part in all(&copy, LEFT_OUT) {
             part.remove();
         }
-        attribute(&copy, "class", "figure desk-copy");
+        copy.set_class_name("figure desk-copy");
         let width = px(figure.get_bounding_client_rect().width()) + "px";
         _ = copy.style().set_property("width", &width);
         figure.parent_element()?.append_child(&copy).ok()?;
@@ -123,7 +124,7 @@ struct Place {
 
 impl Reader {
     fn new(name: &str, place: &DomRect) -> Option<Self> {
-        let canvas: HtmlCanvasElement = create("canvas").dyn_into().ok()?;
+        let canvas: HtmlCanvasElement = create("canvas")?;
         let letters = canvas.get_context("2d").ok()??.dyn_into().ok()?;
         let body = document().body()?;
         let faces = style_of(&body)?.get_property_value("font-family").ok()?;
@@ -146,7 +147,7 @@ impl Reader {
             if content.contains("counter") || property(&style, "display") == "none" {
                 continue;
             }
-            let made: HtmlElement = create("span").unchecked_into();
+            let Some(made) = create::<HtmlElement>("span") else { continue };
             for position in 0..style.length() {
                 let name = style.item(position);
                 if name != "content" {

@@ -4,7 +4,7 @@ use bmax::csv::Table;
 use wasm_bindgen::JsCast;
 use web_sys::{Element, Node};
 
-use crate::dom::all;
+use crate::page::all;
 
 /// A table with what it is called.
 pub struct Named {

@@ -1,0 +1,209 @@
+//! A model from a Hugging Face `config.json`: pasted, dropped or chosen, and read on this page.
+
+mod described;
+
+use bmax::{Model, config_json};
+use leptos::ev::Event;
+use leptos::html::Textarea;
+use leptos::prelude::*;
+use leptos::task::spawn_local;
+use wasm_bindgen::{JsCast, JsValue};
+use wasm_bindgen_futures::JsFuture;
+use web_sys::File;
+
+use crate::page::property;
+use crate::present::Present;
+use described::{Described, named};
+
+/// A file of a model has a few kilobytes. What is larger is refused before it is read.
+const LARGEST: u32 = 1 << 20;
+
+/// How the reading of a file went.
+#[derive(Clone, PartialEq)]
+enum Outcome {
+    /// There is no text.
+    Nothing,
+    /// It cannot be used, for this reason.
+    Refused(String),
+    /// It is a model.
+    Read(Described),
+}
+
+impl Outcome {
+    /// The style sheet's word for it.
+    const fn key(&self) -> &'static str {
+        match self {
+            Self::Nothing => "",
+            Self::Refused(_) => "refused",
+            Self::Read(_) => "read",
+        }
+    }
+
+    fn sentence(&self) -> String {
+        match self {
+            Self::Nothing => String::new(),
+            Self::Refused(reason) => reason.clone(),
+            Self::Read(model) => model.sentence.clone(),
+        }
+    }
+
+    const fn model(&self) -> Option<&Described> {
+        match self {
+            Self::Read(model) => Some(model),
+            _ => None,
+        }
+    }
+
+    fn of(text: &str) -> Self {
+        if text.trim().is_empty() {
+            return Self::Nothing;
+        }
+        match config_json::read(text) {
+            Ok(reading) => Self::Read(reading.into()),
+            Err(refusal) => Self::Refused(refusal.to_string()),
+        }
+    }
+
+    fn too_large() -> Self {
+        Self::Refused("This is larger than 1 MiB and was not read; a config.json has a few kilobytes.".to_owned())
+    }
+}
+
+/// The model that was read last, and the one that it took the place of.
+#[derive(Clone, Copy)]
+pub struct Config {
+    present: Present,
+    outcome: RwSignal<Outcome>,
+    before: RwSignal<Option<Model>>,
+    field: NodeRef<Textarea>,
+}
+
+impl Config {
+    /// Nothing has been read.
+    pub fn new(present: Present) -> Self {
+        present.ask();
+        Self { present, outcome: RwSignal::new(Outcome::Nothing), before: RwSignal::new(None), field: NodeRef::new() }
+    }
+
+    /// Reads the first of some files; false when there is none.
+    pub fn take_file(self, files: &JsValue) -> bool {
+        let Ok(file) = property(files, "0").dyn_into::<File>() else { return false };
+        if file.size() > LARGEST.into() {
+            self.outcome.set(Outcome::too_large());
+            return true;
+        }
+        spawn_local(async move {
+            let text = JsFuture::from(file.text()).await.ok().and_then(|text| text.as_string());
+            if let (Some(field), Some(text)) = (self.field.get_untracked(), &text) {
+                field.set_value(text);
+            }
+            let unreadable = "The file cannot be read: it may have been moved, or be a folder.";
+            self.outcome.set(text.map_or_else(|| Outcome::Refused(unreadable.to_owned()), |text| Outcome::of(&text)));
+        });
+        true
+    }
+
+    /// Reads what was typed or pasted; its length is asked for before it is copied.
+    fn pasted(self) {
+        let Some(field) = self.field.get_untracked() else { return };
+        let is_large = field.text_length() > LARGEST;
+        self.outcome.set(if is_large { Outcome::too_large() } else { Outcome::of(&field.value()) });
+    }
+
+    /// The model of the page.
+    fn own(self) -> Model {
+        self.present.scenario().get().model
+    }
+
+    fn read(self) -> Option<Model> {
+        self.outcome.with(|outcome| outcome.model().map(|model| model.model))
+    }
+
+    /// Takes the model that was read, or gives back the one before.
+    fn press(self) {
+        let own = self.own();
+        let Some(wanted) = self.read() else { return };
+        if let Some(next) = if own == wanted { self.before.get_untracked() } else { Some(wanted) } {
+            self.before.set(Some(own));
+            self.present.change(&named(next));
+        }
+    }
+}
+
+/// The panel in which a file is given, and what was found in it.
+#[component]
+pub fn ConfigPanel(
+    /// What was read.
+    config: Config,
+) -> impl IntoView {
+    let Config { outcome, field, .. } = config;
+    let refused = move || outcome.with(|outcome| matches!(outcome, Outcome::Refused(_)));
+    let chosen = move |event: Event| {
+        let files = event.target().map_or(JsValue::UNDEFINED, |field| property(&field, "files"));
+        _ = config.take_file(&files);
+    };
+    view! {
+        <div class="config-file">
+            <div class="field">
+                <label for="config-text">"Contents of config.json"</label>
+                <textarea
+                    node_ref=field
+                    id="config-text"
+                    rows="6"
+                    spellcheck="false"
+                    autocomplete="off"
+                    aria-describedby="config-help config-said"
+                    aria-invalid=move || refused().to_string()
+                    on:input=move |_| config.pasted()
+                ></textarea>
+            </div>
+            <div class="field">
+                <label for="config-choice">"Or the file itself"</label>
+                <input id="config-choice" type="file" accept=".json,application/json" on:change=chosen/>
+            </div>
+            <p id="config-said" role="status" data-testid="config-said" data-state=move || outcome.with(Outcome::key)>
+                {move || outcome.with(Outcome::sentence)}
+            </p>
+            <Found outcome/>
+            <UseButton config/>
+        </div>
+    }
+}
+
+/// The sizes of the model, and what to know about its file.
+#[component]
+fn Found(outcome: RwSignal<Outcome>) -> impl IntoView {
+    let size = |(name, value): (&'static str, String)| view! { <div><dt>{name}</dt><dd class="num">{value}</dd></div> };
+    let note = |note: String| view! { <li>{note}</li> };
+    let sizes = move || outcome.with(|outcome| outcome.model().map(|model| model.sizes.clone())).unwrap_or_default();
+    let notes = move || outcome.with(|outcome| outcome.model().map(|model| model.notes.clone())).unwrap_or_default();
+    view! {
+        <div class="config-shown" hidden=move || outcome.with(|outcome| outcome.model().is_none())>
+            <dl class="config-sizes">{move || sizes().into_iter().map(size).collect_view()}</dl>
+            <div class="config-shown" hidden=move || notes().is_empty()>
+                <p class="field-label">"What to know about this file"</p>
+                <ul class="config-notes" data-testid="config-notes">
+                    {move || notes().into_iter().map(note).collect_view()}
+                </ul>
+            </div>
+        </div>
+    }
+}
+
+/// The button that takes the model, and gives back the one before.
+#[component]
+fn UseButton(config: Config) -> impl IntoView {
+    let in_use = move || config.read() == Some(config.own());
+    let idle = move || in_use() && config.before.get().is_none();
+    view! {
+        <button
+            type="button"
+            class="button"
+            hidden=move || config.read().is_none()
+            aria-disabled=move || idle().to_string()
+            on:click=move |_| untrack(move || config.press())
+        >
+            {move || if in_use() { "Back to the model before" } else { "Use this model" }}
+        </button>
+    }
+}

@@ -1,0 +1,35 @@
+//! Reading the page, whose elements are not the desk's own.
+
+use leptos::prelude::*;
+use wasm_bindgen::{JsCast, JsValue};
+use web_sys::Element;
+
+/// The address of the page, without query and fragment.
+pub fn address() -> String {
+    let address = window().location().href().unwrap_or_default();
+    address.split(['?', '#']).next().unwrap_or_default().to_owned()
+}
+
+/// Every element inside `whole` that a selector finds.
+#[inline(never)]
+pub fn all(whole: &Element, selector: &str) -> Vec<Element> {
+    let Ok(found) = whole.query_selector_all(selector) else { return Vec::new() };
+    (0..found.length()).filter_map(|position| found.item(position)?.dyn_into().ok()).collect()
+}
+
+/// A new element that nobody is to see. Its tag is a literal and therefore a valid name.
+#[inline(never)]
+pub fn create<T: JsCast>(tag: &'static str) -> Option<T> {
+    document().create_element(tag).ok()?.dyn_into().ok()
+}
+
+/// A property of an object; undefined where it has none.
+#[inline(never)]
+pub fn property(object: &JsValue, name: &str) -> JsValue {
+    js_sys::Reflect::get(object, &name.into()).unwrap_or(JsValue::UNDEFINED)
+}
+
+/// An SVG file as the address of an image.
+pub fn svg_address(file: &str) -> String {
+    format!("data:image/svg+xml,{}", String::from(js_sys::encode_uri_component(file)))
+}

@@ -1,0 +1,60 @@
+//! What is shared.
+
+use bmax::snippet::Share;
+use bmax::{Answer, Scenario, b_max, catalogue, number};
+use leptos::prelude::document;
+
+use crate::figures::Figure;
+use crate::page;
+
+/// A figure or the page, with the configuration that the page shows.
+#[derive(Clone, PartialEq)]
+pub struct Subject {
+    /// The configuration.
+    pub scenario: Scenario,
+    /// The figure; none for the page as a whole.
+    pub figure: Option<Figure>,
+}
+
+impl Subject {
+    /// Calls `write` with what is shared.
+    pub fn share<T>(&self, write: impl FnOnce(&Share) -> T) -> T {
+        self.share_as(self.figure.as_ref(), write)
+    }
+
+    /// Calls `write` with another figure than the one that is shared, or with the page.
+    pub fn share_as<T>(&self, figure: Option<&Figure>, write: impl FnOnce(&Share) -> T) -> T {
+        let page = page::address();
+        let title = document().title();
+        write(&Share {
+            page: &page,
+            scenario: &self.scenario,
+            title: figure.map_or(&title, |figure| &figure.title),
+            anchor: figure.map_or("", |figure| &figure.anchor),
+        })
+    }
+
+    /// The configuration in a few words.
+    pub fn about(&self) -> String {
+        let scenario = &self.scenario;
+        let named = |row: Option<(&str, bool)>, none: &str| match row {
+            Some((name, false)) => name.to_owned(),
+            Some((name, true)) => format!("{name} (edited)"),
+            None => none.to_owned(),
+        };
+        let count = |count: u32| number::grouped(count.into());
+        let answer = match b_max(scenario) {
+            Answer::Fits(room) if room.capped => format!("at least {} sequences fit", count(room.batch)),
+            Answer::Fits(room) if room.batch == 1 => "1 sequence fits".to_owned(),
+            Answer::Fits(room) => format!("{} sequences fit", count(room.batch)),
+            Answer::Infeasible(_) => "not even one sequence fits".to_owned(),
+        };
+        format!(
+            "{} on {} × {}, S = {}: {answer}",
+            named(catalogue::model_row_of(scenario).map(|(row, edited)| (row.name, edited)), "A model of your own"),
+            count(scenario.cluster.gpus),
+            named(catalogue::device_row_of(scenario).map(|(row, edited)| (row.name, edited)), "a GPU of your own"),
+            count(scenario.recipe.sequence),
+        )
+    }
+}
