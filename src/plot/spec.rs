@@ -109,7 +109,7 @@ impl Axis {
             Spread::Log(base) => {
                 let power = |value: f64| value.ln() / base.ln();
                 let (first, last) = ((power(self.from) - 1e-9).ceil(), (power(self.to) + 1e-9).floor());
-                let every = ((last - first + 1.0) / most).ceil().max(1.0);
+                let every = powers_between((last - first).max(0.0), most);
                 let count = ((last - first) / every).clamp(-1.0, 100.0) as i32;
                 (0..=count).map(|index| number::power(base, (first + f64::from(index) * every) as i32)).collect()
             }
@@ -128,6 +128,15 @@ impl Axis {
     fn step(&self, most: f64) -> f64 {
         round_step((self.to - self.from) / most)
     }
+}
+
+/// How many powers from one tick of a logarithmic axis to the next, where the last power is so many after the
+/// first: as few as `most` ticks allow, or up to half as many again where the last power then has a tick. Powers
+/// are written in four letters at most, so that a part of a tick's room is room for one.
+fn powers_between(span: f64, most: f64) -> f64 {
+    let fewest = ((span + 1.0) / most.ceil()).ceil().max(1.0);
+    let mut farther = (0..=(fewest / 2.0) as u32).map(|more| fewest + f64::from(more));
+    farther.find(|every| span % every == 0.0).unwrap_or(fewest)
 }
 
 /// The smallest of 1, 2 and 5 times a power of ten that is not below `step`.
@@ -291,6 +300,22 @@ mod tests {
         assert_eq!(labels(&Axis::log(0.01, 1e3, "")), ["0.01", "1", "100"]);
         assert_eq!(labels(&Axis::log(1.0, 1e4, "")), ["1", "10", "100", "1k", "10k"]);
         assert_eq!(labels(&Axis::powers_of_two(512.0, 8_192.0, "")), ["512", "1k", "2k", "4k", "8k"]);
+    }
+
+    #[test]
+    fn the_last_power_has_a_tick_where_a_little_more_room_between_ticks_allows_it() {
+        let powers = |last: i32, most| {
+            let axis = Axis::powers_of_two(1.0, number::power(2.0, last), "");
+            axis.ticks(most).into_iter().map(|value| axis.words(value, most)).collect::<Vec<_>>()
+        };
+        // On a phone of 360 pixels there is room for this many.
+        assert_eq!(powers(16, 294.0 / 72.0), ["1", "16", "256", "4k", "64k"]);
+        // By 3 from 1 the last would be 32k.
+        assert_eq!(powers(16, 6.0), ["1", "16", "256", "4k", "64k"]);
+        assert_eq!(powers(15, 4.0), ["1", "32", "1k", "32k"]);
+        // The divisors of 10 and 17 are too far off, so that the ticks are as many as there may be.
+        assert_eq!(powers(10, 5.0), ["1", "8", "64", "512"]);
+        assert_eq!(powers(17, 6.0), ["1", "8", "64", "512", "4k", "32k"]);
     }
 
     #[test]
