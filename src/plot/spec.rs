@@ -16,6 +16,15 @@ pub struct Plot {
     pub marks: Vec<Mark>,
 }
 
+impl Plot {
+    /// What a legend has: every part that has a name, series first.
+    pub fn names(&self) -> impl Iterator<Item = (Part, &str)> {
+        let series = self.series.iter().map(|series| (series.part(), series.name.as_str()));
+        let marks = self.marks.iter().map(|mark| (Part::Mark(mark.rule), mark.meaning));
+        series.chain(marks).filter(|(_, name)| !name.is_empty())
+    }
+}
+
 /// An axis: which values it spans, how they are spread, what is written beside it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
@@ -264,6 +273,7 @@ pub struct Mark {
     pub(super) x: f64,
     pub(super) rule: Rule,
     pub(super) label: String,
+    pub(super) meaning: &'static str,
 }
 
 impl Mark {
@@ -276,7 +286,13 @@ impl Mark {
     /// A line with words.
     #[must_use]
     pub fn named(x: f64, rule: Rule, label: String) -> Self {
-        Self { x, rule, label }
+        Self { x, rule, label, meaning: "" }
+    }
+
+    /// The same mark with what it stands for, which legends say.
+    #[must_use]
+    pub fn meaning(self, meaning: &'static str) -> Self {
+        Self { meaning, ..self }
     }
 }
 
