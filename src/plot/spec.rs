@@ -78,6 +78,7 @@ impl Axis {
     }
 
     /// Where a value stands, from 0 to 1; what lies outside stands at the end, NaN nowhere.
+    #[cfg(test)]
     pub(super) fn position(&self, value: f64) -> f64 {
         let [from, to, at] = [self.from, self.to, value].map(|value| self.place(value));
         ((at - from) / (to - from)).clamp(0.0, 1.0)
