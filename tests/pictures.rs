@@ -1,7 +1,9 @@
 //! Pictures that the library writes by itself: whole, readable everywhere, with everything in them.
 
-use bmax::picture::{Look, Theme, chart, memory};
-use bmax::{Scenario, link};
+use bmax::course::convergence::Roofline;
+use bmax::picture::{Look, Theme, chart, memory, plot};
+use bmax::plot::{Axis, Ink, Mark, Plot, Rule, Series};
+use bmax::{Bucket, Scenario, link, number};
 use roxmltree::{Document, Node};
 
 const SVG: &str = "http://www.w3.org/2000/svg";
@@ -10,6 +12,55 @@ const PAGE: &str = "https://example.org/bmax/";
 fn look(theme: Theme) -> Look {
     Look { theme, ground: true }
 }
+
+/// The plot of a figure: a curve on a logarithmic axis with a band and marks.
+fn roofline(scenario: &Scenario, look: Look, page: &str) -> String {
+    let roofline = Roofline::of(scenario);
+    let points = (0..=64).map(|quarter| number::doublings(f64::from(quarter) / 4.0));
+    let curve: Vec<_> = points.map(|tokens| (tokens, roofline.throughput(tokens))).collect();
+    let own = f64::from(scenario.recipe.batch) * f64::from(scenario.recipe.sequence);
+    let shown = Plot {
+        x: Axis::powers_of_two(1.0, 65_536.0, "tokens of a micro-batch"),
+        y: Axis::linear(0.0, roofline.most * 1.2, "tokens per second on one GPU"),
+        series: vec![
+            Series::band(Ink::OwnRange, curve.iter().map(|&(tokens, (low, high))| (tokens, low, high)).collect())
+                .named("down to where each waits for the other"),
+            Series::line(Ink::Own, curve.iter().map(|&(tokens, (_, high))| (tokens, high)).collect())
+                .named("reading hides behind computing"),
+        ],
+        marks: vec![
+            Mark::named(roofline.ridge, Rule::Soft, "ridge".to_owned()),
+            Mark::at(own, Rule::Main).meaning("your micro-batch"),
+            Mark::at(64.0, Rule::Read).meaning("read-out"),
+        ],
+    };
+    let title = "Throughput of one GPU against the tokens of its micro-batch";
+    plot(&shown, title, "Throughput rises up to the ridge, then hardly.", scenario, look, page)
+}
+
+/// A plot with everything that a plot can have.
+fn every_part(scenario: &Scenario, look: Look, page: &str) -> String {
+    let steps = || (0..=20).map(|step| f64::from(step) / 10.0);
+    let shown = Plot {
+        x: Axis::linear(0.0, 2.0, "training steps"),
+        y: Axis::linear(0.0, 100.0, "GiB & <more>"),
+        series: vec![
+            Series::band(Ink::Bucket(Bucket::Parameters), steps().map(|x| (x, 0.0, 30.0)).collect())
+                .named("Parameters"),
+            Series::band(Ink::Bucket(Bucket::Activations), steps().map(|x| (x, 30.0, 30.0 + 20.0 * x)).collect())
+                .named("Activations, which grow with the micro-batch and the length of its sequences"),
+            Series::dashed(Ink::Limit, vec![(0.0, 85.0), (2.0, 85.0)]).named("usable GPU memory"),
+            Series::line(Ink::Series1, steps().map(|x| (x, 90.0 - 10.0 * x)).collect()).named("a <curve> & another"),
+            Series::dots(Ink::Series2, vec![(0.5, 50.0), (1.5, 20.0)]).named("measured"),
+            Series::rings(Ink::Series4, vec![(1.0, 60.0), (1.8, 90.0)]).named("estimated"),
+        ],
+        marks: vec![Mark::named(1.2, Rule::Main, "loss, backward 71.2 GiB".to_owned())],
+    };
+    plot(&shown, "Memory of one GPU in two steps", "Memory rises within each step.", scenario, look, page)
+}
+
+/// Every picture there is.
+const DRAWN: [fn(&Scenario, Look, &str) -> String; 4] = [chart, memory, roofline, every_part];
 
 /// The file as it was when somebody last looked at it and found it right. After a wanted change, run
 /// this test with BMAX_UPDATE_GOLDEN=1 and look at the new files.
@@ -21,6 +72,9 @@ fn pictures_are_as_they_were_approved() {
         ("chart-dark", chart(&scenario, look(Theme::Dark), PAGE)),
         ("memory-light", memory(&scenario, look(Theme::Light), PAGE)),
         ("memory-dark", memory(&scenario, look(Theme::Dark), PAGE)),
+        ("plot-light", roofline(&scenario, look(Theme::Light), PAGE)),
+        ("plot-dark", roofline(&scenario, look(Theme::Dark), PAGE)),
+        ("plot-clear", every_part(&scenario, Look { theme: Theme::Light, ground: false }, PAGE)),
     ];
     for (name, file) in pictures {
         let path = format!("{}/tests/golden/pictures/{name}.svg", env!("CARGO_MANIFEST_DIR"));
@@ -64,7 +118,7 @@ fn assert_stands_alone(file: &str) {
 #[test]
 fn pictures_stand_alone_in_both_themes() {
     for theme in [Theme::Light, Theme::Dark] {
-        for draw in [chart, memory] {
+        for draw in DRAWN {
             assert_stands_alone(&draw(&Scenario::default(), look(theme), PAGE));
         }
     }
@@ -72,7 +126,7 @@ fn pictures_stand_alone_in_both_themes() {
 
 #[test]
 fn without_a_ground_nothing_fills_the_picture() {
-    for draw in [chart, memory] {
+    for draw in DRAWN {
         let with = draw(&Scenario::default(), look(Theme::Light), PAGE);
         let without = draw(&Scenario::default(), Look { theme: Theme::Light, ground: false }, PAGE);
         assert_eq!(with.lines().count(), without.lines().count() + 1);
@@ -82,7 +136,7 @@ fn without_a_ground_nothing_fills_the_picture() {
 #[test]
 fn the_link_below_a_picture_leads_back_to_what_it_shows() {
     let scenario = link::decode("model=llama-3.1-70b&gpu=h200&gpus=64&s=8192&recompute=full").scenario;
-    for draw in [chart, memory] {
+    for draw in DRAWN {
         let file = draw(&scenario, look(Theme::Light), PAGE);
         let tree = Document::parse(&file).expect("well-formed");
         let small = tree.descendants().filter(|node| node.attribute("font-size") == Some("11"));
@@ -122,7 +176,7 @@ mod any_scenario {
         #[test]
         fn has_pictures_that_stand_alone(scenario in scenarios(), dark: bool, ground: bool) {
             let theme = if dark { Theme::Dark } else { Theme::Light };
-            for draw in [chart, memory] {
+            for draw in DRAWN {
                 assert_stands_alone(&draw(&scenario, Look { theme, ground }, PAGE));
             }
         }

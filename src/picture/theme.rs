@@ -12,12 +12,14 @@ pub enum Theme {
 }
 
 /// The tokens of `style/tokens.css` that pictures use: name, light, dark. A test holds both together.
-const TOKENS: [(&str, &str, &str); 20] = [
+const TOKENS: [(&str, &str, &str); 22] = [
     ("--panel", "#f3f0e8", "#1c2229"),
     ("--raised", "#ffffff", "#232b33"),
     ("--ink", "#1d2329", "#e7e4dc"),
     ("--ink-soft", "#545b63", "#aab0b7"),
     ("--line", "#d8d3c6", "#37404a"),
+    ("--control", "#7d7a70", "#7f8892"),
+    ("--accent", "#1b5e8c", "#82bdea"),
     ("--bad", "#a8261c", "#ff9085"),
     ("--series-1", "#ad7f2f", "#8d7a4f"),
     ("--series-2", "#835a17", "#b89f67"),

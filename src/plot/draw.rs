@@ -75,6 +75,8 @@ pub fn draw<B: DrawingBackend, P: Pens>(plot: &Plot, backend: B, units: f64, pen
 struct Scale<'a> {
     axis: &'a Axis,
     by: Coordinate,
+    /// About how many ticks there is room for.
+    most: f64,
 }
 
 enum Coordinate {
@@ -82,14 +84,14 @@ enum Coordinate {
     Log(LogCoord<f64>),
 }
 
-impl<'a> From<&'a Axis> for Scale<'a> {
-    fn from(axis: &'a Axis) -> Self {
+impl<'a> Scale<'a> {
+    fn of(axis: &'a Axis, most: f64) -> Self {
         let range = axis.from..axis.to;
         let by = match axis.spread {
             Spread::Linear => Coordinate::Linear(range.into()),
             Spread::Log(base) => Coordinate::Log(range.log_scale().base(base).into()),
         };
-        Self { axis, by }
+        Self { axis, by, most }
     }
 }
 
@@ -107,9 +109,10 @@ impl Ranged for Scale<'_> {
     }
 
     /// The axis' own ticks. Plotters' take the standard library's powers and logarithms, which may differ
-    /// between a browser and another machine, and have others between the powers of two.
-    fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
-        self.axis.ticks(hint.max_num_points() as f64)
+    /// between a browser and another machine, and have others between the powers of two. Its hint is a whole
+    /// number, so that half a tick's room would be lost.
+    fn key_points<Hint: KeyPointHint>(&self, _: Hint) -> Vec<f64> {
+        self.axis.ticks(self.most)
     }
 
     fn range(&self) -> Range<f64> {
@@ -137,15 +140,16 @@ impl<P: Pens> Sheet<'_, P> {
         f64::from(units) / self.units
     }
 
-    /// How many ticks each axis has at most.
-    fn most(&self) -> (usize, usize) {
-        ((self.width / 72.0).clamp(3.0, 12.0) as usize, (self.height / 48.0).clamp(2.0, 100.0) as usize)
+    /// About how many ticks each axis has room for.
+    fn most(&self) -> (f64, f64) {
+        ((self.width / 72.0).clamp(3.0, 12.0), (self.height / 48.0).clamp(2.0, 100.0))
     }
 
     fn coordinates<'a>(&self, plot: &'a Plot) -> Cartesian2d<Scale<'a>, Scale<'a>> {
         let x = self.units(LEFT)..self.units(self.width - RIGHT);
         let y = self.units(self.height - BOTTOM)..self.units(TOP);
-        Cartesian2d::new(&plot.x, &plot.y, (x, y))
+        let (across, up) = self.most();
+        Cartesian2d::new(Scale::of(&plot.x, across), Scale::of(&plot.y, up), (x, y))
     }
 
     fn style(&self, part: Part) -> ShapeStyle {
@@ -184,15 +188,15 @@ impl<P: Pens> Sheet<'_, P> {
             |backend, line| match line {
                 MeshLine::XMesh(low, _, value) => {
                     backend.draw_line(low, (low.0, low.1 + tick), &style)?;
-                    backend.draw_text(&plot.x.words(*value, across as f64), &below, (low.0, low.1 + gap))
+                    backend.draw_text(&plot.x.words(*value, across), &below, (low.0, low.1 + gap))
                 }
                 MeshLine::YMesh(left, right, value) => {
                     backend.draw_line(left, right, &style)?;
-                    backend.draw_text(&plot.y.words(*value, up as f64), &beside, (left.0 - gap, left.1))
+                    backend.draw_text(&plot.y.words(*value, up), &beside, (left.0 - gap, left.1))
                 }
             },
-            up,
-            across,
+            up as usize,
+            across as usize,
         )
     }
 

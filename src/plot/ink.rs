@@ -274,9 +274,13 @@ pub(super) mod tests {
 
     /// The declarations of the rule with this selector alone or in a list, in all style sheets.
     fn declarations(selector: &str) -> String {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/style");
-        let files = std::fs::read_dir(folder).expect("the style sheets");
-        let sheets = files.filter_map(|file| std::fs::read_to_string(file.ok()?.path()).ok());
+        let files = |folder: &str| {
+            let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+            std::fs::read_dir(folder).expect("a folder").filter_map(|file| Some(file.ok()?.path()))
+        };
+        // Figures and components keep theirs in their folders.
+        let own = files("src/figures").chain(files("src/components")).map(|folder| folder.join("style.css"));
+        let sheets = files("style").chain(own).filter_map(|file| std::fs::read_to_string(file).ok());
         let mut found = String::new();
         for rule in sheets.flat_map(|sheet| sheet.split('}').map(str::to_owned).collect::<Vec<_>>()) {
             let Some((selectors, declared)) = rule.rsplit_once('{') else { continue };

@@ -30,4 +30,4 @@ pub use ink::{Colour, Ink, Part, Rule, Shape};
 pub use reading::Reading;
 pub use spec::{Axis, Mark, Plot, Series};
 #[cfg(feature = "picture")]
-pub(crate) use svg::escape;
+pub(crate) use svg::{escape, written};

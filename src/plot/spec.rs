@@ -16,6 +16,15 @@ pub struct Plot {
     pub marks: Vec<Mark>,
 }
 
+impl Plot {
+    /// What a legend has: every part that has a name, series first.
+    pub fn names(&self) -> impl Iterator<Item = (Part, &str)> {
+        let series = self.series.iter().map(|series| (series.part(), series.name.as_str()));
+        let marks = self.marks.iter().map(|mark| (Part::Mark(mark.rule), mark.meaning));
+        series.chain(marks).filter(|(_, name)| !name.is_empty())
+    }
+}
+
 /// An axis: which values it spans, how they are spread, what is written beside it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
@@ -69,6 +78,7 @@ impl Axis {
     }
 
     /// Where a value stands, from 0 to 1; what lies outside stands at the end, NaN nowhere.
+    #[cfg(test)]
     pub(super) fn position(&self, value: f64) -> f64 {
         let [from, to, at] = [self.from, self.to, value].map(|value| self.place(value));
         ((at - from) / (to - from)).clamp(0.0, 1.0)
@@ -109,7 +119,7 @@ impl Axis {
             Spread::Log(base) => {
                 let power = |value: f64| value.ln() / base.ln();
                 let (first, last) = ((power(self.from) - 1e-9).ceil(), (power(self.to) + 1e-9).floor());
-                let every = ((last - first + 1.0) / most).ceil().max(1.0);
+                let every = powers_between((last - first).max(0.0), most);
                 let count = ((last - first) / every).clamp(-1.0, 100.0) as i32;
                 (0..=count).map(|index| number::power(base, (first + f64::from(index) * every) as i32)).collect()
             }
@@ -128,6 +138,15 @@ impl Axis {
     fn step(&self, most: f64) -> f64 {
         round_step((self.to - self.from) / most)
     }
+}
+
+/// How many powers from one tick of a logarithmic axis to the next, where the last power is so many after the
+/// first: as few as `most` ticks allow, or up to half as many again where the last power then has a tick. Powers
+/// are written in four letters at most, so that a part of a tick's room is room for one.
+fn powers_between(span: f64, most: f64) -> f64 {
+    let fewest = ((span + 1.0) / most.ceil()).ceil().max(1.0);
+    let mut farther = (0..=(fewest / 2.0) as u32).map(|more| fewest + f64::from(more));
+    farther.find(|every| span % every == 0.0).unwrap_or(fewest)
 }
 
 /// The smallest of 1, 2 and 5 times a power of ten that is not below `step`.
@@ -255,6 +274,7 @@ pub struct Mark {
     pub(super) x: f64,
     pub(super) rule: Rule,
     pub(super) label: String,
+    pub(super) meaning: &'static str,
 }
 
 impl Mark {
@@ -267,7 +287,13 @@ impl Mark {
     /// A line with words.
     #[must_use]
     pub fn named(x: f64, rule: Rule, label: String) -> Self {
-        Self { x, rule, label }
+        Self { x, rule, label, meaning: "" }
+    }
+
+    /// The same mark with what it stands for, which legends say.
+    #[must_use]
+    pub fn meaning(self, meaning: &'static str) -> Self {
+        Self { meaning, ..self }
     }
 }
 
@@ -291,6 +317,22 @@ mod tests {
         assert_eq!(labels(&Axis::log(0.01, 1e3, "")), ["0.01", "1", "100"]);
         assert_eq!(labels(&Axis::log(1.0, 1e4, "")), ["1", "10", "100", "1k", "10k"]);
         assert_eq!(labels(&Axis::powers_of_two(512.0, 8_192.0, "")), ["512", "1k", "2k", "4k", "8k"]);
+    }
+
+    #[test]
+    fn the_last_power_has_a_tick_where_a_little_more_room_between_ticks_allows_it() {
+        let powers = |last: i32, most| {
+            let axis = Axis::powers_of_two(1.0, number::power(2.0, last), "");
+            axis.ticks(most).into_iter().map(|value| axis.words(value, most)).collect::<Vec<_>>()
+        };
+        // On a phone of 360 pixels there is room for this many.
+        assert_eq!(powers(16, 294.0 / 72.0), ["1", "16", "256", "4k", "64k"]);
+        // By 3 from 1 the last would be 32k.
+        assert_eq!(powers(16, 6.0), ["1", "16", "256", "4k", "64k"]);
+        assert_eq!(powers(15, 4.0), ["1", "32", "1k", "32k"]);
+        // The divisors of 10 and 17 are too far off, so that the ticks are as many as there may be.
+        assert_eq!(powers(10, 5.0), ["1", "8", "64", "512"]);
+        assert_eq!(powers(17, 6.0), ["1", "8", "64", "512", "4k", "32k"]);
     }
 
     #[test]

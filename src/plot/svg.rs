@@ -298,6 +298,18 @@ mod tests {
     }
 
     #[test]
+    fn a_part_of_a_tick_s_room_is_not_lost() {
+        // 352 pixels are room for seven ticks and a third.
+        let plot = Plot { y: Axis::linear(0.0, 733.0, ""), series: Vec::new(), marks: Vec::new(), ..example() };
+        let text = file(&plot.svg(560.0, 352.0));
+        let tree = Document::parse(&text).expect("well-formed");
+        let beside = tree.descendants().filter(|node| node.attribute("text-anchor") == Some("end"));
+        let ticks: Vec<_> = beside.filter(|node| node.attribute("class") == Some("plot-tick")).collect();
+        let words: Vec<_> = ticks.iter().filter_map(Node::text).collect();
+        assert_eq!(words, ["0", "100", "200", "300", "400", "500", "600", "700"]);
+    }
+
+    #[test]
     fn without_room_nothing_is_drawn() {
         for (width, height) in [(0.0, 0.0), (62.0, 300.0), (300.0, 64.0), (f64::NAN, 300.0), (-5.0, f64::INFINITY)] {
             assert_eq!(example().svg(width, height), "", "{width} × {height}");
