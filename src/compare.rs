@@ -13,9 +13,9 @@
 //! # Ok::<(), bmax::Problem>(())
 //! ```
 
-use crate::{
-    Answer, Bucket, Bytes, Estimate, Field, Peak, Scenario, Setting, b_max, catalogue, estimate, link, setting,
-};
+use crate::{Answer, Bucket, Bytes, Estimate, Peak, Scenario, b_max, catalogue, estimate, link};
+
+pub use crate::{Input, Value};
 
 /// What is different between two scenarios and between their answers.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,28 +62,6 @@ pub struct Change {
     pub brings: Vec<Change>,
 }
 
-/// An input of a scenario.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Input {
-    /// The row of the model list.
-    Model,
-    /// The row of the GPU list.
-    Gpu,
-    /// A number.
-    Number(Field),
-    /// A word.
-    Word(&'static Setting),
-}
-
-/// The value of an input.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Value {
-    /// A number in the unit of its field.
-    Number(f64),
-    /// A word of links.
-    Word(&'static str),
-}
-
 /// An entry at the two peaks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EntryChange {
@@ -113,32 +91,6 @@ pub struct BucketChange {
 }
 
 impl Input {
-    /// Every number and every word.
-    pub fn each() -> impl Iterator<Item = Self> {
-        let numbers = Field::ALL.iter().map(|field| Self::Number(*field));
-        numbers.chain(setting::ALL.iter().map(|setting| Self::Word(setting)))
-    }
-
-    /// Its name in links.
-    pub fn key(self) -> &'static str {
-        match self {
-            Self::Model => "model",
-            Self::Gpu => "gpu",
-            Self::Number(field) => field.bound().key,
-            Self::Word(setting) => setting.key,
-        }
-    }
-
-    /// What it is called.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Model => "Model",
-            Self::Gpu => "GPU",
-            Self::Number(field) => field.bound().name,
-            Self::Word(setting) => setting.name,
-        }
-    }
-
     /// Its value in a scenario; a model or GPU of no row is [`link::OWN`].
     pub fn value(self, scenario: &Scenario) -> Value {
         let of_row = |slug: &'static str| Value::Word(if slug.is_empty() { link::OWN } else { slug });
@@ -146,7 +98,7 @@ impl Input {
             Self::Model => of_row(scenario.model.origin),
             Self::Gpu => of_row(scenario.device.origin),
             Self::Number(field) => Value::Number(scenario.number(field)),
-            Self::Word(setting) => Value::Word((setting.get)(scenario)),
+            Self::Word(setting) => Value::Word(setting.get(scenario)),
         }
     }
 

@@ -26,8 +26,8 @@ use crate::bounds::excerpt;
 use crate::nearest::offers;
 use crate::runtime::fragmentation;
 use crate::{
-    AdapterType, BatchUnit, Choice, Fault, Field, Method, Mlp, Model, Packing, Percent, Problem, Recomputation,
-    Scenario, Softmax, Switch, catalogue, embed, number, setting,
+    AdapterType, BatchUnit, Choice, Fault, Field, Input, Method, Mlp, Model, Packing, Percent, Problem, Recomputation,
+    Scenario, Setting, Softmax, Switch, catalogue, embed, number, setting,
 };
 
 /// The version this codec writes. A change in what any parameter or default means raises it, and
@@ -106,7 +106,7 @@ impl fmt::Display for Notice {
             Self::Number(problem, used) => {
                 write!(f, "{problem}")?;
                 if remedied {
-                    write!(f, " The link’s “{}” is set to {}.", problem.field.bound().key, number::grouped(*used))?;
+                    write!(f, " The link’s “{}” is set to {}.", problem.input.key(), number::grouped(*used))?;
                 }
                 Ok(())
             }
@@ -211,7 +211,7 @@ pub fn parameters() -> Vec<Parameter> {
         ("a slug of the GPU list".to_owned(), default.device.origin.to_owned()),
     ];
     let numbers = Field::ALL.iter().map(|field| (field.bound().to_string(), number::plain(default.number(*field))));
-    let words = setting::ALL.iter().map(|word| (word.keys(), (word.get)(&default).to_owned()));
+    let words = setting::ALL.iter().map(|word| (word.keys(), word.get(&default).to_owned()));
     let values = rows.into_iter().chain(numbers).chain(words);
     names().zip(values).map(|((key, name), (takes, default))| Parameter { key, name, takes, default }).collect()
 }
@@ -238,8 +238,8 @@ pub fn encode(scenario: &Scenario) -> String {
         }
     }
     for word in setting::ALL {
-        let value = (word.get)(scenario);
-        if value != (word.get)(&base) {
+        let value = word.get(scenario);
+        if value != word.get(&base) {
             query.append_pair(word.key, value);
         }
     }
@@ -266,7 +266,7 @@ pub fn encode_whole(scenario: &Scenario) -> String {
         query.append_pair(field.bound().key, &number::plain(scenario.number(field)));
     }
     for word in setting::ALL {
-        query.append_pair(word.key, (word.get)(scenario));
+        query.append_pair(word.key, word.get(scenario));
     }
     query.finish()
 }
@@ -301,8 +301,8 @@ fn defaults_of(version: u32) -> Scenario {
             ("unit", "sequences"),
             ("chart_recompute", "full"),
         ] {
-            if let Some(setting) = setting::ALL.iter().find(|setting| setting.key == key) {
-                (setting.set)(&mut scenario, word);
+            if let Some(setting) = Setting::from_key(key) {
+                scenario = setting.read(word, scenario).unwrap_or(scenario);
             }
         }
     }
@@ -406,7 +406,9 @@ fn read(
         }
     }
     // What brings a number comes before numbers; the loop below says what is wrong with it.
-    let segments = value_of(setting::SEGMENTS.key).is_some_and(|given| (setting::SEGMENTS.set)(&mut scenario, given));
+    if let Some(with) = value_of(setting::SEGMENTS.key).and_then(|given| setting::SEGMENTS.read(given, scenario).ok()) {
+        scenario = with;
+    }
     if version < 3 {
         if value_of("model").is_none() && value_of(setting::MLP.key) == Some(Mlp::GeluTanh.key()) {
             // GELU spelt out stood for all of GPT-2's code.
@@ -433,18 +435,22 @@ fn read(
                 }
                 Err(problem) => notices.push(Notice::Number(problem, scenario.number(field))),
             }
-        } else if let Some(word) = setting::ALL.iter().find(|word| word.key == key) {
-            let is_set = segments && *word == &setting::SEGMENTS;
-            if !is_set && !(word.set)(&mut scenario, value) {
-                let known = &mut word.options.iter().map(|option| (option.key, option.label));
-                notices.push(Notice::Word {
-                    key: word.key,
-                    name: word.name,
-                    given: excerpt(value),
-                    nearest: offers(word.key, value, known),
-                    accepted: word.keys(),
-                    used: (word.get)(&scenario),
-                });
+        } else if let Some(word) = Setting::from_key(key) {
+            match word.read(value, scenario) {
+                // It was read before the numbers, some of which may be the reader's own by now.
+                Ok(_) if *word == setting::SEGMENTS => {}
+                Ok(with) => scenario = with,
+                Err(problem) => {
+                    let known = &mut word.options.iter().map(|option| (option.key, option.label));
+                    notices.push(Notice::Word {
+                        key: word.key,
+                        name: word.name,
+                        given: problem.given,
+                        nearest: offers(word.key, value, known),
+                        accepted: word.keys(),
+                        used: word.get(&scenario),
+                    });
+                }
             }
         } else if !is_parameter(key) {
             let nearest = if notices.len() < COMPARED { nearest_parameters(key) } else { Vec::new() };
@@ -458,7 +464,7 @@ fn read(
 fn beside(field: Field, text: &str, unit: Option<BatchUnit>, given: Option<&str>) -> Result<(), Problem> {
     match (unit, given.and_then(BatchUnit::from_key)) {
         (Some(unit), Some(other)) if unit != other => {
-            Err(Problem { field, given: excerpt(text.trim()), fault: Fault::OtherUnit })
+            Err(Problem { input: Input::Number(field), given: excerpt(text.trim()), fault: Fault::OtherUnit })
         }
         _ => Ok(()),
     }
@@ -626,7 +632,7 @@ mod tests {
     fn the_unit_of_a_target_is_that_of_the_number_unless_another_is_given() {
         let goal = |query: &str| {
             let read = decode(query);
-            (read.scenario.goal.global_batch, (setting::BATCH_UNIT.get)(&read.scenario), read.notices.len())
+            (read.scenario.goal.global_batch, setting::BATCH_UNIT.get(&read.scenario), read.notices.len())
         };
         assert_eq!(goal("target=4M tokens"), (4_000_000, "tokens", 0));
         assert_eq!(goal("target=512 sequences"), (512, "sequences", 0));

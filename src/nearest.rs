@@ -224,7 +224,7 @@ fn edits(a: &[u8], b: &[u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{catalogue, link, setting};
+    use crate::{Setting, catalogue, link, setting};
     use proptest::prelude::*;
     use proptest::sample::select;
 
@@ -241,7 +241,7 @@ mod tests {
     }
 
     fn word(key: &str, given: &str) -> Vec<&'static str> {
-        let setting = setting::ALL.iter().find(|setting| setting.key == key).expect("a setting");
+        let setting = Setting::from_key(key).expect("a setting");
         offers(key, given, &mut setting.options.iter().map(|option| (option.key, option.label)))
     }
 

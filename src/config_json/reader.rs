@@ -5,7 +5,7 @@ use super::guess;
 use super::inputs::{EXPERT_WIDTH, INPUTS, Keys, PARTS, RATIO, When};
 use super::notes::{Note, Refusal, Unusable};
 use crate::json::Value;
-use crate::{Experts, Field, Latent, Model, Position, Scenario, number, setting};
+use crate::{Experts, Field, Latent, Model, Position, Scenario, Setting, number};
 
 /// A model without any size; what is 0 has no default.
 const BLANK: Model = Model {
@@ -87,8 +87,8 @@ impl<'a> Reader<'a> {
                 if let Ok(scenario) = field.read(value).and_then(|number| self.scenario.with_number(field, number)) {
                     self.scenario = scenario;
                 }
-            } else if let Some(setting) = setting::ALL.iter().find(|setting| setting.key == key) {
-                (setting.set)(&mut self.scenario, value);
+            } else if let Some(setting) = Setting::from_key(key) {
+                self.scenario = setting.read(value, self.scenario).unwrap_or(self.scenario);
             }
         }
     }

@@ -6,6 +6,7 @@
 
 use std::fmt;
 
+use super::change::Input;
 use super::choice::{BatchUnit, Choice};
 use super::scenario::Scenario;
 use crate::number::{self, NotANumber};
@@ -274,7 +275,7 @@ impl Field {
         } else {
             return Ok(value);
         };
-        Err(Problem { field: self, given: number::grouped(value), fault })
+        Err(Problem { input: Input::Number(self), given: number::grouped(value), fault })
     }
 
     /// Reads what somebody typed or pasted: separators, the field's own unit and the letters behind a
@@ -301,7 +302,7 @@ impl Field {
             None => Ok(typed.value),
             Some(_) => {
                 let fault = Fault::Unreadable(NotANumber::Malformed);
-                Err(Problem { field: self, given: excerpt(text.trim()), fault })
+                Err(Problem { input: Input::Number(self), given: excerpt(text.trim()), fault })
             }
         }
     }
@@ -321,7 +322,7 @@ impl Field {
     /// ```
     pub fn typed(self, text: &str) -> Result<Typed, Problem> {
         let text = text.trim();
-        let refused = |fault| Problem { field: self, given: excerpt(text), fault };
+        let refused = |fault| Problem { input: Input::Number(self), given: excerpt(text), fault };
         let mut bare = without(text, self.bound().unit).unwrap_or(text);
         let mut unit = None;
         if self == Self::GlobalBatch {
@@ -450,11 +451,11 @@ pub(crate) fn excerpt(text: &str) -> String {
     shown
 }
 
-/// A refused input: which field, what was given, why, and what would be accepted.
+/// A refused input: which one, what was given, why, and what would be accepted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Problem {
-    /// The field it was meant for.
-    pub field: Field,
+    /// The input it was meant for.
+    pub input: Input,
     /// What was given, shortened.
     pub given: String,
     /// Why it was refused.
@@ -472,6 +473,8 @@ pub enum Fault {
     TooLarge,
     /// It has a fraction where whole numbers are asked for.
     NotWhole,
+    /// It is none of the listed words.
+    NotListed,
     /// It names another unit than the one that is given beside it.
     OtherUnit,
 }
@@ -483,6 +486,7 @@ impl fmt::Display for Fault {
             Self::TooSmall => f.write_str("is too small"),
             Self::TooLarge => f.write_str("is too large"),
             Self::NotWhole => f.write_str("is not a whole number"),
+            Self::NotListed => f.write_str("is not known"),
             Self::OtherUnit => f.write_str("is not in the unit that is given beside it"),
         }
     }
@@ -490,13 +494,16 @@ impl fmt::Display for Fault {
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let bound = self.field.bound();
-        write!(f, "{}: ", bound.name)?;
+        write!(f, "{}: ", self.input.name())?;
         match self.fault {
             Fault::Unreadable(NotANumber::Empty) => write!(f, "nothing is given")?,
             fault => write!(f, "“{}” {fault}", self.given)?,
         }
-        write!(f, "; it takes {bound}.")
+        match self.input {
+            Input::Number(field) => write!(f, "; it takes {}.", field.bound()),
+            Input::Word(setting) => write!(f, "; it takes {}.", setting.keys()),
+            Input::Model | Input::Gpu => write!(f, "; it takes a row of the list."),
+        }
     }
 }
 

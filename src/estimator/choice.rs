@@ -3,7 +3,12 @@
 //! One declaration yields the enum, the word the link uses, the label the form shows and the
 //! sentence that says what the setting changes.
 
+use std::fmt;
+use std::str::FromStr;
+
 use serde::Serialize;
+
+use super::bounds::excerpt;
 
 /// One value of a choice, as forms and links know it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,8 +21,38 @@ pub struct ChoiceOption {
     pub effect: &'static str,
 }
 
-/// A type with a closed list of values.
-pub trait Choice: Copy + PartialEq + Sized + 'static {
+/// A text that is none of the words of a choice.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownWord {
+    /// What was given, shortened.
+    pub given: String,
+    /// What there is.
+    pub options: &'static [ChoiceOption],
+}
+
+impl fmt::Display for UnknownWord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "“{}” is not known; there are {}", self.given, keys(self.options))
+    }
+}
+
+impl std::error::Error for UnknownWord {}
+
+/// The words of options, for messages.
+pub(crate) fn keys(options: &[ChoiceOption]) -> String {
+    let keys: Vec<_> = options.iter().map(|option| option.key).collect();
+    keys.join(", ")
+}
+
+/// A type with a closed list of values. [`FromStr`] and [`Display`](fmt::Display) read and write the word of a link.
+///
+/// ```
+/// use bmax::Recomputation;
+/// assert_eq!("full".parse(), Ok(Recomputation::Full));
+/// assert_eq!(Recomputation::EveryK.to_string(), "every-k");
+/// assert!("total".parse::<Recomputation>().unwrap_err().to_string().contains("none, selective"));
+/// ```
+pub trait Choice: Copy + PartialEq + Sized + FromStr<Err = UnknownWord> + fmt::Display + 'static {
     /// Every value, in the order a form shows them.
     const ALL: &'static [Self];
     /// The same as words, labels and sentences.
@@ -53,6 +88,22 @@ macro_rules! choices {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
         pub enum $name {
             $($(#[$value_meta])* #[serde(rename = $key)] $value,)+
+        }
+
+        /// Reads the word that links use.
+        impl FromStr for $name {
+            type Err = UnknownWord;
+
+            fn from_str(text: &str) -> Result<Self, UnknownWord> {
+                Self::from_key(text).ok_or_else(|| UnknownWord { given: excerpt(text), options: Self::OPTIONS })
+            }
+        }
+
+        /// Writes the word that links use.
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(self.key())
+            }
         }
 
         impl Choice for $name {

@@ -2,6 +2,7 @@
 
 mod answer;
 pub mod bounds;
+mod change;
 pub mod choice;
 mod conflict;
 mod cost;
@@ -29,10 +30,11 @@ mod workshop;
 
 pub use answer::{Answer, Infeasible, Room, Shortage, b_max, fewest_gpus, largest_micro_batch};
 pub use bounds::{Bound, Fault, Field, Problem, Typed};
+pub use change::{Input, Value};
 pub use choice::{
     Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Bias, Choice, ChoiceOption, Engine, GradientType,
     Kernels, Logits, LossHead, Method, Mlp, Norm, Offload, Optimizer, Packing, Position, Precision, QkNorm,
-    Recomputation, Segments, Softmax, StepKernel, Switch, Unquantized, ZeroStage,
+    Recomputation, Segments, Softmax, StepKernel, Switch, UnknownWord, Unquantized, ZeroStage,
 };
 pub use conflict::{Conflict, Mend};
 pub use cost::{Cost, Speed, Work, bubble, cost, extra_work, flops_per_token};
@@ -43,7 +45,7 @@ pub use inverse::{largest_model, least_memory_mib, longest_sequence};
 pub use ledger::{Bucket, Instant, Instants};
 pub use range::{Outlook, Range, range};
 pub use scenario::{Cluster, Comparison, Device, Experts, Goal, Latent, Model, Recipe, Scenario};
-pub use setting::Setting;
+pub use setting::{Setting, Word};
 pub use source::Source;
 pub use strategy::{Measure, Rung, Strategy, cheapest_plan, rung};
 pub use units::{Bytes, Percent};

@@ -299,11 +299,10 @@ impl State {
         SettingHandle {
             name: setting.name,
             options: setting.options,
-            value: Memo::new(move |_| self.asked(setting.get)).into(),
-            default: Memo::new(move |_| self.read(|facts| (setting.get)(&facts.base))).into(),
+            value: Memo::new(move |_| self.asked(|scenario| setting.get(scenario))).into(),
+            default: Memo::new(move |_| self.read(|facts| setting.get(&facts.base))).into(),
             write: Callback::new(move |word: String| {
-                let mut changed = self.scenario.get_untracked();
-                if (setting.set)(&mut changed, &word) {
+                if let Ok(changed) = setting.read(&word, self.scenario.get_untracked()) {
                     self.scenario.set(changed);
                 }
             }),

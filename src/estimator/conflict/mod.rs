@@ -48,11 +48,7 @@ impl Mend {
     pub fn apply(&self, scenario: Scenario) -> Scenario {
         match *self {
             Self::Number(field, value) => scenario.with_number(field, value).unwrap_or(scenario),
-            Self::Word(setting, word) => {
-                let mut mended = scenario;
-                (setting.set)(&mut mended, word);
-                mended
-            }
+            Self::Word(setting, word) => setting.read(word, scenario).unwrap_or(scenario),
         }
     }
 }
