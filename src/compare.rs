@@ -21,7 +21,7 @@ pub use crate::{Input, Value};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
     /// The inputs that differ: model and GPU first, then numbers and words in the order of links.
-    pub changes: Vec<Change>,
+    pub changes: Vec<Difference>,
     /// The first scenario.
     pub before: Side,
     /// The second one.
@@ -51,7 +51,7 @@ pub struct Side {
 
 /// An input that differs.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Change {
+pub struct Difference {
     /// Which.
     pub input: Input,
     /// Its value in the first scenario.
@@ -59,7 +59,7 @@ pub struct Change {
     /// Its value in the second.
     pub after: Value,
     /// The inputs that differ because of it: what another model or another GPU brings with it.
-    pub brings: Vec<Change>,
+    pub brings: Vec<Difference>,
 }
 
 /// An entry at the two peaks.
@@ -118,18 +118,18 @@ impl Input {
 ///
 /// Another model or GPU is one change, which brings the numbers that its row has; what was edited besides is a
 /// change of its own.
-pub fn changes(before: &Scenario, after: &Scenario) -> Vec<Change> {
+pub fn changes(before: &Scenario, after: &Scenario) -> Vec<Difference> {
     let changed = |input: Input| {
         let (was, is) = (input.value(before), input.value(after));
-        (was != is).then(|| Change { input, before: was, after: is, brings: Vec::new() })
+        (was != is).then(|| Difference { input, before: was, after: is, brings: Vec::new() })
     };
-    let mut single: Vec<Change> = Input::each().filter_map(changed).collect();
+    let mut single: Vec<Difference> = Input::each().filter_map(changed).collect();
     let mut all = Vec::new();
     let mut now = *before;
     for input in [Input::Model, Input::Gpu] {
         let Some(mut change) = changed(input) else { continue };
         let next = input.taken(&now, after);
-        let is_brought = |change: &Change| {
+        let is_brought = |change: &Difference| {
             let brought = change.input.value(&next);
             brought != change.input.value(&now) && brought == change.after
         };
@@ -217,7 +217,7 @@ mod tests {
 
     /// Keys of the changes, and of what each brings.
     fn keys(before: &str, after: &str) -> Vec<(&'static str, Vec<&'static str>)> {
-        let keys = |changes: &[Change]| changes.iter().map(|change| change.input.key()).collect::<Vec<_>>();
+        let keys = |changes: &[Difference]| changes.iter().map(|change| change.input.key()).collect::<Vec<_>>();
         let all = changes(&scenario(before), &scenario(after));
         all.iter().map(|change| (change.input.key(), keys(&change.brings))).collect()
     }

@@ -34,7 +34,7 @@ pub use devices::{DEFAULT_DEVICE, DEVICE_SOURCES, DEVICES, DeviceGroup, DeviceRo
 pub use models::{DEFAULT_MODEL, MODEL_SOURCES, MODELS, ModelGroup, ModelRow, ModelSource, Usual};
 pub use speeds::{Peaks, assumption, memory_bandwidth, speed};
 
-use crate::levers::Change;
+use crate::Change;
 use crate::runtime::{FIXED_FRAGMENTATION, LIKELY_COMMUNICATION_GIB, LIKELY_CONTEXT_GIB};
 use crate::{
     Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Cluster, Comparison, Device, Engine, Goal,

@@ -138,7 +138,7 @@ fn side(question: &Question, side: &compare::Side) -> Side {
     }
 }
 
-fn change(change: &compare::Change) -> Change {
+fn change(change: &compare::Difference) -> Change {
     Change {
         input: change.input,
         key: change.input.key(),

@@ -30,13 +30,13 @@ mod workshop;
 
 pub use answer::{Answer, Infeasible, Room, Shortage, b_max, fewest_gpus, largest_micro_batch};
 pub use bounds::{Bound, Fault, Field, Problem, Typed};
-pub use change::{Input, Value};
+pub use change::{Change, Input, Value};
 pub use choice::{
     Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Bias, Choice, ChoiceOption, Engine, GradientType,
     Kernels, Logits, LossHead, Method, Mlp, Norm, Offload, Optimizer, Packing, Position, Precision, QkNorm,
     Recomputation, Segments, Softmax, StepKernel, Switch, UnknownWord, Unquantized, ZeroStage,
 };
-pub use conflict::{Conflict, Mend};
+pub use conflict::Conflict;
 pub use cost::{Cost, Speed, Work, bubble, cost, extra_work, flops_per_token};
 pub use division::{Division, division, line_at_peak};
 pub use estimate::{Balance, Counters, Entry, Estimate, Peak, StagePeak, counters, estimate};
@@ -47,6 +47,6 @@ pub use range::{Outlook, Range, range};
 pub use scenario::{Cluster, Comparison, Device, Experts, Goal, Latent, Model, Recipe, Scenario};
 pub use setting::{Setting, Word};
 pub use source::Source;
-pub use strategy::{Measure, Rung, Strategy, cheapest_plan, rung};
+pub use strategy::{Rung, Strategy, cheapest_plan, rung};
 pub use units::{Bytes, Percent};
 pub use weights::Weights;

@@ -52,8 +52,7 @@ impl Ranking {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bmax::levers::Change;
-    use bmax::{Field, Method, Recomputation};
+    use bmax::{Field, Method, Recomputation, Word};
 
     #[test]
     fn the_first_view_gains_most_from_recomputing_whole_layers() {
@@ -61,7 +60,7 @@ mod tests {
             let scenario = Scenario { method, ..Scenario::default() };
             let ranking = Ranking::of(&scenario);
             let first = ranking.gaining().first().expect("something helps");
-            assert_eq!(first.change, Change::Recomputation(Recomputation::Full));
+            assert_eq!(first.change, Word::Recomputation(Recomputation::Full).into());
             assert_eq!(first.before, bmax::largest_micro_batch(&scenario));
         }
     }

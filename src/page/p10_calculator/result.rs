@@ -1,6 +1,6 @@
 //! The answer three times, the bar, what binds, what would help, and what nobody can know.
 
-use bmax::{Balance, Choice, Mend};
+use bmax::{Balance, Change, Choice};
 
 use super::super::outlooks::{beside, outlooks, standing};
 use super::{explanation, unknowns};
@@ -35,8 +35,9 @@ fn conflicts(live: &Live, facts: &Facts) {
     live.show("conflicts", !found.is_empty());
     for (position, (item, conflict)) in live.copies("conflicts", found.len()).iter().zip(found).enumerate() {
         let value = match conflict.mend {
-            Mend::Number(_, nearest) => format::input(nearest),
-            Mend::Word(setting, word) => setting.option(word).map_or(word, |option| option.label).to_owned(),
+            Change::Number(_, nearest) => format::input(nearest),
+            Change::Word(word) => word.option().label.to_owned(),
+            Change::Device(slug, ..) => slug.to_owned(),
         };
         item.write("", &[conflict.message, conflict.mend.name().to_owned(), value]);
         item.attr("mend", "data-press", &position.to_string());

@@ -5,7 +5,7 @@ mod applied;
 mod text;
 
 use bmax::levers::{Change, Lever};
-use bmax::{Choice, b_max, number};
+use bmax::{Choice, Field, b_max, number};
 use leptos::prelude::*;
 
 use crate::site::{Live, State, format, mount_pressed};
@@ -75,7 +75,9 @@ fn put_button(row: &Live, change: Change, does: &str, word: &str) {
 /// all levers.
 fn put_gain(row: &Live, lever: &Lever, most: u32, sequence: u32) {
     let tokens = match (lever.change, lever.after) {
-        (Change::Sequence(shorter), Some(after)) => token_account(lever.before, sequence, after, shorter),
+        (Change::Number(Field::Sequence, shorter), Some(after)) => {
+            token_account(lever.before, sequence, after, shorter as u32)
+        }
         _ => String::new(),
     };
     row.text("cost", lever.change.cost());

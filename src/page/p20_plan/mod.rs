@@ -1,7 +1,7 @@
 //! A tuning plan.
 
 use bmax::course::tuning::{Job, Tuning, alone, gpus_for, job, tune};
-use bmax::{Choice, Measure, Recomputation, Rung, Scenario, link, number};
+use bmax::{Change, Choice, Recomputation, Rung, Scenario, Word, link, number};
 
 use crate::page::speeds::assumed;
 use crate::site::{Live, State, format, mount_pressed};
@@ -48,9 +48,9 @@ fn read(live: &Live, name: &str, least: f64, default: f64) -> f64 {
 /// What a candidate does, in a few words.
 fn name(rung: &Rung) -> String {
     let (kind, label) = match rung.measure {
-        Measure::Recompute(Recomputation::EveryK) => ("Recompute: segments of 2 layers", ""),
-        Measure::Recompute(recomputation) => ("Recompute: ", recomputation.label()),
-        Measure::Swap(offload) => ("Recompute fully, and on the host: ", offload.label()),
+        Some(Change::Word(Word::Recomputation(Recomputation::EveryK))) => ("Recompute: segments of 2 layers", ""),
+        Some(Change::Word(Word::Recomputation(recomputation))) => ("Recompute: ", recomputation.label()),
+        Some(Change::Word(Word::Offload(offload))) => ("Recompute fully, and on the host: ", offload.label()),
         _ => ("Accumulation alone", ""),
     };
     kind.to_owned() + label
@@ -89,8 +89,8 @@ fn draw(live: &Live) {
 
     let chosen = tuning.chosen.map(|position| &tuning.candidates[position]);
     let taken = match chosen.map(|rung| rung.measure) {
-        Some(Measure::Accumulate) => "accumulate skip",
-        Some(Measure::Recompute(_)) => "recompute skip",
+        Some(None) => "accumulate skip",
+        Some(Some(Change::Word(Word::Recomputation(_)))) => "recompute skip",
         Some(_) => "swap host",
         None => "none host",
     };
