@@ -81,6 +81,25 @@ impl Setting {
     }
 }
 
+impl Scenario {
+    /// The same scenario with an option of a setting in use. Together with [`Scenario::with_number`] it
+    /// builds a scenario step by step.
+    ///
+    /// ```
+    /// use bmax::{Field, Recomputation, Scenario, Switch, Word};
+    /// let scenario = Scenario::default()
+    ///     .with_number(Field::Gpus, 16.0)?
+    ///     .with_word(Word::Recomputation(Recomputation::Full))
+    ///     .with_word(Word::SequenceParallel(Switch::On));
+    /// assert_eq!(scenario.recipe.recomputation, Recomputation::Full);
+    /// # Ok::<(), bmax::Problem>(())
+    /// ```
+    #[must_use]
+    pub fn with_word(self, word: Word) -> Self {
+        word.apply(self)
+    }
+}
+
 macro_rules! settings {
     ($($(#[$meta:meta])* $word:ident: $setting:ident = $key:literal, $name:literal, $ty:ident, $($place:ident).+
         $(, |$scenario:ident, $value:ident| $set:block)?;)+) => {

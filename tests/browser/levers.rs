@@ -1,7 +1,6 @@
 //! Levers: ranked by gain, each applied and undone with one press, each keeping its promise.
 
 use crate::support::{Page, Scope, expected, tidy};
-
 use bmax::levers::{Change, ranked};
 use bmax::{Field, Scenario};
 use serde_json::Value;
