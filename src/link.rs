@@ -718,7 +718,7 @@ mod tests {
         assert_eq!(scenario.method, Method::Workshop);
         assert_eq!(scenario.model.hidden, 4096);
         assert_eq!(scenario.model.parameters, 8_030_261_248);
-        assert_eq!(scenario.device.memory_mib, 81_559);
+        assert_eq!(scenario.device.memory, crate::Bytes::from_mib(81_559.0));
         assert_eq!(scenario.cluster.gpus, 8);
         assert_eq!(scenario.recipe.recomputation, Recomputation::Selective);
         assert_eq!(crate::b_max(&scenario).batch(), None);

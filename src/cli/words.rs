@@ -39,9 +39,9 @@ pub fn safe(scenario: &Scenario) -> String {
         return String::new();
     }
     let seen = Outlook::Safe.of(scenario).device;
-    let (context, gaps) = (number::grouped(seen.context_gib), number::grouped(seen.fragmentation.get()));
+    let (context, gaps) = (number::grouped(seen.cuda_context.gib()), number::grouped(seen.fragmentation.get()));
     let buffers = if scenario.cluster.gpus > 1 {
-        format!(", {} GiB of communication buffers", number::grouped(seen.communication_gib))
+        format!(", {} GiB of communication buffers", number::grouped(seen.communication.gib()))
     } else {
         String::new()
     };

@@ -92,7 +92,7 @@ mod kept {
         )+};
     }
 
-    use crate::estimator::units::Percent;
+    use crate::estimator::units::{Bytes, Percent};
 
     /// Hundredths of a percent or a GiB are enough for anybody and keep links short.
     fn nearest_hundredth(value: f64) -> f64 {
@@ -105,7 +105,11 @@ mod kept {
         /// Weights one by one, shown in billions.
         billions: u64, false, |weights| weights as f64 / 1e9, |value| (value * 1e9).round() as u64;
         /// Whole MiB, shown in GiB.
-        mebibytes: u32, false, |mib| f64::from(mib) / 1024.0, |value| (value * 1024.0).round() as u32;
+        mebibytes: super::Bytes, false, |bytes| bytes.gib(), |value| super::Bytes::from_mib((value * 1024.0).round());
+        /// Whole MiB, shown as they are.
+        whole_mebibytes: super::Bytes, true, |bytes| bytes.mib(), |value| super::Bytes::from_mib(value);
+        /// Hundredths of a GiB.
+        gibibytes: super::Bytes, false, |bytes| bytes.gib(), |value| super::Bytes::from_gib(super::nearest_hundredth(value));
         /// Hundredths of the unit.
         hundredths: f64, false, |number| number, |value| super::nearest_hundredth(value);
         /// Hundredths of a percent.
@@ -223,22 +227,22 @@ fields! {
     ReduceBucket { "bucket", "Reduction bucket", "", "million", cluster.reduce_bucket as whole 1 ..= 100_000,
         "Elements of DeepSpeed’s reduce_bucket_size, in millions." }
     /// Device memory.
-    Memory { "mem", "GPU memory", "M", "GiB", device.memory_mib as mebibytes 0.5 ..= 4_096,
+    Memory { "mem", "GPU memory", "M", "GiB", device.memory as mebibytes 0.5 ..= 4_096,
         "Memory of one device as its driver reports it." }
     /// Share of device memory kept free.
     Headroom { "headroom", "Headroom", "r", "%", device.headroom as percent 0 ..= 50,
         "Kept free by the workshop’s and the paper’s method; the ledger counts what it stands for, entry by entry." }
     /// Memory that the driver keeps.
-    Driver { "driver", "Driver’s reserve", "", "GiB", device.driver_mib as mebibytes 0 ..= 64,
+    Driver { "driver", "Driver’s reserve", "", "GiB", device.driver as mebibytes 0 ..= 64,
         "What the driver keeps for itself: the difference between the memory it reports and what a program can get." }
     /// The CUDA context.
-    Context { "context", "CUDA context", "", "GiB", device.context_gib as hundredths 0 ..= 16,
+    Context { "context", "CUDA context", "", "GiB", device.cuda_context as gibibytes 0 ..= 16,
         "Code and tables of the CUDA runtime, 0.5 to 0.9 GiB per process." }
     /// NCCL buffers.
-    Communication { "comm", "Communication buffers", "", "GiB", device.communication_gib as hundredths 0 ..= 64,
+    Communication { "comm", "Communication buffers", "", "GiB", device.communication as gibibytes 0 ..= 64,
         "What NCCL allocates with more than one GPU, 1 to 1.5 GiB." }
     /// Workspaces of the math libraries.
-    Workspace { "workspace", "Library workspaces", "", "MiB", device.workspace_mib as whole 0 ..= 4_096,
+    Workspace { "workspace", "Library workspaces", "", "MiB", device.workspace as whole_mebibytes 0 ..= 4_096,
         "What cuBLAS takes for each of the two threads that multiply: 8 MiB before Hopper, 32 MiB from Hopper on. Transformer Engine takes more beside it." }
     /// Fragmentation.
     Fragmentation { "frag", "Fragmentation", "φ", "%", device.fragmentation as percent 0 ..= 100,

@@ -1,8 +1,9 @@
 //! One input of a scenario, and one input set to a value.
 
 use super::bounds::Field;
-use super::scenario::Scenario;
+use super::scenario::{Device, Scenario};
 use super::setting::{self, Setting, Word};
+use super::units::Bytes;
 
 /// An input of a scenario.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -72,9 +73,17 @@ pub enum Change {
     Number(Field, f64),
     /// An option of a setting.
     Word(Word),
-    /// A device of another catalogue row: its name in the catalogue, then in MiB its memory, the driver's
-    /// part of it and the workspace of its libraries.
-    Device(&'static str, u32, u32, u32),
+    /// A device of another catalogue row.
+    Device {
+        /// Its name in the catalogue.
+        origin: &'static str,
+        /// Its memory.
+        memory: Bytes,
+        /// The driver's part of it.
+        driver: Bytes,
+        /// The workspace of its libraries.
+        workspace: Bytes,
+    },
 }
 
 impl Change {
@@ -84,11 +93,8 @@ impl Change {
         match self {
             Self::Number(field, value) => scenario.with_number(field, value).unwrap_or(scenario),
             Self::Word(word) => word.apply(scenario),
-            Self::Device(origin, memory_mib, driver_mib, workspace_mib) => {
-                scenario.device.origin = origin;
-                scenario.device.workspace_mib = workspace_mib;
-                scenario.device.memory_mib = memory_mib;
-                scenario.device.driver_mib = driver_mib;
+            Self::Device { origin, memory, driver, workspace } => {
+                scenario.device = Device { origin, memory, driver, workspace, ..scenario.device };
                 scenario
             }
         }
@@ -100,9 +106,9 @@ impl Change {
         match self {
             Self::Number(field, _) => Self::Number(field, before.number(field)),
             Self::Word(word) => Self::Word(word.setting().chosen(before)),
-            Self::Device(..) => {
-                let device = &before.device;
-                Self::Device(device.origin, device.memory_mib, device.driver_mib, device.workspace_mib)
+            Self::Device { .. } => {
+                let Device { origin, memory, driver, workspace, .. } = before.device;
+                Self::Device { origin, memory, driver, workspace }
             }
         }
     }
@@ -117,7 +123,7 @@ impl Change {
         match self {
             Self::Number(field, _) => Input::Number(field),
             Self::Word(word) => Input::Word(word.setting()),
-            Self::Device(..) => Input::Gpu,
+            Self::Device { .. } => Input::Gpu,
         }
     }
 
@@ -126,7 +132,7 @@ impl Change {
         match self {
             Self::Number(_, value) => Value::Number(value),
             Self::Word(word) => Value::Word(word.key()),
-            Self::Device(origin, ..) => Value::Word(origin),
+            Self::Device { origin, .. } => Value::Word(origin),
         }
     }
 

@@ -154,7 +154,7 @@ pub(crate) fn filled_in(scenario: &Scenario, ledger: &Ledger, batch: u32) -> Est
         entries,
         instants: ledger.instants,
         ranks: ledger.ranks.clone(),
-        memory: scenario.device.memory(),
+        memory: scenario.device.memory,
         reserved: scenario.reserved(),
         values: ledger.values_at(batch),
     }
@@ -183,7 +183,12 @@ pub struct Counters {
 pub fn counters(scenario: &Scenario) -> Counters {
     let batch = scenario.recipe.batch;
     let runtime = |scenario: &Scenario| Scenario {
-        device: super::Device { driver_mib: 0, context_gib: 0.0, communication_gib: 0.0, ..scenario.device },
+        device: super::Device {
+            driver: Bytes::ZERO,
+            cuda_context: Bytes::ZERO,
+            communication: Bytes::ZERO,
+            ..scenario.device
+        },
         ..*scenario
     };
     let bare = runtime(scenario);
@@ -199,7 +204,7 @@ pub fn counters(scenario: &Scenario) -> Counters {
     };
     let (_, reserved) = counted::ledger(&held(bare), Allocator::Reserved).peak(batch);
     let mut process = held(*scenario);
-    process.device.driver_mib = 0;
+    process.device.driver = Bytes::ZERO;
     let (_, device) = counted::ledger(&process, Allocator::Reserved).peak(batch);
     Counters { allocated, reserved, device }
 }

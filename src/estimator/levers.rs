@@ -22,7 +22,7 @@ impl Change {
             Self::Number(Field::Sequence, _) => "Shorter context: long documents are cut.",
             Self::Number(..) => "",
             Self::Word(word) => cost_of(word),
-            Self::Device(..) => "A larger device.",
+            Self::Device { .. } => "A larger device.",
         }
     }
 }

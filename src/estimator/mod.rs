@@ -41,7 +41,7 @@ pub use cost::{Cost, Speed, Work, bubble, cost, extra_work, flops_per_token};
 pub use division::{Division, division, line_at_peak};
 pub use estimate::{Balance, Counters, Entry, Estimate, Peak, StagePeak, counters, estimate};
 pub use formula::{Expr, Symbol, Values};
-pub use inverse::{largest_model, least_memory_mib, longest_sequence};
+pub use inverse::{largest_model, least_memory, longest_sequence};
 pub use ledger::{Bucket, Instant, Instants};
 pub use range::{Outlook, Range, range};
 pub use scenario::{Cluster, Comparison, Device, Experts, Goal, Latent, Model, Recipe, Scenario};

@@ -4,7 +4,7 @@ use super::answer::{Answer, answer_of};
 use super::choice::{Kernels, Method};
 use super::counted::{self, Allocator};
 use super::ledger::Ledger;
-use super::runtime::{COMMUNICATION_GIB, CONTEXT_GIB, fragmentation};
+use super::runtime::{COMMUNICATION, CUDA_CONTEXT, fragmentation};
 use super::scenario::Scenario;
 
 /// How the unknowns turn out.
@@ -64,16 +64,16 @@ impl Outlook {
         match self {
             Self::Likely => {}
             Self::Optimistic => {
-                device.context_gib = device.context_gib.min(CONTEXT_GIB.optimistic);
-                device.communication_gib = device.communication_gib.min(COMMUNICATION_GIB.optimistic);
+                device.cuda_context = device.cuda_context.min(CUDA_CONTEXT.optimistic);
+                device.communication = device.communication.min(COMMUNICATION.optimistic);
                 if device.fragmentation > lost.optimistic {
                     device.fragmentation = lost.optimistic;
                 }
                 seen.recipe.kernels = Kernels::Fused;
             }
             Self::Safe => {
-                device.context_gib = device.context_gib.max(CONTEXT_GIB.safe);
-                device.communication_gib = device.communication_gib.max(COMMUNICATION_GIB.safe);
+                device.cuda_context = device.cuda_context.max(CUDA_CONTEXT.safe);
+                device.communication = device.communication.max(COMMUNICATION.safe);
                 if device.fragmentation < lost.safe {
                     device.fragmentation = lost.safe;
                 }

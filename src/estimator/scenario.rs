@@ -207,18 +207,18 @@ pub struct Cluster {
 pub struct Device {
     /// The catalogue row these numbers were taken from; the estimator does not read it.
     pub origin: &'static str,
-    /// Total memory in MiB as the driver reports it.
-    pub memory_mib: u32,
+    /// Total memory as the driver reports it, in whole MiB.
+    pub memory: Bytes,
     /// The part of it kept free by the workshop's and the paper's method.
     pub headroom: Percent,
-    /// MiB that the driver keeps for itself.
-    pub driver_mib: u32,
-    /// The CUDA context in GiB.
-    pub context_gib: f64,
-    /// Communication buffers in GiB, with more than one device.
-    pub communication_gib: f64,
-    /// MiB that cuBLAS and its like keep for themselves.
-    pub workspace_mib: u32,
+    /// What the driver keeps for itself, in whole MiB.
+    pub driver: Bytes,
+    /// The CUDA context.
+    pub cuda_context: Bytes,
+    /// Communication buffers, with more than one device.
+    pub communication: Bytes,
+    /// What cuBLAS and its like keep for each thread that multiplies, in whole MiB.
+    pub workspace: Bytes,
     /// How the caching allocator gets memory.
     pub segments: Segments,
     /// What the caching allocator holds beyond live activations, gradients and temporaries.
@@ -265,11 +265,6 @@ impl Model {
 }
 
 impl Device {
-    /// Total memory.
-    pub fn memory(&self) -> Bytes {
-        Bytes::from_mib(f64::from(self.memory_mib))
-    }
-
     /// The same device with another way of getting memory. A fragmentation that is the likely one follows;
     /// any other is the reader's and stays.
     #[must_use]
@@ -314,9 +309,7 @@ impl Scenario {
         match self.method {
             // Driver, context, communication and fragmentation are entries of the ledger.
             Method::Ledger => Bytes::ZERO,
-            Method::Workshop | Method::Paper => {
-                Bytes::new(self.device.memory().get() * self.device.headroom.fraction())
-            }
+            Method::Workshop | Method::Paper => Bytes::new(self.device.memory.get() * self.device.headroom.fraction()),
         }
     }
 
@@ -331,7 +324,7 @@ impl Scenario {
 
     /// What a training step may use.
     pub fn usable(&self) -> Bytes {
-        self.device.memory() - self.reserved()
+        self.device.memory - self.reserved()
     }
 
     /// The same scenario at another micro-batch, clamped to the declared range.

@@ -17,7 +17,7 @@ pub struct Ranking {
 impl Ranking {
     /// Tries every single change on `scenario`.
     pub fn of(scenario: &Scenario) -> Self {
-        let levers = levers::ranked(scenario, &catalogue::larger_devices(scenario.device.memory_mib));
+        let levers = levers::ranked(scenario, &catalogue::larger_devices(scenario.device.memory));
         // They are ranked by where they lead, from where all of them start.
         let gaining = levers.iter().position(|lever| lever.gain() == 0).unwrap_or(levers.len());
         Self { scenario: *scenario, levers, gaining }

@@ -16,10 +16,10 @@ pub fn draw(live: &Live, facts: &Facts) {
         live.show(fold, facts.is_ledger());
     }
     let seen = OUTLOOKS.map(|outlook| outlook.of(&facts.scenario));
-    let mut cells: Vec<String> = seen.iter().map(|seen| number::plain(seen.device.context_gib)).collect();
+    let mut cells: Vec<String> = seen.iter().map(|seen| number::plain(seen.device.cuda_context.gib())).collect();
     cells.extend(seen.iter().map(|seen| match seen.cluster.gpus {
         1 => "none".to_owned(),
-        _ => number::plain(seen.device.communication_gib),
+        _ => number::plain(seen.device.communication.gib()),
     }));
     cells.extend(seen.iter().map(|seen| number::plain(seen.device.fragmentation.get()) + " %"));
     cells.extend(seen.iter().map(|seen| seen.recipe.kernels.key().to_owned()));

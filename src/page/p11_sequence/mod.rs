@@ -45,7 +45,7 @@ fn assumptions(live: &Live) {
     live.facts(|facts| {
         let scenario = &facts.scenario;
         let texts = [
-            format::memory(scenario.device.memory()),
+            format::memory(scenario.device.memory),
             format::input(scenario.device.headroom.get()),
             scenario.recipe.precision.label().to_owned(),
             scenario.method.key().to_owned(),

@@ -58,9 +58,9 @@ pub fn describe(change: Change) -> String {
             figure = number::grouped(value);
             (field.bound().name, ": ", figure.as_str())
         }
-        Change::Device(slug, memory_mib, ..) => {
+        Change::Device { origin: slug, memory, .. } => {
             let name = catalogue::device(slug).map_or("larger GPU", |row| without_size(row.name));
-            let gib = format::digits(f64::from(memory_mib) / 1024.0, 1);
+            let gib = format::digits(memory.gib(), 1);
             figure = format!("{} {name} ({gib} GiB)", article(name));
             ("Take ", figure.as_str(), "")
         }
@@ -122,10 +122,14 @@ pub fn token_account(before: Option<u32>, sequence: u32, after: u32, shorter: u3
 mod tests {
     use super::*;
     use bmax::catalogue::DEVICES;
-    use bmax::{Precision, Switch};
+    use bmax::{Bytes, Precision, Switch};
 
     #[test]
     fn a_change_reads_as_an_instruction() {
+        let device = |origin, mib| {
+            let workspace = Bytes::from_mib(8.0);
+            Change::Device { origin, memory: Bytes::from_mib(mib), driver: Bytes::ZERO, workspace }
+        };
         let cases = [
             (Word::Recomputation(Recomputation::Full).into(), "Recompute whole layers"),
             (Word::Precision(Precision::Bf16).into(), "Train in bf16"),
@@ -137,8 +141,8 @@ mod tests {
             (Word::Loss(LossHead::Fused).into(), "Fuse the output head with the loss"),
             (Word::Offload(Offload::Optimizer).into(), "Keep optimizer state in the host’s memory"),
             (Change::Number(Field::Sequence, 1_024.0), "Halve the sequence to 1,024 tokens"),
-            (Change::Device("h200", 143_771, 0, 32), "Take an H200 (140.4 GiB)"),
-            (Change::Device("no-such", 1_024, 0, 8), "Take a larger GPU (1.0 GiB)"),
+            (device("h200", 143_771.0), "Take an H200 (140.4 GiB)"),
+            (device("no-such", 1_024.0), "Take a larger GPU (1.0 GiB)"),
         ];
         for (change, text) in cases {
             assert_eq!(describe(change), text);
@@ -148,7 +152,7 @@ mod tests {
     #[test]
     fn no_device_is_called_by_two_sizes() {
         for row in DEVICES {
-            let text = describe(Change::Device(row.slug, row.memory_mib, 0, 8));
+            let text = describe(row.taken());
             // The unit, not the GB200.
             assert!(!text.replace(" GB200", "").contains(" GB"), "{text}");
         }

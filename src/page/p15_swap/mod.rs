@@ -43,7 +43,7 @@ fn draw(live: &Live) {
     let even = break_even(layer.flops_per_second, bandwidth);
 
     let own = catalogue::memory_bandwidth(&scenario);
-    let memory = scenario.device.memory();
+    let memory = scenario.device.memory;
     let tiers = TIERS.map(|tier| (tier.bandwidth, tier.capacity)).into_iter();
     // The host's memory behind the link has no size here.
     for ((speed, size), name) in

@@ -13,9 +13,9 @@ pub fn draw(live: &Live, scenario: &Scenario) {
     live.say("latent", if rank == 0 { "none" } else { "some" }, &[format::count(rank)]);
     live.text("parallelism", &parallelism(scenario));
     // Transformer Engine has a workspace of its own beside that of cuBLAS.
-    let workspaces = if cluster.engine == Engine::Megatron { 2 } else { 1 };
-    let gib = device.context_gib + f64::from(device.driver_mib + workspaces * device.workspace_mib) / 1024.0;
-    let communication = if cluster.gpus > 1 { device.communication_gib } else { 0.0 };
+    let workspaces = if cluster.engine == Engine::Megatron { 2.0 } else { 1.0 };
+    let gib = device.cuda_context.gib() + device.driver.gib() + workspaces * device.workspace.gib();
+    let communication = if cluster.gpus > 1 { device.communication.gib() } else { 0.0 };
     live.write("outside", &[gib + communication, device.fragmentation.get()].map(format::input));
     let steps = format::counted(recipe.micro_batches, "micro-batch", "micro-batches");
     live.write("details", &[steps, gradients(recipe).label().to_owned()]);

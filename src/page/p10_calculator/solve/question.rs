@@ -1,7 +1,7 @@
 //! The questions, each answered by a search of the estimator. Their sentences stand in the page.
 
 use bmax::{
-    Answer, Field, Scenario, b_max, catalogue, estimate, fewest_gpus, largest_model, least_memory_mib,
+    Answer, Bytes, Field, Scenario, b_max, catalogue, estimate, fewest_gpus, largest_model, least_memory,
     longest_sequence, number,
 };
 
@@ -35,9 +35,9 @@ pub fn solved(question: &str, scenario: &Scenario) -> Solved {
             }
             None => return none("no-gpus"),
         },
-        "device" => match least_memory_mib(scenario, batch) {
+        "device" => match least_memory(scenario, batch) {
             Some(least) => {
-                let mut texts = vec![sequences(), format::input(f64::from(least) / 1024.0)];
+                let mut texts = vec![sequences(), format::input(least.gib())];
                 let case = match catalogue::smallest_device(scenario) {
                     Some(row) => {
                         next = row.apply(next);
@@ -45,7 +45,7 @@ pub fn solved(question: &str, scenario: &Scenario) -> Solved {
                         "device"
                     }
                     None => {
-                        next.device.memory_mib = least;
+                        next.device.memory = least;
                         "memory"
                     }
                 };
@@ -90,7 +90,7 @@ pub fn lacking(question: &str, scenario: &Scenario) -> (Vec<String>, bool) {
             let group = easiest.cluster.group();
             easiest.cluster.gpus = (Field::Gpus.bound().max as u32 / group).max(1) * group;
         }
-        "device" => easiest.device.memory_mib = (Field::Memory.bound().max * 1024.0) as u32,
+        "device" => easiest.device.memory = Bytes::from_gib(Field::Memory.bound().max),
         // The model of one head that was tried is not known here.
         "model" => {}
         _ => easiest.recipe.batch = 1,
@@ -127,10 +127,10 @@ mod tests {
                 assert!(largest_micro_batch(&next) >= Some(next.recipe.batch), "{query}: {}", found.case);
             }
             let next = solved("device", &scenario).next;
-            let chosen = next.map_or(0, |next| next.device.memory_mib);
+            let chosen = next.map_or(Bytes::ZERO, |next| next.device.memory);
             // Machines with unified memory are no cards, and are not proposed.
             let cards = catalogue::DEVICES.iter().filter(|row| row.group != DeviceGroup::Unified);
-            for row in cards.filter(|row| row.memory_mib < chosen) {
+            for row in cards.filter(|row| row.memory() < chosen) {
                 let smaller = row.apply(scenario);
                 assert!(largest_micro_batch(&smaller) < Some(scenario.recipe.batch), "{query}: {}", row.slug);
             }
@@ -144,7 +144,7 @@ mod tests {
             let next = solved("device", &scenario).next.expect("some memory is enough");
             match catalogue::smallest_device(&scenario) {
                 Some(row) => assert_eq!(next, row.apply(scenario)),
-                None => assert_eq!(Some(next.device.memory_mib), least_memory_mib(&scenario, scenario.recipe.batch)),
+                None => assert_eq!(Some(next.device.memory), least_memory(&scenario, scenario.recipe.batch)),
             }
         }
     }
