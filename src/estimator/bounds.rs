@@ -236,7 +236,7 @@ fields! {
     Driver { "driver", "Driver’s reserve", "", "GiB", device.driver as mebibytes 0 ..= 64,
         "What the driver keeps for itself: the difference between the memory it reports and what a program can get." }
     /// The CUDA context.
-    Context { "context", "CUDA context", "", "GiB", device.cuda_context as gibibytes 0 ..= 16,
+    CudaContext { "context", "CUDA context", "", "GiB", device.cuda_context as gibibytes 0 ..= 16,
         "Code and tables of the CUDA runtime, 0.5 to 0.9 GiB per process." }
     /// NCCL buffers.
     Communication { "comm", "Communication buffers", "", "GiB", device.communication as gibibytes 0 ..= 64,

@@ -215,8 +215,11 @@ static FRAGMENTATION: Expr = Expr::Product(&[Expr::Symbol(Symbol::Fragmentation)
 impl Entry {
     /// The values that this entry's formula is evaluated with.
     pub fn values(&self, estimate: &Estimate) -> Values {
-        let own =
-            [(Symbol::Coefficient, self.coefficient), (Symbol::Kept, self.layers), (Symbol::WeightCount, self.weights)];
+        let own = [
+            (Symbol::Coefficient, self.coefficient),
+            (Symbol::LineLayers, self.layers),
+            (Symbol::WeightCount, self.weights),
+        ];
         own.into_iter().fold(estimate.values, |values, (symbol, value)| values.with(symbol, value))
     }
 }

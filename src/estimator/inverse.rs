@@ -25,8 +25,8 @@ pub fn longest_sequence(scenario: &Scenario, batch: u32) -> Option<u32> {
         Ledger::of(&at).peak(batch).1 <= usable
     };
     let longest = search::largest(Field::Sequence.bound().max as u32, scenario.recipe.sequence, fits);
-    let context = scenario.cluster.context_parallel.max(1);
-    (longest >= context).then_some(longest - longest % context)
+    let context_parallel = scenario.cluster.context_parallel.max(1);
+    (longest >= context_parallel).then_some(longest - longest % context_parallel)
 }
 
 /// The least memory of a device, in whole MiB as its driver reports it, that holds `batch` sequences; the

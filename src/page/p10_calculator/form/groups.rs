@@ -70,7 +70,7 @@ pub static GROUPS: &[Group] = &[
         key: "outside",
         inputs: &[
             Number(Field::Driver),
-            Number(Field::Context),
+            Number(Field::CudaContext),
             Number(Field::Communication),
             Number(Field::Workspace),
             Word(&setting::SEGMENTS),
