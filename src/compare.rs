@@ -19,6 +19,7 @@ pub use crate::{Input, Value};
 
 /// What is different between two scenarios and between their answers.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Comparison {
     /// The inputs that differ: model and GPU first, then numbers and words in the order of links.
     pub changes: Vec<Difference>,
@@ -38,6 +39,7 @@ pub struct Comparison {
 
 /// One of the two scenarios.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Side {
     /// The largest micro-batch, or why none fits.
     pub answer: Answer,
@@ -51,6 +53,7 @@ pub struct Side {
 
 /// An input that differs.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Difference {
     /// Which.
     pub input: Input,
@@ -64,6 +67,7 @@ pub struct Difference {
 
 /// An entry at the two peaks.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct EntryChange {
     /// What it is.
     pub name: &'static str,
@@ -79,6 +83,7 @@ pub struct EntryChange {
 
 /// A bucket at the two peaks.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct BucketChange {
     /// Which.
     pub bucket: Bucket,

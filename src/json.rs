@@ -98,6 +98,7 @@ impl Value {
 
 /// Where a text stops being JSON, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Fault {
     /// The line, from 1.
     pub line: usize,
@@ -109,6 +110,7 @@ pub struct Fault {
 
 /// Why a text is not read.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Reason {
     /// It breaks the grammar; the words are those of `serde_json`.
     Grammar(String),

@@ -49,6 +49,7 @@ pub const OWN: &str = "own";
 
 /// What a query string says.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Decoded {
     /// The scenario, with defaults for what is absent or unusable.
     pub scenario: Scenario,
@@ -58,6 +59,7 @@ pub struct Decoded {
 
 /// Something in a link that could not be used as it stands.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Notice {
     /// A number was refused; the value in its place, in the unit of the field.
     Number(Problem, f64),
@@ -191,6 +193,7 @@ pub fn is_parameter(key: &str) -> bool {
 
 /// A parameter of the link, as the documentation lists it.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Parameter {
     /// Its name in the query string.
     pub key: &'static str,

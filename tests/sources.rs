@@ -415,7 +415,7 @@ fn models(html: &mut String) {
         }
         _ = write!(html, "\n  <details>\n    <summary>{}</summary>\n    <ul>\n", escaped(group.label()));
         for (source, names) in by_source {
-            let catalogue::ModelSource { source, retrieved, note } = source;
+            let catalogue::ModelSource { source, retrieved, note, .. } = source;
             _ = write!(html, "      <li><strong>{}</strong>: {}", escaped(&names.join(", ")), escaped(source));
             if !note.is_empty() {
                 _ = write!(html, " {}", escaped(note));

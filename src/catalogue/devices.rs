@@ -17,6 +17,7 @@ use crate::Bytes;
 
 /// Where a row belongs in a picker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum DeviceGroup {
     /// Accelerators for servers.
     DataCentre,
@@ -45,6 +46,7 @@ impl DeviceGroup {
 
 /// One device, with where its numbers come from.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct DeviceRow {
     /// The word for this device in a link.
     pub slug: &'static str,
@@ -63,6 +65,7 @@ pub struct DeviceRow {
 
 /// Where the numbers of a row come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DeviceSource {
     /// Where the total was seen.
     pub memory: &'static str,

@@ -50,6 +50,7 @@ const LARGEST: f64 = 4_194_304.0;
 
 /// What a file says.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Reading {
     /// The model: every number is inside its declared range, `origin` is empty and `parameters` is
     /// the count derived from the architecture.

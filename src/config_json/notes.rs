@@ -6,6 +6,7 @@ use crate::{Field, Problem, json, number};
 
 /// Why a file is not read.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Refusal {
     /// It is not JSON.
     Json(json::Fault),
@@ -48,6 +49,7 @@ pub struct ByHand(pub String);
 
 /// A field whose value cannot be used.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Unusable {
     /// It has this kind of value where another one belongs.
     Kind {
@@ -66,6 +68,7 @@ pub enum Unusable {
 
 /// Something about a file that the numbers alone do not show.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Note {
     /// A field is not there.
     Absent {

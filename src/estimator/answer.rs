@@ -21,6 +21,7 @@ pub enum Answer {
 
 /// How the largest micro-batch sits in the device.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Room {
     /// b_max: the largest micro-batch whose peak is within the usable memory.
     pub batch: u32,
@@ -36,6 +37,7 @@ pub struct Room {
 
 /// Why no sequence fits, and by how much.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Infeasible {
     /// What is too large.
     pub shortage: Shortage,

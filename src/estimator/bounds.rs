@@ -13,6 +13,7 @@ use crate::number::{self, NotANumber};
 
 /// What a numeric input accepts, and how it is called everywhere.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Bound {
     /// The link's parameter name.
     pub key: &'static str,
@@ -39,6 +40,7 @@ macro_rules! fields {
     })+) => {
         /// A numeric input of a [`Scenario`].
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
         pub enum Field { $($(#[$meta])* $field,)+ }
 
         impl Field {
@@ -380,6 +382,7 @@ impl Field {
 
 /// What somebody typed for a field.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Typed {
     /// The number in the unit of the field, inside the declared range.
     pub value: f64,
@@ -457,6 +460,7 @@ pub(crate) fn excerpt(text: &str) -> String {
 
 /// A refused input: which one, what was given, why, and what would be accepted.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Problem {
     /// The input it was meant for.
     pub input: Input,
@@ -468,6 +472,7 @@ pub struct Problem {
 
 /// Why a value was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Fault {
     /// It cannot be read as a number.
     Unreadable(NotANumber),

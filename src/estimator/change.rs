@@ -7,6 +7,7 @@ use super::units::Bytes;
 
 /// An input of a scenario.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Input {
     /// The row of a list of models that the model was taken from.
     Model,
@@ -68,6 +69,7 @@ impl Input {
 /// assert_eq!(Change::Number(Field::Gpus, 16.0).key(), "gpus");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Change {
     /// A number, in the unit of its field.
     Number(Field, f64),

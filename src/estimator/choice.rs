@@ -23,6 +23,7 @@ pub struct ChoiceOption {
 
 /// A text that is none of the words of a choice.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct UnknownWord {
     /// What was given, shortened.
     pub given: String,
@@ -134,6 +135,7 @@ choices! {
     }
 
     /// The precision recipe: in what weights, activations and optimizer state are held.
+    #[non_exhaustive]
     Precision {
         /// bfloat16 weights and compute with an fp32 master copy.
         Bf16 = "bf16", "bf16 with fp32 master",
@@ -166,6 +168,7 @@ choices! {
     }
 
     /// The update rule, which decides the optimizer state.
+    #[non_exhaustive]
     Optimizer {
         /// Two moments.
         AdamW = "adamw", "Adam, AdamW", "Two moments, 8 bytes per parameter in fp32.";
@@ -186,6 +189,7 @@ choices! {
     }
 
     /// How the optimizer step is carried out, which decides its temporaries.
+    #[non_exhaustive]
     StepKernel {
         /// One kernel for the whole update.
         Fused = "fused", "fused", "One kernel updates in place; no temporary.";
@@ -196,6 +200,7 @@ choices! {
     }
 
     /// How much of the forward pass is computed again instead of kept.
+    #[non_exhaustive]
     Recomputation {
         /// Every activation is kept.
         None = "none", "None",
@@ -221,6 +226,7 @@ choices! {
     }
 
     /// The attention kernel.
+    #[non_exhaustive]
     AttentionKernel {
         /// Tile by tile; nothing quadratic is kept.
         Flash = "flash", "Flash (SDPA)",
@@ -231,6 +237,7 @@ choices! {
     }
 
     /// What turns the last hidden state into a loss.
+    #[non_exhaustive]
     LossHead {
         /// All logits at once.
         Plain = "plain", "Plain cross-entropy",
@@ -265,6 +272,7 @@ choices! {
     }
 
     /// How many operations share a kernel.
+    #[non_exhaustive]
     Kernels {
         /// One kernel per operation of the framework's code.
         Eager = "eager", "Eager framework operations",
@@ -275,6 +283,7 @@ choices! {
     }
 
     /// What lies in the memory of the host.
+    #[non_exhaustive]
     Offload {
         /// Everything is on the device.
         None = "none", "Nothing", "Everything stays on the GPU.";
@@ -287,6 +296,7 @@ choices! {
     }
 
     /// Low-rank adapters beside frozen weights.
+    #[non_exhaustive]
     Adapter {
         /// Every weight is trained.
         None = "none", "None: all weights", "Every weight is trained.";
@@ -301,6 +311,7 @@ choices! {
     }
 
     /// The matrices that get an adapter.
+    #[non_exhaustive]
     AdapterTargets {
         /// Queries and values, as in the paper.
         QueryValue = "qv", "queries and values", "The two matrices of the LoRA paper.";
@@ -327,6 +338,7 @@ choices! {
     }
 
     /// The program that carries out a step: it decides which buffers stand beside the tensors.
+    #[non_exhaustive]
     Engine {
         /// PyTorch alone.
         Torch = "torch", "PyTorch: DDP, FSDP", "PyTorch’s own data parallelism: gradients in buckets, or sharded by FSDP.";
@@ -339,6 +351,7 @@ choices! {
     }
 
     /// Whether the training loop holds on to the logits.
+    #[non_exhaustive]
     Logits {
         /// They go with the loss.
         Dropped = "dropped", "dropped with the loss", "Nothing refers to the logits once the loss is there.";
@@ -357,6 +370,7 @@ choices! {
     }
 
     /// In what the softmax of eager attention is taken.
+    #[non_exhaustive]
     Softmax {
         /// In fp32.
         Full = "fp32", "fp32", "Eager attention takes the softmax of its scores in fp32 and casts the result back.";
@@ -365,6 +379,7 @@ choices! {
     }
 
     /// How queries, keys and values are computed.
+    #[non_exhaustive]
     Packing {
         /// By a matrix each.
         Separate = "separate", "a matrix each", "Queries, keys and values have a matrix each.";
@@ -389,6 +404,7 @@ choices! {
     }
 
     /// The shape of the feed-forward block, and how its activation function is written.
+    #[non_exhaustive]
     Mlp {
         /// Two matrices and one operation between them.
         Gelu = "gelu", "GELU, 2 matrices",
@@ -405,6 +421,7 @@ choices! {
     }
 
     /// The normalization.
+    #[non_exhaustive]
     Norm {
         /// Mean and variance, weight and bias.
         LayerNorm = "layernorm", "LayerNorm", "Centred and scaled, with weight and bias, in one kernel.";
@@ -417,6 +434,7 @@ choices! {
     }
 
     /// Which matrices of a block carry a bias.
+    #[non_exhaustive]
     Bias {
         /// None of them.
         None = "none", "none", "No biases, as in Llama.";
@@ -427,6 +445,7 @@ choices! {
     }
 
     /// Norms on queries and keys.
+    #[non_exhaustive]
     QkNorm {
         /// None.
         Off = "off", "none", "Queries and keys are used as they are.";
@@ -437,6 +456,7 @@ choices! {
     }
 
     /// How positions enter.
+    #[non_exhaustive]
     Position {
         /// Rotation of queries and keys.
         Rotary = "rotary", "rotary", "Queries and keys are rotated; nothing to learn.";

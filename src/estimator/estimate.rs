@@ -25,6 +25,7 @@ impl Ledger {
 
 /// One named tensor or group of tensors.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Entry {
     /// What it is.
     pub name: &'static str,
@@ -49,6 +50,7 @@ pub struct Entry {
 
 /// The memory of one training step on one device, entry by entry.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Estimate {
     /// The accounting that made it.
     pub method: Method,
@@ -70,6 +72,7 @@ pub struct Estimate {
 
 /// The instant at which most memory is alive.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Peak {
     /// That instant.
     pub instant: &'static Instant,
@@ -79,6 +82,7 @@ pub struct Peak {
 
 /// The instant at which most memory is alive on one stage of a pipeline.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct StagePeak {
     /// "last", "first" or "second", or one of those that [`Instant::stage`](super::Instant) names.
     pub stage: &'static str,
@@ -162,6 +166,7 @@ pub(crate) fn filled_in(scenario: &Scenario, ledger: &Ledger, batch: u32) -> Est
 
 /// What tools that read a device's memory would show at the peak.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Counters {
     /// Live tensors: `torch.cuda.max_memory_allocated`, and what a profiler calls active.
     pub allocated: Bytes,

@@ -9,6 +9,7 @@ macro_rules! symbols {
     ($($(#[$meta:meta])* $symbol:ident = $letter:literal, $subscript:literal, $meaning:literal;)+) => {
         /// A quantity that appears in a formula.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+        #[non_exhaustive]
         pub enum Symbol { $($(#[$meta])* $symbol,)+ }
 
         impl Symbol {

@@ -13,6 +13,7 @@ use super::units::Bytes;
 /// The kind of memory an entry belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Bucket {
     /// Weights.
     Parameters,
@@ -77,6 +78,7 @@ impl Bucket {
 
 /// A point in the training step at which memory is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Instant {
     /// Its name.
     pub name: &'static str,

@@ -69,6 +69,7 @@ const fn cost_of(word: Word) -> &'static str {
 
 /// A change and the micro-batch it leads to.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Lever {
     /// The change.
     pub change: Change,

@@ -4,6 +4,7 @@ use std::fmt;
 
 /// Why a text is not a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum NotANumber {
     /// Nothing but white space.
     Empty,
@@ -12,6 +13,8 @@ pub enum NotANumber {
     /// A comma that may be a decimal comma or a misplaced thousands separator.
     AmbiguousComma,
 }
+
+impl std::error::Error for NotANumber {}
 
 impl fmt::Display for NotANumber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -21,6 +21,7 @@ pub enum Outlook {
 
 /// b_max under each outlook. The three differ in named unknowns only, never by a factor.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Range {
     /// Lazy context, small buffers, little fragmentation, fused kernels.
     pub optimistic: Answer,

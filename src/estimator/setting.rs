@@ -119,6 +119,7 @@ macro_rules! settings {
 
         /// A setting and the option that it is given.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[non_exhaustive]
         pub enum Word { $($(#[$meta])* $word($ty),)+ }
 
         impl Word {

@@ -12,6 +12,7 @@ use super::setting::Word;
 
 /// One rung: the measures up to it, and what they lead to.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Rung {
     /// What it adds to the rung before; nothing where micro-batches that fit are added up.
     pub measure: Option<Change>,
@@ -27,6 +28,7 @@ pub struct Rung {
 
 /// The rungs that were tried, and the first that holds.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Strategy {
     /// In the order of cost; the last is the first that holds, if any does.
     pub rungs: Vec<Rung>,

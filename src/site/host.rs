@@ -47,7 +47,7 @@ pub fn listen(state: State, theme: RwSignal<Theme>) {
                 }
                 state.peek(|facts| answer(&own_name, facts))
             }
-            Err(problems) => refusal(&own_name, &problems),
+            Err(error) => refusal(&own_name, &error.texts()),
         };
         if let Some(host) = &host {
             tell(host, &reply);

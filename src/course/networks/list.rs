@@ -4,6 +4,8 @@
 //! repeats it; `#` begins a remark. A line that cannot be read is left out and named, and the others
 //! stay.
 
+use std::fmt;
+
 use super::{Kind, Layer, Network, Shape};
 use crate::number;
 
@@ -37,6 +39,14 @@ pub enum Problem {
     /// Something else, as the end of a sentence.
     Because(&'static str),
 }
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message())
+    }
+}
+
+impl std::error::Error for Trouble {}
 
 impl Trouble {
     /// One sentence: line, field, range.

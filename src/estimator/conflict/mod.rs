@@ -12,6 +12,7 @@ use super::setting::Word;
 
 /// Two settings that do not go together, and the nearest that do.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Conflict {
     /// What to change, and to what.
     pub mend: Change,

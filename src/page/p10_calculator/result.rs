@@ -37,7 +37,7 @@ fn conflicts(live: &Live, facts: &Facts) {
         let value = match conflict.mend {
             Change::Number(_, nearest) => format::input(nearest),
             Change::Word(word) => word.option().label.to_owned(),
-            Change::Device { origin: slug, .. } => slug.to_owned(),
+            _ => String::new(),
         };
         item.write("", &[conflict.message, conflict.mend.name().to_owned(), value]);
         item.attr("mend", "data-press", &position.to_string());

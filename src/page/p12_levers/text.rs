@@ -64,6 +64,7 @@ pub fn describe(change: Change) -> String {
             figure = format!("{} {name} ({gib} GiB)", article(name));
             ("Take ", figure.as_str(), "")
         }
+        other => (other.name(), "", ""),
     };
     [before, word, after].concat()
 }
