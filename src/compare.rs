@@ -10,7 +10,7 @@
 //! assert_eq!(comparison.changes.len(), 1);
 //! assert_eq!(comparison.changes[0].input, Input::Number(Field::Sequence));
 //! assert!(comparison.delta.get() > 0.0);
-//! # Ok::<(), bmax::Problem>(())
+//! # Ok::<(), bmax::InputError>(())
 //! ```
 
 use crate::{Answer, Bucket, Bytes, Estimate, Peak, Scenario, b_max, catalogue, estimate, link};

@@ -44,7 +44,7 @@ const OPTIONS: [(&str, &str, &str, &str); 5] = [
 ];
 
 /// The longest name of a figure, in characters.
-const LONGEST_NAME: usize = 40;
+const MAX_NAME_BYTES: usize = 40;
 
 /// Light or dark.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -188,7 +188,7 @@ pub enum Message {
 
 impl Message {
     /// The longest text of a message, in UTF-16 units: nothing longer should be copied to be read.
-    pub const LONGEST: u32 = link::LONGEST as u32;
+    pub const MAX_UTF16_UNITS: u32 = link::MAX_QUERY_BYTES as u32;
 
     /// The name of the field that a message of this type carries.
     pub fn field(kind: Option<&str>) -> &'static str {
@@ -196,7 +196,7 @@ impl Message {
     }
 
     /// Reads a message from its type and the text of its [`Self::field`], onto the present scenario. What is no
-    /// text, or longer than [`Self::LONGEST`], is given as none.
+    /// text, or longer than [`Self::MAX_UTF16_UNITS`], is given as none.
     ///
     /// # Errors
     ///
@@ -270,7 +270,7 @@ pub fn kept(query: &str) -> String {
 
 /// Whether a text can be the name of a figure: small letters, digits and hyphens.
 fn is_name(text: &str) -> bool {
-    (1..=LONGEST_NAME).contains(&text.len())
+    (1..=MAX_NAME_BYTES).contains(&text.len())
         && text.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-'))
 }
 
@@ -467,7 +467,7 @@ mod tests {
             assert!(problems.len() == 1 && problems[0].contains(takes), "{problems:?}");
         }
         assert!(Message::read(None, Some("s=1"), &now).unwrap_err().texts()[0].contains("set, change, theme, ask"));
-        assert_eq!(Message::LONGEST, 8_192, "the number in the text");
+        assert_eq!(Message::MAX_UTF16_UNITS, 8_192, "the number in the text");
     }
 
     #[test]

@@ -26,8 +26,8 @@ use crate::bounds::excerpt;
 use crate::nearest::offers;
 use crate::runtime::fragmentation;
 use crate::{
-    AdapterType, BatchUnit, Choice, Fault, Field, Input, Method, Mlp, Model, Packing, Percent, Problem, Recomputation,
-    Scenario, Setting, Softmax, Switch, catalogue, embed, number, setting,
+    AdapterType, BatchUnit, Choice, Field, Input, InputError, InputErrorKind, Method, Mlp, Model, Packing, Percent,
+    Recomputation, Scenario, Setting, Softmax, Switch, catalogue, embed, number, setting,
 };
 
 /// The version this codec writes. A change in what any parameter or default means raises it, and
@@ -38,7 +38,7 @@ pub const VERSION: u32 = 3;
 const READ_AS_NEWEST: &str = "; it is read as version 3, so check the values below";
 
 /// The longest query that is read. The longest link this codec can write is far below it.
-pub const LONGEST: usize = 8_192;
+pub const MAX_QUERY_BYTES: usize = 8_192;
 
 /// How many words that name nothing are compared with what there is. A link of more is no slip of the hand, and
 /// every comparison takes time.
@@ -62,7 +62,7 @@ pub struct Decoded {
 #[non_exhaustive]
 pub enum Notice {
     /// A number was refused; the value in its place, in the unit of the field.
-    Number(Problem, f64),
+    Number(InputError, f64),
     /// A word is not in the list of its parameter.
     Word {
         /// The parameter.
@@ -148,7 +148,7 @@ impl fmt::Display for Notice {
             Self::OwnModel => f.write_str("“model” is passed over: the model is the one that was given as a file."),
             Self::TooLong(length) => {
                 write!(f, "The link is {} characters long; only ", number::grouped(*length as f64))?;
-                write!(f, "the first {} are read.", number::grouped(LONGEST as f64))
+                write!(f, "the first {} are read.", number::grouped(MAX_QUERY_BYTES as f64))
             }
         }
     }
@@ -464,11 +464,13 @@ fn read(
 }
 
 /// Refuses a number whose unit is also given as a parameter of its own, and is another one there.
-fn beside(field: Field, text: &str, unit: Option<BatchUnit>, given: Option<&str>) -> Result<(), Problem> {
+fn beside(field: Field, text: &str, unit: Option<BatchUnit>, given: Option<&str>) -> Result<(), InputError> {
     match (unit, given.and_then(BatchUnit::from_key)) {
-        (Some(unit), Some(other)) if unit != other => {
-            Err(Problem { input: Input::Number(field), given: excerpt(text.trim()), fault: Fault::OtherUnit })
-        }
+        (Some(unit), Some(other)) if unit != other => Err(InputError {
+            input: Input::Number(field),
+            given: excerpt(text.trim()),
+            fault: InputErrorKind::OtherUnit,
+        }),
         _ => Ok(()),
     }
 }
@@ -502,11 +504,11 @@ pub(crate) fn pairs(query: &str, notices: &mut Vec<Notice>) -> Vec<(String, Stri
 
 /// Cuts an overlong query after the last parameter that is whole.
 fn within_limit<'a>(query: &'a str, notices: &mut Vec<Notice>) -> &'a str {
-    if query.len() <= LONGEST {
+    if query.len() <= MAX_QUERY_BYTES {
         return query;
     }
     notices.push(Notice::TooLong(query.len()));
-    let mut cut = LONGEST;
+    let mut cut = MAX_QUERY_BYTES;
     while !query.is_char_boundary(cut) {
         cut -= 1;
     }

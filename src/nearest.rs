@@ -8,7 +8,7 @@ const OFFERED: usize = 3;
 
 /// A longer word is not looked up: it is the name of nothing here, and its distance to everything would
 /// have to be worked out. The names of models on Hugging Face are shorter.
-const LONGEST: usize = 96;
+const MAX_WORD_BYTES: usize = 96;
 
 /// What other programs call something that has another name here, and that does not look like it: the
 /// parameter for which it is given (none where it is given as a parameter), the word in small letters without
@@ -69,7 +69,7 @@ pub fn offers(
     given: &str,
     known: &mut dyn Iterator<Item = (&'static str, &'static str)>,
 ) -> Vec<&'static str> {
-    if given.len() > LONGEST {
+    if given.len() > MAX_WORD_BYTES {
         return Vec::new();
     }
     let bare = squeezed(given);
@@ -92,7 +92,7 @@ pub fn offers(
 /// ```
 pub fn nearest(given: &str, known: &mut dyn Iterator<Item = (&'static str, &'static str)>) -> Vec<&'static str> {
     let (mut found, mut least) = (Vec::new(), usize::MAX);
-    if given.len() > LONGEST {
+    if given.len() > MAX_WORD_BYTES {
         return found;
     }
     let given = Spelling::of(given);

@@ -2,14 +2,14 @@
 
 use std::fmt;
 
-use crate::{Field, Problem, json, number};
+use crate::{Field, InputError, json, number};
 
 /// Why a file is not read.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum Refusal {
+pub enum ConfigError {
     /// It is not JSON.
-    Json(json::Fault),
+    Json(json::JsonError),
     /// It is JSON, but this kind of value instead of an object.
     NotAnObject(&'static str),
     /// It describes an encoder together with a decoder.
@@ -39,7 +39,7 @@ pub enum Refusal {
     /// A size without which nothing can be counted cannot be used as it is.
     Unusable(Unusable),
     /// A number that follows from several fields lies outside of its declared range.
-    Range(Problem),
+    Range(InputError),
 }
 
 /// The sizes of a file that is not read, as a question that can be asked of the command line or
@@ -61,7 +61,7 @@ pub enum Unusable {
         wanted: &'static str,
     },
     /// It is a number outside of the declared range.
-    Range(&'static str, Problem),
+    Range(&'static str, InputError),
     /// It is a number, shortened, that cannot be a size: no whole number, negative or huge.
     Size(&'static str, String),
 }
@@ -69,7 +69,7 @@ pub enum Unusable {
 /// Something about a file that the numbers alone do not show.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum Note {
+pub enum ConfigNotice {
     /// A field is not there.
     Absent {
         /// The field.
@@ -114,7 +114,7 @@ pub enum Note {
 /// How many names of a field a sentence lists.
 const SHOWN: usize = 3;
 
-impl fmt::Display for Refusal {
+impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Json(fault) => write!(f, "This is not JSON: {fault}."),
@@ -162,7 +162,7 @@ impl fmt::Display for Refusal {
     }
 }
 
-impl std::error::Error for Refusal {}
+impl std::error::Error for ConfigError {}
 
 impl fmt::Display for ByHand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -184,7 +184,7 @@ impl fmt::Display for Unusable {
     }
 }
 
-impl fmt::Display for Note {
+impl fmt::Display for ConfigNotice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Absent { key, used, family, why } => {

@@ -9,7 +9,7 @@ use std::fmt;
 use super::change::Input;
 use super::choice::{BatchUnit, Choice};
 use super::scenario::Scenario;
-use crate::number::{self, NotANumber};
+use crate::number::{self, NumberError};
 
 /// What a numeric input accepts, and how it is called everywhere.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -69,8 +69,8 @@ macro_rules! fields {
             /// The same scenario with one numeric field set, in the unit of its [`Bound`].
             ///
             /// # Errors
-            /// [`Problem`] when `value` is outside the declared range; nothing changes then.
-            pub fn with_number(mut self, field: Field, value: f64) -> Result<Self, Problem> {
+            /// [`InputError`] when `value` is outside the declared range; nothing changes then.
+            pub fn with_number(mut self, field: Field, value: f64) -> Result<Self, InputError> {
                 let value = field.check(value)?;
                 match field {
                     $(Field::$field => self.$($place).+ = kept::$kept::stored(value),)+
@@ -266,29 +266,29 @@ impl Field {
     /// Accepts `value` when it lies in the declared range.
     ///
     /// # Errors
-    /// [`Problem`], which names the field and the range, for NaN, for a fraction where a whole
+    /// [`InputError`], which names the field and the range, for NaN, for a fraction where a whole
     /// number is asked for, and for anything below or above the range.
-    pub fn check(self, value: f64) -> Result<f64, Problem> {
+    pub fn check(self, value: f64) -> Result<f64, InputError> {
         let bound = self.bound();
         let fault = if value.is_nan() {
-            Fault::Unreadable(NotANumber::Malformed)
+            InputErrorKind::Unreadable(NumberError::Malformed)
         } else if value < bound.min {
-            Fault::TooSmall
+            InputErrorKind::TooSmall
         } else if value > bound.max {
-            Fault::TooLarge
+            InputErrorKind::TooLarge
         } else if bound.whole && value.fract() != 0.0 {
-            Fault::NotWhole
+            InputErrorKind::NotWhole
         } else {
             return Ok(value);
         };
-        Err(Problem { input: Input::Number(self), given: number::grouped(value), fault })
+        Err(InputError { input: Input::Number(self), given: number::grouped(value), fault })
     }
 
     /// Reads what somebody typed or pasted: separators, the field's own unit and the letters behind a
     /// number that people use for it are accepted.
     ///
     /// # Errors
-    /// [`Problem`] as for [`check`](Self::check), for text that is no number, and for a unit that has to be set
+    /// [`InputError`] as for [`check`](Self::check), for text that is no number, and for a unit that has to be set
     /// beside the number, which [`Scenario::with_text`] does.
     ///
     /// ```
@@ -302,13 +302,13 @@ impl Field {
     ///     "Sequence length: “-1” is too small; it takes a whole number from 1 to 4,194,304 tokens."
     /// );
     /// ```
-    pub fn read(self, text: &str) -> Result<f64, Problem> {
+    pub fn read(self, text: &str) -> Result<f64, InputError> {
         let typed = self.typed(text)?;
         match typed.unit {
             None => Ok(typed.value),
             Some(_) => {
-                let fault = Fault::Unreadable(NotANumber::Malformed);
-                Err(Problem { input: Input::Number(self), given: excerpt(text.trim()), fault })
+                let fault = InputErrorKind::Unreadable(NumberError::Malformed);
+                Err(InputError { input: Input::Number(self), given: excerpt(text.trim()), fault })
             }
         }
     }
@@ -316,7 +316,7 @@ impl Field {
     /// Reads what somebody typed or pasted, with what is to be known about it beside its value.
     ///
     /// # Errors
-    /// [`Problem`] as for [`check`](Self::check), and for text that is no number.
+    /// [`InputError`] as for [`check`](Self::check), and for text that is no number.
     ///
     /// ```
     /// use bmax::{BatchUnit, Field};
@@ -324,11 +324,11 @@ impl Field {
     /// assert_eq!((card.value, card.in_gb), (80.0, true));
     /// let target = Field::GlobalBatch.typed("1e6 tokens")?;
     /// assert_eq!((target.value, target.unit), (1e6, Some(BatchUnit::Tokens)));
-    /// # Ok::<(), bmax::Problem>(())
+    /// # Ok::<(), bmax::InputError>(())
     /// ```
-    pub fn typed(self, text: &str) -> Result<Typed, Problem> {
+    pub fn typed(self, text: &str) -> Result<Typed, InputError> {
         let text = text.trim();
-        let refused = |fault| Problem { input: Input::Number(self), given: excerpt(text), fault };
+        let refused = |fault| InputError { input: Input::Number(self), given: excerpt(text), fault };
         let mut bare = without(text, self.bound().unit).unwrap_or(text);
         let mut unit = None;
         if self == Self::GlobalBatch {
@@ -345,7 +345,7 @@ impl Field {
         let value = match known {
             None => number::parse(bare),
             // Without a digit there is nothing for the letters to stand behind.
-            Some(_) if digits.trim().is_empty() => Err(NotANumber::Malformed),
+            Some(_) if digits.trim().is_empty() => Err(NumberError::Malformed),
             // The digits are read together with the power of ten, so that 4.35M is exactly 4,350,000.
             Some(Suffix { ten, two, .. }) => match *ten {
                 0 => number::parse(digits),
@@ -353,7 +353,7 @@ impl Field {
             }
             .map(|value| value * number::power(2.0, *two)),
         };
-        let value = value.map_err(|fault| refused(Fault::Unreadable(fault)))?;
+        let value = value.map_err(|fault| refused(InputErrorKind::Unreadable(fault)))?;
         let value = self.check(value).map_err(|problem| refused(problem.fault))?;
         Ok(Typed { value, unit, in_gb: known.is_some_and(|known| known.letters.starts_with('G')) })
     }
@@ -397,23 +397,23 @@ impl Scenario {
     /// of its own.
     ///
     /// # Errors
-    /// [`Problem`] as for [`Field::typed`]; nothing changes then.
+    /// [`InputError`] as for [`Field::typed`]; nothing changes then.
     ///
     /// ```
     /// use bmax::{BatchUnit, Field, Scenario};
     /// let scenario = Scenario::default().with_text(Field::GlobalBatch, "4M tokens")?;
     /// assert_eq!((scenario.goal.global_batch, scenario.goal.unit), (4_000_000, BatchUnit::Tokens));
-    /// # Ok::<(), bmax::Problem>(())
+    /// # Ok::<(), bmax::InputError>(())
     /// ```
-    pub fn with_text(self, field: Field, text: &str) -> Result<Self, Problem> {
+    pub fn with_text(self, field: Field, text: &str) -> Result<Self, InputError> {
         self.with_typed(field, field.typed(text)?)
     }
 
     /// The same with what was read already.
     ///
     /// # Errors
-    /// [`Problem`] as for [`with_number`](Self::with_number).
-    pub fn with_typed(self, field: Field, typed: Typed) -> Result<Self, Problem> {
+    /// [`InputError`] as for [`with_number`](Self::with_number).
+    pub fn with_typed(self, field: Field, typed: Typed) -> Result<Self, InputError> {
         let mut scenario = self.with_number(field, typed.value)?;
         scenario.goal.unit = typed.unit.unwrap_or(scenario.goal.unit);
         Ok(scenario)
@@ -461,21 +461,21 @@ pub(crate) fn excerpt(text: &str) -> String {
 /// A refused input: which one, what was given, why, and what would be accepted.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Problem {
+pub struct InputError {
     /// The input it was meant for.
     pub input: Input,
     /// What was given, shortened.
     pub given: String,
     /// Why it was refused.
-    pub fault: Fault,
+    pub fault: InputErrorKind,
 }
 
 /// Why a value was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Fault {
+pub enum InputErrorKind {
     /// It cannot be read as a number.
-    Unreadable(NotANumber),
+    Unreadable(NumberError),
     /// It is below the declared range.
     TooSmall,
     /// It is above the declared range.
@@ -488,7 +488,7 @@ pub enum Fault {
     OtherUnit,
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for InputErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unreadable(reason) => reason.fmt(f),
@@ -501,11 +501,11 @@ impl fmt::Display for Fault {
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for InputError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: ", self.input.name())?;
         match self.fault {
-            Fault::Unreadable(NotANumber::Empty) => write!(f, "nothing is given")?,
+            InputErrorKind::Unreadable(NumberError::Empty) => write!(f, "nothing is given")?,
             fault => write!(f, "“{}” {fault}", self.given)?,
         }
         match self.input {
@@ -516,7 +516,7 @@ impl fmt::Display for Problem {
     }
 }
 
-impl std::error::Error for Problem {}
+impl std::error::Error for InputError {}
 
 impl fmt::Display for Bound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -540,8 +540,8 @@ mod tests {
             let bound = field.bound();
             assert_eq!(field.check(bound.min), Ok(bound.min), "{}", bound.key);
             assert_eq!(field.check(bound.max), Ok(bound.max), "{}", bound.key);
-            assert_eq!(field.check(bound.min - 1.0).unwrap_err().fault, Fault::TooSmall, "{}", bound.key);
-            assert_eq!(field.check(bound.max * 2.0).unwrap_err().fault, Fault::TooLarge, "{}", bound.key);
+            assert_eq!(field.check(bound.min - 1.0).unwrap_err().fault, InputErrorKind::TooSmall, "{}", bound.key);
+            assert_eq!(field.check(bound.max * 2.0).unwrap_err().fault, InputErrorKind::TooLarge, "{}", bound.key);
             assert!(field.check(f64::NAN).is_err(), "{}", bound.key);
         }
     }
@@ -618,10 +618,13 @@ mod tests {
             (Field::GlobalBatch, "1e6M"),
             (Field::GlobalBatch, "tokens"),
         ] {
-            assert!(matches!(field.read(text), Err(Problem { fault: Fault::Unreadable(_), .. })), "{field:?} {text}");
+            assert!(
+                matches!(field.read(text), Err(InputError { fault: InputErrorKind::Unreadable(_), .. })),
+                "{field:?} {text}"
+            );
         }
-        assert_eq!(Field::Sequence.read("4.1k").map_err(|problem| problem.fault), Err(Fault::NotWhole));
-        assert_eq!(Field::Sequence.read("5M").map_err(|problem| problem.fault), Err(Fault::TooLarge));
+        assert_eq!(Field::Sequence.read("4.1k").map_err(|problem| problem.fault), Err(InputErrorKind::NotWhole));
+        assert_eq!(Field::Sequence.read("5M").map_err(|problem| problem.fault), Err(InputErrorKind::TooLarge));
     }
 
     #[test]

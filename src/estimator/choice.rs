@@ -24,20 +24,20 @@ pub struct ChoiceOption {
 /// A text that is none of the words of a choice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct UnknownWord {
+pub struct WordError {
     /// What was given, shortened.
     pub given: String,
     /// What there is.
     pub options: &'static [ChoiceOption],
 }
 
-impl fmt::Display for UnknownWord {
+impl fmt::Display for WordError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "“{}” is not known; there are {}", self.given, keys(self.options))
     }
 }
 
-impl std::error::Error for UnknownWord {}
+impl std::error::Error for WordError {}
 
 /// The words of options, for messages.
 pub(crate) fn keys(options: &[ChoiceOption]) -> String {
@@ -53,7 +53,7 @@ pub(crate) fn keys(options: &[ChoiceOption]) -> String {
 /// assert_eq!(Recomputation::EveryK.to_string(), "every-k");
 /// assert!("total".parse::<Recomputation>().unwrap_err().to_string().contains("none, selective"));
 /// ```
-pub trait Choice: Copy + PartialEq + Sized + FromStr<Err = UnknownWord> + fmt::Display + 'static {
+pub trait Choice: Copy + PartialEq + Sized + FromStr<Err = WordError> + fmt::Display + 'static {
     /// Every value, in the order a form shows them.
     const ALL: &'static [Self];
     /// The same as words, labels and sentences.
@@ -93,10 +93,10 @@ macro_rules! choices {
 
         /// Reads the word that links use.
         impl FromStr for $name {
-            type Err = UnknownWord;
+            type Err = WordError;
 
-            fn from_str(text: &str) -> Result<Self, UnknownWord> {
-                Self::from_key(text).ok_or_else(|| UnknownWord { given: excerpt(text), options: Self::OPTIONS })
+            fn from_str(text: &str) -> Result<Self, WordError> {
+                Self::from_key(text).ok_or_else(|| WordError { given: excerpt(text), options: Self::OPTIONS })
             }
         }
 

@@ -29,12 +29,12 @@ mod weights;
 mod workshop;
 
 pub use answer::{Answer, Infeasible, Room, Shortage, b_max, fewest_gpus, largest_micro_batch};
-pub use bounds::{Bound, Fault, Field, Problem, Typed};
+pub use bounds::{Bound, Field, InputError, InputErrorKind, Typed};
 pub use change::{Change, Input, Value};
 pub use choice::{
     Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Bias, Choice, ChoiceOption, Engine, GradientType,
     Kernels, Logits, LossHead, Method, Mlp, Norm, Offload, Optimizer, Packing, Position, Precision, QkNorm,
-    Recomputation, Segments, Softmax, StepKernel, Switch, UnknownWord, Unquantized, ZeroStage,
+    Recomputation, Segments, Softmax, StepKernel, Switch, Unquantized, WordError, ZeroStage,
 };
 pub use conflict::Conflict;
 pub use cost::{Cost, Speed, Work, bubble, cost, extra_work, flops_per_token};

@@ -3,7 +3,7 @@
 //! What [`Field`](super::Field) is for numbers this is for words: link, form and documentation read
 //! it, so a setting is declared once.
 
-use super::bounds::{Fault, Problem, excerpt};
+use super::bounds::{InputError, InputErrorKind, excerpt};
 use super::change::Input;
 use super::choice::{
     Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Bias, Choice, ChoiceOption, Engine, GradientType,
@@ -60,7 +60,7 @@ impl Setting {
     /// The scenario with the option of this word in use; the case of its letters does not matter.
     ///
     /// # Errors
-    /// [`Problem`], which names the setting and its words, when there is no such option.
+    /// [`InputError`], which names the setting and its words, when there is no such option.
     ///
     /// ```
     /// use bmax::{Recomputation, Scenario, setting};
@@ -71,12 +71,14 @@ impl Setting {
     ///     problem.to_string(),
     ///     "Offloaded to the host: “all” is not known; it takes none, optimizer, activations, both."
     /// );
-    /// # Ok::<(), bmax::Problem>(())
+    /// # Ok::<(), bmax::InputError>(())
     /// ```
-    pub fn read(&'static self, word: &str, scenario: Scenario) -> Result<Scenario, Problem> {
+    pub fn read(&'static self, word: &str, scenario: Scenario) -> Result<Scenario, InputError> {
         match (self.find)(word) {
             Some(word) => Ok(word.apply(scenario)),
-            None => Err(Problem { input: Input::Word(self), given: excerpt(word), fault: Fault::NotListed }),
+            None => {
+                Err(InputError { input: Input::Word(self), given: excerpt(word), fault: InputErrorKind::NotListed })
+            }
         }
     }
 }
@@ -92,7 +94,7 @@ impl Scenario {
     ///     .with_word(Word::Recomputation(Recomputation::Full))
     ///     .with_word(Word::SequenceParallel(Switch::On));
     /// assert_eq!(scenario.recipe.recomputation, Recomputation::Full);
-    /// # Ok::<(), bmax::Problem>(())
+    /// # Ok::<(), bmax::InputError>(())
     /// ```
     #[must_use]
     pub fn with_word(self, word: Word) -> Self {

@@ -81,7 +81,7 @@ fn get(object: &JsValue, name: &str) -> JsValue {
 
 /// A text that is not too long to be copied.
 fn text(value: &JsValue) -> Option<String> {
-    let short = value.is_string() && value.unchecked_ref::<JsString>().length() <= Message::LONGEST;
+    let short = value.is_string() && value.unchecked_ref::<JsString>().length() <= Message::MAX_UTF16_UNITS;
     if short { value.as_string() } else { None }
 }
 

@@ -67,7 +67,7 @@ fn spelt(text: &str, spelling: Spelling) -> String {
 /// That a link is written for a scenario which brings it back, and is written again as it was.
 fn survives(scenario: &Scenario) -> Result<(), TestCaseError> {
     let query = link::encode(scenario);
-    prop_assert!(query.len() < link::LONGEST);
+    prop_assert!(query.len() < link::MAX_QUERY_BYTES);
     let read = link::decode(&query);
     prop_assert_eq!(&read.notices, &[], "{}", query);
     prop_assert_eq!(&read.scenario, scenario, "{}", query);
@@ -198,7 +198,7 @@ proptest! {
             scenario.model.origin = "";
         }
         let whole = link::encode_whole(&scenario);
-        prop_assert!(whole.len() <= link::LONGEST, "{} bytes", whole.len());
+        prop_assert!(whole.len() <= link::MAX_QUERY_BYTES, "{} bytes", whole.len());
         let read = link::decode(&whole);
         prop_assert_eq!(&read.notices, &[]);
         prop_assert_eq!(read.scenario, scenario);
@@ -272,7 +272,7 @@ proptest! {
         scenario in any_scenario(), rest in "[&=%a-z0-9é🦀]{1,8}",
     ) {
         let query = link::encode_whole(&scenario);
-        let long = format!("{query}&x={}", rest.repeat(link::LONGEST));
+        let long = format!("{query}&x={}", rest.repeat(link::MAX_QUERY_BYTES));
         let read = link::decode(&long);
         prop_assert_eq!(&read.notices[0], &link::Notice::TooLong(long.len()));
         // Every parameter is given already, so that what follows has no effect.

@@ -92,7 +92,7 @@ fn shape(model: &Model) -> String {
 }
 
 fn messages(reading: &Reading) -> Vec<String> {
-    reading.notes.iter().map(Note::to_string).collect()
+    reading.notes.iter().map(ConfigNotice::to_string).collect()
 }
 
 fn refusal(text: &str) -> String {

@@ -1,4 +1,4 @@
-use bmax::{Problem, number};
+use bmax::{InputError, number};
 use leptos::prelude::*;
 
 use super::super::dom::{El, el, value_of};
@@ -12,7 +12,7 @@ use super::super::{FieldHandle, format};
 struct Draft {
     text: String,
     stands_for: f64,
-    problem: Option<Problem>,
+    problem: Option<InputError>,
 }
 
 /// A text field for a number, with its range, its unit, a mark when it differs from the default and
