@@ -31,7 +31,7 @@ fn draw(live: &Live) {
     let applied = APPLIED.with_borrow(|list| holding(list, &scenario));
     live.show("nothing-applied", applied.is_empty());
     live.show("applied-list", !applied.is_empty());
-    for ((at, entry), row) in (0..).zip(&applied).zip(live.copies("applied", applied.len())) {
+    for ((at, entry), row) in (0_u32..).zip(&applied).zip(live.copies("applied", applied.len())) {
         put_button(&row, entry.change, "Undo: ", &("undo ".to_owned() + &format::count(at)));
     }
 
@@ -43,7 +43,7 @@ fn draw(live: &Live) {
         // The strongest comes first, and its bar is the longest.
         let most = gaining.first().and_then(|lever| lever.after).unwrap_or(1);
         let rows = live.copies("gaining", gaining.len());
-        for ((at, lever), row) in (0..).zip(gaining).zip(&rows) {
+        for ((at, lever), row) in (0_u32..).zip(gaining).zip(&rows) {
             put_button(row, lever.change, "Apply: ", &format::count(at));
             put_gain(row, lever, most, ranking.scenario.recipe.sequence);
         }
