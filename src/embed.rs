@@ -27,8 +27,8 @@ use crate::bounds::excerpt;
 use crate::link::{self, Notice};
 use crate::{Scenario, number};
 
-/// The parameters of embeds. No parameter of a scenario may ever be called like one of them.
-pub const KEYS: [&str; 5] = ["embed", "controls", "theme", "title", "height"];
+/// The parameters of embeds, which links pass over.
+pub const KEYS: [&str; 5] = link::PASSED_OVER;
 
 /// The least and the greatest height that can be asked for, in CSS pixels: the lowest frame in which a caption
 /// and a line of a figure can be read, and more than the longest figure but the calculator takes.

@@ -3,7 +3,7 @@
 //! The query string is a contract with every link that was ever shared. It carries a version, then
 //! only what differs from the defaults of that version. A value that cannot be used is named in a
 //! [`Notice`], with the names that are like it; its default stands in, and everything else is kept. The
-//! parameters of an embedded figure ([`crate::embed::KEYS`]) are passed over: they say what is shown, not what is computed.
+//! parameters of an embedded figure ([`PASSED_OVER`]) are passed over: they say what is shown, not what is computed.
 //!
 //! ```
 //! use bmax::{Scenario, link};
@@ -27,7 +27,7 @@ use crate::nearest::offers;
 use crate::runtime::fragmentation;
 use crate::{
     AdapterType, BatchUnit, Choice, Field, Input, InputError, InputErrorKind, Method, Mlp, Model, Packing, Percent,
-    Recomputation, Scenario, Setting, Softmax, Switch, catalogue, embed, number, setting,
+    Recomputation, Scenario, Setting, Softmax, Switch, catalogue, number, setting,
 };
 
 /// The version this codec writes. A change in what any parameter or default means raises it, and
@@ -186,9 +186,13 @@ pub fn names() -> impl Iterator<Item = (&'static str, &'static str)> {
 /// The parameters that are neither numbers nor settings.
 const ROWS: [(&str, &str); 3] = [("v", "Version"), ("model", "Model"), ("gpu", "GPU")];
 
+/// The parameters that say how a figure is embedded ([`crate::embed`]). No parameter of a scenario may ever be
+/// called like one of them.
+pub const PASSED_OVER: [&str; 5] = ["embed", "controls", "theme", "title", "height"];
+
 /// Whether a link may have this parameter, be it of the scenario or of an embedded figure.
 pub fn is_parameter(key: &str) -> bool {
-    names().any(|(name, _)| name == key) || embed::KEYS.contains(&key)
+    names().any(|(name, _)| name == key) || PASSED_OVER.contains(&key)
 }
 
 /// A parameter of the link, as the documentation lists it.

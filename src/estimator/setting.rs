@@ -3,8 +3,6 @@
 //! What [`Field`](super::Field) is for numbers this is for words: link, form and documentation read
 //! it, so a setting is declared once.
 
-use super::bounds::{InputError, InputErrorKind, excerpt};
-use super::change::Input;
 use super::choice::{
     Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Bias, Choice, ChoiceOption, Engine, GradientType,
     Kernels, Logits, LossHead, Method, Mlp, Norm, Offload, Optimizer, Packing, Position, Precision, QkNorm,
@@ -57,29 +55,9 @@ impl Setting {
         (self.word)(scenario)
     }
 
-    /// The scenario with the option of this word in use; the case of its letters does not matter.
-    ///
-    /// # Errors
-    /// [`InputError`], which names the setting and its words, when there is no such option.
-    ///
-    /// ```
-    /// use bmax::{Recomputation, Scenario, setting};
-    /// let full = setting::RECOMPUTATION.read("full", Scenario::default())?;
-    /// assert_eq!(full.recipe.recomputation, Recomputation::Full);
-    /// let problem = setting::OFFLOAD.read("all", full).unwrap_err();
-    /// assert_eq!(
-    ///     problem.to_string(),
-    ///     "Offloaded to the host: “all” is not known; it takes none, optimizer, activations, both."
-    /// );
-    /// # Ok::<(), bmax::InputError>(())
-    /// ```
-    pub fn read(&'static self, word: &str, scenario: Scenario) -> Result<Scenario, InputError> {
-        match (self.find)(word) {
-            Some(word) => Ok(word.apply(scenario)),
-            None => {
-                Err(InputError { input: Input::Word(self), given: excerpt(word), fault: InputErrorKind::NotListed })
-            }
-        }
+    /// The option of this word; the case of its letters does not matter.
+    pub(super) fn find(&self, word: &str) -> Option<Word> {
+        (self.find)(word)
     }
 }
 
