@@ -28,7 +28,7 @@ pub(in crate::export) fn device_name(scenario: &Scenario) -> String {
     match catalogue::device_row_of(scenario) {
         Some((row, false)) => row.name.to_owned(),
         Some((row, true)) => format!("{} (edited)", row.name),
-        None => format!("a GPU with {} GiB", gib(scenario.device.memory())),
+        None => format!("a GPU with {} GiB", gib(scenario.device.memory)),
     }
 }
 
@@ -44,7 +44,7 @@ pub(super) fn batches(planned: &Planned, target: u32) -> String {
         count(planned.micro_batch),
         counted(planned.data_parallel, "data-parallel GPU", "data-parallel GPUs"),
         counted(planned.steps, "accumulation step", "accumulation steps"),
-        plural(planned.global_batch, "sequence", "sequences"),
+        counted(planned.global_batch, "sequence", "sequences"),
         count(target)
     )
 }
