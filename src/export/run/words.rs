@@ -3,7 +3,7 @@
 use super::Planned;
 use crate::export::text::gib;
 use crate::format::{count, counted};
-use crate::{Answer, Choice, Method, Scenario, Shortage, b_max, catalogue, estimate, link, number};
+use crate::{Answer, Choice, Method, Scenario, Shortage, b_max, catalogue, estimate, link};
 
 /// Model, GPUs and length in one sentence.
 pub(in crate::export) fn subject(scenario: &Scenario) -> String {
@@ -47,10 +47,6 @@ pub(super) fn batches(planned: &Planned, target: u32) -> String {
         counted(planned.global_batch, "sequence", "sequences"),
         count(target)
     )
-}
-
-fn plural(number: u64, one: &str, many: &str) -> String {
-    format!("{} {}", number::grouped(number as f64), if number == 1 { one } else { many })
 }
 
 pub(super) fn peak(scenario: &Scenario) -> String {
