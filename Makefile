@@ -27,7 +27,7 @@ bench: ## measure the estimator and the page
 	@sh tools/bench.sh
 
 accuracy: ## compare the estimator with measurements and write the report (another file: CASES=path)
-	@BMAX_CASES='$(CASES)' cargo test --quiet --no-default-features --test accuracy -- --ignored --nocapture --exact write_the_report
+	@BMAX_CASES='$(CASES)' cargo test --quiet --test accuracy -- --ignored --nocapture --exact write_the_report
 
 setup: ## install what serve and test need, and nothing else
 	@sh tools/setup.sh test

@@ -10,18 +10,19 @@
 //! assert_eq!(comparison.changes.len(), 1);
 //! assert_eq!(comparison.changes[0].input, Input::Number(Field::Sequence));
 //! assert!(comparison.delta.get() > 0.0);
-//! # Ok::<(), bmax::Problem>(())
+//! # Ok::<(), bmax::InputError>(())
 //! ```
 
-use crate::{
-    Answer, Bucket, Bytes, Estimate, Field, Peak, Scenario, Setting, b_max, catalogue, estimate, link, setting,
-};
+use crate::{Answer, Bucket, Bytes, Estimate, Peak, Scenario, b_max, catalogue, estimate, link};
+
+pub use crate::{Input, Value};
 
 /// What is different between two scenarios and between their answers.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Comparison {
     /// The inputs that differ: model and GPU first, then numbers and words in the order of links.
-    pub changes: Vec<Change>,
+    pub changes: Vec<Difference>,
     /// The first scenario.
     pub before: Side,
     /// The second one.
@@ -38,6 +39,7 @@ pub struct Comparison {
 
 /// One of the two scenarios.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Side {
     /// The largest micro-batch, or why none fits.
     pub answer: Answer,
@@ -51,7 +53,8 @@ pub struct Side {
 
 /// An input that differs.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Change {
+#[non_exhaustive]
+pub struct Difference {
     /// Which.
     pub input: Input,
     /// Its value in the first scenario.
@@ -59,33 +62,12 @@ pub struct Change {
     /// Its value in the second.
     pub after: Value,
     /// The inputs that differ because of it: what another model or another GPU brings with it.
-    pub brings: Vec<Change>,
-}
-
-/// An input of a scenario.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Input {
-    /// The row of the model list.
-    Model,
-    /// The row of the GPU list.
-    Gpu,
-    /// A number.
-    Number(Field),
-    /// A word.
-    Word(&'static Setting),
-}
-
-/// The value of an input.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Value {
-    /// A number in the unit of its field.
-    Number(f64),
-    /// A word of links.
-    Word(&'static str),
+    pub brings: Vec<Difference>,
 }
 
 /// An entry at the two peaks.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct EntryChange {
     /// What it is.
     pub name: &'static str,
@@ -101,6 +83,7 @@ pub struct EntryChange {
 
 /// A bucket at the two peaks.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct BucketChange {
     /// Which.
     pub bucket: Bucket,
@@ -113,32 +96,6 @@ pub struct BucketChange {
 }
 
 impl Input {
-    /// Every number and every word.
-    pub fn each() -> impl Iterator<Item = Self> {
-        let numbers = Field::ALL.iter().map(|field| Self::Number(*field));
-        numbers.chain(setting::ALL.iter().map(|setting| Self::Word(setting)))
-    }
-
-    /// Its name in links.
-    pub fn key(self) -> &'static str {
-        match self {
-            Self::Model => "model",
-            Self::Gpu => "gpu",
-            Self::Number(field) => field.bound().key,
-            Self::Word(setting) => setting.key,
-        }
-    }
-
-    /// What it is called.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Model => "Model",
-            Self::Gpu => "GPU",
-            Self::Number(field) => field.bound().name,
-            Self::Word(setting) => setting.name,
-        }
-    }
-
     /// Its value in a scenario; a model or GPU of no row is [`link::OWN`].
     pub fn value(self, scenario: &Scenario) -> Value {
         let of_row = |slug: &'static str| Value::Word(if slug.is_empty() { link::OWN } else { slug });
@@ -146,7 +103,7 @@ impl Input {
             Self::Model => of_row(scenario.model.origin),
             Self::Gpu => of_row(scenario.device.origin),
             Self::Number(field) => Value::Number(scenario.number(field)),
-            Self::Word(setting) => Value::Word((setting.get)(scenario)),
+            Self::Word(setting) => Value::Word(setting.get(scenario)),
         }
     }
 
@@ -166,18 +123,18 @@ impl Input {
 ///
 /// Another model or GPU is one change, which brings the numbers that its row has; what was edited besides is a
 /// change of its own.
-pub fn changes(before: &Scenario, after: &Scenario) -> Vec<Change> {
+pub fn changes(before: &Scenario, after: &Scenario) -> Vec<Difference> {
     let changed = |input: Input| {
         let (was, is) = (input.value(before), input.value(after));
-        (was != is).then(|| Change { input, before: was, after: is, brings: Vec::new() })
+        (was != is).then(|| Difference { input, before: was, after: is, brings: Vec::new() })
     };
-    let mut single: Vec<Change> = Input::each().filter_map(changed).collect();
+    let mut single: Vec<Difference> = Input::each().filter_map(changed).collect();
     let mut all = Vec::new();
     let mut now = *before;
     for input in [Input::Model, Input::Gpu] {
         let Some(mut change) = changed(input) else { continue };
         let next = input.taken(&now, after);
-        let is_brought = |change: &Change| {
+        let is_brought = |change: &Difference| {
             let brought = change.input.value(&next);
             brought != change.input.value(&now) && brought == change.after
         };
@@ -265,7 +222,7 @@ mod tests {
 
     /// Keys of the changes, and of what each brings.
     fn keys(before: &str, after: &str) -> Vec<(&'static str, Vec<&'static str>)> {
-        let keys = |changes: &[Change]| changes.iter().map(|change| change.input.key()).collect::<Vec<_>>();
+        let keys = |changes: &[Difference]| changes.iter().map(|change| change.input.key()).collect::<Vec<_>>();
         let all = changes(&scenario(before), &scenario(after));
         all.iter().map(|change| (change.input.key(), keys(&change.brings))).collect()
     }

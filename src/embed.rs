@@ -19,14 +19,16 @@
 //! assert_eq!(notices.len(), 1);
 //! ```
 
+use std::fmt;
+
 use form_urlencoded::Serializer;
 
 use crate::bounds::excerpt;
 use crate::link::{self, Notice};
 use crate::{Scenario, number};
 
-/// The parameters of embeds. No parameter of a scenario may ever be called like one of them.
-pub const KEYS: [&str; 5] = ["embed", "controls", "theme", "title", "height"];
+/// The parameters of embeds, which links pass over.
+pub const KEYS: [&str; 5] = link::PASSED_OVER;
 
 /// The least and the greatest height that can be asked for, in CSS pixels: the lowest frame in which a caption
 /// and a line of a figure can be read, and more than the longest figure but the calculator takes.
@@ -42,7 +44,7 @@ const OPTIONS: [(&str, &str, &str, &str); 5] = [
 ];
 
 /// The longest name of a figure, in characters.
-const LONGEST_NAME: usize = 40;
+const MAX_NAME_BYTES: usize = 40;
 
 /// Light or dark.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -170,7 +172,7 @@ impl Embed {
 /// assert!(matches!(asked, Ok(Message::Scenario(scenario)) if scenario.recipe.sequence == 8192));
 /// // With anything wrong in it a message changes nothing.
 /// let refused = Message::read(Some("set"), Some("model=13b&s=-1"), &Scenario::default());
-/// assert_eq!(refused.unwrap_err().len(), 1);
+/// assert_eq!(refused.unwrap_err().texts().len(), 1);
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Message {
@@ -186,7 +188,7 @@ pub enum Message {
 
 impl Message {
     /// The longest text of a message, in UTF-16 units: nothing longer should be copied to be read.
-    pub const LONGEST: u32 = link::LONGEST as u32;
+    pub const MAX_UTF16_UNITS: u32 = link::MAX_QUERY_BYTES as u32;
 
     /// The name of the field that a message of this type carries.
     pub fn field(kind: Option<&str>) -> &'static str {
@@ -194,32 +196,64 @@ impl Message {
     }
 
     /// Reads a message from its type and the text of its [`Self::field`], onto the present scenario. What is no
-    /// text, or longer than [`Self::LONGEST`], is given as none.
+    /// text, or longer than [`Self::MAX_UTF16_UNITS`], is given as none.
     ///
     /// # Errors
     ///
-    /// The texts to show, one for each thing that is wrong; then nothing of the message is to be used.
-    pub fn read(kind: Option<&str>, text: Option<&str>, now: &Scenario) -> Result<Self, Vec<String>> {
-        let takes = match (kind.unwrap_or_default(), text) {
-            ("ask", _) => return Ok(Self::Ask),
-            ("size" | "answer" | "refused", _) => return Ok(Self::Own),
+    /// What is wrong; then nothing of the message is to be used.
+    pub fn read(kind: Option<&str>, text: Option<&str>, now: &Scenario) -> Result<Self, MessageError> {
+        match (kind.unwrap_or_default(), text) {
+            ("ask", _) => Ok(Self::Ask),
+            ("size" | "answer" | "refused", _) => Ok(Self::Own),
             (kind @ ("set" | "change"), Some(text)) => {
                 let read = link::decode_onto((kind == "change").then_some(now), text);
                 if read.notices.is_empty() {
-                    return Ok(Self::Scenario(Box::new(read.scenario)));
+                    Ok(Self::Scenario(Box::new(read.scenario)))
+                } else {
+                    Err(MessageError::Query(read.notices))
                 }
-                return Err(read.notices.iter().map(|notice| format!("{notice:#}")).collect());
             }
-            ("set" | "change", None) => "“scenario” takes the query of a link, of 8,192 characters at most.",
-            ("theme", text) => match Theme::from_key(text.unwrap_or_default()) {
-                Some(theme) => return Ok(Self::Theme(theme)),
-                None => "“theme” takes auto, light, dark.",
-            },
-            _ => "“type” takes set, change, theme, ask.",
-        };
-        Err(vec![takes.to_owned()])
+            ("set" | "change", None) => Err(MessageError::NoQuery),
+            ("theme", text) => Theme::from_key(text.unwrap_or_default()).map(Self::Theme).ok_or(MessageError::Theme),
+            _ => Err(MessageError::Type),
+        }
     }
 }
+
+/// Why a message of a host is not used.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum MessageError {
+    /// Its query says something that a link cannot.
+    Query(Vec<Notice>),
+    /// It has no query, or one that is too long.
+    NoQuery,
+    /// It names no theme.
+    Theme,
+    /// It is of no known type.
+    Type,
+}
+
+impl MessageError {
+    /// The texts to show, one for each thing that is wrong.
+    pub fn texts(&self) -> Vec<String> {
+        let takes = match self {
+            Self::Query(notices) => return notices.iter().map(|notice| format!("{notice:#}")).collect(),
+            Self::NoQuery => "“scenario” takes the query of a link, of 8,192 characters at most.",
+            Self::Theme => "“theme” takes auto, light, dark.",
+            Self::Type => "“type” takes set, change, theme, ask.",
+        };
+        vec![takes.to_owned()]
+    }
+}
+
+impl fmt::Display for MessageError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.texts().join(" "))
+    }
+}
+
+impl std::error::Error for MessageError {}
 
 /// What a query string says of an embed, as it stands there and with an `&` after each parameter: the beginning
 /// of another query in which only the scenario differs.
@@ -236,7 +270,7 @@ pub fn kept(query: &str) -> String {
 
 /// Whether a text can be the name of a figure: small letters, digits and hyphens.
 fn is_name(text: &str) -> bool {
-    (1..=LONGEST_NAME).contains(&text.len())
+    (1..=MAX_NAME_BYTES).contains(&text.len())
         && text.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-'))
 }
 
@@ -381,12 +415,12 @@ mod tests {
         }
     }
 
-    fn said(kind: &str, text: &str) -> Result<Message, Vec<String>> {
+    fn said(kind: &str, text: &str) -> Result<Message, MessageError> {
         let now = link::decode("model=13b&gpus=64").scenario;
         Message::read(Some(kind), Some(text), &now)
     }
 
-    fn becomes(message: Result<Message, Vec<String>>, link: &str) {
+    fn becomes(message: Result<Message, MessageError>, link: &str) {
         match message {
             Ok(Message::Scenario(scenario)) => assert_eq!(link::encode(&scenario), link),
             other => panic!("{link}: {other:?}"),
@@ -405,7 +439,7 @@ mod tests {
 
     #[test]
     fn a_message_with_anything_wrong_in_it_is_refused_and_says_all_of_it() {
-        let problems = said("set", "s=-1&model=13b&recompute=some&__proto__=1").unwrap_err();
+        let problems = said("set", "s=-1&model=13b&recompute=some&__proto__=1").unwrap_err().texts();
         assert_eq!(problems.len(), 3, "{problems:?}");
         assert!(problems[0].contains("Sequence length"), "{problems:?}");
         for (kind, text) in [
@@ -420,7 +454,7 @@ mod tests {
             ("delete", "s=1"),
             ("__proto__", ""),
         ] {
-            let problems = said(kind, text).unwrap_err();
+            let problems = said(kind, text).unwrap_err().texts();
             assert!(problems.len() == 1 && problems[0].chars().count() < 200, "{kind} {text}: {problems:?}");
         }
     }
@@ -429,11 +463,11 @@ mod tests {
     fn what_is_no_text_or_too_long_is_refused_with_what_would_be_read() {
         let now = Scenario::default();
         for (kind, takes) in [("set", "8,192"), ("change", "8,192"), ("theme", "auto, light, dark")] {
-            let problems = Message::read(Some(kind), None, &now).unwrap_err();
+            let problems = Message::read(Some(kind), None, &now).unwrap_err().texts();
             assert!(problems.len() == 1 && problems[0].contains(takes), "{problems:?}");
         }
-        assert!(Message::read(None, Some("s=1"), &now).unwrap_err()[0].contains("set, change, theme, ask"));
-        assert_eq!(Message::LONGEST, 8_192, "the number in the text");
+        assert!(Message::read(None, Some("s=1"), &now).unwrap_err().texts()[0].contains("set, change, theme, ask"));
+        assert_eq!(Message::MAX_UTF16_UNITS, 8_192, "the number in the text");
     }
 
     #[test]

@@ -30,8 +30,8 @@ pub fn digits(value: f64, places: u32) -> String {
 
 /// A count with thousands commas.
 #[must_use]
-pub fn count(count: u32) -> String {
-    number::grouped(f64::from(count))
+pub fn count(count: impl Into<u64>) -> String {
+    number::grouped(count.into() as f64)
 }
 
 /// A count of weights in billions, with three digits that matter, as in 0.124 or 8.03.
@@ -50,7 +50,13 @@ pub fn billions(count: u64) -> String {
 /// A share as whole percent, "< 1 %" for what would round to nothing.
 #[must_use]
 pub fn percent(share: f64) -> String {
-    if share > 0.0 && share < 0.01 { "< 1 %".to_owned() } else { number::fixed(share * 100.0, 0) + " %" }
+    if share > 0.0 && share < 0.01 { "< 1 %".to_owned() } else { percent_to(share, 0) }
+}
+
+/// A share as percent with `places` digits after the point.
+#[must_use]
+pub fn percent_to(share: f64, places: u32) -> String {
+    number::fixed(share * 100.0, places) + " %"
 }
 
 /// A value of an input as its field shows it: at most two digits after the point for what was
@@ -96,7 +102,8 @@ pub fn at_instant(instant: &Instant) -> String {
 
 /// "1 sequence", "3 sequences".
 #[must_use]
-pub fn counted(number: u32, one: &str, many: &str) -> String {
+pub fn counted(number: impl Into<u64>, one: &str, many: &str) -> String {
+    let number = number.into();
     format!("{} {}", count(number), if number == 1 { one } else { many })
 }
 

@@ -25,13 +25,13 @@ use crate::bounds::excerpt;
 use crate::number;
 
 /// The longest text that is read, in bytes: 1 MiB.
-pub const LONGEST: usize = 1 << 20;
+pub const MAX_JSON_BYTES: usize = 1 << 20;
 
 /// How many lists and objects may lie in one another.
 pub const DEEPEST: usize = 64;
 
 /// The most keys of one object. Every new key is compared with those before it, and this bound keeps
-/// that affordable for any text of [`LONGEST`] bytes.
+/// that affordable for any text of [`MAX_JSON_BYTES`] bytes.
 pub const MOST_KEYS: usize = 2_048;
 
 /// A JSON value.
@@ -98,18 +98,20 @@ impl Value {
 
 /// Where a text stops being JSON, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+#[non_exhaustive]
+pub struct JsonError {
     /// The line, from 1.
     pub line: usize,
     /// The character of that line, from 1.
     pub column: usize,
     /// What is wrong there.
-    pub reason: Reason,
+    pub reason: JsonErrorKind,
 }
 
 /// Why a text is not read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reason {
+#[non_exhaustive]
+pub enum JsonErrorKind {
     /// It breaks the grammar; the words are those of `serde_json`.
     Grammar(String),
     /// An object has this key, shortened, already.
@@ -118,38 +120,38 @@ pub enum Reason {
     TooDeep,
     /// An object has more than [`MOST_KEYS`] keys.
     TooManyKeys,
-    /// The text has this many bytes, more than [`LONGEST`].
+    /// The text has this many bytes, more than [`MAX_JSON_BYTES`].
     TooLong(usize),
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for JsonError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "line {}, column {}: {}", self.line, self.column, self.reason)
     }
 }
 
-impl fmt::Display for Reason {
+impl fmt::Display for JsonErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Grammar(what) => f.write_str(what),
             Self::Repeated(key) => write!(f, "“{key}” is here for the second time"),
             Self::TooDeep => write!(f, "more than {DEEPEST} lists and objects lie in one another"),
             Self::TooManyKeys => write!(f, "an object has more than {MOST_KEYS} keys"),
-            Self::TooLong(length) => write!(f, "the text has {length} bytes; at most {LONGEST} are read"),
+            Self::TooLong(length) => write!(f, "the text has {length} bytes; at most {MAX_JSON_BYTES} are read"),
         }
     }
 }
 
-impl std::error::Error for Fault {}
+impl std::error::Error for JsonError {}
 
 /// Reads one JSON value with nothing but white space, and perhaps a byte order mark, around it.
 ///
 /// # Errors
-/// [`Fault`] at the first character that cannot stand where it does.
-pub fn read(text: &str) -> Result<Value, Fault> {
+/// [`JsonError`] at the first character that cannot stand where it does.
+pub fn read(text: &str) -> Result<Value, JsonError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    if text.len() > LONGEST {
-        return Err(Fault { line: 1, column: 1, reason: Reason::TooLong(text.len()) });
+    if text.len() > MAX_JSON_BYTES {
+        return Err(JsonError { line: 1, column: 1, reason: JsonErrorKind::TooLong(text.len()) });
     }
     let reader = Reader { text };
     reader.part::<&RawValue>(text).and_then(|whole| reader.value(whole.get(), 0))
@@ -163,24 +165,24 @@ struct Reader<'a> {
 impl<'a> Reader<'a> {
     /// A part of the text as serde reads it. What lies inside stays text, so that numbers are kept as
     /// they are written, and a key knows where it stands.
-    fn part<T: Deserialize<'a>>(&self, part: &'a str) -> Result<T, Fault> {
+    fn part<T: Deserialize<'a>>(&self, part: &'a str) -> Result<T, JsonError> {
         serde_json::from_str(part).map_err(|error| {
             // Lines and columns of serde_json count bytes, from 1, to the last byte that was read.
             let start: usize = part.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
             let message = error.to_string();
             let words = message.rsplit_once(" at line ").map_or(&*message, |(words, _)| words);
             let words = words.replace("EOF while parsing", "the text ends inside");
-            self.fault(part, (start + error.column()).saturating_sub(1), Reason::Grammar(words))
+            self.fault(part, (start + error.column()).saturating_sub(1), JsonErrorKind::Grammar(words))
         })
     }
 
     /// A fault at this byte of a part of the text.
-    fn fault(&self, part: &str, byte: usize, reason: Reason) -> Fault {
+    fn fault(&self, part: &str, byte: usize, reason: JsonErrorKind) -> JsonError {
         let start = part.as_ptr() as usize - self.text.as_ptr() as usize;
         let at = (0..=start + byte).rev().find(|at| self.text.is_char_boundary(*at)).unwrap_or_default();
         let before = &self.text[..at];
         let line = before.rfind('\n').map_or(0, |end| end + 1);
-        Fault {
+        JsonError {
             line: before.bytes().filter(|byte| *byte == b'\n').count() + 1,
             column: before[line..].chars().count() + 1,
             reason,
@@ -188,10 +190,10 @@ impl<'a> Reader<'a> {
     }
 
     /// The value that a part of the text is. Recursion is safe: it goes no deeper than [`DEEPEST`].
-    fn value(&self, part: &'a str, depth: usize) -> Result<Value, Fault> {
+    fn value(&self, part: &'a str, depth: usize) -> Result<Value, JsonError> {
         let first = part.bytes().next().unwrap_or_default();
         if matches!(first, b'{' | b'[') && depth == DEEPEST {
-            return Err(self.fault(part, 0, Reason::TooDeep));
+            return Err(self.fault(part, 0, JsonErrorKind::TooDeep));
         }
         match first {
             b'{' => self.object(self.part(part)?, depth + 1),
@@ -211,15 +213,15 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn object(&self, Pairs(pairs): Pairs<'a>, depth: usize) -> Result<Value, Fault> {
+    fn object(&self, Pairs(pairs): Pairs<'a>, depth: usize) -> Result<Value, JsonError> {
         let mut entries: Vec<(String, Value)> = Vec::new();
         for (raw, value) in pairs {
             let key: String = self.part(raw.get())?;
             if entries.iter().any(|(name, _)| *name == key) {
-                return Err(self.fault(raw.get(), 0, Reason::Repeated(excerpt(&key))));
+                return Err(self.fault(raw.get(), 0, JsonErrorKind::Repeated(excerpt(&key))));
             }
             if entries.len() == MOST_KEYS {
-                return Err(self.fault(raw.get(), 0, Reason::TooManyKeys));
+                return Err(self.fault(raw.get(), 0, JsonErrorKind::TooManyKeys));
             }
             entries.push((key, self.value(value.get(), depth)?));
         }
@@ -331,9 +333,9 @@ mod tests {
         assert!(read(&keys(MOST_KEYS)).is_ok());
         assert!(fault(&keys(MOST_KEYS + 1)).contains("more than 2048 keys"));
         let padded = |length: usize| "0".to_owned() + &" ".repeat(length - 1);
-        assert_eq!(read(&padded(LONGEST)), Ok(Value::Number("0".to_owned())));
+        assert_eq!(read(&padded(MAX_JSON_BYTES)), Ok(Value::Number("0".to_owned())));
         assert_eq!(
-            fault(&padded(LONGEST + 1)),
+            fault(&padded(MAX_JSON_BYTES + 1)),
             "line 1, column 1: the text has 1048577 bytes; at most 1048576 are read"
         );
     }
@@ -355,7 +357,7 @@ mod tests {
             (Ok(ours), Ok(theirs)) => prop_assert!(same(&ours, &theirs), "{text}"),
             (Err(_), Err(_)) => {}
             (Ok(_), Err(theirs)) => prop_assert!(theirs.to_string().contains("out of range"), "{text}: {theirs}"),
-            (Err(ours), Ok(_)) => prop_assert!(!matches!(ours.reason, Reason::Grammar(_)), "{text}: {ours}"),
+            (Err(ours), Ok(_)) => prop_assert!(!matches!(ours.reason, JsonErrorKind::Grammar(_)), "{text}: {ours}"),
         }
         Ok(())
     }

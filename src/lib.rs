@@ -26,6 +26,12 @@
 //! What it does not do: it draws nothing, reads no clock, no file and no network, rounds nothing and
 //! formats nothing but messages about refused input. It does not see an allocator, so it cannot
 //! know fragmentation; a declared percentage stands for it.
+//!
+//! What a version promises: names and types stay. Results, errors, inputs and lists of options that will grow are
+//! `#[non_exhaustive]`, so that a new field, option, model or GPU breaks no program. The parts of a [`Scenario`] are
+//! open, because they are what a program writes: fill them with `..Scenario::default()`, or set one input after the
+//! other with [`Scenario::with_number`] and [`Scenario::with_word`], and a new input breaks nothing either. The bytes
+//! of an estimate may change with any version, as the programs do that it counts.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]

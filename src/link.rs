@@ -3,7 +3,7 @@
 //! The query string is a contract with every link that was ever shared. It carries a version, then
 //! only what differs from the defaults of that version. A value that cannot be used is named in a
 //! [`Notice`], with the names that are like it; its default stands in, and everything else is kept. The
-//! parameters of an embedded figure ([`crate::embed::KEYS`]) are passed over: they say what is shown, not what is computed.
+//! parameters of an embedded figure ([`PASSED_OVER`]) are passed over: they say what is shown, not what is computed.
 //!
 //! ```
 //! use bmax::{Scenario, link};
@@ -26,8 +26,8 @@ use crate::bounds::excerpt;
 use crate::nearest::offers;
 use crate::runtime::fragmentation;
 use crate::{
-    AdapterType, BatchUnit, Choice, Fault, Field, Method, Mlp, Model, Packing, Percent, Problem, Recomputation,
-    Scenario, Softmax, Switch, catalogue, embed, number, setting,
+    AdapterType, BatchUnit, Choice, Field, Input, InputError, InputErrorKind, Method, Mlp, Model, Packing, Percent,
+    Recomputation, Scenario, Setting, Softmax, Switch, catalogue, number, setting,
 };
 
 /// The version this codec writes. A change in what any parameter or default means raises it, and
@@ -38,7 +38,7 @@ pub const VERSION: u32 = 3;
 const READ_AS_NEWEST: &str = "; it is read as version 3, so check the values below";
 
 /// The longest query that is read. The longest link this codec can write is far below it.
-pub const LONGEST: usize = 8_192;
+pub const MAX_QUERY_BYTES: usize = 8_192;
 
 /// How many words that name nothing are compared with what there is. A link of more is no slip of the hand, and
 /// every comparison takes time.
@@ -49,6 +49,7 @@ pub const OWN: &str = "own";
 
 /// What a query string says.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Decoded {
     /// The scenario, with defaults for what is absent or unusable.
     pub scenario: Scenario,
@@ -58,9 +59,10 @@ pub struct Decoded {
 
 /// Something in a link that could not be used as it stands.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Notice {
     /// A number was refused; the value in its place, in the unit of the field.
-    Number(Problem, f64),
+    Number(InputError, f64),
     /// A word is not in the list of its parameter.
     Word {
         /// The parameter.
@@ -106,7 +108,7 @@ impl fmt::Display for Notice {
             Self::Number(problem, used) => {
                 write!(f, "{problem}")?;
                 if remedied {
-                    write!(f, " The link’s “{}” is set to {}.", problem.field.bound().key, number::grouped(*used))?;
+                    write!(f, " The link’s “{}” is set to {}.", problem.input.key(), number::grouped(*used))?;
                 }
                 Ok(())
             }
@@ -146,7 +148,7 @@ impl fmt::Display for Notice {
             Self::OwnModel => f.write_str("“model” is passed over: the model is the one that was given as a file."),
             Self::TooLong(length) => {
                 write!(f, "The link is {} characters long; only ", number::grouped(*length as f64))?;
-                write!(f, "the first {} are read.", number::grouped(LONGEST as f64))
+                write!(f, "the first {} are read.", number::grouped(MAX_QUERY_BYTES as f64))
             }
         }
     }
@@ -184,13 +186,18 @@ pub fn names() -> impl Iterator<Item = (&'static str, &'static str)> {
 /// The parameters that are neither numbers nor settings.
 const ROWS: [(&str, &str); 3] = [("v", "Version"), ("model", "Model"), ("gpu", "GPU")];
 
+/// The parameters that say how a figure is embedded ([`crate::embed`]). No parameter of a scenario may ever be
+/// called like one of them.
+pub const PASSED_OVER: [&str; 5] = ["embed", "controls", "theme", "title", "height"];
+
 /// Whether a link may have this parameter, be it of the scenario or of an embedded figure.
 pub fn is_parameter(key: &str) -> bool {
-    names().any(|(name, _)| name == key) || embed::KEYS.contains(&key)
+    names().any(|(name, _)| name == key) || PASSED_OVER.contains(&key)
 }
 
 /// A parameter of the link, as the documentation lists it.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Parameter {
     /// Its name in the query string.
     pub key: &'static str,
@@ -211,7 +218,7 @@ pub fn parameters() -> Vec<Parameter> {
         ("a slug of the GPU list".to_owned(), default.device.origin.to_owned()),
     ];
     let numbers = Field::ALL.iter().map(|field| (field.bound().to_string(), number::plain(default.number(*field))));
-    let words = setting::ALL.iter().map(|word| (word.keys(), (word.get)(&default).to_owned()));
+    let words = setting::ALL.iter().map(|word| (word.keys(), word.get(&default).to_owned()));
     let values = rows.into_iter().chain(numbers).chain(words);
     names().zip(values).map(|((key, name), (takes, default))| Parameter { key, name, takes, default }).collect()
 }
@@ -238,8 +245,8 @@ pub fn encode(scenario: &Scenario) -> String {
         }
     }
     for word in setting::ALL {
-        let value = (word.get)(scenario);
-        if value != (word.get)(&base) {
+        let value = word.get(scenario);
+        if value != word.get(&base) {
             query.append_pair(word.key, value);
         }
     }
@@ -266,7 +273,7 @@ pub fn encode_whole(scenario: &Scenario) -> String {
         query.append_pair(field.bound().key, &number::plain(scenario.number(field)));
     }
     for word in setting::ALL {
-        query.append_pair(word.key, (word.get)(scenario));
+        query.append_pair(word.key, word.get(scenario));
     }
     query.finish()
 }
@@ -301,8 +308,8 @@ fn defaults_of(version: u32) -> Scenario {
             ("unit", "sequences"),
             ("chart_recompute", "full"),
         ] {
-            if let Some(setting) = setting::ALL.iter().find(|setting| setting.key == key) {
-                (setting.set)(&mut scenario, word);
+            if let Some(setting) = Setting::from_key(key) {
+                scenario = setting.read(word, scenario).unwrap_or(scenario);
             }
         }
     }
@@ -406,7 +413,9 @@ fn read(
         }
     }
     // What brings a number comes before numbers; the loop below says what is wrong with it.
-    let segments = value_of(setting::SEGMENTS.key).is_some_and(|given| (setting::SEGMENTS.set)(&mut scenario, given));
+    if let Some(with) = value_of(setting::SEGMENTS.key).and_then(|given| setting::SEGMENTS.read(given, scenario).ok()) {
+        scenario = with;
+    }
     if version < 3 {
         if value_of("model").is_none() && value_of(setting::MLP.key) == Some(Mlp::GeluTanh.key()) {
             // GELU spelt out stood for all of GPT-2's code.
@@ -433,18 +442,22 @@ fn read(
                 }
                 Err(problem) => notices.push(Notice::Number(problem, scenario.number(field))),
             }
-        } else if let Some(word) = setting::ALL.iter().find(|word| word.key == key) {
-            let is_set = segments && *word == &setting::SEGMENTS;
-            if !is_set && !(word.set)(&mut scenario, value) {
-                let known = &mut word.options.iter().map(|option| (option.key, option.label));
-                notices.push(Notice::Word {
-                    key: word.key,
-                    name: word.name,
-                    given: excerpt(value),
-                    nearest: offers(word.key, value, known),
-                    accepted: word.keys(),
-                    used: (word.get)(&scenario),
-                });
+        } else if let Some(word) = Setting::from_key(key) {
+            match word.read(value, scenario) {
+                // It was read before the numbers, some of which may be the reader's own by now.
+                Ok(_) if *word == setting::SEGMENTS => {}
+                Ok(with) => scenario = with,
+                Err(problem) => {
+                    let known = &mut word.options.iter().map(|option| (option.key, option.label));
+                    notices.push(Notice::Word {
+                        key: word.key,
+                        name: word.name,
+                        given: problem.given,
+                        nearest: offers(word.key, value, known),
+                        accepted: word.keys(),
+                        used: word.get(&scenario),
+                    });
+                }
             }
         } else if !is_parameter(key) {
             let nearest = if notices.len() < COMPARED { nearest_parameters(key) } else { Vec::new() };
@@ -455,11 +468,13 @@ fn read(
 }
 
 /// Refuses a number whose unit is also given as a parameter of its own, and is another one there.
-fn beside(field: Field, text: &str, unit: Option<BatchUnit>, given: Option<&str>) -> Result<(), Problem> {
+fn beside(field: Field, text: &str, unit: Option<BatchUnit>, given: Option<&str>) -> Result<(), InputError> {
     match (unit, given.and_then(BatchUnit::from_key)) {
-        (Some(unit), Some(other)) if unit != other => {
-            Err(Problem { field, given: excerpt(text.trim()), fault: Fault::OtherUnit })
-        }
+        (Some(unit), Some(other)) if unit != other => Err(InputError {
+            input: Input::Number(field),
+            given: excerpt(text.trim()),
+            fault: InputErrorKind::OtherUnit,
+        }),
         _ => Ok(()),
     }
 }
@@ -493,11 +508,11 @@ pub(crate) fn pairs(query: &str, notices: &mut Vec<Notice>) -> Vec<(String, Stri
 
 /// Cuts an overlong query after the last parameter that is whole.
 fn within_limit<'a>(query: &'a str, notices: &mut Vec<Notice>) -> &'a str {
-    if query.len() <= LONGEST {
+    if query.len() <= MAX_QUERY_BYTES {
         return query;
     }
     notices.push(Notice::TooLong(query.len()));
-    let mut cut = LONGEST;
+    let mut cut = MAX_QUERY_BYTES;
     while !query.is_char_boundary(cut) {
         cut -= 1;
     }
@@ -626,7 +641,7 @@ mod tests {
     fn the_unit_of_a_target_is_that_of_the_number_unless_another_is_given() {
         let goal = |query: &str| {
             let read = decode(query);
-            (read.scenario.goal.global_batch, (setting::BATCH_UNIT.get)(&read.scenario), read.notices.len())
+            (read.scenario.goal.global_batch, setting::BATCH_UNIT.get(&read.scenario), read.notices.len())
         };
         assert_eq!(goal("target=4M tokens"), (4_000_000, "tokens", 0));
         assert_eq!(goal("target=512 sequences"), (512, "sequences", 0));
@@ -712,7 +727,7 @@ mod tests {
         assert_eq!(scenario.method, Method::Workshop);
         assert_eq!(scenario.model.hidden, 4096);
         assert_eq!(scenario.model.parameters, 8_030_261_248);
-        assert_eq!(scenario.device.memory_mib, 81_559);
+        assert_eq!(scenario.device.memory, crate::Bytes::from_mib(81_559.0));
         assert_eq!(scenario.cluster.gpus, 8);
         assert_eq!(scenario.recipe.recomputation, Recomputation::Selective);
         assert_eq!(crate::b_max(&scenario).batch(), None);

@@ -8,7 +8,7 @@ const OFFERED: usize = 3;
 
 /// A longer word is not looked up: it is the name of nothing here, and its distance to everything would
 /// have to be worked out. The names of models on Hugging Face are shorter.
-const LONGEST: usize = 96;
+const MAX_WORD_BYTES: usize = 96;
 
 /// What other programs call something that has another name here, and that does not look like it: the
 /// parameter for which it is given (none where it is given as a parameter), the word in small letters without
@@ -69,7 +69,7 @@ pub fn offers(
     given: &str,
     known: &mut dyn Iterator<Item = (&'static str, &'static str)>,
 ) -> Vec<&'static str> {
-    if given.len() > LONGEST {
+    if given.len() > MAX_WORD_BYTES {
         return Vec::new();
     }
     let bare = squeezed(given);
@@ -92,7 +92,7 @@ pub fn offers(
 /// ```
 pub fn nearest(given: &str, known: &mut dyn Iterator<Item = (&'static str, &'static str)>) -> Vec<&'static str> {
     let (mut found, mut least) = (Vec::new(), usize::MAX);
-    if given.len() > LONGEST {
+    if given.len() > MAX_WORD_BYTES {
         return found;
     }
     let given = Spelling::of(given);
@@ -224,7 +224,7 @@ fn edits(a: &[u8], b: &[u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{catalogue, link, setting};
+    use crate::{Setting, catalogue, link, setting};
     use proptest::prelude::*;
     use proptest::sample::select;
 
@@ -241,7 +241,7 @@ mod tests {
     }
 
     fn word(key: &str, given: &str) -> Vec<&'static str> {
-        let setting = setting::ALL.iter().find(|setting| setting.key == key).expect("a setting");
+        let setting = Setting::from_key(key).expect("a setting");
         offers(key, given, &mut setting.options.iter().map(|option| (option.key, option.label)))
     }
 

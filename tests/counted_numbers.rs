@@ -1,9 +1,9 @@
 //! What the ledger counts, against numbers that papers, frameworks and the tensors themselves state.
 
 use bmax::{
-    Adapter, AdapterType, AttentionKernel, Bucket, Choice, Engine, Estimate, GradientType, Kernels, LossHead, Method,
-    Offload, Optimizer, Percent, Precision, Recomputation, Scenario, StepKernel, Switch, Weights, ZeroStage, b_max,
-    catalogue, estimate,
+    Adapter, AdapterType, AttentionKernel, Bucket, Bytes, Choice, Engine, Estimate, GradientType, Kernels, LossHead,
+    Method, Offload, Optimizer, Percent, Precision, Recomputation, Scenario, StepKernel, Switch, Weights, ZeroStage,
+    b_max, catalogue, estimate,
 };
 
 /// A model on one GPU with nothing around it: no driver, no context, no fragmentation.
@@ -14,9 +14,9 @@ fn alone(slug: &str) -> Scenario {
     scenario.cluster.zero = ZeroStage::Stage0;
     scenario.recipe.dropout = Switch::Off;
     scenario.recipe.recomputation = Recomputation::None;
-    scenario.device.driver_mib = 0;
-    scenario.device.context_gib = 0.0;
-    scenario.device.communication_gib = 0.0;
+    scenario.device.driver = Bytes::ZERO;
+    scenario.device.cuda_context = Bytes::ZERO;
+    scenario.device.communication = Bytes::ZERO;
     scenario.device.fragmentation = Percent::new(0.0);
     scenario
 }
@@ -454,7 +454,7 @@ fn the_overhead_is_named_entry_by_entry() {
         assert!(estimate.entries.iter().any(|entry| entry.name == name && entry.bytes.get() > 0.0), "{name}");
     }
     // 81,920 MiB reported, 79.15 GiB usable.
-    let usable = scenario.device.memory().gib() - bytes_of(&scenario, "Driver", "loss, forward") / f64::from(1 << 30);
+    let usable = scenario.device.memory.gib() - bytes_of(&scenario, "Driver", "loss, forward") / f64::from(1 << 30);
     assert!((usable - 79.15).abs() < 0.01, "{usable}");
     assert!(b_max(&scenario).batch().is_some());
 }

@@ -207,7 +207,7 @@ fn a_line_that_cannot_be_read_is_named_and_the_others_stay() {
     let says = |text: &str| {
         let network = Network::read(text);
         (
-            network.troubles.first().map(bmax::course::networks::Trouble::message).unwrap_or_default(),
+            network.troubles.first().map(bmax::course::networks::LayerError::message).unwrap_or_default(),
             network.layers.len(),
         )
     };

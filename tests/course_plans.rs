@@ -4,7 +4,7 @@ use bmax::course::states::{State, states};
 use bmax::course::swapping::{Layer, Swapped, TIERS, break_even};
 use bmax::course::tuning::{alone, gpus_for, job, tune};
 use bmax::{
-    Bytes, Measure, Offload, Optimizer, Precision, Recomputation, Scenario, Weights, ZeroStage, catalogue, estimate,
+    Bytes, Offload, Optimizer, Precision, Recomputation, Scenario, Weights, Word, ZeroStage, catalogue, estimate,
 };
 
 fn preset(slug: &str) -> Scenario {
@@ -137,7 +137,7 @@ fn sixty_four_sequences_are_tried_as_64_32_16_8_on_one_device() {
     assert_eq!(tried[..2], [64, 32]);
     assert!(tried.windows(2).all(|pair| pair[1] * 2 == pair[0]));
     let chosen = &tuning.candidates[tuning.chosen.expect("a billion weights fit 80 GiB")];
-    assert_eq!(chosen.measure, Measure::Accumulate);
+    assert_eq!(chosen.measure, None);
     assert_eq!(chosen.accumulation.map(|plan| plan.global_batch()), Some(64));
 }
 
@@ -146,7 +146,7 @@ fn a_model_whose_states_alone_are_too_large_is_saved_by_the_host_only() {
     // 16 bytes for each of 6.6 billion weights are 105 GB: no micro-batch and no recomputation help.
     let tuning = tune(&alone(&preset("7b")));
     let chosen = &tuning.candidates[tuning.chosen.expect("12 of 16 bytes go to the host")];
-    assert_eq!(chosen.measure, Measure::Swap(Offload::Optimizer));
+    assert_eq!(chosen.measure, Some(Word::Offload(Offload::Optimizer).into()));
     assert_eq!(chosen.scenario.recipe.recomputation, Recomputation::Full);
     assert!(estimate(&chosen.scenario).peak().bytes <= chosen.scenario.usable());
     // A billion tokens take more than a day: one device is not enough for that.

@@ -295,9 +295,12 @@ fn the_answers_on_devices_print_the_catalogue() {
     let [a100, h100] = rows.map(|row| bmax::Bytes::from_mib(row.memory_mib.into()));
     let [seen, seen_too] = rows.map(|row| f64::from(row.visible_mib));
     answer_prints("Is an 80 GB card", &[a100.mib(), a100.gib(), a100.gb(), h100.mib(), h100.gib(), seen, seen_too]);
-    let bmax::runtime::Unknown { optimistic, safe, .. } = bmax::runtime::CONTEXT_GIB;
-    let library = bmax::runtime::COMMUNICATION_GIB;
-    answer_prints("How much memory should", &[optimistic, safe, library.optimistic, library.safe]);
+    let bmax::runtime::Unknown { optimistic, safe, .. } = bmax::runtime::CUDA_CONTEXT;
+    let library = bmax::runtime::COMMUNICATION;
+    answer_prints(
+        "How much memory should",
+        &[optimistic, safe, library.optimistic, library.safe].map(bmax::Bytes::gib),
+    );
     let pcie = catalogue::speed(&Scenario::default()).host_bytes_per_second / 1e9;
     answer_prints("Can I swap", &[5.12, 5.12 / 12.8, 12.8, 5.12 / pcie, pcie]);
 }

@@ -9,7 +9,6 @@ const BROWSER: &[&str] = &["leptos", "web-sys", "js-sys", "wasm-bindgen", "plott
 fn dependencies(features: &[&str]) -> Vec<String> {
     let output = Command::new(env!("CARGO"))
         .args(["tree", "--offline", "--locked", "--edges", "normal", "--prefix", "none", "--target", "all"])
-        .arg("--no-default-features")
         .args(features)
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
@@ -28,7 +27,7 @@ fn assert_none(names: &[String], foreign: &[&str]) {
 }
 
 #[test]
-fn without_features_the_library_depends_on_nothing_that_draws_or_listens() {
+fn by_default_the_library_depends_on_nothing_that_draws_or_listens() {
     assert_none(&dependencies(&[]), BROWSER);
 }
 
@@ -49,8 +48,8 @@ fn pictures_need_nothing_of_the_page() {
 
 #[test]
 fn the_page_carries_nothing_of_the_command_line() {
-    assert_none(&dependencies(&["--features", "site"]), &["schemars"]);
+    assert_none(&dependencies(&["--features", "hydrate"]), &["schemars"]);
     // Trunk reads from this line with which features the page is built.
     let page = include_str!("../index.html");
-    assert!(page.contains(r#"data-cargo-no-default-features data-cargo-features="site""#));
+    assert!(page.contains(r#"data-cargo-no-default-features data-cargo-features="hydrate""#));
 }

@@ -1,6 +1,6 @@
 //! The fewest GPUs, against every number of them tried in turn.
 
-use bmax::{Engine, Field, Method, Scenario, ZeroStage, b_max, catalogue, estimate, fewest_gpus, link};
+use bmax::{Bytes, Engine, Field, Method, Scenario, ZeroStage, b_max, catalogue, estimate, fewest_gpus, link};
 use proptest::prelude::*;
 
 #[path = "support/any_scenario.rs"]
@@ -39,10 +39,10 @@ fn is_the_first_that_fits(scenario: &Scenario) -> Result<(), TestCaseError> {
 fn with_memory_for(mut scenario: Scenario, groups: u32) -> Scenario {
     let mut at = scenario;
     at.cluster.gpus = groups * scenario.cluster.group();
-    let kept_free = scenario.reserved().get() / scenario.device.memory().get();
+    let kept_free = scenario.reserved().get() / scenario.device.memory.get();
     let spare = estimate(&at).peak().bytes.get() / f64::from(1 << 20) / (1.0 - kept_free);
     let most = Field::Memory.bound().max * 1024.0;
-    scenario.device.memory_mib = (spare.ceil() + 1.0).clamp(512.0, most) as u32;
+    scenario.device.memory = Bytes::from_mib((spare.ceil() + 1.0).clamp(512.0, most));
     scenario
 }
 
@@ -82,7 +82,7 @@ fn a_group_that_fits_alone_is_enough_though_two_of_them_would_not_fit() {
     let row = catalogue::model("llama-3.2-1b").expect("a row of the catalogue");
     let mut scenario = row.apply(Scenario { method: Method::Ledger, ..Scenario::default() });
     scenario.cluster.zero = ZeroStage::Stage0;
-    scenario.device.communication_gib = 1.25;
+    scenario.device.communication = Bytes::from_gib(1.25);
     let scenario = with_memory_for(scenario.with_batch(1), 1);
     assert!(fits(&scenario, 1) && !fits(&scenario, 2));
     assert_eq!(fewest_gpus(&scenario, 1), Some(1));
@@ -91,6 +91,6 @@ fn a_group_that_fits_alone_is_enough_though_two_of_them_would_not_fit() {
     assert!(b_max(&one).batch().is_some());
     // Not even one fits on half of that, whatever their number.
     let mut half = scenario;
-    half.device.memory_mib /= 2;
+    half.device.memory = Bytes::new(half.device.memory.get() / 2.0);
     assert_eq!(fewest_gpus(&half, 1), None);
 }

@@ -2,7 +2,8 @@
 //! answered. Some seconds of random input; a failure is printed shrunk to its smallest case.
 
 use bmax::cli::{
-    Depth, LONGEST, Line, Question, Refusal, answer_lines, comparison, comparison_text, line, question, report, text,
+    Depth, Line, MAX_LINE_BYTES, Question, QuestionError, answer_lines, comparison, comparison_text, line, question,
+    report, text,
 };
 use bmax::{Field, Model, Scenario, catalogue, config_json, setting};
 use proptest::prelude::*;
@@ -227,19 +228,19 @@ proptest! {
 #[test]
 fn the_longest_line_is_read_and_one_byte_more_is_refused_unread() {
     for filling in ["[", "{\"a\":", "&a", "\"", "%", "1", "é"] {
-        let longest = |start: &str| start.to_owned() + &filling.repeat((LONGEST - start.len()) / filling.len());
+        let longest = |start: &str| start.to_owned() + &filling.repeat((MAX_LINE_BYTES - start.len()) / filling.len());
         // A query is cut where links end, and what is left names no length.
         let query = question(&longest("?s="), None).expect("a query");
         assert_eq!(query.scenario, Scenario::default(), "{filling}");
         assert!(!query.notices.is_empty(), "{filling}");
         // An object that does not end is none.
-        assert!(matches!(question(&longest("{\"s\":"), None), Err(Refusal::Json(_))), "{filling}");
+        assert!(matches!(question(&longest("{\"s\":"), None), Err(QuestionError::Json(_))), "{filling}");
         let bare = longest("");
-        assert!(!matches!(question(&bare, None), Ok(_) | Err(Refusal::TooLong)), "{filling}");
+        assert!(!matches!(question(&bare, None), Ok(_) | Err(QuestionError::TooLong)), "{filling}");
         for start in ["", "?s=", "{\"s\":"] {
             let text = longest(start);
-            let long = format!("{text}{}", "1".repeat(LONGEST + 1 - text.len()));
-            assert_eq!(question(&long, None), Err(Refusal::TooLong), "{filling}");
+            let long = format!("{text}{}", "1".repeat(MAX_LINE_BYTES + 1 - text.len()));
+            assert_eq!(question(&long, None), Err(QuestionError::TooLong), "{filling}");
         }
         assert!(config_json::read(&bare).is_err(), "{filling}");
     }

@@ -196,7 +196,7 @@ fn held_by(engine: Engine, shape: Shape) -> Option<Vec<usize>> {
     let order = |rank| match engine {
         Engine::Megatron => megatron(shape, rank),
         Engine::DeepSpeed => deepspeed(shape, rank),
-        Engine::Torch | Engine::Torchtitan => torch(shape, rank),
+        _ => torch(shape, rank),
     };
     let orders: Option<Vec<_>> = (0..shape.ranks).map(order).collect();
     orders.map(|orders| play(shape, &orders))

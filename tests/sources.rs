@@ -10,10 +10,11 @@ use std::{env, fs};
 
 use bmax::catalogue::{self, DEVICES, DeviceGroup, MODELS, ModelGroup};
 use bmax::course::sources::{self, CourseSource, Kind};
-use bmax::runtime::{COMMUNICATION_GIB, CONTEXT_GIB, EXPANDABLE_FRAGMENTATION, FIXED_FRAGMENTATION, Unknown};
+use bmax::runtime::{COMMUNICATION, CUDA_CONTEXT, EXPANDABLE_FRAGMENTATION, FIXED_FRAGMENTATION, Unknown};
 use bmax::{
-    Adapter, Bucket, Estimate, GradientType, LossHead, Method, Optimizer, Percent, Precision, Recomputation, Scenario,
-    Source, Speed, Switch, Symbol, Weights, bubble, estimate, extra_work, flops_per_token, number, setting, source,
+    Adapter, Bucket, Bytes, Estimate, GradientType, LossHead, Method, Optimizer, Percent, Precision, Recomputation,
+    Scenario, Source, Speed, Switch, Symbol, Weights, bubble, estimate, extra_work, flops_per_token, number, setting,
+    source,
 };
 
 const FRAGMENT: &str = "src/page/p25_sources/prose.html";
@@ -99,8 +100,9 @@ fn plain(value: f64) -> String {
     number::grouped(rounded)
 }
 
-fn ends(unknown: Unknown<f64>) -> String {
-    let [least, likely, most] = [unknown.optimistic, unknown.likely, unknown.safe].map(plain);
+fn ends<T>(unknown: Unknown<T>, in_its_unit: fn(T) -> f64) -> String {
+    let [least, likely, most] =
+        [unknown.optimistic, unknown.likely, unknown.safe].map(|amount| plain(in_its_unit(amount)));
     format!("{likely} ({least} to {most})")
 }
 
@@ -263,9 +265,7 @@ fn other_constants() -> Vec<Constant> {
     };
     let waiting = bubble(2, 1, 1);
     let host = |slug| plain(catalogue::speed(&on(slug)).host_bytes_per_second / 1e9);
-    let percent = |Unknown { optimistic, likely, safe }: Unknown<Percent>| {
-        ends(Unknown { optimistic: optimistic.get(), likely: likely.get(), safe: safe.get() })
-    };
+    let percent = |unknown| ends(unknown, Percent::get);
     let operations = "% of the layers’ operations";
     vec![
         course_constant(
@@ -282,8 +282,13 @@ fn other_constants() -> Vec<Constant> {
         course_constant("PCI Express 3.0 ×16, one way", host("v100-16"), "GB/s", "pci-sig"),
         course_constant("PCI Express 4.0 ×16, one way", host("a100-80"), "GB/s", "pci-sig"),
         course_constant("PCI Express 5.0 ×16, one way", host("h100-80"), "GB/s", "pci-sig"),
-        constant("CUDA context, likely (least to most)", ends(CONTEXT_GIB), "GiB", &source::BEKMAN),
-        constant("Communication buffers, likely (least to most)", ends(COMMUNICATION_GIB), "GiB", &source::BEKMAN),
+        constant("CUDA context, likely (least to most)", ends(CUDA_CONTEXT, Bytes::gib), "GiB", &source::BEKMAN),
+        constant(
+            "Communication buffers, likely (least to most)",
+            ends(COMMUNICATION, Bytes::gib),
+            "GiB",
+            &source::BEKMAN,
+        ),
         constant(
             "Fragmentation of fixed segments, likely (little to much)",
             percent(FIXED_FRAGMENTATION),
@@ -333,12 +338,9 @@ fn scenarios() -> Vec<Scenario> {
         .collect();
     for row in &rows {
         for (first, (setting, word)) in choices.iter().enumerate() {
-            let mut one = row.apply(Scenario::default());
-            assert!((setting.set)(&mut one, word));
+            let one = setting.read(word, row.apply(Scenario::default())).expect("a word of its own");
             for (other, word) in &choices[first..] {
-                let mut two = one;
-                assert!((other.set)(&mut two, word));
-                found.push(two);
+                found.push(other.read(word, one).expect("a word of its own"));
             }
         }
         // A pipeline and several micro-batches of one step.
@@ -413,7 +415,7 @@ fn models(html: &mut String) {
         }
         _ = write!(html, "\n  <details>\n    <summary>{}</summary>\n    <ul>\n", escaped(group.label()));
         for (source, names) in by_source {
-            let catalogue::ModelSource { source, retrieved, note } = source;
+            let catalogue::ModelSource { source, retrieved, note, .. } = source;
             _ = write!(html, "      <li><strong>{}</strong>: {}", escaped(&names.join(", ")), escaped(source));
             if !note.is_empty() {
                 _ = write!(html, " {}", escaped(note));

@@ -10,7 +10,7 @@ fn preset(slug: &str, gpus: u32, method: Method) -> Scenario {
     let mut scenario = row.apply(Scenario { method, ..Scenario::default() });
     scenario.cluster.gpus = gpus;
     scenario.recipe.sequence = 2048;
-    scenario.device.memory_mib = 80 * 1024;
+    scenario.device.memory = Bytes::from_gib(80.0);
     scenario
 }
 

@@ -29,6 +29,9 @@ GECKODRIVER=$(find_geckodriver)
 AXE_PATH=$(axe_dir)/axe.min.js
 export CHROMIUM CHROMEDRIVER FIREFOX GECKODRIVER AXE_PATH
 
+# The page, the command line and what finishes the page: the library alone is the default.
+EVERYTHING=site,cli,finish
+
 # Every test program but the browser's, which has a step of its own.
 native_tests() {
     for file in tests/*.rs tests/*/main.rs; do
@@ -46,16 +49,16 @@ step "Python"
 # A syntax error in an exported script would be the reader's.
 PYTHONPYCACHEPREFIX=$ROOT/target/python "$(find_python)" -m py_compile tests/exports/files/*/*.py
 step "lints, library alone"
-cargo clippy --quiet --no-default-features --lib --tests -- -D warnings
+cargo clippy --quiet --lib --tests -- -D warnings
 step "lints, command line alone"
-cargo clippy --quiet --no-default-features --features cli --lib --bin bmax -- -D warnings
+cargo clippy --quiet --features cli --lib --bin bmax -- -D warnings
 step "lints, everything"
-cargo clippy --quiet --all-targets -- -D warnings
+cargo clippy --quiet --features "$EVERYTHING" --all-targets -- -D warnings
 step "documentation"
-RUSTDOCFLAGS='-D warnings' cargo doc --quiet --no-deps --no-default-features --lib
-RUSTDOCFLAGS='-D warnings' cargo doc --quiet --no-deps
+RUSTDOCFLAGS='-D warnings' cargo doc --quiet --no-deps --lib
+RUSTDOCFLAGS='-D warnings' cargo doc --quiet --no-deps --features "$EVERYTHING"
 step "tests, library alone"
-cargo test --no-default-features
+cargo test
 step "page"
 sh tools/dist.sh
 # From here on there is a page, for the tests that look at it.
@@ -65,11 +68,11 @@ step "sizes"
 sh tools/sizes.sh
 step "tests, everything but the browser"
 # shellcheck disable=SC2046
-cargo test --lib --bins $(native_tests)
-cargo test --doc
+cargo test --features "$EVERYTHING" --lib --bins $(native_tests)
+cargo test --features "$EVERYTHING" --doc
 step "course notes that embed figures"
 sh tools/hosts.sh
 step "tests in the browsers"
-cargo test --test browser
+cargo test --features "$EVERYTHING" --test browser
 printf -- '-- %s s\n' "$(elapsed "$step_began")"
 printf '\nall checks passed in %s s\n' "$(elapsed "$began")"

@@ -4,9 +4,9 @@ set -eu
 . "$(dirname -- "$0")/env.sh"
 . "$(dirname -- "$0")/exports_env.sh"
 
-cargo build --quiet --no-default-features --features cli --bin bmax
+cargo build --quiet --features cli --bin bmax
 # The record is of the same files.
-BMAX_BLESS=1 cargo test --quiet --no-default-features --features cli --test exports the_files
+BMAX_BLESS=1 cargo test --quiet --features cli --test exports the_files
 began=$(date +%s)
 "$venv/bin/python" -W ignore tests/exports/check.py "${CARGO_TARGET_DIR:-target}/debug/bmax" "$old"
 say "$(($(date +%s) - began)) s; tests/exports/RESULT.md is the record"

@@ -13,7 +13,7 @@ const MISMATCH: f64 = 0.05;
 /// use bmax::{Field, Scenario};
 /// let typed = Scenario::default().with_number(Field::Parameters, 70.0)?;
 /// assert_eq!(Agreement::of(&typed).kind, AgreementKind::Off);
-/// # Ok::<(), bmax::Problem>(())
+/// # Ok::<(), bmax::InputError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Agreement {

@@ -13,9 +13,11 @@
 
 use super::Declared;
 use super::speeds::{PCIE3, PCIE4, PCIE5, Peaks};
+use crate::Bytes;
 
 /// Where a row belongs in a picker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum DeviceGroup {
     /// Accelerators for servers.
     DataCentre,
@@ -44,6 +46,7 @@ impl DeviceGroup {
 
 /// One device, with where its numbers come from.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct DeviceRow {
     /// The word for this device in a link.
     pub slug: &'static str,
@@ -62,6 +65,7 @@ pub struct DeviceRow {
 
 /// Where the numbers of a row come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DeviceSource {
     /// Where the total was seen.
     pub memory: &'static str,
@@ -79,10 +83,20 @@ pub struct DeviceSource {
 const HOPPER_OR_LATER: &[&str] = &["h100", "h200", "h20", "h800", "gh200", "b100", "b200", "b300", "gb200", "gb300"];
 
 impl DeviceRow {
-    /// MiB that cuBLAS takes for its workspace: 32 on Hopper and later, 8 before
+    /// Total memory as the driver reports it.
+    pub fn memory(&self) -> Bytes {
+        Bytes::from_mib(self.memory_mib.into())
+    }
+
+    /// The part of it that the driver keeps for itself.
+    pub fn driver(&self) -> Bytes {
+        self.memory() - Bytes::from_mib(self.visible_mib.into())
+    }
+
+    /// What cuBLAS takes for its workspace: 32 MiB on Hopper and later, 8 MiB before
     /// (`parseChosenWorkspaceSize` in aten/src/ATen/cuda/CublasHandlePool.cpp, PyTorch 2.15).
-    pub fn workspace_mib(&self) -> u32 {
-        if HOPPER_OR_LATER.iter().any(|name| self.slug.starts_with(name)) { 32 } else { WORKSPACE_MIB }
+    pub fn workspace(&self) -> Bytes {
+        if HOPPER_OR_LATER.iter().any(|name| self.slug.starts_with(name)) { WORKSPACE_FROM_HOPPER } else { WORKSPACE }
     }
 
     /// Where the numbers come from; `None` for a row that is not of this catalogue.
@@ -104,7 +118,9 @@ const CHECKED_LATER: &str = "2026-11-22";
 const SOLD_AS: &str = "Memory of the machine as it is sold, in GiB";
 
 /// cuBLAS's workspace before Hopper, in MiB.
-const WORKSPACE_MIB: u32 = 8;
+const WORKSPACE: Bytes = Bytes::from_mib(8.0);
+/// The same on those.
+const WORKSPACE_FROM_HOPPER: Bytes = Bytes::from_mib(32.0);
 
 /// The device a reader meets first.
 pub const DEFAULT_DEVICE: &DeviceRow = &DEVICES[0];

@@ -34,12 +34,11 @@ pub use devices::{DEFAULT_DEVICE, DEVICE_SOURCES, DEVICES, DeviceGroup, DeviceRo
 pub use models::{DEFAULT_MODEL, MODEL_SOURCES, MODELS, ModelGroup, ModelRow, ModelSource, Usual};
 pub use speeds::{Peaks, assumption, memory_bandwidth, speed};
 
-use crate::levers::Change;
-use crate::runtime::{FIXED_FRAGMENTATION, LIKELY_COMMUNICATION_GIB, LIKELY_CONTEXT_GIB};
+use crate::runtime::{COMMUNICATION, CUDA_CONTEXT, FIXED_FRAGMENTATION};
 use crate::{
-    Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Cluster, Comparison, Device, Engine, Goal,
-    GradientType, Kernels, Logits, LossHead, Method, Offload, Optimizer, Percent, Precision, Recipe, Recomputation,
-    Scenario, Segments, StepKernel, Switch, Unquantized, ZeroStage, estimate,
+    Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Bytes, Change, Cluster, Comparison, Device,
+    Engine, Goal, GradientType, Kernels, Logits, LossHead, Method, Offload, Optimizer, Percent, Precision, Recipe,
+    Recomputation, Scenario, Segments, StepKernel, Switch, Unquantized, ZeroStage, estimate,
 };
 
 /// A row as it is declared, with where its numbers come from.
@@ -68,7 +67,7 @@ pub fn model_row_of(scenario: &Scenario) -> Option<(&'static ModelRow, bool)> {
 ///
 /// Headroom is the reader's choice and no property of the device, so changing it edits nothing.
 pub fn device_row_of(scenario: &Scenario) -> Option<(&'static DeviceRow, bool)> {
-    device(scenario.device.origin).map(|row| (row, scenario.device.memory_mib != row.memory_mib))
+    device(scenario.device.origin).map(|row| (row, scenario.device.memory != row.memory()))
 }
 
 /// A larger device counts as another one when it has a tenth more memory.
@@ -77,19 +76,14 @@ const NOTICEABLY_LARGER: f64 = 1.1;
 const LARGER_DEVICES: usize = 3;
 
 /// The next larger devices of the catalogue, one for each size, as changes to try.
-pub fn larger_devices(memory_mib: u32) -> Vec<Change> {
+pub fn larger_devices(memory: Bytes) -> Vec<Change> {
     let mut larger = Vec::with_capacity(LARGER_DEVICES);
-    let mut last = f64::from(memory_mib);
+    let mut last = memory;
     for _ in 0..LARGER_DEVICES {
-        let enough = cards().filter(|row| f64::from(row.memory_mib) >= last * NOTICEABLY_LARGER);
+        let enough = cards().filter(|row| row.memory().get() >= last.get() * NOTICEABLY_LARGER);
         let Some(next) = enough.min_by_key(|row| row.memory_mib) else { break };
-        last = f64::from(next.memory_mib);
-        larger.push(Change::Device(
-            next.slug,
-            next.memory_mib,
-            next.memory_mib - next.visible_mib,
-            next.workspace_mib(),
-        ));
+        last = next.memory();
+        larger.push(next.taken());
     }
     larger
 }
@@ -131,11 +125,14 @@ impl DeviceRow {
     /// The same scenario on this row's device; the headroom stays what it was.
     #[must_use]
     pub fn apply(&self, mut scenario: Scenario) -> Scenario {
-        scenario.device.origin = self.slug;
-        scenario.device.memory_mib = self.memory_mib;
-        scenario.device.driver_mib = self.memory_mib - self.visible_mib;
-        scenario.device.workspace_mib = self.workspace_mib();
+        let (origin, memory, driver, workspace) = (self.slug, self.memory(), self.driver(), self.workspace());
+        scenario.device = Device { origin, memory, driver, workspace, ..scenario.device };
         scenario
+    }
+
+    /// Taking this row's device, as one change.
+    pub fn taken(&self) -> Change {
+        Change::Device { origin: self.slug, memory: self.memory(), driver: self.driver(), workspace: self.workspace() }
     }
 }
 
@@ -195,12 +192,12 @@ impl Default for Scenario {
             },
             device: Device {
                 origin: DEFAULT_DEVICE.slug,
-                memory_mib: DEFAULT_DEVICE.memory_mib,
+                memory: DEFAULT_DEVICE.memory(),
                 headroom: Percent::new(10.0),
-                driver_mib: DEFAULT_DEVICE.memory_mib - DEFAULT_DEVICE.visible_mib,
-                context_gib: LIKELY_CONTEXT_GIB,
-                communication_gib: LIKELY_COMMUNICATION_GIB,
-                workspace_mib: DEFAULT_DEVICE.workspace_mib(),
+                driver: DEFAULT_DEVICE.driver(),
+                cuda_context: CUDA_CONTEXT.likely,
+                communication: COMMUNICATION.likely,
+                workspace: DEFAULT_DEVICE.workspace(),
                 segments: Segments::Fixed,
                 fragmentation: FIXED_FRAGMENTATION.likely,
             },
@@ -282,24 +279,21 @@ mod tests {
 
     #[test]
     fn larger_devices_are_larger_rising_and_few() {
-        for memory in [1, 24_576, 81_920, 196_592, u32::MAX] {
-            let sizes: Vec<u32> = larger_devices(memory)
-                .iter()
-                .filter_map(
-                    |change| if let Change::Device(_, memory_mib, ..) = change { Some(*memory_mib) } else { None },
-                )
-                .collect();
-            assert!(sizes.is_sorted_by(|a, b| a < b) && sizes.iter().all(|size| *size > memory), "{memory}: {sizes:?}");
+        for mib in [1, 24_576, 81_920, 196_592, u32::MAX] {
+            let least = Bytes::from_mib(mib.into());
+            let size = |change: &Change| if let Change::Device { memory, .. } = change { Some(*memory) } else { None };
+            let sizes: Vec<Bytes> = larger_devices(least).iter().filter_map(size).collect();
+            assert!(sizes.is_sorted_by(|a, b| a < b) && sizes.iter().all(|size| *size > least), "{mib}: {sizes:?}");
             assert!(sizes.len() <= LARGER_DEVICES);
         }
-        assert!(larger_devices(u32::MAX).is_empty());
+        assert!(larger_devices(Bytes::from_mib(u32::MAX.into())).is_empty());
     }
 
     #[test]
     fn the_smallest_device_holds_the_scenario_and_no_smaller_one_does() {
         let scenario = Scenario::default();
         let found = smallest_device(&scenario).expect("the default fits on its own device");
-        assert!(found.memory_mib <= scenario.device.memory_mib);
+        assert!(found.memory() <= scenario.device.memory);
         for row in cards().filter(|row| row.memory_mib < found.memory_mib) {
             let at = row.apply(scenario);
             assert!(estimate(&at).peak().bytes > at.usable(), "{}", row.slug);
@@ -320,7 +314,7 @@ mod tests {
     #[test]
     fn the_default_is_the_seven_billion_preset_on_an_a100_of_80_gib() {
         assert_eq!((DEFAULT_MODEL.slug, DEFAULT_DEVICE.slug), ("7b", "a100-80"));
-        assert_eq!(Scenario::default().device.memory().gib(), 80.0);
+        assert_eq!(Scenario::default().device.memory.gib(), 80.0);
         assert!(Scenario::default().conflicts().is_empty());
     }
 

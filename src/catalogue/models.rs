@@ -11,6 +11,7 @@ use Switch::{Off, On};
 
 /// Where a row belongs in a picker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ModelGroup {
     /// The five sizes of the workshop's calculator.
     Workshop,
@@ -77,6 +78,7 @@ impl ModelGroup {
 
 /// One model, with where its numbers come from.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct ModelRow {
     /// The word for this model in a link.
     pub slug: &'static str,
@@ -126,6 +128,7 @@ impl ModelRow {
 
 /// Where the numbers of a row come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ModelSource {
     /// Who states them.
     pub source: &'static str,

@@ -77,7 +77,7 @@ pub enum Document {
 
 /// Why the arguments make no task.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Misuse {
+pub enum ArgumentError {
     /// There is no such option.
     Unknown(String),
     /// The option needs a value behind it.
@@ -94,7 +94,7 @@ pub enum Misuse {
     NoTarget(String),
 }
 
-impl fmt::Display for Misuse {
+impl fmt::Display for ArgumentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unknown(option) => write!(f, "there is no option {option}"),
@@ -118,7 +118,7 @@ impl fmt::Display for Misuse {
     }
 }
 
-impl std::error::Error for Misuse {}
+impl std::error::Error for ArgumentError {}
 
 /// The words of all targets, for messages.
 fn targets() -> String {
@@ -129,8 +129,8 @@ fn targets() -> String {
 /// What the arguments behind the program's name ask for.
 ///
 /// # Errors
-/// [`Misuse`] names the first argument that cannot be understood.
-pub fn task(arguments: impl IntoIterator<Item = OsString>) -> Result<Task, Misuse> {
+/// [`ArgumentError`] names the first argument that cannot be understood.
+pub fn task(arguments: impl IntoIterator<Item = OsString>) -> Result<Task, ArgumentError> {
     let mut given = Given::default();
     let mut arguments = arguments.into_iter();
     while let Some(argument) = arguments.next() {
@@ -156,8 +156,8 @@ struct Given {
 }
 
 impl Given {
-    fn take(&mut self, argument: OsString, rest: &mut impl Iterator<Item = OsString>) -> Result<(), Misuse> {
-        let argument = argument.into_string().map_err(|_| Misuse::NotText)?;
+    fn take(&mut self, argument: OsString, rest: &mut impl Iterator<Item = OsString>) -> Result<(), ArgumentError> {
+        let argument = argument.into_string().map_err(|_| ArgumentError::NotText)?;
         if self.only_questions || !argument.starts_with('-') {
             self.questions.push(argument);
             return Ok(());
@@ -171,7 +171,7 @@ impl Given {
             "--schema" => self.schema = true,
             "-h" | "--help" => self.help = true,
             "-V" | "--version" => self.version = true,
-            "--config" => self.reading.config = Some(rest.next().ok_or(Misuse::NoValue("--config"))?.into()),
+            "--config" => self.reading.config = Some(rest.next().ok_or(ArgumentError::NoValue("--config"))?.into()),
             "--export" => self.export = Some(target(&text(rest, "--export")?)?),
             "--page" => self.page = Some(text(rest, "--page")?),
             other => {
@@ -182,14 +182,14 @@ impl Given {
                 } else if let Some(address) = other.strip_prefix("--page=") {
                     self.page = Some(address.to_owned());
                 } else {
-                    return Err(Misuse::Unknown(crate::bounds::excerpt(other)));
+                    return Err(ArgumentError::Unknown(crate::bounds::excerpt(other)));
                 }
             }
         }
         Ok(())
     }
 
-    fn task(self) -> Result<Task, Misuse> {
+    fn task(self) -> Result<Task, ArgumentError> {
         let Self { questions, reading, export, page, compare, json, full, schema, help, version, only_questions: _ } =
             self;
         if help {
@@ -198,11 +198,11 @@ impl Given {
             return Ok(Task::Version);
         } else if compare {
             let count = questions.len();
-            let questions = questions.try_into().map_err(|_| Misuse::NotTwo(count))?;
+            let questions = questions.try_into().map_err(|_| ArgumentError::NotTwo(count))?;
             return Ok(Task::Compare { questions, reading, json });
         }
         if let Some(second) = questions.get(1) {
-            return Err(Misuse::Second(crate::bounds::excerpt(second)));
+            return Err(ArgumentError::Second(crate::bounds::excerpt(second)));
         }
         let question = questions.into_iter().next();
         // A model from a file is a question by itself.
@@ -220,21 +220,21 @@ impl Given {
 }
 
 /// The text behind an option.
-fn text(rest: &mut impl Iterator<Item = OsString>, option: &'static str) -> Result<String, Misuse> {
-    rest.next().ok_or(Misuse::NoValue(option))?.into_string().map_err(|_| Misuse::NotText)
+fn text(rest: &mut impl Iterator<Item = OsString>, option: &'static str) -> Result<String, ArgumentError> {
+    rest.next().ok_or(ArgumentError::NoValue(option))?.into_string().map_err(|_| ArgumentError::NotText)
 }
 
-fn target(word: &str) -> Result<Target, Misuse> {
-    Target::from_key(word).ok_or_else(|| Misuse::NoTarget(crate::bounds::excerpt(word)))
+fn target(word: &str) -> Result<Target, ArgumentError> {
+    Target::from_key(word).ok_or_else(|| ArgumentError::NoTarget(crate::bounds::excerpt(word)))
 }
 
-fn document(name: Option<&str>) -> Result<Document, Misuse> {
+fn document(name: Option<&str>) -> Result<Document, ArgumentError> {
     match name {
         None => Ok(Document::All),
         Some("scenario") => Ok(Document::Scenario),
         Some("report") => Ok(Document::Report),
         Some("comparison") => Ok(Document::Comparison),
-        Some(other) => Err(Misuse::NoSchema(crate::bounds::excerpt(other))),
+        Some(other) => Err(ArgumentError::NoSchema(crate::bounds::excerpt(other))),
     }
 }
 
@@ -242,7 +242,7 @@ fn document(name: Option<&str>) -> Result<Document, Misuse> {
 mod tests {
     use super::*;
 
-    fn read(arguments: &[&str]) -> Result<Task, Misuse> {
+    fn read(arguments: &[&str]) -> Result<Task, ArgumentError> {
         task(arguments.iter().map(OsString::from))
     }
 
@@ -271,7 +271,7 @@ mod tests {
         assert_eq!(read(&["--export", "deepspeed"]), task("?", ""));
         assert_eq!(read(&["--export=deepspeed", "s=1", "--page=https://a.b/"]), task("s=1", "https://a.b/"));
         assert_eq!(read(&["s=1", "--page", "https://a.b/", "--export", "deepspeed"]), task("s=1", "https://a.b/"));
-        assert_eq!(read(&["--export"]), Err(Misuse::NoValue("--export")));
+        assert_eq!(read(&["--export"]), Err(ArgumentError::NoValue("--export")));
         let message = read(&["--export", "keras"]).expect_err("none").to_string();
         assert!(message.contains("keras") && message.contains("torchtitan"), "{message}");
     }
@@ -285,7 +285,7 @@ mod tests {
         for (arguments, count) in
             [(["--compare"].as_slice(), 0), (&["--compare", "s=1"], 1), (&["--compare", "a", "b", "c"], 3)]
         {
-            assert_eq!(read(arguments), Err(Misuse::NotTwo(count)));
+            assert_eq!(read(arguments), Err(ArgumentError::NotTwo(count)));
         }
     }
 
@@ -297,9 +297,9 @@ mod tests {
 
     #[test]
     fn what_cannot_be_understood_is_named() {
-        assert_eq!(read(&["--jason"]), Err(Misuse::Unknown("--jason".to_owned())));
-        assert_eq!(read(&["--config"]), Err(Misuse::NoValue("--config")));
-        assert_eq!(read(&["s=1", "b=2"]), Err(Misuse::Second("b=2".to_owned())));
-        assert_eq!(read(&["--schema", "answer"]), Err(Misuse::NoSchema("answer".to_owned())));
+        assert_eq!(read(&["--jason"]), Err(ArgumentError::Unknown("--jason".to_owned())));
+        assert_eq!(read(&["--config"]), Err(ArgumentError::NoValue("--config")));
+        assert_eq!(read(&["s=1", "b=2"]), Err(ArgumentError::Second("b=2".to_owned())));
+        assert_eq!(read(&["--schema", "answer"]), Err(ArgumentError::NoSchema("answer".to_owned())));
     }
 }

@@ -110,7 +110,7 @@ pub struct EntryChange {
 /// use bmax::cli::{comparison, question};
 /// let compared = comparison(&question("s=2048", None)?, &question("s=8192", None)?);
 /// assert_eq!(compared.changes[0].key, "s");
-/// # Ok::<(), bmax::cli::Refusal>(())
+/// # Ok::<(), bmax::cli::QuestionError>(())
 /// ```
 pub fn comparison(before: &Question, after: &Question) -> Comparison {
     let compared = compare(&before.scenario, &after.scenario);
@@ -138,7 +138,7 @@ fn side(question: &Question, side: &compare::Side) -> Side {
     }
 }
 
-fn change(change: &compare::Change) -> Change {
+fn change(change: &compare::Difference) -> Change {
     Change {
         input: change.input,
         key: change.input.key(),

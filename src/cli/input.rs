@@ -15,7 +15,7 @@ use crate::nearest::nearest;
 use crate::{Field, Model, Scenario, catalogue, config_json, link, number};
 
 /// The longest question, in bytes: 1 MiB.
-pub const LONGEST: usize = json::LONGEST;
+pub const MAX_LINE_BYTES: usize = json::MAX_JSON_BYTES;
 
 /// What is asked.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,8 +54,8 @@ impl From<&link::Notice> for Notice {
     }
 }
 
-impl From<&config_json::Note> for Notice {
-    fn from(note: &config_json::Note) -> Self {
+impl From<&config_json::ConfigNotice> for Notice {
+    fn from(note: &config_json::ConfigNotice) -> Self {
         Self::new(note.to_string(), "")
     }
 }
@@ -64,9 +64,9 @@ impl Question {
     /// The question if all of it was used as it stands.
     ///
     /// # Errors
-    /// [`Refusal::Notices`] when there is anything to know about it.
-    pub fn strictly(self) -> Result<Self, Refusal> {
-        if self.notices.is_empty() { Ok(self) } else { Err(Refusal::Notices(self.notices)) }
+    /// [`QuestionError::Notices`] when there is anything to know about it.
+    pub fn strictly(self) -> Result<Self, QuestionError> {
+        if self.notices.is_empty() { Ok(self) } else { Err(QuestionError::Notices(self.notices)) }
     }
 }
 
@@ -82,15 +82,15 @@ pub enum Id {
 
 /// Why a text is no question.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Refusal {
+pub enum QuestionError {
     /// There is nothing but white space.
     Empty,
-    /// It has more than [`LONGEST`] bytes.
+    /// It has more than [`MAX_LINE_BYTES`] bytes.
     TooLong,
     /// Its bytes are not UTF-8.
     NotText,
     /// It begins like JSON but is none.
-    Json(json::Fault),
+    Json(json::JsonError),
     /// It is JSON, but this kind of value instead of an object.
     NotAnObject(&'static str),
     /// It is neither link nor query nor JSON.
@@ -111,11 +111,11 @@ pub enum Refusal {
     Notices(Vec<Notice>),
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for QuestionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Empty => f.write_str("The line is empty; the default scenario is asked for by “?” or “{}”."),
-            Self::TooLong => write!(f, "The line is longer than {} bytes.", number::grouped(LONGEST as f64)),
+            Self::TooLong => write!(f, "The line is longer than {} bytes.", number::grouped(MAX_LINE_BYTES as f64)),
             Self::NotText => f.write_str("The line is not valid UTF-8."),
             Self::Json(fault) => write!(f, "This is not JSON: {fault}."),
             Self::NotAnObject(kind) => write!(f, "A scenario is a JSON object in braces; this is {kind}."),
@@ -141,7 +141,7 @@ impl fmt::Display for Refusal {
     }
 }
 
-impl std::error::Error for Refusal {}
+impl std::error::Error for QuestionError {}
 
 /// A question as it should be.
 const EXAMPLE: &str = "model=llama-3.1-8b&gpu=h100-80&gpus=8&s=8192";
@@ -149,7 +149,7 @@ const EXAMPLE: &str = "model=llama-3.1-8b&gpu=h100-80&gpus=8&s=8192";
 /// Reads one question; `own_model`, if there is one, takes the place of the model list.
 ///
 /// # Errors
-/// [`Refusal`] when the text is no link, query or JSON object at all, or names no parameter: the answer to the
+/// [`QuestionError`] when the text is no link, query or JSON object at all, or names no parameter: the answer to the
 /// default scenario would pass for the answer to it. Whatever else is wrong is a notice.
 ///
 /// ```
@@ -158,20 +158,20 @@ const EXAMPLE: &str = "model=llama-3.1-8b&gpu=h100-80&gpus=8&s=8192";
 /// assert_eq!(asked.scenario.recipe.sequence, 8192);
 /// assert_eq!(asked.notices.len(), 1);
 /// assert_eq!(asked.scenario, question("https://example.org/?model=llama-3.1-8b&s=8192", None)?.scenario);
-/// # Ok::<(), bmax::cli::Refusal>(())
+/// # Ok::<(), bmax::cli::QuestionError>(())
 /// ```
-pub fn question(text: &str, own_model: Option<Model>) -> Result<Question, Refusal> {
-    if text.len() > LONGEST {
-        return Err(Refusal::TooLong);
+pub fn question(text: &str, own_model: Option<Model>) -> Result<Question, QuestionError> {
+    if text.len() > MAX_LINE_BYTES {
+        return Err(QuestionError::TooLong);
     }
     let text = text.trim_start_matches('\u{feff}').trim();
     if text.is_empty() {
-        Err(Refusal::Empty)
+        Err(QuestionError::Empty)
     } else if text.starts_with(['{', '[', '"']) {
         from_json(text, own_model)
     } else {
         let query =
-            query_of(text).ok_or_else(|| Refusal::Neither { given: excerpt(text), nearest: query_with(text) })?;
+            query_of(text).ok_or_else(|| QuestionError::Neither { given: excerpt(text), nearest: query_with(text) })?;
         // What is damaged behind a name is said in a notice.
         let keys = query.split('&').filter(|pair| !pair.is_empty());
         names_something(keys.filter_map(|pair| Some(form_urlencoded::parse(pair.as_bytes()).next()?.0)))?;
@@ -180,7 +180,7 @@ pub fn question(text: &str, own_model: Option<Model>) -> Result<Question, Refusa
 }
 
 /// Refuses names of which none is known. No names at all ask for the default.
-fn names_something<'a>(keys: impl Iterator<Item = Cow<'a, str>>) -> Result<(), Refusal> {
+fn names_something<'a>(keys: impl Iterator<Item = Cow<'a, str>>) -> Result<(), QuestionError> {
     let mut first = None;
     for key in keys {
         if link::is_parameter(&key) {
@@ -190,7 +190,7 @@ fn names_something<'a>(keys: impl Iterator<Item = Cow<'a, str>>) -> Result<(), R
     }
     match first {
         None => Ok(()),
-        Some(key) => Err(Refusal::NoParameter { given: excerpt(&key), nearest: link::nearest_parameters(&key) }),
+        Some(key) => Err(QuestionError::NoParameter { given: excerpt(&key), nearest: link::nearest_parameters(&key) }),
     }
 }
 
@@ -234,9 +234,9 @@ fn query_of(text: &str) -> Option<&str> {
     }
 }
 
-fn from_json(text: &str, own_model: Option<Model>) -> Result<Question, Refusal> {
-    let value = json::read(text).map_err(Refusal::Json)?;
-    let Value::Object(entries) = value else { return Err(Refusal::NotAnObject(value.kind())) };
+fn from_json(text: &str, own_model: Option<Model>) -> Result<Question, QuestionError> {
+    let value = json::read(text).map_err(QuestionError::Json)?;
+    let Value::Object(entries) = value else { return Err(QuestionError::NotAnObject(value.kind())) };
     names_something(entries.iter().filter(|(key, _)| key != "id").map(|(key, _)| Cow::from(key)))?;
     let mut notices = Vec::new();
     let mut pairs = Vec::with_capacity(entries.len());
@@ -339,7 +339,7 @@ mod tests {
             ("&&=1", "“” is not a parameter"),
         ] {
             let refusal = question(text, None).expect_err(text);
-            assert!(matches!(refusal, Refusal::NoParameter { .. }), "{text}: {refusal}");
+            assert!(matches!(refusal, QuestionError::NoParameter { .. }), "{text}: {refusal}");
             let message = refusal.to_string();
             assert!(message.contains(named) && message.contains(EXAMPLE), "{text}: {message}");
         }
@@ -393,8 +393,8 @@ mod tests {
             let message = question(text, None).expect_err(text).to_string();
             assert!(message.contains(reason), "{text}: {message}");
         }
-        assert!(matches!(question(&"[".repeat(100_000), None), Err(Refusal::Json(_))));
-        assert_eq!(question(&"s".repeat(LONGEST + 1), None), Err(Refusal::TooLong));
+        assert!(matches!(question(&"[".repeat(100_000), None), Err(QuestionError::Json(_))));
+        assert_eq!(question(&"s".repeat(MAX_LINE_BYTES + 1), None), Err(QuestionError::TooLong));
     }
 
     #[test]

@@ -2,13 +2,13 @@
 
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 
-use super::input::{LONGEST, Question, Refusal, question};
+use super::input::{MAX_LINE_BYTES, Question, QuestionError, question};
 use super::report::{Depth, line};
 
 /// Answers every line of `input` with one line of `output`, in order, to the end.
 ///
 /// A line that is no question is answered with a failure, and so is an empty one: the n-th answer
-/// belongs to the n-th line. No more than [`LONGEST`] bytes of a line are held in memory. Returns how many
+/// belongs to the n-th line. No more than [`MAX_LINE_BYTES`] bytes of a line are held in memory. Returns how many
 /// lines were answered with a failure; with `strict` a line that has notices is one of them.
 ///
 /// # Errors
@@ -34,11 +34,11 @@ pub fn answer_lines(input: impl Read, output: impl Write, depth: Depth, strict: 
     Ok(failures)
 }
 
-fn text_of(bytes: &[u8]) -> Result<&str, Refusal> {
-    if bytes.len() > LONGEST {
-        return Err(Refusal::TooLong);
+fn text_of(bytes: &[u8]) -> Result<&str, QuestionError> {
+    if bytes.len() > MAX_LINE_BYTES {
+        return Err(QuestionError::TooLong);
     }
-    std::str::from_utf8(bytes).map_err(|_| Refusal::NotText)
+    std::str::from_utf8(bytes).map_err(|_| QuestionError::NotText)
 }
 
 /// Reads a line without its end; false when there is none. Of an overlong line one byte more than
@@ -58,7 +58,7 @@ fn next_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
         any = true;
         let end = available.iter().position(|byte| *byte == b'\n');
         let part = &available[..end.unwrap_or(available.len())];
-        let room = (LONGEST + 1).saturating_sub(line.len());
+        let room = (MAX_LINE_BYTES + 1).saturating_sub(line.len());
         line.extend_from_slice(&part[..part.len().min(room)]);
         let read = part.len() + usize::from(end.is_some());
         input.consume(read);
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn an_overlong_line_is_refused_and_the_next_one_answered() {
-        let mut input = vec![b's'; LONGEST + 1];
+        let mut input = vec![b's'; MAX_LINE_BYTES + 1];
         input.extend(b"\ngpus=2\n");
         let answers = answers(&input);
         assert!(answers[0]["error"].as_str().is_some_and(|error| error.contains("longer than")));

@@ -21,9 +21,9 @@ use std::fs::File;
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::Path;
 
-pub use arguments::{Document, Misuse, Reading, Task};
+pub use arguments::{ArgumentError, Document, Reading, Task};
 pub use comparison::{BucketChange, Change, Comparison, EntryChange, Side, comparison, text as comparison_text};
-pub use input::{Id, LONGEST, Notice, Question, Refusal, question};
+pub use input::{Id, MAX_LINE_BYTES, Notice, Question, QuestionError, question};
 pub use lines::answer_lines;
 pub use page::text;
 pub use report::{
@@ -83,10 +83,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     match carry_out(task) {
         Ok(()) => ANSWERED,
         // Whoever reads the output has enough of it.
-        Err(Trouble::Stream(error)) if error.kind() == io::ErrorKind::BrokenPipe => ANSWERED,
+        Err(CommandError::Stream(error)) if error.kind() == io::ErrorKind::BrokenPipe => ANSWERED,
         Err(trouble) => {
             match &trouble {
-                Trouble::Question(Refusal::Notices(notices)) => {
+                CommandError::Question(QuestionError::Notices(notices)) => {
                     notices.iter().for_each(|notice| complain(&format!("{notice:#}")));
                 }
                 other => complain(&other.to_string()),
@@ -102,13 +102,13 @@ fn complain(message: &str) {
 }
 
 /// Why a task is not carried out.
-enum Trouble {
+enum CommandError {
     /// The question.
-    Question(Refusal),
+    Question(QuestionError),
     /// A file that cannot be read.
     File(String, io::Error),
     /// A file that describes no model.
-    Config(String, config_json::Refusal),
+    Config(String, config_json::ConfigError),
     /// A file that is no text.
     NotText(String),
     /// Lines, this many, among others that were answered.
@@ -117,7 +117,7 @@ enum Trouble {
     Stream(io::Error),
 }
 
-impl std::fmt::Display for Trouble {
+impl std::fmt::Display for CommandError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Question(refusal) => refusal.fmt(f),
@@ -131,13 +131,13 @@ impl std::fmt::Display for Trouble {
     }
 }
 
-impl From<io::Error> for Trouble {
+impl From<io::Error> for CommandError {
     fn from(error: io::Error) -> Self {
         Self::Stream(error)
     }
 }
 
-fn carry_out(task: Task) -> Result<(), Trouble> {
+fn carry_out(task: Task) -> Result<(), CommandError> {
     let mut output = io::stdout().lock();
     match task {
         Task::Help => output.write_all(HELP.as_bytes())?,
@@ -179,7 +179,7 @@ fn carry_out(task: Task) -> Result<(), Trouble> {
             let depth = if full { Depth::Full } else { Depth::Brief };
             let failures = answer_lines(input, &mut output, depth, strict)?;
             if strict && failures > 0 {
-                return Err(Trouble::Lines(failures));
+                return Err(CommandError::Lines(failures));
             }
         }
     }
@@ -194,21 +194,21 @@ fn write_json(output: &mut impl Write, value: &impl serde::Serialize) -> io::Res
 }
 
 /// The question in a text, read as is wanted.
-fn asked(asked: &str, reading: &Reading) -> Result<Question, Trouble> {
+fn asked(asked: &str, reading: &Reading) -> Result<Question, CommandError> {
     let read = reading.config.as_deref().map(model_of).transpose()?;
     let (model, notes) = read.map_or((None, Vec::new()), |read| (Some(read.model), read.notes));
-    let mut question = question(asked, model).map_err(Trouble::Question)?;
+    let mut question = question(asked, model).map_err(CommandError::Question)?;
     question.notices.splice(..0, notes.iter().map(Notice::from));
-    if reading.strict { question.strictly().map_err(Trouble::Question) } else { Ok(question) }
+    if reading.strict { question.strictly().map_err(CommandError::Question) } else { Ok(question) }
 }
 
-fn model_of(path: &Path) -> Result<config_json::Reading, Trouble> {
+fn model_of(path: &Path) -> Result<config_json::Reading, CommandError> {
     let name = path.display().to_string();
     let mut bytes = Vec::new();
     // One byte more than is read tells that there is too much.
-    let limit = json::LONGEST as u64 + 1;
+    let limit = json::MAX_JSON_BYTES as u64 + 1;
     let read = File::open(path).and_then(|file| file.take(limit).read_to_end(&mut bytes));
-    read.map_err(|error| Trouble::File(name.clone(), error))?;
-    let text = String::from_utf8(bytes).map_err(|_| Trouble::NotText(name.clone()))?;
-    config_json::read(&text).map_err(|refusal| Trouble::Config(name, refusal))
+    read.map_err(|error| CommandError::File(name.clone(), error))?;
+    let text = String::from_utf8(bytes).map_err(|_| CommandError::NotText(name.clone()))?;
+    config_json::read(&text).map_err(|refusal| CommandError::Config(name, refusal))
 }

@@ -30,7 +30,7 @@ pub fn scenario() -> Value {
         properties.insert(field.bound().key.to_owned(), number(&field.bound(), default.number(*field)));
     }
     for word in setting::ALL {
-        properties.insert(word.key.to_owned(), words(word, (word.get)(&default)));
+        properties.insert(word.key.to_owned(), words(word, word.get(&default)));
     }
     json!({
         "$schema": DRAFT,

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use super::values::{Number, Value};
 use crate::catalogue::{self, Agreement, AgreementKind};
-use crate::compare::{Change, Input, changes};
+use crate::compare::{self, Input, changes};
+pub use crate::format::{count, counted};
 use crate::{Bytes, Choice, Field, Infeasible, Method, Outlook, Scenario, Shortage, format, link, number};
 
 /// A memory size in GiB with two digits after the point.
@@ -39,9 +40,9 @@ pub fn safe(scenario: &Scenario) -> String {
         return String::new();
     }
     let seen = Outlook::Safe.of(scenario).device;
-    let (context, gaps) = (number::grouped(seen.context_gib), number::grouped(seen.fragmentation.get()));
+    let (context, gaps) = (number::grouped(seen.cuda_context.gib()), number::grouped(seen.fragmentation.get()));
     let buffers = if scenario.cluster.gpus > 1 {
-        format!(", {} GiB of communication buffers", number::grouped(seen.communication_gib))
+        format!(", {} GiB of communication buffers", number::grouped(seen.communication.gib()))
     } else {
         String::new()
     };
@@ -88,7 +89,8 @@ pub struct Difference {
 /// What turns `before` into `after`. Another device is told by its name, not by its numbers.
 pub fn difference(before: &Scenario, after: &Scenario) -> Difference {
     let changes = changes(before, after);
-    let text = |change: &Change| format!("{}: {}", change.input.name(), bare(change.input, change.after.into()));
+    let text =
+        |change: &compare::Difference| format!("{}: {}", change.input.name(), bare(change.input, change.after.into()));
     let texts: Vec<_> = changes.iter().map(text).collect();
     Difference {
         parameters: changes.iter().map(|change| (change.input.key(), change.after.into())).collect(),
@@ -98,17 +100,7 @@ pub fn difference(before: &Scenario, after: &Scenario) -> Difference {
 
 /// A share as percent with one digit after the point.
 pub fn percent(share: f64) -> String {
-    number::fixed(share * 100.0, 1) + " %"
-}
-
-/// A count with thousands commas.
-pub fn count(count: u32) -> String {
-    number::grouped(f64::from(count))
-}
-
-/// "1 sequence", "3 sequences".
-pub fn counted(number: u32, one: &str, many: &str) -> String {
-    format!("{} {}", count(number), if number == 1 { one } else { many })
+    format::percent_to(share, 1)
 }
 
 /// Why nothing fits and what mends it, in one or two sentences.

@@ -4,7 +4,7 @@
 use super::facts::Facts;
 use super::families;
 use super::inputs::{ACTIVATION, BIASES, DENSE_WIDTH, NO_PARTS, PARTS, REMARKS, SHARED, SPELT_OUT, SWITCHES, WEIGHTY};
-use super::notes::{Note, Refusal};
+use super::notes::{ConfigError, ConfigNotice};
 use super::reader::Reader;
 use crate::bounds::excerpt;
 use crate::json::Value;
@@ -30,7 +30,7 @@ struct Biases {
 
 impl Reader<'_> {
     /// What depends on switches and on several sizes, and at last the count of weights.
-    pub fn blocks(&mut self) -> Result<(), Refusal> {
+    pub fn blocks(&mut self) -> Result<(), ConfigError> {
         for &(word, key, changes) in SWITCHES {
             if self.has(word)
                 && let Some(is_on) = self.flag(key)
@@ -51,7 +51,7 @@ impl Reader<'_> {
         model.parameters = model.derived_parameters();
         // Products of numbers in range may leave the ranges; the check of the form finds them all.
         for &field in Field::ALL {
-            field.check(self.scenario.number(field)).map_err(Refusal::Range)?;
+            field.check(self.scenario.number(field)).map_err(ConfigError::Range)?;
         }
         self.differences(biases);
         Ok(())
@@ -65,7 +65,7 @@ impl Reader<'_> {
         if let (Some(around), Some(inside)) = (around, inside)
             && around != inside
         {
-            self.notes.push(Note::Remark(
+            self.notes.push(ConfigNotice::Remark(
                 "“tie_word_embeddings” differs inside and around the language model; the outer one is used.",
             ));
         }
@@ -129,7 +129,8 @@ impl Reader<'_> {
         let Model { layers, feed_forward, mut experts, .. } = *self.model();
         if experts.active > experts.count {
             experts.active = experts.count;
-            self.notes.push(Note::Remark("A token cannot visit more experts than there are; it visits all of them."));
+            self.notes
+                .push(ConfigNotice::Remark("A token cannot visit more experts than there are; it visits all of them."));
         }
         // Where there are two widths, the usual field is that of an expert.
         if let width @ 1.. = self.detail(Field::FeedForward, DENSE_WIDTH, 0) {
@@ -252,14 +253,14 @@ impl Reader<'_> {
     fn shape(&mut self) {
         let Model { hidden, heads, kv_heads, head_dim, latent, .. } = *self.model();
         if latent.kv_rank == 0 && head_dim == hidden / heads && !hidden.is_multiple_of(heads) {
-            self.notes.push(Note::Uneven(Field::Hidden, hidden, Field::Heads, heads));
+            self.notes.push(ConfigNotice::Uneven(Field::Hidden, hidden, Field::Heads, heads));
         }
         if !heads.is_multiple_of(kv_heads) {
-            self.notes.push(Note::Uneven(Field::Heads, heads, Field::KvHeads, kv_heads));
+            self.notes.push(ConfigNotice::Uneven(Field::Heads, heads, Field::KvHeads, kv_heads));
         }
         // The small OPT models have embeddings narrower than their blocks.
         if self.detail(Field::Hidden, &["word_embed_proj_dim"], hidden) != hidden {
-            self.notes.push(Note::Differ("hidden_size", "word_embed_proj_dim"));
+            self.notes.push(ConfigNotice::Differ("hidden_size", "word_embed_proj_dim"));
         }
     }
 
@@ -268,7 +269,7 @@ impl Reader<'_> {
         let facts = Facts::new(self.scenario.model, self.path);
         let mut note = |what, weights: f64| {
             if weights != 0.0 {
-                self.notes.push(Note::Difference { what, weights: weights as i64 });
+                self.notes.push(ConfigNotice::Difference { what, weights: weights as i64 });
             }
         };
         for (what, weights) in self.family.differences {
@@ -285,12 +286,12 @@ impl Reader<'_> {
             let layers = facts.layers() - facts.expert_layers();
             note("the biases of the feed-forward blocks", layers * (inner + facts.hidden()));
             if facts.expert_layers() > 0.0 {
-                self.notes.push(Note::Remark("The biases of the experts, if they have any, are not counted."));
+                self.notes.push(ConfigNotice::Remark("The biases of the experts, if they have any, are not counted."));
             }
         }
         let mut note = |what, weights: f64| {
             if weights != 0.0 {
-                self.notes.push(Note::Difference { what, weights: weights as i64 });
+                self.notes.push(ConfigNotice::Difference { what, weights: weights as i64 });
             }
         };
         if model.latent.kv_rank > 0 {
@@ -308,7 +309,7 @@ impl Reader<'_> {
             if !facts.is_tied() {
                 note("an output head over the vocabulary", -facts.vocabulary() * facts.hidden());
             }
-            self.notes.push(Note::Remark("The head that sorts into classes is not counted."));
+            self.notes.push(ConfigNotice::Remark("The head that sorts into classes is not counted."));
         } else if has("masked") && facts.has_class() && facts.predicts_tokens() {
             let h = facts.hidden();
             // In most classes a matrix of its own has a bias of its own.
@@ -318,7 +319,7 @@ impl Reader<'_> {
             let h = facts.hidden();
             note("the pooler", h * h + h);
         } else if has("masked") && !facts.is_bare() && self.path.len() == 1 {
-            self.notes.push(Note::Remark(
+            self.notes.push(ConfigNotice::Remark(
                 "Only the encoder is counted: a pooler or a head for masked words adds H² weights and a few more.",
             ));
         }
@@ -329,12 +330,14 @@ impl Reader<'_> {
     /// Notes what the count does not depend on but perhaps should.
     pub fn look_over(&mut self) {
         if self.has("linear") {
-            self.notes.push(Note::Remark("The activations of its linear attention are taken for those of attention."));
+            self.notes.push(ConfigNotice::Remark(
+                "The activations of its linear attention are taken for those of attention.",
+            ));
         }
         self.uncounted();
         let unread = self.unread();
         if !unread.is_empty() {
-            self.notes.push(Note::Unread(unread));
+            self.notes.push(ConfigNotice::Unread(unread));
         }
         for (key, remark) in REMARKS {
             let is_there = |object: &&Value| {
@@ -344,7 +347,7 @@ impl Reader<'_> {
                 })
             };
             if !self.asked.contains(&key) && self.path.iter().any(is_there) {
-                self.notes.push(Note::Remark(remark));
+                self.notes.push(ConfigNotice::Remark(remark));
             }
         }
     }
@@ -370,7 +373,7 @@ impl Reader<'_> {
                 }
             }
         }
-        self.notes.extend(parts.into_iter().map(Note::Uncounted));
+        self.notes.extend(parts.into_iter().map(ConfigNotice::Uncounted));
     }
 
     /// The names, shortened and with commas, of numbers that are not read and may be of weight.

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use super::LARGEST;
-use super::notes::{Note, Unusable};
+use super::notes::{ConfigNotice, Unusable};
 use crate::bounds::excerpt;
 use crate::json::Value;
 use crate::{Bias, Model, QkNorm, Weights, number};
@@ -19,7 +19,7 @@ pub(super) struct Facts<'a> {
     is_nested: bool,
     /// The fields that were asked for, and what could not be used in them.
     pub asked: RefCell<Vec<&'static str>>,
-    pub notes: RefCell<Vec<Note>>,
+    pub notes: RefCell<Vec<ConfigNotice>>,
 }
 
 macro_rules! sizes {
@@ -109,7 +109,7 @@ impl<'a> Facts<'a> {
             },
             Some(other) => Unusable::Kind { key, found: other.kind(), wanted: "a number" },
         };
-        self.notes.borrow_mut().push(Note::Unusable(unusable, Some(usual as u32)));
+        self.notes.borrow_mut().push(ConfigNotice::Unusable(unusable, Some(usual as u32)));
         usual
     }
 

@@ -2,7 +2,7 @@
 
 use super::families::{self, Family, LLAMA, OTHERS, STATES};
 use super::inputs::ACTIVATION;
-use super::notes::{ByHand, Refusal};
+use super::notes::{ByHand, ConfigError};
 use crate::bounds::excerpt;
 use crate::json::Value;
 use crate::{Field, link};
@@ -67,31 +67,36 @@ pub(super) fn words(config: &Value) -> &'static str {
 
 /// Refuses what is no single stack of attention and feed-forward blocks, and says what can be asked
 /// instead.
-pub(super) fn refuse(file: &Value, config: &Value, model_type: &str, family: Option<&Family>) -> Result<(), Refusal> {
+pub(super) fn refuse(
+    file: &Value,
+    config: &Value,
+    model_type: &str,
+    family: Option<&Family>,
+) -> Result<(), ConfigError> {
     let is_on = |key| [file, config].iter().any(|object| object.get(key).and_then(Value::bool) == Some(true));
     let is_there = |key: &str| config.get(key).is_some_and(|value| *value != Value::Null);
     let has_object = |key| matches!(file.get(key), Some(Value::Object(_)));
     let is_decoder = is_there("decoder_layers") || is_there("num_decoder_layers");
     if is_on("is_encoder_decoder") || is_decoder || (has_object("encoder") && has_object("decoder")) {
         let decoder = file.get("decoder").filter(|decoder| matches!(decoder, Value::Object(_))).unwrap_or(config);
-        return Err(Refusal::TwoStacks(by_hand(decoder)));
+        return Err(ConfigError::TwoStacks(by_hand(decoder)));
     }
     let bare = model_type.strip_suffix("_text").unwrap_or(model_type);
     if let Some(other) =
         OTHERS.iter().find(|other| [bare, model_type].iter().any(|name| families::has(other.types, name)))
     {
         let sign = format!("“{}”", excerpt(model_type));
-        return Err(Refusal::OtherLayers { sign, what: other.what, by_hand: by_hand(config) });
+        return Err(ConfigError::OtherLayers { sign, what: other.what, by_hand: by_hand(config) });
     }
     if family.is_none()
         && let Some(key) = other_senses(file, config)
     {
-        return Err(Refusal::NotLanguage(key));
+        return Err(ConfigError::NotLanguage(key));
     }
     if !family.is_some_and(|family| families::has(family.own, "linear"))
         && let Some(sign) = other_layers(config, family.is_some())
     {
-        return Err(Refusal::OtherLayers { sign, what: STATES, by_hand: by_hand(config) });
+        return Err(ConfigError::OtherLayers { sign, what: STATES, by_hand: by_hand(config) });
     }
     Ok(())
 }

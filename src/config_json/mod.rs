@@ -38,7 +38,7 @@ mod reader;
 #[cfg(test)]
 mod tests;
 
-pub use notes::{ByHand, Note, Refusal, Unusable};
+pub use notes::{ByHand, ConfigError, ConfigNotice, Unusable};
 
 use crate::Model;
 use crate::bounds::excerpt;
@@ -50,6 +50,7 @@ const LARGEST: f64 = 4_194_304.0;
 
 /// What a file says.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Reading {
     /// The model: every number is inside its declared range, `origin` is empty and `parameters` is
     /// the count derived from the architecture.
@@ -57,15 +58,17 @@ pub struct Reading {
     /// The family by whose rules the file was read.
     pub architecture: &'static str,
     /// What the reader should know before trusting the numbers.
-    pub notes: Vec<Note>,
+    pub notes: Vec<ConfigNotice>,
 }
 
 impl Reading {
     /// The weights of the model itself: those that are counted and those that the notes name with a
     /// number.
     pub fn weights(&self) -> i64 {
-        let named =
-            self.notes.iter().map(|note| if let Note::Difference { weights, .. } = note { *weights } else { 0 });
+        let named = self
+            .notes
+            .iter()
+            .map(|note| if let ConfigNotice::Difference { weights, .. } = note { *weights } else { 0 });
         named.fold(self.model.parameters as i64, i64::saturating_add)
     }
 }
@@ -73,13 +76,13 @@ impl Reading {
 /// Reads the text of a `config.json`.
 ///
 /// # Errors
-/// [`Refusal`] for what is no JSON object, for what is no single stack of attention and feed-forward
+/// [`ConfigError`] for what is no JSON object, for what is no single stack of attention and feed-forward
 /// blocks over a vocabulary, and when hidden size, layers, heads, vocabulary or feed-forward width are
 /// not there or lie outside of their ranges.
-pub fn read(text: &str) -> Result<Reading, Refusal> {
-    let file = json::read(text).map_err(Refusal::Json)?;
+pub fn read(text: &str) -> Result<Reading, ConfigError> {
+    let file = json::read(text).map_err(ConfigError::Json)?;
     if !matches!(file, Value::Object(_)) {
-        return Err(Refusal::NotAnObject(file.kind()));
+        return Err(ConfigError::NotAnObject(file.kind()));
     }
     let mut notes = Vec::new();
     let path = language_model(&file, &mut notes);
@@ -89,14 +92,14 @@ pub fn read(text: &str) -> Result<Reading, Refusal> {
     guess::refuse(&file, config, given, known)?;
     let mut reader = Reader::new(&path, config, known, notes);
     if known.is_none() {
-        reader.notes.push(Note::UnknownType { given: excerpt(given), guess: guess::explained(reader.guessed) });
+        reader.notes.push(ConfigNotice::UnknownType { given: excerpt(given), guess: guess::explained(reader.guessed) });
     }
     reader.sizes().and_then(|()| reader.blocks()).map_err(|refusal| match refusal {
-        Refusal::Missing { .. } if known.is_none() && config.get("vocab_size").is_none() => {
-            Refusal::NoVocabulary(excerpt(given))
+        ConfigError::Missing { .. } if known.is_none() && config.get("vocab_size").is_none() => {
+            ConfigError::NoVocabulary(excerpt(given))
         }
-        Refusal::Missing { field, keys, .. } if known.is_none() => {
-            Refusal::Missing { field, keys, unknown_type: excerpt(given) }
+        ConfigError::Missing { field, keys, .. } if known.is_none() => {
+            ConfigError::Missing { field, keys, unknown_type: excerpt(given) }
         }
         other => other,
     })?;
@@ -106,7 +109,7 @@ pub fn read(text: &str) -> Result<Reading, Refusal> {
 
 /// The objects from the file down to the one that holds the sizes of the language model: a nested
 /// one, unless only the outer one has them.
-fn language_model<'a>(file: &'a Value, notes: &mut Vec<Note>) -> Vec<&'a Value> {
+fn language_model<'a>(file: &'a Value, notes: &mut Vec<ConfigNotice>) -> Vec<&'a Value> {
     /// No file nests deeper: a model that also speaks, its thinker, and the language model in that.
     const DEEPEST: usize = 3;
     let mut path = vec![file];
@@ -118,7 +121,7 @@ fn language_model<'a>(file: &'a Value, notes: &mut Vec<Note>) -> Vec<&'a Value> 
             (inner.get("hidden_size").is_some() || outer.get("hidden_size").is_none()).then_some((key, inner))
         });
         let Some((key, inner)) = inner else { break };
-        notes.push(Note::Nested(key));
+        notes.push(ConfigNotice::Nested(key));
         path.push(inner);
     }
     path

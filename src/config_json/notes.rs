@@ -2,13 +2,14 @@
 
 use std::fmt;
 
-use crate::{Field, Problem, json, number};
+use crate::{Field, InputError, json, number};
 
 /// Why a file is not read.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Refusal {
+#[non_exhaustive]
+pub enum ConfigError {
     /// It is not JSON.
-    Json(json::Fault),
+    Json(json::JsonError),
     /// It is JSON, but this kind of value instead of an object.
     NotAnObject(&'static str),
     /// It describes an encoder together with a decoder.
@@ -38,7 +39,7 @@ pub enum Refusal {
     /// A size without which nothing can be counted cannot be used as it is.
     Unusable(Unusable),
     /// A number that follows from several fields lies outside of its declared range.
-    Range(Problem),
+    Range(InputError),
 }
 
 /// The sizes of a file that is not read, as a question that can be asked of the command line or
@@ -48,6 +49,7 @@ pub struct ByHand(pub String);
 
 /// A field whose value cannot be used.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Unusable {
     /// It has this kind of value where another one belongs.
     Kind {
@@ -59,14 +61,15 @@ pub enum Unusable {
         wanted: &'static str,
     },
     /// It is a number outside of the declared range.
-    Range(&'static str, Problem),
+    Range(&'static str, InputError),
     /// It is a number, shortened, that cannot be a size: no whole number, negative or huge.
     Size(&'static str, String),
 }
 
 /// Something about a file that the numbers alone do not show.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Note {
+#[non_exhaustive]
+pub enum ConfigNotice {
     /// A field is not there.
     Absent {
         /// The field.
@@ -111,7 +114,7 @@ pub enum Note {
 /// How many names of a field a sentence lists.
 const SHOWN: usize = 3;
 
-impl fmt::Display for Refusal {
+impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Json(fault) => write!(f, "This is not JSON: {fault}."),
@@ -159,7 +162,7 @@ impl fmt::Display for Refusal {
     }
 }
 
-impl std::error::Error for Refusal {}
+impl std::error::Error for ConfigError {}
 
 impl fmt::Display for ByHand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -181,7 +184,7 @@ impl fmt::Display for Unusable {
     }
 }
 
-impl fmt::Display for Note {
+impl fmt::Display for ConfigNotice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Absent { key, used, family, why } => {

@@ -3,9 +3,9 @@
 use super::families::{self, Family};
 use super::guess;
 use super::inputs::{EXPERT_WIDTH, INPUTS, Keys, PARTS, RATIO, When};
-use super::notes::{Note, Refusal, Unusable};
+use super::notes::{ConfigError, ConfigNotice, Unusable};
 use crate::json::Value;
-use crate::{Experts, Field, Latent, Model, Position, Scenario, number, setting};
+use crate::{Experts, Field, Latent, Model, Position, Scenario, Setting, number};
 
 /// A model without any size; what is 0 has no default.
 const BLANK: Model = Model {
@@ -42,7 +42,7 @@ pub(super) struct Reader<'a> {
     pub family: &'static Family,
     /// What the fields of a file of no known family say about its blocks.
     pub guessed: &'static str,
-    pub notes: Vec<Note>,
+    pub notes: Vec<ConfigNotice>,
     /// The fields that were asked for.
     pub asked: Vec<&'static str>,
     /// The model so far, in a scenario because fields and settings write there.
@@ -50,7 +50,12 @@ pub(super) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    pub fn new(path: &'a [&'a Value], config: &'a Value, family: Option<&'static Family>, notes: Vec<Note>) -> Self {
+    pub fn new(
+        path: &'a [&'a Value],
+        config: &'a Value,
+        family: Option<&'static Family>,
+        notes: Vec<ConfigNotice>,
+    ) -> Self {
         let guessed = if family.is_none() { guess::words(config) } else { "" };
         let family = family.unwrap_or_else(|| guess::family(guessed));
         let scenario = Scenario { model: BLANK, ..Scenario::default() };
@@ -87,14 +92,14 @@ impl<'a> Reader<'a> {
                 if let Ok(scenario) = field.read(value).and_then(|number| self.scenario.with_number(field, number)) {
                     self.scenario = scenario;
                 }
-            } else if let Some(setting) = setting::ALL.iter().find(|setting| setting.key == key) {
-                (setting.set)(&mut self.scenario, value);
+            } else if let Some(setting) = Setting::from_key(key) {
+                self.scenario = setting.read(value, self.scenario).unwrap_or(self.scenario);
             }
         }
     }
 
     /// The sizes, one after another.
-    pub fn sizes(&mut self) -> Result<(), Refusal> {
+    pub fn sizes(&mut self) -> Result<(), ConfigError> {
         for words in [self.family.block, self.family.own, self.guessed] {
             self.apply(words);
         }
@@ -130,7 +135,7 @@ impl<'a> Reader<'a> {
                 _ => keys,
             };
             let value = self.size(field, keys, computed, why)?;
-            self.scenario = self.scenario.with_number(field, value.into()).map_err(Refusal::Range)?;
+            self.scenario = self.scenario.with_number(field, value.into()).map_err(ConfigError::Range)?;
         }
         Ok(())
     }
@@ -142,19 +147,19 @@ impl<'a> Reader<'a> {
     }
 
     /// A size under one of its names, or the default of the library, or what follows from others.
-    fn size(&mut self, field: Field, keys: Keys, computed: Option<u32>, why: &'static str) -> Result<u32, Refusal> {
+    fn size(&mut self, field: Field, keys: Keys, computed: Option<u32>, why: &'static str) -> Result<u32, ConfigError> {
         // No family has a 0 as its default.
         let default = Some(self.scenario.number(field) as u32).filter(|number| *number > 0);
         let found = if keys.is_empty() { Found::Null } else { self.look(field, keys) };
         match (found, computed, default) {
             (Found::Value(value), ..) | (Found::Null, Some(value), _) => Ok(value),
             (Found::Null | Found::Absent, None, None) => {
-                Err(Refusal::Missing { field, keys, unknown_type: String::new() })
+                Err(ConfigError::Missing { field, keys, unknown_type: String::new() })
             }
-            (Found::Unusable(unusable), None, _) => Err(Refusal::Unusable(unusable)),
+            (Found::Unusable(unusable), None, _) => Err(ConfigError::Unusable(unusable)),
             (Found::Unusable(unusable), Some(value), default) => {
                 let value = default.unwrap_or(value);
-                self.notes.push(Note::Unusable(unusable, Some(value)));
+                self.notes.push(ConfigNotice::Unusable(unusable, Some(value)));
                 Ok(value)
             }
             (_, _, Some(value)) => {
@@ -188,7 +193,7 @@ impl<'a> Reader<'a> {
                 }
                 (Some(value), Some((name, other))) => {
                     if value.number() != other.number() {
-                        self.notes.push(Note::Differ(name, key));
+                        self.notes.push(ConfigNotice::Differ(name, key));
                     }
                 }
             }
@@ -202,7 +207,7 @@ impl<'a> Reader<'a> {
             Found::Value(value) => value,
             Found::Null | Found::Absent => usual,
             Found::Unusable(unusable) => {
-                self.notes.push(Note::Unusable(unusable, Some(usual)));
+                self.notes.push(ConfigNotice::Unusable(unusable, Some(usual)));
                 usual
             }
         }
@@ -211,7 +216,7 @@ impl<'a> Reader<'a> {
     /// Notes a stand-in; without a reason it is a default of the library.
     pub fn absent(&mut self, key: &'static str, used: String, why: &'static str) {
         let family = if why.is_empty() { self.family.name } else { "" };
-        self.notes.push(Note::Absent { key, used, family, why });
+        self.notes.push(ConfigNotice::Absent { key, used, family, why });
     }
 
     /// `true` or `false`; `None` for a field that is not there, is null or cannot be used.
@@ -219,7 +224,7 @@ impl<'a> Reader<'a> {
         let value = self.get(key)?;
         if value.bool().is_none() && *value != Value::Null {
             let unusable = Unusable::Kind { key, found: value.kind(), wanted: "true or false" };
-            self.notes.push(Note::Unusable(unusable, None));
+            self.notes.push(ConfigNotice::Unusable(unusable, None));
         }
         value.bool()
     }

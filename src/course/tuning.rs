@@ -7,8 +7,8 @@
 
 use super::updates::{Update, update};
 use crate::{
-    Adapter, Answer, Bytes, Entry, Infeasible, Instant, Measure, Method, Offload, Recomputation, Rung, Scenario,
-    Switch, ZeroStage, b_max, catalogue, estimate, rung,
+    Adapter, Answer, Bytes, Change, Entry, Infeasible, Instant, Method, Offload, Recomputation, Rung, Scenario, Switch,
+    Word, ZeroStage, b_max, catalogue, estimate, rung,
 };
 
 /// Layers between checkpoints in the candidate that computes several together. A transformer's best
@@ -129,17 +129,17 @@ fn tries(start: &Scenario, share: u32) -> Vec<Try> {
 }
 
 /// The settings to try, in the order of their cost.
-fn candidates(start: &Scenario) -> Vec<(Measure, Scenario)> {
+fn candidates(start: &Scenario) -> Vec<(Option<Change>, Scenario)> {
     use Recomputation::{EveryK, Full, Operators, Selective};
     let counts = start.method == Method::Ledger;
-    let mut all = vec![(Measure::Accumulate, *start)];
+    let mut all = vec![(None, *start)];
     for recomputation in [Selective, Operators, Full, EveryK] {
         // The other two methods know neither of these.
         if counts || !matches!(recomputation, Operators | EveryK) {
             let mut with = *start;
             with.recipe.recomputation = recomputation;
             with.recipe.every = if recomputation == EveryK { EVERY } else { start.recipe.every };
-            all.push((Measure::Recompute(recomputation), with));
+            all.push((Some(Word::Recomputation(recomputation).into()), with));
         }
     }
     // Nor any host memory; and beside frozen weights there is hardly any optimizer state.
@@ -148,7 +148,7 @@ fn candidates(start: &Scenario) -> Vec<(Measure, Scenario)> {
             let mut with = *start;
             with.recipe.recomputation = Full;
             with.recipe.offload = offload;
-            all.push((Measure::Swap(offload), with));
+            all.push((Some(Word::Offload(offload).into()), with));
         }
     }
     all
@@ -187,7 +187,9 @@ mod tests {
                 match (tuning.chosen, strategy.chosen()) {
                     (Some(chosen), Some(rung)) => assert_eq!(&tuning.candidates[chosen], rung, "{method:?} {gpus}"),
                     // More devices are no candidate on the devices that are there.
-                    (None, Some(rung)) => assert!(matches!(rung.measure, Measure::MoreGpus(_)), "{method:?} {gpus}"),
+                    (None, Some(rung)) => {
+                        assert!(rung.measure.is_some_and(|change| change.key() == "gpus"), "{method:?} {gpus}")
+                    }
                     (None, None) => {}
                     (Some(_), None) => panic!("{method:?} {gpus}"),
                 }

@@ -21,6 +21,7 @@ pub enum Answer {
 
 /// How the largest micro-batch sits in the device.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Room {
     /// b_max: the largest micro-batch whose peak is within the usable memory.
     pub batch: u32,
@@ -36,6 +37,7 @@ pub struct Room {
 
 /// Why no sequence fits, and by how much.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Infeasible {
     /// What is too large.
     pub shortage: Shortage,
@@ -189,9 +191,9 @@ pub fn fewest_gpus(scenario: &Scenario, batch: u32) -> Option<u32> {
 /// shares are kept as a copy once there are more devices than that part.
 fn turns(scenario: &Scenario, limit: u32) -> Vec<u32> {
     let cluster = &scenario.cluster;
-    let context = cluster.context_parallel.max(1);
+    let context_parallel = cluster.context_parallel.max(1);
     let experts = cluster.expert_parallel.min(scenario.model.experts.count);
-    let shared = [experts, cluster.expert_parallel, cluster.reshard].map(|devices| devices / context);
+    let shared = [experts, cluster.expert_parallel, cluster.reshard].map(|devices| devices / context_parallel);
     let near = shared.into_iter().flat_map(|groups| [groups.saturating_sub(1), groups, groups.saturating_add(1)]);
     let mut turns: Vec<u32> =
         [1, 2, limit].into_iter().chain(near).filter(|groups| (1..=limit).contains(groups)).collect();

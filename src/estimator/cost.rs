@@ -32,6 +32,7 @@ impl Speed {
 
 /// What one optimizer step costs on one device.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Cost {
     /// Floating-point operations without any recomputation.
     pub flops: f64,
@@ -70,6 +71,7 @@ impl Cost {
 /// that paper and of Chowdhery et al. 2022, appendix B, all S² pairs are counted, although a causal
 /// mask needs only half of them, and so are those outside a sliding window.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Work {
     /// Forward, once.
     pub forward: f64,

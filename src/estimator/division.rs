@@ -8,6 +8,7 @@ use super::units::Bytes;
 
 /// The straight line of one instant, and the limit it runs into.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Division {
     /// The instant.
     pub instant: &'static Instant,

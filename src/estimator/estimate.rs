@@ -25,6 +25,7 @@ impl Ledger {
 
 /// One named tensor or group of tensors.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Entry {
     /// What it is.
     pub name: &'static str,
@@ -49,6 +50,7 @@ pub struct Entry {
 
 /// The memory of one training step on one device, entry by entry.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Estimate {
     /// The accounting that made it.
     pub method: Method,
@@ -70,6 +72,7 @@ pub struct Estimate {
 
 /// The instant at which most memory is alive.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Peak {
     /// That instant.
     pub instant: &'static Instant,
@@ -79,6 +82,7 @@ pub struct Peak {
 
 /// The instant at which most memory is alive on one stage of a pipeline.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct StagePeak {
     /// "last", "first" or "second", or one of those that [`Instant::stage`](super::Instant) names.
     pub stage: &'static str,
@@ -154,7 +158,7 @@ pub(crate) fn filled_in(scenario: &Scenario, ledger: &Ledger, batch: u32) -> Est
         entries,
         instants: ledger.instants,
         ranks: ledger.ranks.clone(),
-        memory: scenario.device.memory(),
+        memory: scenario.device.memory,
         reserved: scenario.reserved(),
         values: ledger.values_at(batch),
     }
@@ -162,6 +166,7 @@ pub(crate) fn filled_in(scenario: &Scenario, ledger: &Ledger, batch: u32) -> Est
 
 /// What tools that read a device's memory would show at the peak.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Counters {
     /// Live tensors: `torch.cuda.max_memory_allocated`, and what a profiler calls active.
     pub allocated: Bytes,
@@ -183,7 +188,12 @@ pub struct Counters {
 pub fn counters(scenario: &Scenario) -> Counters {
     let batch = scenario.recipe.batch;
     let runtime = |scenario: &Scenario| Scenario {
-        device: super::Device { driver_mib: 0, context_gib: 0.0, communication_gib: 0.0, ..scenario.device },
+        device: super::Device {
+            driver: Bytes::ZERO,
+            cuda_context: Bytes::ZERO,
+            communication: Bytes::ZERO,
+            ..scenario.device
+        },
         ..*scenario
     };
     let bare = runtime(scenario);
@@ -199,7 +209,7 @@ pub fn counters(scenario: &Scenario) -> Counters {
     };
     let (_, reserved) = counted::ledger(&held(bare), Allocator::Reserved).peak(batch);
     let mut process = held(*scenario);
-    process.device.driver_mib = 0;
+    process.device.driver = Bytes::ZERO;
     let (_, device) = counted::ledger(&process, Allocator::Reserved).peak(batch);
     Counters { allocated, reserved, device }
 }
@@ -210,8 +220,11 @@ static FRAGMENTATION: Expr = Expr::Product(&[Expr::Symbol(Symbol::Fragmentation)
 impl Entry {
     /// The values that this entry's formula is evaluated with.
     pub fn values(&self, estimate: &Estimate) -> Values {
-        let own =
-            [(Symbol::Coefficient, self.coefficient), (Symbol::Kept, self.layers), (Symbol::WeightCount, self.weights)];
+        let own = [
+            (Symbol::Coefficient, self.coefficient),
+            (Symbol::LineLayers, self.layers),
+            (Symbol::WeightCount, self.weights),
+        ];
         own.into_iter().fold(estimate.values, |values, (symbol, value)| values.with(symbol, value))
     }
 }

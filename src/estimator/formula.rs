@@ -9,6 +9,7 @@ macro_rules! symbols {
     ($($(#[$meta:meta])* $symbol:ident = $letter:literal, $subscript:literal, $meaning:literal;)+) => {
         /// A quantity that appears in a formula.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+        #[non_exhaustive]
         pub enum Symbol { $($(#[$meta])* $symbol,)+ }
 
         impl Symbol {
@@ -77,7 +78,7 @@ symbols! {
     /// Bytes an element.
     ElementBytes = "β", "", "bytes an activation element: 2 at 16 bits, 4 at 32";
     /// Layers that an entry stands for.
-    Kept = "ℓ", "", "layers the entry stands for";
+    LineLayers = "ℓ", "", "layers the entry stands for";
     /// Context-parallel size.
     ContextParallel = "C", "", "context-parallel GPUs";
     /// GPUs that split what tensor parallelism leaves whole.
@@ -157,7 +158,7 @@ impl Symbol {
                 | Self::ExpertParameterShards
                 | Self::ExpertGradientShards
                 | Self::ExpertOptimizerShards
-                | Self::Kept
+                | Self::LineLayers
         )
     }
 }
@@ -280,8 +281,8 @@ pub(crate) mod terms {
     pub(crate) const V: Expr = Expr::Symbol(Symbol::Vocabulary);
     pub(crate) const R: Expr = Expr::Symbol(Symbol::Rank);
     pub(crate) const RHO: Expr = Expr::Symbol(Symbol::Imbalance);
-    pub(crate) const KEPT: Expr = Expr::Symbol(Symbol::Kept);
-    pub(crate) const C: Expr = Expr::Symbol(Symbol::Coefficient);
+    pub(crate) const LINE_LAYERS: Expr = Expr::Symbol(Symbol::LineLayers);
+    pub(crate) const COEFF: Expr = Expr::Symbol(Symbol::Coefficient);
     pub(crate) const W: Expr = Expr::Symbol(Symbol::WeightCount);
     pub(crate) const CP: Expr = Expr::Symbol(Symbol::ContextParallel);
     pub(crate) const TS: Expr = Expr::Symbol(Symbol::SequenceSplit);

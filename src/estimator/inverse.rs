@@ -6,6 +6,7 @@ use super::bounds::Field;
 use super::ledger::Ledger;
 use super::scenario::{Model, Scenario};
 use super::search;
+use super::units::Bytes;
 
 /// The longest sequence in tokens at micro-batch `batch`, in whole multiples of the context-parallel
 /// size; `None` when not even the shortest fits.
@@ -24,29 +25,29 @@ pub fn longest_sequence(scenario: &Scenario, batch: u32) -> Option<u32> {
         Ledger::of(&at).peak(batch).1 <= usable
     };
     let longest = search::largest(Field::Sequence.bound().max as u32, scenario.recipe.sequence, fits);
-    let context = scenario.cluster.context_parallel.max(1);
-    (longest >= context).then_some(longest - longest % context)
+    let context_parallel = scenario.cluster.context_parallel.max(1);
+    (longest >= context_parallel).then_some(longest - longest % context_parallel)
 }
 
-/// The least memory of a device, in MiB as its driver reports it, that holds `batch` sequences; the
+/// The least memory of a device, in whole MiB as its driver reports it, that holds `batch` sequences; the
 /// driver's own part stays what it is. `None` when no memory in the declared range is enough.
 ///
 /// ```
-/// use bmax::{Scenario, b_max, least_memory_mib};
+/// use bmax::{Scenario, b_max, least_memory};
 /// let mut scenario = Scenario::default();
-/// scenario.device.memory_mib = least_memory_mib(&scenario, 1).expect("some device would do");
+/// scenario.device.memory = least_memory(&scenario, 1).expect("some device would do");
 /// assert_eq!(b_max(&scenario).batch(), Some(1));
 /// ```
-pub fn least_memory_mib(scenario: &Scenario, batch: u32) -> Option<u32> {
+pub fn least_memory(scenario: &Scenario, batch: u32) -> Option<Bytes> {
     let limit = (Field::Memory.bound().max * 1024.0) as u32;
     let (_, needed) = Ledger::of(scenario).peak(batch);
-    let lacks = |memory_mib| {
+    let lacks = |mib: u32| {
         let mut device = *scenario;
-        device.device.memory_mib = memory_mib;
+        device.device.memory = Bytes::from_mib(mib.into());
         needed > device.usable()
     };
-    let most_lacking = search::largest(limit, scenario.device.memory_mib, lacks);
-    (most_lacking < limit).then_some(most_lacking + 1)
+    let most_lacking = search::largest(limit, scenario.device.memory.mib() as u32, lacks);
+    (most_lacking < limit).then(|| Bytes::from_mib(f64::from(most_lacking) + 1.0))
 }
 
 /// The largest model of the scenario's shape of which `batch` sequences fit: width, heads,

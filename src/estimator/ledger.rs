@@ -13,6 +13,7 @@ use super::units::Bytes;
 /// The kind of memory an entry belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Bucket {
     /// Weights.
     Parameters,
@@ -75,8 +76,9 @@ impl Bucket {
     }
 }
 
-/// A moment of the training step at which memory is counted.
+/// A point in the training step at which memory is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Instant {
     /// Its name.
     pub name: &'static str,
@@ -142,7 +144,7 @@ pub(crate) struct Line {
     pub(crate) alive: Instants,
     /// The value of [`Symbol::Coefficient`] in this line's formula.
     pub(crate) coefficient: f64,
-    /// The value of [`Symbol::Kept`].
+    /// The value of [`Symbol::LineLayers`].
     pub(crate) layers: f64,
     /// The value of [`Symbol::WeightCount`].
     pub(crate) weights: f64,
@@ -163,7 +165,7 @@ impl Line {
     /// Sets the values that are this line's own.
     pub(crate) fn set_own(&self, values: &mut Values) {
         values.set(Symbol::Coefficient, self.coefficient);
-        values.set(Symbol::Kept, self.layers);
+        values.set(Symbol::LineLayers, self.layers);
         values.set(Symbol::WeightCount, self.weights);
     }
 }

@@ -4,7 +4,8 @@ use std::fmt;
 
 /// Why a text is not a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NotANumber {
+#[non_exhaustive]
+pub enum NumberError {
     /// Nothing but white space.
     Empty,
     /// Something else than digits, separators, one point and an exponent.
@@ -13,7 +14,9 @@ pub enum NotANumber {
     AmbiguousComma,
 }
 
-impl fmt::Display for NotANumber {
+impl std::error::Error for NumberError {}
+
+impl fmt::Display for NumberError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Empty => "is empty",
@@ -26,7 +29,7 @@ impl fmt::Display for NotANumber {
 /// Reads a finite number: spaces of any kind, `_`, `'` and thousands commas are passed over.
 ///
 /// # Errors
-/// [`NotANumber`] when nothing is left, when a comma is no thousands separator, or when what is
+/// [`NumberError`] when nothing is left, when a comma is no thousands separator, or when what is
 /// left is not a finite decimal number (`NaN` and `inf` are refused by name).
 ///
 /// ```
@@ -37,13 +40,13 @@ impl fmt::Display for NotANumber {
 /// assert!(parse("7,5").is_err());
 /// assert!(parse("NaN").is_err());
 /// ```
-pub fn parse(text: &str) -> Result<f64, NotANumber> {
+pub fn parse(text: &str) -> Result<f64, NumberError> {
     let bare: String = text.chars().filter(|c| !is_padding(*c)).collect();
     if bare.is_empty() {
-        return Err(NotANumber::Empty);
+        return Err(NumberError::Empty);
     }
     let bare = if bare.contains(',') { without_thousands(&bare)? } else { bare };
-    decimal(&bare).ok_or(NotANumber::Malformed)
+    decimal(&bare).ok_or(NumberError::Malformed)
 }
 
 /// The value of a plain decimal number: sign, digits, one point, exponent.
@@ -113,7 +116,7 @@ fn is_padding(c: char) -> bool {
     c.is_whitespace() || matches!(c, '_' | '\'' | '’' | '\u{200b}' | '\u{feff}')
 }
 
-fn without_thousands(bare: &str) -> Result<String, NotANumber> {
+fn without_thousands(bare: &str) -> Result<String, NumberError> {
     let (whole, rest) = match bare.find(['.', 'e', 'E']) {
         Some(at) => bare.split_at(at),
         None => (bare, ""),
@@ -124,7 +127,7 @@ fn without_thousands(bare: &str) -> Result<String, NotANumber> {
     if leads && !rest.contains(',') && groups.all(|group| group.len() == 3) {
         Ok(whole.replace(',', "") + rest)
     } else {
-        Err(NotANumber::AmbiguousComma)
+        Err(NumberError::AmbiguousComma)
     }
 }
 
@@ -275,12 +278,12 @@ mod tests {
 
     #[test]
     fn what_is_no_number_is_refused_with_its_reason() {
-        assert_eq!(parse("  "), Err(NotANumber::Empty));
+        assert_eq!(parse("  "), Err(NumberError::Empty));
         for text in ["abc", "NaN", "inf", "-infinity", "1.2.3", "0x10", "１２", "-", "e9"] {
-            assert_eq!(parse(text), Err(NotANumber::Malformed), "{text:?}");
+            assert_eq!(parse(text), Err(NumberError::Malformed), "{text:?}");
         }
         for text in ["7,5", "1,00", ",5", "1234,567", "1.5,000"] {
-            assert_eq!(parse(text), Err(NotANumber::AmbiguousComma), "{text:?}");
+            assert_eq!(parse(text), Err(NumberError::AmbiguousComma), "{text:?}");
         }
     }
 

@@ -29,6 +29,7 @@ impl Accumulation {
 
 /// The plans for one target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Plan {
     /// The plan that hits the target exactly with the fewest steps, if the target is a multiple of D.
     pub exact: Option<Accumulation>,

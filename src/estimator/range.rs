@@ -4,7 +4,7 @@ use super::answer::{Answer, answer_of};
 use super::choice::{Kernels, Method};
 use super::counted::{self, Allocator};
 use super::ledger::Ledger;
-use super::runtime::{COMMUNICATION_GIB, CONTEXT_GIB, fragmentation};
+use super::runtime::{COMMUNICATION, CUDA_CONTEXT, fragmentation};
 use super::scenario::Scenario;
 
 /// How the unknowns turn out.
@@ -21,6 +21,7 @@ pub enum Outlook {
 
 /// b_max under each outlook. The three differ in named unknowns only, never by a factor.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Range {
     /// Lazy context, small buffers, little fragmentation, fused kernels.
     pub optimistic: Answer,
@@ -64,16 +65,16 @@ impl Outlook {
         match self {
             Self::Likely => {}
             Self::Optimistic => {
-                device.context_gib = device.context_gib.min(CONTEXT_GIB.optimistic);
-                device.communication_gib = device.communication_gib.min(COMMUNICATION_GIB.optimistic);
+                device.cuda_context = device.cuda_context.min(CUDA_CONTEXT.optimistic);
+                device.communication = device.communication.min(COMMUNICATION.optimistic);
                 if device.fragmentation > lost.optimistic {
                     device.fragmentation = lost.optimistic;
                 }
                 seen.recipe.kernels = Kernels::Fused;
             }
             Self::Safe => {
-                device.context_gib = device.context_gib.max(CONTEXT_GIB.safe);
-                device.communication_gib = device.communication_gib.max(COMMUNICATION_GIB.safe);
+                device.cuda_context = device.cuda_context.max(CUDA_CONTEXT.safe);
+                device.communication = device.communication.max(COMMUNICATION.safe);
                 if device.fragmentation < lost.safe {
                     device.fragmentation = lost.safe;
                 }

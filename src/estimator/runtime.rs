@@ -1,7 +1,7 @@
 //! What a process takes beside its tensors: how much is likely, and between which bounds it lies.
 
 use super::choice::Segments;
-use super::units::Percent;
+use super::units::{Bytes, Percent};
 
 /// A quantity nobody can know before the run, with what was measured of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -14,14 +14,16 @@ pub struct Unknown<T> {
     pub safe: T,
 }
 
-/// The CUDA context in GiB: 0.47 with lazily loaded kernels, 0.92 with all of them (S. Bekman,
+/// The CUDA context: 0.47 GiB with lazily loaded kernels, 0.92 with all of them (S. Bekman,
 /// "Machine Learning Engineering", chapter on memory, measured on an A100). A training run loads
 /// part of them.
-pub const CONTEXT_GIB: Unknown<f64> = Unknown { optimistic: 0.47, likely: 0.6, safe: 0.92 };
+pub const CUDA_CONTEXT: Unknown<Bytes> =
+    Unknown { optimistic: Bytes::from_gib(0.47), likely: Bytes::from_gib(0.6), safe: Bytes::from_gib(0.92) };
 
-/// NCCL's buffers in GiB, with more than one GPU: 1 to 1.5 after the first collective (S. Bekman,
+/// NCCL's buffers, with more than one GPU: 1 to 1.5 GiB after the first collective (S. Bekman,
 /// as above).
-pub const COMMUNICATION_GIB: Unknown<f64> = Unknown { optimistic: 1.0, likely: 1.25, safe: 1.5 };
+pub const COMMUNICATION: Unknown<Bytes> =
+    Unknown { optimistic: Bytes::from_gib(1.0), likely: Bytes::from_gib(1.25), safe: Bytes::from_gib(1.5) };
 
 /// What a run needs beyond live dynamic memory (gradients, activations, temporaries), because its blocks do
 /// not match its tensors, while segments never grow.
@@ -55,8 +57,3 @@ pub const fn fragmentation(segments: Segments) -> Unknown<Percent> {
         Segments::Expandable => EXPANDABLE_FRAGMENTATION,
     }
 }
-
-/// What a scenario assumes unless it says otherwise.
-pub const LIKELY_CONTEXT_GIB: f64 = CONTEXT_GIB.likely;
-/// What a scenario assumes unless it says otherwise.
-pub const LIKELY_COMMUNICATION_GIB: f64 = COMMUNICATION_GIB.likely;

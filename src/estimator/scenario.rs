@@ -2,7 +2,6 @@
 
 use serde::Serialize;
 
-use super::bounds::Field;
 use super::choice::{
     Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Bias, Engine, GradientType, Kernels, Logits,
     LossHead, Method, Mlp, Norm, Offload, Optimizer, Packing, Position, Precision, QkNorm, Recomputation, Segments,
@@ -10,7 +9,6 @@ use super::choice::{
 };
 use super::runtime::fragmentation;
 use super::units::{Bytes, Percent};
-use super::weights::Weights;
 
 /// Everything an answer depends on. Two equal scenarios have equal estimates, byte for byte.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -207,18 +205,18 @@ pub struct Cluster {
 pub struct Device {
     /// The catalogue row these numbers were taken from; the estimator does not read it.
     pub origin: &'static str,
-    /// Total memory in MiB as the driver reports it.
-    pub memory_mib: u32,
+    /// Total memory as the driver reports it, in whole MiB.
+    pub memory: Bytes,
     /// The part of it kept free by the workshop's and the paper's method.
     pub headroom: Percent,
-    /// MiB that the driver keeps for itself.
-    pub driver_mib: u32,
-    /// The CUDA context in GiB.
-    pub context_gib: f64,
-    /// Communication buffers in GiB, with more than one device.
-    pub communication_gib: f64,
-    /// MiB that cuBLAS and its like keep for themselves.
-    pub workspace_mib: u32,
+    /// What the driver keeps for itself, in whole MiB.
+    pub driver: Bytes,
+    /// The CUDA context.
+    pub cuda_context: Bytes,
+    /// Communication buffers, with more than one device.
+    pub communication: Bytes,
+    /// What cuBLAS and its like keep for each thread that multiplies, in whole MiB.
+    pub workspace: Bytes,
     /// How the caching allocator gets memory.
     pub segments: Segments,
     /// What the caching allocator holds beyond live activations, gradients and temporaries.
@@ -244,32 +242,13 @@ pub struct Comparison {
 }
 
 impl Model {
-    /// The parameter count that follows from the architecture, matrix by matrix.
-    ///
-    /// For the GPT block with n = k, f = 4H and tied embeddings it is H·V + L·(12H² + 13H) + 2H, the
-    /// standard count (Korthikanti et al. 2022, section 2), and a learned position table beside it.
-    pub fn derived_parameters(&self) -> u64 {
-        Weights::of(self).total()
-    }
-
     /// Inner width of one routed expert: its own, or that of the dense block where it has none.
     pub fn expert_width(&self) -> u32 {
         if self.experts.width > 0 { self.experts.width } else { self.feed_forward }
     }
-
-    /// How far the typed count is from the derived one, as a part of the derived one.
-    pub fn parameter_mismatch(&self) -> f64 {
-        let derived = self.derived_parameters() as f64;
-        (self.parameters as f64 - derived).abs() / derived.max(1.0)
-    }
 }
 
 impl Device {
-    /// Total memory.
-    pub fn memory(&self) -> Bytes {
-        Bytes::from_mib(f64::from(self.memory_mib))
-    }
-
     /// The same device with another way of getting memory. A fragmentation that is the likely one follows;
     /// any other is the reader's and stays.
     #[must_use]
@@ -314,9 +293,7 @@ impl Scenario {
         match self.method {
             // Driver, context, communication and fragmentation are entries of the ledger.
             Method::Ledger => Bytes::ZERO,
-            Method::Workshop | Method::Paper => {
-                Bytes::new(self.device.memory().get() * self.device.headroom.fraction())
-            }
+            Method::Workshop | Method::Paper => Bytes::new(self.device.memory.get() * self.device.headroom.fraction()),
         }
     }
 
@@ -331,52 +308,6 @@ impl Scenario {
 
     /// What a training step may use.
     pub fn usable(&self) -> Bytes {
-        self.device.memory() - self.reserved()
-    }
-
-    /// The same scenario at another micro-batch, clamped to the declared range.
-    pub fn with_batch(mut self, batch: u32) -> Self {
-        let bound = Field::Batch.bound();
-        self.recipe.batch = batch.clamp(bound.min as u32, bound.max as u32);
-        self
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::catalogue;
-
-    #[test]
-    fn a_field_reads_back_what_was_written() {
-        let start = Scenario::default();
-        for &field in Field::ALL {
-            for value in [field.bound().min, field.bound().max] {
-                let set = start.with_number(field, value).expect("the ends are in range");
-                // Memory is kept in whole MiB, parameters in whole weights.
-                assert!((set.number(field) - value).abs() < 1e-9 * value.max(1.0), "{field:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn the_standard_gpt_block_has_12_h_squared_plus_13_h_parameters() {
-        let (h, l, v) = (768_u64, 12_u64, 50_257_u64);
-        let gpt2 = Model {
-            hidden: 768,
-            layers: 12,
-            heads: 12,
-            kv_heads: 12,
-            head_dim: 64,
-            feed_forward: 3072,
-            vocabulary: 50_257,
-            tied_embeddings: Switch::On,
-            mlp: Mlp::Gelu,
-            norm: Norm::LayerNorm,
-            bias: Bias::All,
-            position: Position::None,
-            ..catalogue::DEFAULT_MODEL.model
-        };
-        assert_eq!(gpt2.derived_parameters(), h * v + l * (12 * h * h + 13 * h) + 2 * h);
+        self.device.memory - self.reserved()
     }
 }

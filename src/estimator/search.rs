@@ -68,6 +68,7 @@ pub enum Phase {
 
 /// One attempted training step of the empirical finder.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Probe {
     /// What the finder was doing.
     pub phase: Phase,

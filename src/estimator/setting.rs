@@ -6,7 +6,7 @@
 use super::choice::{
     Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Bias, Choice, ChoiceOption, Engine, GradientType,
     Kernels, Logits, LossHead, Method, Mlp, Norm, Offload, Optimizer, Packing, Position, Precision, QkNorm,
-    Recomputation, Segments, Softmax, StepKernel, Switch, Unquantized, ZeroStage,
+    Recomputation, Segments, Softmax, StepKernel, Switch, Unquantized, ZeroStage, keys,
 };
 use super::scenario::Scenario;
 
@@ -19,10 +19,8 @@ pub struct Setting {
     pub name: &'static str,
     /// Every option, in the order of the form.
     pub options: &'static [ChoiceOption],
-    /// The word of the option in use.
-    pub get: fn(&Scenario) -> &'static str,
-    /// Puts the option with this word in use; false, and no change, when there is none.
-    pub set: fn(&mut Scenario, &str) -> bool,
+    word: fn(&Scenario) -> Word,
+    find: fn(&str) -> Option<Word>,
 }
 
 impl PartialEq for Setting {
@@ -32,6 +30,11 @@ impl PartialEq for Setting {
 }
 
 impl Setting {
+    /// The setting with this link parameter name.
+    pub fn from_key(key: &str) -> Option<&'static Self> {
+        ALL.iter().copied().find(|setting| setting.key == key)
+    }
+
     /// The option with this word.
     pub fn option(&self, key: &str) -> Option<&'static ChoiceOption> {
         self.options.iter().find(|option| option.key == key)
@@ -39,13 +42,46 @@ impl Setting {
 
     /// The accepted words, for messages.
     pub fn keys(&self) -> String {
-        let keys: Vec<_> = self.options.iter().map(|option| option.key).collect();
-        keys.join(", ")
+        keys(self.options)
+    }
+
+    /// The word of the option in use.
+    pub fn get(&self, scenario: &Scenario) -> &'static str {
+        self.chosen(scenario).key()
+    }
+
+    /// The option in use.
+    pub fn chosen(&self, scenario: &Scenario) -> Word {
+        (self.word)(scenario)
+    }
+
+    /// The option of this word; the case of its letters does not matter.
+    pub(super) fn find(&self, word: &str) -> Option<Word> {
+        (self.find)(word)
+    }
+}
+
+impl Scenario {
+    /// The same scenario with an option of a setting in use. Together with [`Scenario::with_number`] it
+    /// builds a scenario step by step.
+    ///
+    /// ```
+    /// use bmax::{Field, Recomputation, Scenario, Switch, Word};
+    /// let scenario = Scenario::default()
+    ///     .with_number(Field::Gpus, 16.0)?
+    ///     .with_word(Word::Recomputation(Recomputation::Full))
+    ///     .with_word(Word::SequenceParallel(Switch::On));
+    /// assert_eq!(scenario.recipe.recomputation, Recomputation::Full);
+    /// # Ok::<(), bmax::InputError>(())
+    /// ```
+    #[must_use]
+    pub fn with_word(self, word: Word) -> Self {
+        word.apply(self)
     }
 }
 
 macro_rules! settings {
-    ($($(#[$meta:meta])* $setting:ident = $key:literal, $name:literal, $ty:ident, $($place:ident).+
+    ($($(#[$meta:meta])* $word:ident: $setting:ident = $key:literal, $name:literal, $ty:ident, $($place:ident).+
         $(, |$scenario:ident, $value:ident| $set:block)?;)+) => {
         $(
             $(#[$meta])*
@@ -53,93 +89,123 @@ macro_rules! settings {
                 key: $key,
                 name: $name,
                 options: <$ty as Choice>::OPTIONS,
-                get: |scenario| scenario.$($place).+.key(),
-                set: |scenario, word| match <$ty as Choice>::from_key(word) {
-                    Some(value) => { settings!(@set scenario, value, $($place).+ $(, |$scenario, $value| $set)?); true }
-                    None => false,
-                },
+                word: |scenario| Word::$word(scenario.$($place).+),
+                find: |word| <$ty as Choice>::from_key(word).map(Word::$word),
             };
         )+
 
         /// Every setting, in the order in which links write them.
         pub static ALL: &[&Setting] = &[$(&$setting,)+];
+
+        /// A setting and the option that it is given.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub enum Word { $($(#[$meta])* $word($ty),)+ }
+
+        impl Word {
+            /// The setting.
+            pub fn setting(self) -> &'static Setting {
+                match self { $(Self::$word(_) => &$setting,)+ }
+            }
+
+            /// The option.
+            pub fn option(self) -> &'static ChoiceOption {
+                match self { $(Self::$word(value) => value.option(),)+ }
+            }
+
+            /// The word of the option in links.
+            pub fn key(self) -> &'static str {
+                self.option().key
+            }
+
+            /// The scenario with this option in use.
+            #[must_use]
+            pub fn apply(self, mut scenario: Scenario) -> Scenario {
+                match self {
+                    $(Self::$word(value) => {
+                        settings!(@set scenario, value, $($place).+ $(, |$scenario, $value| $set)?);
+                    })+
+                }
+                scenario
+            }
+        }
     };
     (@set $to:ident, $word:ident, $($place:ident).+) => { $to.$($place).+ = $word };
     (@set $to:ident, $word:ident, $($place:ident).+, |$scenario:ident, $value:ident| $set:block) => {{
-        let ($scenario, $value) = ($to, $word);
+        let ($scenario, $value) = (&mut $to, $word);
         $set
     }};
 }
 
 settings! {
     /// The accounting in use.
-    METHOD = "method", "Method", Method, method;
+    Method: METHOD = "method", "Method", Method, method;
     /// The kind of feed-forward block.
-    MLP = "mlp", "Feed-forward block", Mlp, model.mlp;
+    Mlp: MLP = "mlp", "Feed-forward block", Mlp, model.mlp;
     /// Whether input and output embeddings are one matrix.
-    TIED = "tied", "Tied embeddings", Switch, model.tied_embeddings;
+    Tied: TIED = "tied", "Tied embeddings", Switch, model.tied_embeddings;
     /// The normalization.
-    NORM = "norm", "Norm", Norm, model.norm;
+    Norm: NORM = "norm", "Norm", Norm, model.norm;
     /// Whether attention and feed-forward block read the same input.
-    PARALLEL = "parallel", "Blocks side by side", Switch, model.parallel;
+    Parallel: PARALLEL = "parallel", "Blocks side by side", Switch, model.parallel;
     /// Norms on queries and keys.
-    QK_NORM = "qk_norm", "Query and key norms", QkNorm, model.qk_norm;
+    QkNorm: QK_NORM = "qk_norm", "Query and key norms", QkNorm, model.qk_norm;
     /// Which matrices carry a bias.
-    BIAS = "bias", "Biases", Bias, model.bias;
+    Bias: BIAS = "bias", "Biases", Bias, model.bias;
     /// Whether logits and scores are capped by a tanh.
-    SOFT_CAP = "softcap", "Soft-capped logits", Switch, model.soft_cap;
+    SoftCap: SOFT_CAP = "softcap", "Soft-capped logits", Switch, model.soft_cap;
     /// How positions enter.
-    POSITION = "position", "Positions", Position, model.position;
+    Position: POSITION = "position", "Positions", Position, model.position;
     /// How queries, keys and values are computed.
-    PACKING = "qkv", "Queries, keys and values", Packing, model.packing;
+    Packing: PACKING = "qkv", "Queries, keys and values", Packing, model.packing;
     /// In what the softmax of eager attention is taken.
-    SOFTMAX = "softmax", "Softmax of eager attention", Softmax, model.softmax;
+    Softmax: SOFTMAX = "softmax", "Softmax of eager attention", Softmax, model.softmax;
     /// In what weights, activations and states are held.
-    PRECISION = "precision", "Training precision", Precision, recipe.precision;
+    Precision: PRECISION = "precision", "Training precision", Precision, recipe.precision;
     /// In what gradients of 16-bit weights are kept.
-    GRADIENTS = "grad", "Gradients kept in", GradientType, recipe.gradients;
+    Gradients: GRADIENTS = "grad", "Gradients kept in", GradientType, recipe.gradients;
     /// The update rule.
-    OPTIMIZER = "optimizer", "Optimizer", Optimizer, recipe.optimizer;
+    Optimizer: OPTIMIZER = "optimizer", "Optimizer", Optimizer, recipe.optimizer;
     /// How the optimizer step is carried out.
-    STEP = "step", "Optimizer step", StepKernel, recipe.step;
+    Step: STEP = "step", "Optimizer step", StepKernel, recipe.step;
     /// What is computed again in the backward pass.
-    RECOMPUTATION = "recompute", "Activation recomputation", Recomputation, recipe.recomputation;
+    Recomputation: RECOMPUTATION = "recompute", "Activation recomputation", Recomputation, recipe.recomputation;
     /// Whether the blocks use dropout.
-    DROPOUT = "dropout", "Dropout", Switch, recipe.dropout;
+    Dropout: DROPOUT = "dropout", "Dropout", Switch, recipe.dropout;
     /// The attention kernel.
-    ATTENTION = "attn", "Attention kernel", AttentionKernel, recipe.attention;
+    Attention: ATTENTION = "attn", "Attention kernel", AttentionKernel, recipe.attention;
     /// What turns the last hidden state into a loss.
-    LOSS = "loss", "Loss head", LossHead, recipe.loss;
+    Loss: LOSS = "loss", "Loss head", LossHead, recipe.loss;
     /// Whether the training loop holds on to the logits.
-    LOGITS = "logits", "Logits after the loss", Logits, recipe.logits;
+    Logits: LOGITS = "logits", "Logits after the loss", Logits, recipe.logits;
     /// How many operations share a kernel.
-    KERNELS = "kernels", "Kernels", Kernels, recipe.kernels;
+    Kernels: KERNELS = "kernels", "Kernels", Kernels, recipe.kernels;
     /// What lies in the memory of the host.
-    OFFLOAD = "offload", "Offloaded to the host", Offload, recipe.offload;
+    Offload: OFFLOAD = "offload", "Offloaded to the host", Offload, recipe.offload;
     /// Low-rank adapters.
-    ADAPTER = "adapter", "Adapters", Adapter, recipe.adapter;
+    Adapter: ADAPTER = "adapter", "Adapters", Adapter, recipe.adapter;
     /// The matrices that get an adapter.
-    TARGETS = "targets", "Adapter targets", AdapterTargets, recipe.targets;
+    Targets: TARGETS = "targets", "Adapter targets", AdapterTargets, recipe.targets;
     /// In what adapters are kept.
-    ADAPTER_TYPE = "adapter_type", "Adapters kept in", AdapterType, recipe.adapter_type;
+    AdapterType: ADAPTER_TYPE = "adapter_type", "Adapters kept in", AdapterType, recipe.adapter_type;
     /// Whether adapters drop parts of their inputs.
-    ADAPTER_DROPOUT = "adapter_dropout", "Dropout of adapters", Switch, recipe.adapter_dropout;
+    AdapterDropout: ADAPTER_DROPOUT = "adapter_dropout", "Dropout of adapters", Switch, recipe.adapter_dropout;
     /// In what weights beside quantized matrices are kept.
-    UNQUANTIZED = "unquantized", "Unquantized weights", Unquantized, recipe.unquantized;
+    Unquantized: UNQUANTIZED = "unquantized", "Unquantized weights", Unquantized, recipe.unquantized;
     /// The program that carries out a step.
-    ENGINE = "engine", "Training engine", Engine, cluster.engine;
+    Engine: ENGINE = "engine", "Training engine", Engine, cluster.engine;
     /// What data-parallel GPUs shard.
-    ZERO = "zero", "ZeRO stage", ZeroStage, cluster.zero;
+    Zero: ZERO = "zero", "ZeRO stage", ZeroStage, cluster.zero;
     /// Whether LayerNorm and residual parts are split over the tensor-parallel GPUs.
-    SEQUENCE_PARALLEL = "sp", "Sequence parallel", Switch, cluster.sequence_parallel;
+    SequenceParallel: SEQUENCE_PARALLEL = "sp", "Sequence parallel", Switch, cluster.sequence_parallel;
     /// How the caching allocator gets memory. A fragmentation that is the usual one follows.
-    SEGMENTS = "segments", "Allocator segments", Segments, device.segments, |scenario, segments| {
+    Segments: SEGMENTS = "segments", "Allocator segments", Segments, device.segments, |scenario, segments| {
         scenario.device = scenario.device.with_segments(segments);
     };
     /// The unit of the global batch.
-    BATCH_UNIT = "unit", "Unit of the global batch", BatchUnit, goal.unit;
+    BatchUnit: BATCH_UNIT = "unit", "Unit of the global batch", BatchUnit, goal.unit;
     /// Recomputation of the chart's reference curves.
-    COMPARISON_RECOMPUTATION =
+    ComparisonRecomputation: COMPARISON_RECOMPUTATION =
         "chart_recompute", "Recomputation of the reference curves", Recomputation, comparison.recomputation;
 }
 
@@ -151,20 +217,21 @@ mod tests {
     fn every_option_can_be_set_and_read_back() {
         for setting in ALL {
             for option in setting.options {
-                let mut scenario = Scenario::default();
-                assert!((setting.set)(&mut scenario, option.key), "{} {}", setting.key, option.key);
-                assert_eq!((setting.get)(&scenario), option.key);
+                let scenario = setting.read(option.key, Scenario::default()).expect("a word of its own");
+                assert_eq!(setting.get(&scenario), option.key);
+                let word = setting.chosen(&scenario);
+                assert_eq!((word.setting(), word.key()), (*setting, option.key));
+                assert_eq!(word.apply(Scenario::default()), scenario);
                 assert!(!option.label.is_empty() && !option.effect.is_empty());
             }
         }
     }
 
     #[test]
-    fn an_unknown_word_changes_nothing() {
+    fn an_unknown_word_is_refused_with_those_that_are_known() {
         for setting in ALL {
-            let mut scenario = Scenario::default();
-            assert!(!(setting.set)(&mut scenario, "no such word"));
-            assert_eq!(scenario, Scenario::default());
+            let message = setting.read("no such word", Scenario::default()).unwrap_err().to_string();
+            assert!(message.starts_with(setting.name) && message.contains(&setting.keys()), "{message}");
         }
     }
 }

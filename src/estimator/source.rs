@@ -4,6 +4,7 @@ use serde::Serialize;
 
 /// A publication that a constant or formula is taken from, as far as a caption shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Source {
     /// Short name for captions: authors and year.
     pub short: &'static str,
@@ -14,6 +15,7 @@ pub struct Source {
 /// The rest of a source. It is a table of its own, because a program that never shows it then does
 /// not carry it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Details {
     /// Title of the work.
     pub title: &'static str,

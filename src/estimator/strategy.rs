@@ -1,33 +1,21 @@
 //! The cheapest way to a global batch, tried in the order of what it costs: accumulate, recompute,
 //! swap to the host, use more devices.
 
-use serde::Serialize;
-
 use super::answer::{fewest_gpus, largest_micro_batch};
+use super::bounds::Field;
+use super::change::Change;
 use super::choice::{Adapter, Method, Offload, Recomputation};
 use super::cost::{Cost, Speed, cost};
 use super::planner::{Accumulation, plan};
 use super::scenario::Scenario;
-
-/// What a rung of the ladder changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Measure {
-    /// Nothing: micro-batches that fit are added up.
-    Accumulate,
-    /// Recomputation.
-    Recompute(Recomputation),
-    /// What lies in the host's memory.
-    Swap(Offload),
-    /// More devices.
-    MoreGpus(u32),
-}
+use super::setting::Word;
 
 /// One rung: the measures up to it, and what they lead to.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Rung {
-    /// What it adds to the rung before.
-    pub measure: Measure,
+    /// What it adds to the rung before; nothing where micro-batches that fit are added up.
+    pub measure: Option<Change>,
     /// The scenario with it, at the micro-batch of the plan.
     pub scenario: Scenario,
     /// b_max there.
@@ -40,6 +28,7 @@ pub struct Rung {
 
 /// The rungs that were tried, and the first that holds.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Strategy {
     /// In the order of cost; the last is the first that holds, if any does.
     pub rungs: Vec<Rung>,
@@ -68,12 +57,12 @@ impl Strategy {
 pub fn cheapest_plan(scenario: &Scenario, speed: Speed) -> Strategy {
     let mut strategy = Strategy { rungs: Vec::new(), reached: false };
     let mut at = *scenario;
-    strategy.try_rung(Measure::Accumulate, at, speed);
+    strategy.try_rung(None, at, speed);
     for recomputation in [Recomputation::Selective, Recomputation::Operators, Recomputation::Full] {
         let known = scenario.method == Method::Ledger || recomputation != Recomputation::Operators;
         if !strategy.reached && known && is_stronger(recomputation, at.recipe.recomputation) {
             at.recipe.recomputation = recomputation;
-            strategy.try_rung(Measure::Recompute(recomputation), at, speed);
+            strategy.try_rung(Some(Word::Recomputation(recomputation).into()), at, speed);
         }
     }
     // The other two methods know no host memory.
@@ -81,7 +70,7 @@ pub fn cheapest_plan(scenario: &Scenario, speed: Speed) -> Strategy {
         for offload in [Offload::Optimizer, Offload::Both] {
             if !strategy.reached && at.recipe.offload != Offload::Both && at.recipe.offload != offload {
                 at.recipe.offload = offload;
-                strategy.try_rung(Measure::Swap(offload), at, speed);
+                strategy.try_rung(Some(Word::Offload(offload).into()), at, speed);
             }
         }
     }
@@ -89,7 +78,7 @@ pub fn cheapest_plan(scenario: &Scenario, speed: Speed) -> Strategy {
         at.recipe.offload = scenario.recipe.offload;
         if let Some(gpus) = fewest_gpus(&at, 1).filter(|gpus| *gpus > at.cluster.gpus) {
             at.cluster.gpus = gpus;
-            strategy.try_rung(Measure::MoreGpus(gpus), at, speed);
+            strategy.try_rung(Some(Change::Number(Field::Gpus, gpus.into())), at, speed);
         }
     }
     strategy
@@ -109,7 +98,7 @@ fn is_stronger(next: Recomputation, now: Recomputation) -> bool {
 }
 
 impl Strategy {
-    fn try_rung(&mut self, measure: Measure, scenario: Scenario, speed: Speed) {
+    fn try_rung(&mut self, measure: Option<Change>, scenario: Scenario, speed: Speed) {
         let rung = rung(measure, &scenario, speed);
         self.reached = rung.accumulation.is_some();
         self.rungs.push(rung);
@@ -118,7 +107,7 @@ impl Strategy {
 
 /// The plan that accumulates the largest micro-batches that fit up to the global batch, with the
 /// scenario's settings as they are.
-pub fn rung(measure: Measure, scenario: &Scenario, speed: Speed) -> Rung {
+pub fn rung(measure: Option<Change>, scenario: &Scenario, speed: Speed) -> Rung {
     let mut scenario = *scenario;
     let data_parallel = scenario.data_parallel();
     let target = scenario.goal.sequences(scenario.recipe.sequence);
@@ -154,7 +143,7 @@ mod tests {
         let strategy = cheapest_plan(&scenario, A100);
         assert_eq!(strategy.rungs.len(), 1);
         let chosen = strategy.chosen().expect("three sequences fit");
-        assert_eq!(chosen.measure, Measure::Accumulate);
+        assert_eq!(chosen.measure, None);
         assert_eq!(chosen.b_max, Some(3));
     }
 
@@ -168,10 +157,10 @@ mod tests {
             .rungs
             .iter()
             .map(|rung| match rung.measure {
-                Measure::Accumulate => 0,
-                Measure::Recompute(_) => 1,
-                Measure::Swap(_) => 2,
-                Measure::MoreGpus(_) => 3,
+                None => 0,
+                Some(Change::Word(Word::Recomputation(_))) => 1,
+                Some(Change::Word(Word::Offload(_))) => 2,
+                Some(_) => 3,
             })
             .collect();
         assert!(order.is_sorted() && order.len() > 2, "{order:?}");

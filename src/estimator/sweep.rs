@@ -8,11 +8,11 @@ use super::inverse;
 use super::scenario::{Model, Scenario};
 
 /// The shortest sequence of a sweep, in tokens.
-pub const SHORTEST: u32 = 1 << 7;
+pub const MIN_TOKENS: u32 = 1 << 7;
 /// The longest sequence of a sweep, in tokens.
-pub const LONGEST: u32 = 1 << 17;
+pub const MAX_TOKENS: u32 = 1 << 17;
 
-/// About `points` lengths in tokens from [`SHORTEST`] to [`LONGEST`], strictly increasing and evenly
+/// About `points` lengths in tokens from [`MIN_TOKENS`] to [`MAX_TOKENS`], strictly increasing and evenly
 /// spread over orders of magnitude.
 ///
 /// They are whole tokens. When there are enough of them, the one nearest to each power of two is
@@ -28,7 +28,7 @@ pub const LONGEST: u32 = 1 << 17;
 /// ```
 pub fn sequence_lengths(points: usize) -> Vec<u32> {
     let steps = points.max(2) - 1;
-    let (first, last) = (SHORTEST.ilog2(), LONGEST.ilog2());
+    let (first, last) = (MIN_TOKENS.ilog2(), MAX_TOKENS.ilog2());
     let octaves = f64::from(last - first);
     // A power of two by way of e, whose code is a tenth of the size.
     let length = |step: usize| ((f64::from(first) + octaves * step as f64 / steps as f64) * LN_2).exp().round() as u32;
@@ -64,7 +64,7 @@ pub fn b_max_by_sequence(scenario: &Scenario, lengths: &[u32]) -> Vec<Option<u32
 }
 
 /// The longest sequence in tokens of which one fits, where the curve of [`b_max_by_sequence`] ends;
-/// `None` when not even one token does. It may be beyond [`LONGEST`].
+/// `None` when not even one token does. It may be beyond [`MAX_TOKENS`].
 pub fn longest_sequence(scenario: &Scenario) -> Option<u32> {
     inverse::longest_sequence(scenario, 1)
 }
@@ -96,7 +96,7 @@ mod tests {
     fn lengths_increase_strictly_from_end_to_end_whatever_their_number() {
         for points in [0, 1, 2, 3, 10, 11, 12, 61, 64, 65, 500, 5_000] {
             let lengths = sequence_lengths(points);
-            assert_eq!((lengths.first(), lengths.last()), (Some(&SHORTEST), Some(&LONGEST)), "{points} points");
+            assert_eq!((lengths.first(), lengths.last()), (Some(&MIN_TOKENS), Some(&MAX_TOKENS)), "{points} points");
             assert!(lengths.is_sorted_by(|a, b| a < b), "{points} points");
             assert!(lengths.len() <= points.max(2), "{points} points");
         }

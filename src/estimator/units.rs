@@ -1,4 +1,9 @@
-//! Unit newtypes. A bare `f64` never crosses a module boundary of the estimator.
+//! Unit newtypes.
+//!
+//! Memory crosses module boundaries as [`Bytes`] and a part of a whole as [`Percent`], whatever unit a field is
+//! typed in or a data sheet is printed in. Floating-point operations, seconds and rates are `f64` whose names say
+//! which they are. Inside a [`Ledger`](super::ledger) a formula multiplies bare numbers, whose units are in the
+//! meaning of their symbols.
 
 use std::iter::Sum;
 use std::ops::{Add, Sub};
@@ -62,6 +67,18 @@ impl Bytes {
     /// In gigabytes, 10⁹ bytes.
     pub const fn gb(self) -> f64 {
         self.0 / 1e9
+    }
+
+    /// The smaller of two quantities.
+    #[must_use]
+    pub const fn min(self, other: Self) -> Self {
+        Self(self.0.min(other.0))
+    }
+
+    /// The larger of two quantities.
+    #[must_use]
+    pub const fn max(self, other: Self) -> Self {
+        Self(self.0.max(other.0))
     }
 
     /// This quantity as a part of `whole`, from 0 to 1; 0 when `whole` is empty.

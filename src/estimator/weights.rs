@@ -167,3 +167,46 @@ impl Weights {
         rank * (attention + mlp)
     }
 }
+
+impl Model {
+    /// The parameter count that follows from the architecture, matrix by matrix.
+    ///
+    /// For the GPT block with n = k, f = 4H and tied embeddings it is H·V + L·(12H² + 13H) + 2H, the
+    /// standard count (Korthikanti et al. 2022, section 2), and a learned position table beside it.
+    pub fn derived_parameters(&self) -> u64 {
+        Weights::of(self).total()
+    }
+
+    /// How far the typed count is from the derived one, as a part of the derived one.
+    pub fn parameter_mismatch(&self) -> f64 {
+        let derived = self.derived_parameters() as f64;
+        (self.parameters as f64 - derived).abs() / derived.max(1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Mlp, Switch, catalogue};
+
+    #[test]
+    fn the_standard_gpt_block_has_12_h_squared_plus_13_h_parameters() {
+        let (h, l, v) = (768_u64, 12_u64, 50_257_u64);
+        let gpt2 = Model {
+            hidden: 768,
+            layers: 12,
+            heads: 12,
+            kv_heads: 12,
+            head_dim: 64,
+            feed_forward: 3072,
+            vocabulary: 50_257,
+            tied_embeddings: Switch::On,
+            mlp: Mlp::Gelu,
+            norm: Norm::LayerNorm,
+            bias: Bias::All,
+            position: Position::None,
+            ..catalogue::DEFAULT_MODEL.model
+        };
+        assert_eq!(gpt2.derived_parameters(), h * v + l * (12 * h * h + 13 * h) + 2 * h);
+    }
+}

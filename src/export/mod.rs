@@ -24,6 +24,7 @@ use crate::Scenario;
 
 /// What a file is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Target {
     /// Hugging Face `TrainingArguments`, a Python file.
     Transformers,

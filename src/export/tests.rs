@@ -333,8 +333,7 @@ fn every_word_of_every_setting_makes_every_file() {
     for setting in crate::setting::ALL {
         for option in setting.options {
             for (gpus, tensor) in [(1, 1), (8, 2)] {
-                let mut scenario = plain();
-                assert!((setting.set)(&mut scenario, option.key));
+                let mut scenario = setting.read(option.key, plain()).expect("a word of its own");
                 scenario.cluster.gpus = gpus;
                 scenario.cluster.tensor_parallel = tensor;
                 for &target in Target::ALL {
@@ -942,8 +941,7 @@ fn a_setting_that_changes_what_a_file_runs_is_in_its_words() {
                 continue;
             }
             for option in setting.options {
-                let mut other = base;
-                assert!((setting.set)(&mut other, option.key));
+                let other = setting.read(option.key, base).expect("a word of its own");
                 if estimate(&base).peak().bytes == estimate(&other).peak().bytes {
                     continue;
                 }

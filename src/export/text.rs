@@ -47,8 +47,8 @@ pub(super) fn commented(lines: &[String], sign: &str) -> String {
 /// An address that can stand in a comment: what could end a line, or be taken for the end of anything,
 /// is percent-encoded, and what is absurdly long is cut.
 pub(super) fn address(page: &str) -> String {
-    const LONGEST: usize = 2_000;
-    snippet::address(&page.chars().take(LONGEST).collect::<String>())
+    const MAX_ADDRESS_CHARACTERS: usize = 2_000;
+    snippet::address(&page.chars().take(MAX_ADDRESS_CHARACTERS).collect::<String>())
 }
 
 /// What makes segments of PyTorch's allocator grow, as an assignment of a shell, under the name that it

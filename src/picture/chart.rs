@@ -207,7 +207,7 @@ fn assumptions(scenario: &Scenario) -> String {
         "The reference models 1B, 7B, 13B and 70B train on {} with recomputation “{}” and are otherwise counted as yours: {} of memory{headroom}, {}, {} method.",
         format::counted(compared.gpus, "GPU", "GPUs"),
         compared.recomputation.label(),
-        format::memory(scenario.device.memory()),
+        format::memory(scenario.device.memory),
         scenario.recipe.precision.label(),
         scenario.method.key(),
     )

@@ -25,7 +25,7 @@ pub fn configuration(scenario: &Scenario) -> String {
     let model = named(catalogue::model_row_of(scenario).map(|(row, edited)| (row.name, edited)));
     let device = match catalogue::device_row_of(scenario) {
         Some((row, false)) => row.name.to_owned(),
-        _ => format!("GPU of {}", format::memory(scenario.device.memory())),
+        _ => format!("GPU of {}", format::memory(scenario.device.memory)),
     };
     format!(
         "{model} on {} × {device}, {} per sequence, b = {}, {}",

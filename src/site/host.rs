@@ -47,7 +47,7 @@ pub fn listen(state: State, theme: RwSignal<Theme>) {
                 }
                 state.peek(|facts| answer(&own_name, facts))
             }
-            Err(problems) => refusal(&own_name, &problems),
+            Err(error) => refusal(&own_name, &error.texts()),
         };
         if let Some(host) = &host {
             tell(host, &reply);
@@ -78,7 +78,7 @@ fn get(object: &JsValue, name: &str) -> JsValue {
 
 /// A text that is not too long to be copied.
 fn text(value: &JsValue) -> Option<String> {
-    let short = value.is_string() && value.unchecked_ref::<JsString>().length() <= Message::LONGEST;
+    let short = value.is_string() && value.unchecked_ref::<JsString>().length() <= Message::MAX_UTF16_UNITS;
     if short { value.as_string() } else { None }
 }
 

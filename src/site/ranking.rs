@@ -17,7 +17,7 @@ pub struct Ranking {
 impl Ranking {
     /// Tries every single change on `scenario`.
     pub fn of(scenario: &Scenario) -> Self {
-        let levers = levers::ranked(scenario, &catalogue::larger_devices(scenario.device.memory_mib));
+        let levers = levers::ranked(scenario, &catalogue::larger_devices(scenario.device.memory));
         // They are ranked by where they lead, from where all of them start.
         let gaining = levers.iter().position(|lever| lever.gain() == 0).unwrap_or(levers.len());
         Self { scenario: *scenario, levers, gaining }
@@ -47,8 +47,7 @@ impl Ranking {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bmax::levers::Change;
-    use bmax::{Field, Method, Recomputation};
+    use bmax::{Field, Method, Recomputation, Word};
 
     #[test]
     fn the_first_view_gains_most_from_recomputing_whole_layers() {
@@ -56,7 +55,7 @@ mod tests {
             let scenario = Scenario { method, ..Scenario::default() };
             let ranking = Ranking::of(&scenario);
             let first = ranking.gaining().first().expect("something helps");
-            assert_eq!(first.change, Change::Recomputation(Recomputation::Full));
+            assert_eq!(first.change, Word::Recomputation(Recomputation::Full).into());
             assert_eq!(first.before, bmax::largest_micro_batch(&scenario));
         }
     }

@@ -7,8 +7,8 @@
 use bmax::embed::Embed;
 use bmax::link::{self, Notice};
 use bmax::{
-    Answer, ChoiceOption, Entry, Estimate, Field, Instant, Method, Problem, Range, Scenario, Setting, b_max, estimate,
-    range,
+    Answer, ChoiceOption, Entry, Estimate, Field, InputError, Instant, Method, Range, Scenario, Setting, b_max,
+    estimate, range,
 };
 use leptos::prelude::*;
 
@@ -166,7 +166,7 @@ pub struct FieldHandle {
     pub default: Signal<f64>,
     /// Writes what the reader typed; a refused text lets the default stand in and comes back as the
     /// problem to show.
-    pub write: Callback<String, Result<(), Problem>>,
+    pub write: Callback<String, Result<(), InputError>>,
 }
 
 /// An input of the scenario that is picked from a list, as controls take it.
@@ -299,11 +299,10 @@ impl State {
         SettingHandle {
             name: setting.name,
             options: setting.options,
-            value: Memo::new(move |_| self.asked(setting.get)).into(),
-            default: Memo::new(move |_| self.read(|facts| (setting.get)(&facts.base))).into(),
+            value: Memo::new(move |_| self.asked(|scenario| setting.get(scenario))).into(),
+            default: Memo::new(move |_| self.read(|facts| setting.get(&facts.base))).into(),
             write: Callback::new(move |word: String| {
-                let mut changed = self.scenario.get_untracked();
-                if (setting.set)(&mut changed, &word) {
+                if let Ok(changed) = setting.read(&word, self.scenario.get_untracked()) {
                     self.scenario.set(changed);
                 }
             }),

@@ -172,9 +172,9 @@ impl Case {
     /// The live tensors of one pipeline stage.
     fn predicted_on(&self, stage: &str) -> Bytes {
         let mut bare = Scenario { method: Method::Ledger, ..self.scenario };
-        bare.device.driver_mib = 0;
-        bare.device.context_gib = 0.0;
-        bare.device.communication_gib = 0.0;
+        bare.device.driver = Bytes::ZERO;
+        bare.device.cuda_context = Bytes::ZERO;
+        bare.device.communication = Bytes::ZERO;
         bare.device.fragmentation = Percent::new(0.0);
         let estimate = estimate(&bare);
         let stages = estimate.stages();

@@ -108,7 +108,7 @@ async fn every_unknown_of_the_range_is_named_with_its_value_under_each_outlook()
     }
     for outlook in [Outlook::Optimistic, Outlook::Likely, Outlook::Safe] {
         let device = outlook.of(&Scenario::default()).device;
-        for value in [device.context_gib, device.communication_gib, device.fragmentation.get()] {
+        for value in [device.cuda_context.gib(), device.communication.gib(), device.fragmentation.get()] {
             assert!(text.contains(&number::plain(value)), "{value} is not in: {text}");
         }
     }

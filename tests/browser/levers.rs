@@ -1,8 +1,8 @@
 //! Levers: ranked by gain, each applied and undone with one press, each keeping its promise.
 
 use crate::support::{Page, Scope, expected, tidy};
-use bmax::Scenario;
 use bmax::levers::{Change, ranked};
+use bmax::{Field, Scenario};
 use serde_json::Value;
 
 /// Names and promised answers of the changes that make room.
@@ -103,7 +103,7 @@ async fn what_gains_nothing_alone_says_what_would_still_be_missing() {
     levers.says("No single change makes room.").await;
     levers.says("Still does not fit: one sequence would be").await;
     let scenario = expected::scenario("?model=70b&gpus=1&recompute=none");
-    let doubled = Change::Gpus(2).apply(scenario);
+    let doubled = Change::Number(Field::Gpus, 2.0).apply(scenario);
     let bmax::Answer::Infeasible(reason) = bmax::b_max(&doubled) else { panic!("70B fits on two GPUs") };
     levers.says(&expected::memory(reason.over)).await;
     page.close().await;

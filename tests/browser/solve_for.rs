@@ -1,7 +1,7 @@
 //! One input is sought and the others are given: the answers are the library's, and one press takes them.
 
 use crate::support::{Page, expected};
-use bmax::{Scenario, catalogue, fewest_gpus, largest_model, least_memory_mib, link, longest_sequence, number};
+use bmax::{Bytes, Scenario, catalogue, fewest_gpus, largest_model, least_memory, link, longest_sequence, number};
 
 const QUERY: &str = "?v=3&model=llama-3.1-8b&gpu=h100-80&b=2";
 
@@ -50,8 +50,8 @@ async fn the_fewest_gpus() {
 #[tokio::test]
 async fn the_smallest_device_of_the_list() {
     let scenario = expected::scenario(QUERY);
-    let least = least_memory_mib(&scenario, 2).expect("some memory is enough") - scenario.device.driver_mib;
-    let enough = catalogue::DEVICES.iter().filter(|row| row.visible_mib >= least);
+    let least = least_memory(&scenario, 2).expect("some memory is enough") - scenario.device.driver;
+    let enough = catalogue::DEVICES.iter().filter(|row| Bytes::from_mib(row.visible_mib.into()) >= least);
     let row = enough.min_by_key(|row| row.memory_mib).expect("one is large enough");
     ask("Smallest GPU", &[row.name, "sequences on each GPU need"], &row.apply(scenario)).await;
 }

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use bmax::config_json::{self, Note, Reading, Refusal};
+use bmax::config_json::{self, ConfigError, ConfigNotice, Reading};
 use bmax::{Field, Scenario, number};
 use serde_json::Value;
 
@@ -71,17 +71,17 @@ impl Verdict {
     ];
 }
 
-fn has(reading: &Reading, is: impl Fn(&Note) -> bool) -> bool {
+fn has(reading: &Reading, is: impl Fn(&ConfigNotice) -> bool) -> bool {
     reading.notes.iter().any(is)
 }
 
-fn verdict(read: &Result<Reading, Refusal>, weights: Option<[i64; 2]>) -> Verdict {
+fn verdict(read: &Result<Reading, ConfigError>, weights: Option<[i64; 2]>) -> Verdict {
     let Ok(reading) = read else { return Verdict::Refused };
     let Some([all, language]) = weights else { return Verdict::NotMade };
     let named = reading.weights();
-    let is_nested = has(reading, |note| matches!(note, Note::Nested(_)));
-    let leaves_parts = has(reading, |note| matches!(note, Note::Uncounted(_)));
-    if has(reading, |note| matches!(note, Note::UnknownType { .. })) {
+    let is_nested = has(reading, |note| matches!(note, ConfigNotice::Nested(_)));
+    let leaves_parts = has(reading, |note| matches!(note, ConfigNotice::Uncounted(_)));
+    if has(reading, |note| matches!(note, ConfigNotice::UnknownType { .. })) {
         let is_right = named == all || named == language;
         return if is_right { Verdict::GuessedRight } else { Verdict::GuessedWrong };
     }
@@ -97,13 +97,13 @@ fn verdict(read: &Result<Reading, Refusal>, weights: Option<[i64; 2]>) -> Verdic
 }
 
 /// Why a file is refused, in a few words.
-fn reason(refusal: &Refusal) -> String {
+fn reason(refusal: &ConfigError) -> String {
     match refusal {
-        Refusal::TwoStacks(_) => "an encoder with a decoder".to_owned(),
-        Refusal::OtherLayers { sign, what, .. } => format!("{sign}: layers {what}"),
-        Refusal::NotLanguage(key) => format!("no language model, by “{key}”"),
-        Refusal::NoVocabulary(_) => "no vocabulary".to_owned(),
-        Refusal::Missing { field, .. } => format!("no {}", field.bound().name.to_lowercase()),
+        ConfigError::TwoStacks(_) => "an encoder with a decoder".to_owned(),
+        ConfigError::OtherLayers { sign, what, .. } => format!("{sign}: layers {what}"),
+        ConfigError::NotLanguage(key) => format!("no language model, by “{key}”"),
+        ConfigError::NoVocabulary(_) => "no vocabulary".to_owned(),
+        ConfigError::Missing { field, .. } => format!("no {}", field.bound().name.to_lowercase()),
         other => other.to_string(),
     }
 }
@@ -200,7 +200,9 @@ fn another_value_of_any_field_is_counted_or_named_too() {
             }
             let read = config_json::read(&config.to_string());
             let is_said = read.as_ref().is_ok_and(|reading| {
-                has(reading, |note| matches!(note, Note::Unread(_) | Note::Differ(..) | Note::Remark(_)))
+                has(reading, |note| {
+                    matches!(note, ConfigNotice::Unread(_) | ConfigNotice::Differ(..) | ConfigNotice::Remark(_))
+                })
             });
             let verdict = verdict(&read, Some([*weights; 2]));
             assert!(
@@ -235,7 +237,7 @@ fn every_file_is_a_model_in_range_or_a_short_reason() {
 fn an_encoder_with_a_decoder_and_other_layers_are_told_what_can_be_asked() {
     for kind in types() {
         let Err(refusal) = config_json::read(&kind.config.to_string()) else { continue };
-        if matches!(refusal, Refusal::TwoStacks(_) | Refusal::OtherLayers { .. }) {
+        if matches!(refusal, ConfigError::TwoStacks(_) | ConfigError::OtherLayers { .. }) {
             let said = refusal.to_string();
             assert!(said.contains("bmax 'model=own&params=…&hidden="), "{}: {said}", kind.name);
         }

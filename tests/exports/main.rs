@@ -200,6 +200,7 @@ proptest! {
                         prop_assert!(is_group(value.trim()), "{}", text);
                     }
                 }
+                other => prop_assert!(false, "{other:?} has no parser here"),
             }
         }
     }

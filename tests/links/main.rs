@@ -2,7 +2,7 @@
 
 use std::{env, fs};
 
-use bmax::{Answer, Field, Method, Scenario, b_max, link, setting};
+use bmax::{Answer, Field, Method, Scenario, Setting, b_max, link};
 use serde_json::{Map, Value, json};
 
 const LINKS: &str = include_str!("links.json");
@@ -46,8 +46,8 @@ fn is(scenario: &Scenario, key: &str, expected: &str) -> Result<(), String> {
         // Byte for byte: not one unit in the last place is passed over.
         return if seen.to_bits() == number.to_bits() { Ok(()) } else { differs(seen.to_string()) };
     }
-    if let Some(word) = setting::ALL.iter().find(|word| word.key == key) {
-        return differs((word.get)(scenario).to_owned());
+    if let Some(word) = Setting::from_key(key) {
+        return differs(word.get(scenario).to_owned());
     }
     match key {
         "model" if scenario.model.origin.is_empty() => differs(link::OWN.to_owned()),

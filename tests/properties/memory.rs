@@ -1,9 +1,8 @@
 //! What memory is made of, what makes it more or less, and what follows from it.
 
 use bmax::{
-    Adapter, Answer, AttentionKernel, Bucket, Bytes, Choice, Engine, Field, LossHead, Recomputation, Scenario,
-    ZeroStage, b_max, counters, estimate, largest_model, least_memory_mib, link, longest_sequence, range, search,
-    setting,
+    Adapter, Answer, AttentionKernel, Bucket, Bytes, Choice, Engine, Field, LossHead, Recomputation, Scenario, Setting,
+    ZeroStage, b_max, counters, estimate, largest_model, least_memory, link, longest_sequence, range, search,
 };
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -189,10 +188,8 @@ of_every_scenario! {
 
     fn what_costs_less_memory_by_its_nature_never_costs_more(scenario in counted) {
         let with = |key: &str, word: &str| {
-            let mut changed = scenario;
-            let setting = setting::ALL.iter().find(|setting| setting.key == key).expect("a setting");
-            assert!((setting.set)(&mut changed, word));
-            peak(&changed)
+            let setting = Setting::from_key(key).expect("a setting");
+            peak(&setting.read(word, scenario).expect("a word of its own"))
         };
         for (key, more, less) in [
             ("kernels", "eager", "fused"),
@@ -279,9 +276,9 @@ of_every_scenario! {
                 prop_assert!(at_least(peak(&at), at.usable().get()));
             }
         }
-        if let Some(memory) = least_memory_mib(&scenario, batch) {
+        if let Some(memory) = least_memory(&scenario, batch) {
             let mut at = scenario;
-            at.device.memory_mib = memory;
+            at.device.memory = memory;
             prop_assert!(fits(&at));
         }
         if let Some(model) = largest_model(&scenario, batch) {
@@ -308,7 +305,7 @@ proptest! {
         scenario in any_scenario().prop_map(counted),
         field in select(&[
             Field::Vocabulary, Field::FeedForward, Field::KvHeads, Field::Experts, Field::Rank, Field::Norms,
-            Field::Context, Field::Fragmentation, Field::Driver, Field::MicroBatches,
+            Field::CudaContext, Field::Fragmentation, Field::Driver, Field::MicroBatches,
         ]),
         factor in 1.0..16.0_f64,
     ) {

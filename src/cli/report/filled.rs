@@ -8,13 +8,12 @@ use super::{
 use std::collections::BTreeMap;
 
 use crate::cli::formula;
-use crate::cli::input::{Question, Refusal};
-use crate::cli::values::{Number, Parameters, Value};
+use crate::cli::input::{Question, QuestionError};
+use crate::cli::values::{Number, Parameters};
 use crate::cli::words;
 use crate::{
-    Balance, Bucket, Choice, Measure, Mend, Method, Rung, Scenario, Shortage, StagePeak, b_max, catalogue,
-    cheapest_plan, counters, estimate, fewest_gpus, largest_model, least_memory_mib, levers, link, longest_sequence,
-    range,
+    Balance, Bucket, Change, Choice, Method, Rung, Scenario, Shortage, StagePeak, Word, b_max, catalogue,
+    cheapest_plan, counters, estimate, fewest_gpus, largest_model, least_memory, levers, link, longest_sequence, range,
 };
 
 /// How much is worked out.
@@ -33,7 +32,7 @@ pub enum Depth {
 /// let asked = question("model=llama-3.1-8b&gpu=h100-80", None)?;
 /// let report = report(&asked, Depth::Brief);
 /// assert_eq!(report.link, "v=3&model=llama-3.1-8b&gpu=h100-80");
-/// # Ok::<(), bmax::cli::Refusal>(())
+/// # Ok::<(), bmax::cli::QuestionError>(())
 /// ```
 pub fn report(question: &Question, depth: Depth) -> Report {
     let scenario = &question.scenario;
@@ -59,7 +58,7 @@ pub fn report(question: &Question, depth: Depth) -> Report {
 }
 
 /// The line of output for a line of input.
-pub fn line(number: Option<u64>, asked: Result<Question, Refusal>, depth: Depth) -> Line {
+pub fn line(number: Option<u64>, asked: Result<Question, QuestionError>, depth: Depth) -> Line {
     match asked {
         Ok(question) => Line::Report(Box::new(Report { line: number, ..report(&question, depth) })),
         Err(refusal) => Line::Failure(Failure { line: number, error: refusal.to_string() }),
@@ -67,11 +66,7 @@ pub fn line(number: Option<u64>, asked: Result<Question, Refusal>, depth: Depth)
 }
 
 pub(in crate::cli) fn conflict(found: crate::Conflict) -> Conflict {
-    let nearest = match found.mend {
-        Mend::Number(_, value) => Value::Number(Number(value)),
-        Mend::Word(_, word) => Value::Word(word),
-    };
-    Conflict { key: found.mend.key(), nearest, message: found.message }
+    Conflict { key: found.mend.key(), nearest: found.mend.value().into(), message: found.message }
 }
 
 /// An answer to a scenario, with what it has to be told with.
@@ -207,7 +202,7 @@ fn other_methods(scenario: &Scenario) -> Vec<OtherMethod> {
 }
 
 fn gaining(scenario: &Scenario) -> Vec<Lever> {
-    let ranked = levers::ranked(scenario, &catalogue::larger_devices(scenario.device.memory_mib));
+    let ranked = levers::ranked(scenario, &catalogue::larger_devices(scenario.device.memory));
     let told = |lever: levers::Lever| {
         let change = words::difference(scenario, &lever.change.apply(*scenario));
         Some(Lever {
@@ -228,7 +223,7 @@ fn solved(scenario: &Scenario) -> Solve {
         micro_batch: batch,
         longest_sequence: longest_sequence(scenario, batch),
         fewest_gpus: fewest_gpus(scenario, batch),
-        least_memory_mib: least_memory_mib(scenario, batch),
+        least_memory_mib: least_memory(scenario, batch).map(|memory| memory.mib() as u32),
         smallest_device: catalogue::smallest_device(scenario).map(|row| row.slug),
         largest_model_parameters: largest_model(scenario, batch).map(|model| model.parameters),
         reasons: BTreeMap::new(),
@@ -262,10 +257,10 @@ fn planned(scenario: &Scenario) -> Plan {
 fn step(rung: &Rung) -> Step {
     Step {
         measure: match rung.measure {
-            Measure::Accumulate => "accumulate",
-            Measure::Recompute(_) => "recompute",
-            Measure::Swap(_) => "swap",
-            Measure::MoreGpus(_) => "more-gpus",
+            None => "accumulate",
+            Some(Change::Word(Word::Offload(_))) => "swap",
+            Some(Change::Word(_)) => "recompute",
+            Some(Change::Number(..) | Change::Device { .. }) => "more-gpus",
         },
         link: link::encode(&rung.scenario),
         b_max: rung.b_max,

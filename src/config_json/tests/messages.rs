@@ -168,7 +168,7 @@ fn what_is_no_config_is_refused_in_a_short_sentence() {
         format!("{{\"model_type\": \"{many}\"}}"),
         "{\"text_config\":".repeat(100_000),
         "{\"text_config\":".repeat(60) + "{}" + &"}".repeat(60),
-        " ".repeat(json::LONGEST + 1),
+        " ".repeat(json::MAX_JSON_BYTES + 1),
     ];
     for text in bad {
         let message = refusal(&text);
@@ -257,7 +257,7 @@ fn an_encoder_with_a_decoder_is_refused_with_the_sizes_of_its_decoder() {
 fn what_can_be_asked_by_hand_is_understood() {
     let t5 = r#"{"is_encoder_decoder": true, "d_model": 512, "num_decoder_layers": 6, "num_heads": 8, "d_kv": 64,
         "d_ff": 2048, "vocab_size": 32128}"#;
-    let Err(Refusal::TwoStacks(ByHand(question))) = read(t5) else { panic!("it is refused") };
+    let Err(ConfigError::TwoStacks(ByHand(question))) = read(t5) else { panic!("it is refused") };
     let read = crate::link::decode(&question.replace('…', "0.03"));
     assert_eq!(read.notices, []);
     let Model { hidden, layers, heads, head_dim, feed_forward, vocabulary, .. } = read.scenario.model;

@@ -8,7 +8,7 @@ use proptest::sample::select;
 use super::families::WORDS;
 use super::inputs::{BIASES, SWITCHES};
 use super::*;
-use crate::{Choice, Experts, Field, Latent, Packing, Scenario, Softmax, setting};
+use crate::{Choice, Experts, Field, Latent, Packing, Scenario, Setting, Softmax};
 
 macro_rules! files {
     ($($name:literal: $weights:literal, $shape:literal;)+) => {
@@ -92,7 +92,7 @@ fn shape(model: &Model) -> String {
 }
 
 fn messages(reading: &Reading) -> Vec<String> {
-    reading.notes.iter().map(Note::to_string).collect()
+    reading.notes.iter().map(ConfigNotice::to_string).collect()
 }
 
 fn refusal(text: &str) -> String {
@@ -145,7 +145,6 @@ fn every_word_of_the_tables_is_known() {
     let texts = families::all().flat_map(|family| [family.block, family.own]).chain(switches);
     let texts = texts.chain(BIASES.iter().map(|(word, ..)| *word)).chain(guess::BLOCKS.iter().copied());
     for word in texts.flat_map(|text| text.split(' ')).filter(|word| !word.is_empty()) {
-        let mut scenario = Scenario::default();
         let is_known = match word.split_once('=') {
             None => {
                 let (bare, number) = word.split_once(':').unwrap_or((word, "0"));
@@ -153,7 +152,7 @@ fn every_word_of_the_tables_is_known() {
             }
             Some((key, value)) => match Field::from_key(key) {
                 Some(field) => field.read(value).is_ok(),
-                None => setting::ALL.iter().any(|setting| setting.key == key && (setting.set)(&mut scenario, value)),
+                None => Setting::from_key(key).is_some_and(|setting| setting.read(value, Scenario::default()).is_ok()),
             },
         };
         assert!(is_known, "{word}");

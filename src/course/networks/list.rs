@@ -4,6 +4,8 @@
 //! repeats it; `#` begins a remark. A line that cannot be read is left out and named, and the others
 //! stay.
 
+use std::fmt;
+
 use super::{Kind, Layer, Network, Shape};
 use crate::number;
 
@@ -18,7 +20,7 @@ const MAX_STEP: f64 = 1_000.0;
 
 /// A line that cannot be read.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Trouble {
+pub struct LayerError {
     /// The line, counted from 1.
     pub line: usize,
     /// What the word was read as.
@@ -26,34 +28,42 @@ pub struct Trouble {
     /// The word.
     pub word: String,
     /// What is wrong with it.
-    pub problem: Problem,
+    pub problem: LayerErrorKind,
 }
 
 /// What is wrong with a word of the list.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Problem {
+pub enum LayerErrorKind {
     /// It is not a whole number in this range.
     Range(f64, f64),
     /// Something else, as the end of a sentence.
     Because(&'static str),
 }
 
-impl Trouble {
+impl fmt::Display for LayerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message())
+    }
+}
+
+impl std::error::Error for LayerError {}
+
+impl LayerError {
     /// One sentence: line, field, range.
     pub fn message(&self) -> String {
         let start = ["Line ", &number::fixed(self.line as f64, 0), ", ", self.field, " “", &self.word, "”: "].concat();
         match self.problem {
-            Problem::Range(from, to) => {
+            LayerErrorKind::Range(from, to) => {
                 let [from, to] = [from, to].map(number::grouped);
                 [&start, "write a whole number from ", &from, " to ", &to, "."].concat()
             }
-            Problem::Because(reason) => start + reason + ".",
+            LayerErrorKind::Because(reason) => start + reason + ".",
         }
     }
 }
 
 /// A trouble on its way out of a line. In a box, a result is one word wide, which keeps the reader small.
-type Flaw = Box<Trouble>;
+type Flaw = Box<LayerError>;
 
 /// A layer as it is written.
 #[derive(Clone, Copy)]
@@ -130,7 +140,7 @@ impl Network {
                 if let Some(maker) = before.maker.and_then(|maker| network.layers.get_mut(maker)) {
                     maker.keeps_output = kept;
                 }
-                network.troubles.push(Trouble { line: position + 1, ..*trouble });
+                network.troubles.push(LayerError { line: position + 1, ..*trouble });
             }
         }
         // Whatever comes first can be computed again from the input.
@@ -138,8 +148,8 @@ impl Network {
             first.begins_unit = true;
         }
         if walk.shortcut.is_some() {
-            let problem = Problem::Because("no add follows it");
-            network.troubles.push(Trouble { line: walk.line, field: "word", word: "residual".to_owned(), problem });
+            let problem = LayerErrorKind::Because("no add follows it");
+            network.troubles.push(LayerError { line: walk.line, field: "word", word: "residual".to_owned(), problem });
         }
         network
     }
@@ -421,20 +431,20 @@ impl Spec {
 fn whole(field: &'static str, word: &str, from: f64, to: f64) -> Result<f64, Flaw> {
     match number::parse(word) {
         Ok(value) if value.fract() == 0.0 && value >= from && value <= to => Ok(value),
-        _ => Err(flaw(field, word, Problem::Range(from, to))),
+        _ => Err(flaw(field, word, LayerErrorKind::Range(from, to))),
     }
 }
 
 fn out_of_range<T>(field: &'static str, value: f64, from: f64, to: f64) -> Result<T, Flaw> {
-    Err(flaw(field, &number::plain(value), Problem::Range(from, to)))
+    Err(flaw(field, &number::plain(value), LayerErrorKind::Range(from, to)))
 }
 
 fn because<T>(field: &'static str, word: &str, reason: &'static str) -> Result<T, Flaw> {
-    Err(flaw(field, word, Problem::Because(reason)))
+    Err(flaw(field, word, LayerErrorKind::Because(reason)))
 }
 
 /// The line is known where the lines are counted.
 #[inline(never)]
-fn flaw(field: &'static str, word: &str, problem: Problem) -> Flaw {
-    Box::new(Trouble { line: 0, field, word: word.chars().take(20).collect(), problem })
+fn flaw(field: &'static str, word: &str, problem: LayerErrorKind) -> Flaw {
+    Box::new(LayerError { line: 0, field, word: word.chars().take(20).collect(), problem })
 }

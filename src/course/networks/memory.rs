@@ -138,7 +138,7 @@ pub struct Fit {
 pub fn room(scenario: &Scenario) -> Bytes {
     let device = &scenario.device;
     let runtime = match scenario.method {
-        Method::Ledger => Bytes::from_mib(f64::from(device.driver_mib)) + Bytes::from_gib(device.context_gib),
+        Method::Ledger => device.driver + device.cuda_context,
         Method::Workshop | Method::Paper => Bytes::ZERO,
     };
     scenario.usable() - runtime

@@ -26,7 +26,7 @@ mod list;
 mod memory;
 pub mod presets;
 
-pub use list::{MAX_LAYERS, MAX_LINES, MAX_SIZE, Problem, Trouble};
+pub use list::{LayerError, LayerErrorKind, MAX_LAYERS, MAX_LINES, MAX_SIZE};
 pub use memory::{Element, Fit, Instant, Need, Setup, room};
 
 /// The shape of what a layer hands on for one example. Counts are whole numbers held as doubles, so that
@@ -130,7 +130,7 @@ pub struct Network {
     /// The layers, in the order in which they run.
     pub layers: Vec<Layer>,
     /// What was wrong with the text; the lines with a trouble are left out.
-    pub troubles: Vec<Trouble>,
+    pub troubles: Vec<LayerError>,
 }
 
 impl Network {

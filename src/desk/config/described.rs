@@ -40,7 +40,7 @@ pub fn named(model: Model) -> String {
     let scenario = Scenario { model, ..Scenario::default() };
     let numbers = [&[Field::Parameters][..], SHAPE, TABLES, EXPERTS, LATENT].into_iter().flatten();
     let numbers = numbers.map(|field| (field.bound().key, number::plain(scenario.number(*field))));
-    let words = WORDS.iter().map(|word| (word.key, (word.get)(&scenario).to_owned()));
+    let words = WORDS.iter().map(|word| (word.key, word.get(&scenario).to_owned()));
     numbers.chain(words).fold(format!("model={}", link::OWN), |query, (key, value)| query + "&" + key + "=" + &value)
 }
 
@@ -81,7 +81,7 @@ fn sizes(model: &Model) -> Vec<(&'static str, String)> {
     let mut all = numbers(SHAPE);
     all.extend(numbers(TABLES));
     for word in WORDS {
-        let key = (word.get)(&scenario);
+        let key = word.get(&scenario);
         let label = word.options.iter().find(|option| option.key == key).map_or("", |option| option.label);
         all.push((word.name, label.to_owned()));
     }

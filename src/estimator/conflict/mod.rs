@@ -5,56 +5,19 @@ mod pipeline;
 mod recipe;
 
 use super::bounds::Field;
+use super::change::Change;
 use super::choice::{Method, Switch};
 use super::scenario::Scenario;
-use super::setting::{self, Setting};
+use super::setting::Word;
 
 /// Two settings that do not go together, and the nearest that do.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Conflict {
     /// What to change, and to what.
-    pub mend: Mend,
+    pub mend: Change,
     /// One sentence for the reader.
     pub message: String,
-}
-
-/// One input and the value that resolves a conflict.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Mend {
-    /// A number, in the unit of its field.
-    Number(Field, f64),
-    /// A word of a setting.
-    Word(&'static Setting, &'static str),
-}
-
-impl Mend {
-    /// The link parameter of the input.
-    pub fn key(&self) -> &'static str {
-        match self {
-            Self::Number(field, _) => field.bound().key,
-            Self::Word(setting, _) => setting.key,
-        }
-    }
-
-    /// The name of the input.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Number(field, _) => field.bound().name,
-            Self::Word(setting, _) => setting.name,
-        }
-    }
-
-    /// The scenario with the conflict resolved; unchanged when the value is out of its range.
-    pub fn apply(&self, scenario: Scenario) -> Scenario {
-        match *self {
-            Self::Number(field, value) => scenario.with_number(field, value).unwrap_or(scenario),
-            Self::Word(setting, word) => {
-                let mut mended = scenario;
-                (setting.set)(&mut mended, word);
-                mended
-            }
-        }
-    }
 }
 
 impl Scenario {
@@ -92,11 +55,11 @@ struct Conflicts(Vec<Conflict>);
 
 impl Conflicts {
     fn number(&mut self, field: Field, nearest: u32, message: String) {
-        self.0.push(Conflict { mend: Mend::Number(field, nearest.into()), message });
+        self.0.push(Conflict { mend: Change::Number(field, nearest.into()), message });
     }
 
-    fn word(&mut self, setting: &'static Setting, nearest: &'static str, message: &str) {
-        self.0.push(Conflict { mend: Mend::Word(setting, nearest), message: message.to_owned() });
+    fn word(&mut self, nearest: Word, message: &str) {
+        self.0.push(Conflict { mend: nearest.into(), message: message.to_owned() });
     }
 
     /// D · T · P · C must be the number of GPUs.
@@ -163,7 +126,7 @@ impl Conflicts {
         if cluster.sequence_parallel == Switch::On && cluster.tensor_parallel == 1 {
             let message = "Sequence parallelism splits what tensor parallelism leaves whole, and there is no \
                            tensor parallelism here.";
-            self.word(&setting::SEQUENCE_PARALLEL, "off", message);
+            self.word(Word::SequenceParallel(Switch::Off), message);
         }
         let (sequence, context) = (scenario.recipe.sequence, cluster.context_parallel);
         if sequence % context != 0 {
@@ -238,7 +201,7 @@ mod tests {
         let mut scenario = Scenario { method: Method::Paper, ..Scenario::default() };
         scenario.cluster.gpus = 10;
         scenario.cluster.tensor_parallel = 4;
-        assert_eq!(only(scenario).mend, Mend::Number(Field::Gpus, 12.0));
+        assert_eq!(only(scenario).mend, Change::Number(Field::Gpus, 12.0));
         scenario.cluster.gpus = 12;
         scenario.cluster.tensor_parallel = 3;
         assert_eq!(scenario.conflicts()[0].mend.key(), "tp");
@@ -248,7 +211,7 @@ mod tests {
         scenario.cluster.pipeline_parallel = 8;
         scenario.recipe.micro_batches = 8;
         let conflict = only(scenario);
-        assert_eq!(conflict.mend, Mend::Number(Field::Gpus, 16.0));
+        assert_eq!(conflict.mend, Change::Number(Field::Gpus, 16.0));
         assert!(conflict.message.contains("8 pipeline-parallel"), "{}", conflict.message);
     }
 
@@ -256,10 +219,10 @@ mod tests {
     fn more_active_experts_than_there_are_is_led_to_all_of_them() {
         let mut scenario = ledger();
         scenario.model.experts = crate::Experts { count: 8, active: 9, ..crate::Experts::NONE };
-        assert_eq!(only(scenario).mend, Mend::Number(Field::ActiveExperts, 8.0));
+        assert_eq!(only(scenario).mend, Change::Number(Field::ActiveExperts, 8.0));
         scenario.model.experts.active = 2;
         scenario.cluster.expert_parallel = 3;
-        assert_eq!(only(scenario).mend, Mend::Number(Field::ExpertParallel, 2.0));
+        assert_eq!(only(scenario).mend, Change::Number(Field::ExpertParallel, 2.0));
     }
 
     #[test]
@@ -270,7 +233,7 @@ mod tests {
         let mut scenario = catalogue::model("llama-3.1-8b").expect("listed").apply(ledger());
         scenario.cluster.gpus = 16;
         scenario.cluster.tensor_parallel = 16;
-        assert_eq!(only(scenario).mend, Mend::Number(Field::TensorParallel, 8.0));
+        assert_eq!(only(scenario).mend, Change::Number(Field::TensorParallel, 8.0));
     }
 
     #[test]

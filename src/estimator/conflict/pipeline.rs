@@ -1,7 +1,7 @@
 //! What a pipeline asks for.
 
 use super::{Conflicts, common_divisor, nearest_divisor};
-use crate::{Engine, Field, Scenario, ZeroStage, setting};
+use crate::{Engine, Field, Scenario, Word, ZeroStage};
 
 impl Conflicts {
     pub(super) fn pipeline(&mut self, scenario: &Scenario) {
@@ -17,11 +17,11 @@ impl Conflicts {
         if cluster.engine == Engine::DeepSpeed && cluster.zero >= ZeroStage::Stage2 {
             let message = "DeepSpeed’s pipeline works with ZeRO 1 at most, because its stages add gradients up whole; \
                            stage 1 is what it has.";
-            self.word(&setting::ZERO, "1", message);
+            self.word(Word::Zero(ZeroStage::Stage1), message);
         } else if cluster.zero == ZeroStage::Stage3 {
             let message = "ZeRO 3 gathers every layer again for every micro-batch of a pipeline, which undoes it; \
                            with a pipeline stage 1 is used.";
-            self.word(&setting::ZERO, "1", message);
+            self.word(Word::Zero(ZeroStage::Stage1), message);
         }
         self.micro_batches(scenario);
         self.uneven_stages(scenario);
@@ -193,9 +193,9 @@ fn has_chunks(scenario: &Scenario) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Mend;
     use super::super::tests::{ledger, only};
     use super::*;
+    use crate::Change;
 
     fn pipeline(stages: u32) -> Scenario {
         let mut scenario = ledger();
@@ -209,11 +209,11 @@ mod tests {
     fn zero_3_with_a_pipeline_is_led_to_stage_1() {
         let mut scenario = pipeline(2);
         scenario.cluster.zero = ZeroStage::Stage3;
-        assert_eq!(only(scenario).mend, Mend::Word(&setting::ZERO, "1"));
+        assert_eq!(only(scenario).mend, Change::Word(Word::Zero(ZeroStage::Stage1)));
         scenario.cluster.zero = ZeroStage::Stage2;
         assert_eq!(scenario.conflicts(), []);
         scenario.cluster.engine = Engine::DeepSpeed;
-        assert_eq!(only(scenario).mend, Mend::Word(&setting::ZERO, "1"));
+        assert_eq!(only(scenario).mend, Change::Word(Word::Zero(ZeroStage::Stage1)));
     }
 
     #[test]
@@ -221,7 +221,7 @@ mod tests {
         let mut scenario = pipeline(4);
         scenario.recipe.micro_batches = 1;
         let conflict = only(scenario);
-        assert_eq!(conflict.mend, Mend::Number(Field::MicroBatches, 4.0));
+        assert_eq!(conflict.mend, Change::Number(Field::MicroBatches, 4.0));
         assert!(conflict.message.starts_with("1 micro-batch per step"), "{}", conflict.message);
         assert!(conflict.message.contains("the answer is for 4"), "{}", conflict.message);
     }
@@ -231,16 +231,16 @@ mod tests {
         // 32 layers over 4 stages are 8 each.
         let mut scenario = pipeline(4);
         scenario.cluster.virtual_stages = 3;
-        assert_eq!(only(scenario).mend, Mend::Number(Field::VirtualStages, 2.0));
+        assert_eq!(only(scenario).mend, Change::Number(Field::VirtualStages, 2.0));
         scenario.cluster.virtual_stages = 8;
         assert_eq!(scenario.conflicts(), []);
         // PyTorch runs ten micro-batches in two rounds of five, Megatron-LM in none.
         scenario.recipe.micro_batches = 10;
         assert_eq!(scenario.conflicts(), []);
         scenario.recipe.micro_batches = 9;
-        assert_eq!(only(scenario).mend, Mend::Number(Field::MicroBatches, 10.0));
+        assert_eq!(only(scenario).mend, Change::Number(Field::MicroBatches, 10.0));
         scenario.cluster.engine = Engine::Megatron;
-        assert_eq!(only(scenario).mend, Mend::Number(Field::MicroBatches, 12.0));
+        assert_eq!(only(scenario).mend, Change::Number(Field::MicroBatches, 12.0));
     }
 
     #[test]
@@ -250,10 +250,10 @@ mod tests {
         scenario.cluster.first_stage_layers = 5;
         assert_eq!(scenario.conflicts(), []);
         scenario.cluster.first_stage_layers = 6;
-        assert_eq!(only(scenario).mend, Mend::Number(Field::FirstStageLayers, 5.0));
+        assert_eq!(only(scenario).mend, Change::Number(Field::FirstStageLayers, 5.0));
         scenario.cluster.first_stage_layers = 0;
         scenario.cluster.last_stage_layers = 40;
-        assert_eq!(only(scenario).mend, Mend::Number(Field::LastStageLayers, 29.0));
+        assert_eq!(only(scenario).mend, Change::Number(Field::LastStageLayers, 29.0));
         scenario.cluster.first_stage_layers = 31;
         assert_eq!(scenario.conflicts().len(), 1);
     }
@@ -266,7 +266,7 @@ mod tests {
         scenario.cluster.first_stage_layers = 4;
         scenario.cluster.last_stage_layers = 12;
         scenario.cluster.virtual_stages = 3;
-        assert_eq!(only(scenario).mend, Mend::Number(Field::VirtualStages, 2.0));
+        assert_eq!(only(scenario).mend, Change::Number(Field::VirtualStages, 2.0));
         scenario.cluster.virtual_stages = 4;
         assert_eq!(scenario.conflicts(), []);
         // Of 33 layers on four stages the shortest has eight.
@@ -275,7 +275,7 @@ mod tests {
         scenario.cluster.virtual_stages = 8;
         assert_eq!(scenario.conflicts(), []);
         scenario.cluster.virtual_stages = 9;
-        assert_eq!(only(scenario).mend, Mend::Number(Field::VirtualStages, 8.0));
+        assert_eq!(only(scenario).mend, Change::Number(Field::VirtualStages, 8.0));
     }
 
     #[test]
@@ -284,7 +284,7 @@ mod tests {
         scenario.cluster.engine = Engine::DeepSpeed;
         scenario.cluster.virtual_stages = 2;
         scenario.recipe.micro_batches = 9;
-        assert_eq!(only(scenario).mend, Mend::Number(Field::VirtualStages, 1.0));
+        assert_eq!(only(scenario).mend, Change::Number(Field::VirtualStages, 1.0));
     }
 
     #[test]
@@ -294,16 +294,16 @@ mod tests {
         scenario.model.layers = 30;
         assert_eq!(scenario.conflicts(), []);
         scenario.cluster.engine = Engine::Megatron;
-        assert_eq!(only(scenario).mend, Mend::Number(Field::LastStageLayers, 6.0));
+        assert_eq!(only(scenario).mend, Change::Number(Field::LastStageLayers, 6.0));
     }
 
     #[test]
     fn what_only_a_pipeline_has_is_not_asked_of_one_stage() {
         let mut scenario = ledger();
         scenario.cluster.virtual_stages = 2;
-        assert_eq!(only(scenario).mend, Mend::Number(Field::VirtualStages, 1.0));
+        assert_eq!(only(scenario).mend, Change::Number(Field::VirtualStages, 1.0));
         scenario.cluster.virtual_stages = 1;
         scenario.cluster.last_stage_layers = 3;
-        assert_eq!(only(scenario).mend, Mend::Number(Field::LastStageLayers, 0.0));
+        assert_eq!(only(scenario).mend, Change::Number(Field::LastStageLayers, 0.0));
     }
 }

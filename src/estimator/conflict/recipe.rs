@@ -1,7 +1,7 @@
 //! What a recipe asks of its model.
 
 use super::Conflicts;
-use crate::{Adapter, Field, Precision, Recomputation, Scenario, setting};
+use crate::{Adapter, Field, Precision, Recomputation, Scenario, Word};
 
 impl Conflicts {
     pub(super) fn recipe(&mut self, scenario: &Scenario) {
@@ -34,7 +34,7 @@ impl Conflicts {
         if recipe.adapter == Adapter::LoraFp32 && sixteen {
             let message = "Frozen weights in fp32 cannot be multiplied with 16-bit activations unless autocast casts \
                            them; LoRA on 16-bit weights can.";
-            self.word(&setting::ADAPTER, "lora", message);
+            self.word(Word::Adapter(Adapter::Lora), message);
         }
     }
 }
@@ -55,9 +55,9 @@ fn longest_stage(scenario: &Scenario) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Mend;
     use super::super::tests::{ledger, only};
     use super::*;
+    use crate::Change;
 
     #[test]
     fn no_more_layers_are_recomputed_than_there_are() {
@@ -67,10 +67,10 @@ mod tests {
         assert_eq!(scenario.conflicts(), []);
         for recomputation in [Recomputation::EveryK, Recomputation::KthLayer] {
             scenario.recipe.recomputation = recomputation;
-            assert_eq!(only(scenario).mend, Mend::Number(Field::Every, 32.0), "{recomputation:?}");
+            assert_eq!(only(scenario).mend, Change::Number(Field::Every, 32.0), "{recomputation:?}");
         }
         scenario.recipe.recomputation = Recomputation::Block;
-        assert_eq!(only(scenario).mend, Mend::Number(Field::RecomputedLayers, 32.0));
+        assert_eq!(only(scenario).mend, Change::Number(Field::RecomputedLayers, 32.0));
     }
 
     #[test]
@@ -83,20 +83,20 @@ mod tests {
         scenario.recipe.every = 9;
         scenario.recipe.recomputation = Recomputation::KthLayer;
         let conflict = only(scenario);
-        assert_eq!(conflict.mend, Mend::Number(Field::Every, 8.0));
+        assert_eq!(conflict.mend, Change::Number(Field::Every, 8.0));
         assert!(conflict.message.contains("Of 8 layers of a stage none is the 9th"), "{}", conflict.message);
         scenario.cluster.first_stage_layers = 5;
         assert_eq!(scenario.conflicts(), []);
         scenario.recipe.recomputation = Recomputation::Block;
         scenario.recipe.recomputed_layers = 10;
-        assert_eq!(only(scenario).mend, Mend::Number(Field::RecomputedLayers, 9.0));
+        assert_eq!(only(scenario).mend, Change::Number(Field::RecomputedLayers, 9.0));
     }
 
     #[test]
     fn fp32_weights_under_a_16_bit_recipe_are_led_to_16_bits() {
         let mut scenario = ledger();
         scenario.recipe.adapter = Adapter::LoraFp32;
-        assert_eq!(only(scenario).mend, Mend::Word(&setting::ADAPTER, "lora"));
+        assert_eq!(only(scenario).mend, Change::Word(Word::Adapter(Adapter::Lora)));
         scenario.recipe.precision = Precision::Autocast;
         assert_eq!(scenario.conflicts(), []);
     }

@@ -57,7 +57,7 @@ pub(super) fn assemble(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
                 to.tensor(tensor, stage, 0.0, stage.waiting, StageInstants::only(at.first));
             }
         }
-        let together = stage.together(scenario);
+        let together = stage.layers_per_segment(scenario);
         let running = if last_is_kept { StageInstants::only(at.first) } else { at.in_backward() };
         for tensor in &whole {
             let through = if tensor.is_inner() && in_attention { 1.0 } else { 0.0 };
@@ -100,7 +100,7 @@ fn layer_inputs(to: &mut Assembly, scenario: &Scenario, stage: &Stage, again: f6
     let recipe = &scenario.recipe;
     let at = &stage.at;
     let layers = stage.layers() * again;
-    let segments = (layers / stage.together(scenario)).ceil();
+    let segments = (layers / stage.layers_per_segment(scenario)).ceil();
     // Swapped to the host, one is on its way out or in while another is in use.
     let swapped = recipe.offload.takes_activations();
     let kept = if swapped { segments.min(2.0) } else { segments };

@@ -35,7 +35,7 @@ const THREADS: f64 = 2.0;
 /// 4 MiB before Hopper, where PyTorch takes 8, and as many again for each stream of its experts
 /// (`get_cublas_workspace_size_bytes`, transformer_engine/pytorch/cpp_extensions/gemm.py, d0067d0da6cb).
 pub(super) fn workspaces(to: &mut Assembly, scenario: &Scenario) {
-    let mib = f64::from(scenario.device.workspace_mib);
+    let mib = scenario.device.workspace.mib();
     let mut push = |name, mib: f64, source| {
         if mib > 0.0 {
             to.lines.push(Line {

@@ -17,9 +17,9 @@ pub(super) fn assemble(to: &mut Assembly, scenario: &Scenario) {
             });
         }
     };
-    push("Driver’s reserve", device.driver_mib.into(), &forms::MEBIBYTES, &DRIVER);
-    push("CUDA context", device.context_gib, &forms::GIBIBYTES, &BEKMAN);
+    push("Driver’s reserve", device.driver.mib(), &forms::MEBIBYTES, &DRIVER);
+    push("CUDA context", device.cuda_context.gib(), &forms::GIBIBYTES, &BEKMAN);
     if scenario.cluster.gpus > 1 {
-        push("Communication buffers", device.communication_gib, &forms::GIBIBYTES, &BEKMAN);
+        push("Communication buffers", device.communication.gib(), &forms::GIBIBYTES, &BEKMAN);
     }
 }

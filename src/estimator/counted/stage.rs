@@ -47,7 +47,7 @@ impl Stage {
     }
 
     /// Layers that are computed again together.
-    pub(super) fn together(&self, scenario: &Scenario) -> f64 {
+    pub(super) fn layers_per_segment(&self, scenario: &Scenario) -> f64 {
         if scenario.recipe.recomputation == Recomputation::EveryK {
             f64::from(scenario.recipe.every).min(self.layers())
         } else {

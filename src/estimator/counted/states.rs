@@ -353,7 +353,7 @@ fn trained(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &St
         let mut gradients = group.line(Bucket::Gradients, bytes.gradient, alive, source);
         // While K layers are computed again together, the gradients of all but one of them are yet to
         // come.
-        let there = 1.0 - (stage.together(scenario) - 1.0) / stage.layers();
+        let there = 1.0 - (stage.layers_per_segment(scenario) - 1.0) / stage.layers();
         if there < 1.0 && !persist && !group.kind.is_outside_blocks() {
             let mut early = gradients;
             early.alive = StageInstants::only(at.first);

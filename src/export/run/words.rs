@@ -3,7 +3,7 @@
 use super::Planned;
 use crate::export::text::gib;
 use crate::format::{count, counted};
-use crate::{Answer, Choice, Method, Scenario, Shortage, b_max, catalogue, estimate, link, number};
+use crate::{Answer, Choice, Method, Scenario, Shortage, b_max, catalogue, estimate, link};
 
 /// Model, GPUs and length in one sentence.
 pub(in crate::export) fn subject(scenario: &Scenario) -> String {
@@ -28,7 +28,7 @@ pub(in crate::export) fn device_name(scenario: &Scenario) -> String {
     match catalogue::device_row_of(scenario) {
         Some((row, false)) => row.name.to_owned(),
         Some((row, true)) => format!("{} (edited)", row.name),
-        None => format!("a GPU with {} GiB", gib(scenario.device.memory())),
+        None => format!("a GPU with {} GiB", gib(scenario.device.memory)),
     }
 }
 
@@ -44,13 +44,9 @@ pub(super) fn batches(planned: &Planned, target: u32) -> String {
         count(planned.micro_batch),
         counted(planned.data_parallel, "data-parallel GPU", "data-parallel GPUs"),
         counted(planned.steps, "accumulation step", "accumulation steps"),
-        plural(planned.global_batch, "sequence", "sequences"),
+        counted(planned.global_batch, "sequence", "sequences"),
         count(target)
     )
-}
-
-fn plural(number: u64, one: &str, many: &str) -> String {
-    format!("{} {}", number::grouped(number as f64), if number == 1 { one } else { many })
 }
 
 pub(super) fn peak(scenario: &Scenario) -> String {

@@ -163,7 +163,7 @@ pub fn assumptions(scenario: &Scenario) -> String {
     format!(
         "Besides their GPUs and recomputation, set above, the reference models are counted as yours: {} of \
          memory{headroom}, {}, {} method.",
-        format::memory(scenario.device.memory()),
+        format::memory(scenario.device.memory),
         scenario.recipe.precision.label(),
         scenario.method.key()
     )

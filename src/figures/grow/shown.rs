@@ -168,14 +168,14 @@ mod tests {
     }
 
     #[test]
-    fn a_step_between_usable_and_device_is_too_close() -> Result<(), bmax::Problem> {
+    fn a_step_between_usable_and_device_is_too_close() -> Result<(), bmax::InputError> {
         let scenario = workshop().with_batch(3).with_number(Field::Headroom, 25.0)?;
         assert!(said(scenario).starts_with("Too close: 4.04 GiB over the usable memory"), "{}", said(scenario));
         Ok(())
     }
 
     #[test]
-    fn without_headroom_one_limit_is_named() -> Result<(), bmax::Problem> {
+    fn without_headroom_one_limit_is_named() -> Result<(), bmax::InputError> {
         let scenario = workshop().with_batch(5).with_number(Field::Headroom, 0.0)?;
         assert_eq!(said(scenario), "Does not fit: 18.0 GiB over the memory of the GPU.");
         Ok(())
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bar_has_one_length_for_every_batch_and_shows_the_first_that_does_not_fit() -> Result<(), bmax::Problem> {
+    fn the_bar_has_one_length_for_every_batch_and_shows_the_first_that_does_not_fit() -> Result<(), bmax::InputError> {
         let cases = Method::ALL.iter().flat_map(|method| [1.0, 2.0, 8.0, 512.0].map(|gpus| (*method, gpus)));
         for (method, gpus) in cases {
             let scenario = Scenario { method, ..Scenario::default() }.with_number(Field::Gpus, gpus)?;

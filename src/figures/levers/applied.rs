@@ -26,9 +26,12 @@ pub fn holding(list: &[Applied], scenario: &Scenario) -> Vec<Applied> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bmax::Field;
 
-    const SIXTEEN: Applied = Applied { change: Change::Gpus(16), inverse: Change::Gpus(8) };
-    const THIRTY_TWO: Applied = Applied { change: Change::Gpus(32), inverse: Change::Gpus(16) };
+    const SIXTEEN: Applied =
+        Applied { change: Change::Number(Field::Gpus, 16.0), inverse: Change::Number(Field::Gpus, 8.0) };
+    const THIRTY_TWO: Applied =
+        Applied { change: Change::Number(Field::Gpus, 32.0), inverse: Change::Number(Field::Gpus, 16.0) };
 
     #[test]
     fn a_change_that_was_overwritten_offers_no_undo() {
@@ -46,7 +49,7 @@ mod tests {
     #[test]
     fn a_setting_reached_twice_has_one_way_back() {
         let mut list = vec![SIXTEEN];
-        let again = Applied { change: Change::Gpus(16), inverse: Change::Gpus(4) };
+        let again = Applied { change: Change::Number(Field::Gpus, 16.0), inverse: Change::Number(Field::Gpus, 4.0) };
         remember(&mut list, again);
         assert_eq!(list, [again]);
     }

@@ -1,7 +1,7 @@
 //! What the figure shows: the ranked changes, what was applied of them, and what would gain nothing.
 
 use bmax::levers::{Change, Lever};
-use bmax::{Choice, b_max};
+use bmax::{Choice, Field, b_max};
 
 use super::applied::{Applied, holding};
 use super::text::{describe, still_missing, token_account};
@@ -94,7 +94,9 @@ impl Gain {
             name: describe(lever.change),
             cost: lever.change.cost(),
             tokens: match (lever.change, lever.after) {
-                (Change::Sequence(shorter), Some(after)) => Some(token_account(lever.before, sequence, after, shorter)),
+                (Change::Number(Field::Sequence, shorter), Some(after)) => {
+                    Some(token_account(lever.before, sequence, after, shorter as u32))
+                }
                 _ => None,
             },
             before: batch(lever.before),

@@ -2,59 +2,69 @@
 
 use bmax::catalogue;
 use bmax::levers::Change;
-use bmax::{Answer, Choice, Kernels, LossHead, Offload, Recomputation, Segments, ZeroStage, number};
+use bmax::{Answer, Choice, Field, Kernels, LossHead, Offload, Recomputation, Segments, Word, ZeroStage, number};
 
 use crate::site::format;
 
 /// The change as an instruction.
 #[inline(never)]
 pub fn describe(change: Change) -> String {
-    let number: String;
+    let figure: String;
     let (before, word, after) = match change {
-        Change::Recomputation(Recomputation::None) => ("Keep every activation", "", ""),
-        Change::Recomputation(Recomputation::Selective) => ("Recompute attention scores only", "", ""),
-        Change::Recomputation(Recomputation::Full) => ("Recompute whole layers", "", ""),
-        Change::Recomputation(Recomputation::Operators) => ("Keep every second matrix product only", "", ""),
-        Change::Recomputation(Recomputation::EveryK) => ("Recompute several layers at a time", "", ""),
-        Change::Recomputation(Recomputation::KthLayer) => ("Recompute every K-th layer", "", ""),
-        Change::Recomputation(Recomputation::Block) => ("Recompute the first layers of each stage", "", ""),
-        Change::Attention(kernel) => ("Use ", kernel.key(), " attention"),
-        Change::Loss(LossHead::Fused) => ("Fuse the output head with the loss", "", ""),
-        Change::Loss(loss) => ("Compute the loss by “", loss.label(), "”"),
-        Change::Kernels(Kernels::Fused) => ("Fuse small operations (compile, Liger)", "", ""),
-        Change::Kernels(Kernels::Eager) => ("Run every operation by itself", "", ""),
-        Change::Optimizer(optimizer) => ("Train with ", optimizer.label(), ""),
-        Change::Step(step) => ("Use the ", step.key(), " optimizer step"),
-        Change::Offload(Offload::None) => ("Keep everything on the GPU", "", ""),
-        Change::Offload(Offload::Optimizer) => ("Keep optimizer state in the host’s memory", "", ""),
-        Change::Offload(Offload::Activations) => ("Swap layer inputs to the host", "", ""),
-        Change::Offload(Offload::Both) => ("Swap optimizer state and layer inputs to the host", "", ""),
-        Change::Segments(Segments::Expandable) => ("Let the allocator’s segments grow (expandable_segments)", "", ""),
-        Change::Segments(Segments::Fixed) => ("Keep PyTorch’s fixed segments", "", ""),
-        Change::Precision(precision) => ("Train in ", precision.key(), ""),
-        Change::Zero(ZeroStage::Stage0) => ("Do not shard model states", "", ""),
-        Change::Zero(stage) => ("Shard with ZeRO-", stage.key(), ""),
-        Change::Gpus(gpus) => {
-            number = format::counted(gpus, "GPU", "GPUs");
-            ("Use ", number.as_str(), "")
+        Change::Word(Word::Recomputation(Recomputation::None)) => ("Keep every activation", "", ""),
+        Change::Word(Word::Recomputation(Recomputation::Selective)) => ("Recompute attention scores only", "", ""),
+        Change::Word(Word::Recomputation(Recomputation::Full)) => ("Recompute whole layers", "", ""),
+        Change::Word(Word::Recomputation(Recomputation::Operators)) => {
+            ("Keep every second matrix product only", "", "")
         }
-        Change::TensorParallel(1) => ("Keep each layer on one GPU", "", ""),
-        Change::TensorParallel(gpus) => {
-            number = format::count(gpus);
-            ("Split each layer over ", number.as_str(), " GPUs")
+        Change::Word(Word::Recomputation(Recomputation::EveryK)) => ("Recompute several layers at a time", "", ""),
+        Change::Word(Word::Recomputation(Recomputation::KthLayer)) => ("Recompute every K-th layer", "", ""),
+        Change::Word(Word::Recomputation(Recomputation::Block)) => ("Recompute the first layers of each stage", "", ""),
+        Change::Word(Word::Attention(kernel)) => ("Use ", kernel.key(), " attention"),
+        Change::Word(Word::Loss(LossHead::Fused)) => ("Fuse the output head with the loss", "", ""),
+        Change::Word(Word::Loss(loss)) => ("Compute the loss by “", loss.label(), "”"),
+        Change::Word(Word::Kernels(Kernels::Fused)) => ("Fuse small operations (compile, Liger)", "", ""),
+        Change::Word(Word::Kernels(Kernels::Eager)) => ("Run every operation by itself", "", ""),
+        Change::Word(Word::Optimizer(optimizer)) => ("Train with ", optimizer.label(), ""),
+        Change::Word(Word::Step(step)) => ("Use the ", step.key(), " optimizer step"),
+        Change::Word(Word::Offload(Offload::None)) => ("Keep everything on the GPU", "", ""),
+        Change::Word(Word::Offload(Offload::Optimizer)) => ("Keep optimizer state in the host’s memory", "", ""),
+        Change::Word(Word::Offload(Offload::Activations)) => ("Swap layer inputs to the host", "", ""),
+        Change::Word(Word::Offload(Offload::Both)) => ("Swap optimizer state and layer inputs to the host", "", ""),
+        Change::Word(Word::Segments(Segments::Expandable)) => {
+            ("Let the allocator’s segments grow (expandable_segments)", "", "")
         }
-        Change::SequenceParallel(switch) => ("Switch sequence parallelism ", switch.label(), ""),
-        Change::Dropout(switch) => ("Train ", if switch.is_on() { "with" } else { "without" }, " dropout"),
-        Change::Sequence(tokens) => {
-            number = format::counted(tokens, "token", "tokens");
-            ("Halve the sequence to ", number.as_str(), "")
+        Change::Word(Word::Segments(Segments::Fixed)) => ("Keep PyTorch’s fixed segments", "", ""),
+        Change::Word(Word::Precision(precision)) => ("Train in ", precision.key(), ""),
+        Change::Word(Word::Zero(ZeroStage::Stage0)) => ("Do not shard model states", "", ""),
+        Change::Word(Word::Zero(stage)) => ("Shard with ZeRO-", stage.key(), ""),
+        Change::Number(Field::Gpus, gpus) => {
+            figure = format::counted(gpus as u32, "GPU", "GPUs");
+            ("Use ", figure.as_str(), "")
         }
-        Change::Device(slug, memory_mib, ..) => {
+        Change::Number(Field::TensorParallel, 1.0) => ("Keep each layer on one GPU", "", ""),
+        Change::Number(Field::TensorParallel, gpus) => {
+            figure = format::count(gpus as u32);
+            ("Split each layer over ", figure.as_str(), " GPUs")
+        }
+        Change::Word(Word::SequenceParallel(switch)) => ("Switch sequence parallelism ", switch.label(), ""),
+        Change::Word(Word::Dropout(switch)) => ("Train ", if switch.is_on() { "with" } else { "without" }, " dropout"),
+        Change::Number(Field::Sequence, tokens) => {
+            figure = format::counted(tokens as u32, "token", "tokens");
+            ("Halve the sequence to ", figure.as_str(), "")
+        }
+        Change::Word(other) => (other.setting().name, ": ", other.option().label),
+        Change::Number(field, value) => {
+            figure = number::grouped(value);
+            (field.bound().name, ": ", figure.as_str())
+        }
+        Change::Device { origin: slug, memory, .. } => {
             let name = catalogue::device(slug).map_or("larger GPU", |row| without_size(row.name));
-            let gib = format::digits(f64::from(memory_mib) / 1024.0, 1);
-            number = format!("{} {name} ({gib} GiB)", article(name));
-            ("Take ", number.as_str(), "")
+            let gib = format::digits(memory.gib(), 1);
+            figure = format!("{} {name} ({gib} GiB)", article(name));
+            ("Take ", figure.as_str(), "")
         }
+        other => (other.name(), "", ""),
     };
     [before, word, after].concat()
 }
@@ -113,23 +123,27 @@ pub fn token_account(before: Option<u32>, sequence: u32, after: u32, shorter: u3
 mod tests {
     use super::*;
     use bmax::catalogue::DEVICES;
-    use bmax::{Precision, Switch};
+    use bmax::{Bytes, Precision, Switch};
 
     #[test]
     fn a_change_reads_as_an_instruction() {
+        let device = |origin, mib| {
+            let workspace = Bytes::from_mib(8.0);
+            Change::Device { origin, memory: Bytes::from_mib(mib), driver: Bytes::ZERO, workspace }
+        };
         let cases = [
-            (Change::Recomputation(Recomputation::Full), "Recompute whole layers"),
-            (Change::Precision(Precision::Bf16), "Train in bf16"),
-            (Change::Zero(ZeroStage::Stage3), "Shard with ZeRO-3"),
-            (Change::Gpus(16), "Use 16 GPUs"),
-            (Change::Gpus(1), "Use 1 GPU"),
-            (Change::SequenceParallel(Switch::On), "Switch sequence parallelism on"),
-            (Change::Dropout(Switch::Off), "Train without dropout"),
-            (Change::Loss(LossHead::Fused), "Fuse the output head with the loss"),
-            (Change::Offload(Offload::Optimizer), "Keep optimizer state in the host’s memory"),
-            (Change::Sequence(1_024), "Halve the sequence to 1,024 tokens"),
-            (Change::Device("h200", 143_771, 0, 32), "Take an H200 (140.4 GiB)"),
-            (Change::Device("no-such", 1_024, 0, 8), "Take a larger GPU (1.0 GiB)"),
+            (Word::Recomputation(Recomputation::Full).into(), "Recompute whole layers"),
+            (Word::Precision(Precision::Bf16).into(), "Train in bf16"),
+            (Word::Zero(ZeroStage::Stage3).into(), "Shard with ZeRO-3"),
+            (Change::Number(Field::Gpus, 16.0), "Use 16 GPUs"),
+            (Change::Number(Field::Gpus, 1.0), "Use 1 GPU"),
+            (Word::SequenceParallel(Switch::On).into(), "Switch sequence parallelism on"),
+            (Word::Dropout(Switch::Off).into(), "Train without dropout"),
+            (Word::Loss(LossHead::Fused).into(), "Fuse the output head with the loss"),
+            (Word::Offload(Offload::Optimizer).into(), "Keep optimizer state in the host’s memory"),
+            (Change::Number(Field::Sequence, 1_024.0), "Halve the sequence to 1,024 tokens"),
+            (device("h200", 143_771.0), "Take an H200 (140.4 GiB)"),
+            (device("no-such", 1_024.0), "Take a larger GPU (1.0 GiB)"),
         ];
         for (change, text) in cases {
             assert_eq!(describe(change), text);
@@ -139,7 +153,7 @@ mod tests {
     #[test]
     fn no_device_is_called_by_two_sizes() {
         for row in DEVICES {
-            let text = describe(Change::Device(row.slug, row.memory_mib, 0, 8));
+            let text = describe(row.taken());
             // The unit, not the GB200.
             assert!(!text.replace(" GB200", "").contains(" GB"), "{text}");
         }

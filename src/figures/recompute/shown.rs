@@ -165,7 +165,8 @@ fn name(policy: Recomputation, scenario: &Scenario) -> String {
         Recomputation::EveryK => format!("Segments of {every} layers"),
         Recomputation::KthLayer => format!("One layer in {every}"),
         Recomputation::Block => "First layers, ".to_owned(),
-        Recomputation::Full => "Full".to_owned(),
+        // What comes to the list is called what the list calls it.
+        other => other.label().to_owned(),
     }
 }
 

@@ -198,7 +198,7 @@ impl Shown {
 
 fn tiers(scenario: &Scenario, link: f64) -> [Tier; 5] {
     const OWN: &str = "tier is-own";
-    let (own, memory) = (catalogue::memory_bandwidth(scenario), scenario.device.memory());
+    let (own, memory) = (catalogue::memory_bandwidth(scenario), scenario.device.memory);
     let [sram, hbm, dram] = TIERS.map(|tier| (tier.bandwidth, tier.capacity));
     let own_texts = [format::significant(own / 1e12) + " TB/s", format::gib(memory)];
     // The host's memory behind the link has no size here.

@@ -1,8 +1,8 @@
 //! What the figure shows: the steps of the tuning procedure on one configuration, and the setup they end in.
 
 use bmax::course::tuning::{Job, Tuning, alone, gpus_for, job, tune};
+use bmax::{Change, Infeasible, Recomputation, Rung, Scenario, Word, catalogue, number};
 use bmax::{Choice, course::tuning::Try};
-use bmax::{Infeasible, Measure, Recomputation, Rung, Scenario, catalogue, number};
 
 use crate::site::format;
 
@@ -256,10 +256,10 @@ impl Lacking {
 fn remedies(chosen: Option<&Rung>) -> (&'static str, &'static str) {
     let never = "Even with every layer recomputed nothing fits: it makes room among activations only.";
     match chosen.map(|rung| rung.measure) {
-        Some(Measure::Accumulate) => {
-            ("Not needed: accumulation costs no extra work, and recomputation does.", "Not needed.")
+        Some(None) => ("Not needed: accumulation costs no extra work, and recomputation does.", "Not needed."),
+        Some(Some(Change::Word(Word::Recomputation(_)))) => {
+            ("Needed, and enough; the cheapest kind that fits is taken.", "Not needed.")
         }
-        Some(Measure::Recompute(_)) => ("Needed, and enough; the cheapest kind that fits is taken.", "Not needed."),
         Some(_) => (never, "Needed, and enough."),
         None => (
             never,
@@ -278,9 +278,9 @@ fn halvings(tries: &[Try]) -> String {
 /// What a candidate does, in a few words.
 fn name(rung: &Rung) -> String {
     match rung.measure {
-        Measure::Recompute(Recomputation::EveryK) => "Recompute: segments of 2 layers".to_owned(),
-        Measure::Recompute(recomputation) => format!("Recompute: {}", recomputation.label()),
-        Measure::Swap(offload) => format!("Recompute fully, and on the host: {}", offload.label()),
+        Some(Change::Word(Word::Recomputation(Recomputation::EveryK))) => "Recompute: segments of 2 layers".to_owned(),
+        Some(Change::Word(Word::Recomputation(recomputation))) => format!("Recompute: {}", recomputation.label()),
+        Some(Change::Word(Word::Offload(offload))) => format!("Recompute fully, and on the host: {}", offload.label()),
         _ => "Accumulation alone".to_owned(),
     }
 }

@@ -54,7 +54,7 @@ fn bare() -> Scenario {
     scenario.recipe.step = StepKernel::Fused;
     scenario.cluster.gpus = 1;
     scenario.cluster.zero = ZeroStage::Stage0;
-    scenario.device.driver_mib = 0;
+    scenario.device.driver = Bytes::ZERO;
     scenario.device.headroom = Percent::new(0.0);
     scenario
 }
@@ -65,7 +65,7 @@ fn ran(file: &str, id: String, row: &Value) -> Row {
     let read = link::decode(text(row, "question"));
     assert!(read.notices.is_empty(), "{id}: {:?}", read.notices);
     let mut scenario = read.scenario;
-    scenario.device.driver_mib = 0;
+    scenario.device.driver = Bytes::ZERO;
     let Some(live) = row.get("peak_bytes").and_then(|peak| peak.get("total")).and_then(Value::as_f64) else {
         return Row::Out { id, reason: FAILED };
     };
@@ -152,21 +152,22 @@ fn device(scenario: &mut Scenario, row: &Value) {
     let device = &mut scenario.device;
     if let Some(memory) = row.get("gpu_mem").and_then(Value::as_f64) {
         // The files give what a program can get: the driver's part is off already.
-        device.memory_mib = (memory * 1024.0) as u32;
+        device.memory = Bytes::from_mib((memory * 1024.0).floor());
     }
     // cuBLAS takes 32 MiB from Hopper on, 8 MiB before.
     let name = text(row, "gpu").to_ascii_lowercase();
     let hopper = ["h100", "h200", "h800", "h20", "gh200", "b200", "gb200", "b300"].iter().any(|gpu| name.contains(gpu));
     // Deterministic algorithms ask for 32 MiB everywhere (CUBLAS_WORKSPACE_CONFIG=:4096:8).
-    device.workspace_mib = if hopper || says(row, "notes", "--deterministic-mode") { 32 } else { 8 };
+    let mib = if hopper || says(row, "notes", "--deterministic-mode") { 32.0 } else { 8.0 };
+    device.workspace = Bytes::from_mib(mib);
     let notes = text(row, "notes");
     if let Some(context) = notes.split("Subtract ~").nth(1).and_then(|rest| rest.split(' ').next()) {
-        device.context_gib = context.parse().unwrap_or(device.context_gib);
+        device.cuda_context = context.parse().map_or(device.cuda_context, Bytes::from_gib);
     }
     // "incl. ~1.6 GiB CUDA/NCCL context": both in one number.
     let kind = text(row, "measured_kind");
     if let Some(context) = kind.split("incl. ~").nth(1).and_then(|rest| rest.split(' ').next()) {
-        device.context_gib = context.parse().unwrap_or(device.context_gib);
-        device.communication_gib = 0.0;
+        device.cuda_context = context.parse().map_or(device.cuda_context, Bytes::from_gib);
+        device.communication = Bytes::ZERO;
     }
 }

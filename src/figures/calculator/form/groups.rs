@@ -93,7 +93,7 @@ pub static GPUS: [Fold; 2] = [
         tell: tells::outside,
         inputs: &[
             Number(Field::Driver),
-            Number(Field::Context),
+            Number(Field::CudaContext),
             Number(Field::Communication),
             Number(Field::Workspace),
             Word(&setting::SEGMENTS),
@@ -216,11 +216,7 @@ mod tests {
                 values.map(|value| start.with_number(field, fitting(value)).expect("in range")).to_vec()
             }
             Word(word) => {
-                let with = |option: &bmax::ChoiceOption| {
-                    let mut other = *start;
-                    assert!((word.set)(&mut other, option.key));
-                    other
-                };
+                let with = |option: &bmax::ChoiceOption| word.read(option.key, *start).expect("a word of its own");
                 word.options.iter().map(with).collect()
             }
         }

@@ -21,7 +21,7 @@ impl Input {
     pub fn differs(self, one: &Scenario, other: &Scenario) -> bool {
         match self {
             Number(field) => one.number(field) != other.number(field),
-            Word(word) => (word.get)(one) != (word.get)(other),
+            Word(word) => word.get(one) != word.get(other),
         }
     }
 

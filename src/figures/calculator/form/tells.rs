@@ -46,9 +46,9 @@ pub fn parallelism(scenario: &Scenario) -> String {
 pub fn outside(scenario: &Scenario) -> String {
     let (device, cluster) = (&scenario.device, &scenario.cluster);
     // Transformer Engine has a workspace of its own beside that of cuBLAS.
-    let workspaces = if cluster.engine == Engine::Megatron { 2 } else { 1 };
-    let gib = device.context_gib + f64::from(device.driver_mib + workspaces * device.workspace_mib) / 1024.0;
-    let communication = if cluster.gpus > 1 { device.communication_gib } else { 0.0 };
+    let workspaces = if cluster.engine == Engine::Megatron { 2.0 } else { 1.0 };
+    let gib = device.cuda_context.gib() + device.driver.gib() + workspaces * device.workspace.gib();
+    let communication = if cluster.gpus > 1 { device.communication.gib() } else { 0.0 };
     let [gib, percent] = [gib + communication, device.fragmentation.get()].map(format::input);
     format!("{gib} GiB and {percent} %")
 }

@@ -1,7 +1,7 @@
 //! What the result shows: the answer, the bar, what binds, and what nobody can know before the run.
 
 use bmax::chart::MemoryBar;
-use bmax::{Answer, Balance, Choice, Conflict, Mend, Outlook, Scenario, counters, number};
+use bmax::{Answer, Balance, Change, Choice, Conflict, Outlook, Scenario, counters, number};
 
 use crate::figures::levers::describe;
 use crate::site::{Facts, Ranking, Standing, format};
@@ -81,8 +81,9 @@ impl Shown {
 /// A conflict in a sentence, and what resolves it.
 fn told(conflict: &Conflict) -> (String, String) {
     let value = match conflict.mend {
-        Mend::Number(_, nearest) => format::input(nearest),
-        Mend::Word(setting, word) => setting.option(word).map_or(word, |option| option.label).to_owned(),
+        Change::Number(_, nearest) => format::input(nearest),
+        Change::Word(word) => word.option().label.to_owned(),
+        _ => String::new(),
     };
     (conflict.message.clone(), format!("Set {} to {value}", conflict.mend.name()))
 }
@@ -136,10 +137,10 @@ fn unknowns(scenario: &Scenario) -> [(&'static str, [String; 3]); 5] {
     let each = |value: fn(&Scenario) -> String| OUTLOOKS.map(|outlook| value(&outlook.of(scenario)));
     let communication = |seen: &Scenario| match seen.cluster.gpus {
         1 => "none".to_owned(),
-        _ => number::plain(seen.device.communication_gib),
+        _ => number::plain(seen.device.communication.gib()),
     };
     [
-        ("CUDA context, GiB", each(|seen| number::plain(seen.device.context_gib))),
+        ("CUDA context, GiB", each(|seen| number::plain(seen.device.cuda_context.gib()))),
         ("Communication buffers, GiB", each(communication)),
         ("Fragmentation", each(|seen| number::plain(seen.device.fragmentation.get()) + " %")),
         ("Kernels", each(|seen| seen.recipe.kernels.key().to_owned())),

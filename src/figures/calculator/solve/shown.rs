@@ -1,7 +1,7 @@
 //! The questions, each answered by a search of the estimator.
 
 use bmax::{
-    Answer, Field, Scenario, b_max, catalogue, estimate, fewest_gpus, largest_model, least_memory_mib,
+    Answer, Bytes, Field, Scenario, b_max, catalogue, estimate, fewest_gpus, largest_model, least_memory,
     longest_sequence, number,
 };
 
@@ -79,15 +79,15 @@ fn solved(question: Question, scenario: &Scenario) -> Option<(String, Scenario)>
             format!("With {gpus}, {sequences} fit on each. Fewer are too few.")
         }
         Question::Device => {
-            let least = least_memory_mib(scenario, batch)?;
-            let need = format!("{sequences} on each GPU need {} GiB", format::input(f64::from(least) / 1024.0));
+            let least = least_memory(scenario, batch)?;
+            let need = format!("{sequences} on each GPU need {} GiB", format::input(least.gib()));
             match catalogue::smallest_device(scenario) {
                 Some(row) => {
                     next = row.apply(next);
                     format!("{need}. The smallest GPU of the list that has it is the {}.", row.name)
                 }
                 None => {
-                    next.device.memory_mib = least;
+                    next.device.memory = least;
                     need + ", more than any GPU of the list has, machines with unified memory aside."
                 }
             }
@@ -124,7 +124,7 @@ fn lacking(question: Question, scenario: &Scenario) -> String {
             "No number of GPUs is enough"
         }
         Question::Device => {
-            easiest.device.memory_mib = (Field::Memory.bound().max * 1024.0) as u32;
+            easiest.device.memory = Bytes::from_gib(Field::Memory.bound().max);
             "No GPU is large enough"
         }
         // The model of one head that was tried is not known here.
@@ -161,10 +161,10 @@ mod tests {
                 assert!(largest_micro_batch(&next) >= Some(next.recipe.batch), "{query}: {}", found.sentence);
             }
             let next = Shown::of(Question::Device, &scenario).next;
-            let chosen = next.map_or(0, |next| next.device.memory_mib);
+            let chosen = next.map_or(Bytes::ZERO, |next| next.device.memory);
             // Machines with unified memory are no cards, and are not proposed.
             let cards = catalogue::DEVICES.iter().filter(|row| row.group != DeviceGroup::Unified);
-            for row in cards.filter(|row| row.memory_mib < chosen) {
+            for row in cards.filter(|row| row.memory() < chosen) {
                 let smaller = row.apply(scenario);
                 assert!(largest_micro_batch(&smaller) < Some(scenario.recipe.batch), "{query}: {}", row.slug);
             }
@@ -183,7 +183,7 @@ mod tests {
                     assert!(found.sentence.ends_with(&format!("is the {}.", row.name)), "{}", found.sentence);
                 }
                 None => {
-                    assert_eq!(Some(next.device.memory_mib), least_memory_mib(&scenario, scenario.recipe.batch));
+                    assert_eq!(Some(next.device.memory), least_memory(&scenario, scenario.recipe.batch));
                     assert!(found.sentence.contains("more than any GPU of the list has"), "{}", found.sentence);
                 }
             }

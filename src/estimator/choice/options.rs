@@ -1,72 +1,12 @@
-//! The inputs that are picked from a list rather than typed.
-//!
-//! One declaration yields the enum, the word the link uses, the label the form shows and the
-//! sentence that says what the setting changes.
+//! The options of every choice.
+
+use std::fmt;
+use std::str::FromStr;
 
 use serde::Serialize;
 
-/// One value of a choice, as forms and links know it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ChoiceOption {
-    /// The word for it in a link.
-    pub key: &'static str,
-    /// Its label in a form.
-    pub label: &'static str,
-    /// One sentence on what it changes.
-    pub effect: &'static str,
-}
-
-/// A type with a closed list of values.
-pub trait Choice: Copy + PartialEq + Sized + 'static {
-    /// Every value, in the order a form shows them.
-    const ALL: &'static [Self];
-    /// The same as words, labels and sentences.
-    const OPTIONS: &'static [ChoiceOption];
-
-    /// Word, label and sentence of this value.
-    fn option(self) -> &'static ChoiceOption;
-
-    /// The word for this value in a link.
-    fn key(self) -> &'static str {
-        self.option().key
-    }
-
-    /// The label of this value in a form.
-    fn label(self) -> &'static str {
-        self.option().label
-    }
-
-    /// The value behind a word of a link; the case of its letters does not matter.
-    fn from_key(key: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|value| value.key().eq_ignore_ascii_case(key.trim()))
-    }
-}
-
-macro_rules! choices {
-    ($(
-        $(#[$meta:meta])*
-        $name:ident {
-            $($(#[$value_meta:meta])* $value:ident = $key:literal, $label:literal, $effect:literal;)+
-        }
-    )+) => {$(
-        $(#[$meta])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-        pub enum $name {
-            $($(#[$value_meta])* #[serde(rename = $key)] $value,)+
-        }
-
-        impl Choice for $name {
-            const ALL: &'static [Self] = &[$(Self::$value,)+];
-            const OPTIONS: &'static [ChoiceOption] =
-                &[$(ChoiceOption { key: $key, label: $label, effect: $effect },)+];
-
-            fn option(self) -> &'static ChoiceOption {
-                // The values are numbered in the order of the list.
-                &Self::OPTIONS[self as usize]
-            }
-        }
-    )+};
-}
+use super::{Choice, ChoiceOption, WordError};
+use crate::estimator::text::excerpt;
 
 choices! {
     /// Which accounting turns a scenario into bytes.
@@ -83,6 +23,7 @@ choices! {
     }
 
     /// The precision recipe: in what weights, activations and optimizer state are held.
+    #[non_exhaustive]
     Precision {
         /// bfloat16 weights and compute with an fp32 master copy.
         Bf16 = "bf16", "bf16 with fp32 master",
@@ -115,6 +56,7 @@ choices! {
     }
 
     /// The update rule, which decides the optimizer state.
+    #[non_exhaustive]
     Optimizer {
         /// Two moments.
         AdamW = "adamw", "Adam, AdamW", "Two moments, 8 bytes per parameter in fp32.";
@@ -135,6 +77,7 @@ choices! {
     }
 
     /// How the optimizer step is carried out, which decides its temporaries.
+    #[non_exhaustive]
     StepKernel {
         /// One kernel for the whole update.
         Fused = "fused", "fused", "One kernel updates in place; no temporary.";
@@ -145,6 +88,7 @@ choices! {
     }
 
     /// How much of the forward pass is computed again instead of kept.
+    #[non_exhaustive]
     Recomputation {
         /// Every activation is kept.
         None = "none", "None",
@@ -170,6 +114,7 @@ choices! {
     }
 
     /// The attention kernel.
+    #[non_exhaustive]
     AttentionKernel {
         /// Tile by tile; nothing quadratic is kept.
         Flash = "flash", "Flash (SDPA)",
@@ -180,6 +125,7 @@ choices! {
     }
 
     /// What turns the last hidden state into a loss.
+    #[non_exhaustive]
     LossHead {
         /// All logits at once.
         Plain = "plain", "Plain cross-entropy",
@@ -214,6 +160,7 @@ choices! {
     }
 
     /// How many operations share a kernel.
+    #[non_exhaustive]
     Kernels {
         /// One kernel per operation of the framework's code.
         Eager = "eager", "Eager framework operations",
@@ -224,6 +171,7 @@ choices! {
     }
 
     /// What lies in the memory of the host.
+    #[non_exhaustive]
     Offload {
         /// Everything is on the device.
         None = "none", "Nothing", "Everything stays on the GPU.";
@@ -236,6 +184,7 @@ choices! {
     }
 
     /// Low-rank adapters beside frozen weights.
+    #[non_exhaustive]
     Adapter {
         /// Every weight is trained.
         None = "none", "None: all weights", "Every weight is trained.";
@@ -250,6 +199,7 @@ choices! {
     }
 
     /// The matrices that get an adapter.
+    #[non_exhaustive]
     AdapterTargets {
         /// Queries and values, as in the paper.
         QueryValue = "qv", "queries and values", "The two matrices of the LoRA paper.";
@@ -276,6 +226,7 @@ choices! {
     }
 
     /// The program that carries out a step: it decides which buffers stand beside the tensors.
+    #[non_exhaustive]
     Engine {
         /// PyTorch alone.
         Torch = "torch", "PyTorch: DDP, FSDP", "PyTorch’s own data parallelism: gradients in buckets, or sharded by FSDP.";
@@ -288,6 +239,7 @@ choices! {
     }
 
     /// Whether the training loop holds on to the logits.
+    #[non_exhaustive]
     Logits {
         /// They go with the loss.
         Dropped = "dropped", "dropped with the loss", "Nothing refers to the logits once the loss is there.";
@@ -306,6 +258,7 @@ choices! {
     }
 
     /// In what the softmax of eager attention is taken.
+    #[non_exhaustive]
     Softmax {
         /// In fp32.
         Full = "fp32", "fp32", "Eager attention takes the softmax of its scores in fp32 and casts the result back.";
@@ -314,6 +267,7 @@ choices! {
     }
 
     /// How queries, keys and values are computed.
+    #[non_exhaustive]
     Packing {
         /// By a matrix each.
         Separate = "separate", "a matrix each", "Queries, keys and values have a matrix each.";
@@ -338,6 +292,7 @@ choices! {
     }
 
     /// The shape of the feed-forward block, and how its activation function is written.
+    #[non_exhaustive]
     Mlp {
         /// Two matrices and one operation between them.
         Gelu = "gelu", "GELU, 2 matrices",
@@ -354,6 +309,7 @@ choices! {
     }
 
     /// The normalization.
+    #[non_exhaustive]
     Norm {
         /// Mean and variance, weight and bias.
         LayerNorm = "layernorm", "LayerNorm", "Centred and scaled, with weight and bias, in one kernel.";
@@ -366,6 +322,7 @@ choices! {
     }
 
     /// Which matrices of a block carry a bias.
+    #[non_exhaustive]
     Bias {
         /// None of them.
         None = "none", "none", "No biases, as in Llama.";
@@ -376,6 +333,7 @@ choices! {
     }
 
     /// Norms on queries and keys.
+    #[non_exhaustive]
     QkNorm {
         /// None.
         Off = "off", "none", "Queries and keys are used as they are.";
@@ -386,6 +344,7 @@ choices! {
     }
 
     /// How positions enter.
+    #[non_exhaustive]
     Position {
         /// Rotation of queries and keys.
         Rotary = "rotary", "rotary", "Queries and keys are rotated; nothing to learn.";
@@ -479,25 +438,5 @@ impl Switch {
 impl From<bool> for Switch {
     fn from(on: bool) -> Self {
         if on { Self::On } else { Self::Off }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_key_is_found_whatever_its_case_and_padding() {
-        assert_eq!(Recomputation::from_key(" FULL "), Some(Recomputation::Full));
-        assert_eq!(Recomputation::from_key("total"), None);
-        assert_eq!(ZeroStage::from_key("3"), Some(ZeroStage::Stage3));
-    }
-
-    #[test]
-    fn every_value_has_the_option_at_its_place() {
-        for (value, option) in Recomputation::ALL.iter().zip(Recomputation::OPTIONS) {
-            assert_eq!(value.option(), option);
-        }
-        assert_eq!(Precision::Fp32.key(), "fp32");
     }
 }

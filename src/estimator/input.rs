@@ -1,0 +1,55 @@
+//! The inputs of a scenario, numbers and words alike.
+
+use super::bounds::Field;
+use super::setting::{self, Setting};
+
+/// An input of a scenario.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Input {
+    /// The row of a list of models that the model was taken from.
+    Model,
+    /// The row of a list of GPUs that the device was taken from.
+    Gpu,
+    /// A number.
+    Number(Field),
+    /// A word.
+    Word(&'static Setting),
+}
+
+/// The value of an input.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Value {
+    /// A number in the unit of its field.
+    Number(f64),
+    /// A word of links.
+    Word(&'static str),
+}
+
+impl Input {
+    /// Every number and every word.
+    pub fn each() -> impl Iterator<Item = Self> {
+        let numbers = Field::ALL.iter().map(|field| Self::Number(*field));
+        numbers.chain(setting::ALL.iter().map(|setting| Self::Word(setting)))
+    }
+
+    /// Its name in links.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Model => "model",
+            Self::Gpu => "gpu",
+            Self::Number(field) => field.bound().key,
+            Self::Word(setting) => setting.key,
+        }
+    }
+
+    /// What it is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Model => "Model",
+            Self::Gpu => "GPU",
+            Self::Number(field) => field.bound().name,
+            Self::Word(setting) => setting.name,
+        }
+    }
+}
