@@ -125,14 +125,15 @@ fn ranks(estimate: &Estimate) -> String {
 pub struct Key {
     /// What the entry is.
     pub name: &'static str,
-    /// How many others of this name are counted before it, as those of the experts are.
+    /// How many others of this name are alive with it and counted before it: the gradients of experts come second.
     before: usize,
 }
 
 impl Key {
-    fn of(entry: &Entry, estimate: &Estimate) -> Self {
+    fn of(entry: &Entry, estimate: &Estimate, at: usize) -> Self {
         let earlier = estimate.entries.iter().take_while(|other| !ptr::eq(*other, entry));
-        Self { name: entry.name, before: earlier.filter(|other| other.name == entry.name).count() }
+        let of_this_name = |other: &&Entry| other.name == entry.name && other.alive.contains(at);
+        Self { name: entry.name, before: earlier.filter(of_this_name).count() }
     }
 }
 
@@ -170,20 +171,20 @@ pub struct Details {
 pub fn entries_of(estimate: &Estimate, at: usize, bucket: Bucket, unfolded: &[Key]) -> Vec<EntryRow> {
     let size = estimate.bucket_at(bucket, at);
     let entries = estimate.largest_at(at).into_iter().filter(|entry| entry.bucket == bucket);
-    let is_unfolded = |entry: &Entry| unfolded.contains(&Key::of(entry, estimate));
-    entries.map(|entry| EntryRow::of(entry, estimate, size, is_unfolded(entry))).collect()
+    let is_unfolded = |entry: &Entry| unfolded.contains(&Key::of(entry, estimate, at));
+    entries.map(|entry| EntryRow::of(entry, estimate, at, size, is_unfolded(entry))).collect()
 }
 
 /// Every entry that is alive at an instant, largest first, with its details.
 pub fn all_entries(estimate: &Estimate, at: usize) -> Vec<EntryRow> {
     let total = estimate.total_at(at);
-    estimate.largest_at(at).into_iter().map(|entry| EntryRow::of(entry, estimate, total, true)).collect()
+    estimate.largest_at(at).into_iter().map(|entry| EntryRow::of(entry, estimate, at, total, true)).collect()
 }
 
 impl EntryRow {
-    fn of(entry: &Entry, estimate: &Estimate, whole: Bytes, unfolded: bool) -> Self {
+    fn of(entry: &Entry, estimate: &Estimate, at: usize, whole: Bytes, unfolded: bool) -> Self {
         Self {
-            key: Key::of(entry, estimate),
+            key: Key::of(entry, estimate, at),
             bucket: entry.bucket,
             size: format::memory(entry.bytes),
             share: format::css_percent(entry.bytes.share_of(whole)),
@@ -293,6 +294,17 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn an_entry_that_is_unfolded_is_the_same_on_every_stage_of_a_pipeline() {
+        let fragmentation = |query: &str| {
+            let estimate = facts(query).estimate;
+            let entries = entries_of(&estimate, estimate.binding().0, Bucket::Runtime, &[]);
+            entries.iter().map(|entry| entry.key).find(|key| key.name == "Fragmentation")
+        };
+        assert!(fragmentation("").is_some());
+        assert_eq!(fragmentation(""), fragmentation("?pp=4&vpp=2&zero=1&accum=8&engine=megatron"));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use leptos::prelude::*;
 
 use crate::components::{Beside, MemoryBar, MemoryLegend, Outlook};
 use crate::site::{State, read};
-use shown::{COUNTERS, Shown, helpful};
+use shown::{COUNTERS, Shown, UNKNOWNS, helpful};
 
 /// Everything that follows from the form.
 #[component]
@@ -148,9 +148,11 @@ fn Explanation(state: State, shown: Memo<Shown>) -> impl IntoView {
 /// What nobody can know before the run, with the values each outlook gives it. Only the ledger has any.
 #[component]
 fn Unknowns(shown: Memo<Shown>) -> impl IntoView {
-    let cell = |text: String| view! { <td class="num">{text}</td> };
-    let row = move |(name, values): (&'static str, [String; 3])| {
-        view! { <tr><th scope="row">{name}</th>{values.into_iter().map(cell).collect_view()}</tr> }
+    let cell = move |row: usize, column: usize| {
+        view! { <td class="num">{move || shown.with(|shown| shown.unknowns[row][column].clone())}</td> }
+    };
+    let row = move |at: usize| {
+        view! { <tr><th scope="row">{UNKNOWNS[at]}</th> {cell(at, 0)} {cell(at, 1)} {cell(at, 2)}</tr> }
     };
     view! {
         <details class="form-more" data-testid="unknowns" hidden=move || shown.with(|shown| !shown.is_ledger)>
@@ -165,7 +167,7 @@ fn Unknowns(shown: Memo<Shown>) -> impl IntoView {
                         <th scope="col">"Optimistic"</th>
                     </tr>
                 </thead>
-                <tbody>{move || shown.with(|shown| shown.unknowns.clone()).into_iter().map(row).collect_view()}</tbody>
+                <tbody>{(0..UNKNOWNS.len()).map(row).collect_view()}</tbody>
             </table>
             <p class="field-help">
                 "Safe takes the context with all its kernels, eager operations, and gaps between tensors that nine of ten measured runs stayed below: 35 % of what comes and goes, or 11 % where the allocator’s segments can grow. It is careful, and no bound: one run in ten may need more."

@@ -33,8 +33,8 @@ pub struct Shown {
     pub balance: String,
     /// What binds, and whether more GPUs would mend it.
     pub binds: String,
-    /// What nobody can know: its name, and its values in the order of [`OUTLOOKS`].
-    pub unknowns: [(&'static str, [String; 3]); 5],
+    /// What nobody can know, in the order of [`UNKNOWNS`], with its values in the order of [`OUTLOOKS`].
+    pub unknowns: [[String; OUTLOOKS.len()]; UNKNOWNS.len()],
     /// What the counters speak of.
     pub counted: String,
     /// The peak as tools would show it, in the order of [`COUNTERS`].
@@ -43,6 +43,10 @@ pub struct Shown {
 
 /// The outlooks in the order of their columns.
 const OUTLOOKS: [Outlook; 3] = [Outlook::Safe, Outlook::Likely, Outlook::Optimistic];
+
+/// What nobody can know before the run.
+pub const UNKNOWNS: [&str; 5] =
+    ["CUDA context, GiB", "Communication buffers, GiB", "Fragmentation", "Kernels", "Pools of communication streams"];
 
 /// The counters that can be compared with the peak: their names, and what they count.
 pub const COUNTERS: [(&str, &str); 3] = [
@@ -133,18 +137,18 @@ fn binds(facts: &Facts) -> String {
 }
 
 /// The named unknowns that part safe, likely and optimistic.
-fn unknowns(scenario: &Scenario) -> [(&'static str, [String; 3]); 5] {
+fn unknowns(scenario: &Scenario) -> [[String; OUTLOOKS.len()]; UNKNOWNS.len()] {
     let each = |value: fn(&Scenario) -> String| OUTLOOKS.map(|outlook| value(&outlook.of(scenario)));
     let communication = |seen: &Scenario| match seen.cluster.gpus {
         1 => "none".to_owned(),
         _ => number::plain(seen.device.communication.gib()),
     };
     [
-        ("CUDA context, GiB", each(|seen| number::plain(seen.device.cuda_context.gib()))),
-        ("Communication buffers, GiB", each(communication)),
-        ("Fragmentation", each(|seen| number::plain(seen.device.fragmentation.get()) + " %")),
-        ("Kernels", each(|seen| seen.recipe.kernels.key().to_owned())),
-        ("Pools of communication streams", ["apart", "shared", "shared"].map(str::to_owned)),
+        each(|seen| number::plain(seen.device.cuda_context.gib())),
+        each(communication),
+        each(|seen| number::plain(seen.device.fragmentation.get()) + " %"),
+        each(|seen| seen.recipe.kernels.key().to_owned()),
+        ["apart", "shared", "shared"].map(str::to_owned),
     ]
 }
 
@@ -200,12 +204,12 @@ mod tests {
         let unknowns = unknowns(&scenario);
         for (at, outlook) in OUTLOOKS.into_iter().enumerate() {
             let device = outlook.of(&scenario).device;
-            assert_eq!(unknowns[0].1[at], number::plain(device.context_gib));
-            assert_eq!(unknowns[1].1[at], number::plain(device.communication_gib));
+            assert_eq!(unknowns[0][at], number::plain(device.context_gib));
+            assert_eq!(unknowns[1][at], number::plain(device.communication_gib));
         }
         // One GPU has nobody to talk to.
         let alone = super::unknowns(&bmax::link::decode("?gpus=1").scenario);
-        assert!(alone[1].1.iter().all(|text| text == "none"));
+        assert!(alone[1].iter().all(|text| text == "none"));
     }
 
     proptest! {
