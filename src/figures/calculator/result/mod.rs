@@ -2,7 +2,6 @@
 
 mod shown;
 
-use bmax::Choice;
 use leptos::html::Section;
 use leptos::prelude::*;
 
