@@ -164,7 +164,7 @@ pub fn NumberField(
                     on:input=typed
                     on:change=finished
                 />
-                <span class="unit">{unit}</span>
+                <span class="unit" hidden=unit.is_empty()>{unit}</span>
                 <ResetButton name changed default=Signal::derive(move || written(default.get())) reset/>
             </div>
             <p class="field-help" id=format!("{id}-help")>
