@@ -38,6 +38,7 @@ mod tests {
         let now = most(|_| ());
         let answer = format!("<mo>=</mo><mn>{now}</mn>");
         prints(include_str!("p01_opening/prose.html"), &[answer]);
+        prints(include_str!("p09_search/prose.html"), &[format!("The answer is {now}")]);
         let one = format::digits(division(&scenario).per_sequence.gib(), 1);
         prints(
             include_str!("p08_derivation/prose.html"),

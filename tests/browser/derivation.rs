@@ -1,7 +1,7 @@
 //! The derivation with the reader's numbers in it, and the worked example.
 
 use crate::support::{Page, expected, tidy};
-use bmax::{Answer, Bucket, Scenario, b_max, division, estimate, number};
+use bmax::{Answer, Bucket, Scenario, b_max, estimate, number};
 
 /// Everything written in a figure, formulas included.
 async fn written(page: &Page, figure: &str) -> String {
@@ -50,31 +50,15 @@ async fn every_line_carries_the_current_numbers_down_to_the_answer() {
 }
 
 #[tokio::test]
-async fn a_fixed_part_that_is_too_large_ends_the_derivation_in_words() {
-    let page = Page::open("?gpus=1").await;
-    let figure = page.figure("derivation");
-    figure.says("No sequence fits: the fixed part alone is 32.3").await;
-    figure.says("With 2 GPUs one does.").await;
-    page.close().await;
-}
-
-#[tokio::test]
-async fn llama_3_1_8b_does_not_fit_on_one_a100_and_takes_3_sequences_on_each_of_eight() {
+async fn the_worked_example_is_solved_for_the_chosen_number_of_gpus() {
     let page = Page::open("").await;
     let example = page.figure("worked-example");
-    for (gpus, fixed, workshop, paper) in [
-        ("8", "119.2 / 8 = 14.9 GiB", "3", "6"),
-        ("1", "119.2 / 1 = 119.2 GiB", "no sequence fits", "no sequence fits"),
-        ("2", "119.2 / 2 = 59.6 GiB", "no sequence fits", "1"),
-        ("4", "119.2 / 4 = 29.8 GiB", "2", "4"),
-    ] {
+    for (gpus, fixed, workshop) in
+        [("8", "119.2 / 8 = 14.9 GiB", "3"), ("1", "119.2 / 1 = 119.2 GiB", "no sequence fits")]
+    {
         example.choose("GPUs in the example", gpus).await;
         example.shows("worked-fixed", fixed).await;
-        // Where nothing fits, it may be said by how much.
-        for (testid, answer) in [("worked-workshop", workshop), ("worked-paper", paper)] {
-            let shown = example.text(testid).await;
-            assert_eq!(shown.split(", ").next(), Some(answer), "{gpus} GPUs: {shown}");
-        }
+        example.shows("worked-workshop", workshop).await;
     }
     page.close().await;
 }
@@ -86,21 +70,5 @@ async fn the_worked_example_can_be_taken_over_into_every_figure() {
     let query = "v=3&model=llama-3.1-8b&method=paper&recompute=selective&dropout=on";
     page.until_query(query).await;
     page.part("#answer-bar").shows("bar-answer", &expected::answer(&expected::scenario(query))).await;
-    page.close().await;
-}
-
-#[tokio::test]
-async fn under_the_ledger_the_derivation_says_whose_it_is_and_ends_in_the_ledger_s_division() {
-    let page = Page::open("").await;
-    let ledger = expected::answer(&Scenario::default());
-    let workshop = expected::answer(&expected::workshop());
-    let whose = page.figure("derivation").text("derivation-whose").await;
-    assert!(whose.contains(&format!("the workshop’s method with your numbers; its answer is {workshop}")), "{whose}");
-    assert!(whose.contains(&format!("answers {ledger}")), "{whose}");
-    let divided = division(&Scenario::default());
-    let text = written(&page, "derivation").await;
-    for part in [divided.instant.name, &number::fixed(divided.fixed.gib(), 2), &format!("⌋={ledger}")] {
-        assert!(text.contains(part), "{part} is not in: {text}");
-    }
     page.close().await;
 }

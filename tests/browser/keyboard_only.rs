@@ -21,7 +21,7 @@ const FOCUSED: &str = "const at = document.activeElement; \
     const index = [...document.querySelectorAll('*')].indexOf(at); \
     return { \
         index, \
-        figure: at.closest('.mount, .answer-bar, .site-header, .notices, .toc')?.dataset.figure ?? null, \
+        figure: at.closest('[data-figure], .answer-bar, .site-header, .notices, .toc')?.dataset.figure ?? null, \
         what: `${at.tagName.toLowerCase()} ${at.id ? '#' + at.id : ''} ${(at.getAttribute('aria-label') ?? at.innerText ?? '').slice(0, 40)}`, \
         ringed: ringed(at) || ringed(at.nextElementSibling) || ringed(at.closest('label')), \
         covered: box.width > 0 && !points.some((hit) => hit && (shown.contains(hit) || hit.contains(shown))), \

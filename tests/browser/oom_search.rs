@@ -35,18 +35,6 @@ async fn the_search_meets_the_division_of_the_ledger() {
 }
 
 #[tokio::test]
-async fn the_search_meets_the_closed_form_in_four_attempts_at_three() {
-    assert_eq!(by_running_out(&expected::workshop()).len(), 4);
-    steps_like_the_library("?method=workshop").await;
-}
-
-#[tokio::test]
-async fn the_search_meets_the_closed_form_in_fourteen_attempts_at_117() {
-    assert_eq!(by_running_out(&expected::scenario("?method=workshop&recompute=full")).len(), 14);
-    steps_like_the_library("?method=workshop&recompute=full").await;
-}
-
-#[tokio::test]
 async fn where_nothing_fits_one_attempt_says_so() {
     steps_like_the_library("?model=70b").await;
 }
@@ -91,25 +79,5 @@ async fn back_and_restart_take_attempts_away_and_a_new_configuration_starts_anew
     figure.says("Attempt 1,").await;
     page.figure("calculator").press("13B").await;
     figure.says("Nothing is known yet").await;
-    page.close().await;
-}
-
-#[tokio::test]
-async fn the_search_is_told_in_sentences_from_question_to_answer() {
-    let page = Page::open("?method=workshop").await;
-    let figure = page.figure("oom-search");
-    let told = [
-        "Which is the largest micro-batch that runs? Nothing is known yet. The first attempt is b = 1.",
-        "Attempt 1, doubling: b = 1 runs. Double it: 2 is next.",
-        "Attempt 2, doubling: b = 2 runs. Double it: 4 is next.",
-        "Attempt 3, doubling: b = 4 runs out of memory. The limit is from 2 to 3; the middle is 3.",
-        "Attempt 4, bisecting: b = 3 runs. 3 runs and 4 does not: found.",
-    ];
-    for (at, sentence) in told.into_iter().enumerate() {
-        if at > 0 {
-            figure.press("Step").await;
-        }
-        figure.shows("search-step", sentence).await;
-    }
     page.close().await;
 }

@@ -40,7 +40,13 @@ pub fn AnswerBar(
             </span>
             <Verdict shown/>
             <span class="answer-binds soft">{read(shown, |shown| &shown.binds)}</span>
-            <span class="visually-hidden" role="status" data-testid="spoken-answer">{move || spoken.get()}</span>
+            // As a property it leaves the element empty while there is nothing to say.
+            <span
+                class="visually-hidden"
+                role="status"
+                data-testid="spoken-answer"
+                prop:textContent=move || spoken.get()
+            ></span>
         </div>
     }
 }

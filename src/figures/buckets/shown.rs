@@ -18,7 +18,7 @@ const UNEVENLY: &str = "<msub><mi>M</mi><mi>fixed</mi></msub>";
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shown {
     /// The cards, in the order of the buckets.
-    pub cards: [Card; Bucket::ALL.len()],
+    pub cards: Vec<Card>,
     /// Which moment they show and what is empty then; the ledger alone knows moments.
     pub moment: Option<String>,
     /// What is fixed, as MathML.
@@ -69,10 +69,8 @@ impl Shown {
         let Facts { scenario, estimate, .. } = facts;
         let line = line_at_peak(scenario);
         let growing = Bytes::new(line.per_sequence.get() * f64::from(scenario.recipe.batch));
-        let mut buckets = Bucket::ALL.iter();
         Self {
-            // There are as many cards as buckets.
-            cards: std::array::from_fn(|_| Card::of(estimate, buckets.next().copied().unwrap_or(Bucket::Runtime))),
+            cards: Bucket::ALL.iter().map(|&bucket| Card::of(estimate, bucket)).collect(),
             moment: facts.is_ledger().then(|| moment(estimate)),
             fixed_symbols: if scenario.method == Method::Workshop { EVENLY } else { UNEVENLY },
             total: format::memory(estimate.peak().bytes),
