@@ -23,7 +23,7 @@ pub fn AnswerBar(
     let spoken = RwSignal::new(String::new());
     let speak = use_debounce_fn(move || spoken.set(shown.with_untracked(|shown| shown.spoken.clone())), SETTLE);
     // What the page begins with is no news.
-    Effect::watch(move || shown.track(), move |(), _, _| _ = speak(), false);
+    Effect::watch(move || shown.with(|shown| shown.spoken.clone()), move |_, _, _| _ = speak(), false);
     view! {
         <div class="answer-line">
             <a href="#calculator" class="answer-figure" class:answer-none=move || shown.with(|shown| !shown.fits)>
