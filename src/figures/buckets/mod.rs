@@ -83,7 +83,7 @@ fn Total(shown: Memo<Shown>) -> impl IntoView {
     view! {
         <div class="bucket-total">
             <p class="bucket-total-symbols">
-                <span><math inner_html="<msub><mi>M</mi><mi>total</mi></msub>"></math></span>
+                <span><math inner_html=TOTAL></math></span>
                 <span>"="</span>
                 <span><math inner_html=move || shown.with(|shown| shown.fixed_symbols)></math></span>
                 <span>"+"</span>
@@ -107,6 +107,8 @@ fn Total(shown: Memo<Shown>) -> impl IntoView {
     }
 }
 
-/// What grows with the batch, as MathML.
+/// Everything, as MathML. As a literal it would be taken for an attribute of the name `inner_html`.
+const TOTAL: &str = "<msub><mi>M</mi><mi>total</mi></msub>";
+/// What grows with the batch.
 const GROWING: &str =
     "<mi>f</mi><mo>(</mo><mi>b</mi><mo>,</mo><mi>S</mi><mo>,</mo><mi>H</mi><mo>,</mo><mi>L</mi><mo>)</mo>";
