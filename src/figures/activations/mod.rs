@@ -97,19 +97,11 @@ fn Notes(reading: Memo<Reading>) -> impl IntoView {
                 <p class="live-note">
                     "The two parts are equal at "
                     <strong data-testid="cross">{move || cross().unwrap_or_default()}</strong>" tokens; "
-                    <Ratio/>" gives "
+                    <math><mn>"34"</mn><mi>"H"</mi><mo>"/"</mo><mo>"("</mo><mn>"5"</mn><mi>"n"</mi><mo>")"</mo></math>" gives "
                     <span data-testid="paper">{read(reading, |reading| &reading.paper)}</span>"."
                 </p>
             </Show>
             {move || reading.with(|reading| reading.remarks.clone()).into_iter().map(remark).collect_view()}
         </div>
-    }
-}
-
-/// Where both parts are equal by the paper's count: 34 H / (5 n).
-#[component]
-fn Ratio() -> impl IntoView {
-    view! {
-        <math inner_html="<mn>34</mn><mi>H</mi><mo>/</mo><mo>(</mo><mn>5</mn><mi>n</mi><mo>)</mo>"></math>
     }
 }

@@ -157,7 +157,7 @@ fn Distance(at: RwSignal<f64>, distances: Memo<Distances>, reading: Memo<Reading
             <div>
                 <p class="small soft">
                     "The lecture’s count, in layers: "
-                    <math inner_html="<mi>L</mi><mo>/</mo><mi>K</mi><mo>+</mo><mi>K</mi>"></math>
+                    <math><mi>"L"</mi><mo>"/"</mo><mi>"K"</mi><mo>"+"</mo><mi>"K"</mi></math>
                 </p>
                 <Plot
                     plot=plot(Distances::lecture)
@@ -200,7 +200,7 @@ fn Notes(distances: Memo<Distances>, reading: Memo<Reading>) -> impl IntoView {
                 <strong data-testid="worth">{read(reading, |reading| &reading.worth)}</strong>
                 " layers’ worth, the ledger "
                 <strong data-testid="kept">{read(reading, |reading| &reading.kept)}</strong>". The lecture’s best is "
-                <math inner_html="<msqrt><mi>L</mi></msqrt>"></math>" = "
+                <math><msqrt><mi>"L"</mi></msqrt></math>" = "
                 <span>{read(distances, |distances| &distances.root)}</span>"; the ledger’s is "
                 <math><mi>"K"</mi></math>" = "
                 <strong data-testid="best">{read(distances, |distances| &distances.best_text)}</strong>" with "
@@ -212,7 +212,7 @@ fn Notes(distances: Memo<Distances>, reading: Memo<Reading>) -> impl IntoView {
                     " times as large as its input ("<span>{inside(|inside| &inside.inside)}</span>" against "
                     <span>{inside(|inside| &inside.input)}</span>
                     "), and the lecture’s count takes the two for equal. With their real sizes the best distance is "
-                    <math inner_html="<msqrt><mrow><mi>L</mi><mo>·</mo><mi>input</mi><mo>/</mo><mi>inside</mi></mrow></msqrt>"></math>
+                    <math><msqrt><mrow><mi>"L"</mi><mo>"·"</mo><mi>"input"</mi><mo>"/"</mo><mi>"inside"</mi></mrow></msqrt></math>
                     " = "<span>{inside(|inside| &inside.smooth)}</span>"."
                 </p>
             </Show>

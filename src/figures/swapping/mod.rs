@@ -10,13 +10,6 @@ use crate::components::{Assumed, DevicePicker, Key, Legend, NumberField, Plot, S
 use crate::site::{State, read};
 use shown::{LINKS, Lanes, Link, Row, Shown, TENSORS, Tier};
 
-/// The condition for a layer input. The browser reads it as MathML.
-const CONDITION: &str = "<math display=\"block\"><mfrac><mrow><mn>2</mn><mi>b</mi><mi>S</mi><mi>H</mi></mrow>\
-    <mi>bandwidth</mi></mfrac><mo>≤</mo><mfrac><mrow><mi>b</mi><mi>S</mi><mo>·</mo><mo>(</mo><mn>24</mn>\
-    <msup><mi>H</mi><mn>2</mn></msup><mo>+</mo><mn>4</mn><mi>S</mi><mi>H</mi><mo>)</mo></mrow><mi>FLOP/s</mi></mfrac>\
-    <mspace width=\"0.8em\"></mspace><mo>⇔</mo><mspace width=\"0.8em\"></mspace>\
-    <mfrac><mi>FLOP/s</mi><mi>bandwidth</mi></mfrac><mo>≤</mo><mn>12</mn><mi>H</mi><mo>+</mo><mn>2</mn><mi>S</mi></math>";
-
 static KEYS: [Key; 3] = [
     Key { class: "series-own", name: "forward" },
     Key { class: "swap-backward", name: "backward" },
@@ -148,8 +141,27 @@ fn Condition(shown: Memo<Shown>) -> impl IntoView {
             tabindex="0"
             role="group"
             aria-label="Formula"
-            inner_html=CONDITION
-        ></div>
+        >
+            <math display="block">
+                <mfrac>
+                    <mrow><mn>"2"</mn><mi>"b"</mi><mi>"S"</mi><mi>"H"</mi></mrow>
+                    <mi>"bandwidth"</mi>
+                </mfrac>
+                <mo>"≤"</mo>
+                <mfrac>
+                    <mrow>
+                        <mi>"b"</mi><mi>"S"</mi><mo>"·"</mo><mo>"("</mo>
+                        <mn>"24"</mn><msup><mi>"H"</mi><mn>"2"</mn></msup>
+                        <mo>"+"</mo><mn>"4"</mn><mi>"S"</mi><mi>"H"</mi><mo>")"</mo>
+                    </mrow>
+                    <mi>"FLOP/s"</mi>
+                </mfrac>
+                <mspace width="0.8em"></mspace><mo>"⇔"</mo><mspace width="0.8em"></mspace>
+                <mfrac><mi>"FLOP/s"</mi><mi>"bandwidth"</mi></mfrac>
+                <mo>"≤"</mo>
+                <mn>"12"</mn><mi>"H"</mi><mo>"+"</mo><mn>"2"</mn><mi>"S"</mi>
+            </math>
+        </div>
         <div class="formula swap-numbers">
             <math display="block">
                 <mn>{read(shown, |shown| &shown.even)}</mn>
