@@ -56,6 +56,7 @@ fn Asked(state: State, shown: Memo<Shown>) -> impl IntoView {
             <button
                 type="button"
                 class="button button-quiet button-small num"
+                data-testid="planner-nearby"
                 aria-label=label
                 on:click=move |_| set(target)
             >
