@@ -290,28 +290,13 @@ fn sound(text: &str) -> Result<Network, TestCaseError> {
 }
 
 #[test]
-fn the_page_s_buttons_hold_the_presets() {
-    let page = include_str!("../src/page/p19_networks/prose.html");
-    for preset in [presets::RESNET_50, presets::VGG_16, presets::DENSE, presets::EQUAL_LAYERS, presets::ROWS] {
-        assert!(page.contains(&format!("data-press=\"{}\"", preset.replace('\n', "&#10;"))), "{preset}");
-    }
-    assert!(page.contains(&format!(">\n{}</textarea>", presets::VGG_16)));
-}
-
-#[test]
 fn the_page_prints_what_is_counted() {
     let page = include_str!("../src/page/p19_networks/prose.html");
     let prints = |number: f64, places: u32, unit: &str| {
         let text = bmax::number::fixed(number, places) + unit;
         assert!(page.contains(&text), "the page should print {text}");
     };
-    let half = setup(Element::Half, Optimizer::AdamW);
     let (vgg, resnet) = (network("vgg-16"), network("resnet-50"));
-    let per_image = |network: &Network| network.layers.iter().map(|layer| network.kept_by(layer, &half)).sum::<Bytes>();
-    prints(per_image(&vgg).mib(), 1, " MiB");
-    prints(per_image(&resnet).mib(), 1, " MiB");
-    let second_pool = vgg.layers.iter().take(10).map(|layer| vgg.kept_by(layer, &half)).sum::<Bytes>();
-    prints(second_pool.mib(), 1, " of them");
     for network in [&vgg, &resnet] {
         prints(network.need(&single(), usize::MAX, 32.0).kept.gib(), 2, " GiB");
         prints(network.parameters() * 16.0 / 1_073_741_824.0, 2, " GiB");

@@ -1,4 +1,4 @@
-//! Networks whose parameters are published, as texts. The page holds the same texts in its buttons.
+//! Networks whose parameters are published, as texts. The page has a button for each of them.
 
 /// ResNet-50 for ImageNet: 25 557 032 parameters (He et al. 2016, arXiv:1512.03385, table 1, with the
 /// stride on the 3 × 3 convolution; torchvision 0.29 `resnet50`).
