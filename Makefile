@@ -1,7 +1,7 @@
 # One command each; the work is in tools/. Everything here may be repeated: what is there is kept.
 
 .DEFAULT_GOAL := help
-.PHONY: help serve test test-exports test-configs dist bench accuracy setup clean
+.PHONY: help serve gallery test test-exports test-configs dist bench accuracy setup clean
 
 PORT ?= 8080
 
@@ -10,6 +10,9 @@ help: ## this list
 
 serve: ## build the page and serve it on 127.0.0.1:8080 (another port: make serve PORT=9000)
 	@PORT='$(PORT)' sh tools/serve.sh
+
+gallery: ## write target/gallery.html: every component in all its states, in light and in dark
+	@sh tools/gallery.sh
 
 test: ## run every check
 	@sh tools/check.sh

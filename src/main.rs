@@ -5,6 +5,8 @@
 
 mod components;
 mod figures;
+#[cfg(feature = "prerender")]
+mod gallery;
 mod page;
 mod site;
 
@@ -13,9 +15,18 @@ fn main() {
     site::start(page::mount_all);
 }
 
-/// `bmax-site FOLDER` writes the figures of the default configuration into a folder, and the rules that they need.
+/// `bmax-site FOLDER` writes the figures of the default configuration into a folder, and the rules that they need;
+/// `bmax-site --gallery FILE SHEET…` writes the page of components.
 #[cfg(feature = "prerender")]
 fn main() -> std::io::Result<()> {
-    let folder = std::env::args_os().nth(1).ok_or_else(|| std::io::Error::other("one argument is wanted: a folder"))?;
-    site::prerender::write(figures::FIGURES.iter().chain([&figures::ANSWER_BAR]), folder.as_ref())
+    use std::path::Path;
+
+    let arguments: Vec<_> = std::env::args_os().skip(1).collect();
+    match arguments.as_slice() {
+        [gallery, file, sheets @ ..] if gallery == "--gallery" => {
+            gallery::write(file.as_ref(), &sheets.iter().map(Path::new).collect::<Vec<_>>())
+        }
+        [folder] => site::prerender::write(figures::FIGURES.iter().chain([&figures::ANSWER_BAR]), folder.as_ref()),
+        _ => Err(std::io::Error::other("wanted: a folder, or --gallery with a file and style sheets")),
+    }
 }

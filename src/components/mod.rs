@@ -2,7 +2,8 @@
 //!
 //! A control does not know where its value lives: it takes a [`Model`], which a figure makes of a signal of
 //! its own and the shared state of an input of the scenario. Each component names the accessibility pattern
-//! that it follows; all of them are shown in all their states on the page of components.
+//! that it follows; all of them are shown in all their states on the page of components (`src/gallery`). Those that
+//! only the desk has (`src/desk/components.rs`) are here for that page, and not in the program of the page.
 
 mod answer_bar;
 mod assumed;
@@ -35,6 +36,10 @@ pub use answer_bar::AnswerBar;
 pub use assumed::Assumed;
 pub use batch_slider::BatchSlider;
 pub use checkbox::Checkbox;
+#[cfg(feature = "prerender")]
+pub use copy_button::CopyButton;
+#[cfg(feature = "prerender")]
+pub use dialog::Dialog;
 pub use fold::Fold;
 pub use formula::{Formula, Leaves, mathml};
 pub use legend::{Key, Legend};
@@ -50,4 +55,6 @@ pub use select::Select;
 pub use setting_field::SettingField;
 pub use slider::Slider;
 pub use table::{Column, DataTable};
+#[cfg(feature = "prerender")]
+pub use tabs::{Tab, TabPanel, Tabs};
 pub use use_button::UseButton;

@@ -1,0 +1,104 @@
+//! What the reader reads.
+
+use bmax::chart::MemoryBar as Bar;
+use bmax::plot::{Axis, Ink, Mark, Plot as Spec, Rule, Series};
+use bmax::{Scenario, estimate};
+use leptos::prelude::*;
+
+use super::{Case, Specimen};
+use crate::components::{
+    Assumed, Column, DataTable, Fold, Formula, Key, Leaves, Legend, MemoryBar, MemoryLegend, Plot,
+};
+
+/// Every view.
+#[component]
+pub fn Views() -> impl IntoView {
+    view! {
+        <Texts/>
+        <Numbers/>
+        <Drawings/>
+    }
+}
+
+#[component]
+fn Texts() -> impl IntoView {
+    let estimate = estimate(&Scenario::default());
+    let largest = *estimate.largest()[0];
+    let values = estimate.values.clone();
+    let formula = move |leaves| view! { <Formula expr=largest.formula.clone() values=values.clone() leaves/> };
+    view! {
+        <Specimen name="assumed">
+            <Case state="The device has no listed speed">
+                <Assumed text=Signal::derive(|| Some("Its speed is assumed: 312 TFLOP/s.".to_owned()))/>
+            </Case>
+            <Case state="It has one: nothing is said"><Assumed text=Signal::derive(|| None::<String>)/></Case>
+        </Specimen>
+        <Specimen name="fold">
+            <Case state="Folded"><Fold summary="The numbers as a table">"What is folded away"</Fold></Case>
+        </Specimen>
+        <Specimen name="formula">
+            <Case state="In symbols">{formula(Leaves::Symbols)}</Case>
+            <Case state="With numbers">{formula(Leaves::Numbers)}</Case>
+        </Specimen>
+    }
+}
+
+const COLUMNS: &[Column] = &[Column::words("Stage"), Column::numbers("GiB"), Column::words("Why")];
+const KEYS: &[Key] = &[Key { class: "key key-own", name: "yours" }, Key { class: "key key-series-2", name: "another" }];
+
+#[component]
+fn Numbers() -> impl IntoView {
+    let rows = || {
+        [["ZeRO 0", "104.3", "all of it on every GPU"], ["ZeRO 3", "13.0", "an eighth on each"]]
+            .map(|row| row.map(str::to_owned).to_vec())
+            .to_vec()
+    };
+    view! {
+        <Specimen name="table">
+            <Case state="Words and numbers">
+                <DataTable caption="Model states of 7B on 8 GPUs." label="Model states" columns=COLUMNS
+                    rows=Signal::derive(rows)/>
+            </Case>
+        </Specimen>
+        <Specimen name="legend">
+            <Case state="In columns"><Legend keys=KEYS/></Case>
+            <Case state="Like words"><Legend keys=KEYS flowing=true/></Case>
+        </Specimen>
+    }
+}
+
+/// The bar of a micro-batch of the default.
+fn bar(batch: u32) -> Signal<Bar> {
+    let estimate = estimate(&Scenario::default().with_batch(batch));
+    Signal::derive(move || Bar::of(&estimate, None))
+}
+
+#[component]
+fn Drawings() -> impl IntoView {
+    let curve = |factor: f64| (1..=16).map(|x| (f64::from(x), factor * f64::from(x).sqrt())).collect::<Vec<_>>();
+    let spec = Spec {
+        x: Axis::linear(1.0, 16.0, "micro-batch"),
+        y: Axis::linear(0.0, 5.0, "time"),
+        series: vec![
+            Series::line(Ink::Own, curve(1.0)),
+            Series::dashed(Ink::Series2, curve(0.8)),
+            Series::dots(Ink::Series1, curve(0.6)),
+        ],
+        marks: vec![
+            Mark::at(4.0, Rule::Main),
+            Mark::named(9.0, Rule::Soft, "soft".to_owned()),
+            Mark::at(12.0, Rule::Read),
+        ],
+    };
+    view! {
+        <Specimen name="memory_bar">
+            <Case state="It fits"><MemoryBar bar=bar(3)/><MemoryLegend bar=bar(3)/></Case>
+            <Case state="It does not"><MemoryBar bar=bar(12)/><MemoryLegend bar=bar(12)/></Case>
+        </Specimen>
+        <Specimen name="plot">
+            <Case state="Curves and marks of every kind">
+                <Plot plot=Signal::derive(move || spec.clone()) label="Three curves"/>
+            </Case>
+        </Specimen>
+    }
+}
