@@ -96,7 +96,8 @@ fn Lists() -> impl IntoView {
                 <SettingField handle=other.setting(&setting::RECOMPUTATION) id="setting-changed"/>
             </Case>
             <Case state="Nothing reads it">
-                <SettingField handle=usual.setting(&setting::RECOMPUTATION) id="setting-idle" idle=Signal::derive(|| true)/>
+                <SettingField handle=usual.setting(&setting::RECOMPUTATION) id="setting-idle"
+                    idle=Signal::derive(|| true)/>
             </Case>
         </Specimen>
         <Specimen name="checkbox">
@@ -153,7 +154,8 @@ fn Panels() -> impl IntoView {
         <Specimen name="dialog">
             <Case state="Closed; the button opens it">
                 <button type="button" class="button" {..opens}>"Open"</button>
-                <Dialog open=RwSignal::new(false) id="shown-dialog" class="shown-dialog" labelled_by="shown-dialog-title">
+                <Dialog open=RwSignal::new(false) id="shown-dialog" class="shown-dialog"
+                    labelled_by="shown-dialog-title">
                     <h3 id="shown-dialog-title">"A dialog"</h3>
                     <p>"Esc, or a press beside it, closes it."</p>
                 </Dialog>

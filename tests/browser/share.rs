@@ -338,7 +338,7 @@ async fn every_export_shows_what_the_library_writes_and_can_be_saved() {
 async fn the_qr_code_is_of_the_short_link_and_is_shown_as_large_as_the_window() {
     let page = Page::open("?v=3&gpus=64").await;
     share(&page, CHART).await;
-    // The picture is read module by module, and each of them by a reader of codes in `src/desk/qr.rs`; here it
+    // The picture is read module by module, and each of them by a reader of codes in `src/desk/share/qr.rs`; here it
     // is the same picture, dark on white, with four light modules around it.
     let source = "const image = document.querySelector('.desk img.desk-qr'); \
         return [image.complete && image.naturalWidth > 0, decodeURIComponent(image.src)];";

@@ -181,7 +181,13 @@ fn Preview(shown: Memo<Option<Shown>>, measured: RwSignal<(String, u32)>) -> imp
         let frame = NodeRef::<Iframe>::new();
         measure(frame, address.clone(), measured);
         view! {
-            <iframe node_ref=frame sandbox=SANDBOX title=title src=address style:height=move || format!("{}px", height())/>
+            <iframe
+                node_ref=frame
+                sandbox=SANDBOX
+                title=title
+                src=address
+                style:height=move || format!("{}px", height())
+            />
         }
     };
     view! { <For each=address key=Clone::clone children=frame/> }

@@ -52,6 +52,7 @@ pub fn LinkPanel(
     view! {
         <div class="desk-rows">
             <LinkRow shown of=|shown| &shown.short id="desk-short" name="Short link" copy="Copy the short link" said
+                first=true
                 help="Names the model, the GPU and what differs from the defaults of its version. If a number in \
                     the lists of models and GPUs is corrected, this link follows."/>
             <LinkRow shown of=|shown| &shown.full id="desk-full" name="Full link" copy="Copy the full link" said
@@ -80,17 +81,18 @@ fn LinkRow(
     name: &'static str,
     /// What its button says to whoever does not see the field.
     copy: &'static str,
+    /// Whether it is what most people want.
+    #[prop(optional)]
+    first: bool,
     #[prop(optional)] help: Option<&'static str>,
     said: RwSignal<String>,
 ) -> impl IntoView {
-    // The first is what most people want.
-    let quiet = id != "desk-short";
     view! {
         <div class="desk-row">
             <label for=id>{name}</label>
             <div class="field-row">
                 <input type="text" id=id readonly prop:value=move || shown.with(|shown| of(shown).clone())/>
-                <CopyButton of=id name=name.to_owned() label="Copy" aria_label=copy quiet said/>
+                <CopyButton of=id name=name.to_owned() label="Copy" aria_label=copy quiet=!first said/>
             </div>
             {help.map(|help| view! { <p class="field-help">{help}</p> })}
         </div>

@@ -110,15 +110,13 @@ pub fn ShareDialog(
     /// What is shared, and how.
     sharing: Sharing,
 ) -> impl IntoView {
-    let Sharing { open, way, said, figure, embed, picture, target, .. } = sharing;
+    let Sharing { open, way, said, embed, picture, target, .. } = sharing;
     // Behind a closed dialog nothing is worked on.
     let subject = Memo::new(move |before: Option<&Subject>| match before {
         Some(before) if !open.get() => before.clone(),
         _ => sharing.subject(),
     });
     let seen = move |wanted: Way| Signal::derive(move || open.get() && way.get() == wanted);
-    let title = move || if figure.with(Option::is_some) { "Share this figure" } else { "Share this page" };
-    let caption = move || figure.with(|figure| figure.as_ref().map(|figure| figure.title.clone())).unwrap_or_default();
     let body = NodeRef::<html::Div>::new();
     Effect::new(move |_| {
         if let Some(body) = body.get().filter(|_| open.get()) {
@@ -128,16 +126,7 @@ pub fn ShareDialog(
     view! {
         <Dialog open id="desk-share" class="desk" labelled_by="desk-title" described_by="desk-about">
             <div class="desk-frame">
-                <div class="desk-head">
-                    <div>
-                        <h2 class="desk-title" id="desk-title">{title}</h2>
-                        <p class="desk-about" id="desk-about">
-                            <span>{caption}</span>
-                            <span class="num">{move || subject.with(Subject::about)}</span>
-                        </p>
-                    </div>
-                    <CloseButton open/>
-                </div>
+                <Head sharing subject/>
                 <Tabs label="Ways to share" id="desk" tabs=WAYS chosen=chosen(sharing) autofocus=true/>
                 <div node_ref=body class="desk-body">
                     <TabPanel id="desk" key="link" class="desk-panel desk-link" seen=seen(Way::Link)>
@@ -162,6 +151,26 @@ pub fn ShareDialog(
     }
 }
 
+/// What is shared, in words.
+#[component]
+fn Head(sharing: Sharing, subject: Memo<Subject>) -> impl IntoView {
+    let Sharing { open, figure, .. } = sharing;
+    let title = move || if figure.with(Option::is_some) { "Share this figure" } else { "Share this page" };
+    let caption = move || figure.with(|figure| figure.as_ref().map(|figure| figure.title.clone())).unwrap_or_default();
+    view! {
+        <div class="desk-head">
+            <div>
+                <h2 class="desk-title" id="desk-title">{title}</h2>
+                <p class="desk-about" id="desk-about">
+                    <span>{caption}</span>
+                    <span class="num">{move || subject.with(Subject::about)}</span>
+                </p>
+            </div>
+            <CloseButton open/>
+        </div>
+    }
+}
+
 /// The chosen way, as the tabs see it: what was said belongs to the one before.
 fn chosen(sharing: Sharing) -> Model<Way> {
     Model::new(sharing.way.into(), move |way| sharing.choose(way))
@@ -171,6 +180,8 @@ fn chosen(sharing: Sharing) -> Model<Way> {
 #[component]
 fn CloseButton(open: RwSignal<bool>) -> impl IntoView {
     view! {
-        <button type="button" class="button button-quiet button-small" on:click=move |_| open.set(false)>"Close"</button>
+        <button type="button" class="button button-quiet button-small" on:click=move |_| open.set(false)>
+            "Close"
+        </button>
     }
 }

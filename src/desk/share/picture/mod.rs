@@ -95,7 +95,8 @@ fn Picture(subject: Memo<Subject>, options: PictureOptions, said: RwSignal<Strin
                 <img alt="The picture as it will be saved" data-testid="picture-preview" src=move || drawn.get()/>
             </div>
             <p class="field-help">
-                "One file that stands alone, with its legend, its configuration and the link to it. Its text stays text."
+                "One file that stands alone, with its legend, its configuration and the link to it. Its text \
+                stays text."
             </p>
             <div class="desk-picture-look">
                 <Segmented legend="Colours" id="desk-picture-theme" value=options.theme
@@ -106,7 +107,12 @@ fn Picture(subject: Memo<Subject>, options: PictureOptions, said: RwSignal<Strin
                 <button type="button" class="button button-small" data-testid="picture-svg" on:click=save_svg>
                     "Save as SVG"
                 </button>
-                <button type="button" class="button button-quiet button-small" data-testid="picture-png" on:click=save_png>
+                <button
+                    type="button"
+                    class="button button-quiet button-small"
+                    data-testid="picture-png"
+                    on:click=save_png
+                >
                     "Save as PNG, 2×"
                 </button>
             </div>
