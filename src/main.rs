@@ -2,6 +2,8 @@
 //! it writes those figures into the page.
 
 #![forbid(unsafe_code)]
+// The native program renders; what listens, and what the browser calls, it does not use.
+#![cfg_attr(not(feature = "hydrate"), allow(dead_code))]
 
 mod components;
 mod figures;

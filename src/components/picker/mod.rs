@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_with_another_number_says_that_it_is_edited() -> Result<(), bmax::Problem> {
+    fn a_row_with_another_number_says_that_it_is_edited() -> Result<(), bmax::InputError> {
         let layers = Scenario::default().with_number(Field::Layers, 41.0)?;
         assert!(rendered(layers).contains("7B (edited)"));
         assert!(!rendered(Scenario::default()).contains("(edited)"));

@@ -135,7 +135,7 @@ mod tests {
     use super::*;
     use crate::figures::check::{any_scenario, texts_are_sound};
     use crate::site::facts_of;
-    use bmax::{Field, Recomputation, Scenario};
+    use bmax::{Field, Recomputation, Scenario, Word};
     use proptest::prelude::*;
 
     fn ranked(scenario: &Scenario) -> Ranked {
@@ -146,7 +146,7 @@ mod tests {
     fn the_strongest_change_of_the_default_has_the_longest_bar() {
         let ranked = ranked(&Scenario::default());
         let first = &ranked.gaining[0];
-        assert_eq!(first.change, Change::Recomputation(Recomputation::Full));
+        assert_eq!(first.change, Change::Word(Word::Recomputation(Recomputation::Full)));
         assert_eq!(first.shares[1], "100.000%");
         let after = |gain: &Gain| bmax::number::parse(&gain.after).expect("a number");
         assert!(ranked.gaining.is_sorted_by(|one, next| after(one) >= after(next)));
@@ -155,12 +155,17 @@ mod tests {
     #[test]
     fn only_a_shorter_sequence_is_judged_by_tokens() {
         for gain in ranked(&Scenario::default()).gaining {
-            assert_eq!(gain.tokens.is_some(), matches!(gain.change, Change::Sequence(_)), "{}", gain.name);
+            assert_eq!(
+                gain.tokens.is_some(),
+                matches!(gain.change, Change::Number(Field::Sequence, _)),
+                "{}",
+                gain.name
+            );
         }
     }
 
     #[test]
-    fn where_nothing_helps_alone_each_change_says_what_is_missing() -> Result<(), bmax::Problem> {
+    fn where_nothing_helps_alone_each_change_says_what_is_missing() -> Result<(), bmax::InputError> {
         let large = bmax::catalogue::model("70b").expect("listed").apply(Scenario::default());
         let scenario = large.with_number(Field::Gpus, 1.0)?;
         let ranking = Ranking::of(&scenario);
@@ -175,7 +180,7 @@ mod tests {
 
     #[test]
     fn what_was_applied_is_named_for_as_long_as_it_holds() {
-        let change = Change::Gpus(16);
+        let change = Change::Number(Field::Gpus, 16.0);
         let applied = [Applied { change, inverse: change.undo(&Scenario::default()) }];
         let now = |scenario| Now::of(&facts_of(scenario), &applied).applied;
         assert_eq!(now(change.apply(Scenario::default())), [(applied[0], "Use 16 GPUs".to_owned())]);

@@ -54,7 +54,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn the_workshop_s_round_count_is_explained_and_a_typed_one_is_questioned() -> Result<(), bmax::Problem> {
+    fn the_workshop_s_round_count_is_explained_and_a_typed_one_is_questioned() -> Result<(), bmax::InputError> {
         let preset = Shown::of(&Scenario::default());
         assert!(preset.word == "rounded" && preset.sentence.starts_with("The workshop rounds N to 7 billion"));
         let typed = Shown::of(&Scenario::default().with_number(Field::Parameters, 70.0)?);

@@ -204,8 +204,8 @@ mod tests {
         let unknowns = unknowns(&scenario);
         for (at, outlook) in OUTLOOKS.into_iter().enumerate() {
             let device = outlook.of(&scenario).device;
-            assert_eq!(unknowns[0][at], number::plain(device.context_gib));
-            assert_eq!(unknowns[1][at], number::plain(device.communication_gib));
+            assert_eq!(unknowns[0][at], number::plain(device.cuda_context.gib()));
+            assert_eq!(unknowns[1][at], number::plain(device.communication.gib()));
         }
         // One GPU has nobody to talk to.
         let alone = super::unknowns(&bmax::link::decode("?gpus=1").scenario);
