@@ -1,7 +1,7 @@
 # One command each; the work is in tools/. Everything here may be repeated: what is there is kept.
 
 .DEFAULT_GOAL := help
-.PHONY: help serve gallery test test-exports test-configs dist bench accuracy setup clean
+.PHONY: help serve gallery generate test test-exports test-configs dist bench accuracy setup clean
 
 PORT ?= 8080
 
@@ -13,6 +13,9 @@ serve: ## build the page and serve it on 127.0.0.1:8080 (another port: make serv
 
 gallery: ## write target/gallery.html: every component in all its states, in light and in dark
 	@sh tools/gallery.sh
+
+generate: ## write every committed file that follows from the code: sources, catalogue, schemas, README
+	@cargo run --quiet --features cli --bin generate
 
 test: ## run every check
 	@sh tools/check.sh

@@ -5,23 +5,6 @@ use bmax::{Field, link};
 
 const README: &str = include_str!("../README.md");
 
-/// `BMAX_BLESS=1 cargo test --test documentation` writes the table anew.
-#[test]
-fn the_readme_lists_every_link_parameter_with_its_range_and_default() {
-    let head = "| parameter | what it is | takes | default |\n| --- | --- | --- | --- |\n";
-    let row =
-        |link::Parameter { key, name, takes, default, .. }| format!("| `{key}` | {name} | {takes} | `{default}` |\n");
-    let table: String = link::parameters().into_iter().map(row).collect();
-    let (before, rest) = README.split_once(head).expect("a table of parameters");
-    let listed: String = rest.split_inclusive('\n').take_while(|line| line.starts_with('|')).collect();
-    if std::env::var("BMAX_BLESS").is_ok() {
-        let text = format!("{before}{head}{table}{}", &rest[listed.len()..]);
-        std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md"), text).expect("a file that can be written");
-        return;
-    }
-    assert_eq!(listed, table);
-}
-
 #[test]
 fn the_readme_lists_every_model_and_gpu_by_its_slug() {
     for slug in MODELS.iter().map(|row| row.slug).chain(DEVICES.iter().map(|row| row.slug)) {

@@ -29,8 +29,9 @@ GECKODRIVER=$(find_geckodriver)
 AXE_PATH=$(axe_dir)/axe.min.js
 export CHROMIUM CHROMEDRIVER FIREFOX GECKODRIVER AXE_PATH
 
-# The page, the command line and what finishes the page: the library alone is the default.
-EVERYTHING=site,cli,finish
+# The page's program as it renders the figures, the desk, the command line and what finishes the page; the library
+# alone is the default. One set of features for all that runs here is one build.
+EVERYTHING=prerender,desk,cli,finish
 
 # Every test program but the browser's, which has a step of its own.
 native_tests() {
@@ -54,6 +55,8 @@ step "lints, command line alone"
 cargo clippy --quiet --features cli --lib --bin bmax -- -D warnings
 step "lints, everything"
 cargo clippy --quiet --features "$EVERYTHING" --all-targets -- -D warnings
+step "lints, as the browser runs it"
+cargo clippy --quiet --features hydrate --bin bmax-site -- -D warnings
 step "documentation"
 RUSTDOCFLAGS='-D warnings' cargo doc --quiet --no-deps --lib
 RUSTDOCFLAGS='-D warnings' cargo doc --quiet --no-deps --features "$EVERYTHING"

@@ -117,18 +117,6 @@ fn paced<T: PartialEq>(pace: Pace, before: Option<T>, built: impl FnOnce() -> T,
     }
 }
 
-/// What `now` says, or what it said before for as long as nobody is near; and whether it is news.
-fn following<T: PartialEq>(near: RwSignal<bool>, before: Option<T>, now: impl FnOnce() -> T) -> (T, bool) {
-    match before {
-        Some(before) if !near.get() => (before, false),
-        before => {
-            let now = now();
-            let news = before.is_none_or(|before| before != now);
-            (now, news)
-        }
-    }
-}
-
 /// A text of what a figure shows, as its view reads it.
 pub fn read<S: Send + Sync + 'static>(shown: Memo<S>, of: fn(&S) -> &String) -> impl Fn() -> String + Copy {
     move || shown.with(|shown| of(shown).clone())
@@ -241,16 +229,6 @@ impl State {
             ranking: Memo::new_owning(move |before| {
                 paced(pace.get(), before, || Ranking::of(&Scenario::default().with_batch(1)), || ranking.get())
             }),
-            ..self
-        }
-    }
-
-    /// The same state for a figure that stands still while it is away from the window.
-    pub fn while_near(self, near: RwSignal<bool>) -> Self {
-        let Self { facts, ranking, .. } = self;
-        Self {
-            facts: Memo::new_owning(move |before| following(near, before, || facts.get())),
-            ranking: Memo::new_owning(move |before| following(near, before, || ranking.get())),
             ..self
         }
     }

@@ -17,13 +17,13 @@ const SECTIONS: [&str; 11] = [
     "takeaways",
 ];
 
-/// Sections of which the heading, a paragraph or the sentence in a figure's place cannot be seen.
+/// Sections of which the heading, a paragraph or a figure cannot be seen.
 const UNSEEN: &str = "const seen = (one) => one && one.checkVisibility({ opacityProperty: true, visibilityProperty: true }) \
         && one.getBoundingClientRect().height > 8 && one.textContent.trim().length > 10; \
     return arguments[0].filter((id) => { \
         const section = document.getElementById(id); \
         return !section || !seen(section.querySelector('h1, h2, h3')) || !seen(section.querySelector('p, li')) \
-            || ![...section.querySelectorAll('.live-wait')].every(seen); \
+            || ![...section.querySelectorAll('[data-figure]')].every(seen); \
     });";
 
 #[tokio::test]

@@ -43,7 +43,7 @@ pub fn UpdateTime(
     let tokens = RwSignal::new(USUAL);
     let shown = Memo::new(move |_| state.asked(|scenario| Shown::of(scenario, at.get(), tokens.get())));
     view! {
-        <div class="live-controls batches-fields">
+        <div class="live-controls">
             <Slider id="update-at" value=at ends=ENDS text=Signal::derive(move || shown.with(Shown::spoken))>
                 "Accumulation steps (doublings of one)"
             </Slider>

@@ -384,18 +384,16 @@ impl Scope<'_> {
         }
     }
 
-    /// The selector of what is marked with this name, for tests or for the program.
+    /// The selector of what is marked with this name.
     fn marking(&self, name: &str) -> String {
-        let marks = ["data-testid", "data-out", "data-in", "data-press", "data-plot"];
-        let marks = marks.map(|mark| format!("[{mark}=\"{name}\"]")).join(", ");
         // A control’s own name is its id, which begins with that of its figure.
-        format!("{} :is({marks}, :is(input, select, fieldset)[id$=\"-{name}\"])", self.selector)
+        format!("{} :is([data-testid=\"{name}\"], :is(input, select, fieldset)[id$=\"-{name}\"])", self.selector)
     }
 
     /// The cells of a table's body, by the name of its rows.
     pub async fn table(&self, rows: &str) -> Vec<Vec<String>> {
         self.approach().await;
-        let script = "return [...document.querySelectorAll(`${arguments[0]} tbody:is([data-rows=\"${arguments[1]}\"], [data-testid=\"${arguments[1]}\"]) > tr`)] \
+        let script = "return [...document.querySelectorAll(`${arguments[0]} tbody[data-testid=\"${arguments[1]}\"] > tr`)] \
             .map((row) => [...row.children].map((cell) => cell.textContent.replace(/\\s+/g, ' ').trim()));";
         let cells = self.page.script(script, vec![json!(self.selector), json!(rows)]).await;
         serde_json::from_value(cells).expect("rows of texts")
