@@ -1,0 +1,249 @@
+//! A query string as a scenario.
+
+use super::parameters::ROWS;
+use super::{Decoded, MAX_QUERY_BYTES, Notice, OWN, VERSION, is_parameter, nearest_parameters};
+use crate::bounds::excerpt;
+use crate::nearest::offers;
+use crate::{
+    AdapterType, BatchUnit, Choice, Field, Input, InputError, InputErrorKind, Method, Mlp, Model, Packing, Percent,
+    Recomputation, Scenario, Setting, Softmax, Switch, catalogue, setting,
+};
+
+/// How many words that name nothing are compared with what there is. A link of more is no slip of the hand, and
+/// every comparison takes time.
+pub(super) const COMPARED: usize = 16;
+
+/// What stands in for an absent parameter in links of `version`.
+fn defaults_of(version: u32) -> Scenario {
+    let mut scenario = Scenario::default();
+    if version == 1 {
+        // Version 1 knew no ledger: a link that names no method meant the workshop's. The rest is written
+        // out, so that no later default changes what such a link says.
+        scenario.method = Method::Workshop;
+        scenario = catalogue::model("7b").map_or(scenario, |row| row.apply(scenario));
+        scenario = catalogue::device("a100-80").map_or(scenario, |row| row.apply(scenario));
+        let numbers = [
+            (Field::Sequence, 2_048.0),
+            (Field::Batch, 3.0),
+            (Field::Gpus, 8.0),
+            (Field::TensorParallel, 1.0),
+            (Field::Headroom, 10.0),
+            (Field::GlobalBatch, 256.0),
+            (Field::ComparisonGpus, 64.0),
+        ];
+        for (field, value) in numbers {
+            scenario = scenario.with_number(field, value).unwrap_or(scenario);
+        }
+        for (key, word) in [
+            ("precision", "bf16"),
+            ("recompute", "selective"),
+            ("dropout", "on"),
+            ("zero", "3"),
+            ("sp", "off"),
+            ("unit", "sequences"),
+            ("chart_recompute", "full"),
+        ] {
+            if let Some(setting) = Setting::from_key(key) {
+                scenario = setting.read(word, scenario).unwrap_or(scenario);
+            }
+        }
+    }
+    if version < 3 {
+        // Until version 3 no model brought its own dropout and recomputation, and fragmentation was 5 % whatever
+        // the allocator.
+        scenario.recipe.dropout = Switch::On;
+        scenario.recipe.recomputation = Recomputation::Selective;
+        scenario.device.fragmentation = Percent::new(5.0);
+    }
+    scenario
+}
+
+/// Reads a query string, with or without its question mark. It never fails: what cannot be used is
+/// reported and its default stands in.
+pub fn decode(query: &str) -> Decoded {
+    decode_with(query, None)
+}
+
+/// Reads a query string that refines `own_model`, if there is one, instead of a row of the model list.
+pub fn decode_with(query: &str, own_model: Option<Model>) -> Decoded {
+    decode_query(query, own_model, None)
+}
+
+/// Reads a query string that changes what it names in `scenario` and leaves the rest as it is; without a
+/// scenario it is the same as [`decode`].
+pub fn decode_onto(scenario: Option<&Scenario>, query: &str) -> Decoded {
+    decode_query(query, None, scenario)
+}
+
+// One copy for all callers: it is a large part of the page.
+#[inline(never)]
+fn decode_query(query: &str, own_model: Option<Model>, onto: Option<&Scenario>) -> Decoded {
+    let mut notices = Vec::new();
+    let pairs = pairs(query.strip_prefix('?').unwrap_or(query), &mut notices);
+    read(&pairs, own_model, onto, notices)
+}
+
+/// Reads parameters that came in another shape than a query, each name once, by the rules of links.
+pub fn decode_pairs(pairs: &[(String, String)], own_model: Option<Model>) -> Decoded {
+    read(pairs, own_model, None, Vec::new())
+}
+
+fn read(
+    pairs: &[(String, String)],
+    own_model: Option<Model>,
+    onto: Option<&Scenario>,
+    mut notices: Vec<Notice>,
+) -> Decoded {
+    let value_of = |key: &str| pairs.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str());
+
+    let version = match value_of("v") {
+        None => VERSION,
+        Some(given) => {
+            given.trim().parse().ok().filter(|version| (1..=VERSION).contains(version)).unwrap_or_else(|| {
+                notices.push(Notice::Version(excerpt(given)));
+                VERSION
+            })
+        }
+    };
+    // Catalogue rows come first, whatever the order in the link: single values refine them.
+    let mut scenario = onto.copied().unwrap_or_else(|| defaults_of(version));
+    if let Some(model) = own_model {
+        scenario.model = model;
+        if value_of("model").is_some() {
+            notices.push(Notice::OwnModel);
+        }
+    } else if let Some(given) = value_of("model") {
+        match catalogue::model(given.trim()) {
+            Some(row) if version < 3 => scenario.model = row.model,
+            Some(row) => scenario = row.apply(scenario),
+            None if given.trim() == OWN => scenario.model.origin = "",
+            None => {
+                let known = &mut catalogue::MODELS.iter().map(|row| (row.slug, row.name));
+                notices.push(unknown_row(ROWS[1], given, known, "a model of the list", scenario.model.origin));
+            }
+        }
+    }
+    if let Some(given) = value_of("gpu") {
+        match catalogue::device(given.trim()) {
+            Some(row) => scenario = row.apply(scenario),
+            None => {
+                let known = &mut catalogue::DEVICES.iter().map(|row| (row.slug, row.name));
+                notices.push(unknown_row(ROWS[2], given, known, "a GPU of the list", scenario.device.origin));
+            }
+        }
+    }
+    // What brings a number comes before numbers; the loop below says what is wrong with it.
+    if let Some(with) = value_of(setting::SEGMENTS.key).and_then(|given| setting::SEGMENTS.read(given, scenario).ok()) {
+        scenario = with;
+    }
+    if version < 3 {
+        if value_of("model").is_none() && value_of(setting::MLP.key) == Some(Mlp::GeluTanh.key()) {
+            // GELU spelt out stood for all of GPT-2's code.
+            scenario.model.packing = Packing::Packed;
+            scenario.model.softmax = Softmax::Scores;
+        }
+        if value_of(setting::ADAPTER.key).is_some() {
+            // The matrices of an adapter were counted in the type that is computed in.
+            scenario.recipe.adapter_type = AdapterType::Half;
+        }
+    }
+    for (key, value) in pairs {
+        if let Some(field) = Field::from_key(key) {
+            let read = field.typed(value).and_then(|typed| {
+                beside(field, value, typed.unit, value_of("unit"))?;
+                Ok((scenario.with_typed(field, typed)?, typed))
+            });
+            match read {
+                Ok((with, typed)) => {
+                    scenario = with;
+                    if typed.in_gb {
+                        notices.push(Notice::Gigabytes(field, excerpt(value.trim()), typed.value));
+                    }
+                }
+                Err(problem) => notices.push(Notice::Number(problem, scenario.number(field))),
+            }
+        } else if let Some(word) = Setting::from_key(key) {
+            match word.read(value, scenario) {
+                // It was read before the numbers, some of which may be the reader's own by now.
+                Ok(_) if *word == setting::SEGMENTS => {}
+                Ok(with) => scenario = with,
+                Err(problem) => {
+                    let known = &mut word.options.iter().map(|option| (option.key, option.label));
+                    notices.push(Notice::Word {
+                        key: word.key,
+                        name: word.name,
+                        given: problem.given,
+                        nearest: offers(word.key, value, known),
+                        accepted: word.keys(),
+                        used: word.get(&scenario),
+                    });
+                }
+            }
+        } else if !is_parameter(key) {
+            let nearest = if notices.len() < COMPARED { nearest_parameters(key) } else { Vec::new() };
+            notices.push(Notice::Unknown { key: excerpt(key), nearest });
+        }
+    }
+    Decoded { scenario, notices }
+}
+
+/// Refuses a number whose unit is also given as a parameter of its own, and is another one there.
+fn beside(field: Field, text: &str, unit: Option<BatchUnit>, given: Option<&str>) -> Result<(), InputError> {
+    match (unit, given.and_then(BatchUnit::from_key)) {
+        (Some(unit), Some(other)) if unit != other => Err(InputError {
+            input: Input::Number(field),
+            given: excerpt(text.trim()),
+            fault: InputErrorKind::OtherUnit,
+        }),
+        _ => Ok(()),
+    }
+}
+
+fn unknown_row(
+    (key, name): (&'static str, &'static str),
+    given: &str,
+    known: &mut dyn Iterator<Item = (&'static str, &'static str)>,
+    accepted: &str,
+    used: &'static str,
+) -> Notice {
+    let nearest = offers(key, given, known);
+    Notice::Word { key, name, given: excerpt(given), nearest, accepted: accepted.to_owned(), used }
+}
+
+/// The decoded pairs of a query, each name once, in the order of the link.
+pub(crate) fn pairs(query: &str, notices: &mut Vec<Notice>) -> Vec<(String, String)> {
+    let mut pairs: Vec<(String, String)> = Vec::new();
+    for raw in within_limit(query, notices).split('&').filter(|raw| !raw.is_empty()) {
+        let Some((key, value)) = form_urlencoded::parse(raw.as_bytes()).next() else { continue };
+        if is_damaged(raw) || key.contains('\u{fffd}') || value.contains('\u{fffd}') {
+            notices.push(Notice::Encoding(excerpt(&key)));
+        } else if !pairs.iter().any(|(name, _)| *name == key) {
+            pairs.push((key.into_owned(), value.into_owned()));
+        } else if !notices.contains(&Notice::Repeated(excerpt(&key))) {
+            notices.push(Notice::Repeated(excerpt(&key)));
+        }
+    }
+    pairs
+}
+
+/// Cuts an overlong query after the last parameter that is whole.
+fn within_limit<'a>(query: &'a str, notices: &mut Vec<Notice>) -> &'a str {
+    if query.len() <= MAX_QUERY_BYTES {
+        return query;
+    }
+    notices.push(Notice::TooLong(query.len()));
+    let mut cut = MAX_QUERY_BYTES;
+    while !query.is_char_boundary(cut) {
+        cut -= 1;
+    }
+    let kept = &query[..cut];
+    &kept[..kept.rfind('&').unwrap_or(0)]
+}
+
+/// Whether a `%` is not followed by two hexadecimal digits.
+fn is_damaged(raw: &str) -> bool {
+    raw.split('%').skip(1).any(|after| {
+        let digits = after.as_bytes();
+        digits.len() < 2 || !digits[..2].iter().all(u8::is_ascii_hexdigit)
+    })
+}

@@ -1,0 +1,61 @@
+//! A scenario as a query string.
+
+use form_urlencoded::Serializer;
+
+use super::{OWN, VERSION, base_of};
+use crate::{Field, Scenario, number, setting};
+
+/// Writes the query string of a scenario, without the leading question mark.
+///
+/// The model and the device are written as catalogue rows plus what was edited in them.
+pub fn encode(scenario: &Scenario) -> String {
+    let default = Scenario::default();
+    let base = base_of(scenario);
+    let mut query = Serializer::new(String::new());
+    query.append_pair("v", &VERSION.to_string());
+    for (key, origin, usual) in
+        [("model", base.model.origin, default.model.origin), ("gpu", base.device.origin, default.device.origin)]
+    {
+        if origin != usual {
+            query.append_pair(key, if origin.is_empty() { OWN } else { origin });
+        }
+    }
+    for &field in Field::ALL {
+        let value = scenario.number(field);
+        if value != base.number(field) {
+            query.append_pair(field.bound().key, &number::plain(value));
+        }
+    }
+    for word in setting::ALL {
+        let value = word.get(scenario);
+        if value != word.get(&base) {
+            query.append_pair(word.key, value);
+        }
+    }
+    query.finish()
+}
+
+/// Writes the query string of a scenario with every parameter spelled out, so that it means the same
+/// after any change of a default or of a row of the catalogue. [`decode`] reads it as it reads any other.
+///
+/// ```
+/// use bmax::{Scenario, link};
+///
+/// let whole = link::encode_whole(&Scenario::default());
+/// assert_eq!(link::decode(&whole).scenario, Scenario::default());
+/// assert_eq!(whole.split('&').count(), link::parameters().len());
+/// ```
+pub fn encode_whole(scenario: &Scenario) -> String {
+    let mut query = Serializer::new(String::new());
+    query.append_pair("v", &VERSION.to_string());
+    for (key, origin) in [("model", scenario.model.origin), ("gpu", scenario.device.origin)] {
+        query.append_pair(key, if origin.is_empty() { OWN } else { origin });
+    }
+    for &field in Field::ALL {
+        query.append_pair(field.bound().key, &number::plain(scenario.number(field)));
+    }
+    for word in setting::ALL {
+        query.append_pair(word.key, word.get(scenario));
+    }
+    query.finish()
+}

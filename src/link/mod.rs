@@ -1,0 +1,71 @@
+//! The link: a scenario as a query string, and back.
+//!
+//! The query string is a contract with every link that was ever shared. It carries a version, then
+//! only what differs from the defaults of that version. A value that cannot be used is named in a
+//! [`Notice`], with the names that are like it; its default stands in, and everything else is kept. The
+//! parameters of an embedded figure ([`PASSED_OVER`]) are passed over: they say what is shown, not what is computed.
+//!
+//! ```
+//! use bmax::{Scenario, link};
+//!
+//! let read = link::decode("?v=3&model=llama-3.1-8b&gpu=h100-80&s=8,192&b=2&method=workshop");
+//! assert!(read.notices.is_empty());
+//! assert_eq!(read.scenario.recipe.sequence, 8192);
+//! assert_eq!(link::encode(&read.scenario), "v=3&model=llama-3.1-8b&gpu=h100-80&s=8192&b=2&method=workshop");
+//!
+//! let read = link::decode("?s=-5&recompute=full");
+//! assert_eq!(read.scenario.recipe.sequence, Scenario::default().recipe.sequence);
+//! assert_eq!(read.notices.len(), 1);
+//! ```
+
+mod decode;
+mod encode;
+mod notice;
+mod parameters;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use decode::pairs;
+pub use decode::{decode, decode_onto, decode_pairs, decode_with};
+pub use encode::{encode, encode_whole};
+pub use notice::Notice;
+pub(crate) use notice::{explained, nearest_parameters};
+pub use parameters::{PASSED_OVER, Parameter, is_parameter, names, parameters};
+
+use crate::runtime::fragmentation;
+use crate::{Scenario, catalogue};
+
+/// The version this codec writes. A change in what any parameter or default means raises it, and
+/// links of older versions keep their meaning.
+pub const VERSION: u32 = 3;
+
+/// The longest query that is read. The longest link this codec can write is far below it.
+pub const MAX_QUERY_BYTES: usize = 8_192;
+
+/// The word for a model of no catalogue row, whose numbers are all in the link or defaults.
+pub const OWN: &str = "own";
+
+/// What a query string says.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Decoded {
+    /// The scenario, with defaults for what is absent or unusable.
+    pub scenario: Scenario,
+    /// What the reader should know about.
+    pub notices: Vec<Notice>,
+}
+
+/// The default scenario with the catalogue rows that `scenario` started from.
+pub fn base_of(scenario: &Scenario) -> Scenario {
+    let mut base = Scenario::default();
+    if let Some(row) = catalogue::model(scenario.model.origin) {
+        base = row.apply(base);
+    } else {
+        base.model.origin = "";
+    }
+    if let Some(row) = catalogue::device(scenario.device.origin) {
+        base = row.apply(base);
+    }
+    base.device.fragmentation = fragmentation(scenario.device.segments).likely;
+    base
+}

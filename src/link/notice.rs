@@ -1,0 +1,129 @@
+//! What a reader is told about a link.
+
+use std::fmt;
+
+use super::{MAX_QUERY_BYTES, VERSION, names};
+use crate::nearest::offers;
+use crate::{Field, InputError, number};
+
+/// What happens to a link of another version; a test holds the number to [`VERSION`].
+const READ_AS_NEWEST: &str = "; it is read as version 3, so check the values below";
+
+/// Something in a link that could not be used as it stands.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Notice {
+    /// A number was refused; the value in its place, in the unit of the field.
+    Number(InputError, f64),
+    /// A word is not in the list of its parameter.
+    Word {
+        /// The parameter.
+        key: &'static str,
+        /// What it is called on the page.
+        name: &'static str,
+        /// What was given, shortened.
+        given: String,
+        /// The accepted words that are most like it, three at most.
+        nearest: Vec<&'static str>,
+        /// What would be accepted.
+        accepted: String,
+        /// What stands in.
+        used: &'static str,
+    },
+    /// No parameter has this name.
+    Unknown {
+        /// The name, shortened.
+        key: String,
+        /// The parameters that are most like it, three at most; one may be given with its value.
+        nearest: Vec<&'static str>,
+    },
+    /// A memory was given in GB and is taken for as many GiB: the field, what was given, and its value.
+    Gigabytes(Field, String, f64),
+    /// A parameter is given more than once; the first value counts.
+    Repeated(String),
+    /// A parameter whose percent-encoding is broken is left out.
+    Encoding(String),
+    /// The link was written by a newer version, or by none that ever was.
+    Version(String),
+    /// A model of the list is named beside a model of the reader's own, which counts.
+    OwnModel,
+    /// The query is longer than any link; what lies beyond the limit is left out.
+    TooLong(usize),
+}
+
+/// The alternate form (`{:#}`) says only what is wrong and not what stands in, for those who use nothing of it.
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let remedied = !f.alternate();
+        let remedy = |text: &'static str| if remedied { text } else { "" };
+        match self {
+            Self::Number(problem, used) => {
+                write!(f, "{problem}")?;
+                if remedied {
+                    write!(f, " The link’s “{}” is set to {}.", problem.input.key(), number::grouped(*used))?;
+                }
+                Ok(())
+            }
+            Self::Word { key, name, given, nearest, accepted, used } => {
+                write!(f, "{name}: “{given}” is not known{}; “{key}” takes {accepted}.", like(nearest.join(", ")))?;
+                if remedied {
+                    write!(f, " It is set to {used}.")?;
+                }
+                Ok(())
+            }
+            Self::Unknown { key, nearest } => {
+                let like = like(explained(nearest));
+                write!(f, "“{key}” is not a parameter{like}{}.", remedy("; it is passed over"))
+            }
+            Self::Gigabytes(field, given, read) => {
+                let bound = field.bound();
+                write!(f, "{}: “{given}” is in GB, and “{}” takes GiB.", bound.name, bound.key)?;
+                if remedied {
+                    write!(f, " It is read as {} GiB, as GPUs are named; ", number::grouped(*read))?;
+                    f.write_str("their drivers report somewhat less.")?;
+                }
+                Ok(())
+            }
+            Self::Repeated(key) => {
+                write!(f, "“{key}” is in the link more than once{}.", remedy("; the first value is used"))
+            }
+            Self::Encoding(key) => write!(
+                f,
+                "“{key}” is damaged in the link (its percent-encoding is broken){}.",
+                remedy("; its default is used")
+            ),
+            Self::Version(given) => write!(
+                f,
+                "The link’s version “{given}” is not one this page knows (it knows 1 to {VERSION}){}.",
+                remedy(READ_AS_NEWEST)
+            ),
+            Self::OwnModel => f.write_str("“model” is passed over: the model is the one that was given as a file."),
+            Self::TooLong(length) => {
+                write!(f, "The link is {} characters long; only ", number::grouped(*length as f64))?;
+                write!(f, "the first {} are read.", number::grouped(MAX_QUERY_BYTES as f64))
+            }
+        }
+    }
+}
+
+/// Words that are offered, as a notice has them.
+fn like(nearest: String) -> String {
+    if nearest.is_empty() { nearest } else { format!(" (nearest: {nearest})") }
+}
+
+/// The parameters that a name is like, three at most.
+pub(crate) fn nearest_parameters(key: &str) -> Vec<&'static str> {
+    offers("", key, &mut names())
+}
+
+/// Parameters, some with a value, and what they are called.
+pub(crate) fn explained(parameters: &[&str]) -> String {
+    let mut told = String::new();
+    for parameter in parameters {
+        let key = parameter.split('=').next().unwrap_or_default();
+        let name = names().find(|(known, _)| *known == key).map_or("", |(_, name)| name);
+        told += if told.is_empty() { "" } else { ", " };
+        told += &format!("“{parameter}” for {name}");
+    }
+    told
+}

@@ -1,0 +1,238 @@
+//! What links mean.
+
+use super::decode::COMPARED;
+use super::*;
+use crate::*;
+
+fn only_notice(query: &str) -> String {
+    let read = decode(query);
+    assert_eq!(read.notices.len(), 1, "{query}: {:?}", read.notices);
+    read.notices[0].to_string()
+}
+
+#[test]
+fn the_default_scenario_is_the_bare_version() {
+    assert_eq!(encode(&Scenario::default()), "v=3");
+    assert_eq!(decode("").scenario, Scenario::default());
+    assert_eq!(decode("?v=3"), Decoded { scenario: Scenario::default(), notices: vec![] });
+}
+
+#[test]
+fn only_what_differs_from_the_catalogue_row_is_written() {
+    let read = decode("?layers=40&model=13b&hidden=4096&method=paper");
+    assert_eq!(read.notices, []);
+    assert_eq!(encode(&read.scenario), "v=3&model=13b&hidden=4096&method=paper");
+}
+
+#[test]
+fn a_bad_number_names_field_and_range_and_the_rest_holds() {
+    for bad in ["", "abc", "-1", "0", "NaN", "1e99", "2.5"] {
+        let read = decode(&format!("?gpus=16&s={bad}&recompute=full"));
+        assert_eq!(read.scenario.cluster.gpus, 16);
+        assert_eq!(read.scenario.recipe.recomputation, Recomputation::Full);
+        assert_eq!(read.scenario.recipe.sequence, Scenario::default().recipe.sequence);
+        let message = read.notices[0].to_string();
+        assert!(message.contains("Sequence length") && message.contains("1 to 4,194,304"), "{message}");
+    }
+}
+
+#[test]
+fn a_bad_word_names_the_parameter_and_what_it_takes() {
+    let message = only_notice("?recompute=some");
+    assert!(message.contains("none, selective, ops, every-k, kth-layer, block, full"), "{message}");
+    let message = only_notice("?model=gpt-9");
+    assert!(message.contains("gpt-9") && message.contains("Model"), "{message}");
+}
+
+#[test]
+fn unknown_and_repeated_parameters_are_named() {
+    assert!(only_notice("?colour=red").contains("colour"));
+    assert!(only_notice("?s=1024&s=4096&s=1").contains("“s”"));
+    assert_eq!(decode("?s=1024&s=4096").scenario.recipe.sequence, 1024);
+}
+
+#[test]
+fn words_that_name_nothing_come_with_what_is_like_them() {
+    for (query, expected) in [
+        (
+            "model=llama3-8b",
+            "Model: “llama3-8b” is not known (nearest: llama-3.1-8b); “model” takes a model of the list. It is set to 7b.",
+        ),
+        (
+            "gpu=h100",
+            "GPU: “h100” is not known (nearest: h100-80, h100-pcie, h100-nvl); “gpu” takes a GPU of the list. It is set to a100-80.",
+        ),
+        ("grad=bf16", "Gradients kept in: “bf16” is not known (nearest: 16); “grad” takes 16, 32. It is set to 16."),
+        ("zero=fsdp", "ZeRO stage: “fsdp” is not known (nearest: 3); “zero” takes 0, 1, 2, 3. It is set to 3."),
+        ("seq_len=1", "“seq_len” is not a parameter (nearest: “s” for Sequence length); it is passed over."),
+        (
+            "checkpointing=on",
+            "“checkpointing” is not a parameter (nearest: “recompute=full” for Activation recomputation); it is passed over.",
+        ),
+        ("colour=red", "“colour” is not a parameter; it is passed over."),
+    ] {
+        assert_eq!(only_notice(query), expected);
+        assert_eq!(decode(query).scenario, Scenario::default(), "nothing that is offered is applied");
+    }
+}
+
+#[test]
+fn only_so_many_unknown_names_are_compared_with_what_there_is() {
+    let query: String = (0..40).map(|i| format!("&seq_len{i}=1")).collect();
+    let notices = decode(&query).notices;
+    let offered = |notice: &&Notice| matches!(notice, Notice::Unknown { nearest, .. } if !nearest.is_empty());
+    assert_eq!((notices.len(), notices.iter().filter(offered).count()), (40, COMPARED));
+}
+
+#[test]
+fn letters_and_units_behind_a_number_are_read() {
+    let read = decode("s=128k&params=8B&target=1e6 tokens&mem=81559 MiB&context=512MiB&b=1 sequence");
+    assert_eq!(read.notices, []);
+    let expected = "v=3&params=8&s=131072&b=1&mem=79.6474609375&context=0.5&target=1000000&unit=tokens";
+    assert_eq!(encode(&read.scenario), expected);
+    assert_eq!(decode(expected).scenario, read.scenario);
+}
+
+#[test]
+fn gigabytes_of_a_gpu_are_read_as_gibibytes_and_that_is_said() {
+    assert_eq!(
+        only_notice("mem=80GB"),
+        "GPU memory: “80GB” is in GB, and “mem” takes GiB. It is read as 80 GiB, as GPUs are named; their drivers \
+         report somewhat less."
+    );
+    assert_eq!(decode("mem=80 gb").scenario.number(Field::Memory), 80.0);
+    assert_eq!(decode("mem=80 GiB").notices, []);
+    assert!(only_notice("context=0.5GB").contains("“0.5GB” is not a number"));
+}
+
+#[test]
+fn the_unit_of_a_target_is_that_of_the_number_unless_another_is_given() {
+    let goal = |query: &str| {
+        let read = decode(query);
+        (read.scenario.goal.global_batch, setting::BATCH_UNIT.get(&read.scenario), read.notices.len())
+    };
+    assert_eq!(goal("target=4M tokens"), (4_000_000, "tokens", 0));
+    assert_eq!(goal("target=512 sequences"), (512, "sequences", 0));
+    assert_eq!(goal("target=512&unit=tokens"), (512, "tokens", 0));
+    for query in ["target=4M tokens&unit=tokens", "unit=tokens&target=4M tokens"] {
+        assert_eq!(goal(query), (4_000_000, "tokens", 0), "{query}");
+    }
+    for query in ["target=4M tokens&unit=sequences", "unit=sequences&target=4M tokens"] {
+        assert_eq!(goal(query), (256, "sequences", 1), "{query}");
+        assert!(only_notice(query).contains("is not in the unit that is given beside it"));
+    }
+    // A word that is none says nothing of the unit.
+    for query in ["target=4M tokens&unit=pages", "unit=pages&target=4M tokens"] {
+        assert_eq!(goal(query), (4_000_000, "tokens", 1), "{query}");
+    }
+}
+
+#[test]
+fn broken_percent_encoding_costs_only_its_own_parameter() {
+    for broken in ["s=%", "s=%2", "s=%zz", "s=%ff%fe", "%zz=1"] {
+        let read = decode(&format!("?{broken}&gpus=4"));
+        assert_eq!(read.scenario.cluster.gpus, 4, "{broken}");
+        assert!(matches!(read.notices[..], [Notice::Encoding(_)]), "{broken}: {:?}", read.notices);
+    }
+    assert_eq!(decode("?s=4%2C096").scenario.recipe.sequence, 4096);
+    assert_eq!(decode("?s=4+096").scenario.recipe.sequence, 4096);
+}
+
+#[test]
+fn a_hundred_kilobytes_are_cut_and_said_so() {
+    let read = decode(&format!("?gpus=4&s=1{}", "0".repeat(100_000)));
+    assert_eq!(read.scenario.cluster.gpus, 4);
+    assert!(matches!(read.notices[..], [Notice::TooLong(_)]), "{:?}", read.notices);
+    let read = decode(&format!("?gpus=4{}", "&é=1".repeat(30_000)));
+    assert_eq!(read.scenario.cluster.gpus, 4);
+}
+
+#[test]
+fn other_versions_are_read_with_a_warning() {
+    for version in ["0", "4", "999", "one", "", "-1"] {
+        let read = decode(&format!("?v={version}&gpus=4"));
+        assert_eq!(read.scenario.cluster.gpus, 4);
+        assert!(matches!(read.notices[..], [Notice::Version(_)]), "{version}");
+        assert!(read.notices[0].to_string().contains(&format!("read as version {VERSION}")));
+    }
+}
+
+#[test]
+fn a_change_leaves_what_it_does_not_name() {
+    let before = decode("v=3&model=13b&gpu=h100-80&gpus=64&s=4096&layers=41").scenario;
+    let changed = |query| {
+        let read = decode_onto(Some(&before), query);
+        assert_eq!(read.notices, [], "{query}");
+        encode(&read.scenario)
+    };
+    assert_eq!(changed("?s=8192"), "v=3&model=13b&gpu=h100-80&layers=41&s=8192&gpus=64");
+    assert_eq!(changed("s=2048&gpus=8"), "v=3&model=13b&gpu=h100-80&layers=41");
+    // Another row brings all of its own numbers, and the order of the parameters does not matter.
+    assert_eq!(changed("layers=42&model=7b"), "v=3&gpu=h100-80&layers=42&s=4096&gpus=64");
+    assert_eq!(changed(""), encode(&before));
+    assert_eq!(changed("v=1"), encode(&before), "the version only says how words are meant");
+    assert!(matches!(decode_onto(Some(&before), "s=0").notices[..], [Notice::Number(..)]));
+}
+
+#[test]
+fn the_short_form_of_a_notice_promises_nothing() {
+    let query = "?v=9&s=0&recompute=on&seq_len=1&mem=80GB&gpus=4&gpus=5&b=%zz";
+    let notices = decode(query).notices;
+    assert_eq!(notices.len(), 7, "{notices:?}");
+    for notice in &notices {
+        let (long, short) = (notice.to_string(), format!("{notice:#}"));
+        assert!(long.starts_with(short.trim_end_matches('.')) && long.len() > short.len(), "{long}\n{short}");
+        for promise in ["set to", "passed over", "is used", "is read"] {
+            assert!(!short.contains(promise), "{short}");
+        }
+    }
+}
+
+#[test]
+fn links_of_version_1_keep_their_meaning() {
+    // Written when version 1 was new. Nothing here may ever change.
+    let scenario = decode("?v=1&model=llama-3.1-8b&gpu=h100-80&s=8192").scenario;
+    assert_eq!(scenario.method, Method::Workshop);
+    assert_eq!(scenario.model.hidden, 4096);
+    assert_eq!(scenario.model.parameters, 8_030_261_248);
+    assert_eq!(scenario.device.memory, crate::Bytes::from_mib(81_559.0));
+    assert_eq!(scenario.cluster.gpus, 8);
+    assert_eq!(scenario.recipe.recomputation, Recomputation::Selective);
+    assert_eq!(crate::b_max(&scenario).batch(), None);
+
+    // The answers that such links gave when they were shared.
+    let b_max = |query| crate::b_max(&decode(query).scenario).batch();
+    assert_eq!(b_max("?v=1"), Some(3));
+    assert_eq!(b_max("?v=1&recompute=full"), Some(117));
+    assert_eq!(b_max("?v=1&method=paper&recompute=none"), Some(2));
+    assert_eq!(b_max("?v=1&model=70b&gpus=64&recompute=full"), Some(22));
+}
+
+#[test]
+fn a_model_of_no_row_stays_the_readers_own() {
+    let mut scenario = Scenario::default();
+    scenario.model.origin = "";
+    scenario.model.layers = 7;
+    let query = encode(&scenario);
+    assert_eq!(query, "v=3&model=own&layers=7");
+    assert_eq!(decode(&query), Decoded { scenario, notices: vec![] });
+}
+
+#[test]
+fn a_link_of_version_1_is_written_anew_with_the_same_meaning() {
+    for query in ["v=1", "v=1&model=13b&gpus=64", "v=1&method=paper&precision=fp32&tp=4&s=512"] {
+        let read = decode(query).scenario;
+        let written = encode(&read);
+        assert!(written.starts_with("v=3&"), "{written}");
+        assert_eq!(decode(&written).scenario, read, "{query}");
+    }
+}
+
+#[test]
+fn every_parameter_has_its_own_name() {
+    let mut keys: Vec<_> = parameters().iter().map(|parameter| parameter.key).collect();
+    let count = keys.len();
+    keys.sort_unstable();
+    keys.dedup();
+    assert_eq!(keys.len(), count);
+}
