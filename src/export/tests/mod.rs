@@ -1,7 +1,12 @@
 //! What holds for every target. Numbers come from the library; structure is written out by hand.
 
-use super::run::planned;
-use super::*;
+mod deepspeed;
+mod measure;
+mod megatron;
+mod torchtitan;
+
+use crate::export::run::planned;
+use crate::export::*;
 use crate::{
     Choice, Engine, Field, LossHead, Method, Offload, Optimizer, Precision, Recomputation, ZeroStage, b_max, catalogue,
     estimate, link,
@@ -193,61 +198,6 @@ fn each_file_carries_the_planned_numbers_in_its_own_words() {
 }
 
 #[test]
-fn megatron_says_sizes_division_and_recomputation() {
-    let scenario = scenario(
-        "model=llama-3.1-70b&gpu=h100-80&gpus=64&tp=8&pp=4&sp=on&zero=1&accum=8&recompute=every-k&every=2&dropout=off\
-         &grad=32",
-    );
-    let text = write(Target::Megatron, &scenario, PAGE);
-    for flag in [
-        // The sizes of the model card.
-        "--num-layers 80",
-        "--hidden-size 8192",
-        "--ffn-hidden-size 28672",
-        "--num-query-groups 8",
-        "--tensor-model-parallel-size 8",
-        "--pipeline-model-parallel-size 4",
-        "--sequence-parallel",
-        "--use-distributed-optimizer",
-        "--recompute-method uniform",
-        "--recompute-num-layers 2",
-        "--accumulate-allreduce-grads-in-fp32",
-        "--global-batch-size 256",
-        "export CUDA_DEVICE_MAX_CONNECTIONS=1",
-        "torchrun --nnodes 8 --nproc_per_node 8",
-    ] {
-        assert!(text.contains(flag), "{flag}:\n{text}");
-    }
-}
-
-#[test]
-fn a_pipeline_of_torchtitan_gets_all_micro_batches_of_a_step() {
-    let scenario = scenario("model=llama-3.1-8b&gpu=h100-80&pp=4&gpus=32&zero=3&accum=8&precision=mixed");
-    let text = write(Target::Torchtitan, &scenario, PAGE);
-    let value = |key: &str| -> u64 {
-        let line = text.lines().find(|line| line.starts_with(&format!("{key} = "))).expect(key);
-        line.rsplit(' ').next().and_then(|number| number.parse().ok()).expect("a number")
-    };
-    // 256 sequences on 32 / 4 = 8 data-parallel groups.
-    assert_eq!(value("local_batch_size"), 32);
-    assert_eq!(value("global_batch_size"), 256);
-    assert_eq!(value("local_batch_size") % value("pipeline_parallel_microbatch_size"), 0);
-}
-
-#[test]
-fn deepspeed_multiplies_its_three_sizes() {
-    for query in ["", "zero=1&precision=fp16", "tp=2&zero=1", "gpus=6&target=100"] {
-        // What DeepSpeed holds beside the tensors is part of the question, or it would be part of the answer.
-        let scenario = scenario(&format!("{query}&engine=deepspeed"));
-        let plan = planned(&scenario);
-        let text = write(Target::DeepSpeed, &scenario, PAGE);
-        assert!(text.contains(&format!("\"train_batch_size\": {},", plan.global_batch)), "{text}");
-        assert!(text.contains(&format!("\"train_micro_batch_size_per_gpu\": {},", plan.micro_batch)), "{text}");
-        assert!(text.contains(&format!("\"gradient_accumulation_steps\": {},", plan.steps)), "{text}");
-    }
-}
-
-#[test]
 fn what_a_target_cannot_do_is_named_with_its_peak() {
     let cases = [
         (Target::Transformers, "pp=2&zero=1", "no pipeline"),
@@ -288,28 +238,6 @@ fn what_does_not_fit_says_so_first_and_trains_one_sequence() {
     }
     let script = write(Target::Measure, &scenario, PAGE);
     assert!(script.contains("because all of them do not fit on one GPU"), "{script}");
-}
-
-#[test]
-fn the_script_predicts_what_the_counters_of_its_own_scenario_say() {
-    for query in ["model=gpt2&gpus=1&zero=0", "model=llama-3.1-8b&gpu=h100-80", "model=llama-3.1-70b&gpus=64"] {
-        let text = write(Target::Measure, &scenario(query), PAGE);
-        let address = text.lines().find(|line| line.starts_with(&format!("# {PAGE}?"))).expect("a link");
-        let own = scenario(address.split_once('?').map_or("", |(_, query)| query));
-        assert_eq!((own.cluster.gpus, own.cluster.zero), (1, ZeroStage::Stage0), "{query}");
-        assert!(estimate(&own).peak().bytes <= own.usable(), "{query}");
-        let seen = crate::counters(&own);
-        let row =
-            format!("    {}: ({}, {}),\n", own.recipe.batch, seen.allocated.get().round(), seen.reserved.get().round());
-        assert!(text.contains(&row), "{query}: {row}\n{text}");
-    }
-}
-
-#[test]
-fn no_placeholder_of_the_script_is_left() {
-    for query in ["", "gpus=1&zero=0", "tp=2", "gpus=2&zero=0"] {
-        assert!(!write(Target::Measure, &scenario(query), PAGE).contains("@@"), "{query}");
-    }
 }
 
 #[test]
@@ -381,146 +309,6 @@ fn the_other_methods_are_named() {
 }
 
 #[test]
-fn torchtitan_s_flavours_are_rows_of_the_catalogue() {
-    for slug in super::torchtitan::slugs() {
-        assert!(catalogue::model(slug).is_some(), "{slug}");
-    }
-}
-
-#[test]
-fn megatron_gets_its_own_flags_for_interleaved_and_uneven_stages() {
-    // 80 layers: 8 and 12 at the ends leave 60 for six stages, in two chunks of five.
-    let query = "model=llama-3.1-70b&gpu=h100-80&gpus=64&tp=8&pp=8&vpp=2&pp_first=8&pp_last=12&zero=1&accum=16\
-                 &engine=megatron&segments=expandable";
-    assert_lines(
-        Target::Megatron,
-        query,
-        &[
-            "--num-virtual-stages-per-pipeline-rank 2",
-            "--decoder-first-pipeline-num-layers 8",
-            "--decoder-last-pipeline-num-layers 12",
-            "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
-        ],
-    );
-    assert!(!told(Target::Megatron, query).contains("equal chunks"));
-}
-
-#[test]
-fn layers_that_do_not_divide_are_divided_as_megatron_takes_them() {
-    // 61 layers in 16 stages: 15 of four and one of one.
-    let query = "model=deepseek-v3&gpu=h200&gpus=512&pp=16&zero=1&accum=16";
-    assert_lines(Target::Megatron, query, &["--decoder-last-pipeline-num-layers 1"]);
-    assert_told(Target::Megatron, query, "here 1 chunk a stage, 4 layers in the first and 1 in the last");
-    // 32 layers in four stages of eight do not make three chunks each.
-    let query = "model=llama-3.1-8b&gpu=h100-80&gpus=32&pp=4&vpp=3&zero=1&accum=8";
-    assert!(!settings(Target::Megatron, query).iter().any(|flag| flag.contains("virtual")));
-    assert_told(Target::Megatron, query, "here 1 chunk a stage, 8 layers in the first and 8 in the last");
-}
-
-#[test]
-fn megatron_recomputes_segments_or_the_first_layers_of_each_stage() {
-    let base = "model=llama-3.1-70b&gpu=h100-80&gpus=64&tp=8&pp=4&zero=1&accum=8&dropout=off";
-    let method = |query: &str| -> Vec<String> {
-        let flags = settings(Target::Megatron, &format!("{base}&{query}"));
-        flags.into_iter().filter(|flag| flag.starts_with("--recompute-")).collect()
-    };
-    let full = |method: &str, layers: u32| {
-        vec![
-            "--recompute-granularity full".to_owned(),
-            format!("--recompute-method {method}"),
-            format!("--recompute-num-layers {layers}"),
-        ]
-    };
-    assert_eq!(method("recompute=every-k&every=5"), full("uniform", 5));
-    assert_eq!(method("recompute=block&recompute_layers=7"), full("block", 7));
-    assert_eq!(method("recompute=full"), full("uniform", 1));
-    // Every second of the 20 layers of a stage are ten, and of each of two chunks five.
-    assert_eq!(method("recompute=kth-layer&every=2"), full("block", 10));
-    assert_eq!(method("recompute=kth-layer&every=2&vpp=2"), full("block", 5));
-    assert_told(Target::Megatron, &format!("{base}&recompute=kth-layer&every=2"), "in place of every K-th, as many");
-}
-
-#[test]
-fn megatron_has_neither_relu_nor_blocks_side_by_side() {
-    let query = "model=pythia-6.9b&mlp=relu&zero=1";
-    assert_told(Target::Megatron, query, "no flag for ReLU");
-    assert_told(Target::Megatron, query, "stands behind attention");
-    assert_lines(Target::Megatron, query, &["--position-embedding-type rope", "--rotary-percent 0.5"]);
-}
-
-#[test]
-fn every_kth_layer_is_torchtitan_s_selective_option() {
-    let base = "model=llama-3.1-8b&gpu=h100-80&precision=mixed&engine=torchtitan&dropout=off";
-    let query = format!("{base}&recompute=kth-layer&every=2");
-    assert_lines(Target::Torchtitan, &query, &["mode = \"selective\"", "selective_ac_option = \"2\""]);
-    assert_told(Target::Torchtitan, &query, "activation-checkpoint:full");
-    assert_told(Target::Torchtitan, &query, "torchtitan 0.3 recomputes every layer or single operations");
-    // Eight of 32 layers are at least what every fourth is.
-    let query = format!("{base}&recompute=block&recompute_layers=8");
-    assert_lines(Target::Torchtitan, &query, &["selective_ac_option = \"4\""]);
-    assert_told(Target::Torchtitan, &query, "in place of the first, at least as many");
-    let query = format!("{base}&recompute=every-k&every=4");
-    assert_lines(Target::Torchtitan, &query, &["mode = \"full\""]);
-}
-
-#[test]
-fn torchtitan_takes_layers_off_its_ends_or_is_given_the_modules_of_every_stage() {
-    let base = "model=llama-3.1-8b&gpu=h100-80&gpus=16&zero=2&accum=8&precision=mixed&engine=torchtitan";
-    // Four stages of eight; without interleaving nothing else is to be said.
-    assert_lines(
-        Target::Torchtitan,
-        &format!("{base}&pp=4"),
-        &[
-            "pipeline_parallel_schedule = \"1F1B\"",
-            "pipeline_parallel_first_stage_less_layers = 0",
-            "pipeline_parallel_last_stage_less_layers = 0",
-        ],
-    );
-    // Four chunks of two on each of four stages.
-    assert_lines(
-        Target::Torchtitan,
-        &format!("{base}&pp=4&vpp=4"),
-        &["pipeline_parallel_schedule = \"Interleaved1F1B\"", "pipeline_parallel_layers_per_stage = 2"],
-    );
-    // 7, 9, 9 and 7.
-    assert_lines(
-        Target::Torchtitan,
-        &format!("{base}&pp=4&pp_first=7&pp_last=7"),
-        &["pipeline_parallel_first_stage_less_layers = 2", "pipeline_parallel_last_stage_less_layers = 2"],
-    );
-    // A first stage with more layers than the others: 11, 7, 7 and 7.
-    let query = format!("{base}&pp=4&pp_first=11");
-    let last = "[\"layers.25\", \"layers.26\", \"layers.27\", \"layers.28\", \"layers.29\", \"layers.30\", \
-                \"layers.31\", \"norm\", \"output\"],";
-    assert_lines(Target::Torchtitan, &query, &["module_fqns_per_model_part = [", last]);
-    assert_told(Target::Torchtitan, &query, "layers.30,layers.31,norm,lm_head");
-}
-
-#[test]
-fn the_two_versions_of_torchtitan_have_a_plan_each() {
-    // 12 chunks do not divide the 2,048 tokens of one of two GPUs; 8 do.
-    let query = "model=llama-3.1-8b&gpu=h100-80&gpus=16&cp=2&zero=3&precision=mixed&engine=torchtitan&s=4096\
-                 &loss=chunked-head&chunks=12&dropout=off&recompute=full";
-    let text = write(Target::Torchtitan, &scenario(query), PAGE);
-    let (toml, flags) = text.split_once("torchtitan 0.3 and later").expect("both");
-    assert!(toml.contains("torchtitan 0.2 computes plain cross-entropy"), "{toml}");
-    assert!(flags.contains("--loss.num_chunks 8") && !flags.contains("plain cross-entropy"), "{flags}");
-    let link = |part: &str| {
-        let line = part.lines().rfind(|line| line.starts_with(&format!("# {PAGE}?"))).expect("a link").to_owned();
-        scenario(line.split_once('?').map_or("", |(_, query)| query))
-    };
-    for (part, loss, key) in
-        [(toml, LossHead::Plain, "local_batch_size = "), (flags, LossHead::ChunkedHead, "--training.local_batch_size ")]
-    {
-        let planned = link(part);
-        assert_eq!(planned.recipe.loss, loss);
-        let whole = if loss == LossHead::Plain { &text } else { part };
-        assert!(whole.contains(&format!("{key}{}", planned.recipe.batch)), "{whole}");
-        assert!(estimate(&planned).peak().bytes <= planned.usable());
-    }
-}
-
-#[test]
 fn a_pipeline_is_given_as_many_micro_batches_as_its_schedule_takes() {
     for stages in [2, 4, 8] {
         for (chunks, target) in [(1, 8), (1, 250), (2, 8), (2, 250), (4, 1_000)] {
@@ -557,85 +345,6 @@ fn a_step_that_another_program_carries_out_is_a_change_of_the_scenario() {
             assert!(runs == Engine::Torch || text.contains(&planned), "{target:?} {asked:?}\n{text}");
         }
     }
-}
-
-#[test]
-fn deepspeed_s_bucket_and_live_weights_are_those_that_are_counted() {
-    let base = "model=llama-3.1-8b&gpu=h100-80&engine=deepspeed&bucket=200";
-    assert_lines(
-        Target::DeepSpeed,
-        &format!("{base}&zero=3"),
-        &[
-            "\"overlap_comm\": true,",
-            "\"reduce_bucket_size\": 200000000,",
-            // DeepSpeed's own defaults (runtime/zero/config.py), which the ledger counts.
-            "\"stage3_max_live_parameters\": 1000000000,",
-        ],
-    );
-    let second = settings(Target::DeepSpeed, &format!("{base}&zero=2"));
-    assert!(second.iter().any(|line| line == "\"reduce_bucket_size\": 200000000"), "{second:?}");
-    assert!(!second.iter().any(|line| line.contains("stage3")), "{second:?}");
-    assert_lines(Target::Lightning, &format!("{base}&zero=2"), &["\"reduce_bucket_size\": 200000000,"]);
-    assert_lines(Target::Transformers, &format!("{base}&zero=2"), &["\"reduce_bucket_size\": 200000000,"]);
-}
-
-#[test]
-fn deepspeed_s_step_takes_as_many_weights_at_a_time_as_are_counted_wherever_it_is_called_from() {
-    // Lightning’s own argument would be 10¹², the Trainer’s and DeepSpeed’s default is 10⁹.
-    let query = "model=llama-3.1-8b&gpu=h100-80&engine=deepspeed&zero=3";
-    for (target, key, yes) in [
-        (Target::DeepSpeed, "\"sub_group_size\": 1000000000,", "\"overlap_comm\": true,"),
-        (Target::Transformers, "\"sub_group_size\": 1000000000,", "\"overlap_comm\": True,"),
-        (Target::Lightning, "\"sub_group_size\": 1000000000,", "\"overlap_comm\": True,"),
-    ] {
-        assert_lines(target, query, &[key, yes]);
-        let found = settings(target, &query.replace("zero=3", "zero=2"));
-        assert!(!found.iter().any(|line| line.contains("sub_group_size")), "{target:?}");
-    }
-}
-
-#[test]
-fn lightning_s_deepspeed_is_told_all_but_what_lightning_says_itself() {
-    let base = "model=llama-3.1-8b&gpu=h100-80&engine=deepspeed&zero=2";
-    let found = settings(Target::Lightning, &format!("{base}&precision=bf16&grad=32"));
-    let has = |word: &str| found.iter().any(|line| line.contains(word));
-    assert!(has("\"grad_accum_dtype\": \"fp32\",") && has("\"zero_allow_untested_optimizer\": True,"), "{found:?}");
-    // `_format_batch_size_and_grad_accum_config` refuses the first of these; the optimizer is the module’s.
-    assert!(!has("gradient_accumulation_steps") && !has("train_batch_size") && !has("\"optimizer\""), "{found:?}");
-    assert_lines(Target::Lightning, &format!("{base}&precision=bf16-pure"), &["\"bf16_optimizer_states\": True,"]);
-    let told = |query: &str, words: &str| assert_told(Target::Lightning, &format!("{base}&{query}"), words);
-    told("precision=bf16&offload=optimizer", "deepspeed.ops.adam.DeepSpeedCPUAdam(…).");
-    told("precision=bf16-pure&offload=optimizer", "DeepSpeedCPUAdam(…, fp32_optimizer_states=False)");
-    told("precision=bf16&optimizer=muon", "MuonWithAuxAdam");
-}
-
-#[test]
-fn deepspeed_s_bf16_throughout_is_so_where_deepspeed_carries_it_out() {
-    let base = "model=llama-3.1-8b&gpu=h100-80&engine=deepspeed&precision=bf16-pure";
-    // With fp32 sums ZeRO 1 would be BF16_Optimizer, which has an fp32 master copy.
-    let added_up = "\"grad_accum_dtype\": \"fp32\"";
-    let first = format!("{base}&grad=32&zero=1");
-    assert!(!settings(Target::DeepSpeed, &first).iter().any(|line| line == added_up));
-    assert_told(Target::DeepSpeed, &first, "has an fp32 master copy: in bf16 here");
-    assert_lines(Target::DeepSpeed, &format!("{base}&grad=32&zero=2"), &[added_up]);
-    let swapped = format!("{base}&zero=3&offload=optimizer&optimizer=lion");
-    assert_lines(Target::DeepSpeed, &swapped, &["\"type\": \"AdamW\","]);
-    assert_told(Target::DeepSpeed, &swapped, "for Adam alone: AdamW stands in");
-    // Autograd has one type for weights and their gradients.
-    for target in [Target::Transformers, Target::Accelerate, Target::Lightning] {
-        let query = "model=llama-3.1-8b&gpu=h100-80&precision=bf16-pure&grad=32&zero=2";
-        assert_told(target, query, "adds gradients up in the type of the weights");
-    }
-}
-
-#[test]
-fn deepspeed_s_pipeline_does_not_overlap() {
-    let query = "engine=deepspeed&pp=2&zero=1&accum=8";
-    assert_lines(Target::DeepSpeed, query, &["\"overlap_comm\": false,"]);
-    assert_told(Target::DeepSpeed, query, "it holds one of the two buckets that are counted");
-    // What adds up in fp32 has none.
-    let summed = told(Target::DeepSpeed, &format!("{query}&precision=bf16&grad=32"));
-    assert!(!summed.contains("buckets that are counted"), "{summed}");
 }
 
 #[test]
@@ -680,17 +389,6 @@ fn weights_that_a_program_leaves_as_they_were_loaded_have_a_type() {
 }
 
 #[test]
-fn megatron_s_cross_entropy_is_fused_where_that_is_asked_for_and_nowhere_else() {
-    let base = "model=llama-3.1-8b&gpu=h100-80&zero=1&loss=";
-    let fused = ["--cross-entropy-loss-fusion", "--cross-entropy-fusion-impl native"];
-    assert_lines(Target::Megatron, &format!("{base}vocab-parallel-fused"), &fused);
-    for loss in ["plain", "vocab-parallel", "fused", "kernel"] {
-        let found = settings(Target::Megatron, &format!("{base}{loss}"));
-        assert!(!found.iter().any(|flag| flag.contains("cross-entropy")), "{loss}: {found:?}");
-    }
-}
-
-#[test]
 fn chunks_of_a_loss_are_counted_out() {
     let base = "model=llama-3.1-8b&gpu=h100-80&precision=mixed&chunks=12&loss=";
     for target in [Target::Accelerate, Target::DeepSpeed, Target::Lightning] {
@@ -700,25 +398,10 @@ fn chunks_of_a_loss_are_counted_out() {
 }
 
 #[test]
-fn several_machines_of_deepspeed_get_the_allocator_s_variable_from_a_file() {
-    let query = |gpus: u32| format!("model=llama-3.1-8b&gpu=h100-80&segments=expandable&gpus={gpus}");
-    assert_told(Target::DeepSpeed, &query(16), "a line of ~/.deepspeed_env");
-    assert!(!told(Target::DeepSpeed, &query(8)).contains("deepspeed_env"));
-}
-
-#[test]
 fn a_module_that_divides_itself_is_told_about_sequence_parallelism() {
     let base = "model=llama-3.1-8b&gpu=h100-80&precision=mixed&zero=3&tp=2&sp=";
     assert_told(Target::Lightning, &format!("{base}on"), "Sequence parallelism: SequenceParallel");
     assert_told(Target::Lightning, &format!("{base}off"), "No sequence parallelism");
-}
-
-#[test]
-fn deepspeed_s_pipeline_has_neither_chunks_nor_named_stages() {
-    let query = "engine=deepspeed&pp=2&vpp=2&pp_first=14&zero=1&accum=8";
-    assert_told(Target::DeepSpeed, query, "hold one chunk of layers, not 2");
-    assert_told(Target::DeepSpeed, query, "PipelineModule divides layers evenly");
-    assert_told(Target::DeepSpeed, query, "partition_method");
 }
 
 #[test]
@@ -848,45 +531,6 @@ fn uneven_loads_of_experts_go_with_experts_that_are_divided() {
         assert_eq!(planned, 1, "only the question has it:\n{text}");
     }
     assert_told(Target::Measure, query, "whose load together is even");
-}
-
-#[test]
-fn the_script_builds_what_a_model_family_has() {
-    let words = |query: &str, lines: &[&str]| assert_lines(Target::Measure, query, lines);
-    words("model=pythia-6.9b", &["\"parallel\": True,", "\"packing\": \"packed\",", "\"position\": \"rotary-part\","]);
-    words("model=gpt2", &["\"parallel\": False,", "\"packing\": \"packed\",", "\"softmax\": \"scores\","]);
-    words(
-        "model=llama-3.1-8b&mlp=relu",
-        &["\"mlp\": \"relu\",", "\"softmax\": \"fp32\",", "\"packing\": \"separate\","],
-    );
-    words(
-        "model=llama-3.1-8b&adapter=lora-fp32&precision=autocast&adapter_type=16&adapter_dropout=on",
-        &["\"adapter\": \"lora-fp32\",", "\"adapter_type\": \"16\",", "\"adapter_dropout\": True,"],
-    );
-}
-
-#[test]
-fn the_script_recomputes_on_one_gpu_what_all_stages_do() {
-    // Two layers in each of four chunks of eight stages are 64 of 80, and 4 of 5 of those that fit.
-    let query = "model=llama-3.1-70b&gpu=h100-80&gpus=64&tp=2&pp=8&vpp=4&zero=1&accum=8&recompute=block\
-                 &recompute_layers=2";
-    let found = settings(Target::Measure, query);
-    let value = |key: &str| -> u32 {
-        let line = found.iter().find(|line| line.starts_with(&format!("\"{key}\": "))).expect(key);
-        line.trim_end_matches(',').rsplit(' ').next().and_then(|number| number.parse().ok()).expect("a number")
-    };
-    let (again, layers) = (value("recompute_layers"), value("layers"));
-    assert!(layers < 80, "all layers do not fit on one GPU");
-    assert_eq!(again, (64 * layers).div_ceil(80));
-}
-
-#[test]
-fn the_script_is_no_run_of_ddp_with_a_loss_that_runs_backward_by_itself() {
-    let alone = |query: &str| write(Target::Measure, &scenario(query), PAGE).contains("TOGETHER = None");
-    let base = "model=gpt2&gpus=2&precision=autocast";
-    assert!(!alone(&format!("{base}&zero=0")));
-    assert!(alone(&format!("{base}&zero=0&loss=chunked-head")));
-    assert!(!alone(&format!("{base}&zero=3&loss=chunked-head")));
 }
 
 /// A file without its links, the numbers of its estimate and those of its plan.
