@@ -1,155 +1,18 @@
-//! Questions with answers that are computed.
-//!
-//! The words of the questions stand in the page; what is right stands here. Most answers are the same
-//! for everybody: for these the page needs only the letter ([`KEY`]), and [`settled`] computes, option
-//! by option, why it is that one. The last questions are about the reader's own configuration, so their
-//! letters are found when they are asked for ([`right`]).
-//!
-//! An option that is wrong is a mistake somebody makes: its number is computed by making it.
+//! The questions whose answers are the same for everybody, option by option.
 
+use super::{Options, Settled};
 use crate::{
-    Answer, Bucket, Bytes, Estimate, Method, Optimizer, Precision, Recomputation, Scenario, Switch, ZeroStage, b_max,
-    catalogue, estimate, extra_work, planner,
+    Bucket, Bytes, Method, Optimizer, Precision, Recomputation, Scenario, Switch, ZeroStage, catalogue, estimate,
+    extra_work, planner,
 };
 
-/// How many questions there are.
-pub const COUNT: usize = 19;
-
-/// The letter of the right option of each question, in order; a blank where it depends on the
-/// configuration.
-pub const KEY: &[u8; COUNT] = b"dabddbcbacabbadcb  ";
-
-/// The letter of the right option of the question at this place, for a scenario, its ledger and its
-/// largest micro-batch.
-///
-/// ```
-/// use bmax::course::quiz;
-/// use bmax::{Scenario, b_max, estimate};
-/// let scenario = Scenario::default();
-/// let (ledger, answer) = (estimate(&scenario), b_max(&scenario));
-/// // Activations are the largest part of the default's peak, and with flash attention they are linear.
-/// assert_eq!(quiz::right(17, &scenario, &ledger, &answer), b'b');
-/// assert_eq!(quiz::right(18, &scenario, &ledger, &answer), b'a');
-/// ```
-pub fn right(place: usize, scenario: &Scenario, ledger: &Estimate, answer: &Answer) -> u8 {
-    match place {
-        LARGEST_PART => b'a' + largest(&parts(ledger)),
-        DOUBLED_LENGTH => Doubling::of(scenario, answer).letter(),
-        _ => KEY.get(place).copied().unwrap_or(b' '),
-    }
-}
-
-/// The place of the question which part is largest at the peak.
-pub const LARGEST_PART: usize = 17;
-
-/// The place of the question what doubling the sequence length does.
-pub const DOUBLED_LENGTH: usize = 18;
-
-/// The peak of a ledger in four parts: model states; activations and the data of the batch; temporary
-/// tensors; what the process takes beside its tensors.
-pub fn parts(ledger: &Estimate) -> [Bytes; 4] {
-    let position = ledger.binding().0;
-    let mut parts = [Bytes::ZERO; 4];
-    for bucket in Bucket::ALL {
-        let part = match bucket {
-            Bucket::Parameters | Bucket::Gradients | Bucket::Optimizer => 0,
-            Bucket::Activations | Bucket::Batch => 1,
-            Bucket::Temporary => 2,
-            Bucket::Runtime => 3,
-        };
-        parts[part] = parts[part] + ledger.bucket_at(*bucket, position);
-    }
-    parts
-}
-
-/// The position of the largest of four; the first of several.
-fn largest(parts: &[Bytes; 4]) -> u8 {
-    let mut found = 0;
-    for position in 1..4_u8 {
-        if parts[usize::from(position)] > parts[usize::from(found)] {
-            found = position;
-        }
-    }
-    found
-}
-
-/// What happens to the largest micro-batch when sequences become twice as long.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Doubling {
-    /// The largest micro-batch now; 0 when nothing fits.
-    pub now: u32,
-    /// The largest micro-batch at twice the length; 0 when nothing fits.
-    pub then: u32,
-}
-
-impl Doubling {
-    /// Asks the same scenario at twice its length.
-    pub fn of(scenario: &Scenario, answer: &Answer) -> Self {
-        let mut longer = *scenario;
-        longer.recipe.sequence = longer.recipe.sequence.saturating_mul(2);
-        Self { now: answer.batch().unwrap_or(0), then: b_max(&longer).batch().unwrap_or(0) }
-    }
-
-    /// A: half as many, rounded down. B: fewer than that. C: more than that. D: none.
-    fn letter(self) -> u8 {
-        match (self.then, self.now / 2) {
-            (0, _) => b'd',
-            (then, half) if then == half => b'a',
-            (then, half) if then < half => b'b',
-            _ => b'c',
-        }
-    }
-}
-
-/// A question whose answer is the same for everybody.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Settled {
-    /// What its four options say.
-    pub options: Options,
-    /// Every number that the question, its options and its worked answer may print, in the unit it is
-    /// printed in.
-    pub numbers: Vec<f64>,
-}
-
-/// What four options say.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Options {
-    /// Quantities, and the one that is asked for. The unit is the base one: bytes, seconds, a count.
-    Quantities {
-        /// Of A to D.
-        said: [f64; 4],
-        /// What is right.
-        asked: f64,
-    },
-    /// Statements that are true or false, and which of the two is asked for.
-    Statements {
-        /// Of A to D.
-        holds: [bool; 4],
-        /// The one that is to be found.
-        asked: bool,
-    },
-}
-
-impl Settled {
-    /// The letter of the only right option; nothing when none is right or more than one.
-    pub fn letter(&self) -> Option<u8> {
-        let is_right = match self.options {
-            Options::Quantities { said, asked } => said.map(|said| (said - asked).abs() <= 1e-9 * asked.abs()),
-            Options::Statements { holds, asked } => holds.map(|holds| holds == asked),
-        };
-        let mut letters = (b'a'..=b'd').zip(is_right).filter(|(_, right)| *right);
-        let (letter, _) = letters.next()?;
-        letters.next().is_none().then_some(letter)
-    }
-}
-
 /// Quantities in this unit, of which `asked` is right.
-fn quantities(said: [f64; 4], asked: f64, numbers: &[f64]) -> Settled {
+pub(super) fn quantities(said: [f64; 4], asked: f64, numbers: &[f64]) -> Settled {
     Settled { options: Options::Quantities { said, asked }, numbers: numbers.to_vec() }
 }
 
 /// Statements of which one is true.
-fn one_is_true(holds: [bool; 4], numbers: &[f64]) -> Settled {
+pub(super) fn one_is_true(holds: [bool; 4], numbers: &[f64]) -> Settled {
     Settled { options: Options::Statements { holds, asked: true }, numbers: numbers.to_vec() }
 }
 
@@ -176,12 +39,12 @@ pub fn settled() -> [Settled; 17] {
     ]
 }
 
-const GIB: f64 = 1_073_741_824.0;
-const MIB: f64 = 1_048_576.0;
-const GB: f64 = 1e9;
+pub(super) const GIB: f64 = 1_073_741_824.0;
+pub(super) const MIB: f64 = 1_048_576.0;
+pub(super) const GB: f64 = 1e9;
 
 /// The count of the papers, at 16 bits, with dropout, one device.
-fn paper(change: impl Fn(&mut Scenario)) -> Scenario {
+pub(super) fn paper(change: impl Fn(&mut Scenario)) -> Scenario {
     let mut scenario = Scenario { method: Method::Paper, ..Scenario::default() };
     scenario.recipe.batch = 1;
     scenario.recipe.dropout = Switch::On;
@@ -190,18 +53,18 @@ fn paper(change: impl Fn(&mut Scenario)) -> Scenario {
     scenario
 }
 
-fn bucket(scenario: &Scenario, bucket: Bucket) -> f64 {
+pub(super) fn bucket(scenario: &Scenario, bucket: Bucket) -> f64 {
     estimate(scenario).bucket(bucket).get()
 }
 
 /// Parameters, gradients and optimizer state.
-fn states(scenario: &Scenario) -> f64 {
+pub(super) fn states(scenario: &Scenario) -> f64 {
     [Bucket::Parameters, Bucket::Gradients, Bucket::Optimizer].iter().map(|one| bucket(scenario, *one)).sum()
 }
 
 /// Bytes of the inputs of all layers at 16 bits, which is all that full recomputation keeps, for a
 /// model of the catalogue and a number of tokens.
-fn boundaries(slug: &str, tokens: u32) -> f64 {
+pub(super) fn boundaries(slug: &str, tokens: u32) -> f64 {
     let row = catalogue::model(slug).unwrap_or(catalogue::DEFAULT_MODEL);
     let scenario = row.apply(paper(|scenario| {
         // Only the product of the two matters; both are inside their ranges.
@@ -213,14 +76,14 @@ fn boundaries(slug: &str, tokens: u32) -> f64 {
 }
 
 /// Tokens of one step (Brown et al. 2020, arXiv 2005.14165, table 2.1): 1 M for 2.7B, 3.2 M for 175B.
-const TOKENS_2_7B: u32 = 1_000_000;
-const TOKENS_175B: u32 = 3_200_000;
+pub(super) const TOKENS_2_7B: u32 = 1_000_000;
+pub(super) const TOKENS_175B: u32 = 3_200_000;
 
 /// "Only a few kilobytes" (lecture, section 17.1).
-const TRAINING_CODE: f64 = 10e3;
+pub(super) const TRAINING_CODE: f64 = 10e3;
 
 /// Which is not a main source of memory (lecture, section 17.1).
-fn sources_of_memory() -> Settled {
+pub(super) fn sources_of_memory() -> Settled {
     let gpt3 = catalogue::model("gpt-3-175b").unwrap_or(catalogue::DEFAULT_MODEL).apply(paper(|_| ()));
     let weights = bucket(&gpt3, Bucket::Parameters);
     let activations = boundaries("gpt-3-175b", TOKENS_175B);
@@ -245,7 +108,7 @@ fn sources_of_memory() -> Settled {
 }
 
 /// Which bucket grows with the batch (workshop).
-fn bucket_that_grows() -> Settled {
+pub(super) fn bucket_that_grows() -> Settled {
     let (one, two) = (paper(|_| ()), paper(|scenario| scenario.recipe.batch = 2));
     let order = [Bucket::Activations, Bucket::Gradients, Bucket::Optimizer, Bucket::Parameters];
     one_is_true(
@@ -255,7 +118,7 @@ fn bucket_that_grows() -> Settled {
 }
 
 /// A linear layer of 4096 × 4096 in fp32 under Adam, its input at 16 bits with S = 2048 (workshop).
-fn linear_layer() -> Settled {
+pub(super) fn linear_layer() -> Settled {
     let width = 4_096.0;
     let tokens = 2_048.0;
     let weights = width * width * 4.0;
@@ -284,7 +147,7 @@ fn linear_layer() -> Settled {
 }
 
 /// Model states of seven billion parameters in mixed precision (survival kit).
-fn states_of_seven_billion() -> Settled {
+pub(super) fn states_of_seven_billion() -> Settled {
     let scenario = paper(|scenario| scenario.recipe.precision = Precision::Bf16);
     let n = scenario.model.parameters as f64;
     let weights = bucket(&scenario, Bucket::Parameters);
@@ -299,7 +162,7 @@ fn states_of_seven_billion() -> Settled {
 }
 
 /// What 24,576 MiB are in GB.
-fn gibibytes_as_gigabytes() -> Settled {
+pub(super) fn gibibytes_as_gigabytes() -> Settled {
     let mib = catalogue::device("rtx-3090").map_or(0.0, |row| f64::from(row.memory_mib));
     let memory = Bytes::from_mib(mib);
     // Wrong way round, the same figure, a MiB for a MB, right.
@@ -311,7 +174,7 @@ fn gibibytes_as_gigabytes() -> Settled {
 }
 
 /// What one layer keeps by the paper's count, H = 4096, S = 2048, b = 1, attention recomputed.
-fn activations_of_a_layer() -> Settled {
+pub(super) fn activations_of_a_layer() -> Settled {
     let layer = |method, recomputation, layers| {
         let scenario = paper(|scenario| {
             scenario.method = method;
@@ -335,7 +198,7 @@ fn activations_of_a_layer() -> Settled {
 
 /// How many times the activations of one sequence grow from 2048 to 4096 tokens while the scores are
 /// stored: the workshop's 57 to 194 GiB.
-fn doubled_length_with_scores() -> Settled {
+pub(super) fn doubled_length_with_scores() -> Settled {
     let at = |sequence, recomputation| {
         let scenario = paper(|scenario| {
             scenario.recipe.sequence = sequence;
@@ -355,7 +218,7 @@ fn doubled_length_with_scores() -> Settled {
 }
 
 /// Which statement on recomputation is false (lecture, section 17.2).
-fn false_statement_on_recomputation() -> Settled {
+pub(super) fn false_statement_on_recomputation() -> Settled {
     let at = |recomputation, every| {
         let mut scenario = Scenario::default();
         scenario.recipe.recomputation = recomputation;
@@ -375,7 +238,7 @@ fn false_statement_on_recomputation() -> Settled {
 }
 
 /// Boundary activations of GPT-3 2.7B at 16 bits (lecture, section 17.3), the units put right.
-fn boundaries_of_gpt3() -> Settled {
+pub(super) fn boundaries_of_gpt3() -> Settled {
     let all = boundaries("gpt-3-2.7b", TOKENS_2_7B);
     let row = catalogue::model("gpt-3-2.7b").unwrap_or(catalogue::DEFAULT_MODEL);
     let (hidden, layers) = (f64::from(row.model.hidden), f64::from(row.model.layers));
@@ -408,7 +271,7 @@ fn boundaries_of_gpt3() -> Settled {
 
 /// At what distance of checkpoints 64 equal layers keep least: one boundary for every K layers and K
 /// layers while a segment is computed again (lecture, section 12.3).
-fn checkpoints_of_64_layers() -> Settled {
+pub(super) fn checkpoints_of_64_layers() -> Settled {
     let layers = 64.0;
     let kept = |every: f64| layers / every + every;
     let mut best = 1.0;
@@ -433,18 +296,18 @@ struct Format {
 }
 
 /// IEEE 754 binary16.
-const FP16: Format = Format { fraction_bits: 10, least_exponent: -14, largest: 65_504.0 };
+pub(super) const FP16: Format = Format { fraction_bits: 10, least_exponent: -14, largest: 65_504.0 };
 /// The upper half of an fp32 (Kalamkar et al. 2019, arXiv 1905.12322, section 2).
-const BF16: Format = Format { fraction_bits: 7, least_exponent: -126, largest: 3.389_531_389_251_535_5e38 };
+pub(super) const BF16: Format = Format { fraction_bits: 7, least_exponent: -126, largest: 3.389_531_389_251_535_5e38 };
 
 impl Format {
     /// The smallest number above 0.
-    fn smallest(&self) -> f64 {
+    pub(super) fn smallest(&self) -> f64 {
         2_f64.powi(self.least_exponent - self.fraction_bits)
     }
 
     /// A small number as this format holds it; what is below half of the smallest is 0.
-    fn holds(&self, value: f64) -> f64 {
+    pub(super) fn holds(&self, value: f64) -> f64 {
         if value.abs() > self.largest {
             return f64::INFINITY;
         }
@@ -454,7 +317,7 @@ impl Format {
 }
 
 /// What fp16 makes of a gradient of 10⁻⁸, and what helps.
-fn smallest_gradient() -> Settled {
+pub(super) fn smallest_gradient() -> Settled {
     let (gradient, scale) = (1e-8, 1_024.0);
     let vanishes = FP16.holds(gradient) == 0.0;
     let holds = [
@@ -484,7 +347,7 @@ fn smallest_gradient() -> Settled {
 
 /// What Adafactor keeps of the second moment of a 4096 × 4096 matrix: one fp32 sum for each row and
 /// each column (Shazeer and Stern 2018, arXiv 1804.04235, section 3).
-fn factored_second_moment() -> Settled {
+pub(super) fn factored_second_moment() -> Settled {
     let width = 4_096.0;
     let adam = 2.0 * width * width * 4.0;
     let sums = (width + width) * 4.0;
@@ -495,7 +358,7 @@ fn factored_second_moment() -> Settled {
 
 /// How long the GPU waits for one boundary of GPT-3 2.7B over the lecture's DRAM, 12.8 GB/s, behind
 /// 0.25 s of computing.
-fn swap_of_a_checkpoint() -> Settled {
+pub(super) fn swap_of_a_checkpoint() -> Settled {
     let row = catalogue::model("gpt-3-2.7b").unwrap_or(catalogue::DEFAULT_MODEL);
     let tensor = boundaries("gpt-3-2.7b", TOKENS_2_7B) / f64::from(row.model.layers);
     let (swap, compute) = (tensor / 12.8e9, 0.25);
@@ -506,7 +369,7 @@ fn swap_of_a_checkpoint() -> Settled {
 }
 
 /// Steps that make 256 sequences out of 4 on each of 8 GPUs (workshop).
-fn accumulation_steps() -> Settled {
+pub(super) fn accumulation_steps() -> Settled {
     let (target, gpus, batch) = (256, 8, 4);
     let steps = planner::plan(target, gpus, batch).preferred().steps;
     let said = [steps, target / gpus, target / batch, target].map(f64::from);
@@ -517,7 +380,7 @@ fn accumulation_steps() -> Settled {
 
 /// Whether 32 micro-batches of 8 are a batch of 256 to a network with batch normalization (Ioffe and
 /// Szegedy 2015, arXiv 1502.03167, algorithm 1), on a small example: four samples, two at a time.
-fn batch_norm_under_accumulation() -> Settled {
+pub(super) fn batch_norm_under_accumulation() -> Settled {
     let samples = [1.0, 2.0, 4.0, 9.0];
     let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len() as f64;
     let normalized = |sample: f64, among: &[f64]| {
@@ -536,7 +399,7 @@ fn batch_norm_under_accumulation() -> Settled {
 
 /// By how much the number of steps falls from 4096 to 8192 sequences at a critical batch of 2048:
 /// steps are S_min·(1 + B_crit / B) (McCandlish et al. 2018, arXiv 1812.06162, section 2.3).
-fn past_the_critical_batch() -> Settled {
+pub(super) fn past_the_critical_batch() -> Settled {
     let critical = 2_048.0;
     let steps = |batch: f64| 1.0 + critical / batch;
     let examples = |batch: f64| batch * steps(batch);
@@ -552,7 +415,7 @@ fn past_the_critical_batch() -> Settled {
 
 /// Model states on each of 64 GPUs at ZeRO stage 2, with the 7.5 billion parameters of the paper's
 /// figure 1 (Rajbhandari et al. 2020).
-fn second_zero_stage() -> Settled {
+pub(super) fn second_zero_stage() -> Settled {
     let at = |zero| {
         states(&paper(|scenario| {
             scenario.model.parameters = 7_500_000_000;
@@ -569,103 +432,4 @@ fn second_zero_stage() -> Settled {
     );
     settled.numbers.extend(said.map(|bytes| bytes / GB));
     settled
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{AttentionKernel, Field};
-
-    #[test]
-    fn exactly_one_option_is_right_and_it_is_the_one_of_the_key() {
-        for (place, question) in settled().iter().enumerate() {
-            assert_eq!(question.letter(), Some(KEY[place]), "question {}: {question:?}", place + 1);
-        }
-    }
-
-    #[test]
-    fn the_letters_are_spread() {
-        for letter in b'a'..=b'd' {
-            let often = KEY.iter().filter(|right| **right == letter).count();
-            assert!((3..=6).contains(&often), "{} is right {often} times", char::from(letter));
-        }
-    }
-
-    #[test]
-    fn the_parts_of_the_peak_are_all_of_it() {
-        for method in [Method::Ledger, Method::Workshop, Method::Paper] {
-            let ledger = estimate(&Scenario { method, ..Scenario::default() });
-            let sum: Bytes = parts(&ledger).into_iter().sum();
-            assert!((sum.get() / ledger.peak().bytes.get() - 1.0).abs() < 1e-12);
-        }
-    }
-
-    fn asked(place: usize, change: impl Fn(&mut Scenario)) -> u8 {
-        let mut scenario = Scenario::default();
-        change(&mut scenario);
-        right(place, &scenario, &estimate(&scenario), &b_max(&scenario))
-    }
-
-    #[test]
-    fn the_largest_part_follows_the_configuration() {
-        assert_eq!(asked(LARGEST_PART, |_| ()), b'b');
-        assert_eq!(asked(LARGEST_PART, |scenario| scenario.cluster.gpus = 1), b'a');
-        let tiny = |scenario: &mut Scenario| {
-            let gpt2 = catalogue::model("gpt2").expect("listed").apply(*scenario);
-            *scenario = gpt2;
-            scenario.recipe.sequence = 128;
-            scenario.recipe.batch = 1;
-            scenario.cluster.gpus = 64;
-        };
-        assert_eq!(asked(LARGEST_PART, tiny), b'd');
-    }
-
-    #[test]
-    fn doubling_the_length_halves_the_batch_unless_scores_are_kept() {
-        assert_eq!(asked(DOUBLED_LENGTH, |_| ()), b'a');
-        let eager = |scenario: &mut Scenario| {
-            scenario.recipe.attention = AttentionKernel::Eager;
-            scenario.recipe.recomputation = Recomputation::None;
-            scenario.recipe.sequence = 512;
-        };
-        assert_eq!(asked(DOUBLED_LENGTH, eager), b'b');
-        assert_eq!(asked(DOUBLED_LENGTH, |scenario| scenario.cluster.gpus = 1), b'd');
-        assert_eq!(Doubling { now: 5, then: 3 }.letter(), b'c');
-    }
-
-    #[test]
-    fn at_the_longest_length_the_question_still_has_an_answer() {
-        let longest = |scenario: &mut Scenario| scenario.recipe.sequence = Field::Sequence.bound().max as u32;
-        assert_eq!(asked(DOUBLED_LENGTH, longest), b'd');
-        assert_eq!(asked(DOUBLED_LENGTH, |scenario| scenario.recipe.sequence = u32::MAX), b'd');
-    }
-
-    #[test]
-    fn adafactor_s_sums_are_those_of_the_ledger() {
-        // One more layer of a GPT block of width H: four matrices H × H, one H × 4H and one 4H × H.
-        let sums = |layers| {
-            let mut scenario = Scenario::default();
-            scenario.model.layers = layers;
-            scenario.cluster.gpus = 1;
-            scenario.recipe.optimizer = Optimizer::Adafactor;
-            let ledger = estimate(&scenario);
-            let found = ledger.entries.iter().find(|entry| entry.name == "Sums over rows and columns");
-            found.expect("it keeps them").bytes.get()
-        };
-        let square = 4.0 * (4_096.0 + 4_096.0);
-        let oblong = 4.0 * (4_096.0 + 4.0 * 4_096.0);
-        assert_eq!(sums(3) - sums(2), 4.0 * square + 2.0 * oblong);
-        let Options::Quantities { asked, .. } = factored_second_moment().options else { unreachable!("sizes") };
-        assert_eq!(asked, square);
-    }
-
-    #[test]
-    fn the_formats_round_as_their_standards_say() {
-        assert_eq!(FP16.holds(65_504.0), 65_504.0);
-        assert!(FP16.holds(65_536.0).is_infinite());
-        assert_eq!(FP16.holds(2_049.0), 2_048.0);
-        assert_eq!(FP16.smallest(), 2_f64.powi(-24));
-        assert_eq!(BF16.holds(257.0), 256.0);
-        assert!(BF16.holds(1e-8) > 0.0);
-    }
 }
