@@ -288,7 +288,7 @@ pub(super) fn checkpoints_of_64_layers() -> Settled {
 }
 
 /// A binary floating-point format with subnormal numbers.
-struct Format {
+pub(super) struct Format {
     fraction_bits: i32,
     /// The exponent of the smallest normal number.
     least_exponent: i32,
