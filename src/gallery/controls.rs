@@ -6,8 +6,8 @@ use leptos::prelude::*;
 
 use super::{Case, Specimen};
 use crate::components::{
-    BatchSlider, Checkbox, CopyButton, Dialog, NumberField, NumberInput, ResetButton, Segmented, Select, SettingField,
-    Slider, Tab, TabPanel, Tabs,
+    BatchSlider, Checkbox, CopyButton, DevicePicker, Dialog, ModelPicker, NumberField, NumberInput, ResetButton,
+    Segmented, Select, SettingField, Slider, Tab, TabPanel, Tabs, UseButton,
 };
 use crate::site::State;
 
@@ -17,6 +17,7 @@ pub fn Controls() -> impl IntoView {
     view! {
         <Numbers/>
         <Lists/>
+        <Pickers/>
         <Buttons/>
         <Panels/>
     }
@@ -108,6 +109,21 @@ fn Lists() -> impl IntoView {
 }
 
 #[component]
+fn Pickers() -> impl IntoView {
+    let usual = State::new();
+    let edited = State::of(Scenario::default().with_number(Field::Layers, 41.0).unwrap_or_default());
+    let own = State::of(Scenario::default().with_number(Field::Memory, 81.0).unwrap_or_default());
+    view! {
+        <Specimen name="picker">
+            <Case state="A model of the list"><ModelPicker id="model-usual" state=usual/></Case>
+            <Case state="A model of the list with another number"><ModelPicker id="model-edited" state=edited/></Case>
+            <Case state="A GPU of the list"><DevicePicker id="gpu-usual" state=usual/></Case>
+            <Case state="A GPU of the list with another memory"><DevicePicker id="gpu-edited" state=own/></Case>
+        </Specimen>
+    }
+}
+
+#[component]
 fn Buttons() -> impl IntoView {
     let said = RwSignal::new(String::new());
     let default = Signal::derive(|| "3".to_owned());
@@ -119,6 +135,9 @@ fn Buttons() -> impl IntoView {
             <Case state="Nothing to reset: it is not seen and keeps its place">
                 <ResetButton name="Batch" changed=Signal::derive(|| false) default reset=|()| ()/>
             </Case>
+        </Specimen>
+        <Specimen name="use_button">
+            <Case state="Its name is heard whole"><UseButton what="selective recomputation" press=|()| ()/></Case>
         </Specimen>
         <Specimen name="copy_button">
             <Case state="First among several">

@@ -2,19 +2,23 @@
 
 use bmax::chart::MemoryBar as Bar;
 use bmax::plot::{Axis, Ink, Mark, Plot as Spec, Rule, Series};
-use bmax::{Scenario, estimate};
+use bmax::{Method, Scenario, estimate};
 use leptos::prelude::*;
 
+use super::controls::none_fits;
 use super::{Case, Specimen};
 use crate::components::{
-    Assumed, Column, DataTable, Fold, Formula, Key, Leaves, Legend, MemoryBar, MemoryLegend, Plot,
+    AnswerBar, Assumed, Beside, Column, DataTable, Fold, Formula, Key, Leaves, Legend, MemoryBar, MemoryLegend,
+    Outlook, Plot,
 };
+use crate::site::State;
 
 /// Every view.
 #[component]
 pub fn Views() -> impl IntoView {
     view! {
         <Texts/>
+        <Answers/>
         <Numbers/>
         <Drawings/>
     }
@@ -40,6 +44,40 @@ fn Texts() -> impl IntoView {
             <Case state="In symbols">{formula(Leaves::Symbols)}</Case>
             <Case state="With numbers">{formula(Leaves::Numbers)}</Case>
         </Specimen>
+    }
+}
+
+#[component]
+fn Answers() -> impl IntoView {
+    let usual = State::new();
+    let too_much = State::of(Scenario::default().with_batch(12));
+    let none = none_fits();
+    let workshop = State::of(Scenario { method: Method::Workshop, ..Scenario::default() });
+    view! {
+        <Specimen name="answer_bar">
+            <Case state="The chosen micro-batch fits"><AnswerBar state=usual/></Case>
+            <Case state="The chosen micro-batch does not fit"><AnswerBar state=too_much/></Case>
+            <Case state="None fits"><AnswerBar state=none/></Case>
+        </Specimen>
+        <Specimen name="outlooks">
+            <Case state="The ledger knows unknowns"><Outlooks state=usual/></Case>
+            <Case state="None fits"><Outlooks state=none/></Case>
+            <Case state="Another method knows none: only the other two methods are named">
+                <Outlooks state=workshop/>
+            </Case>
+        </Specimen>
+    }
+}
+
+/// What frames the likely answer, and what the other methods say.
+#[component]
+fn Outlooks(state: State) -> impl IntoView {
+    view! {
+        <dl class="outlooks">
+            <Outlook name="Safe" test="answer-safe" of=|range| &range.safe state/>
+            <Outlook name="Optimistic" test="answer-optimistic" of=|range| &range.optimistic state/>
+        </dl>
+        <Beside state/>
     }
 }
 
