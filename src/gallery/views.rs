@@ -28,8 +28,8 @@ pub fn Views() -> impl IntoView {
 fn Texts() -> impl IntoView {
     let estimate = estimate(&Scenario::default());
     let largest = *estimate.largest()[0];
-    let values = estimate.values.clone();
-    let formula = move |leaves| view! { <Formula expr=largest.formula.clone() values=values.clone() leaves/> };
+    let (expr, values) = (*largest.formula, estimate.values);
+    let formula = move |leaves| view! { <Formula expr values leaves/> };
     view! {
         <Specimen name="assumed">
             <Case state="The device has no listed speed">
