@@ -29,7 +29,9 @@ pub(crate) use decode::pairs;
 pub use decode::{decode, decode_onto, decode_pairs, decode_with};
 pub use encode::{encode, encode_whole};
 pub use notice::Notice;
-pub(crate) use notice::{explained, nearest_parameters};
+#[cfg(feature = "cli")]
+pub(crate) use notice::explained;
+pub(crate) use notice::nearest_parameters;
 pub use parameters::{PASSED_OVER, Parameter, is_parameter, names, parameters};
 
 use crate::runtime::fragmentation;

@@ -276,6 +276,7 @@ async fn markup_in_a_link_or_a_field_does_not_come_to_life_in_the_share_dialog()
     page.all().press("Share").await;
     let link = "return [...document.querySelectorAll('dialog input[readonly]')].some((field) => field.value.includes('gpus=64'));";
     page.until_script("the link in the dialog", link, json!(true)).await;
+    page.part(".desk").click("tab", "Embed").await;
     let fields = "return [...document.querySelectorAll('dialog input:not([readonly], [type=checkbox])')].map((field) => field.id);";
     page.until("a field in the dialog", async || match page.script(fields, vec![]).await {
         found if found.as_array().is_some_and(|found| !found.is_empty()) => Ok(()),

@@ -5,7 +5,7 @@ use bmax::course::scaling::{STAGES, at_stage, parts};
 use bmax::picture::{Look, Theme, chart, chart_plot};
 use bmax::{Scenario, b_max, estimate};
 use roxmltree::{Document, Node};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::support::{Page, Visit, expected};
 

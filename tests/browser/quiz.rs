@@ -35,7 +35,7 @@ async fn check(quiz: &Scope<'_>, place: usize) {
 
 /// The verdict on a question, the word on the chosen option, and whether the worked answer is open.
 const SEEN: &str = "const out = (name) => document.querySelector(`[data-testid='${name}']`); const n = arguments[0]; \
-    return [out(`q${n}-verdict`).textContent, \
+    return [out(`q${n}-verdict`).textContent.trim(), \
         [...'abcd'].filter((letter) => out(`q${n}-${letter}`).checkVisibility()).join(''), \
         out(`q${n}-worked`).checkVisibility() && out(`q${n}-worked`).open];";
 

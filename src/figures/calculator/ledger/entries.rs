@@ -39,10 +39,10 @@ fn explanation(details: Details) -> impl IntoView {
     let Details { formula, numbers, symbols, alive, source } = details;
     view! {
         <dl class="ledger-entry">
-            <div><dt>"Formula"</dt><dd class="ledger-formula"><math inner_html=formula></math></dd></div>
+            <div><dt>"Formula"</dt><dd class="ledger-formula" tabindex="0"><math inner_html=formula></math></dd></div>
             <div>
                 <dt>"With your numbers"</dt>
-                <dd class="ledger-formula"><math inner_html=numbers></math> " bytes"</dd>
+                <dd class="ledger-formula" tabindex="0"><math inner_html=numbers></math> " bytes"</dd>
             </div>
             <div>
                 <dt>"Symbols"</dt>
