@@ -9,7 +9,7 @@ use super::controls::none_fits;
 use super::{Case, Specimen};
 use crate::components::{
     AnswerBar, Assumed, Beside, Column, DataTable, Fold, Formula, Key, Leaves, Legend, MemoryBar, MemoryLegend,
-    Outlook, Plot,
+    Outlook, Plot, mathml,
 };
 use crate::site::State;
 
@@ -29,7 +29,7 @@ fn Texts() -> impl IntoView {
     let estimate = estimate(&Scenario::default());
     let largest = *estimate.largest()[0];
     let (expr, values) = (*largest.formula, estimate.values);
-    let formula = move |leaves| view! { <Formula expr values leaves/> };
+    let formula = move |leaves| view! { <Formula mathml=mathml(&expr, &values, leaves)/> };
     view! {
         <Specimen name="assumed">
             <Case state="The device has no listed speed">

@@ -186,6 +186,7 @@ impl SettingHandle {
 
 impl State {
     /// The state of the default configuration, which is that of the page as it was built.
+    #[cfg(feature = "prerender")]
     pub fn new() -> Self {
         Self::of(Scenario::default())
     }

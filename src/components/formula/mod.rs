@@ -16,17 +16,13 @@ pub enum Leaves {
 /// <https://www.w3.org/TR/mathml-core/>.
 #[component]
 pub fn Formula(
-    /// The formula.
-    expr: Expr,
-    /// The values of its symbols.
-    values: Values,
-    /// What stands for its leaves.
-    leaves: Leaves,
+    /// What [`mathml`] writes.
+    mathml: String,
 ) -> impl IntoView {
-    view! { <math inner_html=mathml(&expr, &values, leaves)></math> }
+    view! { <math inner_html=mathml></math> }
 }
 
-/// What is inside the `math` element of a formula.
+/// What is inside the `math` element of a formula, with the values of its symbols and what stands for its leaves.
 pub fn mathml(expr: &Expr, values: &Values, leaves: Leaves) -> String {
     let mut markup = String::new();
     write(expr, values, leaves, &mut markup);

@@ -5,7 +5,7 @@ mod shown;
 use bmax::Bucket;
 use leptos::prelude::*;
 
-use crate::components::{MemoryBar, MemoryLegend};
+use crate::components::{Formula, MemoryBar, MemoryLegend};
 use crate::site::{State, read};
 use shown::{Growth, Shown};
 
@@ -71,7 +71,7 @@ fn line((name, formula): (&'static str, String)) -> impl IntoView {
         <div>
             <dt>{name}</dt>
             <dd>
-                <math inner_html=formula></math>
+                <Formula mathml=formula/>
             </dd>
         </div>
     }

@@ -6,6 +6,7 @@ mod steps;
 
 use leptos::prelude::*;
 
+use crate::components::Formula;
 use crate::site::{State, read};
 use shown::{Line, Lines, Sum, whose};
 
@@ -117,10 +118,10 @@ fn entry(Line { bucket, name, symbols, numbers, size }: Line) -> impl IntoView {
             <span class="derivation-name"><span class="bucket-swatch" data-bucket=bucket></span>" "{name}</span>
             <div class="derivation-formulas">
                 <span>
-                    <math inner_html=symbols></math>
+                    <Formula mathml=symbols/>
                 </span>
                 <span>
-                    <math inner_html=numbers></math><span class="soft">" bytes"</span>
+                    <Formula mathml=numbers/><span class="soft">" bytes"</span>
                 </span>
             </div>
             <span class="derivation-memory num">{size}</span>

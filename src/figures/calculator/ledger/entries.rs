@@ -2,6 +2,8 @@
 
 use leptos::prelude::*;
 
+use crate::components::Formula;
+
 use super::opened;
 use super::shown::{Details, EntryRow, Key};
 
@@ -39,10 +41,10 @@ fn explanation(details: Details) -> impl IntoView {
     let Details { formula, numbers, symbols, alive, source } = details;
     view! {
         <dl class="ledger-entry">
-            <div><dt>"Formula"</dt><dd class="ledger-formula" tabindex="0"><math inner_html=formula></math></dd></div>
+            <div><dt>"Formula"</dt><dd class="ledger-formula" tabindex="0"><Formula mathml=formula/></dd></div>
             <div>
                 <dt>"With your numbers"</dt>
-                <dd class="ledger-formula" tabindex="0"><math inner_html=numbers></math> " bytes"</dd>
+                <dd class="ledger-formula" tabindex="0"><Formula mathml=numbers/> " bytes"</dd>
             </div>
             <div>
                 <dt>"Symbols"</dt>
