@@ -146,6 +146,36 @@ fn the_link_below_a_picture_leads_back_to_what_it_shows() {
     }
 }
 
+/// A plot that has come as text, as those of the page do.
+fn passed_on(look: Look) -> (usize, String) {
+    let axis = Axis::linear(0.0, 1.0, "");
+    let rising = |ink, top| Series::line(ink, vec![(0.0, 0.0), (1.0, top)]);
+    let series = vec![
+        rising(Ink::Own, 0.5),
+        rising(Ink::Limit, 1.0),
+        Series::band(Ink::Series1, vec![(0.0, 0.0, 0.2), (1.0, 0.0, 0.4)]),
+    ];
+    let count = series.len();
+    let sent = Plot { x: axis.clone(), y: axis.bare(), series, marks: Vec::new() }.to_text();
+    let shown = Plot::from_text(&sent).expect("a plot");
+    (count, plot(&shown, "Three curves of the page", "They rise.", &Scenario::default(), look, PAGE))
+}
+
+#[test]
+fn the_picture_of_a_plot_that_came_as_text_has_a_path_for_every_series() {
+    for theme in [Theme::Light, Theme::Dark] {
+        let (count, file) = passed_on(look(theme));
+        let tree = Document::parse(&file).expect("well-formed");
+        let paths: Vec<_> = tree.descendants().filter(|node| node.has_tag_name((SVG, "path"))).collect();
+        assert_eq!(paths.len(), count);
+        let colours = paths.iter().map(|path| {
+            path.attribute("stroke").filter(|_| path.attribute("fill") == Some("none")).or(path.attribute("fill"))
+        });
+        let expected = ["--series-own", "--ink", "--series-1"].map(|token| Some(theme.colour(token)));
+        assert!(colours.eq(expected), "{file}");
+    }
+}
+
 mod any_scenario {
     use super::*;
     use bmax::{Field, setting};

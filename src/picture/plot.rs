@@ -24,15 +24,22 @@ const SAMPLE: f64 = 26.0;
 pub fn plot(plot: &Plot, title: &str, description: &str, scenario: &Scenario, look: Look, page: &str) -> String {
     let mut drawing = Drawing::new("plot");
     let top = head(&mut drawing, look.theme, title, scenario, WIDTH) + 16.0;
-    let size = (WIDTH - 2.0 * MARGIN, HEIGHT);
-    let inner = written(plot, size, &|part| attributes(&dressed(part, look)));
-    drawing.start("g", &[("font-size", "12")]);
-    drawing.insert((MARGIN, top), size, 1.0, &inner);
-    drawing.end();
+    drawing.plot((MARGIN, top), (WIDTH - 2.0 * MARGIN, HEIGHT), plot, look);
     let bottom = legend(&mut drawing, plot, look, top + HEIGHT + 8.0);
     let footer = Footer::of(scenario, page, WIDTH);
     footer.draw(&mut drawing, look.theme, bottom);
     drawing.finish((WIDTH, bottom + footer.height()), look, title, description)
+}
+
+impl Drawing {
+    /// A plot in a box with this corner and size, without its legend. Nothing is drawn where there is no room.
+    #[inline(never)]
+    pub fn plot(&mut self, corner: (f64, f64), size: (f64, f64), plot: &Plot, look: Look) {
+        let inner = written(plot, size, &|part| attributes(&dressed(part, look)));
+        self.start("g", &[("font-size", "12")]);
+        self.insert(corner, size, 1.0, &inner);
+        self.end();
+    }
 }
 
 /// What stands between the name of an element and those of its lengths.

@@ -66,8 +66,8 @@ pub fn draw<B: DrawingBackend, P: Pens>(plot: &Plot, backend: B, units: f64, pen
     let ends = [(plot.x.from, plot.y.from), (plot.x.to, plot.y.from)];
     area.draw(&PathElement::new(ends, sheet.style(Part::Axis)))?;
     sheet.marks(plot, &area, &whole)?;
-    sheet.words(&whole, Part::Label, plot.y.label, (4.0, 2.0), (HPos::Left, VPos::Top))?;
-    sheet.words(&whole, Part::Label, plot.x.label, (width - RIGHT, height - 3.0), (HPos::Right, VPos::Bottom))?;
+    sheet.words(&whole, Part::Label, &plot.y.label, (4.0, 2.0), (HPos::Left, VPos::Top))?;
+    sheet.words(&whole, Part::Label, &plot.x.label, (width - RIGHT, height - 3.0), (HPos::Right, VPos::Bottom))?;
     whole.present()
 }
 
@@ -185,15 +185,18 @@ impl<P: Pens> Sheet<'_, P> {
         let beside = self.letters(Part::Tick, (HPos::Right, VPos::Center));
         let (tick, gap) = (self.units(4.0), self.units(6.0));
         area.draw_mesh(
-            |backend, line| match line {
-                MeshLine::XMesh(low, _, value) => {
-                    backend.draw_line(low, (low.0, low.1 + tick), &style)?;
-                    backend.draw_text(&plot.x.words(*value, across), &below, (low.0, low.1 + gap))
-                }
-                MeshLine::YMesh(left, right, value) => {
-                    backend.draw_line(left, right, &style)?;
-                    backend.draw_text(&plot.y.words(*value, up), &beside, (left.0 - gap, left.1))
-                }
+            |backend, line| {
+                let (words, letters, place) = match line {
+                    MeshLine::XMesh(low, _, value) => {
+                        backend.draw_line(low, (low.0, low.1 + tick), &style)?;
+                        (plot.x.words(*value, across), &below, (low.0, low.1 + gap))
+                    }
+                    MeshLine::YMesh(left, right, value) => {
+                        backend.draw_line(left, right, &style)?;
+                        (plot.y.words(*value, up), &beside, (left.0 - gap, left.1))
+                    }
+                };
+                if words.is_empty() { Ok(()) } else { backend.draw_text(&words, letters, place) }
             },
             up as usize,
             across as usize,

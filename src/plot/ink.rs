@@ -207,6 +207,10 @@ impl Part {
         }
     }
 
+    /// The first number of a mark's line and of a series.
+    pub(super) const MARK: u8 = 5;
+    pub(super) const SERIES: u8 = 6;
+
     /// The part as three numbers. Plotters tells a backend the colour of what it draws and nothing else;
     /// where a style sheet has the colours, these numbers pass in their place.
     pub(super) fn code(self) -> (u8, u8, u8) {
@@ -216,10 +220,10 @@ impl Part {
             Self::Tick => (2, 0, 0),
             Self::Label => (3, 0, 0),
             Self::MarkLabel => (4, 0, 0),
-            Self::Mark(rule) => (5, rule as u8, 0),
+            Self::Mark(rule) => (Self::MARK, rule as u8, 0),
             Self::Series(shape, ink) => {
                 let place = Ink::ALL.iter().position(|other| *other == ink).unwrap_or_default();
-                (6, shape as u8, place as u8)
+                (Self::SERIES, shape as u8, place as u8)
             }
         }
     }
@@ -231,8 +235,8 @@ impl Part {
             2 => Some(Self::Tick),
             3 => Some(Self::Label),
             4 => Some(Self::MarkLabel),
-            5 => Rule::ALL.get(usize::from(variant)).map(|rule| Self::Mark(*rule)),
-            6 => Shape::ALL
+            Self::MARK => Rule::ALL.get(usize::from(variant)).map(|rule| Self::Mark(*rule)),
+            Self::SERIES => Shape::ALL
                 .get(usize::from(variant))
                 .zip(Ink::ALL.get(usize::from(ink)))
                 .map(|(shape, ink)| Self::Series(*shape, *ink)),

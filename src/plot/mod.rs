@@ -3,7 +3,8 @@
 //!
 //! A [`Plot`] says what is to be seen and knows neither sizes nor colours. [`draw`] draws it,
 //! [`Plot::svg`] writes it for the page, whose style sheet colours every part by its class, and
-//! `picture::plot` writes it as a file that stands alone: all three by the same drawing.
+//! `picture::plot` writes it as a file that stands alone: all three by the same drawing. [`Plot::to_text`] takes it
+//! from one program to another.
 //!
 //! ```
 //! use bmax::plot::{Axis, Ink, Mark, Plot, Rule, Series};
@@ -24,6 +25,7 @@ mod ink;
 mod reading;
 mod spec;
 mod svg;
+mod text;
 
 pub use draw::{Pens, draw};
 pub use ink::{Colour, Ink, Part, Rule, Shape};

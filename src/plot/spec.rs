@@ -1,5 +1,7 @@
 //! What a plot shows, before anything is drawn: axes with their ticks, series, marks.
 
+use std::borrow::Cow;
+
 use super::ink::{Ink, Part, Rule, Shape};
 use crate::number;
 
@@ -20,7 +22,7 @@ impl Plot {
     /// What a legend has: every part that has a name, series first.
     pub fn names(&self) -> impl Iterator<Item = (Part, &str)> {
         let series = self.series.iter().map(|series| (series.part(), series.name.as_str()));
-        let marks = self.marks.iter().map(|mark| (Part::Mark(mark.rule), mark.meaning));
+        let marks = self.marks.iter().map(|mark| (Part::Mark(mark.rule), &*mark.meaning));
         series.chain(marks).filter(|(_, name)| !name.is_empty())
     }
 }
@@ -32,7 +34,9 @@ pub struct Axis {
     pub(super) from: f64,
     pub(super) to: f64,
     pub(super) spread: Spread,
-    pub(super) label: &'static str,
+    pub(super) label: Cow<'static, str>,
+    /// Whether nothing is written at its ticks.
+    pub(super) is_bare: bool,
 }
 
 /// How values are spread over the length of an axis.
@@ -55,7 +59,7 @@ impl Axis {
         // So little that the doubles between the ends could be counted is no extent either.
         let room = from.abs().max(to.abs()) * 1e-9;
         let to = if to - from > room { to } else { from + (room * 10.0).max(1.0) };
-        Self { from, to, spread: Spread::Linear, label }
+        Self { from, to, spread: Spread::Linear, label: label.into(), is_bare: false }
     }
 
     /// Equal ratios take equal room, ticks at the powers of ten. Values are positive.
@@ -74,7 +78,13 @@ impl Axis {
         // NaN is not above zero.
         let from = if from > 0.0 { from.clamp(1.0 / FAR, FAR) } else { 1.0 / FAR };
         let to = if to > from * (1.0 + 1e-9) { to.min(FAR * base) } else { from * base };
-        Self { from, to, spread: Spread::Log(base), label }
+        Self { from, to, spread: Spread::Log(base), label: label.into(), is_bare: false }
+    }
+
+    /// The same axis with nothing written at its ticks: what stands there are no numbers.
+    #[must_use]
+    pub fn bare(self) -> Self {
+        Self { is_bare: true, ..self }
     }
 
     /// Where a value stands, from 0 to 1; what lies outside stands at the end, NaN nowhere.
@@ -129,6 +139,7 @@ impl Axis {
     /// What is written at a tick, one of at most about `most`.
     pub(super) fn words(&self, value: f64, most: f64) -> String {
         match self.spread {
+            _ if self.is_bare => String::new(),
             Spread::Linear => short(value, (-number::decade(self.step(most))).clamp(0, 9) as u32),
             Spread::Log(base) => short_power(value, base),
         }
@@ -274,7 +285,7 @@ pub struct Mark {
     pub(super) x: f64,
     pub(super) rule: Rule,
     pub(super) label: String,
-    pub(super) meaning: &'static str,
+    pub(super) meaning: Cow<'static, str>,
 }
 
 impl Mark {
@@ -287,13 +298,13 @@ impl Mark {
     /// A line with words.
     #[must_use]
     pub fn named(x: f64, rule: Rule, label: String) -> Self {
-        Self { x, rule, label, meaning: "" }
+        Self { x, rule, label, meaning: "".into() }
     }
 
     /// The same mark with what it stands for, which legends say.
     #[must_use]
     pub fn meaning(self, meaning: &'static str) -> Self {
-        Self { meaning, ..self }
+        Self { meaning: meaning.into(), ..self }
     }
 }
 

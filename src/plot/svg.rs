@@ -187,7 +187,8 @@ pub(crate) fn escape(words: &str, file: &mut String) {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
+    use super::super::draw::{LEFT, RIGHT};
     use super::super::{Axis, Ink, Mark, Rule, Series, Shape};
     use super::*;
     use crate::Bucket;
@@ -357,7 +358,7 @@ mod tests {
         })
     }
 
-    fn plots() -> impl Strategy<Value = Plot> {
+    pub(in super::super) fn plots() -> impl Strategy<Value = Plot> {
         let rules = prop::sample::select(vec![Rule::Main, Rule::Soft, Rule::Read]);
         let marks = (numbers(), rules, any::<String>()).prop_map(|(x, rule, label)| Mark::named(x, rule, label));
         (axes(), axes(), prop::collection::vec(series(), 0..5), prop::collection::vec(marks, 0..4))
@@ -413,8 +414,8 @@ mod tests {
             let mark = tree.descendants().find(|node| node.attribute("class") == Some("mark")).expect("the mark");
             let place: f64 = mark.attribute("x1").and_then(|place| place.parse().ok()).expect("a place");
             let found = plot.x.position(plot.value_at(place, width));
-            // Half a unit at either end, and one that plotters rounds down.
-            prop_assert!((found - part).abs() * width <= 0.25, "{found} for {part}");
+            // Half a unit at either end, and one that plotters rounds down, of the length of the axis.
+            prop_assert!((found - part).abs() * (width - LEFT - RIGHT) <= 0.25, "{found} for {part}");
         }
     }
 }

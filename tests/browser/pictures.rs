@@ -20,6 +20,13 @@ const LAST: &str = "const done = arguments[0]; \
     last.blob.arrayBuffer().then((bytes) => \
         done([last.name, last.blob.type, [...new Uint8Array(bytes)].map((b) => b.toString(16).padStart(2, '0')).join('')]));";
 
+/// Closes the dialog where it is open. The browser says so afterwards, and until then the desk takes it for open.
+const CLOSED: &str = "const done = arguments[0]; \
+    const dialog = document.querySelector('#desk-share[open]'); \
+    if (!dialog) return done(); \
+    dialog.addEventListener('close', () => done(), { once: true }); \
+    dialog.close();";
+
 /// A file as it would have been saved.
 struct File {
     name: String,
@@ -42,8 +49,8 @@ async fn opened(visit: Visit) -> Page {
 /// Opens the dialog of a figure at the pictures and waits until it says what there is.
 async fn open_panel(page: &Page, figure: &str) {
     page.figure(figure).approach().await;
+    page.script_async(CLOSED, vec![]).await;
     let press = "const figure = document.querySelector(`.figure [data-figure=\"${arguments[0]}\"]`).closest('.figure'); \
-        document.querySelector('#desk-share')?.close(); \
         figure.scrollIntoView({ block: 'nearest', behavior: 'instant' }); \
         figure.querySelector('[data-desk]').click();";
     page.script(press, vec![json!(figure)]).await;
@@ -111,6 +118,24 @@ fn assert_stands_alone(figure: &str, file: &str) -> (f64, f64) {
     (length("width"), length("height"))
 }
 
+/// How many rows each table of a figure has that has any, also those that are filled only while they are unfolded.
+const SIZES: &str = "const [name, done] = arguments; \
+    const figure = document.querySelector(`.figure [data-figure=\"${name}\"]`).closest('.figure'); \
+    const folded = [...figure.querySelectorAll('details:not([open])')].filter((fold) => fold.querySelector('table')); \
+    for (const fold of folded) fold.open = true; \
+    const isFilled = (fold) => fold.querySelector('tbody > tr > :is(th, td)'); \
+    let left = 100; \
+    const count = () => { \
+        if (left-- > 0 && !folded.every(isFilled)) return setTimeout(count, 50); \
+        const sizes = [...figure.querySelectorAll('table')] \
+            .map((table) => [...table.querySelectorAll('tr')].filter((row) => !row.closest('[hidden], thead'))) \
+            .filter((rows) => rows.some((row) => [...row.cells].some((cell) => cell.textContent.trim()))) \
+            .map((rows) => rows.length); \
+        for (const fold of folded) fold.open = false; \
+        done(sizes); \
+    }; \
+    count();";
+
 #[tokio::test]
 async fn every_figure_can_be_saved_or_says_why_not() {
     let page = opened(Visit::to("")).await;
@@ -138,17 +163,12 @@ async fn every_figure_can_be_saved_or_says_why_not() {
         let buttons = "return document.querySelectorAll('#desk-share [data-table]').length;";
         let count = page.script(buttons, vec![]).await.as_u64().expect("a number");
         assert_eq!(count > 0, is_shown(&page, "data").await, "{figure}");
-        let sizes = "const figure = document.querySelector(`.figure [data-figure=\"${arguments[0]}\"]`).closest('.figure'); \
-            return [...figure.querySelectorAll('table')] \
-                .map((table) => [...table.querySelectorAll('tr')].filter((row) => !row.closest('[hidden], thead'))) \
-                .filter((rows) => rows.some((row) => [...row.cells].some((cell) => cell.textContent.trim()))) \
-                .map((rows) => rows.length);";
+        let sizes: Vec<usize> =
+            serde_json::from_value(page.script_async(SIZES, vec![json!(figure)]).await).expect("numbers of rows");
         for table in 0..count {
             tables += 1;
             let csv = saved(&page, &format!("[data-table=\"{table}\"]")).await.text();
             let rows = rows(&csv);
-            let sizes: Vec<usize> =
-                serde_json::from_value(page.script(sizes, vec![json!(figure)]).await).expect("numbers of rows");
             assert_eq!(rows.len(), sizes[table as usize] + 1, "{figure}: {csv}");
             assert!(rows.iter().all(|row| row.len() == rows[0].len()), "{figure}: {csv}");
         }
@@ -282,5 +302,44 @@ async fn a_picture_taken_from_the_page_leaves_the_page_as_it_was() {
     assert!(file.contains("fill=\"#1c2229\""), "{file:.400}");
     page.script("document.querySelector('#desk-share').close();", vec![]).await;
     assert_eq!(page.script(whole, vec![]).await, before);
+    page.close().await;
+}
+
+/// The plots of a file: how many shapes each has, and every colour in which something is drawn.
+fn plots(file: &str) -> (Vec<usize>, Vec<String>) {
+    let tree = Document::parse(file).expect("well-formed");
+    let inner: Vec<_> =
+        tree.descendants().filter(|node| node.has_tag_name(("http://www.w3.org/2000/svg", "svg"))).skip(1).collect();
+    let shapes =
+        |plot: &Node| plot.children().filter(|node| ["path", "circle"].contains(&node.tag_name().name())).count();
+    let strokes =
+        inner.iter().flat_map(Node::descendants).filter_map(|node| node.attribute("stroke").map(str::to_owned));
+    (inner.iter().map(shapes).collect(), strokes.collect())
+}
+
+#[tokio::test]
+async fn the_plots_of_a_picture_are_the_library_s_in_the_colours_that_were_chosen() {
+    let page = opened(Visit::to("?gpus=64")).await;
+    // What the page has drawn is taken away, so that it is not what the picture has.
+    let shapes = "const figure = document.querySelector(`.figure [data-figure=\"${arguments[0]}\"]`).closest('.figure'); \
+        return [...figure.querySelectorAll('.plot')].map((plot) => { \
+            const shapes = plot.querySelectorAll('path, circle').length; \
+            plot.replaceChildren(); \
+            return shapes; \
+        });";
+    for figure in ["step", "saturation", "learning-rate", "swapping"] {
+        open_panel(&page, figure).await;
+        let shown: Vec<usize> =
+            serde_json::from_value(page.script(shapes, vec![json!(figure)]).await).expect("numbers of shapes");
+        assert!(!shown.is_empty() && shown.iter().all(|count| *count > 0), "{figure}: {shown:?}");
+        for (theme, name) in [(Theme::Dark, "Dark"), (Theme::Light, "Light")] {
+            page.part("#desk-share").choose("Colours", name).await;
+            let (drawn, strokes) = plots(&saved(&page, "[data-testid=picture-svg]").await.text());
+            assert_eq!(drawn, shown, "{figure}, {name}");
+            assert!(strokes.iter().any(|stroke| stroke == theme.colour("--control")), "{figure}, {name}: the axis");
+        }
+    }
+    let asked = "return document.querySelectorAll('[data-plot]').length;";
+    assert_eq!(page.script(asked, vec![]).await, json!(0));
     page.close().await;
 }

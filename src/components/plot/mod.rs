@@ -1,7 +1,7 @@
 //! Curves, bands and marks between two axes.
 
 use bmax::plot::{Axis, Plot as Spec};
-use leptos::ev::PointerEvent;
+use leptos::ev::{CustomEvent, PointerEvent};
 use leptos::prelude::*;
 use leptos::svg::Svg;
 use leptos_use_resize_observer::use_resize_observer;
@@ -68,6 +68,12 @@ pub fn Plot(
         let value = from + ((to - from) * part / scrub.step).round() * scrub.step;
         scrub.value.set(value.clamp(from, to));
     };
+    // The desk asks, which is another program and draws the plot into a file.
+    let answer = move |_: CustomEvent| {
+        if let Some(drawing) = drawing.get_untracked() {
+            _ = drawing.set_attribute("data-plot", &plot.with_untracked(Spec::to_text));
+        }
+    };
     view! {
         <svg
             node_ref=drawing
@@ -80,6 +86,7 @@ pub fn Plot(
             aria-describedby=described_by
             on:pointerdown=follow
             on:pointermove=follow
+            on:bmax-plot=answer
             inner_html=move || plot.with(|plot| { let (width, height) = size.get(); plot.svg(width, height) })
         ></svg>
     }

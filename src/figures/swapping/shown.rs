@@ -288,7 +288,7 @@ fn drawing(schedule: &Schedule, what: Swapped) -> Plot {
     }
     Plot {
         x: Axis::linear(0.0, end * 1e3, "ms"),
-        y: Axis::linear(0.0, 3.0, ""),
+        y: Axis::linear(0.0, 3.0, "").bare(),
         series,
         marks: vec![Mark::at(turn * 1e3, Rule::Soft)],
     }

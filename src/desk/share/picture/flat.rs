@@ -1,6 +1,6 @@
-//! A figure of the page as SVG: every box, line, drawing and line of words where the browser has put
-//! it, in the colours that it has there. The file then needs no style sheet, and looks in every viewer
-//! as it does on the page.
+//! A figure of the page as SVG: every box, line and line of words where the browser has put it, in the colours
+//! that it has there. The file then needs no style sheet, and looks in every viewer as it does on the page. Plots
+//! say what they show, and the library draws them where the page has them.
 //!
 //! A copy of the figure without its controls is laid out beside it, read, and taken away again before
 //! the browser paints: nobody sees it.
@@ -8,9 +8,12 @@
 use bmax::Scenario;
 use bmax::picture::paint::{Colour, Gradient, split};
 use bmax::picture::{Attribute, Drawing, Footer, Look, Theme, px};
+use bmax::plot::Plot;
 use leptos::prelude::{document, window};
 use wasm_bindgen::JsCast;
-use web_sys::{CanvasRenderingContext2d, CssStyleDeclaration, DomRect, Element, HtmlCanvasElement, HtmlElement, Node};
+use web_sys::{
+    CanvasRenderingContext2d, CssStyleDeclaration, CustomEvent, DomRect, Element, HtmlCanvasElement, HtmlElement, Node,
+};
 
 use crate::page::{all, create};
 
@@ -18,6 +21,11 @@ use crate::page::{all, create};
 const LEFT_OUT: &str = "input, select, textarea, button, fieldset, details, template, script, canvas, label, \
     .field, .live-controls, .controls, .button-row, .visually-hidden, [hidden], [role=status], [role=alert], \
     .live-wait, .figure-share, [data-desk], .scale";
+
+/// The event that asks a plot of the page what it shows.
+const ASK: &str = "bmax-plot";
+/// Where it puts its answer, as text, before the event is over.
+const ANSWER: &str = "data-plot";
 
 /// Puts the page into a theme, and back when it is dropped.
 struct Themed {
@@ -47,9 +55,20 @@ impl Drop for Themed {
 struct Copy(HtmlElement);
 
 impl Copy {
-    /// A copy as wide as the figure is, without what a picture does not show.
+    /// A copy as wide as the figure is, without what a picture does not show, and with the answers of its plots.
     fn of(figure: &Element) -> Option<Self> {
-        let copy: HtmlElement = figure.clone_node_with_deep(true).ok()?.dyn_into().ok()?;
+        let plots = all(figure, ".plot");
+        let ask = CustomEvent::new(ASK).ok()?.into();
+        for plot in &plots {
+            _ = plot.dispatch_event(&ask);
+        }
+        let copy = figure.clone_node_with_deep(true);
+        let silent = plots.iter().any(|plot| !plot.has_attribute(ANSWER));
+        for plot in &plots {
+            _ = plot.remove_attribute(ANSWER);
+        }
+        // Until the page's program has taken a figure over, nobody knows what its plots show.
+        let copy: HtmlElement = copy.ok().filter(|_| !silent)?.dyn_into().ok()?;
         for part in all(&copy, LEFT_OUT) {
             part.remove();
         }
@@ -73,7 +92,7 @@ pub fn picture(figure: &Element, name: &str, look: Look, scenario: &Scenario, pa
     let copy = Copy::of(figure)?;
     let root: &Element = &copy.0;
     let place = root.get_bounding_client_rect();
-    let mut reader = Reader::new(name, &place)?;
+    let mut reader = Reader::new(name, look, &place)?;
     reader.pseudo(root);
     for part in all(root, "*") {
         reader.pseudo(&part);
@@ -103,6 +122,7 @@ fn tidy(words: &str) -> String {
 /// What goes through the copy and draws it.
 struct Reader {
     drawing: Drawing,
+    look: Look,
     left: f64,
     top: f64,
     /// How far down the drawing reaches.
@@ -123,13 +143,13 @@ struct Place {
 }
 
 impl Reader {
-    fn new(name: &str, place: &DomRect) -> Option<Self> {
+    fn new(name: &str, look: Look, place: &DomRect) -> Option<Self> {
         let canvas: HtmlCanvasElement = create("canvas")?;
         let letters = canvas.get_context("2d").ok()??.dyn_into().ok()?;
         let body = document().body()?;
         let faces = style_of(&body)?.get_property_value("font-family").ok()?;
         let (left, top) = (place.left(), place.top());
-        Some(Self { drawing: Drawing::new(name), left, top, bottom: 0.0, faces, letters })
+        Some(Self { drawing: Drawing::new(name), look, left, top, bottom: 0.0, faces, letters })
     }
 
     fn place(&self, rect: &DomRect) -> Place {
@@ -183,8 +203,12 @@ impl Reader {
         }
         let rect = element.get_bounding_client_rect();
         let place = self.place(&rect);
+        if let Some(plot) = element.get_attribute(ANSWER).and_then(|text| Plot::from_text(&text)) {
+            self.reach(place);
+            return self.drawing.plot((place.x, place.y), (place.width, place.height), &plot, self.look);
+        }
         if element.local_name() == "svg" {
-            return self.svg(element, &style, place);
+            return self.svg(element, place);
         }
         let radius = radius(&style, place);
         self.ground(&style, place, radius);
@@ -414,76 +438,42 @@ impl Reader {
         }
     }
 
-    /// A drawing of the page, part by part, with the look that the style sheet gives it.
-    fn svg(&mut self, element: &Element, style: &CssStyleDeclaration, place: Place) {
+    /// A drawing of the page that is no plot, part by part, with the look that the style sheet gives it.
+    fn svg(&mut self, element: &Element, place: Place) {
         self.reach(place);
-        self.ground(style, place, radius(style, place));
         let [x, y, width, height] = [place.x, place.y, place.width, place.height].map(px);
-        let mut attributes: Vec<Attribute> =
-            vec![("x", &x), ("y", &y), ("width", &width), ("height", &height), ("overflow", "hidden")];
-        let kept = ["viewBox", "preserveAspectRatio"].map(|name| (name, element.get_attribute(name)));
-        attributes.extend(kept.iter().filter_map(|(name, value)| value.as_deref().map(|value| (*name, value))));
-        self.drawing.start("svg", &attributes);
-        self.shapes(element);
+        let view = element.get_attribute("viewBox").unwrap_or_default();
+        let place = [("x", &*x), ("y", &y), ("width", &width), ("height", &height), ("viewBox", &view)];
+        self.drawing.start("svg", &place);
+        for shape in all(element, "*") {
+            self.shape(&shape);
+        }
         self.drawing.end();
-        self.border(style, place, 0.0);
     }
 
-    fn shapes(&mut self, element: &Element) {
-        let children = element.children();
-        for position in 0..children.length() {
-            let Some(shape) = children.item(position) else { continue };
-            let Some(&tag) = SHAPES.iter().find(|tag| **tag == shape.local_name()) else { continue };
-            let Some(style) = style_of(&shape) else { continue };
-            if property(&style, "display") == "none" || property(&style, "visibility") != "visible" {
-                continue;
-            }
-            let given = GEOMETRY.map(|name| (name, shape.get_attribute(name)));
-            // Where the style sheet places a shape, the attribute says nothing.
-            let styled = PLACED.map(|name| (name, property(&style, name)));
-            let look = LOOK.map(|(name, usual)| (name, usual, property(&style, name)));
-            let paints = ["fill", "stroke"].map(|name| {
-                let value = property(&style, name);
-                let colour = Colour::read(&value);
-                (name, colour.map_or_else(|| "none".to_owned(), |colour| colour.css()), colour)
-            });
-            let mut attributes: Vec<Attribute> = Vec::new();
-            for (name, value) in &given {
-                if let Some(value) = value {
-                    attributes.push((name, value));
-                }
-            }
-            for (name, value) in &styled {
-                let is_given = given.iter().any(|known| known.0 == *name && known.1.is_some());
-                if !is_given && number(value).is_some_and(|length| length > 0.0) {
-                    attributes.push((name, value));
-                }
-            }
-            let opacity = paints.clone().map(|paint| paint.2.map(|colour| px(colour.opacity)));
-            for ((name, value, colour), opacity) in paints.iter().zip(&opacity) {
-                attributes.push((name, value));
-                if let Some(opacity) = opacity.as_deref().filter(|_| colour.is_some_and(|colour| colour.opacity < 1.0))
-                {
-                    attributes.push((if *name == "fill" { "fill-opacity" } else { "stroke-opacity" }, opacity));
-                }
-            }
-            for (name, usual, value) in &look {
-                let twice = attributes.iter().any(|known| known.0 == *name);
-                if !twice && !value.is_empty() && value != usual {
-                    attributes.push((name, value));
-                }
-            }
-            let faces = property(&style, "font-family");
-            if tag == "text" && faces != self.faces {
-                attributes.push(("font-family", &faces));
-            }
-            self.drawing.start(tag, &attributes);
-            if matches!(tag, "text" | "tspan") && shape.child_element_count() == 0 {
-                self.drawing.words(&shape.text_content().unwrap_or_default());
-            }
-            self.shapes(&shape);
-            self.drawing.end();
+    fn shape(&mut self, shape: &Element) {
+        let Some(&tag) = SHAPES.iter().find(|tag| **tag == shape.local_name()) else { return };
+        let Some(style) = style_of(shape) else { return };
+        let given = GEOMETRY.map(|name| (name, shape.get_attribute(name)));
+        let look = LOOK.map(|(name, usual)| (name, usual, property(&style, name)));
+        let paints = ["fill", "stroke"].map(|name| {
+            let colour = Colour::read(&property(&style, name));
+            (name, colour.map_or_else(|| "none".to_owned(), |colour| colour.css()))
+        });
+        let mut attributes: Vec<Attribute> = Vec::new();
+        attributes.extend(given.iter().filter_map(|(name, value)| Some((*name, value.as_deref()?))));
+        attributes.extend(paints.iter().map(|(name, value)| (*name, value.as_str())));
+        let unusual = look.iter().filter(|(_, usual, value)| !value.is_empty() && value != usual);
+        attributes.extend(unusual.map(|(name, _, value)| (*name, value.as_str())));
+        let faces = property(&style, "font-family");
+        if tag == "text" && faces != self.faces {
+            attributes.push(("font-family", &faces));
         }
+        self.drawing.start(tag, &attributes);
+        if tag == "text" {
+            self.drawing.words(&shape.text_content().unwrap_or_default());
+        }
+        self.drawing.end();
     }
 
     fn reach(&mut self, place: Place) {
@@ -491,48 +481,15 @@ impl Reader {
     }
 }
 
-/// The shapes of the page's drawings.
-const SHAPES: [&str; 10] = ["g", "path", "line", "rect", "circle", "ellipse", "polyline", "polygon", "text", "tspan"];
+/// The shapes of the page's drawings that are no plots.
+const SHAPES: [&str; 3] = ["path", "rect", "text"];
 /// What says where a shape stands.
-const GEOMETRY: [&str; 22] = [
-    "d",
-    "x",
-    "y",
-    "x1",
-    "y1",
-    "x2",
-    "y2",
-    "cx",
-    "cy",
-    "r",
-    "rx",
-    "ry",
-    "width",
-    "height",
-    "points",
-    "transform",
-    "dx",
-    "dy",
-    "text-anchor",
-    "dominant-baseline",
-    "pathLength",
-    "textLength",
-];
-/// Of these, what a style sheet may say instead.
-const PLACED: [&str; 8] = ["x", "y", "cx", "cy", "r", "rx", "width", "height"];
+const GEOMETRY: [&str; 5] = ["d", "x", "y", "width", "height"];
 /// How a shape looks, with what needs not be said.
-const LOOK: [(&str, &str); 14] = [
+const LOOK: [(&str, &str); 6] = [
     ("stroke-width", "1px"),
-    ("stroke-dasharray", "none"),
     ("stroke-linejoin", "miter"),
-    ("stroke-linecap", "butt"),
-    ("opacity", "1"),
-    ("fill-opacity", "1"),
-    ("stroke-opacity", "1"),
-    ("paint-order", "normal"),
-    ("vector-effect", "none"),
     ("text-anchor", "start"),
-    ("dominant-baseline", "auto"),
     ("font-size", "16px"),
     ("font-weight", "400"),
     ("font-style", "normal"),
