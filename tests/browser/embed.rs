@@ -327,11 +327,11 @@ async fn a_frame_that_may_run_no_scripts_shows_the_same_and_moves_nothing_around
         let body = "<p style='height:3000px'>".to_owned() + &frame("embed=chart&v=3#embed-chart", sandbox);
         let host = Host::with(&body).await;
         host.page
-            .until("the sentence", async || {
+            .until("the figure alone", async || {
                 let text = host.inside(0, STATIC).await;
                 let text = text.as_str().unwrap_or_default().to_owned();
-                let alone = text.contains("The workshop draws 1B") && text.ends_with("open the full page");
-                if alone && text.len() < 2_000 { Ok(()) } else { Err(text) }
+                let alone = text.contains("Sequence length S in tokens") && text.ends_with("open the full page");
+                if alone && text.len() < 4_000 { Ok(()) } else { Err(text) }
             })
             .await;
         assert_eq!(host.page.script("return scrollY;", vec![]).await, 0, "the host stays where it was");

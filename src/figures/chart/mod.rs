@@ -2,6 +2,8 @@
 
 mod canvas;
 mod shown;
+#[cfg(feature = "prerender")]
+mod unscripted;
 
 use bmax::chart::{Curves, NAMES, OWN, PAD, PATTERNS, description, swept};
 use bmax::{Field, number, setting};
@@ -185,6 +187,7 @@ fn Picture(reader: Reader) -> impl IntoView {
                 aria-label=move || curves.with(|curves| description(&curves.lengths, &curves.all))
                 node_ref=surface
                 on:transitionend=move |_| theme.notify()
+                inner_html=unscripted(reader)
             ></canvas>
             <p
                 class="chart-own-length num"
@@ -196,6 +199,22 @@ fn Picture(reader: Reader) -> impl IntoView {
             <LengthSlider reader/>
         </div>
     }
+}
+
+/// What the canvas holds for readers without scripts. The browser's program leaves it as it was built.
+#[cfg(feature = "prerender")]
+fn unscripted(Reader { curves, own, shown, .. }: Reader) -> String {
+    unscripted::drawn(|frame, palette| {
+        curves.with_untracked(|curves| {
+            shown.with_untracked(|shown| spec(frame, palette, curves, own.get_untracked(), shown))
+        })
+    })
+}
+
+/// What the canvas holds for readers without scripts. The browser's program leaves it as it was built.
+#[cfg(not(feature = "prerender"))]
+fn unscripted(_: Reader) -> &'static str {
+    ""
 }
 
 /// The layer over the canvas that moves the read-out.

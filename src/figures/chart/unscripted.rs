@@ -1,0 +1,50 @@
+//! The curves for readers whose browser runs no scripts: a canvas stands for the markup inside it then.
+
+use bmax::chart::{Colour, Frame, Palette, Spec, draw};
+use plotters::backend::SVGBackend;
+
+/// The drawing's own size; the style sheet stretches it over the canvas.
+const SIZE: (u32, u32) = (800, 480);
+
+/// Each colour of the palette by a number that no other has, and the style sheet's name for it.
+const NAMES: [&str; 10] = [
+    "chart-ground",
+    "chart-ink",
+    "chart-ink-soft",
+    "chart-line",
+    "chart-bad",
+    "series-1",
+    "series-2",
+    "series-3",
+    "series-4",
+    "series-own",
+];
+
+/// The drawing of what `spec` makes of a size and colours, as an `<svg>` that the style sheet colours.
+pub fn drawn(spec: impl FnOnce(Frame, Palette) -> Spec) -> String {
+    let (width, height) = SIZE;
+    let frame = Frame { width: width.into(), height: height.into(), density: 1.0, units: 1.0 };
+    let colour = |place: u8| Colour(1, 2, place);
+    let palette = Palette {
+        ground: colour(0),
+        ink: colour(1),
+        ink_soft: colour(2),
+        line: colour(3),
+        bad: colour(4),
+        series: [5, 6, 7, 8, 9].map(colour),
+    };
+    let mut file = String::new();
+    let mut backend = SVGBackend::with_string(&mut file, SIZE);
+    // A string takes everything.
+    _ = draw(&spec(frame, palette), &mut backend);
+    drop(backend);
+    let mut inner =
+        file.split_once('>').and_then(|(_, rest)| rest.rsplit_once("</svg>")).map_or("", |(inner, _)| inner).to_owned();
+    for (place, name) in NAMES.iter().enumerate() {
+        for property in ["fill", "stroke"] {
+            let from = format!("{property}=\"#0102{place:02X}\"");
+            inner = inner.replace(&from, &format!("class=\"{name}\" {property}=\"currentColor\""));
+        }
+    }
+    format!("<svg viewBox=\"0 0 {width} {height}\" preserveAspectRatio=\"none\" aria-hidden=\"true\">{inner}</svg>")
+}
