@@ -4,7 +4,7 @@
 //! blocks in its own way. All of that is data: `families` says how blocks are built, in the words of
 //! the link, one row a family, and `inputs` which field holds what. What a file does not say is never
 //! filled in silently: a size without which nothing can be counted is refused by name, and every other
-//! stand-in is a [`Note`]. Where the model has other weights than the count, a note says which and how
+//! stand-in is a [`ConfigNotice`]. Where the model has other weights than the count, a note says which and how
 //! many. The defaults are those of transformers 5.23, with whose models the tests compare the counts.
 //!
 //! ```

@@ -36,7 +36,7 @@ pub fn encode(scenario: &Scenario) -> String {
 }
 
 /// Writes the query string of a scenario with every parameter spelled out, so that it means the same
-/// after any change of a default or of a row of the catalogue. [`decode`] reads it as it reads any other.
+/// after any change of a default or of a row of the catalogue. [`decode`](super::decode) reads it as it reads any other.
 ///
 /// ```
 /// use bmax::{Scenario, link};

@@ -3,7 +3,7 @@
 use super::{OWN, VERSION};
 use crate::{Field, Scenario, number, setting};
 
-/// Every parameter of a scenario and what it is called, in the order in which [`encode`] writes them.
+/// Every parameter of a scenario and what it is called, in the order in which [`encode`](super::encode) writes them.
 pub fn names() -> impl Iterator<Item = (&'static str, &'static str)> {
     let numbers = Field::ALL.iter().map(|field| (field.bound().key, field.bound().name));
     let words = setting::ALL.iter().map(|word| (word.key, word.name));
@@ -36,7 +36,7 @@ pub struct Parameter {
     pub default: String,
 }
 
-/// Every parameter of a link, in the order in which [`encode`] writes them.
+/// Every parameter of a link, in the order in which [`encode`](super::encode) writes them.
 pub fn parameters() -> Vec<Parameter> {
     let default = Scenario::default();
     let rows = [
