@@ -29,9 +29,10 @@ GECKODRIVER=$(find_geckodriver)
 AXE_PATH=$(axe_dir)/axe.min.js
 export CHROMIUM CHROMEDRIVER FIREFOX GECKODRIVER AXE_PATH
 
-# The page's program as it renders the figures, the desk, the command line and what finishes the page; the library
-# alone is the default. One set of features for all that runs here is one build.
-EVERYTHING=prerender,desk,cli,finish
+# The page's program as it renders the figures, the command line and what finishes the page; the library alone is the
+# default. One set of features for all that runs here is one build. Leptos runs effects where it is told of a browser
+# (hydrate, desk), and there is none here.
+EVERYTHING=prerender,cli,finish
 
 # Every test program but the browser's, which has a step of its own.
 native_tests() {
@@ -57,6 +58,7 @@ step "lints, everything"
 cargo clippy --quiet --features "$EVERYTHING" --all-targets -- -D warnings
 step "lints, as the browser runs it"
 cargo clippy --quiet --features hydrate --bin bmax-site -- -D warnings
+cargo clippy --quiet --features desk --bin bmax-desk -- -D warnings
 step "documentation"
 RUSTDOCFLAGS='-D warnings' cargo doc --quiet --no-deps --lib
 RUSTDOCFLAGS='-D warnings' cargo doc --quiet --no-deps --features "$EVERYTHING"
