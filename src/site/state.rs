@@ -225,10 +225,15 @@ impl State {
         });
         Self {
             facts: Memo::new_owning(move |before| {
-                paced(pace.get(), before, || Facts::of(Scenario::default(), None), || facts.get())
+                let pace = pace.get();
+                // A figure that is not near takes what is asked once, and is not told of what comes after.
+                let now = || if pace == Pace::Follows { facts.get() } else { facts.get_untracked() };
+                paced(pace, before, || Facts::of(Scenario::default(), None), now)
             }),
             ranking: Memo::new_owning(move |before| {
-                paced(pace.get(), before, || Ranking::of(&Scenario::default().with_batch(1)), || ranking.get())
+                let pace = pace.get();
+                let now = || if pace == Pace::Follows { ranking.get() } else { ranking.get_untracked() };
+                paced(pace, before, || Ranking::of(&Scenario::default().with_batch(1)), now)
             }),
             ..self
         }
