@@ -3,8 +3,8 @@
 use std::hint::black_box;
 
 use bmax::{
-    Answer, Choice, Method, Recomputation, Scenario, b_max, catalogue, cheapest_plan, estimate, largest_model, levers,
-    link, range, sweep,
+    Answer, Choice, Method, Recomputation, Scenario, b_max, catalogue, estimate, inverse, inverse::largest_model,
+    levers, link, range::range, strategy::cheapest_plan, sweep,
 };
 use criterion::{Criterion, criterion_group, criterion_main};
 
@@ -59,7 +59,7 @@ fn chart(criterion: &mut Criterion) {
         criterion.bench_function(&format!("chart of 5 × 64 points, {method:?}"), |bencher| {
             bencher.iter(|| {
                 let curve =
-                    |scenario| (sweep::b_max_by_sequence(scenario, &lengths), sweep::longest_sequence(scenario));
+                    |scenario| (sweep::b_max_by_sequence(scenario, &lengths), inverse::longest_sequence(scenario, 1));
                 black_box(&curves).iter().map(curve).collect::<Vec<_>>()
             });
         });

@@ -15,7 +15,7 @@
 
 use crate::{Answer, Bucket, Bytes, Estimate, Peak, Scenario, b_max, catalogue, estimate, link};
 
-pub use crate::{Input, Value};
+pub use crate::input::{Input, Value};
 
 /// What is different between two scenarios and between their answers.
 #[derive(Clone, Debug, PartialEq)]

@@ -224,7 +224,10 @@ fn edits(a: &[u8], b: &[u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Setting, catalogue, link, setting};
+    use crate::{
+        catalogue, link,
+        setting::{self, Setting},
+    };
     use proptest::prelude::*;
     use proptest::sample::select;
 

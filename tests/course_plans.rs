@@ -4,7 +4,8 @@ use bmax::course::states::{State, states};
 use bmax::course::swapping::{Layer, Swapped, TIERS, break_even};
 use bmax::course::tuning::{alone, gpus_for, job, tune};
 use bmax::{
-    Bytes, Offload, Optimizer, Precision, Recomputation, Scenario, Weights, Word, ZeroStage, catalogue, estimate,
+    Bytes, Offload, Optimizer, Precision, Recomputation, Scenario, Weights, ZeroStage, catalogue, estimate,
+    setting::Word,
 };
 
 fn preset(slug: &str) -> Scenario {

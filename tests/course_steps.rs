@@ -4,8 +4,8 @@
 use bmax::course::length::{crossover, parts};
 use bmax::course::recomputing::{discard_all, layers_worth, policies};
 use bmax::{
-    AttentionKernel, Bucket, Bytes, Kernels, Method, Model, Precision, Recomputation, Scenario, catalogue, estimate,
-    extra_work,
+    AttentionKernel, Bucket, Bytes, Kernels, Method, Model, Precision, Recomputation, Scenario, catalogue,
+    cost::extra_work, estimate,
 };
 
 fn preset(slug: &str) -> Scenario {

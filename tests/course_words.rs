@@ -234,7 +234,7 @@ fn every_answer_leads_to_a_figure() {
 #[test]
 fn the_answers_on_memory_print_the_library_s_numbers() {
     let workshop = Scenario { method: Method::Workshop, ..Scenario::default() };
-    let division = bmax::division(&workshop);
+    let division = bmax::division::division(&workshop);
     // Bytes a weight times millions of weights are MB: weights in fp32 and at 16 bits, two fp32 moments.
     let of = |millions: f64| [4.0, 2.0, 8.0].map(|bytes| millions * bytes);
     let [small, small_half, small_moments] = of(125.0);
@@ -270,12 +270,12 @@ fn the_answer_on_recomputation_prints_what_the_methods_count() {
     let saves = |model, kind| 100.0 * (1.0 - activations(model, kind) / activations(model, Recomputation::None));
     let mut full = Scenario::default();
     full.recipe.recomputation = Recomputation::Full;
-    let sequence = |scenario: &Scenario| bmax::division(scenario).per_sequence.get();
+    let sequence = |scenario: &Scenario| bmax::division::division(scenario).per_sequence.get();
     let ledger = 100.0 * (1.0 - sequence(&full) / sequence(&Scenario::default()));
     let expected = [
         saves("7b", Recomputation::Full),
         2_048.0,
-        100.0 * bmax::extra_work(&full),
+        100.0 * bmax::cost::extra_work(&full),
         // As the sources say: batch-size page 60–80 % for 20–30 %, survival kit 90 % for 30–40 %.
         60.0,
         90.0,

@@ -5,7 +5,8 @@
 
 use bmax::{
     Adapter, Bias, Experts, Latent, LossHead, Mlp, Model, Norm, Packing, Position, Precision, QkNorm, Recomputation,
-    Scenario, Softmax, Speed, Switch, Weights, Work, bubble, catalogue, cost, extra_work, flops_per_token,
+    Scenario, Softmax, Switch, Weights, catalogue,
+    cost::{Speed, Work, bubble, cost, extra_work, flops_per_token},
 };
 
 fn on(slug: &str, sequence: u32) -> Scenario {

@@ -1,7 +1,7 @@
 //! How fast the devices compute, read their memory and reach the host: what times are made of.
 
 use super::device;
-use crate::{Precision, Scenario, Speed};
+use crate::{Precision, Scenario, cost::Speed};
 
 /// The peaks of one device, by its maker, dense: without the doubling of structured sparsity.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,7 +45,7 @@ static STAND_IN: Peaks =
 /// reaches.
 ///
 /// ```
-/// use bmax::{Precision, Scenario, Speed, catalogue};
+/// use bmax::{Precision, Scenario, catalogue, cost::Speed};
 /// let mut scenario = Scenario::default();
 /// assert_eq!(catalogue::speed(&scenario).flops_per_second, 312e12 * Speed::UTILIZATION);
 /// scenario.recipe.precision = Precision::Fp32;

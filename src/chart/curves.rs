@@ -1,7 +1,7 @@
 //! The five curves as data.
 
 use super::spec::{Axes, Curve};
-use crate::{Scenario, catalogue, largest_micro_batch, sweep};
+use crate::{Scenario, catalogue, inverse, largest_micro_batch, sweep};
 
 /// The catalogue rows of the reference curves.
 const REFERENCES: [&str; 4] = ["1b", "7b", "13b", "70b"];
@@ -34,7 +34,7 @@ impl Curves {
             Some(curve) => curve.clone(),
             None => Curve {
                 batches: sweep::b_max_by_sequence(scenario, &lengths),
-                longest: sweep::longest_sequence(scenario),
+                longest: inverse::longest_sequence(scenario, 1),
             },
         };
         let all: Vec<_> = scenarios.iter().map(curve_of).collect();

@@ -1,6 +1,9 @@
 //! Formulas of the ledger as one line of text, in symbols and with numbers.
 
-use crate::{Expr, Symbol, Values, number};
+use crate::{
+    formula::{Expr, Symbol, Values},
+    number,
+};
 
 /// How the leaves of a formula are written.
 #[derive(Clone, Copy, PartialEq)]

@@ -7,7 +7,14 @@ use serde_json::{Map, Value, json};
 
 use super::comparison::Comparison;
 use super::report::Line;
-use crate::{Bound, ChoiceOption, Field, Scenario, Setting, catalogue, link, setting};
+use crate::{
+    Field, Scenario,
+    bounds::Bound,
+    catalogue,
+    choice::ChoiceOption,
+    link,
+    setting::{self, Setting},
+};
 
 const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";
 

@@ -6,7 +6,7 @@ use super::values::{Number, Value};
 use crate::catalogue::{self, Agreement, AgreementKind};
 use crate::compare::{self, Input, changes};
 pub use crate::format::{count, counted};
-use crate::{Bytes, Choice, Field, Infeasible, Method, Outlook, Scenario, Shortage, format, link, number};
+use crate::{Bytes, Choice, Field, Infeasible, Method, Scenario, Shortage, format, link, number, range::Outlook};
 
 /// A memory size in GiB with two digits after the point.
 pub fn gib(bytes: Bytes) -> String {

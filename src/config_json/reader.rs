@@ -5,7 +5,7 @@ use super::guess;
 use super::inputs::{EXPERT_WIDTH, INPUTS, Keys, PARTS, RATIO, When};
 use super::notes::{ConfigError, ConfigNotice, Unusable};
 use crate::json::Value;
-use crate::{Experts, Field, Latent, Model, Position, Scenario, Setting, number};
+use crate::{Experts, Field, Latent, Model, Position, Scenario, number, setting::Setting};
 
 /// A model without any size; what is 0 has no default.
 const BLANK: Model = Model {

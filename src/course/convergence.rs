@@ -5,7 +5,10 @@
 //! divided by the length of a sequence before it comes here ([`in_examples`]).
 
 use crate::catalogue;
-use crate::{Adapter, Precision, Scenario, Speed, Weights, Work};
+use crate::{
+    Adapter, Precision, Scenario, Weights,
+    cost::{Speed, Work},
+};
 
 /// Optimizer steps to a target loss at this batch, as a multiple of the fewest there can be: above 1.
 ///
@@ -131,7 +134,7 @@ fn bytes_per_weight(scenario: &Scenario) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cost;
+    use crate::cost::cost;
 
     #[test]
     fn steps_fall_and_examples_rise_with_the_batch_and_meet_at_the_critical_one() {

@@ -1,7 +1,7 @@
 //! What a longer sequence costs: the part of activations that is linear in its length, and the part that
 //! is quadratic.
 
-use crate::{Bucket, Bytes, Model, Scenario, Symbol, estimate};
+use crate::{Bucket, Bytes, Model, Scenario, estimate, formula::Symbol};
 
 /// Activations of one micro-batch, by how they grow with the sequence.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -1,6 +1,8 @@
 //! What recomputation saves and what it costs: the policies, and how far apart checkpoints should be.
 
-use crate::{Bucket, Bytes, Choice, Estimate, Recomputation, Scenario, estimate, extra_work, largest_micro_batch};
+use crate::{
+    Bucket, Bytes, Choice, Estimate, Recomputation, Scenario, cost::extra_work, estimate, largest_micro_batch,
+};
 
 /// The largest distance between checkpoints that [`curve`] goes to. The best one is at most √L where a
 /// layer's inside is at least as large as its input, so that nothing is missed by stopping here.

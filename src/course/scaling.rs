@@ -1,7 +1,8 @@
 //! What more GPUs give: memory by sharding, speed as far as communication lets it.
 
 use crate::{
-    Adapter, AdapterType, Bucket, Bytes, GradientType, Precision, Scenario, Weights, Work, ZeroStage, catalogue, cost,
+    Adapter, AdapterType, Bucket, Bytes, GradientType, Precision, Scenario, Weights, ZeroStage, catalogue,
+    cost::{Work, cost},
     estimate,
 };
 

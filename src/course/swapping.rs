@@ -6,7 +6,7 @@
 //! takes longer than a layer's pass makes every layer wait for the difference.
 
 use crate::{
-    AttentionKernel, Bucket, Bytes, Estimate, Method, Offload, Recomputation, Scenario, Work, catalogue, estimate,
+    AttentionKernel, Bucket, Bytes, Estimate, Method, Offload, Recomputation, Scenario, catalogue, cost::Work, estimate,
 };
 
 /// One level of the memory hierarchy.
@@ -112,7 +112,7 @@ impl Layer {
     /// One layer of a scenario, by the ledger: what the model has more with one layer more.
     ///
     /// Sizes are those on one GPU, so that sharded states are a GPU's share of them. Times are operations
-    /// over the speed that training reaches ([`crate::Speed::UTILIZATION`] of the device's peak); the
+    /// over the speed that training reaches ([`crate::cost::Speed::UTILIZATION`] of the device's peak); the
     /// backward pass has what is computed again, too ([`Work`]).
     ///
     /// ```

@@ -2,13 +2,15 @@
 //!
 //! The runtime lecture (section 18) tries what costs least first: run the target as it is, accumulate
 //! smaller micro-batches, compute activations again, swap to the host, and only then use more devices.
-//! The rungs of [`crate::cheapest_plan`] are the same ladder; here every candidate is worked out, so that
+//! The rungs of [`crate::strategy::cheapest_plan`] are the same ladder; here every candidate is worked out, so that
 //! a reader sees what the ones not taken would have given.
 
 use super::updates::{Update, update};
 use crate::{
-    Adapter, Answer, Bytes, Change, Entry, Infeasible, Instant, Method, Offload, Recomputation, Rung, Scenario, Switch,
-    Word, ZeroStage, b_max, catalogue, estimate, rung,
+    Adapter, Answer, Bytes, Change, Entry, Infeasible, Instant, Method, Offload, Recomputation, Scenario, Switch,
+    ZeroStage, b_max, catalogue, estimate,
+    setting::Word,
+    strategy::{Rung, rung},
 };
 
 /// Layers between checkpoints in the candidate that computes several together. A transformer's best
@@ -174,7 +176,7 @@ pub fn gpus_for(seconds: f64, allowed: f64, gpus: u32) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cheapest_plan;
+    use crate::strategy::cheapest_plan;
 
     #[test]
     fn it_takes_what_the_cheapest_plan_takes() {

@@ -1,6 +1,6 @@
 //! How long one update, and all of them, take at a global batch.
 
-use crate::{Bucket, Scenario, catalogue, cost, estimate};
+use crate::{Bucket, Scenario, catalogue, cost::cost, estimate};
 
 /// What a run takes with some number of accumulation steps.
 #[derive(Clone, Copy, Debug, PartialEq)]

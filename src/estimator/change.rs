@@ -10,7 +10,7 @@ use super::units::Bytes;
 /// plan are changes.
 ///
 /// ```
-/// use bmax::{Change, Field, Recomputation, Scenario, Word};
+/// use bmax::{Change, Field, Recomputation, Scenario, setting::Word};
 /// let before = Scenario::default();
 /// let change = Change::Word(Word::Recomputation(Recomputation::Full));
 /// let after = change.apply(before);

@@ -135,7 +135,7 @@ fn attention_forward(scenario: &Scenario) -> f64 {
 /// weight that it is multiplied with and 12·S·n·d for the attention of each layer. See [`Work`].
 ///
 /// ```
-/// use bmax::{Scenario, catalogue, flops_per_token};
+/// use bmax::{Scenario, catalogue, cost::flops_per_token};
 /// let mut scenario = catalogue::model("llama-3.1-8b").expect("listed").apply(Scenario::default());
 /// scenario.recipe.sequence = 8_192;
 /// // 6 for each of 7.5 billion weights beside the input embedding, and 12·32·4096·8192.
@@ -161,7 +161,7 @@ pub fn extra_work(scenario: &Scenario) -> f64 {
 /// model (Narayanan et al. 2021, arXiv 2104.04473, sections 2.2.1 and 2.2.2).
 ///
 /// ```
-/// use bmax::bubble;
+/// use bmax::cost::bubble;
 /// assert_eq!(bubble(4, 1, 8), 3.0 / 8.0);
 /// assert_eq!(bubble(4, 2, 8), 3.0 / 16.0);
 /// ```

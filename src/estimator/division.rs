@@ -31,7 +31,7 @@ impl Division {
 /// The division whose whole part is b_max.
 ///
 /// ```
-/// use bmax::{Scenario, b_max, division};
+/// use bmax::{Scenario, b_max, division::division};
 /// let scenario = Scenario::default();
 /// assert_eq!(Some(division(&scenario).quotient() as u32), b_max(&scenario).batch());
 /// ```

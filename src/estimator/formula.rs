@@ -237,7 +237,7 @@ impl Expr {
     /// is zero, which the declared ranges ensure.
     ///
     /// ```
-    /// use bmax::{Expr, Symbol, Values};
+    /// use bmax::formula::{Expr, Symbol, Values};
     /// const AREA: Expr = Expr::Product(&[Expr::Number(4.0), Expr::Square(&Expr::Symbol(Symbol::Hidden))]);
     /// assert_eq!(AREA.value(&Values::default().with(Symbol::Hidden, 4096.0)), 67_108_864.0);
     /// ```

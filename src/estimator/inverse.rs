@@ -12,7 +12,7 @@ use super::units::Bytes;
 /// size; `None` when not even the shortest fits.
 ///
 /// ```
-/// use bmax::{Scenario, largest_micro_batch, longest_sequence};
+/// use bmax::{Scenario, largest_micro_batch, inverse::longest_sequence};
 /// let mut scenario = Scenario::default();
 /// scenario.recipe.sequence = longest_sequence(&scenario, 2).expect("short sequences fit");
 /// assert!(largest_micro_batch(&scenario) >= Some(2));
@@ -33,7 +33,7 @@ pub fn longest_sequence(scenario: &Scenario, batch: u32) -> Option<u32> {
 /// driver's own part stays what it is. `None` when no memory in the declared range is enough.
 ///
 /// ```
-/// use bmax::{Scenario, b_max, least_memory};
+/// use bmax::{Scenario, b_max, inverse::least_memory};
 /// let mut scenario = Scenario::default();
 /// scenario.device.memory = least_memory(&scenario, 1).expect("some device would do");
 /// assert_eq!(b_max(&scenario).batch(), Some(1));

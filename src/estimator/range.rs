@@ -38,7 +38,7 @@ pub struct Range {
 /// optimistic always. The workshop's and the paper's method know no unknowns: all three are equal.
 ///
 /// ```
-/// use bmax::{Scenario, range};
+/// use bmax::{Scenario, range::range};
 /// let range = range(&Scenario::default());
 /// let [safe, likely, optimistic] = [range.safe, range.likely, range.optimistic].map(|answer| answer.batch());
 /// assert!(safe <= likely && likely <= optimistic);

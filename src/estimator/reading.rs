@@ -140,7 +140,7 @@ pub struct Typed {
 }
 
 impl Scenario {
-    /// The same scenario with one numeric field set, in the unit of its [`Bound`](crate::Bound).
+    /// The same scenario with one numeric field set, in the unit of its [`Bound`](crate::bounds::Bound).
     ///
     /// # Errors
     /// [`InputError`] when `value` is outside the declared range; nothing changes then.

@@ -66,7 +66,7 @@ impl Scenario {
     /// builds a scenario step by step.
     ///
     /// ```
-    /// use bmax::{Field, Recomputation, Scenario, Switch, Word};
+    /// use bmax::{Field, Recomputation, Scenario, Switch, setting::Word};
     /// let scenario = Scenario::default()
     ///     .with_number(Field::Gpus, 16.0)?
     ///     .with_word(Word::Recomputation(Recomputation::Full))

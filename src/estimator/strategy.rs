@@ -49,7 +49,7 @@ impl Strategy {
 /// answer whenever one sequence fits as things are.
 ///
 /// ```
-/// use bmax::{Scenario, Speed, cheapest_plan};
+/// use bmax::{Scenario, cost::Speed, strategy::cheapest_plan};
 /// let strategy = cheapest_plan(&Scenario::default(), Speed::from_peak(312.0, 25.0));
 /// let chosen = strategy.chosen().expect("one sequence of the default fits");
 /// assert!(chosen.accumulation.expect("a plan").global_batch() >= 256);

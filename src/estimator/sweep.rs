@@ -4,7 +4,6 @@ use std::f64::consts::LN_2;
 
 use super::answer::{by_tokens, largest_micro_batch};
 use super::choice::{AttentionKernel, Method};
-use super::inverse;
 use super::scenario::{Model, Scenario};
 
 /// The shortest sequence of a sweep, in tokens.
@@ -63,12 +62,6 @@ pub fn b_max_by_sequence(scenario: &Scenario, lengths: &[u32]) -> Vec<Option<u32
     lengths.iter().map(|&length| largest_micro_batch(&at_length(scenario, length))).collect()
 }
 
-/// The longest sequence in tokens of which one fits, where the curve of [`b_max_by_sequence`] ends;
-/// `None` when not even one token does. It may be beyond [`MAX_TOKENS`].
-pub fn longest_sequence(scenario: &Scenario) -> Option<u32> {
-    inverse::longest_sequence(scenario, 1)
-}
-
 /// The scenario of a reference curve: `model` spread over the GPUs and recomputed as
 /// [`Scenario::comparison`] says, with everything else as in `scenario`.
 ///
@@ -119,7 +112,7 @@ mod tests {
                     scenario.recipe.recomputation = recomputation;
                     let curve = b_max_by_sequence(&scenario, &lengths);
                     assert!(curve.is_sorted_by(|before, after| before >= after), "{}", row.slug);
-                    let longest = longest_sequence(&scenario).unwrap_or(0);
+                    let longest = crate::inverse::longest_sequence(&scenario, 1).unwrap_or(0);
                     for (length, batch) in lengths.iter().zip(curve) {
                         assert_eq!(batch.is_some(), *length <= longest, "{} at {length}", row.slug);
                     }

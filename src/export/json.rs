@@ -6,7 +6,7 @@
 
 use super::run;
 use super::text::{Spelling, Value};
-use crate::{Answer, Balance, Bucket, Choice, Scenario, Shortage, b_max, counters, estimate, link, range};
+use crate::{Answer, Balance, Bucket, Choice, Scenario, Shortage, b_max, counters, estimate, link, range::range};
 
 pub(super) fn write(scenario: &Scenario, page: &str) -> String {
     let seen = counters(scenario);

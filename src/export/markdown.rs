@@ -4,7 +4,7 @@ use super::run;
 use super::text::gib;
 use crate::format::count;
 use crate::snippet::{address, in_markdown};
-use crate::{Answer, Bucket, Scenario, b_max, counters, estimate, range};
+use crate::{Answer, Bucket, Scenario, b_max, counters, estimate, range::range};
 
 pub(super) fn write(scenario: &Scenario, page: &str) -> String {
     let answer = b_max(scenario);

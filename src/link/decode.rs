@@ -5,8 +5,10 @@ use super::{Decoded, MAX_QUERY_BYTES, Notice, OWN, VERSION, is_parameter, neares
 use crate::bounds::excerpt;
 use crate::nearest::offers;
 use crate::{
-    AdapterType, BatchUnit, Choice, Field, Input, InputError, InputErrorKind, Method, Mlp, Model, Packing, Percent,
-    Recomputation, Scenario, Setting, Softmax, Switch, catalogue, setting,
+    AdapterType, BatchUnit, Choice, Field, InputError, InputErrorKind, Method, Mlp, Model, Packing, Percent,
+    Recomputation, Scenario, Softmax, Switch, catalogue,
+    input::Input,
+    setting::{self, Setting},
 };
 
 /// How many words that name nothing are compared with what there is. A link of more is no slip of the hand, and

@@ -1,12 +1,12 @@
 //! The page, section by section, in reading order.
 //!
-//! A folder is a section: `prose.html` is its static text, which is inlined into the page when it is
-//! built, and `mod.rs` holds the figures that are mounted into that text.
+//! A folder is a section: `prose.html` is its text with the places of its figures. The text is inlined into the page
+//! when it is built, and the figures are rendered into their places; here they are taken over in the browser.
 
 use crate::figures::{ANSWER_BAR, FIGURES};
 use crate::site::{State, take_over, take_over_part};
 
-/// Mounts every figure on its placeholder.
+/// Takes over every figure of the page.
 pub fn mount_all(state: State) {
     take_over_part(&ANSWER_BAR, state);
     take_over(FIGURES, state);
@@ -14,7 +14,10 @@ pub fn mount_all(state: State) {
 
 #[cfg(test)]
 mod tests {
-    use bmax::{Bucket, Entry, Method, Recomputation, Scenario, Symbol, b_max, catalogue, division, estimate, link};
+    use bmax::{
+        Bucket, Entry, Method, Recomputation, Scenario, b_max, catalogue, division::division, estimate,
+        formula::Symbol, link,
+    };
 
     use crate::site::format;
 

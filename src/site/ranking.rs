@@ -47,7 +47,7 @@ impl Ranking {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bmax::{Field, Method, Recomputation, Word};
+    use bmax::{Field, Method, Recomputation, setting::Word};
 
     #[test]
     fn the_first_view_gains_most_from_recomputing_whole_layers() {

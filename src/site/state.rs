@@ -7,8 +7,11 @@
 use bmax::embed::Embed;
 use bmax::link::{self, Notice};
 use bmax::{
-    Answer, ChoiceOption, Entry, Estimate, Field, InputError, Instant, Method, Range, Scenario, Setting, b_max,
-    estimate, range,
+    Answer, Entry, Estimate, Field, InputError, Instant, Method, Scenario, b_max,
+    choice::ChoiceOption,
+    estimate,
+    range::{Range, range},
+    setting::Setting,
 };
 use leptos::prelude::*;
 

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use bmax::{
-    Adapter, Answer, Bytes, Engine, LossHead, Method, Percent, Range, Scenario, ZeroStage, counters, estimate, range,
+    Adapter, Answer, Bytes, Engine, LossHead, Method, Percent, Scenario, ZeroStage, counters, estimate,
+    range::{Range, range},
 };
 use serde_json::Value;
 

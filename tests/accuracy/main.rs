@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 use std::env;
 use std::path::{Path, PathBuf};
 
-use bmax::Range;
+use bmax::range::Range;
 use cases::{Case, Counter, Row, Seen, Setting};
 use exceptions::WITHIN;
 use report::Report;

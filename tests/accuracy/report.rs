@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use bmax::{Answer, Bytes, Method, Range, Segments, estimate};
+use bmax::{Answer, Bytes, Method, Segments, estimate, range::Range};
 
 use super::cases::{Case, Counter, Row, Seen, Setting};
 use super::exceptions::{self, WITHIN};

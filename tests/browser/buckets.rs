@@ -1,7 +1,7 @@
 //! The buckets: live sizes, and a sum that adds up.
 
 use crate::support::{Page, expected};
-use bmax::{Bucket, Bytes, Scenario, estimate, line_at_peak};
+use bmax::{Bucket, Bytes, Scenario, division::line_at_peak, estimate};
 
 async fn shows_the_ledger(page: &Page, scenario: &Scenario) {
     let buckets = page.figure("buckets");

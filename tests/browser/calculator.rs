@@ -2,7 +2,12 @@
 
 use crate::support::{Page, Scope, expected};
 use bmax::catalogue::MODELS;
-use bmax::{Answer, ChoiceOption, Field, Scenario, Setting, b_max, link, number, setting};
+use bmax::{
+    Answer, Field, Scenario, b_max,
+    choice::ChoiceOption,
+    link, number,
+    setting::{self, Setting},
+};
 
 const RECOMPUTATIONS: [&str; 3] = ["None", "Selective", "Full"];
 

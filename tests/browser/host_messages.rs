@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 /// What the page has to say of a scenario.
 fn answer(figure: Option<&str>, query: &str) -> Value {
     let scenario = expected::scenario(query);
-    let range = bmax::range(&scenario);
+    let range = bmax::range::range(&scenario);
     let likely = bmax::b_max(&scenario);
     json!({
         "bmax": 1,

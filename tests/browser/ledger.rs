@@ -1,7 +1,7 @@
 //! The ledger to walk through: moments, buckets, entries, the table, and what makes the range.
 
 use crate::support::{Page, Scope, expected, key, tidy};
-use bmax::{Bucket, Estimate, Outlook, Scenario, counters, estimate, number};
+use bmax::{Bucket, Estimate, Scenario, counters, estimate, number, range::Outlook};
 
 /// Every entry that is alive at an instant stands in the table, with its size and its source.
 async fn lists_what_is_alive(calculator: &Scope<'_>, name: &str, estimate: &Estimate, position: usize) {

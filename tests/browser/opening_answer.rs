@@ -1,7 +1,7 @@
 //! The first figure: the answer before anything was asked, and the three controls that change it most.
 
 use crate::support::{Page, expected};
-use bmax::{Answer, Scenario, b_max, estimate, range};
+use bmax::{Answer, Scenario, b_max, estimate, range::range};
 
 #[tokio::test]
 async fn the_first_view_shows_a_configuration_that_fits_and_the_other_methods_beside_it() {
@@ -115,7 +115,7 @@ async fn the_answer_is_spoken_once_the_reader_has_stopped_changing_it() {
     page.until_script("silence at first", spoken, "".into()).await;
     page.figure("answer").fill("Number of GPUs D", "64").await;
     bar.shows("bar-answer", &expected::answer(&expected::scenario("?gpus=64"))).await;
-    let range = bmax::range(&expected::scenario("?gpus=64"));
+    let range = bmax::range::range(&expected::scenario("?gpus=64"));
     let [most, safe] = [range.likely, range.safe].map(|answer| answer.batch().expect("it fits"));
     assert_ne!(most, safe, "the safe answer is only spoken where it differs");
     let words = format!("Ledger method: {most} sequences per GPU at most; to be safe, {safe}.");

@@ -1,7 +1,11 @@
 //! One input is sought and the others are given: the answers are the library's, and one press takes them.
 
 use crate::support::{Page, expected};
-use bmax::{Bytes, Scenario, catalogue, fewest_gpus, largest_model, least_memory, link, longest_sequence, number};
+use bmax::{
+    Bytes, Scenario, catalogue, fewest_gpus,
+    inverse::{largest_model, least_memory, longest_sequence},
+    link, number,
+};
 
 const QUERY: &str = "?v=3&model=llama-3.1-8b&gpu=h100-80&b=2";
 

@@ -2,7 +2,7 @@
 
 use crate::support::{Page, expected, key};
 use bmax::course::tuning::{Tuning, alone, gpus_for, job, tune};
-use bmax::{Rung, Scenario, link, number};
+use bmax::{Scenario, link, number, strategy::Rung};
 
 fn significant(value: f64) -> String {
     let scale = 10.0_f64.powf(2.0 - value.log10().floor());

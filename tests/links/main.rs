@@ -2,7 +2,7 @@
 
 use std::{env, fs};
 
-use bmax::{Answer, Field, Method, Scenario, Setting, b_max, link};
+use bmax::{Answer, Field, Method, Scenario, b_max, link, setting::Setting};
 use serde_json::{Map, Value, json};
 
 const LINKS: &str = include_str!("links.json");

@@ -1,8 +1,13 @@
 //! What memory is made of, what makes it more or less, and what follows from it.
 
 use bmax::{
-    Adapter, Answer, AttentionKernel, Bucket, Bytes, Choice, Engine, Field, LossHead, Recomputation, Scenario, Setting,
-    ZeroStage, b_max, counters, estimate, largest_model, least_memory, link, longest_sequence, range, search,
+    Adapter, Answer, AttentionKernel, Bucket, Bytes, Choice, Engine, Field, LossHead, Recomputation, Scenario,
+    ZeroStage, b_max, counters, estimate,
+    inverse::{largest_model, least_memory, longest_sequence},
+    link,
+    range::range,
+    search,
+    setting::Setting,
 };
 use proptest::prelude::*;
 use proptest::sample::select;

@@ -7,7 +7,12 @@ use bmax::course::sources;
 use bmax::runtime::{COMMUNICATION, CUDA_CONTEXT, EXPANDABLE_FRAGMENTATION, FIXED_FRAGMENTATION, Unknown};
 use bmax::{
     Adapter, Bucket, Bytes, Estimate, GradientType, LossHead, Method, Optimizer, Percent, Precision, Recomputation,
-    Scenario, Source, Speed, Switch, Symbol, Weights, bubble, estimate, extra_work, flops_per_token, number, source,
+    Scenario, Switch, Weights,
+    cost::{Speed, bubble, extra_work, flops_per_token},
+    estimate,
+    formula::Symbol,
+    number,
+    source::{self, Source},
 };
 
 use super::works::{cited, link};

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use bmax::course::sources::{self, CourseSource};
-use bmax::{Source, source};
+use bmax::source::{self, Source};
 
 /// Text as HTML writes it.
 pub fn escaped(text: &str) -> String {

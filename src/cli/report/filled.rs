@@ -12,8 +12,13 @@ use crate::cli::input::{Question, QuestionError};
 use crate::cli::values::{Number, Parameters};
 use crate::cli::words;
 use crate::{
-    Balance, Bucket, Change, Choice, Method, Rung, Scenario, Shortage, StagePeak, Word, b_max, catalogue,
-    cheapest_plan, counters, estimate, fewest_gpus, largest_model, least_memory, levers, link, longest_sequence, range,
+    Balance, Bucket, Change, Choice, Method, Scenario, Shortage, StagePeak, b_max, catalogue, counters, estimate,
+    fewest_gpus,
+    inverse::{largest_model, least_memory, longest_sequence},
+    levers, link,
+    range::range,
+    setting::Word,
+    strategy::{Rung, cheapest_plan},
 };
 
 /// How much is worked out.

@@ -3,6 +3,7 @@
 use leptos::prelude::*;
 
 /// Says beside a figure's times that they are assumed, where the scenario's device has no listed speed.
+/// A paragraph with no role of its own: it stands beside what it is about.
 #[component]
 pub fn Assumed(
     /// The sentence.

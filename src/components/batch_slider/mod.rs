@@ -10,7 +10,8 @@ use crate::site::{State, format};
 use shown::{Shown, Tick};
 
 /// A slider that sets the micro-batch everywhere on the page; below it stand the values that fit and those
-/// that do not.
+/// that do not. It follows the slider pattern as [`Slider`] does; the scale says nothing that the slider's own text
+/// does not say, so that it is hidden from screen readers.
 #[component]
 pub fn BatchSlider(
     /// Unique on the page.

@@ -1,6 +1,9 @@
 //! Formulas of the ledger as native MathML, in symbols and with numbers filled in.
 
-use bmax::{Expr, Symbol, Values, number};
+use bmax::{
+    formula::{Expr, Symbol, Values},
+    number,
+};
 use leptos::prelude::*;
 
 /// How the leaves of a formula are written.

@@ -1,7 +1,7 @@
 //! The answer three times: as the unknowns turn out badly, as expected, or well. And beside it, what the other two
 //! methods say.
 
-use bmax::{Answer, Choice, Method, Range};
+use bmax::{Answer, Choice, Method, range::Range};
 use leptos::prelude::*;
 
 use crate::site::{Facts, State, format};

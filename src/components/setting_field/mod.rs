@@ -7,7 +7,7 @@ use super::select::list;
 use crate::site::SettingHandle;
 
 /// The list of an input of the scenario, with a mark where it differs from its default, the way back, and a
-/// sentence on what the chosen value changes.
+/// sentence on what the chosen value changes. It follows the listbox pattern as a [`Select`](super::Select) does.
 #[component]
 pub fn SettingField(
     /// The input.

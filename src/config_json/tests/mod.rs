@@ -8,7 +8,7 @@ use proptest::sample::select;
 use super::families::WORDS;
 use super::inputs::{BIASES, SWITCHES};
 use super::*;
-use crate::{Choice, Experts, Field, Latent, Packing, Scenario, Setting, Softmax};
+use crate::{Choice, Experts, Field, Latent, Packing, Scenario, Softmax, setting::Setting};
 
 macro_rules! files {
     ($($name:literal: $weights:literal, $shape:literal;)+) => {

@@ -2,8 +2,8 @@
 
 use super::{Options, Settled};
 use crate::{
-    Bucket, Bytes, Method, Optimizer, Precision, Recomputation, Scenario, Switch, ZeroStage, catalogue, estimate,
-    extra_work, planner,
+    Bucket, Bytes, Method, Optimizer, Precision, Recomputation, Scenario, Switch, ZeroStage, catalogue,
+    cost::extra_work, estimate, planner,
 };
 
 /// Quantities in this unit, of which `asked` is right.

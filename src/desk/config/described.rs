@@ -2,7 +2,10 @@
 
 use bmax::catalogue::MODELS;
 use bmax::config_json::Reading;
-use bmax::{Field, Model, Scenario, Setting, link, number, setting};
+use bmax::{
+    Field, Model, Scenario, link, number,
+    setting::{self, Setting},
+};
 
 /// What a file says.
 #[derive(Clone, PartialEq)]

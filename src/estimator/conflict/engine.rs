@@ -1,7 +1,7 @@
 //! What the engines have and have not.
 
 use super::{Conflicts, nearest_divisor};
-use crate::{Adapter, Engine, Field, Precision, Scenario, Word, ZeroStage};
+use crate::{Adapter, Engine, Field, Precision, Scenario, ZeroStage, setting::Word};
 
 impl Conflicts {
     pub(super) fn engine(&mut self, scenario: &Scenario) {

@@ -1,7 +1,7 @@
 //! What a pipeline asks for.
 
 use super::{Conflicts, common_divisor, nearest_divisor};
-use crate::{Engine, Field, Scenario, Word, ZeroStage};
+use crate::{Engine, Field, Scenario, ZeroStage, setting::Word};
 
 impl Conflicts {
     pub(super) fn pipeline(&mut self, scenario: &Scenario) {

@@ -1,7 +1,7 @@
 //! What a recipe asks of its model.
 
 use super::Conflicts;
-use crate::{Adapter, Field, Precision, Recomputation, Scenario, Word};
+use crate::{Adapter, Field, Precision, Recomputation, Scenario, setting::Word};
 
 impl Conflicts {
     pub(super) fn recipe(&mut self, scenario: &Scenario) {

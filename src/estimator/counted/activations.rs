@@ -10,7 +10,7 @@ use super::stage::Stage;
 use super::types::Types;
 use crate::estimator::ledger::{Bucket, Instants, Line};
 use crate::source::{CHECKPOINTS, DEEPSPEED, KORTHIKANTI, PYTORCH, TRANSFORMERS};
-use crate::{Engine, Expr, Recomputation, Scenario, Source};
+use crate::{Engine, Recomputation, Scenario, formula::Expr, source::Source};
 
 /// The activations of one stage.
 pub(super) fn assemble(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {

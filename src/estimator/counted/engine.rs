@@ -8,7 +8,7 @@ use super::stage::Stage;
 use super::states::StateBytes;
 use crate::estimator::ledger::{Bucket, Instants, Line};
 use crate::source::{DEEPSPEED, PYTORCH, TRANSFORMER_ENGINE};
-use crate::{Adapter, Engine, Expr, GradientType, Precision, Scenario, Source, Weights, ZeroStage};
+use crate::{Adapter, Engine, GradientType, Precision, Scenario, Weights, ZeroStage, formula::Expr, source::Source};
 
 /// The buffers of one stage.
 pub(super) fn assemble(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &Stage) {

@@ -7,7 +7,7 @@
 use crate::formula::terms::{
     A, B, COEFF, CP, D, DR, E, F, FE, FS, H, HEADS, K, LINE_LAYERS, R, RHO, S, T, TS, V, W, X,
 };
-use crate::{Expr, Symbol};
+use crate::formula::{Expr, Symbol};
 
 macro_rules! shapes {
     ($($(#[$meta:meta])* $name:ident = [$($factor:expr),+] / [$($divisor:expr),+];)+) => {

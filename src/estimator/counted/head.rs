@@ -11,7 +11,7 @@ use crate::source::{
     FLASH_CROSS_ENTROPY, KORTHIKANTI, LIGER, LOSS_PARALLEL, MEGATRON_LOSS, PYTORCH, Source, TORCHTITAN_LOSS, TORCHTUNE,
     TRANSFORMERS,
 };
-use crate::{Adapter, Engine, Expr, Kernels, Logits, LossHead, Norm, Scenario};
+use crate::{Adapter, Engine, Kernels, Logits, LossHead, Norm, Scenario, formula::Expr};
 
 /// What the head of one stage is assembled with.
 struct Head<'a> {

@@ -20,8 +20,8 @@ use super::forms::{
 use super::types::{InputOf, Types};
 use crate::source::{DEEPSEEK, FLASH, KORTHIKANTI, PEFT, Source, TRANSFORMERS};
 use crate::{
-    Adapter, AdapterTargets, AttentionKernel, Engine, Expr, Kernels, Mlp, Norm, Packing, Position, QkNorm, Scenario,
-    Softmax,
+    Adapter, AdapterTargets, AttentionKernel, Engine, Kernels, Mlp, Norm, Packing, Position, QkNorm, Scenario, Softmax,
+    formula::Expr,
 };
 
 /// In which layers a tensor occurs.

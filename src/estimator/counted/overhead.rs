@@ -4,7 +4,7 @@ use super::Assembly;
 use super::forms;
 use crate::estimator::ledger::{Bucket, Instants, Line};
 use crate::source::{BEKMAN, DRIVER};
-use crate::{Expr, Scenario, Source};
+use crate::{Scenario, formula::Expr, source::Source};
 
 /// Driver, context and communication buffers.
 pub(super) fn assemble(to: &mut Assembly, scenario: &Scenario) {

@@ -1,7 +1,7 @@
 //! What the figure shows: a card for each bucket, the moment it is of, the sum and the bar.
 
 use bmax::chart::MemoryBar;
-use bmax::{Bucket, Bytes, Entry, Estimate, Method, Symbol, line_at_peak};
+use bmax::{Bucket, Bytes, Entry, Estimate, Method, division::line_at_peak, formula::Symbol};
 
 use crate::components::{Leaves, mathml};
 use crate::site::{Facts, format};

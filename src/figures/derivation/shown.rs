@@ -1,6 +1,6 @@
 //! What the figure shows: each line of the derivation in symbols and with numbers, as MathML.
 
-use bmax::{Answer, Bytes, Entry, Method, Scenario, Values};
+use bmax::{Answer, Bytes, Entry, Method, Scenario, formula::Values};
 
 use super::quantity::gib;
 use super::steps::{Steps, quotient};
@@ -150,7 +150,7 @@ mod tests {
     use super::*;
     use crate::figures::check::{any_scenario, texts_are_sound};
     use crate::site::facts_of;
-    use bmax::{b_max, division, estimate};
+    use bmax::{b_max, division::division, estimate};
     use proptest::prelude::*;
 
     fn workshop() -> Scenario {

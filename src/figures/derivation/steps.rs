@@ -1,7 +1,11 @@
 //! The quantities of the derivation, taken from the estimate of one sequence.
 
 use bmax::{
-    Answer, Bucket, Bytes, Division, Entry, Method, Scenario, Shortage, Values, b_max, division, estimate, number,
+    Answer, Bucket, Bytes, Entry, Method, Scenario, Shortage, b_max,
+    division::{Division, division},
+    estimate,
+    formula::Values,
+    number,
 };
 
 use super::quantity::gib;

@@ -135,7 +135,7 @@ mod tests {
     use super::*;
     use crate::figures::check::{any_scenario, texts_are_sound};
     use crate::site::facts_of;
-    use bmax::{Field, Recomputation, Scenario, Word};
+    use bmax::{Field, Recomputation, Scenario, setting::Word};
     use proptest::prelude::*;
 
     fn ranked(scenario: &Scenario) -> Ranked {

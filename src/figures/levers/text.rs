@@ -2,7 +2,9 @@
 
 use bmax::catalogue;
 use bmax::levers::Change;
-use bmax::{Answer, Choice, Field, Kernels, LossHead, Offload, Recomputation, Segments, Word, ZeroStage, number};
+use bmax::{
+    Answer, Choice, Field, Kernels, LossHead, Offload, Recomputation, Segments, ZeroStage, number, setting::Word,
+};
 
 use crate::site::format;
 

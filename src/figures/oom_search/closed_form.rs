@@ -1,6 +1,6 @@
 //! The division: usable memory without what is fixed, over what one sequence takes.
 
-use bmax::{Bytes, Division};
+use bmax::{Bytes, division::Division};
 
 use crate::site::format;
 
@@ -57,7 +57,7 @@ fn signed(value: f64, places: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bmax::{Choice, Method, Recomputation, Scenario, catalogue, division, search::by_running_out};
+    use bmax::{Choice, Method, Recomputation, Scenario, catalogue, division::division, search::by_running_out};
 
     #[test]
     fn the_division_gives_what_the_search_finds_for_every_model_of_the_catalogue() {

@@ -1,7 +1,10 @@
 //! What the figure shows: the search on one side, the closed form on the other, and what both say.
 
 use bmax::search::{Probe, by_running_out};
-use bmax::{Bytes, Division, division};
+use bmax::{
+    Bytes,
+    division::{Division, division},
+};
 
 use super::track::{Track, numbers};
 use super::{closed_form, words};

@@ -366,7 +366,7 @@ mod tests {
         for slug in ["p100-16", "v100-16", "a100-80", "h100-80", "b200", "gh200"] {
             let scenario = catalogue::device(slug).expect("listed").apply(Scenario::default());
             let speed = catalogue::speed(&scenario);
-            let peak = speed.flops_per_second / bmax::Speed::UTILIZATION;
+            let peak = speed.flops_per_second / bmax::cost::Speed::UTILIZATION;
             for number in [
                 number::grouped((peak / 1e11).round() / 10.0),
                 number::grouped(catalogue::memory_bandwidth(&scenario) / 1e9),

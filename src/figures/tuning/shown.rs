@@ -1,7 +1,7 @@
 //! What the figure shows: the steps of the tuning procedure on one configuration, and the setup they end in.
 
 use bmax::course::tuning::{Job, Tuning, alone, gpus_for, job, tune};
-use bmax::{Change, Infeasible, Recomputation, Rung, Scenario, Word, catalogue, number};
+use bmax::{Change, Infeasible, Recomputation, Scenario, catalogue, number, setting::Word, strategy::Rung};
 use bmax::{Choice, course::tuning::Try};
 
 use crate::site::format;

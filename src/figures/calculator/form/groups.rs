@@ -216,7 +216,8 @@ mod tests {
                 values.map(|value| start.with_number(field, fitting(value)).expect("in range")).to_vec()
             }
             Word(word) => {
-                let with = |option: &bmax::ChoiceOption| word.read(option.key, *start).expect("a word of its own");
+                let with =
+                    |option: &bmax::choice::ChoiceOption| word.read(option.key, *start).expect("a word of its own");
                 word.options.iter().map(with).collect()
             }
         }

@@ -2,7 +2,8 @@
 
 use bmax::{
     Adapter, AdapterType, AttentionKernel, Engine, Field, LossHead, Method, Position, Precision, Recomputation,
-    Scenario, Setting, ZeroStage, setting,
+    Scenario, ZeroStage,
+    setting::{self, Setting},
 };
 
 /// A number or a word of the scenario.

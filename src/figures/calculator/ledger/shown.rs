@@ -2,7 +2,12 @@
 
 use std::ptr;
 
-use bmax::{Bucket, Bytes, Entry, Estimate, Expr, Source, Symbol, Values, number};
+use bmax::{
+    Bucket, Bytes, Entry, Estimate,
+    formula::{Expr, Symbol, Values},
+    number,
+    source::Source,
+};
 
 use crate::components::{Leaves, mathml};
 use crate::site::{Facts, format};

@@ -1,7 +1,7 @@
 //! What the result shows: the answer, the bar, what binds, and what nobody can know before the run.
 
 use bmax::chart::MemoryBar;
-use bmax::{Answer, Balance, Change, Choice, Conflict, Outlook, Scenario, counters, number};
+use bmax::{Answer, Balance, Change, Choice, Conflict, Scenario, counters, number, range::Outlook};
 
 use crate::figures::levers::describe;
 use crate::site::{Facts, Ranking, Standing, format};

@@ -1,8 +1,9 @@
 //! The questions, each answered by a search of the estimator.
 
 use bmax::{
-    Answer, Bytes, Field, Scenario, b_max, catalogue, estimate, fewest_gpus, largest_model, least_memory,
-    longest_sequence, number,
+    Answer, Bytes, Field, Scenario, b_max, catalogue, estimate, fewest_gpus,
+    inverse::{largest_model, least_memory, longest_sequence},
+    number,
 };
 
 use crate::site::format;
