@@ -56,8 +56,9 @@ impl Axis {
     #[must_use]
     pub fn linear(from: f64, to: f64, label: &'static str) -> Self {
         let [from, to] = [from, to].map(|end| if end.is_nan() { 0.0 } else { end.clamp(-FAR, FAR) });
-        // So little that the doubles between the ends could be counted is no extent either.
-        let room = from.abs().max(to.abs()) * 1e-9;
+        // So little that the doubles between the ends could be counted is no extent either, and what is smaller than
+        // the steps between ticks can be written as is none.
+        let room = (from.abs().max(to.abs()) * 1e-9).max(1.0 / FAR);
         let to = if to - from > room { to } else { from + (room * 10.0).max(1.0) };
         Self { from, to, spread: Spread::Linear, label: label.into(), is_bare: false }
     }
@@ -321,6 +322,13 @@ mod tests {
         assert_eq!(labels(&Axis::linear(0.0, 80.0, "")), ["0", "20", "40", "60", "80"]);
         assert_eq!(labels(&Axis::linear(0.0, 1.3, "")), ["0.0", "0.5", "1.0"]);
         assert_eq!(labels(&Axis::linear(0.0, 40_000.0, "")), ["0", "10k", "20k", "30k", "40k"]);
+    }
+
+    #[test]
+    fn an_axis_too_short_for_the_steps_between_ticks_is_given_room() {
+        let axis = Axis::linear(-9.9e-309, 2.3e-308, "");
+        assert!(axis.to - axis.from > 0.5, "{axis:?}");
+        assert!(axis.ticks(8.0).iter().all(|tick| tick.is_finite()));
     }
 
     #[test]
