@@ -14,8 +14,8 @@ serve: ## build the page and serve it on 127.0.0.1:8080 (another port: make serv
 gallery: ## write target/gallery.html: every component in all its states, in light and in dark
 	@sh tools/gallery.sh
 
-generate: ## write every committed file that follows from the code: sources, catalogue, schemas, README
-	@cargo run --quiet --features cli --bin generate
+generate: ## write every committed file that follows from the code: sources, catalogue, schemas, tables and pictures of docs/
+	@cargo run --quiet --features cli,picture --bin generate
 
 test: ## run every check
 	@sh tools/check.sh
@@ -29,8 +29,8 @@ test-configs: ## read the config.json of every model_type of transformers (insta
 dist: ## build the page into dist/, a folder that works from any path
 	@sh tools/dist.sh
 
-bench: ## measure the estimator and the page
-	@sh tools/bench.sh
+bench: ## measure the estimator, how pages load, and every slider beside the workshop's page (its folder: ORIGINAL=path)
+	@ORIGINAL='$(ORIGINAL)' sh tools/bench.sh
 
 accuracy: ## compare the estimator with measurements and write the report (another file: CASES=path)
 	@BMAX_CASES='$(CASES)' cargo test --quiet --test accuracy -- --ignored --nocapture --exact write_the_report

@@ -12,9 +12,8 @@ const SCOPE = registration.scope;
 const MINE = `bmax ${SCOPE} `;
 const CACHE = MINE + VERSION;
 
-// The page is asked for by the name under which most visits have it in the browser's own cache already.
-const PAGE = "index.html";
-const place = (name) => SCOPE + (name === PAGE ? "" : name);
+// A page is asked for by the name under which most visits have it in the browser's own cache already.
+const place = (name) => SCOPE + name.replace(/(^|\/)index\.html$/, "$1");
 
 // What the browser has already will do, because the digest decides: a file of another build, or one that
 // something on the way has changed, is refused.
@@ -59,6 +58,6 @@ addEventListener("fetch", (event) => {
   // The query is the configuration, which the page reads by itself.
   const path = address.origin + address.pathname;
   if (request.method !== "GET" || !path.startsWith(SCOPE)) return;
-  const name = path.slice(SCOPE.length) || PAGE;
+  const name = path.slice(SCOPE.length).replace(/(^|\/)$/, "$1index.html");
   if (FILES.has(name)) event.respondWith(answer(request, name));
 });

@@ -28,7 +28,10 @@ fn main() -> std::io::Result<()> {
         [gallery, file, sheets @ ..] if gallery == "--gallery" => {
             gallery::write(file.as_ref(), &sheets.iter().map(Path::new).collect::<Vec<_>>())
         }
-        [folder] => site::prerender::write(figures::FIGURES.iter().chain([&figures::ANSWER_BAR]), folder.as_ref()),
+        [folder] => {
+            let all = figures::FIGURES.iter().chain([&figures::ANSWER_BAR]);
+            site::prerender::write(all, figures::PARTS, folder.as_ref())
+        }
         _ => Err(std::io::Error::other("wanted: a folder, or --gallery with a file and style sheets")),
     }
 }

@@ -10,7 +10,7 @@
 //! use bmax::snippet::{Host, Share};
 //!
 //! let scenario = Scenario::default();
-//! let share = Share { page: "https://example.org/bmax/", scenario: &scenario, title: "Memory & batch", anchor: "" };
+//! let share = Share { page: "https://example.org/bmax/", site: "https://example.org/bmax/", scenario: &scenario, title: "Memory & batch", anchor: "" };
 //! assert_eq!(share.short_link(), "https://example.org/bmax/?v=3");
 //! assert_eq!(share.markdown(), "[Memory &amp; batch](https://example.org/bmax/?v=3)");
 //! assert!(Host::Html.write(&share, &Embed::of("chart"), 520).starts_with(
@@ -35,6 +35,8 @@ pub const SANDBOX: &str = "allow-scripts allow-popups allow-popups-to-escape-san
 pub struct Share<'a> {
     /// The address of the page, without query and fragment.
     pub page: &'a str,
+    /// The address of the first page of the site, beside which `embed.js` lies.
+    pub site: &'a str,
     /// The configuration that it shows.
     pub scenario: &'a Scenario,
     /// What the reader calls it: the caption of a figure, or the title of the page.
@@ -95,9 +97,9 @@ impl Share<'_> {
         )
     }
 
-    /// The script beside the page that gives frames the height of what they show.
+    /// The script beside the first page that gives frames the height of what they show.
     fn script(&self) -> String {
-        let folder = self.page.rfind('/').map_or("", |end| &self.page[..=end]);
+        let folder = self.site.rfind('/').map_or("", |end| &self.site[..=end]);
         address(&format!("{folder}embed.js"))
     }
 }

@@ -291,7 +291,8 @@ fn sound(text: &str) -> Result<Network, TestCaseError> {
 
 #[test]
 fn the_page_prints_what_is_counted() {
-    let page = include_str!("../src/page/p19_networks/prose.html");
+    let texts = [include_str!("../src/pages/networks/04_vgg.md"), include_str!("../src/pages/networks/05_segments.md")];
+    let page = texts.concat().split_whitespace().collect::<Vec<_>>().join(" ");
     let prints = |number: f64, places: u32, unit: &str| {
         let text = bmax::number::fixed(number, places) + unit;
         assert!(page.contains(&text), "the page should print {text}");

@@ -161,18 +161,24 @@ fn every_number_of_a_question_and_its_worked_answer_is_one_of_the_library_s() {
     assert_eq!(strangers, Vec::<String>::new());
 }
 
-const QUESTIONS: &str = include_str!("../src/page/p23_questions/prose.html");
+const QUESTIONS: &str = include_str!("../src/pages/questions/02_questions.md");
 
-/// Every question of the list with the text of its answer.
+/// Every question of the list with its answer in Markdown: each is a fold, which a heading of four signs begins.
+fn items() -> Vec<(&'static str, &'static str)> {
+    let folds = QUESTIONS.split("\n#### ").skip(1);
+    let item = |fold: &'static str| fold.split_once('\n').expect("a question and its answer");
+    folds.map(item).map(|(question, answer)| (question, answer.split("\n### ").next().unwrap_or(answer))).collect()
+}
+
+/// Every question with the words of its answer: those of a link without where it leads.
 fn answered() -> Vec<(&'static str, String)> {
-    let mut found = Vec::new();
-    let mut rest = QUESTIONS;
-    while let Some((item, after)) = between(rest, "<details class=\"faq\">", "</details>") {
-        let (question, answer) = between(item, "<summary>", "</summary>").expect("a question");
-        found.push((question, plain(answer)));
-        rest = after;
-    }
-    found
+    let words = |answer: &str| {
+        let mut parts = answer.split("](");
+        let first = parts.next().unwrap_or_default().to_owned();
+        let rest = parts.map(|part| part.split_once(')').map_or(part, |(_, after)| after));
+        rest.fold(first, |text, part| text + part).replace(['[', '$', '`'], " ")
+    };
+    items().into_iter().map(|(question, answer)| (question, words(answer))).collect()
 }
 
 /// Asserts that the answer to a question prints each of these numbers, and no other.
@@ -224,10 +230,8 @@ fn the_five_questions_of_the_source_and_more_are_answered() {
 
 #[test]
 fn every_answer_leads_to_a_figure() {
-    let mut rest = QUESTIONS;
-    while let Some((item, after)) = between(rest, "<details class=\"faq\">", "</details>") {
-        assert!(item.contains("<a href=\"#") || item.contains("<code>"), "{item}");
-        rest = after;
+    for (question, answer) in items() {
+        assert!(answer.contains("](#") || answer.contains('`'), "{question}");
     }
 }
 

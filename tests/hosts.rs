@@ -8,8 +8,8 @@ use bmax::snippet::{HEIGHT, Host, Share};
 /// Where the notes find the page. The tests' network has no certificates.
 const PAGE: &str = "http://bmax.example/week-3/";
 
-/// A file of the notes, how it is written, its figures as they are asked for, and the file that lets the
-/// script in for a whole site.
+/// A file of the notes, how it is written, its figures as they are asked for, with the page that has them where that
+/// is not the first, and the file that lets the script in for a whole site.
 const NOTES: [(&str, Host, [&str; 2], &str); 3] = [
     (
         include_str!("hosts/plain/index.html"),
@@ -20,7 +20,7 @@ const NOTES: [(&str, Host, [&str; 2], &str); 3] = [
     (
         include_str!("hosts/mkdocs/docs/index.md"),
         Host::MkDocs,
-        ["embed=buckets&v=3&model=13b", "embed=recompute&controls=off&v=3&model=13b&recompute=full"],
+        ["embed=buckets&v=3&model=13b", "room/?embed=recompute&controls=off&v=3&model=13b&recompute=full"],
         include_str!("hosts/mkdocs/mkdocs.yml"),
     ),
     (
@@ -49,11 +49,14 @@ fn title<'a>(notes: &'a str, figure: &str) -> &'a str {
 #[test]
 fn the_frames_of_the_course_notes_are_the_snippets_of_the_page() {
     for (notes, host, figures, _) in NOTES {
-        for query in figures {
+        for asked in figures {
+            let (at, query) = asked.split_once('?').unwrap_or(("", asked));
             let (embed, notices) = Embed::read(query);
             assert_eq!(notices, []);
             let (embed, scenario) = (embed.expect("a figure"), link::decode(query).scenario);
-            let share = Share { page: PAGE, scenario: &scenario, title: title(notes, &embed.figure), anchor: "" };
+            let page = format!("{PAGE}{at}");
+            let share =
+                Share { page: &page, site: PAGE, scenario: &scenario, title: title(notes, &embed.figure), anchor: "" };
             let snippet = host.write(&share, &embed, HEIGHT);
             assert!(notes.contains(&snippet), "{} should hold\n{snippet}", host.name());
         }
@@ -64,7 +67,7 @@ fn the_frames_of_the_course_notes_are_the_snippets_of_the_page() {
 #[test]
 fn what_is_said_once_for_a_site_is_in_its_settings() {
     let scenario = bmax::Scenario::default();
-    let share = Share { page: PAGE, scenario: &scenario, title: "", anchor: "" };
+    let share = Share { page: PAGE, site: PAGE, scenario: &scenario, title: "", anchor: "" };
     for (_, host, _, settings) in NOTES {
         let (_, once) = host.once(&share).expect("these tools let a script in");
         // Other settings may stand between the lines, as long as their order is kept.
@@ -77,16 +80,16 @@ fn what_is_said_once_for_a_site_is_in_its_settings() {
 }
 
 #[test]
-fn the_readme_shows_teachers_the_same_frame_and_the_same_lines() {
-    let readme = include_str!("../README.md").replace("BMAX", PAGE);
+fn the_document_for_teachers_shows_the_same_frame_and_the_same_lines() {
+    let document = include_str!("../docs/course-notes.md").replace("BMAX", PAGE);
     let query = NOTES[0].2[0];
     let (embed, scenario) = (Embed::read(query).0.expect("a figure"), link::decode(query).scenario);
-    let share = Share { page: PAGE, scenario: &scenario, title: "What this figure shows", anchor: "" };
-    assert!(readme.contains(&Host::Html.write(&share, &embed, HEIGHT)));
+    let share = Share { page: PAGE, site: PAGE, scenario: &scenario, title: "What this figure shows", anchor: "" };
+    assert!(document.contains(&Host::Html.write(&share, &embed, HEIGHT)));
     for (_, host, _, _) in NOTES {
         let (file, once) = host.once(&share).expect("these tools let a script in");
         let last = once.lines().last().expect("a line").trim();
-        let row = readme.lines().find(|row| row.starts_with('|') && row.contains(last) && row.contains(file));
-        assert!(row.is_some(), "README.md has no recipe with “{last}” in “{file}”");
+        let row = document.lines().find(|row| row.starts_with('|') && row.contains(last) && row.contains(file));
+        assert!(row.is_some(), "docs/course-notes.md has no recipe with “{last}” in “{file}”");
     }
 }

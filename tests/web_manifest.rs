@@ -13,6 +13,7 @@ fn manifest() -> Value {
     serde_json::from_slice(&asset("manifest.webmanifest")).expect("the manifest is JSON")
 }
 
+/// The template of every page; `{{root}}` is the way from a page to the first one.
 const PAGE: &str = include_str!("../index.html");
 
 /// Width and height of a PNG in pixels, as its first chunk has them (W3C, "PNG Specification", 11.2.1).
@@ -73,13 +74,13 @@ fn every_icon_is_there_and_as_large_as_it_says() {
     for file in fs::read_dir(folder).expect("a folder").flatten() {
         let name = format!("icons/{}", file.file_name().to_string_lossy());
         let in_manifest = icons.iter().any(|icon| icon["src"] == name);
-        assert!(in_manifest || PAGE.contains(&format!("href=\"{name}\"")), "{name}");
+        assert!(in_manifest || PAGE.contains(&format!("href=\"{{{{root}}}}{name}\"")), "{name}");
     }
 }
 
 #[test]
 fn the_page_names_the_manifest_and_an_icon_for_apple_s_home_screen() {
-    assert!(PAGE.contains("<link rel=\"manifest\" href=\"manifest.webmanifest\">"));
-    assert!(PAGE.contains("<link rel=\"apple-touch-icon\" href=\"icons/apple-touch-180.png\">"));
+    assert!(PAGE.contains("<link rel=\"manifest\" href=\"{{root}}manifest.webmanifest\">"));
+    assert!(PAGE.contains("<link rel=\"apple-touch-icon\" href=\"{{root}}icons/apple-touch-180.png\">"));
     assert_eq!(png_size(&asset("icons/apple-touch-180.png")), (180, 180));
 }

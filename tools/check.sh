@@ -1,16 +1,44 @@
 #!/bin/sh
-# Every check, the quick ones first; stops at the first that fails.
+# Every check, the quick ones first; stops at the first that fails, and says in any case where the time went.
 set -eu
 . "$(dirname -- "$0")/env.sh"
 
+mkdir -p target
+# Seconds and name of each step, and of each visit of a browser test.
+STEP_TIMES=$ROOT/target/step-times
+BMAX_TIMES=$ROOT/target/browser-times
+export BMAX_TIMES
+rm -f "$STEP_TIMES" "$BMAX_TIMES"
+
 began=$(date +%s)
-step_began=
+step_name=
 elapsed() { echo $(($(date +%s) - $1)); }
+step_ends() {
+    [ -n "$step_name" ] || return 0
+    seconds=$(elapsed "$step_began")
+    printf -- '-- %s s\n' "$seconds"
+    printf '%6d  %s\n' "$seconds" "$step_name" >>"$STEP_TIMES"
+}
 step() {
-    [ -z "$step_began" ] || printf -- '-- %s s\n' "$(elapsed "$step_began")"
+    step_ends
+    step_name=$1
     step_began=$(date +%s)
     printf '\n== %s\n' "$1"
 }
+report_times() {
+    status=$?
+    step_ends
+    printf '\nSeconds of each step, of %s:\n' "$(elapsed "$began")"
+    cat "$STEP_TIMES"
+    if [ -f "$BMAX_TIMES" ]; then
+        printf '\nSeconds of the ten browser tests that took longest:\n'
+        awk '{ time[$2] += $1 } END { for (name in time) printf "%6.1f  %s\n", time[name], name }' "$BMAX_TIMES" |
+            sort -rn | head -n 10
+    fi
+    [ "$status" -eq 0 ] && printf '\nall checks passed\n' || printf '\nfailed: %s\n' "$step_name"
+    exit "$status"
+}
+trap report_times EXIT
 
 export CARGO_TERM_PROGRESS_WHEN=never
 # A log file has no colours.
@@ -78,6 +106,5 @@ cargo test --features "$EVERYTHING" --doc
 step "course notes that embed figures"
 sh tools/hosts.sh
 step "tests in the browsers"
-cargo test --features "$EVERYTHING" --test browser
-printf -- '-- %s s\n' "$(elapsed "$step_began")"
-printf '\nall checks passed in %s s\n' "$(elapsed "$began")"
+# Some wait for the page while others keep the processor busy.
+cargo test --features "$EVERYTHING" --test browser -- --test-threads=3

@@ -3,6 +3,8 @@
 set -eu
 . "$(dirname -- "$0")/env.sh"
 use_tools
-sh tools/styles.sh
+sh tools/prerender.sh
+build_finish
+"$BMAX_FINISH" styles
 "$ROOT/target/debug/bmax-site" --gallery target/gallery.html target/site.css target/desk.css
 say "target/gallery.html is ready"

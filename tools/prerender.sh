@@ -1,6 +1,6 @@
 #!/bin/sh
 # Builds the page's program for this machine and lets it render the figures of the default configuration into
-# target/prerendered/. Trunk runs this before each build (tools/styles.sh).
+# target/prerendered/. Trunk runs this before each build (Trunk.toml).
 set -eu
 . "$(dirname -- "$0")/env.sh"
 

@@ -22,7 +22,8 @@ done | awk '
     {
         row($3, $1, $2)
         # The desk and the page of the catalogue are loaded by those who ask for them, embed.js by other pages,
-        # icons by those who install the page, and the worker when the page is there.
+        # icons by those who install the page, and the worker when the page is there. What a visit to one page takes
+        # of the rest is held by a test, tests/browser/size_budget.rs.
         if ($3 ~ /^desk-/) { desk_raw += $1; desk_small += $2; next }
         if ($3 ~ /^(catalogue\.|icons\/|embed\.js$|sw\.js$)/) next
         raw += $1
@@ -30,7 +31,7 @@ done | awk '
         if ($3 ~ /\.(wasm|js)$/) { program_raw += $1; program_small += $2 }
     }
     END {
-        row("a first visit", raw, small)
+        row("all pages with their program", raw, small)
         row("WebAssembly and JavaScript", program_raw, program_small)
         row("the desk, for those who ask for it", desk_raw, desk_small)
         if (program_small) printf "  WebAssembly and JavaScript, Brotli: %.1f kB (1 kB = 1000 bytes)\n", program_small / 1000

@@ -1,7 +1,9 @@
 //! The five curves as data.
 
 use super::spec::{Axes, Curve};
-use crate::{Scenario, catalogue, inverse, largest_micro_batch, sweep};
+use crate::{
+    Comparison, Method, Percent, Precision, Recomputation, Scenario, catalogue, inverse, largest_micro_batch, sweep,
+};
 
 /// The catalogue rows of the reference curves.
 const REFERENCES: [&str; 4] = ["1b", "7b", "13b", "70b"];
@@ -64,6 +66,29 @@ pub fn swept(scenario: &Scenario) -> Vec<Scenario> {
     references.chain([*scenario]).map(without_bystanders).collect()
 }
 
+/// The scenario with the chart set as the workshop sets its own: reference models on one A100 80 GB, of which a tenth
+/// stays free, in mixed precision, attention recomputed, by the workshop's count
+/// ([Finding the Maximum Local Batch Size](https://vizuaraai.github.io/5d-parallelism-visual-guide/max-local-batch-size.html),
+/// "Maximum Batch Size vs. Sequence Length"). The reader's own model, its GPUs and its recomputation stay as they are.
+#[must_use]
+pub fn as_in_workshop(scenario: &Scenario) -> Scenario {
+    let device = catalogue::device("a100-80").map_or(*scenario, |row| row.apply(*scenario)).device;
+    let mut set = Scenario { method: Method::Workshop, device, ..*scenario };
+    set.device.headroom = Percent::new(10.0);
+    set.recipe.precision = Precision::Bf16;
+    set.comparison = Comparison { gpus: 1, recomputation: Recomputation::Selective };
+    set
+}
+
+/// The scenario with everything that [`as_in_workshop`] sets as it is in `before`.
+#[must_use]
+pub fn set_back(scenario: &Scenario, before: &Scenario) -> Scenario {
+    let mut back =
+        Scenario { method: before.method, device: before.device, comparison: before.comparison, ..*scenario };
+    back.recipe.precision = before.recipe.precision;
+    back
+}
+
 /// The scenario with fixed values for everything a curve does not depend on, so that curves of
 /// scenarios that differ only there are seen to be the same.
 fn without_bystanders(scenario: Scenario) -> Scenario {
@@ -88,6 +113,28 @@ mod tests {
         for field in [Field::Gpus, Field::Memory, Field::Headroom, Field::Hidden] {
             let other = scenario.with_number(field, 48.0).expect("in range");
             assert_ne!(without_bystanders(other), without_bystanders(scenario), "{field:?}");
+        }
+    }
+
+    #[test]
+    fn the_workshop_s_chart_has_room_for_1b_on_one_gpu_and_none_for_the_three_larger_models() {
+        let set = as_in_workshop(&Scenario::default());
+        let curves = Curves::along(swept(&set), None);
+        // 80 GiB × 0.9 less 16·10⁹ bytes leave 57.1 GiB; a sequence takes 24 · 34 · 2048 · 2048 · 2 bytes, 6.375 GiB.
+        assert_eq!(curves.batch(0, 2_048), Some(8));
+        // 16·N is 104 GiB at 7B.
+        assert!(curves.all[1..OWN].iter().all(|curve| curve.longest.is_none()));
+    }
+
+    #[test]
+    fn what_the_workshop_s_chart_sets_can_be_set_back_and_what_was_changed_meanwhile_stays() {
+        for query in ["", "?gpu=h200&precision=fp32&method=paper&chart_gpus=8&model=13b&gpus=64"] {
+            let before = crate::link::decode(query).scenario;
+            let set = as_in_workshop(&before);
+            assert_eq!(set_back(&set, &before), before);
+            assert_eq!(as_in_workshop(&set), set);
+            assert_eq!((set.model, set.cluster.gpus), (before.model, before.cluster.gpus));
+            assert_eq!(set_back(&set.with_batch(9), &before), before.with_batch(9));
         }
     }
 

@@ -1,54 +1,80 @@
-//! The bar of one device's memory at the peak of a step, before anything is drawn.
+//! The bar of one device's memory in a step, before anything is drawn.
 
-use std::cmp::Ordering;
+use crate::{Answer, Balance, Bucket, Bytes, Estimate, format};
 
-use crate::{Balance, Bucket, Bytes, Estimate, format};
+/// Word and name of each part of the bar, left to right.
+const NAMED: [(&str, &str); PARTS] = [
+    (Bucket::Parameters.key(), Bucket::Parameters.name()),
+    (Bucket::Gradients.key(), Bucket::Gradients.name()),
+    ("turns", "Used in turn"),
+    (Bucket::Optimizer.key(), Bucket::Optimizer.name()),
+    (Bucket::Activations.key(), Bucket::Activations.name()),
+    (Bucket::Batch.key(), Bucket::Batch.name()),
+    (Bucket::Temporary.key(), Bucket::Temporary.name()),
+    (Bucket::Runtime.key(), Bucket::Runtime.name()),
+    ("other", "Everything else"),
+    ("free", "Free"),
+    ("reserved", "Headroom"),
+];
 
-/// How many buckets there are.
-pub const BUCKETS: usize = Bucket::ALL.len();
-/// The size of each part of the bar, left to right: the buckets, what is free below the headroom, the
-/// headroom.
-pub type Sizes = [Bytes; BUCKETS + 2];
+const PARAMETERS: usize = 0;
+const GRADIENTS: usize = 1;
+const TURNS: usize = 2;
+const OPTIMIZER: usize = 3;
+const ACTIVATIONS: usize = 4;
+const OTHER: usize = 8;
+const FREE: usize = 9;
+const RESERVED: usize = 10;
+
+/// How many parts a bar may have.
+pub const PARTS: usize = 11;
+/// A size for each part of the bar, left to right.
+pub type Sizes = [Bytes; PARTS];
+
+/// The workshop's four buckets, in the order of the bar.
+pub const FOUR: [Bucket; 4] = [Bucket::Parameters, Bucket::Gradients, Bucket::Optimizer, Bucket::Activations];
 
 /// Word and name of the part at this place.
 #[must_use]
 pub fn part(at: usize) -> (&'static str, &'static str) {
-    match Bucket::ALL.get(at) {
-        Some(bucket) => (bucket.key(), bucket.name()),
-        None if at == BUCKETS => ("free", "Free"),
-        None => ("reserved", "Headroom"),
-    }
-}
-
-/// The sizes at the peak. A step that is too close has eaten into the headroom, which is then drawn as
-/// what is left of it.
-fn sizes(estimate: &Estimate) -> Sizes {
-    let (position, _) = estimate.binding();
-    let (free, headroom) = match estimate.balance() {
-        Balance::Free(free) => (free, estimate.reserved),
-        Balance::Close(over) => (Bytes::ZERO, estimate.reserved - over),
-        Balance::Over(_) => (Bytes::ZERO, Bytes::ZERO),
-    };
-    let mut sizes = [Bytes::ZERO; BUCKETS + 2];
-    for (size, &bucket) in sizes.iter_mut().zip(Bucket::ALL) {
-        *size = estimate.bucket_at(bucket, position);
-    }
-    sizes[BUCKETS] = free;
-    sizes[BUCKETS + 1] = headroom;
-    sizes
+    NAMED[at.min(RESERVED)]
 }
 
 /// The whole length of the bar unless a figure fixes it: the device, or the peak when that is larger.
 fn own_length(estimate: &Estimate) -> Bytes {
-    let peak = estimate.peak().bytes;
-    if peak > estimate.memory { peak } else { estimate.memory }
+    larger(estimate.peak().bytes, estimate.memory)
+}
+
+fn larger(one: Bytes, other: Bytes) -> Bytes {
+    if one > other { one } else { other }
+}
+
+fn smaller(one: Bytes, other: Bytes) -> Bytes {
+    if one < other { one } else { other }
+}
+
+/// What the four buckets hold at their fullest, added up, beyond what they hold together at the peak. So much memory
+/// serves one bucket after another.
+#[must_use]
+pub fn used_in_turn(estimate: &Estimate) -> Bytes {
+    let beyond = FOUR.iter().map(|&bucket| estimate.fullest(bucket).1 - estimate.bucket(bucket)).sum::<Bytes>();
+    // Sums in another order may differ in the last bits.
+    if beyond.share_of(estimate.peak().bytes) > 1e-9 { beyond } else { Bytes::ZERO }
 }
 
 /// What the bar and its legend show.
+///
+/// There are two of them. The usual one shows the workshop's four buckets, each at the most that it holds within the
+/// step, which add up to more than the peak where a method tells instants apart: gradients come as activations go. What
+/// both use in turn is drawn as a part of its own, so that the whole is still the peak, and what is free is free. The
+/// other one shows what is alive at the peak itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MemoryBar {
-    /// The parts at the peak, left to right.
-    pub sizes: Sizes,
+    /// The length of each part.
+    pub drawn: Sizes,
+    /// The size of each part as the legend says it: of a bucket, all that it holds, whether it has the room to itself
+    /// or in turn with another.
+    pub held: Sizes,
     /// How the peak stands to what may be used.
     pub balance: Balance,
     /// What should be kept free.
@@ -64,12 +90,68 @@ pub struct MemoryBar {
 }
 
 impl MemoryBar {
-    /// The bar of an estimate, as long as `length` or as the estimate needs.
+    /// The four buckets of an estimate, in a bar as long as `length` or as the estimate needs.
     #[must_use]
     pub fn of(estimate: &Estimate, length: Option<Bytes>) -> Self {
+        let mut bar = Self::with(estimate, length);
+        let [parameters, gradients, optimizer, activations] = FOUR.map(|bucket| estimate.fullest(bucket).1);
+        let four: Bytes = FOUR.iter().map(|&bucket| estimate.bucket(bucket)).sum();
+        let other = Bytes::new((bar.peak - four).get().max(0.0));
+        for (at, size) in [
+            (PARAMETERS, parameters),
+            (GRADIENTS, gradients),
+            (TURNS, used_in_turn(estimate)),
+            (OPTIMIZER, optimizer),
+            (ACTIVATIONS, activations),
+            // A remainder of a difference is nothing.
+            (OTHER, if other.share_of(bar.peak) > 1e-9 { other } else { Bytes::ZERO }),
+        ] {
+            bar.held[at] = size;
+        }
+        // The peak is divided without a rest, whatever the buckets come to.
+        let mut rest = bar.peak;
+        for at in [OTHER, OPTIMIZER, PARAMETERS] {
+            bar.drawn[at] = smaller(bar.held[at], rest);
+            rest = rest - bar.drawn[at];
+        }
+        // Gradients fill what is left from the left, activations from the right, and both where they meet.
+        let (gradients, activations) = (smaller(gradients, rest), smaller(activations, rest));
+        bar.drawn[GRADIENTS] = rest - activations;
+        bar.drawn[ACTIVATIONS] = rest - gradients;
+        bar.drawn[TURNS] = Bytes::new((gradients + activations - rest).get().max(0.0));
+        bar
+    }
+
+    /// What is alive at the peak of an estimate, in a bar as long as `length` or as the estimate needs.
+    #[must_use]
+    pub fn at_peak(estimate: &Estimate, length: Option<Bytes>) -> Self {
+        let mut bar = Self::with(estimate, length);
+        let (position, _) = estimate.binding();
+        for &bucket in Bucket::ALL {
+            if let Some(at) = NAMED.iter().position(|(key, _)| *key == bucket.key()) {
+                bar.held[at] = estimate.bucket_at(bucket, position);
+            }
+        }
+        bar.drawn = bar.held;
+        bar
+    }
+
+    /// A bar without buckets. A step that is too close has eaten into the headroom, which is then drawn as what is
+    /// left of it.
+    fn with(estimate: &Estimate, length: Option<Bytes>) -> Self {
+        let balance = estimate.balance();
+        let (free, headroom) = match balance {
+            Balance::Free(free) => (free, estimate.reserved),
+            Balance::Close(over) => (Bytes::ZERO, estimate.reserved - over),
+            Balance::Over(_) => (Bytes::ZERO, Bytes::ZERO),
+        };
+        let mut held = [Bytes::ZERO; PARTS];
+        held[FREE] = free;
+        held[RESERVED] = headroom;
         Self {
-            sizes: sizes(estimate),
-            balance: estimate.balance(),
+            drawn: held,
+            held,
+            balance,
             reserved: estimate.reserved,
             usable: estimate.usable(),
             memory: estimate.memory,
@@ -78,14 +160,25 @@ impl MemoryBar {
         }
     }
 
-    /// Whether the legend names a part: buckets that are there at the peak, what is free, and the
-    /// headroom where any is kept.
+    /// A length that depends on the answer and not on the chosen batch, so that the fixed parts stand still while the
+    /// batch moves; the first batch that does not fit is still in the picture.
+    #[must_use]
+    pub fn steady_length(estimate: &Estimate, answer: &Answer) -> Bytes {
+        let first_too_many = match answer {
+            Answer::Fits(room) => room.peak + room.per_sequence,
+            Answer::Infeasible(reason) => estimate.usable() + reason.over,
+        };
+        let whole = larger(first_too_many, estimate.memory).get();
+        Bytes::new((whole * 1.04).max(estimate.memory.get() * 1.2))
+    }
+
+    /// Whether the legend names a part: what is there, what is free, and the headroom where any is kept.
     #[must_use]
     pub fn names(&self, at: usize) -> bool {
-        match at.cmp(&BUCKETS) {
-            Ordering::Less => self.sizes[at] > Bytes::ZERO,
-            Ordering::Equal => true,
-            Ordering::Greater => self.reserved > Bytes::ZERO,
+        match at {
+            FREE => true,
+            RESERVED => self.reserved > Bytes::ZERO,
+            _ => self.held.get(at).is_some_and(|size| *size > Bytes::ZERO),
         }
     }
 
@@ -115,7 +208,7 @@ impl MemoryBar {
     /// A part's size as the legend writes it; a headroom that is partly used says so.
     #[must_use]
     pub fn size_text(&self, at: usize) -> String {
-        let ((key, _), size, reserved) = (part(at), self.sizes.get(at).copied().unwrap_or(Bytes::ZERO), self.reserved);
+        let ((key, _), size, reserved) = (part(at), self.held.get(at).copied().unwrap_or(Bytes::ZERO), self.reserved);
         match key {
             "free" | "reserved" if size == Bytes::ZERO => "none".to_owned(),
             "reserved" if size < reserved => format!("{} left", format::memory(size)),
@@ -137,11 +230,16 @@ mod tests {
                 let scenario = Scenario { method, ..Scenario::default() }.with_batch(batch);
                 let Ok(scenario) = scenario.with_number(crate::Field::Headroom, headroom) else { continue };
                 let estimate = estimate(&scenario);
-                let filled: Bytes = sizes(&estimate).into_iter().sum();
-                if !matches!(estimate.balance(), Balance::Over(_)) {
-                    assert!((filled.gib() - estimate.memory.gib()).abs() < 1e-9, "b = {batch}, headroom {headroom}");
-                } else {
-                    assert!((filled.gib() - estimate.peak().bytes.gib()).abs() < 1e-9);
+                for bar in [MemoryBar::of(&estimate, None), MemoryBar::at_peak(&estimate, None)] {
+                    let filled: Bytes = bar.drawn.into_iter().sum();
+                    let whole = match estimate.balance() {
+                        Balance::Over(_) => estimate.peak().bytes,
+                        _ => estimate.memory,
+                    };
+                    assert!((filled.gib() - whole.gib()).abs() < 1e-9, "b = {batch}, headroom {headroom}");
+                    let held: Bytes = bar.held.into_iter().sum();
+                    let twice = bar.held[TURNS] + bar.held[TURNS];
+                    assert!((held.gib() - twice.gib() - whole.gib()).abs() < 1e-9, "what the legend says adds up");
                 }
             }
         }
@@ -151,22 +249,55 @@ mod tests {
     fn a_bar_of_fixed_length_keeps_the_widths_of_what_does_not_change() {
         let length = Some(Bytes::from_gib(120.0));
         let [one, nine] = [1, 9].map(|batch| MemoryBar::of(&estimate(&Scenario::default().with_batch(batch)), length));
-        // The optimizer state; gathered weights differ from instant to instant.
-        assert_eq!(one.sizes[2].share_of(one.length), nine.sizes[2].share_of(nine.length));
+        for at in [PARAMETERS, OPTIMIZER] {
+            assert_eq!(one.drawn[at].share_of(one.length), nine.drawn[at].share_of(nine.length));
+        }
         assert_eq!(one.over(), Bytes::ZERO);
         assert!(nine.over() > Bytes::ZERO);
     }
 
+    /// What the legend of a bar names.
+    fn named(bar: &MemoryBar) -> Vec<&'static str> {
+        (0..PARTS).filter(|at| bar.names(*at)).map(|at| part(at).1).collect()
+    }
+
     #[test]
-    fn the_legend_names_what_is_there() {
-        let named = |method| {
-            let drawing = MemoryBar::of(&estimate(&Scenario { method, ..Scenario::default() }), None);
-            (0..BUCKETS + 2).filter(|at| drawing.names(*at)).map(|at| part(at).1).collect::<Vec<_>>()
-        };
+    fn the_first_view_names_the_workshop_s_four_buckets_whatever_the_method() {
+        let of = |method| named(&MemoryBar::of(&estimate(&Scenario { method, ..Scenario::default() }), None));
         let four = ["Parameters", "Gradients", "Optimizer state", "Activations", "Free", "Headroom"];
-        assert_eq!(named(Method::Workshop), four);
-        assert_eq!(named(Method::Paper), four);
-        let ledger = named(Method::Ledger);
-        assert!(ledger.contains(&"Temporary") && ledger.contains(&"Runtime") && !ledger.contains(&"Headroom"));
+        assert_eq!(of(Method::Workshop), four);
+        assert_eq!(of(Method::Paper), four);
+        let ledger = of(Method::Ledger);
+        assert!(four[..5].iter().all(|name| ledger.contains(name)) && ledger.contains(&"Everything else"));
+        assert!(!ledger.contains(&"Temporary") && !ledger.contains(&"Headroom"));
+    }
+
+    #[test]
+    fn the_view_of_the_peak_names_what_is_alive_then() {
+        let ledger = named(&MemoryBar::at_peak(&estimate(&Scenario::default()), None));
+        assert!(ledger.contains(&"Temporary") && ledger.contains(&"Runtime"));
+        assert!(
+            !ledger.contains(&"Gradients") && !ledger.contains(&"Used in turn") && !ledger.contains(&"Everything else")
+        );
+    }
+
+    #[test]
+    fn what_gradients_and_activations_use_in_turn_is_the_gradients_where_the_peak_has_none() {
+        let estimate = estimate(&Scenario::default());
+        assert_eq!(estimate.bucket(Bucket::Gradients), Bytes::ZERO);
+        let bar = MemoryBar::of(&estimate, None);
+        let gradients = estimate.fullest(Bucket::Gradients).1;
+        assert!(bar.held[TURNS] >= gradients && bar.held[GRADIENTS] == gradients);
+        assert!((bar.drawn[GRADIENTS] + bar.drawn[TURNS]).get() >= gradients.get() * (1.0 - 1e-9));
+    }
+
+    #[test]
+    fn buckets_are_compared_on_the_device_that_needs_most() {
+        let scenario = crate::link::decode("?gpus=16&pp=4&accum=8").scenario;
+        let estimate = estimate(&scenario);
+        let stage = estimate.peak().instant.stage;
+        for &bucket in Bucket::ALL {
+            assert_eq!(estimate.instants[estimate.fullest(bucket).0].stage, stage);
+        }
     }
 }

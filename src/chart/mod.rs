@@ -13,10 +13,10 @@ mod scale;
 mod spec;
 mod words;
 
-pub use curves::{Curves, NAMES, OWN, POINTS, swept};
+pub use curves::{Curves, NAMES, OWN, POINTS, as_in_workshop, set_back, swept};
 pub(crate) use dashes::dashed;
 pub use draw::draw;
-pub use memory::{BUCKETS, MemoryBar, Sizes, part};
+pub use memory::{FOUR, MemoryBar, PARTS, Sizes, part, used_in_turn};
 pub use palette::{Colour, Palette};
 pub use scale::{LogScale, Tick};
 pub use spec::{Axes, BAND, Curve, Frame, Mark, PAD, PATTERNS, Spec};

@@ -2,12 +2,20 @@
 
 use leptos::prelude::*;
 use wasm_bindgen::{JsCast, JsValue};
-use web_sys::Element;
+use web_sys::{Element, HtmlLinkElement};
 
 /// The address of the page, without query and fragment.
 pub fn address() -> String {
     let address = window().location().href().unwrap_or_default();
     address.split(['?', '#']).next().unwrap_or_default().to_owned()
+}
+
+/// The address of the first page of the site, beside which the manifest lies.
+pub fn site() -> String {
+    let manifest = document().query_selector("link[rel=manifest]").ok().flatten();
+    let address = manifest.and_then(|link| link.dyn_into::<HtmlLinkElement>().ok()).map(|link| link.href());
+    let address = address.unwrap_or_else(self::address);
+    address.rfind('/').map_or_else(String::new, |end| address[..=end].to_owned())
 }
 
 /// Every element inside `whole` that a selector finds.

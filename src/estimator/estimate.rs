@@ -257,6 +257,25 @@ impl Estimate {
         self.bucket_at(bucket, self.binding().0)
     }
 
+    /// The most that one bucket holds at any instant of the device that needs most, and the position of that
+    /// instant: the peak's own where it is as full. Buckets need not be fullest at the same instant, so that these sizes
+    /// add up to the peak or to more.
+    ///
+    /// ```
+    /// use bmax::{Bucket, Scenario, estimate};
+    /// let estimate = estimate(&Scenario::default());
+    /// // The peak is before the backward pass, which makes the gradients.
+    /// assert_eq!(estimate.bucket(Bucket::Gradients).get(), 0.0);
+    /// assert!(estimate.fullest(Bucket::Gradients).1.get() > 0.0);
+    /// ```
+    pub fn fullest(&self, bucket: Bucket) -> (usize, Bytes) {
+        let (peak, _) = self.binding();
+        let stage = self.instants[peak].stage;
+        let positions = (0..self.instants.len()).filter(|&position| self.instants[position].stage == stage);
+        let sizes = positions.map(|position| (position, self.bucket_at(bucket, position)));
+        sizes.fold((peak, self.bucket_at(bucket, peak)), |most, next| if next.1 > most.1 { next } else { most })
+    }
+
     /// The entries alive at the peak, largest first.
     pub fn largest(&self) -> Vec<&Entry> {
         self.largest_at(self.binding().0)

@@ -37,16 +37,28 @@ use leptos::prelude::*;
 use crate::components::AnswerBar;
 use crate::site::Figure;
 
-/// Names a component by its place in the page.
+/// Names a component by its place in the page, and the part of the program that has it.
+///
+/// A part is fetched when the first of its figures comes near; what several parts need is fetched with the first of
+/// them. More parts make each smaller and the number of files larger: for eight parts, one a page, there were
+/// seventy-six files of what they share.
 macro_rules! figure {
-    ($name:literal => $component:path) => {
+    ($name:literal in $part:ident => $component:path) => {
         Figure {
             name: $name,
             #[cfg(feature = "prerender")]
             html: |state| view! { <$component state/> }.to_html(),
             #[cfg(feature = "hydrate")]
             take_over: |place, state| {
-                leptos::mount::hydrate_from(place, move || view! { <$component state/> }).forget();
+                #[leptos::wasm_split::wasm_split($part, wasm_split_path = leptos::wasm_split, fallible)]
+                fn take_over(
+                    place: web_sys::HtmlElement,
+                    state: crate::site::State,
+                ) -> Result<(), leptos::wasm_split::SplitLoaderError> {
+                    leptos::mount::hydrate_from(place, move || view! { <$component state/> }).forget();
+                    Ok(())
+                }
+                Box::pin(take_over(place, state))
             },
         }
     };
@@ -54,43 +66,57 @@ macro_rules! figure {
 
 /// Names each figure by its place in the page, `data-figure`.
 macro_rules! figures {
-    ($($name:literal => $component:path,)+) => {
+    ($($name:literal in $part:ident => $component:path,)+) => {
         /// Every figure, in reading order.
-        pub static FIGURES: &[Figure] = &[$(figure!($name => $component),)+];
+        pub static FIGURES: &[Figure] = &[$(figure!($name in $part => $component),)+];
+
+        /// The part of the program that has each figure: what the build asks, to say beforehand what a page will
+        /// fetch.
+        #[cfg(feature = "prerender")]
+        pub static PARTS: &[(&str, &str)] = &[$(($name, stringify!($part)),)+];
     };
 }
 
-/// The bar at the top of the page, by its id.
-pub static ANSWER_BAR: Figure = figure!("answer-bar" => AnswerBar);
+/// The bar at the top of the page, by its id. It is on every page, and so in the first part of the program.
+pub static ANSWER_BAR: Figure = Figure {
+    name: "answer-bar",
+    #[cfg(feature = "prerender")]
+    html: |state| view! { <AnswerBar state/> }.to_html(),
+    #[cfg(feature = "hydrate")]
+    take_over: |place, state| {
+        leptos::mount::hydrate_from(place, move || view! { <AnswerBar state/> }).forget();
+        Box::pin(std::future::ready(Ok(())))
+    },
+};
 
 figures! {
-    "answer" => answer::Answer,
-    "buckets" => buckets::Buckets,
-    "shapes" => shapes::Shapes,
-    "grow" => grow::Grow,
-    "step" => step::Step,
-    "formats" => formats::Formats,
-    "regimes" => regimes::Regimes,
-    "optimizer-states" => optimizer_states::OptimizerStates,
-    "derivation" => derivation::Derivation,
-    "worked-example" => worked_example::WorkedExample,
-    "oom-search" => oom_search::OomSearch,
-    "calculator" => calculator::Calculator,
-    "chart" => chart::Chart,
-    "levers" => levers::Levers,
-    "activations" => activations::Activations,
-    "recompute" => recompute::Recompute,
-    "swapping" => swapping::Swapping,
-    "terms" => terms::Terms,
-    "planner" => planner::Planner,
-    "update-time" => update_time::UpdateTime,
-    "convergence" => convergence::Convergence,
-    "learning-rate" => learning_rate::LearningRate,
-    "saturation" => saturation::Saturation,
-    "sharding" => sharding::Sharding,
-    "scaling" => scaling::Scaling,
-    "network" => network::NetworkList,
-    "tuning" => tuning::TuningPlan,
-    "calibration" => calibration::Calibration,
-    "quiz" => quiz::Quiz,
+    "answer" in first => answer::Answer,
+    "buckets" in first => buckets::Buckets,
+    "shapes" in first => shapes::Shapes,
+    "grow" in first => grow::Grow,
+    "step" in course => step::Step,
+    "formats" in course => formats::Formats,
+    "regimes" in course => regimes::Regimes,
+    "optimizer-states" in course => optimizer_states::OptimizerStates,
+    "derivation" in home => derivation::Derivation,
+    "worked-example" in home => worked_example::WorkedExample,
+    "oom-search" in home => oom_search::OomSearch,
+    "calculator" in home => calculator::Calculator,
+    "chart" in home => chart::Chart,
+    "levers" in home => levers::Levers,
+    "activations" in course => activations::Activations,
+    "recompute" in course => recompute::Recompute,
+    "swapping" in course => swapping::Swapping,
+    "terms" in course => terms::Terms,
+    "planner" in home => planner::Planner,
+    "update-time" in course => update_time::UpdateTime,
+    "convergence" in course => convergence::Convergence,
+    "learning-rate" in course => learning_rate::LearningRate,
+    "saturation" in course => saturation::Saturation,
+    "sharding" in practice => sharding::Sharding,
+    "scaling" in practice => scaling::Scaling,
+    "network" in practice => network::NetworkList,
+    "tuning" in practice => tuning::TuningPlan,
+    "calibration" in practice => calibration::Calibration,
+    "quiz" in practice => quiz::Quiz,
 }

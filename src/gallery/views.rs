@@ -105,6 +105,11 @@ fn Numbers() -> impl IntoView {
     }
 }
 
+/// What is alive at the peak of the default.
+fn at_peak() -> Signal<Bar> {
+    Signal::stored(Bar::at_peak(&estimate(&Scenario::default()), None))
+}
+
 /// The bar of a micro-batch of the default.
 fn bar(batch: u32) -> Signal<Bar> {
     let estimate = estimate(&Scenario::default().with_batch(batch));
@@ -132,6 +137,7 @@ fn Drawings() -> impl IntoView {
         <Specimen name="memory_bar">
             <Case state="It fits"><MemoryBar bar=bar(3)/><MemoryLegend bar=bar(3)/></Case>
             <Case state="It does not"><MemoryBar bar=bar(12)/><MemoryLegend bar=bar(12)/></Case>
+            <Case state="What is alive at the peak"><MemoryBar bar=at_peak()/><MemoryLegend bar=at_peak()/></Case>
         </Specimen>
         <Specimen name="plot">
             <Case state="Curves and marks of every kind">

@@ -1,7 +1,7 @@
-//! The page, section by section, in reading order.
+//! The figures of a page, taken over.
 //!
-//! A folder is a section: `prose.html` is its text with the places of its figures. The text is inlined into the page
-//! when it is built, and the figures are rendered into their places; here they are taken over in the browser.
+//! The text is in `src/pages/`, with the places of the figures. The figures are rendered into their places while the
+//! pages are built; here they are taken over in the browser.
 
 use crate::figures::{ANSWER_BAR, FIGURES};
 use crate::site::{State, take_over, take_over_part};
@@ -28,10 +28,13 @@ mod tests {
         b_max(&scenario).batch().unwrap_or(0)
     }
 
-    /// The text is written by hand, and the ledger learns: here they are held together.
+    /// The text is written by hand, and the ledger learns: here they are held together. Where a line ends in the
+    /// source says nothing.
     fn prints(text: &str, numbers: &[String]) {
+        let lines = text.replace("> ", "").replace("\n  ", "\n");
+        let flowing = lines.split_whitespace().collect::<Vec<_>>().join(" ");
         for number in numbers {
-            assert!(text.contains(number), "the text should print “{number}”");
+            assert!(flowing.contains(number.trim_end()), "the text should print “{number}”");
         }
     }
 
@@ -39,14 +42,11 @@ mod tests {
     fn the_text_prints_the_ledger_s_numbers_for_the_default() {
         let scenario = Scenario::default();
         let now = most(|_| ());
-        let answer = format!("<mo>=</mo><mn>{now}</mn>");
-        prints(include_str!("p01_opening/prose.html"), &[answer]);
-        prints(include_str!("p09_search/prose.html"), &[format!("The answer is {now}")]);
+        let answer = format!("b_\\max = {now}$");
+        prints(include_str!("../pages/home/01_opening.md"), &[answer]);
+        prints(include_str!("../pages/home/06_search.md"), &[format!("The answer is {now}")]);
         let one = format::digits(division(&scenario).per_sequence.gib(), 1);
-        prints(
-            include_str!("p08_derivation/prose.html"),
-            &[format!("<td class=\"num\">{one}</td><td class=\"num\">{now}</td></tr>")],
-        );
+        prints(include_str!("../pages/trust/03_factor_of_two.md"), &[format!("| {one} | {now} |\n")]);
     }
 
     #[test]
@@ -61,7 +61,7 @@ mod tests {
         let large =
             fit("?model=llama-2-70b&gpu=l40s&gpus=1&adapter=qlora&s=512&precision=autocast&recompute=full&dropout=off");
         prints(
-            include_str!("p16_global_batch/prose.html"),
+            include_str!("../pages/batch/05_adapters.md"),
             &[
                 format!(
                     "for {short} sequences of 1,024 tokens or {long} of 2,048, and under autocast for {autocast} of"
@@ -80,7 +80,7 @@ mod tests {
             ["1", "2"].map(|chunks| kept(&format!("?pp=4&zero=1&accum=8&engine=megatron&vpp={chunks}")));
         let times = interleaved / plain;
         assert!((times - 11.0 / 8.0).abs() < 1e-9, "{times}");
-        prints(include_str!("p18_gpus/prose.html"), &[format!("{times} times what all layers keep")]);
+        prints(include_str!("../pages/gpus/04_pipelines.md"), &[format!("{times} times what all layers keep")]);
     }
 
     #[test]
@@ -97,7 +97,7 @@ mod tests {
         };
         let [plain, parallel, in_place] = ["plain", "vocab-parallel", "kernel-inplace"].map(logits);
         prints(
-            include_str!("p08_derivation/prose.html"),
+            include_str!("../pages/trust/04_left_out.md"),
             &[
                 format!("holds {plain} bytes a logit in its backward pass"),
                 format!("vocabulary-parallel loss {parallel} for its share"),
@@ -112,7 +112,7 @@ mod tests {
         };
         let [autocast, pure] = ["autocast", "bf16-pure"].map(inner);
         prints(
-            include_str!("p06_precision/prose.html"),
+            include_str!("../pages/memory/03_precision.md"),
             &[format!("then keeps {autocast} bytes"), format!("pure bf16 keeps {pure}.")],
         );
     }
@@ -129,27 +129,25 @@ mod tests {
                     s.recipe.recomputation = kind;
                 })
             });
-            format!("<td class=\"num\">{none} / {selective} / {full}</td>")
+            format!("| {none} / {selective} / {full} |")
         });
-        prints(include_str!("p10_calculator/prose.html"), &presets);
+        prints(include_str!("../pages/trust/02_methods.md"), &presets);
         let llama = catalogue::model("llama-3.1-8b").expect("listed");
-        for (gpus, before) in
-            [(2, "<td class=\"num\">1</td>"), (4, "<td class=\"num\">4</td>"), (8, "<td class=\"num\">6</td>")]
-        {
+        for (gpus, before) in [(2, "| 1"), (4, "| 4"), (8, "| 6")] {
             let fits = most(|s| {
                 *s = llama.apply(*s);
                 s.recipe.recomputation = Recomputation::Selective;
                 s.cluster.gpus = gpus;
             });
-            let row = format!("{before}<td class=\"num\">{fits}</td></tr>");
-            prints(include_str!("p08_derivation/prose.html"), &[row]);
+            let row = format!("{before} | {fits} |\n");
+            prints(include_str!("../pages/home/05_derivation.md"), &[row]);
         }
         for kind in kinds {
             let mut scenario = Scenario::default();
             scenario.recipe.recomputation = kind;
             let one = format::digits(division(&scenario).per_sequence.gib(), 1);
-            let row = format!("<td class=\"num\">{one}</td><td class=\"num\">{}</td></tr>", most(|s| *s = scenario));
-            prints(include_str!("p08_derivation/prose.html"), &[row]);
+            let row = format!("| {one} | {} |\n", most(|s| *s = scenario));
+            prints(include_str!("../pages/trust/03_factor_of_two.md"), &[row]);
         }
         for sequence in [512, 1_024, 2_048, 4_096, 8_192] {
             let cells = kinds.map(|kind| {
@@ -165,7 +163,7 @@ mod tests {
                 });
                 format!("{workshop} / {paper} / {}", most(set))
             });
-            prints(include_str!("p11_sequence/prose.html"), &cells);
+            prints(include_str!("../pages/room/02_length.md"), &cells);
         }
     }
 }

@@ -1,9 +1,9 @@
-//! The memory bar as a picture: what fills one device at the peak of a step.
+//! The memory bar as a picture: what fills one device in a step.
 
 use super::frame::{MARGIN, SMALL_LINE, head, paragraph, width_of};
 use super::paint::Gradient;
 use super::{Drawing, Footer, Look, Theme};
-use crate::chart::{BUCKETS, MemoryBar, part};
+use crate::chart::{MemoryBar, PARTS, part};
 use crate::{Bytes, Scenario, estimate, format};
 
 /// Width of the picture, in CSS pixels.
@@ -21,7 +21,7 @@ pub fn memory(scenario: &Scenario, look: Look, page: &str) -> String {
     let bar = MemoryBar::of(&estimate(scenario), None);
     let theme = look.theme;
     let mut drawing = Drawing::new("memory");
-    let title = "What fills the memory of one GPU at the highest moment of a step";
+    let title = "What fills the memory of one GPU in a step";
     let mut y = head(&mut drawing, theme, title, scenario, WIDTH);
     let sentence = bar.sentence();
     for line in paragraph(&sentence, WIDTH - 2.0 * MARGIN, 15.0) {
@@ -42,7 +42,7 @@ fn parts(drawing: &mut Drawing, theme: Theme, bar: &MemoryBar, top: f64) {
     let length = WIDTH - 2.0 * MARGIN;
     let at = |bytes: Bytes| bytes.share_of(bar.length).clamp(0.0, 1.0) * length;
     let mut left = MARGIN;
-    for (position, &size) in bar.sizes.iter().enumerate() {
+    for (position, &size) in bar.drawn.iter().enumerate() {
         let width = at(size).min(MARGIN + length - left).max(0.0);
         fill(drawing, theme, part(position).0, (left, top), (width, BAR));
         // A seam between neighbours, as on the page.
@@ -72,6 +72,14 @@ fn parts(drawing: &mut Drawing, theme: Theme, bar: &MemoryBar, top: f64) {
 
 /// A part of the bar, or its sample in the legend.
 fn fill(drawing: &mut Drawing, theme: Theme, key: &str, corner: (f64, f64), size: (f64, f64)) {
+    if key == "turns" {
+        // Gradients above, activations below: both have this room, one after the other.
+        let half = (size.0, size.1 / 2.0);
+        drawing.rect(corner, half, &[("fill", theme.bucket("gradients"))]);
+        return drawing.rect((corner.0, corner.1 + half.1), half, &[("fill", theme.bucket("activations"))]);
+    }
+    // What is in no bucket is the runtime before all.
+    let key = if key == "other" { "runtime" } else { key };
     if key != "reserved" {
         return drawing.rect(corner, size, &[("fill", theme.bucket(key))]);
     }
@@ -103,7 +111,7 @@ fn hatched(
 /// Names, colours and sizes of the parts; returns how far down they reach.
 fn legend(drawing: &mut Drawing, theme: Theme, bar: &MemoryBar, top: f64) -> f64 {
     let column = (WIDTH - 2.0 * MARGIN) / COLUMNS as f64;
-    let named: Vec<usize> = (0..BUCKETS + 2).filter(|at| bar.names(*at)).collect();
+    let named: Vec<usize> = (0..PARTS).filter(|at| bar.names(*at)).collect();
     for (place, &at) in named.iter().enumerate() {
         let (key, name) = part(at);
         let left = MARGIN + column * (place % COLUMNS) as f64;
@@ -130,8 +138,8 @@ mod tests {
         let file = memory(&scenario, Look { theme: Theme::Dark, ground: false }, "");
         let estimate = estimate(&scenario);
         roxmltree::Document::parse(&file).expect("well-formed");
-        for bucket in crate::Bucket::ALL {
-            let size = estimate.bucket_at(*bucket, estimate.binding().0);
+        for bucket in crate::chart::FOUR {
+            let size = estimate.fullest(bucket).1;
             assert_eq!(size > Bytes::ZERO, file.contains(&format!(">{}<", bucket.name())), "{}", bucket.name());
             assert!(size == Bytes::ZERO || file.contains(&format!(">{}<", format::memory(size))));
         }

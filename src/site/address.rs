@@ -7,7 +7,8 @@ use bmax::{Scenario, embed, link};
 use leptos::ev;
 use leptos::prelude::*;
 use leptos_use_fn_debounce_throttle::use_debounce_fn_with_arg;
-use wasm_bindgen::JsValue;
+use wasm_bindgen::{JsCast, JsValue};
+use web_sys::HtmlAnchorElement;
 
 use super::State;
 
@@ -26,7 +27,11 @@ pub fn follow(state: State) {
     let later = move |scenario: &Scenario, _: Option<&Scenario>, _: Option<()>| _ = settled(*scenario);
     // The address that the page was opened by is the reader's; only a change rewrites it.
     Effect::watch(move || state.scenario.get(), later, false);
-    // The listener lives as long as the page.
+    // Between a change and its address the reader may take a way to another page already.
+    for kind in ["pointerdown", "focusin"] {
+        _ = window_event_listener_untyped(kind, move |_| carry(&state.scenario.get_untracked()));
+    }
+    // The listeners live as long as the page.
     _ = window_event_listener(ev::popstate, move |_| {
         let read = link::decode(&query());
         if read.scenario != state.scenario.get_untracked() {
@@ -36,11 +41,23 @@ pub fn follow(state: State) {
     });
 }
 
+/// Lets every way to another page take the scenario along. Links that the build has written are marked `data-way`.
+fn carry(scenario: &Scenario) {
+    let wanted = "?".to_owned() + &link::encode(scenario);
+    let Ok(ways) = document().query_selector_all("a[data-way]") else { return };
+    for way in (0..ways.length()).filter_map(|at| ways.item(at)?.dyn_into::<HtmlAnchorElement>().ok()) {
+        if way.search() != wanted {
+            way.set_search(&wanted);
+        }
+    }
+}
+
 fn write(scenario: &Scenario) {
     let location = window().location();
     let now = query();
     // What is shown, where it is one figure alone, stays as it is.
     let wanted = "?".to_owned() + &embed::kept(&now) + &link::encode(scenario);
+    carry(scenario);
     if now == wanted {
         return;
     }

@@ -49,7 +49,7 @@ pub fn start(mount_all: impl FnOnce(State)) {
         mount_all(state);
         contents::follow();
         host::listen(state, theme);
-        state.turns.begin();
+        state.turns.begin_when_wanted();
     });
     std::mem::forget(root);
 }

@@ -27,6 +27,10 @@ pub fn mount_frame<V: IntoView + 'static>(id: &str, part: impl FnOnce() -> V + '
     }
 }
 
+/// A figure that is being taken over. It fails where its part of the program cannot be fetched.
+#[cfg(feature = "hydrate")]
+pub type Taking = std::pin::Pin<Box<dyn Future<Output = Result<(), leptos::wasm_split::SplitLoaderError>>>>;
+
 /// A figure of the site, or a part of its frame.
 pub struct Figure {
     /// The name of its place in the page: `data-figure`, or the id of a part of the frame.
@@ -34,10 +38,10 @@ pub struct Figure {
     /// What stands there, as the page is built.
     #[cfg(feature = "prerender")]
     pub html: fn(State) -> String,
-    /// Takes over what stands there. One function a figure costs a third less than one view of any kind would,
-    /// which carries three ways of being taken over.
+    /// Takes over what stands there, once its part of the program is there. One function a figure costs a third less
+    /// than one view of any kind would, which carries three ways of being taken over.
     #[cfg(feature = "hydrate")]
-    pub take_over: fn(web_sys::HtmlElement, State),
+    pub take_over: fn(web_sys::HtmlElement, State) -> Taking,
 }
 
 /// Takes over the figures that stand in the page since it was built.
@@ -59,10 +63,31 @@ pub fn take_over_part(part: &Figure, state: State) {
 #[cfg(feature = "hydrate")]
 fn take_over_at(place: Element, figure: &Figure, state: State, near: RwSignal<bool>) {
     let taken = RwSignal::new(false);
-    (figure.take_over)(place.clone().unchecked_into(), state.for_figure(near, taken));
-    taken.set(true);
-    _ = place.remove_attribute("inert");
-    _ = place.set_attribute("data-mounted", "");
+    let taking = (figure.take_over)(place.clone().unchecked_into(), state.for_figure(near, taken));
+    leptos::task::spawn_local(async move {
+        if taking.await.is_err() {
+            return say_that_it_is_missing(&place);
+        }
+        taken.set(true);
+        _ = place.remove_attribute("inert");
+        _ = place.set_attribute("data-mounted", "");
+    });
+}
+
+/// Says in front of a figure that its part of the program did not come. The rest of the page goes on, and the figure
+/// stands there as it was built.
+#[cfg(feature = "hydrate")]
+fn say_that_it_is_missing(place: &Element) {
+    // A page that waits for another configuration shows this one all the same (style/live.css).
+    _ = place.set_attribute("data-missing", "");
+    let Ok(note) = document().create_element("p") else { return };
+    _ = note.set_attribute("class", "live-note");
+    _ = note.set_attribute("role", "alert");
+    note.set_text_content(Some(
+        "This figure could not be loaded, and shows the default configuration. Reload the page to try again; the rest \
+         of the page goes on.",
+    ));
+    _ = place.before_with_node_1(&note);
 }
 
 /// A program that does not run in a browser has nothing to take over.
@@ -85,8 +110,29 @@ impl Turns {
         Self { now: RwSignal::new(0), figures: StoredValue::new(0) }
     }
 
+    /// Begins once the reader does something, so that a first look fetches what is in sight and no more. Where the
+    /// address asks for another configuration than the page was built with, every figure is out of date, and the
+    /// turns begin at once. They do for a figure alone, which its host waits for.
+    pub(super) fn begin_when_wanted(self) {
+        let is_asked = document()
+            .document_element()
+            .is_some_and(|root| root.has_attribute("data-asked") || root.has_attribute("data-embed"));
+        if is_asked {
+            return self.begin();
+        }
+        let begun = StoredValue::new(false);
+        for kind in ["pointerdown", "keydown", "wheel", "touchstart", "scroll"] {
+            _ = window_event_listener_untyped(kind, move |_| {
+                if !begun.get_value() {
+                    begun.set_value(true);
+                    self.begin();
+                }
+            });
+        }
+    }
+
     /// Lets one figure after another come, the first of them after a pause.
-    pub(super) fn begin(self) {
+    fn begin(self) {
         set_timeout(
             move || {
                 self.now.update(|turn| *turn += 1);

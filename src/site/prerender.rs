@@ -58,17 +58,24 @@ impl Styles {
     }
 }
 
-/// Writes each figure as a file `NAME.html`, and `rules.css`, into a folder that holds nothing else.
+/// Writes each figure as a file `NAME.html`, `rules.css`, and `parts.txt` with the part of the program that has each
+/// figure, into a folder that holds nothing else.
 ///
 /// # Errors
 /// Those of the files.
-pub fn write<'a>(figures: impl IntoIterator<Item = &'a Figure>, folder: &Path) -> io::Result<()> {
+pub fn write<'a>(
+    figures: impl IntoIterator<Item = &'a Figure>,
+    parts: &[(&str, &str)],
+    folder: &Path,
+) -> io::Result<()> {
     let prerendered = Prerendered::of(figures);
     if folder.exists() {
         fs::remove_dir_all(folder)?;
     }
     fs::create_dir_all(folder)?;
     fs::write(folder.join("rules.css"), &prerendered.rules)?;
+    let listed: String = parts.iter().map(|(figure, part)| format!("{figure} {part}\n")).collect();
+    fs::write(folder.join("parts.txt"), listed)?;
     for (name, html) in &prerendered.html {
         fs::write(folder.join(format!("{name}.html")), html)?;
     }

@@ -2,7 +2,7 @@
 
 use std::{env, fs};
 
-use crate::support::{FOLDER, Page, Visit};
+use crate::support::{FOLDER, PAGES, Page, Visit, page_of};
 use serde_json::{Value, json};
 
 /// Violations, and what axe could not decide by itself where that would be a violation.
@@ -24,14 +24,11 @@ async fn nothing_is_found(page: &Page, when: &str) {
     assert_eq!(found, json!([]), "{when}: {found:#}");
 }
 
-async fn open_everything(page: &Page) {
-    page.unfold_everything().await;
-}
-
+/// The first page, which has a form: as it is found, with everything open, and with an error message.
 async fn every_state(visit: Visit, when: &str) {
     let page = visit.open().await;
     nothing_is_found(&page, when).await;
-    open_everything(&page).await;
+    page.unfold_everything().await;
     nothing_is_found(&page, &format!("{when}, with everything open")).await;
     let calculator = page.figure("calculator");
     calculator.fill("Number of GPUs D", "none").await;
@@ -40,23 +37,66 @@ async fn every_state(visit: Visit, when: &str) {
     page.close().await;
 }
 
+/// The other pages, as they are found and with everything open.
+async fn every_other_page(visit: Visit, when: &str) {
+    for name in &PAGES[1..] {
+        let page = visit.clone().at(name).open().await;
+        nothing_is_found(&page, &format!("/{name}, {when}")).await;
+        page.unfold_everything().await;
+        nothing_is_found(&page, &format!("/{name}, {when}, with everything open")).await;
+        page.close().await;
+    }
+}
+
 #[tokio::test]
-async fn axe_finds_nothing_in_light() {
+async fn axe_finds_nothing_on_the_first_page_in_light() {
     every_state(Visit::to(""), "light").await;
 }
 
 #[tokio::test]
-async fn axe_finds_nothing_in_dark() {
+async fn axe_finds_nothing_on_the_first_page_in_dark() {
     every_state(Visit::to("").dark(), "dark").await;
 }
 
 #[tokio::test]
-async fn axe_finds_nothing_on_a_phone_with_a_bad_link_and_nothing_that_fits() {
+async fn axe_finds_nothing_on_any_other_page_in_light() {
+    every_other_page(Visit::to(""), "light").await;
+}
+
+#[tokio::test]
+async fn axe_finds_nothing_on_any_other_page_in_dark() {
+    every_other_page(Visit::to("").dark(), "dark").await;
+}
+
+#[tokio::test]
+async fn axe_finds_nothing_on_any_page_on_a_phone() {
     for (visit, when) in [(Visit::to(""), "light"), (Visit::to("").dark(), "dark")] {
         every_state(visit.wide(360), &format!("{when}, on a phone")).await;
     }
-    every_state(Visit::to("?model=70b&gpus=1&s=-5&colour=red&method=paper&tp=3"), "with a bad link").await;
-    every_state(Visit::to("?model=70b&gpus=1&s=-5&colour=red&method=paper&tp=3").dark(), "with a bad link, dark").await;
+    for name in &PAGES[1..] {
+        let page = Visit::to(name).wide(360).open().await;
+        page.unfold_everything().await;
+        nothing_is_found(&page, &format!("/{name}, on a phone")).await;
+        page.close().await;
+    }
+}
+
+#[tokio::test]
+async fn axe_finds_nothing_with_a_bad_link_and_nothing_that_fits() {
+    let bad = "?model=70b&gpus=1&s=-5&colour=red&method=paper&tp=3";
+    every_state(Visit::to(bad), "with a bad link").await;
+    every_state(Visit::to(bad).dark(), "with a bad link, dark").await;
+}
+
+#[tokio::test]
+async fn axe_finds_nothing_on_the_page_for_addresses_of_no_page() {
+    for visit in [Visit::to_the_empty_page(), Visit::to_the_empty_page().dark()] {
+        let page = visit.open().await;
+        page.go(&format!("{FOLDER}no/such/page?v=3&gpus=64")).await;
+        nothing_is_found(&page, "404").await;
+        page.complaints().await;
+        page.close().await;
+    }
 }
 
 #[tokio::test]
@@ -82,17 +122,21 @@ async fn axe_finds_nothing_in_any_tab_of_the_share_dialog() {
 
 #[tokio::test]
 async fn headings_go_down_one_level_at_a_time_and_every_figure_is_named_by_its_caption() {
-    let page = Page::open("").await;
-    let levels = "return [...document.querySelectorAll('h1, h2, h3, h4, h5')] \
-        .filter((heading) => heading.getClientRects().length).map((heading) => Number(heading.tagName[1]));";
-    let levels: Vec<i64> = serde_json::from_value(page.script(levels, vec![]).await).expect("numbers");
-    assert_eq!(levels.iter().filter(|level| **level == 1).count(), 1);
-    for pair in levels.windows(2) {
-        assert!(pair[1] <= pair[0] + 1, "a heading of level {} follows one of level {}", pair[1], pair[0]);
+    let page = Visit::to_the_empty_page().open().await;
+    for name in PAGES {
+        page.go(&format!("{FOLDER}{name}")).await;
+        let levels = "return [...document.querySelectorAll('h1, h2, h3, h4, h5')] \
+            .filter((heading) => heading.getClientRects().length).map((heading) => Number(heading.tagName[1]));";
+        let levels: Vec<i64> = serde_json::from_value(page.script(levels, vec![]).await).expect("numbers");
+        assert_eq!(levels.first(), Some(&1), "/{name}");
+        assert_eq!(levels.iter().filter(|level| **level == 1).count(), 1, "/{name}");
+        for pair in levels.windows(2) {
+            assert!(pair[1] <= pair[0] + 1, "/{name}: a heading of level {} follows one of {}", pair[1], pair[0]);
+        }
+        let unnamed = "return [...document.querySelectorAll('figure')].filter((figure) => \
+            !document.getElementById(figure.getAttribute('aria-labelledby'))?.innerText.trim()).length;";
+        assert_eq!(page.script(unnamed, vec![]).await, 0, "/{name}");
     }
-    let unnamed = "return [...document.querySelectorAll('figure')].filter((figure) => \
-        !document.getElementById(figure.getAttribute('aria-labelledby'))?.innerText.trim()).length;";
-    assert_eq!(page.script(unnamed, vec![]).await, 0);
     page.close().await;
 }
 
@@ -105,7 +149,9 @@ async fn axe_finds_nothing_in_a_figure_that_is_embedded_alone() {
         ("?embed=nothing", "no such figure"),
     ] {
         let page = Visit::to("").open().await;
-        page.client.goto(&(page.server.origin() + FOLDER + query)).await.expect("the embed loads");
+        let figure = query.trim_start_matches("?embed=").split('&').next().unwrap_or_default();
+        let at = if figure == "nothing" { "" } else { page_of(figure) };
+        page.client.goto(&(page.server.origin() + FOLDER + at + query)).await.expect("the embed loads");
         page.until_script(
             "the program",
             "return document.querySelector('.embed-link').checkVisibility();",

@@ -28,7 +28,7 @@ async fn reads(page: &Page, scenario: &Scenario, recomputation: Recomputation, l
 
 #[tokio::test]
 async fn arrows_home_and_end_read_off_the_library_s_numbers() {
-    let page = Page::open("").await;
+    let page = Page::about("activations", "").await;
     let scenario = Scenario::default();
     page.figure("activations").focus("slider", "Sequence length S").await;
     reads(&page, &scenario, Recomputation::None, 8_192).await;
@@ -43,7 +43,7 @@ async fn arrows_home_and_end_read_off_the_library_s_numbers() {
 
 #[tokio::test]
 async fn the_pointer_reads_off_what_the_keyboard_does() {
-    let page = Page::open("").await;
+    let page = Page::about("activations", "").await;
     let figure = page.figure("activations");
     // From the left end past the right one: the drawing's area ends before its edge.
     figure.drag("lengths", 0.2, 0.995).await;
@@ -55,7 +55,7 @@ async fn the_pointer_reads_off_what_the_keyboard_does() {
 
 #[tokio::test]
 async fn recomputation_and_the_shared_model_change_what_is_kept() {
-    let page = Page::open("?model=llama-3.1-8b").await;
+    let page = Page::about("activations", "?model=llama-3.1-8b").await;
     let scenario = expected::scenario("?model=llama-3.1-8b");
     let figure = page.figure("activations");
     for (option, recomputation) in
@@ -64,14 +64,14 @@ async fn recomputation_and_the_shared_model_change_what_is_kept() {
         figure.choose("Recomputation", option).await;
         reads(&page, &scenario, recomputation, 8_192).await;
     }
-    page.figure("calculator").enter("Micro-batch b", "1").await;
+    page.travel("v=3&model=llama-3.1-8b&b=1").await;
     reads(&page, &scenario.with_batch(1), Recomputation::None, 8_192).await;
     page.close().await;
 }
 
 #[tokio::test]
 async fn the_crossover_is_the_paper_s_by_its_own_method() {
-    let page = Page::open("?method=paper").await;
+    let page = Page::about("activations", "?method=paper").await;
     let figure = page.figure("activations");
     let paper = crossover(&expected::scenario("?method=paper").model);
     assert_eq!(number::fixed(paper, 0), "870");
@@ -80,7 +80,7 @@ async fn the_crossover_is_the_paper_s_by_its_own_method() {
     figure.says("does not know flash attention").await;
     page.close().await;
     // The ledger's eager code keeps more for each score.
-    let page = Page::open("").await;
+    let page = Page::about("activations", "").await;
     let stored = with(Scenario::default(), Recomputation::None, AttentionKernel::Eager);
     let cross = crossover_of(&stored).expect("scores are stored");
     page.figure("activations").shows("cross", &number::fixed(cross, 0)).await;
@@ -89,7 +89,7 @@ async fn the_crossover_is_the_paper_s_by_its_own_method() {
 
 #[tokio::test]
 async fn the_table_holds_every_doubling() {
-    let page = Page::open("").await;
+    let page = Page::about("activations", "").await;
     let figure = page.figure("activations");
     figure.click("button", "The same as a table").await;
     let rows = figure.table("lengths").await;

@@ -1,7 +1,9 @@
 //! What people type: whatever it is, a message names the field and its range, and nothing turns into a silent zero.
 
-use crate::support::{Page, Scope, expected};
-use bmax::{Field, Scenario, link, number};
+use std::collections::BTreeSet;
+
+use crate::support::{PAGES, Page, Scope, expected, figures_of, page_of};
+use bmax::{Field, Method, Scenario, link, number};
 use fantoccini::elements::Element;
 use serde_json::{Value, json};
 
@@ -35,15 +37,15 @@ async fn paste(page: &Page, field: &Element, texts: &[&str]) -> Vec<Said> {
     let script = "const [field, texts, done] = arguments; \
         const message = () => field.getAttribute('aria-describedby').split(' ').map((id) => document.getElementById(id)) \
             .filter((part) => part.matches('.field-error')).map((part) => part.innerText).join(' '); \
-        const others = () => [...document.querySelectorAll('[data-figure=calculator] :is(input[type=text], select)')] \
+        const others = () => [...document.querySelectorAll('[data-figure] :is(input[type=text], select)')] \
             .filter((other) => other !== field).map((other) => [other.id, other.value]); \
-        const frame = () => new Promise(requestAnimationFrame); \
+        const settled = () => new Promise((done) => setTimeout(done)); \
         (async () => { \
             const said = []; \
             for (const text of texts) { \
                 field.value = text; \
                 field.dispatchEvent(new InputEvent('input', { bubbles: true, inputType: 'insertFromPaste' })); \
-                await frame(); \
+                await settled(); \
                 said.push([field.getAttribute('aria-invalid') === 'true', message(), others()]); \
             } \
             return said; \
@@ -68,18 +70,28 @@ async fn answer_is_there(calculator: &Scope<'_>, query: &str) {
 #[tokio::test]
 async fn every_field_names_itself_and_its_range_and_leaves_the_other_fields_alone() {
     // Every other field differs from its default, so that a reset by accident would show.
-    // Some are there only when they can matter.
+    // Some are there only when they can matter: the number of parameters not by the ledger.
     let query = "?v=3&model=13b&gpu=h200&gpus=24&tp=2&s=3072&b=3&headroom=12&recompute=every-k&every=3&target=512\
         &chart_gpus=16&experts=8&active=2&kv_rank=512&loss=chunked&position=learned&positions=4096&adapter=lora\
         &pp=2&vpp=2&pp_first=18&pp_last=22&reshard=2&engine=deepspeed&bucket=100&workspace=32&imbalance=1.5\
-        &recompute_layers=2";
-    let page = opened(query).await;
-    let calculator = page.figure("calculator");
-    for &field in Field::ALL {
+        &recompute_layers=2&method=paper";
+    let pages: BTreeSet<_> = Field::ALL.iter().map(|field| page_of(figure_of(*field))).collect();
+    for name in pages {
+        let page = opened(&format!("{name}{query}")).await;
+        let fields = Field::ALL.iter().copied().filter(|field| page_of(figure_of(*field)) == name);
+        each_names_itself_and_its_range(&page, fields).await;
+        page.part("#answer-bar").shows("bar-answer", &expected::answer(&expected::scenario(query))).await;
+        page.close().await;
+    }
+}
+
+/// Types what cannot be into each of these fields of a page.
+async fn each_names_itself_and_its_range(page: &Page, fields: impl Iterator<Item = Field>) {
+    for field in fields {
         let bound = field.bound();
         let element = page.figure(figure_of(field)).find("textbox", &expected::label(field)).await;
         let before = element.prop("value").await.expect("a value").unwrap_or_default();
-        let sound = paste(&page, &element, &[&before]).await;
+        let sound = paste(page, &element, &[&before]).await;
         let texts = [
             "",
             "   ",
@@ -96,7 +108,7 @@ async fn every_field_names_itself_and_its_range_and_leaves_the_other_fields_alon
             "٣",
         ];
         let texts: Vec<_> = texts.into_iter().filter(|text| field.read(text).is_err()).collect();
-        for (text, said) in texts.iter().zip(paste(&page, &element, &texts).await) {
+        for (text, said) in texts.iter().zip(paste(page, &element, &texts).await) {
             assert!(said.invalid, "{}: “{text}” is not marked as invalid", bound.name);
             let range = format!("from {} to {}", number::grouped(bound.min), number::grouped(bound.max));
             for part in [bound.name, &range, "Until then"] {
@@ -109,11 +121,9 @@ async fn every_field_names_itself_and_its_range_and_leaves_the_other_fields_alon
             }
             assert_eq!(said.others, sound[0].others, "{}: “{text}”", bound.name);
         }
-        let mended = paste(&page, &element, &[&before]).await;
+        let mended = paste(page, &element, &[&before]).await;
         assert!(!mended[0].invalid && mended[0].message.is_empty(), "{}: “{before}” was refused", bound.name);
     }
-    answer_is_there(&calculator, query).await;
-    page.close().await;
 }
 
 #[tokio::test]
@@ -145,8 +155,10 @@ async fn a_preset_takes_a_refused_text_away_with_its_message() {
 
 #[tokio::test]
 async fn spaces_separators_and_units_are_accepted_as_people_paste_them() {
-    let page = opened("").await;
+    let page = opened("?method=paper").await;
     let calculator = page.figure("calculator");
+    // The ledger asks for no number of parameters.
+    let start = Scenario { method: Method::Paper, ..Scenario::default() };
     for (field, text, value) in [
         (Field::Sequence, "4,096", 4096.0),
         (Field::Sequence, " 8 192 ", 8192.0),
@@ -165,7 +177,7 @@ async fn spaces_separators_and_units_are_accepted_as_people_paste_them() {
         let element = calculator.find("textbox", &expected::label(field)).await;
         let said = paste(&page, &element, &[text]).await;
         assert!(!said[0].invalid, "{}: “{text}” was refused: {}", field.bound().name, said[0].message);
-        let scenario = Scenario::default().with_number(field, value).expect("in range");
+        let scenario = start.with_number(field, value).expect("in range");
         page.until_query(&link::encode(&scenario)).await;
         calculator.press(&format!("Reset {} to", field.bound().name)).await;
     }
@@ -183,33 +195,40 @@ async fn a_hundred_kilobytes_in_a_field_are_refused_in_a_short_sentence() {
 }
 
 #[tokio::test]
-async fn the_ends_of_every_range_leave_no_figure_blank_and_no_number_broken() {
+async fn the_ends_of_every_range_leave_no_figure_of_the_first_page_blank_and_no_number_broken() {
     // One field at its end at a time, then all of them at once.
-    let end = |field: &Field, least: bool| if least { field.bound().min } else { field.bound().max };
-    let page = opened("").await;
+    let one = |least: bool| Field::ALL.iter().map(move |field| (vec![*field], least));
+    ends_are_sound("", [true, false].into_iter().flat_map(|least| one(least).chain([(Field::ALL.to_vec(), least)])))
+        .await;
+}
+
+#[tokio::test]
+async fn the_ends_of_all_ranges_leave_no_figure_of_the_other_pages_blank_and_no_number_broken() {
+    for name in PAGES.into_iter().filter(|name| !name.is_empty() && !figures_of(name).is_empty()) {
+        ends_are_sound(name, [true, false].into_iter().map(|least| (Field::ALL.to_vec(), least))).await;
+    }
+}
+
+/// Opens a page and brings these fields to the least or the most that they take, by each method.
+async fn ends_are_sound(name: &str, ends: impl Iterator<Item = (Vec<Field>, bool)>) {
+    let page = opened(name).await;
     // What has come into sight is painted, and has text, from the next frame on.
     let painted = "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => done(null)));";
-    let everything = async || {
-        page.resize(1440, 60_000).await;
-        page.script_async(painted, vec![]).await;
-    };
-    for least in [true, false] {
-        let one = Field::ALL.iter().map(|field| Scenario::default().with_number(*field, end(field, least)));
-        let all =
-            Field::ALL.iter().try_fold(Scenario::default(), |all, field| all.with_number(*field, end(field, least)));
+    for (fields, least) in ends {
+        let end = |field: &Field| if least { field.bound().min } else { field.bound().max };
+        let scenario = fields.iter().try_fold(Scenario::default(), |all, field| all.with_number(*field, end(field)));
+        let scenario = link::encode(&scenario.expect("the ends are in range"));
+        // In a window that holds the whole page every figure follows; the last of each round does.
+        page.resize(1440, if fields.len() > 1 { 60_000 } else { 900 }).await;
         for method in ["ledger", "workshop", "paper"] {
-            for (position, scenario) in one.clone().chain([all.clone()]).enumerate() {
-                // In a window that holds the whole page every figure follows; the last of each round does.
-                if position == Field::ALL.len() {
-                    everything().await;
-                }
-                let query = format!("{}&method={method}", link::encode(&scenario.expect("the ends are in range")));
-                page.travel(&query).await;
-                let answer = expected::answer(&expected::scenario(&query));
-                page.part("#answer-bar").shows("bar-answer", &answer).await;
-                sound(&page, &query).await;
+            let query = format!("{scenario}&method={method}");
+            page.travel(&query).await;
+            let answer = expected::answer(&expected::scenario(&query));
+            page.part("#answer-bar").shows("bar-answer", &answer).await;
+            if fields.len() > 1 {
+                page.script_async(painted, vec![]).await;
             }
-            page.resize(1440, 900).await;
+            sound(&page, &query).await;
         }
     }
     page.close().await;

@@ -1,22 +1,21 @@
-//! The buckets: live sizes, and a sum that adds up.
+//! The buckets: the workshop's four, the peak's own composition one press away, and a sum that adds up.
 
 use crate::support::{Page, expected};
-use bmax::{Bucket, Bytes, Scenario, division::line_at_peak, estimate};
+use bmax::{Bucket, Bytes, Scenario, chart::FOUR, division::line_at_peak, estimate};
 
 async fn shows_the_ledger(page: &Page, scenario: &Scenario) {
     let buckets = page.figure("buckets");
     let estimate = estimate(scenario);
     buckets.shows("buckets-total", &expected::memory(estimate.peak().bytes)).await;
     for &bucket in Bucket::ALL {
-        let bytes = estimate.bucket(bucket);
+        let bytes = estimate.fullest(bucket).1;
         let card = buckets.text(&format!("bucket-{}", bucket.key())).await;
-        if bytes == Bytes::ZERO {
-            let shown = format!("return document.querySelector('[data-testid=bucket-{}]').offsetHeight;", bucket.key());
-            page.until_script("an empty bucket to have no card", &shown, 0.into()).await;
+        if !FOUR.contains(&bucket) {
+            has_no_card(page, bucket).await;
             continue;
         }
         assert!(card.contains(&expected::memory(bytes)), "{card} is not {}", expected::memory(bytes));
-        let grows = bmax::estimate(&scenario.with_batch(scenario.recipe.batch + 1)).bucket(bucket) > bytes;
+        let grows = bmax::estimate(&scenario.with_batch(scenario.recipe.batch + 1)).fullest(bucket).1 > bytes;
         let word = if grows { "scales with b" } else { "fixed" };
         assert!(card.contains(word), "{card} does not say “{word}”");
     }
@@ -24,6 +23,11 @@ async fn shows_the_ledger(page: &Page, scenario: &Scenario) {
     let growing = Bytes::new(line.per_sequence.get() * f64::from(scenario.recipe.batch));
     buckets.shows("buckets-fixed", &expected::memory(line.fixed)).await;
     buckets.shows("buckets-growing", &expected::memory(growing)).await;
+}
+
+async fn has_no_card(page: &Page, bucket: Bucket) {
+    let shown = format!("return document.querySelector('[data-testid=bucket-{}]').offsetHeight;", bucket.key());
+    page.until_script("what is no bucket of the four to have no card", &shown, 0.into()).await;
 }
 
 #[tokio::test]
@@ -37,5 +41,24 @@ async fn the_cards_show_the_ledger_and_follow_the_configuration() {
     calculator.choose("Method", "Paper").await;
     page.until_query("v=3&model=13b&b=5&method=paper").await;
     shows_the_ledger(&page, &expected::scenario("?model=13b&b=5&method=paper")).await;
+    page.close().await;
+}
+
+#[tokio::test]
+async fn the_peak_s_own_composition_is_one_press_away_and_says_why_there_are_no_gradients() {
+    let page = Page::open("").await;
+    let buckets = page.figure("buckets");
+    let estimate = estimate(&Scenario::default());
+    buckets.says("Each bucket is shown at its fullest.").await;
+    buckets.choose("What is shown", "At the peak").await;
+    buckets.says(&format!("“{}”. {}", estimate.peak().instant.name, estimate.peak().instant.meaning)).await;
+    buckets.says("There are no gradients yet").await;
+    assert!(buckets.text("bucket-gradients").await.contains("none"));
+    for bucket in [Bucket::Activations, Bucket::Temporary, Bucket::Runtime] {
+        let card = buckets.text(&format!("bucket-{}", bucket.key())).await;
+        assert!(card.contains(&expected::memory(estimate.bucket(bucket))), "{card}");
+    }
+    buckets.choose("What is shown", "The four buckets").await;
+    has_no_card(&page, Bucket::Runtime).await;
     page.close().await;
 }

@@ -10,7 +10,7 @@ fn gib(bytes: Bytes, places: u32) -> String {
 
 #[tokio::test]
 async fn before_anything_is_measured_the_figure_says_what_the_counter_should_show() {
-    let page = Page::open("?gpus=16").await;
+    let page = Page::about("calibration", "?gpus=16").await;
     let figure = page.figure("calibration");
     let seen = counters(&expected::scenario("?gpus=16"));
     figure.says(&format!("this counter should show {} GiB", gib(seen.allocated, 1))).await;
@@ -21,7 +21,7 @@ async fn before_anything_is_measured_the_figure_says_what_the_counter_should_sho
 
 #[tokio::test]
 async fn one_run_moves_the_fixed_part_two_tell_the_slope_and_three_leave_a_residual() {
-    let page = Page::open("").await;
+    let page = Page::about("calibration", "").await;
     let figure = page.figure("calibration");
     let readings = [(1, 22.0), (3, 43.0), (6, 72.0)];
     for (position, (batch, taken)) in readings.iter().enumerate() {
@@ -55,7 +55,7 @@ async fn one_run_moves_the_fixed_part_two_tell_the_slope_and_three_leave_a_resid
 
 #[tokio::test]
 async fn a_reading_that_cannot_be_is_named_with_its_range_and_left_out() {
-    let page = Page::open("").await;
+    let page = Page::about("calibration", "").await;
     let figure = page.figure("calibration");
     figure.says("Nothing is measured yet.").await;
     let script = "for (const [name, text] of [['b2', '0'], ['m2', '-4']]) {\
@@ -69,7 +69,7 @@ async fn a_reading_that_cannot_be_is_named_with_its_range_and_left_out() {
 
 #[tokio::test]
 async fn readings_that_fall_with_the_batch_are_not_believed() {
-    let page = Page::open("").await;
+    let page = Page::about("calibration", "").await;
     let script = "for (const [name, text] of [['b1', '1'], ['m1', '60'], ['b2', '8'], ['m2', '20']]) {\
                   const field = document.querySelector(`#calibration-${name}`); field.value = text;\
                   field.dispatchEvent(new Event('input', { bubbles: true })); }";

@@ -192,3 +192,23 @@ async fn the_picture_is_drawn_and_as_sharp_as_the_screen() {
     }
     page.close().await;
 }
+
+#[tokio::test]
+async fn one_press_sets_the_chart_as_in_the_workshop_and_one_goes_back() {
+    let page = Page::open("?gpu=h200&b=5").await;
+    let chart = page.figure("chart");
+    chart.press("Set as in the workshop").await;
+    let wanted = "v=3&b=5&method=workshop&chart_gpus=1&chart_recompute=selective";
+    let set = expected::scenario(wanted);
+    page.until("the link to say so", async || {
+        let query = page.query().await;
+        if expected::scenario(&query) == set { Ok(()) } else { Err(query) }
+    })
+    .await;
+    let slider = chart.focus("slider", SLIDER).await;
+    reads(&page, &slider, &set, 2048).await;
+    page.part("#answer-bar").says("Workshop method").await;
+    chart.press("Back to my settings").await;
+    page.until_query("v=3&gpu=h200&b=5").await;
+    page.close().await;
+}

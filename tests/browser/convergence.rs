@@ -23,7 +23,7 @@ fn saved(batch: f64, critical: f64) -> String {
 
 #[tokio::test]
 async fn steps_and_examples_are_told_for_the_reader_s_batch_and_the_task() {
-    let page = Page::open("").await;
+    let page = Page::about("convergence", "").await;
     let figure = page.figure("convergence");
     let critical = in_examples(65_536.0, true, 2_048);
     figure.shows("steps", &times(steps(256.0, critical))).await;
@@ -46,7 +46,7 @@ async fn steps_and_examples_are_told_for_the_reader_s_batch_and_the_task() {
 
 #[tokio::test]
 async fn a_critical_batch_of_one_s_own_is_checked() {
-    let page = Page::open("").await;
+    let page = Page::about("convergence", "").await;
     let figure = page.figure("convergence");
     figure.pick("Critical batch of", "your own task").await;
     figure.pick("Counted in", "examples").await;
@@ -60,7 +60,7 @@ async fn a_critical_batch_of_one_s_own_is_checked() {
 
 #[tokio::test]
 async fn the_curves_are_read_off_by_key_and_by_pointer() {
-    let page = Page::open("").await;
+    let page = Page::about("convergence", "").await;
     let figure = page.figure("convergence");
     let reads = async |batch: f64| {
         figure.shows("at-batch", &number::grouped(batch)).await;
@@ -84,7 +84,7 @@ async fn the_curves_are_read_off_by_key_and_by_pointer() {
 
 #[tokio::test]
 async fn the_table_of_batches_holds_the_formula() {
-    let page = Page::open("").await;
+    let page = Page::about("convergence", "").await;
     let rows = page.figure("convergence").table("batches").await;
     let batches = [0.5, 2.0, 8.0, 32.0, 128.0, 512.0, 2_048.0];
     assert_eq!(rows.len(), batches.len());
@@ -98,7 +98,7 @@ async fn the_table_of_batches_holds_the_formula() {
 
 #[tokio::test]
 async fn the_learning_rate_lies_between_the_root_and_the_linear_rule() {
-    let page = Page::open("").await;
+    let page = Page::about("convergence", "").await;
     let figure = page.figure("learning-rate");
     let (low, high) = rates(0.1, 8.0);
     figure.shows("low", &significant(low)).await;
@@ -124,7 +124,7 @@ async fn the_learning_rate_lies_between_the_root_and_the_linear_rule() {
 
 #[tokio::test]
 async fn throughput_follows_the_micro_batch_and_the_model() {
-    let page = Page::open("").await;
+    let page = Page::about("convergence", "").await;
     let figure = page.figure("saturation");
     let roofline = Roofline::of(&Scenario::default());
     figure.shows("ridge", &number::grouped(roofline.ridge.round())).await;

@@ -1,16 +1,14 @@
 //! One figure alone in somebody else's page.
 
 use crate::support::host::{Host, frame, sandboxed};
-use crate::support::{FOLDER, Page, Visit, dist, expected};
+use crate::support::{FOLDER, PAGES, Page, Visit, expected, figures_of, page_of};
 use bmax::embed::{Embed, Theme};
 use bmax::link;
 use serde_json::{Value, json};
 
-/// The names of all figures, as the page marks them.
+/// The names of all figures of the site.
 fn figures() -> Vec<String> {
-    let page = String::from_utf8_lossy(&dist()["index.html"]).into_owned();
-    let names = page.split("id=embed-").skip(1).map(|rest| rest.split([' ', '>']).next().unwrap_or_default());
-    let names: Vec<_> = names.map(str::to_owned).collect();
+    let names: Vec<_> = PAGES.into_iter().flat_map(figures_of).collect();
     assert!(names.len() > 25, "{names:?}");
     names
 }
@@ -61,6 +59,7 @@ async fn every_figure_is_shown_alone_as_high_as_it_tells() {
 async fn no_figure_is_wider_than_a_narrow_frame() {
     let host = Host::with("").await;
     for name in figures() {
+        println!("{name}");
         host.show(&sandboxed(&format!("embed={name}")).replace("width=800", "width=280")).await;
         host.settled(0).await;
         assert_eq!(host.inside(0, WRONG).await, json!([]), "{name}");
@@ -193,7 +192,7 @@ async fn what_is_no_figure_is_named_beside_those_there_are() {
         let text = text.as_str().unwrap_or_default();
         assert!(text.contains(&format!("“{given}”")), "{given}: {text}");
         for name in figures() {
-            assert!(text.contains(&format!("{name}:")), "{given}: {name} is not in the list");
+            assert!(text.contains(&name), "{given}: {name} is not in the list");
         }
         let link = host.inside(0, "return document.querySelector('.embed-link a').getAttribute('href');").await;
         assert!(link.as_str().is_some_and(|link| link.contains("gpus=64")), "{link}");
@@ -202,7 +201,7 @@ async fn what_is_no_figure_is_named_beside_those_there_are() {
     // One of the list leads to that figure.
     host.inside(0, "document.querySelector('main a[href*=\"=chart\"]').target = '_self';").await;
     let way = "return document.querySelector('main a[href*=\"=chart\"]').getAttribute('href');";
-    assert_eq!(host.inside(0, way).await, "?embed=chart&v=3&gpus=64");
+    assert_eq!(host.inside(0, way).await, format!("./{}?embed=chart&v=3&gpus=64", page_of("chart")));
     host.close().await;
 }
 
@@ -235,11 +234,11 @@ async fn the_link_opens_the_full_page_with_the_present_scenario() {
 async fn links_of_a_figure_lead_out_of_the_frame_to_their_place_on_the_page() {
     let host = Host::with(&sandboxed("embed=scaling&v=3&gpus=64")).await;
     host.settled(0).await;
-    let press = "const link = document.querySelector('figure a[href=\"#source-rajbhandari\"]'); \
+    let press = "const link = document.querySelector('figure a[href$=\"#source-rajbhandari\"]'); \
         addEventListener('click', (event) => event.preventDefault()); \
         link.click(); \
         return [link.target, link.rel, link.href.replace(location.origin, '')];";
-    let wanted = format!("{FOLDER}?v=3&gpus=64#source-rajbhandari");
+    let wanted = format!("{FOLDER}trust/?v=3&gpus=64#source-rajbhandari");
     assert_eq!(host.inside(0, press).await, json!(["_blank", "noopener", wanted]));
     host.close().await;
 }
@@ -301,7 +300,7 @@ async fn without_javascript_every_figure_is_its_caption_a_sentence_and_a_link() 
     let page = Visit::to("").without_scripts().open().await;
     let whole = page.script(STATIC, vec![]).await.as_str().map_or(0, str::len);
     for name in figures() {
-        let address = format!("{}{FOLDER}?embed={name}#embed-{name}", page.server.origin());
+        let address = format!("{}{FOLDER}{}?embed={name}#embed-{name}", page.server.origin(), page_of(&name));
         page.client.goto("about:blank").await.expect("a fresh start");
         page.client.goto(&address).await.expect("the page loads");
         let caption = format!("return document.querySelector('#embed-{name} figcaption').textContent.trim();");

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use serde_json::json;
 
-use crate::support::{Browser, FOLDER, Page, Visit, expected, key};
+use crate::support::{Browser, FOLDER, PAGES, Page, Visit, expected, key};
 use crate::theme::becomes;
 
 async fn open(query: &str) -> Page {
@@ -12,14 +12,19 @@ async fn open(query: &str) -> Page {
 }
 
 #[tokio::test]
-async fn every_figure_mounts_unfolds_and_asks_no_other_host() {
+async fn every_figure_of_every_page_mounts_unfolds_and_asks_no_other_host() {
     let page = open("?v=3&model=13b").await;
-    page.unfold_everything().await;
-    page.figure("answer").shows("opening-answer", &expected::answer(&expected::scenario("?model=13b"))).await;
-    let silent = "return [...document.querySelectorAll('[data-figure]')] \
-        .filter((one) => one.textContent.trim() === '' || one.getBoundingClientRect().height < 20) \
-        .map((one) => one.dataset.figure);";
-    assert_eq!(page.script(silent, vec![]).await, json!([]));
+    for name in PAGES {
+        page.go(&format!("{FOLDER}{name}?v=3&model=13b")).await;
+        page.wait_for_figures().await;
+        page.unfold_everything().await;
+        let answer = expected::answer(&expected::scenario("?model=13b"));
+        page.part("#answer-bar").shows("bar-answer", &answer).await;
+        let silent = "return [...document.querySelectorAll('[data-figure]')] \
+            .filter((one) => one.textContent.trim() === '' || one.getBoundingClientRect().height < 20) \
+            .map((one) => one.dataset.figure);";
+        assert_eq!(page.script(silent, vec![]).await, json!([]), "/{name}");
+    }
     assert_eq!(page.server.strangers(), Vec::<String>::new());
     let asked = page.server.requests();
     assert!(asked.iter().any(|path| path.ends_with(".wasm")), "{asked:?}");

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use crate::support::{Page, Visit, expected, key};
+use crate::support::{PAGES, Page, Visit, expected, key};
 use serde_json::Value;
 
 /// What has the focus: a name for it, whether the eye can tell, and whether something covers it.
@@ -54,21 +54,34 @@ async fn tab_through(page: &Page) -> Vec<Value> {
 
 #[tokio::test]
 async fn tab_reaches_every_control_once_visibly_and_leaves_again() {
+    let seen = every_control_is_reached("").await;
+    for figure in ["answer", "grow", "oom-search", "calculator", "levers", "chart"] {
+        assert!(seen.iter().any(|focused| focused["figure"] == figure), "Tab reaches nothing in {figure}");
+    }
+}
+
+#[tokio::test]
+async fn tab_reaches_every_control_of_the_other_pages_too() {
+    for name in &PAGES[1..] {
+        every_control_is_reached(name).await;
+    }
+}
+
+/// Goes through a page by Tab and returns what it came to.
+async fn every_control_is_reached(name: &str) -> Vec<Value> {
     // The window then jumps to the focus and does not glide.
-    let page = Visit::to("").preferring("prefers-reduced-motion", "reduce").open().await;
+    let page = Visit::to(name).preferring("prefers-reduced-motion", "reduce").open().await;
     let reachable = page.script(REACHABLE, vec![]).await;
     let seen = tab_through(&page).await;
     assert!(seen[0]["what"].as_str().is_some_and(|what| what.contains("Skip to the text")), "{}", seen[0]);
     for control in reachable.as_array().expect("a list") {
-        assert!(seen.iter().any(|focused| focused["index"] == control[0]), "Tab never reaches {}", control[1]);
+        assert!(seen.iter().any(|focused| focused["index"] == control[0]), "/{name}: Tab never reaches {}", control[1]);
     }
     for focused in &seen {
-        assert_eq!(focused["covered"], false, "something covers the focus on {focused}");
-    }
-    for figure in ["answer", "grow", "oom-search", "calculator", "levers", "planner", "chart"] {
-        assert!(seen.iter().any(|focused| focused["figure"] == figure), "Tab reaches nothing in {figure}");
+        assert_eq!(focused["covered"], false, "/{name}: something covers the focus on {focused}");
     }
     page.close().await;
+    seen
 }
 
 /// Whether the window looks different with the focus, for parts such as the thumb of a slider, whose

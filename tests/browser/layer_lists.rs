@@ -14,7 +14,7 @@ fn fit(text: &str, scenario: &Scenario, every: usize) -> String {
 
 #[tokio::test]
 async fn the_published_networks_have_their_published_parameters_and_the_library_s_batch() {
-    let page = Page::open("").await;
+    let page = Page::about("network", "").await;
     let figure = page.figure("network");
     for (name, text, parameters) in [
         ("ResNet-50", presets::RESNET_50, "25,557,032"),
@@ -32,7 +32,7 @@ async fn the_published_networks_have_their_published_parameters_and_the_library_
 
 #[tokio::test]
 async fn the_table_holds_shape_parameters_and_bytes_of_every_layer() {
-    let page = Page::open("").await;
+    let page = Page::about("network", "").await;
     let figure = page.figure("network");
     figure.press("ResNet-50").await;
     figure.shows("parameters", "25,557,032").await;
@@ -55,7 +55,7 @@ async fn the_table_holds_shape_parameters_and_bytes_of_every_layer() {
 
 #[tokio::test]
 async fn a_list_of_one_s_own_is_counted_and_a_bad_line_named_while_the_rest_stays() {
-    let page = Page::open("").await;
+    let page = Page::about("network", "").await;
     let figure = page.figure("network");
     figure.fill(LIST, "input 3 32 32\nconv 16 3x3 pad 1 norm relu\nflatten\ndense 10").await;
     figure.shows("parameters", &number::grouped(3.0 * 16.0 * 9.0 + 16.0 + 32.0 + 16.0 * 1024.0 * 10.0 + 10.0)).await;
@@ -68,7 +68,7 @@ async fn a_list_of_one_s_own_is_counted_and_a_bad_line_named_while_the_rest_stay
 
 #[tokio::test]
 async fn recomputation_and_precision_change_what_fits() {
-    let page = Page::open("").await;
+    let page = Page::about("network", "").await;
     let figure = page.figure("network");
     figure.press("ResNet-50").await;
     for (choice, every) in [("segments of √L", 4), ("nothing", usize::MAX)] {
@@ -91,7 +91,7 @@ async fn recomputation_and_precision_change_what_fits() {
 
 #[tokio::test]
 async fn a_layer_is_read_off_by_keys_and_by_pointer() {
-    let page = Page::open("").await;
+    let page = Page::about("network", "").await;
     let figure = page.figure("network");
     figure.focus("slider", "Layer").await;
     page.press(key::HOME).await;
@@ -109,7 +109,7 @@ async fn a_layer_is_read_off_by_keys_and_by_pointer() {
 
 #[tokio::test]
 async fn a_batch_that_is_no_count_is_named() {
-    let page = Page::open("").await;
+    let page = Page::about("network", "").await;
     let figure = page.figure("network");
     let field = figure.find("textbox", "Examples at once B").await;
     for (typed, invalid, shown) in

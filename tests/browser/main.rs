@@ -1,8 +1,8 @@
 //! The page in a real browser, a capability a file.
 //!
-//! `dist/` must hold a built page. Every test has a server, a chromedriver and a browser of its own,
-//! finds things by role and name, waits for conditions and never for a time, and takes the numbers it
-//! expects from the library.
+//! `dist/` must hold the built site. Every test opens the page that it is about, from a server of its own and in a
+//! browser to itself, finds things by role and name, waits for conditions and never for a time, and takes the numbers
+//! it expects from the library.
 
 mod support;
 
@@ -35,12 +35,15 @@ mod network;
 mod no_script;
 mod number_formats;
 mod offline;
+mod old_addresses;
 mod oom_search;
 mod opening_answer;
 mod optimizer_states;
+mod pages;
 mod pictures;
 mod planner;
 mod policy;
+mod program_parts;
 mod questions;
 mod quiz;
 mod recompute;

@@ -1,6 +1,6 @@
 //! What the page asks of the network and of the browser: its own files, and nothing else.
 
-use crate::support::{FOLDER, Page, Visit};
+use crate::support::{FOLDER, PAGES, Page, Visit};
 use serde_json::{Value, json};
 
 /// Addresses that the browser asked for, as it tells it itself.
@@ -17,12 +17,18 @@ async fn asked_for(page: &Page) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn every_request_goes_to_the_page_s_own_folder() {
-    let page = Page::open("?v=3&model=13b").await;
+async fn every_request_of_any_page_goes_to_the_site_s_own_folder() {
+    let page = Visit::to("?v=3&model=13b").writing_down_requests().open().await;
     // Every control that a figure may load something for is used once.
     page.unfold_everything().await;
     page.figure("calculator").press("70B").await;
     page.until_query("v=3&model=70b").await;
+    for name in &PAGES[1..] {
+        page.go(&format!("{FOLDER}{name}?v=3&model=13b")).await;
+        page.wait_for_figures().await;
+        page.unfold_everything().await;
+    }
+    assert_eq!(page.server.strangers(), Vec::<String>::new());
     let home = page.server.origin() + FOLDER;
     let asked = asked_for(&page).await;
     assert!(asked.iter().any(|address| address.ends_with(".wasm")), "{asked:?}");

@@ -10,7 +10,7 @@ fn binary(bits: u32, from: u32, count: u32) -> String {
 
 #[tokio::test]
 async fn every_number_shows_the_bits_that_the_library_finds() {
-    let page = Page::open("").await;
+    let page = Page::about("formats", "").await;
     let figure = page.figure("formats");
     for (typed, number) in [("65520", 65520.0), ("1e-8", 1e-8), ("-0.1", -0.1), ("1.001", 1.001)] {
         figure.fill("A number", typed).await;
@@ -27,7 +27,7 @@ async fn every_number_shows_the_bits_that_the_library_finds() {
 
 #[tokio::test]
 async fn scaling_the_loss_brings_back_what_fp16_loses() {
-    let page = Page::open("").await;
+    let page = Page::about("formats", "").await;
     let figure = page.figure("formats");
     figure.press("1e-8").await;
     figure.shows("fp16-kept", "0").await;
@@ -49,7 +49,7 @@ async fn scaling_the_loss_brings_back_what_fp16_loses() {
 
 #[tokio::test]
 async fn fp8_stops_at_its_largest_number_or_overflows() {
-    let page = Page::open("").await;
+    let page = Page::about("formats", "").await;
     let figure = page.figure("formats");
     figure.press("65,520").await;
     figure.shows("e4m3-kept", "448").await;
@@ -62,7 +62,7 @@ async fn fp8_stops_at_its_largest_number_or_overflows() {
 
 #[tokio::test]
 async fn small_updates_stall_without_an_fp32_copy() {
-    let page = Page::open("").await;
+    let page = Page::about("formats", "").await;
     let figure = page.figure("formats");
     for (typed, update) in [("0.01", 0.01), ("ten", 0.001)] {
         figure.fill("A weight of 1 is updated by", typed).await;
@@ -83,7 +83,7 @@ fn gib(bytes: Bytes) -> String {
 
 #[tokio::test]
 async fn regimes_show_the_library_s_bytes_and_can_be_used() {
-    let page = Page::open("").await;
+    let page = Page::about("formats", "").await;
     let figure = page.figure("regimes");
     let rows = [
         ("fp32", Precision::Fp32, GradientType::Half),

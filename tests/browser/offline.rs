@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::{env, fs, process};
 
-use crate::support::{BLANK, FOLDER, Files, OTHER_FOLDER, Page, Visit, dist, expected};
+use crate::support::{BLANK, FOLDER, Files, OTHER_FOLDER, PAGES, Page, Visit, dist, expected, page_of};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bmax::catalogue::DEVICES;
@@ -60,13 +60,33 @@ fn listed(mut files: Files, offline: &str) -> Files {
         fs::write(path, bytes).expect("room for a copy of the page");
     }
     let status =
-        Command::new(env!("CARGO_BIN_EXE_finish")).arg("--again").arg(&folder).env("BMAX_OFFLINE", offline).status();
+        Command::new(env!("CARGO_BIN_EXE_finish")).arg("again").arg(&folder).env("BMAX_OFFLINE", offline).status();
     assert!(status.expect("the program starts").success(), "the copy can be finished");
-    for name in ["index.html", "sw.js"] {
-        files.insert(name.to_owned(), fs::read(folder.join(name)).expect("what was written"));
+    for (name, bytes) in &mut files {
+        if name.ends_with(".html") || name == "sw.js" {
+            *bytes = fs::read(folder.join(name)).expect("what was written");
+        }
     }
     _ = fs::remove_dir_all(&folder);
     files
+}
+
+/// A page with places for the digests of its inline scripts and styles in its policy, as they were before it was
+/// finished.
+fn without_digests(page: &str) -> String {
+    let (before, rest) = page.split_once("script-src ").expect("a policy");
+    let (policy, rest) = rest.split_once('"').expect("the end of the policy");
+    let named = |words: &str| !words.starts_with("'sha256-");
+    let directives = format!("script-src {policy}");
+    let directives = directives.split("; ").map(|directive| {
+        let words: Vec<_> = directive.split(' ').filter(|word| named(word)).collect();
+        match words[0] {
+            "script-src" => words.join(" ") + " {{inline-script-hashes}}",
+            "style-src" => words.join(" ") + " {{inline-style-hashes}}",
+            _ => words.join(" "),
+        }
+    });
+    format!("{before}{}\"{rest}", directives.collect::<Vec<_>>().join("; "))
 }
 
 /// The digest of a file as a page names it.
@@ -80,35 +100,37 @@ fn replaced(text: &str, old: &str, new: &str) -> String {
     text.replace(old, new)
 }
 
-/// Another build of the page: other text, styles and program, whose files have other names.
+/// Another build of the site: other text, styles and program, whose files have other names.
 fn another_build() -> Files {
-    let text = |name: &str| String::from_utf8(dist()[name].clone()).expect("text");
-    let mut page = text("index.html");
-    page = replaced(&page, "<title>", "<title>B: ");
-    // The digests of the inline scripts, which name the program, are filled in anew.
-    let start = page.find("'sha256-").expect("a policy with digests");
-    let end = start + page[start..].find(';').expect("the end of the directive");
-    page.replace_range(start..end, "{{inline-script-hashes}}");
+    // What is named by what it holds, a file or a folder: its name ends in sixteen signs.
     let hashed = |name: &str| {
-        let (stem, rest) = name.rsplit_once('-')?;
-        let hash: String = rest.chars().take_while(char::is_ascii_hexdigit).collect();
+        let top = name.split('/').next().unwrap_or_default();
+        let (stem, rest) = top.rsplit_once('-')?;
+        let hash: String = rest.chars().take_while(char::is_ascii_alphanumeric).collect();
         (hash.len() == 16).then(|| (format!("{stem}-{hash}"), format!("{stem}-bbbbbbbbbbbbbbbb")))
     };
     let names: BTreeSet<_> = dist().keys().filter_map(|name| hashed(name)).collect();
     assert!(names.len() >= 3, "{names:?}");
     let renamed = |text: &str| names.iter().fold(text.to_owned(), |text, (old, new)| text.replace(old, new));
     let mut files = Files::new();
+    let mut digests = Vec::new();
     for (name, bytes) in dist().iter() {
         let mut bytes = bytes.clone();
         if name.ends_with(".js") || name.ends_with(".css") {
             let mark = if name.ends_with(".js") { "\nglobalThis.build = 'B';" } else { "\n:root { --build: B; }" };
-            let changed = renamed(&text(name)) + mark;
-            page = page.replace(&digest(&bytes), &digest(changed.as_bytes()));
+            let changed = renamed(&String::from_utf8(bytes.clone()).expect("text")) + mark;
+            digests.push((digest(&bytes), digest(changed.as_bytes())));
             bytes = changed.into_bytes();
         }
         files.insert(renamed(name), bytes);
     }
-    files.insert("index.html".to_owned(), renamed(&page).into_bytes());
+    for (name, bytes) in &mut files {
+        if name.ends_with("index.html") {
+            let text = String::from_utf8(bytes.clone()).expect("text");
+            let text = without_digests(&renamed(&replaced(&text, "<title>", "<title>B: ")));
+            *bytes = digests.iter().fold(text, |text, (old, new)| text.replace(old, new)).into_bytes();
+        }
+    }
     listed(files, "yes")
 }
 
@@ -139,8 +161,8 @@ async fn come_back_until(page: &Page, folder: &str, expected: &str) {
 }
 
 #[tokio::test]
-async fn after_the_first_visit_the_page_works_with_its_server_gone() {
-    let mut page = Page::open("").await;
+async fn after_the_first_visit_every_page_works_with_its_server_gone() {
+    let mut page = Visit::to("").kept().open().await;
     until_kept(&page).await;
     page.server.stop();
     for query in ["?v=3&model=13b&gpus=64", "?v=1&model=70b&gpus=64&recompute=full", ""] {
@@ -153,6 +175,18 @@ async fn after_the_first_visit_the_page_works_with_its_server_gone() {
         page.wait_for_figures().await;
         page.part("#answer-bar").shows("bar-answer", &expected::answer(&expected::scenario(query))).await;
     }
+    // Every page of the site, and one after another without the first.
+    for name in PAGES {
+        page.go(&format!("{FOLDER}{name}?v=3&model=13b&gpus=64")).await;
+        page.wait_for_figures().await;
+        let answer = expected::answer(&expected::scenario("?v=3&model=13b&gpus=64"));
+        page.part("#answer-bar").shows("bar-answer", &answer).await;
+        assert_eq!(page.part("#notices").all_text().await, "", "/{name}");
+    }
+    page.go(&format!("{FOLDER}?embed=step&v=3&gpus=64")).await;
+    page.until_script("the figure's page", "return location.pathname;", json!(format!("{FOLDER}{}", page_of("step"))))
+        .await;
+    page.wait_for_figures().await;
     page.go(&format!("{FOLDER}catalogue.html")).await;
     let rows = page.script("return document.querySelectorAll('table tr').length;", vec![]).await;
     assert!(rows.as_u64() > Some(DEVICES.len() as u64), "{rows} rows of the catalogue");
@@ -161,7 +195,7 @@ async fn after_the_first_visit_the_page_works_with_its_server_gone() {
 
 #[tokio::test]
 async fn the_browser_finds_a_sound_manifest_and_nothing_that_hinders_an_installation() {
-    let page = Page::open("?v=3&gpus=64").await;
+    let page = Visit::to("?v=3&gpus=64").kept().open().await;
     until_kept(&page).await;
     let manifest = page.devtools("Page.getAppManifest", json!({})).await;
     assert_eq!(manifest["errors"], json!([]));
@@ -173,7 +207,8 @@ async fn the_browser_finds_a_sound_manifest_and_nothing_that_hinders_an_installa
 
 #[tokio::test]
 async fn every_file_of_the_build_is_kept_and_nothing_else() {
-    let page = Page::open("").await;
+    // What a reader asks for meanwhile is asked for twice.
+    let page = Visit::to("").kept().untouched().open().await;
     until_kept(&page).await;
     let home = page.server.origin() + FOLDER;
     let script = "const done = arguments[0]; \
@@ -184,7 +219,7 @@ async fn every_file_of_the_build_is_kept_and_nothing_else() {
     let kept: Vec<String> = serde_json::from_value(page.script_async(script, vec![]).await).expect("addresses");
     let kept: BTreeSet<_> = kept.iter().map(|address| address.strip_prefix(&home).expect("of this folder")).collect();
     let built = dist().keys().map(String::as_str).filter(|name| *name != "sw.js");
-    let built: BTreeSet<_> = built.map(|name| if name == "index.html" { "" } else { name }).collect();
+    let built: BTreeSet<_> = built.map(|name| name.strip_suffix("index.html").unwrap_or(name)).collect();
     assert_eq!(kept, built);
     // What the visit had loaded already was not loaded again.
     for part in ["/", ".wasm", ".js", ".css"] {
@@ -199,7 +234,7 @@ async fn every_file_of_the_build_is_kept_and_nothing_else() {
 
 #[tokio::test]
 async fn a_second_visit_asks_the_server_only_whether_there_is_a_newer_build() {
-    let page = Page::open("").await;
+    let page = Visit::to("").kept().open().await;
     until_kept(&page).await;
     let before = page.server.requests().len();
     page.go(BLANK).await;
@@ -219,7 +254,7 @@ async fn a_second_visit_asks_the_server_only_whether_there_is_a_newer_build() {
 
 #[tokio::test]
 async fn a_new_build_takes_over_at_the_next_visit_and_never_in_part() {
-    let page = Page::open("").await;
+    let page = Visit::to("").kept().open().await;
     until_kept(&page).await;
     assert_eq!(build(&page).await, "A");
     let old = caches(&page).await;
@@ -250,7 +285,7 @@ async fn a_new_build_takes_over_at_the_next_visit_and_never_in_part() {
 
 /// A first visit to a folder whose files do not go together.
 async fn visit_in_vain(files: Files) -> Page {
-    let page = Visit::to_the_empty_page().open().await;
+    let page = Visit::to_the_empty_page().kept().open().await;
     page.server.publish(FOLDER, files);
     page.go(&format!("{FOLDER}?v=3&gpus=64")).await;
     page.wait_for_figures().await;
@@ -292,7 +327,7 @@ async fn in_the_middle_of_a_deployment_text_that_is_newer_than_the_list_is_not_k
 
 #[tokio::test]
 async fn two_installations_on_one_origin_leave_each_other_alone() {
-    let mut page = Page::open("").await;
+    let mut page = Visit::to("").kept().open().await;
     until_kept(&page).await;
     page.script_async("const done = arguments[0]; caches.open('of somebody else').then(() => done(null));", vec![])
         .await;
@@ -338,9 +373,9 @@ async fn registered(page: &Page) -> Value {
 
 #[tokio::test]
 async fn the_page_installs_itself_and_no_figure_in_a_frame_does() {
-    let page = Visit::to_the_empty_page().open().await;
+    let page = Visit::to_the_empty_page().kept().open().await;
     page.before_every_page(NOTE_REGISTRATIONS).await;
-    for query in ["?embed=chart&v=3&gpus=64", "?v=3&embed=answer", "?embed="] {
+    for query in ["?embed=chart&v=3&gpus=64", "?v=3&embed=answer", "?embed=", "?embed=step"] {
         page.go(&format!("{FOLDER}{query}")).await;
         assert_eq!(registered(&page).await, json!([]), "{query}");
     }
@@ -358,14 +393,21 @@ async fn the_page_installs_itself_and_no_figure_in_a_frame_does() {
     }
     assert!(!page.server.requests().contains(&format!("{FOLDER}sw.js")));
     page.go(&format!("{FOLDER}?v=3&gpus=64")).await;
-    assert_eq!(registered(&page).await, json!(["sw.js"]));
+    assert_eq!(registered(&page).await, json!(["./sw.js"]));
     until_kept(&page).await;
+    // One worker serves all pages.
+    page.go(&format!("{FOLDER}memory/?v=3&gpus=64")).await;
+    assert_eq!(registered(&page).await, json!(["../sw.js"]));
+    let script = format!("{}{FOLDER}sw.js", page.server.origin());
+    let all = "const done = arguments[0]; navigator.serviceWorker.getRegistrations() \
+        .then((all) => done(all.map((one) => one.active?.scriptURL)));";
+    until_answers(&page, "one worker", all, json!([script])).await;
     page.close().await;
 }
 
 #[tokio::test]
 async fn a_build_that_is_being_worked_on_keeps_nothing_and_clears_what_was_kept() {
-    let page = Page::open("").await;
+    let page = Visit::to("").kept().open().await;
     until_kept(&page).await;
     let files = dist().iter().filter(|(name, _)| *name != "sw.js");
     let mut files: Files = files.map(|(name, bytes)| (name.clone(), bytes.clone())).collect();
@@ -382,12 +424,5 @@ async fn a_build_that_is_being_worked_on_keeps_nothing_and_clears_what_was_kept(
 
 /// The same files as `make serve` has them.
 fn listed_for_work(files: Files) -> Files {
-    let mut files = files;
-    // The policy has its digests already, and the script that fills them in wants to do so itself.
-    let page = String::from_utf8(files["index.html"].clone()).expect("text");
-    let start = page.find("'sha256-").expect("a policy with digests");
-    let end = start + page[start..].find(';').expect("the end of the directive");
-    let page = format!("{}{{{{inline-script-hashes}}}}{}", &page[..start], &page[end..]);
-    files.insert("index.html".to_owned(), page.into_bytes());
     listed(files, "no")
 }

@@ -1,6 +1,6 @@
-//! The first figure: the answer before anything was asked, and the three controls that change it most.
+//! The first figure: the answer before anything was asked, the inputs that change it most, and the batch on the bar.
 
-use crate::support::{Page, expected};
+use crate::support::{Page, expected, key};
 use bmax::{Answer, Scenario, b_max, estimate, range::range};
 
 #[tokio::test]
@@ -11,7 +11,7 @@ async fn the_first_view_shows_a_configuration_that_fits_and_the_other_methods_be
     opening.says("sequences per GPU").await;
     opening.says("Ledger method").await;
     opening.says("Workshop: 3. Paper: 6. The workshop multiplies its 34").await;
-    opening.says("The bar shows b = 3: fits").await;
+    opening.says("3 sequences, fits").await;
     page.close().await;
 }
 
@@ -87,6 +87,35 @@ async fn picking_a_model_a_gpu_and_their_number_moves_every_figure() {
     assert_eq!(calculator.value("textbox", "Number of GPUs D").await, "16");
     assert_eq!(calculator.value("combobox", "Model").await, "llama-3.1-8b");
     page.until_query(wanted).await;
+    page.close().await;
+}
+
+#[tokio::test]
+async fn its_slider_moves_the_batch_and_length_precision_and_recomputation_move_the_answer() {
+    let page = Page::open("").await;
+    let opening = page.figure("answer");
+    opening.focus("slider", "Micro-batch b").await;
+    page.press(key::END).await;
+    opening.says("16 sequences, does not fit").await;
+    page.until_query("v=3&b=16").await;
+    opening.enter("Sequence length S", "4096").await;
+    opening.pick("Training precision", "fp32").await;
+    opening.pick("Activation recomputation", "Full").await;
+    let wanted = "v=3&s=4096&b=16&precision=fp32&recompute=full";
+    page.until_query(wanted).await;
+    opening.shows("opening-answer", &expected::answer(&expected::scenario(wanted))).await;
+    opening.press("Reset Sequence length to").await;
+    page.until_query("v=3&b=16&precision=fp32&recompute=full").await;
+    page.close().await;
+}
+
+#[tokio::test]
+async fn on_a_wide_screen_the_answer_the_slider_and_the_bar_are_seen_at_once() {
+    let page = Page::open("").await;
+    page.resize(1440, 900).await;
+    let below = "return ['h1', '[data-testid=opening-answer]', '#opening-batch', '#embed-answer .memory-bar'] \
+        .filter((one) => document.querySelector(one).getBoundingClientRect().bottom > 900);";
+    page.until_script("all of it to be in the window", below, serde_json::json!([])).await;
     page.close().await;
 }
 

@@ -17,7 +17,7 @@ async fn every_optimizer_has_a_bar_and_a_row_with_the_library_s_bytes() {
     for query in ["", "?model=llama-3.1-8b&gpus=2&precision=fp32", "?optimizer=adafactor&offload=optimizer&gpus=1"] {
         let scenario = expected::scenario(query);
         let states = states(&scenario);
-        let page = Page::open(query).await;
+        let page = Page::about("optimizer-states", query).await;
         let figure = page.figure("optimizer-states");
         let rows = figure.table("states").await;
         assert_eq!(rows.len(), Optimizer::ALL.len() + 1);
@@ -48,7 +48,7 @@ async fn every_optimizer_has_a_bar_and_a_row_with_the_library_s_bytes() {
 
 #[tokio::test]
 async fn pressing_one_puts_it_in_use_everywhere_and_says_what_that_does() {
-    let page = Page::open("").await;
+    let page = Page::about("optimizer-states", "").await;
     let figure = page.figure("optimizer-states");
     let own = "return document.querySelector('[data-figure=optimizer-states] .is-own')?.dataset.testid ?? '';";
     figure.approach().await;
@@ -58,7 +58,7 @@ async fn pressing_one_puts_it_in_use_everywhere_and_says_what_that_does() {
     page.until_script("Lion to be marked", own, "row-lion".into()).await;
     let [before, after] = ["", "?optimizer=lion"].map(|query| expected::answer(&expected::scenario(query)));
     figure.shows("done", &format!("Lion: largest b {before} → {after}")).await;
-    page.figure("answer").says(&after).await;
+    page.part("#answer-bar").shows("bar-answer", &after).await;
     // The same by keyboard.
     figure.focus("button", "Use 8-bit Adam").await;
     page.press(key::ENTER).await;
@@ -70,7 +70,7 @@ async fn pressing_one_puts_it_in_use_everywhere_and_says_what_that_does() {
 
 #[tokio::test]
 async fn a_method_that_knows_only_adam_is_named() {
-    let page = Page::open("?method=workshop").await;
+    let page = Page::about("optimizer-states", "?method=workshop").await;
     page.figure("optimizer-states").says("here the ledger counts").await;
     page.close().await;
 }

@@ -7,7 +7,7 @@ use bmax::{Scenario, b_max, estimate};
 use roxmltree::{Document, Node};
 use serde_json::json;
 
-use crate::support::{Page, Visit, expected};
+use crate::support::{PAGES, Page, Visit, expected, figures_of};
 
 /// Notes what is handed to the browser to be saved, in place of saving it.
 const WATCH: &str = "window.saved = []; \
@@ -137,12 +137,28 @@ const SIZES: &str = "const [name, done] = arguments; \
     count();";
 
 #[tokio::test]
-async fn every_figure_can_be_saved_or_says_why_not() {
-    let page = opened(Visit::to("")).await;
+async fn every_figure_of_the_first_page_can_be_saved_or_says_why_not() {
+    let (pictures, tables) = every_figure_of("").await;
+    assert!(pictures > 5 && tables > 3, "{pictures} pictures, {tables} tables");
+}
+
+#[tokio::test]
+async fn every_figure_of_the_other_pages_can_be_saved_or_says_why_not() {
+    let (mut pictures, mut tables) = (0, 0);
+    for name in PAGES.into_iter().filter(|name| !name.is_empty() && !figures_of(name).is_empty()) {
+        let (some_pictures, some_tables) = every_figure_of(name).await;
+        (pictures, tables) = (pictures + some_pictures, tables + some_tables);
+    }
+    assert!(pictures > 10 && tables > 8, "{pictures} pictures, {tables} tables");
+}
+
+/// Saves every picture and every table of a page, and returns how many there are.
+async fn every_figure_of(name: &str) -> (u32, u32) {
+    let page = opened(Visit::to(name)).await;
     let names = "return [...document.querySelectorAll('.figure')].filter((figure) => figure.querySelector('[data-desk]')) \
         .map((figure) => figure.querySelector('[data-figure]')?.dataset.figure).filter(Boolean);";
     let names: Vec<String> = serde_json::from_value(page.script(names, vec![]).await).expect("names");
-    assert!(names.len() > 20, "{names:?}");
+    assert_eq!(names, figures_of(name));
     let (mut pictures, mut tables) = (0, 0);
     for figure in &names {
         open_panel(&page, figure).await;
@@ -173,13 +189,13 @@ async fn every_figure_can_be_saved_or_says_why_not() {
             assert!(rows.iter().all(|row| row.len() == rows[0].len()), "{figure}: {csv}");
         }
     }
-    assert!(pictures > 18 && tables > 12, "{pictures} pictures, {tables} tables");
     // What was unfolded to be read is folded again.
     assert_eq!(
         page.script("return document.querySelectorAll('.figure details[open]').length;", vec![]).await,
         json!(0)
     );
     page.close().await;
+    (pictures, tables)
 }
 
 /// The CSV of a figure's table.
@@ -203,6 +219,9 @@ async fn the_numbers_of_a_saved_table_are_the_library_s() {
         .collect();
     assert_eq!(saved[1..], expected);
 
+    page.close().await;
+
+    let page = opened(Visit::about("sharding", "")).await;
     let saved = table(&page, "sharding", 0).await;
     let column = |name: &str| {
         saved[0].iter().position(|head| head == name).unwrap_or_else(|| panic!("{name} in {:?}", saved[0]))
@@ -216,6 +235,9 @@ async fn the_numbers_of_a_saved_table_are_the_library_s() {
         assert!((peak - parts(&at).into_iter().map(|part| part.gib()).sum::<f64>()).abs() < 0.051, "{stage:?}: {peak}");
     }
 
+    page.close().await;
+
+    let page = opened(Visit::about("step", "")).await;
     let saved = table(&page, "step", 0).await;
     let together: Vec<f64> =
         saved[1..].iter().map(|row| row.last().expect("a cell").parse().expect("a number")).collect();
@@ -289,7 +311,7 @@ async fn the_file_of_the_chart_is_the_library_s_in_the_colours_that_were_chosen(
 
 #[tokio::test]
 async fn a_picture_taken_from_the_page_leaves_the_page_as_it_was() {
-    let page = opened(Visit::to("")).await;
+    let page = opened(Visit::about("recompute", "")).await;
     page.figure("recompute").approach().await;
     let whole = "return [document.documentElement.dataset.theme ?? null, document.querySelectorAll('.desk-copy, [data-flat]').length, \
         document.querySelectorAll('.figure').length, document.querySelectorAll('#recompute').length, \
@@ -319,7 +341,6 @@ fn plots(file: &str) -> (Vec<usize>, Vec<String>) {
 
 #[tokio::test]
 async fn the_plots_of_a_picture_are_the_library_s_in_the_colours_that_were_chosen() {
-    let page = opened(Visit::to("?gpus=64")).await;
     // What the page has drawn is taken away, so that it is not what the picture has.
     let shapes = "const figure = document.querySelector(`.figure [data-figure=\"${arguments[0]}\"]`).closest('.figure'); \
         return [...figure.querySelectorAll('.plot')].map((plot) => { \
@@ -328,6 +349,7 @@ async fn the_plots_of_a_picture_are_the_library_s_in_the_colours_that_were_chose
             return shapes; \
         });";
     for figure in ["step", "saturation", "learning-rate", "swapping"] {
+        let page = opened(Visit::about(figure, "?gpus=64")).await;
         open_panel(&page, figure).await;
         let shown: Vec<usize> =
             serde_json::from_value(page.script(shapes, vec![json!(figure)]).await).expect("numbers of shapes");
@@ -338,8 +360,8 @@ async fn the_plots_of_a_picture_are_the_library_s_in_the_colours_that_were_chose
             assert_eq!(drawn, shown, "{figure}, {name}");
             assert!(strokes.iter().any(|stroke| stroke == theme.colour("--control")), "{figure}, {name}: the axis");
         }
+        let asked = "return document.querySelectorAll('[data-plot]').length;";
+        assert_eq!(page.script(asked, vec![]).await, json!(0));
+        page.close().await;
     }
-    let asked = "return document.querySelectorAll('[data-plot]').length;";
-    assert_eq!(page.script(asked, vec![]).await, json!(0));
-    page.close().await;
 }

@@ -18,7 +18,7 @@ fn preferred(scenario: &Scenario) -> Accumulation {
 async fn the_workshop_example_of_256_takes_8_steps_of_4_on_8_gpus() {
     let query = "?method=workshop&s=1536";
     assert_eq!(b_max(&expected::scenario(query)).batch(), Some(4));
-    let page = Page::open(query).await;
+    let page = Page::about("planner", query).await;
     let planner = page.figure("planner");
     planner.shows("planner-result", "256 = 4 · 8 · 8").await;
     planner.says("Hits the target exactly").await;
@@ -28,7 +28,7 @@ async fn the_workshop_example_of_256_takes_8_steps_of_4_on_8_gpus() {
 
 #[tokio::test]
 async fn the_plan_follows_the_target_the_unit_and_the_configuration() {
-    let page = Page::open("").await;
+    let page = Page::about("planner", "").await;
     let planner = page.figure("planner");
     planner.shows("planner-result", &equation(preferred(&Scenario::default()))).await;
     planner.enter("Target global batch B", "1,000").await;
@@ -41,25 +41,24 @@ async fn the_plan_follows_the_target_the_unit_and_the_configuration() {
     page.until_query(query).await;
     planner.shows("planner-result", &equation(preferred(&expected::scenario(query)))).await;
     planner.says("2,048 sequences").await;
-    page.figure("calculator").enter("Number of GPUs D", "64").await;
     let query = "v=3&gpus=64&target=4194304&unit=tokens";
-    page.until_query(query).await;
+    page.travel(query).await;
     planner.shows("planner-result", &equation(preferred(&expected::scenario(query)))).await;
     page.close().await;
 }
 
 #[tokio::test]
 async fn the_plan_s_micro_batch_can_be_taken_over() {
-    let page = Page::open("?method=workshop&s=1536").await;
+    let page = Page::about("planner", "?method=workshop&s=1536").await;
     page.figure("planner").press("Use this micro-batch").await;
     page.until_query("v=3&s=1536&b=4&method=workshop").await;
-    assert_eq!(page.figure("calculator").value("textbox", "Micro-batch b").await, "4");
+    page.part("#answer-bar").says("b = 4").await;
     page.close().await;
 }
 
 #[tokio::test]
 async fn a_target_nearby_is_hit_exactly_after_one_press() {
-    let page = Page::open("?target=1000").await;
+    let page = Page::about("planner", "?target=1000").await;
     let planner = page.figure("planner");
     let nearby = planner.find("group", "Targets nearby").await;
     let buttons = nearby.find_all(fantoccini::Locator::Css("button")).await.expect("buttons");
@@ -80,7 +79,7 @@ async fn a_target_nearby_is_hit_exactly_after_one_press() {
 
 #[tokio::test]
 async fn without_a_sequence_that_fits_there_is_no_plan_and_the_reason_is_given() {
-    let page = Page::open("?gpus=1").await;
+    let page = Page::about("planner", "?gpus=1").await;
     let planner = page.figure("planner");
     planner.shows("planner-result", "no plan").await;
     planner.says("Nothing can be planned while not one sequence fits").await;
@@ -89,7 +88,7 @@ async fn without_a_sequence_that_fits_there_is_no_plan_and_the_reason_is_given()
 
 #[tokio::test]
 async fn the_plan_with_fewer_steps_says_by_how_much_it_overshoots() {
-    let page = Page::open("?method=workshop").await;
+    let page = Page::about("planner", "?method=workshop").await;
     let planner = page.figure("planner");
     planner.shows("planner-result", "256 = 2 · 8 · 16").await;
     planner.press("With fewer steps: 264 = 3 · 8 · 11").await;

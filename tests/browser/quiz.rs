@@ -54,7 +54,7 @@ async fn until_score(page: &Page, expected: &str) {
 
 #[tokio::test]
 async fn a_right_answer_and_a_wrong_one_are_told_in_words_with_the_worked_answer() {
-    let page = Page::open("").await;
+    let page = Page::about("quiz", "").await;
     let quiz = page.figure("quiz");
     quiz.approach().await;
     until_seen(&page, 0, json!(["", "", false])).await;
@@ -79,7 +79,7 @@ async fn a_right_answer_and_a_wrong_one_are_told_in_words_with_the_worked_answer
 
 #[tokio::test]
 async fn every_question_is_answered_right_by_its_letter() {
-    let page = Page::open("").await;
+    let page = Page::about("quiz", "").await;
     let quiz = page.figure("quiz");
     quiz.approach().await;
     for place in 0..COUNT {
@@ -93,7 +93,7 @@ async fn every_question_is_answered_right_by_its_letter() {
 
 #[tokio::test]
 async fn the_keyboard_is_enough_and_enter_leaves_the_page_alone() {
-    let page = Page::open("").await;
+    let page = Page::about("quiz", "").await;
     let quiz = page.figure("quiz");
     quiz.approach().await;
     let first = option(&page, 0, 'a').await;
@@ -114,7 +114,7 @@ async fn the_keyboard_is_enough_and_enter_leaves_the_page_alone() {
 
 #[tokio::test]
 async fn a_check_without_a_choice_asks_for_one() {
-    let page = Page::open("").await;
+    let page = Page::about("quiz", "").await;
     let quiz = page.figure("quiz");
     quiz.approach().await;
     check(&quiz, 2).await;
@@ -125,7 +125,7 @@ async fn a_check_without_a_choice_asks_for_one() {
 
 #[tokio::test]
 async fn start_again_forgets_everything_and_so_does_a_reload() {
-    let page = Page::open("").await;
+    let page = Page::about("quiz", "").await;
     let quiz = page.figure("quiz");
     quiz.approach().await;
     let chosen = "return document.querySelectorAll('.quiz :checked').length;";
@@ -150,7 +150,7 @@ async fn start_again_forgets_everything_and_so_does_a_reload() {
 
 #[tokio::test]
 async fn questions_on_the_configuration_follow_it() {
-    let page = Page::open("").await;
+    let page = Page::about("quiz", "").await;
     let quiz = page.figure("quiz");
     quiz.approach().await;
     let [largest, doubled] = [LARGEST_PART, DOUBLED_LENGTH].map(|place| right(place, ""));
@@ -160,8 +160,7 @@ async fn questions_on_the_configuration_follow_it() {
     check(&quiz, DOUBLED_LENGTH).await;
     until_score(&page, "Question 19: Right. 2 of 2 right so far.").await;
 
-    page.figure("calculator").enter("Number of GPUs D", "1").await;
-    page.until_query("v=3&gpus=1").await;
+    page.travel("v=3&gpus=1").await;
     quiz.approach().await;
     for (place, before) in [(LARGEST_PART, largest), (DOUBLED_LENGTH, doubled)] {
         let now = right(place, "v=3&gpus=1");
@@ -176,7 +175,7 @@ async fn questions_on_the_configuration_follow_it() {
 
 #[tokio::test]
 async fn without_a_program_the_worked_answers_can_be_unfolded() {
-    let page = crate::support::Visit::to("").without_scripts().open().await;
+    let page = crate::support::Visit::about("quiz", "").without_scripts().open().await;
     let seen = "return [...document.querySelectorAll('.quiz-worked')].filter((one) => one.checkVisibility()).length;";
     assert_eq!(page.script(seen, vec![]).await, json!(COUNT));
     let buttons = "return [...document.querySelectorAll('.quiz :is(input, button)')] \

@@ -17,7 +17,7 @@ async fn reads(page: &Page, scenario: &Scenario, every: u32) {
 #[tokio::test]
 async fn every_policy_stands_beside_the_sources_with_the_library_s_numbers() {
     for query in ["", "?attn=eager&model=1b&gpus=1", "?model=70b&gpus=64&method=paper"] {
-        let page = Page::open(query).await;
+        let page = Page::about("recompute", query).await;
         let figure = page.figure("recompute");
         let scenario = expected::scenario(query);
         let policies = policies(&scenario);
@@ -39,7 +39,7 @@ async fn every_policy_stands_beside_the_sources_with_the_library_s_numbers() {
 
 #[tokio::test]
 async fn arrows_home_and_end_read_off_every_k() {
-    let page = Page::open("").await;
+    let page = Page::about("recompute", "").await;
     let scenario = Scenario::default();
     page.figure("recompute").focus("slider", "Layers per checkpoint K").await;
     reads(&page, &scenario, 4).await;
@@ -52,7 +52,7 @@ async fn arrows_home_and_end_read_off_every_k() {
 
 #[tokio::test]
 async fn the_pointer_moves_k_on_both_drawings() {
-    let page = Page::open("").await;
+    let page = Page::about("recompute", "").await;
     let figure = page.figure("recompute");
     for drawing in ["lecture", "exact"] {
         figure.drag(drawing, 0.1, 0.95).await;
@@ -74,7 +74,7 @@ async fn the_pointer_moves_k_on_both_drawings() {
 
 #[tokio::test]
 async fn one_press_applies_a_policy_and_the_best_k() {
-    let page = Page::open("").await;
+    let page = Page::about("recompute", "").await;
     let figure = page.figure("recompute");
     figure.press("Use full recomputation").await;
     page.until_query("v=3&recompute=full").await;
@@ -89,7 +89,7 @@ async fn one_press_applies_a_policy_and_the_best_k() {
 
 #[tokio::test]
 async fn the_table_holds_every_k() {
-    let page = Page::open("?model=llama-3.1-8b").await;
+    let page = Page::about("recompute", "?model=llama-3.1-8b").await;
     let scenario = expected::scenario("?model=llama-3.1-8b");
     let figure = page.figure("recompute");
     figure.click("button", "Every K as a table").await;
@@ -107,7 +107,7 @@ async fn the_table_holds_every_k() {
 
 #[tokio::test]
 async fn a_method_without_moments_knows_no_k() {
-    let page = Page::open("?method=paper").await;
+    let page = Page::about("recompute", "?method=paper").await;
     page.figure("recompute").says("counts it like full recomputation").await;
     page.close().await;
 }

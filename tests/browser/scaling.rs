@@ -23,7 +23,7 @@ fn speed(scenario: &Scenario, gpus: u32, link: f64) -> String {
 async fn each_stage_has_a_bar_and_a_row_with_the_library_s_bytes() {
     let query = "?model=llama-3.1-8b&gpus=16&b=2&s=4096";
     let scenario = expected::scenario(query);
-    let page = Page::open(query).await;
+    let page = Page::about("scaling", query).await;
     let figure = page.figure("sharding");
     figure.approach().await;
     let rows = figure.table("stages").await;
@@ -55,7 +55,7 @@ async fn each_stage_has_a_bar_and_a_row_with_the_library_s_bytes() {
 
 #[tokio::test]
 async fn the_number_of_gpus_is_the_shared_one_and_decides_the_effective_batch() {
-    let page = Page::open("").await;
+    let page = Page::about("scaling", "").await;
     let figure = page.figure("sharding");
     figure.shows("at-once", "24").await;
     figure.shows("effective", "264").await;
@@ -69,7 +69,7 @@ async fn the_number_of_gpus_is_the_shared_one_and_decides_the_effective_batch() 
 
 #[tokio::test]
 async fn speed_follows_the_link_the_stage_and_the_read_out() {
-    let page = Page::open("").await;
+    let page = Page::about("scaling", "").await;
     let figure = page.figure("scaling");
     let scenario = Scenario::default();
     figure.shows("speed", &speed(&scenario, 8, 25.0)).await;
@@ -96,7 +96,7 @@ async fn speed_follows_the_link_the_stage_and_the_read_out() {
 #[tokio::test]
 async fn two_gpus_give_1_8_to_1_95_and_short_work_is_dominated_by_communication() {
     let query = "?s=128&b=1";
-    let page = Page::open(query).await;
+    let page = Page::about("scaling", query).await;
     let figure = page.figure("scaling");
     figure.says("Communication dominates").await;
     let rows = figure.table("gpus").await;

@@ -1,6 +1,6 @@
 //! The share dialog: links, a QR code, a figure as a frame, files; and the module that it comes in.
 
-use crate::support::{FOLDER, Page, Visit, expected, key};
+use crate::support::{FOLDER, PAGES, Page, Visit, expected, figures_of, key};
 use bmax::embed::{Embed, Theme};
 use bmax::export::{self, Target};
 use bmax::snippet::{Host, Share};
@@ -50,7 +50,7 @@ fn home(page: &Page) -> String {
 }
 
 fn chart<'a>(home: &'a str, scenario: &'a Scenario) -> Share<'a> {
-    Share { page: home, scenario, title: CHART_TITLE, anchor: "chart-title" }
+    Share { page: home, site: home, scenario, title: CHART_TITLE, anchor: "chart-title" }
 }
 
 /// What the keyboard is at.
@@ -144,8 +144,9 @@ async fn the_page_as_a_whole_is_shared_from_its_header() {
     page.part(".desk").says("Share this page").await;
     assert_eq!(field(&page, "desk-short").await, format!("{}?v=3&gpus=64", home(&page)));
     // Which figure is to be embedded, is asked.
+    let place = figures_of("").iter().position(|name| name == "chart").expect("home has the chart") + 1;
     tab(&page, "Embed").await;
-    page.part(".desk").pick("Figure", &format!("13  {CHART_TITLE}")).await;
+    page.part(".desk").pick("Figure", &format!("{place}  {CHART_TITLE}")).await;
     let scenario = expected::scenario("gpus=64");
     let address = chart(&home(&page), &scenario).frame_address(&Embed::of("chart"));
     let source = "return document.querySelector('.desk iframe').src;";
@@ -303,6 +304,30 @@ async fn every_tool_gets_the_snippet_that_the_library_writes_for_it() {
             Some((_, text)) => assert_eq!(field(&page, "desk-once").await, text),
             None => assert!(page.part(".desk").matches("textbox", "Once").await.is_empty()),
         }
+    }
+    page.close().await;
+}
+
+#[tokio::test]
+async fn every_address_that_a_snippet_of_another_page_names_is_there() {
+    let page = Page::about("recompute", "?v=3&gpus=64").await;
+    page.part("figure:has([data-figure=recompute])").press("Share: ").await;
+    until_open(&page).await;
+    tab(&page, "Embed").await;
+    let home = home(&page);
+    for host in Host::ALL {
+        page.part(".desk").choose("Paste into", host.name()).await;
+        // What is on this server and not the figure itself, whose own page is named.
+        let missing = "const [home, done] = arguments; \
+            const texts = ['desk-frame', 'desk-once'].map((id) => document.getElementById(id)?.value ?? ''); \
+            const found = texts.join(' ').match(/http:[^\"' )<]+/g) ?? []; \
+            Promise.all(found.filter((one) => one.startsWith(home)).map(async (one) => \
+                [one, (await fetch(one.replaceAll('&amp;', '&'), { method: 'HEAD' })).status])) \
+                .then((all) => done([all.length > 0, all.filter(([, status]) => status !== 200)]));";
+        let seen = page.script_async(missing, vec![json!(home)]).await;
+        assert_eq!(seen, json!([true, []]), "{}", host.name());
+        let frame = field(&page, "desk-frame").await;
+        assert!(frame.contains("room/?embed=recompute") || !frame.contains("embed="), "{frame}");
     }
     page.close().await;
 }
@@ -469,9 +494,12 @@ async fn the_buttons_are_not_printed_and_not_there_without_javascript() {
 
 #[tokio::test]
 async fn every_figure_has_a_button_named_after_it_that_covers_nothing() {
-    let page = Visit::to("").wide(360).open().await;
-    for width in [360, 1440] {
+    let page = Visit::to_the_empty_page().open().await;
+    for (name, width) in PAGES.into_iter().flat_map(|name| [(name, 360), (name, 1440)]) {
         page.resize(width, 900).await;
+        if width == 360 {
+            page.go(&format!("{FOLDER}{name}")).await;
+        }
         let script = "return [...document.querySelectorAll('.figure')].map((figure) => { \
             const button = figure.querySelector(':scope > [data-desk]'); \
             const title = figure.querySelector('.figure-title'); \
@@ -485,7 +513,7 @@ async fn every_figure_has_a_button_named_after_it_that_covers_nothing() {
             if (place.height < 24 || place.width < 24) return `small: ${place.width} by ${place.height}`; \
             return button.getAttribute('aria-label') === `Share: ${title.textContent}` ? null : button.outerHTML; \
         }).filter(Boolean);";
-        assert_eq!(page.script(script, vec![]).await, json!([]), "{width} px");
+        assert_eq!(page.script(script, vec![]).await, json!([]), "/{name} at {width} px");
     }
     page.close().await;
 }

@@ -1,23 +1,25 @@
-//! What a reader's browser transfers. It needs no browser, but the built page, as all tests here do.
+//! What a reader's browser transfers, and how much of a page there is.
 
-use crate::support::dist;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, PoisonError};
 
-/// WebAssembly and JavaScript together, in bytes as Brotli at its highest level: what is reached while one program
-/// holds the figures of the whole course as Leptos components. Before they were, it was 186 kB; a program for each
-/// page, with the figures of that page, is what brings it down again.
-const PROGRAM: usize = 412_000;
+use serde_json::json;
 
-/// Everything a first visit transfers, with every figure's numbers in the page.
-const EVERYTHING: usize = 515_000;
+use crate::support::{FOLDER, PAGES, Page, Visit, dist};
 
-/// What a browser does not ask for to show the page: the page of the catalogue's rows, which is loaded by
-/// those who follow its link; embed.js, which is loaded by other pages; icons, which are loaded by those who
-/// put the page on their screen; and the worker that keeps the page for later. That one starts after the page
-/// has loaded, in the background, takes from the browser's own cache what the visit has loaded, and is loaded
-/// once a build. The manifest counts: browsers may load it with every first visit.
-fn is_loaded_later(name: &str) -> bool {
-    ["sw.js", "embed.js"].contains(&name) || name.starts_with("icons/") || name.starts_with("catalogue.")
-}
+/// All that a first look at the first page asks for, before the reader does anything, in bytes as Brotli at its
+/// highest level.
+const FIRST_LOOK: usize = 280_000;
+
+/// What any other page adds to what a first look at the first one has brought, with every figure of it.
+const ANOTHER_PAGE: usize = 200_000;
+
+/// Elements of the first page: what is reached. 2,800 are wanted. A quarter of these are formulas, a tenth the options
+/// of its lists of models and GPUs, and the calculator has a fifth.
+const ELEMENTS: u64 = 4_000;
+
+/// Height of the first page in a window 1,440 pixels wide.
+const HEIGHT: u64 = 22_000;
 
 /// The worker itself.
 const WORKER: usize = 2_000;
@@ -31,46 +33,101 @@ const EMBED: usize = 1_000;
 /// The desk: what comes with the first press on Share, and not with the page. A third of it writes for the
 /// training frameworks, another third draws pictures and reads the config.json of the many families of models, and
 /// the rest is Leptos with the views of the dialog. The drawing of plots is in the page's program as well: 7 kB.
-const DESK: usize = 283_000;
+const DESK: usize = 291_000;
 
-fn compressed(bytes: &[u8]) -> usize {
+/// A file of the site as Brotli at its highest level. Several tests ask for the same ones.
+fn compressed(name: &str) -> usize {
+    static KNOWN: Mutex<BTreeMap<String, usize>> = Mutex::new(BTreeMap::new());
+    let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = known().get(name) {
+        return *known;
+    }
+    let bytes = dist().get(name).unwrap_or_else(|| panic!("{name} was asked for, and is no file of the site"));
     let parameters = brotli::enc::BrotliEncoderParams { quality: 11, lgwin: 22, ..Default::default() };
     let mut output = Vec::new();
     brotli::BrotliCompress(&mut &bytes[..], &mut output, &parameters).expect("memory is always writable");
+    known().insert(name.to_owned(), output.len());
     output.len()
 }
 
-#[test]
-fn the_program_and_the_whole_page_stay_within_their_budgets() {
-    let (mut program, mut everything, mut desk) = (0, 0, 0);
-    let (mut worker, mut icons) = (0, 0);
-    println!("{:>9} {:>9}  file (bytes)", "raw", "Brotli");
-    for (name, bytes) in dist().iter() {
-        let small = compressed(bytes);
-        println!("{:>9} {small:>9}  {name}", bytes.len());
-        if name.starts_with("desk-") {
-            desk += small;
-            continue;
-        }
-        if is_loaded_later(name) {
-            worker += if name == "sw.js" { small } else { 0 };
-            // They are compressed already.
-            icons += if name.starts_with("icons/") { bytes.len() } else { 0 };
-            assert!(name != "embed.js" || small <= EMBED, "embed.js takes {small} of {EMBED} bytes");
-            continue;
-        }
-        everything += small;
-        if name.ends_with(".wasm") || name.ends_with(".js") {
-            program += small;
-        }
+/// The files of the site that an open page has asked for: the page itself, and whatever its window loaded. The icon of
+/// the window and the manifest are the browser's to ask for. The worker that keeps the site for later is no part of
+/// it: it starts after the page has loaded, and takes from the browser's own cache what the visit has loaded.
+async fn asked(page: &Page) -> BTreeSet<String> {
+    let resources = "return [location, ...performance.getEntriesByType('resource')].map((one) => new URL(one.name ?? one.href).pathname);";
+    let paths: Vec<String> = serde_json::from_value(page.script(resources, vec![]).await).expect("paths");
+    let file = |path: &String| {
+        let name = path.strip_prefix(FOLDER).unwrap_or_else(|| panic!("{path} is not of the site"));
+        if name.is_empty() || name.ends_with('/') { format!("{name}index.html") } else { name.to_owned() }
+    };
+    let of_the_browser = dist().keys().filter(|name| name.starts_with("favicon-") || *name == "manifest.webmanifest");
+    paths.iter().map(file).chain(of_the_browser.cloned()).filter(|name| name != "sw.js").collect()
+}
+
+/// The sum of some files, and a table of them.
+fn weighed(files: &BTreeSet<String>) -> (usize, String) {
+    let rows: Vec<_> = files.iter().map(|name| (compressed(name), name)).collect();
+    let table: String = rows.iter().map(|(size, name)| format!("\n{size:>9}  {name}")).collect();
+    (rows.iter().map(|(size, _)| size).sum(), table)
+}
+
+/// What a reader loads who opens the first page and does nothing.
+async fn first_look() -> BTreeSet<String> {
+    let page = Visit::to("").untouched().open().await;
+    let near = "return [...document.querySelectorAll('[data-figure]')] \
+        .filter((one) => one.getBoundingClientRect().top < innerHeight + 640) \
+        .every((one) => one.hasAttribute('data-mounted'));";
+    page.until_script("what is in sight", near, json!(true)).await;
+    let files = asked(&page).await;
+    page.close().await;
+    files
+}
+
+#[tokio::test]
+async fn a_first_look_at_the_first_page_stays_within_its_budget() {
+    let (size, table) = weighed(&first_look().await);
+    println!("a first look: {size} of {FIRST_LOOK} bytes{table}");
+    assert!(size <= FIRST_LOOK, "a first look takes {size} of {FIRST_LOOK} bytes{table}");
+}
+
+#[tokio::test]
+async fn any_other_page_stays_within_its_budget_on_top_of_a_first_look() {
+    let known = first_look().await;
+    for name in &PAGES[1..] {
+        let page = Page::open(name).await;
+        let more = asked(&page).await.difference(&known).cloned().collect();
+        let (size, table) = weighed(&more);
+        println!("/{name}: {size} of {ANOTHER_PAGE} bytes");
+        assert!(size <= ANOTHER_PAGE, "/{name} takes {size} of {ANOTHER_PAGE} bytes more{table}");
+        page.close().await;
     }
-    println!(
-        "{:>9} {program:>9}  WebAssembly and JavaScript\n{:>9} {everything:>9}  everything\n{:>9} {desk:>9}  the desk",
-        "", "", ""
-    );
-    assert!(program > 0 && program <= PROGRAM, "WebAssembly and JavaScript take {program} of {PROGRAM} bytes");
-    assert!(worker > 0 && worker <= WORKER, "the worker takes {worker} of {WORKER} bytes");
-    assert!(icons > 0 && icons <= ICONS, "the icons take {icons} of {ICONS} bytes");
-    assert!(desk > 0 && desk <= DESK, "the desk takes {desk} of {DESK} bytes");
-    assert!(everything <= EVERYTHING, "the first visit takes {everything} of {EVERYTHING} bytes");
+}
+
+#[tokio::test]
+async fn the_first_page_is_short() {
+    let page = Page::open("").await;
+    let count = "return [document.querySelectorAll('*').length, document.documentElement.scrollHeight];";
+    let seen: (u64, u64) = serde_json::from_value(page.script(count, vec![]).await).expect("two numbers");
+    assert!(seen.0 <= ELEMENTS, "{} of {ELEMENTS} elements", seen.0);
+    assert!(seen.1 <= HEIGHT, "{} of {HEIGHT} pixels", seen.1);
+    page.close().await;
+}
+
+#[test]
+fn what_is_loaded_by_those_who_ask_for_it_stays_within_its_budget() {
+    let sum =
+        |which: &dyn Fn(&str) -> bool| dist().keys().filter(|name| which(name)).map(|name| compressed(name)).sum();
+    let desk: usize = sum(&|name| name.starts_with("desk-"));
+    let (worker, embed): (usize, usize) = (sum(&|name| name == "sw.js"), sum(&|name| name == "embed.js"));
+    // They are compressed already.
+    let icons: usize = dist().iter().filter(|(name, _)| name.starts_with("icons/")).map(|(_, bytes)| bytes.len()).sum();
+    for (what, size, budget) in [
+        ("the desk", desk, DESK),
+        ("the worker", worker, WORKER),
+        ("embed.js", embed, EMBED),
+        ("the icons", icons, ICONS),
+    ] {
+        println!("{what}: {size} of {budget} bytes");
+        assert!(size > 0 && size <= budget, "{what} takes {size} of {budget} bytes");
+    }
 }

@@ -26,7 +26,7 @@ async fn reads(page: &Page, curve: &Timeline, at: f64) {
 
 #[tokio::test]
 async fn arrows_home_and_end_read_off_the_library_s_numbers() {
-    let page = Page::open("").await;
+    let page = Page::about("step", "").await;
     let curve = timeline(&Scenario::default());
     let slider = page.figure("step").focus("slider", "Moment").await;
     for (pressed, at) in [(key::HOME, 0.0), (key::RIGHT, 1.0), (key::END, 400.0), (key::LEFT, 399.0)] {
@@ -41,7 +41,7 @@ async fn arrows_home_and_end_read_off_the_library_s_numbers() {
 
 #[tokio::test]
 async fn the_pointer_moves_the_moment() {
-    let page = Page::open("").await;
+    let page = Page::about("step", "").await;
     let curve = timeline(&Scenario::default());
     page.figure("step").drag("memory", 0.3, 0.9).await;
     let at = page.until("the slider to follow", async || {
@@ -60,7 +60,7 @@ async fn the_pointer_moves_the_moment() {
 
 #[tokio::test]
 async fn buttons_go_from_moment_to_moment_and_to_the_peak() {
-    let page = Page::open("").await;
+    let page = Page::about("step", "").await;
     let curve = timeline(&Scenario::default());
     let step = page.figure("step");
     step.press("Go to the peak").await;
@@ -80,7 +80,7 @@ async fn buttons_go_from_moment_to_moment_and_to_the_peak() {
 #[tokio::test]
 async fn the_second_step_reaches_the_peak_of_the_answer_and_the_first_does_not() {
     for query in ["", "?recompute=full", "?model=llama-3.1-8b&gpus=16&recompute=none"] {
-        let page = Page::open(query).await;
+        let page = Page::about("step", query).await;
         let step = page.figure("step");
         let scenario = expected::scenario(query);
         let curve = timeline(&scenario);
@@ -95,7 +95,7 @@ async fn the_second_step_reaches_the_peak_of_the_answer_and_the_first_does_not()
 
 #[tokio::test]
 async fn without_recomputation_and_with_accumulation_the_curve_is_another() {
-    let page = Page::open("").await;
+    let page = Page::about("step", "").await;
     let step = page.figure("step");
     let mut scenario = Scenario::default();
     step.choose("Recomputation", "Full").await;
@@ -114,7 +114,7 @@ async fn without_recomputation_and_with_accumulation_the_curve_is_another() {
 
 #[tokio::test]
 async fn the_table_holds_every_named_moment() {
-    let page = Page::open("?accum=2").await;
+    let page = Page::about("step", "?accum=2").await;
     let curve = timeline(&expected::scenario("?accum=2"));
     let step = page.figure("step");
     step.click("button", "The moments as a table").await;
@@ -133,7 +133,7 @@ async fn the_table_holds_every_named_moment() {
 
 #[tokio::test]
 async fn a_method_without_moments_says_so() {
-    let page = Page::open("?method=workshop").await;
+    let page = Page::about("step", "?method=workshop").await;
     let step = page.figure("step");
     let scenario = Scenario { method: Method::Workshop, ..Scenario::default() };
     step.shows("peak", &memory(estimate(&scenario).peak().bytes)).await;

@@ -40,7 +40,7 @@ async fn shows(page: &Page, scenario: &Scenario, bandwidth: f64) {
 async fn every_tensor_stands_with_its_size_its_worth_and_its_wait() {
     for query in ["", "?attn=eager&model=1b&gpus=1", "?model=70b&gpus=64&b=1&gpu=h100-80"] {
         let scenario = expected::scenario(query);
-        let page = Page::open(query).await;
+        let page = Page::about("swapping", query).await;
         shows(&page, &scenario, catalogue::speed(&scenario).host_bytes_per_second).await;
         let scores = "return !document.querySelector('[data-figure=swapping] [data-testid=row-scores]').hidden;";
         let eager = Layer::of(&scenario).size(Swapped::Scores) > Bytes::ZERO;
@@ -51,7 +51,7 @@ async fn every_tensor_stands_with_its_size_its_worth_and_its_wait() {
 
 #[tokio::test]
 async fn the_link_is_the_figure_s_own_and_the_gpu_is_shared() {
-    let page = Page::open("").await;
+    let page = Page::about("swapping", "").await;
     let figure = page.figure("swapping");
     let scenario = Scenario::default();
     figure.pick("Link to the host, each way", "The lecture’s DRAM, 12.8 GB/s").await;
@@ -74,7 +74,7 @@ async fn the_link_is_the_figure_s_own_and_the_gpu_is_shared() {
 
 #[tokio::test]
 async fn the_lanes_show_the_schedule_and_the_note_says_its_times() {
-    let page = Page::open("").await;
+    let page = Page::about("swapping", "").await;
     let figure = page.figure("swapping");
     let layer = Layer::of(&Scenario::default());
     let bands = "return document.querySelectorAll('[data-figure=swapping] [data-testid=lanes] .plot-band').length;";
@@ -98,7 +98,7 @@ async fn the_lanes_show_the_schedule_and_the_note_says_its_times() {
 
 #[tokio::test]
 async fn the_tiers_are_bars_on_a_scale_of_tens() {
-    let page = Page::open("").await;
+    let page = Page::about("swapping", "").await;
     page.figure("swapping").shows("own-speed", "2.04 TB/s").await;
     let script = "return ['sram', 'hbm', 'dram', 'own', 'link'].map((tier) => { \
             const part = document.querySelector(`[data-figure=swapping] [data-testid=tier-${tier}] > .tier-speed`); \

@@ -28,7 +28,7 @@ async fn shows(page: &Page, term: &str, samples: u32) {
 
 #[tokio::test]
 async fn each_word_is_defined_and_shown_by_pointer_and_by_key() {
-    let page = Page::open("").await;
+    let page = Page::about("terms", "").await;
     let figure = page.part("#terms");
     figure.approach().await;
     shows(&page, "mini", 16).await;
@@ -55,7 +55,7 @@ async fn each_word_is_defined_and_shown_by_pointer_and_by_key() {
 async fn the_reader_s_own_batches_are_named_by_these_words() {
     let query = "?gpus=4&b=2&target=100";
     let scenario = expected::scenario(query);
-    let page = Page::open(query).await;
+    let page = Page::about("terms", query).await;
     let figure = page.figure("terms");
     let steps = steps_to_goal(&scenario);
     figure.shows("steps", &number::grouped(steps.into())).await;
@@ -66,7 +66,7 @@ async fn the_reader_s_own_batches_are_named_by_these_words() {
 
 #[tokio::test]
 async fn the_words_need_no_program() {
-    let page = Visit::to("").without_scripts().open().await;
+    let page = Visit::about("terms", "").without_scripts().open().await;
     assert_eq!(shown(&page).await, json!([["mini"], 16]));
     page.close().await;
 }

@@ -32,7 +32,7 @@ fn run(rung: &Rung, tokens: f64) -> f64 {
 async fn the_steps_and_the_table_are_those_of_the_library() {
     for query in ["", "?model=70b&gpus=16&target=64", "?method=paper"] {
         let tuning = tune(&expected::scenario(query));
-        let page = Page::open(query).await;
+        let page = Page::about("tuning", query).await;
         let figure = page.figure("tuning");
         figure.shows("share", &number::grouped(tuning.share.into())).await;
         let tries = figure.text("tries").await;
@@ -61,7 +61,7 @@ async fn the_steps_and_the_table_are_those_of_the_library() {
 
 #[tokio::test]
 async fn one_device_is_enough_or_not_by_the_time_that_is_allowed() {
-    let page = Page::open("").await;
+    let page = Page::about("tuning", "").await;
     let figure = page.figure("tuning");
     figure.says("It fits and is done in time").await;
     figure.choose("Run on", "one GPU").await;
@@ -82,7 +82,7 @@ async fn one_device_is_enough_or_not_by_the_time_that_is_allowed() {
 async fn what_fits_nowhere_is_named_with_entry_instant_and_amount() {
     let query = "?model=gpt-3-175b&gpus=1";
     let lacking = tune(&expected::scenario(query)).lacking.expect("a reason");
-    let page = Page::open(query).await;
+    let page = Page::about("tuning", query).await;
     let figure = page.figure("tuning");
     figure.shows("over", &expected::memory(lacking.over)).await;
     figure.shows("none-instant", lacking.instant.name).await;
@@ -96,7 +96,7 @@ async fn what_fits_nowhere_is_named_with_entry_instant_and_amount() {
 
 #[tokio::test]
 async fn the_setup_is_applied_and_undone() {
-    let page = Page::open("").await;
+    let page = Page::about("tuning", "").await;
     let figure = page.figure("tuning");
     figure.choose("Run on", "one GPU").await;
     figure.says("It fits, but takes too long").await;
@@ -113,7 +113,7 @@ async fn the_setup_is_applied_and_undone() {
 
 #[tokio::test]
 async fn a_field_without_a_number_says_what_it_wants_and_its_default_stands_in() {
-    let page = Page::open("").await;
+    let page = Page::about("tuning", "").await;
     let figure = page.figure("tuning");
     let wanted = duration(run(chosen(&tune(&Scenario::default())), 1e9));
     figure.enter("Tokens to train on", "many").await;

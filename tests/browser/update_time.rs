@@ -22,7 +22,7 @@ fn duration(seconds: f64) -> String {
 
 #[tokio::test]
 async fn an_update_takes_longer_and_a_sequence_and_the_run_do_not() {
-    let page = Page::open("").await;
+    let page = Page::about("update-time", "").await;
     let figure = page.figure("update-time");
     let scenario = Scenario::default();
     let reads = async |steps: u32| {
@@ -47,7 +47,7 @@ async fn an_update_takes_longer_and_a_sequence_and_the_run_do_not() {
 async fn the_table_holds_the_library_s_times() {
     let query = "?gpu=h100-80&b=4&target=512";
     let scenario = expected::scenario(query);
-    let page = Page::open(query).await;
+    let page = Page::about("update-time", query).await;
     let figure = page.figure("update-time");
     figure.enter("Tokens of the whole run", "2").await;
     figure.shows("billions", "2").await;
@@ -71,7 +71,7 @@ async fn the_table_holds_the_library_s_times() {
 
 #[tokio::test]
 async fn a_run_that_is_no_number_is_refused_and_the_micro_batch_is_the_shared_one() {
-    let page = Page::open("").await;
+    let page = Page::about("update-time", "").await;
     let figure = page.figure("update-time");
     figure.enter("Tokens of the whole run", "all of them").await;
     figure.says("Tokens of the whole run, in billions: a number from").await;
@@ -88,9 +88,9 @@ async fn a_run_that_is_no_number_is_refused_and_the_micro_batch_is_the_shared_on
 async fn every_figure_with_times_says_where_they_are_assumed() {
     let query = "?gpu=dgx-spark";
     let text = catalogue::assumption(&expected::scenario(query)).expect("no speed is listed");
-    let page = Page::open(query).await;
     for figure in ["swapping", "update-time", "saturation", "scaling", "tuning"] {
+        let page = Page::about(figure, query).await;
         page.figure(figure).shows("assumed", &text).await;
+        page.close().await;
     }
-    page.close().await;
 }

@@ -213,8 +213,8 @@ fn a_question_is_not_answered_by_the_default_but_by_an_example() {
 #[test]
 fn what_is_strictly_refused_is_told_on_the_error_stream_a_line_each() {
     let output = run(&["--strict", "model=llama3-8b&gpu=h100"]);
-    let readme = fs::read_to_string(here("README.md")).expect("it is committed");
-    let block = readme.split("```console\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
+    let document = fs::read_to_string(here("docs/command-line.md")).expect("it is committed");
+    let block = document.split("```console\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
     let (call, told) = block.split_once('\n').expect("a call and what it prints");
     assert_eq!((call, told), ("$ bmax 'model=llama3-8b&gpu=h100' --strict", words(&output.stderr)));
 }
@@ -515,26 +515,27 @@ impl Gaps {
     }
 }
 
-/// The names in backticks in the first column of the table of the README that has this heading.
-fn listed(readme: &str, heading: &str) -> BTreeSet<String> {
-    let rows = readme.split(heading).nth(1).expect("a table").lines().skip(2).take_while(|line| line.starts_with('|'));
+/// The names in backticks in the first column of the table of a document that has this heading.
+fn listed(document: &str, heading: &str) -> BTreeSet<String> {
+    let rows =
+        document.split(heading).nth(1).expect("a table").lines().skip(2).take_while(|line| line.starts_with('|'));
     let cells = rows.filter_map(|row| row.split('|').nth(1));
     cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).map(str::to_owned).collect()
 }
 
 #[test]
-fn the_readme_lists_what_is_left_out_and_what_may_be_null() {
-    let readme = fs::read_to_string(here("README.md")).expect("it is committed");
+fn the_document_on_json_lists_what_is_left_out_and_what_may_be_null() {
+    let document = fs::read_to_string(here("docs/json.md")).expect("it is committed");
     let mut gaps = Gaps::of(&schema::report());
     let comparison = Gaps::of(&schema::comparison());
     gaps.left_out.extend(comparison.left_out);
     gaps.null.extend(comparison.null);
-    assert_eq!(listed(&readme, "| left out | when |"), gaps.left_out);
-    assert_eq!(listed(&readme, "| null | when | why |"), gaps.null);
+    assert_eq!(listed(&document, "| left out | when |"), gaps.left_out);
+    assert_eq!(listed(&document, "| null | when | why |"), gaps.null);
 }
 
 #[test]
-fn what_may_be_left_out_or_null_is_that_where_the_readme_says_so() {
+fn what_may_be_left_out_or_null_is_that_where_the_document_says_so() {
     let brief = &answers(b"gpus=8\n".to_vec(), &[])[0];
     assert_eq!((brief.get("line"), brief.get("id")), (Some(&json!(1)), None));
     let full = report("{\"id\": 1, \"model\": \"70b\", \"gpus\": 1, \"s\": 4194304, \"gpu\": \"t4\"}");
@@ -590,10 +591,10 @@ fn the_tables_of_one_comparison_are_as_committed() {
 }
 
 #[test]
-fn the_worked_example_of_the_readme_is_answered_as_printed() {
-    let readme = fs::read_to_string(here("README.md")).expect("it is committed");
-    let asked = readme.split("echo '").nth(1).and_then(|rest| rest.split('\'').next()).expect("an example");
-    let printed = readme.split("among much else:\n\n```json\n").nth(1).and_then(|rest| rest.split("\n```").next());
+fn the_worked_example_of_the_document_on_json_is_answered_as_printed() {
+    let document = fs::read_to_string(here("docs/json.md")).expect("it is committed");
+    let asked = document.split("echo '").nth(1).and_then(|rest| rest.split('\'').next()).expect("an example");
+    let printed = document.split("among much else:\n\n```json\n").nth(1).and_then(|rest| rest.split("\n```").next());
     let printed: Value = serde_json::from_str(printed.expect("an answer")).expect("JSON");
     let report = &answers(asked.as_bytes().to_vec(), &[])[0];
     assert_eq!(report["notices"], json!([]));

@@ -4,7 +4,9 @@
 use std::fs;
 use std::path::Path;
 
-use super::digest::sha256;
+use super::digest::short;
+use super::program::optimize;
+use super::script::tidied;
 use super::{Result, read, read_bytes, write};
 
 /// What Trunk calls the module.
@@ -15,7 +17,8 @@ pub fn name_by_content(folder: &Path) -> Result<String> {
     let [script, module, sheet] =
         [format!("{TRUNK}.js"), format!("{TRUNK}_bg.wasm"), "desk.css".to_owned()].map(|name| folder.join(name));
     let style = tidied(&read(&sheet)?);
-    let code = read(&script)?;
+    optimize(std::slice::from_ref(&module))?;
+    let code = tidied(&read(&script)?);
     let name = name(&[code.as_bytes(), &read_bytes(&module)?, style.as_bytes()]);
     let old = format!("{TRUNK}_bg.wasm");
     if !code.contains(&old) {
@@ -32,24 +35,7 @@ pub fn name_by_content(folder: &Path) -> Result<String> {
 
 /// One name for all files, so that they change together or not at all.
 fn name(files: &[&[u8]]) -> String {
-    let digest = sha256(files.concat()).replace(['+', '/'], "_");
-    format!("desk-{}", &digest[..16])
-}
-
-/// A style sheet without its comments, which stand on lines of their own, and its indentation.
-fn tidied(sheet: &str) -> String {
-    let mut tidy = String::with_capacity(sheet.len());
-    let mut is_comment = false;
-    for line in sheet.lines().map(str::trim_start) {
-        is_comment |= line.starts_with("/*");
-        if is_comment {
-            is_comment = !line.trim_end().ends_with("*/");
-        } else if !line.is_empty() {
-            tidy.push_str(line);
-            tidy.push('\n');
-        }
-    }
-    tidy
+    format!("desk-{}", short(files.concat()))
 }
 
 #[cfg(test)]
@@ -60,16 +46,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_style_sheet_loses_comments_and_indentation() {
-        let sheet = "/* Why.\n   More. */\n.a {\n  /* One line. */\n  color: red; /* stays */\n\n  top: 0;\n}\n";
-        assert_eq!(tidied(sheet), ".a {\ncolor: red; /* stays */\ntop: 0;\n}\n");
-    }
-
-    #[test]
     fn the_name_follows_from_what_all_files_hold() {
         let all = name(&[b"a", b"b", b"c"]);
         assert_eq!(all, name(&[b"abc"]));
-        assert_eq!(all, "desk-ungWv48Bz_pBQUDe");
+        assert_eq!(all, "desk-ungWv48BzpBQUDeX");
         assert_ne!(all, name(&[b"a", b"b", b"d"]));
     }
 
@@ -77,9 +57,13 @@ mod tests {
     fn the_files_are_renamed_together_and_the_script_finds_its_module() {
         let folder = env::temp_dir().join(format!("bmax-desk-{}", process::id()));
         fs::create_dir_all(&folder).expect("a folder");
-        for (name, text) in
-            [("bmax-desk.js", "load('bmax-desk_bg.wasm')"), ("bmax-desk_bg.wasm", "m"), ("desk.css", "a {}")]
-        {
+        // The smallest module there is: it has nothing in it.
+        let files = [
+            ("bmax-desk.js", "load('bmax-desk_bg.wasm')"),
+            ("bmax-desk_bg.wasm", "\0asm\x01\0\0\0"),
+            ("desk.css", "a {}"),
+        ];
+        for (name, text) in files {
             fs::write(folder.join(name), text).expect("a file");
         }
         let name = name_by_content(&folder).expect("all three are there");
@@ -87,7 +71,7 @@ mod tests {
         left.sort();
         assert_eq!(left, ["css", "js", "wasm"].map(|ending| OsString::from(format!("{name}.{ending}"))));
         let script = fs::read_to_string(folder.join(format!("{name}.js"))).expect("it is there");
-        assert_eq!(script, format!("load('{name}.wasm')"));
+        assert_eq!(script, format!("load('{name}.wasm')\n"));
         fs::remove_dir_all(&folder).expect("it can go");
     }
 }

@@ -1,24 +1,144 @@
-//! The figures that were rendered for the page.
+//! The figures that were rendered for the pages, the styles that they need, and the part of the program that has each.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
+use super::markup::tags;
+use super::script::tidied;
 use super::{Result, read};
 
-/// A figure as HTML, and its name.
-pub type Figure = (String, String);
+/// One figure.
+struct Figure {
+    html: String,
+    /// The part of the program that has it; the frame's have none.
+    part: Option<String>,
+    /// Its style sheet; empty where it needs none of its own.
+    sheet: String,
+}
 
-/// The figures of a folder.
-pub fn all(folder: &Path) -> Result<Vec<Figure>> {
-    let fault = |error: std::io::Error| format!("{}: {error}", folder.display());
-    let mut figures = Vec::new();
-    for entry in fs::read_dir(folder).map_err(fault)? {
-        let path = entry.map_err(fault)?.path();
-        if path.extension().is_some_and(|extension| extension == "html") {
+/// All figures, by name.
+pub struct Figures {
+    by_name: BTreeMap<String, Figure>,
+    /// What stands in the place of style attributes, by the number that elements name it by.
+    rules: BTreeMap<String, String>,
+}
+
+impl Figures {
+    /// Reads the folder into which they were rendered (src/site/prerender.rs), and their style sheets.
+    pub fn read(rendered: &Path, sources: &Path) -> Result<Self> {
+        let listed = read(&rendered.join("parts.txt"))?;
+        let parts: BTreeMap<&str, &str> = listed.lines().filter_map(|line| line.split_once(' ')).collect();
+        let fault = |error: std::io::Error| format!("{}: {error}", rendered.display());
+        let mut by_name = BTreeMap::new();
+        for entry in fs::read_dir(rendered).map_err(fault)? {
+            let path = entry.map_err(fault)?.path();
+            if path.extension().is_none_or(|extension| extension != "html") {
+                continue;
+            }
             let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            figures.push((name, read(&path)?));
+            let sheet = sources.join(name.replace('-', "_")).join("style.css");
+            let sheet = if sheet.is_file() { tidied(&read(&sheet)?) } else { String::new() };
+            let part = parts.get(name.as_str()).map(|part| (*part).to_owned());
+            by_name.insert(name, Figure { html: read(&path)?, part, sheet });
+        }
+        let rules = read(&rendered.join("rules.css"))?;
+        let numbered = |rule: &str| Some((rule.split('"').nth(1)?.to_owned(), rule.to_owned()));
+        Ok(Self { by_name, rules: rules.lines().filter_map(numbered).collect() })
+    }
+
+    /// Every figure of the text as HTML, with its name.
+    pub fn all(&self) -> Vec<(&str, &str)> {
+        let named = self.by_name.iter().filter(|(_, figure)| figure.part.is_some());
+        named.map(|(name, figure)| (name.as_str(), figure.html.as_str())).collect()
+    }
+
+    fn get(&self, name: &str) -> Result<&Figure> {
+        self.by_name.get(name).ok_or_else(|| format!("no figure is called “{name}”"))
+    }
+
+    /// A figure's HTML.
+    pub fn html(&self, name: &str) -> Result<&str> {
+        Ok(&self.get(name)?.html)
+    }
+
+    /// The part of the program that has a figure.
+    pub fn part(&self, name: &str) -> Result<&str> {
+        self.get(name)?.part.as_deref().ok_or_else(|| format!("“{name}” has no part of its own"))
+    }
+
+    /// A text with each of these figures in its place, `{{figure:NAME}}`.
+    pub fn placed(&self, text: &str, names: &[&str]) -> Result<String> {
+        let mut text = text.to_owned();
+        for name in names {
+            let place = format!("{{{{figure:{name}}}}}");
+            if !text.contains(&place) {
+                return Err(format!("the figure “{name}” has no place in the text"));
+            }
+            text = text.replace(&place, self.html(name)?);
+        }
+        Ok(text)
+    }
+
+    /// What the figures of a page need of styles beside the sheet of all pages. It stands in the page itself, so that
+    /// no page waits for the styles of another's figures.
+    pub fn styles(&self, names: &[&str]) -> String {
+        let mut styles: String =
+            names.iter().filter_map(|name| self.by_name.get(*name)).map(|figure| figure.sheet.as_str()).collect();
+        let framed = self.by_name.values().filter(|figure| figure.part.is_none());
+        let shown = names.iter().filter_map(|name| self.by_name.get(*name)).chain(framed);
+        let numbers: BTreeSet<String> = shown.flat_map(|figure| style_numbers(&figure.html)).collect();
+        for rule in numbers.iter().filter_map(|number| self.rules.get(number)) {
+            styles.push_str(rule);
+            styles.push('\n');
+        }
+        styles
+    }
+}
+
+/// The numbers of the rules that the elements of a figure name.
+fn style_numbers(html: &str) -> Vec<String> {
+    tags(html).iter().filter_map(|tag| Some(tag.attribute("data-style")?.value.to_owned())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figures() -> Figures {
+        let figure = |html: &str, part: Option<&str>, sheet: &str| Figure {
+            html: html.to_owned(),
+            part: part.map(str::to_owned),
+            sheet: sheet.to_owned(),
+        };
+        Figures {
+            by_name: BTreeMap::from([
+                ("grow".to_owned(), figure("<p data-style=\"7\">3</p>", Some("first"), ".grow {}\n")),
+                ("step".to_owned(), figure("<p data-style=\"8\">4</p>", Some("course"), "")),
+                ("answer-bar".to_owned(), figure("<b data-style=\"9\">5</b>", None, "")),
+            ]),
+            rules: ["7", "8", "9"].map(|number| (number.to_owned(), format!("[data-style=\"{number}\"]{{}}"))).into(),
         }
     }
-    figures.sort();
-    Ok(figures)
+
+    #[test]
+    fn every_figure_has_a_place_and_every_place_a_figure() {
+        let placed = |text: &str, names: &[&str]| figures().placed(text, names);
+        let there = "<div><p data-style=\"7\">3</p></div>".to_owned();
+        assert_eq!(placed("<div>{{figure:grow}}</div>", &["grow"]), Ok(there));
+        assert_eq!(placed("<div></div>", &["grow"]), Err("the figure “grow” has no place in the text".to_owned()));
+        assert_eq!(placed("{{figure:stop}}", &["stop"]), Err("no figure is called “stop”".to_owned()));
+    }
+
+    #[test]
+    fn a_page_has_the_styles_of_its_own_figures_and_of_the_frame_and_no_others() {
+        assert_eq!(figures().styles(&["grow"]), ".grow {}\n[data-style=\"7\"]{}\n[data-style=\"9\"]{}\n");
+    }
+
+    #[test]
+    fn the_figures_of_the_text_are_those_with_a_part_of_the_program() {
+        assert_eq!(figures().all().into_iter().map(|(name, _)| name).collect::<Vec<_>>(), ["grow", "step"]);
+        assert_eq!(figures().part("step"), Ok("course"));
+        assert!(figures().part("answer-bar").is_err());
+    }
 }

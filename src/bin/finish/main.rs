@@ -1,9 +1,12 @@
-//! Finishes the page that Trunk has put together: `finish FOLDER FIGURES` takes the steps below, in this order, in
-//! the folder as it will be served, with the folder of the figures that were rendered before. Trunk runs it after
-//! each build (Trunk.toml).
+//! What turns the sources and what Trunk builds into the site. Trunk runs it twice (Trunk.toml), and `make dist` sees
+//! to it that it is there:
 //!
-//! `finish --again FOLDER` fills in anew what depends on what the files hold: tests make copies of the page in
-//! which something is different.
+//! - `finish styles` joins the style sheets, before each build;
+//! - `finish pages FOLDER RENDERED BUILT`, after each build, takes the steps below in the folder as it will be served:
+//!   it divides the program, names files by what they hold, and writes every page out of the text (`src/pages/`), the
+//!   figures that were rendered before, and the template that Trunk has put together;
+//! - `finish again FOLDER` fills in anew what depends on what the files hold: tests make copies of the site in which
+//!   something is different.
 
 #![forbid(unsafe_code)]
 
@@ -12,7 +15,11 @@ mod digest;
 mod figures;
 mod markup;
 mod page;
-mod shrink;
+mod pages;
+mod program;
+mod script;
+mod sheets;
+mod text;
 mod worker;
 
 use std::env;
@@ -35,31 +42,41 @@ fn write(path: &Path, content: impl AsRef<[u8]>) -> Result<()> {
     fs::write(path, content).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// Every step of a build.
-fn finish(folder: &Path, figures: &Path) -> Result<()> {
-    let path = folder.join("index.html");
-    let mut page = read(&path)?;
-    // What the files hold, before anything names their digests.
-    for changed in shrink::modules(folder)? {
-        page = page::with_digest(&page, &changed.old, &changed.new);
-    }
+/// Every step after a build.
+fn pages(folder: &Path, rendered: &Path, built: &Path) -> Result<()> {
+    let template = folder.join("index.html");
+    // Nothing may change the inline scripts from here on but what fills their places.
+    let page = page::tidied(&read(&template)?);
+    let program = program::divide(folder, built)?;
     let desk = desk::name_by_content(folder)?;
-    // The page's text. A step that changes its markup belongs here.
-    page = page::filled(&page, page::DESK, &desk)?;
-    page = page::tidied(&page);
-    // Trunk's minifier would take the comments by which the program finds its way through a figure.
-    page = page::with_figures(&page, &figures::all(figures)?)?;
-    // Nothing may change the inline scripts from here on.
-    page = page::with_policy(&page)?;
-    write(&path, page)?;
+    let figures = figures::Figures::read(rendered, Path::new("src/figures"))?;
+    let mut site = text::read(Path::new("src/pages"))?;
+    text::check(&site, &figures.all().iter().map(|(name, _)| *name).collect::<Vec<_>>())?;
+    text::link(&mut site)?;
+    let places = text::Places::of(&site).with_figures(&site, &figures.all());
+    let parts = pages::Parts { program: &program, figures: &figures, places: &places, desk: &desk };
+    // Trunk's minifier would take the comments by which the program finds its way through a figure, so that figures
+    // come after it.
+    pages::write_all(folder, &page, &site, &parts)?;
+    pages::write_missing(folder, &site)?;
     // The files are what they will be now.
     worker::list(folder, is_kept())
 }
 
-/// The steps that follow from what the files of a finished page hold.
-fn finish_again(folder: &Path) -> Result<()> {
-    let path = folder.join("index.html");
-    write(&path, page::with_policy(&read(&path)?)?)?;
+/// The steps that follow from what the files of a finished site hold: in every page the policy, where it has places
+/// for digests, and the list of the worker.
+fn again(folder: &Path) -> Result<()> {
+    let fault = |error| format!("{}: {error}", folder.display());
+    for entry in fs::read_dir(folder).map_err(fault)? {
+        let entry = entry.map_err(fault)?.path();
+        let path = if entry.is_dir() { entry.join("index.html") } else { entry };
+        if path.is_file() && path.extension().is_some_and(|extension| extension == "html") {
+            let html = read(&path)?;
+            if html.contains("{{inline-") {
+                write(&path, page::with_policy(&html)?)?;
+            }
+        }
+    }
     worker::list(folder, is_kept())
 }
 
@@ -70,10 +87,12 @@ fn is_kept() -> bool {
 
 fn main() -> ExitCode {
     let arguments: Vec<PathBuf> = env::args_os().skip(1).map(PathBuf::from).collect();
-    let outcome = match &arguments[..] {
-        [flag, folder] if flag.as_os_str() == "--again" => finish_again(folder),
-        [folder, figures] => finish(folder, figures),
-        _ => Err("two arguments are wanted: the folder of the page, and that of the figures".to_owned()),
+    let words: Vec<&str> = arguments.iter().take(1).filter_map(|word| word.to_str()).collect();
+    let outcome = match (&words[..], &arguments[..]) {
+        (["styles"], [_]) => sheets::join(Path::new("."), Path::new("target")),
+        (["pages"], [_, folder, rendered, built]) => pages(folder, rendered, built),
+        (["again"], [_, folder]) => again(folder),
+        _ => Err("wanted: styles, pages FOLDER RENDERED BUILT, or again FOLDER".to_owned()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

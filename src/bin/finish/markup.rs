@@ -32,6 +32,11 @@ impl Tag<'_> {
     }
 }
 
+/// A text as it is written between tags and in attributes.
+pub fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
 /// The start tags of a page, in order. What is inside comments, scripts and style sheets is none.
 pub fn tags(page: &str) -> Vec<Tag<'_>> {
     let mut found = Vec::new();

@@ -2,19 +2,11 @@
 
 use super::Result;
 use super::digest::sha256;
-use super::figures::Figure;
 use super::markup::{Tag, tags};
 
-/// Where the name of the desk's files goes.
-pub const DESK: &str = "{{desk}}";
-
-/// Where the digests of the inline scripts go, in the content security policy.
+/// Where the digests of the inline scripts and style sheets go, in the content security policy.
 const SCRIPTS: &str = "{{inline-script-hashes}}";
-
-/// The page with the digest of a file that has changed.
-pub fn with_digest(page: &str, old: &str, new: &str) -> String {
-    page.replace(old, new)
-}
+const STYLES: &str = "{{inline-style-hashes}}";
 
 /// The page with a value in place of what stands for it, which must be there.
 pub fn filled(page: &str, placeholder: &str, value: &str) -> Result<String> {
@@ -22,18 +14,6 @@ pub fn filled(page: &str, placeholder: &str, value: &str) -> Result<String> {
         return Err(format!("the page has no {placeholder}"));
     }
     Ok(page.replace(placeholder, value))
-}
-
-/// The page with each figure in its place, `{{figure:NAME}}`.
-pub fn with_figures(page: &str, figures: &[Figure]) -> Result<String> {
-    let mut page = page.to_owned();
-    for (name, html) in figures {
-        page = filled(&page, &format!("{{{{figure:{name}}}}}"), html)?;
-    }
-    match page.split_once("{{figure:") {
-        None => Ok(page),
-        Some((_, after)) => Err(format!("no figure is called {}", after.split('}').next().unwrap_or_default())),
-    }
 }
 
 /// The page with inline scripts without comments and indentation: Trunk's minifier gives up on a script that
@@ -64,12 +44,14 @@ fn tidied_script(script: &str) -> String {
     kept.collect::<Vec<_>>().join("\n")
 }
 
-/// The page with the digests of its inline scripts in its policy, so that the browser runs those and no
-/// others, and without what the policy or the browser would pass over.
+/// The page with the digests of its inline scripts and style sheets in its policy, so that the browser takes those
+/// and no others, and without what the policy or the browser would pass over.
 pub fn with_policy(page: &str) -> Result<String> {
     obeys(page)?;
-    let page = filled(page, SCRIPTS, &inline_scripts(page))?;
-    Ok(without_idle_digests(&page))
+    let scripts = digests(page, |tag| tag.is("script") && tag.attribute("src").is_none());
+    let sheets = digests(page, |tag| tag.is("style"));
+    let page = filled(page, SCRIPTS, &scripts)?;
+    Ok(without_idle_digests(&page.replace(STYLES, &sheets)))
 }
 
 /// Refuses what the policy forbids: it would be without effect, and nobody would be told.
@@ -90,12 +72,10 @@ fn obeys(page: &str) -> Result<()> {
     Err(format!("a style attribute or an inline event handler, which the policy forbids:\n{}", found.join("\n")))
 }
 
-/// The digests of the inline scripts, as a policy lists them.
-fn inline_scripts(page: &str) -> String {
-    let inline = |tag: &Tag| tag.is("script") && tag.attribute("src").is_none();
-    let scripts = tags(page).into_iter().filter(inline).filter_map(|tag| tag.content);
-    let digests = scripts.map(|script| format!("'sha256-{}'", sha256(&page[script])));
-    digests.collect::<Vec<_>>().join(" ")
+/// The digests of what these tags hold, as a policy lists them.
+fn digests(page: &str, wanted: fn(&Tag) -> bool) -> String {
+    let contents = tags(page).into_iter().filter(wanted).filter_map(|tag| tag.content);
+    contents.map(|content| format!("'sha256-{}'", sha256(&page[content]))).collect::<Vec<_>>().join(" ")
 }
 
 /// The page without the digests of data that is loaded early: a browser passes over these and says so on its
@@ -120,24 +100,8 @@ mod tests {
 
     #[test]
     fn every_place_of_a_placeholder_is_filled_and_one_that_is_missing_is_said() {
-        assert_eq!(filled("a {{desk}} b {{desk}}", DESK, "x").as_deref(), Ok("a x b x"));
-        assert_eq!(filled("a", DESK, "x"), Err("the page has no {{desk}}".to_owned()));
-    }
-
-    #[test]
-    fn the_digest_of_a_changed_file_is_replaced_wherever_the_page_names_it() {
-        assert_eq!(
-            with_digest("<a integrity=old><b integrity=old>", "old", "new"),
-            "<a integrity=new><b integrity=new>"
-        );
-    }
-
-    #[test]
-    fn every_figure_has_a_place_and_every_place_a_figure() {
-        let grow = [("grow".to_owned(), "<p>3</p>".to_owned())];
-        assert_eq!(with_figures("<div>{{figure:grow}}</div>", &grow).as_deref(), Ok("<div><p>3</p></div>"));
-        assert_eq!(with_figures("<div></div>", &grow), Err("the page has no {{figure:grow}}".to_owned()));
-        assert_eq!(with_figures("{{figure:step}}", &[]), Err("no figure is called step".to_owned()));
+        assert_eq!(filled("a {{desk}} b {{desk}}", "{{desk}}", "x").as_deref(), Ok("a x b x"));
+        assert_eq!(filled("a", "{{desk}}", "x"), Err("the page has no {{desk}}".to_owned()));
     }
 
     #[test]
@@ -149,12 +113,15 @@ mod tests {
     }
 
     #[test]
-    fn the_policy_lists_each_inline_script_and_no_other() {
+    fn the_policy_lists_each_inline_script_and_style_sheet_and_no_other() {
         let page = "<meta content=\"script-src {{inline-script-hashes}};\"><script src=x.js></script><script>abc</script><script>abc</script>";
         let digest = "'sha256-ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0='";
         let done = with_policy(page).expect("it has a place for them");
         assert!(done.contains(&format!("script-src {digest} {digest};")), "{done}");
         assert!(with_policy("<script>abc</script>").is_err(), "a page without the place for digests");
+        let page = "<meta content=\"script-src {{inline-script-hashes}}; style-src {{inline-style-hashes}};\"><style>abc</style>";
+        let done = with_policy(page).expect("it has a place for them");
+        assert!(done.contains(&format!("style-src {digest};")), "{done}");
     }
 
     #[test]

@@ -248,21 +248,14 @@ fn other_constants() -> Vec<Constant> {
     ]
 }
 
-pub fn constants(html: &mut String) {
-    html.push_str(
-        "\n  <h4>Constants</h4>\n\n  <div class=\"table-scroll wide\" tabindex=\"0\" role=\"region\" aria-label=\"Constants\">\n    \
-         <table class=\"data-table\">\n      <caption>Each with its value, as the estimator computes with it</caption>\n      \
-         <thead><tr><th scope=\"col\">Constant</th><th scope=\"col\" class=\"num\">Value</th><th scope=\"col\">Unit</th>\
-         <th scope=\"col\">Source</th><th scope=\"col\">Date</th></tr></thead>\n      <tbody>\n",
+pub fn constants(text: &mut String) {
+    text.push_str(
+        "\n### Constants\n\nTable: Each constant with its value, as the estimator computes with it\n\n\
+         | Constant | Value | Unit | Source | Date |\n| --- | ---: | --- | --- | --- |\n",
     );
     for Constant { what, value, unit, source, date } in
         activation_constants().into_iter().chain(state_constants()).chain(other_constants())
     {
-        _ = writeln!(
-            html,
-            "        <tr><th scope=\"row\">{what}</th><td class=\"num\">{value}</td><td>{unit}</td><td>{source}</td>\
-             <td>{date}</td></tr>"
-        );
+        _ = writeln!(text, "| {what} | {value} | {unit} | {source} | {date} |");
     }
-    html.push_str("      </tbody>\n    </table>\n  </div>\n");
 }

@@ -5,8 +5,9 @@
 
 mod catalogue;
 mod constants;
+mod documents;
 mod entries;
-mod readme;
+mod picture;
 mod sources;
 mod works;
 
@@ -15,6 +16,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use bmax::cli::schema;
+use bmax::picture::Theme;
 
 /// A file of the repository, by its path, and what it should hold.
 type File = (&'static str, String);
@@ -23,9 +25,9 @@ fn here(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
-/// What is in the README now, but for the blocks that follow from the code.
-fn readme() -> io::Result<String> {
-    readme::filled(&fs::read_to_string(here("README.md"))?).map_err(io::Error::other)
+/// What `make` makes of the text of a file.
+fn of(path: &str, make: impl Fn(&str) -> Result<String, String>) -> io::Result<String> {
+    make(&fs::read_to_string(here(path))?).map_err(io::Error::other)
 }
 
 fn json(schema: &serde_json::Value) -> io::Result<String> {
@@ -35,12 +37,15 @@ fn json(schema: &serde_json::Value) -> io::Result<String> {
 /// Every file.
 fn files() -> io::Result<Vec<File>> {
     Ok(vec![
-        ("src/page/p25_sources/prose.html", sources::fragment()),
-        ("src/page/p25_sources/catalogue.html", sources::catalogue_page()),
+        ("src/pages/trust/06_sources.md", sources::section()),
+        ("assets/catalogue.html", sources::catalogue_page()),
         ("schema/scenario.schema.json", json(&schema::scenario())?),
         ("schema/report.schema.json", json(&schema::report())?),
         ("schema/comparison.schema.json", json(&schema::comparison())?),
-        ("README.md", readme()?),
+        ("docs/links.md", of("docs/links.md", documents::links)?),
+        ("docs/json.md", of("docs/json.md", documents::json)?),
+        ("docs/memory-light.svg", of("README.md", |readme| picture::of(readme, Theme::Light))?),
+        ("docs/memory-dark.svg", of("README.md", |readme| picture::of(readme, Theme::Dark))?),
     ])
 }
 
@@ -60,7 +65,7 @@ mod tests {
 
     #[test]
     fn the_committed_files_are_those_of_the_code() {
-        for (path, now) in files().expect("the README is there") {
+        for (path, now) in files().expect("the documents are there") {
             let committed = fs::read_to_string(here(path)).expect("the file is committed");
             // Not assert_eq: a difference of two long texts is better read in the version control.
             assert!(committed == now, "{path} has drifted: make generate writes it anew");

@@ -1,4 +1,4 @@
-//! The page's list of sources, and the page of the catalogue's rows, out of the provenance in the code.
+//! The site's list of sources, and the page of the catalogue's rows, out of the provenance in the code.
 
 use std::fmt::Write;
 
@@ -9,32 +9,31 @@ use super::constants::constants;
 use super::entries::ledger_entries;
 use super::works::item;
 
-fn works(html: &mut String, title: &str, kind: Kind) {
-    _ = write!(html, "\n  <h4>{title}</h4>\n\n  <ul class=\"source-list\">\n");
+fn works(text: &mut String, title: &str, kind: Kind) {
+    _ = write!(text, "\n### {title}\n\n<ul class=\"source-list\">\n");
     for row in sources::ALL.iter().filter(|row| row.kind == kind) {
-        html.push_str(&item(row));
+        text.push_str(&item(row));
     }
-    html.push_str("  </ul>\n");
+    text.push_str("</ul>\n");
 }
 
-/// The whole fragment.
-pub fn fragment() -> String {
-    let mut html = String::from(
-        "<!-- Written by src/bin/generate out of the provenance in the code: make generate -->\n\
-         <section id=\"sources\" class=\"prose\" aria-labelledby=\"sources-title\">\n  \
-         <h3 id=\"sources-title\">Sources: where every formula and every number comes from</h3>\n\n  \
-         <p>This list is written by a program from what stands beside each formula, constant and row of its \
-         tables, so that it cannot fall behind them.</p>\n",
+/// The section of the site, as Markdown; a list whose entries have ids is markup.
+pub fn section() -> String {
+    let mut text = String::from(
+        "+++\n\
+         # Written by src/bin/generate out of the provenance in the code: make generate\n\
+         label = \"Sources\"\n\
+         +++\n\n\
+         ## Sources: where every formula and every number comes from {#sources}\n\n\
+         This list is made from the notes on sources in the code: they stand beside each formula, constant and row of a \
+         table.\n",
     );
-    works(&mut html, "The courses and pages this one grew from", Kind::Course);
-    works(&mut html, "Papers and specifications", Kind::Paper);
-    works(&mut html, "Programs and their documentation", Kind::Program);
-    constants(&mut html);
-    html.push_str(
-        "\n  <p><a href=\"catalogue.html\">Every model and every device of the catalogue, with its numbers, its source and the \
-         day of the look-up, and every entry of the ledger by its source</a>.</p>\n",
-    );
-    html + "</section>\n"
+    works(&mut text, "The courses and pages this one grew from", Kind::Course);
+    works(&mut text, "Papers and specifications", Kind::Paper);
+    works(&mut text, "Programs and their documentation", Kind::Program);
+    constants(&mut text);
+    text + "\n[Every model and every device of the catalogue, with its numbers, its source and the day of the look-up, and \
+            every entry of the ledger by its source](/catalogue.html).\n"
 }
 
 /// The page of the catalogue's rows.
@@ -50,7 +49,7 @@ pub fn catalogue_page() -> String {
          <meta name=\"description\" content=\"The models and devices that bmax knows and the entries of its ledger, each with its numbers and its source.\">\n  \
          <link rel=\"icon\" href=\"data:,\">\n  \
          <link rel=\"stylesheet\" href=\"catalogue.css\">\n</head>\n<body>\n  \
-         <p><a href=\"./#sources\">Back to bmax</a></p>\n  \
+         <p><a href=\"trust/#sources\">Back to bmax</a></p>\n  \
          <h1>Models, devices and the entries of the ledger, and where they come from</h1>\n",
     );
     models(&mut html);
@@ -70,11 +69,11 @@ mod tests {
     #[test]
     fn every_source_of_the_estimator_is_cited_by_an_entry_and_listed_once() {
         let found = entries();
-        let html = fragment();
+        let text = section();
         for source in source::ALL {
             assert!(found.contains_key(source.short), "no entry of any scenario cites {}", source.short);
             let anchor = format!("id=\"source-{}\"", row_of(source).id);
-            assert_eq!(html.matches(&anchor).count(), 1, "{anchor}");
+            assert_eq!(text.matches(&anchor).count(), 1, "{anchor}");
         }
     }
 
@@ -96,37 +95,37 @@ mod tests {
 
     #[test]
     fn the_anchors_that_the_text_links_to_stay() {
-        let html = fragment();
+        let text = section();
         for id in ["workshop", "korthikanti", "rajbhandari", "finders"] {
-            assert!(html.contains(&format!("id=\"source-{id}\"")), "{id}");
+            assert!(text.contains(&format!("id=\"source-{id}\"")), "{id}");
         }
     }
 
     #[test]
     fn the_constants_are_those_the_sources_print() {
-        let html = fragment();
+        let text = section();
         for row in [
-            "16 bits</th><td class=\"num\">34</td>",
-            "in fp32</th><td class=\"num\">66</td>",
-            "scores, 16 bits</th><td class=\"num\">5</td>",
-            "in fp32</th><td class=\"num\">9</td>",
-            "34 · 2</th><td class=\"num\">68</td>",
-            "5 · 2</th><td class=\"num\">10</td>",
-            "parallelism</th><td class=\"num\">24</td>",
-            "on every GPU</th><td class=\"num\">10</td>",
+            "16 bits | 34",
+            "in fp32 | 66",
+            "scores, 16 bits | 5",
+            "in fp32 | 9",
+            "34 · 2 | 68",
+            "5 · 2 | 10",
+            "parallelism | 24",
+            "on every GPU | 10",
             "4 + 4 + 8 = 16",
             "2 + 2 + 12 = 16",
             "2 + 4 + 12 = 18",
             "2 + 6 + 12 = 20",
             "2 + 2 + 4 = 8",
-            "256</th><td class=\"num\">2.03125</td>",
+            "256 | 2.03125",
             "0.6 (0.47 to 0.92)",
             "1.25 (1 to 1.5)",
-            "peak</th><td class=\"num\">0.4</td>",
-            "backward</th><td class=\"num\">6</td>",
-            "attention</th><td class=\"num\">12</td>",
+            "peak | 0.4",
+            "backward | 6",
+            "attention | 12",
         ] {
-            assert!(html.contains(row), "the constants should have “{row}”");
+            assert!(text.contains(row), "the constants should have “{row}”");
         }
     }
 }

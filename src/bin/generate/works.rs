@@ -28,7 +28,7 @@ pub fn cited(source: &Source) -> String {
 pub fn item(row: &CourseSource) -> String {
     let CourseSource { id, authors, year, title, url, used_for, .. } = row;
     let mut html =
-        format!("    <li id=\"source-{id}\">{} ({year}), <a href=\"{url}\">{}</a>", escaped(authors), escaped(title));
+        format!("<li id=\"source-{id}\">{} ({year}), <a href=\"{url}\">{}</a>", escaped(authors), escaped(title));
     if let Some(number) = row.arxiv() {
         _ = write!(html, ", arXiv {number}");
     }

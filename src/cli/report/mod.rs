@@ -2,8 +2,8 @@
 //!
 //! These types are a contract of their own, apart from the estimator's: fields are added, never
 //! renamed, and never change their meaning or unit. Sizes are in bytes unless a name says otherwise.
-//! What does not exist is null; what a report is not made for is left out, and never null. The README lists
-//! both, and a test holds it to the schema.
+//! What does not exist is null; what a report is not made for is left out, and never null.
+//! `docs/json.md` lists both, and a test holds it to the schema.
 
 mod filled;
 

@@ -1,7 +1,7 @@
-//! The memory of one device at the peak of a step, as a stacked bar.
+//! The memory of one device in a step, as a stacked bar.
 
 use bmax::Bytes;
-use bmax::chart::{self, BUCKETS, part};
+use bmax::chart::{self, PARTS, part};
 use leptos::prelude::*;
 
 use crate::site::format;
@@ -18,7 +18,7 @@ pub fn MemoryBar(
     bar: Signal<chart::MemoryBar>,
 ) -> impl IntoView {
     let share = move |of: fn(&chart::MemoryBar) -> Bytes| move || bar.with(|bar| along(bar, of(bar)));
-    let size = move |at: usize| move || bar.with(|bar| along(bar, bar.sizes[at]));
+    let size = move |at: usize| move || bar.with(|bar| along(bar, bar.drawn[at]));
     let bucket = |at: usize| {
         view! { <span class="memory-part" data-bucket=part(at).0 style=("--share", size(at))></span> }
     };
@@ -30,7 +30,7 @@ pub fn MemoryBar(
             style=("--from", share(|bar| bar.memory))
         >
             <div class="memory-parts" class:memory-cut=move || bar.with(|bar| bar.peak > bar.length)>
-                {(0..BUCKETS + 2).map(bucket).collect_view()}
+                {(0..PARTS).map(bucket).collect_view()}
             </div>
             <span class="memory-over" style=("--share", share(chart::MemoryBar::over))></span>
             <span class="memory-mark memory-mark-device" style=("--share", share(|bar| bar.memory))></span>
@@ -62,7 +62,7 @@ pub fn MemoryLegend(
             </li>
         }
     };
-    view! { <ul class="legend">{(0..BUCKETS + 2).map(row).collect_view()}</ul> }
+    view! { <ul class="legend">{(0..PARTS).map(row).collect_view()}</ul> }
 }
 
 /// A length on the bar as the style sheet takes it.

@@ -30,7 +30,7 @@ pub fn ResetButton(
             title=label
             on:click=move |_| reset.run(())
         >
-            <span aria-hidden="true">"↺"</span>
+            "↺"
         </button>
     }
 }

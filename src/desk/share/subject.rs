@@ -24,10 +24,11 @@ impl Subject {
 
     /// Calls `write` with another figure than the one that is shared, or with the page.
     pub fn share_as<T>(&self, figure: Option<&Figure>, write: impl FnOnce(&Share) -> T) -> T {
-        let page = page::address();
+        let (page, site) = (page::address(), page::site());
         let title = document().title();
         write(&Share {
             page: &page,
+            site: &site,
             scenario: &self.scenario,
             title: figure.map_or(&title, |figure| &figure.title),
             anchor: figure.map_or("", |figure| &figure.anchor),

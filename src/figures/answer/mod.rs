@@ -1,45 +1,71 @@
-//! The answer for the current configuration, with the pickers that change it most.
+//! The answer for the current configuration, the inputs that change it most, and the batch on the bar.
 
 mod shown;
 
-use bmax::Field;
+use bmax::{Field, setting};
 use leptos::prelude::*;
 
-use crate::components::{Beside, DevicePicker, MemoryBar, MemoryLegend, ModelPicker, NumberField, Outlook};
+use crate::components::{
+    BatchSlider, Beside, DevicePicker, MemoryBar, MemoryLegend, ModelPicker, NumberField, Outlook, SettingField,
+};
 use crate::site::{State, read};
 use shown::Shown;
 
-/// Model, GPU and their number in; the largest micro-batch out.
+/// Six inputs in; the largest micro-batch out, and any other one on the bar.
 #[component]
 pub fn Answer(
     /// The shared state.
     state: State,
 ) -> impl IntoView {
     let shown = Memo::new(move |_| state.read(Shown::of));
-    let bar = Memo::new(move |_| shown.with(|shown| shown.bar.clone()));
     view! {
         <div class="opening">
-            <div class="controls">
+            <div class="opening-inputs">
                 <ModelPicker state id="opening-model"/>
                 <DevicePicker state id="opening-gpu"/>
                 <NumberField input=state.field(Field::Gpus) id="opening-gpus"/>
+                <NumberField input=state.field(Field::Sequence) id="opening-sequence"/>
+                <SettingField handle=state.setting(&setting::PRECISION) id="opening-precision"/>
+                <SettingField handle=state.setting(&setting::RECOMPUTATION) id="opening-recomputation"/>
             </div>
             <div class="opening-answer">
-                <p class="soft small">{read(shown, |shown| &shown.method)}</p>
-                <dl class="outlooks">
-                    <Outlook name="Safe" test="answer-safe" of=|range| &range.safe state/>
-                    <div>
-                        <dt>"Likely"</dt>
-                        <dd>
-                            <Headline shown/>
-                        </dd>
-                    </div>
-                    <Outlook name="Optimistic" test="answer-optimistic" of=|range| &range.optimistic state/>
-                </dl>
+                <Answers state shown/>
+                <Filled state shown/>
+            </div>
+            <div class="opening-why">
                 <p class="opening-reason">{read(shown, |shown| &shown.reason)}</p>
-                <Chosen shown/>
                 <Beside state/>
             </div>
+        </div>
+    }
+}
+
+/// The likely answer between the two that frame it.
+#[component]
+fn Answers(state: State, shown: Memo<Shown>) -> impl IntoView {
+    view! {
+        <p class="soft small">{read(shown, |shown| &shown.method)}</p>
+        <dl class="outlooks">
+            <Outlook name="Safe" test="answer-safe" of=|range| &range.safe state/>
+            <div>
+                <dt>"Likely"</dt>
+                <dd>
+                    <Headline shown/>
+                </dd>
+            </div>
+            <Outlook name="Optimistic" test="answer-optimistic" of=|range| &range.optimistic state/>
+        </dl>
+    }
+}
+
+/// The micro-batch, and the memory that it fills.
+#[component]
+fn Filled(state: State, shown: Memo<Shown>) -> impl IntoView {
+    let bar = Memo::new(move |_| shown.with(|shown| shown.bar.clone()));
+    view! {
+        <div class="opening-filled">
+            <BatchSlider id="opening-batch" state/>
+            <Chosen shown/>
             <MemoryBar bar/>
             <MemoryLegend bar/>
         </div>
@@ -60,12 +86,12 @@ fn Headline(shown: Memo<Shown>) -> impl IntoView {
     }
 }
 
-/// Which micro-batch the bar shows, and how that stands.
+/// Which micro-batch the bar shows, and how that stands, where no slider says it.
 #[component]
 fn Chosen(shown: Memo<Shown>) -> impl IntoView {
     let standing = move || shown.with(|shown| shown.standing);
     view! {
-        <p class="soft small">
+        <p class="opening-chosen soft small">
             "The bar shows " <i>"b"</i> {read(shown, |shown| &shown.batch)}
             <span class=move || format!("badge badge-{}", standing().colour())>{move || standing().word()}</span>
         </p>

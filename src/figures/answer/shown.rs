@@ -34,7 +34,7 @@ impl Shown {
             reason: reason(facts),
             batch: format!(" = {}: ", format::count(facts.scenario.recipe.batch)),
             standing: Standing::of(facts),
-            bar: MemoryBar::of(&facts.estimate, None),
+            bar: MemoryBar::of(&facts.estimate, Some(MemoryBar::steady_length(&facts.estimate, &facts.answer))),
         }
     }
 }
@@ -44,7 +44,8 @@ fn reason(facts: &Facts) -> String {
         Answer::Fits(room) if room.capped => "More may fit; the search ends here.".to_owned(),
         Answer::Fits(room) => {
             let [peak, one, lack] = [room.peak, room.per_sequence, room.next_lacks].map(format::memory);
-            let taken = format!("They take {peak}; one more sequence needs {one} and would lack {lack}");
+            let all = format::counted(room.batch, "sequence takes", "sequences take");
+            let taken = format!("{all} {peak}; one more needs {one} and would lack {lack}");
             if facts.is_ledger() {
                 let Instant { meaning, .. } = facts.limit.instant;
                 format!("{taken} {}. {meaning}", format::at_instant(facts.limit.instant))
@@ -74,7 +75,7 @@ mod tests {
     fn the_worked_7b_example_takes_64_gib_and_lacks_9_for_the_next_sequence() {
         let shown = Shown::of(&facts_of(Scenario { method: Method::Workshop, ..Scenario::default() }));
         assert_eq!((shown.answer.as_str(), shown.standing), ("3", Standing::Fits));
-        assert_eq!(shown.reason, "They take 64.0 GiB; one more sequence needs 17.0 GiB and would lack 9.04 GiB.");
+        assert_eq!(shown.reason, "3 sequences take 64.0 GiB; one more needs 17.0 GiB and would lack 9.04 GiB.");
     }
 
     #[test]

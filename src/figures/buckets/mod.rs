@@ -5,26 +5,39 @@ mod shown;
 use bmax::Bucket;
 use leptos::prelude::*;
 
-use crate::components::{Formula, MemoryBar, MemoryLegend};
-use crate::site::{State, read};
-use shown::{Growth, Shown};
+use crate::components::{Formula, MemoryBar, MemoryLegend, Segmented};
+use crate::site::{Facts, State, read};
+use shown::{Growth, Shown, View};
 
-/// A card for each bucket, which moment they show, their sum, and the bar of them all.
+/// A card for each bucket, what they show, their sum, and the bar of them all: the four buckets, each at its fullest,
+/// or what is alive at the peak.
 #[component]
 pub fn Buckets(
     /// The shared state.
     state: State,
 ) -> impl IntoView {
-    let shown = Memo::new(move |_| state.read(Shown::of));
+    let view = RwSignal::new(View::Four);
+    let shown = Memo::new(move |_| state.read(|facts| Shown::of(facts, view.get())));
     let bar = Memo::new(move |_| shown.with(|shown| shown.bar.clone()));
     let card = move |(at, bucket): (usize, &Bucket)| view! { <BucketCard shown at bucket=*bucket/> };
     view! {
         <div class="buckets">
+            // The other two methods count one moment, at which all buckets are full.
+            <div class="bucket-views" hidden=move || !state.read(Facts::is_ledger)>
+                <Segmented
+                    id="buckets-view"
+                    legend="What is shown"
+                    options=[(View::Four, "The four buckets"), (View::Peak, "At the peak")]
+                    value=view
+                />
+            </div>
             <ul class="bucket-cards">{Bucket::ALL.iter().enumerate().map(card).collect_view()}</ul>
-            <p class="soft small" data-testid="buckets-instant">{move || shown.with(|shown| shown.moment.clone())}</p>
+            <div class="bucket-bar">
+                <MemoryBar bar/>
+                <MemoryLegend bar/>
+            </div>
+            <p class="bucket-told" data-testid="buckets-told">{read(shown, |shown| &shown.told)}</p>
             <Total shown/>
-            <MemoryBar bar/>
-            <MemoryLegend bar/>
         </div>
     }
 }
@@ -49,7 +62,7 @@ fn BucketCard(shown: Memo<Shown>, at: usize, bucket: Bucket) -> impl IntoView {
             <p class="bucket-size">
                 <span class="readout readout-s num">{move || shown.with(|shown| shown.cards[at].size.clone())}</span>
                 <span class="soft small num">
-                    {move || shown.with(|shown| shown.cards[at].percent.clone())} " of the sum"
+                    {move || shown.with(|shown| shown.cards[at].percent.clone())} " of the total"
                 </span>
             </p>
             <div class="bucket-share">

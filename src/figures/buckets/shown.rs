@@ -1,7 +1,7 @@
-//! What the figure shows: a card for each bucket, the moment it is of, the sum and the bar.
+//! What the figure shows: a card for each bucket, the bar, what both show, and the sum.
 
-use bmax::chart::MemoryBar;
-use bmax::{Bucket, Bytes, Entry, Estimate, Method, division::line_at_peak, formula::Symbol};
+use bmax::chart::{FOUR, MemoryBar, used_in_turn};
+use bmax::{Balance, Bucket, Bytes, Entry, Estimate, Instant, Method, division::line_at_peak, formula::Symbol};
 
 use crate::components::{Leaves, mathml};
 use crate::site::{Facts, format};
@@ -14,13 +14,22 @@ const EVENLY: &str = "<mfrac><mrow><mn>16</mn><mi>N</mi></mrow><mi>D</mi></mfrac
 /// What is fixed by the other two methods has no such short form.
 const UNEVENLY: &str = "<msub><mi>M</mi><mi>fixed</mi></msub>";
 
+/// Which of the two views of the buckets is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum View {
+    /// The workshop's four buckets, each at the most that it holds within the step.
+    Four,
+    /// What is alive at the moment that needs most.
+    Peak,
+}
+
 /// What the figure shows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shown {
     /// The cards, in the order of the buckets.
     pub cards: Vec<Card>,
-    /// Which moment they show and what is empty then; the ledger alone knows moments.
-    pub moment: Option<String>,
+    /// What cards and bar show, and why the buckets add up or do not.
+    pub told: String,
     /// What is fixed, as MathML.
     pub fixed_symbols: &'static str,
     /// Everything.
@@ -36,7 +45,7 @@ pub struct Shown {
 /// One bucket.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Card {
-    /// Whether anything is in it.
+    /// Whether it has a card.
     pub is_there: bool,
     /// How it changes with the batch.
     pub growth: Growth,
@@ -65,32 +74,45 @@ pub enum Growth {
 
 impl Shown {
     /// What these facts show.
-    pub fn of(facts: &Facts) -> Self {
+    pub fn of(facts: &Facts, view: View) -> Self {
         let Facts { scenario, estimate, .. } = facts;
         let line = line_at_peak(scenario);
         let growing = Bytes::new(line.per_sequence.get() * f64::from(scenario.recipe.batch));
         Self {
-            cards: Bucket::ALL.iter().map(|&bucket| Card::of(estimate, bucket)).collect(),
-            moment: facts.is_ledger().then(|| moment(estimate)),
+            cards: Bucket::ALL.iter().map(|&bucket| Card::of(estimate, bucket, view)).collect(),
+            told: told(facts, view),
             fixed_symbols: if scenario.method == Method::Workshop { EVENLY } else { UNEVENLY },
             total: format::memory(estimate.peak().bytes),
             fixed: format::memory(line.fixed),
             growing: format::memory(growing),
-            bar: MemoryBar::of(estimate, None),
+            bar: match view {
+                View::Four => MemoryBar::of(estimate, None),
+                View::Peak => MemoryBar::at_peak(estimate, None),
+            },
         }
     }
 }
 
 impl Card {
-    fn of(estimate: &Estimate, bucket: Bucket) -> Self {
-        let bytes = estimate.bucket(bucket);
+    fn of(estimate: &Estimate, bucket: Bucket, view: View) -> Self {
+        let (fullest, most) = estimate.fullest(bucket);
+        let (position, bytes, is_there) = match view {
+            View::Four => (fullest, most, FOUR.contains(&bucket)),
+            View::Peak => {
+                let bytes = estimate.bucket(bucket);
+                // One of the four that is empty now says so.
+                (estimate.binding().0, bytes, bytes > Bytes::ZERO || FOUR.contains(&bucket))
+            }
+        };
         let share = Bytes::share_of(bytes, estimate.peak().bytes);
-        let entries: Vec<&Entry> = estimate.largest().into_iter().filter(|entry| entry.bucket == bucket).collect();
+        let alive = estimate.largest_at(position);
+        let entries: Vec<&Entry> =
+            alive.into_iter().filter(|entry| entry.bucket == bucket && entry.bytes > Bytes::ZERO).collect();
         let more = entries.len().saturating_sub(NAMED) as u32;
         Self {
-            is_there: bytes > Bytes::ZERO,
+            is_there,
             growth: Growth::of(&entries),
-            size: format::memory(bytes),
+            size: size(bytes),
             percent: format::percent(share),
             share: format::css_percent(share),
             lines: entries.iter().take(NAMED).map(|entry| line(estimate, entry)).collect(),
@@ -104,10 +126,63 @@ fn line(estimate: &Estimate, entry: &Entry) -> (&'static str, String) {
     (entry.name, mathml(entry.formula, &entry.values(estimate), Leaves::Symbols))
 }
 
-fn moment(estimate: &Estimate) -> String {
-    let empty = Bucket::ALL.iter().filter(|&&bucket| estimate.bucket(bucket) == Bytes::ZERO);
-    let first = format!("This is the moment that needs most, “{}”.", estimate.peak().instant.name);
-    empty.fold(first, |said, bucket| format!("{said} Then there is nothing in “{}”.", bucket.name()))
+fn size(bytes: Bytes) -> String {
+    if bytes > Bytes::ZERO { format::memory(bytes) } else { "none".to_owned() }
+}
+
+fn told(facts: &Facts, view: View) -> String {
+    match view {
+        _ if !facts.is_ledger() => {
+            "This method counts as if all four buckets were full at the same moment, so that they add up to the total."
+                .to_owned()
+        }
+        View::Four => four(&facts.estimate),
+        View::Peak => peak(&facts.estimate),
+    }
+}
+
+/// Why the four buckets add up to more than the total, and what else is in it.
+fn four(estimate: &Estimate) -> String {
+    let shared = used_in_turn(estimate);
+    let together: Bytes = FOUR.iter().map(|&bucket| estimate.fullest(bucket).1).sum();
+    let [all, at_once, in_turn] = [together, together - shared, shared].map(format::memory);
+    let gathered = estimate.fullest(Bucket::Parameters).1 > estimate.bucket(Bucket::Parameters);
+    let come = if gathered { "Gradients and gathered weights" } else { "Gradients" };
+    let mut told = if shared > Bytes::ZERO {
+        format!(
+            "Each bucket is shown at its fullest. That is not at the same moment: they add up to {all}, and at the \
+             moment that needs most they hold {at_once}. {come} come as activations go, so that {in_turn} of the GPU \
+             are used in turn; there the bar is split."
+        )
+    } else {
+        "Each bucket is shown at its fullest, and all are full at the same moment.".to_owned()
+    };
+    let other = estimate.peak().bytes - (together - shared);
+    if other.share_of(estimate.peak().bytes) > 1e-9 {
+        told += &format!(
+            " Everything else, {}, is in none of them: the CUDA context, buffers, tensors of a moment.",
+            format::memory(other)
+        );
+    }
+    if let Balance::Free(_) = estimate.balance() {
+        told += " Free is what that moment leaves.";
+    }
+    told
+}
+
+/// Which moment the peak is, and why a bucket is empty then that is not at other moments.
+fn peak(estimate: &Estimate) -> String {
+    let Instant { name, meaning, .. } = estimate.peak().instant;
+    let gone = |bucket| estimate.bucket(bucket) == Bytes::ZERO && estimate.fullest(bucket).1 > Bytes::ZERO;
+    let mut told = format!("This is the moment that needs most, “{name}”. {meaning}");
+    if gone(Bucket::Gradients) {
+        told += " There are no gradients yet: those of a layer are made when the backward pass goes through it, and the \
+                 layer’s activations go then.";
+    }
+    if gone(Bucket::Activations) {
+        told += " There are no activations any more: the backward pass has used them up.";
+    }
+    told
 }
 
 impl Growth {
@@ -151,7 +226,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn card(scenario: Scenario, bucket: Bucket) -> Card {
-        Card::of(&estimate(&scenario), bucket)
+        Card::of(&estimate(&scenario), bucket, View::Peak)
     }
 
     #[test]
@@ -191,25 +266,60 @@ mod tests {
 
     #[test]
     fn the_worked_7b_example_fills_64_gib_of_which_13_are_fixed() {
-        let shown = Shown::of(&facts_of(Scenario { method: Method::Workshop, ..Scenario::default() }));
+        let facts = facts_of(Scenario { method: Method::Workshop, ..Scenario::default() });
+        let shown = Shown::of(&facts, View::Four);
         assert_eq!(
             (shown.total.as_str(), shown.fixed.as_str(), shown.growing.as_str()),
             ("64.0 GiB", "13.0 GiB", "51.0 GiB")
         );
-        assert_eq!((shown.fixed_symbols, shown.moment), (EVENLY, None));
+        assert_eq!(shown.fixed_symbols, EVENLY);
+        // 7·10⁹ parameters over eight GPUs at 4, 4 and 8 bytes.
+        let sizes = shown.cards.iter().filter(|card| card.is_there).map(|card| card.size.as_str());
+        assert_eq!(sizes.collect::<Vec<_>>(), ["3.26 GiB", "3.26 GiB", "6.52 GiB", "51.0 GiB"]);
+        assert_eq!(shown, Shown { bar: shown.bar.clone(), ..Shown::of(&facts, View::Peak) });
     }
 
     #[test]
-    fn the_moment_names_every_bucket_that_is_empty_then() {
+    fn the_first_view_has_the_four_buckets_and_none_of_them_is_empty() {
+        let shown = Shown::of(&facts_of(Scenario::default()), View::Four);
+        let there: Vec<_> = Bucket::ALL.iter().zip(&shown.cards).filter(|(_, card)| card.is_there).collect();
+        assert_eq!(there.iter().map(|(bucket, _)| **bucket).collect::<Vec<_>>(), FOUR);
+        assert!(there.iter().all(|(_, card)| card.size != "none" && !card.lines.is_empty()));
+    }
+
+    #[test]
+    fn the_peak_says_which_moment_it_is_and_why_there_are_no_gradients() {
         let facts = facts_of(Scenario::default());
-        let said = Shown::of(&facts).moment.expect("the ledger knows moments");
+        let shown = Shown::of(&facts, View::Peak);
+        let instant = facts.estimate.peak().instant;
+        assert!(shown.told.contains(&format!("“{}”. {}", instant.name, instant.meaning)), "{}", shown.told);
+        assert!(shown.told.contains("no gradients yet"), "{}", shown.told);
+        let gradients = Bucket::ALL.iter().position(|bucket| *bucket == Bucket::Gradients).expect("a bucket");
+        assert_eq!((shown.cards[gradients].is_there, shown.cards[gradients].size.as_str()), (true, "none"));
+    }
+
+    #[test]
+    fn a_peak_in_the_update_says_where_the_activations_are() {
+        let scenario = bmax::link::decode("?s=16&b=1&step=foreach&zero=0&gpus=1&precision=fp32").scenario;
+        let facts = facts_of(scenario);
+        assert_eq!(facts.estimate.bucket(Bucket::Activations), Bytes::ZERO, "{}", facts.estimate.peak().instant.name);
+        assert!(Shown::of(&facts, View::Peak).told.ends_with("used them up."));
+    }
+
+    #[test]
+    fn the_first_view_says_what_the_buckets_add_up_to_and_what_is_alive_at_once() {
+        let facts = facts_of(Scenario::default());
+        let Facts { estimate, .. } = &facts;
+        let [fullest, at_peak] = [
+            FOUR.iter().map(|bucket| estimate.fullest(*bucket).1).sum::<Bytes>(),
+            FOUR.iter().map(|bucket| estimate.bucket(*bucket)).sum::<Bytes>(),
+        ]
+        .map(format::memory);
+        let told = Shown::of(&facts, View::Four).told;
         assert!(
-            said.starts_with(&format!("This is the moment that needs most, “{}”.", facts.estimate.peak().instant.name))
+            told.contains(&format!("add up to {fullest}, and")) && told.contains(&format!("hold {at_peak}.")),
+            "{told}"
         );
-        for &bucket in Bucket::ALL {
-            let is_empty = facts.estimate.bucket(bucket) == Bytes::ZERO;
-            assert_eq!(said.contains(&format!("nothing in “{}”", bucket.name())), is_empty, "{said}");
-        }
     }
 
     proptest! {
@@ -217,13 +327,16 @@ mod tests {
         #[test]
         fn any_scenario_has_cards_that_add_up(scenario in any_scenario()) {
             let facts = facts_of(scenario);
-            let shown = Shown::of(&facts);
-            texts_are_sound(&shown);
             let sum: Bytes = Bucket::ALL.iter().map(|&bucket| facts.estimate.bucket(bucket)).sum();
             prop_assert!((sum.share_of(facts.estimate.peak().bytes) - 1.0).abs() < 1e-9);
-            for (card, &bucket) in shown.cards.iter().zip(Bucket::ALL) {
-                prop_assert_eq!(card.is_there, facts.estimate.bucket(bucket) > Bytes::ZERO);
-                prop_assert!(!card.is_there || !card.lines.is_empty());
+            for view in [View::Four, View::Peak] {
+                let shown = Shown::of(&facts, view);
+                texts_are_sound(&shown);
+                let drawn: f64 = shown.bar.drawn[..9].iter().map(|bytes| bytes.get()).sum();
+                prop_assert!((drawn / facts.estimate.peak().bytes.get() - 1.0).abs() < 1e-9, "the bar is the peak");
+                for card in shown.cards.iter().filter(|card| card.is_there) {
+                    prop_assert_eq!(card.lines.is_empty(), card.size == "none");
+                }
             }
         }
     }

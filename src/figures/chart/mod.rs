@@ -5,8 +5,8 @@ mod shown;
 #[cfg(feature = "prerender")]
 mod unscripted;
 
-use bmax::chart::{Curves, NAMES, OWN, PAD, PATTERNS, description, swept};
-use bmax::{Field, number, setting};
+use bmax::chart::{Curves, NAMES, OWN, PAD, PATTERNS, as_in_workshop, description, set_back, swept};
+use bmax::{Field, Scenario, number, setting};
 use leptos::ev::{KeyboardEvent, MouseEvent, PointerEvent};
 use leptos::html::{Canvas, Div};
 use leptos::prelude::*;
@@ -17,7 +17,7 @@ use web_sys::HtmlElement;
 
 use crate::components::{Fold, NumberField, SettingField};
 use crate::site::{State, format, read};
-use shown::{ENDS, Label, Own, Shown, after_key, assumptions, axes, nearest, spec, table};
+use shown::{ENDS, Label, Own, Shown, after_key, assumptions, axes, nearest, spec, table, workshop};
 
 /// Numbers of GPUs offered as a press each.
 const OFFERED: [u32; 5] = [1, 8, 64, 256, 1_024];
@@ -133,6 +133,32 @@ fn Settings(state: State) -> impl IntoView {
                 </div>
             </div>
             <SettingField handle=state.setting(&setting::COMPARISON_RECOMPUTATION) id="chart-recomputation"/>
+            <WorkshopButton state/>
+        </div>
+    }
+}
+
+/// Sets the chart as the workshop's own is set, and back to what was there before; to the defaults where that is not
+/// known, because a link said it.
+#[component]
+fn WorkshopButton(state: State) -> impl IntoView {
+    let before = StoredValue::new(Scenario::default());
+    let is_set = Memo::new(move |_| state.asked(|scenario| as_in_workshop(scenario) == *scenario));
+    let press = move |_| {
+        state.change(|scenario| {
+            if is_set.get_untracked() {
+                return set_back(&scenario, &before.get_value());
+            }
+            before.set_value(scenario);
+            as_in_workshop(&scenario)
+        });
+    };
+    view! {
+        <div class="chart-workshop">
+            <button type="button" class="button button-quiet" data-testid="chart-workshop" on:click=press>
+                {move || if is_set.get() { "Back to my settings" } else { "Set as in the workshop" }}
+            </button>
+            <p class="field-help">{move || workshop(is_set.get())}</p>
         </div>
     }
 }

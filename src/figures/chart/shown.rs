@@ -169,6 +169,17 @@ pub fn assumptions(scenario: &Scenario) -> String {
     )
 }
 
+/// What the button for the workshop's own chart would set, or what it has set.
+pub const fn workshop(is_set: bool) -> &'static str {
+    if is_set {
+        "As in the workshop: one A100 80 GB, mixed precision, attention recomputed, by the workshop’s count. There only \
+         1B has room on one GPU, since 16 bytes for each of 7 billion parameters are 104 GiB. Your model keeps its GPUs."
+    } else {
+        "One A100 80 GB for the reference models, mixed precision, attention recomputed, by the workshop’s count, in all \
+         figures; one more press sets it back."
+    }
+}
+
 /// What is drawn: the curves, the reader's own place, and where the reader looks. At the reader's own length
 /// there is a mark already.
 pub fn spec(frame: Frame, palette: Palette, curves: &Curves, own: Own, shown: &Shown) -> Spec {

@@ -40,6 +40,7 @@ pub fn drawn(spec: impl FnOnce(Frame, Palette) -> Spec) -> String {
     drop(backend);
     let mut inner =
         file.split_once('>').and_then(|(_, rest)| rest.rsplit_once("</svg>")).map_or("", |(inner, _)| inner).to_owned();
+    inner = joined(&inner);
     for (place, name) in NAMES.iter().enumerate() {
         for property in ["fill", "stroke"] {
             let from = format!("{property}=\"#0102{place:02X}\"");
@@ -47,4 +48,51 @@ pub fn drawn(spec: impl FnOnce(Frame, Palette) -> Spec) -> String {
         }
     }
     format!("<svg viewBox=\"0 0 {width} {height}\" preserveAspectRatio=\"none\" aria-hidden=\"true\">{inner}</svg>")
+}
+
+/// The drawing with the dashes of a line as one path: plotters makes an element of each.
+fn joined(drawing: &str) -> String {
+    const START: &str = "<polyline ";
+    let mut joined = String::with_capacity(drawing.len());
+    let mut open: Option<(&str, String)> = None;
+    let close = |open: &mut Option<(&str, String)>, joined: &mut String| {
+        if let Some((look, path)) = open.take() {
+            *joined += &format!("<path {look}d=\"{path}\"/>");
+        }
+    };
+    for line in drawing.lines() {
+        let dash = line.trim_start().strip_prefix(START).and_then(|rest| rest.split_once("points=\""));
+        let Some((look, points)) = dash else {
+            close(&mut open, &mut joined);
+            joined += line;
+            joined.push('\n');
+            continue;
+        };
+        if open.as_ref().is_some_and(|(other, _)| *other != look) {
+            close(&mut open, &mut joined);
+        }
+        let points = points.split('"').next().unwrap_or_default().trim_end();
+        let path = &mut open.get_or_insert_with(|| (look, String::new())).1;
+        path.push('M');
+        path.push_str(points);
+    }
+    close(&mut open, &mut joined);
+    joined
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_dashes_of_a_line_become_one_path_and_lines_stay_apart() {
+        let dash = |stroke: &str, points: &str| {
+            format!("<polyline fill=\"none\" stroke=\"{stroke}\" points=\"{points} \"/>\n")
+        };
+        let drawing =
+            dash("a", "1,1 2,2") + &dash("a", "3,3 4,4") + "<rect/>\n" + &dash("a", "5,5 6,6") + &dash("b", "7,7 8,8");
+        let path = |stroke: &str, points: &str| format!("<path fill=\"none\" stroke=\"{stroke}\" d=\"{points}\"/>");
+        let expected = path("a", "M1,1 2,2M3,3 4,4") + "<rect/>\n" + &path("a", "M5,5 6,6") + &path("b", "M7,7 8,8");
+        assert_eq!(joined(&drawing), expected);
+    }
 }

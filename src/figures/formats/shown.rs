@@ -247,21 +247,21 @@ mod tests {
 
     #[test]
     fn the_text_prints_the_ranges_of_the_formats() {
-        let text = include_str!("../../page/p06_precision/prose.html");
+        let text = include_str!("../../pages/memory/03_precision.md");
         for format in FORMATS {
             let range = [format.max(), format.min_normal(), format.min_subnormal()];
             for value in range {
                 let exponent = value.log10().floor();
                 let mantissa = number::fixed(value / 10_f64.powf(exponent), 2);
-                let power = number::fixed(exponent, 0).replace('-', "−");
-                let raised = format!("{mantissa} × 10<sup>{power}</sup>");
+                let power = number::fixed(exponent, 0);
+                let raised = format!("${mantissa} \\times 10^{{{power}}}$");
                 let plain = [number::grouped(value), number::fixed(value, 4), number::fixed(value, 5)];
                 assert!(
-                    text.contains(&raised) || plain.iter().any(|plain| text.contains(&format!(">{plain}<"))),
+                    text.contains(&raised) || plain.iter().any(|plain| text.contains(&format!("| {plain} |"))),
                     "the text should print {raised}"
                 );
             }
-            assert!(text.contains(&format!(">{}<", number::fixed(format.digits(), 1))));
+            assert!(text.contains(&format!("| {} |", number::fixed(format.digits(), 1))));
         }
     }
 

@@ -1,7 +1,7 @@
 //! What the figure shows: the bar, the verdict, and where its buttons lead.
 
 use bmax::chart::MemoryBar;
-use bmax::{Answer, Balance, Bytes, Choice, Estimate, Method, Scenario, estimate};
+use bmax::{Answer, Balance, Choice, Estimate, Method, Scenario, estimate};
 
 use crate::site::{Facts, Standing, format};
 
@@ -46,7 +46,7 @@ impl Shown {
         let most = answer.batch().unwrap_or(0);
         let capped = matches!(answer, Answer::Fits(room) if room.capped);
         Self {
-            bar: MemoryBar::of(estimate, Some(length(estimate, answer))),
+            bar: MemoryBar::of(estimate, Some(MemoryBar::steady_length(estimate, answer))),
             total: format!("{used} / {}", format::gib(estimate.usable())),
             kind: Standing::of(facts).colour(),
             verdict: said(facts),
@@ -62,17 +62,6 @@ impl Jump {
         let size = if batch == 0 { "none".to_owned() } else { format!("= {}", format::count(batch)) };
         Self { batch, size, chosen: facts.scenario.recipe.batch == batch, off }
     }
-}
-
-/// What the whole bar stands for. It depends on the answer and not on the chosen batch, so that the
-/// fixed parts stand still; the first batch that does not fit is still in the picture.
-fn length(estimate: &Estimate, answer: &Answer) -> Bytes {
-    let first_too_many = match answer {
-        Answer::Fits(room) => room.peak + room.per_sequence,
-        Answer::Infeasible(reason) => estimate.usable() + reason.over,
-    };
-    let whole = first_too_many.get().max(estimate.memory.get());
-    Bytes::new((whole * 1.04).max(estimate.memory.get() * 1.2))
 }
 
 /// The verdict on the chosen micro-batch, with the outlook and the instant where there are any.
@@ -199,7 +188,8 @@ mod tests {
         for (method, gpus) in cases {
             let scenario = Scenario { method, ..Scenario::default() }.with_number(Field::Gpus, gpus)?;
             let answer = b_max(&scenario);
-            let lengths = [1, 3, 4, 64].map(|batch| length(&estimate(&scenario.with_batch(batch)), &answer));
+            let lengths =
+                [1, 3, 4, 64].map(|batch| MemoryBar::steady_length(&estimate(&scenario.with_batch(batch)), &answer));
             assert!(lengths.iter().all(|length| *length == lengths[0]));
             let too_many = scenario.with_batch(answer.batch().unwrap_or(0) + 1);
             assert!(estimate(&too_many).peak().bytes < lengths[0], "{gpus} GPUs");

@@ -202,7 +202,7 @@ fn ClosedForm(search: Memo<Search>, progress: Memo<Progress>) -> impl IntoView {
     let is_over = move || progress.with(|progress| progress.is_over.to_string());
     view! {
         <section class="oom-closed" aria-label="Closed form">
-            <h4>"Closed form"</h4>
+            <h3>"Closed form"</h3>
             <div class="oom-formula">
                 <math inner_html=SYMBOLS></math>
                 <math inner_html=read(search, |search| &search.formula[0])></math>

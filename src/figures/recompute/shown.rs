@@ -320,7 +320,7 @@ mod tests {
 
     #[test]
     fn the_text_prints_the_numbers_of_the_default() {
-        let text = include_str!("../../page/p14_recomputation/prose.html");
+        let text = include_str!("../../pages/room/03_recomputation.md");
         let (policies, _) = default();
         let of = |policy| {
             let at = NAMED.iter().position(|named| named.policy == policy).expect("a row");

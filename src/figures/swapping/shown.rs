@@ -362,7 +362,7 @@ mod tests {
 
     #[test]
     fn the_table_of_gpus_prints_the_catalogue() {
-        let text = include_str!("../../page/p15_swap/prose.html");
+        let text = include_str!("../../pages/room/04_swap.md");
         for slug in ["p100-16", "v100-16", "a100-80", "h100-80", "b200", "gh200"] {
             let scenario = catalogue::device(slug).expect("listed").apply(Scenario::default());
             let speed = catalogue::speed(&scenario);
@@ -373,7 +373,7 @@ mod tests {
                 number::grouped(speed.host_bytes_per_second / 1e9),
                 format::digits(break_even(peak, speed.host_bytes_per_second), 0),
             ] {
-                assert!(text.contains(&format!(">{number}</td>")), "{slug}: {number}");
+                assert!(text.contains(&format!("| {number} |")), "{slug}: {number}");
             }
         }
     }

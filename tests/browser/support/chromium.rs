@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::driver::Extension;
+use super::driver::{Extension, Wanted};
 
 /// Hosts that the browser itself asks for time, accounts and advice, however it is started. What it asks
 /// of them goes past the tests' network, and nowhere where there is no other.
@@ -14,10 +14,10 @@ const OWN_HOSTS: &str = "accounts.google.com,android.clients.google.com,clients2
     content-autofill.googleapis.com,optimizationguide-pa.googleapis.com,update.googleapis.com";
 
 /// A browser without a window that does nothing of its own accord.
-pub fn capabilities(profile: &Path, network: SocketAddr, scripts: bool) -> Value {
+pub fn capabilities(profile: &Path, network: SocketAddr, wanted: Wanted) -> Value {
     let mut options = json!({
         // As its settings have it, for frames as for the page.
-        "prefs": { "profile.default_content_setting_values.javascript": if scripts { 1 } else { 2 } },
+        "prefs": { "profile.default_content_setting_values.javascript": if wanted.scripts { 1 } else { 2 } },
         "args": [
             "--headless=new",
             // A test may change the address more often in ten seconds than Chromium lets a page do.
@@ -41,7 +41,7 @@ pub fn capabilities(profile: &Path, network: SocketAddr, scripts: bool) -> Value
     }
     json!({
         "goog:chromeOptions": options,
-        "goog:loggingPrefs": { "browser": "ALL", "performance": "ALL" },
+        "goog:loggingPrefs": { "browser": "ALL", "performance": if wanted.log { "ALL" } else { "OFF" } },
     })
 }
 

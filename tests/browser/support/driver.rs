@@ -1,22 +1,29 @@
-//! A browser of one's own: its driver, the browser that this starts, and the folder of its profile.
+//! A browser to oneself: its driver, the browser that this starts, and the folder of its profile.
+//!
+//! A Chromium that a test has left as it found it serves the next one, in a new tab: to start one takes longer than
+//! many a test.
 
+use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpStream};
-use std::path::PathBuf;
+use std::net::TcpStream;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, mpsc};
 use std::time::{Duration, Instant};
 use std::{env, fs, io, process, thread};
 
+use fantoccini::error::CmdError;
 use fantoccini::wd::WebDriverCompatibleCommand;
 use fantoccini::{Client, ClientBuilder};
 use http::Method;
 use hyper_util::client::legacy::connect::HttpConnector;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use url::{ParseError, Url};
 
+use super::server::{BMAX, COURSE, Network, Server};
 use super::{chromium, firefox};
 
 /// More browsers than this at once only wait for each other on a small machine.
@@ -51,45 +58,98 @@ impl Browser {
     }
 }
 
-/// A running driver. Dropping it ends the browser too, after a failed test as after a passed one.
-pub struct Driver {
+/// What a browser is started as: one that was started for something else cannot take its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wanted {
     pub browser: Browser,
+    /// Whether pages may run scripts.
+    pub scripts: bool,
+    /// Whether the browser writes down every request that it makes, which slows it down.
+    pub log: bool,
+}
+
+/// Browsers that nobody has at the moment.
+static IDLE: Mutex<Vec<Program>> = Mutex::new(Vec::new());
+
+/// So many visits are made with one browser: it keeps something of each.
+const VISITS: u32 = 40;
+
+/// A driver that runs, and its browser. Dropping it ends both, and so does the end of this program.
+struct Program {
+    wanted: Wanted,
     process: Child,
     port: u16,
     profile: PathBuf,
-    session: Mutex<Option<String>>,
-    _turn: SemaphorePermit<'static>,
+    /// What the browser takes for the way to all other hosts.
+    network: Network,
+    session: Option<String>,
+    visits: u32,
 }
 
-impl Driver {
-    pub async fn start(browser: Browser) -> Self {
+impl Program {
+    fn start(wanted: Wanted) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
-        let turn = BROWSERS.acquire().await.expect("the semaphore is never closed");
-        let (process, port) = (0..5).find_map(|_| launched(browser)).expect("a driver names its port when it is ready");
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let profile = env::temp_dir().join(format!("bmax-browser-{}-{number}", process::id()));
-        Self { browser, process, port, profile, session: Mutex::new(None), _turn: turn }
+        let launch = |_| launched(wanted.browser, &profile);
+        let (process, port) = (0..5).find_map(launch).expect("a driver names its port when it is ready");
+        Self { wanted, process, port, profile, network: Network::start(), session: None, visits: 0 }
     }
 
-    /// Starts the browser, with JavaScript or without. Whatever is not on this machine it asks of `network`.
-    pub async fn client(&self, network: SocketAddr, scripts: bool) -> Client {
-        let capabilities = match self.browser {
-            Browser::Chromium => chromium::capabilities(&self.profile, network, scripts),
-            Browser::Firefox => firefox::capabilities(network),
+    /// A connection to the browser, which is started if it is not there yet.
+    async fn client(&mut self) -> Client {
+        let address = format!("http://127.0.0.1:{}", self.port);
+        if let Some(session) = &self.session {
+            let client = Client::with_existing_session(&address, session, HttpConnector::new()).await;
+            let client = client.expect("the address of a driver");
+            client.persist().await.expect("the connection is there");
+            return client;
+        }
+        let capabilities = match self.wanted.browser {
+            Browser::Chromium => chromium::capabilities(&self.profile, self.network.address(), self.wanted),
+            Browser::Firefox => firefox::capabilities(self.network.address()),
         };
         let Value::Object(capabilities) = capabilities else { unreachable!("capabilities are an object") };
-        let client = ClientBuilder::new(HttpConnector::new())
-            .capabilities(capabilities)
-            .connect(&format!("http://127.0.0.1:{}", self.port))
-            .await
-            .expect("a browser that the driver can start; name one in CHROMIUM or FIREFOX");
-        *self.session.lock().expect("no panic under this lock") = client.session_id().await.ok().flatten();
+        let connect = async || {
+            ClientBuilder::new(HttpConnector::new()).capabilities(capabilities.clone()).connect(&address).await
+        };
+        // On a busy machine a browser may give up while it starts.
+        let client = match connect().await {
+            Ok(client) => Ok(client),
+            Err(_) => connect().await,
+        };
+        let client = client.expect("a browser that the driver can start; name one in CHROMIUM or FIREFOX");
+        // What comes to an end with the test is the connection, and the browser with this program.
+        client.persist().await.expect("the connection is there");
+        self.session = client.session_id().await.ok().flatten();
         client
+    }
+
+    /// Makes the browser one that nobody has used: another tab, and nothing of what the site has stored.
+    async fn tidied(&self, client: &Client, server: &Server) -> Result<(), CmdError> {
+        let before = client.windows().await?;
+        let fresh = client.new_window(true).await?.handle;
+        for window in before {
+            client.switch_to_window(window).await?;
+            client.close_window().await?;
+        }
+        client.switch_to_window(fresh).await?;
+        // In a window that is behind another nothing has the focus.
+        client.issue_cmd(chromium::devtools("Page.bringToFront", json!({}))).await?;
+        let origins =
+            [&server.origin(), COURSE, BMAX].map(|address| address.split('/').take(3).collect::<Vec<_>>().join("/"));
+        for origin in origins {
+            let all = json!({ "origin": origin, "storageTypes": "all" });
+            client.issue_cmd(chromium::devtools("Storage.clearDataForOrigin", all)).await?;
+        }
+        client.issue_cmd(chromium::devtools("Browser.resetPermissions", json!({}))).await?;
+        client.issue_cmd(chromium::log("browser")).await?;
+        Ok(())
     }
 
     /// Asks the driver to end its browser, and itself where it can.
     fn shut_down(&self) -> io::Result<()> {
-        let request = match (self.browser, &*self.session.lock().expect("no panic under this lock")) {
+        let request = match (self.wanted.browser, &self.session) {
             (Browser::Chromium, _) => "GET /shutdown".to_owned(),
             (Browser::Firefox, Some(session)) => format!("DELETE /session/{session}"),
             (Browser::Firefox, None) => return Ok(()),
@@ -102,35 +162,100 @@ impl Driver {
     }
 }
 
-impl Drop for Driver {
+impl Drop for Program {
     fn drop(&mut self) {
-        let asked = self.shut_down().is_ok() && self.browser == Browser::Chromium;
-        let deadline = Instant::now() + PATIENCE;
-        while asked && Instant::now() < deadline && matches!(self.process.try_wait(), Ok(None)) {
-            thread::sleep(Duration::from_millis(5));
-        }
-        _ = self.process.kill();
+        _ = self.shut_down();
+        // What is left of it ends with its input.
+        drop(self.process.stdin.take());
         _ = self.process.wait();
         _ = fs::remove_dir_all(&self.profile);
     }
 }
 
+/// A browser that one test has. Dropping it ends the browser, unless it was handed back.
+pub struct Driver {
+    pub browser: Browser,
+    program: Option<Program>,
+    began: Instant,
+    _turn: SemaphorePermit<'static>,
+}
+
+impl Driver {
+    /// A browser as it is wanted, and the connection to it. Whatever is not on this machine it asks of the server.
+    pub async fn start(wanted: Wanted, server: &Server) -> (Self, Client) {
+        let turn = BROWSERS.acquire().await.expect("the semaphore is never closed");
+        let began = Instant::now();
+        let idle = {
+            let mut idle = IDLE.lock().expect("no panic under this lock");
+            idle.iter().position(|program| program.wanted == wanted).map(|at| idle.swap_remove(at))
+        };
+        let mut program = idle.unwrap_or_else(|| Program::start(wanted));
+        program.visits += 1;
+        program.network.lead_to(server);
+        let client = program.client().await;
+        (Self { browser: wanted.browser, program: Some(program), began, _turn: turn }, client)
+    }
+
+    /// Hands the browser back for the next test.
+    pub async fn hand_back(mut self, client: Client, server: &Server) {
+        let Some(program) = self.program.take() else { return };
+        let lasts = program.wanted.browser == Browser::Chromium && program.visits < VISITS;
+        if lasts && program.tidied(&client, server).await.is_ok() {
+            IDLE.lock().expect("no panic under this lock").push(program);
+        }
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        drop(self.program.take());
+        note_time(self.began.elapsed());
+    }
+}
+
+/// Adds to the file that BMAX_TIMES names how long a test has had a browser. Tests run in threads of their names.
+fn note_time(time: Duration) {
+    let Some(path) = env::var_os("BMAX_TIMES") else { return };
+    let line = format!("{:.2} {}\n", time.as_secs_f64(), thread::current().name().unwrap_or("?"));
+    _ = OpenOptions::new().create(true).append(true).open(path).and_then(|mut file| file.write_all(line.as_bytes()));
+}
+
+/// Runs a driver until nobody holds the other end of the input any more, whatever has become of them. Driver and
+/// browser are a group of processes, and its first one is this.
+const KEEPER: &str = r#"
+    profile=$1
+    shift
+    "$@" </dev/null &
+    exec >/dev/null
+    read -r _
+    trap '' TERM
+    if kill -TERM 0 && kill -0 $!; then sleep 2; fi
+    rm -rf "$profile"
+    kill -KILL 0
+"#;
+
 /// A driver that is ready, and its port; nothing when it ended instead. It picks a free port by itself
 /// and may want the same one for IPv4 and IPv6, which another program may have: then the next one is luckier.
-fn launched(browser: Browser) -> Option<(Child, u16)> {
+fn launched(browser: Browser, profile: &Path) -> Option<(Child, u16)> {
     let (variable, name, arguments) = browser.driver();
     let program = env::var(variable).unwrap_or_else(|_| name.to_owned());
-    let mut process = Command::new(&program)
+    let version = Command::new(&program).arg("--version").stdout(Stdio::null()).status();
+    version.unwrap_or_else(|error| panic!("{program} cannot be started ({error}); name one in {variable}"));
+    let mut process = Command::new("sh")
+        .args(["-c", KEEPER, "keeper"])
+        .arg(profile)
+        .arg(&program)
         .args(arguments)
         .envs(firefox::ENVIRONMENT)
-        .stdin(Stdio::null())
+        .process_group(0)
+        .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
-        .unwrap_or_else(|error| panic!("{program} cannot be started ({error}); name one in {variable}"));
+        .expect("a shell can be started");
     let port = announced_port(process.stdout.take().expect("the output is piped"), browser.announcement());
     if port.is_none() {
-        _ = process.kill();
+        drop(process.stdin.take());
         _ = process.wait();
     }
     port.map(|port| (process, port))

@@ -100,7 +100,7 @@ impl Host {
     }
 }
 
-/// A frame with this query string, as the README recommends it, and more attributes.
+/// A frame with this query string, as docs/embedding.md recommends it, and more attributes.
 pub fn frame(query: &str, attributes: &str) -> String {
     format!("<iframe title=figure width=800 height=400 style='border:0' {attributes} src='{FOLDER}?{query}'></iframe>")
 }

@@ -10,7 +10,7 @@ mod server;
 
 pub use driver::Browser;
 pub use page::{Page, Scope, Visit, tidy};
-pub use server::{BLANK, BMAX, COURSE, FOLDER, Files, OTHER_FOLDER, dist};
+pub use server::{BLANK, BMAX, COURSE, FOLDER, Files, OTHER_FOLDER, PAGES, dist, figures_of, html, page_of};
 
 /// Keys as WebDriver writes them.
 pub mod key {

@@ -8,8 +8,8 @@ use fantoccini::elements::{Element, ElementRef};
 use fantoccini::{Client, Locator};
 use serde_json::{Value, json};
 
-use super::driver::{Browser, Driver};
-use super::server::{BLANK, COURSE, FOLDER, HOST_PAGE, Server};
+use super::driver::{Browser, Driver, Wanted};
+use super::server::{BLANK, COURSE, FOLDER, HOST_PAGE, Server, page_of};
 use super::{chromium, firefox};
 
 /// How long the page may take to show what it should; a busy machine needs some.
@@ -17,6 +17,10 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// How often a condition is looked at.
 const PERIOD: Duration = Duration::from_millis(25);
+
+/// No worker is installed.
+const KEEP_NOTHING: &str = "if (self.ServiceWorkerContainer) \
+    ServiceWorkerContainer.prototype.register = () => new Promise(() => {});";
 
 const FIND: &str = include_str!("find.js");
 
@@ -26,22 +30,36 @@ pub struct Visit {
     address: String,
     size: (u32, u32),
     media: Vec<(&'static str, &'static str)>,
-    scripts: bool,
-    browser: Browser,
+    wanted: Wanted,
     withheld: Option<&'static str>,
+    untouched: bool,
+    kept: bool,
 }
 
 impl Visit {
-    /// A visit with this query string, and perhaps a `#section`, on a wide window.
-    pub fn to(query: &str) -> Self {
+    /// A visit to an address of the site, as it is seen from the first page, on a wide window: a page such as
+    /// `memory/` or nothing for the first, and perhaps a query string and a `#section`.
+    pub fn to(address: &str) -> Self {
         Self {
-            address: format!("{FOLDER}{query}"),
+            address: format!("{FOLDER}{address}"),
             size: (1440, 900),
             media: Vec::new(),
-            scripts: true,
-            browser: Browser::Chromium,
+            wanted: Wanted { browser: Browser::Chromium, scripts: true, log: false },
             withheld: None,
+            untouched: false,
+            kept: false,
         }
+    }
+
+    /// A visit to the page that has a figure, with this query string.
+    pub fn about(figure: &str, query: &str) -> Self {
+        Self::to(&(page_of(figure).to_owned() + query))
+    }
+
+    /// The same visit to this address.
+    pub fn at(mut self, address: &str) -> Self {
+        self.address = format!("{FOLDER}{address}");
+        self
     }
 
     /// A visit to somebody else's page with this one in a sandboxed frame.
@@ -67,7 +85,25 @@ impl Visit {
 
     /// The same in this browser.
     pub fn with(mut self, browser: Browser) -> Self {
-        self.browser = browser;
+        self.wanted.browser = browser;
+        self
+    }
+
+    /// The same where the browser writes down every request that it makes.
+    pub fn writing_down_requests(mut self) -> Self {
+        self.wanted.log = true;
+        self
+    }
+
+    /// The same where the site keeps itself for a visit without a network, which takes a while.
+    pub fn kept(mut self) -> Self {
+        self.kept = true;
+        self
+    }
+
+    /// The same as a reader finds it who does nothing yet: what is out of sight is as it was built.
+    pub fn untouched(mut self) -> Self {
+        self.untouched = true;
         self
     }
 
@@ -90,33 +126,38 @@ impl Visit {
 
     /// A browser with JavaScript switched off.
     pub fn without_scripts(mut self) -> Self {
-        self.scripts = false;
+        self.wanted.scripts = false;
         self
     }
 
     /// Opens it in a fresh browser and waits until the figures are there, where there are any to come.
     pub async fn open(self) -> Page {
         let server = Server::start(self.withheld);
-        let driver = Driver::start(self.browser).await;
-        let client = driver.client(server.address(), self.scripts).await;
+        let (driver, client) = Driver::start(self.wanted, &server).await;
         let page = Page { client, driver, server };
         // What starts with a slash is on this machine.
         let here = self.address.starts_with('/');
         let address = if here { page.server.origin() + &self.address } else { self.address.clone() };
-        if self.browser == Browser::Firefox {
+        if self.wanted.browser == Browser::Firefox {
             // A page of the same host: what is set for it is set for the one to come.
             let host = address.split('/').take(3).collect::<Vec<_>>().join("/");
             page.client.goto(&(host + BLANK)).await.expect("an empty page");
             page.in_browser(firefox::LISTEN, vec![]).await;
-            page.in_browser(firefox::SCRIPTS, vec![json!(self.scripts)]).await;
+            page.in_browser(firefox::SCRIPTS, vec![json!(self.wanted.scripts)]).await;
         }
         page.resize(self.size.0, self.size.1).await;
+        if !self.kept && self.wanted.browser == Browser::Chromium {
+            page.before_every_page(KEEP_NOTHING).await;
+        }
         if !self.media.is_empty() {
             page.prefer(&self.media).await;
         }
         page.client.goto(&address).await.expect("the page loads");
-        if self.scripts && here && ![HOST_PAGE, BLANK].contains(&self.address.as_str()) {
-            page.wait_for_figures().await;
+        if self.wanted.scripts && here && ![HOST_PAGE, BLANK].contains(&self.address.as_str()) {
+            page.wait_for_the_frame().await;
+            if !self.untouched {
+                page.wait_for_figures().await;
+            }
         }
         page
     }
@@ -130,16 +171,20 @@ pub struct Page {
 }
 
 impl Page {
-    /// Opens the page with this query string.
-    pub async fn open(query: &str) -> Self {
-        Visit::to(query).open().await
+    /// Opens an address of the site, as it is seen from the first page: `?gpus=16`, `memory/#step`.
+    pub async fn open(address: &str) -> Self {
+        Visit::to(address).open().await
+    }
+
+    /// Opens the page that has a figure, with this query string.
+    pub async fn about(figure: &str, query: &str) -> Self {
+        Visit::about(figure, query).open().await
     }
 
     /// Ends the visit. Whatever the test was about, the console must have stayed clean.
     pub async fn close(self) {
         assert_eq!(self.complaints().await, Vec::<String>::new(), "the console should be clean");
-        _ = self.client.clone().close().await;
-        drop(self.driver);
+        self.driver.hand_back(self.client, &self.server).await;
     }
 
     /// Runs this in every page and frame that the browser opens from now on, before anything of theirs.
@@ -150,11 +195,22 @@ impl Page {
     /// Goes to another path of the same server.
     pub async fn go(&self, path: &str) {
         self.client.goto(&(self.server.origin() + path)).await.expect("the page loads");
+        // On a busy machine a driver may be back before that.
+        self.until_script("the page to load", "return document.readyState;", json!("complete")).await;
     }
 
-    /// Waits until every figure is there.
+    /// Waits until the program is there: it takes over the bar with the answer first.
+    pub async fn wait_for_the_frame(&self) {
+        let there = "const bar = document.getElementById('answer-bar'); \
+            return document.readyState === 'complete' && (!bar || bar.hasAttribute('data-mounted'));";
+        self.until_script("the program", there, json!(true)).await;
+    }
+
+    /// Waits until every figure is there. The program takes over those out of sight once a reader does anything, so
+    /// that something is done.
     pub async fn wait_for_figures(&self) {
         let waiting = "const all = [...document.querySelectorAll('#answer-bar, [data-figure]')]; \
+            dispatchEvent(new Event('scroll')); \
             return document.readyState === 'complete' && all.length > 0 \
                 ? all.filter((mount) => !mount.hasAttribute('data-mounted')).map((mount) => mount.dataset.figure) \
                 : ['the page itself'];";

@@ -35,58 +35,113 @@ pub type Files = BTreeMap<String, Vec<u8>>;
 /// What lies where: folders and their files.
 type Site = BTreeMap<&'static str, Arc<Files>>;
 
-/// One server and all the network there is, on a port of its own, with a log of its own. It answers GET, one request a connection
-/// and a thread each: nothing can wait behind a connection that the browser keeps open.
+/// What a server has, and what it was asked for.
+struct Shared {
+    requests: Mutex<Vec<String>>,
+    site: Mutex<Site>,
+    strangers: Mutex<Vec<String>>,
+}
+
+/// One server, on a port of its own, with a log of its own. It answers GET and HEAD, one request a connection and a
+/// thread each: nothing can wait behind a connection that the browser keeps open.
 pub struct Server {
-    address: SocketAddr,
-    requests: Arc<Mutex<Vec<String>>>,
-    site: Arc<Mutex<Site>>,
-    strangers: Arc<Mutex<Vec<String>>>,
-    closing: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
+    shared: Arc<Shared>,
+    listener: Listener,
 }
 
 impl Server {
     /// Starts it; a file of the page that is withheld is there, and empty.
     pub fn start(withheld: Option<&'static str>) -> Self {
-        // A missing page is said before a browser is started.
-        dist();
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port on the loopback device");
-        let address = listener.local_addr().expect("it is bound");
-        let requests = Arc::new(Mutex::new(Vec::new()));
         let mut files = dist().clone();
         if let Some(bytes) = withheld.and_then(|name| Arc::make_mut(&mut files).get_mut(name)) {
             bytes.clear();
         }
         let mut site = Site::from([(FOLDER, files.clone()), (BMAX, files)]);
         site.extend(notes().map(|notes| (COURSE, notes.clone())));
-        let site = Arc::new(Mutex::new(site));
-        let strangers = Arc::new(Mutex::new(Vec::new()));
+        let shared =
+            Arc::new(Shared { requests: Mutex::default(), site: Mutex::new(site), strangers: Mutex::default() });
+        let asked = shared.clone();
+        Self { shared, listener: Listener::start(move || Some(asked.clone())) }
+    }
+
+    /// Puts other files into a folder, all at once, as a deployment should.
+    pub fn publish(&self, folder: &'static str, files: Files) {
+        self.shared.site.lock().expect("no panic under this lock").insert(folder, Arc::new(files));
+    }
+
+    /// Is gone from here on: connections are refused.
+    pub fn stop(&mut self) {
+        self.listener.stop();
+    }
+
+    /// Requests to any host that no test knows, as the browser made them. They got no answer.
+    pub fn strangers(&self) -> Vec<String> {
+        self.shared.strangers.lock().expect("no panic under this lock").clone()
+    }
+
+    /// Scheme, host and port.
+    pub fn origin(&self) -> String {
+        format!("http://{}", self.listener.address)
+    }
+
+    /// Paths asked for so far, with their query strings, and with the host where it is not this machine.
+    pub fn requests(&self) -> Vec<String> {
+        self.shared.requests.lock().expect("no panic under this lock").clone()
+    }
+}
+
+/// All the network there is beside this machine, as a browser sees it: one server after another.
+pub struct Network {
+    server: Arc<Mutex<Option<Arc<Shared>>>>,
+    listener: Listener,
+}
+
+impl Network {
+    pub fn start() -> Self {
+        let server = Arc::new(Mutex::new(None::<Arc<Shared>>));
+        let asked = server.clone();
+        Self { server, listener: Listener::start(move || asked.lock().expect("no panic under this lock").clone()) }
+    }
+
+    /// From now on all hosts are this server.
+    pub fn lead_to(&self, server: &Server) {
+        *self.server.lock().expect("no panic under this lock") = Some(server.shared.clone());
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.listener.address
+    }
+}
+
+/// A port at which requests are answered.
+struct Listener {
+    address: SocketAddr,
+    closing: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Listener {
+    fn start(asked: impl Fn() -> Option<Arc<Shared>> + Send + 'static) -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port on the loopback device");
+        let address = listener.local_addr().expect("it is bound");
         let closing = Arc::new(AtomicBool::new(false));
         let thread = thread::spawn({
-            let (requests, strangers) = (requests.clone(), strangers.clone());
-            let (site, closing) = (site.clone(), closing.clone());
+            let closing = closing.clone();
             move || {
                 for stream in listener.incoming().flatten() {
                     if closing.load(Ordering::SeqCst) {
                         return;
                     }
-                    let (requests, strangers, site) = (requests.clone(), strangers.clone(), site.clone());
+                    let Some(shared) = asked() else { continue };
                     // The browser may be gone before it has its answer; that is its good right.
-                    thread::spawn(move || _ = answer(&stream, &requests, &strangers, &site));
+                    thread::spawn(move || _ = answer(&stream, &shared));
                 }
             }
         });
-        Self { address, requests, site, strangers, closing, thread: Some(thread) }
+        Self { address, closing, thread: Some(thread) }
     }
 
-    /// Puts other files into a folder, all at once, as a deployment should.
-    pub fn publish(&self, folder: &'static str, files: Files) {
-        self.site.lock().expect("no panic under this lock").insert(folder, Arc::new(files));
-    }
-
-    /// Is gone from here on: connections are refused.
-    pub fn stop(&mut self) {
+    fn stop(&mut self) {
         self.closing.store(true, Ordering::SeqCst);
         // The thread waits for a connection, so it gets one.
         _ = TcpStream::connect(self.address);
@@ -94,39 +149,34 @@ impl Server {
             _ = thread.join();
         }
     }
-
-    pub fn address(&self) -> SocketAddr {
-        self.address
-    }
-
-    /// Requests to any host that no test knows, as the browser made them. They got no answer.
-    pub fn strangers(&self) -> Vec<String> {
-        self.strangers.lock().expect("no panic under this lock").clone()
-    }
-
-    /// Scheme, host and port.
-    pub fn origin(&self) -> String {
-        format!("http://{}", self.address)
-    }
-
-    /// Paths asked for so far, with their query strings, and with the host where it is not this machine.
-    pub fn requests(&self) -> Vec<String> {
-        self.requests.lock().expect("no panic under this lock").clone()
-    }
 }
 
-impl Drop for Server {
+impl Drop for Listener {
     fn drop(&mut self) {
         self.stop();
     }
 }
 
-fn answer(
-    mut stream: &TcpStream,
-    requests: &Mutex<Vec<String>>,
-    strangers: &Mutex<Vec<String>>,
-    site: &Mutex<Site>,
-) -> io::Result<()> {
+/// What is sent back.
+struct Reply {
+    status: &'static str,
+    kind: &'static str,
+    /// Where it is instead.
+    location: Option<String>,
+    body: Vec<u8>,
+}
+
+impl Reply {
+    fn of(status: &'static str, kind: &'static str, body: impl Into<Vec<u8>>) -> Self {
+        Self { status, kind, location: None, body: body.into() }
+    }
+
+    fn page(body: Vec<u8>) -> Self {
+        Self::of("200 OK", kind_of("page.html"), body)
+    }
+}
+
+fn answer(mut stream: &TcpStream, shared: &Shared) -> io::Result<()> {
     // Browsers open connections in advance that they may never use.
     stream.set_read_timeout(Some(Duration::from_secs(30)))?;
     let mut lines = BufReader::new(stream).lines();
@@ -139,38 +189,50 @@ fn answer(
         }
     }
     let path = address.split(['?', '#']).next().unwrap_or_default();
-    let there = site.lock().expect("no panic under this lock").iter().find_map(|(folder, files)| {
+    let there = shared.site.lock().expect("no panic under this lock").iter().find_map(|(folder, files)| {
         let name = path.strip_prefix(folder)?;
         Some((name.to_owned(), files.clone()))
     });
-    let (status, kind, body) = match there {
-        _ if path.ends_with(BLANK) => ("200 OK", "text/html; charset=utf-8", blank_page()),
-        Some((name, files)) => file(&files, &name),
-        None if path == HOST_PAGE => ("200 OK", "text/html; charset=utf-8", host_page()),
-        None if path.starts_with('/') => ("404 Not Found", "text/plain", b"nothing here".to_vec()),
+    let reply = match there {
+        _ if path.ends_with(BLANK) => Reply::page(blank_page()),
+        Some((name, files)) => file(&files, &name, address),
+        None if path == HOST_PAGE => Reply::page(host_page()),
+        None if path.starts_with('/') => Reply::of("404 Not Found", "text/plain", "nothing here"),
         None => {
-            strangers.lock().expect("no panic under this lock").push(request.clone());
-            ("502 Bad Gateway", "text/plain", b"no such host".to_vec())
+            shared.strangers.lock().expect("no panic under this lock").push(request.clone());
+            Reply::of("502 Bad Gateway", "text/plain", "no such host")
         }
     };
     if !path.ends_with(BLANK) {
-        requests.lock().expect("no panic under this lock").push(address.to_owned());
+        shared.requests.lock().expect("no panic under this lock").push(address.to_owned());
     }
     // A frame without an origin of its own may load the module only with the third header.
     let head = format!(
-        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nAccess-Control-Allow-Origin: *\r\n\
-         Cache-Control: no-cache\r\nConnection: close\r\n\r\n",
-        body.len()
+        "HTTP/1.1 {}\r\nContent-Type: {}\r\nContent-Length: {}\r\nAccess-Control-Allow-Origin: *\r\n\
+         Cache-Control: no-cache\r\nConnection: close\r\n{}\r\n",
+        reply.status,
+        reply.kind,
+        reply.body.len(),
+        reply.location.map(|location| format!("Location: {location}\r\n")).unwrap_or_default(),
     );
     stream.write_all(head.as_bytes())?;
-    stream.write_all(&body)
+    if request.starts_with("HEAD ") { Ok(()) } else { stream.write_all(&reply.body) }
 }
 
-fn file(files: &Files, name: &str) -> (&'static str, &'static str, Vec<u8>) {
-    let name = if name.is_empty() || name.ends_with('/') { format!("{name}index.html") } else { name.to_owned() };
-    match files.get(&name) {
-        Some(bytes) => ("200 OK", kind_of(&name), bytes.clone()),
-        None => ("404 Not Found", "text/plain", b"no such file".to_vec()),
+/// A file of a site as hosts of static pages serve it: a folder is its page, and what is not there is 404.html.
+fn file(files: &Files, name: &str, address: &str) -> Reply {
+    let found = if name.is_empty() || name.ends_with('/') { format!("{name}index.html") } else { name.to_owned() };
+    if let Some(bytes) = files.get(&found) {
+        return Reply::of("200 OK", kind_of(&found), bytes.clone());
+    }
+    if files.contains_key(&format!("{name}/index.html")) {
+        let end = address.find(['?', '#']).unwrap_or(address.len());
+        let location = format!("{}/{}", &address[..end], &address[end..]);
+        return Reply { location: Some(location), ..Reply::of("301 Moved Permanently", "text/plain", "") };
+    }
+    match files.get("404.html") {
+        Some(bytes) => Reply::of("404 Not Found", kind_of("404.html"), bytes.clone()),
+        None => Reply::of("404 Not Found", "text/plain", "no such file"),
     }
 }
 
@@ -198,6 +260,30 @@ fn host_page() -> Vec<u8> {
 
 fn blank_page() -> Vec<u8> {
     b"<!doctype html><html lang=en><title>Nothing</title><link rel=icon href=data:,><h1>Nothing</h1>".to_vec()
+}
+
+/// Every page of the site, in reading order, as its address is seen from the first one.
+pub const PAGES: [&str; 10] =
+    ["", "memory/", "room/", "batch/", "gpus/", "networks/", "plan/", "check/", "trust/", "questions/"];
+
+/// The text of a page as it was built.
+pub fn html(page: &str) -> String {
+    let bytes = dist().get(&format!("{page}index.html")).unwrap_or_else(|| panic!("no page /{page}"));
+    String::from_utf8(bytes.clone()).expect("text")
+}
+
+/// The names of the figures of a page, in reading order.
+pub fn figures_of(page: &str) -> Vec<String> {
+    let html = html(page);
+    let end = |rest: &str| rest.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '-');
+    let names = html.split(" id=\"embed-").skip(1);
+    names.map(|rest| rest[..end(rest).unwrap_or_default()].to_owned()).collect()
+}
+
+/// The page that has a figure.
+pub fn page_of(figure: &str) -> &'static str {
+    let has = |page: &&str| figures_of(page).iter().any(|name| name == figure);
+    PAGES.into_iter().find(has).unwrap_or_else(|| panic!("no page has the figure {figure}"))
 }
 
 /// The folder of the built page.

@@ -1,8 +1,8 @@
-//! Whether the count of parameters agrees with the shape.
+//! The count of parameters that follows from the shape, and whether a typed one agrees with it.
 
 use bmax::catalogue::{Agreement, AgreementKind};
 use bmax::format::billions;
-use bmax::{Field, Scenario, number};
+use bmax::{Field, Method, Scenario, number};
 
 /// The count that follows from the shape, beside the one that is typed.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,7 +13,7 @@ pub struct Shown {
     pub sentence: String,
     /// What the button does.
     pub press: String,
-    /// Whether there is nothing to do.
+    /// Whether there is nothing to do, and no button for it.
     pub idle: bool,
 }
 
@@ -22,6 +22,13 @@ impl Shown {
     pub fn of(scenario: &Scenario) -> Self {
         let agreement = Agreement::of(scenario);
         let derived = billions(agreement.derived);
+        if scenario.method == Method::Ledger {
+            let sentence = format!(
+                "The ledger asks for no number of parameters N: it counts the weights of every matrix, which for this \
+                 architecture come to {derived} billion."
+            );
+            return Self { word: "counted", sentence, press: format!("Use {derived} billion"), idle: true };
+        }
         let this = format!("This architecture has {derived} billion parameters");
         let (word, sentence) = match agreement.kind {
             AgreementKind::Close => ("close", format!("{this}, which agrees with N.")),
@@ -55,10 +62,20 @@ mod tests {
 
     #[test]
     fn the_workshop_s_round_count_is_explained_and_a_typed_one_is_questioned() -> Result<(), bmax::InputError> {
-        let preset = Shown::of(&Scenario::default());
+        let paper = Scenario { method: Method::Paper, ..Scenario::default() };
+        let preset = Shown::of(&paper);
         assert!(preset.word == "rounded" && preset.sentence.starts_with("The workshop rounds N to 7 billion"));
-        let typed = Shown::of(&Scenario::default().with_number(Field::Parameters, 70.0)?);
+        let typed = Shown::of(&paper.with_number(Field::Parameters, 70.0)?);
         assert!(typed.word == "off" && !typed.idle, "{typed:?}");
+        Ok(())
+    }
+
+    #[test]
+    fn the_ledger_says_what_it_counts_in_place_of_a_typed_number() -> Result<(), bmax::InputError> {
+        let [usual, typed] = [7.0, 70.0].map(|count| Scenario::default().with_number(Field::Parameters, count));
+        let (usual, typed) = (Shown::of(&usual?), Shown::of(&typed?));
+        assert!(usual.idle && usual.sentence.contains("counts the weights of every matrix"), "{usual:?}");
+        assert_eq!(usual, typed);
         Ok(())
     }
 
@@ -68,7 +85,7 @@ mod tests {
         fn a_count_that_was_taken_from_the_shape_agrees_with_it(scenario in any_scenario()) {
             texts_are_sound(&Shown::of(&scenario));
             let taken = with_derived_count(scenario);
-            if taken != scenario {
+            if taken != scenario && scenario.method != Method::Ledger {
                 prop_assert_eq!(Shown::of(&taken).word, "close");
             }
         }

@@ -13,20 +13,23 @@ pub struct Fold {
     pub tell: fn(&Scenario) -> String,
     /// The inputs.
     pub inputs: &'static [Input],
-    /// Whether the count of parameters that follows from them stands below.
-    pub counted: bool,
 }
 
-/// The network, beside the picker of models.
+/// The numbers that the workshop asks for, always in sight.
+pub static SHAPE: &[Input] = &[
+    Number(Field::Parameters),
+    Number(Field::Hidden),
+    Number(Field::Layers),
+    Number(Field::Heads),
+    Number(Field::Sequence),
+];
+
+/// The rest of the network, beside the picker of models.
 pub static MODEL: [Fold; 3] = [
     Fold {
-        name: "Architecture",
+        name: "More of the architecture",
         tell: tells::architecture,
         inputs: &[
-            Number(Field::Parameters),
-            Number(Field::Hidden),
-            Number(Field::Layers),
-            Number(Field::Heads),
             Number(Field::KvHeads),
             Number(Field::HeadDim),
             Number(Field::FeedForward),
@@ -44,7 +47,6 @@ pub static MODEL: [Fold; 3] = [
             Word(&setting::SOFTMAX),
             Word(&setting::SOFT_CAP),
         ],
-        counted: true,
     },
     Fold {
         name: "Mixture of experts",
@@ -57,13 +59,11 @@ pub static MODEL: [Fold; 3] = [
             Number(Field::DenseLayers),
             Number(Field::Imbalance),
         ],
-        counted: false,
     },
     Fold {
         name: "Latent attention",
         tell: tells::latent,
         inputs: &[Number(Field::KvRank), Number(Field::QueryRank), Number(Field::RopeDim)],
-        counted: false,
     },
 ];
 
@@ -86,7 +86,6 @@ pub static GPUS: [Fold; 2] = [
             Number(Field::ExpertParallel),
             Number(Field::Reshard),
         ],
-        counted: false,
     },
     Fold {
         name: "Memory outside the tensors",
@@ -100,13 +99,11 @@ pub static GPUS: [Fold; 2] = [
             Number(Field::Fragmentation),
             Number(Field::Headroom),
         ],
-        counted: false,
     },
 ];
 
 /// The training.
 pub static TRAINING: &[Input] = &[
-    Number(Field::Sequence),
     Number(Field::Batch),
     Word(&setting::PRECISION),
     Word(&setting::OPTIMIZER),
@@ -134,7 +131,6 @@ pub static DETAILS: [Fold; 2] = [
             Word(&setting::OFFLOAD),
             Word(&setting::DROPOUT),
         ],
-        counted: false,
     },
     Fold {
         name: "Adapters: LoRA, QLoRA",
@@ -147,7 +143,6 @@ pub static DETAILS: [Fold; 2] = [
             Word(&setting::ADAPTER_DROPOUT),
             Word(&setting::UNQUANTIZED),
         ],
-        counted: false,
     },
 ];
 
@@ -166,7 +161,7 @@ mod tests {
     /// Every input of the form.
     fn inputs() -> impl Iterator<Item = &'static Input> {
         let folds = MODEL.iter().chain(&GPUS).chain(&DETAILS);
-        DEVICE.iter().chain(TRAINING).chain(folds.flat_map(|fold| fold.inputs))
+        SHAPE.iter().chain(DEVICE).chain(TRAINING).chain(folds.flat_map(|fold| fold.inputs))
     }
 
     #[test]
@@ -230,6 +225,24 @@ mod tests {
         };
         let now = ledger(start);
         others(input, start).iter().any(|other| ledger(other) != now)
+    }
+
+    #[test]
+    fn a_number_of_the_shape_is_in_sight_exactly_where_it_changes_the_ledger() {
+        for method in ["ledger", "workshop", "paper"] {
+            // Scores are kept, so that the number of heads counts.
+            let start = bmax::link::decode(&format!("?method={method}&recompute=none&attn=eager")).scenario;
+            for input in SHAPE {
+                assert_eq!(matters(*input, &start), !input.hidden(&start, &start), "{} by {method}", key(input));
+            }
+        }
+    }
+
+    #[test]
+    fn a_number_of_parameters_that_was_typed_is_out_of_sight_where_it_means_nothing() {
+        let [ledger, paper] = ["?params=9", "?params=9&method=paper"].map(|query| bmax::link::decode(query).scenario);
+        let input = Number(Field::Parameters);
+        assert!(input.hidden(&ledger, &Scenario::default()) && !input.hidden(&paper, &Scenario::default()));
     }
 
     #[test]

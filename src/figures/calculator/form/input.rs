@@ -32,9 +32,13 @@ impl Input {
         if unread.is_empty() { self.needs(scenario) } else { unread }
     }
 
-    /// Whether nothing can come of it. A changed value is never out of sight.
+    /// Whether nothing can come of it. A changed value is never out of sight, but for the number of parameters, for
+    /// which the ledger has a count of its own that stands in its place.
     pub fn hidden(self, scenario: &Scenario, base: &Scenario) -> bool {
-        !self.needs(scenario).is_empty() && !self.differs(scenario, base)
+        match self {
+            Number(Field::Parameters) => scenario.method == Method::Ledger,
+            _ => !self.needs(scenario).is_empty() && !self.differs(scenario, base),
+        }
     }
 
     /// Why the method does not read it; empty when it does.
@@ -54,9 +58,7 @@ impl Input {
             Word(word) => [&setting::ZERO, &setting::SEQUENCE_PARALLEL, &setting::DROPOUT].contains(&word),
         };
         match (method, self) {
-            (Method::Ledger, Number(Parameters)) => {
-                "Not read by the ledger, which counts the weights of every matrix: see below."
-            }
+            (Method::Ledger, Number(Parameters)) => "Not read by the ledger, which counts the weights of every matrix.",
             (Method::Ledger, Number(Headroom)) => {
                 "Not read by the ledger: what it stands for is counted in the entries beside it."
             }

@@ -12,7 +12,7 @@ use leptos::prelude::*;
 
 use crate::components::{DevicePicker, Model, ModelPicker, NumberField, Segmented, SettingField};
 use crate::site::{Facts, State, format, read};
-use groups::{DETAILS, DEVICE, Fold, GPUS, MODEL, TRAINING};
+use groups::{DETAILS, DEVICE, Fold, GPUS, MODEL, SHAPE, TRAINING};
 use input::Input::{self, Number, Word};
 
 /// Every input of the scenario, in groups.
@@ -26,6 +26,8 @@ pub fn ScenarioForm(state: State) -> impl IntoView {
                 <legend>"Model"</legend>
                 <ModelPicker id="model" state/>
                 <Presets state/>
+                <div class="controls">{controls(state, SHAPE)}</div>
+                <Count state/>
                 <details class="form-more config-fold" data-desk="config">
                     <summary>"Paste a config.json"</summary>
                     <p class="field-help" id="config-help">
@@ -124,27 +126,31 @@ impl Told {
     }
 }
 
-/// A folded group of inputs.
+/// A folded group of inputs, which are made when it is first unfolded: there are more of them than of all else in the
+/// form, and most readers never ask for them.
 #[component]
 fn FoldedInputs(state: State, fold: &'static Fold) -> impl IntoView {
     let told = Memo::new(move |_| state.read(|facts| Told::of(fold, facts)));
+    let unfolded = RwSignal::new(false);
     view! {
-        <details class="form-more">
+        <details class="form-more" on:toggle=move |_| unfolded.set(true)>
             <summary>
                 {fold.name} <span class="soft num">": " {read(told, |told| &told.tell)}</span> " "
                 <span class="fold-changed num" hidden=move || told.with(|told| told.changed == 0)>
                     {move || told.with(|told| format::count(told.changed as u32) + " changed")}
                 </span>
             </summary>
-            <div class="controls">{controls(state, fold.inputs)}</div>
-            {fold.counted.then(|| view! { <DerivedCount state/> })}
+            <Show when=move || unfolded.get()>
+                <div class="controls">{controls(state, fold.inputs)}</div>
+            </Show>
         </details>
     }
 }
 
-/// The count of parameters that follows from the shape, and the way to use it.
+/// The count of parameters that follows from the shape: what the ledger counts with, or how the typed one agrees with
+/// it, and the way to use it.
 #[component]
-fn DerivedCount(state: State) -> impl IntoView {
+fn Count(state: State) -> impl IntoView {
     let shown = Memo::new(move |_| state.asked(agreement::Shown::of));
     view! {
         <div class="derived-count" data-agreement=move || shown.with(|shown| shown.word)>
@@ -152,7 +158,7 @@ fn DerivedCount(state: State) -> impl IntoView {
             <button
                 type="button"
                 class="button button-quiet button-small num"
-                aria-disabled=move || shown.with(|shown| shown.idle.to_string())
+                hidden=move || shown.with(|shown| shown.idle)
                 on:click=move |_| state.change(agreement::with_derived_count)
             >
                 {read(shown, |shown| &shown.press)}

@@ -4,11 +4,11 @@ use bmax::{Adapter, AdapterType, Choice, Engine, GradientType, Precision, Recipe
 
 use crate::site::format;
 
-/// The shape of the model.
+/// What is left to say of the shape beside the numbers in sight.
 pub fn architecture(scenario: &Scenario) -> String {
     let model = &scenario.model;
-    let [layers, hidden, heads] = [model.layers, model.hidden, model.heads].map(format::count);
-    format!("{layers} layers of width {hidden}, {heads} heads")
+    let [vocabulary, inner] = [model.vocabulary, model.feed_forward].map(format::count);
+    format!("{vocabulary} vocabulary entries, feed-forward width {inner}")
 }
 
 /// How many experts there are.

@@ -23,7 +23,7 @@ pub fn LedgerWalk(state: State) -> impl IntoView {
         <section class="ledger" id="ledger" aria-label="Every entry" data-testid="ledger">
             <Timeline shown picked/>
             <div aria-live="polite">
-                <h4 data-testid="ledger-title">{read(shown, |shown| &shown.title)}</h4>
+                <h3 data-testid="ledger-title">{read(shown, |shown| &shown.title)}</h3>
                 <p class="field-help">{read(shown, |shown| &shown.meaning)}</p>
             </div>
             <div class="ledger-buckets">{(0..Bucket::ALL.len()).map(bucket).collect_view()}</div>

@@ -41,7 +41,7 @@ pub fn ResultPanel(state: State) -> impl IntoView {
 fn Answers(state: State, shown: Memo<Shown>) -> impl IntoView {
     view! {
         <div class="both-answers">
-            <h4><span>{move || shown.with(|shown| shown.method)}</span> " method: sequences per GPU"</h4>
+            <h3><span>{move || shown.with(|shown| shown.method)}</span> " method: sequences per GPU"</h3>
             <dl class="outlooks">
                 <Outlook name="Safe" test="answer-safe" of=|range| &range.safe state/>
                 <div>
@@ -132,9 +132,9 @@ fn Explanation(state: State, shown: Memo<Shown>) -> impl IntoView {
     };
     view! {
         <div class="explanation">
-            <h4>"What binds"</h4>
+            <h3>"What binds"</h3>
             <p data-testid="what-binds">{read(shown, |shown| &shown.binds)}</p>
-            <h4>"What would help most: sequences per GPU"</h4>
+            <h3>"What would help most: sequences per GPU"</h3>
             <ul data-testid="what-helps">{move || helps.get().into_iter().map(help).collect_view()}</ul>
             <p hidden=move || helps.with(|helps| !helps.is_empty())>
                 "No single change makes room. Combine several, or take a larger GPU: see "

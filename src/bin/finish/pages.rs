@@ -1,0 +1,238 @@
+//! The pages of the site: each is the template that Trunk has put together, `index.html`, with its own text, contents
+//! and ways to the others.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+
+use super::figures::Figures;
+use super::markup::{escaped, tags};
+use super::page::{filled, with_policy};
+use super::program::Program;
+use super::text::{Page, Places};
+use super::{Result, read, write};
+
+/// What fills the template beside the text.
+pub struct Parts<'a> {
+    pub program: &'a Program,
+    pub figures: &'a Figures,
+    pub places: &'a Places,
+    /// The name of the desk's files.
+    pub desk: &'a str,
+}
+
+/// Writes every page into its folder.
+pub fn write_all(folder: &Path, template: &str, pages: &[Page], parts: &Parts) -> Result<()> {
+    for (at, page) in pages.iter().enumerate() {
+        let place = folder.join(page.slug);
+        fs::create_dir_all(&place).map_err(|error| format!("{}: {error}", place.display()))?;
+        let html = assembled(template, pages, at, parts).map_err(|error| format!("{}: {error}", name(page)))?;
+        write(&place.join("index.html"), html)?;
+    }
+    Ok(())
+}
+
+/// The address of a page, seen from the first one.
+pub fn address(page: &Page) -> String {
+    if page.slug.is_empty() { String::new() } else { format!("{}/", page.slug) }
+}
+
+fn name(page: &Page) -> String {
+    format!("the page /{}", address(page))
+}
+
+fn assembled(template: &str, pages: &[Page], at: usize, parts: &Parts) -> Result<String> {
+    let page = &pages[at];
+    let names: Vec<&str> = page.sections.iter().flat_map(|section| &section.figures).map(String::as_str).collect();
+    let main: String = page.sections.iter().map(|section| section.html.as_str()).collect();
+    let main = parts.places.resolved(&parts.figures.placed(&main, &names)?, page.slug)?;
+    let bar = parts.places.resolved(parts.figures.html("answer-bar")?, page.slug)?;
+    let fills = [
+        ("{{title}}", escaped(&page.title)),
+        // Trunk's minifier takes the quotes of a value that needs none as it stands.
+        ("content={{description}}", format!("content=\"{}\"", escaped(&page.description))),
+        ("{{places}}", places(pages, parts.places).to_string()),
+        ("{{page}}", address(page)),
+        ("{{parts}}", fetched(&names, parts)?.to_string()),
+        ("{{first-figure}}", names.first().copied().unwrap_or_default().to_owned()),
+        ("{{styles}}", format!("<style>{}</style>", parts.figures.styles(&names))),
+        ("{{pages}}", header(pages, at)),
+        ("{{contents}}", contents(page)),
+        ("{{neighbours}}", neighbours(pages, at)),
+        ("{{figure:answer-bar}}", bar),
+        ("{{desk}}", parts.desk.to_owned()),
+        ("{{program}}", parts.program.folder.clone()),
+        ("{{main}}", main),
+    ];
+    let mut html = rooted(template, page);
+    for (place, value) in fills {
+        html = filled(&html, place, &value)?;
+    }
+    let html = filled(&html, "{{root}}", root(page))?;
+    match html.split_once("{{").map(|(_, rest)| rest) {
+        Some(rest) if !rest.starts_with("inline-") => {
+            return Err(format!("nothing fills {{{{{}}}}}", rest.split('}').next().unwrap_or_default()));
+        }
+        _ => {}
+    }
+    with_policy(&html)
+}
+
+/// The way from a page to the first one.
+fn root(page: &Page) -> &'static str {
+    if page.slug.is_empty() { "./" } else { "../" }
+}
+
+/// The template with the files of the build as they are called from the page's folder: Trunk writes `./NAME`.
+fn rooted(template: &str, page: &Page) -> String {
+    let mut html = String::with_capacity(template.len());
+    let mut done = 0;
+    for tag in tags(template) {
+        // A canonical address is the page's own.
+        if tag.attribute("rel").is_some_and(|rel| rel.value == "canonical") {
+            continue;
+        }
+        for attribute in tag.attributes.iter().filter(|attribute| ["href", "src"].contains(&attribute.name)) {
+            let Some(file) = attribute.value.strip_prefix("./") else { continue };
+            html.push_str(&template[done..attribute.span.start]);
+            html += &format!("{}=\"{}{file}\"", attribute.name, root(page));
+            done = attribute.span.end;
+        }
+    }
+    html + &template[done..]
+}
+
+/// Every page, and the places that it has: what an address with a fragment or a figure's name is looked up in.
+fn places(pages: &[Page], places: &Places) -> Value {
+    let of = |page: &Page| places.on(page.slug).collect::<Vec<_>>().join(" ");
+    Value::Object(pages.iter().map(|page| (address(page), of(page).into())).collect())
+}
+
+/// The part of the program that has each figure of a page, and the files of each part.
+fn fetched(names: &[&str], parts: &Parts) -> Result<Value> {
+    let (mut of, mut files) = (Map::new(), BTreeMap::new());
+    for name in names {
+        let part = parts.figures.part(name)?;
+        of.insert((*name).to_owned(), part.into());
+        files.insert(part, parts.program.part(part)?);
+    }
+    Ok(json!({ "of": of, "files": files }))
+}
+
+/// A way to another page, which takes the configuration along.
+fn way(page: &Page, text: &str, rest: &str) -> String {
+    format!("<a href=\"{{{{root}}}}{}\" data-way{rest}>{text}</a>", address(page))
+}
+
+fn header(pages: &[Page], at: usize) -> String {
+    let ways = pages.iter().enumerate().map(|(number, page)| {
+        format!(
+            "<li>{}</li>",
+            way(page, &escaped(&page.name), if number == at { " aria-current=\"page\"" } else { "" })
+        )
+    });
+    format!("<ul>{}</ul>", ways.collect::<String>())
+}
+
+fn contents(page: &Page) -> String {
+    let entries = page
+        .sections
+        .iter()
+        .map(|section| format!("<li><a href=\"#{}\">{}</a></li>", section.id, escaped(&section.label)));
+    format!("<ol>{}</ol>", entries.collect::<String>())
+}
+
+/// The pages before and after a page.
+fn beside(pages: &[Page], at: usize) -> (Option<&Page>, Option<&Page>) {
+    (at.checked_sub(1).map(|before| &pages[before]), pages.get(at + 1))
+}
+
+fn neighbours(pages: &[Page], at: usize) -> String {
+    let (before, after) = beside(pages, at);
+    let ways = [("Before", " rel=\"prev\"", before), ("Next", " rel=\"next\"", after)];
+    let ways = ways.into_iter().filter_map(|(word, rel, page)| {
+        let page = page?;
+        Some(way(page, &format!("<span>{word}</span> {}", escaped(&page.heading)), rel))
+    });
+    ways.collect()
+}
+
+/// Fills `404.html`, which a host shows for an address that names no page, with the ways to the pages. It may stand
+/// for any address, so that it finds out by itself where the site lies.
+pub fn write_missing(folder: &Path, pages: &[Page]) -> Result<()> {
+    let path = folder.join("404.html");
+    let ways: String = pages
+        .iter()
+        .map(|page| {
+            format!("<li><a href=\"/{0}\" data-page=\"{0}\">{1}</a></li>", address(page), escaped(&page.heading))
+        })
+        .collect();
+    let page = filled(&super::page::tidied(&read(&path)?), "{{pages}}", &ways)?;
+    write(&path, with_policy(&page)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::Section;
+
+    fn page(slug: &'static str, name: &str) -> Page {
+        let section = |id: &str, label: &str| Section {
+            id: id.to_owned(),
+            label: label.to_owned(),
+            html: String::new(),
+            figures: Vec::new(),
+            ids: vec![id.to_owned()],
+            words: 0,
+        };
+        Page {
+            slug,
+            name: name.to_owned(),
+            title: format!("{name} · bmax"),
+            description: String::new(),
+            heading: format!("All about {name}"),
+            sections: vec![section("one", "One & two"), section("three", "Three")],
+        }
+    }
+
+    #[test]
+    fn files_of_the_build_are_called_from_where_the_page_is_and_a_canonical_address_is_its_own() {
+        let template = "<link href=./a.css rel=stylesheet><link href=./ rel=canonical><a href=\"#x\">y</a>";
+        let below = "<link href=\"../a.css\" rel=stylesheet><link href=./ rel=canonical><a href=\"#x\">y</a>";
+        assert_eq!(rooted(template, &page("memory", "Memory")), below);
+        assert_eq!(rooted(template, &page("", "Home")), below.replace("../", "./"));
+    }
+
+    #[test]
+    fn the_header_names_every_page_and_marks_the_one_that_is_shown() {
+        let pages = [page("", "Home"), page("memory", "M & m")];
+        assert_eq!(
+            header(&pages, 1),
+            "<ul><li><a href=\"{{root}}\" data-way>Home</a></li>\
+             <li><a href=\"{{root}}memory/\" data-way aria-current=\"page\">M &amp; m</a></li></ul>"
+        );
+    }
+
+    #[test]
+    fn the_contents_lead_to_every_section() {
+        let entries = "<li><a href=\"#one\">One &amp; two</a></li><li><a href=\"#three\">Three</a></li>";
+        assert_eq!(contents(&page("", "Home")), format!("<ol>{entries}</ol>"));
+    }
+
+    #[test]
+    fn the_first_page_has_none_before_it_and_the_last_none_after() {
+        let pages = [page("", "Home"), page("memory", "Memory"), page("room", "Room")];
+        let before = "<a href=\"{{root}}\" data-way rel=\"prev\"><span>Before</span> All about Home</a>";
+        let next = "<a href=\"{{root}}room/\" data-way rel=\"next\"><span>Next</span> All about Room</a>";
+        assert_eq!(neighbours(&pages, 1), format!("{before}{next}"));
+        assert!(!neighbours(&pages, 0).contains("prev") && !neighbours(&pages, 2).contains("next"));
+    }
+
+    #[test]
+    fn an_address_is_looked_up_among_the_places_of_every_page() {
+        let pages = [page("", "Home")];
+        assert_eq!(places(&pages, &Places::of(&pages)), json!({ "": "one three" }));
+    }
+}

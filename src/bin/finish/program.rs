@@ -1,0 +1,162 @@
+//! Divides the page's program at its parts, which Leptos' `wasm_split` marks (src/figures/mod.rs): a first module with
+//! the frame of a page, a module for each part, and modules with what several parts need. Trunk knows of one module, so
+//! that what it made is put aside: here the linked program is divided, wasm-bindgen takes the first module, and
+//! wasm-opt takes each.
+//!
+//! All files lie in one folder that is named by what they hold: within it they call each other by plain names, and a
+//! browser may keep each for ever.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
+use std::thread;
+
+use wasm_split_cli_support::{Options, transform};
+
+use super::digest::{sha256, short};
+use super::script::tidied;
+use super::{Result, read, read_bytes, write};
+
+/// What Cargo and Trunk call the program.
+const NAME: &str = "bmax-site";
+/// What its files are called: `bmax.js` and `bmax_bg.wasm` by wasm-bindgen, the others by the division.
+const STEM: &str = "bmax";
+/// The script that fetches the parts.
+const LOADER: &str = "__wasm_split.js";
+/// Size before speed, until nothing becomes smaller. The features are those that every browser with WebAssembly
+/// has had for years, and that the compiler uses.
+const OPTIMIZE: &str = "--enable-bulk-memory --enable-nontrapping-float-to-int --enable-sign-ext \
+                        --enable-mutable-globals --enable-reference-types --enable-multivalue -Oz --converge \
+                        --strip-debug --strip-producers --strip-target-features";
+
+/// The program as it lies in the page's folder.
+pub struct Program {
+    /// Its folder, seen from the page's.
+    pub folder: String,
+    /// The files of each part, as names in that folder.
+    parts: BTreeMap<String, Vec<String>>,
+}
+
+impl Program {
+    /// The modules of a part, those that it shares with others included.
+    pub fn part(&self, name: &str) -> Result<Vec<String>> {
+        let files = self.parts.get(name).ok_or_else(|| format!("the program has no part “{name}”"))?;
+        Ok(files.iter().map(|file| format!("{}/{file}.wasm", self.folder)).collect())
+    }
+}
+
+/// Divides the program that lies linked in `built`, into a folder inside the page's folder.
+pub fn divide(page: &Path, built: &Path) -> Result<Program> {
+    remove_undivided(page)?;
+    let linked = read_bytes(&built.join(format!("wasm32-unknown-unknown/release/{NAME}.wasm")))?;
+    let work = page.join(".program");
+    fs::create_dir_all(&work).map_err(|error| format!("{}: {error}", work.display()))?;
+    let first = work.join(format!("{STEM}.wasm"));
+    let script = format!("./{STEM}.js");
+    let mut options = Options::new(&linked);
+    options.output_dir = &work;
+    options.main_out_path = &first;
+    options.main_module = &script;
+    options.target.web();
+    let divided = transform(options).map_err(|error| format!("the program cannot be divided: {error:?}"))?;
+    bind(&first, &work)?;
+    fs::remove_file(&first).map_err(|error| format!("{}: {error}", first.display()))?;
+    let mut modules = divided.split_modules;
+    modules.push(work.join(format!("{STEM}_bg.wasm")));
+    optimize(&modules)?;
+    for name in [format!("{STEM}.js"), LOADER.to_owned()] {
+        let path = work.join(name);
+        write(&path, tidied(&read(&path)?))?;
+    }
+    let folder = name(&work)?;
+    fs::rename(&work, page.join(&folder)).map_err(|error| format!("{folder}: {error}"))?;
+    let parts = divided.prefetch_map.into_iter().collect();
+    Ok(Program { folder, parts })
+}
+
+/// Removes what Trunk made of the undivided program.
+fn remove_undivided(page: &Path) -> Result<()> {
+    let fault = |error: std::io::Error| format!("{}: {error}", page.display());
+    for entry in fs::read_dir(page).map_err(fault)? {
+        let path = entry.map_err(fault)?.path();
+        if path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(NAME)) {
+            fs::remove_file(&path).map_err(fault)?;
+        }
+    }
+    Ok(())
+}
+
+/// Lets wasm-bindgen write the script of the first module. Its exports are how the others reach it.
+fn bind(module: &Path, folder: &Path) -> Result<()> {
+    let mut command = Command::new("wasm-bindgen");
+    command.args(["--target", "web", "--no-typescript", "--keep-lld-exports", "--out-name", STEM, "--out-dir"]);
+    run(command.arg(folder).arg(module))
+}
+
+/// Makes modules smaller, as many at a time as there are processors. Without wasm-opt they stay as they are.
+pub fn optimize(modules: &[PathBuf]) -> Result<()> {
+    if Command::new("wasm-opt").arg("--version").output().is_err() {
+        eprintln!("finish: there is no wasm-opt; the program stays large");
+        return Ok(());
+    }
+    let waiting = Mutex::new(modules.iter());
+    // The lock is held for the moment of taking one, in which nothing panics.
+    let next = || waiting.lock().ok()?.next();
+    let work = || {
+        while let Some(module) = next() {
+            run(Command::new("wasm-opt").args(OPTIMIZE.split_whitespace()).arg(module).arg("-o").arg(module))?;
+        }
+        Ok(())
+    };
+    let workers = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| {
+        let running: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+        running.into_iter().try_for_each(|one| one.join().unwrap_or_else(|_| Err("a worker stopped".to_owned())))
+    })
+}
+
+fn run(command: &mut Command) -> Result<()> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let output = command.output().map_err(|error| format!("{program}: {error}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(format!("{program}: {}", String::from_utf8_lossy(&output.stderr)))
+}
+
+/// A name for the folder that follows from all that its files hold.
+fn name(folder: &Path) -> Result<String> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))? {
+        files.push(entry.map_err(|error| format!("{}: {error}", folder.display()))?.path());
+    }
+    files.sort();
+    let mut all = String::new();
+    for file in &files {
+        all += &sha256(read_bytes(file)?);
+    }
+    Ok(format!("program-{}", short(all)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_is_named_with_its_folder_and_one_that_is_missing_is_said() {
+        let parts = BTreeMap::from([("first".to_owned(), vec!["chunk_3".to_owned(), "split_first".to_owned()])]);
+        let program = Program { folder: "program-x".to_owned(), parts };
+        let files = ["program-x/chunk_3.wasm".to_owned(), "program-x/split_first.wasm".to_owned()];
+        assert_eq!(program.part("first"), Ok(files.to_vec()));
+        assert_eq!(program.part("last"), Err("the program has no part “last”".to_owned()));
+    }
+
+    #[test]
+    fn what_a_tool_complains_of_stops_the_build_with_its_own_words() {
+        let said = run(Command::new("sh").args(["-c", "echo too old >&2; exit 1"]));
+        assert_eq!(said, Err("sh: too old\n".to_owned()));
+        assert!(run(&mut Command::new("no-such-tool")).is_err_and(|said| said.starts_with("no-such-tool: ")));
+    }
+}

@@ -1,0 +1,69 @@
+//! TeX as MathML.
+
+use math_core::{LatexToMathML, MathCoreConfig, MathDisplay};
+
+use super::super::Result;
+use super::words::plain;
+
+/// The longest formula that any screen has room for, in signs.
+const SHORT: usize = 22;
+
+/// A formula in a line of text.
+pub fn inline(tex: &str) -> Result<String> {
+    mathml(tex, MathDisplay::Inline)
+}
+
+/// A formula on a line of its own. A long one may have to be scrolled, and so can be reached by key.
+pub fn display(tex: &str) -> Result<String> {
+    let math = mathml(tex, MathDisplay::Block)?;
+    let open = if signs(&math) > SHORT {
+        "<div class=\"formula formula-long\" tabindex=\"0\" role=\"group\" aria-label=\"Formula\">"
+    } else {
+        "<div class=\"formula\">"
+    };
+    Ok(format!("{open}{math}</div>"))
+}
+
+fn mathml(tex: &str, display: MathDisplay) -> Result<String> {
+    let fault = |what: &dyn std::fmt::Display| format!("the formula ${tex}$ cannot be read: {what}");
+    let converter = LatexToMathML::new(MathCoreConfig::default()).map_err(|_| fault(&"the converter did not start"))?;
+    match converter.convert_with_local_state(tex, display) {
+        Ok(found) => Ok(found.mathml),
+        Err(error) => Err(fault(&error)),
+    }
+}
+
+/// How many signs a formula is wide, nearly: of a fraction both parts count, which errs on the safe side.
+fn signs(math: &str) -> usize {
+    plain(math).chars().filter(|sign| !sign.is_whitespace()).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::markup::tags;
+
+    #[test]
+    fn words_stay_whole_and_nothing_has_a_style_attribute() {
+        let math = inline(r"M_\text{act} \cdot \frac{16N}{D} \le \left\lfloor x \right\rfloor").expect("it is TeX");
+        assert!(math.contains("<mtext>act</mtext>"), "{math}");
+        assert!(tags(&math).iter().all(|tag| tag.attribute("style").is_none()), "{math}");
+    }
+
+    #[test]
+    fn a_formula_that_cannot_be_read_is_named_with_the_reason() {
+        let fault = inline(r"\frac{1}").expect_err("it lacks a part");
+        assert!(fault.starts_with(r"the formula $\frac{1}$ cannot be read: "), "{fault}");
+        assert!(display(r"\nosuchcommand").is_err());
+    }
+
+    #[test]
+    fn only_a_long_formula_can_be_reached_by_key() {
+        assert!(display("B = b D").expect("it is TeX").starts_with("<div class=\"formula\"><math display=\"block\">"));
+        let long = display("M = a + b + c + d + e + f + g + h + i + j + k + l").expect("it is TeX");
+        assert!(
+            long.starts_with("<div class=\"formula formula-long\" tabindex=\"0\" role=\"group\" aria-label="),
+            "{long}"
+        );
+    }
+}

@@ -1,0 +1,102 @@
+//! What stands in a line of text.
+
+use pulldown_cmark::{Event, Tag};
+
+use super::super::Result;
+use super::formula;
+use super::tree::Node;
+
+/// Text as HTML.
+pub fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+/// Text as the value of an attribute.
+pub fn quoted(text: &str) -> String {
+    escaped(text).replace('"', "&quot;")
+}
+
+/// A line of text as HTML.
+pub fn inline(nodes: &[Node]) -> Result<String> {
+    let html: String = nodes.iter().map(one).collect::<Result<_>>()?;
+    Ok(unparted(&html))
+}
+
+/// A line with its numbers and their per cent signs on one line of the screen, wherever the source breaks.
+fn unparted(html: &str) -> String {
+    let mut parts = html.split('%');
+    let mut joined = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let number =
+            joined.strip_suffix([' ', '\n']).filter(|before| before.ends_with(|sign: char| sign.is_ascii_digit()));
+        if let Some(length) = number.map(str::len) {
+            joined.truncate(length);
+            joined.push('\u{a0}');
+        }
+        joined.push('%');
+        joined.push_str(part);
+    }
+    joined
+}
+
+fn one(node: &Node) -> Result<String> {
+    Ok(match node {
+        Node::Leaf(Event::Text(text)) if text.contains('$') => {
+            return Err(format!("a $ is left over in “{text}”; \\$ writes the sign itself, in code"));
+        }
+        Node::Leaf(Event::Text(text)) => escaped(text),
+        Node::Leaf(Event::Code(code)) => format!("<code>{}</code>", escaped(code)),
+        Node::Leaf(Event::InlineMath(tex)) => formula::inline(tex)?,
+        Node::Leaf(Event::DisplayMath(tex)) => {
+            return Err(format!("$${tex}$$ stands in a line of text; it needs a paragraph of its own"));
+        }
+        Node::Leaf(Event::InlineHtml(html) | Event::Html(html)) => html.to_string(),
+        Node::Leaf(Event::SoftBreak) => " ".to_owned(),
+        Node::Leaf(Event::HardBreak) => "<br>".to_owned(),
+        Node::Element(Tag::Emphasis, inner) => format!("<em>{}</em>", inline(inner)?),
+        Node::Element(Tag::Strong, inner) => format!("<strong>{}</strong>", inline(inner)?),
+        Node::Element(Tag::Link { dest_url, .. }, inner) => {
+            format!("<a href=\"{}\">{}</a>", quoted(dest_url), inline(inner)?)
+        }
+        Node::Element(tag, _) => return Err(format!("{tag:?} is not part of the dialect")),
+        Node::Leaf(event) => return Err(format!("{event:?} is not part of the dialect")),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tree::tree;
+    use super::*;
+
+    fn line(source: &str) -> Result<String> {
+        match &tree(source)[..] {
+            [Node::Element(Tag::Paragraph, inner)] => inline(inner),
+            _ => panic!("one paragraph is wanted"),
+        }
+    }
+
+    #[test]
+    fn a_line_becomes_html_and_its_signs_stay_text() {
+        let html = line("**Bold**, *slant*, `a < b`, 1 < 2 & 3, [a link](#id), $N$").expect("it is right");
+        assert_eq!(
+            html,
+            "<strong>Bold</strong>, <em>slant</em>, <code>a &lt; b</code>, 1 &lt; 2 &amp; 3, \
+             <a href=\"#id\">a link</a>, <math><mi>N</mi></math>"
+        );
+    }
+
+    #[test]
+    fn a_number_and_its_per_cent_sign_stay_together() {
+        assert_eq!(
+            line("from 5 % to 7\n% of it, `%`, a % b"),
+            Ok("from 5\u{a0}% to 7\u{a0}% of it, <code>%</code>, a % b".to_owned())
+        );
+    }
+
+    #[test]
+    fn a_dollar_that_opens_no_formula_is_refused() {
+        assert!(line("costs $5").expect_err("it is left over").contains("a $ is left over"));
+        assert!(line("a $$b$$ c").expect_err("it stands in a line").contains("a paragraph of its own"));
+        assert!(line("![a picture](x.png)").is_err());
+    }
+}

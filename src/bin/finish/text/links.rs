@@ -1,0 +1,164 @@
+//! Links between the pages. An author writes `#id`, wherever the id is, `/memory/` for a page and `/catalogue.html`
+//! for a file.
+
+use std::collections::BTreeMap;
+
+use super::super::Result;
+use super::super::markup::tags;
+use super::Page;
+
+/// The files beside the pages that text may lead to.
+const FILES: [&str; 1] = ["catalogue.html"];
+
+/// Stands in links for the way from a page to the root of the site.
+pub const ROOT: &str = "{{root}}";
+
+/// Which page has which id.
+pub struct Places {
+    pages: Vec<&'static str>,
+    ids: BTreeMap<String, &'static str>,
+}
+
+impl Places {
+    pub fn of(pages: &[Page]) -> Self {
+        let ids = pages.iter().flat_map(|page| page.sections.iter().map(move |section| (page.slug, &section.ids)));
+        Self {
+            pages: pages.iter().map(|page| page.slug).collect(),
+            ids: ids.flat_map(|(slug, ids)| ids.iter().map(move |id| (id.clone(), slug))).collect(),
+        }
+    }
+
+    /// The places inside the figures as well, which are on the pages that have the figures.
+    pub fn with_figures(mut self, pages: &[Page], figures: &[(&str, &str)]) -> Self {
+        for (name, html) in figures {
+            let has_it =
+                |page: &&Page| page.sections.iter().any(|section| section.figures.iter().any(|figure| figure == name));
+            let Some(page) = pages.iter().find(has_it) else { continue };
+            let ids = tags(html).into_iter().filter_map(|tag| Some(tag.attribute("id")?.value.to_owned()));
+            self.ids.extend(ids.map(|id| (id, page.slug)));
+        }
+        self
+    }
+
+    /// The ids of a page, of its figures too where these are known.
+    pub fn on(&self, page: &str) -> impl Iterator<Item = &str> {
+        self.ids.iter().filter(move |(_, slug)| **slug == page).map(|(id, _)| id.as_str())
+    }
+
+    /// Markup as it stands on a page, with the way to each place that its links name. What is rendered for a figure
+    /// goes through here, too.
+    pub fn resolved(&self, html: &str, page: &str) -> Result<String> {
+        let mut resolved = String::with_capacity(html.len());
+        let mut done = 0;
+        for tag in tags(html) {
+            let Some(href) = tag.attribute("href") else { continue };
+            resolved.push_str(&html[done..href.span.start]);
+            let way = self.way(href.value, page)?;
+            // The configuration travels along the ways to other pages (index.html).
+            let is_way = tag.attribute("data-way").is_none()
+                && way.starts_with(ROOT)
+                && !FILES.iter().any(|file| way.ends_with(file));
+            resolved.push_str(&format!("href=\"{way}\"{}", if is_way { " data-way" } else { "" }));
+            done = href.span.end;
+        }
+        resolved.push_str(&html[done..]);
+        Ok(resolved)
+    }
+
+    fn way(&self, link: &str, page: &str) -> Result<String> {
+        if let Some(id) = link.strip_prefix('#') {
+            let there = *self.ids.get(id).ok_or_else(|| format!("no page has the id {link}"))?;
+            return Ok(match there {
+                _ if there == page => link.to_owned(),
+                "" => format!("{ROOT}{link}"),
+                _ => format!("{ROOT}{there}/{link}"),
+            });
+        }
+        if let Some(path) = link.strip_prefix('/') {
+            let is_page =
+                self.pages.iter().any(|slug| path == format!("{slug}/") || (slug.is_empty() && path.is_empty()));
+            if is_page || FILES.contains(&path) {
+                return Ok(format!("{ROOT}{path}"));
+            }
+            return Err(format!("the link {link} leads nowhere: a page is written /memory/, a file /catalogue.html"));
+        }
+        if link.starts_with("https://") || link.starts_with(ROOT) {
+            return Ok(link.to_owned());
+        }
+        Err(format!("the link {link} is none of #id, /page/ and https://…"))
+    }
+}
+
+/// Gives every link of the site its way. Each fault is named with its section.
+pub fn link(pages: &mut [Page]) -> Result<()> {
+    let places = Places::of(pages);
+    let mut faults = Vec::new();
+    for page in pages {
+        for section in &mut page.sections {
+            match places.resolved(&section.html, page.slug) {
+                Ok(html) => section.html = html,
+                Err(fault) => faults.push(format!("/{}#{}: {fault}", page.slug, section.id)),
+            }
+        }
+    }
+    if faults.is_empty() { Ok(()) } else { Err(faults.join("\n")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::check::tests::site;
+    use super::*;
+
+    fn way(link: &str, page: &str) -> Result<String> {
+        let pages = site(&[("", "## A {#a}\n"), ("memory", "## B {#b}\n")]);
+        Places::of(&pages).resolved(&format!("<a class=\"x\" href=\"{link}\">y</a>"), page)
+    }
+
+    #[test]
+    fn a_link_leads_to_the_page_that_has_the_id() {
+        for (link, page, found) in [
+            ("#a", "", "#a"),
+            ("#b", "memory", "#b"),
+            ("#a", "memory", "{{root}}#a"),
+            ("#b", "", "{{root}}memory/#b"),
+            ("/", "memory", "{{root}}"),
+            ("/memory/", "", "{{root}}memory/"),
+            ("/catalogue.html", "memory", "{{root}}catalogue.html"),
+            ("https://example.org/#a", "memory", "https://example.org/#a"),
+        ] {
+            let mark = if found.starts_with(ROOT) && !found.ends_with(".html") { " data-way" } else { "" };
+            assert_eq!(way(link, page), Ok(format!("<a class=\"x\" href=\"{found}\"{mark}>y</a>")));
+        }
+    }
+
+    #[test]
+    fn a_link_that_leads_nowhere_is_refused() {
+        for link in ["#c", "/memory", "/nowhere/", "/other.html", "memory/", "http://example.org", ""] {
+            assert!(way(link, "").is_err(), "{link}");
+        }
+        let mut pages = site(&[("", "## A {#a}\n\n[x](#nowhere)\n")]);
+        assert_eq!(link(&mut pages), Err("/#a: no page has the id #nowhere".to_owned()));
+    }
+
+    #[test]
+    fn a_place_inside_a_figure_is_on_the_page_of_the_figure() {
+        let pages = site(&[("", "## A {#a}\n"), ("memory", "## B {#b}\n\n```figure x\nc\n```\n")]);
+        let figures = [("x", "<p id=\"inside\"><a href=\"#a\">y</a></p>")];
+        let places = Places::of(&pages).with_figures(&pages, &figures);
+        assert_eq!(
+            places.resolved("<a href=\"#inside\">y</a>", ""),
+            Ok("<a href=\"{{root}}memory/#inside\" data-way>y</a>".into())
+        );
+        assert!(places.resolved(figures[0].1, "memory").expect("it is there").contains("href=\"{{root}}#a\""));
+    }
+
+    #[test]
+    fn linking_twice_changes_nothing() {
+        let mut pages = site(&[("", "## A {#a}\n\n[x](#b)\n"), ("memory", "## B {#b}\n")]);
+        link(&mut pages).expect("every link leads somewhere");
+        let once = pages[0].sections[1].html.clone();
+        assert!(once.contains("href=\"{{root}}memory/#b\""), "{once}");
+        link(&mut pages).expect("every link leads somewhere");
+        assert_eq!(pages[0].sections[1].html, once);
+    }
+}

@@ -1,0 +1,108 @@
+//! The text of the site: Markdown with TeX in, sections of HTML with MathML out.
+//!
+//! A page is a folder of `src/pages/`, and a file of it is a section, in the order of the names. The dialect is told
+//! in ARCHITECTURE.md. Whoever puts a page together calls [`read`], [`link`] and [`check`] in this order; the sections
+//! then hold `{{figure:NAME}}` where a figure goes and `{{root}}` where the way to the root of the site goes.
+
+mod blocks;
+mod check;
+mod figure;
+mod formula;
+mod front;
+mod inline;
+mod links;
+mod section;
+#[cfg(test)]
+mod site;
+mod table;
+mod tree;
+mod words;
+
+pub use check::check;
+pub use links::{Places, link};
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::{Result, read as read_file};
+use front::Opening;
+use section::Read;
+
+/// The folders of `src/pages/` in the order of the site. The first is the page at the root.
+const PAGES: [&str; 10] =
+    ["home", "memory", "room", "batch", "gpus", "networks", "plan", "check", "trust", "questions"];
+
+/// A page with its text.
+pub struct Page {
+    /// Its folder on the site; empty for the page at the root.
+    pub slug: &'static str,
+    /// What the list of pages calls it.
+    pub name: String,
+    /// What a browser's tab and a search engine show.
+    pub title: String,
+    pub description: String,
+    /// Its first heading, which is in the first section, too.
+    pub heading: String,
+    /// The first is the opening: it holds the heading of the page.
+    pub sections: Vec<Section>,
+}
+
+/// A section as it goes into the page.
+pub struct Section {
+    pub id: String,
+    /// Its heading in the list of contents: a few words without markup.
+    pub label: String,
+    /// The whole element.
+    pub html: String,
+    /// The names of the figures that it has a place for.
+    pub figures: Vec<String>,
+    /// Every id in it, its own among them.
+    pub ids: Vec<String>,
+    /// The words of its text; those of figures are not counted.
+    pub words: usize,
+}
+
+/// Every page in the folder, in the order of the site.
+pub fn read(folder: &Path) -> Result<Vec<Page>> {
+    for entry in paths(folder)? {
+        let name = file_name(&entry);
+        if entry.is_dir() && !PAGES.contains(&name) {
+            return Err(format!("{}: no page has this name; the list of pages is in text/mod.rs", entry.display()));
+        }
+    }
+    let mut pages = Vec::new();
+    for (position, name) in PAGES.into_iter().enumerate() {
+        pages.push(page(&folder.join(name), if position == 0 { "" } else { name })?);
+    }
+    Ok(pages)
+}
+
+/// The page in a folder.
+fn page(folder: &Path, slug: &'static str) -> Result<Page> {
+    let mut opening = None;
+    let mut sections = Vec::new();
+    for path in paths(folder)?.into_iter().filter(|path| path.extension().is_some_and(|ending| ending == "md")) {
+        let source = read_file(&path)?;
+        let in_file = |fault: String| format!("{}: {fault}", path.display());
+        let Read { section, opening: found } = section::read(&source, sections.is_empty()).map_err(in_file)?;
+        opening = opening.or(found);
+        sections.push(section);
+    }
+    let Opening { name, title, description, heading, .. } =
+        opening.ok_or_else(|| format!("{}: a page needs a file", folder.display()))?;
+    Ok(Page { slug, name, title, description, heading, sections })
+}
+
+/// What is in a folder, by name.
+fn paths(folder: &Path) -> Result<Vec<PathBuf>> {
+    let fault = |error: std::io::Error| format!("{}: {error}", folder.display());
+    let entries: std::io::Result<Vec<_>> = fs::read_dir(folder).map_err(fault)?.collect();
+    let mut paths: Vec<PathBuf> = entries.map_err(fault)?.into_iter().map(|entry| entry.path()).collect();
+    paths.sort();
+    Ok(paths)
+}
+
+/// The name of a file, or nothing where it is not text.
+fn file_name(path: &Path) -> &str {
+    path.file_name().and_then(|name| name.to_str()).unwrap_or_default()
+}

@@ -1,0 +1,94 @@
+//! The text of this site, held to what is asked of it.
+
+use std::path::{Path, PathBuf};
+
+use super::super::markup::tags;
+use super::{Page, check, link, read};
+
+/// The ids of the one long page that was there before. Links to them are everywhere.
+const FRAGMENTS: &str = include_str!("../../../../tests/links/fragments.txt");
+
+fn here(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+fn site() -> Vec<Page> {
+    let mut pages = read(&here("src/pages")).expect("the text can be read");
+    link(&mut pages).expect("every link leads somewhere");
+    pages
+}
+
+/// The names of the figures, which are those of their folders.
+fn figures() -> Vec<String> {
+    let folders =
+        std::fs::read_dir(here("src/figures")).expect("the figures").map(|entry| entry.expect("an entry").path());
+    let names = folders
+        .filter(|path| path.is_dir())
+        .map(|path| path.file_name().expect("a name").to_string_lossy().replace('_', "-"));
+    names.collect()
+}
+
+#[test]
+fn the_site_is_in_order() {
+    let figures = figures();
+    let names: Vec<&str> = figures.iter().map(String::as_str).collect();
+    assert!(names.len() > 25, "{names:?}");
+    let found = check(&site(), &names);
+    assert!(found.is_ok(), "{}", found.expect_err("just seen"));
+}
+
+#[test]
+fn every_fragment_of_the_one_page_is_on_exactly_one_page() {
+    let pages = site();
+    let ids: Vec<&String> = pages.iter().flat_map(|page| &page.sections).flat_map(|section| &section.ids).collect();
+    assert!(FRAGMENTS.lines().count() > 130);
+    for fragment in FRAGMENTS.lines() {
+        assert_eq!(ids.iter().filter(|id| id.as_str() == fragment).count(), 1, "{fragment}");
+    }
+}
+
+#[test]
+fn every_page_says_what_it_is_and_what_is_in_it() {
+    for page in site() {
+        let Page { slug, name, title, description, heading, sections } = &page;
+        assert!(name.len() <= 16 && title.contains("bmax") && heading.len() <= 60, "/{slug}");
+        assert!((80..=200).contains(&description.len()), "/{slug}: {} letters", description.len());
+        assert!(sections.len() >= 2, "/{slug}");
+        for section in sections {
+            assert!(section.label.chars().count() <= 28 || section.id == sections[0].id, "/{slug}#{}", section.id);
+            assert!(!section.html.contains("<p></p>") && !section.html.contains("<li></li>"), "/{slug}#{}", section.id);
+        }
+    }
+}
+
+/// Markdown has no words for these: colours of buckets, and three figures that stand in markup of their own.
+#[test]
+fn markup_stands_in_few_places_of_the_text() {
+    let mut places = 0;
+    for page in std::fs::read_dir(here("src/pages")).expect("the pages") {
+        for file in std::fs::read_dir(page.expect("a page").path()).expect("its files") {
+            let path = file.expect("a file").path();
+            let text = std::fs::read_to_string(&path).expect("text");
+            if text.contains("Written by src/bin/generate") {
+                continue;
+            }
+            let found = tags(&text).len();
+            let is_figure = text.contains("```figure terms")
+                || text.contains("```figure quiz")
+                || text.contains("```figure network");
+            places += if is_figure { 1 } else { found };
+        }
+    }
+    assert_eq!(places, 10 + 3);
+}
+
+/// Prints what `cargo test -- --nocapture words_by_page` is asked for.
+#[test]
+fn words_by_page() {
+    for page in site() {
+        let words: usize = page.sections.iter().map(|section| section.words).sum();
+        let each: Vec<String> =
+            page.sections.iter().map(|section| format!("{} {}", section.id, section.words)).collect();
+        println!("/{}: {words} ({})", page.slug, each.join(", "));
+    }
+}
