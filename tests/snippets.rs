@@ -199,14 +199,14 @@ fn a_page_at_a_strange_address_is_still_linked_to() {
 }
 
 #[test]
-fn the_script_lies_beside_the_page() {
+fn the_script_lies_beside_the_first_page_wherever_the_figure_is() {
     let scenario = Scenario::default();
-    for (page, script) in [
+    for (site, script) in [
         (PAGE, "https://example.org/course/bmax/embed.js"),
         ("https://example.org/bmax/index.html", "https://example.org/bmax/embed.js"),
         ("https://example.org/it's/", "https://example.org/it%27s/embed.js"),
     ] {
-        let share = Share { page, ..share(&scenario, "T") };
+        let share = Share { site, ..share(&scenario, "T") };
         let (file, tag) = Host::Html.once(&share).expect("a page of HTML may have scripts");
         assert_eq!(file, "");
         let wanted = attributes(&[("async", ""), ("src", script)]);
