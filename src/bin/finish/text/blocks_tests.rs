@@ -9,7 +9,7 @@ pub fn html(source: &str) -> Result<String> {
 fn paragraphs_remarks_and_formulas_are_told_apart() {
     assert_eq!(
         html("Words\nof it.\n\nRemark: small\n\n$$a$$\n\n$$b$$\n$$c$$\n").expect("it is right"),
-        "<p>Words\nof it.</p>\n<p class=\"small soft\">small</p>\n\
+        "<p>Words of it.</p>\n<p class=\"small soft\">small</p>\n\
          <div class=\"formula\"><math display=\"block\"><mi>a</mi></math></div>\n\
          <div class=\"formula\"><math display=\"block\"><mi>b</mi></math></div>\n\
          <div class=\"formula\"><math display=\"block\"><mi>c</mi></math></div>\n"
