@@ -3,8 +3,12 @@
 use std::hint::black_box;
 
 use bmax::{
-    Answer, Choice, Method, Recomputation, Scenario, b_max, catalogue, estimate, inverse, inverse::largest_model,
-    levers, link, range::range, strategy::cheapest_plan, sweep,
+    Answer, Choice, Method, Recomputation, Scenario, b_max, catalogue, estimate,
+    inverse::{self, largest_model},
+    levers, link,
+    range::range,
+    strategy::cheapest_plan,
+    sweep,
 };
 use criterion::{Criterion, criterion_group, criterion_main};
 

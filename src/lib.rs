@@ -58,16 +58,5 @@ pub mod picture;
 pub mod plot;
 pub mod snippet;
 
-// What a program writes, what it asks and what it is told stand at the root; the rest is reached by its module.
-pub use estimator::{
-    Adapter, AdapterTargets, AdapterType, Answer, AttentionKernel, Balance, BatchUnit, Bias, Bucket, Bytes, Change,
-    Choice, Cluster, Comparison, Conflict, Counters, Device, Engine, Entry, Estimate, Experts, Field, Goal,
-    GradientType, Infeasible, InputError, InputErrorKind, Instant, Instants, Kernels, Latent, Logits, LossHead, Method,
-    Mlp, Model, Norm, Offload, Optimizer, Packing, Peak, Percent, Position, Precision, QkNorm, Recipe, Recomputation,
-    Room, Scenario, Segments, Shortage, Softmax, StagePeak, StepKernel, Switch, Unquantized, Weights, ZeroStage, b_max,
-    counters, estimate, fewest_gpus, largest_micro_batch,
-};
-pub use estimator::{
-    bounds, choice, cost, division, formula, input, inverse, levers, number, planner, range, reading, runtime, search,
-    setting, source, strategy, sweep,
-};
+// What stands at the root is listed in src/estimator/mod.rs.
+pub use estimator::*;

@@ -32,6 +32,8 @@ mod units;
 mod weights;
 mod workshop;
 
+// What a program writes, what it asks and what it is told stand at the root of the library, as these lines say; the rest
+// is reached by its module.
 pub use answer::{Answer, Infeasible, Room, Shortage, b_max, fewest_gpus, largest_micro_batch};
 pub use bounds::Field;
 pub use change::Change;

@@ -107,17 +107,18 @@ enum Pace {
     Stands,
 }
 
-/// What a figure at this pace knows, and whether it is news.
-fn paced<T: PartialEq>(pace: Pace, before: Option<T>, built: impl FnOnce() -> T, now: impl FnOnce() -> T) -> (T, bool) {
-    match (pace, before) {
+/// What a figure knows of `shared` at its pace; `built` is what the page was built with.
+fn paced<T: Clone + PartialEq + Send + Sync + 'static>(pace: Memo<Pace>, shared: Memo<T>, built: fn() -> T) -> Memo<T> {
+    Memo::new_owning(move |before: Option<T>| match (pace.get(), before) {
         (Pace::Built | Pace::Stands, Some(before)) => (before, false),
         (Pace::Built, None) => (built(), true),
-        (_, before) => {
-            let now = now();
+        (pace, before) => {
+            // A figure that is not near takes what is asked once, and is not told of what comes after.
+            let now = if pace == Pace::Follows { shared.get() } else { shared.get_untracked() };
             let news = before.is_none_or(|before| before != now);
             (now, news)
         }
-    }
+    })
 }
 
 /// A text of what a figure shows, as its view reads it.
@@ -227,17 +228,8 @@ impl State {
             _ => Pace::Stands,
         });
         Self {
-            facts: Memo::new_owning(move |before| {
-                let pace = pace.get();
-                // A figure that is not near takes what is asked once, and is not told of what comes after.
-                let now = || if pace == Pace::Follows { facts.get() } else { facts.get_untracked() };
-                paced(pace, before, || Facts::of(Scenario::default(), None), now)
-            }),
-            ranking: Memo::new_owning(move |before| {
-                let pace = pace.get();
-                let now = || if pace == Pace::Follows { ranking.get() } else { ranking.get_untracked() };
-                paced(pace, before, || Ranking::of(&Scenario::default().with_batch(1)), now)
-            }),
+            facts: paced(pace, facts, || Facts::of(Scenario::default(), None)),
+            ranking: paced(pace, ranking, || Ranking::of(&Scenario::default().with_batch(1))),
             ..self
         }
     }
