@@ -6,7 +6,6 @@
 
 mod arguments;
 mod comparison;
-mod formula;
 mod input;
 mod lines;
 mod page;

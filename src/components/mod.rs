@@ -41,7 +41,7 @@ pub use copy_button::CopyButton;
 #[cfg(feature = "prerender")]
 pub use dialog::Dialog;
 pub use fold::Fold;
-pub use formula::{Formula, Leaves, mathml};
+pub use formula::{Formula, mathml};
 pub use legend::{Key, Legend};
 pub use memory_bar::{MemoryBar, MemoryLegend};
 pub use model::Model;

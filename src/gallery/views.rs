@@ -8,8 +8,8 @@ use leptos::prelude::*;
 use super::controls::none_fits;
 use super::{Case, Specimen};
 use crate::components::{
-    AnswerBar, Assumed, Beside, Column, DataTable, Fold, Formula, Key, Leaves, Legend, MemoryBar, MemoryLegend,
-    Outlook, Plot, mathml,
+    AnswerBar, Assumed, Beside, Column, DataTable, Fold, Formula, Key, Legend, MemoryBar, MemoryLegend, Outlook, Plot,
+    mathml,
 };
 use crate::site::State;
 
@@ -29,7 +29,6 @@ fn Texts() -> impl IntoView {
     let estimate = estimate(&Scenario::default());
     let largest = *estimate.largest()[0];
     let (expr, values) = (*largest.formula, estimate.values);
-    let formula = move |leaves| view! { <Formula mathml=mathml(&expr, &values, leaves)/> };
     view! {
         <Specimen name="assumed">
             <Case state="The device has no listed speed">
@@ -41,8 +40,7 @@ fn Texts() -> impl IntoView {
             <Case state="Folded"><Fold summary="The numbers as a table">"What is folded away"</Fold></Case>
         </Specimen>
         <Specimen name="formula">
-            <Case state="In symbols">{formula(Leaves::Symbols)}</Case>
-            <Case state="With numbers">{formula(Leaves::Numbers)}</Case>
+            <Case state="In symbols"><Formula mathml=mathml(&expr, &values)/></Case>
         </Specimen>
     }
 }

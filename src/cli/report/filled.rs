@@ -7,7 +7,6 @@ use super::{
 };
 use std::collections::BTreeMap;
 
-use crate::cli::formula;
 use crate::cli::input::{Question, QuestionError};
 use crate::cli::values::{Number, Parameters};
 use crate::cli::words;
@@ -174,8 +173,8 @@ fn entry(estimate: &crate::Estimate, entry: &crate::Entry) -> Entry {
         name: entry.name,
         bucket: entry.bucket.key(),
         bytes: entry.bytes.into(),
-        formula: formula::in_symbols(entry.formula, &values),
-        formula_with_numbers: formula::in_numbers(entry.formula, &values),
+        formula: entry.formula.in_symbols(&values),
+        formula_with_numbers: entry.formula.in_numbers(&values),
         source: Source {
             short: source.short,
             title: source.details().title,

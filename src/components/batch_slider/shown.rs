@@ -7,7 +7,7 @@ use crate::site::{Facts, Standing, format};
 /// The end of the declared range.
 const LIMIT: u32 = Field::Batch.bound().max as u32;
 /// With fewer values than this each has its own number on the scale.
-const EVERY: u32 = 16;
+const EVERY: u32 = 8;
 /// Numbers nearer to each other than this part of the scale would run together.
 const APART: f64 = 0.2;
 

@@ -2,8 +2,8 @@
 
 use leptos::prelude::*;
 
-/// A summary that unfolds what it names. It follows the disclosure pattern with the browser's own `details`:
-/// <https://www.w3.org/WAI/ARIA/apg/patterns/disclosure/>.
+/// A summary that unfolds what it names, which is made when it is first unfolded and then stays. It follows the
+/// disclosure pattern with the browser's own `details`: <https://www.w3.org/WAI/ARIA/apg/patterns/disclosure/>.
 #[component]
 pub fn Fold<C: IntoView + 'static>(
     /// What is folded away.
@@ -11,13 +11,36 @@ pub fn Fold<C: IntoView + 'static>(
     /// The style sheet's name for it.
     #[prop(default = "figure-data")]
     class: &'static str,
+    /// What tests find it by.
+    #[prop(optional)]
+    name: Option<&'static str>,
+    /// Whether there is nothing to unfold as things stand.
+    #[prop(optional, into)]
+    hidden: Signal<bool>,
     /// What is seen once it is unfolded.
-    children: TypedChildren<C>,
+    children: TypedChildrenFn<C>,
 ) -> impl IntoView {
+    let content = children.into_inner();
+    let unfolded = RwSignal::new(false);
+    let unscripted = unscripted(&*content);
     view! {
-        <details class=class>
+        <details class=class data-testid=name hidden=move || hidden.get() on:toggle=move |_| unfolded.set(true)>
             <summary>{summary}</summary>
-            {children.into_inner()()}
+            // Only where no scripts run does a browser make elements of this.
+            <noscript inner_html=unscripted></noscript>
+            {move || unfolded.get().then(|| content())}
         </details>
     }
+}
+
+/// What is unfolded where no scripts run.
+#[cfg(feature = "prerender")]
+fn unscripted<C: IntoView>(content: &dyn Fn() -> C) -> String {
+    content().to_html()
+}
+
+/// What is unfolded where no scripts run. The browser's program leaves it as it was built.
+#[cfg(not(feature = "prerender"))]
+fn unscripted<C>(_: &dyn Fn() -> C) -> &'static str {
+    ""
 }

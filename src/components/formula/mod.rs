@@ -1,19 +1,10 @@
-//! Formulas of the ledger as native MathML, in symbols and with numbers filled in.
+//! Formulas of the ledger as native MathML.
 
 use bmax::{
     formula::{Expr, Symbol, Values},
     number,
 };
 use leptos::prelude::*;
-
-/// How the leaves of a formula are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Leaves {
-    /// As symbols; counted coefficients are written as their values.
-    Symbols,
-    /// As the values of a scenario.
-    Numbers,
-}
 
 /// A formula as MathML, which browsers lay out and screen readers read by themselves:
 /// <https://www.w3.org/TR/mathml-core/>.
@@ -25,41 +16,45 @@ pub fn Formula(
     view! { <math inner_html=mathml></math> }
 }
 
-/// What is inside the `math` element of a formula, with the values of its symbols and what stands for its leaves.
-pub fn mathml(expr: &Expr, values: &Values, leaves: Leaves) -> String {
+/// What is inside the `math` element of a formula in symbols; counted coefficients are written as their values.
+pub fn mathml(expr: &Expr, values: &Values) -> String {
     let mut markup = String::new();
-    write(expr, values, leaves, &mut markup);
+    write(expr, values, &mut markup);
     markup
 }
 
-/// Adds a formula in the elements of MathML, all of whose words are the program's own.
-fn write(expr: &Expr, values: &Values, leaves: Leaves, markup: &mut String) {
-    let part = |expr: &Expr, markup: &mut String| write(expr, values, leaves, markup);
+/// Adds a formula in the elements of MathML, all of whose words are the program's own. A row that stands in a row needs
+/// no element of its own.
+fn write(expr: &Expr, values: &Values, markup: &mut String) {
     match expr {
         Expr::Number(value) => quantity(*value, markup),
-        Expr::Symbol(symbol) if leaves == Leaves::Symbols && !symbol.is_coefficient() => letter(*symbol, markup),
-        Expr::Symbol(symbol) => quantity(values.get(*symbol), markup),
-        Expr::Sum(terms) => bracketed(markup, |markup| joined(terms, "+", values, leaves, markup)),
-        Expr::Product(factors) => {
-            joined(factors, if leaves == Leaves::Symbols { "·" } else { "×" }, values, leaves, markup);
-        }
+        Expr::Symbol(symbol) if symbol.is_coefficient() => quantity(values.get(*symbol), markup),
+        Expr::Symbol(symbol) => letter(*symbol, markup),
+        Expr::Sum(terms) => bracketed(markup, |markup| joined(terms, "+", values, markup)),
+        Expr::Product(factors) => joined(factors, "·", values, markup),
         // A size that is 1 here, such as T without tensor parallelism, would only be in the way.
-        Expr::Quotient(numerator, denominator) if denominator.is_neutral(values) => part(numerator, markup),
+        Expr::Quotient(numerator, denominator) if denominator.is_neutral(values) => write(numerator, values, markup),
         Expr::Quotient(numerator, denominator) => element("mfrac", markup, |markup| {
-            part(numerator, markup);
-            part(denominator, markup);
+            single(numerator, values, markup);
+            single(denominator, values, markup);
         }),
         Expr::Difference(whole, taken) => bracketed(markup, |markup| {
-            element("mrow", markup, |markup| {
-                part(whole, markup);
-                *markup += "<mo>−</mo>";
-                part(taken, markup);
-            });
+            write(whole, values, markup);
+            *markup += "<mo>−</mo>";
+            write(taken, values, markup);
         }),
         Expr::Square(base) => element("msup", markup, |markup| {
-            part(base, markup);
+            single(base, values, markup);
             *markup += "<mn>2</mn>";
         }),
+    }
+}
+
+/// Adds a formula as one element, where its place counts them.
+fn single(expr: &Expr, values: &Values, markup: &mut String) {
+    match expr {
+        Expr::Number(_) | Expr::Symbol(_) => write(expr, values, markup),
+        _ => element("mrow", markup, |markup| write(expr, values, markup)),
     }
 }
 
@@ -69,6 +64,7 @@ fn element(name: &str, markup: &mut String, inside: impl FnOnce(&mut String)) {
     *markup += &format!("</{name}>");
 }
 
+/// Brackets are as high as what is in the row with them, which is therefore their own.
 fn bracketed(markup: &mut String, inside: impl FnOnce(&mut String)) {
     element("mrow", markup, |markup| {
         *markup += "<mo>(</mo>";
@@ -77,15 +73,13 @@ fn bracketed(markup: &mut String, inside: impl FnOnce(&mut String)) {
     });
 }
 
-fn joined(parts: &[Expr], operator: &str, values: &Values, leaves: Leaves, markup: &mut String) {
-    element("mrow", markup, |markup| {
-        for (at, part) in parts.iter().filter(|part| !part.is_neutral(values)).enumerate() {
-            if at > 0 {
-                *markup += &format!("<mo>{operator}</mo>");
-            }
-            write(part, values, leaves, markup);
+fn joined(parts: &[Expr], operator: &str, values: &Values, markup: &mut String) {
+    for (at, part) in parts.iter().filter(|part| !part.is_neutral(values)).enumerate() {
+        if at > 0 {
+            *markup += &format!("<mo>{operator}</mo>");
         }
-    });
+        write(part, values, markup);
+    }
 }
 
 fn letter(symbol: Symbol, markup: &mut String) {
@@ -96,35 +90,33 @@ fn letter(symbol: Symbol, markup: &mut String) {
     };
 }
 
-/// A number as a textbook writes it: 7,000,000,000 becomes 7 × 10⁹.
 fn quantity(value: f64, markup: &mut String) {
-    *markup += &if value < 1e7 {
-        format!("<mn>{}</mn>", number::grouped(value))
-    } else {
-        let (mantissa, exponent) = scientific(value);
-        format!("<mrow><mn>{mantissa}</mn><mo>×</mo><msup><mn>10</mn><mn>{exponent}</mn></msup></mrow>")
-    };
-}
-
-/// Mantissa with at most three digits after the point, and exponent.
-fn scientific(value: f64) -> (String, u32) {
-    let (mut mantissa, mut exponent) = (value, 0);
-    // 9.9995 and more would round to 10.000.
-    while mantissa >= 9.9995 {
-        mantissa /= 10.0;
-        exponent += 1;
-    }
-    (number::grouped((mantissa * 1e3).round() / 1e3), exponent)
+    *markup += &format!("<mn>{}</mn>", number::grouped(value));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const S: Expr = Expr::Symbol(Symbol::Sequence);
+    const H: Expr = Expr::Symbol(Symbol::Hidden);
+    const T: Expr = Expr::Symbol(Symbol::TensorParallel);
+
     #[test]
-    fn large_numbers_keep_four_digits_and_their_power_of_ten() {
-        assert_eq!(scientific(7e9), ("7".to_owned(), 9));
-        assert_eq!(scientific(8_030_261_248.0), ("8.03".to_owned(), 9));
-        assert_eq!(scientific(99_999_999.0), ("1".to_owned(), 8));
+    fn a_row_is_an_element_of_its_own_only_where_a_fraction_or_a_power_counts_its_parts() {
+        const SHARED: Expr = Expr::Quotient(&Expr::Product(&[Expr::Number(24.0), S, H]), &T);
+        let one = Values::default();
+        assert_eq!(mathml(&SHARED, &one), "<mn>24</mn><mo>·</mo><mi>S</mi><mo>·</mo><mi>H</mi>");
+        assert_eq!(
+            mathml(&SHARED, &one.with(Symbol::TensorParallel, 2.0)),
+            "<mfrac><mrow><mn>24</mn><mo>·</mo><mi>S</mi><mo>·</mo><mi>H</mi></mrow><mi>T</mi></mfrac>"
+        );
+    }
+
+    #[test]
+    fn coefficients_are_written_as_their_values_and_letters_with_their_subscripts() {
+        const WEIGHTS: Expr = Expr::Product(&[Expr::Symbol(Symbol::WeightCount), Expr::Symbol(Symbol::DataParallel)]);
+        let values = Values::default().with(Symbol::WeightCount, 402_784_256.0).with(Symbol::DataParallel, 8.0);
+        assert_eq!(mathml(&WEIGHTS, &values), "<mn>402,784,256</mn><mo>·</mo><msub><mi>D</mi><mi>dp</mi></msub>");
     }
 }

@@ -19,7 +19,10 @@ pub fn MemoryBar(
 ) -> impl IntoView {
     let share = move |of: fn(&chart::MemoryBar) -> Bytes| move || bar.with(|bar| along(bar, of(bar)));
     let size = move |at: usize| move || bar.with(|bar| along(bar, bar.drawn[at]));
-    let bucket = |at: usize| {
+    // Parts come and go seldom; those that are there change their size alone.
+    let there =
+        Memo::new(move |_| bar.with(|bar| (0..PARTS).filter(|at| bar.drawn[*at] > Bytes::ZERO).collect::<Vec<_>>()));
+    let bucket = move |at: usize| {
         view! { <span class="memory-part" data-bucket=part(at).0 style=("--share", size(at))></span> }
     };
     view! {
@@ -30,7 +33,7 @@ pub fn MemoryBar(
             style=("--from", share(|bar| bar.memory))
         >
             <div class="memory-parts" class:memory-cut=move || bar.with(|bar| bar.peak > bar.length)>
-                {(0..PARTS).map(bucket).collect_view()}
+                {move || there.get().into_iter().map(bucket).collect_view()}
             </div>
             <span class="memory-over" style=("--share", share(chart::MemoryBar::over))></span>
             <span class="memory-mark memory-mark-device" style=("--share", share(|bar| bar.memory))></span>
@@ -52,17 +55,17 @@ pub fn MemoryLegend(
     #[prop(into)]
     bar: Signal<chart::MemoryBar>,
 ) -> impl IntoView {
-    let row = |at: usize| {
+    let named = Memo::new(move |_| bar.with(|bar| (0..PARTS).filter(|at| bar.names(*at)).collect::<Vec<_>>()));
+    let row = move |at: usize| {
         let (key, name) = part(at);
         view! {
-            <li hidden=move || !bar.with(|bar| bar.names(at))>
-                <span class="bucket-swatch" data-bucket=key></span>
+            <li class="swatched" data-bucket=key>
                 <span class="legend-name">{name}</span>
                 <span class="legend-size num">{move || bar.with(|bar| bar.size_text(at))}</span>
             </li>
         }
     };
-    view! { <ul class="legend">{(0..PARTS).map(row).collect_view()}</ul> }
+    view! { <ul class="legend">{move || named.get().into_iter().map(row).collect_view()}</ul> }
 }
 
 /// A length on the bar as the style sheet takes it.

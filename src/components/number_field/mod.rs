@@ -117,9 +117,6 @@ pub fn NumberField(
     /// Whether nothing reads the number as things stand; the sentence says why, and the field is drawn fainter.
     #[prop(optional, into)]
     idle: Signal<bool>,
-    /// Whether the field is out of sight.
-    #[prop(optional, into)]
-    hidden: Signal<bool>,
 ) -> impl IntoView {
     let NumberInput { name, symbol, unit, whole, range, value, default, written, write } = input;
     let draft = RwSignal::new(None::<Draft>);
@@ -146,7 +143,6 @@ pub fn NumberField(
         <div
             class="field"
             class:field-idle=move || idle.get()
-            hidden=move || hidden.get()
             data-changed=move || changed.get().to_string()
         >
             <label for=id.clone()>{name} " " {letter(symbol)}</label>
@@ -164,7 +160,7 @@ pub fn NumberField(
                     on:input=typed
                     on:change=finished
                 />
-                <span class="unit" hidden=unit.is_empty()>{unit}</span>
+                {(!unit.is_empty()).then(|| view! { <span class="unit">{unit}</span> })}
                 <ResetButton name changed default=Signal::derive(move || written(default.get())) reset/>
             </div>
             <p class="field-help" id=format!("{id}-help")>

@@ -1,13 +1,13 @@
 //! The lists of the catalogue, wherever the reader can choose a model or a GPU.
 
+use std::iter;
+
 use bmax::Scenario;
 use bmax::catalogue::{self, DEVICES, DeviceGroup, MODELS, ModelGroup};
 use leptos::prelude::*;
 
+use super::select::{Group, Row, list};
 use crate::site::State;
-
-/// Rows under a heading of the list, each as its word in a link and its name.
-type Group = (&'static str, Vec<(&'static str, &'static str)>);
 
 /// Chooses a model of the catalogue. It follows the listbox pattern with the browser's own `select`, as every list of
 /// the page does: <https://www.w3.org/WAI/ARIA/apg/patterns/listbox/>.
@@ -18,11 +18,9 @@ pub fn ModelPicker(
     /// The shared state.
     state: State,
 ) -> impl IntoView {
-    let rows = |group: ModelGroup| MODELS.iter().filter(move |row| row.group == group).map(|row| (row.slug, row.name));
-    let groups = ModelGroup::ALL.iter().map(|group| (group.label(), rows(*group).collect())).collect();
     let current = |scenario: &Scenario| catalogue::model_row_of(scenario).map(|(row, edited)| (row.slug, edited));
     let pick = |scenario: Scenario, slug: &str| catalogue::model(slug).map_or(scenario, |row| row.apply(scenario));
-    row_picker(state, id, "Model", groups, current, pick)
+    row_picker(state, id, "Model", models(), current, pick)
 }
 
 /// Chooses a device of the catalogue, in the same way.
@@ -33,16 +31,32 @@ pub fn DevicePicker(
     /// The shared state.
     state: State,
 ) -> impl IntoView {
-    let rows =
-        |group: DeviceGroup| DEVICES.iter().filter(move |row| row.group == group).map(|row| (row.slug, row.name));
-    let groups = DeviceGroup::ALL.iter().map(|group| (group.label(), rows(*group).collect())).collect();
     let current = |scenario: &Scenario| catalogue::device_row_of(scenario).map(|(row, edited)| (row.slug, edited));
     let pick = |scenario: Scenario, slug: &str| catalogue::device(slug).map_or(scenario, |row| row.apply(scenario));
-    row_picker(state, id, "GPU", groups, current, pick)
+    row_picker(state, id, "GPU", devices(), current, pick)
 }
 
-/// A list of rows. `current` finds the chosen one and whether any of its numbers is changed; numbers that are those of
-/// no row are "your own".
+/// The models of the catalogue by family, and numbers that are those of none.
+fn models() -> Vec<Group> {
+    let rows = |group| MODELS.iter().filter(move |row| row.group == group).map(|row| (row.slug, row.name));
+    with_own(ModelGroup::ALL.iter().map(|group| (group.label(), rows(*group).map(row).collect())))
+}
+
+/// The devices of the catalogue by maker, and numbers that are those of none.
+fn devices() -> Vec<Group> {
+    let rows = |group| DEVICES.iter().filter(move |row| row.group == group).map(|row| (row.slug, row.name));
+    with_own(DeviceGroup::ALL.iter().map(|group| (group.label(), rows(*group).map(row).collect())))
+}
+
+fn with_own(groups: impl Iterator<Item = Group>) -> Vec<Group> {
+    iter::once(("", vec![row(("", "Your own"))])).chain(groups).collect()
+}
+
+fn row((word, label): (&'static str, &'static str)) -> Row {
+    (word.to_owned(), label.into())
+}
+
+/// A list of rows. `current` finds the chosen one and whether any of its numbers is changed.
 fn row_picker(
     state: State,
     id: &'static str,
@@ -53,31 +67,18 @@ fn row_picker(
 ) -> impl IntoView {
     // A list has many options: they look at this and not at the whole scenario.
     let current = Memo::new(move |_| state.asked(current));
-    let chosen = move || current.get().map_or("", |(slug, _)| slug);
-    let first = current.get_untracked().map(|(slug, _)| slug);
-    let option = |(slug, name): (&'static str, &'static str)| {
-        let mark = move || if current.get() == Some((slug, true)) { " (edited)" } else { "" };
-        view! { <option value=slug selected=first == Some(slug)>{move || format!("{name}{}", mark())}</option> }
-    };
-    let group = |(heading, rows): Group| {
-        view! { <optgroup label=heading>{rows.into_iter().map(option).collect_view()}</optgroup> }
-    };
-    let picked = move |event| {
-        let slug = event_target_value(&event);
-        state.change(|scenario| pick(scenario, &slug));
-    };
+    let chosen = Signal::derive(move || {
+        let (slug, edited) = current.get().unwrap_or(("", false));
+        (slug.to_owned(), if edited { " (edited)" } else { "" })
+    });
+    let pick = Callback::new(move |slug: String| state.change(|scenario| pick(scenario, &slug)));
     view! {
         <div
             class="field"
             data-changed=move || current.get().is_none_or(|(_, edited)| edited).to_string()
         >
             <label for=id>{label}</label>
-            <div class="field-row">
-                <select id=id prop:value=chosen on:change=picked>
-                    <option value="" hidden=move || current.get().is_some()>"Your own"</option>
-                    {groups.into_iter().map(group).collect_view()}
-                </select>
-            </div>
+            <div class="field-row">{list(id.to_owned(), groups, chosen, pick)}</div>
         </div>
     }
 }
@@ -95,12 +96,21 @@ mod tests {
     }
 
     #[test]
-    fn every_row_of_the_catalogue_can_be_chosen_and_the_default_is() {
+    fn a_list_has_its_chosen_row_before_the_reader_comes_to_it() {
         let html = rendered(Scenario::default());
-        for slug in MODELS.iter().map(|row| row.slug).chain(DEVICES.iter().map(|row| row.slug)) {
-            assert_eq!(html.matches(&format!("value=\"{slug}\"")).count(), 1, "{slug}");
+        let [model, device] = ["7b", "h100-80"].map(|slug| html.matches(&format!("value=\"{slug}\" selected")).count());
+        assert_eq!((model, device, html.matches("<option").count()), (1, 1, 4), "{html}");
+    }
+
+    #[test]
+    fn every_row_of_the_catalogue_stands_under_a_heading_once_beside_your_own() {
+        for (groups, rows) in [(models(), MODELS.len()), (devices(), DEVICES.len())] {
+            let mut words: Vec<_> = groups.into_iter().flat_map(|(_, rows)| rows).collect();
+            assert_eq!(words.len(), rows + 1);
+            words.sort_unstable();
+            words.dedup();
+            assert_eq!(words.len(), rows + 1);
         }
-        assert_eq!(html.matches(" selected").count(), 2, "{html}");
     }
 
     #[test]

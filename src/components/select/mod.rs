@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use bmax::number;
+use leptos::either::Either;
 use leptos::prelude::*;
 
 use super::Model;
@@ -26,48 +27,83 @@ pub fn Select<T: Clone + PartialEq + Send + Sync + 'static, L: Into<Cow<'static,
 ) -> impl IntoView {
     let (values, labels): (Vec<T>, Vec<L>) = options.into_iter().unzip();
     let values = StoredValue::new(values);
-    let chosen = move || {
+    let chosen = Signal::derive(move || {
         let position = values.with_value(|values| values.iter().position(|one| *one == value.get()));
-        position.unwrap_or(0).to_string()
-    };
+        (position.unwrap_or(0).to_string(), "")
+    });
     let pick = move |word: String| {
         let picked = number::parse(&word).ok().and_then(|at| values.with_value(|all| all.get(at as usize).cloned()));
         if let Some(picked) = picked {
             value.set(picked);
         }
     };
-    let options = labels.into_iter().enumerate().map(|(at, label)| (at.to_string(), label.into())).collect();
+    let rows = labels.into_iter().enumerate().map(|(at, label)| (at.to_string(), label.into())).collect();
     view! {
         <div class="field">
             <label for=id>{label}</label>
-            <div class="field-row">
-                {list(id.to_owned(), options, Signal::derive(chosen), Callback::new(pick))}
-            </div>
+            <div class="field-row">{list(id.to_owned(), vec![("", rows)], chosen, Callback::new(pick))}</div>
             <p class="field-help" id=format!("{id}-help")>{move || help.get()}</p>
         </div>
     }
 }
 
-/// The list itself. Options go by words, so that this is compiled once for all types of values.
-pub(super) fn list(
-    id: String,
-    options: Vec<(String, Cow<'static, str>)>,
-    chosen: Signal<String>,
-    pick: Callback<String>,
-) -> impl IntoView {
-    let first = chosen.get_untracked();
-    let option = |(word, label): (String, Cow<'static, str>)| {
-        let selected = word == first;
-        view! { <option value=word selected=selected>{label}</option> }
+/// A row of a list: its word and its label.
+pub(super) type Row = (String, Cow<'static, str>);
+/// The rows under a heading, which may be empty.
+pub(super) type Group = (&'static str, Vec<Row>);
+/// The word of the chosen row, and what is said after its label.
+pub(super) type Chosen = Signal<(String, &'static str)>;
+
+/// The list itself. Options go by words, so that this is compiled once for all types of values. A row without a word is
+/// only there while it is chosen.
+///
+/// Some lists are long and stand in several places, so that a list has the chosen row alone until the reader comes to
+/// it: a press and the keyboard's focus are both there before it opens.
+pub(super) fn list(id: String, groups: Vec<Group>, chosen: Chosen, pick: Callback<String>) -> impl IntoView {
+    let whole = RwSignal::new(false);
+    let come = move || {
+        if !whole.get_untracked() {
+            whole.set(true);
+        }
+    };
+    let labels: Vec<Row> = groups.iter().flat_map(|(_, rows)| rows.clone()).collect();
+    let label = move || {
+        let (word, mark) = chosen.get();
+        labels.iter().find(|row| row.0 == word).map(|(_, label)| format!("{label}{mark}"))
+    };
+    let rows = move || match whole.get() {
+        true => Either::Right(groups.clone().into_iter().map(|group| options(group, chosen)).collect_view()),
+        false => Either::Left(view! { <option value=move || chosen.get().0 selected=true>{label.clone()}</option> }),
     };
     view! {
         <select
             aria-describedby=format!("{id}-help")
             id=id
-            prop:value=move || chosen.get()
+            on:pointerdown=move |_| come()
+            on:focus=move |_| come()
             on:change=move |event| pick.run(event_target_value(&event))
         >
-            {options.into_iter().map(option).collect_view()}
+            {rows}
         </select>
+    }
+}
+
+/// The rows under a heading. Each says itself whether it is chosen: what a `select` is told before it has the row is
+/// lost.
+fn options((heading, rows): Group, chosen: Chosen) -> impl IntoView {
+    let option = |(word, label): Row| {
+        let mark = {
+            let word = word.clone();
+            Memo::new(move |_| chosen.with(|(chosen, mark)| (*chosen == word).then_some(*mark)))
+        };
+        let hidden = word.is_empty().then_some(move || mark.get().is_none());
+        let text = move || format!("{label}{}", mark.get().unwrap_or_default());
+        view! { <option value=word prop:selected=move || mark.get().is_some() hidden=hidden>{text}</option> }
+    };
+    let rows = rows.into_iter().map(option).collect_view();
+    if heading.is_empty() {
+        Either::Left(rows)
+    } else {
+        Either::Right(view! { <optgroup label=heading>{rows}</optgroup> })
     }
 }

@@ -21,15 +21,12 @@ pub fn SettingField(
     /// Whether nothing reads the input as things stand; the sentence says why, and the list is drawn fainter.
     #[prop(optional, into)]
     idle: Signal<bool>,
-    /// Whether the list is out of sight.
-    #[prop(optional, into)]
-    hidden: Signal<bool>,
 ) -> impl IntoView {
     let SettingHandle { name, options, value, default, write } = handle;
     let changed = Signal::derive(move || value.get() != default.get());
     let label_of_default =
         Signal::derive(move || handle.option(default.get()).map_or("", |option| option.label).to_owned());
-    let chosen = Signal::derive(move || value.get().to_owned());
+    let chosen = Signal::derive(move || (value.get().to_owned(), ""));
     let options = options.iter().map(|option| (option.key.to_owned(), option.label.into())).collect();
     let reset = move |()| write.run(default.get_untracked().to_owned());
     let sentence = move || help.map_or_else(|| handle.effect(), |help| help.get());
@@ -37,12 +34,11 @@ pub fn SettingField(
         <div
             class="field"
             class:field-idle=move || idle.get()
-            hidden=move || hidden.get()
             data-changed=move || changed.get().to_string()
         >
             <label for=id.clone()>{name}</label>
             <div class="field-row">
-                {list(id.clone(), options, chosen, write)}
+                {list(id.clone(), vec![("", options)], chosen, write)}
                 <ResetButton name changed default=label_of_default reset/>
             </div>
             <p class="field-help" id=format!("{id}-help")>{sentence}</p>

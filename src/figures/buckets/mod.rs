@@ -19,7 +19,8 @@ pub fn Buckets(
     let view = RwSignal::new(View::Four);
     let shown = Memo::new(move |_| state.read(|facts| Shown::of(facts, view.get())));
     let bar = Memo::new(move |_| shown.with(|shown| shown.bar.clone()));
-    let card = move |(at, bucket): (usize, &Bucket)| view! { <BucketCard shown at bucket=*bucket/> };
+    let there = Memo::new(move |_| shown.with(Shown::there));
+    let card = move |at: usize| view! { <BucketCard shown at/> };
     view! {
         <div class="buckets">
             // The other two methods count one moment, at which all buckets are full.
@@ -31,7 +32,7 @@ pub fn Buckets(
                     value=view
                 />
             </div>
-            <ul class="bucket-cards">{Bucket::ALL.iter().enumerate().map(card).collect_view()}</ul>
+            <ul class="bucket-cards">{move || there.get().into_iter().map(card).collect_view()}</ul>
             <div class="bucket-bar">
                 <MemoryBar bar/>
                 <MemoryLegend bar/>
@@ -44,7 +45,8 @@ pub fn Buckets(
 
 /// One bucket: its size, its part of the whole, its formulas and whether the batch is in them.
 #[component]
-fn BucketCard(shown: Memo<Shown>, at: usize, bucket: Bucket) -> impl IntoView {
+fn BucketCard(shown: Memo<Shown>, at: usize) -> impl IntoView {
+    let bucket = Bucket::ALL[at];
     let growth = move || shown.with(|shown| shown.cards[at].growth);
     let lines = move || shown.with(|shown| shown.cards[at].lines.clone());
     view! {
@@ -52,9 +54,8 @@ fn BucketCard(shown: Memo<Shown>, at: usize, bucket: Bucket) -> impl IntoView {
             class="bucket-card"
             data-bucket=bucket.key()
             data-testid=format!("bucket-{}", bucket.key())
-            hidden=move || shown.with(|shown| !shown.cards[at].is_there)
         >
-            <p class="bucket-name"><span class="bucket-swatch" data-bucket=bucket.key()></span>{bucket.name()}</p>
+            <p class="bucket-name swatched">{bucket.name()}</p>
             <p class="bucket-growth badge" class:bucket-grows=move || growth() != Growth::Fixed>
                 <span aria-hidden="true">{move || growth().sign()}</span>
                 <span>{move || growth().words()}</span>

@@ -3,11 +3,11 @@
 use bmax::chart::{FOUR, MemoryBar, used_in_turn};
 use bmax::{Balance, Bucket, Bytes, Entry, Estimate, Instant, Method, division::line_at_peak, formula::Symbol};
 
-use crate::components::{Leaves, mathml};
+use crate::components::mathml;
 use crate::site::{Facts, format};
 
-/// A card names at most this many entries; the calculator has them all.
-const NAMED: usize = 2;
+/// A card names its largest entries, at most this many; the calculator has them all.
+const NAMED: usize = 1;
 
 /// The workshop divides sixteen bytes a parameter over all GPUs.
 const EVENLY: &str = "<mfrac><mrow><mn>16</mn><mi>N</mi></mrow><mi>D</mi></mfrac>";
@@ -93,6 +93,13 @@ impl Shown {
     }
 }
 
+impl Shown {
+    /// The places of the cards that are there.
+    pub fn there(&self) -> Vec<usize> {
+        self.cards.iter().enumerate().filter(|(_, card)| card.is_there).map(|(at, _)| at).collect()
+    }
+}
+
 impl Card {
     fn of(estimate: &Estimate, bucket: Bucket, view: View) -> Self {
         let (fullest, most) = estimate.fullest(bucket);
@@ -123,7 +130,7 @@ impl Card {
 
 /// An entry without its size: its formula in symbols, with counted coefficients as their values.
 fn line(estimate: &Estimate, entry: &Entry) -> (&'static str, String) {
-    (entry.name, mathml(entry.formula, &entry.values(estimate), Leaves::Symbols))
+    (entry.name, mathml(entry.formula, &entry.values(estimate)))
 }
 
 fn size(bytes: Bytes) -> String {

@@ -7,6 +7,7 @@ mod unscripted;
 
 use bmax::chart::{Curves, NAMES, OWN, PAD, PATTERNS, as_in_workshop, description, set_back, swept};
 use bmax::{Field, Scenario, number, setting};
+use leptos::either::Either;
 use leptos::ev::{KeyboardEvent, MouseEvent, PointerEvent};
 use leptos::html::{Canvas, Div};
 use leptos::prelude::*;
@@ -363,14 +364,10 @@ fn UseButton(reader: Reader) -> impl IntoView {
 #[component]
 fn Table(curves: Memo<Curves>) -> impl IntoView {
     let head = |name: &'static str| view! { <th scope="col" class="num">{name}</th> };
-    let cell = |batch: Option<String>| {
-        let none = batch.is_none();
-        view! {
-            <td class="num">
-                <span aria-hidden=none.then_some("true")>{batch.unwrap_or_else(|| "–".to_owned())}</span>
-                {none.then(|| view! { <span class="visually-hidden">"does not fit"</span> })}
-            </td>
-        }
+    let none = || view! { <span aria-hidden="true">"–"</span> <span class="visually-hidden">"does not fit"</span> };
+    let cell = move |batch: Option<String>| {
+        let batch = batch.map_or_else(|| Either::Right(none()), Either::Left);
+        view! { <td class="num">{batch}</td> }
     };
     let row = move |(length, batches): (String, Vec<Option<String>>)| {
         view! {

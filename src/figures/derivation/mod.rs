@@ -115,14 +115,12 @@ fn Entries(lines: Memo<Lines>, sum: fn(&Lines) -> &Sum) -> impl IntoView {
 fn entry(Line { bucket, name, symbols, numbers, size }: Line) -> impl IntoView {
     view! {
         <li class="derivation-entry">
-            <span class="derivation-name"><span class="bucket-swatch" data-bucket=bucket></span>" "{name}</span>
+            <span class="derivation-name swatched" data-bucket=bucket>{name}</span>
             <div class="derivation-formulas">
                 <span>
                     <Formula mathml=symbols/>
                 </span>
-                <span>
-                    <Formula mathml=numbers/><span class="soft">" bytes"</span>
-                </span>
+                <span class="num">{numbers}</span>
             </div>
             <span class="derivation-memory num">{size}</span>
         </li>
@@ -132,6 +130,6 @@ fn entry(Line { bucket, name, symbols, numbers, size }: Line) -> impl IntoView {
 /// Everything must fit, as MathML.
 const FITS: &str = "<msub><mi>M</mi><mi>usable</mi></msub><mo>≥</mo><msub><mi>M</mi><mi>fixed</mi></msub><mo>+</mo><mi>b</mi><mo>·</mo><msub><mi>M</mi><mi>act</mi></msub>";
 /// What may be used.
-const USABLE: &str = "<msub><mi>M</mi><mi>usable</mi></msub><mo>=</mo><mrow><mrow><mo>(</mo><mn>1</mn><mo>−</mo><mi>r</mi><mo>)</mo></mrow><mo>·</mo><msub><mi>M</mi><mi>GPU</mi></msub></mrow>";
+const USABLE: &str = "<msub><mi>M</mi><mi>usable</mi></msub><mo>=</mo><mrow><mo>(</mo><mn>1</mn><mo>−</mo><mi>r</mi><mo>)</mo></mrow><mo>·</mo><msub><mi>M</mi><mi>GPU</mi></msub>";
 /// The division.
 const SOLVED: &str = "<msub><mi>b</mi><mi>max</mi></msub><mo>=</mo><mrow><mo>⌊</mo><mfrac><mrow><msub><mi>M</mi><mi>usable</mi></msub><mo>−</mo><msub><mi>M</mi><mi>fixed</mi></msub></mrow><msub><mi>M</mi><mi>act</mi></msub></mfrac><mo>⌋</mo></mrow>";

@@ -109,17 +109,19 @@ fn gaining(gain: Gain, apply: Callback<Change>) -> impl IntoView {
             <div class="lever-outcome">
                 <p class="lever-numbers num">
                     <span class="soft">
-                        <span>{before}</span>
+                        {before}
                         <span aria-hidden="true">" → "</span>
                         <span class="visually-hidden">" becomes "</span>
                     </span>
                     <strong>{after}</strong>
                     <span class="badge badge-good">{gain}</span>
                 </p>
-                <div class="lever-bar" aria-hidden="true">
-                    <span class="lever-after" style=("--share", share_after)></span>
-                    <span class="lever-before" style=("--share", share_before)></span>
-                </div>
+                <div
+                    class="lever-bar"
+                    aria-hidden="true"
+                    style=("--before", share_before)
+                    style=("--after", share_after)
+                ></div>
             </div>
             <LeverButton does="Apply" name test="lever-apply" press=move |()| apply.run(change)/>
         </li>

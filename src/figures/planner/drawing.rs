@@ -5,10 +5,8 @@ use bmax::planner::Accumulation;
 use crate::site::format;
 
 /// Columns and rows that are drawn at most; the middle of a longer series is left out.
-const MOST_STEPS: u32 = 16;
-const MOST_GPUS: u32 = 8;
-/// Up to this many columns a box has room for its number of sequences.
-const NUMBERED_STEPS: u32 = 8;
+const MOST_STEPS: u32 = 8;
+const MOST_GPUS: u32 = 4;
 
 /// A place in a row or column of the drawing.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -55,8 +53,8 @@ impl Drawing {
     /// The drawing of a plan whose rows are called `word`.
     pub fn of(plan: Accumulation, word: &str) -> Self {
         let (columns, rows) = (plan.steps.min(MOST_STEPS), plan.data_parallel.min(MOST_GPUS));
-        let number = plan.steps <= NUMBERED_STEPS && plan.micro_batch < 1_000;
-        let number = if number { format::count(plan.micro_batch) } else { String::new() };
+        // A longer number has no room in a box.
+        let number = if plan.micro_batch < 1_000 { format::count(plan.micro_batch) } else { String::new() };
         let mut cells = Vec::new();
         let mut add = |class, bucket, text: &str| cells.push(Cell { class, bucket, text: text.to_owned() });
         for row in 0..rows {

@@ -142,8 +142,8 @@ fn Drawing(shown: Memo<Shown>) -> impl IntoView {
                 <p class="planner-axis soft" hidden=empty>{perhaps(shown, |shown| &shown.axis)}</p>
             </div>
             <ul class="planner-legend">
-                <li><span class="bucket-swatch" data-bucket="activations"></span>" "{read(shown, |shown| &shown.legend)}</li>
-                <li><span class="bucket-swatch" data-bucket="optimizer"></span>" optimizer step, once for all"</li>
+                <li class="swatched" data-bucket="activations">{read(shown, |shown| &shown.legend)}</li>
+                <li class="swatched" data-bucket="optimizer">"optimizer step, once for all"</li>
             </ul>
         </div>
     }

@@ -551,9 +551,9 @@ impl Scope<'_> {
         panic!("no option “{option}”");
     }
 
-    /// Picks an entry of the list with this label.
+    /// Picks an entry of the list with this label. A list may be made only when the keyboard comes to it.
     pub async fn pick(&self, list: &str, entry: &str) {
-        let list = self.find("combobox", list).await;
+        let list = self.focus("combobox", list).await;
         list.select_by_label(entry).await.unwrap_or_else(|error| panic!("“{entry}” cannot be picked: {error}"));
     }
 

@@ -167,25 +167,29 @@ fn Count(state: State) -> impl IntoView {
     }
 }
 
-/// One input, with a note in place of the explanation while nothing reads it. It is hidden while nothing can come of
+/// One input, with a note in place of the explanation while nothing reads it. It is not there while nothing can come of
 /// it, unless it was changed: a changed value is never out of sight.
 #[component]
 fn Control(state: State, input: Input) -> impl IntoView {
+    let there = Memo::new(move |_| state.read(|facts| !input.hidden(&facts.scenario, &facts.base)));
+    move || there.get().then(|| control(state, input))
+}
+
+fn control(state: State, input: Input) -> impl IntoView {
     let why_idle = move || state.asked(|scenario| input.idle(scenario));
     let idle = Signal::derive(move || !why_idle().is_empty());
-    let hidden = Signal::derive(move || state.read(|facts| input.hidden(&facts.scenario, &facts.base)));
     let or_idle = move |help: &'static str| if idle.get() { why_idle() } else { help };
     match input {
         Number(field) => {
             let help = Signal::derive(move || or_idle(field.bound().help));
             let id = format!("calculator-{}", field.bound().key);
-            Either::Left(view! { <NumberField input=state.field(field) id help idle hidden/> })
+            Either::Left(view! { <NumberField input=state.field(field) id help idle/> })
         }
         Word(setting) => {
             let handle = state.setting(setting);
             let help = Signal::derive(move || or_idle(handle.effect()));
             let id = format!("calculator-{}", setting.key);
-            Either::Right(view! { <SettingField handle id help idle hidden/> })
+            Either::Right(view! { <SettingField handle id help idle/> })
         }
     }
 }

@@ -44,7 +44,7 @@ fn explanation(details: Details) -> impl IntoView {
             <div><dt>"Formula"</dt><dd class="ledger-formula" tabindex="0"><Formula mathml=formula/></dd></div>
             <div>
                 <dt>"With your numbers"</dt>
-                <dd class="ledger-formula" tabindex="0"><Formula mathml=numbers/> " bytes"</dd>
+                <dd class="ledger-formula num" tabindex="0">{numbers} " bytes"</dd>
             </div>
             <div>
                 <dt>"Symbols"</dt>

@@ -38,10 +38,6 @@ fn Timeline(shown: Memo<Shown>, picked: RwSignal<Option<usize>>) -> impl IntoVie
     let row = move |(at, row): (usize, InstantRow)| {
         let (looked_at, binding) = shown.with(|shown| (shown.at, shown.binding));
         let pick = move |_| picked.set((at != binding).then_some(at));
-        let part = |(share, bucket): (Option<String>, &Bucket)| {
-            let hidden = share.is_none();
-            view! { <span data-bucket=bucket.key() style=("--share", share.unwrap_or_default()) hidden=hidden></span> }
-        };
         view! {
             <label class="timeline-row">
                 <input
@@ -54,9 +50,7 @@ fn Timeline(shown: Memo<Shown>, picked: RwSignal<Option<usize>>) -> impl IntoVie
                 <span class="timeline-name">
                     {row.name} " " <span class="badge badge-peak" hidden=at != binding>"peak"</span>
                 </span>
-                <span class="timeline-bar" aria-hidden="true">
-                    {row.shares.into_iter().zip(Bucket::ALL).map(part).collect_view()}
-                </span>
+                <span class="timeline-bar" aria-hidden="true" style=("--parts", row.parts)></span>
                 <span class="timeline-size num">{row.size}</span>
             </label>
         }
@@ -93,8 +87,7 @@ fn BucketFold(state: State, shown: Memo<Shown>, at: usize) -> impl IntoView {
             on:toggle=move |event| is_open.set(opened(&event))
         >
             <summary>
-                <span class="bucket-swatch" data-bucket=bucket.key()></span>
-                <span class="ledger-name">
+                <span class="ledger-name swatched">
                     {bucket.name()} " "
                     <span class="soft small">{move || shown.with(|shown| shown.buckets[at].entries.clone())}</span>
                 </span>

@@ -9,7 +9,7 @@ use bmax::{
     source::Source,
 };
 
-use crate::components::{Leaves, mathml};
+use crate::components::mathml;
 use crate::site::{Facts, format};
 
 /// The ledger before anything is unfolded.
@@ -40,8 +40,8 @@ pub struct InstantRow {
     pub name: &'static str,
     /// What is alive then.
     pub size: String,
-    /// The part of each bucket, measured by the highest instant; nothing for a bucket that is not there.
-    pub shares: Vec<Option<String>>,
+    /// The buckets one after the other, measured by the highest instant: the stops of a gradient of the style sheet.
+    pub parts: String,
 }
 
 /// One bucket.
@@ -85,14 +85,18 @@ impl Shown {
 
 impl InstantRow {
     fn of(estimate: &Estimate, at: usize, peak: Bytes) -> Self {
-        let share = |bucket: &Bucket| {
-            let size = estimate.bucket_at(*bucket, at);
-            (size > Bytes::ZERO).then(|| format::css_percent(size.share_of(peak)))
+        let mut end = Bytes::ZERO;
+        let part = |bucket: &Bucket| {
+            let start = end;
+            end = start + estimate.bucket_at(*bucket, at);
+            let [from, to] = [start, end].map(|edge| format::css_percent(edge.share_of(peak)));
+            format!("var(--bucket-{}) {from} {to}, ", bucket.key())
         };
+        let parts: String = Bucket::ALL.iter().map(part).collect();
         Self {
             name: estimate.instants[at].name,
             size: format::gib(estimate.total_at(at)),
-            shares: Bucket::ALL.iter().map(share).collect(),
+            parts: parts + "transparent 0",
         }
     }
 }
@@ -202,8 +206,8 @@ impl Details {
     fn of(entry: &Entry, estimate: &Estimate) -> Self {
         let values = entry.values(estimate);
         Self {
-            formula: mathml(entry.formula, &values, Leaves::Symbols),
-            numbers: mathml(entry.formula, &values, Leaves::Numbers),
+            formula: mathml(entry.formula, &values),
+            numbers: entry.formula.in_numbers(&values),
             symbols: symbols(entry.formula, &values),
             alive: lifetime(entry, estimate),
             source: entry.source,
@@ -225,7 +229,7 @@ fn symbols(formula: &Expr, values: &Values) -> String {
         !symbol.is_coefficient() && !neutral && formula.contains(**symbol)
     };
     let line = |symbol: &Symbol| {
-        let letter = mathml(&Expr::Symbol(*symbol), values, Leaves::Symbols);
+        let letter = mathml(&Expr::Symbol(*symbol), values);
         let (meaning, value) = (symbol.meaning(), number::grouped(values.get(*symbol)));
         format!("<span class=\"ledger-symbol\"><math>{letter}</math> {meaning}: {value}</span>")
     };

@@ -61,7 +61,7 @@ fn row(entry: EntryRow) -> Option<impl IntoView> {
             </th>
             <td class="num">{size}</td>
             <td><math inner_html=formula></math></td>
-            <td><math inner_html=numbers></math></td>
+            <td class="num">{numbers}</td>
             <td>{alive}</td>
             <td><a href=source.url>{source.short}</a></td>
         </tr>

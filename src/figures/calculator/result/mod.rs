@@ -5,7 +5,7 @@ mod shown;
 use leptos::html::Section;
 use leptos::prelude::*;
 
-use crate::components::{Beside, MemoryBar, MemoryLegend, Outlook};
+use crate::components::{Beside, Fold, MemoryBar, MemoryLegend, Outlook};
 use crate::site::{State, read};
 use shown::{COUNTERS, Shown, UNKNOWNS, helpful};
 
@@ -154,8 +154,7 @@ fn Unknowns(shown: Memo<Shown>) -> impl IntoView {
         view! { <tr><th scope="row">{UNKNOWNS[at]}</th> {cell(at, 0)} {cell(at, 1)} {cell(at, 2)}</tr> }
     };
     view! {
-        <details class="form-more" data-testid="unknowns" hidden=move || shown.with(|shown| !shown.is_ledger)>
-            <summary>"What makes the range"</summary>
+        <Fold summary="What makes the range" class="form-more" name="unknowns" hidden=others(shown)>
             <table class="data-table unknowns">
                 <caption>"Nobody can know these before the run. They alone part the three answers."</caption>
                 <thead>
@@ -171,7 +170,7 @@ fn Unknowns(shown: Memo<Shown>) -> impl IntoView {
             <p class="field-help">
                 "Safe takes the context with all its kernels, eager operations, and gaps between tensors that nine of ten measured runs stayed below: 35 % of what comes and goes, or 11 % where the allocator’s segments can grow. It is careful, and no bound: one run in ten may need more."
             </p>
-        </details>
+        </Fold>
     }
 }
 
@@ -188,12 +187,16 @@ fn Counters(shown: Memo<Shown>) -> impl IntoView {
         }
     };
     view! {
-        <details class="form-more" data-testid="counters" hidden=move || shown.with(|shown| !shown.is_ledger)>
-            <summary>"What your tools would show"</summary>
+        <Fold summary="What your tools would show" class="form-more" name="counters" hidden=others(shown)>
             <div>
                 <p class="field-help">{read(shown, |shown| &shown.counted)}</p>
                 <dl class="counters">{(0..COUNTERS.len()).map(counter).collect_view()}</dl>
             </div>
-        </details>
+        </Fold>
     }
+}
+
+/// Whether one of the methods answers that know neither a range nor counters.
+fn others(shown: Memo<Shown>) -> Signal<bool> {
+    Signal::derive(move || shown.with(|shown| !shown.is_ledger))
 }

@@ -1,9 +1,7 @@
 //! Formulas of the ledger as one line of text, in symbols and with numbers.
 
-use crate::{
-    formula::{Expr, Symbol, Values},
-    number,
-};
+use super::{Expr, Symbol, Values};
+use crate::number;
 
 /// How the leaves of a formula are written.
 #[derive(Clone, Copy, PartialEq)]
@@ -22,14 +20,16 @@ enum Binding {
     Power,
 }
 
-/// A formula in symbols, such as `34·S·b·H / T`; counted coefficients are written as their values.
-pub fn in_symbols(formula: &Expr, values: &Values) -> String {
-    Writer { values, leaves: Leaves::Symbols, text: String::new() }.whole(formula)
-}
+impl Expr {
+    /// The formula in symbols, such as `34·S·b·H / T`; counted coefficients are written as their values.
+    pub fn in_symbols(&self, values: &Values) -> String {
+        Writer { values, leaves: Leaves::Symbols, text: String::new() }.whole(self)
+    }
 
-/// The same formula with its numbers, such as `34 × 2,048 × 3 × 4,096 / 2`.
-pub fn in_numbers(formula: &Expr, values: &Values) -> String {
-    Writer { values, leaves: Leaves::Numbers, text: String::new() }.whole(formula)
+    /// The same formula with its numbers, such as `34 × 2,048 × 3 × 4,096 / 2`.
+    pub fn in_numbers(&self, values: &Values) -> String {
+        Writer { values, leaves: Leaves::Numbers, text: String::new() }.whole(self)
+    }
 }
 
 struct Writer<'a> {
@@ -136,11 +136,11 @@ mod tests {
             Expr::Quotient(&H, &Expr::Product(&[T, H])),
         ]);
         let one = Values::default().with(Symbol::Sequence, 2048.0).with(Symbol::Hidden, 4096.0);
-        assert_eq!(in_symbols(&SHARED, &one), "(10 + 24)·S²·(H / H)");
+        assert_eq!(SHARED.in_symbols(&one), "(10 + 24)·S²·(H / H)");
         let two = one.with(Symbol::TensorParallel, 2.0);
-        assert_eq!(in_symbols(&SHARED, &two), "(10 + 24 / T)·S²·(H / (T·H))");
-        assert_eq!(in_numbers(&SHARED, &two), "(10 + 24 / 2) × 2,048² × (4,096 / (2 × 4,096))");
-        assert_eq!(in_symbols(&Expr::Product(&[T]), &one), "1");
+        assert_eq!(SHARED.in_symbols(&two), "(10 + 24 / T)·S²·(H / (T·H))");
+        assert_eq!(SHARED.in_numbers(&two), "(10 + 24 / 2) × 2,048² × (4,096 / (2 × 4,096))");
+        assert_eq!(Expr::Product(&[T]).in_symbols(&one), "1");
     }
 
     /// Works out a formula as a reader with a pocket calculator would.
@@ -198,7 +198,7 @@ mod tests {
         for row in catalogue::MODELS {
             let estimate = estimate(&row.apply(Scenario::default()));
             for entry in &estimate.entries {
-                let text = in_numbers(entry.formula, &entry.values(&estimate));
+                let text = entry.formula.in_numbers(&entry.values(&estimate));
                 let bare: String = text.chars().filter(|c| !matches!(c, ' ' | ',')).collect();
                 let value = Calculator(bare.chars().peekable()).sum();
                 let bytes = entry.bytes.get();

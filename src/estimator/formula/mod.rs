@@ -3,6 +3,8 @@
 //! A ledger entry's bytes are the value of its formula, so what the reader is shown can never
 //! differ from what was computed.
 
+mod written;
+
 use serde::Serialize;
 
 macro_rules! symbols {
