@@ -39,6 +39,14 @@ async fn every_page_has_a_title_and_a_description_of_its_own_one_heading_and_its
     page.close().await;
 }
 
+#[tokio::test]
+async fn with_scripts_the_canonical_address_is_written_whole_and_without_the_query() {
+    let page = Page::open("memory/?v=3&gpus=64").await;
+    let written = "return document.querySelector('link[rel=canonical]').getAttribute('href');";
+    assert_eq!(page.script(written, vec![]).await, format!("{}{FOLDER}memory/", page.server.origin()));
+    page.close().await;
+}
+
 /// The page that is marked in the header, and the ways before and after it. They stand below the text alone: Firefox
 /// would fetch a page that the head calls the next one.
 const PLACE: &str = "const href = (selector) => [...document.querySelectorAll(selector)] \

@@ -41,7 +41,7 @@ pub fn Select<T: Clone + PartialEq + Send + Sync + 'static, L: Into<Cow<'static,
     view! {
         <div class="field">
             <label for=id>{label}</label>
-            <div class="field-row">{list(id.to_owned(), vec![("", rows)], chosen, Callback::new(pick))}</div>
+            <div class="field-row">{list(id.to_owned(), Some(format!("{id}-help")), vec![("", rows)], chosen, Callback::new(pick))}</div>
             <p class="field-help" id=format!("{id}-help")>{move || help.get()}</p>
         </div>
     }
@@ -58,8 +58,14 @@ pub(super) type Chosen = Signal<(String, &'static str)>;
 /// only there while it is chosen.
 ///
 /// Some lists are long and stand in several places, so that a list has the chosen row alone until the reader comes to
-/// it: a press and the keyboard's focus are both there before it opens.
-pub(super) fn list(id: String, groups: Vec<Group>, chosen: Chosen, pick: Callback<String>) -> impl IntoView {
+/// it: a press and the keyboard's focus are both there before it opens. `help` is the id of the sentence below it.
+pub(super) fn list(
+    id: String,
+    help: Option<String>,
+    groups: Vec<Group>,
+    chosen: Chosen,
+    pick: Callback<String>,
+) -> impl IntoView {
     let whole = RwSignal::new(false);
     let come = move || {
         if !whole.get_untracked() {
@@ -77,7 +83,7 @@ pub(super) fn list(id: String, groups: Vec<Group>, chosen: Chosen, pick: Callbac
     };
     view! {
         <select
-            aria-describedby=format!("{id}-help")
+            aria-describedby=help
             id=id
             on:pointerdown=move |_| come()
             on:focus=move |_| come()

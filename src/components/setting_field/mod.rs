@@ -38,7 +38,7 @@ pub fn SettingField(
         >
             <label for=id.clone()>{name}</label>
             <div class="field-row">
-                {list(id.clone(), vec![("", options)], chosen, write)}
+                {list(id.clone(), Some(format!("{id}-help")), vec![("", options)], chosen, write)}
                 <ResetButton name changed default=label_of_default reset/>
             </div>
             <p class="field-help" id=format!("{id}-help")>{sentence}</p>

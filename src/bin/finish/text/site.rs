@@ -5,9 +5,6 @@ use std::path::{Path, PathBuf};
 use super::super::markup::tags;
 use super::{Page, check, link, read};
 
-/// The ids of the one long page that was there before. Links to them are everywhere.
-const FRAGMENTS: &str = include_str!("../../../../tests/links/fragments.txt");
-
 fn here(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
@@ -35,16 +32,6 @@ fn the_site_is_in_order() {
     assert!(names.len() > 25, "{names:?}");
     let found = check(&site(), &names);
     assert!(found.is_ok(), "{}", found.expect_err("just seen"));
-}
-
-#[test]
-fn every_fragment_of_the_one_page_is_on_exactly_one_page() {
-    let pages = site();
-    let ids: Vec<&String> = pages.iter().flat_map(|page| &page.sections).flat_map(|section| &section.ids).collect();
-    assert!(FRAGMENTS.lines().count() > 130);
-    for fragment in FRAGMENTS.lines() {
-        assert_eq!(ids.iter().filter(|id| id.as_str() == fragment).count(), 1, "{fragment}");
-    }
 }
 
 #[test]

@@ -212,10 +212,15 @@ async fn pixels(file: &str) -> Option<Blob> {
     JsFuture::from(made).await.ok()?.dyn_into().ok()
 }
 
-/// The tables of the figure, also those that are filled only while they are unfolded.
+/// The tables of the figure, also those that are made or filled when they are unfolded.
 async fn tables(figure: Option<Element>) -> Vec<Named> {
     let Some(figure) = figure else { return Vec::new() };
-    let has_table = |fold: &Element| fold.query_selector("table").ok().flatten().is_some();
+    // What is not made yet is there as text, for readers without scripts.
+    let promised = |fold: Element| fold.text_content().unwrap_or_default().contains("<table");
+    let has_table = |fold: &Element| {
+        fold.query_selector("table").ok().flatten().is_some()
+            || page::all(fold, ":scope > noscript").into_iter().any(promised)
+    };
     let folded: Vec<Element> = page::all(&figure, "details:not([open])").into_iter().filter(has_table).collect();
     for fold in &folded {
         _ = fold.set_attribute("open", "");
