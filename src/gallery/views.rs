@@ -98,7 +98,6 @@ fn Numbers() -> impl IntoView {
         </Specimen>
         <Specimen name="legend">
             <Case state="In columns"><Legend keys=KEYS/></Case>
-            <Case state="Like words"><Legend keys=KEYS flowing=true/></Case>
         </Specimen>
     }
 }

@@ -30,7 +30,7 @@ async fn steps_and_examples_are_told_for_the_reader_s_batch_and_the_task() {
     figure.shows("examples", &times(examples(256.0, critical))).await;
     figure.says("You are far above it").await;
     // The same number read as sequences turns the advice around.
-    figure.pick("Critical batch of", "a language model: 65,536 sequences").await;
+    figure.pick("Critical batch of", "language model: 65,536 sequences").await;
     figure.shows("steps", &times(steps(256.0, 65_536.0))).await;
     figure.says("You are far below it").await;
     figure.pick("Critical batch of", "CIFAR-10: 256 images").await;

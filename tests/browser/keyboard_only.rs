@@ -18,7 +18,7 @@ const FOCUSED: &str = "const at = document.activeElement; \
     const place = shown.getBoundingClientRect(); \
     const points = [[.5, .5], [.1, .5], [.9, .5], [.5, .1], [.5, .9]] \
         .map(([x, y]) => document.elementFromPoint(place.left + place.width * x, place.top + place.height * y)); \
-    const index = [...document.querySelectorAll('*')].indexOf(at); \
+    const index = [...document.querySelectorAll(':not(option, optgroup)')].indexOf(at); \
     return { \
         index, \
         figure: at.closest('[data-figure], .answer-bar, .site-header, .notices, .toc')?.dataset.figure ?? null, \
@@ -27,8 +27,9 @@ const FOCUSED: &str = "const at = document.activeElement; \
         covered: box.width > 0 && !points.some((hit) => hit && (shown.contains(hit) || hit.contains(shown))), \
     };";
 
-/// Every element that Tab should reach: of a group of radio buttons, the chosen one.
-const REACHABLE: &str = "const all = [...document.querySelectorAll('*')]; \
+/// Every element that Tab should reach: of a group of radio buttons, the chosen one. Elements are known by their place
+/// among all but the rows of lists, which are made when the focus comes to a list.
+const REACHABLE: &str = "const all = [...document.querySelectorAll(':not(option, optgroup)')]; \
     return all.filter((one) => one.tabIndex >= 0 && !one.disabled \
             && one.matches('a[href], button, input, select, textarea, summary, [tabindex]') \
             && one.checkVisibility({ visibilityProperty: true }) \

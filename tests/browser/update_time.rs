@@ -49,7 +49,7 @@ async fn the_table_holds_the_library_s_times() {
     let scenario = expected::scenario(query);
     let page = Page::about("update-time", query).await;
     let figure = page.figure("update-time");
-    figure.enter("Tokens of the whole run", "2").await;
+    figure.enter("Tokens of the run", "2").await;
     figure.shows("billions", "2").await;
     figure.shows("goal", &number::grouped(steps_to_goal(&scenario).into())).await;
     let rows = figure.table("steps").await;
@@ -73,8 +73,8 @@ async fn the_table_holds_the_library_s_times() {
 async fn a_run_that_is_no_number_is_refused_and_the_micro_batch_is_the_shared_one() {
     let page = Page::about("update-time", "").await;
     let figure = page.figure("update-time");
-    figure.enter("Tokens of the whole run", "all of them").await;
-    figure.says("Tokens of the whole run, in billions: a number from").await;
+    figure.enter("Tokens of the run", "all of them").await;
+    figure.says("Tokens of the run, in billions: a number from").await;
     figure.shows("billions", "10").await;
     figure.enter("Micro-batch b", "6").await;
     page.until_query("v=3&b=6").await;

@@ -16,11 +16,7 @@ pub struct Key {
 pub fn Legend(
     /// Its entries, in the order of the drawing.
     keys: &'static [Key],
-    /// Whether the entries follow each other like words, and not in columns.
-    #[prop(optional)]
-    flowing: bool,
 ) -> impl IntoView {
-    let class = if flowing { "legend legend-flow" } else { "legend" };
     let entry = |key: &Key| view! { <li class=key.class><span>{key.name}</span></li> };
-    view! { <ul class=class>{keys.iter().map(entry).collect_view()}</ul> }
+    view! { <ul class="legend">{keys.iter().map(entry).collect_view()}</ul> }
 }

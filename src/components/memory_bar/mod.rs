@@ -65,7 +65,7 @@ pub fn MemoryLegend(
             </li>
         }
     };
-    view! { <ul class="legend">{move || named.get().into_iter().map(row).collect_view()}</ul> }
+    view! { <ul class="legend memory-legend">{move || named.get().into_iter().map(row).collect_view()}</ul> }
 }
 
 /// A length on the bar as the style sheet takes it.

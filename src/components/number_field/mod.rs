@@ -117,6 +117,9 @@ pub fn NumberField(
     /// Whether nothing reads the number as things stand; the sentence says why, and the field is drawn fainter.
     #[prop(optional, into)]
     idle: Signal<bool>,
+    /// Whether the field is out of sight, unless there is something to say about what was typed.
+    #[prop(optional, into)]
+    hidden: Signal<bool>,
 ) -> impl IntoView {
     let NumberInput { name, symbol, unit, whole, range, value, default, written, write } = input;
     let draft = RwSignal::new(None::<Draft>);
@@ -143,6 +146,7 @@ pub fn NumberField(
         <div
             class="field"
             class:field-idle=move || idle.get()
+            hidden=move || hidden.get() && problem().is_none()
             data-changed=move || changed.get().to_string()
         >
             <label for=id.clone()>{name} " " {letter(symbol)}</label>

@@ -21,6 +21,9 @@ pub fn SettingField(
     /// Whether nothing reads the input as things stand; the sentence says why, and the list is drawn fainter.
     #[prop(optional, into)]
     idle: Signal<bool>,
+    /// Whether the list is out of sight.
+    #[prop(optional, into)]
+    hidden: Signal<bool>,
 ) -> impl IntoView {
     let SettingHandle { name, options, value, default, write } = handle;
     let changed = Signal::derive(move || value.get() != default.get());
@@ -34,6 +37,7 @@ pub fn SettingField(
         <div
             class="field"
             class:field-idle=move || idle.get()
+            hidden=move || hidden.get()
             data-changed=move || changed.get().to_string()
         >
             <label for=id.clone()>{name}</label>

@@ -59,7 +59,7 @@ pub fn Activations(
             scrub=Scrub { value: at.into(), ends, step: 1.0 }
             class="length-plot"
         />
-        <Legend keys=&KEYS flowing=true/>
+        <Legend keys=&KEYS/>
         <p class="small soft">
             "Both axes are logarithmic: in proportion is a slope of one, the square a slope of two."
         </p>

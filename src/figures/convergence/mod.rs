@@ -20,8 +20,8 @@ const OWN: f64 = 65_536.0;
 static TASKS: [(Option<Critical>, &str); 5] = [
     (Some(Critical { size: 256.0, unit: Unit::Examples }), "CIFAR-10: 256 images"),
     (Some(Critical { size: 2_048.0, unit: Unit::Examples }), "ImageNet: 2,048 images"),
-    (Some(Critical { size: 65_536.0, unit: Unit::Tokens }), "a language model: 65,536 tokens"),
-    (Some(Critical { size: 65_536.0, unit: Unit::Examples }), "a language model: 65,536 sequences"),
+    (Some(Critical { size: 65_536.0, unit: Unit::Tokens }), "language model: 65,536 tokens"),
+    (Some(Critical { size: 65_536.0, unit: Unit::Examples }), "language model: 65,536 sequences"),
     (None, "your own task"),
 ];
 

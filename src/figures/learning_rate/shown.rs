@@ -104,7 +104,7 @@ fn band(Asked { base, rate, batch }: Asked) -> Plot {
             Series::line(Ink::Own, line(|times| times)),
             Series::dashed(Ink::Series2, line(f64::sqrt)),
         ],
-        marks: vec![Mark::at(base, Rule::Soft), Mark::at(batch, Rule::Main)],
+        marks: vec![Mark::named(base, Rule::Soft, "tuned for".to_owned()), Mark::at(batch, Rule::Main)],
     }
 }
 

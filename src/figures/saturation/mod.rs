@@ -36,7 +36,7 @@ pub fn Saturation(
             <NumberField input=state.field(Field::Batch) id="saturation-b" help=Field::Batch.bound().help/>
             <NumberField input=state.field(Field::Sequence) id="saturation-s" help=Field::Sequence.bound().help/>
             <Slider id="saturation-at" value=at ends=ENDS step=0.25 text=spoken>
-                "Read off at (doublings of one token)"
+                "Read off at (doublings of one)"
             </Slider>
         </div>
         <Answer shown/>

@@ -52,7 +52,7 @@ pub fn Scaling(
         <div class="live-controls">
             <Select id="scaling-link" label="Link of each GPU, one way" options=LINKS value=link help/>
             <SettingField handle=state.setting(&setting::ZERO) id="scaling-zero"/>
-            <Slider id="scaling-at" value=at ends=ENDS text=spoken>"Read off at (doublings of one GPU)"</Slider>
+            <Slider id="scaling-at" value=at ends=ENDS text=spoken>"Read off at (doublings of one)"</Slider>
         </div>
         <Answer shown/>
         <Assumed text=Signal::derive(move || shown.with(|shown| shown.assumed.clone()))/>

@@ -74,7 +74,7 @@ pub fn Step(
             scrub=Scrub { value: at.into(), ends: ENDS, step: 1.0 }
             class="step-plot"
         />
-        <Legend keys=&KEYS flowing=true/>
+        <Legend keys=&KEYS/>
         <Slider id="step-at" value=at ends=ENDS text=Signal::derive(move || reading.with(Reading::spoken))>
             "Moment "<span class="soft">"(or drag across the drawing)"</span>
         </Slider>

@@ -45,10 +45,10 @@ pub fn UpdateTime(
     view! {
         <div class="live-controls">
             <Slider id="update-at" value=at ends=ENDS text=Signal::derive(move || shown.with(Shown::spoken))>
-                "Accumulation steps (doublings of one)"
+                "Accumulation, in doublings"
             </Slider>
             <NumberField
-                input=NumberInput::of("Tokens of the whole run, in billions", TOKENS, USUAL, tokens)
+                input=NumberInput::of("Tokens of the run, in billions", TOKENS, USUAL, tokens)
                 id="update-tokens"
             />
             <NumberField input=state.field(Field::Batch) id="update-time-b" help=Field::Batch.bound().help/>

@@ -401,10 +401,11 @@ impl Page {
     /// Everything a reader can read in the figures and enter into their fields.
     pub async fn everything_shown(&self) -> Value {
         self.read_through().await;
-        // What is spoken depends on what happened before, and not only on the configuration; so does what is hidden.
+        // What is spoken depends on what happened before, and not only on the configuration; so does what is hidden, and
+        // which rows of a list are there.
         let script = "const silent = (part) => { \
                 const copy = part.cloneNode(true); \
-                copy.querySelectorAll('[hidden], [role=status], [role=alert]').forEach((one) => one.remove()); \
+                copy.querySelectorAll('[hidden], [role=status], [role=alert], option, noscript').forEach((one) => one.remove()); \
                 return copy.textContent; \
             }; \
             const text = [...document.querySelectorAll('[data-figure], #answer-bar')] \
@@ -449,9 +450,18 @@ impl Scope<'_> {
         format!("{} :is([data-testid=\"{name}\"], :is(input, select, fieldset)[id$=\"-{name}\"])", self.selector)
     }
 
+    /// Opens everything that unfolds in this part, which is made then.
+    pub async fn unfold(&self) {
+        self.approach().await;
+        let open = "const [selector, done] = arguments; \
+            document.querySelectorAll(`${selector} details:not([open])`).forEach((one) => one.open = true); \
+            requestAnimationFrame(() => requestAnimationFrame(() => done(null)));";
+        self.page.script_async(open, vec![json!(self.selector)]).await;
+    }
+
     /// The cells of a table's body, by the name of its rows.
     pub async fn table(&self, rows: &str) -> Vec<Vec<String>> {
-        self.approach().await;
+        self.unfold().await;
         let script = "return [...document.querySelectorAll(`${arguments[0]} tbody[data-testid=\"${arguments[1]}\"] > tr`)] \
             .map((row) => [...row.children].map((cell) => cell.textContent.replace(/\\s+/g, ' ').trim()));";
         let cells = self.page.script(script, vec![json!(self.selector), json!(rows)]).await;
@@ -551,9 +561,12 @@ impl Scope<'_> {
         panic!("no option “{option}”");
     }
 
-    /// Picks an entry of the list with this label. A list may be made only when the keyboard comes to it.
+    /// Picks an entry of the list with this label. Its rows are made when the reader comes to it; in a window that is not
+    /// in front the focus alone says nothing.
     pub async fn pick(&self, list: &str, entry: &str) {
         let list = self.focus("combobox", list).await;
+        let press = "arguments[0].dispatchEvent(new PointerEvent('pointerdown', { bubbles: true }));";
+        self.page.script(press, vec![serde_json::to_value(&list).expect("a reference to an element")]).await;
         list.select_by_label(entry).await.unwrap_or_else(|error| panic!("“{entry}” cannot be picked: {error}"));
     }
 

@@ -19,7 +19,26 @@ pub fn quoted(text: &str) -> String {
 /// A line of text as HTML.
 pub fn inline(nodes: &[Node]) -> Result<String> {
     let html: String = nodes.iter().map(one).collect::<Result<_>>()?;
-    Ok(unparted(&html))
+    Ok(whole(&unparted(&html)))
+}
+
+/// A line whose formulas keep the sign after them: a browser would begin a line with a comma. A part of it, such as a
+/// link, may have gone through here before.
+fn whole(html: &str) -> String {
+    const START: &str = "<span class=\"whole\">";
+    const END: &str = "</math>";
+    let mut parts = html.split("<math");
+    let mut joined = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (formula, rest) = part.split_once(END).unwrap_or((part, ""));
+        let after = rest.trim_start_matches([',', '.', ';', ':', ')', '’', '?']);
+        let signs = &rest[..rest.len() - after.len()];
+        joined += &match signs {
+            signs if signs.is_empty() || joined.ends_with(START) => format!("<math{formula}{END}{rest}"),
+            signs => format!("{START}<math{formula}{END}{signs}</span>{after}"),
+        };
+    }
+    joined
 }
 
 /// A line with its numbers and their per cent signs on one line of the screen, wherever the source breaks.
@@ -90,6 +109,16 @@ mod tests {
         assert_eq!(
             line("from 5 % to 7\n% of it, `%`, a % b"),
             Ok("from 5\u{a0}% to 7\u{a0}% of it, <code>%</code>, a % b".to_owned())
+        );
+    }
+
+    #[test]
+    fn a_formula_keeps_the_sign_after_it_once() {
+        assert_eq!(
+            line("[$N$, $b$](#id): $S$, and"),
+            Ok("<a href=\"#id\"><span class=\"whole\"><math><mi>N</mi></math>,</span> <math><mi>b</mi></math></a>: \
+                <span class=\"whole\"><math><mi>S</mi></math>,</span> and"
+                .to_owned())
         );
     }
 

@@ -167,15 +167,16 @@ fn Count(state: State) -> impl IntoView {
     }
 }
 
-/// One input, with a note in place of the explanation while nothing reads it. It is not there while nothing can come of
-/// it, unless it was changed: a changed value is never out of sight.
+/// One input, with a note in place of the explanation while nothing reads it. It is hidden while nothing can come of
+/// it, unless it was changed: a changed value is never out of sight. Before something can, it is not even made.
 #[component]
 fn Control(state: State, input: Input) -> impl IntoView {
-    let there = Memo::new(move |_| state.read(|facts| !input.hidden(&facts.scenario, &facts.base)));
-    move || there.get().then(|| control(state, input))
+    let hidden = Memo::new(move |_| state.read(|facts| input.hidden(&facts.scenario, &facts.base)));
+    let made = Memo::new(move |before| before == Some(&true) || !hidden.get());
+    move || made.get().then(|| control(state, input, hidden))
 }
 
-fn control(state: State, input: Input) -> impl IntoView {
+fn control(state: State, input: Input, hidden: Memo<bool>) -> impl IntoView {
     let why_idle = move || state.asked(|scenario| input.idle(scenario));
     let idle = Signal::derive(move || !why_idle().is_empty());
     let or_idle = move |help: &'static str| if idle.get() { why_idle() } else { help };
@@ -183,13 +184,13 @@ fn control(state: State, input: Input) -> impl IntoView {
         Number(field) => {
             let help = Signal::derive(move || or_idle(field.bound().help));
             let id = format!("calculator-{}", field.bound().key);
-            Either::Left(view! { <NumberField input=state.field(field) id help idle/> })
+            Either::Left(view! { <NumberField input=state.field(field) id help idle hidden/> })
         }
         Word(setting) => {
             let handle = state.setting(setting);
             let help = Signal::derive(move || or_idle(handle.effect()));
             let id = format!("calculator-{}", setting.key);
-            Either::Right(view! { <SettingField handle id help idle/> })
+            Either::Right(view! { <SettingField handle id help idle hidden/> })
         }
     }
 }
