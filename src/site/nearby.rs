@@ -7,7 +7,7 @@ use web_sys::Element;
 use super::sight::observe;
 
 /// How far outside the window a figure counts as near: a figure is there before it is scrolled to.
-const AHEAD: &str = "640px 0px";
+const AHEAD: &str = "160px 0px";
 
 /// Whether `element` is near the window, as a signal that follows scrolling. Before a print everything is.
 #[inline(never)]

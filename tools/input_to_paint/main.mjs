@@ -92,8 +92,12 @@ async function opened(address) {
   const context = await browser.newContext({ viewport: { width: 412, height: 900 }, serviceWorkers: 'block' });
   const page = await context.newPage();
   await page.goto(address, { waitUntil: 'load' });
-  await page.evaluate(() => dispatchEvent(new Event('scroll')));
-  await page.waitForFunction(() => !document.querySelector('[data-figure]:not([data-mounted])'), null, { timeout: 60000 });
+  // Figures out of sight come once the reader does something, which the program must be there to hear.
+  const isComplete = () => {
+    dispatchEvent(new Event('scroll'));
+    return !document.querySelector('[data-figure]:not([data-mounted])');
+  };
+  await page.waitForFunction(isComplete, null, { timeout: 60000 });
   const cdp = await context.newCDPSession(page);
   await cdp.send('Emulation.setCPUThrottlingRate', { rate: slower });
   return page;

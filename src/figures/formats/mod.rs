@@ -68,7 +68,7 @@ pub fn Formats(
         </div>
         <Range shown/>
         <Legend keys=&KEYS/>
-        <ul class="format-list" style=("--at", move || shown.with(|shown| shown.place.clone()))>
+        <ul class="format-list">
             {(0..FORMATS.len()).map(|at| view! { <Item at shown/> }).collect_view()}
         </ul>
         <p class="format-axis" aria-hidden="true">
@@ -185,7 +185,11 @@ fn Item(at: usize, shown: Memo<Shown>) -> impl IntoView {
                 </span>
             </p>
             <p class="format-bits">{[0, 1, 2].map(bits)}</p>
-            <div class="format-range" aria-hidden="true"><span></span><i></i></div>
+            // On the mark alone: on the list, everything in it would be styled again at every step.
+            <div class="format-range" aria-hidden="true">
+                <span></span>
+                <i style=("--at", read(shown, |shown| &shown.place))></i>
+            </div>
         </li>
     }
 }

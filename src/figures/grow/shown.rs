@@ -70,7 +70,7 @@ fn said(facts: &Facts) -> String {
     if facts.is_ledger() {
         if Standing::of(facts) == Standing::LikelyFits {
             let safe = format::answer(&facts.range.safe);
-            said += &format!(" It would not if all unknowns turned out badly: safe is {safe}.");
+            said += &format!(" The safe answer is {safe}.");
         }
         said += &format!(" Most is alive {}.", format::at_instant(facts.estimate.peak().instant));
     }

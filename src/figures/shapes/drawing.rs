@@ -65,32 +65,38 @@ pub fn sentence(layer: Layer, batch: u32) -> String {
     )
 }
 
-/// X · W = Y, with b sheets in X and in Y, and the b beside the middle of each stack's depth.
-pub fn equation(batch: u32) -> String {
-    let [(x_pile, x_count), (y_pile, y_count)] = [22.0, 350.0].map(|x| (sheets(x, batch), count(x, batch)));
-    format!(
-        "<path class=\"shape\" data-bucket=\"activations\" d=\"{x_pile}\"></path>\
-         <text class=\"shape-name\" x=\"64\" y=\"126\" data-bucket=\"activations\">X</text>\
-         <text class=\"shape-side\" x=\"64\" y=\"168\">H</text>\
-         <text class=\"shape-side\" x=\"10\" y=\"124\">S</text>{x_count}\
-         <text class=\"shape-sign\" x=\"190\" y=\"126\">·</text>\
-         <rect class=\"shape\" data-bucket=\"parameters\" x=\"212\" y=\"62\" width=\"84\" height=\"84\"></rect>\
-         <text class=\"shape-name\" x=\"254\" y=\"112\" data-bucket=\"parameters\">W</text>\
-         <text class=\"shape-side\" x=\"254\" y=\"168\">H</text>\
-         <text class=\"shape-side\" x=\"308\" y=\"110\">H</text>\
-         <text class=\"shape-sign\" x=\"332\" y=\"126\">=</text>\
-         <path class=\"shape shape-open\" data-bucket=\"activations\" d=\"{y_pile}\"></path>\
-         <text class=\"shape-name shape-name-open\" x=\"392\" y=\"126\">Y</text>\
-         <text class=\"shape-side\" x=\"392\" y=\"168\">H</text>{y_count}"
-    )
+/// What the batch changes in X · W = Y.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Equation {
+    /// The stack of X, with b sheets.
+    pub input: String,
+    /// That of Y.
+    pub output: String,
+    /// The way of both b from the foot of their stacks to the middle of the stacks' depth.
+    pub aside: String,
 }
 
-/// The b beside the stack whose front sheet starts at `x`.
-fn count(x: f64, batch: u32) -> String {
-    let aside = depth(batch) / 2.0;
-    let [x, y] = [x + WIDTH + 14.0 + aside, FOOT - aside + 10.0].map(|place| fixed(place, 1));
-    format!("<text class=\"shape-side shape-count\" x=\"{x}\" y=\"{y}\">b</text>")
+impl Equation {
+    /// The drawing for this batch.
+    pub fn of(batch: u32) -> Self {
+        let aside = fixed(depth(batch) / 2.0, 1);
+        Self { input: sheets(22.0, batch), output: sheets(350.0, batch), aside: format!("translate({aside} -{aside})") }
+    }
 }
+
+/// The rest of X · W = Y, which lies above the stacks.
+pub const STILL: &str = "\
+    <text class=\"shape-name\" x=\"64\" y=\"126\" data-bucket=\"activations\">X</text>\
+    <text class=\"shape-side\" x=\"64\" y=\"168\">H</text>\
+    <text class=\"shape-side\" x=\"10\" y=\"124\">S</text>\
+    <text class=\"shape-sign\" x=\"190\" y=\"126\">·</text>\
+    <rect class=\"shape\" data-bucket=\"parameters\" x=\"212\" y=\"62\" width=\"84\" height=\"84\"></rect>\
+    <text class=\"shape-name\" x=\"254\" y=\"112\" data-bucket=\"parameters\">W</text>\
+    <text class=\"shape-side\" x=\"254\" y=\"168\">H</text>\
+    <text class=\"shape-side\" x=\"308\" y=\"110\">H</text>\
+    <text class=\"shape-sign\" x=\"332\" y=\"126\">=</text>\
+    <text class=\"shape-name shape-name-open\" x=\"392\" y=\"126\">Y</text>\
+    <text class=\"shape-side\" x=\"392\" y=\"168\">H</text>";
 
 /// What follows W: its gradient and Adam's two averages, squares of the same size.
 pub const COMPANIONS: &str = "\

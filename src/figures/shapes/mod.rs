@@ -47,8 +47,15 @@ fn Drawing(shown: Memo<Shown>) -> impl IntoView {
                 viewBox="0 26 500 148"
                 role="img"
                 aria-label=read(shown, |shown| &shown.alternative)
-                inner_html=read(shown, |shown| &shown.equation)
-            ></svg>
+            >
+                <path class="shape" data-bucket="activations" d=read(shown, |shown| &shown.equation.input)></path>
+                <path class="shape shape-open" data-bucket="activations" d=read(shown, |shown| &shown.equation.output)></path>
+                <g inner_html=drawing::STILL></g>
+                <g transform=read(shown, |shown| &shown.equation.aside)>
+                    <text class="shape-side shape-count" x="120" y="156">"b"</text>
+                    <text class="shape-side shape-count" x="448" y="156">"b"</text>
+                </g>
+            </svg>
             <p class="shapes-caption">
                 <i>"X"</i> " " <span class="num">{read(shown, |shown| &shown.input_shape)}</span> ": "
                 <strong class="num" data-testid="shapes-input">{read(shown, |shown| &shown.input)}</strong>

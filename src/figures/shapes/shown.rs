@@ -1,6 +1,6 @@
 //! What the figure shows: the shapes of one linear layer and their sizes.
 
-use super::drawing;
+use super::drawing::{self, Equation};
 use super::layer::{Layer, size};
 use crate::site::{Facts, format};
 
@@ -21,8 +21,8 @@ const BATCHES: [u32; 3] = [1, 4, 8];
 pub struct Shown {
     /// The drawing in two sentences.
     pub alternative: String,
-    /// The drawing, as the inside of an `<svg>`.
-    pub equation: String,
+    /// The drawing.
+    pub equation: Equation,
     /// The shape of the input.
     pub input_shape: String,
     /// Its size.
@@ -54,7 +54,7 @@ impl Shown {
         let rows = BATCHES.map(|batch| row(format::count(batch), batch)).into_iter();
         Self {
             alternative: drawing::sentence(layer, batch),
-            equation: drawing::equation(batch),
+            equation: Equation::of(batch),
             input_shape: format!("[{b}, {s}, {h}]"),
             input: size(layer.input(batch)),
             weights_shape: format!("[{h}, {h}]"),
