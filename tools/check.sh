@@ -107,4 +107,4 @@ step "course notes that embed figures"
 sh tools/hosts.sh
 step "tests in the browsers"
 # Some wait for the page while others keep the processor busy.
-cargo test --features "$EVERYTHING" --test browser -- --test-threads=3
+cargo test --features "$EVERYTHING" --test browser -- --test-threads=4

@@ -43,7 +43,7 @@ async fn a_first_look_at_any_page_loads_the_parts_of_what_is_in_sight() {
         let page = Visit::to(name).untouched().open().await;
         let near = "const near = [...document.querySelectorAll('[data-figure]')].filter((one) => { \
                 const { top, bottom } = one.getBoundingClientRect(); \
-                return top < innerHeight + 640 && bottom > -640; \
+                return top < innerHeight + 160 && bottom > -160; \
             }); \
             return near.every((one) => one.hasAttribute('data-mounted')) ? near.map((one) => one.dataset.figure) : null;";
         let near = page

@@ -75,7 +75,7 @@ fn weighed(files: &BTreeSet<String>) -> (usize, String) {
 async fn first_look() -> BTreeSet<String> {
     let page = Visit::to("").untouched().open().await;
     let near = "return [...document.querySelectorAll('[data-figure]')] \
-        .filter((one) => one.getBoundingClientRect().top < innerHeight + 640) \
+        .filter((one) => one.getBoundingClientRect().top < innerHeight + 160) \
         .every((one) => one.hasAttribute('data-mounted'));";
     page.until_script("what is in sight", near, json!(true)).await;
     let files = asked(&page).await;

@@ -33,7 +33,7 @@ async fn an_update_takes_longer_and_a_sequence_and_the_run_do_not() {
         figure.shows("run", &duration(now.run_seconds())).await;
     };
     reads(8).await;
-    figure.focus("slider", "Accumulation steps").await;
+    figure.focus("slider", "Accumulation, in doublings").await;
     page.press(key::RIGHT).await;
     reads(16).await;
     page.press(key::HOME).await;
