@@ -93,7 +93,7 @@ impl Curves {
 
     fn remarks(&self, crosses: bool) -> Vec<&'static str> {
         let remarks = [
-            (!crosses, "At this length nothing quadratic is at the highest moment, whichever the kernel."),
+            (!crosses, "At this length no S² term counts at the peak, with either kernel."),
             (
                 self.scenario.method != Method::Ledger,
                 "The method you chose does not know flash attention and counts stored scores for both.",

@@ -181,7 +181,7 @@ fn four(estimate: &Estimate) -> String {
 fn peak(estimate: &Estimate) -> String {
     let Instant { name, meaning, .. } = estimate.peak().instant;
     let gone = |bucket| estimate.bucket(bucket) == Bytes::ZERO && estimate.fullest(bucket).1 > Bytes::ZERO;
-    let mut told = format!("This is the moment that needs most, “{name}”. {meaning}");
+    let mut told = format!("Shown at the peak, “{name}”. {meaning}");
     if gone(Bucket::Gradients) {
         told += " There are no gradients yet: those of a layer are made when the backward pass goes through it, and the \
                  layer’s activations go then.";

@@ -161,8 +161,8 @@ pub fn assumptions(scenario: &Scenario) -> String {
         _ => format!(" with {} % headroom", format::input(scenario.device.headroom.get())),
     };
     format!(
-        "Besides their GPUs and recomputation, set above, the reference models are counted as yours: {} of \
-         memory{headroom}, {}, {} method.",
+        "Apart from GPUs and recomputation, the reference models use your settings: {} of memory{headroom}, {}, {} \
+         method.",
         format::memory(scenario.device.memory),
         scenario.recipe.precision.label(),
         scenario.method.key()

@@ -89,7 +89,7 @@ fn article(name: &str) -> &'static str {
 /// Why a change gains nothing: what is missing after it.
 pub fn still_missing(after: &Answer) -> String {
     match after {
-        Answer::Fits(room) if room.capped => "The search ends here; more than this is not asked.".to_owned(),
+        Answer::Fits(room) if room.capped => "Larger values are not tried.".to_owned(),
         Answer::Fits(room) => format!(
             "Still {}: one more would lack {} of the {} it takes.",
             format::counted(room.batch, "sequence", "sequences"),

@@ -30,7 +30,7 @@ pub fn Planner(
             <Drawing shown/>
             <Summary state shown/>
             <p class="field-help">
-                "The optimizer steps once after all accumulation steps. More of them take more time and no more memory than two: each micro-batch frees its activations before the next, and adds its gradients to the same sums, which stay from one to the next."
+                "The optimizer steps once, after all accumulation steps. Each micro-batch frees its activations before the next one begins, and adds its gradients to the same sums. Beyond two steps memory stays the same; only time grows."
             </p>
         </div>
     }

@@ -44,7 +44,7 @@ pub fn Saturation(
         <Plot
             plot=Signal::derive(move || shown.with(|shown| shown.plot.clone()))
             name="roofline"
-            label="Throughput rises with the micro-batch up to the ridge, then hardly"
+            label="Throughput rises with the micro-batch up to the ridge, then levels off"
             scrub=Scrub { value: at.into(), ends: ENDS, step: 0.25 }
         />
         <Legend keys=&KEYS/>

@@ -59,7 +59,7 @@ pub fn Scaling(
         <Plot
             plot=Signal::derive(move || shown.with(|shown| shown.plot.clone()))
             name="efficiency"
-            label="What hides behind computing costs nothing; the rest is lost on every GPU"
+            label="Only communication that does not overlap with computing costs time"
             scrub=Scrub { value: at.into(), ends: ENDS, step: 1.0 }
         />
         <Legend keys=&KEYS/>

@@ -40,7 +40,7 @@ pub fn Swapping(
         <p class="live-note swap-note">
             "While one byte crosses the link your GPU does "
             <strong class="num" data-testid="even">{read(shown, |shown| &shown.even)}</strong>
-            " floating-point operations. Whatever is worth at least as many a byte goes for free, and nothing else does. For the layer input:"
+            " floating-point operations. A tensor is free to swap if at least that much computing happens per byte. For the layer input:"
         </p>
         <Condition shown/>
         <p class="figure-part">"Six layers, forward and backward, with their copies"</p>

@@ -263,7 +263,7 @@ fn remedies(chosen: Option<&Rung>) -> (&'static str, &'static str) {
         Some(_) => (never, "Needed, and enough."),
         None => (
             never,
-            "Not enough either, or not to be counted: only the ledger knows the host, and only where all weights are \
+            "Not enough, or not modelled: off-loading is counted by the ledger alone, and only where all weights are \
              trained.",
         ),
     }

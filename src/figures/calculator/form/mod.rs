@@ -31,7 +31,7 @@ pub fn ScenarioForm(state: State) -> impl IntoView {
                 <details class="form-more config-fold" data-desk="config">
                     <summary>"Paste a config.json"</summary>
                     <p class="field-help" id="config-help">
-                        "Beside a model’s weights on Hugging Face lies the file that says its shape. Paste its text, choose it or drop it here. It is read on this page and sent nowhere."
+                        "Every model on Hugging Face has a config.json with its dimensions. Paste its text, choose the file or drop it here. This page reads it and sends it nowhere."
                     </p>
                 </details>
                 {folds(state, &MODEL)}

@@ -156,7 +156,7 @@ fn Unknowns(shown: Memo<Shown>) -> impl IntoView {
     view! {
         <Fold summary="What makes the range" class="form-more" name="unknowns" hidden=others(shown)>
             <table class="data-table unknowns">
-                <caption>"Nobody can know these before the run. They alone part the three answers."</caption>
+                <caption>"These are only known once you run. They are the only difference between the three answers."</caption>
                 <thead>
                     <tr>
                         <th scope="col">"Unknown"</th>

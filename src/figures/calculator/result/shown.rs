@@ -128,7 +128,7 @@ fn binds(facts: &Facts) -> String {
             let why = format::shortage(&facts.answer).unwrap_or_default();
             let at = if facts.is_ledger() { format!(" at “{instant}”") } else { String::new() };
             let mend = match reason.fewest_gpus {
-                None => "More GPUs alone do not mend that.".to_owned(),
+                None => "More GPUs alone do not help.".to_owned(),
                 Some(gpus) => format!("With {} one sequence fits.", format::counted(gpus, "GPU", "GPUs")),
             };
             format!("{why} The largest entry{at} is {entry}. {mend}")

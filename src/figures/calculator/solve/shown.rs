@@ -77,7 +77,7 @@ fn solved(question: Question, scenario: &Scenario) -> Option<(String, Scenario)>
         Question::Gpus => {
             next.cluster.gpus = fewest_gpus(scenario, batch)?;
             let gpus = format::counted(next.cluster.gpus, "GPU", "GPUs");
-            format!("With {gpus}, {sequences} fit on each. Fewer are too few.")
+            format!("With {gpus}, {sequences} fit on each; with fewer they do not.")
         }
         Question::Device => {
             let least = least_memory(scenario, batch)?;
