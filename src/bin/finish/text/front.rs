@@ -30,7 +30,6 @@ pub struct Opening {
 
 /// What another file may say of its section.
 pub struct Front {
-    pub label: Option<String>,
     /// Ids by which older links know the place.
     pub former: Vec<String>,
 }
@@ -63,10 +62,17 @@ pub fn opening(source: &str) -> Result<Opening> {
 /// Front matter of any other file, which may have none.
 pub fn front(source: &str) -> Result<Front> {
     let Lines { name, title, description, heading, id, label, former } = lines(source)?;
-    let of_page = [("name", name), ("title", title), ("description", description), ("heading", heading), ("id", id)];
+    let of_page = [
+        ("name", name),
+        ("title", title),
+        ("description", description),
+        ("heading", heading),
+        ("id", id),
+        ("label", label),
+    ];
     match of_page.into_iter().find(|(_, value)| value.is_some()) {
         Some((key, _)) => Err(format!("front matter: {key} belongs into the first file of a page")),
-        None => Ok(Front { label, former }),
+        None => Ok(Front { former }),
     }
 }
 

@@ -57,7 +57,7 @@ pub fn read(source: &str, is_first: bool) -> Result<Read> {
         id: id.to_string(),
         level: 2,
         title: inline(title)?,
-        label: front.label,
+        label: None,
         former: front.former,
         list: classes.iter().map(|class| format!(" {class}")).collect(),
     };
@@ -84,7 +84,9 @@ fn section(head: Head, body: &[Node]) -> Result<Section> {
     );
     let figures = place.figures;
     let ids = tags(&html).iter().filter_map(|tag| tag.attribute("id")).map(|id| id.value.to_owned()).collect();
-    let label = label.unwrap_or_else(|| plain(&title));
+    // The contents call a section as its heading does, up to what the heading claims.
+    let heading = plain(&title);
+    let label = label.unwrap_or_else(|| heading.split(": ").next().unwrap_or(&heading).to_owned());
     Ok(Section { label, figures, ids, words: count(&html), html, id })
 }
 
@@ -94,11 +96,11 @@ mod tests {
 
     #[test]
     fn a_section_has_its_heading_its_label_and_the_ids_of_older_links() {
-        let source = "+++\nlabel = \"Search\"\nformer = [\"part-old\"]\n+++\n\n## Or **find** it {#search}\n\nWords of it.\n\n\
+        let source = "+++\nformer = [\"part-old\"]\n+++\n\n## Search: or **find** it {#search}\n\nWords of it.\n\n\
                       ```figure oom-search\nDoubling\n```\n";
         let section = read(source, false).expect("it is right").section;
-        assert_eq!((section.id.as_str(), section.label.as_str(), section.words), ("search", "Search", 6));
-        assert!(section.html.contains(">Or <strong>find</strong> it</h2>"));
+        assert_eq!((section.id.as_str(), section.label.as_str(), section.words), ("search", "Search", 7));
+        assert!(section.html.contains(">Search: or <strong>find</strong> it</h2>"));
         assert_eq!(section.figures, ["oom-search"]);
         assert_eq!(
             section.ids,
@@ -106,7 +108,7 @@ mod tests {
         );
         assert!(section.html.starts_with(
             "<section id=\"search\" class=\"prose\" aria-labelledby=\"search-title\">\n\
-             <h2 id=\"search-title\"><span id=\"part-old\"></span>Or <strong>find</strong> it</h2>\n<p>Words of it.</p>\n"
+             <h2 id=\"search-title\"><span id=\"part-old\"></span>Search: or <strong>find</strong> it</h2>\n<p>Words of it.</p>\n"
         ));
     }
 
