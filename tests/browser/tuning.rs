@@ -100,7 +100,7 @@ async fn the_setup_is_applied_and_undone() {
     let figure = page.figure("tuning");
     figure.choose("Run on", "one GPU").await;
     figure.says("It fits, but takes too long").await;
-    figure.press("Use this setup").await;
+    figure.press("Use this configuration").await;
     let setup = chosen(&tune(&alone(&Scenario::default()))).scenario;
     page.until_query(&link::encode(&setup)).await;
     figure.shows("done", "In use everywhere on this page.").await;

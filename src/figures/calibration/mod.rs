@@ -158,7 +158,7 @@ fn say(says: Says) -> impl IntoView {
         }),
         Says::Shrinks => EitherOf4::D(view! {
             <p>
-                "By these readings a larger micro-batch takes no more memory, so they cannot be of one and the same setup. Was each run alone on the GPU, and the counter reset in between?"
+                "By these readings a larger micro-batch takes no more memory, so they cannot be of one and the same configuration. Was each run alone on the GPU, and the counter reset in between?"
             </p>
         }),
     }

@@ -42,7 +42,7 @@ pub fn Regimes(
             </table>
         </div>
         <p class="live-note">
-            "Sizes in GiB. Your regime is marked. From fp32 to 16-bit weights, states go from 16 to 16 bytes and activations to "
+            "Sizes in GiB. Your recipe is marked. From fp32 to 16-bit weights, states go from 16 to 16 bytes and activations to "
             <strong data-testid="ratio">{read(shown, |shown| &shown.ratio)}</strong>" of what they were."
         </p>
         <p class="visually-hidden" role="status" data-testid="done">{move || done.get()}</p>

@@ -54,7 +54,7 @@ pub fn Sharding(
         <Legend keys=&KEYS/>
         <Effective shown/>
         <p class="field-help">
-            "One GPU at the instant that needs most, while micro-batches are being added up: then the gradients \
+            "One GPU at the moment that needs most, while micro-batches are being added up: then the gradients \
             of the ones before are there, too."
         </p>
         <Fold summary="The same as a table">

@@ -188,8 +188,8 @@ fn plan(Plan { headline, equation, measure, results, late, .. }: Plan) -> impl I
 fn lacking(Lacking { headline, over, instant, largest, fewest }: Lacking) -> impl IntoView {
     view! {
         <p>
-            <strong>{headline}</strong> " With every remedy the peak is "
-            <strong class="num" data-testid="over">{over}</strong> " over, at the instant “"
+            <strong>{headline}</strong> " With every technique the peak is "
+            <strong class="num" data-testid="over">{over}</strong> " over, at the moment “"
             <span data-testid="none-instant">{instant}</span> "”; most of it is “"
             <span data-testid="none-largest">{largest}</span> "”. With the states divided as you have set, "
             <strong class="num" data-testid="fewest">{fewest}</strong>
@@ -227,7 +227,7 @@ fn Apply(state: State, shown: Memo<Shown>, setup: Callback<(), Option<Scenario>>
                 hidden=move || shown.with(|shown| shown.plan.is_none())
                 on:click=apply
             >
-                "Use this setup"
+                "Use this configuration"
             </button>
             <button
                 type="button"

@@ -191,14 +191,14 @@ impl Tuned {
             // The target itself is always tried.
             direct: tuning.tries.first().map(|first| format::gib(first.peak)).unwrap_or_default(),
             usable: format::gib(scenario.usable()),
-            verdict: "It fits, and no remedy is needed.".to_owned(),
+            verdict: "It fits, and nothing more is needed.".to_owned(),
             halving: "Not needed.".to_owned(),
             exact: None,
         };
         if tuning.tries.first().is_none_or(|first| first.fits) {
             return start;
         }
-        let verdict = format!("Too much, at the instant “{}”; most of it is “{}”.", instant.name, largest.name);
+        let verdict = format!("Too much, at the moment “{}”; most of it is “{}”.", instant.name, largest.name);
         let halving = format!("Halving the micro-batch: {}.", halvings(&tuning.tries));
         if tuning.tries.last().is_some_and(|last| last.fits) {
             Start { verdict, halving, exact: Some(format::count(exact)), ..start }
