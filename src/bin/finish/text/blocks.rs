@@ -5,7 +5,7 @@ use pulldown_cmark::{BlockQuoteKind, CodeBlockKind, Event, HeadingLevel, Tag};
 use super::super::Result;
 use super::figure::figure;
 use super::formula;
-use super::inline::inline;
+use super::inline::{escaped, inline};
 use super::table::table;
 use super::tree::{Node, marked, text, tree};
 
@@ -81,7 +81,11 @@ fn block(node: &Node, place: &mut Blocks) -> Result<String> {
         Tag::CodeBlock(CodeBlockKind::Fenced(words)) => match words.split_once(' ').unwrap_or((words, "")) {
             ("figure", name) if !name.is_empty() => figure(name.trim(), &text(inner), place),
             ("facts", "") => facts(&text(inner)),
-            _ => Err(format!("a fenced block is “figure NAME” or “facts”, not “{words}”")),
+            // A long line is scrolled, by key too.
+            ("code", "") => {
+                Ok(format!("<pre class=\"code\" tabindex=\"0\"><code>{}</code></pre>", escaped(text(inner).trim_end())))
+            }
+            _ => Err(format!("a fenced block is “figure NAME”, “facts” or “code”, not “{words}”")),
         },
         Tag::Table(_) => Err("a table needs a caption: a paragraph “Table: …” in front of it".to_owned()),
         other => Err(format!("{other:?} is not part of the dialect")),

@@ -29,8 +29,8 @@ use front::Opening;
 use section::Read;
 
 /// The folders of `src/pages/` in the order of the site. The first is the page at the root.
-const PAGES: [&str; 10] =
-    ["home", "memory", "room", "batch", "gpus", "networks", "plan", "check", "trust", "questions"];
+const PAGES: [&str; 11] =
+    ["home", "memory", "room", "batch", "gpus", "networks", "plan", "check", "trust", "questions", "teach"];
 
 /// A page with its text.
 pub struct Page {
