@@ -52,6 +52,7 @@ fn pages(folder: &Path, rendered: &Path, built: &Path) -> Result<()> {
     let figures = figures::Figures::read(rendered, Path::new("src/figures"))?;
     let mut site = text::read(Path::new("src/pages"))?;
     text::check(&site, &figures.all().iter().map(|(name, _)| *name).collect::<Vec<_>>())?;
+    text::explain(&mut site);
     text::link(&mut site)?;
     let places = text::Places::of(&site).with_figures(&site, &figures.all());
     let parts = pages::Parts { program: &program, figures: &figures, places: &places, desk: &desk };

@@ -5,6 +5,7 @@ use pulldown_cmark::{BlockQuoteKind, CodeBlockKind, Event, HeadingLevel, Tag};
 use super::super::Result;
 use super::figure::figure;
 use super::formula;
+use super::glossary::Term;
 use super::inline::{escaped, inline};
 use super::table::table;
 use super::tree::{Node, marked, text, tree};
@@ -81,11 +82,12 @@ fn block(node: &Node, place: &mut Blocks) -> Result<String> {
         Tag::CodeBlock(CodeBlockKind::Fenced(words)) => match words.split_once(' ').unwrap_or((words, "")) {
             ("figure", name) if !name.is_empty() => figure(name.trim(), &text(inner), place),
             ("facts", "") => facts(&text(inner)),
+            ("terms", "") => terms(&text(inner)),
             // A long line is scrolled, by key too.
             ("code", "") => {
                 Ok(format!("<pre class=\"code\" tabindex=\"0\"><code>{}</code></pre>", escaped(text(inner).trim_end())))
             }
-            _ => Err(format!("a fenced block is “figure NAME”, “facts” or “code”, not “{words}”")),
+            _ => Err(format!("a fenced block is “figure NAME”, “facts”, “terms” or “code”, not “{words}”")),
         },
         Tag::Table(_) => Err("a table needs a caption: a paragraph “Table: …” in front of it".to_owned()),
         other => Err(format!("{other:?} is not part of the dialect")),
@@ -147,6 +149,21 @@ fn pairs(nodes: &[Node], open: &str, close: &str) -> Result<String> {
         }
     }
     Ok(html)
+}
+
+/// Entries of the glossary, each with a place of its own.
+fn terms(source: &str) -> Result<String> {
+    let [Node::Element(Tag::DefinitionList, inner)] = &tree(source)[..] else {
+        return Err("terms are one list of terms, each with “: ” and what it means".to_owned());
+    };
+    let mut html = String::new();
+    for part in pairs(inner, "", "")?.split("<dt>") {
+        html += &match part.split_once("</dt>") {
+            Some((title, rest)) => format!("<dt id=\"{}\">{title}</dt>{rest}", Term::of(title).id),
+            None => part.to_owned(),
+        };
+    }
+    Ok(format!("<dl class=\"symbols\">\n{html}</dl>"))
 }
 
 /// A row of large numbers, each with what it counts: a list of terms in a fenced block.

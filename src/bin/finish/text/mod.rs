@@ -1,7 +1,7 @@
 //! The text of the site: Markdown with TeX in, sections of HTML with MathML out.
 //!
 //! A page is a folder of `src/pages/`, and a file of it is a section, in the order of the names. The dialect is told
-//! in ARCHITECTURE.md. Whoever puts a page together calls [`read()`], [`link()`] and [`check()`] in this order; the sections
+//! in ARCHITECTURE.md. Whoever puts a page together calls [`read()`], [`explain()`], [`link()`] and [`check()`] in this order; the sections
 //! then hold `{{figure:NAME}}` where a figure goes and `{{root}}` where the way to the root of the site goes.
 
 mod blocks;
@@ -9,6 +9,7 @@ mod check;
 mod figure;
 mod formula;
 mod front;
+mod glossary;
 mod inline;
 mod links;
 mod section;
@@ -19,6 +20,7 @@ mod tree;
 mod words;
 
 pub use check::check;
+pub use glossary::explain;
 pub use links::{Places, link};
 
 use std::fs;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::super::markup::tags;
-use super::{Page, check, link, read};
+use super::{Page, check, explain, glossary, link, read};
 
 fn here(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
@@ -12,6 +12,7 @@ fn here(path: &str) -> PathBuf {
 
 fn site() -> Vec<Page> {
     let mut pages = read(&here("src/pages")).expect("the text can be read");
+    explain(&mut pages);
     link(&mut pages).expect("every link leads somewhere");
     pages
 }
@@ -86,6 +87,18 @@ fn markup_stands_in_few_places_of_the_text() {
         }
     }
     assert_eq!(places, 10 + 3);
+}
+
+#[test]
+fn every_term_of_the_glossary_is_linked_from_a_page_that_uses_it() {
+    let pages = site();
+    let html: String = pages.iter().flat_map(|page| &page.sections).map(|section| section.html.as_str()).collect();
+    let terms = glossary::entries(&html);
+    assert!(terms.len() > 20, "{terms:?}");
+    for term in terms {
+        let uses = html.split(&format!("#{}\"", term.id)).count() - 1;
+        assert!(uses > 0, "no page uses {:?}", term.words);
+    }
 }
 
 /// Prints what `cargo test -- --nocapture words_by_page` is asked for.

@@ -115,13 +115,14 @@ fn controls(state: State, inputs: &'static [Input]) -> impl IntoView {
 struct Told {
     /// What its inputs come to.
     tell: String,
-    /// How many of them differ from their defaults.
-    changed: usize,
+    /// How many of them differ from their defaults, where any do.
+    changed: Option<String>,
 }
 
 impl Told {
     fn of(fold: &Fold, facts: &Facts) -> Self {
         let changed = fold.inputs.iter().filter(|input| input.differs(&facts.scenario, &facts.base)).count();
+        let changed = (changed > 0).then(|| format::count(changed as u32) + " changed");
         Self { tell: (fold.tell)(&facts.scenario), changed }
     }
 }
@@ -136,15 +137,17 @@ fn FoldedInputs(state: State, fold: &'static Fold) -> impl IntoView {
         <details class="form-more" on:toggle=move |_| unfolded.set(true)>
             <summary>
                 {fold.name} <span class="soft num">": " {read(told, |told| &told.tell)}</span> " "
-                <span class="fold-changed num" hidden=move || told.with(|told| told.changed == 0)>
-                    {move || told.with(|told| format::count(told.changed as u32) + " changed")}
-                </span>
+                {move || told.with(|told| told.changed.clone()).map(changed)}
             </summary>
             <Show when=move || unfolded.get()>
                 <div class="controls">{controls(state, fold.inputs)}</div>
             </Show>
         </details>
     }
+}
+
+fn changed(text: String) -> impl IntoView {
+    view! { <span class="fold-changed num">{text}</span> }
 }
 
 /// The count of parameters that follows from the shape: what the ledger counts with, or how the typed one agrees with
@@ -207,10 +210,13 @@ mod tests {
         let told = |fold: &Fold, query: &str| Told::of(fold, &facts_of(bmax::link::decode(query).scenario));
         let [parallelism, _] = &GPUS;
         let divided = told(parallelism, "?tp=2&pp=4&gpus=16&zero=1");
-        assert_eq!((divided.tell.as_str(), divided.changed), ("2 data × 2 tensor × 4 pipeline", 2));
+        assert_eq!(
+            (divided.tell.as_str(), divided.changed.as_deref()),
+            ("2 data × 2 tensor × 4 pipeline", Some("2 changed"))
+        );
         let [_, experts, _] = &MODEL;
         let mixture = told(experts, "?model=mixtral-8x7b");
-        assert_eq!((mixture.tell.as_str(), mixture.changed), ("8, of which 2 active", 0));
+        assert_eq!((mixture.tell.as_str(), mixture.changed), ("8, of which 2 active", None));
     }
 
     proptest! {

@@ -48,7 +48,7 @@ fn Timeline(shown: Memo<Shown>, picked: RwSignal<Option<usize>>) -> impl IntoVie
                     on:change=pick
                 />
                 <span class="timeline-name">
-                    {row.name} " " <span class="badge badge-peak" hidden=at != binding>"peak"</span>
+                    {row.name} " " {(at == binding).then(|| view! { <span class="badge badge-peak">"peak"</span> })}
                 </span>
                 <span class="timeline-bar" aria-hidden="true" style=("--parts", row.parts)></span>
                 <span class="timeline-size num">{row.size}</span>
