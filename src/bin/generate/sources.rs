@@ -22,7 +22,6 @@ pub fn section() -> String {
     let mut text = String::from(
         "+++\n\
          # Written by src/bin/generate out of the provenance in the code: make generate\n\
-         label = \"Sources\"\n\
          +++\n\n\
          ## Sources: where every formula and every number comes from {#sources}\n\n\
          This list is made from the notes on sources in the code: they stand beside each formula, constant and row of a \
