@@ -5,7 +5,7 @@ use bmax::course::length::{crossover, parts};
 use bmax::course::recomputing::{discard_all, layers_worth, policies};
 use bmax::{
     AttentionKernel, Bucket, Bytes, Kernels, Method, Model, Precision, Recomputation, Scenario, catalogue,
-    cost::extra_work, estimate,
+    cost::extra_work, estimate, format,
 };
 
 fn preset(slug: &str) -> Scenario {
@@ -95,6 +95,39 @@ fn r_the_boundaries_of_gpt3_2_7b_with_a_million_tokens_are_152_59_gib() {
     assert!((kept.gib() - 152.59).abs() < 0.005, "{} GiB", kept.gib());
     // The answer that is printed in GB is in GiB.
     assert!((kept.gb() - 163.84).abs() < 0.005);
+}
+
+/// Brown et al. 2020, table 2.1: layers, width, heads and million tokens of a batch.
+const GPT_3: [(&str, [u32; 3], f64); 8] = [
+    ("125M", [12, 768, 12], 0.5),
+    ("350M", [24, 1_024, 16], 0.5),
+    ("760M", [24, 1_536, 16], 0.5),
+    ("1.3B", [24, 2_048, 24], 1.0),
+    ("2.7B", [32, 2_560, 32], 1.0),
+    ("6.7B", [32, 4_096, 32], 2.0),
+    ("13B", [40, 5_140, 40], 2.0),
+    ("175B", [96, 12_288, 96], 3.2),
+];
+
+#[test]
+fn r_the_table_of_gpt3_has_all_eight_sizes_and_the_inputs_that_follow_from_them() {
+    let text = include_str!("../src/pages/room/03_recomputation.md");
+    for (name, [layers, width, heads], tokens) in GPT_3 {
+        let input = Bytes::new(2.0 * f64::from(width) * tokens * 1e6).gb();
+        let all = format::digits(input * f64::from(layers), 1);
+        // A count of four digits stands without a comma, as in the text around it.
+        let width_text = if width < 10_000 { width.to_string() } else { format::count(width) };
+        let row = format!(
+            "| {name} | {layers} | {width_text} | {heads} | {tokens} | {} | {all} |\n",
+            format::digits(input, 1)
+        );
+        assert!(text.contains(&row), "the table should have {row}");
+        // Two of the sizes are not in the catalogue.
+        if let Some(listed) = catalogue::model(&format!("gpt-3-{}", name.to_lowercase())) {
+            let model = listed.model;
+            assert_eq!([model.layers, model.hidden, model.heads], [layers, width, heads], "{name}");
+        }
+    }
 }
 
 #[test]

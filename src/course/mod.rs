@@ -6,6 +6,7 @@ pub mod convergence;
 pub mod formats;
 pub mod length;
 pub mod networks;
+pub mod problems;
 pub mod quiz;
 pub mod recomputing;
 pub mod scaling;

@@ -127,6 +127,12 @@ sources! {
         "https://www.opencompute.org/documents/ocp-8-bit-floating-point-specification-ofp8-revision-1-0-2023-12-01-pdf-1"
         "The bits of E4M3 and E5M2."
 
+    Paper "nvfp4" "NVIDIA" "2025" "Pretraining Large Language Models with NVFP4"
+        "https://arxiv.org/abs/2509.25149" "Training in 4 bits, and what stays in fp32 beside it."
+    Paper "hoefler" "T. Hoefler, D. Alistarh, T. Ben-Nun, N. Dryden and A. Peste" "2021"
+        "Sparsity in Deep Learning: Pruning and growth for efficient inference and training in neural networks"
+        "https://arxiv.org/abs/2102.00554" "What pruning saves, and in which formats."
+
     // Optimizers.
     Paper "kingma-adam" "D. Kingma and J. Ba" "2014" "Adam: A Method for Stochastic Optimization"
         "https://arxiv.org/abs/1412.6980" "Two moments for every weight."
@@ -198,6 +204,9 @@ sources! {
     Paper "williams" "S. Williams, A. Waterman and D. Patterson" "2009"
         "Roofline: An Insightful Visual Performance Model for Multicore Architectures, Communications of the ACM 52(4)"
         "https://doi.org/10.1145/1498765.1498785" "When a step waits for memory and when for arithmetic."
+    Program "nvidia-matmul" "NVIDIA" "2023" "Matrix Multiplication Background User’s Guide"
+        "https://docs.nvidia.com/deeplearning/performance/dl-performance-matrix-multiplication/index.html"
+        "Which sizes of a product tensor cores are fastest with."
     Paper "pci-sig" "PCI-SIG" "2026" "PCI Express Base Specification, generations 3 to 5"
         "https://pcisig.com/specifications/pciexpress" "What a link to the host carries."
 

@@ -43,6 +43,7 @@ mod pages;
 mod pictures;
 mod planner;
 mod policy;
+mod problems;
 mod program_parts;
 mod questions;
 mod quiz;

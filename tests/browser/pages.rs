@@ -70,9 +70,10 @@ async fn the_header_names_the_page_that_is_shown_and_previous_and_next_lead_on()
     page.close().await;
 }
 
-/// Every way to another page of the site that is not a file: where it leads, and what it takes along.
+/// Every way to another page of the site that is not a file and opens no configuration of its own: where it leads, and
+/// what it takes along.
 const WAYS: &str = "const root = arguments[0]; \
-    return [...document.querySelectorAll('a[href]:not(.embed-link a)')].map((one) => new URL(one.href)) \
+    return [...document.querySelectorAll('a[href]:not(.embed-link a, [data-opens])')].map((one) => new URL(one.href)) \
         .filter(({ href, pathname }) => href.startsWith(root) && pathname.endsWith('/') && pathname !== location.pathname) \
         .map(({ href, search }) => [href, search]);";
 

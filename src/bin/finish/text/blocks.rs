@@ -10,6 +10,9 @@ use super::inline::{escaped, inline};
 use super::table::table;
 use super::tree::{Node, marked, text, tree};
 
+/// The fold that has the answer to a problem.
+const ANSWER: &str = "Answer";
+
 /// What is known of the place of a block, and what was found in it.
 pub struct Blocks<'a> {
     /// The id of the section.
@@ -40,7 +43,9 @@ pub fn blocks(nodes: &[Node], place: &mut Blocks) -> Result<String> {
                 let end = after.iter().position(is_heading).unwrap_or(after.len());
                 rest = &after[end..];
                 let inner = blocks(&after[..end], place)?;
-                format!("<details class=\"faq\">\n<summary>{}</summary>\n{inner}</details>", inline(title)?)
+                let title = inline(title)?;
+                let class = if title == ANSWER { "answer" } else { "faq" };
+                format!("<details class=\"{class}\">\n<summary>{title}</summary>\n{inner}</details>")
             }
             _ => match (marked(node, "Table"), after.first()) {
                 (Some(caption), Some(Node::Element(Tag::Table(columns), rows))) => {

@@ -55,6 +55,17 @@ fn an_alert_is_a_note_with_or_without_a_title() {
 }
 
 #[test]
+fn the_answer_to_a_problem_is_a_fold_of_its_own_kind() {
+    let found = html("### Two {#two}\n\nWhat?\n\n#### Answer\n\nThat.\n").expect("it is right");
+    assert!(
+        found.ends_with(
+            "<p>What?</p>\n<details class=\"answer\">\n<summary>Answer</summary>\n<p>That.</p>\n</details>\n"
+        ),
+        "{found}"
+    );
+}
+
+#[test]
 fn a_small_heading_folds_what_comes_after_it() {
     assert_eq!(
         html("### Part\n\n#### Why?\n\nBecause.\n\n#### How?\n\nSo.\n").expect("it is right"),

@@ -1,5 +1,5 @@
 //! Links between the pages. An author writes `#id`, wherever the id is, `/memory/` for a page and `/catalogue.html`
-//! for a file.
+//! for a file. `?v=3&gpus=4#id` opens a configuration at a place.
 
 use std::collections::BTreeMap;
 
@@ -55,10 +55,14 @@ impl Places {
             resolved.push_str(&html[done..href.span.start]);
             let way = self.way(href.value, page)?;
             // The configuration travels along the ways to other pages (index.html).
-            let is_way = tag.attribute("data-way").is_none()
-                && way.starts_with(ROOT)
-                && !FILES.iter().any(|file| way.ends_with(file));
-            resolved.push_str(&format!("href=\"{way}\"{}", if is_way { " data-way" } else { "" }));
+            let is_within = way.starts_with(ROOT) && !FILES.iter().any(|file| way.ends_with(file));
+            // One that brings its own takes no other along.
+            let mark = if way.contains('?') { "data-opens" } else { "data-way" };
+            let is_new = is_within && tag.attribute(mark).is_none();
+            resolved.push_str(&format!("href=\"{way}\""));
+            if is_new {
+                resolved.push_str(&format!(" {mark}"));
+            }
             done = href.span.end;
         }
         resolved.push_str(&html[done..]);
@@ -74,6 +78,9 @@ impl Places {
                 _ => format!("{ROOT}{there}/{link}"),
             });
         }
+        if let Some(configured) = link.strip_prefix('?') {
+            return self.configured(configured);
+        }
         if let Some(path) = link.strip_prefix('/') {
             let is_page =
                 self.pages.iter().any(|slug| path == format!("{slug}/") || (slug.is_empty() && path.is_empty()));
@@ -85,8 +92,29 @@ impl Places {
         if link.starts_with("https://") || link.starts_with(ROOT) {
             return Ok(link.to_owned());
         }
-        Err(format!("the link {link} is none of #id, /page/ and https://…"))
+        Err(format!("the link {link} is none of #id, ?configuration#id, /page/ and https://…"))
     }
+
+    /// The way to a configuration at a place. It names the page even where it is the present one: the address of a
+    /// page that is open has another query.
+    fn configured(&self, link: &str) -> Result<String> {
+        let Some((query, id)) = link.split_once('#') else {
+            return Err(format!("the link ?{link} names no place: ?configuration#id"));
+        };
+        let there = *self.ids.get(id).ok_or_else(|| format!("no page has the id #{id}"))?;
+        if let Some(fault) = misread(query) {
+            return Err(format!("the link ?{link}: {fault}"));
+        }
+        let page = if there.is_empty() { String::new() } else { format!("{there}/") };
+        Ok(format!("{ROOT}{page}?{query}#{id}"))
+    }
+}
+
+/// What is wrong with the query of a link, as it stands in an attribute.
+fn misread(query: &str) -> Option<String> {
+    let read = bmax::link::decode(&query.replace("&amp;", "&"));
+    let notices = read.notices.iter().map(ToString::to_string).collect::<Vec<_>>();
+    (!notices.is_empty()).then(|| notices.join(" "))
 }
 
 /// Gives every link of the site its way. Each fault is named with its section.
@@ -128,6 +156,23 @@ mod tests {
         ] {
             let mark = if found.starts_with(ROOT) && !found.ends_with(".html") { " data-way" } else { "" };
             assert_eq!(way(link, page), Ok(format!("<a class=\"x\" href=\"{found}\"{mark}>y</a>")));
+        }
+    }
+
+    #[test]
+    fn a_link_with_a_configuration_opens_it_at_its_place_and_takes_no_other_along() {
+        for (link, page, found) in [
+            ("?v=3&amp;gpus=4#b", "", "{{root}}memory/?v=3&amp;gpus=4#b"),
+            ("?v=3&amp;gpus=4#b", "memory", "{{root}}memory/?v=3&amp;gpus=4#b"),
+            ("?v=3#a", "memory", "{{root}}?v=3#a"),
+        ] {
+            let written = format!("<a class=\"x\" href=\"{found}\" data-opens>y</a>");
+            assert_eq!(way(link, page), Ok(written.clone()));
+            let pages = site(&[("", "## A {#a}\n"), ("memory", "## B {#b}\n")]);
+            assert_eq!(Places::of(&pages).resolved(&written, page), Ok(written), "the second time");
+        }
+        for (link, what) in [("?v=3", "names no place"), ("?v=3#c", "#c"), ("?v=3&amp;gpus=none#a", "none")] {
+            assert!(way(link, "").expect_err(link).contains(what), "{link}");
         }
     }
 

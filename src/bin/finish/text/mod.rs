@@ -12,6 +12,7 @@ mod front;
 mod glossary;
 mod inline;
 mod links;
+mod problems;
 mod section;
 #[cfg(test)]
 mod site;

@@ -8,6 +8,7 @@ use super::Section;
 use super::blocks::{Blocks, blocks};
 use super::front::{Opening, front, opening};
 use super::inline::{inline, quoted};
+use super::problems;
 use super::tree::{Node, text, tree};
 use super::words::{count, plain};
 
@@ -30,6 +31,7 @@ struct Head {
 
 /// The section of a file, which may be the first of its page.
 pub fn read(source: &str, is_first: bool) -> Result<Read> {
+    let source = &problems::filled(source)?;
     let nodes = tree(source);
     let (lines, body) = match nodes.split_first() {
         Some((Node::Element(Tag::MetadataBlock(MetadataBlockKind::PlusesStyle), lines), body)) => (text(lines), body),
