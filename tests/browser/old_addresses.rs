@@ -156,7 +156,8 @@ async fn every_figure_s_old_address_leads_to_its_page_in_one_hop_with_its_option
 async fn on_the_way_to_another_page_nothing_of_the_first_is_seen() {
     let page = watching().await;
     for wanted in PAGES {
-        let fragment = places("fragments").into_iter().find(|id| pages_with(id) == [wanted]).expect("an old place");
+        // A page that is newer than the one page has none of its places.
+        let Some(fragment) = places("fragments").into_iter().find(|id| pages_with(id) == [wanted]) else { continue };
         leads(&page, "v=3&model=13b&x=%3Cb%3E", &fragment, (wanted, &format!("#{fragment}"))).await;
         let target = "return document.querySelector(':target')?.id ?? null;";
         page.until_script("the place to be the target", target, json!(fragment)).await;
