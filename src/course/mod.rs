@@ -10,6 +10,7 @@ pub mod quiz;
 pub mod recomputing;
 pub mod scaling;
 pub mod sources;
+pub mod splitting;
 pub mod states;
 pub mod step;
 pub mod swapping;
