@@ -6,7 +6,7 @@ use bmax::course::splitting::Group;
 use bmax::{Field, setting};
 use leptos::prelude::*;
 
-use crate::components::{Column, DataTable, Key, Legend, NumberField, Segmented, SettingField, UseButton};
+use crate::components::{Column, DataTable, Key, Legend, NumberField, NumberInput, Segmented, SettingField, UseButton};
 use crate::site::{State, read};
 use shown::{Replica, Shown, example};
 
@@ -66,6 +66,7 @@ pub fn Grid(
             label="Memory of one GPU by stage"
             columns=&HELD
             rows=Signal::derive(move || shown.with(|shown| shown.held.clone()))
+            class="grid-table"
         />
         <DataTable
             caption="What one GPU of the fullest stage sends in an optimizer step, without recomputation"
@@ -73,6 +74,7 @@ pub fn Grid(
             label="Communication by kind of parallelism"
             columns=&CROSSING
             rows=Signal::derive(move || shown.with(|shown| shown.crossing.clone()))
+            class="grid-table"
         />
     }
 }
@@ -80,6 +82,8 @@ pub fn Grid(
 /// The sizes of the grid.
 #[component]
 fn Controls(state: State) -> impl IntoView {
+    // D stands for the copies here.
+    let gpus = NumberInput { symbol: "", ..state.field(Field::Gpus).into() };
     let number =
         |field: Field, id: &'static str| view! { <NumberField input=state.field(field) id help=field.bound().help/> };
     view! {
@@ -88,7 +92,7 @@ fn Controls(state: State) -> impl IntoView {
             <UseButton what="the example" press=move |()| state.change(example)/>
         </p>
         <div class="live-controls">
-            {number(Field::Gpus, "grid-gpus")}
+            <NumberField input=gpus id="grid-gpus" help=Field::Gpus.bound().help/>
             {number(Field::TensorParallel, "grid-t")}
             {number(Field::PipelineParallel, "grid-p")}
             {number(Field::ContextParallel, "grid-c")}
