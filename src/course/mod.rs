@@ -11,6 +11,7 @@ pub mod quiz;
 pub mod recomputing;
 pub mod scaling;
 pub mod sources;
+pub mod splitting;
 pub mod states;
 pub mod step;
 pub mod swapping;

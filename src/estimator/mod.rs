@@ -25,6 +25,7 @@ mod scenario;
 pub mod search;
 pub mod setting;
 pub mod source;
+pub mod stages;
 pub mod strategy;
 pub mod sweep;
 mod text;

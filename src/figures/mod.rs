@@ -11,6 +11,7 @@ pub mod check;
 mod convergence;
 mod derivation;
 mod formats;
+mod grid;
 mod grow;
 mod learning_rate;
 pub mod levers;
@@ -115,6 +116,7 @@ figures! {
     "saturation" in course => saturation::Saturation,
     "sharding" in practice => sharding::Sharding,
     "scaling" in practice => scaling::Scaling,
+    "grid" in practice => grid::Grid,
     "network" in practice => network::NetworkList,
     "tuning" in practice => tuning::TuningPlan,
     "calibration" in practice => calibration::Calibration,

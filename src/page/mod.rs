@@ -15,8 +15,8 @@ pub fn mount_all(state: State) {
 #[cfg(test)]
 mod tests {
     use bmax::{
-        Bucket, Entry, Method, Recomputation, Scenario, b_max, catalogue, division::division, estimate,
-        formula::Symbol, link,
+        Bucket, Entry, Method, Recomputation, Scenario, b_max, catalogue, course::splitting, division::division,
+        estimate, formula::Symbol, link,
     };
 
     use crate::site::format;
@@ -81,6 +81,14 @@ mod tests {
         let times = interleaved / plain;
         assert!((times - 11.0 / 8.0).abs() < 1e-9, "{times}");
         prints(include_str!("../pages/gpus/04_pipelines.md"), &[format!("{times} times what all layers keep")]);
+    }
+
+    #[test]
+    fn the_text_prints_the_bubble_of_four_stages_and_eight_micro_batches() {
+        let (computing, step) = splitting::bubble(&link::decode("?pp=4&accum=8").scenario);
+        let [computing, step] = [computing, step].map(|part| format::percent_to(part, 1));
+        let text = include_str!("../pages/gpus/05_splitting.md");
+        prints(text, &[format!("With $P = 4$ and $m = 8$ they are {computing} and {step}.")]);
     }
 
     #[test]

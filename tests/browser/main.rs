@@ -22,6 +22,7 @@ mod derivation;
 mod embed;
 mod embed_script;
 mod firefox;
+mod grid;
 mod host_messages;
 mod injection;
 mod keyboard_only;

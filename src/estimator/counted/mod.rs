@@ -20,9 +20,11 @@ mod states;
 mod types;
 
 use self::stage::{Pipeline, Stage};
+use self::types::Types;
 use super::formula::{Symbol, Values};
 use super::ledger::{Bucket, Instants, Ledger, Line, common_values};
 use super::source::{FSDP, TRANSFORMERS};
+use super::stages::StageShare;
 use super::{Adapter, Scenario, Weights, ZeroStage};
 
 /// The lines as they come together, with the sizes that several parts ask for.
@@ -74,6 +76,27 @@ pub(crate) fn ledger(scenario: &Scenario, allocator: Allocator) -> Ledger {
         values: values(scenario),
         fragmentation: scenario.device.fragmentation.fraction(),
     }
+}
+
+/// What one device of each stage holds, from the first stage to the last.
+pub(super) fn stages(scenario: &Scenario) -> Vec<StageShare> {
+    let weights = Weights::of(&scenario.model);
+    let pipeline = Pipeline::of(scenario);
+    let assembly = Assembly::new(scenario, pipeline.stages);
+    let share = |stage: Stage| StageShare {
+        rank: stage.rank,
+        layers: stage.layers(),
+        expert_layers: stage.expert_layers,
+        weights: assembly.stage_weights(&weights, &stage),
+        micro_batches: stage.in_flight,
+    };
+    pipeline.all(scenario, &weights).into_iter().map(share).collect()
+}
+
+/// Bytes of an element of a product, and of an element of the residual stream.
+pub(super) fn element_bytes(scenario: &Scenario) -> (f64, f64) {
+    let types = Types::of(scenario);
+    (types.element, types.residual)
 }
 
 /// The values of the symbols that the ledger's formulas use.

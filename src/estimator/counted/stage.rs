@@ -181,6 +181,11 @@ impl Pipeline {
         }
     }
 
+    /// Every stage, from the first to the last. Their instants are nobody's: nothing is counted here.
+    pub(super) fn all(&self, scenario: &Scenario, weights: &Weights) -> Vec<Stage> {
+        (0..self.stages).map(|rank| self.stage(scenario, weights, rank, LAST_STAGE)).collect()
+    }
+
     /// The stages that are counted: the last, which has the head; the first, which has the embedding and
     /// the most in flight; and the second, which has the most in flight of those between. Those between have the
     /// same number of layers, but behind the dense ones more of them have experts: the first that has more than
