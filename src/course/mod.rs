@@ -9,6 +9,7 @@ pub mod networks;
 pub mod quiz;
 pub mod recomputing;
 pub mod scaling;
+pub mod sentences;
 pub mod sources;
 pub mod states;
 pub mod step;
