@@ -1,5 +1,5 @@
-//! The page. Built for the browser it takes over the figures that stand in the page and listens; built natively
-//! it writes those figures into the page.
+//! The page. Built for the browser it takes over the figures and sentences that stand in the page and listens; built
+//! natively it writes those into the page.
 
 #![forbid(unsafe_code)]
 // The native program renders; what listens, and what the browser calls, it does not use.
@@ -10,6 +10,7 @@ mod figures;
 #[cfg(feature = "prerender")]
 mod gallery;
 mod page;
+mod sentences;
 mod site;
 
 #[cfg(not(feature = "prerender"))]
@@ -17,8 +18,8 @@ fn main() {
     site::start(page::mount_all);
 }
 
-/// `bmax-site FOLDER` writes the figures of the default configuration into a folder, and the rules that they need;
-/// `bmax-site --gallery FILE SHEET…` writes the page of components.
+/// `bmax-site FOLDER` writes the figures of the default configuration and the sentences into a folder, and the rules that
+/// they need; `bmax-site --gallery FILE SHEET…` writes the page of components.
 #[cfg(feature = "prerender")]
 fn main() -> std::io::Result<()> {
     use std::path::Path;
@@ -30,7 +31,7 @@ fn main() -> std::io::Result<()> {
         }
         [folder] => {
             let all = figures::FIGURES.iter().chain([&figures::ANSWER_BAR]);
-            site::prerender::write(all, figures::PARTS, folder.as_ref())
+            site::prerender::write(all, figures::PARTS, &sentences::rendered(), folder.as_ref())
         }
         _ => Err(std::io::Error::other("wanted: a folder, or --gallery with a file and style sheets")),
     }

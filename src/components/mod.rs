@@ -13,6 +13,7 @@ mod checkbox;
 mod copy_button;
 #[cfg(feature = "prerender")]
 mod dialog;
+mod drag;
 mod fold;
 mod formula;
 mod legend;
@@ -40,6 +41,7 @@ pub use checkbox::Checkbox;
 pub use copy_button::CopyButton;
 #[cfg(feature = "prerender")]
 pub use dialog::Dialog;
+pub use drag::Drag;
 pub use fold::Fold;
 pub use formula::{Formula, mathml};
 pub use legend::{Key, Legend};

@@ -10,6 +10,7 @@ pub mod problems;
 pub mod quiz;
 pub mod recomputing;
 pub mod scaling;
+pub mod sentences;
 pub mod sources;
 pub mod splitting;
 pub mod states;

@@ -6,7 +6,7 @@ use leptos::prelude::*;
 
 use super::{Case, Specimen};
 use crate::components::{
-    BatchSlider, Checkbox, CopyButton, DevicePicker, Dialog, ModelPicker, NumberField, NumberInput, ResetButton,
+    BatchSlider, Checkbox, CopyButton, DevicePicker, Dialog, Drag, ModelPicker, NumberField, NumberInput, ResetButton,
     Segmented, Select, SettingField, Slider, Tab, TabPanel, Tabs, UseButton,
 };
 use crate::site::State;
@@ -33,6 +33,7 @@ fn Numbers() -> impl IntoView {
         ..NumberInput::of("Steps", (1.0, 10.0), 5.0, RwSignal::new(5.0))
     };
     let share = RwSignal::new(0.4);
+    let sequences = RwSignal::new(4.0);
     let text = Signal::derive(move || format!("{} %", share.get() * 100.0));
     view! {
         <Specimen name="number_field">
@@ -50,6 +51,18 @@ fn Numbers() -> impl IntoView {
             </Case>
             <Case state="Its value stands elsewhere">
                 <Slider id="slider-hidden" value=share ends=(0.0, 1.0) step=0.1 text>"Share"</Slider>
+            </Case>
+        </Specimen>
+        <Specimen name="drag">
+            <Case state="In a sentence, which a program answers for">
+                <p data-mounted="">
+                    "With "<Drag label="Sequences" values=&[1.0, 4.0, 1_024.0] value=sequences spoken=text/>" sequences"
+                </p>
+            </Case>
+            <Case state="Before that">
+                <p data-sentence="">
+                    "With "<Drag label="Sequences" values=&[1.0, 4.0, 1_024.0] value=sequences spoken=text/>" sequences"
+                </p>
             </Case>
         </Specimen>
         <Specimen name="batch_slider">

@@ -1,15 +1,18 @@
-//! The figures of a page, taken over.
+//! The figures and sentences of a page, taken over.
 //!
-//! The text is in `src/pages/`, with the places of the figures. The figures are rendered into their places while the
-//! pages are built; here they are taken over in the browser.
+//! The text is in `src/pages/`, with their places. They are rendered into these while the pages are built; here they are
+//! taken over in the browser.
 
 use crate::figures::{ANSWER_BAR, FIGURES};
 use crate::site::{State, take_over, take_over_part};
 
-/// Takes over every figure of the page.
+/// Takes over every figure and sentence of the page.
 pub fn mount_all(state: State) {
     take_over_part(&ANSWER_BAR, state);
     take_over(FIGURES, state);
+    // A program that does not run in a browser has nothing to take over.
+    #[cfg(feature = "hydrate")]
+    crate::site::take_over_sentences(state, crate::sentences::take_over);
 }
 
 #[cfg(test)]

@@ -16,6 +16,8 @@ mod theme;
 
 pub use bmax::format;
 pub use mount::{Figure, take_over, take_over_part};
+#[cfg(feature = "hydrate")]
+pub use mount::{Taking, take_over_sentences};
 pub use ranking::Ranking;
 pub use standing::Standing;
 #[cfg(test)]

@@ -27,7 +27,7 @@ pub fn mount_frame<V: IntoView + 'static>(id: &str, part: impl FnOnce() -> V + '
     }
 }
 
-/// A figure that is being taken over. It fails where its part of the program cannot be fetched.
+/// A figure or sentence that is being taken over. It fails where its part of the program cannot be fetched.
 #[cfg(feature = "hydrate")]
 pub type Taking = std::pin::Pin<Box<dyn Future<Output = Result<(), leptos::wasm_split::SplitLoaderError>>>>;
 
@@ -47,7 +47,29 @@ pub struct Figure {
 /// Takes over the figures that stand in the page since it was built.
 pub fn take_over(figures: &'static [Figure], state: State) {
     for figure in figures {
-        on_arrival(figure.name, state.turns, Box::new(move |place, near| take_over_at(place, figure, state, near)));
+        if let Some(place) = place("data-figure", figure.name) {
+            on_arrival(&place, state.turns, Box::new(move |place, near| take_over_at(place, figure, state, near)));
+        }
+    }
+}
+
+/// Takes over the sentences that stand in the page since it was built, each by its place: the first module of the
+/// program does not know them. One that does not come stays as it was built, which is a whole sentence.
+#[cfg(feature = "hydrate")]
+pub fn take_over_sentences(state: State, take_over: fn(web_sys::HtmlElement) -> Taking) {
+    let Ok(places) = document().query_selector_all("[data-sentence]") else { return };
+    for place in (0..places.length()).filter_map(|at| places.item(at)) {
+        on_arrival(
+            place.unchecked_ref(),
+            state.turns,
+            Box::new(move |place, _| {
+                leptos::task::spawn_local(async move {
+                    if take_over(place.clone().unchecked_into()).await.is_ok() {
+                        _ = place.set_attribute("data-mounted", "");
+                    }
+                });
+            }),
+        );
     }
 }
 
@@ -152,11 +174,11 @@ impl Turns {
     }
 }
 
-/// Calls `mount` once with the placeholder of a figure, when that is near the window or its turn has
-/// come, and with the signal of its being near.
+/// Calls `mount` once with the place of a figure or sentence, when that is near the window or its turn has come, and with
+/// the signal of its being near.
 #[inline(never)]
-pub(super) fn on_arrival(name: &str, turns: Turns, mount: Box<dyn Fn(Element, RwSignal<bool>)>) {
-    let Some(place) = place("data-figure", name) else { return };
+pub(super) fn on_arrival(place: &Element, turns: Turns, mount: Box<dyn Fn(Element, RwSignal<bool>)>) {
+    let place = place.clone();
     let Some(owner) = Owner::current() else { return };
     let near = nearby(&place);
     let turn = turns.take();

@@ -1,4 +1,4 @@
-//! The figures of the default configuration as HTML, written into the page while it is built.
+//! The figures of the default configuration and the sentences as HTML, written into the page while it is built.
 //!
 //! The content security policy of the page forbids `style` attributes, so that what a figure hands to the style
 //! sheet as custom properties becomes rules of a sheet, one for each different set.
@@ -12,22 +12,24 @@ use leptos::prelude::*;
 
 use super::{Figure, State};
 
-/// The figures as HTML, by name, and the rules that they need.
-pub struct Prerendered {
-    html: Vec<(&'static str, String)>,
+/// The figures and sentences as HTML, by name, and the rules that they need.
+struct Prerendered {
+    figures: Vec<(&'static str, String)>,
+    sentences: Vec<(&'static str, String)>,
     rules: String,
 }
 
 impl Prerendered {
-    /// Renders every figure with the default configuration.
-    pub fn of<'a>(figures: impl IntoIterator<Item = &'a Figure>) -> Self {
+    /// Renders every figure with the default configuration, and takes the sentences as they were rendered.
+    fn of<'a>(figures: impl IntoIterator<Item = &'a Figure>, sentences: &[(&'static str, String)]) -> Self {
         let owner = Owner::new();
         let mut styles = Styles::default();
-        let html = owner.with(|| {
+        let figures = owner.with(|| {
             let state = State::new();
             figures.into_iter().map(|figure| (figure.name, styles.moved_out((figure.html)(state)))).collect()
         });
-        Self { html, rules: styles.rules() }
+        let sentences = sentences.iter().map(|(name, html)| (*name, styles.moved_out(html.clone()))).collect();
+        Self { figures, sentences, rules: styles.rules() }
     }
 }
 
@@ -58,26 +60,30 @@ impl Styles {
     }
 }
 
-/// Writes each figure as a file `NAME.html`, `rules.css`, and `parts.txt` with the part of the program that has each
-/// figure, into a folder that holds nothing else.
+/// Writes each figure as a file `NAME.html`, each sentence as `sentences/NAME.html`, `rules.css`, and `parts.txt` with the
+/// part of the program that has each figure, into a folder that holds nothing else.
 ///
 /// # Errors
 /// Those of the files.
 pub fn write<'a>(
     figures: impl IntoIterator<Item = &'a Figure>,
     parts: &[(&str, &str)],
+    sentences: &[(&'static str, String)],
     folder: &Path,
 ) -> io::Result<()> {
-    let prerendered = Prerendered::of(figures);
+    let prerendered = Prerendered::of(figures, sentences);
+    let sentences = folder.join("sentences");
     if folder.exists() {
         fs::remove_dir_all(folder)?;
     }
-    fs::create_dir_all(folder)?;
+    fs::create_dir_all(&sentences)?;
     fs::write(folder.join("rules.css"), &prerendered.rules)?;
     let listed: String = parts.iter().map(|(figure, part)| format!("{figure} {part}\n")).collect();
     fs::write(folder.join("parts.txt"), listed)?;
-    for (name, html) in &prerendered.html {
-        fs::write(folder.join(format!("{name}.html")), html)?;
+    for (folder, written) in [(folder, &prerendered.figures), (&sentences, &prerendered.sentences)] {
+        for (name, html) in written {
+            fs::write(folder.join(format!("{name}.html")), html)?;
+        }
     }
     Ok(())
 }

@@ -51,6 +51,7 @@ mod quiz;
 mod recompute;
 mod sandboxed_frame;
 mod scaling;
+mod sentences;
 mod shapes;
 mod share;
 mod size_budget;

@@ -7,15 +7,26 @@ use serde_json::{Value, json};
 
 use crate::support::{FOLDER, PAGES, Page, Visit, expected, figures_of, html, page_of};
 
-/// The part of the program that has a figure, and its files, as the page tells its first script.
-fn part_of(figure: &str) -> (String, BTreeSet<String>) {
-    let html = html(page_of(figure));
+/// The parts of the program that a page wants, as it tells its first script.
+fn parts_of(page: &str) -> Value {
+    let html = html(page);
     let (_, rest) = html.split_once("const parts = ").expect("the page names the parts");
     let parts = serde_json::Deserializer::from_str(rest).into_iter::<Value>().next();
-    let parts = parts.expect("what follows").expect("JSON");
+    parts.expect("what follows").expect("JSON")
+}
+
+/// The files of a part.
+fn files(parts: &Value, part: &str) -> BTreeSet<String> {
+    let files = parts["files"][part].as_array().expect("a list").iter();
+    files.map(|file| file.as_str().expect("a name").to_owned()).collect()
+}
+
+/// The part of the program that has a figure, and its files.
+fn part_of(figure: &str) -> (String, BTreeSet<String>) {
+    let parts = parts_of(page_of(figure));
     let part = parts["of"][figure].as_str().unwrap_or_else(|| panic!("{figure} has a part")).to_owned();
-    let files = parts["files"][&part].as_array().expect("a list").iter();
-    (part.clone(), files.map(|file| file.as_str().expect("a name").to_owned()).collect())
+    let files = files(&parts, &part);
+    (part, files)
 }
 
 /// Files of WebAssembly that were asked for, but for the program's first and the desk's.
@@ -41,21 +52,26 @@ async fn an_embedded_figure_loads_its_own_part_and_no_other() {
 async fn a_first_look_at_any_page_loads_the_parts_of_what_is_in_sight() {
     for name in PAGES {
         let page = Visit::to(name).untouched().open().await;
-        let near = "const near = [...document.querySelectorAll('[data-figure]')].filter((one) => { \
+        let near = "const near = [...document.querySelectorAll('[data-figure], [data-sentence]')].filter((one) => { \
                 const { top, bottom } = one.getBoundingClientRect(); \
                 return top < innerHeight + 160 && bottom > -160; \
             }); \
-            return near.every((one) => one.hasAttribute('data-mounted')) ? near.map((one) => one.dataset.figure) : null;";
+            return near.every((one) => one.hasAttribute('data-mounted')) ? near.map((one) => one.dataset.figure ?? null) : null;";
         let near = page
             .until("what is in sight", async || match page.script(near, vec![]).await {
                 Value::Null => Err("not there yet"),
                 near => Ok(near),
             })
             .await;
-        let near: Vec<String> = serde_json::from_value(near).expect("names");
+        // A sentence has no name here: all of them are one part.
+        let near: Vec<Option<String>> = serde_json::from_value(near).expect("names");
         // The one that the page shows first is fetched beside the program.
-        let first = figures_of(name).into_iter().take(1);
-        let wanted: BTreeSet<_> = near.into_iter().chain(first).flat_map(|figure| part_of(&figure).1).collect();
+        let first = figures_of(name).into_iter().take(1).map(Some);
+        let of = |near: Option<String>| match near {
+            Some(figure) => part_of(&figure).1,
+            None => files(&parts_of(name), "sentences"),
+        };
+        let wanted: BTreeSet<_> = near.into_iter().chain(first).flat_map(of).collect();
         let resources = "return performance.getEntriesByType('resource').map((one) => new URL(one.name).pathname);";
         let loaded: Vec<String> = serde_json::from_value(page.script(resources, vec![]).await).expect("paths");
         assert_eq!(asked(&loaded), wanted, "/{name}");

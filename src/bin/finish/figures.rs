@@ -1,4 +1,5 @@
-//! The figures that were rendered for the pages, the styles that they need, and the part of the program that has each.
+//! The figures and sentences that were rendered for the pages, the styles that they need, and the part of the program
+//! that has each figure.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -17,9 +18,11 @@ struct Figure {
     sheet: String,
 }
 
-/// All figures, by name.
+/// All figures and sentences, by name.
 pub struct Figures {
     by_name: BTreeMap<String, Figure>,
+    /// The sentences with numbers to drag, as HTML.
+    sentences: BTreeMap<String, String>,
     /// What stands in the place of style attributes, by the number that elements name it by.
     rules: BTreeMap<String, String>,
 }
@@ -29,28 +32,28 @@ impl Figures {
     pub fn read(rendered: &Path, sources: &Path) -> Result<Self> {
         let listed = read(&rendered.join("parts.txt"))?;
         let parts: BTreeMap<&str, &str> = listed.lines().filter_map(|line| line.split_once(' ')).collect();
-        let fault = |error: std::io::Error| format!("{}: {error}", rendered.display());
         let mut by_name = BTreeMap::new();
-        for entry in fs::read_dir(rendered).map_err(fault)? {
-            let path = entry.map_err(fault)?.path();
-            if path.extension().is_none_or(|extension| extension != "html") {
-                continue;
-            }
-            let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        for (name, html) in rendered_in(rendered)? {
             let sheet = sources.join(name.replace('-', "_")).join("style.css");
             let sheet = if sheet.is_file() { tidied(&read(&sheet)?) } else { String::new() };
             let part = parts.get(name.as_str()).map(|part| (*part).to_owned());
-            by_name.insert(name, Figure { html: read(&path)?, part, sheet });
+            by_name.insert(name, Figure { html, part, sheet });
         }
         let rules = read(&rendered.join("rules.css"))?;
         let numbered = |rule: &str| Some((rule.split('"').nth(1)?.to_owned(), rule.to_owned()));
-        Ok(Self { by_name, rules: rules.lines().filter_map(numbered).collect() })
+        let sentences = rendered_in(&rendered.join("sentences"))?;
+        Ok(Self { by_name, sentences, rules: rules.lines().filter_map(numbered).collect() })
     }
 
     /// Every figure of the text as HTML, with its name.
     pub fn all(&self) -> Vec<(&str, &str)> {
         let named = self.by_name.iter().filter(|(_, figure)| figure.part.is_some());
         named.map(|(name, figure)| (name.as_str(), figure.html.as_str())).collect()
+    }
+
+    /// The name of every sentence.
+    pub fn sentences(&self) -> Vec<&str> {
+        self.sentences.keys().map(String::as_str).collect()
     }
 
     fn get(&self, name: &str) -> Result<&Figure> {
@@ -67,8 +70,9 @@ impl Figures {
         self.get(name)?.part.as_deref().ok_or_else(|| format!("“{name}” has no part of its own"))
     }
 
-    /// A text with each of these figures in its place, `{{figure:NAME}}`.
-    pub fn placed(&self, text: &str, names: &[&str]) -> Result<String> {
+    /// A text with each of these figures in its place, `{{figure:NAME}}`, and each of these sentences in its own,
+    /// `{{sentence:NAME}}`.
+    pub fn placed(&self, text: &str, names: &[&str], sentences: &[&str]) -> Result<String> {
         let mut text = text.to_owned();
         for name in names {
             let place = format!("{{{{figure:{name}}}}}");
@@ -77,17 +81,24 @@ impl Figures {
             }
             text = text.replace(&place, self.html(name)?);
         }
+        for name in sentences {
+            let html = self.sentences.get(*name).ok_or_else(|| format!("no sentence is called “{name}”"))?;
+            let placed = format!("<span data-sentence=\"{name}\">{html}</span>");
+            text = text.replace(&format!("{{{{sentence:{name}}}}}"), &placed);
+        }
         Ok(text)
     }
 
-    /// What the figures of a page need of styles beside the sheet of all pages. It stands in the page itself, so that
+    /// What the figures and sentences of a page need of styles beside the sheet of all pages. It stands in the page itself, so that
     /// no page waits for the styles of another's figures.
-    pub fn styles(&self, names: &[&str]) -> String {
+    pub fn styles(&self, names: &[&str], sentences: &[&str]) -> String {
         let mut styles: String =
             names.iter().filter_map(|name| self.by_name.get(*name)).map(|figure| figure.sheet.as_str()).collect();
         let framed = self.by_name.values().filter(|figure| figure.part.is_none());
         let shown = names.iter().filter_map(|name| self.by_name.get(*name)).chain(framed);
-        let numbers: BTreeSet<String> = shown.flat_map(|figure| style_numbers(&figure.html)).collect();
+        let told = sentences.iter().filter_map(|name| self.sentences.get(*name));
+        let html = shown.map(|figure| &figure.html).chain(told);
+        let numbers: BTreeSet<String> = html.flat_map(|html| style_numbers(html)).collect();
         for rule in numbers.iter().filter_map(|number| self.rules.get(number)) {
             styles.push_str(rule);
             styles.push('\n');
@@ -96,7 +107,20 @@ impl Figures {
     }
 }
 
-/// The numbers of the rules that the elements of a figure name.
+/// The files of HTML in a folder, by name.
+fn rendered_in(folder: &Path) -> Result<BTreeMap<String, String>> {
+    let fault = |error: std::io::Error| format!("{}: {error}", folder.display());
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(folder).map_err(fault)? {
+        let path = entry.map_err(fault)?.path();
+        if path.extension().is_some_and(|extension| extension == "html") {
+            found.insert(path.file_stem().unwrap_or_default().to_string_lossy().into_owned(), read(&path)?);
+        }
+    }
+    Ok(found)
+}
+
+/// The numbers of the rules that the elements of a figure or sentence name.
 fn style_numbers(html: &str) -> Vec<String> {
     tags(html).iter().filter_map(|tag| Some(tag.attribute("data-style")?.value.to_owned())).collect()
 }
@@ -117,13 +141,16 @@ mod tests {
                 ("step".to_owned(), figure("<p data-style=\"8\">4</p>", Some("course"), "")),
                 ("answer-bar".to_owned(), figure("<b data-style=\"9\">5</b>", None, "")),
             ]),
-            rules: ["7", "8", "9"].map(|number| (number.to_owned(), format!("[data-style=\"{number}\"]{{}}"))).into(),
+            sentences: BTreeMap::from([("logits".to_owned(), "take <b data-style=\"6\">6</b>".to_owned())]),
+            rules: ["6", "7", "8", "9"]
+                .map(|number| (number.to_owned(), format!("[data-style=\"{number}\"]{{}}")))
+                .into(),
         }
     }
 
     #[test]
     fn every_figure_has_a_place_and_every_place_a_figure() {
-        let placed = |text: &str, names: &[&str]| figures().placed(text, names);
+        let placed = |text: &str, names: &[&str]| figures().placed(text, names, &[]);
         let there = "<div><p data-style=\"7\">3</p></div>".to_owned();
         assert_eq!(placed("<div>{{figure:grow}}</div>", &["grow"]), Ok(there));
         assert_eq!(placed("<div></div>", &["grow"]), Err("the figure “grow” has no place in the text".to_owned()));
@@ -132,7 +159,17 @@ mod tests {
 
     #[test]
     fn a_page_has_the_styles_of_its_own_figures_and_of_the_frame_and_no_others() {
-        assert_eq!(figures().styles(&["grow"]), ".grow {}\n[data-style=\"7\"]{}\n[data-style=\"9\"]{}\n");
+        let styles = |sentences: &[&str]| figures().styles(&["grow"], sentences);
+        assert_eq!(styles(&[]), ".grow {}\n[data-style=\"7\"]{}\n[data-style=\"9\"]{}\n");
+        assert!(styles(&["logits"]).contains("[data-style=\"6\"]{}"));
+    }
+
+    #[test]
+    fn a_sentence_stands_in_its_line_where_the_program_finds_it() {
+        let placed = |names: &[&str]| figures().placed("<p>They {{sentence:logits}}.</p>", &[], names);
+        let there = "<p>They <span data-sentence=\"logits\">take <b data-style=\"6\">6</b></span>.</p>".to_owned();
+        assert_eq!(placed(&["logits"]), Ok(there));
+        assert_eq!(placed(&["other"]), Err("no sentence is called “other”".to_owned()));
     }
 
     #[test]

@@ -51,7 +51,8 @@ fn pages(folder: &Path, rendered: &Path, built: &Path) -> Result<()> {
     let desk = desk::name_by_content(folder)?;
     let figures = figures::Figures::read(rendered, Path::new("src/figures"))?;
     let mut site = text::read(Path::new("src/pages"))?;
-    text::check(&site, &figures.all().iter().map(|(name, _)| *name).collect::<Vec<_>>())?;
+    let names: Vec<&str> = figures.all().iter().map(|(name, _)| *name).collect();
+    text::check(&site, &names, &figures.sentences())?;
     text::explain(&mut site);
     text::link(&mut site)?;
     let places = text::Places::of(&site).with_figures(&site, &figures.all());

@@ -46,8 +46,10 @@ fn name(page: &Page) -> String {
 fn assembled(template: &str, pages: &[Page], at: usize, parts: &Parts) -> Result<String> {
     let page = &pages[at];
     let names: Vec<&str> = page.sections.iter().flat_map(|section| &section.figures).map(String::as_str).collect();
+    let sentences: Vec<&str> =
+        page.sections.iter().flat_map(|section| &section.sentences).map(String::as_str).collect();
     let main: String = page.sections.iter().map(|section| section.html.as_str()).collect();
-    let main = parts.places.resolved(&parts.figures.placed(&main, &names)?, page.slug)?;
+    let main = parts.places.resolved(&parts.figures.placed(&main, &names, &sentences)?, page.slug)?;
     let bar = parts.places.resolved(parts.figures.html("answer-bar")?, page.slug)?;
     let fills = [
         ("{{title}}", escaped(&page.title)),
@@ -55,9 +57,9 @@ fn assembled(template: &str, pages: &[Page], at: usize, parts: &Parts) -> Result
         ("content={{description}}", format!("content=\"{}\"", escaped(&page.description))),
         ("{{places}}", places(pages, parts.places).to_string()),
         ("{{page}}", address(page)),
-        ("{{parts}}", fetched(&names, parts)?.to_string()),
+        ("{{parts}}", fetched(&names, !sentences.is_empty(), parts)?.to_string()),
         ("{{first-figure}}", names.first().copied().unwrap_or_default().to_owned()),
-        ("{{styles}}", format!("<style>{}</style>", parts.figures.styles(&names))),
+        ("{{styles}}", format!("<style>{}</style>", parts.figures.styles(&names, &sentences))),
         ("{{pages}}", header(pages, at)),
         ("{{contents}}", contents(page)),
         ("{{neighbours}}", neighbours(pages, at)),
@@ -110,13 +112,20 @@ fn places(pages: &[Page], places: &Places) -> Value {
     Value::Object(pages.iter().map(|page| (address(page), of(page).into())).collect())
 }
 
-/// The part of the program that has each figure of a page, and the files of each part.
-fn fetched(names: &[&str], parts: &Parts) -> Result<Value> {
+/// The part of the program that has the sentences, as `src/sentences/mod.rs` names it.
+const SENTENCES: &str = "sentences";
+
+/// The part of the program that has each figure of a page, and the files of each part, that of the sentences among them
+/// where the page has some.
+fn fetched(names: &[&str], has_sentences: bool, parts: &Parts) -> Result<Value> {
     let (mut of, mut files) = (Map::new(), BTreeMap::new());
     for name in names {
         let part = parts.figures.part(name)?;
         of.insert((*name).to_owned(), part.into());
         files.insert(part, parts.program.part(part)?);
+    }
+    if has_sentences {
+        files.insert(SENTENCES, parts.program.part(SENTENCES)?);
     }
     Ok(json!({ "of": of, "files": files }))
 }
@@ -184,6 +193,7 @@ mod tests {
             label: label.to_owned(),
             html: String::new(),
             figures: Vec::new(),
+            sentences: Vec::new(),
             ids: vec![id.to_owned()],
             words: 0,
         };

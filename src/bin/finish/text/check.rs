@@ -10,11 +10,12 @@ use super::Page;
 const MOST_AT_ROOT: usize = 2_500;
 const MOST: usize = 4_500;
 
-/// Refuses an id or a figure that is there twice, a figure that is missing or unknown, headings out of order and pages
-/// that are too long. `figures` are the names of those that are to be placed.
-pub fn check(pages: &[Page], figures: &[&str]) -> Result<()> {
+/// Refuses an id, a figure or a sentence that is there twice, a figure or sentence that is missing or unknown, headings
+/// out of order and pages that are too long. `figures` and `sentences` are the names of those that are to be placed.
+pub fn check(pages: &[Page], figures: &[&str], sentences: &[&str]) -> Result<()> {
     let mut faults = twice(pages);
-    faults.extend(misplaced(pages, figures));
+    faults.extend(misplaced("figure", &places(pages, |section| &section.figures), figures));
+    faults.extend(misplaced("sentence", &places(pages, |section| &section.sentences), sentences));
     faults.extend(pages.iter().flat_map(disordered));
     faults.extend(pages.iter().filter_map(too_long));
     if faults.is_empty() { Ok(()) } else { Err(faults.join("\n")) }
@@ -43,14 +44,13 @@ fn twice(pages: &[Page]) -> Vec<String> {
     ids.map(|(id, at)| format!("the id {id} is there {} times: {}", at.len(), at.join(", "))).collect()
 }
 
-fn misplaced(pages: &[Page], figures: &[&str]) -> Vec<String> {
-    let placed = places(pages, |section| &section.figures);
-    let unknown =
-        placed.keys().filter(|name| !figures.contains(name)).map(|name| format!("no figure is called {name}"));
-    let others = figures.iter().filter_map(|name| match placed.get(name).map(Vec::as_slice) {
-        None => Some(format!("the figure {name} has no place")),
+/// What of a kind is placed and unknown, and what of those that are known has not one place.
+fn misplaced(kind: &str, placed: &BTreeMap<&str, Vec<String>>, known: &[&str]) -> Vec<String> {
+    let unknown = placed.keys().filter(|name| !known.contains(name)).map(|name| format!("no {kind} is called {name}"));
+    let others = known.iter().filter_map(|name| match placed.get(name).map(Vec::as_slice) {
+        None => Some(format!("the {kind} {name} has no place")),
         Some([_]) => None,
-        Some(at) => Some(format!("the figure {name} has {} places: {}", at.len(), at.join(", "))),
+        Some(at) => Some(format!("the {kind} {name} has {} places: {}", at.len(), at.join(", "))),
     });
     unknown.chain(others).collect()
 }
@@ -98,13 +98,13 @@ pub mod tests {
     }
 
     fn fault(pages: &[(&'static str, &str)], figures: &[&str]) -> String {
-        check(&site(pages), figures).expect_err("something is wrong")
+        check(&site(pages), figures, &[]).expect_err("something is wrong")
     }
 
     #[test]
     fn a_site_in_order_passes() {
         let pages = site(&[("", "## A {#a}\n\n### A\n\n```figure x\nc\n```\n"), ("memory", "## B {#b}\n")]);
-        assert_eq!(check(&pages, &["x"]), Ok(()));
+        assert_eq!(check(&pages, &["x"], &[]), Ok(()));
     }
 
     #[test]
@@ -123,6 +123,17 @@ pub mod tests {
     }
 
     #[test]
+    fn a_sentence_that_is_missing_unknown_or_twice_is_named() {
+        let found =
+            |text: &str, sentences: &[&str]| check(&site(&[("", &format!("## A {{#a}}\n\n{text}\n"))]), &[], sentences);
+        assert_eq!(found("{{sentence:x}}", &["x"]), Ok(()));
+        assert_eq!(found("{{sentence:x}}", &[]), Err("no sentence is called x".to_owned()));
+        assert_eq!(found("words", &["x"]), Err("the sentence x has no place".to_owned()));
+        let twice = Err("the sentence x has 2 places: /#a, /#a".to_owned());
+        assert_eq!(found("{{sentence:x}} {{sentence:x}}", &["x"]), twice);
+    }
+
+    #[test]
     fn a_heading_that_leaves_out_a_level_or_begins_a_page_anew_is_named() {
         let found = fault(&[("", "## A {#a}\n\n<h4>x</h4>\n")], &[]);
         assert_eq!(found, "/#a: a heading of level 4 comes after one of level 2");
@@ -134,7 +145,7 @@ pub mod tests {
     fn a_page_that_is_too_long_is_named_with_its_words() {
         let words = |most: usize| format!("## A {{#a}}\n\n{}\n", "word ".repeat(most));
         assert_eq!(fault(&[("", &words(MOST_AT_ROOT))], &[]), "/: 2502 words, and 2500 are the most");
-        assert_eq!(check(&site(&[("memory", &words(MOST_AT_ROOT))]), &[]), Ok(()));
+        assert_eq!(check(&site(&[("memory", &words(MOST_AT_ROOT))]), &[], &[]), Ok(()));
         assert_eq!(fault(&[("memory", &words(MOST))], &[]), "/memory: 4502 words, and 4500 are the most");
     }
 }

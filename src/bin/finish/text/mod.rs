@@ -1,8 +1,9 @@
 //! The text of the site: Markdown with TeX in, sections of HTML with MathML out.
 //!
 //! A page is a folder of `src/pages/`, and a file of it is a section, in the order of the names. The dialect is told
-//! in ARCHITECTURE.md. Whoever puts a page together calls [`read()`], [`explain()`], [`link()`] and [`check()`] in this order; the sections
-//! then hold `{{figure:NAME}}` where a figure goes and `{{root}}` where the way to the root of the site goes.
+//! in ARCHITECTURE.md. Whoever puts a page together calls [`read()`], [`explain()`], [`link()`] and [`check()`] in this
+//! order; the sections then hold `{{figure:NAME}}` where a figure goes, `{{sentence:NAME}}` where a sentence with numbers
+//! to drag goes, and `{{root}}` where the way to the root of the site goes.
 
 mod blocks;
 mod check;
@@ -59,6 +60,8 @@ pub struct Section {
     pub html: String,
     /// The names of the figures that it has a place for.
     pub figures: Vec<String>,
+    /// The names of the sentences that it has a place for.
+    pub sentences: Vec<String>,
     /// Every id in it, its own among them.
     pub ids: Vec<String>,
     /// The words of its text; those of figures are not counted.

@@ -89,7 +89,13 @@ fn section(head: Head, body: &[Node]) -> Result<Section> {
     // The contents call a section as its heading does, up to what the heading claims.
     let heading = plain(&title);
     let label = label.unwrap_or_else(|| heading.split(": ").next().unwrap_or(&heading).to_owned());
-    Ok(Section { label, figures, ids, words: count(&html), html, id })
+    Ok(Section { label, figures, sentences: sentences(&html), ids, words: count(&html), html, id })
+}
+
+/// The names of the sentences that have a place in markup: `{{sentence:NAME}}`.
+fn sentences(html: &str) -> Vec<String> {
+    let places = html.split("{{sentence:").skip(1);
+    places.filter_map(|rest| Some(rest.split_once("}}")?.0.to_owned())).collect()
 }
 
 #[cfg(test)]
@@ -112,6 +118,14 @@ mod tests {
             "<section id=\"search\" class=\"prose\" aria-labelledby=\"search-title\">\n\
              <h2 id=\"search-title\"><span id=\"part-old\"></span>Search: or <strong>find</strong> it</h2>\n<p>Words of it.</p>\n"
         ));
+    }
+
+    #[test]
+    fn a_section_knows_the_sentences_in_its_lines_and_leaves_their_places() {
+        let source = "## Title {#id}\n\nBefore. {{sentence:one}} After.\n\n- {{sentence:two}}\n";
+        let section = read(source, false).expect("it is right").section;
+        assert_eq!(section.sentences, ["one", "two"]);
+        assert!(section.html.contains("<p>Before. {{sentence:one}} After.</p>"), "{}", section.html);
     }
 
     #[test]

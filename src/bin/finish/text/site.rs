@@ -26,12 +26,22 @@ fn figures() -> Vec<String> {
     names.collect()
 }
 
+/// The names of the sentences, as their list in the page's program has them.
+fn sentences() -> Vec<String> {
+    let list = std::fs::read_to_string(here("src/sentences/words.rs")).expect("the sentences");
+    let names = list.lines().filter_map(|line| line.trim().strip_prefix("name: \"")?.strip_suffix("\","));
+    names.map(str::to_owned).collect()
+}
+
 #[test]
 fn the_site_is_in_order() {
     let figures = figures();
     let names: Vec<&str> = figures.iter().map(String::as_str).collect();
     assert!(names.len() > 25, "{names:?}");
-    let found = check(&site(), &names);
+    let sentences = sentences();
+    let told: Vec<&str> = sentences.iter().map(String::as_str).collect();
+    assert!(told.len() >= 10, "{told:?}");
+    let found = check(&site(), &names, &told);
     assert!(found.is_ok(), "{}", found.expect_err("just seen"));
 }
 
