@@ -303,14 +303,18 @@ async fn without_javascript_every_figure_is_its_caption_a_sentence_and_a_link() 
         let address = format!("{}{FOLDER}{}?embed={name}#embed-{name}", page.server.origin(), page_of(&name));
         page.client.goto("about:blank").await.expect("a fresh start");
         page.client.goto(&address).await.expect("the page loads");
-        let caption = format!("return document.querySelector('#embed-{name} figcaption').textContent.trim();");
-        let caption = page.script(&caption, vec![]).await;
-        // A browser may look for the target of the address a moment after the page has loaded.
-        let text = page
+        let caption = format!("return document.querySelector('#embed-{name} figcaption')?.textContent.trim() ?? null;");
+        // A busy browser may not have read all of a page that it calls loaded, nor looked for the target of its address.
+        let (caption, text) = page
             .until(&format!("{name} alone"), async || {
+                let caption = page.script(&caption, vec![]).await;
                 let text = page.script(STATIC, vec![]).await.as_str().unwrap_or_default().to_owned();
                 let alone = text.starts_with(caption.as_str().unwrap_or("?"));
-                if alone && text.ends_with("bmax · open the full page") { Ok(text) } else { Err(text.len()) }
+                if alone && text.ends_with("bmax · open the full page") {
+                    Ok((caption, text))
+                } else {
+                    Err(text.len())
+                }
             })
             .await;
         let sentence = text.len() - caption.as_str().map_or(0, str::len);
