@@ -111,8 +111,8 @@ mod tests {
             include_str!("../pages/trust/04_left_out.md"),
             &[
                 format!("holds {plain} bytes a logit in its backward pass"),
-                format!("vocabulary-parallel loss {parallel} for its share"),
-                format!("over the logits {in_place}; fused"),
+                format!("vocabulary-parallel loss holds {parallel} for its share"),
+                format!("over the logits holds {in_place}. Fused"),
             ],
         );
         let inner = |precision: &str| {
