@@ -4,6 +4,10 @@
 //! together.
 
 use bmax::course::quiz::{self, COUNT, KEY, Options};
+use bmax::course::quoted::{
+    self, KORTHIKANTI_SELECTIVE_WORK, RULE_CHECKPOINTING_SAVED, RULE_CHECKPOINTING_WORK, RULE_TO_8,
+    SURVIVAL_FULL_SAVED, SURVIVAL_FULL_WORK,
+};
 use bmax::{Bucket, Method, Precision, Recomputation, Scenario, b_max, catalogue, estimate, number};
 
 const QUIZ: &str = include_str!("../src/figures/quiz/questions.html");
@@ -170,9 +174,12 @@ fn items() -> Vec<(&'static str, &'static str)> {
     folds.map(item).map(|(question, answer)| (question, answer.split("\n### ").next().unwrap_or(answer))).collect()
 }
 
-/// Every question with the words of its answer: those of a link without where it leads.
+/// Every question with the words of its answer: those of a link without where it leads, and quoted numbers filled in.
 fn answered() -> Vec<(&'static str, String)> {
     let words = |answer: &str| {
+        let answer = quoted::ALL
+            .iter()
+            .fold(answer.to_owned(), |text, row| text.replace(&format!("{{{{quoted:{}}}}}", row.key()), row.value));
         let mut parts = answer.split("](");
         let first = parts.next().unwrap_or_default().to_owned();
         let rest = parts.map(|part| part.split_once(')').map_or(part, |(_, after)| after));
@@ -186,7 +193,7 @@ fn answer_prints(start: &str, expected: &[f64]) {
     let all = answered();
     let (_, answer) = all.iter().find(|(question, _)| question.starts_with(start)).expect(start);
     // Years of references and digits of names are no results.
-    let words = ["2009", "2016", "2017", "2018", "2022", "A100", "H100", "7B", "PCIe 4.0"];
+    let words = ["2009", "2016", "2017", "2018", "2022", "2024", "A100", "H100", "7B", "PCIe 4.0"];
     let answer = words.iter().fold(answer.clone(), |text, word| text.replace(word, ""));
     let mut missing = expected.to_vec();
     for (printed, places, unit) in numbers(&answer) {
@@ -280,15 +287,14 @@ fn the_answer_on_recomputation_prints_what_the_methods_count() {
         saves("7b", Recomputation::Full),
         2_048.0,
         100.0 * bmax::cost::extra_work(&full),
-        // As the sources say: batch-size page 60–80 % for 20–30 %, survival kit 90 % for 30–40 %.
-        60.0,
-        90.0,
-        20.0,
-        40.0,
+        // The least and the most that sources say.
+        RULE_CHECKPOINTING_SAVED.number(),
+        SURVIVAL_FULL_SAVED.number(),
+        RULE_CHECKPOINTING_WORK.number(),
+        SURVIVAL_FULL_WORK.end(),
         ledger,
         saves("gpt-3-175b", Recomputation::Selective),
-        // Korthikanti et al. 2022, section 5.
-        2.7,
+        KORTHIKANTI_SELECTIVE_WORK.number(),
     ];
     answer_prints("How much does recomputation", &expected);
 }
@@ -318,7 +324,8 @@ fn the_answers_on_batches_print_what_is_computed() {
     let [smallest, largest] = [2_f64.powi(-24) * 1e8, f64::from(f32::MAX) / 1e38];
     answer_prints("What is the difference", &[4.0, largest, 10.0, 38.0, 23.0, 2.0, smallest, 8.0, 65_504.0, 7.0]);
     // The page that gives 90–95 % also says 1.8 to 1.95 for two; 95 % are 1.9.
-    answer_prints("How does training on several", &[2.0, 1.0, 90.0, 95.0, 8.0, 2.0 * 0.9, 2.0 * 0.95]);
+    let [least, most] = [RULE_TO_8.number(), RULE_TO_8.end()];
+    answer_prints("How does training on several", &[2.0, 1.0, least, most, 8.0, 0.02 * least, 0.02 * most]);
     let sharded = states(Method::Workshop, 8);
     answer_prints("Does ZeRO or FSDP", &[3.0, sharded, states(Method::Workshop, 1)]);
     answer_prints("In which order", &[]);

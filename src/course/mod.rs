@@ -7,6 +7,7 @@ pub mod formats;
 pub mod length;
 pub mod networks;
 pub mod quiz;
+pub mod quoted;
 pub mod recomputing;
 pub mod scaling;
 pub mod sources;

@@ -11,6 +11,7 @@ mod formula;
 mod front;
 mod inline;
 mod links;
+mod quoted;
 mod section;
 #[cfg(test)]
 mod site;
