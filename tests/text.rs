@@ -42,6 +42,11 @@ fn the_sentences_of_the_text_print_the_report_s_numbers() {
          out of memory, the likely answer agrees with {} and the safe answer with {}.",
         ran[0], ran[1], ran[2], out[0], out[1], out[2]
     )));
+    let home = include_str!("../src/pages/home/07_calculator.md").split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(home.contains(&format!(
+        "it agrees with {} of {} published runs that ran, and with {} of {} that ran out of memory",
+        ran[1], ran[0], out[1], out[0]
+    )));
     let adapters = REPORT.split("## What the allocator holds").nth(1).expect("a section");
     let adapters = adapters.lines().find(|line| line.starts_with("| LoRA and QLoRA |")).expect("a row");
     let cells: Vec<&str> = adapters.split('|').map(str::trim).collect();

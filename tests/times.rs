@@ -4,8 +4,8 @@
 //! that the library is held to them and not to itself.
 
 use bmax::{
-    Adapter, Bias, Experts, Latent, LossHead, Mlp, Model, Norm, Packing, Position, Precision, QkNorm, Recomputation,
-    Scenario, Softmax, Switch, Weights, catalogue,
+    Adapter, Bias, Choice, Experts, Latent, LossHead, Mlp, Model, Norm, Packing, Position, Precision, QkNorm,
+    Recomputation, Scenario, Softmax, Switch, Weights, catalogue,
     cost::{Speed, Work, bubble, cost, extra_work, flops_per_token},
 };
 
@@ -92,6 +92,20 @@ fn full_recomputation_costs_a_third_of_what_the_layers_take() {
     // A head is not repeated; without one it is a third to the last operation.
     scenario.recipe.loss = LossHead::Classifier;
     assert_eq!(extra_work(&scenario), 1.0 / 3.0);
+}
+
+#[test]
+fn selective_recomputation_costs_what_its_help_prints() {
+    let extra = |slug: &str, sequence: u32| {
+        let mut scenario = on(slug, sequence);
+        scenario.recipe.recomputation = Recomputation::Selective;
+        // 4·n·d·S of 72·H² + 12·H·S a layer, which is below S/18H.
+        assert!(extra_work(&scenario) < f64::from(sequence) / (18.0 * f64::from(scenario.model.hidden)));
+        100.0 * extra_work(&scenario)
+    };
+    let help = Recomputation::Selective.option().effect;
+    assert!(help.contains(&format!("{:.1} % for GPT-3", extra("gpt-3-175b", 2_048))), "{help}");
+    assert!(help.contains(&format!("{:.0} % for 7B at 8,192 tokens", extra("7b", 8_192))), "{help}");
 }
 
 #[test]

@@ -61,6 +61,8 @@ pub struct DeviceRow {
     /// How fast it computes, reads its memory and reaches the host; `None` where nobody states it in a
     /// form that could be used, and then every time is said to be assumed.
     pub peaks: Option<Peaks>,
+    /// Without peaks, what is stated all the same: reading the memory that it shares with its processor, in GB/s.
+    pub shared_gb_per_second: Option<f64>,
 }
 
 /// Where the numbers of a row come from.
@@ -82,7 +84,15 @@ pub struct DeviceSource {
 /// Devices of the Hopper generation and of its successors in the data centre.
 const HOPPER_OR_LATER: &[&str] = &["h100", "h200", "h20", "h800", "gh200", "b100", "b200", "b300", "gb200", "gb300"];
 
+/// How the slugs of devices begin that run no CUDA: AMD's and Apple's.
+const WITHOUT_CUDA: &[&str] = &["mi", "rx-", "apple-"];
+
 impl DeviceRow {
+    /// Whether it runs CUDA, for which the ledger's overheads and kernels were counted and measured.
+    pub fn runs_cuda(&self) -> bool {
+        !WITHOUT_CUDA.iter().any(|start| self.slug.starts_with(start))
+    }
+
     /// Total memory as the driver reports it.
     pub fn memory(&self) -> Bytes {
         Bytes::from_mib(self.memory_mib.into())
@@ -125,18 +135,19 @@ const WORKSPACE_FROM_HOPPER: Bytes = Bytes::from_mib(32.0);
 /// The device a reader meets first.
 pub const DEFAULT_DEVICE: &DeviceRow = &DEVICES[0];
 
-/// The peaks of a device, or `None`, and where they are stated, or why they are not listed.
-type Stated = (Option<Peaks>, &'static str);
+/// The peaks of a device, or the bandwidth of its memory alone in GB/s, and where they are stated, or why they are not
+/// listed.
+type Stated = (Result<Peaks, f64>, &'static str);
 
 /// Peaks as a data sheet states them: 16-bit products and full fp32 in TFLOP/s, TF32 where there is any,
 /// memory and host link in GB/s.
 const fn sheet([half, fp32]: [f64; 2], tf32: Option<f64>, [memory, host]: [f64; 2], source: &'static str) -> Stated {
-    (Some(Peaks { half, tf32, fp32, memory_gb_per_second: memory, host_gb_per_second: host }), source)
+    (Ok(Peaks { half, tf32, fp32, memory_gb_per_second: memory, host_gb_per_second: host }), source)
 }
 
-/// No peaks, and why.
-const fn unstated(why: &'static str) -> Stated {
-    (None, why)
+/// No peaks, and why; the bandwidth of the shared memory alone.
+const fn unstated(shared_gb_per_second: f64, why: &'static str) -> Stated {
+    (Err(shared_gb_per_second), why)
 }
 
 /// A device, from its total and its visible memory in MiB, where each was seen, and its peaks.
@@ -146,8 +157,12 @@ const fn row(
     name: &'static str,
     [memory_mib, visible_mib]: [u32; 2],
     [source, visible_source]: [&'static str; 2],
-    (peaks, peaks_source): Stated,
+    (stated, peaks_source): Stated,
 ) -> Row {
+    let (peaks, shared_gb_per_second) = match stated {
+        Ok(peaks) => (Some(peaks), None),
+        Err(shared) => (None, Some(shared)),
+    };
     let source = DeviceSource {
         memory: source,
         visible: visible_source,
@@ -155,7 +170,7 @@ const fn row(
         peaks: peaks_source,
         peaks_retrieved: CHECKED_LATER,
     };
-    Declared { row: DeviceRow { slug, name, group, memory_mib, visible_mib, peaks }, source }
+    Declared { row: DeviceRow { slug, name, group, memory_mib, visible_mib, peaks, shared_gb_per_second }, source }
 }
 
 /// A device whose runtime shows a program the whole total, as AMD's does.
@@ -249,25 +264,40 @@ const DECLARED: &[Row] = &[
     row(
         DataCentre,
         "a100-80",
-        "A100 80 GB",
+        "A100 SXM 80 GB",
         [81_920, 81_049],
         [
             "nvidia-smi, in modal-labs/modal-client#2797",
-            "Total global memory of an A100 80GB PCIe, 79.15 GiB, in ekondis/mixbench#47",
+            "Total global memory of an A100 80GB PCIe, 79.15 GiB, in ekondis/mixbench#47; the SXM module reports the same total",
         ],
         sheet(
             [312.0, 19.5],
             Some(156.0),
             [2_039.0, PCIE4],
-            lightning!(
-                "NVIDIA A100 data sheet (nvidia-a100-datasheet-us-nvidia-1758950-r4-web.pdf), the SXM board; the PCIe card has the same peaks and 1,935 GB/s"
-            ),
+            lightning!("NVIDIA A100 data sheet (nvidia-a100-datasheet-us-nvidia-1758950-r4-web.pdf), A100 80GB SXM"),
         ),
     ),
+    later(row(
+        DataCentre,
+        "a100-pcie",
+        "A100 PCIe 80 GB",
+        // 79.15 GiB, rounded down to whole MiB.
+        [81_920, 81_049],
+        [
+            "nvidia-smi of an A100 80GB PCIe, in several public listings of the driver, found by their text",
+            "Total global memory, 79.15 GiB, in ekondis/mixbench#47",
+        ],
+        sheet(
+            [312.0, 19.5],
+            Some(156.0),
+            [1_935.0, PCIE4],
+            lightning!("NVIDIA A100 data sheet (nvidia-a100-datasheet-us-nvidia-1758950-r4-web.pdf), A100 80GB PCIe"),
+        ),
+    )),
     row(
         DataCentre,
         "a100-40",
-        "A100 40 GB",
+        "A100 SXM 40 GB",
         [40_960, 40_339],
         [
             "nvidia-smi, in modal-labs/modal-client#2797",
@@ -347,7 +377,7 @@ const DECLARED: &[Row] = &[
     row(
         DataCentre,
         "h200",
-        "H200 141 GB",
+        "H200 SXM 141 GB",
         [143_771, 143_072],
         listings!("H200"),
         sheet(
@@ -418,7 +448,7 @@ const DECLARED: &[Row] = &[
     row(
         DataCentre,
         "v100-16",
-        "V100 16 GB",
+        "V100 SXM2 16 GB",
         [16_384, 16_144],
         listings!("V100_x8"),
         sheet(
@@ -433,7 +463,7 @@ const DECLARED: &[Row] = &[
     row(
         DataCentre,
         "v100-32",
-        "V100 32 GB",
+        "V100 SXM2 32 GB",
         // 31.74 GiB, rounded down to whole MiB.
         [32_768, 32_501],
         [
@@ -452,7 +482,7 @@ const DECLARED: &[Row] = &[
     row(
         DataCentre,
         "p100-16",
-        "P100 16 GB",
+        "P100 PCIe 16 GB",
         // 17,071,734,784 bytes, rounded down to whole MiB.
         [16_384, 16_280],
         [
@@ -463,7 +493,7 @@ const DECLARED: &[Row] = &[
             [18.7, 9.3],
             None,
             [732.0, PCIE3],
-            "NVIDIA Tesla P100 data sheet, the PCIe card, fp16 without units for matrices, repeated in public tables found by their text",
+            "NVIDIA Tesla P100 data sheet, the PCIe card, fp16 without units for matrices, repeated in public tables found by their text. The SXM2 module has 21.2 TFLOP/s",
         ),
     ),
     row(
@@ -1048,7 +1078,10 @@ const DECLARED: &[Row] = &[
         // 107.52 GiB, rounded down to whole MiB.
         [131_072, 110_100],
         [SOLD_AS, "Metal's recommended working set under macOS 26, 107.52 GiB, in antirez/ds4#893"],
-        unstated("Apple states no TFLOP/s, and public tables disagree on what the matrix units in its shaders add"),
+        unstated(
+            614.0,
+            "Memory: Apple's technical specifications of the machine with 40 cores. Apple states no TFLOP/s, and public tables disagree on what the matrix units in its shaders add",
+        ),
     ),
     row(
         Unified,
@@ -1074,7 +1107,10 @@ const DECLARED: &[Row] = &[
             "PyTorch's total; after a boot about 102 GiB of it are free, in \
              MiaAI-Lab/GLM-5.3-Flash-EXL3-2x-DGX-Sparks#47",
         ],
-        unstated("NVIDIA states sparse fp4 only, and public tables read 62, 125 and 209 TFLOP/s of bf16 out of it"),
+        unstated(
+            273.0,
+            "Memory: NVIDIA's page of the machine. Of speed NVIDIA states sparse fp4 only, and public tables read 62, 125 and 209 TFLOP/s of bf16 out of it",
+        ),
     ),
 ];
 
@@ -1090,6 +1126,16 @@ mod tests {
             assert!(row.visible_mib <= row.memory_mib, "{}", row.slug);
             assert!(f64::from(row.visible_mib) >= least * f64::from(row.memory_mib), "{}", row.slug);
         }
+    }
+
+    /// AMD's runtime shows a program all memory, and Apple's is shared: no such row is NVIDIA's, but for the DGX Spark.
+    #[test]
+    fn amd_s_and_apple_s_devices_run_no_cuda_and_all_others_do() {
+        for row in DEVICES {
+            let other = ["MI", "Radeon", "Apple"].iter().any(|maker| row.name.starts_with(maker));
+            assert_eq!(row.runs_cuda(), !other, "{}", row.slug);
+        }
+        assert!(DEVICES.iter().filter(|row| !row.runs_cuda()).count() >= 10);
     }
 
     #[test]

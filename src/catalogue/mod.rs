@@ -70,6 +70,23 @@ pub fn device_row_of(scenario: &Scenario) -> Option<(&'static DeviceRow, bool)> 
     device(scenario.device.origin).map(|row| (row, scenario.device.memory != row.memory()))
 }
 
+/// What the ledger counts for a device that runs no CUDA, in a sentence for wherever its answer shows; `None` for
+/// all others, and for memory of nowhere.
+///
+/// ```
+/// use bmax::{Scenario, catalogue};
+/// assert_eq!(catalogue::without_cuda(&Scenario::default()), None);
+/// let amd = catalogue::device("mi300x").expect("listed").apply(Scenario::default());
+/// assert!(catalogue::without_cuda(&amd).is_some_and(|text| text.contains("figures of CUDA stand in")));
+/// ```
+pub fn without_cuda(scenario: &Scenario) -> Option<&'static str> {
+    let row = device(scenario.device.origin)?;
+    (!row.runs_cuda()).then_some(
+        "This GPU runs no CUDA. The figures of CUDA stand in for its context, its communication buffers, its kernels \
+         and the gaps of its allocator; no run on one is among the measurements.",
+    )
+}
+
 /// A larger device counts as another one when it has a tenth more memory.
 const NOTICEABLY_LARGER: f64 = 1.1;
 /// How many larger devices are worth a try.

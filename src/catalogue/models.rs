@@ -162,6 +162,8 @@ const WORKSHOP_NOTE: &str = "The workshop states N, H, L and n only. The rest is
 
 const BROWN: &str = "Brown et al. 2020, arXiv 2005.14165, table 2.1.";
 const BROWN_NOTE: &str = "The paper rounds its counts.";
+const BROWN_13B_NOTE: &str = "The paper rounds its counts, and prints a width of 5,140 for 40 heads of 128, which are \
+    5,120.";
 const NANO_GPT: &str = "Configuration of the released checkpoint, as in karpathy/nanoGPT, model.py at 3adf61e.";
 const LLAMA_1: &str = "Lightning-AI/lit-llama, lit_llama/model.py at 2a464de.";
 const BERT: &str = "google-research/bert, README.md and modeling.py at eedf571; vocabulary and sizes as in \
@@ -180,6 +182,9 @@ const DEEPSEEK_MOE_NOTE: &str = "transformers 5.23.0 has no class for it: the co
 const DEEPSEEK_LLM: &str = "A pruning configuration named deepseek-llm-7b-base, in a public repository, \
     found by its text; the Llama block as in deepseek-ai/DeepSeek-LLM, README.md at 1b79a65.";
 
+const MIXTRAL_8X22B: &str = "Configuration of mistralai/Mixtral-8x22B-Instruct-v0.1, as in Lightning-AI/litgpt, \
+    litgpt/config.py at 2685705; the base model of version 0.3 has the same vocabulary of 32,768 entries \
+    (mistralai/mistral-inference, README.md at 2557e12), that of version 0.1 has 32,000 and 140,620,634,112 weights.";
 const LLAMA_4: &str = "Llama4Experts16Config and Llama4Experts128Config of NVIDIA/NeMo, \
     nemo/collections/llm/gpt/model/llama.py at 6130ca0; the first is the default of Llama4TextConfig in \
     transformers 5.23.0, whose Llama4ForCausalLM was counted.";
@@ -460,7 +465,7 @@ const DECLARED: &[Row] = &[
             gpt2("gpt-3-13b", 13_000_000_000, [5_140, 40, 40, 40, 128, 20_560, 50_257], 2_048),
             BROWN,
         ),
-        BROWN_NOTE,
+        BROWN_13B_NOTE,
     ),
     noted(
         published(
@@ -644,12 +649,12 @@ const DECLARED: &[Row] = &[
     ),
     published(
         Mistral,
-        "Mixtral 8x22B",
+        "Mixtral 8x22B v0.3",
         with_experts(
             gated("mixtral-8x22b", 140_630_071_296, [6_144, 56, 48, 8, 128, 16_384, 32_768], Off),
             [8, 2, 0, 0, 0],
         ),
-        litgpt!("mistralai/Mixtral-8x22B-v0.1"),
+        MIXTRAL_8X22B,
     ),
     published(
         Qwen,

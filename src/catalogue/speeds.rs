@@ -38,7 +38,7 @@ pub(super) const PCIE5: f64 = 63.0;
 
 /// What stands in for a device without listed peaks: about an A10. Wherever it is used the times are
 /// said to be assumed ([`assumption`]).
-static STAND_IN: Peaks =
+const STAND_IN: Peaks =
     Peaks { half: 100.0, tf32: Some(50.0), fp32: 25.0, memory_gb_per_second: 600.0, host_gb_per_second: PCIE4 };
 
 /// The speed of a scenario's device in the precision of its products, at the utilization that training
@@ -79,12 +79,15 @@ pub fn assumption(scenario: &Scenario) -> Option<String> {
     if listed(scenario).is_some() {
         return None;
     }
-    let Peaks { memory_gb_per_second: memory, host_gb_per_second: host, .. } = STAND_IN;
     let teraflops = STAND_IN.products(scenario.recipe.precision);
-    Some(format!(
-        "Times are assumed: {teraflops} TFLOP/s, {memory} GB/s of memory and {host} GB/s to the host stand in, because \
-         no speed is listed for this GPU."
-    ))
+    let stands_in = match shared(scenario) {
+        Some(_) => format!("{teraflops} TFLOP/s stand in"),
+        None => {
+            let Peaks { memory_gb_per_second: memory, host_gb_per_second: host, .. } = STAND_IN;
+            format!("{teraflops} TFLOP/s, {memory} GB/s of memory and {host} GB/s to the host stand in")
+        }
+    };
+    Some(format!("Times are assumed: {stands_in}, because no speed is listed for this GPU."))
 }
 
 /// The peaks of a scenario's device, if the catalogue has them.
@@ -92,8 +95,18 @@ fn listed(scenario: &Scenario) -> Option<&'static Peaks> {
     device(scenario.device.origin)?.peaks.as_ref()
 }
 
-fn peaks(scenario: &Scenario) -> &'static Peaks {
-    listed(scenario).unwrap_or(&STAND_IN)
+/// What a scenario's device reads of the memory that it shares with its processor, in GB/s, where that alone is stated.
+fn shared(scenario: &Scenario) -> Option<f64> {
+    device(scenario.device.origin)?.shared_gb_per_second
+}
+
+fn peaks(scenario: &Scenario) -> Peaks {
+    let stand_in = || match shared(scenario) {
+        // A copy to the host is one inside the same memory.
+        Some(shared) => Peaks { memory_gb_per_second: shared, host_gb_per_second: shared, ..STAND_IN },
+        None => STAND_IN,
+    };
+    listed(scenario).copied().unwrap_or_else(stand_in)
 }
 
 #[cfg(test)]
@@ -152,6 +165,19 @@ mod tests {
             let times = peaks.half / peaks.fp32;
             let expected = if row.group == DeviceGroup::Consumer && row.slug != "rtx-2080-ti" { 2.0 } else { 4.0 };
             assert!((times / expected - 1.0).abs() < 0.02, "{}: {times}", row.slug);
+        }
+    }
+
+    #[test]
+    fn of_a_device_whose_memory_alone_is_stated_only_the_products_are_assumed() {
+        let spark = device("dgx-spark").expect("listed").apply(Scenario::default());
+        // NVIDIA's page of the DGX Spark: 273 GB/s.
+        assert_eq!((memory_bandwidth(&spark), speed(&spark).host_bytes_per_second), (273e9, 273e9));
+        assert_eq!(speed(&spark).flops_per_second, 100e12 * Speed::UTILIZATION);
+        let text = assumption(&spark).expect("its products are assumed");
+        assert!(text.contains("100 TFLOP/s stand in,") && !text.contains("GB/s"), "{text}");
+        for row in DEVICES {
+            assert_eq!(row.peaks.is_none(), row.shared_gb_per_second.is_some(), "{}", row.slug);
         }
     }
 

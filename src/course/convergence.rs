@@ -4,6 +4,9 @@
 //! Batches are counted in examples: images, or sequences. A critical batch that is given in tokens is
 //! divided by the length of a sequence before it comes here ([`in_examples`]).
 
+use super::quoted::{
+    GOYAL_EPOCHS, GOYAL_FIRST_FALL, GOYAL_SECOND_FALL, GOYAL_THIRD_FALL, GOYAL_WARM_UP, KAPLAN_EXPONENT, KAPLAN_SCALE,
+};
 use crate::catalogue;
 use crate::{
     Adapter, Precision, Scenario, Weights,
@@ -40,6 +43,19 @@ pub fn in_examples(critical: f64, tokens: bool, sequence: u32) -> f64 {
     if tokens { critical / f64::from(sequence.max(1)) } else { critical }
 }
 
+/// The critical batch of a language model in tokens, at a loss in nats a token: B* / L^(1/α_B), whatever its size (Kaplan
+/// et al. 2020, arXiv 2001.08361, equation 5.3).
+///
+/// ```
+/// use bmax::course::convergence::critical_tokens;
+/// // 1.1 million at a loss of 3, and twice as much for every 13 % less (section 5.1).
+/// assert_eq!((critical_tokens(3.0) / 1e5).round(), 11.0);
+/// assert!((critical_tokens(0.87 * 3.0) / critical_tokens(3.0) - 2.0).abs() < 0.1);
+/// ```
+pub fn critical_tokens(loss: f64) -> f64 {
+    KAPLAN_SCALE.number() * 1e6 / loss.powf(1.0 / KAPLAN_EXPONENT.number())
+}
+
 /// A quotient of positive numbers; neither zero nor infinity come out.
 fn ratio(over: f64, under: f64) -> f64 {
     (over / under.max(1e-9)).clamp(1e-12, 1e12)
@@ -65,11 +81,11 @@ pub fn rates(rate: f64, times: f64) -> (f64, f64) {
 
 /// Epochs over which the rate climbs from `rate` to its scaled value, and where it falls to a tenth, of
 /// 90 in all (Goyal et al. 2017, sections 2.2 and 5.1).
-pub const WARM_UP_EPOCHS: f64 = 5.0;
+pub const WARM_UP_EPOCHS: f64 = GOYAL_WARM_UP.number();
 /// The falls of the schedule.
-pub const DECAY_EPOCHS: [f64; 3] = [30.0, 60.0, 80.0];
+pub const DECAY_EPOCHS: [f64; 3] = [GOYAL_FIRST_FALL.number(), GOYAL_SECOND_FALL.number(), GOYAL_THIRD_FALL.number()];
 /// The whole of it.
-pub const EPOCHS: f64 = 90.0;
+pub const EPOCHS: f64 = GOYAL_EPOCHS.number();
 
 /// The learning rate at a moment of the schedule of Goyal et al., in epochs: a straight climb from `rate`
 /// to `scaled`, then `scaled`, a tenth of it, a hundredth, a thousandth.

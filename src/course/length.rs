@@ -69,7 +69,7 @@ pub fn parts_at(scenario: &Scenario, sequence: u32) -> Parts {
 }
 
 /// The length in tokens at which the quadratic part is as large as the linear one by the count of a GPT
-/// layer, where 34·S·H = 5·n·S² (Korthikanti et al. 2022, equation 2): 34·H / (5·n).
+/// layer, where 34·S·H = 5·n·S² (Korthikanti et al. 2022, equation 1): 34·H / (5·n).
 ///
 /// ```
 /// use bmax::catalogue;

@@ -8,6 +8,7 @@ pub mod length;
 pub mod networks;
 pub mod problems;
 pub mod quiz;
+pub mod quoted;
 pub mod recomputing;
 pub mod scaling;
 pub mod sentences;

@@ -1,5 +1,6 @@
 //! What more GPUs give: memory by sharding, speed as far as communication lets it.
 
+use super::quoted::{QLORA_CONSTANTS, RULE_TO_8, RULE_TO_64, RULE_TWO};
 use crate::{
     Adapter, AdapterType, Bucket, Bytes, GradientType, Precision, Scenario, Weights, ZeroStage, catalogue,
     cost::{Work, cost},
@@ -41,9 +42,9 @@ pub fn parts(scenario: &Scenario) -> [Bytes; 5] {
 pub fn usual_efficiency(gpus: u32) -> Option<(f64, f64)> {
     match gpus {
         0 | 1 => Some((1.0, 1.0)),
-        2 => Some((0.90, 0.975)),
-        3..=8 => Some((0.90, 0.95)),
-        9..=64 => Some((0.80, 0.90)),
+        2 => Some((RULE_TWO.number() / 2.0, RULE_TWO.end() / 2.0)),
+        3..=8 => Some((RULE_TO_8.number() / 100.0, RULE_TO_8.end() / 100.0)),
+        9..=64 => Some((RULE_TO_64.number() / 100.0, RULE_TO_64.end() / 100.0)),
         _ => None,
     }
 }
@@ -157,7 +158,7 @@ impl Sent {
             as f64;
         let outside = (all - inside) * wide(in_fp32);
         let frozen = match recipe.adapter {
-            Adapter::Qlora => inside * (4.0 + 0.127) / 8.0 + outside,
+            Adapter::Qlora => inside * (4.0 + QLORA_CONSTANTS.number()) / 8.0 + outside,
             Adapter::Lora8 => inside + outside,
             Adapter::LoraFp32 => all * 4.0,
             Adapter::Lora | Adapter::None => all * wide(in_fp32),

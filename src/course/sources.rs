@@ -38,6 +38,32 @@ pub struct CourseSource {
 }
 
 impl CourseSource {
+    /// Its authors and year as a sentence cites them: one name, two, or one “et al.”
+    ///
+    /// ```
+    /// use bmax::course::sources;
+    /// let short = |id| sources::find(id).map(|source| source.short());
+    /// assert_eq!(short("kingma-adam").as_deref(), Some("Kingma and Ba 2014"));
+    /// assert_eq!(short("dettmers-8bit").as_deref(), Some("Dettmers et al. 2022"));
+    /// assert_eq!(short("pytorch").as_deref(), Some("PyTorch 2026"));
+    /// ```
+    pub fn short(&self) -> String {
+        // An initial is a letter with a point, or two joined by a hyphen.
+        let surname = |name: &str| name.split(' ').filter(|word| !word.ends_with('.')).collect::<Vec<_>>().join(" ");
+        let people = |text: &'static str| text.split(", ").flat_map(|part| part.split(" and "));
+        let has_initials = |name: &&str| name.split(' ').next().is_some_and(|word| word.ends_with('.'));
+        let named: Vec<&str> = people(self.authors).filter(has_initials).collect();
+        let all = people(self.authors).count();
+        let authors = match named[..] {
+            // Works of nobody by name are their publisher's.
+            [] => self.authors.to_owned(),
+            [one] if all == 1 => surname(one),
+            [one, other] if all == 2 => format!("{} and {}", surname(one), surname(other)),
+            [first, ..] => format!("{} et al.", surname(first)),
+        };
+        format!("{authors} {}", self.year)
+    }
+
     /// The number of an arXiv paper.
     ///
     /// ```
@@ -116,6 +142,11 @@ sources! {
         "DeepSeek-V2: A Strong, Economical, and Efficient Mixture-of-Experts Language Model"
         "https://arxiv.org/abs/2405.04434" "Latent attention and shared experts."
 
+    Paper "deepseek-v3" "DeepSeek-AI" "2024" "DeepSeek-V3 Technical Report" "https://arxiv.org/abs/2412.19437"
+        "Training in 8 bits with a scale for each block; what of it is kept in 8 bits."
+    Paper "llama-3" "A. Grattafiori and others" "2024" "The Llama 3 Herd of Models" "https://arxiv.org/abs/2407.21783"
+        "The part of the peak that training on 8,192 and more GPUs reached."
+
     // Number formats.
     Paper "micikevicius" "P. Micikevicius and others" "2018" "Mixed Precision Training"
         "https://arxiv.org/abs/1710.03740" "fp32 master weights and loss scaling."
@@ -126,6 +157,9 @@ sources! {
     Paper "ocp-fp8" "Open Compute Project" "2023" "OCP 8-bit Floating Point Specification (OFP8), revision 1.0"
         "https://www.opencompute.org/documents/ocp-8-bit-floating-point-specification-ofp8-revision-1-0-2023-12-01-pdf-1"
         "The bits of E4M3 and E5M2."
+    Paper "ocp-mx" "Open Compute Project" "2023" "OCP Microscaling Formats (MX) Specification, version 1.0"
+        "https://www.opencompute.org/documents/ocp-microscaling-formats-mx-v1-0-spec-final-pdf"
+        "Blocks of elements that share a scale."
 
     Paper "nvfp4" "NVIDIA" "2025" "Pretraining Large Language Models with NVFP4"
         "https://arxiv.org/abs/2509.25149" "Training in 4 bits, and what stays in fp32 beside it."
@@ -143,16 +177,21 @@ sources! {
         "A second moment kept as sums over rows and columns."
     Paper "dettmers-8bit" "T. Dettmers, M. Lewis, S. Shleifer and L. Zettlemoyer" "2022"
         "8-bit Optimizers via Block-wise Quantization" "https://arxiv.org/abs/2110.02861"
-        "Moments in one byte, with a scale for every 256."
+        "Moments in one byte, with a scale for every block of 2,048."
     Paper "chen-lion" "X. Chen and others" "2023" "Symbolic Discovery of Optimization Algorithms"
-        "https://arxiv.org/abs/2302.06675" "Lion, which has one moment."
+        "https://arxiv.org/abs/2302.06675" "Lion, which has one moment, and the learning rate and weight decay that it wants."
     Paper "jordan-muon" "K. Jordan and others" "2024" "Muon: An optimizer for hidden layers in neural networks"
         "https://kellerjordan.github.io/posts/muon/" "Muon, which has one moment on matrices."
+
+    Paper "zhang-adaptive" "J. Zhang and others" "2020" "Why are Adaptive Methods Good for Attention Models?"
+        "https://arxiv.org/abs/1912.03194" "Why plain SGD trains transformers poorly."
 
     // What a larger batch does to learning.
     Paper "mccandlish" "S. McCandlish, J. Kaplan, D. Amodei and the OpenAI Dota Team" "2018"
         "An Empirical Model of Large-Batch Training" "https://arxiv.org/abs/1812.06162"
         "Steps and examples against batch; the critical batch size."
+    Paper "kaplan" "J. Kaplan and others" "2020" "Scaling Laws for Neural Language Models"
+        "https://arxiv.org/abs/2001.08361" "The critical batch of language models, by their loss."
     Paper "shallue" "C. Shallue and others" "2019"
         "Measuring the Effects of Data Parallelism on Neural Network Training" "https://arxiv.org/abs/1811.03600"
         "How the useful batch differs between tasks."
@@ -196,7 +235,7 @@ sources! {
         "Efficient Large-Scale Language Model Training on GPU Clusters Using Megatron-LM"
         "https://arxiv.org/abs/2104.04473" "Floating-point operations of a token; the pipeline schedule."
     Paper "chowdhery" "A. Chowdhery and others" "2022" "PaLM: Scaling Language Modeling with Pathways"
-        "https://arxiv.org/abs/2204.02311" "The part of a device’s peak that training reaches."
+        "https://arxiv.org/abs/2204.02311" "The part of a device’s peak that large models reached."
     Paper "zhao-fsdp" "Y. Zhao and others" "2023"
         "PyTorch FSDP: Experiences on Scaling Fully Sharded Data Parallel" "https://arxiv.org/abs/2304.11277"
         "Gathered layers and reduce buffers."
@@ -249,6 +288,11 @@ sources! {
         "What an adapter keeps of its input."
     Program "flash-attention" "Dao-AILab" "2026" "flash-attention, source"
         "https://github.com/Dao-AILab/flash-attention" "Cross-entropy as one kernel."
+    Program "bitsandbytes" "bitsandbytes Foundation" "2026" "bitsandbytes, source"
+        "https://github.com/bitsandbytes-foundation/bitsandbytes" "The blocks of 8-bit optimizers as they are in use."
+    Program "matmul-guide" "NVIDIA" "2023" "Matrix Multiplication Background User’s Guide"
+        "https://docs.nvidia.com/deeplearning/performance/dl-performance-matrix-multiplication/index.html"
+        "Tiles of a matrix product, and how many a GPU works on at once."
     Program "bekman" "S. Bekman" "2024" "Machine Learning Engineering, on the memory of training"
         "https://github.com/stas00/ml-engineering/blob/master/training/performance/README.md"
         "What a process takes beside its tensors."

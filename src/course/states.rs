@@ -27,7 +27,7 @@ pub struct State {
 /// Sizes are those of the ledger, whatever method the scenario asks for, because the other two know only
 /// Adam; and they are those of the whole state, wherever it lies. The sources of the bytes stand with the
 /// ledger's lines: Adam (arXiv 1412.6980) and AdamW (1711.05101) keep two moments, 8-bit Adam (2110.02861)
-/// keeps both in a byte each with an fp32 scale per 256, Adafactor (1804.04235) sums over rows and columns, in
+/// keeps both in a byte each with an fp32 scale per 256, as bitsandbytes has it (2,048 in the paper), Adafactor (1804.04235) sums over rows and columns, in
 /// fp32 (transformers) or in the type of the weights (torch.optim),
 /// Lion (2302.06675) and momentum keep one, Muon keeps one on the blocks' matrices and two elsewhere.
 ///

@@ -5,6 +5,7 @@
 //! layer, because that is the rhythm in which tensors come and go: in a long row of layers a copy that
 //! takes longer than a layer's pass makes every layer wait for the difference.
 
+use super::quoted::{DAO_DRAM_SPEED, DAO_HBM_SIZE, DAO_HBM_SPEED, DAO_SRAM_SIZE, DAO_SRAM_SPEED};
 use crate::{
     AttentionKernel, Bucket, Bytes, Estimate, Method, Offload, Recomputation, Scenario, catalogue, cost::Work, estimate,
 };
@@ -22,9 +23,9 @@ pub struct Tier {
 /// of Dao et al. 2022 (FlashAttention, arXiv 2205.14135), for an A100 of 40 GB. 12.8 GB/s are one channel
 /// of DDR4-1600: 8 bytes, 1.6·10⁹ times a second.
 pub const TIERS: [Tier; 3] = [
-    Tier { bandwidth: 19e12, capacity: 20e6 },
-    Tier { bandwidth: 1.5e12, capacity: 40e9 },
-    Tier { bandwidth: 12.8e9, capacity: 1e12 },
+    Tier { bandwidth: DAO_SRAM_SPEED.number() * 1e12, capacity: DAO_SRAM_SIZE.number() * 1e6 },
+    Tier { bandwidth: DAO_HBM_SPEED.number() * 1e12, capacity: DAO_HBM_SIZE.number() * 1e9 },
+    Tier { bandwidth: DAO_DRAM_SPEED.number() * 1e9, capacity: 1e12 },
 ];
 
 /// What may be swapped, of one layer.

@@ -193,9 +193,9 @@ fields! {
     /// r of LoRA.
     Rank { "rank", "Adapter rank", "r", "", recipe.rank as whole 1 ..= 8_192,
         "Rank of the two thin matrices of an adapter." }
-    /// All devices of the job.
-    Gpus { "gpus", "Number of GPUs", "D", "", cluster.gpus as whole 1 ..= 131_072,
-        "Devices that train together." }
+    /// All devices of the job. D is those that see different data: gpus / (T·P·C).
+    Gpus { "gpus", "Number of GPUs", "", "", cluster.gpus as whole 1 ..= 131_072,
+        "Devices that train together. Without tensor, pipeline and context parallelism they are the D of the formulas." }
     /// T.
     TensorParallel { "tp", "Tensor parallel", "T", "", cluster.tensor_parallel as whole 1 ..= 128,
         "GPUs that share each layer's matrices." }

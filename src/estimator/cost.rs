@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::choice::{Adapter, LossHead, Offload, Recomputation};
+use super::choice::{Adapter, Engine, LossHead, Method, Offload, Recomputation, ZeroStage};
+use super::counted;
 use super::ledger::Ledger;
 use super::scenario::Scenario;
 use super::units::Bytes;
@@ -19,8 +20,9 @@ pub struct Speed {
 }
 
 impl Speed {
-    /// The part of a device's peak that training reaches; 0.4 is usual for transformers of some
-    /// billion parameters (Chowdhery et al. 2022, arXiv 2204.02311, section 4.1: 0.21 to 0.46).
+    /// The part of a device's peak that training reaches. No source states it: 0.4 is a choice among what
+    /// large models reached, 0.213 to 0.462 in Chowdhery et al. 2022, arXiv 2204.02311, table 3, and 0.38
+    /// to 0.43 with Llama 3 405B (Grattafiori et al. 2024, arXiv 2407.21783, table 4).
     pub const UTILIZATION: f64 = 0.4;
 
     /// From a device's dense peak in TFLOP/s, in the precision of the products, and the bandwidth of
@@ -192,27 +194,139 @@ pub fn cost(scenario: &Scenario, micro_batches: u32, speed: Speed) -> Cost {
     let extra = work.extra();
     let cluster = &scenario.cluster;
     let bubble = bubble(cluster.pipeline_parallel, cluster.virtual_stages, micro_batches);
-    let host_traffic = host_traffic(scenario, micro_batches);
+    let traffic = Traffic::of(scenario, micro_batches);
+    let host_traffic = Bytes::new(traffic.out + traffic.back);
     let compute_seconds = flops * (1.0 + extra) * (1.0 + bubble) / speed.flops_per_second;
-    // Half of the traffic goes each way, and both ways run at once, beside the computing.
-    let transfer_seconds = host_traffic.get() / 2.0 / speed.host_bytes_per_second;
+    // Both ways run at once, beside the computing.
+    let transfer_seconds = traffic.out.max(traffic.back) / speed.host_bytes_per_second;
     let stall_seconds = (transfer_seconds - compute_seconds).max(0.0);
     Cost { flops, extra, bubble, host_traffic, compute_seconds, stall_seconds }
 }
 
-/// Gradients out and weights in for an offloaded optimizer, once a step; layer inputs out and in for
-/// every micro-batch.
-fn host_traffic(scenario: &Scenario, micro_batches: u32) -> Bytes {
-    let mut resident = *scenario;
-    resident.recipe.offload = Offload::None;
-    let offload = scenario.recipe.offload;
-    let mut bytes = 0.0;
-    if offload.takes_optimizer() {
-        bytes += estimate(&resident).at_update(&[Bucket::Gradients, Bucket::Parameters]).get();
+/// Bytes between a device and its host in one optimizer step, by the way they go.
+#[derive(Clone, Copy, Default)]
+struct Traffic {
+    out: f64,
+    back: f64,
+}
+
+impl Traffic {
+    fn of(scenario: &Scenario, micro_batches: u32) -> Self {
+        let mut resident = *scenario;
+        resident.recipe.offload = Offload::None;
+        let offload = scenario.recipe.offload;
+        let mut traffic =
+            if offload.takes_optimizer() { Self::of_optimizer(&resident, micro_batches) } else { Self::default() };
+        if offload.takes_activations() {
+            // Layer inputs go out and come back for every micro-batch.
+            let kept = Ledger::of(&resident).activations(scenario.recipe.batch) * f64::from(micro_batches);
+            traffic.out += kept;
+            traffic.back += kept;
+        }
+        traffic
     }
-    if offload.takes_activations() {
-        let kept = Ledger::of(&resident).activations(scenario.recipe.batch);
-        bytes += 2.0 * kept * f64::from(micro_batches);
+
+    /// What an update on the host moves: gradients out and new weights back, once a step (Ren et al. 2021, arXiv
+    /// 2101.06840, sections 3 and 4). Where the optimizer state is sharded, a device moves its own share of both.
+    ///
+    /// DeepSpeed sends the gradients of the update in fp32. When it accumulates sharded gradients, it also keeps their
+    /// sums on the host: out after every micro-batch, and back before the next is added to them
+    /// (zero/stage_1_and_2.py, async_accumulate_grad_in_cpu_via_gpu; zero/stage3.py, partition_grads; at edaa722).
+    fn of_optimizer(scenario: &Scenario, micro_batches: u32) -> Self {
+        let (weight, gradient) = counted::bytes_of_a_trained_weight(scenario);
+        let trained = trained_weights(scenario);
+        let engine = scenario.cluster.engine;
+        // Beside fp32 sums fp16 keeps the gradients that it adds to them; the sums alone are sent.
+        let sent = trained * gradient.min(4.0);
+        let back = trained * weight;
+        if engine != Engine::DeepSpeed {
+            return Self { out: sent, back };
+        }
+        let sharded = matches!(scenario.cluster.zero, ZeroStage::Stage2 | ZeroStage::Stage3);
+        let sums = if sharded && micro_batches > 1 { f64::from(micro_batches) } else { 0.0 };
+        Self { out: trained * 4.0 + sums * sent, back: back + (sums - 1.0).max(0.0) * sent }
     }
-    Bytes::new(bytes)
+}
+
+/// Trained weights that a device updates: its share of them where the optimizer state is sharded.
+fn trained_weights(scenario: &Scenario) -> f64 {
+    let mut share = *scenario;
+    share.method = Method::Ledger;
+    share.recipe.micro_batches = 1;
+    // No buffers of an engine, and no buckets of data parallelism: gradients alone.
+    share.cluster.engine = Engine::Torch;
+    match share.cluster.zero {
+        ZeroStage::Stage0 => {
+            share.cluster.context_parallel = 1;
+            share.cluster.gpus = share.cluster.group();
+        }
+        _ => share.cluster.zero = ZeroStage::Stage3,
+    }
+    let (_, gradient) = counted::bytes_of_a_trained_weight(&share);
+    estimate(&share).at_update(&[Bucket::Gradients]).get() / gradient
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalogue;
+
+    /// Llama 3.1 8B with its optimizer on the host.
+    fn offloaded(gpus: u32, zero: ZeroStage, engine: Engine) -> Scenario {
+        let mut scenario = catalogue::model("llama-3.1-8b").expect("listed").apply(Scenario::default());
+        scenario.recipe.offload = Offload::Optimizer;
+        scenario.cluster.gpus = gpus;
+        scenario.cluster.zero = zero;
+        scenario.cluster.engine = engine;
+        scenario
+    }
+
+    /// Ren et al. 2021: 2 bytes of gradient out and 2 bytes of weight back, whatever is accumulated, and over all
+    /// devices together as much as on one.
+    #[test]
+    fn an_offloaded_update_moves_two_bytes_a_weight_each_way() {
+        let n = 8_030_261_248.0;
+        for (gpus, zero) in
+            [(1, ZeroStage::Stage0), (8, ZeroStage::Stage1), (8, ZeroStage::Stage2), (8, ZeroStage::Stage3)]
+        {
+            for micro_batches in [1, 16] {
+                let Traffic { out, back } = Traffic::of(&offloaded(gpus, zero, Engine::Torch), micro_batches);
+                let share = 2.0 * n / f64::from(gpus);
+                assert!(
+                    (out / share - 1.0).abs() < 1e-6 && (back / share - 1.0).abs() < 1e-6,
+                    "{zero:?}: {out} {back}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn deepspeed_keeps_the_sums_of_sharded_gradients_on_the_host() {
+        let share = 8_030_261_248.0 / 8.0;
+        // Bytes a weight: 4 for the update and 2 of new weights, and 2 out of each micro-batch and back into all but
+        // the first.
+        for (zero, micro_batches, [out, back]) in [
+            (ZeroStage::Stage2, 1, [4.0, 2.0]),
+            (ZeroStage::Stage2, 4, [4.0 + 8.0, 2.0 + 6.0]),
+            (ZeroStage::Stage3, 4, [4.0 + 8.0, 2.0 + 6.0]),
+            (ZeroStage::Stage1, 4, [4.0, 2.0]),
+        ] {
+            let found = Traffic::of(&offloaded(8, zero, Engine::DeepSpeed), micro_batches);
+            for (found, expected) in [(found.out, out), (found.back, back)] {
+                assert!((found / share / expected - 1.0).abs() < 1e-6, "{zero:?} {micro_batches}: {found}");
+            }
+        }
+    }
+
+    #[test]
+    fn beside_adapters_only_they_cross() {
+        let mut scenario = offloaded(1, ZeroStage::Stage0, Engine::Torch);
+        scenario.recipe.adapter = Adapter::Lora;
+        let trained = Weights::adapter(&scenario.model, scenario.recipe.targets, scenario.recipe.rank.into())
+            * u64::from(scenario.model.layers);
+        // PEFT keeps adapters in fp32.
+        let found = Traffic::of(&scenario, 1);
+        assert!((found.out / (4.0 * trained as f64) - 1.0).abs() < 1e-6, "{}", found.out);
+        assert_eq!(found.out, found.back);
+    }
 }

@@ -30,11 +30,11 @@ impl Change {
 /// What an option costs over what was in use.
 const fn cost_of(word: Word) -> &'static str {
     match word {
-        // Korthikanti et al. 2022, section 6.2: 39 % measured for the whole layer (a third is the
-        // extra forward pass in FLOPs), 2.7 % in FLOPs for attention alone.
+        // Korthikanti et al. 2022: 39 % measured for a whole layer (table 4), of which a third is the
+        // extra forward pass in FLOPs. For attention alone see `cost::extra_work`: S/18H.
         Word::Recomputation(Recomputation::Full) => "About a third more FLOPs: every layer runs forward twice.",
         Word::Recomputation(Recomputation::Selective) => {
-            "About 2.7 % more FLOPs: only attention scores are computed again."
+            "More FLOPs by S/18H at most, which is 2.8 % where S = H/2: only attention scores are computed again."
         }
         Word::Recomputation(Recomputation::Operators) => {
             "Between the two: every second matrix product and all that is cheap runs twice."

@@ -93,7 +93,7 @@ sources! {
     /// Block-wise quantized moments.
     ADAM8BIT = "Dettmers et al. 2022",
         "8-bit Optimizers via Block-wise Quantization",
-        "section 2; block of 256 in bitsandbytes",
+        "section 2, blocks of 2,048; blocks of 256 as in bitsandbytes since version 0.44",
         "https://arxiv.org/abs/2110.02861", "2022-06-20";
     /// Row and column factors.
     ADAFACTOR = "Shazeer and Stern 2018",

@@ -18,7 +18,9 @@ pub fn mount_all(state: State) {
 #[cfg(test)]
 mod tests {
     use bmax::{
-        Bucket, Entry, Method, Recomputation, Scenario, b_max, catalogue, course::splitting, division::division,
+        Bucket, Entry, Method, Recomputation, Scenario, b_max, catalogue,
+        course::{convergence::critical_tokens, splitting},
+        division::division,
         estimate, formula::Symbol, link,
     };
 
@@ -50,6 +52,50 @@ mod tests {
         prints(include_str!("../pages/home/06_search.md"), &[format!("The answer is {now}")]);
         let one = format::digits(division(&scenario).per_sequence.gib(), 1);
         prints(include_str!("../pages/trust/03_factor_of_two.md"), &[format!("| {one} | {now} |\n")]);
+    }
+
+    #[test]
+    fn the_text_prints_the_peaks_of_the_catalogue() {
+        let [v100, a100, h100] = ["v100-16", "a100-80", "h100-80"]
+            .map(|slug| catalogue::device(slug).and_then(|row| row.peaks).expect("its speed is listed"));
+        let tf32 = |peaks: catalogue::Peaks| peaks.tf32.expect("it has TF32");
+        prints(
+            include_str!("../pages/memory/03_precision.md"),
+            &[
+                format!(
+                    "A V100 does {} TFLOP/s in fp16 and {} in fp32, which is {:.0} times",
+                    v100.half,
+                    v100.fp32,
+                    v100.half / v100.fp32
+                ),
+                format!(
+                    "an A100 {} in bf16, {} in TF32 and {} in plain fp32, which is {:.0} or {:.0} times",
+                    a100.half,
+                    tf32(a100),
+                    a100.fp32,
+                    a100.half / tf32(a100),
+                    a100.half / a100.fp32
+                ),
+                format!(
+                    "an H100 {}, {:.0} and {}, {:.0} or {:.0} times",
+                    h100.half,
+                    tf32(h100).ceil(),
+                    h100.fp32,
+                    h100.half / tf32(h100),
+                    h100.half / h100.fp32
+                ),
+            ],
+        );
+    }
+
+    #[test]
+    fn the_text_prints_the_critical_batches_of_its_formula() {
+        let million = |loss: f64| format::digits(critical_tokens(loss) / 1e6, 1);
+        let [three, two] = [3.0, 2.3].map(million);
+        prints(
+            include_str!("../pages/batch/06_larger.md"),
+            &[format!("That is {three} million tokens at a loss of 3.0 and {two} million at 2.3")],
+        );
     }
 
     #[test]

@@ -31,7 +31,7 @@ async fn every_state(visit: Visit, when: &str) {
     page.unfold_everything().await;
     nothing_is_found(&page, &format!("{when}, with everything open")).await;
     let calculator = page.figure("calculator");
-    calculator.fill("Number of GPUs D", "none").await;
+    calculator.fill("Number of GPUs", "none").await;
     calculator.says("is not a number").await;
     nothing_is_found(&page, &format!("{when}, with an error message")).await;
     page.close().await;

@@ -192,7 +192,7 @@ async fn spaces_separators_and_units_are_accepted_as_people_paste_them() {
 #[tokio::test]
 async fn a_hundred_kilobytes_in_a_field_are_refused_in_a_short_sentence() {
     let page = opened("").await;
-    let field = page.figure("calculator").find("textbox", "Number of GPUs D").await;
+    let field = page.figure("calculator").find("textbox", "Number of GPUs").await;
     for said in paste(&page, &field, &[&"9".repeat(100_000), &"x".repeat(100_000)]).await {
         assert!(said.invalid && said.message.contains("GPUs") && said.message.len() < 300, "{}", said.message);
     }

@@ -25,7 +25,7 @@ async fn bad_values_are_named_with_field_and_range_and_the_rest_is_kept() {
     notices.says("Sequence length: “-5” is too small; it takes a whole number from 1 to 4,194,304 tokens.").await;
     notices.says("Layers: nothing is given").await;
     let calculator = page.figure("calculator");
-    assert_eq!(calculator.value("textbox", "Number of GPUs D").await, "64");
+    assert_eq!(calculator.value("textbox", "Number of GPUs").await, "64");
     assert_eq!(calculator.value("combobox", "Activation recomputation").await, "full");
     assert_eq!(calculator.value("textbox", "Sequence length S").await, "2,048");
     page.close().await;
@@ -43,7 +43,7 @@ async fn bad_words_are_named_with_what_would_be_known() {
 #[tokio::test]
 async fn unknown_and_repeated_parameters_are_named() {
     let page = is_named_and_survived("?v=3&colour=red&gpus=16&gpus=4&gpus=2&%3Cb%3Ebold=1").await;
-    assert_eq!(page.figure("calculator").value("textbox", "Number of GPUs D").await, "16");
+    assert_eq!(page.figure("calculator").value("textbox", "Number of GPUs").await, "16");
     assert_eq!(page.script("return document.querySelectorAll('#notices b').length;", vec![]).await, 0);
     page.close().await;
 }
@@ -51,7 +51,7 @@ async fn unknown_and_repeated_parameters_are_named() {
 #[tokio::test]
 async fn damaged_percent_encoding_costs_only_its_own_parameter() {
     let page = is_named_and_survived("?s=%&layers=%2&heads=%zz&hidden=%ff%fe&gpus=64").await;
-    assert_eq!(page.figure("calculator").value("textbox", "Number of GPUs D").await, "64");
+    assert_eq!(page.figure("calculator").value("textbox", "Number of GPUs").await, "64");
     page.close().await;
 }
 
@@ -94,7 +94,7 @@ async fn the_message_can_be_dismissed_and_does_not_come_back_with_the_next_chang
         if text.is_empty() { Ok(()) } else { Err(text) }
     })
     .await;
-    page.figure("calculator").enter("Number of GPUs D", "16").await;
+    page.figure("calculator").enter("Number of GPUs", "16").await;
     page.until_query("v=3&gpus=16").await;
     assert_eq!(notices.all_text().await, "");
     page.close().await;

@@ -37,7 +37,7 @@ async fn the_presets_give_the_published_answers() {
         ("70B", 64, ["does not fit", "does not fit", "22"]),
     ] {
         calculator.press(preset).await;
-        calculator.enter("Number of GPUs D", &gpus.to_string()).await;
+        calculator.enter("Number of GPUs", &gpus.to_string()).await;
         answers(&calculator, &format!("?method=workshop&model={}&gpus={gpus}", preset.to_lowercase()), shown).await;
     }
     page.close().await;
@@ -321,7 +321,7 @@ async fn what_binds_and_what_would_help_follow_the_configuration() {
     let full = expected::answer(&expected::scenario("?method=workshop&recompute=full"));
     assert!(helps.contains(&full), "full recomputation holds {full}: {helps}");
 
-    calculator.enter("Number of GPUs D", "1").await;
+    calculator.enter("Number of GPUs", "1").await;
     calculator.shows("calculator-answer", "does not fit").await;
     let binds = calculator.text("what-binds").await;
     assert!(binds.contains("optimizer state alone leave no room") && binds.contains("2 GPUs"), "{binds}");

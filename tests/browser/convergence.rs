@@ -21,19 +21,27 @@ fn saved(batch: f64, critical: f64) -> String {
     if part < 0.01 { "< 1 %".to_owned() } else { number::fixed(part * 100.0, 0) + " %" }
 }
 
+/// The critical batch that the figure starts with, in sequences: 1.1 million tokens.
+fn critical() -> f64 {
+    in_examples(1.1e6, true, 2_048)
+}
+
 #[tokio::test]
 async fn steps_and_examples_are_told_for_the_reader_s_batch_and_the_task() {
     let page = Page::about("convergence", "").await;
     let figure = page.figure("convergence");
-    let critical = in_examples(65_536.0, true, 2_048);
-    figure.shows("steps", &times(steps(256.0, critical))).await;
-    figure.shows("examples", &times(examples(256.0, critical))).await;
+    figure.shows("steps", &times(steps(256.0, critical()))).await;
+    figure.shows("examples", &times(examples(256.0, critical()))).await;
+    figure.says("You are near it").await;
+    // A number without a unit: read as tokens and as sequences it gives opposite advice.
+    figure.pick("Critical batch of", "as goes around, language: 65,536, if tokens").await;
+    figure.shows("examples", &times(examples(256.0, in_examples(65_536.0, true, 2_048)))).await;
     figure.says("You are far above it").await;
     // The same number read as sequences turns the advice around.
-    figure.pick("Critical batch of", "language model: 65,536 sequences").await;
+    figure.pick("Critical batch of", "as goes around, language: 65,536, if sequences").await;
     figure.shows("steps", &times(steps(256.0, 65_536.0))).await;
     figure.says("You are far below it").await;
-    figure.pick("Critical batch of", "CIFAR-10: 256 images").await;
+    figure.pick("Critical batch of", "as goes around, CIFAR-10: 256 images").await;
     figure.shows("steps", "2×").await;
     figure.shows("examples", "2×").await;
     figure.says("You are near it").await;
@@ -54,7 +62,7 @@ async fn a_critical_batch_of_one_s_own_is_checked() {
     figure.shows("steps", &times(steps(256.0, 1_024.0))).await;
     figure.enter("Its critical batch", "many").await;
     figure.says("a number from 1 to 1,000,000,000, please").await;
-    figure.shows("steps", &times(steps(256.0, 65_536.0))).await;
+    figure.shows("steps", &times(steps(256.0, 1e6))).await;
     page.close().await;
 }
 
@@ -64,17 +72,17 @@ async fn the_curves_are_read_off_by_key_and_by_pointer() {
     let figure = page.figure("convergence");
     let reads = async |batch: f64| {
         figure.shows("at-batch", &number::grouped(batch)).await;
-        figure.shows("at-steps", &times(steps(batch, 32.0))).await;
-        figure.shows("at-examples", &times(examples(batch, 32.0))).await;
-        figure.shows("at-saved", &saved(batch, 32.0)).await;
+        figure.shows("at-steps", &times(steps(batch, critical()))).await;
+        figure.shows("at-examples", &times(examples(batch, critical()))).await;
+        figure.shows("at-saved", &saved(batch, critical())).await;
     };
-    // It starts where both are twice their least.
-    reads(32.0).await;
+    // It starts about where both are twice their least.
+    reads(512.0).await;
     let slider = figure.focus("slider", "Read off at").await;
     page.press(&key::RIGHT.repeat(4)).await;
-    reads(64.0).await;
+    reads(1_024.0).await;
     let said = slider.attr("aria-valuetext").await.expect("an element").unwrap_or_default();
-    assert!(said.starts_with("64 examples: steps 1.5×"), "{said}");
+    assert!(said.starts_with("1,024 examples: steps 1.52×"), "{said}");
     page.press(key::HOME).await;
     reads(1.0).await;
     figure.drag("curves", 0.5, 0.99).await;
@@ -86,11 +94,13 @@ async fn the_curves_are_read_off_by_key_and_by_pointer() {
 async fn the_table_of_batches_holds_the_formula() {
     let page = Page::about("convergence", "").await;
     let rows = page.figure("convergence").table("batches").await;
-    let batches = [0.5, 2.0, 8.0, 32.0, 128.0, 512.0, 2_048.0];
-    assert_eq!(rows.len(), batches.len());
-    for (row, batch) in rows.iter().zip(batches) {
+    let powers = -3..=3;
+    assert_eq!(rows.len(), powers.clone().count());
+    for (row, power) in rows.iter().zip(powers) {
+        let batch = critical() * 4.0_f64.powi(power);
+        let written = number::grouped(if batch < 10.0 { (batch * 10.0).round() / 10.0 } else { batch.round() });
         let wanted =
-            [number::grouped(batch), times(steps(batch, 32.0)), times(examples(batch, 32.0)), saved(batch, 32.0)];
+            [written, times(steps(batch, critical())), times(examples(batch, critical())), saved(batch, critical())];
         assert_eq!(row[..], wanted);
     }
     page.close().await;

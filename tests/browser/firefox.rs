@@ -37,7 +37,7 @@ async fn controls_move_the_answer_and_the_address() {
     let page = open("").await;
     page.figure("calculator").press("70B").await;
     page.until_query("v=3&model=70b").await;
-    page.figure("calculator").enter("Number of GPUs D", "64").await;
+    page.figure("calculator").enter("Number of GPUs", "64").await;
     let query = "v=3&model=70b&gpus=64";
     page.until_query(query).await;
     page.figure("answer").shows("opening-answer", &expected::answer(&expected::scenario(query))).await;

@@ -101,7 +101,7 @@ async fn markup_in_the_link_that_a_page_is_opened_with_is_text_and_is_gone_with_
     stayed_text(&page, "opening the link").await;
     page.unfold_everything().await;
     stayed_text(&page, "unfolding everything").await;
-    page.figure("calculator").enter("Number of GPUs D", "16").await;
+    page.figure("calculator").enter("Number of GPUs", "16").await;
     page.until_query("v=3&gpus=16").await;
     for payload in PAYLOADS {
         let script = "location.hash = arguments[0]; return new Promise((done) => setTimeout(done));";

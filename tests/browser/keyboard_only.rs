@@ -128,7 +128,7 @@ async fn a_configuration_can_be_made_without_a_mouse() {
     page.press(key::RIGHT).await;
     page.until_query("v=3&model=13b&method=paper").await;
 
-    calculator.fill("Number of GPUs D", "64").await;
+    calculator.fill("Number of GPUs", "64").await;
     page.press(key::TAB).await;
     let query = "v=3&model=13b&gpus=64&method=paper";
     page.until_query(query).await;

@@ -42,7 +42,7 @@ async fn the_moment_that_needs_most_is_marked_and_followed() {
     let marked = "return document.querySelector('.timeline-row:has(.badge:not([hidden]))').innerText;";
     for query in ["", "?gpus=1&b=1"] {
         if !query.is_empty() {
-            calculator.enter("Number of GPUs D", "1").await;
+            calculator.enter("Number of GPUs", "1").await;
             calculator.enter("Micro-batch b", "1").await;
         }
         let peak = estimate(&expected::scenario(query)).peak();

@@ -14,7 +14,7 @@ async fn a_link_opens_the_same_figures_in_another_browser() {
     calculator.pick("GPU", "H100 SXM 80 GB").await;
     calculator.choose("Method", "Paper").await;
     calculator.enter("Sequence length S", "8,192").await;
-    calculator.enter("Number of GPUs D", "16").await;
+    calculator.enter("Number of GPUs", "16").await;
     calculator.enter("Micro-batch b", "1").await;
     calculator.enter("Headroom", "7.5").await;
     calculator.pick("Activation recomputation", "None").await;
@@ -40,7 +40,7 @@ async fn a_hundred_changes_leave_one_entry_in_the_history() {
     let length = page.script("return history.length;", vec![]).await;
     let calculator = page.figure("calculator");
     for gpus in 10..60 {
-        calculator.fill("Number of GPUs D", &gpus.to_string()).await;
+        calculator.fill("Number of GPUs", &gpus.to_string()).await;
     }
     page.until_query("v=3&gpus=59").await;
     assert_eq!(page.script("return history.length;", vec![]).await, length);
@@ -79,7 +79,7 @@ async fn copy_link_puts_the_full_address_on_the_clipboard() {
     let page = Page::open("").await;
     allow_clipboard(&page, "granted").await;
     let calculator = page.figure("calculator");
-    calculator.enter("Number of GPUs D", "16").await;
+    calculator.enter("Number of GPUs", "16").await;
     // The press may come before the address has followed; what is copied is up to date all the same.
     calculator.press("Copy link").await;
     calculator.says("Link copied.").await;

@@ -49,7 +49,7 @@ async fn the_console_stays_clean_through_opening_and_using_the_page() {
         calculator.press(preset).await;
     }
     calculator.choose("Method", "Paper").await;
-    calculator.fill("Number of GPUs D", "nonsense").await;
+    calculator.fill("Number of GPUs", "nonsense").await;
     calculator.says("is not a number").await;
     let log = page.log("browser").await;
     assert_eq!(log, Vec::<Value>::new());

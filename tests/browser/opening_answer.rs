@@ -76,15 +76,15 @@ async fn picking_a_model_a_gpu_and_their_number_moves_every_figure() {
     let page = Page::open("").await;
     let opening = page.figure("answer");
     opening.pick("Model", "Llama 3.1 8B").await;
-    opening.pick("GPU", "H200 141 GB").await;
-    opening.enter("Number of GPUs D", "16").await;
+    opening.pick("GPU", "H200 SXM 141 GB").await;
+    opening.enter("Number of GPUs", "16").await;
     let wanted = "v=3&model=llama-3.1-8b&gpu=h200&gpus=16";
     let answer = expected::answer(&expected::scenario(wanted));
     opening.shows("opening-answer", &answer).await;
     page.part("#answer-bar").shows("bar-answer", &answer).await;
     let calculator = page.figure("calculator");
     calculator.shows("calculator-answer", &answer).await;
-    assert_eq!(calculator.value("textbox", "Number of GPUs D").await, "16");
+    assert_eq!(calculator.value("textbox", "Number of GPUs").await, "16");
     assert_eq!(calculator.value("combobox", "Model").await, "llama-3.1-8b");
     page.until_query(wanted).await;
     page.close().await;
@@ -142,7 +142,7 @@ async fn the_answer_is_spoken_once_the_reader_has_stopped_changing_it() {
     let bar = page.part("#answer-bar");
     let spoken = "return document.querySelector('[data-testid=\"spoken-answer\"]').textContent;";
     page.until_script("silence at first", spoken, "".into()).await;
-    page.figure("answer").fill("Number of GPUs D", "64").await;
+    page.figure("answer").fill("Number of GPUs", "64").await;
     bar.shows("bar-answer", &expected::answer(&expected::scenario("?gpus=64"))).await;
     let range = bmax::range::range(&expected::scenario("?gpus=64"));
     let [most, safe] = [range.likely, range.safe].map(|answer| answer.batch().expect("it fits"));

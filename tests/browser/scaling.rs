@@ -59,7 +59,7 @@ async fn the_number_of_gpus_is_the_shared_one_and_decides_the_effective_batch() 
     let figure = page.figure("sharding");
     figure.shows("at-once", "24").await;
     figure.shows("effective", "264").await;
-    figure.enter("Number of GPUs D", "64").await;
+    figure.enter("Number of GPUs", "64").await;
     page.until_query("v=3&gpus=64").await;
     figure.shows("at-once", "192").await;
     figure.shows("effective", "384").await;

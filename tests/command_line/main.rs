@@ -275,7 +275,7 @@ fn a_comparison_says_what_the_two_reports_say() {
         comparison["buckets"].as_array().expect("a list").iter().filter_map(|b| b["delta_bytes"].as_f64()).sum();
     assert_eq!(Some(sum), comparison["delta_bytes"].as_f64());
     let text = String::from_utf8(run(&["--compare", before, after]).stdout).expect("UTF-8");
-    for part in ["Activation recomputation", "b_max", "B − A", "GPU", "H200 141 GB"] {
+    for part in ["Activation recomputation", "b_max", "B − A", "GPU", "H200 SXM 141 GB"] {
         assert!(text.contains(part), "{part}: {text}");
     }
 }

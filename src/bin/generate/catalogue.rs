@@ -60,8 +60,8 @@ pub fn devices(html: &mut String) {
                 peaks.map(|peaks| peaks.half),
                 peaks.and_then(|peaks| peaks.tf32),
                 peaks.map(|peaks| peaks.fp32),
-                peaks.map(|peaks| peaks.memory_gb_per_second),
-                peaks.map(|peaks| peaks.host_gb_per_second),
+                peaks.map(|peaks| peaks.memory_gb_per_second).or(row.shared_gb_per_second),
+                peaks.map(|peaks| peaks.host_gb_per_second).or(row.shared_gb_per_second),
             ]
             .map(peak);
             let seen = if source.memory == source.visible {
@@ -81,7 +81,7 @@ pub fn devices(html: &mut String) {
         let days: Vec<&str> = retrieved.into_iter().collect();
         _ = write!(
             html,
-            "        </tbody>\n      </table>\n    </div>\n    <p class=\"soft\">Looked up on {}. TFLOP/s are the maker’s, dense and with fp32 sums; times take those of 16 bits, or of fp32 for training in fp32, because PyTorch multiplies in TF32 only if it is told to. Where there are none, 100 TFLOP/s and 600 GB/s stand in, and every time says so.</p>\n  </details>\n",
+            "        </tbody>\n      </table>\n    </div>\n    <p class=\"soft\">Looked up on {}. TFLOP/s are the maker’s, dense and with fp32 sums; times take those of 16 bits, or of fp32 for training in fp32, because PyTorch multiplies in TF32 only if it is told to. Where there are none, 100 TFLOP/s stand in, and every time says so. AMD’s and Apple’s devices run no CUDA; its figures stand in for their context, communication buffers, kernels and allocator.</p>\n  </details>\n",
             days.join(" and ")
         );
     }

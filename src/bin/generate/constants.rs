@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use bmax::catalogue;
+use bmax::course::quoted::{PEAK_LEAST, PEAK_MOST, Quoted};
 use bmax::course::sources;
 use bmax::runtime::{COMMUNICATION, CUDA_CONTEXT, EXPANDABLE_FRAGMENTATION, FIXED_FRAGMENTATION, Unknown};
 use bmax::{
@@ -33,10 +34,14 @@ fn constant(what: &'static str, value: impl Into<String>, unit: &'static str, so
 /// A constant out of a work that only the course's table has.
 fn course_constant(what: &'static str, value: impl Into<String>, unit: &'static str, id: &str) -> Constant {
     let row = sources::find(id).expect(id);
-    let text = format!("{} {}", row.authors.split(',').next().unwrap_or_default(), row.year);
-    let text = text.replace(" and others", " et al.");
-    let (_, surname) = text.split_once(". ").unwrap_or(("", &text));
-    Constant { what, value: value.into(), unit, source: link(row, surname), date: row.year.to_owned() }
+    Constant { what, value: value.into(), unit, source: link(row, &row.short()), date: row.year.to_owned() }
+}
+
+/// A constant that is a choice of this program, with the work that lists what it was chosen from.
+fn choice(what: &'static str, value: impl Into<String>, unit: &'static str, [least, most]: [Quoted; 2]) -> Constant {
+    let constant = course_constant(what, value, unit, least.source);
+    let source = format!("a choice; {} lists {} to {}", constant.source, least.value, most.value);
+    Constant { source, ..constant }
 }
 
 fn plain(value: f64) -> String {
@@ -171,7 +176,7 @@ fn state_constants() -> Vec<Constant> {
         constant("FSDP’s mixed precision", recipe_bytes(Precision::Mixed, half), bytes, &source::FSDP),
         constant("everything in bf16", recipe_bytes(Precision::PureBf16, half), bytes, &source::PYTORCH),
         constant("AdamW", moments(Optimizer::AdamW), state, &source::ADAM),
-        constant("8-bit Adam, blocks of 256", moments(Optimizer::Adam8bit), state, &source::ADAM8BIT),
+        course_constant("8-bit Adam, blocks of 256", moments(Optimizer::Adam8bit), state, "bitsandbytes"),
         constant(
             "Adafactor, beside sums over rows and columns",
             moments(Optimizer::Adafactor),
@@ -220,7 +225,7 @@ fn other_constants() -> Vec<Constant> {
         ),
         course_constant("the same for attention", plain(attention), "FLOP per L·n·d·S", "narayanan"),
         course_constant("A pipeline waits", plain(waiting), "(P − 1)/m of its computing", "narayanan"),
-        course_constant("What training reaches of a device’s peak", plain(Speed::UTILIZATION), "", "chowdhery"),
+        choice("What training reaches of a device’s peak", plain(Speed::UTILIZATION), "", [PEAK_LEAST, PEAK_MOST]),
         constant("Full recomputation adds", extra(Recomputation::Full), operations, &source::KORTHIKANTI),
         constant("Operator-level selection adds", extra(Recomputation::Operators), operations, &source::TORCHTITAN),
         course_constant("PCI Express 3.0 ×16, one way", host("v100-16"), "GB/s", "pci-sig"),

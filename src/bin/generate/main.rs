@@ -8,6 +8,7 @@ mod constants;
 mod documents;
 mod entries;
 mod picture;
+mod quoted;
 mod sources;
 mod works;
 

@@ -7,6 +7,7 @@ use bmax::course::sources::{self, Kind};
 use super::catalogue::{devices, models};
 use super::constants::constants;
 use super::entries::ledger_entries;
+use super::quoted::quoted_numbers;
 use super::works::item;
 
 fn works(text: &mut String, title: &str, kind: Kind) {
@@ -32,7 +33,7 @@ pub fn section() -> String {
     works(&mut text, "Programs and their documentation", Kind::Program);
     constants(&mut text);
     text + "\n[Every model and every device of the catalogue, with its numbers, its source and the day of the look-up, and \
-            every entry of the ledger by its source](/catalogue.html).\n"
+            every entry of the ledger by its source, and every quoted number with its place](/catalogue.html).\n"
 }
 
 /// The page of the catalogue's rows.
@@ -45,7 +46,7 @@ pub fn catalogue_page() -> String {
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n  \
          <meta name=\"color-scheme\" content=\"light dark\">\n  \
          <title>bmax: models, devices and entries, and where their numbers come from</title>\n  \
-         <meta name=\"description\" content=\"The models and devices that bmax knows and the entries of its ledger, each with its numbers and its source.\">\n  \
+         <meta name=\"description\" content=\"The models and devices that bmax knows, the entries of its ledger and the numbers that it quotes, each with its source.\">\n  \
          <link rel=\"icon\" href=\"data:,\">\n  \
          <link rel=\"stylesheet\" href=\"catalogue.css\">\n</head>\n<body>\n  \
          <p><a href=\"trust/#sources\">Back to bmax</a></p>\n  \
@@ -54,6 +55,7 @@ pub fn catalogue_page() -> String {
     models(&mut html);
     devices(&mut html);
     ledger_entries(&mut html);
+    quoted_numbers(&mut html);
     html + "</body>\n</html>\n"
 }
 

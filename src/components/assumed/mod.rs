@@ -1,9 +1,9 @@
-//! What times are worked out with.
+//! What stands in for a number that nobody lists.
 
 use leptos::prelude::*;
 
-/// Says beside a figure's times that they are assumed, where the scenario's device has no listed speed.
-/// A paragraph with no role of its own: it stands beside what it is about.
+/// Says beside a figure's numbers what stands in for those that the scenario's device has not listed: its speed, or
+/// what a process takes without CUDA. A paragraph with no role of its own: it stands beside what it is about.
 #[component]
 pub fn Assumed(
     /// The sentence.

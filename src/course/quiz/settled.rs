@@ -1,5 +1,6 @@
 //! The questions whose answers are the same for everybody, option by option.
 
+use super::super::quoted::{DAO_DRAM_SPEED, GPT_3_BATCH, GPT_3_BATCH_2_7B, LECTURE_LAYERS, ZERO_GPUS, ZERO_PARAMETERS};
 use super::{Options, Settled};
 use crate::{
     Bucket, Bytes, Method, Optimizer, Precision, Recomputation, Scenario, Switch, ZeroStage, catalogue,
@@ -76,8 +77,8 @@ pub(super) fn boundaries(slug: &str, tokens: u32) -> f64 {
 }
 
 /// Tokens of one step (Brown et al. 2020, arXiv 2005.14165, table 2.1): 1 M for 2.7B, 3.2 M for 175B.
-pub(super) const TOKENS_2_7B: u32 = 1_000_000;
-pub(super) const TOKENS_175B: u32 = 3_200_000;
+pub(super) const TOKENS_2_7B: u32 = (GPT_3_BATCH_2_7B.number() * 1e6) as u32;
+pub(super) const TOKENS_175B: u32 = (GPT_3_BATCH.number() * 1e6) as u32;
 
 /// "Only a few kilobytes" (lecture, section 17.1).
 pub(super) const TRAINING_CODE: f64 = 10e3;
@@ -101,7 +102,7 @@ pub(super) fn sources_of_memory() -> Settled {
         175.0,
         f64::from(TOKENS_175B) / 1e6,
         layers,
-        7_488.0,
+        LECTURE_LAYERS.number(),
         (activations / layers / GB).floor(),
     ]);
     quantities(sizes, least, &numbers)
@@ -361,10 +362,10 @@ pub(super) fn factored_second_moment() -> Settled {
 pub(super) fn swap_of_a_checkpoint() -> Settled {
     let row = catalogue::model("gpt-3-2.7b").unwrap_or(catalogue::DEFAULT_MODEL);
     let tensor = boundaries("gpt-3-2.7b", TOKENS_2_7B) / f64::from(row.model.layers);
-    let (swap, compute) = (tensor / 12.8e9, 0.25);
+    let (swap, compute) = (tensor / (DAO_DRAM_SPEED.number() * 1e9), 0.25);
     let said = [0.0, swap - compute, swap, swap + compute];
     let mut numbers = said.to_vec();
-    numbers.extend([tensor / GB, 12.8, compute]);
+    numbers.extend([tensor / GB, DAO_DRAM_SPEED.number(), compute]);
     quantities(said, (swap - compute).max(0.0), &numbers)
 }
 
@@ -418,8 +419,8 @@ pub(super) fn past_the_critical_batch() -> Settled {
 pub(super) fn second_zero_stage() -> Settled {
     let at = |zero| {
         states(&paper(|scenario| {
-            scenario.model.parameters = 7_500_000_000;
-            scenario.cluster.gpus = 64;
+            scenario.model.parameters = (ZERO_PARAMETERS.number() * 1e9) as u64;
+            scenario.cluster.gpus = ZERO_GPUS.number() as u32;
             scenario.cluster.zero = zero;
             scenario.recipe.optimizer = Optimizer::AdamW;
         }))

@@ -51,6 +51,12 @@ pub(crate) enum Allocator {
     Reserved,
 }
 
+/// Bytes of a weight that is trained, and of its gradient.
+pub(crate) fn bytes_of_a_trained_weight(scenario: &Scenario) -> (f64, f64) {
+    let bytes = states::StateBytes::of(scenario);
+    (bytes.weight, bytes.gradient)
+}
+
 /// The ledger of every tensor.
 pub(crate) fn ledger(scenario: &Scenario, allocator: Allocator) -> Ledger {
     let weights = Weights::of(&scenario.model);

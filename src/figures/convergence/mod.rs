@@ -3,27 +3,42 @@
 mod shown;
 
 use bmax::Field;
+use bmax::course::quoted::{RULE_CIFAR, RULE_IMAGENET, RULE_LANGUAGE};
 use leptos::prelude::*;
 
 use crate::components::{Column, DataTable, Fold, Key, Legend, NumberField, NumberInput, Plot, Scrub, Select, Slider};
 use crate::site::{State, read};
 use shown::{Critical, Shown, Unit};
 
-/// Where the slider starts, in doublings of the reader's batch: at the critical batch of the default.
-const START: f64 = -3.0;
+/// Where the slider starts, in doublings of the reader's batch: nearest to the critical batch of the default.
+const START: f64 = 1.0;
 /// The distance of two values of the slider.
 const STEP: f64 = 0.25;
 /// The size of a critical batch of one's own, as long as none is entered.
-const OWN: f64 = 65_536.0;
+const OWN: f64 = 1e6;
 
-/// Rough figures that go around, and a critical batch of one's own.
-static TASKS: [(Option<Critical>, &str); 5] = [
-    (Some(Critical { size: 256.0, unit: Unit::Examples }), "CIFAR-10: 256 images"),
-    (Some(Critical { size: 2_048.0, unit: Unit::Examples }), "ImageNet: 2,048 images"),
-    (Some(Critical { size: 65_536.0, unit: Unit::Tokens }), "language model: 65,536 tokens"),
-    (Some(Critical { size: 65_536.0, unit: Unit::Examples }), "language model: 65,536 sequences"),
+/// Language models by the formula of Kaplan et al. 2020, rough figures that go around, one of them in two units, and a
+/// critical batch of one's own.
+static TASKS: [(Option<Critical>, &str); 7] = [
+    (Some(AT_A_LOSS_OF_3), "a language model at a loss of 3.0: 1.1 million tokens"),
+    (Some(AT_A_LOSS_OF_2_3), "a language model at a loss of 2.3: 3.8 million tokens"),
+    (Some(Critical { size: RULE_CIFAR.number(), unit: Unit::Examples }), "as goes around, CIFAR-10: 256 images"),
+    (Some(Critical { size: RULE_IMAGENET.number(), unit: Unit::Examples }), "as goes around, ImageNet: 2,048 images"),
+    (
+        Some(Critical { size: RULE_LANGUAGE.number(), unit: Unit::Tokens }),
+        "as goes around, language: 65,536, if tokens",
+    ),
+    (
+        Some(Critical { size: RULE_LANGUAGE.number(), unit: Unit::Examples }),
+        "as goes around, language: 65,536, if sequences",
+    ),
     (None, "your own task"),
 ];
+
+/// Its critical batch at two losses, to two digits (Kaplan et al. 2020, equation 5.3); the lower is that of its largest
+/// model.
+const AT_A_LOSS_OF_3: Critical = Critical { size: 1.1e6, unit: Unit::Tokens };
+const AT_A_LOSS_OF_2_3: Critical = Critical { size: 3.8e6, unit: Unit::Tokens };
 
 static KEYS: [Key; 4] = [
     Key { class: "series-own legend-line", name: "optimizer steps" },
@@ -45,7 +60,7 @@ pub fn Convergence(
     /// The shared state.
     state: State,
 ) -> impl IntoView {
-    let task = RwSignal::new(TASKS[2].0);
+    let task = RwSignal::new(TASKS[0].0);
     let (size, unit) = (RwSignal::new(OWN), RwSignal::new(Unit::Tokens));
     let at = RwSignal::new(START);
     let critical = move || task.get().unwrap_or_else(|| Critical { size: size.get(), unit: unit.get() });
@@ -88,7 +103,7 @@ pub fn Convergence(
 /// The critical batch, by the name of a task or by a number.
 #[component]
 fn TaskFields(task: RwSignal<Option<Critical>>, size: RwSignal<f64>, unit: RwSignal<Unit>) -> impl IntoView {
-    let help = "Orders of magnitude: the true one depends on the data, and grows tenfold and more as the loss falls.";
+    let help = "Orders of magnitude: the true one depends on the data, and grows tenfold and more as the loss falls. Those of language models are by Kaplan et al. 2020.";
     let own = NumberInput::of("Its critical batch", (1.0, 1e9), OWN, size);
     let units = [(Unit::Examples, "examples"), (Unit::Tokens, "tokens")];
     view! {

@@ -148,13 +148,35 @@ fn plot(target: f64, critical: f64, (from, to): (f64, f64), at: f64) -> Plot {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{AT_A_LOSS_OF_2_3, AT_A_LOSS_OF_3, START, TASKS};
     use super::*;
     use crate::figures::check::{any_scenario, plot_is_sound, texts_are_sound};
+    use bmax::course::convergence::critical_tokens;
     use proptest::prelude::*;
     use proptest::sample::select;
 
     fn of_default(size: f64, unit: Unit) -> Shown {
-        Shown::of(&Scenario::default(), Critical { size, unit }, super::super::START)
+        Shown::of(&Scenario::default(), Critical { size, unit }, -3.0)
+    }
+
+    #[test]
+    fn language_models_have_the_critical_batch_of_their_loss() {
+        for (critical, loss) in [(AT_A_LOSS_OF_3, 3.0), (AT_A_LOSS_OF_2_3, 2.3)] {
+            assert_eq!(critical.size, (critical_tokens(loss) / 1e5).round() * 1e5, "{loss}");
+        }
+        // A batch of a million tokens and more is what recipes of the kind of GPT have: it is near, and not far above.
+        let shown = Shown::of(&Scenario::default(), AT_A_LOSS_OF_3, START);
+        assert_eq!((shown.critical.as_str(), shown.steps.as_str()), ("537", "3.1×"));
+        assert!(shown.advice.starts_with("You are near it"));
+    }
+
+    #[test]
+    fn every_task_prints_the_number_that_it_stands_for() {
+        for (critical, name) in TASKS {
+            let Some(Critical { size, unit }) = critical else { continue };
+            let printed = if size < 1e6 { number::grouped(size) } else { format!("{} million", size / 1e6) };
+            assert!(name.contains(&printed) && name.contains("token") == (unit == Unit::Tokens), "{name}");
+        }
     }
 
     /// McCandlish et al. 2018: at the critical batch both are twice their least. 65,536 tokens are 32 sequences
@@ -169,12 +191,10 @@ mod tests {
     }
 
     #[test]
-    fn the_slider_starts_where_both_are_twice_their_least() {
-        let shown = of_default(65_536.0, Unit::Tokens);
-        assert_eq!(
-            shown.rows[3],
-            [shown.reading.batch, shown.reading.steps, shown.reading.examples, shown.reading.saved]
-        );
+    fn the_slider_starts_about_where_both_are_twice_their_least() {
+        let Shown { reading, .. } = Shown::of(&Scenario::default(), AT_A_LOSS_OF_3, START);
+        // 512 is as near to 537 as a quarter of a doubling comes.
+        assert_eq!((reading.batch.as_str(), reading.steps.as_str()), ("512", "2.05×"));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 mod shown;
 
 use bmax::course::convergence::EPOCHS;
+use bmax::course::quoted::GOYAL_BATCH;
 use leptos::prelude::*;
 
 use crate::components::{Column, DataTable, Fold, Key, Legend, NumberField, NumberInput, Plot, Scrub, Select, Slider};
@@ -17,7 +18,8 @@ const STEP: f64 = 0.5;
 const TUNED: (f64, f64) = (32.0, 0.1);
 
 /// The batches to scale to: the reader's own, or one that is known.
-static GOALS: [(Option<f64>, &str); 2] = [(None, "your global batch"), (Some(8_192.0), "ImageNet in an hour: 8,192")];
+static GOALS: [(Option<f64>, &str); 2] =
+    [(None, "your global batch"), (Some(GOYAL_BATCH.number()), "ImageNet in an hour: 8,192")];
 
 static KEYS: [Key; 3] = [
     Key { class: "series-own legend-line", name: "k times the rate" },

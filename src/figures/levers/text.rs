@@ -144,7 +144,7 @@ mod tests {
             (Word::Loss(LossHead::Fused).into(), "Fuse the output head with the loss"),
             (Word::Offload(Offload::Optimizer).into(), "Keep optimizer state in the host’s memory"),
             (Change::Number(Field::Sequence, 1_024.0), "Halve the sequence to 1,024 tokens"),
-            (device("h200", 143_771.0), "Take an H200 (140.4 GiB)"),
+            (device("h200", 143_771.0), "Take an H200 SXM (140.4 GiB)"),
             (device("no-such", 1_024.0), "Take a larger GPU (1.0 GiB)"),
         ];
         for (change, text) in cases {

@@ -1,5 +1,9 @@
 //! What the figure shows: every policy, and the activations for every distance of checkpoints.
 
+use bmax::course::quoted::{
+    KORTHIKANTI_SELECTIVE_SAVED, KORTHIKANTI_SELECTIVE_WORK, RULE_CHECKPOINTING_SAVED, RULE_CHECKPOINTING_WORK,
+    SURVIVAL_FULL_SAVED, SURVIVAL_FULL_WORK,
+};
 use bmax::course::recomputing::{best, curve, discard_all, layer, layers_worth, policies, smooth_best};
 use bmax::plot::{Axis, Ink, Mark, Plot, Rule, Series};
 use bmax::{Bucket, Bytes, Choice, Recomputation, Scenario};
@@ -23,8 +27,8 @@ pub struct Named {
     pub extra: &'static str,
 }
 
-/// The policies, in the order of [`Recomputation::ALL`]. What the sources say: Korthikanti et al. 2022 (selective
-/// and full), Chen et al. 2016 (segments); the rest is a common rule of thumb.
+/// The policies, in the order of [`Recomputation::ALL`]. What the sources say: the rows of `course::quoted`, and Chen et
+/// al. 2016 on segments.
 pub static NAMED: [Named; Recomputation::ALL.len()] = [
     Named {
         policy: Recomputation::None,
@@ -39,16 +43,16 @@ pub static NAMED: [Named; Recomputation::ALL.len()] = [
         what: "selective recomputation",
         dot: "recompute-dot series-2",
         ink: (Ink::Series2, false),
-        saved: "70 %",
-        extra: "2.7 %",
+        saved: KORTHIKANTI_SELECTIVE_SAVED.value,
+        extra: KORTHIKANTI_SELECTIVE_WORK.value,
     },
     Named {
         policy: Recomputation::Operators,
         what: "every second product",
         dot: "recompute-dot series-3",
         ink: (Ink::Series3, false),
-        saved: "60–80 %",
-        extra: "20–30 %",
+        saved: RULE_CHECKPOINTING_SAVED.value,
+        extra: RULE_CHECKPOINTING_WORK.value,
     },
     Named {
         policy: Recomputation::EveryK,
@@ -79,8 +83,8 @@ pub static NAMED: [Named; Recomputation::ALL.len()] = [
         what: "full recomputation",
         dot: "recompute-dot series-own",
         ink: (Ink::Own, false),
-        saved: "90 %+",
-        extra: "30–40 %",
+        saved: SURVIVAL_FULL_SAVED.value,
+        extra: SURVIVAL_FULL_WORK.value,
     },
 ];
 

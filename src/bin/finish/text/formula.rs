@@ -3,6 +3,7 @@
 use math_core::{LatexToMathML, MathCoreConfig, MathDisplay};
 
 use super::super::Result;
+use super::quoted;
 use super::words::plain;
 
 /// The longest formula that any screen has room for, in signs.
@@ -26,6 +27,9 @@ pub fn display(tex: &str) -> Result<String> {
 
 fn mathml(tex: &str, display: MathDisplay) -> Result<String> {
     let fault = |what: &dyn std::fmt::Display| format!("the formula ${tex}$ cannot be read: {what}");
+    if tex.contains(quoted::OPEN) {
+        return Err(fault(&"a quoted number stands in the text around it"));
+    }
     let converter = LatexToMathML::new(MathCoreConfig::default()).map_err(|_| fault(&"the converter did not start"))?;
     match converter.convert_with_local_state(tex, display) {
         Ok(found) => Ok(found.mathml),

@@ -1,9 +1,10 @@
 //! What stands in a line of text.
 
-use pulldown_cmark::{Event, Tag};
+use pulldown_cmark::{CowStr, Event, Tag};
 
 use super::super::Result;
 use super::formula;
+use super::quoted;
 use super::tree::Node;
 
 /// Text as HTML.
@@ -12,13 +13,13 @@ pub fn escaped(text: &str) -> String {
 }
 
 /// Text as the value of an attribute.
-pub fn quoted(text: &str) -> String {
+pub fn attribute(text: &str) -> String {
     escaped(text).replace('"', "&quot;")
 }
 
 /// A line of text as HTML.
 pub fn inline(nodes: &[Node]) -> Result<String> {
-    let html: String = nodes.iter().map(one).collect::<Result<_>>()?;
+    let html: String = joined(nodes).iter().map(one).collect::<Result<_>>()?;
     Ok(whole(&unparted(&html)))
 }
 
@@ -37,6 +38,20 @@ fn whole(html: &str) -> String {
             signs if signs.is_empty() || joined.ends_with(START) => format!("<math{formula}{END}{rest}"),
             signs => format!("{START}<math{formula}{END}{signs}</span>{after}"),
         };
+    }
+    joined
+}
+
+/// The same line, where text that the parser has cut at a sign is one piece.
+fn joined<'a>(nodes: &[Node<'a>]) -> Vec<Node<'a>> {
+    let mut joined: Vec<Node> = Vec::with_capacity(nodes.len());
+    for node in nodes {
+        match (joined.last_mut(), node) {
+            (Some(Node::Leaf(Event::Text(before))), Node::Leaf(Event::Text(text))) => {
+                *before = CowStr::from(format!("{before}{text}"));
+            }
+            _ => joined.push(node.clone()),
+        }
     }
     joined
 }
@@ -63,7 +78,10 @@ fn one(node: &Node) -> Result<String> {
         Node::Leaf(Event::Text(text)) if text.contains('$') => {
             return Err(format!("a $ is left over in “{text}”; \\$ writes the sign itself, in code"));
         }
-        Node::Leaf(Event::Text(text)) => escaped(text),
+        Node::Leaf(Event::Text(text)) => quoted::filled(text)?,
+        Node::Leaf(Event::Code(code)) if code.contains(quoted::OPEN) => {
+            return Err(format!("a quoted number stands in the text, not in the code `{code}`"));
+        }
         Node::Leaf(Event::Code(code)) => format!("<code>{}</code>", escaped(code)),
         Node::Leaf(Event::InlineMath(tex)) => formula::inline(tex)?,
         Node::Leaf(Event::DisplayMath(tex)) => {
@@ -75,7 +93,11 @@ fn one(node: &Node) -> Result<String> {
         Node::Element(Tag::Emphasis, inner) => format!("<em>{}</em>", inline(inner)?),
         Node::Element(Tag::Strong, inner) => format!("<strong>{}</strong>", inline(inner)?),
         Node::Element(Tag::Link { dest_url, .. }, inner) => {
-            format!("<a href=\"{}\">{}</a>", quoted(dest_url), inline(inner)?)
+            let inner = inline(inner)?;
+            if inner.contains("<a ") {
+                return Err(format!("the link to {dest_url} has another inside it; a quoted number is a link, too"));
+            }
+            format!("<a href=\"{}\">{inner}</a>", attribute(dest_url))
         }
         Node::Element(tag, _) => return Err(format!("{tag:?} is not part of the dialect")),
         Node::Leaf(event) => return Err(format!("{event:?} is not part of the dialect")),

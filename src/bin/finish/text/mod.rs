@@ -14,6 +14,7 @@ mod glossary;
 mod inline;
 mod links;
 mod problems;
+mod quoted;
 mod section;
 #[cfg(test)]
 mod site;

@@ -7,8 +7,9 @@ use super::super::markup::tags;
 use super::Section;
 use super::blocks::{Blocks, blocks};
 use super::front::{Opening, front, opening};
-use super::inline::{inline, quoted};
+use super::inline::{attribute, inline};
 use super::problems;
+use super::quoted;
 use super::tree::{Node, text, tree};
 use super::words::{count, plain};
 
@@ -42,7 +43,7 @@ pub fn read(source: &str, is_first: bool) -> Result<Read> {
         let head = Head {
             id: opening.id.clone(),
             level: 1,
-            title: quoted(&opening.heading),
+            title: attribute(&opening.heading),
             label: opening.label.clone(),
             former: opening.former.clone(),
             list: String::new(),
@@ -79,11 +80,14 @@ fn section(head: Head, body: &[Node]) -> Result<Section> {
         }
         _ => blocks(body, &mut place)?,
     };
-    let former: String = former.iter().map(|id| format!("<span id=\"{}\"></span>", quoted(id))).collect();
+    let former: String = former.iter().map(|id| format!("<span id=\"{}\"></span>", attribute(id))).collect();
     let html = format!(
         "<section id=\"{id}\" class=\"prose\" aria-labelledby=\"{id}-title\">\n\
          <h{level} id=\"{id}-title\">{former}{title}</h{level}>\n{inner}</section>\n"
     );
+    if html.contains(quoted::OPEN) {
+        return Err("a quoted number stands in markup, where it is not filled in".to_owned());
+    }
     let figures = place.figures;
     let ids = tags(&html).iter().filter_map(|tag| tag.attribute("id")).map(|id| id.value.to_owned()).collect();
     // The contents call a section as its heading does, up to what the heading claims.

@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use bmax::course::quoted;
+
 use super::super::markup::tags;
 use super::{Page, check, explain, glossary, link, read};
 
@@ -108,6 +110,44 @@ fn every_term_of_the_glossary_is_linked_from_a_page_that_uses_it() {
     for term in terms {
         let uses = html.split(&format!("#{}\"", term.id)).count() - 1;
         assert!(uses > 0, "no page uses {:?}", term.words);
+    }
+}
+
+/// The text of every file with this ending in a folder and the folders in it.
+fn texts(folder: &Path, ending: &str) -> Vec<(PathBuf, String)> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            found.extend(texts(&path, ending));
+        } else if path.extension().is_some_and(|found| found == ending) {
+            let text = std::fs::read_to_string(&path).expect("text");
+            found.push((path, text));
+        }
+    }
+    found
+}
+
+#[test]
+fn every_quoted_number_is_used_and_the_text_knows_no_other() {
+    let pages = texts(&here("src/pages"), "md");
+    let (mut code, table): (Vec<_>, Vec<_>) =
+        texts(&here("src"), "rs").into_iter().partition(|(path, _)| !path.ends_with("course/quoted.rs"));
+    assert_eq!(table.len(), 1);
+    code.retain(|(path, _)| !path.starts_with(here("src/bin/finish")));
+    for row in quoted::ALL {
+        let key = format!("{{{{quoted:{}}}}}", row.key());
+        let in_text = pages.iter().any(|(_, text)| text.contains(&key));
+        let is_name = |text: &str| {
+            text.split(|sign: char| !sign.is_ascii_alphanumeric() && sign != '_').any(|word| word == row.name)
+        };
+        assert!(in_text || code.iter().any(|(_, text)| is_name(text)), "{} is used nowhere", row.name);
+    }
+    for (path, text) in &pages {
+        for part in text.split("{{quoted:").skip(1) {
+            let key = part.split("}}").next().unwrap_or_default();
+            assert!(quoted::Quoted::find(key).is_some(), "{}: no row has the key {key}", path.display());
+        }
     }
 }
 

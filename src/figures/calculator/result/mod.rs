@@ -5,7 +5,7 @@ mod shown;
 use leptos::html::Section;
 use leptos::prelude::*;
 
-use crate::components::{Beside, Fold, MemoryBar, MemoryLegend, Outlook};
+use crate::components::{Assumed, Beside, Fold, MemoryBar, MemoryLegend, Outlook};
 use crate::site::{State, read};
 use shown::{COUNTERS, Shown, UNKNOWNS, helpful};
 
@@ -24,6 +24,7 @@ pub fn ResultPanel(state: State) -> impl IntoView {
         <section class="result panel" aria-label="Result" tabindex="-1" node_ref=panel>
             <Answers state shown/>
             <Conflicts state shown mended/>
+            <Assumed text=Signal::derive(move || shown.with(|shown| shown.without_cuda.map(str::to_owned)))/>
             <Memory state shown/>
             <Explanation state shown/>
             <Unknowns shown/>

@@ -1,7 +1,7 @@
 //! What the result shows: the answer, the bar, what binds, and what nobody can know before the run.
 
 use bmax::chart::MemoryBar;
-use bmax::{Answer, Balance, Change, Choice, Conflict, Scenario, counters, number, range::Outlook};
+use bmax::{Answer, Balance, Change, Choice, Conflict, Scenario, catalogue, counters, number, range::Outlook};
 
 use crate::figures::levers::describe;
 use crate::site::{Facts, Ranking, Standing, format};
@@ -19,6 +19,8 @@ pub struct Shown {
     pub in_words: bool,
     /// Contradictory settings, each with what its button does.
     pub conflicts: Vec<(String, String)>,
+    /// What stands in on a GPU that runs no CUDA, where the ledger answers.
+    pub without_cuda: Option<&'static str>,
     /// The bar and its legend.
     pub bar: MemoryBar,
     /// What the bar shows.
@@ -68,6 +70,7 @@ impl Shown {
             answer: format::answer(answer),
             in_words: most.is_none(),
             conflicts: scenario.conflicts().iter().map(told).collect(),
+            without_cuda: if facts.is_ledger() { catalogue::without_cuda(scenario) } else { None },
             bar: MemoryBar::of(estimate, None),
             bar_title: format!("Memory of one GPU at {batch} of {} tokens", format::count(scenario.recipe.sequence)),
             use_b_max: most.map_or_else(|| "Show b_max".to_owned(), |most| format!("Show b = {}", format::count(most))),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# Peak memory of 7B on 8 × A100 80 GB, 2,048 tokens a sequence.
+# Peak memory of 7B on 8 × A100 SXM 80 GB, 2,048 tokens a sequence.
 # python bmax_measure.py measures a scenario of its own: one GPU that holds everything, 17 of its 32
 # layers, because all of them do not fit on one GPU, micro-batch 4, two micro-batches a step, which
 # stand for more. That is:

@@ -1,4 +1,4 @@
-# 7B on 8 × A100 80 GB, 2,048 tokens a sequence.
+# 7B on 8 × A100 SXM 80 GB, 2,048 tokens a sequence.
 # https://example.org/bmax/?v=3
 #
 # Micro-batch 4 × 8 data-parallel GPUs × 8 accumulation steps = 256 sequences an optimizer step

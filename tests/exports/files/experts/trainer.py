@@ -1,4 +1,4 @@
-# Qwen3 30B-A3B on 32 × H200 141 GB, 2,048 tokens a sequence.
+# Qwen3 30B-A3B on 32 × H200 SXM 141 GB, 2,048 tokens a sequence.
 # https://example.org/bmax/?v=3&model=qwen3-30b-a3b&gpu=h200&gpus=32&ep=8
 #
 # Micro-batch 8 × 32 data-parallel GPUs × 1 accumulation step = 256 sequences an optimizer step
