@@ -1,12 +1,11 @@
 //! The figures that were rendered for the pages, the styles that they need, and the part of the program that has each.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::Path;
 
 use super::markup::tags;
 use super::script::tidied;
-use super::{Result, read};
+use super::{Result, paths, read};
 
 /// One figure.
 struct Figure {
@@ -29,10 +28,8 @@ impl Figures {
     pub fn read(rendered: &Path, sources: &Path) -> Result<Self> {
         let listed = read(&rendered.join("parts.txt"))?;
         let parts: BTreeMap<&str, &str> = listed.lines().filter_map(|line| line.split_once(' ')).collect();
-        let fault = |error: std::io::Error| format!("{}: {error}", rendered.display());
         let mut by_name = BTreeMap::new();
-        for entry in fs::read_dir(rendered).map_err(fault)? {
-            let path = entry.map_err(fault)?.path();
+        for path in paths(rendered)? {
             if path.extension().is_none_or(|extension| extension != "html") {
                 continue;
             }

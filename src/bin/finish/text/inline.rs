@@ -2,18 +2,13 @@
 
 use pulldown_cmark::{Event, Tag};
 
-use super::super::Result;
+use super::super::{Result, markup};
 use super::formula;
 use super::tree::Node;
 
 /// Text as HTML.
 pub fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
-}
-
-/// Text as the value of an attribute.
-pub fn quoted(text: &str) -> String {
-    escaped(text).replace('"', "&quot;")
 }
 
 /// A line of text as HTML.
@@ -75,7 +70,7 @@ fn one(node: &Node) -> Result<String> {
         Node::Element(Tag::Emphasis, inner) => format!("<em>{}</em>", inline(inner)?),
         Node::Element(Tag::Strong, inner) => format!("<strong>{}</strong>", inline(inner)?),
         Node::Element(Tag::Link { dest_url, .. }, inner) => {
-            format!("<a href=\"{}\">{}</a>", quoted(dest_url), inline(inner)?)
+            format!("<a href=\"{}\">{}</a>", markup::escaped(dest_url), inline(inner)?)
         }
         Node::Element(tag, _) => return Err(format!("{tag:?} is not part of the dialect")),
         Node::Leaf(event) => return Err(format!("{event:?} is not part of the dialect")),

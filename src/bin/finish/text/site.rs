@@ -41,12 +41,7 @@ fn teachers_find_every_figure_by_its_page() {
     for page in site() {
         let figures: Vec<String> =
             page.sections.iter().flat_map(|section| &section.figures).map(|name| format!("`{name}`")).collect();
-        let row = format!(
-            "| [{}](/{}) | {} |",
-            page.name,
-            if page.slug.is_empty() { String::new() } else { format!("{}/", page.slug) },
-            figures.join(", ")
-        );
+        let row = format!("| [{}](/{}) | {} |", page.name, crate::pages::address(&page), figures.join(", "));
         assert!(figures.is_empty() || names.contains(&row), "{row}");
     }
 }
