@@ -21,7 +21,9 @@ mod tests {
         Bucket, Entry, Method, Recomputation, Scenario, b_max, catalogue,
         course::{convergence::critical_tokens, splitting},
         division::division,
-        estimate, formula::Symbol, link,
+        estimate,
+        formula::Symbol,
+        link,
     };
 
     use crate::site::format;

@@ -64,7 +64,7 @@ async fn the_method_switch_swaps_the_answer_with_those_beside_it() {
 async fn the_method_switch_changes_the_answer_and_what_the_fields_say() {
     let page = Page::open("").await;
     let calculator = page.figure("calculator");
-    open_folds(&page).await;
+    page.figure("calculator").unfold().await;
     calculator.says("it counts the weights of every matrix").await;
     for (method, word) in [("Paper", "paper"), ("Workshop", "workshop"), ("Ledger", "ledger")] {
         calculator.choose("Method", method).await;
@@ -76,12 +76,6 @@ async fn the_method_switch_changes_the_answer_and_what_the_fields_say() {
         assert_eq!(idle.iter().any(|name| name.starts_with("ZeRO stage")), method == "Workshop", "{idle:?}");
     }
     page.close().await;
-}
-
-/// Opens every folded group.
-async fn open_folds(page: &Page) {
-    let script = "document.querySelectorAll('[data-figure=calculator] details').forEach((one) => one.open = true);";
-    page.script(script, vec![]).await;
 }
 
 /// The labels of the fields that say that nothing reads them.
@@ -102,7 +96,7 @@ async fn the_pressed_preset_is_marked_until_a_number_of_it_is_edited() {
     calculator.press("13B").await;
     assert_eq!(pressed("13B").await.as_deref(), Some("true"));
     assert_eq!(pressed("7B").await.as_deref(), Some("false"));
-    open_folds(&page).await;
+    page.figure("calculator").unfold().await;
     calculator.enter("Layers L", "41").await;
     assert_eq!(pressed("13B").await.as_deref(), Some("false"));
     let list = calculator.find("combobox", "Model").await;
@@ -153,7 +147,7 @@ async fn every_number_of_a_scenario_is_in_the_form_changes_the_answer_the_librar
     for query in MATTERS {
         let page = Page::open(query).await;
         let calculator = page.figure("calculator");
-        open_folds(&page).await;
+        page.figure("calculator").unfold().await;
         let start = expected::scenario(query);
         for field in std::mem::take(&mut numbers) {
             if calculator.matches("textbox", &expected::label(field)).await.is_empty() {
@@ -178,7 +172,7 @@ async fn every_word_of_a_scenario_is_in_the_form_changes_the_answer_the_library_
     for query in MATTERS {
         let page = Page::open(query).await;
         let calculator = page.figure("calculator");
-        open_folds(&page).await;
+        page.figure("calculator").unfold().await;
         let start = expected::scenario(query);
         for word in std::mem::take(&mut words) {
             if calculator.matches("combobox", word.name).await.is_empty() {
@@ -247,7 +241,7 @@ async fn the_numbers_of_the_shape_are_in_sight_and_that_of_parameters_where_it_m
 async fn what_cannot_matter_is_out_of_sight_unless_it_was_changed() {
     let page = Page::open("").await;
     let calculator = page.figure("calculator");
-    open_folds(&page).await;
+    page.figure("calculator").unfold().await;
     assert!(calculator.matches("textbox", "Adapter rank r").await.is_empty());
     calculator.pick("Adapters", "LoRA").await;
     calculator.enter("Adapter rank r", "64").await;
@@ -284,7 +278,7 @@ async fn kinds_of_recomputation_that_sound_alike_ask_for_different_numbers() {
 async fn a_pipeline_brings_what_can_be_said_of_its_stages() {
     let page = Page::open("?zero=1&gpus=16&accum=8").await;
     let calculator = page.figure("calculator");
-    open_folds(&page).await;
+    page.figure("calculator").unfold().await;
     let chunks = expected::label(Field::VirtualStages);
     assert!(calculator.matches("textbox", &chunks).await.is_empty());
     calculator.enter(&expected::label(Field::PipelineParallel), "4").await;

@@ -8,8 +8,7 @@ use serde_json::json;
 async fn a_link_opens_the_same_figures_in_another_browser() {
     let page = Page::open("").await;
     let calculator = page.figure("calculator");
-    let unfold = "document.querySelectorAll('[data-figure=calculator] details').forEach((one) => one.open = true);";
-    page.script(unfold, vec![]).await;
+    calculator.unfold().await;
     calculator.pick("Model", "Llama 3.1 8B").await;
     calculator.pick("GPU", "H100 SXM 80 GB").await;
     calculator.choose("Method", "Paper").await;

@@ -2,12 +2,11 @@
 //! that has each figure.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::markup::tags;
 use super::script::tidied;
-use super::{Result, read};
+use super::{Result, paths, read};
 
 /// One figure.
 struct Figure {
@@ -109,15 +108,9 @@ impl Figures {
 
 /// The files of HTML in a folder, by name.
 fn rendered_in(folder: &Path) -> Result<BTreeMap<String, String>> {
-    let fault = |error: std::io::Error| format!("{}: {error}", folder.display());
-    let mut found = BTreeMap::new();
-    for entry in fs::read_dir(folder).map_err(fault)? {
-        let path = entry.map_err(fault)?.path();
-        if path.extension().is_some_and(|extension| extension == "html") {
-            found.insert(path.file_stem().unwrap_or_default().to_string_lossy().into_owned(), read(&path)?);
-        }
-    }
-    Ok(found)
+    let is_html = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "html");
+    let name = |path: &Path| path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    paths(folder)?.into_iter().filter(is_html).map(|path| Ok((name(&path), read(&path)?))).collect()
 }
 
 /// The numbers of the rules that the elements of a figure or sentence name.

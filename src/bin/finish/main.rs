@@ -42,6 +42,15 @@ fn write(path: &Path, content: impl AsRef<[u8]>) -> Result<()> {
     fs::write(path, content).map_err(|error| format!("{}: {error}", path.display()))
 }
 
+/// What a folder holds, by name.
+fn paths(folder: &Path) -> Result<Vec<PathBuf>> {
+    let fault = |error: std::io::Error| format!("{}: {error}", folder.display());
+    let entries: std::io::Result<Vec<_>> = fs::read_dir(folder).map_err(fault)?.collect();
+    let mut paths: Vec<PathBuf> = entries.map_err(fault)?.into_iter().map(|entry| entry.path()).collect();
+    paths.sort();
+    Ok(paths)
+}
+
 /// Every step after a build.
 fn pages(folder: &Path, rendered: &Path, built: &Path) -> Result<()> {
     let template = folder.join("index.html");
@@ -68,9 +77,7 @@ fn pages(folder: &Path, rendered: &Path, built: &Path) -> Result<()> {
 /// The steps that follow from what the files of a finished site hold: in every page the policy, where it has places
 /// for digests, and the list of the worker.
 fn again(folder: &Path) -> Result<()> {
-    let fault = |error| format!("{}: {error}", folder.display());
-    for entry in fs::read_dir(folder).map_err(fault)? {
-        let entry = entry.map_err(fault)?.path();
+    for entry in paths(folder)? {
         let path = if entry.is_dir() { entry.join("index.html") } else { entry };
         if path.is_file() && path.extension().is_some_and(|extension| extension == "html") {
             let html = read(&path)?;

@@ -37,6 +37,24 @@ pub fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
+/// A page as texts, each with the tag that ends it; the last has none. The name of a tag, and whether it ends an
+/// element, is told by [`name`].
+pub fn pieces(page: &str) -> impl Iterator<Item = (&str, &str)> {
+    let mut rest = Some(page);
+    std::iter::from_fn(move || {
+        let (text, markup) = rest.take().map(|page| page.split_at(page.find('<').unwrap_or(page.len())))?;
+        let (tag, after) = markup.split_at(markup.find('>').map_or(markup.len(), |end| end + 1));
+        rest = (!tag.is_empty()).then_some(after);
+        Some((text, tag))
+    })
+}
+
+/// The name of a tag such as `</p>` or `<p class=x>`.
+pub fn name(tag: &str) -> &str {
+    let inner = tag.trim_start_matches(['<', '/']);
+    &inner[..inner.find(|letter: char| !letter.is_ascii_alphanumeric()).unwrap_or(inner.len())]
+}
+
 /// The start tags of a page, in order. What is inside comments, scripts and style sheets is none.
 pub fn tags(page: &str) -> Vec<Tag<'_>> {
     let mut found = Vec::new();

@@ -45,13 +45,13 @@ fn tidied_script(script: &str) -> String {
 }
 
 /// The page with the digests of its inline scripts and style sheets in its policy, so that the browser takes those
-/// and no others, and without what the policy or the browser would pass over.
+/// and no others.
 pub fn with_policy(page: &str) -> Result<String> {
     obeys(page)?;
     let scripts = digests(page, |tag| tag.is("script") && tag.attribute("src").is_none());
     let sheets = digests(page, |tag| tag.is("style"));
     let page = filled(page, SCRIPTS, &scripts)?;
-    Ok(without_idle_digests(&page.replace(STYLES, &sheets)))
+    Ok(page.replace(STYLES, &sheets))
 }
 
 /// Refuses what the policy forbids: it would be without effect, and nobody would be told.
@@ -76,22 +76,6 @@ fn obeys(page: &str) -> Result<()> {
 fn digests(page: &str, wanted: fn(&Tag) -> bool) -> String {
     let contents = tags(page).into_iter().filter(wanted).filter_map(|tag| tag.content);
     contents.map(|content| format!("'sha256-{}'", sha256(&page[content]))).collect::<Vec<_>>().join(" ")
-}
-
-/// The page without the digests of data that is loaded early: a browser passes over these and says so on its
-/// console. Scripts and style sheets keep theirs.
-fn without_idle_digests(page: &str) -> String {
-    let mut without = String::with_capacity(page.len());
-    let mut done = 0;
-    for tag in tags(page).iter().filter(|tag| tag.is("link")) {
-        let is_data = tag.attribute("as").is_some_and(|attribute| attribute.value.eq_ignore_ascii_case("fetch"));
-        if let Some(digest) = tag.attribute("integrity").filter(|_| is_data) {
-            without.push_str(page[done..digest.span.start].trim_end());
-            done = digest.span.end;
-        }
-    }
-    without.push_str(&page[done..]);
-    without
 }
 
 #[cfg(test)]
@@ -136,12 +120,5 @@ mod tests {
             let page = page.replace(" once", "");
             assert_eq!(obeys(&page), Ok(()), "{page}");
         }
-    }
-
-    #[test]
-    fn data_that_is_loaded_early_loses_its_digest_and_programs_keep_theirs() {
-        let page = "<link as=fetch href=a integrity=sha384-x crossorigin><link integrity=\"x\" as=\"fetch\"><link rel=modulepreload integrity=y>";
-        let without = "<link as=fetch href=a crossorigin><link as=\"fetch\"><link rel=modulepreload integrity=y>";
-        assert_eq!(without_idle_digests(page), without);
     }
 }

@@ -17,7 +17,7 @@ use wasm_split_cli_support::{Options, transform};
 
 use super::digest::{sha256, short};
 use super::script::tidied;
-use super::{Result, read, read_bytes, write};
+use super::{Result, paths, read, read_bytes, write};
 
 /// What Cargo and Trunk call the program.
 const NAME: &str = "bmax-site";
@@ -78,11 +78,9 @@ pub fn divide(page: &Path, built: &Path) -> Result<Program> {
 
 /// Removes what Trunk made of the undivided program.
 fn remove_undivided(page: &Path) -> Result<()> {
-    let fault = |error: std::io::Error| format!("{}: {error}", page.display());
-    for entry in fs::read_dir(page).map_err(fault)? {
-        let path = entry.map_err(fault)?.path();
+    for path in paths(page)? {
         if path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(NAME)) {
-            fs::remove_file(&path).map_err(fault)?;
+            fs::remove_file(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         }
     }
     Ok(())
@@ -128,15 +126,8 @@ fn run(command: &mut Command) -> Result<()> {
 
 /// A name for the folder that follows from all that its files hold.
 fn name(folder: &Path) -> Result<String> {
-    let mut files = Vec::new();
-    for entry in fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))? {
-        files.push(entry.map_err(|error| format!("{}: {error}", folder.display()))?.path());
-    }
-    files.sort();
-    let mut all = String::new();
-    for file in &files {
-        all += &sha256(read_bytes(file)?);
-    }
+    let digests = paths(folder)?.into_iter().map(|file| Ok(sha256(read_bytes(&file)?)));
+    let all = digests.collect::<Result<String>>()?;
     Ok(format!("program-{}", short(all)))
 }
 

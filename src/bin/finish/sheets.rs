@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{Result, read, write};
+use super::{Result, paths, read, write};
 
 /// These come first, in this order; the others follow by name.
 const FIRST: [&str; 4] = ["tokens", "base", "layout", "prose"];
@@ -35,23 +35,12 @@ fn replace(path: &Path, content: &str) -> Result<()> {
 }
 
 fn sheets(folder: &Path) -> Result<Vec<PathBuf>> {
-    entries(folder, |path| path.extension().is_some_and(|extension| extension == "css"))
+    let is_sheet = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "css");
+    Ok(paths(folder)?.into_iter().filter(is_sheet).collect())
 }
 
 fn folders(folder: &Path) -> Result<Vec<PathBuf>> {
-    entries(folder, Path::is_dir)
-}
-
-/// What a folder holds, by name.
-fn entries(folder: &Path, wanted: impl Fn(&Path) -> bool) -> Result<Vec<PathBuf>> {
-    let fault = |error: std::io::Error| format!("{}: {error}", folder.display());
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder).map_err(fault)? {
-        found.push(entry.map_err(fault)?.path());
-    }
-    found.retain(|path| wanted(path));
-    found.sort();
-    Ok(found)
+    Ok(paths(folder)?.into_iter().filter(|path| path.is_dir()).collect())
 }
 
 #[cfg(test)]

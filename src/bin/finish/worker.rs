@@ -1,11 +1,10 @@
 //! Tells the service worker which files this build has: their names and digests, and a digest of it all that
 //! names the cache.
 
-use std::fs;
 use std::path::Path;
 
 use super::digest::sha256;
-use super::{Result, read, read_bytes, write};
+use super::{Result, paths, read, read_bytes, write};
 
 /// The worker, whose source is `assets/sw.js`.
 const WORKER: &str = "sw.js";
@@ -32,9 +31,7 @@ pub fn list(folder: &Path, is_kept: bool) -> Result<()> {
 /// The files below a folder, as paths from the page. What is hidden is left over from the build, and the
 /// worker itself is kept by the browser.
 fn collect(folder: &Path, prefix: &str, names: &mut Vec<String>) -> Result<()> {
-    let fault = |error| format!("{}: {error}", folder.display());
-    for entry in fs::read_dir(folder).map_err(fault)? {
-        let path = entry.map_err(fault)?.path();
+    for path in paths(folder)? {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or("\u{fffd}");
         let place = format!("{prefix}{name}");
         if name.starts_with('.') || place == WORKER {
@@ -77,7 +74,7 @@ fn filled(source: &str, files: &str) -> Result<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::{env, process};
+    use std::{env, fs, process};
 
     use super::*;
 

@@ -72,14 +72,17 @@ pub(super) fn list(
             whole.set(true);
         }
     };
-    let labels: Vec<Row> = groups.iter().flat_map(|(_, rows)| rows.clone()).collect();
+    let groups = StoredValue::new(groups);
     let label = move || {
         let (word, mark) = chosen.get();
-        labels.iter().find(|row| row.0 == word).map(|(_, label)| format!("{label}{mark}"))
+        groups.with_value(|groups| {
+            let mut rows = groups.iter().flat_map(|(_, rows)| rows);
+            rows.find(|row| row.0 == word).map(|(_, label)| format!("{label}{mark}"))
+        })
     };
     let rows = move || match whole.get() {
-        true => Either::Right(groups.clone().into_iter().map(|group| options(group, chosen)).collect_view()),
-        false => Either::Left(view! { <option value=move || chosen.get().0 selected=true>{label.clone()}</option> }),
+        true => Either::Right(groups.get_value().into_iter().map(|group| options(group, chosen)).collect_view()),
+        false => Either::Left(view! { <option value=move || chosen.get().0 selected=true>{label}</option> }),
     };
     view! {
         <select

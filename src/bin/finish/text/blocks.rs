@@ -81,7 +81,7 @@ fn block(node: &Node, place: &mut Blocks) -> Result<String> {
             let items = items(inner, place)?;
             Ok(format!("<ol class=\"steps{}\">\n{items}</ol>", place.list))
         }
-        Tag::DefinitionList => Ok(format!("<dl class=\"symbols\">\n{}</dl>", pairs(inner, "", "")?)),
+        Tag::DefinitionList => list("symbols", inner, |name, meaning| format!("<dt>{name}</dt><dd>{meaning}</dd>\n")),
         Tag::BlockQuote(Some(kind)) => note(*kind, inner, place),
         Tag::HtmlBlock => Ok(text(inner).trim_end().to_owned()),
         Tag::CodeBlock(CodeBlockKind::Fenced(words)) => match words.split_once(' ').unwrap_or((words, "")) {
@@ -137,46 +137,42 @@ fn is_block(node: &Node) -> bool {
     !matches!(tag, Tag::Emphasis | Tag::Strong | Tag::Link { .. })
 }
 
-/// The terms of a list with what they mean.
-fn pairs(nodes: &[Node], open: &str, close: &str) -> Result<String> {
-    let mut html = String::new();
+/// A list of names with what they mean, each pair as `written`.
+fn list(class: &str, nodes: &[Node], written: impl Fn(&str, &str) -> String) -> Result<String> {
+    let mut html = format!("<dl class=\"{class}\">\n");
+    let mut name = String::new();
     for node in nodes {
         match node {
-            Node::Element(Tag::DefinitionListTitle, inner) => html += &format!("{open}<dt>{}</dt>", inline(inner)?),
+            Node::Element(Tag::DefinitionListTitle, inner) => name = inline(inner)?,
             Node::Element(Tag::DefinitionListDefinition, inner) => {
                 let inner = match &inner[..] {
                     [Node::Element(Tag::Paragraph, line)] => line,
                     _ => inner,
                 };
-                html += &format!("<dd>{}</dd>{close}\n", inline(inner)?);
+                html += &written(&name, &inline(inner)?);
             }
             _ => {}
         }
     }
-    Ok(html)
+    Ok(html + "</dl>")
 }
 
 /// Entries of the glossary, each with a place of its own.
 fn terms(source: &str) -> Result<String> {
-    let [Node::Element(Tag::DefinitionList, inner)] = &tree(source)[..] else {
-        return Err("terms are one list of terms, each with “: ” and what it means".to_owned());
-    };
-    let mut html = String::new();
-    for part in pairs(inner, "", "")?.split("<dt>") {
-        html += &match part.split_once("</dt>") {
-            Some((title, rest)) => format!("<dt id=\"{}\">{title}</dt>{rest}", Term::of(title).id),
-            None => part.to_owned(),
-        };
+    match &tree(source)[..] {
+        [Node::Element(Tag::DefinitionList, inner)] => list("symbols", inner, |name, meaning| {
+            format!("<dt id=\"{}\">{name}</dt><dd>{meaning}</dd>\n", Term::of(name).id)
+        }),
+        _ => Err("terms are one list of terms, each with “: ” and what it means".to_owned()),
     }
-    Ok(format!("<dl class=\"symbols\">\n{html}</dl>"))
 }
 
 /// A row of large numbers, each with what it counts: a list of terms in a fenced block.
 fn facts(source: &str) -> Result<String> {
     match &tree(source)[..] {
-        [Node::Element(Tag::DefinitionList, inner)] => {
-            Ok(format!("<dl class=\"facts\">\n{}</dl>", pairs(inner, "<div class=\"fact\">", "</div>")?))
-        }
+        [Node::Element(Tag::DefinitionList, inner)] => list("facts", inner, |name, meaning| {
+            format!("<div class=\"fact\"><dt>{name}</dt><dd>{meaning}</dd></div>\n")
+        }),
         _ => Err("facts are one list of terms, each with “: ” and what it counts".to_owned()),
     }
 }

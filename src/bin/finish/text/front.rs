@@ -28,12 +28,6 @@ pub struct Opening {
     pub former: Vec<String>,
 }
 
-/// What another file may say of its section.
-pub struct Front {
-    /// Ids by which older links know the place.
-    pub former: Vec<String>,
-}
-
 fn lines(source: &str) -> Result<Lines> {
     toml::from_str(source).map_err(|error| format!("front matter: {}", error.message()))
 }
@@ -59,8 +53,8 @@ pub fn opening(source: &str) -> Result<Opening> {
     })
 }
 
-/// Front matter of any other file, which may have none.
-pub fn front(source: &str) -> Result<Front> {
+/// Front matter of any other file, which may have none: the ids by which older links know its section.
+pub fn former(source: &str) -> Result<Vec<String>> {
     let Lines { name, title, description, heading, id, label, former } = lines(source)?;
     let of_page = [
         ("name", name),
@@ -72,7 +66,7 @@ pub fn front(source: &str) -> Result<Front> {
     ];
     match of_page.into_iter().find(|(_, value)| value.is_some()) {
         Some((key, _)) => Err(format!("front matter: {key} belongs into the first file of a page")),
-        None => Ok(Front { former }),
+        None => Ok(former),
     }
 }
 
@@ -90,16 +84,13 @@ mod tests {
             let fault = opening(&less.join("\n")).err().expect("it is refused");
             assert!(fault.contains(&format!("{key} is missing")), "{fault}");
             let line = WHOLE.lines().find(|line| line.starts_with(key)).expect("it is there");
-            assert!(front(line).err().expect("it is refused").contains(key));
+            assert!(former(line).expect_err("it is refused").contains(key));
         }
     }
 
     #[test]
     fn a_word_that_front_matter_does_not_know_is_refused() {
-        assert!(front("lable = \"x\"").err().expect("it is refused").contains("lable"));
-        assert_eq!(
-            front("former = [\"a\", \"b\"]").map(|front| front.former),
-            Ok(vec!["a".to_owned(), "b".to_owned()])
-        );
+        assert!(former("lable = \"x\"").expect_err("it is refused").contains("lable"));
+        assert_eq!(former("former = [\"a\", \"b\"]"), Ok(vec!["a".to_owned(), "b".to_owned()]));
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::super::markup::{name, pieces};
 use super::Page;
 
 /// The section with the glossary, in which nothing is linked to itself.
@@ -74,9 +75,7 @@ pub fn entries(html: &str) -> Vec<Term> {
 fn explained(html: &str, terms: &[Term], seen: &mut BTreeSet<usize>) -> String {
     let mut explained = String::with_capacity(html.len());
     let mut silent: Vec<&str> = Vec::new();
-    let mut rest = html;
-    loop {
-        let (text, markup) = rest.split_at(rest.find('<').unwrap_or(rest.len()));
+    for (text, tag) in pieces(html) {
         match silent.last() {
             None => linked(text, terms, seen, &mut explained),
             Some(silent) => {
@@ -86,12 +85,7 @@ fn explained(html: &str, terms: &[Term], seen: &mut BTreeSet<usize>) -> String {
                 explained += text;
             }
         }
-        if markup.is_empty() {
-            return explained;
-        }
-        let (tag, after) = markup.split_at(markup.find('>').map_or(markup.len(), |end| end + 1));
-        let inner = tag.trim_start_matches(['<', '/']);
-        let name = &inner[..inner.find(|letter: char| !letter.is_ascii_alphanumeric()).unwrap_or(inner.len())];
+        let name = name(tag);
         if tag.starts_with("</") {
             if silent.last() == Some(&name) {
                 silent.pop();
@@ -100,8 +94,8 @@ fn explained(html: &str, terms: &[Term], seen: &mut BTreeSet<usize>) -> String {
             silent.push(name);
         }
         explained += tag;
-        rest = after;
     }
+    explained
 }
 
 /// Adds a text with its terms linked.

@@ -2,7 +2,7 @@
 
 use pulldown_cmark::{CowStr, Event, Tag};
 
-use super::super::Result;
+use super::super::{Result, markup};
 use super::formula;
 use super::quoted;
 use super::tree::Node;
@@ -10,11 +10,6 @@ use super::tree::Node;
 /// Text as HTML.
 pub fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
-}
-
-/// Text as the value of an attribute.
-pub fn attribute(text: &str) -> String {
-    escaped(text).replace('"', "&quot;")
 }
 
 /// A line of text as HTML.
@@ -97,7 +92,7 @@ fn one(node: &Node) -> Result<String> {
             if inner.contains("<a ") {
                 return Err(format!("the link to {dest_url} has another inside it; a quoted number is a link, too"));
             }
-            format!("<a href=\"{}\">{inner}</a>", attribute(dest_url))
+            format!("<a href=\"{}\">{inner}</a>", markup::escaped(dest_url))
         }
         Node::Element(tag, _) => return Err(format!("{tag:?} is not part of the dialect")),
         Node::Leaf(event) => return Err(format!("{event:?} is not part of the dialect")),

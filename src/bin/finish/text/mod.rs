@@ -26,10 +26,9 @@ pub use check::check;
 pub use glossary::explain;
 pub use links::{Places, link};
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::{Result, read as read_file};
+use super::{Result, paths, read as read_file};
 use front::Opening;
 use section::Read;
 
@@ -98,15 +97,6 @@ fn page(folder: &Path, slug: &'static str) -> Result<Page> {
     let Opening { name, title, description, heading, .. } =
         opening.ok_or_else(|| format!("{}: a page needs a file", folder.display()))?;
     Ok(Page { slug, name, title, description, heading, sections })
-}
-
-/// What is in a folder, by name.
-fn paths(folder: &Path) -> Result<Vec<PathBuf>> {
-    let fault = |error: std::io::Error| format!("{}: {error}", folder.display());
-    let entries: std::io::Result<Vec<_>> = fs::read_dir(folder).map_err(fault)?.collect();
-    let mut paths: Vec<PathBuf> = entries.map_err(fault)?.into_iter().map(|entry| entry.path()).collect();
-    paths.sort();
-    Ok(paths)
 }
 
 /// The name of a file, or nothing where it is not text.

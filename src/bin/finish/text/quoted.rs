@@ -5,9 +5,9 @@
 
 use bmax::course::quoted::Quoted;
 
-use super::super::Result;
+use super::super::{Result, markup};
 use super::formula;
-use super::inline::{attribute, escaped};
+use super::inline::escaped;
 
 /// How a quoted number begins in the text.
 pub const OPEN: &str = "{{quoted:";
@@ -33,7 +33,7 @@ fn link(row: &Quoted) -> Result<String> {
         // The number and its unit stay on one line of the screen.
         None => escaped(row.value).replace(' ', "\u{a0}"),
     };
-    let title = attribute(&format!("{}: {}", row.cited(), row.of));
+    let title = markup::escaped(&format!("{}: {}", row.cited(), row.of));
     Ok(format!("<a class=\"quoted\" href=\"#source-{}\" title=\"{title}\">{value}</a>", row.source))
 }
 

@@ -3,11 +3,11 @@
 use pulldown_cmark::{HeadingLevel, MetadataBlockKind, Tag};
 
 use super::super::Result;
-use super::super::markup::tags;
+use super::super::markup::{escaped, tags};
 use super::Section;
 use super::blocks::{Blocks, blocks};
-use super::front::{Opening, front, opening};
-use super::inline::{attribute, inline};
+use super::front::{Opening, former, opening};
+use super::inline::inline;
 use super::problems;
 use super::quoted;
 use super::tree::{Node, text, tree};
@@ -43,14 +43,14 @@ pub fn read(source: &str, is_first: bool) -> Result<Read> {
         let head = Head {
             id: opening.id.clone(),
             level: 1,
-            title: attribute(&opening.heading),
+            title: escaped(&opening.heading),
             label: opening.label.clone(),
             former: opening.former.clone(),
             list: String::new(),
         };
         return Ok(Read { section: section(head, body)?, opening: Some(opening) });
     }
-    let front = front(&lines)?;
+    let former = former(&lines)?;
     let Some((Node::Element(Tag::Heading { level: HeadingLevel::H2, id: Some(id), classes, .. }, title), body)) =
         body.split_first()
     else {
@@ -61,7 +61,7 @@ pub fn read(source: &str, is_first: bool) -> Result<Read> {
         level: 2,
         title: inline(title)?,
         label: None,
-        former: front.former,
+        former,
         list: classes.iter().map(|class| format!(" {class}")).collect(),
     };
     Ok(Read { section: section(head, body)?, opening: None })
@@ -80,7 +80,7 @@ fn section(head: Head, body: &[Node]) -> Result<Section> {
         }
         _ => blocks(body, &mut place)?,
     };
-    let former: String = former.iter().map(|id| format!("<span id=\"{}\"></span>", attribute(id))).collect();
+    let former: String = former.iter().map(|id| format!("<span id=\"{}\"></span>", escaped(id))).collect();
     let html = format!(
         "<section id=\"{id}\" class=\"prose\" aria-labelledby=\"{id}-title\">\n\
          <h{level} id=\"{id}-title\">{former}{title}</h{level}>\n{inner}</section>\n"

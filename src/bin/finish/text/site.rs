@@ -30,7 +30,7 @@ fn figures() -> Vec<String> {
 
 /// The names of the sentences, as their list in the page's program has them.
 fn sentences() -> Vec<String> {
-    let list = std::fs::read_to_string(here("src/sentences/words.rs")).expect("the sentences");
+    let list = fs::read_to_string(here("src/sentences/words.rs")).expect("the sentences");
     let names = list.lines().filter_map(|line| line.trim().strip_prefix("name: \"")?.strip_suffix("\","));
     names.map(str::to_owned).collect()
 }
@@ -53,12 +53,7 @@ fn teachers_find_every_figure_by_its_page() {
     for page in site() {
         let figures: Vec<String> =
             page.sections.iter().flat_map(|section| &section.figures).map(|name| format!("`{name}`")).collect();
-        let row = format!(
-            "| [{}](/{}) | {} |",
-            page.name,
-            if page.slug.is_empty() { String::new() } else { format!("{}/", page.slug) },
-            figures.join(", ")
-        );
+        let row = format!("| [{}](/{}) | {} |", page.name, crate::pages::address(&page), figures.join(", "));
         assert!(figures.is_empty() || names.contains(&row), "{row}");
     }
 }
@@ -116,12 +111,12 @@ fn every_term_of_the_glossary_is_linked_from_a_page_that_uses_it() {
 /// The text of every file with this ending in a folder and the folders in it.
 fn texts(folder: &Path, ending: &str) -> Vec<(PathBuf, String)> {
     let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).expect("a folder") {
+    for entry in fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();
         if path.is_dir() {
             found.extend(texts(&path, ending));
         } else if path.extension().is_some_and(|found| found == ending) {
-            let text = std::fs::read_to_string(&path).expect("text");
+            let text = fs::read_to_string(&path).expect("text");
             found.push((path, text));
         }
     }

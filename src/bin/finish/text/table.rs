@@ -7,7 +7,8 @@
 use pulldown_cmark::{Alignment, Tag};
 
 use super::super::Result;
-use super::inline::{attribute, inline};
+use super::super::markup::escaped;
+use super::inline::inline;
 use super::tree::Node;
 use super::words::plain;
 
@@ -17,7 +18,7 @@ pub fn table(columns: &[Alignment], rows: &[Node], caption: &[Node]) -> Result<S
     let class = |column: usize| if number(column) { " class=\"num\"" } else { "" };
     let is_numbers = columns.contains(&Alignment::Right);
     let caption = inline(caption)?;
-    let label = attribute(plain(&caption).trim());
+    let label = escaped(plain(&caption).trim());
     // More columns than these are wider than a line of text.
     let wide = if columns.len() > 5 { " wide" } else { "" };
     let mut html = if is_numbers {
@@ -49,7 +50,7 @@ pub fn table(columns: &[Alignment], rows: &[Node], caption: &[Node]) -> Result<S
                 written += &format!("<td{class}>{cell}</td>");
             } else {
                 let head = heads.get(column).map(|head| plain(head)).unwrap_or_default();
-                written += &format!("<td data-label=\"{}\">{cell}</td>", attribute(&head));
+                written += &format!("<td data-label=\"{}\">{cell}</td>", escaped(&head));
             }
         }
         *(if is_sum { &mut foot } else { &mut body }) += &(written + "</tr>\n");

@@ -1,5 +1,7 @@
 //! The plain text of markup, and how many words it has.
 
+use super::super::markup::{name, pieces};
+
 /// Elements that stand in a line and part no words; those of formulas are told by `is_inline`.
 const INLINE: [&str; 10] = ["a", "b", "code", "em", "i", "math", "span", "strong", "sub", "sup"];
 
@@ -11,19 +13,14 @@ fn is_inline(name: &str) -> bool {
 
 /// The text of markup, with a space where an element begins or ends that does not stand in a line.
 pub fn plain(html: &str) -> String {
-    let mut text = String::with_capacity(html.len());
-    let mut rest = html;
-    while let Some(start) = rest.find('<') {
-        text.push_str(&rest[..start]);
-        let inner = &rest[start + 1..];
-        let end = inner.find('>').unwrap_or(inner.len());
-        let name = inner[..end].trim_start_matches('/').split([' ', '/', '\n']).next().unwrap_or_default();
-        if !is_inline(name) {
-            text.push(' ');
+    let mut plain = String::with_capacity(html.len());
+    for (text, tag) in pieces(html) {
+        plain.push_str(text);
+        if !tag.is_empty() && !is_inline(name(tag)) {
+            plain.push(' ');
         }
-        rest = inner.get(end + 1..).unwrap_or_default();
     }
-    text + rest
+    plain
 }
 
 /// How many words markup has beside its figures. A formula without spaces is one.
