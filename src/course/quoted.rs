@@ -244,7 +244,7 @@ quoted! {
     "bitsandbytes" {
         BITSANDBYTES_BLOCK "256" "moments that share a scale" "optim/optimizer.py at 95f9af3, since version 0.44"
     }
-    "matmul-guide" {
+    "nvidia-matmul" {
         MATMUL_TILE "128 × 128" "a tile of a matrix product" "section 3.1"
         MATMUL_UNITS "108" "multiprocessors of an A100" "section 3.2"
     }

@@ -254,7 +254,7 @@ sources! {
         "https://doi.org/10.1145/1498765.1498785" "When a step waits for memory and when for arithmetic."
     Program "nvidia-matmul" "NVIDIA" "2023" "Matrix Multiplication Background User’s Guide"
         "https://docs.nvidia.com/deeplearning/performance/dl-performance-matrix-multiplication/index.html"
-        "Which sizes of a product tensor cores are fastest with."
+        "Which sizes of a product tensor cores are fastest with, and how many of its tiles a GPU works on at once."
     Paper "pci-sig" "PCI-SIG" "2026" "PCI Express Base Specification, generations 3 to 5"
         "https://pcisig.com/specifications/pciexpress" "What a link to the host carries."
 
@@ -290,9 +290,6 @@ sources! {
         "https://github.com/Dao-AILab/flash-attention" "Cross-entropy as one kernel."
     Program "bitsandbytes" "bitsandbytes Foundation" "2026" "bitsandbytes, source"
         "https://github.com/bitsandbytes-foundation/bitsandbytes" "The blocks of 8-bit optimizers as they are in use."
-    Program "matmul-guide" "NVIDIA" "2023" "Matrix Multiplication Background User’s Guide"
-        "https://docs.nvidia.com/deeplearning/performance/dl-performance-matrix-multiplication/index.html"
-        "Tiles of a matrix product, and how many a GPU works on at once."
     Program "bekman" "S. Bekman" "2024" "Machine Learning Engineering, on the memory of training"
         "https://github.com/stas00/ml-engineering/blob/master/training/performance/README.md"
         "What a process takes beside its tensors."
