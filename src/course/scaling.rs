@@ -94,7 +94,10 @@ impl Exchange {
 /// Volumes are those of Rajbhandari et al. 2020, section 7, with Ψ parameters: twice Ψ without ZeRO and at
 /// stages 1 and 2, and three times Ψ at stage 3, which gathers parameters forward and backward. Beside
 /// adapters only the gradients and the new weights of the adapters are sent, and stage 3 gathers the frozen
-/// weights as well. When micro-batches are accumulated, gradients that are whole on each GPU (stages 0 and 1)
+/// weights as well. Tensor and pipeline parallelism divide the weights, and with them what is sent. The C GPUs of
+/// a context-parallel group hold the same weights and see different tokens, so they are summed over like data-parallel
+/// GPUs; experts are summed over the D·C/X GPUs that hold the same ones (Megatron-LM, `core/parallel_state.py`:
+/// `dp_cp` and `expert_dp` groups). When micro-batches are accumulated, gradients that are whole on each GPU (stages 0 and 1)
 /// wait for the last one; sharded ones (2 and 3) are reduced after each, and so are stage 3's parameters
 /// gathered.
 ///
@@ -105,8 +108,14 @@ impl Exchange {
 pub fn exchange(scenario: &Scenario, gpus: u32, bytes_per_second: f64) -> Exchange {
     let micro_batches = scenario.recipe.micro_batches.max(1);
     let compute = cost(scenario, micro_batches, catalogue::speed(scenario)).seconds();
-    let share = 1.0 / f64::from(scenario.cluster.group().max(1));
-    let around = |bytes: f64| seconds_around(Bytes::new(share * bytes), gpus, bytes_per_second);
+    let cluster = &scenario.cluster;
+    let share = 1.0 / f64::from(cluster.tensor_parallel.max(1)) / f64::from(cluster.pipeline_parallel.max(1));
+    let same = gpus.max(1).saturating_mul(cluster.context_parallel.max(1));
+    let divided = cluster.expert_parallel.clamp(1, same.min(scenario.model.experts.count).max(1));
+    let around = |sent: Parts| {
+        let seconds = |bytes: f64, gpus: u32| seconds_around(Bytes::new(share * bytes), gpus, bytes_per_second);
+        seconds(sent.dense, same) + seconds(sent.experts / f64::from(divided), same / divided)
+    };
     let Sent { gathered, updated, gradients } = Sent::of(scenario);
     let (gather, update, reduce) = (around(gathered), around(updated), around(gradients));
     let work = Work::of(scenario);
@@ -122,14 +131,21 @@ pub fn exchange(scenario: &Scenario, gpus: u32, bytes_per_second: f64) -> Exchan
     Exchange { compute, communicate, exposed: [communicate, (communicate - behind * compute).max(0.0)] }
 }
 
-/// Bytes of what goes around the data-parallel GPUs, before tensor and pipeline parallelism divide it.
+/// Bytes of what goes around, before any parallelism divides it.
 struct Sent {
     /// All weights, as a pass needs them.
-    gathered: f64,
+    gathered: Parts,
     /// The weights that an update changes.
-    updated: f64,
+    updated: Parts,
     /// Their gradients.
-    gradients: f64,
+    gradients: Parts,
+}
+
+/// Bytes that expert parallelism divides, and the others.
+#[derive(Clone, Copy)]
+struct Parts {
+    dense: f64,
+    experts: f64,
 }
 
 impl Sent {
@@ -139,31 +155,39 @@ impl Sent {
         let (model, recipe) = (&scenario.model, &scenario.recipe);
         let weights = Weights::of(model);
         let all = weights.total() as f64;
+        let experts = (weights.expert_layers * weights.experts * weights.expert) as f64;
         let wide = |is_wide: bool| if is_wide { 4.0 } else { 2.0 };
         let in_fp32 = recipe.precision == Precision::Fp32;
         let over_fp32 = matches!(recipe.precision, Precision::Mixed | Precision::Autocast);
         let full = recipe.gradients == GradientType::Full;
+        let every = |bytes: f64| Parts { dense: (all - experts) * bytes, experts: experts * bytes };
         if recipe.adapter == Adapter::None {
-            let updated = all * wide(in_fp32 || recipe.precision == Precision::Autocast);
-            return Self { gathered: updated, updated, gradients: all * wide(in_fp32 || over_fp32 || full) };
+            let updated = every(wide(in_fp32 || recipe.precision == Precision::Autocast));
+            return Self { gathered: updated, updated, gradients: every(wide(in_fp32 || over_fp32 || full)) };
         }
+        // Adapters stand beside matrices that every GPU has.
         let adapters = Weights::adapter(model, recipe.targets, recipe.rank.into()) as f64 * f64::from(model.layers);
+        let beside = |bytes: f64| Parts { dense: adapters * bytes, experts: 0.0 };
         let wide_adapters = in_fp32 || recipe.adapter_type == AdapterType::Full;
-        let updated = adapters * wide(wide_adapters);
-        let gradients = adapters * wide(wide_adapters || (full && !over_fp32));
+        let updated = beside(wide(wide_adapters));
+        let gradients = beside(wide(wide_adapters || (full && !over_fp32)));
         // Quantized are the matrices of the blocks (Dettmers et al. 2023, arXiv 2305.14314, section 3: 4 bits
         // and 0.127 of doubly quantized constants).
-        let inside = (weights.dense_layers * (weights.attention + weights.dense_mlp)
-            + weights.expert_layers * (weights.attention + weights.experts * weights.expert + weights.shared_experts))
-            as f64;
-        let outside = (all - inside) * wide(in_fp32);
-        let frozen = match recipe.adapter {
-            Adapter::Qlora => inside * (4.0 + QLORA_CONSTANTS.number()) / 8.0 + outside,
-            Adapter::Lora8 => inside + outside,
-            Adapter::LoraFp32 => all * 4.0,
-            Adapter::Lora | Adapter::None => all * wide(in_fp32),
+        let inside = experts
+            + (weights.dense_layers * (weights.attention + weights.dense_mlp)
+                + weights.expert_layers * (weights.attention + weights.shared_experts)) as f64;
+        let quantized = |bytes: f64| Parts {
+            dense: (inside - experts) * bytes + (all - inside) * wide(in_fp32),
+            experts: experts * bytes,
         };
-        Self { gathered: frozen + updated, updated, gradients }
+        let frozen = match recipe.adapter {
+            Adapter::Qlora => quantized((4.0 + QLORA_CONSTANTS.number()) / 8.0),
+            Adapter::Lora8 => quantized(1.0),
+            Adapter::LoraFp32 => every(4.0),
+            Adapter::Lora | Adapter::None => every(wide(in_fp32)),
+        };
+        let gathered = Parts { dense: frozen.dense + updated.dense, experts: frozen.experts };
+        Self { gathered, updated, gradients }
     }
 }
 
@@ -273,5 +297,34 @@ mod tests {
         let gathered = 7.0 / 8.0 * 4.0 * 6_738_415_616.0 / 25e9;
         let three = exchange(&scenario, 8, 25e9).communicate;
         assert!(three > gathered && three < gathered * 1.01, "{three} beside {gathered}");
+    }
+
+    #[test]
+    fn gpus_that_share_a_sequence_are_summed_over_like_copies() {
+        let seconds = |context, gpus| {
+            let mut scenario = Scenario::default();
+            scenario.cluster.zero = ZeroStage::Stage0;
+            scenario.cluster.context_parallel = context;
+            exchange(&scenario, gpus, 25e9).communicate
+        };
+        // Two copies of four GPUs each hold the same weights eight times.
+        assert!((seconds(4, 2) / seconds(1, 8) - 1.0).abs() < 1e-12);
+        assert!(seconds(4, 1) > 0.0, "even one copy has gradients to sum");
+    }
+
+    #[test]
+    fn experts_are_summed_over_those_that_hold_the_same_ones() {
+        let seconds = |parallel| {
+            let mut scenario = catalogue::model("mixtral-8x7b").expect("listed").apply(Scenario::default());
+            scenario.cluster.zero = ZeroStage::Stage0;
+            scenario.cluster.expert_parallel = parallel;
+            exchange(&scenario, 8, 25e9).communicate
+        };
+        // 8 experts of 3 · 4096 · 14336 in each of 32 layers, of 46,702,792,704 (Jiang et al. 2024, arXiv 2401.04088,
+        // table 1): with one on each of 8 GPUs no other holds it, and only the rest is sent, at 16 bits.
+        let experts = 32.0 * 8.0 * 3.0 * 4096.0 * 14336.0;
+        let rest = 2.0 * 7.0 / 8.0 * 2.0 * (46_702_792_704.0 - experts) / 25e9;
+        assert!((seconds(8) / rest - 1.0).abs() < 1e-9, "{} beside {rest}", seconds(8));
+        assert!(seconds(1) > seconds(2) && seconds(2) > seconds(8));
     }
 }
