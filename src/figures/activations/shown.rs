@@ -191,7 +191,7 @@ mod tests {
     }
 
     /// 7B with b = 3 at 8,192 tokens: 5·n·S² for each sequence and layer are 5·32·8192²·3·32 bytes of scores by
-    /// Korthikanti et al. 2022, equation 2, and the ledger keeps 2 bytes more of each in fp32 beside the 16-bit copy.
+    /// Korthikanti et al. 2022, equation 1, and the ledger keeps 2 bytes more of each in fp32 beside the 16-bit copy.
     #[test]
     fn stored_scores_take_over_on_long_sequences_and_flash_attention_has_none() {
         let long = reading(&Scenario::default(), Recomputation::None, 13 * STEPS);

@@ -171,7 +171,7 @@ mod tests {
     }
 
     /// 7 billion weights on eight GPUs: 8 bytes each for Adam, 4 for Lion, a byte for each of 8-bit Adam's two
-    /// moments and a scale of 4 for 256 of them (Dettmers et al. 2022). 56 GB over 8 GPUs are 6.5 GiB; the
+    /// moments and a scale of 4 for 256 of them (bitsandbytes from 0.44 on). 56 GB over 8 GPUs are 6.5 GiB; the
     /// model's own count of weights is a little less.
     #[test]
     fn smaller_states_have_the_published_proportions_and_all_of_them_make_room_for_one_more() {
