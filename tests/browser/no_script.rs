@@ -49,7 +49,9 @@ async fn when_the_program_does_not_arrive_the_text_is_still_there() {
     page.devtools("Network.setBlockedURLs", json!({ "urls": ["*.wasm"] })).await;
     page.client.refresh().await.expect("the page loads");
     assert_eq!(page.script(UNSEEN, vec![]).await, json!([]));
-    // Here the console is right to complain.
-    page.complaints().await;
+    // Here the console is right to complain, and the program says last that it did not come.
+    let late =
+        async || page.complaints().await.iter().any(|said| said.contains("Failed to fetch")).then_some(()).ok_or(());
+    page.until("the complaint of the program", late).await;
     page.close().await;
 }
