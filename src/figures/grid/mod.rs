@@ -139,7 +139,7 @@ fn Words(shown: Memo<Shown>) -> impl IntoView {
             <p class="live-note">
                 "The bubble of the pipeline: each stage waits " <strong class="num" data-testid="bubble">{read(shown, |shown| &shown.bubble)}</strong>
                 " of the time it computes, " <span class="num" data-testid="idle">{read(shown, |shown| &shown.idle)}</span>
-                " of the whole step."
+                " of the whole step. " {read(shown, |shown| &shown.full)}
             </p>
         </div>
     }

@@ -27,6 +27,8 @@ pub struct Shown {
     pub bubble: String,
     /// The same as a part of the step.
     pub idle: String,
+    /// How many micro-batches the memory is counted with.
+    pub full: String,
     /// The copies that are drawn.
     pub copies: Vec<Replica>,
     /// The first stage, the fullest between and the last, as the rows of a table.
@@ -87,11 +89,20 @@ impl Shown {
             drawn,
             bubble: format::percent_to(computing, 1),
             idle: format::percent_to(step, 1),
+            full: full(scenario, &grid),
             copies,
             held: held(scenario),
             crossing: crossing(scenario).iter().map(|crossing| row(crossing, scenario, &grid)).collect(),
         }
     }
+}
+
+/// How many micro-batches the memory is counted with: as many as are set, or as a full pipeline needs.
+fn full(scenario: &Scenario, grid: &Grid) -> String {
+    let set = scenario.recipe.micro_batches.max(1);
+    let counted = format::counted(set.max(grid.pipeline), "micro-batch", "micro-batches");
+    let why = if set < grid.pipeline { ", the fewest that keep every stage busy" } else { "" };
+    format!("Memory is counted for {counted}{why}.")
 }
 
 /// The boxes, and what they show in words.
@@ -270,6 +281,11 @@ mod tests {
         assert_eq!(lit(&shown), ["0", "4", "8", "12"]);
         assert_eq!(lit(&Shown::of(&scenario, Group::Data)), ["0", "2"]);
         assert_eq!((shown.bubble.as_str(), shown.idle.as_str()), ("37.5 %", "27.3 %"));
+        assert_eq!(shown.full, "Memory is counted for 8 micro-batches.");
+        let mut few = scenario;
+        few.recipe.micro_batches = 3;
+        let few = Shown::of(&few, Group::Tensor);
+        assert!(few.full.contains("4 micro-batches, the fewest"), "{}", few.full);
         assert_eq!(shown.held.iter().map(|row| row[3].as_str()).collect::<Vec<_>>(), ["4", "3", "1"]);
         assert!(shown.crossing[0][2].starts_with("inside a server") && shown.crossing[2][2] == "between servers");
     }
