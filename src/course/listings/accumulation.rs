@@ -50,7 +50,7 @@ pub(super) fn write(code: &mut Code, scenario: &Scenario) {
     code.line(0, &format!("K = {}  # {}", micro_batches(scenario), product(scenario)));
     code.lines(&["batches = iter(loader)", "while step := list(islice(batches, K)):"]);
     let what = if of_classes { "sequences" } else { "tokens" };
-    code.line(1, &format!("# A mean / K is right only if each micro-batch has the same number of {what}."));
+    code.line(1, &format!("# mean loss / K is right only if every micro-batch has the same number of {what}."));
     code.line(1, &format!("# Always right: sum the losses and divide by the {what} of the whole step."));
     let count = match (of_classes, ranks) {
         (false, _) => "sum((targets != -100).sum() for _, targets in step)  # -100: no target".to_owned(),

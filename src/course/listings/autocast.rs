@@ -23,8 +23,8 @@ pub(super) fn write(code: &mut Code, scenario: &Scenario) {
             "scaler.scale(loss).backward()",
             "scaler.unscale_(optimizer)  # clipping needs the gradients without the scale",
             clip,
-            "scaler.step(optimizer)  # leaves the weights alone if a gradient overflowed",
-            "scaler.update()  # and halves the scale then",
+            "scaler.step(optimizer)  # skips the step if a gradient overflowed",
+            "scaler.update()  # halves the scale after an overflow",
         ]
     } else {
         &["loss.backward()", clip, "optimizer.step()"]
@@ -40,7 +40,7 @@ fn before_the_loop(code: &mut Code, scenario: &Scenario, computing: Computing) {
     let master = match scenario.recipe.precision {
         // These keep 16-bit weights beside the copy, which PyTorch by itself does not.
         Precision::Bf16 | Precision::Fp16 => {
-            "# PyTorch keeps no 16-bit weights beside an fp32 copy: autocast casts the fp32 weights."
+            "# PyTorch has no 16-bit weights beside an fp32 copy: autocast casts the fp32 weights."
         }
         _ => "# What is trained stays in fp32; autocast casts it to 16 bits for each product.",
     };
@@ -60,7 +60,7 @@ fn before_the_loop(code: &mut Code, scenario: &Scenario, computing: Computing) {
             "for block in model.blocks:",
             "    fully_shard(block, mp_policy=policy)",
             "fully_shard(model, mp_policy=policy)",
-            "optimizer = torch.optim.AdamW(model.parameters())  # yours, but made after fully_shard",
+            "optimizer = torch.optim.AdamW(model.parameters())  # or your own, made after fully_shard",
             "",
         ]),
         Computing::Half if scenario.recipe.adapter == Adapter::None => code.lines(&[

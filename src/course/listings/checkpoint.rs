@@ -14,8 +14,8 @@ pub(super) fn write(code: &mut Code, scenario: &Scenario) {
     match recipe.recomputation {
         Recomputation::None => pass(code, scenario, |code| {
             code.line(1, "for block in self.blocks:");
-            code.line(2, "# x = checkpoint(block, x, use_reentrant=False) would keep x alone.");
-            code.line(2, "x = block(x)  # keeps all that is inside, and computes nothing again");
+            code.line(2, "# x = checkpoint(block, x, use_reentrant=False) would keep only x.");
+            code.line(2, "x = block(x)  # keeps everything inside, recomputes nothing");
         }),
         Recomputation::Selective => selective(code, scenario),
         Recomputation::Operators => operators(code, scenario),
@@ -27,7 +27,7 @@ pub(super) fn write(code: &mut Code, scenario: &Scenario) {
             code.lines(&[IMPORT, "", ""]);
             pass(code, scenario, |code| {
                 code.line(1, "for block in self.blocks:");
-                code.line(2, "# Keeps x alone, and runs the block again in the backward pass.");
+                code.line(2, "# Keeps only x, and runs the block again in the backward pass.");
                 code.line(2, "x = checkpoint(block, x, use_reentrant=False)");
             });
         }
@@ -56,9 +56,9 @@ fn some(code: &mut Code, scenario: &Scenario, which: &str) {
     pass(code, scenario, |code| {
         code.line(1, "for number, block in enumerate(self.blocks, start=1):");
         code.line(2, &format!("if {which}:"));
-        code.line(3, "x = checkpoint(block, x, use_reentrant=False)  # keeps x alone");
+        code.line(3, "x = checkpoint(block, x, use_reentrant=False)  # keeps only x");
         code.line(2, "else:");
-        code.line(3, "x = block(x)  # keeps all that is inside");
+        code.line(3, "x = block(x)  # keeps everything inside");
     });
 }
 
@@ -69,7 +69,7 @@ fn segments(code: &mut Code, scenario: &Scenario, every: u32) {
     pass(code, scenario, |code| {
         code.line(1, &format!("for first in range(0, len(self.blocks), {every}):"));
         code.line(2, &format!("segment = self.blocks[first : first + {every}]"));
-        code.line(2, "# Keeps the input of the segment, and runs all of it again in the backward pass.");
+        code.line(2, "# Keeps only the segment's input, and runs it again in the backward pass.");
         code.line(2, "x = checkpoint(run, segment, x, use_reentrant=False)");
     });
 }
@@ -84,7 +84,7 @@ fn selective(code: &mut Code, scenario: &Scenario) {
             "",
             "",
             "def attention(q, k, v):",
-            "    # A flash kernel does selective recomputation by itself: it computes the scores again.",
+            "    # A flash kernel recomputes the scores by itself: this is selective recomputation.",
         ]);
         code.line(1, &format!("return F.scaled_dot_product_attention(q, k, v{argument})"));
         code.lines(&["", ""]);
@@ -102,7 +102,7 @@ fn selective(code: &mut Code, scenario: &Scenario) {
     code.line(1, "scores = q @ k.mT / q.shape[-1] ** 0.5");
     if causal {
         code.line(1, "future = torch.ones_like(scores, dtype=torch.bool).triu(1)");
-        code.line(1, "scores = scores.masked_fill(future, float(\"-inf\"))");
+        code.line(1, "scores = scores.masked_fill(future, torch.finfo(scores.dtype).min)");
     }
     code.line(1, "return scores.softmax(dim=-1) @ v");
     code.lines(&[

@@ -48,8 +48,10 @@ pub fn tokens(source: &str) -> Vec<Token> {
             // No text of these programs goes beyond its line or has a quote inside.
             '"' => (Kind::Text, rest[1..].find(['"', '\n']).map_or(rest.len(), |end| end + 2)),
             first if is_of_word(first) => {
-                let length = rest.find(|letter| !is_of_word(letter)).unwrap_or(rest.len());
-                (kind_of_word(rest, length), length)
+                let is_number = first.is_ascii_digit();
+                let ends = |letter| !is_of_word(letter) && !(is_number && letter == '.');
+                let length = rest.find(ends).unwrap_or(rest.len());
+                (kind_of_word(&rest[..length]), length)
             }
             first => (Kind::Plain, first.len_utf8()),
         };
@@ -67,10 +69,8 @@ fn is_of_word(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || letter == '_'
 }
 
-/// What the word is that a text begins with. A number's point and the digits behind it are numbers and signs of their
-/// own: these programs have few.
-fn kind_of_word(text: &str, length: usize) -> Kind {
-    let word = &text[..length];
+/// What a word or a number is.
+fn kind_of_word(word: &str) -> Kind {
     if word.starts_with(|first: char| first.is_ascii_digit()) {
         Kind::Number
     } else if KEYWORDS.contains(&word) {

@@ -6,7 +6,7 @@ import torch.nn.functional as F
 K = 4  # 1 sequence x 4 = 4 sequences in a step
 batches = iter(loader)
 while step := list(islice(batches, K)):
-    # A mean / K is right only if each micro-batch has the same number of tokens.
+    # mean loss / K is right only if every micro-batch has the same number of tokens.
     # Always right: sum the losses and divide by the tokens of the whole step.
     tokens = sum((targets != -100).sum() for _, targets in step)  # -100: no target
     for inputs, targets in step:

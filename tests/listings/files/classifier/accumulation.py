@@ -6,7 +6,7 @@ import torch.nn.functional as F
 K = 3  # 2 sequences x 2 GPUs x 3 = 12 sequences in a step
 batches = iter(loader)
 while step := list(islice(batches, K)):
-    # A mean / K is right only if each micro-batch has the same number of sequences.
+    # mean loss / K is right only if every micro-batch has the same number of sequences.
     # Always right: sum the losses and divide by the sequences of the whole step.
     sequences = torch.tensor(sum(len(targets) for _, targets in step), device="cuda")
     torch.distributed.all_reduce(sequences)  # of all GPUs

@@ -1,7 +1,7 @@
 import torch
 import torch.nn.functional as F
 
-# PyTorch keeps no 16-bit weights beside an fp32 copy: autocast casts the fp32 weights.
+# PyTorch has no 16-bit weights beside an fp32 copy: autocast casts the fp32 weights.
 # bf16 has the range of fp32: it needs no GradScaler.
 for inputs, targets in loader:
     with torch.amp.autocast("cuda", dtype=torch.bfloat16):

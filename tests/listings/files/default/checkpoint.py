@@ -2,7 +2,7 @@ import torch.nn.functional as F
 
 
 def attention(q, k, v):
-    # A flash kernel does selective recomputation by itself: it computes the scores again.
+    # A flash kernel recomputes the scores by itself: this is selective recomputation.
     return F.scaled_dot_product_attention(q, k, v, is_causal=True)
 
 

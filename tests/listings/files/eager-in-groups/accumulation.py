@@ -7,7 +7,7 @@ scaler = torch.amp.GradScaler("cuda")
 K = 3  # 2 sequences x 2 groups of GPUs x 3 = 12 sequences in a step
 batches = iter(loader)
 while step := list(islice(batches, K)):
-    # A mean / K is right only if each micro-batch has the same number of tokens.
+    # mean loss / K is right only if every micro-batch has the same number of tokens.
     # Always right: sum the losses and divide by the tokens of the whole step.
     tokens = sum((targets != -100).sum() for _, targets in step)  # -100: no target
     torch.distributed.all_reduce(tokens, group=data_group)  # of the ranks with other tokens

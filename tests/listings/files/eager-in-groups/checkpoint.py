@@ -5,7 +5,7 @@ from torch.utils.checkpoint import checkpoint
 def weighted(q, k, v):
     scores = q @ k.mT / q.shape[-1] ** 0.5
     future = torch.ones_like(scores, dtype=torch.bool).triu(1)
-    scores = scores.masked_fill(future, float("-inf"))
+    scores = scores.masked_fill(future, torch.finfo(scores.dtype).min)
     return scores.softmax(dim=-1) @ v
 
 

@@ -1,7 +1,7 @@
 import torch
 import torch.nn.functional as F
 
-# PyTorch keeps no 16-bit weights beside an fp32 copy: autocast casts the fp32 weights.
+# PyTorch has no 16-bit weights beside an fp32 copy: autocast casts the fp32 weights.
 scaler = torch.amp.GradScaler("cuda")
 for inputs, targets in loader:
     with torch.amp.autocast("cuda", dtype=torch.float16):
@@ -10,6 +10,6 @@ for inputs, targets in loader:
     scaler.scale(loss).backward()
     scaler.unscale_(optimizer)  # clipping needs the gradients without the scale
     torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm=1.0)
-    scaler.step(optimizer)  # leaves the weights alone if a gradient overflowed
-    scaler.update()  # and halves the scale then
+    scaler.step(optimizer)  # skips the step if a gradient overflowed
+    scaler.update()  # halves the scale after an overflow
     optimizer.zero_grad()

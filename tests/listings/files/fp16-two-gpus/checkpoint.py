@@ -11,6 +11,6 @@ def forward(self, inputs):
     x = self.embedding(inputs)
     for first in range(0, len(self.blocks), 4):
         segment = self.blocks[first : first + 4]
-        # Keeps the input of the segment, and runs all of it again in the backward pass.
+        # Keeps only the segment's input, and runs it again in the backward pass.
         x = checkpoint(run, segment, x, use_reentrant=False)
     return self.head(self.norm(x))

@@ -7,7 +7,7 @@ policy = MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.flo
 for block in model.blocks:
     fully_shard(block, mp_policy=policy)
 fully_shard(model, mp_policy=policy)
-optimizer = torch.optim.AdamW(model.parameters())  # yours, but made after fully_shard
+optimizer = torch.optim.AdamW(model.parameters())  # or your own, made after fully_shard
 
 for inputs, targets in loader:
     logits = model(inputs).flatten(0, 1)
