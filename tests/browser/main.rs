@@ -31,6 +31,7 @@ mod layout_shift;
 mod ledger;
 mod levers;
 mod link;
+mod listings;
 mod narrow_screen;
 mod network;
 mod no_script;
