@@ -79,7 +79,7 @@ pub(super) fn adapt(run: &mut Run) {
             s.recipe.precision = Precision::Autocast;
         }
     });
-    run.change("DeepSpeed swaps optimizer state to CPU memory, adds gradients up in fp32 and drops the master copy from ZeRO 1 on", |s| {
+    run.change("DeepSpeed swaps optimizer state to the host, adds gradients up in fp32 and drops the master copy from ZeRO 1 on", |s| {
         let offloaded = s.recipe.offload.takes_optimizer();
         let master = matches!(s.recipe.precision, Precision::Bf16 | Precision::Fp16);
         let added_up = master && s.recipe.gradients == GradientType::Full;
@@ -99,7 +99,7 @@ pub(super) fn adapt(run: &mut Run) {
             s.recipe.gradients = GradientType::Half;
         }
     });
-    run.change("DeepSpeed keeps bf16 states in CPU memory for Adam alone: AdamW stands in", |s| {
+    run.change("DeepSpeed keeps bf16 states on the host for Adam alone: AdamW stands in", |s| {
         // `_enforce_cpu_offload` in runtime/zero/stage_1_and_2.py, and its like in stage3.py.
         let offloaded = s.recipe.offload.takes_optimizer();
         if offloaded && s.recipe.precision == Precision::PureBf16 {

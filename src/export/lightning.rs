@@ -78,7 +78,7 @@ pub(super) fn write(scenario: &Scenario, page: &str) -> String {
     text.push_str("# Tokens of a sequence.\n");
     text.push_str(&format!("max_length = {}\n\n\n", now.recipe.sequence));
     text.push_str("def make_trainer(block, **others):\n");
-    text.push_str("    \"\"\"The trainer of this configuration; `block` is the class of the model’s layers.\"\"\"\n");
+    text.push_str("    \"\"\"The trainer of this scenario; `block` is the class of the model’s layers.\"\"\"\n");
     text.push_str(&format!("    strategy = {construct}\n"));
     text.push_str("    arguments = {\n");
     for (key, value) in [
@@ -139,7 +139,7 @@ fn adapt(run: &mut Run, strategy: Strategy) {
             run.change("with a module that divides itself FSDP2 shards everything", |s| {
                 s.cluster.zero = ZeroStage::Stage3;
             });
-            run.change("nothing is swapped to CPU memory there", |s| s.recipe.offload = Offload::None);
+            run.change("nothing is swapped to the host there", |s| s.recipe.offload = Offload::None);
             run.change("precision there is fp32 weights cast as they are gathered, bf16 throughout, or fp32", |s| {
                 if !matches!(s.recipe.precision, Precision::PureBf16 | Precision::Fp32) {
                     s.recipe.precision = Precision::Mixed;

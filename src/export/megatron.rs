@@ -141,7 +141,7 @@ fn adapt(run: &mut Run) {
     run.recomputes_first_layers(PROGRAM);
     run.keeps_activations_on_the_gpu("Megatron-LM with recomputed layers");
     run.change("Megatron-LM trains every weight", |s| s.recipe.adapter = Adapter::None);
-    run.change("Megatron-LM’s optimizer goes to CPU memory with the distributed optimizer", |s| {
+    run.change("Megatron-LM’s optimizer goes to the host with the distributed optimizer", |s| {
         if s.recipe.offload == Offload::Optimizer && s.cluster.zero == ZeroStage::Stage0 {
             s.cluster.zero = ZeroStage::Stage1;
         }

@@ -142,7 +142,7 @@ impl Target {
                 name: "BibTeX",
                 file_name: "bmax.bib",
                 media_type: "application/x-bibtex",
-                describe: "A citation of the page with the link to this configuration.",
+                describe: "A citation of the page with the link to this scenario.",
             },
         }
     }

@@ -136,7 +136,7 @@ fn flags(scenario: &Scenario, page: &str) -> String {
     );
     let mut lines = vec![
         String::new(),
-        "torchtitan 0.3 and later read flags instead of TOML, and run another configuration:".to_owned(),
+        "torchtitan 0.3 and later read flags instead of TOML, and run another scenario:".to_owned(),
         String::new(),
     ];
     lines.extend(run.plan_told(page, "torchtitan 0.3.0", "command"));

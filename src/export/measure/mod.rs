@@ -182,7 +182,7 @@ fn head(run: &Run, plan: &Planned, alone: &Alone, page: &str) -> Vec<String> {
          --device cpu --tiny tries it without a GPU.");
     if !run.changes().is_empty() {
         let gpus = crate::format::counted(scenario.cluster.gpus, "GPU", "GPUs");
-        lines.extend(wrap(&format!("Not as asked, with peaks of the configuration on its {gpus}:"), "", ""));
+        lines.extend(wrap(&format!("Not as asked, with peaks of the scenario on its {gpus}:"), "", ""));
     }
     for difference in run.changes() {
         lines.extend(wrap(difference, "- ", "  "));

@@ -223,7 +223,7 @@ impl Run {
 
     /// No offload of activations.
     pub(in crate::export) fn keeps_activations_on_the_gpu(&mut self, program: &str) {
-        self.change(&format!("{program} has no setting that swaps layer inputs to CPU memory"), |scenario| {
+        self.change(&format!("{program} has no setting that swaps layer inputs to the host"), |scenario| {
             scenario.recipe.offload = match scenario.recipe.offload {
                 Offload::Activations => Offload::None,
                 Offload::Both => Offload::Optimizer,
