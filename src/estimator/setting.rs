@@ -181,7 +181,7 @@ settings! {
     /// How many operations share a kernel.
     Kernels: KERNELS = "kernels", "Kernels", Kernels, recipe.kernels;
     /// What lies in the memory of the host.
-    Offload: OFFLOAD = "offload", "Offloaded to the host", Offload, recipe.offload;
+    Offload: OFFLOAD = "offload", "Offloaded to CPU memory", Offload, recipe.offload;
     /// Low-rank adapters.
     Adapter: ADAPTER = "adapter", "Adapters", Adapter, recipe.adapter;
     /// The matrices that get an adapter.

@@ -71,7 +71,7 @@ mod tests {
                     v100.half / v100.fp32
                 ),
                 format!(
-                    "an A100 {} in bf16, {} in TF32 and {} in plain fp32, which is {:.0} or {:.0} times",
+                    "An A100 does {} in bf16, {} in TF32 and {} in plain fp32, which is {:.0} or {:.0} times",
                     a100.half,
                     tf32(a100),
                     a100.fp32,
@@ -79,7 +79,7 @@ mod tests {
                     a100.half / a100.fp32
                 ),
                 format!(
-                    "an H100 {}, {:.0} and {}, {:.0} or {:.0} times",
+                    "An H100 does {}, {:.0} and {}, which is {:.0} or {:.0} times",
                     h100.half,
                     tf32(h100).ceil(),
                     h100.fp32,

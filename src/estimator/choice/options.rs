@@ -176,9 +176,9 @@ choices! {
         /// Everything is on the device.
         None = "none", "Nothing", "Everything stays on the GPU.";
         /// Optimizer state and its step.
-        Optimizer = "optimizer", "Optimizer state", "Optimizer state and master weights live in the host’s memory, where the step is done.";
+        Optimizer = "optimizer", "Optimizer state", "Optimizer state and master weights are in CPU memory, and the CPU does the optimizer step.";
         /// What is kept at the boundaries of recomputed layers.
-        Activations = "activations", "Layer inputs", "The inputs that recomputation keeps are swapped to the host and back; two stay on the way.";
+        Activations = "activations", "Layer inputs", "The inputs that recomputation keeps are swapped to CPU memory and back; room for two stays on the GPU.";
         /// Both.
         Both = "both", "Both", "Optimizer state and layer inputs.";
     }

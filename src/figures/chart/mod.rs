@@ -381,7 +381,7 @@ fn Table(curves: Memo<Curves>) -> impl IntoView {
         <div class="table-scroll" tabindex="0" role="region" aria-label="The curves as a table">
             <table class="data-table">
                 <caption>
-                    "Largest micro-batch in sequences per GPU. A dash: not even one sequence fits."
+                    "Largest micro-batch, in sequences. A dash: not even one sequence fits."
                 </caption>
                 <thead>
                     <tr>

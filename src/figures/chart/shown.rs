@@ -172,11 +172,9 @@ pub fn assumptions(scenario: &Scenario) -> String {
 /// What the button for the workshop's own chart would set, or what it has set.
 pub const fn workshop(is_set: bool) -> &'static str {
     if is_set {
-        "As in the workshop: one A100 80 GB, mixed precision, attention recomputed, by the workshop’s count. There only \
-         1B has room on one GPU, since 16 bytes for each of 7 billion parameters are 104 GiB. Your model keeps its GPUs."
+        "As in the workshop: one A100 80 GB, mixed precision, attention recomputed, by the workshop’s count. Only 1B fits on one GPU then: 16 bytes for each of 7 billion parameters are 104 GiB. Your model keeps its GPUs."
     } else {
-        "One A100 80 GB for the reference models, mixed precision, attention recomputed, by the workshop’s count, in all \
-         figures; one more press sets it back."
+        "One A100 80 GB for the reference models, mixed precision, attention recomputed, by the workshop’s count, in all figures. A second press sets it back."
     }
 }
 

@@ -97,8 +97,8 @@ pub fn Step(
 #[component]
 fn Notes(curve: Memo<Curve>) -> impl IntoView {
     let missing = move || match curve.with(|curve| curve.missing.clone()) {
-        Some(missing) => format!("Until its update {missing} of optimizer state do not exist."),
-        None => "No state is added by its update, so that both are alike.".to_owned(),
+        Some(missing) => format!("Before its optimizer step, {missing} of optimizer state do not exist."),
+        None => "Its optimizer step adds no state, so both steps are alike.".to_owned(),
     };
     let remark = |remark: String| view! { <p class="live-note">{remark}</p> };
     view! {

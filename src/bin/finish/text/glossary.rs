@@ -34,7 +34,7 @@ impl Term {
     }
 
     /// Where a text uses it first, in the singular or the plural.
-    fn found(&self, text: &str) -> Option<(usize, usize)> {
+    pub fn found(&self, text: &str) -> Option<(usize, usize)> {
         let small = text.to_lowercase();
         // Letters that are longer when they are small would move what comes after them.
         let small = if small.len() == text.len() { small } else { text.to_owned() };
