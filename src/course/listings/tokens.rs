@@ -49,7 +49,7 @@ pub fn tokens(source: &str) -> Vec<Token> {
             '"' => (Kind::Text, rest[1..].find(['"', '\n']).map_or(rest.len(), |end| end + 2)),
             first if is_of_word(first) => {
                 let is_number = first.is_ascii_digit();
-                let ends = |letter| !is_of_word(letter) && !(is_number && letter == '.');
+                let ends = |letter| !(is_of_word(letter) || is_number && letter == '.');
                 let length = rest.find(ends).unwrap_or(rest.len());
                 (kind_of_word(&rest[..length]), length)
             }
