@@ -24,7 +24,12 @@ pub fn query() -> String {
 /// Keeps address and state in step: the address follows the scenario, and Back or Forward set it.
 pub fn follow(state: State) {
     let settled = use_debounce_fn_with_arg(|scenario: Scenario| write(&scenario), SETTLE);
-    let later = move |scenario: &Scenario, _: Option<&Scenario>, _: Option<()>| _ = settled(*scenario);
+    let later = move |scenario: &Scenario, before: Option<&Scenario>, _: Option<()>| {
+        // The tour holds what is told already.
+        if before != Some(scenario) {
+            _ = settled(*scenario);
+        }
+    };
     // The address that the page was opened by is the reader's; only a change rewrites it.
     let told = move || state.own.get().unwrap_or_else(|| state.scenario.get());
     Effect::watch(told, later, false);

@@ -86,7 +86,7 @@ pub enum Part {
     Logits,
     /// What is free.
     Free,
-    /// What hangs out of the device, and the slider that says so.
+    /// What hangs out of the device, and the words at the slider that say so.
     Over,
     /// The field of recomputation, and the number that follows from it.
     Recomputation,
