@@ -257,7 +257,7 @@ const fn places(part: Part) -> &'static str {
         Part::Peak => ".opening-reason",
         Part::Logits => ".opening :is([data-bucket=activations], [data-bucket=other])",
         Part::Free => ".opening [data-bucket=free]",
-        Part::Over => ".opening :is(.slider-value, .memory-over)",
+        Part::Over => ".opening :is(.slider-value, .opening-chosen, .memory-over)",
         Part::Recomputation => ":is(#opening-recomputation, .opening .headline)",
         Part::Gpus => ":is(#opening-gpus, .opening .headline)",
         Part::Inputs => ".opening-inputs",
