@@ -55,9 +55,9 @@ async fn the_keyboard_leads_through_all_cards_and_escape_back_to_where_the_reade
     begun(&page).await;
     let focused = "return document.activeElement.className;";
     page.until_script("the focus on the card", focused, json!("tour")).await;
-    for at in 0..CARDS.len() {
+    for (at, card) in CARDS.iter().enumerate() {
         says_card(&page, at, own).await;
-        let shown = (CARDS[at].change)(&Seen::of(own));
+        let shown = (card.change)(&Seen::of(own));
         page.figure("answer").shows("opening-answer", &expected::answer(&shown)).await;
         page.press(key::RIGHT).await;
     }
