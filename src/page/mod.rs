@@ -3,16 +3,21 @@
 //! The text is in `src/pages/`, with their places. They are rendered into these while the pages are built; here they are
 //! taken over in the browser.
 
+mod tour;
+
 use crate::figures::{ANSWER_BAR, FIGURES};
 use crate::site::{State, take_over, take_over_part};
 
-/// Takes over every figure and sentence of the page.
+/// Takes over every figure and sentence of the page, and opens the tour where the address names a card of it.
 pub fn mount_all(state: State) {
     take_over_part(&ANSWER_BAR, state);
     take_over(FIGURES, state);
     // A program that does not run in a browser has nothing to take over.
     #[cfg(feature = "hydrate")]
-    crate::site::take_over_sentences(state, crate::sentences::take_over);
+    {
+        crate::site::take_over_sentences(state, crate::sentences::take_over);
+        tour::follow(state);
+    }
 }
 
 #[cfg(test)]

@@ -61,5 +61,6 @@ mod step;
 mod swapping;
 mod terms;
 mod theme;
+mod tour;
 mod tuning;
 mod update_time;

@@ -23,6 +23,7 @@ mod section;
 #[cfg(test)]
 mod site;
 mod table;
+mod tour;
 mod tree;
 mod words;
 
