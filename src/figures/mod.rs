@@ -3,6 +3,7 @@
 mod activations;
 mod answer;
 mod buckets;
+mod buckets_by_length;
 mod calculator;
 mod calibration;
 mod chart;
@@ -106,6 +107,7 @@ figures! {
     "chart" in home => chart::Chart,
     "levers" in home => levers::Levers,
     "activations" in course => activations::Activations,
+    "buckets-by-length" in course => buckets_by_length::BucketsByLength,
     "recompute" in course => recompute::Recompute,
     "swapping" in course => swapping::Swapping,
     "terms" in course => terms::Terms,
