@@ -51,7 +51,7 @@ pub const fn words(axis: ChartAxis) -> &'static Words {
             claim: "The largest micro-batch falls as sequences get longer",
         },
         ChartAxis::Size => &Words {
-            title: ["Parameters ", " of your model’s shape (1B = 10⁹)"],
+            title: ["Parameters ", ", your model’s shape"],
             symbol: "N",
             unit: "parameters",
             read_out: "Model size read-out",

@@ -273,7 +273,7 @@ mod tests {
     #[test]
     fn the_picture_has_the_axis_that_is_chosen() {
         for (axis, words) in [
-            (ChartAxis::Size, ["Parameters N of your model’s shape (1B = 10⁹)", "H200", "your N = 7B", "10B"]),
+            (ChartAxis::Size, ["Parameters N, your model’s shape", "H200", "your N = 7B", "10B"]),
             (ChartAxis::Memory, ["Memory M of one GPU in GiB", "70B", "your M = 80 GiB", "141"]),
         ] {
             let mut scenario = Scenario::default();

@@ -77,7 +77,7 @@ async fn the_table_adds_up_to_the_peak_at_every_doubling() {
         let together = sizes.into_iter().sum::<Bytes>().gib();
         assert_eq!(row[8], number::with_commas(&number::fixed(together, 2)));
         let activations = sizes[Bucket::Activations as usize].gib();
-        assert_eq!(row[7], number::with_commas(&number::fixed(activations, 2)));
+        assert_eq!(row[4], number::with_commas(&number::fixed(activations, 2)));
     }
     page.close().await;
 }

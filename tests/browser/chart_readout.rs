@@ -236,7 +236,7 @@ async fn one_control_draws_b_max_against_model_size_and_gpu_memory_and_the_link_
     let page = Page::open("?gpus=64&recompute=full").await;
     let chart = page.figure("chart");
     for (axis, slider, title) in [
-        (ChartAxis::Size, "Model size read-out", "Parameters N of your model’s shape"),
+        (ChartAxis::Size, "Model size read-out", "Parameters N, your model’s shape"),
         (ChartAxis::Memory, "GPU memory read-out", "Memory M of one GPU in GiB"),
         (ChartAxis::Sequence, SLIDER, "Sequence length S in tokens"),
     ] {

@@ -11,16 +11,20 @@ use crate::site::format;
 
 pub use crate::figures::activations::shown::ENDS;
 
-/// The bands from below: what the length does not change first, so that the others stand on level ground.
+/// The bands from below: what the length does not change first, so that the others stand on level ground, in the order of
+/// the curve of a step.
 const BANDS: [Bucket; 7] = [
     Bucket::Parameters,
     Bucket::Optimizer,
     Bucket::Gradients,
-    Bucket::Runtime,
+    Bucket::Activations,
     Bucket::Batch,
     Bucket::Temporary,
-    Bucket::Activations,
+    Bucket::Runtime,
 ];
+
+/// Where the first that the length changes stands.
+const ACTIVATIONS: usize = 3;
 
 /// The table.
 pub static COLUMNS: [Column; 9] = [
@@ -28,10 +32,10 @@ pub static COLUMNS: [Column; 9] = [
     Column::numbers("Parameters"),
     Column::numbers("Optimizer"),
     Column::numbers("Gradients"),
-    Column::numbers("Runtime"),
+    Column::numbers("Activations"),
     Column::numbers("Batch"),
     Column::numbers("Temporary"),
-    Column::numbers("Activations"),
+    Column::numbers("Runtime"),
     Column::numbers("Together"),
 ];
 
@@ -55,7 +59,7 @@ impl Held {
 
     /// Parameters, gradients and optimizer state.
     fn fixed(&self) -> Bytes {
-        self.sizes[..3].iter().copied().sum()
+        self.sizes[..ACTIVATIONS].iter().copied().sum()
     }
 }
 
@@ -108,7 +112,7 @@ impl Stack {
     /// One length read off.
     pub fn reading(&self, place: f64) -> Reading {
         let held = self.at(place);
-        let (total, fixed, activations) = (held.total(), held.fixed(), held.sizes[BANDS.len() - 1]);
+        let (total, fixed, activations) = (held.total(), held.fixed(), held.sizes[ACTIVATIONS]);
         let verdict = match self.usable - total {
             left if left >= Bytes::ZERO => format!("It fits, with {} to spare.", format::memory(left)),
             left => format!("It does not fit, by {}.", format::memory(Bytes::new(-left.get()))),
@@ -254,7 +258,7 @@ mod tests {
         let stack = Stack::of(&Scenario::default(), None, None);
         // The ledger's peak moves to instants at which other gradients and gathered weights are alive.
         assert!(stack.held.iter().all(|held| held.sizes[1] == stack.held[0].sizes[1]));
-        let activations = |held: &Held| held.sizes[BANDS.len() - 1];
+        let activations = |held: &Held| held.sizes[ACTIVATIONS];
         assert!(stack.held.windows(2).all(|pair| activations(&pair[0]) <= activations(&pair[1])));
     }
 

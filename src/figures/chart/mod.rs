@@ -46,9 +46,9 @@ pub fn Chart(
                 <div class="chart-panel">
                     <Legend reader/>
                     <UseButton reader/>
+                    <p class="figure-note" id="chart-help" inner_html=HELP></p>
                 </div>
             </div>
-            <p class="figure-note" id="chart-help" inner_html=HELP></p>
             <p class="figure-note">{move || state.asked(assumptions)}</p>
             <Fold summary="The curves as a table" class="chart-table">
                 <Table reader/>

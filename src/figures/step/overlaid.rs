@@ -19,10 +19,11 @@ pub static COLUMNS: [Column; 5] = [
     Column::numbers("Compared: GiB"),
 ];
 
-/// What a recomputation is compared with, where the reader has chosen nothing: none, and full where it is none itself.
+/// What a recomputation is compared with, where the reader has chosen nothing: full, and none where whole layers are
+/// computed again already.
 pub const fn other(policy: Recomputation) -> Recomputation {
     match policy {
-        Recomputation::None => Recomputation::Full,
+        Recomputation::None | Recomputation::Selective | Recomputation::Operators => Recomputation::Full,
         _ => Recomputation::None,
     }
 }
@@ -87,7 +88,7 @@ impl Overlay {
         // The limit is drawn where it does not press the curves flat.
         let near = usable < 2.0 * highest;
         if near {
-            series.push(Series::dots(Ink::Limit, dotted(self.length(), usable)));
+            series.push(Series::line(Ink::Limit, vec![(0.0, usable), (self.length(), usable)]));
         }
         let top = if near { highest.max(usable) } else { highest };
         let peak = |place: usize, rule| {
@@ -123,11 +124,6 @@ impl Overlay {
         }
         format!("After {passes} forward passes of work. {}. {}.", part(0), part(1))
     }
-}
-
-/// A row of dots: a limit that is told from the dashed curve without colour.
-fn dotted(length: f64, height: f64) -> Vec<(f64, f64)> {
-    (0..=40).map(|place| (length * f64::from(place) / 40.0, height)).collect()
 }
 
 const fn pass_name(pass: Pass) -> &'static str {

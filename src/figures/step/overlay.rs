@@ -13,7 +13,7 @@ const START: f64 = 2.0 * PARTS;
 static KEYS: [Key; 3] = [
     Key { class: "step-own series-own", name: "the curve above" },
     Key { class: "legend-line series-4 is-dashed", name: "compared with it" },
-    Key { class: "step-dots", name: "usable GPU memory" },
+    Key { class: "legend-line step-usable", name: "usable GPU memory" },
 ];
 
 /// The step of the curve above over the work it takes, and over it the same step with another recomputation.
