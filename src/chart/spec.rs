@@ -138,9 +138,10 @@ impl Spec {
     pub fn line(&self, curve: &Curve) -> Vec<Point> {
         let fits = |(place, batch): (&u32, &Option<u32>)| batch.map(|batch| (*place, batch));
         let mut known: Vec<_> = self.places.iter().zip(&curve.batches).filter_map(fits).collect();
-        known.extend(self.end(curve).map(|end| (end.at, end.batch)));
         // Against memory a curve begins with its end.
-        known.sort_by_key(|(place, _)| *place);
+        if let Some(end) = self.end(curve) {
+            known.insert(known.partition_point(|(place, _)| *place <= end.at), (end.at, end.batch));
+        }
         known.into_iter().map(|(place, batch)| self.place(place, batch)).collect()
     }
 

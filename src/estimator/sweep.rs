@@ -84,9 +84,13 @@ pub fn memories(scenario: &Scenario, points: usize) -> Vec<u32> {
     let ratio = (f64::from(high) / f64::from(low)).ln() / (points.max(2) - 1) as f64;
     let spread = (0..points.max(2)).map(|step| (f64::from(low) * (ratio * step as f64).exp()).round() as u32);
     let usual = USUAL_GIB.into_iter().filter(|gib| (low..=high).contains(gib));
-    let mut memories: Vec<u32> = spread.chain(usual).map(|gib| gib * 1024).chain([own]).collect();
-    memories.sort_unstable();
-    memories.dedup();
+    let mut memories = Vec::with_capacity(points + USUAL_GIB.len() + 1);
+    for memory in spread.chain(usual).map(|gib| gib * 1024).chain([own]) {
+        // A sort is more code than all the rest, and the page carries it.
+        if let Err(at) = memories.binary_search(&memory) {
+            memories.insert(at, memory);
+        }
+    }
     memories
 }
 
