@@ -4,9 +4,9 @@
 //! it, so a setting is declared once.
 
 use super::choice::{
-    Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Bias, Choice, ChoiceOption, Engine, GradientType,
-    Kernels, Logits, LossHead, Method, Mlp, Norm, Offload, Optimizer, Packing, Position, Precision, QkNorm,
-    Recomputation, Segments, Softmax, StepKernel, Switch, Unquantized, ZeroStage, keys,
+    Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Bias, ChartAxis, Choice, ChoiceOption, Engine,
+    GradientType, Kernels, Logits, LossHead, Method, Mlp, Norm, Offload, Optimizer, Packing, Position, Precision,
+    QkNorm, Recomputation, Segments, Softmax, StepKernel, Switch, Unquantized, ZeroStage, keys,
 };
 use super::scenario::Scenario;
 
@@ -207,6 +207,8 @@ settings! {
     /// Recomputation of the chart's reference curves.
     ComparisonRecomputation: COMPARISON_RECOMPUTATION =
         "chart_recompute", "Recomputation of the reference curves", Recomputation, comparison.recomputation;
+    /// The horizontal axis of the chart.
+    ChartAxis: CHART_AXIS = "chart_axis", "Horizontal axis of the chart", ChartAxis, comparison.against;
 }
 
 #[cfg(test)]

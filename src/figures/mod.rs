@@ -5,6 +5,7 @@ mod activations;
 mod answer;
 mod autocast;
 mod buckets;
+mod buckets_by_length;
 mod calculator;
 mod calibration;
 mod chart;
@@ -110,6 +111,7 @@ figures! {
     "chart" in home => chart::Chart,
     "levers" in home => levers::Levers,
     "activations" in course => activations::Activations,
+    "buckets-by-length" in course => buckets_by_length::BucketsByLength,
     "recompute" in course => recompute::Recompute,
     "checkpointing" in course => checkpointing::Checkpointing,
     "swapping" in course => swapping::Swapping,

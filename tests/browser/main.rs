@@ -12,6 +12,7 @@ mod bad_input;
 mod bad_link;
 mod batch_slider;
 mod buckets;
+mod buckets_by_length;
 mod calculator;
 mod calibration;
 mod chart_readout;

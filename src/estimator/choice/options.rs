@@ -366,6 +366,19 @@ choices! {
             "The target counts tokens; it is rounded up to whole sequences.";
     }
 
+    /// What the chart of b_max has on its horizontal axis.
+    ChartAxis {
+        /// The length of a sequence.
+        Sequence = "sequence", "sequence length",
+            "One curve for each reference model, over the length of a sequence.";
+        /// The number of parameters.
+        Size = "size", "model size",
+            "One curve for each GPU, over the size of a model of your shape.";
+        /// The memory of one device.
+        Memory = "memory", "GPU memory",
+            "One curve for each reference model, over the memory of one GPU.";
+    }
+
     /// A plain switch.
     Switch {
         /// Not in use.
