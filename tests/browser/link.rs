@@ -2,7 +2,6 @@
 
 use crate::support::{Page, expected};
 use bmax::link as codec;
-use serde_json::json;
 
 #[tokio::test]
 async fn a_link_opens_the_same_figures_in_another_browser() {
