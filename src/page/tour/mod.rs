@@ -1,7 +1,7 @@
 //! The tour over the opening figure. Its cards are `bmax::tour::CARDS`; the fragment of the address says which one is
 //! open (`#tour-5`). A card sets the configuration of the page, and the reader's own one comes back at the end.
 //!
-//! The first module of the program knows only [`follow`], which waits for such a fragment; the card and its texts come
+//! The first module of the program knows only `follow`, which waits for such a fragment; the card and its texts come
 //! with the figures further down on home. A part of its own would be smaller, and would divide what the parts share into
 //! sixteen more files: 2.5 kB more for a first look.
 
