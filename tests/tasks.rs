@@ -2,9 +2,15 @@
 //! of trl 1.10.0.
 
 use bmax::{
-    Adapter, Bytes, Choice, Estimate, Field, FrozenType, Optimizer, Precision, Recomputation, Reference, RewardModel,
-    Rollout, Scenario, Switch, Task, TaskKind, ZeroStage, b_max, catalogue, estimate, link,
+    Adapter, Bytes, Choice, Engine, Estimate, Field, FrozenType, Method, Optimizer, Precision, Recomputation,
+    Reference, RewardModel, Rollout, Scenario, Switch, Task, TaskKind, ZeroStage, b_max, catalogue, estimate,
+    levers::ranked, link,
 };
+use proptest::prelude::*;
+use proptest::sample::select;
+
+#[path = "support/any_scenario.rs"]
+mod any_scenario;
 
 /// Llama 3.1 8B on one GPU, in 16 bits, with a recomputed step.
 fn llama(kind: TaskKind) -> Scenario {
@@ -222,7 +228,7 @@ fn the_instants_of_a_task_stand_before_those_of_its_step() {
         |kind| -> Vec<&'static str> { estimate(&llama(kind)).instants.iter().map(|instant| instant.name).collect() };
     let grpo = names(TaskKind::Grpo);
     assert_eq!(grpo[..4], ["generate, prompts", "generate, last token", "score, layers", "score, logits"]);
-    assert_eq!(grpo.len(), 11);
+    assert_eq!(grpo.len(), 12);
     assert_eq!(names(TaskKind::Dpo)[..3], ["score, layers", "score, logits", "train: logits"]);
     assert_eq!(names(TaskKind::Train)[0], "loss, forward");
 }
@@ -245,5 +251,120 @@ fn every_task_fits_somewhere_and_says_where_it_peaks() {
         scenario.device.memory = Bytes::from_gib(4096.0);
         assert!(b_max(&scenario).batch().is_some(), "{kind}");
         assert!(estimate(&scenario).peak().bytes.get() > 0.0);
+    }
+}
+
+#[test]
+fn levers_of_a_task_lead_to_nothing_that_it_has_not() {
+    let mut scenario = llama(TaskKind::Grpo);
+    scenario.cluster.gpus = 8;
+    scenario.recipe.recomputation = Recomputation::None;
+    scenario.task.rollout = Rollout::Awake;
+    let levers = ranked(&scenario, &[]);
+    let words: Vec<_> = levers.iter().map(|lever| format!("{:?}", lever.change)).collect();
+    assert!(words.iter().any(|word| word.contains("Asleep")), "{words:?}");
+    assert!(!words.iter().any(|word| word.contains("TensorParallel") || word.contains("Loss")), "{words:?}");
+    for lever in levers {
+        assert_eq!(lever.change.apply(scenario).conflicts(), [], "{words:?}");
+        assert!(!lever.change.cost().is_empty() || lever.gain() == 0, "{:?}", lever.change);
+    }
+}
+
+prop_compose! {
+    /// A task of any kind on data-parallel devices, which is how trl runs them.
+    fn any_task()(
+        scenario in any_scenario::any_scenario(),
+        kind in select(TaskKind::ALL.iter().copied().filter(|kind| *kind != TaskKind::Train).collect::<Vec<_>>()),
+    ) -> Scenario {
+        let mut scenario = Scenario { method: Method::Ledger, ..scenario };
+        scenario.task.kind = kind;
+        let cluster = &mut scenario.cluster;
+        (cluster.tensor_parallel, cluster.pipeline_parallel, cluster.context_parallel) = (1, 1, 1);
+        cluster.sequence_parallel = Switch::Off;
+        if !matches!(cluster.engine, Engine::Torch | Engine::DeepSpeed) {
+            cluster.engine = Engine::Torch;
+        }
+        scenario
+    }
+}
+
+fn peak(scenario: &Scenario) -> f64 {
+    estimate(scenario).peak().bytes.get()
+}
+
+/// Sums of the same terms in another order may differ in the last bits.
+fn at_least(larger: f64, smaller: f64) -> bool {
+    larger >= smaller * (1.0 - 1e-12)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_task_never_takes_less_in_its_update_than_plain_training(scenario in any_task()) {
+        // A reward model has no output head.
+        prop_assume!(scenario.task.kind != TaskKind::Reward);
+        let mut plain = scenario;
+        plain.task.kind = TaskKind::Train;
+        let update = |scenario: &Scenario| {
+            let estimate = estimate(scenario);
+            estimate.total_at(estimate.instants.len() - 1).get()
+        };
+        prop_assert!(at_least(update(&scenario), update(&plain)), "{}", link::encode(&scenario));
+    }
+
+    #[test]
+    fn an_engine_that_sleeps_never_takes_more_than_one_that_does_not(scenario in any_task()) {
+        let [awake, asleep, server] = [Rollout::Awake, Rollout::Asleep, Rollout::Server].map(|rollout| {
+            let mut with = scenario;
+            with.task.rollout = rollout;
+            peak(&with)
+        });
+        prop_assert!(at_least(awake, asleep) && at_least(asleep, server), "{}", link::encode(&scenario));
+    }
+
+    #[test]
+    fn a_reference_that_is_the_model_itself_adds_no_weights(scenario in any_task()) {
+        let mut scenario = scenario;
+        scenario.task.reference = Reference::Adapter;
+        scenario.recipe.adapter = Adapter::Lora;
+        prop_assume!(scenario.task.kind != TaskKind::Distil);
+        let entries = estimate(&scenario).entries;
+        prop_assert!(!entries.iter().any(|entry| entry.name == "Reference model"));
+        let adapters_off = peak(&scenario);
+        scenario.task.reference = Reference::Copy;
+        prop_assert!(at_least(peak(&scenario), adapters_off), "{}", link::encode(&scenario));
+    }
+
+    #[test]
+    fn more_that_is_generated_or_scored_at_once_never_takes_less(scenario in any_task(), factor in 2_u32..5) {
+        for field in [Field::Generations, Field::Scored] {
+            let now = scenario.number(field);
+            if now > 0.0 && now * f64::from(factor) <= field.bound().max {
+                let more = scenario.with_number(field, now * f64::from(factor)).expect("in range");
+                prop_assert!(at_least(peak(&more), peak(&scenario)), "{field:?}: {}", link::encode(&scenario));
+            }
+        }
+    }
+
+    #[test]
+    fn a_task_is_a_straight_line_in_the_micro_batch(scenario in any_task()) {
+        let at = |batch| {
+            let mut with = scenario;
+            with.recipe.batch = batch;
+            let estimate = estimate(&with);
+            (0..estimate.instants.len()).map(|position| estimate.total_at(position).get()).collect::<Vec<_>>()
+        };
+        for ((one, two), three) in at(1).into_iter().zip(at(2)).zip(at(3)) {
+            prop_assert!((three - 2.0 * two + one).abs() <= 1e-9 * three, "{}", link::encode(&scenario));
+        }
+    }
+
+    #[test]
+    fn every_entry_of_a_task_is_finite_and_has_a_source(scenario in any_task()) {
+        for entry in estimate(&scenario).entries {
+            prop_assert!(entry.bytes.get().is_finite() && entry.bytes.get() >= 0.0, "{}", entry.name);
+            prop_assert!(entry.source.url.starts_with("https://"));
+        }
     }
 }

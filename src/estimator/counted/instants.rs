@@ -24,6 +24,8 @@ pub(super) struct StageInstants {
     pub(super) end: usize,
     /// The optimizer updates the weights.
     pub(super) step: usize,
+    /// The backward pass of one sequence’s log-probabilities, where a task has them.
+    pub(super) rows: Option<usize>,
     /// Prompts are read before completions are generated, and the last token of each is generated.
     pub(super) generate: [Option<usize>; 2],
     /// A pass without gradients is in a layer, and at its logits.
@@ -54,6 +56,7 @@ impl StageInstants {
             first: forward + 3,
             end: forward + 4,
             step: forward + 5,
+            rows: None,
             generate: [None; 2],
             score: [None; 2],
             scores_in_the_step: false,
@@ -65,13 +68,19 @@ impl StageInstants {
         let generates = kind.generates();
         let scores = generates || kind.scores_in_the_step();
         let score = if generates { 2 } else { 0 };
-        let logits = if scores { score + 2 } else { 0 };
+        if !scores {
+            return Self::from(0);
+        }
+        let logits = score + 2;
         Self {
             logits,
+            forward: logits + 1,
+            rows: Some(logits + 2),
             generate: if generates { [Some(0), Some(1)] } else { [None; 2] },
-            score: if scores { [Some(score), Some(score + 1)] } else { [None; 2] },
+            score: [Some(score), Some(score + 1)],
             scores_in_the_step: kind.scores_in_the_step(),
-            ..Self::from(if scores { logits + 1 } else { 0 })
+            // The loss and what follows stand behind the rows.
+            ..Self::from(logits + 2)
         }
     }
 
@@ -104,7 +113,7 @@ impl StageInstants {
 
     /// The computation of the loss, there and back.
     pub(super) fn around_loss(&self) -> Instants {
-        Instants::among(&[Some(self.logits), Some(self.forward), self.loss]).or(self.scores_within())
+        Instants::among(&[Some(self.logits), Some(self.forward), self.rows, self.loss]).or(self.scores_within())
     }
 
     /// While some layer runs backward.
@@ -198,11 +207,24 @@ static TASKS: &[Instant] = instants! {
     in "" {
         "generate, prompts", "The prompts run through the layers, and the cache holds their keys and values.";
         "generate, last token", "The cache holds the keys and values of every token, and the last ones are drawn.";
-        "score, layers", "A pass without gradients is in one of its layers.";
-        "score, logits", "A pass without gradients has come to the logits of its sequences.";
+        "score, layers", "A pass without gradients is in one of its layers, or at its head.";
+        "score, logits", "A pass without gradients has the logits of its sequences.";
         "train: logits", "The forward pass has come to the logits, from which the trainer makes log-probabilities.";
         "train: loss, forward", "Every layer’s activations are kept and the loss is being computed from the logits.";
-        "train: loss, backward", "Every layer’s activations are kept and the gradient of the logits is being computed.";
+        "train: log-probabilities, backward", "The gradient of one sequence’s logits is being computed beside those of the others.";
+        "train: loss, backward", "The gradients of all sequences’ logits become one.";
+        "train: backward, last layer", "Every layer’s activations are kept and the last layer’s gradients are being computed.";
+        "train: backward, first layer", "Nearly all gradients are there and the first layer’s are being computed.";
+        "train: end of backward", "Every gradient is there, the embedding’s just now.";
+        "train: optimizer step", "Weights are updated from gradients and optimizer state; no activation is left.";
+    }
+};
+
+/// The instants of training a reward model, which has no log-probabilities.
+static REWARD: &[Instant] = instants! {
+    in "" {
+        "train: loss, forward", "Every layer’s activations are kept and the loss is being computed from one number for each sequence.";
+        "train: loss, backward", "Every layer’s activations are kept and the gradient of those numbers is being computed.";
         "train: backward, last layer", "Every layer’s activations are kept and the last layer’s gradients are being computed.";
         "train: backward, first layer", "Nearly all gradients are there and the first layer’s are being computed.";
         "train: end of backward", "Every gradient is there, the embedding’s just now.";
@@ -212,8 +234,11 @@ static TASKS: &[Instant] = instants! {
 
 /// The instants of a task, which knows no pipeline.
 pub(super) fn instants_of_task(kind: TaskKind) -> &'static [Instant] {
-    let before = StageInstants::of_task(kind).forward;
-    &TASKS[TASKS.len() - 6 - before..]
+    let without = TASKS.len() - 8;
+    match StageInstants::of_task(kind).logits {
+        0 => REWARD,
+        before => &TASKS[without - before..],
+    }
 }
 
 /// The instants of so many counted stages.

@@ -267,6 +267,8 @@ fn whole_weights(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stag
     } else {
         stage.at.in_passes()
     };
+    // Other passes of the same model gather it, too.
+    let alive = alive.or(stage.at.scoring()).or(stage.at.generating());
     for (coefficient, copied) in copied_whole(to, scenario, weights, stage) {
         if coefficient * copied > 0.0 {
             to.lines.push(Line {

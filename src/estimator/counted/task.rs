@@ -218,8 +218,22 @@ impl Frozen<'_> {
             self.to.lines.push(Line { coefficient: bytes, ..line });
         };
         passing("Residual stream and its norm, without gradients", residual, r + e, layers, &TRANSFORMERS);
-        passing("Inside one layer, without gradients", shape, bytes, layers, &TRANSFORMERS);
         let l = logit_bytes(scenario);
+        // The head is one more layer, and the widest where the vocabulary is wide.
+        let completed = scenario.task.completed(scenario.recipe.sequence);
+        let tokens = if scenario.task.kind == TaskKind::Grpo { completed } else { scenario.recipe.sequence };
+        let head = e * f64::from(tokens) * f64::from(scenario.model.vocabulary);
+        if scenario.task.kind.generates() && head > bytes * inside(scenario, self.stage, shape) {
+            let shape: &'static Expr = match (scenario.task.kind, fixed) {
+                (TaskKind::Grpo, true) => &forms::SCORED_COMPLETION_LOGITS,
+                (TaskKind::Grpo, false) => &forms::COMPLETION_LOGITS,
+                (_, true) => &forms::SCORED_LOGITS,
+                (_, false) => &forms::LOGITS,
+            };
+            passing("Logits, as the model puts them out", shape, e, layers, &TRL);
+        } else {
+            passing("Inside one layer, without gradients", shape, bytes, layers, &TRANSFORMERS);
+        }
         match scenario.task.kind {
             // Behind the model the reference’s are among those of the loss.
             TaskKind::Dpo | TaskKind::Distil => {
@@ -246,8 +260,16 @@ impl Frozen<'_> {
         let task = &scenario.task;
         let elsewhere = matches!(task.reference, Reference::Sharded | Reference::Offloaded)
             || (task.kind.generates() && task.rewarded_by() == RewardModel::Offloaded);
-        if self.to.parameter_shards > 1.0 || elsewhere {
+        if layer_by_layer(self.to, scenario) || elsewhere {
             self.gathered(alive);
+        } else if self.to.parameter_shards > 1.0 && task.reference == Reference::Copy {
+            // FSDP that keeps what it has gathered has all of a pass together (`reshard_after_forward=False`).
+            let all = match task.teacher {
+                weights if weights > 0 && task.kind == TaskKind::Distil => weights as f64,
+                _ => self.to.stage_weights(self.weights, stage),
+            };
+            let bytes = gathered_bytes(scenario, Kind::Attention);
+            self.push("16-bit copy of a frozen model", Bucket::Parameters, bytes, all, alive);
         }
         // Autocast keeps the casts of all weights that a pass has read, because nobody has said that those of a copy
         // need no gradient (`cached_cast` in aten/src/ATen/autocast_mode.cpp; a run of trl’s DPOTrainer).
@@ -255,6 +277,11 @@ impl Frozen<'_> {
             let read = match task.kind {
                 TaskKind::Dpo | TaskKind::Distil => bytes_of_frozen(scenario, Kind::Attention) > 2.0,
                 _ => true,
+            };
+            // The casts go when the model is through, before a trainer of completions takes its logits further.
+            let alive = match (task.kind.generates(), self.stage.at.score[0]) {
+                (true, Some(layers)) => StageInstants::only(layers),
+                _ => alive,
             };
             if read {
                 let matrices = self.to.matrix_weights(self.weights, stage) * stage.layers()
@@ -271,6 +298,11 @@ impl Frozen<'_> {
         let (layers, ends) = (stage.layers().min(2.0) * layer, to.end_weights(self.weights, stage));
         let (inside, outside) = (gathered_bytes(scenario, Kind::Attention), gathered_bytes(scenario, Kind::Embedding));
         self.push("Gathered layers, without gradients", Bucket::Parameters, inside, layers, alive);
+        // Within the step the model’s own root is whole as it is.
+        let task = &scenario.task;
+        if task.kind.scores_in_the_step() && task.reference == Reference::Adapter {
+            return;
+        }
         self.push("Gathered embedding and head, without gradients", Bucket::Parameters, outside, ends, alive);
     }
 }
@@ -284,10 +316,7 @@ fn widest(scenario: &Scenario, stage: &Stage, fixed: bool) -> (&'static Expr, f6
     let (kept, softmax) = layer::score_bytes(scenario);
     let scores = if kept > 0.0 { e + softmax } else { 0.0 };
     let model = &scenario.model;
-    let active = f64::from(model.experts.active.min(model.experts.count)) * super::imbalance(scenario);
-    let width =
-        if stage.experts_are_wider { f64::from(model.expert_width()) * active } else { f64::from(model.feed_forward) };
-    if scores * f64::from(model.heads) * f64::from(scenario.recipe.sequence) > inner * width {
+    if scores * f64::from(model.heads) * f64::from(scenario.recipe.sequence) > inner * width(scenario, stage) {
         return (if fixed { &forms::SCORED_SCORES } else { &forms::SCORES }, scores);
     }
     let shape: &'static Expr = match (stage.experts_are_wider, fixed) {
@@ -297,6 +326,22 @@ fn widest(scenario: &Scenario, stage: &Stage, fixed: bool) -> (&'static Expr, f6
         (false, false) => &forms::INNER,
     };
     (shape, inner)
+}
+
+/// Elements of one sequence in the shape that [`widest`] says.
+fn inside(scenario: &Scenario, stage: &Stage, shape: &'static Expr) -> f64 {
+    let (model, sequence) = (&scenario.model, f64::from(scenario.recipe.sequence));
+    if std::ptr::eq(shape, &forms::SCORES) || std::ptr::eq(shape, &forms::SCORED_SCORES) {
+        return f64::from(model.heads) * sequence * sequence;
+    }
+    sequence * width(scenario, stage)
+}
+
+/// Elements of one token inside the wider feed-forward block.
+fn width(scenario: &Scenario, stage: &Stage) -> f64 {
+    let model = &scenario.model;
+    let active = f64::from(model.experts.active.min(model.experts.count)) * super::imbalance(scenario);
+    if stage.experts_are_wider { f64::from(model.expert_width()) * active } else { f64::from(model.feed_forward) }
 }
 
 /// From the last hidden state to the loss of a task, and back.
@@ -325,6 +370,8 @@ pub(super) fn loss(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
             // `generalized_jsd_loss` of trl/experimental/gkd at its default mixture, under the allocator: seventeen
             // tensors of that size with the logits of both, and twelve in the backward pass.
             push("Logits of both, and their divergence", kept, &forms::LOGITS, 17.0 * l, forward);
+            // What the backward pass will read.
+            push("Divergence and its gradients", kept, &forms::LOGITS, 9.0 * l, Instants::among(&[at.rows]));
             push("Divergence and its gradients", kept, &forms::LOGITS, 12.0 * l, backward);
             return;
         }
@@ -345,7 +392,7 @@ pub(super) fn loss(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
         }
         TaskKind::Ppo => {
             push("Logits", passing, completed, e, logits);
-            push("Logits", kept, completed, l, forward.or(backward));
+            push("Logits", kept, completed, l, forward.or(backward).or(Instants::among(&[at.rows])));
             push("Log-softmax of the logits", kept, &forms::COMPLETION_LOGITS, halves, forward);
         }
     }
@@ -355,11 +402,12 @@ pub(super) fn loss(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
     push("Logits, or their log-softmax", kept, gradients, read, backward);
     // In fp32 what was gathered has a gradient of its own beside that of the log-sum-exp.
     push("Gradients of the logits", passing, gradients, if l > 2.0 { 2.0 * l } else { l }, backward);
-    // A single sequence has three tensors in the backward pass of its log-sum-exp, and more of them no more than their
-    // gradients: in a straight line, one beside those. Pairs are never a single sequence.
-    if kind != TaskKind::Dpo {
-        push("Exponentials of one sequence", passing, one, l, backward);
-    }
+    // Before, one sequence after another: two temporaries of its log-sum-exp, or of its gather, stand beside what is
+    // there of the others.
+    let rows = Instants::among(&[at.rows]);
+    push("Logits, or their log-softmax", kept, gradients, read, rows);
+    push("Gradients of the logits", passing, gradients, if l > 2.0 { l } else { 0.0 }, rows);
+    push("Temporaries of one sequence’s gradient", passing, one, 2.0 * l, rows);
     // 128 rows at a time: log-softmax, exponential and their product; or, before, the exponentials of one sequence.
     let chunk = 3.0 * l * ENTROPY_ROWS;
     let rows = f64::from(scenario.task.completed(scenario.recipe.sequence));
@@ -475,6 +523,11 @@ fn by_the_model(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage
     weights_that_generate(to, scenario, weights, stage);
 }
 
+/// Whether weights are gathered for each layer and let go of behind it.
+fn layer_by_layer(to: &Assembly, scenario: &Scenario) -> bool {
+    to.parameter_shards > 1.0 && scenario.cluster.zero == ZeroStage::Stage3
+}
+
 /// Weights that are divided are gathered for every token: whole under DeepSpeed (`unwrap_model_for_generation` in
 /// trl/models/utils.py, `ds3_gather_for_generation`), layer by layer under FSDP.
 fn weights_that_generate(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &Stage) {
@@ -485,7 +538,7 @@ fn weights_that_generate(to: &mut Assembly, scenario: &Scenario, weights: &Weigh
         let bytes = gathered_bytes(scenario, Kind::Attention);
         own(to, "Weights, gathered to generate", Bucket::Parameters, bytes, all, alive, &TRL);
     }
-    let gathers = to.parameter_shards > 1.0 && !whole;
+    let gathers = layer_by_layer(to, scenario) && !whole;
     let mut frozen = Frozen { to, scenario, weights, stage };
     if gathers {
         frozen.gathered(alive);
