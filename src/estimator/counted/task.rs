@@ -296,7 +296,13 @@ impl Frozen<'_> {
         let (to, stage, scenario) = (&*self.to, self.stage, self.scenario);
         let layer = to.shared_layer_weights(self.weights, stage) + to.expert_weights(self.weights, stage);
         let (layers, ends) = (stage.layers().min(2.0) * layer, to.end_weights(self.weights, stage));
-        let (inside, outside) = (gathered_bytes(scenario, Kind::Attention), gathered_bytes(scenario, Kind::Embedding));
+        // A frozen copy is gathered in its own type, and nothing larger than the trained model is.
+        let is_copy = matches!(scenario.task.kind, TaskKind::Dpo | TaskKind::Distil)
+            && scenario.task.reference != Reference::Adapter;
+        let [inside, outside] = [Kind::Attention, Kind::Embedding].map(|kind| {
+            let own = gathered_bytes(scenario, kind);
+            if is_copy { own.min(bytes_of_frozen(scenario, kind)) } else { own }
+        });
         self.push("Gathered layers, without gradients", Bucket::Parameters, inside, layers, alive);
         // Within the step the model’s own root is whole as it is.
         let task = &scenario.task;

@@ -118,10 +118,8 @@ impl Run {
         let mut run = Self { asked: *scenario, now: *scenario, changes: Vec::new(), remarks: Vec::new() };
         let task = scenario.task.kind;
         if task != TaskKind::Train {
-            let sentence = format!(
-                "this file trains on the next token and knows nothing of {}, which is another program’s",
-                task.label()
-            );
+            let sentence =
+                format!("{} needs a trainer of its own: this file trains on the next token alone", task.label());
             run.change(&sentence, |s| s.task.kind = TaskKind::Train);
         }
         run
