@@ -1,6 +1,8 @@
 //! The fewest GPUs, against every number of them tried in turn.
 
-use bmax::{Bytes, Engine, Field, Method, Scenario, ZeroStage, b_max, catalogue, estimate, fewest_gpus, link};
+use bmax::{
+    Bytes, Engine, Field, Method, Scenario, TaskKind, ZeroStage, b_max, catalogue, estimate, fewest_gpus, link,
+};
 use proptest::prelude::*;
 
 #[path = "support/any_scenario.rs"]
@@ -26,6 +28,8 @@ fn by_trying(scenario: &Scenario) -> Option<u32> {
 fn is_the_first_that_fits(scenario: &Scenario) -> Result<(), TestCaseError> {
     let group = scenario.cluster.group();
     prop_assume!(u64::from(group) * u64::from(GROUPS) <= Field::Gpus.bound().max as u64);
+    // A task on groups of GPUs is refused.
+    prop_assume!(group == 1 || scenario.task.kind == TaskKind::Train);
     let found = fewest_gpus(scenario, scenario.recipe.batch);
     match by_trying(scenario) {
         Some(fewest) => prop_assert_eq!(found, Some(fewest), "{}", link::encode(scenario)),

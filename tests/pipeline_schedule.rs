@@ -6,7 +6,7 @@
 
 use bmax::{
     AttentionKernel, Bucket, Engine, Estimate, Field, LossHead, Method, Percent, Precision, Recomputation, Scenario,
-    Switch, ZeroStage, catalogue, estimate, link,
+    Switch, TaskKind, ZeroStage, catalogue, estimate, link,
 };
 use proptest::prelude::*;
 
@@ -388,6 +388,8 @@ prop_compose! {
         data in 1_u32..=4, rounds in 1_u32..=3, dense in 0.0..=1.0_f64,
     ) -> Scenario {
         let mut scenario = Scenario { method: Method::Ledger, ..scenario };
+        // No other task has a pipeline.
+        scenario.task.kind = TaskKind::Train;
         let cluster = &mut scenario.cluster;
         cluster.pipeline_parallel = ranks;
         cluster.virtual_stages = 1;

@@ -47,7 +47,11 @@ fn named(row: Option<(&str, bool)>) -> String {
 fn answer(report: &Report) -> String {
     match &report.answer {
         Answer::Fits(room) => {
-            let sequences = counted(room.b_max, "sequence", "sequences");
+            let sequences = if report.scenario.0.task.kind.has_pairs() {
+                counted(room.b_max, "pair", "pairs")
+            } else {
+                counted(room.b_max, "sequence", "sequences")
+            };
             let at_least = if room.capped { "at least " } else { "" };
             let next = if room.capped {
                 "the search ends there".to_owned()

@@ -1,7 +1,7 @@
 //! What recomputation saves and what it costs: the policies, and how far apart checkpoints should be.
 
 use crate::{
-    Bucket, Bytes, Choice, Estimate, Recomputation, Scenario, cost::extra_work, estimate, largest_micro_batch,
+    Bucket, Bytes, Choice, Estimate, Recomputation, Scenario, TaskKind, cost::extra_work, estimate, largest_micro_batch,
 };
 
 /// The largest distance between checkpoints that [`curve`] goes to. The best one is at most √L where a
@@ -93,6 +93,8 @@ pub struct Layer {
 pub fn layer(scenario: &Scenario) -> Option<Layer> {
     let mut with = *scenario;
     with.recipe.recomputation = Recomputation::Full;
+    // What a task has beside the step is none of a layer's.
+    with.task.kind = TaskKind::Train;
     let estimate = estimate(&with);
     // Positions of the ledger's instants: the loss, and the backward passes of the last and the first layer.
     let (forward, last, first) = (0, 2, 3);

@@ -286,6 +286,8 @@ sources! {
         "Reduction buckets, gradients flattened for the step, what a pipeline holds."
     Program "peft" "Hugging Face" "2026" "PEFT 0.21, source" "https://github.com/huggingface/peft"
         "What an adapter keeps of its input."
+    Program "trl" "Hugging Face" "2026" "TRL 1.10, source" "https://github.com/huggingface/trl/tree/v1.10.0"
+        "What preference and reinforcement learning hold beside the training step."
     Program "flash-attention" "Dao-AILab" "2026" "flash-attention, source"
         "https://github.com/Dao-AILab/flash-attention" "Cross-entropy as one kernel."
     Program "bitsandbytes" "bitsandbytes Foundation" "2026" "bitsandbytes, source"

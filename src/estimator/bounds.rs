@@ -193,6 +193,21 @@ fields! {
     /// r of LoRA.
     Rank { "rank", "Adapter rank", "r", "", recipe.rank as whole 1 ..= 8_192,
         "Rank of the two thin matrices of an adapter." }
+    /// Weights of a teacher.
+    Teacher { "teacher", "Teacher’s parameters", "", "billion", task.teacher as billions 0 ..= 100_000,
+        "Weights of the frozen teacher in distillation; 0 for as many as the trained model has. Its activations are counted with the widths of the trained model." }
+    /// Tokens of a completion.
+    Completion { "completion", "Completion", "S_c", "tokens", task.completion as whole 0 ..= 4_194_304,
+        "Tokens of each sequence that are its completion, the rest being its prompt; 0 for all of them." }
+    /// Sequences generated at once.
+    Generations { "generations", "Generated at once", "G", "sequences", task.generations as whole 0 ..= 1_048_576,
+        "Completions that one GPU generates at once: prompts times completions of each. 0 for all micro-batches of a step, as in GRPO of trl." }
+    /// Sequences scored at once.
+    Scored { "score_b", "Scored at once", "b_s", "sequences", task.scored as whole 0 ..= 1_048_576,
+        "Sequences of one pass that scores completions without gradients; 0 for the micro-batch." }
+    /// Share of an engine.
+    EngineShare { "engine_share", "Engine’s share of the GPU", "", "%", task.engine as percent 0 ..= 100,
+        "Memory that an inference engine on the same GPU takes for its weights and its cache: gpu_memory_utilization of vLLM." }
     /// All devices of the job. D is those that see different data: gpus / (T·P·C).
     Gpus { "gpus", "Number of GPUs", "", "", cluster.gpus as whole 1 ..= 131_072,
         "Devices that train together. Without tensor, pipeline and context parallelism they are the D of the formulas." }

@@ -42,9 +42,12 @@ pub fn longest_sequence(scenario: &Scenario, batch: u32) -> Option<u32> {
 pub fn least_memory(scenario: &Scenario, batch: u32) -> Option<Bytes> {
     let limit = (Field::Memory.bound().max * 1024.0) as u32;
     let (_, needed) = Ledger::of(scenario).peak(batch);
+    // An engine beside the trained model takes a share of whatever memory there is.
+    let shared = scenario.task.has_engine();
     let lacks = |mib: u32| {
         let mut device = *scenario;
         device.device.memory = Bytes::from_mib(mib.into());
+        let needed = if shared { Ledger::of(&device).peak(batch).1 } else { needed };
         needed > device.usable()
     };
     let most_lacking = search::largest(limit, scenario.device.memory.mib() as u32, lacks);

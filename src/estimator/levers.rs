@@ -3,8 +3,8 @@
 use super::answer::largest_micro_batch;
 use super::bounds::Field;
 use super::choice::{
-    AttentionKernel, Choice, Kernels, LossHead, Method, Offload, Optimizer, Precision, Recomputation, Segments,
-    StepKernel, Switch, ZeroStage,
+    Adapter, AttentionKernel, Choice, FrozenType, Kernels, LossHead, Method, Offload, Optimizer, Precision,
+    Recomputation, Reference, Rollout, Segments, StepKernel, Switch, TaskKind, ZeroStage,
 };
 use super::scenario::Scenario;
 use super::setting::Word;
@@ -64,6 +64,9 @@ const fn cost_of(word: Word) -> &'static str {
         Word::Offload(_) => {
             "Gradients and weights cross the link to CPU memory every step, and the CPU runs the optimizer."
         }
+        Word::Reference(_) => "Nothing: the model without its adapters is the reference.",
+        Word::Frozen(_) => "Log-probabilities of the frozen model in 16 bits.",
+        Word::Rollout(_) => "The engine gets its weights and an empty cache anew for every generation.",
         Word::Segments(_) => "Nothing: an environment variable, PYTORCH_ALLOC_CONF=expandable_segments:True.",
         _ => "",
     }
@@ -92,7 +95,11 @@ impl Lever {
 /// that of cost. `devices` are larger devices worth a try; the estimator knows no catalogue.
 pub fn ranked(scenario: &Scenario, devices: &[Change]) -> Vec<Lever> {
     let before = largest_micro_batch(scenario);
-    let open = open_changes(scenario).into_iter().chain(devices.iter().copied());
+    // What a task does not have is no lever of it.
+    let is_task = scenario.task.kind != TaskKind::Train;
+    let contradictions = if is_task { scenario.conflicts().len() } else { 0 };
+    let has = |change: &Change| !is_task || change.apply(*scenario).conflicts().len() <= contradictions;
+    let open = open_changes(scenario).into_iter().filter(has).chain(devices.iter().copied());
     let mut levers: Vec<Lever> = Vec::new();
     for change in open.filter(|change| !change.holds_in(scenario)) {
         let lever = Lever { change, before, after: largest_micro_batch(&change.apply(*scenario)) };
@@ -144,6 +151,9 @@ fn open_changes(scenario: &Scenario) -> Vec<Change> {
     if counts {
         open.extend(offload_changes(recipe.offload, recipe.recomputation));
     }
+    if counts && scenario.task.kind != TaskKind::Train {
+        open.extend(task_changes(scenario));
+    }
     let wider = cluster.tensor_parallel.saturating_mul(2);
     let shares_heads = scenario.model.heads.is_multiple_of(wider) && scenario.model.kv_heads.is_multiple_of(wider);
     if divides
@@ -158,6 +168,23 @@ fn open_changes(scenario: &Scenario) -> Vec<Change> {
     }
     if recipe.sequence >= 256 {
         open.push(Change::Number(Field::Sequence, f64::from(recipe.sequence / 2)));
+    }
+    open
+}
+
+/// What takes less beside the step of a task.
+fn task_changes(scenario: &Scenario) -> Vec<Change> {
+    let task = &scenario.task;
+    let mut open = Vec::new();
+    let is_copied = matches!(task.reference, Reference::Copy | Reference::Sharded);
+    if is_copied && scenario.recipe.adapter != Adapter::None && task.kind != TaskKind::Distil {
+        open.push(Word::Reference(Reference::Adapter).into());
+    }
+    if task.frozen == FrozenType::Policy {
+        open.push(Word::Frozen(FrozenType::Half).into());
+    }
+    if task.kind.generates() && task.rollout == Rollout::Awake {
+        open.push(Word::Rollout(Rollout::Asleep).into());
     }
     open
 }

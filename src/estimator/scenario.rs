@@ -3,9 +3,10 @@
 use serde::Serialize;
 
 use super::choice::{
-    Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Bias, ChartAxis, Engine, GradientType, Kernels,
-    Logits, LossHead, Method, Mlp, Norm, Offload, Optimizer, Packing, Position, Precision, QkNorm, Recomputation,
-    Segments, Softmax, StepKernel, Switch, Unquantized, ZeroStage,
+    Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Bias, ChartAxis, Engine, FrozenType,
+    GradientType, Kernels, Logits, LossHead, Method, Mlp, Norm, Offload, Optimizer, Packing, Position, Precision,
+    QkNorm, Recomputation, Reference, RewardModel, Rollout, Segments, Softmax, StepKernel, Switch, TaskKind,
+    Unquantized, ZeroStage,
 };
 use super::runtime::fragmentation;
 use super::units::{Bytes, Percent};
@@ -19,6 +20,8 @@ pub struct Scenario {
     pub model: Model,
     /// How it is trained.
     pub recipe: Recipe,
+    /// For what it is trained.
+    pub task: Task,
     /// On how many devices, and how the work is divided.
     pub cluster: Cluster,
     /// One of those devices.
@@ -169,6 +172,31 @@ pub struct Recipe {
     pub unquantized: Unquantized,
 }
 
+/// What the model is trained for, and what stands beside the training step for it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Task {
+    /// The task; all else is read where it is not [`TaskKind::Train`].
+    pub kind: TaskKind,
+    /// The reference, or the teacher.
+    pub reference: Reference,
+    /// In what frozen models are kept.
+    pub frozen: FrozenType,
+    /// Weights of the teacher; 0 for as many as the trained model has.
+    pub teacher: u64,
+    /// What scores completions.
+    pub reward: RewardModel,
+    /// What generates completions.
+    pub rollout: Rollout,
+    /// The share of the device that an engine beside the trained model takes.
+    pub engine: Percent,
+    /// Tokens of a sequence that are its completion; 0 for all of them.
+    pub completion: u32,
+    /// Sequences that one device generates at once; 0 for those of one optimizer step.
+    pub generations: u32,
+    /// Sequences of a pass that scores completions; 0 for the micro-batch.
+    pub scored: u32,
+}
+
 /// The devices and the division of work.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Cluster {
@@ -247,6 +275,43 @@ impl Model {
     /// Inner width of one routed expert: its own, or that of the dense block where it has none.
     pub fn expert_width(&self) -> u32 {
         if self.experts.width > 0 { self.experts.width } else { self.feed_forward }
+    }
+}
+
+impl Task {
+    /// Training on the next token, with the usual of all other tasks: what trl 1.10.0 does by default
+    /// (`num_generations`, `vllm_gpu_memory_utilization` and `vllm_enable_sleep_mode` in
+    /// trl/trainer/grpo_config.py; the reference of trl/trainer/dpo_trainer.py).
+    pub const TRAIN: Self = Self {
+        kind: TaskKind::Train,
+        reference: Reference::Copy,
+        frozen: FrozenType::Policy,
+        teacher: 0,
+        reward: RewardModel::Usual,
+        rollout: Rollout::Model,
+        engine: Percent::new(30.0),
+        completion: 0,
+        generations: 0,
+        scored: 0,
+    };
+
+    /// Tokens of a sequence of `sequence` tokens that are its completion.
+    pub fn completed(&self, sequence: u32) -> u32 {
+        if self.completion == 0 { sequence } else { self.completion.min(sequence) }
+    }
+
+    /// Whether an inference engine takes a share of the device.
+    pub fn has_engine(&self) -> bool {
+        self.kind.generates() && matches!(self.rollout, Rollout::Awake | Rollout::Asleep)
+    }
+
+    /// What scores completions, with what is usual for the task.
+    pub fn rewarded_by(&self) -> RewardModel {
+        match (self.reward, self.kind) {
+            (RewardModel::Usual, TaskKind::Ppo) => RewardModel::Model,
+            (RewardModel::Usual, _) => RewardModel::Function,
+            (named, _) => named,
+        }
     }
 }
 

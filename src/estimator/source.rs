@@ -180,6 +180,16 @@ sources! {
         "Liger Kernel: Efficient Triton Kernels for LLM Training",
         "section 3.2",
         "https://arxiv.org/abs/2410.10989", "2024-10-14";
+    /// Preference and reinforcement learning as they are run.
+    TRL = "trl 1.10",
+        "huggingface/trl 1.10.0, trl/trainer: dpo_trainer.py, grpo_trainer.py, reward_trainer.py and utils.py; trl/experimental: ppo and gkd",
+        "_compute_loss, selective_log_softmax, entropy_from_logits, _get_per_token_logps_and_entropies; generalized_jsd_loss",
+        "https://github.com/huggingface/trl/tree/v1.10.0", "2026-07";
+    /// An inference engine beside the trained model.
+    VLLM = "vLLM in trl 1.10",
+        "huggingface/trl 1.10.0, trl/generation/vllm_generation.py: colocated vLLM with gpu_memory_utilization and sleep(level=2)",
+        "generate and sync_weights; verl (b178a3cd, verl/workers/config/rollout.py) and OpenRLHF (3c3be623, openrlhf/cli/train_ppo_ray.py) have the same two settings",
+        "https://github.com/huggingface/trl/tree/v1.10.0", "2026-07";
     /// Low-rank adapters.
     LORA = "Hu et al. 2021",
         "LoRA: Low-Rank Adaptation of Large Language Models",

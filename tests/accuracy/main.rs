@@ -22,12 +22,13 @@ use report::Report;
 use statistics::Summary;
 
 /// The files, measured rows first.
-const FILES: [&str; 6] = [
+const FILES: [&str; 7] = [
     "measured.json",
     "measured_fine_tuning.json",
     "measured_parallel.json",
     "cuda.json",
     "cuda_parallel.json",
+    "trl.json",
     "memtracker.json",
 ];
 

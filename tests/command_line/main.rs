@@ -119,6 +119,16 @@ fn tables_show_what_the_json_says() {
 }
 
 #[test]
+fn a_task_is_told_with_its_instants_and_in_pairs_where_it_counts_them() {
+    let output = run(&["model=llama-3.1-8b&gpu=h100-80&task=dpo"]);
+    let text = words(&output.stdout);
+    assert!(text.contains(" pairs per GPU"), "{text}");
+    assert!(text.contains("score, logits") && text.contains("train: loss, forward"), "{text}");
+    let refused = run(&["model=llama-3.1-8b&task=dpo&method=workshop"]);
+    assert!(words(&refused.stdout).contains("the ledger counts DPO"), "{}", words(&refused.stdout));
+}
+
+#[test]
 fn times_on_a_gpu_without_a_listed_speed_are_said_to_be_assumed() {
     for (question, teraflops) in [("gpu=dgx-spark", 100.0), ("gpu=dgx-spark&precision=fp32", 25.0)] {
         let output = run(&[question]);

@@ -47,6 +47,8 @@ VERSION_3 = VERSION_2 | {
     "imbalance": "1", "vpp": "1", "pp_first": "0", "pp_last": "0", "recompute_layers": "1", "logits": "dropped",
     "adapter_type": "32", "adapter_dropout": "off", "unquantized": "16", "segments": "fixed", "workspace": "8",
     "chart_axis": "sequence",
+    "task": "train", "ref": "copy", "frozen": "policy", "teacher": "0", "reward": "usual", "rollout": "model",
+    "engine_share": "30", "completion": "0", "generations": "0", "score_b": "0",
 }
 
 VERSIONS = {"1": VERSION_1, "2": VERSION_2, "3": VERSION_3}
@@ -207,6 +209,13 @@ LINKS = [
     ("v=3&model=gemma-2-9b&gpu=l4&gpus=4&optimizer=adam8bit&loss=chunked-head&chunks=32", []),
     ("v=3&model=deepseek-v2-lite&gpu=h100-80&recompute=every-k&every=3&attn=eager", []),
     ("v=3&model=13b&gpus=16&chart_gpus=8&chart_recompute=none&chart_axis=memory", []),
+    ("v=3&model=llama-3.1-8b&gpu=h100-80&s=1024&b=2&task=dpo&ref=sharded&frozen=16", []),
+    ("v=3&model=llama-3.1-8b&gpu=rtx-4090&gpus=1&zero=0&adapter=qlora&task=dpo&ref=adapter", []),
+    ("v=3&model=llama-3.1-8b&gpu=h100-80&task=grpo&ref=none&rollout=asleep&engine_share=40&completion=1024"
+     "&generations=64&score_b=8", []),
+    ("v=3&model=llama-3.1-8b&gpu=h100-80&gpus=16&task=ppo&ref=offloaded&reward=offloaded&completion=256", []),
+    ("v=3&model=llama-3.1-8b&gpu=h100-80&task=distil&teacher=70&ref=sharded", []),
+    ("v=3&model=llama-3.1-8b&gpu=h100-80&task=reward&b=4", []),
     ("v=3&s=4k&gpus=1e1&mem=40GB&target=1e3", ["mem"]),
     ("v=3&model=llama-3.1-8b&gpu=h100&precision=fp8&gpus=0", ["gpu", "precision", "gpus"]),
 ]
@@ -218,7 +227,7 @@ UNITS = {"s": "tokens", "b": "sequences", "params": "billion", "mem": "GiB", "dr
 WORDS = {"method", "mlp", "tied", "norm", "qk_norm", "bias", "softcap", "position", "precision", "grad",
          "optimizer", "step", "recompute", "dropout", "attn", "loss", "kernels", "offload", "adapter",
          "targets", "zero", "sp", "unit", "chart_recompute", "parallel", "qkv", "softmax", "engine", "logits",
-         "adapter_type", "adapter_dropout", "unquantized", "segments", "chart_axis"}
+         "adapter_type", "adapter_dropout", "unquantized", "segments", "chart_axis", "task", "ref", "frozen", "reward", "rollout"}
 
 
 def nearest(value, step):
@@ -352,6 +361,7 @@ def is_of_both(means):
         means["precision"] in ("bf16", "fp16", "fp32")
         and means["recompute"] in ("none", "selective", "full")
         and means.get("pp", "1") == means.get("cp", "1") == "1"
+        and means.get("task", "train") == "train"
     )
 
 

@@ -15,7 +15,7 @@ mod paced;
 
 pub use paced::{Named, Paced, Pass, UPDATE_ROOM};
 
-use crate::{Bucket, Bytes, Entry, Estimate, Instant, Method, Recomputation, Scenario, estimate};
+use crate::{Bucket, Bytes, Entry, Estimate, Instant, Method, Recomputation, Scenario, TaskKind, estimate};
 
 /// Parts into which a step is divided on the time axis. The axis shows the order of things and not
 /// seconds, so that the same instant stands at the same place whatever is chosen.
@@ -134,6 +134,12 @@ impl Places {
         Self { forward, loss: usize::MAX, last, first, end, update }
     }
 
+    /// Of the training step of a task, whose loss has an instant more between its two passes.
+    const fn of_task(count: usize) -> Self {
+        let [loss, last, first, end, update] = [count - 5, count - 4, count - 3, count - 2, count - 1];
+        Self { forward: count - if count > LAST_STAGE.update + 1 { 7 } else { 6 }, loss, last, first, end, update }
+    }
+
     /// Of the stage that has the instant at this position.
     const fn around(position: usize) -> Self {
         match position.checked_sub(LAST_STAGE.update + 1) {
@@ -142,6 +148,12 @@ impl Places {
         }
     }
 }
+
+/// What a task has beside the six instants of a step: the part of the time of a micro-batch, and the position. DPO's
+/// and distillation's passes without gradients run behind the forward pass.
+const SCORED: &[(f64, usize)] = &[(0.31, 2), (0.32, 0), (0.33, 1), (0.36, 4)];
+/// Those that generate do so, and score, before it.
+const GENERATED: &[(f64, usize)] = &[(0.04, 0), (0.07, 1), (0.10, 2), (0.14, 3), (0.31, 4), (0.36, 6)];
 
 /// Which entries are counted.
 #[derive(Clone, Copy)]
@@ -260,7 +272,8 @@ pub fn timeline(scenario: &Scenario) -> Timeline {
         };
         return Timeline { moments: vec![moment(1), moment(2)], instants, drawn: 1 };
     }
-    let places = Places::around(whole.binding().0);
+    let is_task = scenario.method == Method::Ledger && scenario.task.kind != TaskKind::Train;
+    let places = if is_task { Places::of_task(count) } else { Places::around(whole.binding().0) };
     let drawn = if count > 6 { 1 } else { scenario.recipe.micro_batches.clamp(1, MOST_DRAWN) };
     let mut alone = *scenario;
     if drawn > 1 {
@@ -282,13 +295,26 @@ pub fn timeline(scenario: &Scenario) -> Timeline {
         (0.92, Cut::At(places.first), true),
         (0.96, Cut::At(places.end), true),
     ];
+    let beside = match (is_task, count) {
+        (true, 12) => GENERATED,
+        (true, 10) => SCORED,
+        _ => &[],
+    };
+    let mut all: Vec<(f64, Cut, bool)> = Vec::with_capacity(passes.len() + beside.len());
+    for row in passes {
+        let earlier = all.last().map_or(-1.0, |before| before.0);
+        let between = beside.iter().filter(|(part, _)| *part > earlier && *part < row.0);
+        all.extend(between.map(|(part, position)| (*part, Cut::At(*position), true)));
+        all.push(row);
+    }
+    let passes = all;
     let update = [(0.3, Cut::At(places.update), true), (0.8, Cut::At(places.update), false), (1.0, Cut::Idle, false)];
     let width = f64::from((PARTS - UPDATE) / drawn);
     let mut moments: Vec<Moment> = Vec::with_capacity(32);
     for step in 1..=2 {
         for turn in 0..=drawn {
             let is_update = turn == drawn;
-            let rows = if is_update { &update[..] } else { &passes[..] };
+            let rows: &[_] = if is_update { &update } else { &passes };
             let width = if is_update { f64::from(UPDATE) } else { width };
             let begin =
                 f64::from(step * PARTS - UPDATE) - f64::from(drawn - turn) * f64::from((PARTS - UPDATE) / drawn);

@@ -3,6 +3,7 @@
 mod engine;
 mod pipeline;
 mod recipe;
+mod task;
 
 use super::bounds::Field;
 use super::change::Change;
@@ -47,6 +48,7 @@ impl Scenario {
             found.engine(self);
             found.recipe(self);
         }
+        found.task(self);
         found.0
     }
 }

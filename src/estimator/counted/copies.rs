@@ -11,7 +11,7 @@ use super::states::{
 use super::types::{Types, base_bytes};
 use crate::estimator::ledger::{Bucket, Instants, Line};
 use crate::source::{DEEPSPEED, FSDP, PYTORCH, QLORA, Source};
-use crate::{Adapter, AdapterType, Engine, Kernels, Precision, Recomputation, Scenario, Weights, ZeroStage};
+use crate::{Adapter, AdapterType, Engine, Kernels, Precision, Recomputation, Scenario, TaskKind, Weights, ZeroStage};
 
 /// The copies of one stage.
 pub(super) fn assemble(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &Stage) {
@@ -189,7 +189,7 @@ fn weight_casts(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage
     let all = one * stage.layers();
     let held = match (recomputed, cached) {
         (false, _) => at.all_layers_kept(),
-        (true, true) => StageInstants::only(at.forward),
+        (true, true) => StageInstants::only(at.logits),
         (true, false) => Instants::at(&[]),
     };
     to.lines.push(cast("16-bit casts of the layers’ matrices", all, held));
@@ -197,10 +197,10 @@ fn weight_casts(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage
     to.lines.push(cast("16-bit casts of one layer’s matrices", one, rest));
     if recipe.adapter != Adapter::None && recipe.adapter_type == AdapterType::Full {
         let adapters = to.adapter_weights(scenario) * stage.layers();
-        let held = if recomputed { StageInstants::only(at.forward) } else { at.all_layers_kept() };
+        let held = if recomputed { StageInstants::only(at.logits) } else { at.all_layers_kept() };
         to.lines.push(cast("16-bit casts of the adapters", adapters, held));
     }
-    if stage.has_head && base_bytes(scenario) > 2.0 {
+    if stage.has_head && base_bytes(scenario) > 2.0 && scenario.task.kind != TaskKind::Reward {
         let head = weights.embedding as f64 / to.tensor_parallel;
         to.lines.push(cast("16-bit cast of the head", head, at.around_loss()));
     }

@@ -9,6 +9,11 @@ use crate::formula::terms::{
 };
 use crate::formula::{Expr, Symbol};
 
+const SC: Expr = Expr::Symbol(Symbol::Completion);
+const SP: Expr = Expr::Symbol(Symbol::Prompt);
+const G: Expr = Expr::Symbol(Symbol::Generations);
+const BS: Expr = Expr::Symbol(Symbol::Scored);
+
 macro_rules! shapes {
     ($($(#[$meta:meta])* $name:ident = [$($factor:expr),+] / [$($divisor:expr),+];)+) => {
         $($(#[$meta])* pub(super) static $name: Expr =
@@ -51,6 +56,40 @@ shapes! {
     LOGITS = [COEFF, B, S, V] / [CP, T];
     /// [b, S / chunks, V]: elements of one chunk of the logits.
     LOGITS_CHUNK = [COEFF, B, S, V] / [CP, T, Expr::Symbol(Symbol::Chunks)];
+    /// [b, S_c, V]: elements of the logits of completions.
+    COMPLETION_LOGITS = [COEFF, B, SC, V] / [CP, T];
+    /// [S_c, V]: the same of one sequence, whatever the micro-batch.
+    ONE_COMPLETION = [COEFF, SC, V] / [CP, T];
+    /// [b_s, S, H]: elements of the residual stream of a scoring pass.
+    SCORED_RESIDUAL = [COEFF, LINE_LAYERS, BS, S, H] / [CP, TS];
+    /// [b_s, S, f]: elements inside its feed-forward blocks.
+    SCORED_INNER = [COEFF, LINE_LAYERS, BS, S, F] / [CP, T];
+    /// [b_s·S·a, f_e]: elements inside its experts.
+    SCORED_EXPERT_INNER = [COEFF, LINE_LAYERS, BS, S, A, RHO, FE] / [CP, T];
+    /// [b_s, n, S, S]: its scores of attention.
+    SCORED_SCORES = [COEFF, LINE_LAYERS, BS, HEADS, Expr::Square(&S)] / [CP, T];
+    /// [b_s, S, V]: its logits.
+    SCORED_LOGITS = [COEFF, BS, S, V] / [CP, T];
+    /// [b_s, S_c, V]: its logits of completions.
+    SCORED_COMPLETION_LOGITS = [COEFF, BS, SC, V] / [CP, T];
+    /// [G, S, k, d]: keys or values of a cache.
+    CACHE = [COEFF, LINE_LAYERS, G, S, K, D] / [CP, T];
+    /// [b, S, k, d]: the same of the sequences of a step.
+    STEP_CACHE = [COEFF, LINE_LAYERS, B, S, K, D] / [CP, T];
+    /// [G, S, n, d]: keys or values of a cache that holds those of latent attention expanded.
+    WIDE_CACHE = [COEFF, LINE_LAYERS, G, S, HEADS, DR] / [CP, T];
+    /// [b, S, n, d]: the same of the sequences of a step.
+    WIDE_STEP_CACHE = [COEFF, LINE_LAYERS, B, S, HEADS, DR] / [CP, T];
+    /// [G, V]: logits of one token of each sequence.
+    NEXT_LOGITS = [COEFF, G, V] / [T];
+    /// [b, V]: the same of the sequences of a step.
+    NEXT_STEP_LOGITS = [COEFF, B, V] / [T];
+    /// [G, S_c, V]: logits of every token that is generated.
+    GENERATED_LOGITS = [COEFF, G, SC, V] / [T];
+    /// [G, S_p, f]: elements inside a feed-forward block while prompts are read.
+    PROMPT_INNER = [COEFF, LINE_LAYERS, G, SP, F] / [CP, T];
+    /// [b, S_p, f]: the same of the sequences of a step.
+    PROMPT_STEP_INNER = [COEFF, LINE_LAYERS, B, SP, F] / [CP, T];
     /// [b, S]: token ids and labels.
     TOKENS = [COEFF, B, S] / [CP];
 }
@@ -59,6 +98,9 @@ shapes! {
 pub(super) static GIBIBYTES: Expr = Expr::Product(&[COEFF, Expr::Number(1_073_741_824.0)]);
 /// A number of MiB in bytes.
 pub(super) static MEBIBYTES: Expr = Expr::Product(&[COEFF, Expr::Number(1_048_576.0)]);
+
+/// A share of the memory of the device.
+pub(super) static SHARE: Expr = Expr::Product(&[COEFF, Expr::Symbol(Symbol::Memory)]);
 
 /// c bytes for each of w weights on this device, whoever else holds some.
 pub(super) static OWN_WEIGHTS: Expr = Expr::Product(&[COEFF, W]);

@@ -5,13 +5,14 @@ use super::Assembly;
 use super::forms;
 use super::instants::StageInstants;
 use super::stage::Stage;
+use super::task;
 use super::types::{Types, base_bytes};
 use crate::estimator::ledger::{Bucket, Instants, Line};
 use crate::source::{
     FLASH_CROSS_ENTROPY, KORTHIKANTI, LIGER, LOSS_PARALLEL, MEGATRON_LOSS, PYTORCH, Source, TORCHTITAN_LOSS, TORCHTUNE,
     TRANSFORMERS,
 };
-use crate::{Adapter, Engine, Kernels, Logits, LossHead, Norm, Scenario, formula::Expr};
+use crate::{Adapter, Engine, Kernels, Logits, LossHead, Norm, Scenario, TaskKind, formula::Expr};
 
 /// What the head of one stage is assembled with.
 struct Head<'a> {
@@ -52,6 +53,9 @@ pub(super) fn assemble(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
     }
     let at = &stage.at;
     final_norm(to, scenario, stage);
+    if scenario.task.kind != TaskKind::Train {
+        return task::loss(to, scenario, stage);
+    }
     let e = Types::of(scenario).element;
     let mut head = Head {
         to,
@@ -100,6 +104,9 @@ pub(super) fn assemble(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
 /// loss after them: it stays reserved while these are alive.
 pub(super) fn held_by_blocks(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
     let e = Types::of(scenario).element;
+    if scenario.task.kind != TaskKind::Train {
+        return;
+    }
     let cast = scenario.recipe.loss == LossHead::Plain && e < 4.0;
     if cast && scenario.recipe.logits != Logits::Kept {
         to.lines.push(Line {
@@ -275,7 +282,7 @@ pub(super) fn is_encoder(scenario: &Scenario) -> bool {
 /// What the norm before the head and the head's product keep; frozen, they keep what the gradient of the
 /// hidden state needs. An encoder has that norm behind its embedding, where it waits for the end of the
 /// backward pass.
-fn final_norm(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
+pub(super) fn final_norm(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
     let Types { element: e, residual: r, autocast, .. } = Types::of(scenario);
     let trained = scenario.recipe.adapter == Adapter::None;
     let kernels = if scenario.cluster.engine == Engine::Torchtitan { Kernels::Fused } else { scenario.recipe.kernels };

@@ -3,11 +3,15 @@
 //! Between two of them memory changes in one direction, or in a straight line over identical
 //! layers, so that the highest lies at one of them.
 
+use crate::TaskKind;
 use crate::estimator::ledger::{Instant, Instants};
 
 /// Where the instants of one pipeline stage stand in the ledger's list.
 #[derive(Clone, Copy)]
 pub(super) struct StageInstants {
+    /// The forward pass has come to the logits. A task’s trainer takes its loss outside the model, and has an instant
+    /// of its own for that; elsewhere it is the next one.
+    pub(super) logits: usize,
     /// All layers have run and the loss is being computed, or the first backward pass is due.
     pub(super) forward: usize,
     /// The backward pass of the loss; only the last stage has one.
@@ -20,11 +24,18 @@ pub(super) struct StageInstants {
     pub(super) end: usize,
     /// The optimizer updates the weights.
     pub(super) step: usize,
+    /// The backward pass of one sequence’s log-probabilities, where a task has them.
+    pub(super) rows: Option<usize>,
+    /// Prompts are read before completions are generated, and the last token of each is generated.
+    pub(super) generate: [Option<usize>; 2],
+    /// A pass without gradients is in a layer, and at its logits.
+    pub(super) score: [Option<usize>; 2],
+    /// Whether that pass runs while the activations of the training pass are kept.
+    pub(super) scores_in_the_step: bool,
 }
 
 /// The only stage, or the last of several.
-pub(super) const LAST_STAGE: StageInstants =
-    StageInstants { forward: 0, loss: Some(1), last: 2, first: 3, end: 4, step: 5 };
+pub(super) const LAST_STAGE: StageInstants = StageInstants::from(0);
 /// The first of several stages.
 pub(super) const FIRST_STAGE: StageInstants = StageInstants::behind_the_last(0);
 /// The second of three stages or more.
@@ -35,20 +46,74 @@ pub(super) const FURTHER_STAGES: [StageInstants; 2] =
     [StageInstants::behind_the_last(2), StageInstants::behind_the_last(3)];
 
 impl StageInstants {
+    /// A step with a loss whose first instant is the one at `forward`.
+    const fn from(forward: usize) -> Self {
+        Self {
+            logits: forward,
+            forward,
+            loss: Some(forward + 1),
+            last: forward + 2,
+            first: forward + 3,
+            end: forward + 4,
+            step: forward + 5,
+            rows: None,
+            generate: [None; 2],
+            score: [None; 2],
+            scores_in_the_step: false,
+        }
+    }
+
+    /// The instants of a task, those of its training step behind the others.
+    pub(super) fn of_task(kind: TaskKind) -> Self {
+        let generates = kind.generates();
+        let scores = generates || kind.scores_in_the_step();
+        let score = if generates { 2 } else { 0 };
+        if !scores {
+            return Self::from(0);
+        }
+        let logits = score + 2;
+        Self {
+            logits,
+            forward: logits + 1,
+            rows: Some(logits + 2),
+            generate: if generates { [Some(0), Some(1)] } else { [None; 2] },
+            score: [Some(score), Some(score + 1)],
+            scores_in_the_step: kind.scores_in_the_step(),
+            // The loss and what follows stand behind the rows.
+            ..Self::from(logits + 2)
+        }
+    }
+
     /// Stages without a loss have five instants each, one stage after the other behind those of the last.
     const fn behind_the_last(nth: usize) -> Self {
         let forward = LAST_STAGE.step + 1 + 5 * nth;
-        Self { forward, loss: None, last: forward + 1, first: forward + 2, end: forward + 3, step: forward + 4 }
+        let (last, first, end, step) = (forward + 1, forward + 2, forward + 3, forward + 4);
+        Self { loss: None, last, first, end, step, ..Self::from(forward) }
     }
 
     /// From the end of the forward pass to the last layer's backward pass.
     pub(super) fn all_layers_kept(&self) -> Instants {
-        Instants::among(&[Some(self.forward), self.loss, Some(self.last)])
+        self.around_loss().or(Self::only(self.last))
+    }
+
+    /// A pass without gradients, where it runs behind the forward pass of the step.
+    pub(super) fn scores_within(&self) -> Instants {
+        if self.scores_in_the_step { self.scoring() } else { Instants::at(&[]) }
+    }
+
+    /// A pass without gradients.
+    pub(super) fn scoring(&self) -> Instants {
+        Instants::among(&self.score)
+    }
+
+    /// While completions are generated.
+    pub(super) fn generating(&self) -> Instants {
+        Instants::among(&self.generate)
     }
 
     /// The computation of the loss, there and back.
     pub(super) fn around_loss(&self) -> Instants {
-        Instants::among(&[Some(self.forward), self.loss])
+        Instants::among(&[Some(self.logits), Some(self.forward), self.rows, self.loss]).or(self.scores_within())
     }
 
     /// While some layer runs backward.
@@ -62,8 +127,13 @@ impl StageInstants {
     }
 
     /// The whole step.
-    pub(super) fn always(&self) -> Instants {
+    pub(super) fn in_step(&self) -> Instants {
         self.in_passes().or(Instants::at(&[self.end, self.step]))
+    }
+
+    /// The whole step, and what its task has before it.
+    pub(super) fn always(&self) -> Instants {
+        self.in_step().or(self.generating()).or(self.scoring())
     }
 
     /// One instant.
@@ -131,6 +201,45 @@ pub(super) static STAGES: &[Instant] = instants! {
         "stage with most experts: optimizer step", "The weights of the first stage with the most experts are updated.";
     }
 };
+
+/// The instants of a task: what it has before its training step, then the step.
+static TASKS: &[Instant] = instants! {
+    in "" {
+        "generate, prompts", "The prompts run through the layers, and the cache holds their keys and values.";
+        "generate, last token", "The cache holds the keys and values of every token, and the last ones are drawn.";
+        "score, layers", "A pass without gradients is in one of its layers, or at its head.";
+        "score, logits", "A pass without gradients has the logits of its sequences.";
+        "train: logits", "The forward pass has come to the logits, from which the trainer makes log-probabilities.";
+        "train: loss, forward", "Every layer’s activations are kept and the loss is being computed from the logits.";
+        "train: log-probabilities, backward", "The gradient of one sequence’s logits is being computed beside those of the others.";
+        "train: loss, backward", "The gradients of all sequences’ logits become one.";
+        "train: backward, last layer", "Every layer’s activations are kept and the last layer’s gradients are being computed.";
+        "train: backward, first layer", "Nearly all gradients are there and the first layer’s are being computed.";
+        "train: end of backward", "Every gradient is there, the embedding’s just now.";
+        "train: optimizer step", "Weights are updated from gradients and optimizer state; no activation is left.";
+    }
+};
+
+/// The instants of training a reward model, which has no log-probabilities.
+static REWARD: &[Instant] = instants! {
+    in "" {
+        "train: loss, forward", "Every layer’s activations are kept and the loss is being computed from one number for each sequence.";
+        "train: loss, backward", "Every layer’s activations are kept and the gradient of those numbers is being computed.";
+        "train: backward, last layer", "Every layer’s activations are kept and the last layer’s gradients are being computed.";
+        "train: backward, first layer", "Nearly all gradients are there and the first layer’s are being computed.";
+        "train: end of backward", "Every gradient is there, the embedding’s just now.";
+        "train: optimizer step", "Weights are updated from gradients and optimizer state; no activation is left.";
+    }
+};
+
+/// The instants of a task, which knows no pipeline.
+pub(super) fn instants_of_task(kind: TaskKind) -> &'static [Instant] {
+    let without = TASKS.len() - 8;
+    match StageInstants::of_task(kind).logits {
+        0 => REWARD,
+        before => &TASKS[without - before..],
+    }
+}
 
 /// The instants of so many counted stages.
 pub(super) fn instants_of(counted: usize) -> &'static [Instant] {

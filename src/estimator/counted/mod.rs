@@ -17,6 +17,7 @@ mod optimizer;
 mod overhead;
 mod stage;
 mod states;
+mod task;
 mod types;
 
 use self::stage::{Pipeline, Stage};
@@ -25,7 +26,7 @@ use super::formula::{Symbol, Values};
 use super::ledger::{Bucket, Instants, Ledger, Line, common_values};
 use super::source::{FSDP, TRANSFORMERS};
 use super::stages::StageShare;
-use super::{Adapter, Scenario, Weights, ZeroStage};
+use super::{Adapter, Scenario, TaskKind, Weights, ZeroStage};
 
 /// The lines as they come together, with the sizes that several parts ask for.
 struct Assembly {
@@ -59,11 +60,15 @@ pub(crate) fn bytes_of_a_trained_weight(scenario: &Scenario) -> (f64, f64) {
 
 /// The ledger of every tensor.
 pub(crate) fn ledger(scenario: &Scenario, allocator: Allocator) -> Ledger {
+    let scenario = &task::as_run(scenario);
     let weights = Weights::of(&scenario.model);
     let pipeline = Pipeline::of(scenario);
     let mut assembly = Assembly::new(scenario, pipeline.stages);
     let counted = pipeline.counted(scenario, &weights);
-    let instants = instants::instants_of(counted.len());
+    let instants = match scenario.task.kind {
+        TaskKind::Train => instants::instants_of(counted.len()),
+        kind => instants::instants_of_task(kind),
+    };
     let ranks = if counted.len() > 1 { counted.iter().map(|stage| stage.rank).collect() } else { Vec::new() };
     for stage in counted {
         assembly.stage(scenario, &weights, &stage);
@@ -72,6 +77,9 @@ pub(crate) fn ledger(scenario: &Scenario, allocator: Allocator) -> Ledger {
             head::held_by_blocks(&mut assembly, scenario, &stage);
             engine::held_by_the_step(&mut assembly, scenario, &weights, &stage);
         }
+    }
+    if scenario.task.kind.has_pairs() {
+        task::twice(&mut assembly);
     }
     overhead::assemble(&mut assembly, scenario);
     engine::workspaces(&mut assembly, scenario);
@@ -107,7 +115,7 @@ pub(super) fn element_bytes(scenario: &Scenario) -> (f64, f64) {
 
 /// The values of the symbols that the ledger's formulas use.
 fn values(scenario: &Scenario) -> Values {
-    let Scenario { model, recipe, cluster, device, .. } = scenario;
+    let Scenario { model, recipe, task, cluster, device, .. } = scenario;
     let shards = Shards::of(scenario);
     let sequence_split = if cluster.sequence_parallel.is_on() { cluster.tensor_parallel } else { 1 };
     [
@@ -134,6 +142,11 @@ fn values(scenario: &Scenario) -> Values {
         (Symbol::ExpertOptimizerShards, shards.expert_at(ZeroStage::Stage1, scenario)),
         (Symbol::GradientBytes, states::StateBytes::of(scenario).gradient),
         (Symbol::Chunks, recipe.chunks.into()),
+        (Symbol::Completion, task.completed(recipe.sequence).into()),
+        (Symbol::Prompt, (recipe.sequence - task.completed(recipe.sequence)).into()),
+        (Symbol::Generations, task.generations.into()),
+        (Symbol::Scored, task.scored.into()),
+        (Symbol::Memory, device.memory.get()),
         (Symbol::Fragmentation, device.fragmentation.fraction()),
     ]
     .into_iter()
@@ -194,6 +207,7 @@ impl Assembly {
         engine::assemble(self, scenario, weights, stage);
         activations::assemble(self, scenario, stage);
         head::assemble(self, scenario, stage);
+        task::assemble(self, scenario, weights, stage);
         // Ids and labels, eight bytes each.
         self.lines.push(Line {
             coefficient: 16.0,

@@ -44,7 +44,7 @@ fn sum_bytes(optimizer: Optimizer, bytes: &StateBytes) -> f64 {
 }
 
 /// Bytes of optimizer state for each weight of a kind.
-fn moment_bytes(optimizer: Optimizer, kind: Kind, bytes: &StateBytes) -> (f64, &'static Source) {
+pub(super) fn moment_bytes(optimizer: Optimizer, kind: Kind, bytes: &StateBytes) -> (f64, &'static Source) {
     let moment = bytes.moment;
     match optimizer {
         Optimizer::AdamW => (2.0 * moment, &ADAM),

@@ -1,7 +1,7 @@
 //! Pipeline stages: which layers a device holds, and how many micro-batches it keeps at once.
 
 use super::instants::{FIRST_STAGE, FURTHER_STAGES, LAST_STAGE, SECOND_STAGE, StageInstants};
-use crate::{Engine, Recomputation, Scenario, Weights};
+use crate::{Engine, Recomputation, Scenario, TaskKind, Weights};
 
 /// Layers of one pipeline stage and what else stands there.
 #[derive(Clone, Copy)]
@@ -191,7 +191,9 @@ impl Pipeline {
     /// same number of layers, but behind the dense ones more of them have experts: the first that has more than
     /// the second, and the first that has most, are counted as well.
     pub(super) fn counted(&self, scenario: &Scenario, weights: &Weights) -> Vec<Stage> {
-        let mut stages = vec![self.stage(scenario, weights, self.stages - 1, LAST_STAGE)];
+        let at =
+            if scenario.task.kind == TaskKind::Train { LAST_STAGE } else { StageInstants::of_task(scenario.task.kind) };
+        let mut stages = vec![self.stage(scenario, weights, self.stages - 1, at)];
         if self.stages > 1 {
             stages.push(self.stage(scenario, weights, 0, FIRST_STAGE));
         }

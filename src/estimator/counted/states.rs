@@ -8,8 +8,8 @@ use super::{Assembly, optimizer};
 use crate::estimator::ledger::{Bucket, Instants, Line};
 use crate::source::{DEEPSPEED, FSDP, LORA, MEGATRON, MICIKEVICIUS, MODEL, PEFT, QLORA, Source};
 use crate::{
-    Adapter, AdapterType, Engine, GradientType, LossHead, Mlp, Position, Precision, Scenario, Switch, Weights,
-    ZeroStage,
+    Adapter, AdapterType, Engine, GradientType, LossHead, Mlp, Position, Precision, Scenario, Switch, TaskKind,
+    Weights, ZeroStage,
 };
 
 /// The kinds of matrices that are counted apart.
@@ -173,12 +173,15 @@ impl StateBytes {
 /// Whether the gradients of the step before are there in the forward pass: because several
 /// micro-batches add up, or because the framework keeps a buffer for them.
 pub(super) fn gradients_persist(scenario: &Scenario) -> bool {
+    scenario.recipe.micro_batches > 1 || scenario.cluster.pipeline_parallel > 1 || gradients_have_a_buffer(scenario)
+}
+
+/// Whether the framework keeps a buffer for gradients from one step to the next.
+fn gradients_have_a_buffer(scenario: &Scenario) -> bool {
     let recipe = &scenario.recipe;
     let buffered = matches!(recipe.precision, Precision::Bf16 | Precision::Fp16 | Precision::PureBf16)
         && recipe.gradients == GradientType::Full;
-    recipe.micro_batches > 1
-        || scenario.cluster.pipeline_parallel > 1
-        || (buffered && recipe.adapter == Adapter::None)
+    (buffered && recipe.adapter == Adapter::None)
         || scenario.cluster.engine == Engine::Megatron
         // DeepSpeed's third stage has a buffer for its part of them (`__grad_partitions_flat_buffer`).
         || (scenario.cluster.engine == Engine::DeepSpeed && scenario.cluster.zero == ZeroStage::Stage3)
@@ -264,6 +267,8 @@ fn whole_weights(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stag
     } else {
         stage.at.in_passes()
     };
+    // Other passes of the same model gather it, too.
+    let alive = alive.or(stage.at.scoring()).or(stage.at.generating());
     for (coefficient, copied) in copied_whole(to, scenario, weights, stage) {
         if coefficient * copied > 0.0 {
             to.lines.push(Line {
@@ -316,7 +321,7 @@ pub(super) fn gathered_bytes(scenario: &Scenario, kind: Kind) -> f64 {
 }
 
 /// Bytes of a frozen weight beside adapters. It has no master copy, and nothing but its own type.
-fn frozen_bytes(scenario: &Scenario, kind: Kind) -> Option<(f64, &'static Source)> {
+pub(super) fn frozen_bytes(scenario: &Scenario, kind: Kind) -> Option<(f64, &'static Source)> {
     match scenario.recipe.adapter {
         Adapter::None => None,
         Adapter::Lora8 if kind.is_block_matrix() => Some((1.0, &QLORA)),
@@ -342,11 +347,13 @@ fn trained(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &St
         });
     }
     let lets_go = parted_before_the_step(scenario, to.stages);
+    // Those that add up are there while a reference scores within the step, and gone when the next step generates.
+    let kept = if gradients_have_a_buffer(scenario) { always } else { at.in_step().or(at.scores_within()) };
     for group in groups {
         let alive = match (late, persist) {
             (true, _) => Instants::at(&[at.end, at.step]),
             (false, true) if lets_go => at.in_passes().or(StageInstants::only(at.end)),
-            (false, true) => always,
+            (false, true) => kept,
             (false, false) => gradient_lifetime(group.kind, scenario, stage),
         };
         let source: &'static Source = if bytes.gradient > 4.0 { &MEGATRON } else { &MICIKEVICIUS };
@@ -409,7 +416,8 @@ fn first_gradients(to: &Assembly, scenario: &Scenario, weights: &Weights, stage:
 
 /// Whether the embedding's matrix makes logits as well, from which the backward pass starts.
 pub(super) fn is_tied_head(scenario: &Scenario) -> bool {
-    scenario.model.tied_embeddings.is_on() && scenario.recipe.loss != LossHead::Classifier
+    let vocabulary = scenario.recipe.loss != LossHead::Classifier && scenario.task.kind != TaskKind::Reward;
+    scenario.model.tied_embeddings.is_on() && vocabulary
 }
 
 /// From when on the gradients of a kind are there, when none are left over from before.

@@ -99,6 +99,16 @@ symbols! {
     ExpertGradientShards = "D", "ge", "GPUs that share an expert’s gradients: D·C / X from ZeRO stage 2";
     /// GPUs that share the optimizer state of an expert.
     ExpertOptimizerShards = "D", "oe", "GPUs that share an expert’s optimizer state: D·C / X from ZeRO stage 1";
+    /// Tokens of a completion.
+    Completion = "S", "c", "tokens of the completion";
+    /// Tokens of a prompt.
+    Prompt = "S", "p", "tokens of the prompt";
+    /// Sequences that are generated at once.
+    Generations = "G", "", "sequences generated at once";
+    /// Sequences that are scored at once.
+    Scored = "b", "s", "sequences scored at once";
+    /// Memory of the device.
+    Memory = "M", "", "memory of the GPU in bytes";
     /// Chunks of the loss.
     Chunks = "q", "", "chunks of the loss";
     /// Fragmentation.

@@ -10,7 +10,7 @@ pub(super) use words::{address, b_max_words, model_name, shortage, subject};
 
 use super::text::{gib, wrap};
 use crate::planner::{Accumulation, plan};
-use crate::{Cluster, Field, Scenario, estimate, largest_micro_batch};
+use crate::{Choice, Cluster, Field, Scenario, TaskKind, estimate, largest_micro_batch};
 use words::{batches, peak};
 
 /// A scenario on its way into a file.
@@ -115,7 +115,14 @@ fn fits(scenario: &Scenario) -> bool {
 
 impl Run {
     pub(super) fn new(scenario: &Scenario) -> Self {
-        Self { asked: *scenario, now: *scenario, changes: Vec::new(), remarks: Vec::new() }
+        let mut run = Self { asked: *scenario, now: *scenario, changes: Vec::new(), remarks: Vec::new() };
+        let task = scenario.task.kind;
+        if task != TaskKind::Train {
+            let sentence =
+                format!("{} needs a trainer of its own: this file trains on the next token alone", task.label());
+            run.change(&sentence, |s| s.task.kind = TaskKind::Train);
+        }
+        run
     }
 
     /// The scenario as the target runs it so far.

@@ -153,7 +153,11 @@ fn remarks(timeline: &Timeline, scenario: &Scenario) -> Vec<String> {
                 .to_owned(),
         );
     }
-    if instants > 6 {
+    let is_pipeline = !timeline.instants[0].stage.is_empty();
+    if instants > 6 && !is_pipeline {
+        remarks.push("What is generated and scored before the step is drawn once, whatever their number.".to_owned());
+    }
+    if is_pipeline {
         remarks.push(
             "This is the pipeline stage that needs most; the micro-batches on their way through it are drawn as one."
                 .to_owned(),

@@ -169,6 +169,9 @@ mod tests {
         let mut here: Vec<_> = inputs().map(key).collect();
         // The method is a switch of its own; the planner and the chart have these.
         here.extend(["method", "target", "unit", "chart_gpus", "chart_recompute", "chart_axis"]);
+        // Links and the command line take a task; the form has none of it.
+        here.extend(["task", "ref", "frozen", "teacher", "reward", "rollout"]);
+        here.extend(["engine_share", "completion", "generations", "score_b"]);
         let mut all: Vec<_> = Field::ALL.iter().map(|field| field.bound().key).collect();
         all.extend(setting::ALL.iter().map(|word| word.key));
         here.sort_unstable();

@@ -1,0 +1,372 @@
+//! What tasks beside next-token training take, against numbers worked out by hand from the sizes of models and the code
+//! of trl 1.10.0.
+
+use bmax::{
+    Adapter, Bytes, Choice, Engine, Estimate, Field, FrozenType, Method, Optimizer, Precision, Recomputation,
+    Reference, RewardModel, Rollout, Scenario, Switch, Task, TaskKind, ZeroStage, b_max, catalogue, estimate,
+    levers::ranked, link,
+};
+use proptest::prelude::*;
+use proptest::sample::select;
+
+#[path = "support/any_scenario.rs"]
+mod any_scenario;
+
+/// Llama 3.1 8B on one GPU, in 16 bits, with a recomputed step.
+fn llama(kind: TaskKind) -> Scenario {
+    let mut scenario = catalogue::model("llama-3.1-8b").expect("listed").apply(Scenario::default());
+    scenario.cluster.gpus = 1;
+    scenario.cluster.zero = ZeroStage::Stage0;
+    scenario.recipe.precision = Precision::PureBf16;
+    scenario.recipe.recomputation = Recomputation::Full;
+    scenario.recipe.dropout = Switch::Off;
+    scenario.recipe.sequence = 1024;
+    scenario.recipe.batch = 2;
+    scenario.task.kind = kind;
+    scenario
+}
+
+fn position(estimate: &Estimate, name: &str) -> usize {
+    estimate.instants.iter().position(|instant| instant.name == name).unwrap_or_else(|| panic!("no instant “{name}”"))
+}
+
+/// The entries of a name that are alive at an instant.
+fn at(estimate: &Estimate, entry: &str, instant: &str) -> f64 {
+    let there = position(estimate, instant);
+    let named = estimate.entries.iter().filter(|found| found.name == entry && found.alive.contains(there));
+    named.map(|found| found.bytes.get()).sum()
+}
+
+fn exactly(bytes: f64, expected: f64) {
+    assert!((bytes - expected).abs() < 1e-3, "{bytes} is not {expected}");
+}
+
+/// Parameters of Llama 3.1 8B, as its card and its catalogue row have them.
+const LLAMA: f64 = 8_030_261_248.0;
+const VOCABULARY: f64 = 128_256.0;
+
+#[test]
+fn the_cache_of_llama_3_1_8b_takes_128_kib_for_each_token() {
+    // 2 · 32 layers · 8 key/value heads · 128 · 2 bytes = 131,072 bytes a token.
+    let mut scenario = llama(TaskKind::Grpo);
+    scenario.recipe.sequence = 8192;
+    scenario.task.generations = 16;
+    let estimate = estimate(&scenario);
+    let cache: f64 =
+        ["Cache of keys", "Cache of values"].iter().map(|of| at(&estimate, of, "generate, last token")).sum();
+    exactly(cache, 131_072.0 * 8192.0 * 16.0);
+    exactly(cache, 16.0 * 1024.0 * 1024.0 * 1024.0);
+}
+
+#[test]
+fn without_a_number_of_its_own_a_step_s_sequences_are_generated_at_once() {
+    let mut scenario = llama(TaskKind::Grpo);
+    scenario.recipe.micro_batches = 4;
+    let at_once = estimate(&scenario);
+    // Four micro-batches of two sequences.
+    exactly(at(&at_once, "Cache of keys", "generate, last token"), 65_536.0 * 1024.0 * 8.0);
+    scenario.task.generations = 8;
+    let named = estimate(&scenario);
+    exactly(at(&named, "Cache of keys", "generate, last token"), 65_536.0 * 1024.0 * 8.0);
+}
+
+#[test]
+fn the_reference_is_a_second_model_in_16_bits_unless_adapters_are_switched_off() {
+    let estimate_of = |reference, adapter| {
+        let mut scenario = llama(TaskKind::Dpo);
+        scenario.task.reference = reference;
+        scenario.recipe.adapter = adapter;
+        estimate(&scenario)
+    };
+    let of = |estimate: &Estimate| at(estimate, "Reference model", "train: optimizer step");
+    exactly(of(&estimate_of(Reference::Copy, Adapter::None)), 2.0 * LLAMA);
+    exactly(of(&estimate_of(Reference::Offloaded, Adapter::None)), 0.0);
+    exactly(of(&estimate_of(Reference::None, Adapter::None)), 0.0);
+    exactly(of(&estimate_of(Reference::Adapter, Adapter::Lora)), 0.0);
+}
+
+#[test]
+fn a_reference_is_divided_as_zero_3_divides_the_model_or_whatever_the_stage() {
+    let mut scenario = llama(TaskKind::Dpo);
+    scenario.cluster.gpus = 8;
+    let of = |scenario: &Scenario| at(&estimate(scenario), "Reference model", "train: optimizer step");
+    exactly(of(&scenario), 2.0 * LLAMA);
+    scenario.task.reference = Reference::Sharded;
+    exactly(of(&scenario), 2.0 * LLAMA / 8.0);
+    scenario.cluster.zero = ZeroStage::Stage3;
+    scenario.task.reference = Reference::Copy;
+    exactly(of(&scenario), 2.0 * LLAMA / 8.0);
+}
+
+#[test]
+fn beside_fp32_weights_a_reference_is_in_fp32_unless_16_bits_are_asked_for() {
+    let mut scenario = llama(TaskKind::Dpo);
+    scenario.recipe.precision = Precision::Autocast;
+    exactly(at(&estimate(&scenario), "Reference model", "score, logits"), 4.0 * LLAMA);
+    scenario.task.frozen = FrozenType::Half;
+    exactly(at(&estimate(&scenario), "Reference model", "score, logits"), 2.0 * LLAMA);
+}
+
+#[test]
+fn a_pair_is_two_sequences() {
+    // Two pairs of 1,024 tokens: four sequences, and in 16 bits logits, their log-softmax, the reference’s logits and a
+    // copy for entropies are alive together.
+    let estimate = estimate(&llama(TaskKind::Dpo));
+    let tokens = 2.0 * 2.0 * 1024.0;
+    let there = "train: loss, forward";
+    for name in
+        ["Logits", "Log-softmax of the logits", "Logits of the frozen model", "Logits, copied for their entropy"]
+    {
+        exactly(at(&estimate, name, there), 2.0 * tokens * VOCABULARY);
+    }
+    exactly(at(&estimate, "Token ids and labels", there), 16.0 * tokens);
+    exactly(at(&estimate, "128 rows of their entropy", there), 6.0 * 128.0 * VOCABULARY);
+}
+
+#[test]
+fn under_autocast_logits_are_in_fp32_and_twelve_bytes_of_each_are_alive() {
+    let mut scenario = llama(TaskKind::Dpo);
+    scenario.recipe.precision = Precision::Autocast;
+    let estimate = estimate(&scenario);
+    let logit = 2.0 * 2.0 * 1024.0 * VOCABULARY;
+    let forward: f64 = ["Logits", "Logits of the frozen model", "Logits, copied for their entropy"]
+        .iter()
+        .map(|name| at(&estimate, name, "train: loss, forward"))
+        .sum();
+    exactly(forward, 12.0 * logit);
+    let backward: f64 = ["Logits, or their log-softmax", "Gradients of the logits"]
+        .iter()
+        .map(|name| at(&estimate, name, "train: loss, backward"))
+        .sum();
+    exactly(backward, 12.0 * logit);
+}
+
+#[test]
+fn grpo_has_logits_of_completions_alone() {
+    let mut scenario = llama(TaskKind::Grpo);
+    scenario.task.completion = 256;
+    let estimate = estimate(&scenario);
+    exactly(at(&estimate, "Log-softmax of the logits", "train: loss, forward"), 2.0 * 2.0 * 256.0 * VOCABULARY);
+    exactly(at(&estimate, "Logits of a scoring pass", "score, logits"), 2.0 * 2.0 * 2.0 * 256.0 * VOCABULARY);
+}
+
+#[test]
+fn ppo_trains_a_value_model_and_holds_a_reward_model() {
+    // Without the output head, which is as large as the embedding.
+    let body = LLAMA - VOCABULARY * 4096.0;
+    let mut scenario = llama(TaskKind::Ppo);
+    let step = "train: optimizer step";
+    let seen = estimate(&scenario);
+    exactly(at(&seen, "Value model", step), 2.0 * body);
+    exactly(at(&seen, "Value model’s gradients", step), 2.0 * body);
+    exactly(at(&seen, "Value model’s optimizer state", step), 4.0 * body);
+    exactly(at(&seen, "Reward model", step), 2.0 * LLAMA);
+    scenario.task.reward = RewardModel::Function;
+    exactly(at(&estimate(&scenario), "Reward model", step), 0.0);
+    scenario.recipe.optimizer = Optimizer::Sgd;
+    exactly(at(&estimate(&scenario), "Value model’s optimizer state", step), 0.0);
+}
+
+#[test]
+fn a_reward_model_has_one_output_in_the_place_of_a_vocabulary() {
+    let estimate = estimate(&llama(TaskKind::Reward));
+    assert_eq!(estimate.instants.len(), 6);
+    assert!(estimate.instants.iter().all(|instant| instant.name.starts_with("train: ")));
+    assert!(!estimate.entries.iter().any(|entry| entry.name.contains("ogits") || entry.name == "Output head"));
+    // Two bytes of weight and two of gradient, once: there is no second matrix of that size.
+    exactly(at(&estimate, "Embedding", "train: optimizer step"), 4.0 * VOCABULARY * 4096.0);
+}
+
+#[test]
+fn an_engine_takes_its_share_of_the_gpu_and_asleep_only_while_it_generates() {
+    let mut scenario = llama(TaskKind::Grpo);
+    scenario.task.rollout = Rollout::Awake;
+    let share = 0.3 * scenario.device.memory.get();
+    let of = |scenario: &Scenario, instant| at(&estimate(scenario), "Inference engine", instant);
+    for instant in ["generate, last token", "score, logits", "train: loss, backward"] {
+        exactly(of(&scenario, instant), share);
+    }
+    scenario.task.rollout = Rollout::Asleep;
+    exactly(of(&scenario, "generate, last token"), share);
+    exactly(of(&scenario, "train: loss, backward"), 0.0);
+    scenario.task.rollout = Rollout::Server;
+    exactly(of(&scenario, "generate, last token"), 0.0);
+}
+
+#[test]
+fn a_teacher_of_its_own_size_is_counted_by_its_weights() {
+    let mut scenario = llama(TaskKind::Distil);
+    scenario.task.teacher = 70_000_000_000;
+    exactly(at(&estimate(&scenario), "Teacher", "score, logits"), 140e9);
+    scenario.task.teacher = 0;
+    exactly(at(&estimate(&scenario), "Teacher", "score, logits"), 2.0 * LLAMA);
+}
+
+#[test]
+fn a_plain_run_reads_nothing_of_a_task() {
+    let plain = Scenario::default();
+    let mut other = plain;
+    other.task = Task {
+        kind: TaskKind::Train,
+        reference: Reference::Offloaded,
+        frozen: FrozenType::Half,
+        teacher: 7,
+        reward: RewardModel::Model,
+        rollout: Rollout::Awake,
+        completion: 5,
+        generations: 9,
+        scored: 2,
+        ..Task::TRAIN
+    };
+    assert_eq!(estimate(&other).entries, estimate(&plain).entries);
+    assert_eq!(estimate(&plain).instants.len(), 6);
+}
+
+#[test]
+fn the_instants_of_a_task_stand_before_those_of_its_step() {
+    let names =
+        |kind| -> Vec<&'static str> { estimate(&llama(kind)).instants.iter().map(|instant| instant.name).collect() };
+    let grpo = names(TaskKind::Grpo);
+    assert_eq!(grpo[..4], ["generate, prompts", "generate, last token", "score, layers", "score, logits"]);
+    assert_eq!(grpo.len(), 12);
+    assert_eq!(names(TaskKind::Dpo)[..3], ["score, layers", "score, logits", "train: logits"]);
+    assert_eq!(names(TaskKind::Train)[0], "loss, forward");
+}
+
+#[test]
+fn settings_of_a_task_travel_in_links_and_only_where_they_differ() {
+    let mut scenario = Scenario::default();
+    assert_eq!(link::encode(&scenario), "v=3");
+    scenario.task.kind = TaskKind::Grpo;
+    scenario.task.rollout = Rollout::Asleep;
+    scenario = scenario.with_number(Field::Completion, 512.0).expect("in range");
+    assert_eq!(link::encode(&scenario), "v=3&completion=512&task=grpo&rollout=asleep");
+    assert_eq!(link::decode("v=3&completion=512&task=grpo&rollout=asleep").scenario, scenario);
+}
+
+#[test]
+fn every_task_fits_somewhere_and_says_where_it_peaks() {
+    for kind in TaskKind::ALL {
+        let mut scenario = llama(*kind);
+        scenario.device.memory = Bytes::from_gib(4096.0);
+        assert!(b_max(&scenario).batch().is_some(), "{kind}");
+        assert!(estimate(&scenario).peak().bytes.get() > 0.0);
+    }
+}
+
+#[test]
+fn levers_of_a_task_lead_to_nothing_that_it_has_not() {
+    let mut scenario = llama(TaskKind::Grpo);
+    scenario.cluster.gpus = 8;
+    scenario.recipe.recomputation = Recomputation::None;
+    scenario.task.rollout = Rollout::Awake;
+    let levers = ranked(&scenario, &[]);
+    let words: Vec<_> = levers.iter().map(|lever| format!("{:?}", lever.change)).collect();
+    assert!(words.iter().any(|word| word.contains("Asleep")), "{words:?}");
+    assert!(!words.iter().any(|word| word.contains("TensorParallel") || word.contains("Loss")), "{words:?}");
+    for lever in levers {
+        assert_eq!(lever.change.apply(scenario).conflicts(), [], "{words:?}");
+        assert!(!lever.change.cost().is_empty() || lever.gain() == 0, "{:?}", lever.change);
+    }
+}
+
+prop_compose! {
+    /// A task of any kind on data-parallel devices, which is how trl runs them.
+    fn any_task()(
+        scenario in any_scenario::any_scenario(),
+        kind in select(TaskKind::ALL.iter().copied().filter(|kind| *kind != TaskKind::Train).collect::<Vec<_>>()),
+    ) -> Scenario {
+        let mut scenario = Scenario { method: Method::Ledger, ..scenario };
+        scenario.task.kind = kind;
+        let cluster = &mut scenario.cluster;
+        (cluster.tensor_parallel, cluster.pipeline_parallel, cluster.context_parallel) = (1, 1, 1);
+        cluster.sequence_parallel = Switch::Off;
+        if !matches!(cluster.engine, Engine::Torch | Engine::DeepSpeed) {
+            cluster.engine = Engine::Torch;
+        }
+        scenario
+    }
+}
+
+fn peak(scenario: &Scenario) -> f64 {
+    estimate(scenario).peak().bytes.get()
+}
+
+/// Sums of the same terms in another order may differ in the last bits.
+fn at_least(larger: f64, smaller: f64) -> bool {
+    larger >= smaller * (1.0 - 1e-12)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_task_never_takes_less_in_its_update_than_plain_training(scenario in any_task()) {
+        // A reward model has no output head.
+        prop_assume!(scenario.task.kind != TaskKind::Reward);
+        let mut plain = scenario;
+        plain.task.kind = TaskKind::Train;
+        let update = |scenario: &Scenario| {
+            let estimate = estimate(scenario);
+            estimate.total_at(estimate.instants.len() - 1).get()
+        };
+        prop_assert!(at_least(update(&scenario), update(&plain)), "{}", link::encode(&scenario));
+    }
+
+    #[test]
+    fn an_engine_that_sleeps_never_takes_more_than_one_that_does_not(scenario in any_task()) {
+        let [awake, asleep, server] = [Rollout::Awake, Rollout::Asleep, Rollout::Server].map(|rollout| {
+            let mut with = scenario;
+            with.task.rollout = rollout;
+            peak(&with)
+        });
+        prop_assert!(at_least(awake, asleep) && at_least(asleep, server), "{}", link::encode(&scenario));
+    }
+
+    #[test]
+    fn a_reference_that_is_the_model_itself_adds_no_weights(scenario in any_task()) {
+        let mut scenario = scenario;
+        scenario.task.reference = Reference::Adapter;
+        scenario.recipe.adapter = Adapter::Lora;
+        // A copy in fewer bytes than the model itself is gathered in fewer.
+        scenario.task.frozen = FrozenType::Policy;
+        prop_assume!(scenario.task.kind != TaskKind::Distil);
+        let entries = estimate(&scenario).entries;
+        prop_assert!(!entries.iter().any(|entry| entry.name == "Reference model"));
+        let adapters_off = peak(&scenario);
+        scenario.task.reference = Reference::Copy;
+        prop_assert!(at_least(peak(&scenario), adapters_off), "{}", link::encode(&scenario));
+    }
+
+    #[test]
+    fn more_that_is_generated_or_scored_at_once_never_takes_less(scenario in any_task(), factor in 2_u32..5) {
+        for field in [Field::Generations, Field::Scored] {
+            let now = scenario.number(field);
+            if now > 0.0 && now * f64::from(factor) <= field.bound().max {
+                let more = scenario.with_number(field, now * f64::from(factor)).expect("in range");
+                prop_assert!(at_least(peak(&more), peak(&scenario)), "{field:?}: {}", link::encode(&scenario));
+            }
+        }
+    }
+
+    #[test]
+    fn a_task_is_a_straight_line_in_the_micro_batch(scenario in any_task()) {
+        let at = |batch| {
+            let mut with = scenario;
+            with.recipe.batch = batch;
+            let estimate = estimate(&with);
+            (0..estimate.instants.len()).map(|position| estimate.total_at(position).get()).collect::<Vec<_>>()
+        };
+        for ((one, two), three) in at(1).into_iter().zip(at(2)).zip(at(3)) {
+            prop_assert!((three - 2.0 * two + one).abs() <= 1e-9 * three, "{}", link::encode(&scenario));
+        }
+    }
+
+    #[test]
+    fn every_entry_of_a_task_is_finite_and_has_a_source(scenario in any_task()) {
+        for entry in estimate(&scenario).entries {
+            prop_assert!(entry.bytes.get().is_finite() && entry.bytes.get() >= 0.0, "{}", entry.name);
+            prop_assert!(entry.source.url.starts_with("https://"));
+        }
+    }
+}
