@@ -202,8 +202,20 @@ impl Given {
     }
 
     fn task(self) -> Result<Task, ArgumentError> {
-        let Self { questions, reading, export, page, compare, others, json, full, schema, help, version, only_questions: _ } =
-            self;
+        let Self {
+            questions,
+            reading,
+            export,
+            page,
+            compare,
+            others,
+            json,
+            full,
+            schema,
+            help,
+            version,
+            only_questions: _,
+        } = self;
         if help {
             return Ok(Task::Help);
         } else if version {

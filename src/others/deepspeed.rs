@@ -45,16 +45,17 @@ pub(super) static OTHER: Other = Other {
 fn count(scenario: &Scenario) -> Memory {
     let parameters = scenario.model.derived_parameters() as f64;
     let gpus = f64::from(scenario.cluster.gpus.max(1));
-    let on_host = scenario.recipe.offload.takes_optimizer();
+    states(scenario.cluster.zero, scenario.recipe.offload.takes_optimizer(), parameters, largest_layer(scenario), gpus)
+}
+
+/// The two functions, for so many parameters, so many of them in the largest layer, on so many GPUs.
+fn states(stage: ZeroStage, on_host: bool, parameters: f64, largest_layer: f64, gpus: f64) -> Memory {
     // Both functions cut what is left of a division to whole bytes.
     let shard = |bytes: f64| (bytes * parameters / gpus).floor();
-    Memory::sum(match (scenario.cluster.zero, on_host) {
-        (ZeroStage::Stage3, true) => {
-            vec![part("Largest layer", largest_layer(scenario)), part("Weights, sharded", shard(2.0))]
-        }
-        (ZeroStage::Stage3, false) => {
-            vec![part("Largest layer", largest_layer(scenario)), part("Model states, sharded", shard(18.0))]
-        }
+    let layer = part("Largest layer", 4.0 * largest_layer);
+    Memory::sum(match (stage, on_host) {
+        (ZeroStage::Stage3, true) => vec![layer, part("Weights, sharded", shard(2.0))],
+        (ZeroStage::Stage3, false) => vec![layer, part("Model states, sharded", shard(18.0))],
         (_, true) => vec![part("Weights", 2.0 * parameters)],
         (_, false) => {
             vec![part("Weights", 2.0 * parameters), part("Gradients and optimizer state, sharded", shard(18.0))]
@@ -62,7 +63,7 @@ fn count(scenario: &Scenario) -> Memory {
     })
 }
 
-/// 4 bytes for each weight of the largest module, its children left out: an embedding, a matrix with its bias, or the
+/// The weights of the largest module, its children left out: an embedding, a matrix with its bias, or the
 /// experts of a layer, which transformers 5 keeps as two stacks in one module.
 fn largest_layer(scenario: &Scenario) -> f64 {
     let model = &scenario.model;
@@ -78,7 +79,7 @@ fn largest_layer(scenario: &Scenario) -> f64 {
     let attention = with_bias(h, projection, model.bias != Bias::None);
     let mlp = if weights.dense_layers > 0 { with_bias(h, f, model.bias == Bias::All) } else { 0 };
     let experts = if weights.expert_layers > 0 { weights.experts * weights.expert } else { 0 };
-    4.0 * weights.embedding.max(weights.positions).max(attention).max(mlp).max(experts) as f64
+    weights.embedding.max(weights.positions).max(attention).max(mlp).max(experts) as f64
 }
 
 #[cfg(test)]
@@ -86,42 +87,25 @@ mod tests {
     use super::*;
     use crate::{Scenario, link};
 
-    /// GiB to a hundredth, as the functions print them.
-    fn printed(query: &str, parameters: f64, largest: f64) -> String {
-        let scenario = link::decode(query).scenario;
-        let memory = OTHER.row(&scenario).memory.expect("it has all inputs");
-        // The documentation's models are encoder–decoders, so that their counts stand in for those of the matrices.
-        let (own, own_largest) = (scenario.model.derived_parameters() as f64, largest_layer(&scenario) / 4.0);
-        let bytes = memory.parts.iter().map(|part| match part.name {
-            "Largest layer" => part.bytes.get() * largest / own_largest,
-            _ => part.bytes.get() * parameters / own,
-        });
-        format!("{:.2}", bytes.sum::<f64>() / 1024_f64.powi(3))
-    }
-
     #[test]
     fn it_prints_the_numbers_of_the_documentation() {
         // docs/code-docs/source/memory.rst: t5-3b with 2,851 million parameters, 32 million in its largest layer, on
         // 8 GPUs.
-        let of = |query: &str| printed(&format!("gpus=8&{query}"), 2_851e6, 32e6);
-        assert_eq!(of("zero=3"), "6.09");
-        assert_eq!(of("zero=3&offload=optimizer"), "0.78");
-        assert_eq!(of("zero=2&offload=optimizer"), "5.31");
+        let of = |stage, on_host| format!("{:.2}", states(stage, on_host, 2_851e6, 32e6, 8.0).total.gib());
+        assert_eq!(of(ZeroStage::Stage3, false), "6.09");
+        assert_eq!(of(ZeroStage::Stage3, true), "0.78");
+        assert_eq!(of(ZeroStage::Stage2, true), "5.31");
         // The documentation still prints 15.93, by the rule before pull request 5099. The code: 2 · 2,851e6 +
         // 18 · 2,851e6 / 8 = 12,116,750,000 bytes.
-        assert_eq!(of("zero=2"), "11.28");
+        assert_eq!(of(ZeroStage::Stage2, false), "11.28");
     }
 
     #[test]
     fn it_prints_the_worked_example_of_the_documentation() {
-        // The same page works t5-large out on 4 GPUs, in whole MiB: 737.67 million parameters, 32.90 in the largest
-        // layer, 3291 MB with everything on the GPUs and 477 MB with the optimizer on the host.
-        let of = |query: &str| {
-            let gib: f64 = printed(&format!("gpus=4&{query}"), 737.67e6, 32.90e6).parse().expect("a number");
-            gib * 1024.0
-        };
-        assert!((of("zero=3") - 3_291.0).abs() < 6.0);
-        assert!((of("zero=3&offload=optimizer") - 477.0).abs() < 6.0);
+        // The same page works t5-large out on 4 GPUs, cut to whole MiB: of 737.67 million parameters 32.90 are in the
+        // largest layer; 3291 MB with everything on the GPUs, 477 MB with the optimizer on the host.
+        let of = |on_host| states(ZeroStage::Stage3, on_host, 737.67e6, 32.90e6, 4.0).total.mib().floor();
+        assert_eq!([of(false), of(true)], [3_291.0, 477.0]);
     }
 
     #[test]

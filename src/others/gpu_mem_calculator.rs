@@ -12,10 +12,11 @@ use crate::{Engine, Optimizer, Precision, Scenario, ZeroStage, setting};
 /// Megatron-LM have Adam, whatever is chosen.
 static OPTIMIZER: inputs::Absent = inputs::Absent {
     input: Input::Word(&setting::OPTIMIZER),
-    is_asked: |s| match (s.recipe.optimizer, Sharing::of(s)) {
-        (Optimizer::AdamW, _) => false,
-        (Optimizer::Adam8bit | Optimizer::Momentum, Sharing::Replicas | Sharing::Megatron) => false,
-        _ => true,
+    is_asked: |s| match Sharing::of(s) {
+        Sharing::Replicas | Sharing::Megatron => {
+            !matches!(s.recipe.optimizer, Optimizer::AdamW | Optimizer::Adam8bit | Optimizer::Momentum)
+        }
+        Sharing::DeepSpeed | Sharing::Fsdp | Sharing::Both => s.recipe.optimizer != Optimizer::AdamW,
     },
 };
 
