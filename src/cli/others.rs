@@ -74,6 +74,7 @@ fn printed(other: &Other, memory: &Memory) -> String {
     let total = memory.total;
     let (number, label) = match unit {
         Unit::Mib => (total.mib(), label),
+        Unit::Gb => (total.gb(), label),
         Unit::Power1024 if total.gib() >= 1024.0 => (total.gib() / 1024.0, "TB"),
         Unit::Power1024 if total.gib() < 1.0 => (total.mib(), "MB"),
         Unit::Gib | Unit::Power1024 => (total.gib(), label),

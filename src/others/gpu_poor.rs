@@ -9,14 +9,6 @@ use super::{Covers, Largest, Memory, Origin, Other, Printed, Unit, inputs, part}
 use crate::input::Input;
 use crate::{Adapter, AdapterTargets, Optimizer, Precision, Recomputation, Scenario, setting};
 
-/// Full, LoRA and QLoRA it has; no LoRA on fp32 weights.
-static FP32_ADAPTER: inputs::Absent =
-    inputs::Absent { input: Input::Word(&setting::ADAPTER), is_asked: |s| s.recipe.adapter == Adapter::LoraFp32 };
-
-/// Everything takes 2 bytes whatever is chosen: `convertToBytes`.
-static FP32: inputs::Absent =
-    inputs::Absent { input: Input::Word(&setting::PRECISION), is_asked: |s| s.recipe.precision == Precision::Fp32 };
-
 /// The choice has Adam, and SGD without a velocity.
 static OPTIMIZER: inputs::Absent = inputs::Absent {
     input: Input::Word(&setting::OPTIMIZER),
@@ -58,7 +50,7 @@ pub(super) static OTHER: Other = Other {
     why: "It keeps eight bytes a score, six tensors of the feed-forward width and fifteen of the hidden size in every \
           layer, takes checkpointing for 0.15 of that, has no master weights, and counts no logits.",
     lacks: &[
-        &FP32_ADAPTER,
+        &inputs::FP32_ADAPTER,
         &inputs::EXPERTS,
         &inputs::LATENT,
         &inputs::TENSOR,
@@ -66,7 +58,7 @@ pub(super) static OTHER: Other = Other {
         &inputs::CONTEXT,
         &inputs::SHARDED,
         &OPTIMIZER,
-        &FP32,
+        &inputs::FP32,
         &inputs::OFFLOAD,
         &inputs::PARTIAL_RECOMPUTATION,
     ],

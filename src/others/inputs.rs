@@ -33,6 +33,8 @@ const fn word(setting: &'static setting::Setting) -> Input {
 absent! {
     /// Frozen weights.
     ADAPTER = word(&setting::ADAPTER), |s| s.recipe.adapter != Adapter::None;
+    /// Adapters on weights in fp32.
+    FP32_ADAPTER = word(&setting::ADAPTER), |s| s.recipe.adapter == Adapter::LoraFp32;
     /// A mixture of experts.
     EXPERTS = number(Field::Experts), |s| s.model.experts.count > 0;
     /// Experts that every token visits.
@@ -57,6 +59,8 @@ absent! {
     OPTIMIZER = word(&setting::OPTIMIZER), |s| s.recipe.optimizer != Optimizer::AdamW;
     /// States in another type than those of mixed precision or of fp32: 16 bits for all.
     PURE = word(&setting::PRECISION), |s| s.recipe.precision == Precision::PureBf16;
+    /// fp32 alone.
+    FP32 = word(&setting::PRECISION), |s| s.recipe.precision == Precision::Fp32;
     /// Anything but mixed precision.
     NOT_MIXED = word(&setting::PRECISION), |s| matches!(s.recipe.precision, Precision::PureBf16 | Precision::Fp32);
     /// Which 16-bit recipe it is: where the fp32 weights are.

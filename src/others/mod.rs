@@ -29,8 +29,8 @@
 //! - The largest micro-batch is searched for as the ledger's is. What has to fit is the program's own condition where
 //!   it has one, and else its total, against the memory of the device: nothing is kept free that it does not keep free.
 //!
-//! Bytes are bytes here. What the programs call GB is GiB in every one of them, as [`Printed`] says; none divides by
-//! 10⁹.
+//! Bytes are bytes here. What the programs call GB is GiB in every one of them, as [`Printed`] says; only the table of
+//! LLaMA-Factory has GB of 10⁹ bytes.
 //!
 //! Left out, because their formulas could not be read when this was written: apxml's calculator is closed, and the
 //! source of Vokturz's can-it-run-llm was not to be had.
@@ -41,6 +41,7 @@ mod eleuther;
 mod gpu_mem_calculator;
 mod gpu_poor;
 mod inputs;
+mod llama_factory;
 mod llm_analysis;
 mod megatron;
 mod paper;
@@ -119,6 +120,8 @@ pub enum Unit {
     Mib,
     /// 2³⁰.
     Gib,
+    /// 10⁹.
+    Gb,
     /// The largest power of 1024 that leaves at least 1.
     Power1024,
 }
@@ -207,6 +210,7 @@ pub static ALL: &[&Other] = &[
     &gpu_poor::OTHER,
     &vram_calculator::OTHER,
     &gpu_mem_calculator::OTHER,
+    &llama_factory::OTHER,
 ];
 
 /// What every estimator says of `scenario`, whatever its own method is.
