@@ -20,7 +20,7 @@ generate: ## write every committed file that follows from the code: sources, cat
 test: ## run every check
 	@sh tools/check.sh
 
-test-exports: ## hand every export to the program it is for (installs them: 8 GB), and record what they say
+test-exports: ## hand every export to the program it is for (installs them: 8 GB), run the code of the course, record it all
 	@sh tools/exports.sh
 
 test-configs: ## read the config.json of every model_type of transformers (installed with test-exports), and record it

@@ -500,7 +500,8 @@ fn texts() -> Vec<(String, String)> {
             for part in format!("\n{text}").split("\n### ").skip(1) {
                 let Some((_, rest)) = part.split_once("{#problem-") else { continue };
                 let (id, text) = rest.split_once('}').expect("the end of an id");
-                found.push((id.to_owned(), text.to_owned()));
+                // TeX writes the comma between thousands in braces.
+                found.push((id.to_owned(), text.replace("{,}", ",")));
             }
         }
     }

@@ -115,10 +115,9 @@ fn r_the_table_of_gpt3_has_all_eight_sizes_and_the_inputs_that_follow_from_them(
     for (name, [layers, width, heads], tokens) in GPT_3 {
         let input = Bytes::new(2.0 * f64::from(width) * tokens * 1e6).gb();
         let all = format::digits(input * f64::from(layers), 1);
-        // A count of four digits stands without a comma, as in the text around it.
-        let width_text = if width < 10_000 { width.to_string() } else { format::count(width) };
         let row = format!(
-            "| {name} | {layers} | {width_text} | {heads} | {tokens} | {} | {all} |\n",
+            "| {name} | {layers} | {} | {heads} | {tokens} | {} | {all} |\n",
+            format::count(width),
             format::digits(input, 1)
         );
         assert!(text.contains(&row), "the table should have {row}");

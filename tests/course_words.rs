@@ -264,11 +264,6 @@ fn the_sections_print_the_library_s_numbers_where_a_question_could_be_asked() {
         include_str!("../src/pages/memory/03_precision.md"),
         &format!("$b_\\max$ goes from {fp32} in fp32 to {}.", most(|_| ())),
     );
-    let map = bmax::Bytes::new(64.0 * 112.0 * 112.0 * 4.0).mib();
-    says(
-        include_str!("../src/pages/networks/03_layers.md"),
-        &format!("64 channels of 112 × 112 in fp32 are {} MiB", fixed(map, 2)),
-    );
     let mut alone = Scenario { method: Method::Workshop, ..Scenario::default() };
     alone.cluster.gpus = 1;
     let states = bmax::division::division(&alone).fixed.gib();

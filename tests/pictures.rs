@@ -26,7 +26,7 @@ fn roofline(scenario: &Scenario, look: Look, page: &str) -> String {
             Series::band(Ink::OwnRange, curve.iter().map(|&(tokens, (low, high))| (tokens, low, high)).collect())
                 .named("down to where each waits for the other"),
             Series::line(Ink::Own, curve.iter().map(|&(tokens, (_, high))| (tokens, high)).collect())
-                .named("reading hides behind computing"),
+                .named("computing takes longer than reading"),
         ],
         marks: vec![
             Mark::named(roofline.ridge, Rule::Soft, "ridge".to_owned()),

@@ -36,9 +36,9 @@ pub use speeds::{Peaks, assumption, memory_bandwidth, speed};
 
 use crate::runtime::{COMMUNICATION, CUDA_CONTEXT, FIXED_FRAGMENTATION};
 use crate::{
-    Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Bytes, Change, Cluster, Comparison, Device,
-    Engine, Goal, GradientType, Kernels, Logits, LossHead, Method, Offload, Optimizer, Percent, Precision, Recipe,
-    Recomputation, Scenario, Segments, StepKernel, Switch, Unquantized, ZeroStage, estimate,
+    Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Bytes, Change, ChartAxis, Cluster, Comparison,
+    Device, Engine, Goal, GradientType, Kernels, Logits, LossHead, Method, Offload, Optimizer, Percent, Precision,
+    Recipe, Recomputation, Scenario, Segments, StepKernel, Switch, Unquantized, ZeroStage, estimate,
 };
 
 /// A row as it is declared, with where its numbers come from.
@@ -219,7 +219,7 @@ impl Default for Scenario {
                 fragmentation: FIXED_FRAGMENTATION.likely,
             },
             goal: Goal { global_batch: 256, unit: BatchUnit::Sequences },
-            comparison: Comparison { gpus: 64, recomputation: Recomputation::Full },
+            comparison: Comparison { gpus: 64, recomputation: Recomputation::Full, against: ChartAxis::Sequence },
         }
     }
 }

@@ -84,7 +84,7 @@ pub fn assumption(scenario: &Scenario) -> Option<String> {
         Some(_) => format!("{teraflops} TFLOP/s stand in"),
         None => {
             let Peaks { memory_gb_per_second: memory, host_gb_per_second: host, .. } = STAND_IN;
-            format!("{teraflops} TFLOP/s, {memory} GB/s of memory and {host} GB/s to the host stand in")
+            format!("{teraflops} TFLOP/s, {memory} GB/s of memory and {host} GB/s to CPU memory stand in")
         }
     };
     Some(format!("Times are assumed: {stands_in}, because no speed is listed for this GPU."))

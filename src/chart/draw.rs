@@ -26,7 +26,7 @@ pub fn draw<B: DrawingBackend>(spec: &Spec, backend: &mut B) -> Drawn<B> {
     let mut pen = Pen { backend, frame: spec.frame };
     ground(spec, &mut pen)?;
     if let Some(own) = &spec.own {
-        upright(spec, own.length, spec.palette.ink_soft, &mut pen)?;
+        upright(spec, own.at, spec.palette.ink_soft, &mut pen)?;
     }
     for (position, curve) in spec.curves.iter().enumerate() {
         curve_and_crosses(spec, position, curve, &mut pen)?;
@@ -35,7 +35,7 @@ pub fn draw<B: DrawingBackend>(spec: &Spec, backend: &mut B) -> Drawn<B> {
         dots(spec, own, true, &mut pen)?;
     }
     if let Some(cursor) = &spec.cursor {
-        upright(spec, cursor.length, spec.palette.ink, &mut pen)?;
+        upright(spec, cursor.at, spec.palette.ink, &mut pen)?;
         dots(spec, cursor, false, &mut pen)?;
     }
     pen.backend.present().map_err(DrawingAreaErrorKind::BackendError)
@@ -47,7 +47,7 @@ fn ground<B: DrawingBackend>(spec: &Spec, pen: &mut Pen<'_, B>) -> Drawn<B> {
     pen.fill((0.0, 0.0), (frame.width, frame.height), palette.ground, 1.0)?;
     let (top, _) = frame.crisp(frame.band_top(), 1.0);
     pen.fill((0.0, top), (frame.width, frame.height), palette.bad, 0.1)?;
-    for tick in &axes.lengths {
+    for tick in &axes.ticks {
         let (left, right) = frame.crisp(frame.x(axes.across.position(tick.value)), 1.0);
         pen.fill((left, 0.0), (right, frame.height), palette.line, 0.8)?;
     }
@@ -67,8 +67,8 @@ fn curve_and_crosses<B: DrawingBackend>(spec: &Spec, position: usize, curve: &Cu
     for dash in dashed(&spec.line(curve), pattern) {
         pen.stroke(dash, colour, width)?;
     }
-    if let Some(length) = spec.end(curve) {
-        let (x, y) = spec.place(length, 1);
+    if let Some(end) = spec.end(curve) {
+        let (x, y) = spec.place(end.at, end.batch);
         pen.stroke([(x, y - END), (x, y + END)], colour, width)?;
     }
     for (x, y) in spec.crosses(position, curve, CROSS_SPACING) {
@@ -78,24 +78,24 @@ fn curve_and_crosses<B: DrawingBackend>(spec: &Spec, position: usize, curve: &Cu
     Ok(())
 }
 
-/// A line from top to bottom at a length.
-fn upright<B: DrawingBackend>(spec: &Spec, length: u32, colour: Colour, pen: &mut Pen<'_, B>) -> Drawn<B> {
-    if !spec.is_on_axis(length) {
+/// A line from top to bottom at a place.
+fn upright<B: DrawingBackend>(spec: &Spec, place: u32, colour: Colour, pen: &mut Pen<'_, B>) -> Drawn<B> {
+    if !spec.is_on_axis(place) {
         return Ok(());
     }
-    let (left, right) = spec.frame.crisp(spec.frame.x(spec.axes.across.position(length)), 1.0);
+    let (left, right) = spec.frame.crisp(spec.frame.x(spec.axes.across.position(place)), 1.0);
     pen.fill((left, 0.0), (right, spec.frame.height), colour, 1.0)
 }
 
 /// A dot on each curve of a mark, or around its row of crosses where nothing fits.
 fn dots<B: DrawingBackend>(spec: &Spec, mark: &Mark, solid: bool, pen: &mut Pen<'_, B>) -> Drawn<B> {
-    if !spec.is_on_axis(mark.length) {
+    if !spec.is_on_axis(mark.at) {
         return Ok(());
     }
-    let x = spec.frame.x(spec.axes.across.position(mark.length));
+    let x = spec.frame.x(spec.axes.across.position(mark.at));
     for &(position, batch) in &mark.batches {
         let Some(&colour) = spec.palette.series.get(position) else { continue };
-        let centre = batch.map_or((x, spec.frame.row(position)), |batch| spec.place(mark.length, batch));
+        let centre = batch.map_or((x, spec.frame.row(position)), |batch| spec.place(mark.at, batch));
         let (outer, inner) = if solid { (6.0, 4.5) } else { (4.5, 2.5) };
         if solid || batch.is_some() {
             pen.dot(centre, outer, spec.palette.ground)?;
@@ -194,7 +194,7 @@ mod tests {
         let mut spec = example();
         spec.own = None;
         let without = drawn(&spec);
-        spec.own = Some(Mark { length: 1_000_000, batches: vec![(4, None)] });
+        spec.own = Some(Mark { at: 1_000_000, batches: vec![(4, None)] });
         assert_eq!(drawn(&spec), without);
     }
 }

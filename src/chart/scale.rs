@@ -63,6 +63,11 @@ pub fn one_two_five(to: u32) -> Vec<Tick> {
     }
 }
 
+/// 1, 2, 5, 10, 20 … between two values.
+pub fn one_two_five_from(from: u32, to: u32) -> impl Iterator<Item = u32> {
+    one_two_five(to).into_iter().map(|tick| tick.value).filter(move |value| *value >= from)
+}
+
 /// A tick of one, two or five times a power of ten; from 100,000 on the power itself.
 fn written(value: u32) -> String {
     const POWERS: [(u32, &str); 5] =

@@ -1,8 +1,10 @@
-//! What a chart of b_max against sequence length shows, before anything is drawn.
+//! What a chart of b_max shows, before anything is drawn.
 
+use super::axis::ticks;
 use super::dashes::Point;
 use super::palette::Palette;
-use super::scale::{LogScale, Tick, one_two_five, powers_of_two, round_end};
+use super::scale::{LogScale, Tick, one_two_five, round_end};
+use crate::ChartAxis;
 
 /// Free space around the curves, so that a stroke on the edge of an axis is not cut.
 pub const PAD: f64 = 8.0;
@@ -15,30 +17,39 @@ pub const PATTERNS: [&[f64]; 5] = [&[14.0, 4.0], &[7.0, 4.0], &[14.0, 4.0, 3.0, 
 /// Both axes with their ticks. Labels of the page and lines of the drawing are placed by the same.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axes {
-    /// Sequence length in tokens, left to right.
+    /// Tokens, millions of parameters or MiB, left to right.
     pub across: LogScale,
-    /// Ticks of the sequence length.
-    pub lengths: Vec<Tick>,
+    /// Its ticks.
+    pub ticks: Vec<Tick>,
     /// Micro-batch in sequences, bottom to top, from 1.
     pub up: LogScale,
     /// Ticks of the micro-batch.
     pub batches: Vec<Tick>,
 }
 
-/// One curve: b_max at every length of the spec.
+/// One curve: b_max at every place of the spec.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
-    /// The largest micro-batch at each length; `None` where nothing fits.
+    /// The largest micro-batch at each place; `None` where nothing fits.
     pub batches: Vec<Option<u32>>,
-    /// The longest sequence of which one fits, where the curve ends.
-    pub longest: Option<u32>,
+    /// The last place at which something fits, on whichever side it is.
+    pub end: Option<End>,
 }
 
-/// A length with the micro-batches there; the marks stand where something fits.
+/// Where a curve begins or ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct End {
+    /// The place.
+    pub at: u32,
+    /// The largest micro-batch there.
+    pub batch: u32,
+}
+
+/// A place with the micro-batches there; the marks stand where something fits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mark {
-    /// The length in tokens.
-    pub length: u32,
+    /// The place on the axis.
+    pub at: u32,
     /// Positions of curves and what they are there.
     pub batches: Vec<(usize, Option<u32>)>,
 }
@@ -52,11 +63,11 @@ pub struct Spec {
     pub palette: Palette,
     /// Its axes.
     pub axes: Axes,
-    /// The lengths at which curves are known, increasing.
-    pub lengths: Vec<u32>,
+    /// The places at which curves are known, increasing.
+    pub places: Vec<u32>,
     /// Up to five curves, the reader's own last.
     pub curves: Vec<Curve>,
-    /// The reader's own sequence length.
+    /// The reader's own place.
     pub own: Option<Mark>,
     /// Where the read-out is.
     pub cursor: Option<Mark>,
@@ -77,14 +88,14 @@ pub struct Frame {
 }
 
 impl Axes {
-    /// Axes on which every curve is seen, from the first to the last of `lengths`.
-    pub fn of<'a>(lengths: &[u32], curves: impl IntoIterator<Item = &'a Curve>) -> Self {
-        let (first, last) = (lengths.first().copied().unwrap_or(1), lengths.last().copied().unwrap_or(2));
+    /// Axes on which every curve is seen, from the first to the last of `places`.
+    pub fn of<'a>(axis: ChartAxis, places: &[u32], curves: impl IntoIterator<Item = &'a Curve>) -> Self {
+        let (first, last) = (places.first().copied().unwrap_or(1), places.last().copied().unwrap_or(2));
         let most = curves.into_iter().flat_map(|curve| curve.batches.iter().flatten()).copied().max().unwrap_or(1);
         let end = round_end(most);
         Self {
             across: LogScale::new(first, last),
-            lengths: powers_of_two(first, last),
+            ticks: ticks(axis, first, last),
             up: LogScale::new(1, end),
             batches: one_two_five(end),
         }
@@ -92,7 +103,7 @@ impl Axes {
 }
 
 impl Frame {
-    /// The x of a position on the axis of lengths.
+    /// The x of a position on the horizontal axis.
     pub fn x(&self, position: f64) -> f64 {
         PAD + position * (self.width - 2.0 * PAD)
     }
@@ -123,38 +134,47 @@ impl Frame {
 }
 
 impl Spec {
-    /// The line of a curve: its points as far as something fits, and its exact end on b = 1.
+    /// The line of a curve: its points as far as something fits, and its exact end.
     pub fn line(&self, curve: &Curve) -> Vec<Point> {
-        let known = self.lengths.iter().copied().zip(curve.batches.iter().copied());
-        let end = self.end(curve).map(|length| (length, Some(1)));
-        known.chain(end).filter_map(|(length, batch)| batch.map(|batch| self.place(length, batch))).collect()
+        let fits = |(place, batch): (&u32, &Option<u32>)| batch.map(|batch| (*place, batch));
+        let mut known: Vec<_> = self.places.iter().zip(&curve.batches).filter_map(fits).collect();
+        // Against memory a curve begins with its end.
+        if let Some(end) = self.end(curve) {
+            known.insert(known.partition_point(|(place, _)| *place <= end.at), (end.at, end.batch));
+        }
+        known.into_iter().map(|(place, batch)| self.place(place, batch)).collect()
     }
 
-    /// The length at which the curve ends, when that is on the axis.
-    pub fn end(&self, curve: &Curve) -> Option<u32> {
-        curve.longest.filter(|longest| self.is_on_axis(*longest))
+    /// The end of the curve, when that is on the axis.
+    pub fn end(&self, curve: &Curve) -> Option<End> {
+        curve.end.filter(|end| self.is_on_axis(end.at))
     }
 
-    /// Where a curve has crosses: at lengths where nothing fits, no closer than `spacing` CSS pixels.
+    /// Where a curve has crosses: at places where nothing fits, no closer than `spacing` CSS pixels.
     pub fn crosses(&self, position: usize, curve: &Curve, spacing: f64) -> Vec<Point> {
-        let step = (self.frame.width - 2.0 * PAD) / self.lengths.len().max(2) as f64;
+        let step = (self.frame.width - 2.0 * PAD) / self.places.len().max(2) as f64;
         let every = (spacing / step.max(0.1)).ceil().max(1.0) as usize;
-        let known = self.lengths.iter().zip(&curve.batches).enumerate();
-        known
-            .filter(|(i, (_, batch))| batch.is_none() && i % every == 0)
-            .map(|(_, (length, _))| (self.frame.x(self.axes.across.position(*length)), self.frame.row(position)))
-            .collect()
+        let known = self.places.iter().zip(&curve.batches).step_by(every);
+        let mut crosses: Vec<Point> = Vec::new();
+        for (place, _) in known.filter(|(_, batch)| batch.is_none()) {
+            let x = self.frame.x(self.axes.across.position(*place));
+            // Not every axis has its places spread evenly.
+            if crosses.last().is_none_or(|last| x - last.0 >= 0.7 * spacing) {
+                crosses.push((x, self.frame.row(position)));
+            }
+        }
+        crosses
     }
 
-    /// Whether a length lies between the first and the last of the axis.
-    pub fn is_on_axis(&self, length: u32) -> bool {
-        self.lengths.first().is_some_and(|first| *first <= length)
-            && self.lengths.last().is_some_and(|last| length <= *last)
+    /// Whether a place lies between the first and the last of the axis.
+    pub fn is_on_axis(&self, place: u32) -> bool {
+        self.places.first().is_some_and(|first| *first <= place)
+            && self.places.last().is_some_and(|last| place <= *last)
     }
 
-    /// The place of a length and a micro-batch.
-    pub fn place(&self, length: u32, batch: u32) -> Point {
-        (self.frame.x(self.axes.across.position(length)), self.frame.y(self.axes.up.position(batch)))
+    /// Where a place of the axis and a micro-batch meet.
+    pub fn place(&self, place: u32, batch: u32) -> Point {
+        (self.frame.x(self.axes.across.position(place)), self.frame.y(self.axes.up.position(batch)))
     }
 }
 
@@ -168,7 +188,7 @@ pub(super) mod tests {
     /// The chart of the default scenario with its references on 64 GPUs, in plain colours.
     pub fn example() -> Spec {
         let scenario = Scenario::default();
-        let Curves { lengths, all: curves, .. } = Curves::along(swept(&scenario), None);
+        let Curves { axis, places, all: curves, .. } = Curves::along(swept(&scenario), None);
         let grey = |level| Colour(level, level, level);
         Spec {
             frame: Frame { width: 640.0, height: 360.0, density: 1.0, units: 1.0 },
@@ -186,10 +206,10 @@ pub(super) mod tests {
                     Colour(27, 94, 140),
                 ],
             },
-            axes: Axes::of(&lengths, &curves),
-            own: Some(Mark { length: 2_048, batches: vec![(4, Some(3))] }),
+            axes: Axes::of(axis, &places, &curves),
+            own: Some(Mark { at: 2_048, batches: vec![(4, Some(3))] }),
             cursor: None,
-            lengths,
+            places,
             curves,
         }
     }
@@ -209,9 +229,9 @@ pub(super) mod tests {
     fn a_curve_ends_where_one_sequence_just_fits() {
         let spec = example();
         let own = spec.curves.last().expect("five curves");
-        let end = own.longest.expect("short sequences fit");
-        assert_eq!(spec.line(own).last(), Some(&spec.place(end, 1)));
-        assert!(spec.is_on_axis(end));
+        let end = own.end.expect("short sequences fit");
+        assert_eq!(spec.line(own).last(), Some(&spec.place(end.at, 1)));
+        assert!(spec.is_on_axis(end.at));
     }
 
     #[test]
@@ -231,10 +251,13 @@ pub(super) mod tests {
     #[test]
     fn a_curve_that_never_fits_has_crosses_and_no_line() {
         let mut spec = example();
-        spec.curves = vec![Curve { batches: vec![None; spec.lengths.len()], longest: None }];
+        spec.curves = vec![Curve { batches: vec![None; spec.places.len()], end: None }];
         assert!(spec.line(&spec.curves[0]).is_empty());
         assert!(!spec.crosses(0, &spec.curves[0], 12.0).is_empty());
-        assert_eq!(Axes::of(&spec.lengths, &spec.curves).batches.last().map(|tick| tick.value), Some(10));
+        assert_eq!(
+            Axes::of(ChartAxis::Sequence, &spec.places, &spec.curves).batches.last().map(|tick| tick.value),
+            Some(10)
+        );
     }
 
     #[test]

@@ -1,19 +1,20 @@
 //! The chart in words: what fits, where a curve ends, and what is to be seen.
 
-use super::curves::NAMES;
-use super::spec::Curve;
-use crate::{Field, format};
+use super::axis::{is_beyond, names, number_text, place_text, value_text};
+use super::curves::Curves;
+use super::spec::{Curve, End};
+use crate::{ChartAxis, Field, format};
 
-/// The shortest length of the chart.
+/// The first place of the chart.
 #[must_use]
-pub fn first(lengths: &[u32]) -> u32 {
-    lengths.first().copied().unwrap_or(1)
+pub fn first(places: &[u32]) -> u32 {
+    places.first().copied().unwrap_or(1)
 }
 
-/// The longest length of the chart.
+/// The last place of the chart.
 #[must_use]
-pub fn last(lengths: &[u32]) -> u32 {
-    lengths.last().copied().unwrap_or(1)
+pub fn last(places: &[u32]) -> u32 {
+    places.last().copied().unwrap_or(1)
 }
 
 /// b_max as the chart writes it.
@@ -26,34 +27,60 @@ pub fn batch_text(batch: Option<u32>) -> String {
     }
 }
 
-/// Where a curve ends, in tokens.
+/// Where a curve begins or ends.
 #[must_use]
-pub fn end_text(longest: Option<u32>) -> String {
-    match longest {
-        Some(longest) if f64::from(longest) >= Field::Sequence.bound().max => format!("≥ {}", format::count(longest)),
-        Some(longest) => format::count(longest),
+pub fn end_text(axis: ChartAxis, end: Option<End>) -> String {
+    match end {
+        Some(end) if is_beyond(axis, end.at) => format!("≥ {}", number_text(axis, end.at)),
+        Some(end) => value_text(axis, end.at),
         None => "none fits".to_owned(),
     }
 }
 
 /// What the picture shows, for those who do not see it.
 #[must_use]
-pub fn description(lengths: &[u32], curves: &[Curve]) -> String {
-    let part = |(name, curve): (&&str, &Curve)| match (curve.batches.first().copied().flatten(), curve.longest) {
-        (Some(most), Some(longest)) if longest < last(lengths) => {
-            format!("{name} falls from {} and ends at {} tokens", batch_text(Some(most)), format::count(longest))
+pub fn description(curves: &Curves) -> String {
+    let Curves { axis, places, all, .. } = curves;
+    let (axis, is_rising) = (*axis, *axis == ChartAxis::Memory);
+    let part = |(name, curve): (&str, &Curve)| {
+        let near = curve.batches.iter().copied().find(|batch| batch.is_some() || !is_rising).flatten();
+        let far = curve.batches.iter().copied().next_back().flatten();
+        let end = curve.end.filter(|end| if is_rising { end.at > first(places) } else { end.at < last(places) });
+        match (near, far, end) {
+            (Some(near), Some(far), _) if is_rising => {
+                let start = end.map_or(String::new(), |end| format!("starts at {} and ", place_text(axis, end.at)));
+                let near = if start.is_empty() { format!("from {} ", batch_text(Some(near))) } else { String::new() };
+                format!("{name} {start}rises {near}to {}", batch_text(Some(far)))
+            }
+            (Some(near), _, Some(end)) => {
+                format!("{name} falls from {} and ends at {}", batch_text(Some(near)), place_text(axis, end.at))
+            }
+            (Some(near), far, None) => format!("{name} falls from {} to {}", batch_text(Some(near)), batch_text(far)),
+            (None, ..) => format!("{name} does not fit at any of these {}", several(axis)),
         }
-        (Some(most), _) => {
-            let least = curve.batches.last().copied().flatten();
-            format!("{name} falls from {} to {}", batch_text(Some(most)), batch_text(least))
-        }
-        (None, _) => format!("{name} does not fit at any of these lengths"),
     };
-    let parts: Vec<_> = NAMES.iter().zip(curves).map(part).collect();
+    let parts: Vec<_> = names(axis).into_iter().zip(all).map(part).collect();
     format!(
-        "Largest micro-batch per GPU against sequence length, from {} to {} tokens, both axes logarithmic: {}.",
-        format::count(first(lengths)),
-        format::count(last(lengths)),
+        "Largest micro-batch per GPU against {}, from {} to {}, both axes logarithmic: {}.",
+        against(axis),
+        number_text(axis, first(places)),
+        place_text(axis, last(places)),
         parts.join("; ")
     )
+}
+
+const fn against(axis: ChartAxis) -> &'static str {
+    match axis {
+        ChartAxis::Sequence => "sequence length",
+        ChartAxis::Size => "model size",
+        ChartAxis::Memory => "GPU memory",
+    }
+}
+
+const fn several(axis: ChartAxis) -> &'static str {
+    match axis {
+        ChartAxis::Sequence => "lengths",
+        ChartAxis::Size => "sizes",
+        ChartAxis::Memory => "sizes of memory",
+    }
 }

@@ -123,7 +123,7 @@ fn breakdown(estimate: &Estimate) -> String {
     table.row(["total".to_owned(), balance(estimate), gib(peak), percent(1.0), String::new(), String::new()]);
     let others = match idle.len() {
         0 => String::new(),
-        others => format!("  {others} more are alive at other instants only; --json lists them.\n"),
+        others => format!("  {others} more are alive only at other moments; --json lists them.\n"),
     };
     let batch = estimate.micro_batch;
     format!(
@@ -186,7 +186,7 @@ fn instants(estimate: &Estimate) -> String {
             cell(buckets.runtime),
         ]);
     }
-    format!("Instants of a step, in GiB\n{}", table.text())
+    format!("Moments of a step, in GiB\n{}", table.text())
 }
 
 fn counters(report: &Report) -> String {

@@ -43,8 +43,7 @@ pub fn scenario() -> Value {
         "$schema": DRAFT,
         "$id": "urn:bmax:scenario",
         "title": "Scenario",
-        "description": "A model, a training recipe, a cluster and a GPU, by the parameters of links. Whatever is \
-                        absent or null has its default; numbers of the model and of the GPU default to those of \
+        "description": "A model, a training recipe, a cluster and a GPU, by the parameters of links. What is absent or null has its default; numbers of the model and of the GPU default to those of \
                         the chosen row.",
         "type": "object",
         "properties": properties,

@@ -9,7 +9,7 @@ mod answer_bar;
 mod assumed;
 mod batch_slider;
 mod checkbox;
-#[cfg(feature = "prerender")]
+mod code;
 mod copy_button;
 #[cfg(feature = "prerender")]
 mod dialog;
@@ -37,7 +37,7 @@ pub use answer_bar::AnswerBar;
 pub use assumed::Assumed;
 pub use batch_slider::BatchSlider;
 pub use checkbox::Checkbox;
-#[cfg(feature = "prerender")]
+pub use code::Code;
 pub use copy_button::CopyButton;
 #[cfg(feature = "prerender")]
 pub use dialog::Dialog;

@@ -130,7 +130,7 @@ impl Roofline {
         }
     }
 
-    /// Tokens per second at a micro-batch of this many tokens: when reading hides behind computing
+    /// Tokens per second at a micro-batch of this many tokens: when computing takes longer than reading
     /// completely, and when they wait for each other. The truth lies between.
     pub fn throughput(&self, tokens: f64) -> (f64, f64) {
         let (hidden, waiting) = (tokens.max(self.ridge), tokens + self.ridge);

@@ -68,6 +68,28 @@ pub fn parts_at(scenario: &Scenario, sequence: u32) -> Parts {
     parts(&at)
 }
 
+/// Every bucket at the peak of a step with sequences of this length, in tokens, in the order of [`Bucket::ALL`]: together
+/// they are the peak.
+///
+/// ```
+/// use bmax::course::length::buckets_at;
+/// use bmax::{Bytes, Scenario, estimate};
+/// let scenario = Scenario::default();
+/// let together: Bytes = buckets_at(&scenario, 2_048).into_iter().sum();
+/// assert!((together.gib() - estimate(&scenario).peak().bytes.gib()).abs() < 1e-9);
+/// ```
+pub fn buckets_at(scenario: &Scenario, sequence: u32) -> [Bytes; Bucket::ALL.len()] {
+    let mut at = *scenario;
+    at.recipe.sequence = sequence.max(1);
+    let estimate = estimate(&at);
+    let (position, _) = estimate.binding();
+    let mut sizes = [Bytes::ZERO; Bucket::ALL.len()];
+    for (size, bucket) in sizes.iter_mut().zip(Bucket::ALL) {
+        *size = estimate.bucket_at(*bucket, position);
+    }
+    sizes
+}
+
 /// The length in tokens at which the quadratic part is as large as the linear one by the count of a GPT
 /// layer, where 34·S·H = 5·n·S² (Korthikanti et al. 2022, equation 1): 34·H / (5·n).
 ///

@@ -122,6 +122,9 @@ quoted! {
         SURVIVAL_FULL_SAVED "90 %+" "what full recomputation saves of the activations" "table of the two strategies"
         SURVIVAL_FULL_WORK "30–40 %" "what full recomputation adds to the operations" "table of the two strategies"
     }
+    "playbook" {
+        PLAYBOOK_BATCH "4 to 60 million" "tokens of a batch of recent language models" "First steps: training on one GPU"
+    }
     "lecture" {
         LECTURE_LAYER "78" "GB of one layer boundary of GPT-3 at 16 bits, rounded" "section 9.3.1"
         LECTURE_LAYER_FULL "156" "GB of the same in fp32, rounded" "section 9.3.1"
@@ -139,6 +142,7 @@ quoted! {
         RULE_CIFAR "256" "the critical batch of CIFAR-10, in images" "The Batch Size Convergence Tradeoff"
         RULE_IMAGENET "2,048" "the critical batch of ImageNet, in images" "The Batch Size Convergence Tradeoff"
         RULE_LANGUAGE "65,536" "the critical batch of a language model, without a unit" "The Batch Size Convergence Tradeoff"
+        RULE_NORM "16" "images of a micro-batch below which the statistics of batch normalization get noisy" "Gradient Accumulation"
     }
 
     "korthikanti" {
@@ -189,6 +193,17 @@ quoted! {
     "ocp-mx" {
         MX_BLOCK "32" "elements that share a scale in the MX formats" "table 1"
     }
+    "ocp-fp8" {
+        E4M3_LARGEST "448" "the largest number of E4M3" "table 2"
+    }
+    "micikevicius-fp8" {
+        E4M3_IEEE "240" "the largest number that E4M3 would have with IEEE 754’s infinities" "section 3"
+    }
+    "nvfp4" {
+        NVFP4_BLOCK "16" "elements that share a scale" "section 2"
+        NVFP4_MODEL "12 billion" "parameters of the model that was trained" "abstract"
+        NVFP4_TOKENS "10 trillion" "tokens that it was trained with" "abstract"
+    }
     "dettmers-8bit" {
         DETTMERS_BLOCK "2,048" "moments that share a scale" "section 2.1"
     }
@@ -226,6 +241,8 @@ quoted! {
         WU_BATCH "23.6 %" "error of batch normalization with 32 images per GPU" "table 2"
         WU_BATCH_2 "34.7 %" "error of batch normalization with 2 images per GPU" "table 2"
         WU_GROUP "24 %" "error of group normalization with either, 24.1 %" "table 2"
+        WU_IMAGES "32" "images per GPU of the first of these errors" "table 2"
+        WU_IMAGES_2 "2" "images per GPU of the second" "table 2"
     }
     "chowdhery" {
         PEAK_LEAST "21.3 %" "part of the peak that GPT-3 reached in training" "table 3"
@@ -245,6 +262,8 @@ quoted! {
         BITSANDBYTES_BLOCK "256" "moments that share a scale" "optim/optimizer.py at 95f9af3, since version 0.44"
     }
     "nvidia-matmul" {
+        MULTIPLE "8" "elements at 16 bits of which sizes should be multiples for tensor cores" "section 2.2"
+        MULTIPLE_A100 "64" "the same on an A100" "section 2.2"
         MATMUL_TILE "128 × 128" "a tile of a matrix product" "section 3.1"
         MATMUL_UNITS "108" "multiprocessors of an A100" "section 3.2"
     }

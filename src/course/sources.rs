@@ -131,7 +131,7 @@ sources! {
         "Training Deep Nets with Sublinear Memory Cost" "https://arxiv.org/abs/1604.06174"
         "Checkpoints every √L layers."
     Paper "ren-offload" "J. Ren and others" "2021" "ZeRO-Offload: Democratizing Billion-Scale Model Training"
-        "https://arxiv.org/abs/2101.06840" "What to move to the host and what not."
+        "https://arxiv.org/abs/2101.06840" "What to move to CPU memory and what not."
     Paper "hsu-liger" "P.-L. Hsu and others" "2024" "Liger Kernel: Efficient Triton Kernels for LLM Training"
         "https://arxiv.org/abs/2410.10989" "A loss that never holds all logits."
     Paper "hu-lora" "E. Hu and others" "2021" "LoRA: Low-Rank Adaptation of Large Language Models"
@@ -256,7 +256,7 @@ sources! {
         "https://docs.nvidia.com/deeplearning/performance/dl-performance-matrix-multiplication/index.html"
         "Which sizes of a product tensor cores are fastest with, and how many of its tiles a GPU works on at once."
     Paper "pci-sig" "PCI-SIG" "2026" "PCI Express Base Specification, generations 3 to 5"
-        "https://pcisig.com/specifications/pciexpress" "What a link to the host carries."
+        "https://pcisig.com/specifications/pciexpress" "What a link to CPU memory carries."
 
     // Networks that are no transformers.
     Paper "he-resnet" "K. He, X. Zhang, S. Ren and J. Sun" "2016" "Deep Residual Learning for Image Recognition"

@@ -6,6 +6,7 @@ use super::bounds::Field;
 use super::ledger::Ledger;
 use super::scenario::{Model, Scenario};
 use super::search;
+use super::shape::Shape;
 use super::units::Bytes;
 
 /// The longest sequence in tokens at micro-batch `batch`, in whole multiples of the context-parallel
@@ -57,44 +58,8 @@ pub fn least_memory(scenario: &Scenario, batch: u32) -> Option<Bytes> {
 ///
 /// Its parameter count is the derived one, and it belongs to no catalogue row.
 pub fn largest_model(scenario: &Scenario, batch: u32) -> Option<Model> {
-    let model = &scenario.model;
-    let usable = scenario.usable();
-    let limit = [
-        (Field::Heads, model.heads),
-        (Field::Hidden, model.hidden),
-        (Field::Layers, model.layers),
-        (Field::FeedForward, model.feed_forward),
-    ]
-    .iter()
-    // No dimension may leave its declared range.
-    .map(|(field, at)| (field.bound().max / f64::from(*at) * f64::from(model.heads)) as u32)
-    .min()
-    .unwrap_or(1);
-    // A key/value head and the queries that share it stay together.
-    let kv_heads = model.kv_heads.max(1);
-    let group = if model.heads.is_multiple_of(kv_heads) { model.heads / kv_heads } else { 1 };
-    let of = |groups: u32| scaled(model, groups.saturating_mul(group));
-    let fits = |groups| Ledger::of(&Scenario { model: of(groups), ..*scenario }).peak(batch).1 <= usable;
-    let groups = search::largest((limit / group).max(1), model.heads / group.max(1), fits);
-    (groups > 0).then(|| of(groups))
-}
-
-/// The model with `heads` attention heads, everything else in proportion.
-fn scaled(model: &Model, heads: u32) -> Model {
-    let part = |size: u32| {
-        let scaled = u64::from(size) * u64::from(heads) / u64::from(model.heads.max(1));
-        u32::try_from(scaled).unwrap_or(u32::MAX).max(1)
-    };
-    let mut scaled = *model;
-    scaled.origin = "";
-    scaled.heads = heads;
-    scaled.kv_heads = part(model.kv_heads);
-    scaled.hidden = part(model.hidden).max(8);
-    scaled.feed_forward = part(model.feed_forward).max(8);
-    scaled.layers = part(model.layers);
-    if model.experts.width > 0 {
-        scaled.experts.width = part(model.experts.width);
-    }
-    scaled.parameters = scaled.derived_parameters();
-    scaled
+    let (shape, usable) = (Shape::of(&scenario.model), scenario.usable());
+    let fits = |groups| Ledger::of(&Scenario { model: shape.model(groups), ..*scenario }).peak(batch).1 <= usable;
+    let groups = search::largest(shape.most(), shape.own(), fits);
+    (groups > 0).then(|| shape.model(groups))
 }

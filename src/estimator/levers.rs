@@ -60,8 +60,10 @@ const fn cost_of(word: Word) -> &'static str {
         Word::Kernels(_) => "Compilation, or other kernels; usually faster too.",
         Word::Optimizer(_) => "Moments in 8 bits; as good in most published runs.",
         Word::Step(_) => "Nothing: the same update in one kernel.",
-        Word::Offload(Offload::Activations) => "Layer inputs cross the host link twice a step.",
-        Word::Offload(_) => "Gradients and weights cross the host link every step, and the CPU updates.",
+        Word::Offload(Offload::Activations) => "Layer inputs cross the link to CPU memory twice a step.",
+        Word::Offload(_) => {
+            "Gradients and weights cross the link to CPU memory every step, and the CPU runs the optimizer."
+        }
         Word::Segments(_) => "Nothing: an environment variable, PYTORCH_ALLOC_CONF=expandable_segments:True.",
         _ => "",
     }

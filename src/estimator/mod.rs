@@ -24,6 +24,7 @@ pub mod runtime;
 mod scenario;
 pub mod search;
 pub mod setting;
+mod shape;
 pub mod source;
 pub mod stages;
 pub mod strategy;
@@ -39,9 +40,9 @@ pub use answer::{Answer, Infeasible, Room, Shortage, b_max, fewest_gpus, largest
 pub use bounds::Field;
 pub use change::Change;
 pub use choice::{
-    Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Bias, Choice, Engine, GradientType, Kernels,
-    Logits, LossHead, Method, Mlp, Norm, Offload, Optimizer, Packing, Position, Precision, QkNorm, Recomputation,
-    Segments, Softmax, StepKernel, Switch, Unquantized, ZeroStage,
+    Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Bias, ChartAxis, Choice, Engine, GradientType,
+    Kernels, Logits, LossHead, Method, Mlp, Norm, Offload, Optimizer, Packing, Position, Precision, QkNorm,
+    Recomputation, Segments, Softmax, StepKernel, Switch, Unquantized, ZeroStage,
 };
 pub use conflict::Conflict;
 pub use error::{InputError, InputErrorKind};

@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 use super::choice::{
-    Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Bias, Engine, GradientType, Kernels, Logits,
-    LossHead, Method, Mlp, Norm, Offload, Optimizer, Packing, Position, Precision, QkNorm, Recomputation, Segments,
-    Softmax, StepKernel, Switch, Unquantized, ZeroStage,
+    Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Bias, ChartAxis, Engine, GradientType, Kernels,
+    Logits, LossHead, Method, Mlp, Norm, Offload, Optimizer, Packing, Position, Precision, QkNorm, Recomputation,
+    Segments, Softmax, StepKernel, Switch, Unquantized, ZeroStage,
 };
 use super::runtime::fragmentation;
 use super::units::{Bytes, Percent};
@@ -232,13 +232,15 @@ pub struct Goal {
     pub unit: BatchUnit,
 }
 
-/// The setting of the chart's four reference curves.
+/// The setting of the chart: its horizontal axis and its four reference curves.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Comparison {
     /// Devices the reference models are spread over.
     pub gpus: u32,
     /// Recomputation of the reference models.
     pub recomputation: Recomputation,
+    /// What b_max is drawn against.
+    pub against: ChartAxis,
 }
 
 impl Model {

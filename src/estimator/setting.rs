@@ -4,9 +4,9 @@
 //! it, so a setting is declared once.
 
 use super::choice::{
-    Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Bias, Choice, ChoiceOption, Engine, GradientType,
-    Kernels, Logits, LossHead, Method, Mlp, Norm, Offload, Optimizer, Packing, Position, Precision, QkNorm,
-    Recomputation, Segments, Softmax, StepKernel, Switch, Unquantized, ZeroStage, keys,
+    Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Bias, ChartAxis, Choice, ChoiceOption, Engine,
+    GradientType, Kernels, Logits, LossHead, Method, Mlp, Norm, Offload, Optimizer, Packing, Position, Precision,
+    QkNorm, Recomputation, Segments, Softmax, StepKernel, Switch, Unquantized, ZeroStage, keys,
 };
 use super::scenario::Scenario;
 
@@ -181,7 +181,7 @@ settings! {
     /// How many operations share a kernel.
     Kernels: KERNELS = "kernels", "Kernels", Kernels, recipe.kernels;
     /// What lies in the memory of the host.
-    Offload: OFFLOAD = "offload", "Offloaded to the host", Offload, recipe.offload;
+    Offload: OFFLOAD = "offload", "Offloaded to CPU memory", Offload, recipe.offload;
     /// Low-rank adapters.
     Adapter: ADAPTER = "adapter", "Adapters", Adapter, recipe.adapter;
     /// The matrices that get an adapter.
@@ -207,6 +207,8 @@ settings! {
     /// Recomputation of the chart's reference curves.
     ComparisonRecomputation: COMPARISON_RECOMPUTATION =
         "chart_recompute", "Recomputation of the reference curves", Recomputation, comparison.recomputation;
+    /// The horizontal axis of the chart.
+    ChartAxis: CHART_AXIS = "chart_axis", "Horizontal axis of the chart", ChartAxis, comparison.against;
 }
 
 #[cfg(test)]

@@ -1,15 +1,28 @@
-//! b_max along the sequence length: the curves of a chart, without the chart.
+//! b_max along the sequence length, the size of the model and the memory of a device: the curves of a chart, without
+//! the chart.
 
 use std::f64::consts::LN_2;
 
-use super::answer::{by_tokens, largest_micro_batch};
+use super::answer::{by_memory, by_tokens, largest_micro_batch};
 use super::choice::{AttentionKernel, Method};
+use super::ledger::Ledger;
 use super::scenario::{Model, Scenario};
+use super::search;
+use super::shape::Shape;
+use super::units::Bytes;
 
 /// The shortest sequence of a sweep, in tokens.
 pub const MIN_TOKENS: u32 = 1 << 7;
 /// The longest sequence of a sweep, in tokens.
 pub const MAX_TOKENS: u32 = 1 << 17;
+/// The fewest and the most parameters of a sweep over sizes, where the model itself does not lie beyond: from the smallest
+/// models that people pretrain to the largest dense one that was published, Llama 3.1 405B.
+pub const PARAMETERS: (u64, u64) = (500_000_000, 410_000_000_000);
+/// The least and the most memory of a sweep over devices, in GiB, where the device itself does not lie beyond: from a small
+/// card for games to an MI355X.
+pub const MEMORY_GIB: (u32, u32) = (8, 288);
+/// What devices have, in GiB, to the nearest round figure: those of the catalogue, and the doublings beyond.
+pub const USUAL_GIB: [u32; 13] = [1, 2, 4, 8, 16, 24, 40, 80, 141, 192, 288, 1_024, 4_096];
 
 /// About `points` lengths in tokens from [`MIN_TOKENS`] to [`MAX_TOKENS`], strictly increasing and evenly
 /// spread over orders of magnitude.
@@ -60,6 +73,70 @@ pub fn b_max_by_sequence(scenario: &Scenario, lengths: &[u32]) -> Vec<Option<u32
         return by_tokens(scenario, lengths);
     }
     lengths.iter().map(|&length| largest_micro_batch(&at_length(scenario, length))).collect()
+}
+
+/// About `points` sizes of device memory in MiB, strictly increasing and spread over orders of magnitude: whole GiB from
+/// one end of [`MEMORY_GIB`] to the other, the usual ones, and that of the scenario's device, wherever it lies.
+pub fn memories(scenario: &Scenario, points: usize) -> Vec<u32> {
+    let own = scenario.device.memory.mib().round() as u32;
+    let (low, high) = (MEMORY_GIB.0.min(own / 1024), MEMORY_GIB.1.max(own / 1024));
+    let low = low.max(1);
+    let ratio = (f64::from(high) / f64::from(low)).ln() / (points.max(2) - 1) as f64;
+    let spread = (0..points.max(2)).map(|step| (f64::from(low) * (ratio * step as f64).exp()).round() as u32);
+    let usual = USUAL_GIB.into_iter().filter(|gib| (low..=high).contains(gib));
+    let mut memories = Vec::with_capacity(points + USUAL_GIB.len() + 1);
+    for memory in spread.chain(usual).map(|gib| gib * 1024).chain([own]) {
+        // A sort is more code than all the rest, and the page carries it.
+        if let Err(at) = memories.binary_search(&memory) {
+            memories.insert(at, memory);
+        }
+    }
+    memories
+}
+
+/// The largest micro-batch on devices of these sizes, in MiB as their drivers report it; `None` where not even one
+/// sequence fits. What the driver keeps for itself stays what it is.
+pub fn b_max_by_memory(scenario: &Scenario, memories: &[u32]) -> Vec<Option<u32>> {
+    by_memory(scenario, memories)
+}
+
+/// The scenario's model in about `points` other sizes, strictly increasing in parameters and spread over orders of
+/// magnitude, from one end of [`PARAMETERS`] to the other: width and depth in proportion, a group of heads at a time. The
+/// model itself is among them, wherever it lies.
+pub fn model_sizes(model: &Model, points: usize) -> Vec<Model> {
+    let shape = Shape::of(model);
+    let (low, high) = (PARAMETERS.0.min(model.parameters), PARAMETERS.1.max(model.parameters));
+    let sizes = (1..=shape.most().max(shape.own())).map(|groups| (groups, shape.counted(groups)));
+    let seen: Vec<_> = sizes
+        .skip_while(|(_, model)| model.parameters < low)
+        .take_while(|(_, model)| model.parameters <= high)
+        .collect();
+    let spread = (high as f64 / low as f64).ln() / points.max(1) as f64;
+    let mut thin: Vec<Model> = Vec::with_capacity(seen.len().min(points + 2));
+    for (at, (groups, size)) in seen.iter().enumerate() {
+        let is_kept = *groups == shape.own() || at + 1 == seen.len();
+        let apart = thin.last().is_none_or(|last| (size.parameters as f64 / last.parameters as f64).ln() >= spread);
+        if (is_kept || apart) && thin.last().is_none_or(|last| last.parameters < size.parameters) {
+            thin.push(*size);
+        }
+    }
+    thin
+}
+
+/// The largest model of the scenario's shape of which one sequence fits, counted as [`model_sizes`] counts; `None` when not
+/// even one group of heads does.
+pub fn largest_size(scenario: &Scenario) -> Option<Model> {
+    let (shape, usable) = (Shape::of(&scenario.model), scenario.usable());
+    let fits = |groups| Ledger::of(&Scenario { model: shape.counted(groups), ..*scenario }).peak(1).1 <= usable;
+    let groups = search::largest(shape.most(), shape.own(), fits);
+    (groups > 0).then(|| shape.counted(groups))
+}
+
+/// The scenario on a device of this memory, in MiB.
+#[must_use]
+pub fn with_memory(mut scenario: Scenario, mib: u32) -> Scenario {
+    scenario.device.memory = Bytes::from_mib(mib.into());
+    scenario
 }
 
 /// The scenario of a reference curve: `model` spread over the GPUs and recomputed as
@@ -145,5 +222,77 @@ mod tests {
         assert_eq!((compared.cluster.gpus, compared.cluster.tensor_parallel), (2, 2));
         assert_eq!(compared.recipe.recomputation, scenario.comparison.recomputation);
         assert_eq!((compared.model, compared.device, compared.method), (model, scenario.device, scenario.method));
+    }
+
+    /// Every row of the catalogue by every method, on 64 GPUs.
+    fn every_row() -> impl Iterator<Item = Scenario> {
+        let by_method = |row: &catalogue::ModelRow| {
+            Method::ALL
+                .iter()
+                .map(|&method| {
+                    let mut scenario = row.apply(Scenario { method, ..Scenario::default() });
+                    scenario.cluster.gpus = 64;
+                    scenario
+                })
+                .collect::<Vec<_>>()
+        };
+        catalogue::MODELS.iter().flat_map(by_method)
+    }
+
+    #[test]
+    fn more_memory_never_lowers_b_max_and_every_point_is_the_answer_on_its_device() {
+        for scenario in every_row() {
+            let memories = memories(&scenario, 64);
+            let curve = b_max_by_memory(&scenario, &memories);
+            assert!(curve.is_sorted(), "{}", scenario.model.origin);
+            let asked = memories.iter().map(|&mib| largest_micro_batch(&with_memory(scenario, mib)));
+            assert_eq!(curve, asked.collect::<Vec<_>>(), "{}", scenario.model.origin);
+            let least = crate::inverse::least_memory(&scenario, 1).map_or(f64::INFINITY, Bytes::mib);
+            for (mib, batch) in memories.into_iter().zip(curve) {
+                assert_eq!(batch.is_some(), f64::from(mib) >= least, "{} on {mib} MiB", scenario.model.origin);
+            }
+        }
+    }
+
+    #[test]
+    fn a_sweep_over_memory_has_the_usual_devices_and_the_scenario_s_own() {
+        for gib in [0.5, 3.3, 80.0, 139.71, 288.0, 1_000.0, 4_096.0] {
+            let scenario = Scenario::default().with_number(crate::Field::Memory, gib).expect("in range");
+            let memories = memories(&scenario, 64);
+            assert!(memories.is_sorted_by(|a, b| a < b));
+            assert!((16..=80).contains(&memories.len()), "{}", memories.len());
+            for usual in [8, 16, 24, 40, 80, 141, 192, 288] {
+                assert!(memories.contains(&(usual * 1024)), "{usual}");
+            }
+            assert!(memories.contains(&(scenario.device.memory.mib() as u32)), "{gib}");
+        }
+    }
+
+    #[test]
+    fn a_larger_model_of_the_same_shape_never_has_a_larger_b_max() {
+        for scenario in every_row() {
+            let name = scenario.model.origin;
+            let sizes = model_sizes(&scenario.model, 64);
+            assert!(sizes.is_sorted_by(|a, b| a.parameters < b.parameters), "{name}");
+            assert!(sizes.len() <= 66 && sizes.contains(&scenario.model), "{name}");
+            let batch = |model: &Model| largest_micro_batch(&Scenario { model: *model, ..scenario });
+            let curve: Vec<_> = sizes.iter().map(batch).collect();
+            assert!(curve.is_sorted_by(|smaller, larger| smaller >= larger), "{name}: {curve:?}");
+            let largest = largest_size(&scenario).map_or(0, |model| model.parameters);
+            for (model, batch) in sizes.iter().zip(curve) {
+                assert_eq!(batch.is_some(), model.parameters <= largest, "{name} at {}", model.parameters);
+            }
+        }
+    }
+
+    #[test]
+    fn other_sizes_keep_the_proportion_of_width_and_depth_and_the_width_of_a_head() {
+        let model = catalogue::DEFAULT_MODEL.model;
+        for size in model_sizes(&model, 64) {
+            assert_eq!((size.head_dim, size.vocabulary), (model.head_dim, model.vocabulary));
+            assert_eq!(size.hidden, size.heads * 128);
+            // 4096 / 32 is 128 of width for a layer; layers are whole.
+            assert_eq!(size.layers, size.hidden / 128);
+        }
     }
 }

@@ -1,13 +1,17 @@
 //! The figures: a folder each, with the component, what it shows as a pure function, its style and its tests.
 
+mod accumulation_loop;
 mod activations;
 mod answer;
+mod autocast;
 mod buckets;
+mod buckets_by_length;
 mod calculator;
 mod calibration;
 mod chart;
 #[cfg(test)]
 pub mod check;
+mod checkpointing;
 mod convergence;
 mod derivation;
 mod formats;
@@ -98,6 +102,7 @@ figures! {
     "step" in course => step::Step,
     "formats" in course => formats::Formats,
     "regimes" in course => regimes::Regimes,
+    "autocast" in course => autocast::Autocast,
     "optimizer-states" in course => optimizer_states::OptimizerStates,
     "derivation" in home => derivation::Derivation,
     "worked-example" in home => worked_example::WorkedExample,
@@ -106,11 +111,14 @@ figures! {
     "chart" in home => chart::Chart,
     "levers" in home => levers::Levers,
     "activations" in course => activations::Activations,
+    "buckets-by-length" in course => buckets_by_length::BucketsByLength,
     "recompute" in course => recompute::Recompute,
+    "checkpointing" in course => checkpointing::Checkpointing,
     "swapping" in course => swapping::Swapping,
     "terms" in course => terms::Terms,
     "planner" in home => planner::Planner,
     "update-time" in course => update_time::UpdateTime,
+    "accumulation-loop" in course => accumulation_loop::AccumulationLoop,
     "convergence" in course => convergence::Convergence,
     "learning-rate" in course => learning_rate::LearningRate,
     "saturation" in course => saturation::Saturation,

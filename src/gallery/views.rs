@@ -8,10 +8,14 @@ use leptos::prelude::*;
 use super::controls::none_fits;
 use super::{Case, Specimen};
 use crate::components::{
-    AnswerBar, Assumed, Beside, Column, DataTable, Fold, Formula, Key, Legend, MemoryBar, MemoryLegend, Outlook, Plot,
-    mathml,
+    AnswerBar, Assumed, Beside, Code, Column, DataTable, Fold, Formula, Key, Legend, MemoryBar, MemoryLegend, Outlook,
+    Plot, mathml,
 };
 use crate::site::State;
+
+/// A program with a piece of every kind.
+const PROGRAM: &str = "for step in range(16):  # a comment that is much longer than the width of a phone or of this frame\n    \
+    print(\"a text\", step)\n";
 
 /// Every view.
 #[component]
@@ -35,6 +39,11 @@ fn Texts() -> impl IntoView {
                 <Assumed text=Signal::derive(|| Some("Its speed is assumed: 312 TFLOP/s.".to_owned()))/>
             </Case>
             <Case state="It has one: nothing is said"><Assumed text=Signal::derive(|| None::<String>)/></Case>
+        </Specimen>
+        <Specimen name="code">
+            <Case state="Coloured; the long line is scrolled">
+                <Code id="code-shown" label="A program" source=Signal::derive(|| PROGRAM.to_owned())/>
+            </Case>
         </Specimen>
         <Specimen name="fold">
             <Case state="Folded"><Fold summary="The numbers as a table">"What is folded away"</Fold></Case>

@@ -3,16 +3,21 @@
 //! The text is in `src/pages/`, with their places. They are rendered into these while the pages are built; here they are
 //! taken over in the browser.
 
+mod tour;
+
 use crate::figures::{ANSWER_BAR, FIGURES};
 use crate::site::{State, take_over, take_over_part};
 
-/// Takes over every figure and sentence of the page.
+/// Takes over every figure and sentence of the page, and opens the tour where the address names a card of it.
 pub fn mount_all(state: State) {
     take_over_part(&ANSWER_BAR, state);
     take_over(FIGURES, state);
     // A program that does not run in a browser has nothing to take over.
     #[cfg(feature = "hydrate")]
-    crate::site::take_over_sentences(state, crate::sentences::take_over);
+    {
+        crate::site::take_over_sentences(state, crate::sentences::take_over);
+        tour::follow(state);
+    }
 }
 
 #[cfg(test)]
@@ -71,7 +76,7 @@ mod tests {
                     v100.half / v100.fp32
                 ),
                 format!(
-                    "an A100 {} in bf16, {} in TF32 and {} in plain fp32, which is {:.0} or {:.0} times",
+                    "An A100 does {} in bf16, {} in TF32 and {} in plain fp32, which is {:.0} or {:.0} times",
                     a100.half,
                     tf32(a100),
                     a100.fp32,
@@ -79,7 +84,7 @@ mod tests {
                     a100.half / a100.fp32
                 ),
                 format!(
-                    "an H100 {}, {:.0} and {}, {:.0} or {:.0} times",
+                    "An H100 does {}, {:.0} and {}, which is {:.0} or {:.0} times",
                     h100.half,
                     tf32(h100).ceil(),
                     h100.fp32,

@@ -7,10 +7,10 @@ use super::drawing::px;
 use super::frame::{MARGIN, SMALL_LINE, head, paragraph, width_of};
 use super::{Attribute, Drawing, Footer, Look};
 use crate::chart::{
-    BAND, Curves, Frame, Mark, NAMES, OWN, PATTERNS, Palette, Spec, Tick, batch_text, description, draw, end_text,
-    first, last, swept,
+    BAND, Curves, Frame, Mark, OWN, PATTERNS, Palette, Spec, Tick, batch_text, description, draw, end_text, first,
+    last, names, number_text, own_place, swept, value_text, words,
 };
-use crate::{Choice, Method, Scenario, format};
+use crate::{ChartAxis, Choice, Method, Scenario, format};
 
 /// Width of the picture, in CSS pixels.
 const WIDTH: f64 = 960.0;
@@ -29,7 +29,7 @@ pub fn chart(scenario: &Scenario, look: Look, page: &str) -> String {
     let curves = Curves::along(swept(scenario), None);
     let theme = look.theme;
     let mut drawing = Drawing::new("chart");
-    let title = "The largest micro-batch falls as sequences get longer";
+    let title = words(curves.axis).claim;
     let head_end = head(&mut drawing, theme, title, scenario, WIDTH);
     let corner = (MARGIN + LABELS, head_end + 42.0);
     axes(&mut drawing, look, &curves, corner);
@@ -44,7 +44,7 @@ pub fn chart(scenario: &Scenario, look: Look, page: &str) -> String {
     let footer = Footer::of(scenario, page, WIDTH);
     footer.draw(&mut drawing, theme, y + 6.0);
     let size = (WIDTH, y + 6.0 + footer.height());
-    drawing.finish(size, look, title, &description(&curves.lengths, &curves.all))
+    drawing.finish(size, look, title, &description(&curves))
 }
 
 /// The plot alone, without a word: what the page has on its canvas, at this size in CSS pixels, with
@@ -54,18 +54,18 @@ pub fn chart_plot(scenario: &Scenario, look: Look, (width, height): (f64, f64)) 
     let curves = Curves::along(swept(scenario), None);
     let mut drawing = Drawing::new("plot");
     painted(&mut drawing, &spec(&curves, scenario, look.theme.palette(), (width, height)), (0.0, 0.0));
-    drawing.finish((width, height), Look { ground: false, ..look }, "b_max against sequence length", "")
+    drawing.finish((width, height), Look { ground: false, ..look }, words(curves.axis).claim, "")
 }
 
 fn spec(curves: &Curves, scenario: &Scenario, palette: Palette, (width, height): (f64, f64)) -> Spec {
-    let own = scenario.recipe.sequence;
+    let own = own_place(curves.axis, scenario);
     Spec {
         frame: Frame { width, height, density: 1.0, units: UNITS },
         palette,
         axes: curves.axes.clone(),
-        lengths: curves.lengths.clone(),
+        places: curves.places.clone(),
         curves: curves.all.clone(),
-        own: Some(Mark { length: own, batches: vec![(OWN, curves.batch(OWN, own))] }),
+        own: Some(Mark { at: own, batches: vec![(OWN, curves.batch(OWN, own))] }),
         cursor: None,
     }
 }
@@ -94,13 +94,13 @@ fn plot(drawing: &mut Drawing, look: Look, curves: &Curves, scenario: &Scenario,
     painted(drawing, &spec, corner);
     let frame = [("fill", "none"), ("stroke", theme.colour("--line"))];
     drawing.rect((corner.0 - 0.5, corner.1 - 0.5), (PLOT.0 + 1.0, PLOT.1 + 1.0), &frame);
-    let own = scenario.recipe.sequence;
+    let own = own_place(curves.axis, scenario);
     let position = curves.axes.across.position(own);
-    let length = format::count(own);
+    let value = format!("your {} = {}", words(curves.axis).symbol, value_text(curves.axis, own));
     let words = match position {
-        position if position < 0.0 => format!("← your S = {length}"),
-        position if position > 1.0 => format!("your S = {length} →"),
-        _ => format!("your S = {length}"),
+        position if position < 0.0 => format!("← {value}"),
+        position if position > 1.0 => format!("{value} →"),
+        _ => value,
     };
     let (part, width) = (position.clamp(0.0, 1.0), width_of(&words, 13.0) + 12.0);
     // It slides along its own width, as on the page, so that it stays inside at both ends.
@@ -125,12 +125,14 @@ fn axes(drawing: &mut Drawing, look: Look, curves: &Curves, (left, top): (f64, f
         let y = top + frame.y(curves.axes.up.position(tick.value)) + 4.5;
         drawing.text((left - 8.0, y), &style("end"), &tick.label);
     }
-    for tick in named(&curves.axes.lengths) {
+    for tick in named(&curves.axes.ticks) {
         let x = left + frame.x(curves.axes.across.position(tick.value));
         drawing.text((x, top + PLOT.1 + 19.0), &style("middle"), &tick.label);
     }
     let middle = (left + PLOT.0 / 2.0, top + PLOT.1 + 42.0);
-    drawing.text(middle, &style("middle"), "Sequence length S in tokens (1k = 1024)");
+    let words = words(curves.axis);
+    let title = words.title.join(words.symbol);
+    drawing.text(middle, &style("middle"), &title);
     let bad = [("font-size", "13"), ("font-weight", "600"), ("text-anchor", "end")];
     let bad = [&bad, &[("fill", look.theme.colour("--bad"))][..]].concat();
     let band = top + PLOT.1 - BAND / 2.0;
@@ -145,16 +147,17 @@ fn legend(drawing: &mut Drawing, look: Look, curves: &Curves, scenario: &Scenari
     let (ink, soft, line) = (theme.colour("--ink"), theme.colour("--ink-soft"), theme.colour("--line"));
     let right = WIDTH - MARGIN;
     let middle = right - 92.0;
-    let own = scenario.recipe.sequence;
-    let at = own.clamp(first(&curves.lengths), last(&curves.lengths));
-    let caption = format!("At {} tokens{}", format::count(at), if at == own { ", your length" } else { "" });
+    let (axis, words) = (curves.axis, words(curves.axis));
+    let own = own_place(axis, scenario);
+    let at = own.clamp(first(&curves.places), last(&curves.places));
+    let caption = format!("At {} {}{}", number_text(axis, at), words.unit, if at == own { words.own } else { "" });
     drawing.text((left, top + 12.0), &[("font-size", "13"), ("font-weight", "600"), ("fill", ink)], &caption);
     let head = |anchor| [("font-size", "12"), ("font-weight", "600"), ("text-anchor", anchor), ("fill", soft)];
-    drawing.text((left, top + 38.0), &head("start"), "Model");
+    drawing.text((left, top + 38.0), &head("start"), words.curves);
     symbol(drawing, (middle, top + 38.0), &head("end"), "");
-    drawing.text((right, top + 38.0), &head("end"), "Ends at S =");
+    drawing.text((right, top + 38.0), &head("end"), &format!("{}{} =", words.ends, words.symbol));
     drawing.line((left, top + 46.5), (right, top + 46.5), &[("stroke", theme.colour("--line"))]);
-    let names = NAMES.iter().zip(PATTERNS).zip(&curves.all).zip(theme.palette().series);
+    let names = names(axis).into_iter().zip(PATTERNS).zip(&curves.all).zip(theme.palette().series);
     for (row, (((name, pattern), curve), colour)) in names.enumerate() {
         let y = top + 68.0 + 32.0 * row as f64;
         let weight = if row == OWN { "600" } else { "400" };
@@ -174,9 +177,9 @@ fn legend(drawing: &mut Drawing, look: Look, curves: &Curves, scenario: &Scenari
         let batch = curves.batch(row, at);
         let fill = if batch.is_some() { ink } else { theme.colour("--bad") };
         // The page has room for “does not fit”.
-        let words = if batch.is_some() { batch_text(batch) } else { "none".to_owned() };
-        drawing.text((middle, y), &style("end", "600", fill), &words);
-        drawing.text((right, y), &style("end", weight, soft), &end_text(curve.longest));
+        let said = if batch.is_some() { batch_text(batch) } else { "none".to_owned() };
+        drawing.text((middle, y), &style("end", "600", fill), &said);
+        drawing.text((right, y), &style("end", weight, soft), &end_text(axis, curve.end));
         drawing.line((left, y + 10.5), (right, y + 10.5), &[("stroke", line)]);
     }
 }
@@ -203,14 +206,29 @@ fn assumptions(scenario: &Scenario) -> String {
         Method::Ledger => String::new(),
         _ => format!(" with {} % headroom", format::input(scenario.device.headroom.get())),
     };
-    format!(
-        "The reference models 1B, 7B, 13B and 70B train on {} with recomputation “{}” and are otherwise counted as yours: {} of memory{headroom}, {}, {} method.",
+    let spread = format!(
+        "{} with recomputation “{}”",
         format::counted(compared.gpus, "GPU", "GPUs"),
-        compared.recomputation.label(),
-        format::memory(scenario.device.memory),
-        scenario.recipe.precision.label(),
-        scenario.method.key(),
-    )
+        compared.recomputation.label()
+    );
+    let memory = format!("{} of memory{headroom}", format::memory(scenario.device.memory));
+    let (precision, method) = (scenario.recipe.precision.label(), scenario.method.key());
+    match compared.against {
+        ChartAxis::Sequence => format!(
+            "The reference models 1B, 7B, 13B and 70B train on {spread} and are otherwise counted as yours: {memory}, \
+             {precision}, {method} method."
+        ),
+        ChartAxis::Memory => format!(
+            "The reference models 1B, 7B, 13B and 70B train on {spread} and are otherwise counted as yours: {} a \
+             sequence, {precision}, {method} method.",
+            format::counted(scenario.recipe.sequence, "token", "tokens")
+        ),
+        ChartAxis::Size => format!(
+            "Models of your shape: width and depth in proportion, heads as wide as yours. The reference curves are of \
+             {spread} and otherwise counted as yours: {} a sequence, {precision}, {method} method.",
+            format::counted(scenario.recipe.sequence, "token", "tokens")
+        ),
+    }
 }
 
 #[cfg(test)]
@@ -250,5 +268,21 @@ mod tests {
             assert!(file.contains(&format!("stroke=\"{stroke}\"")), "{stroke}");
         }
         assert!(words.iter().any(|word| word.starts_with("https://example.org/?v=3")));
+    }
+
+    #[test]
+    fn the_picture_has_the_axis_that_is_chosen() {
+        for (axis, words) in [
+            (ChartAxis::Size, ["Parameters N, your model’s shape", "H200", "your N = 7B", "10B"]),
+            (ChartAxis::Memory, ["Memory M of one GPU in GiB", "70B", "your M = 80 GiB", "141"]),
+        ] {
+            let mut scenario = Scenario::default();
+            scenario.comparison.against = axis;
+            let file = chart(&scenario, LIGHT, "https://example.org/");
+            for word in words {
+                assert!(file.contains(&format!(">{word}<")), "{word}");
+            }
+            assert!(file.contains("chart_axis="), "the link at the foot keeps the axis");
+        }
     }
 }

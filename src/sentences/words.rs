@@ -139,7 +139,7 @@ pub static SENTENCES: &[Sentence] = &[
             drag("Layers", &[24.0, 32.0, 40.0, 60.0, 80.0, 96.0], 32.0),
             Words(" layers keeps "),
             Result(|[every, layers, _]| number::grouped(of::checkpoints(layers, every)[0])),
-            Words(" inputs, and the segment at work as much as "),
+            Words(" inputs, and the present segment as much as "),
             Result(|[every, layers, _]| number::grouped(of::checkpoints(layers, every)[1])),
             Words(" more: "),
             Result(|[every, layers, _]| number::grouped(of::checkpoints(layers, every).into_iter().sum())),
@@ -157,7 +157,7 @@ pub static SENTENCES: &[Sentence] = &[
             drag("TFLOP/s of the GPU", &[18.7, 125.0, 312.0, 989.0, 2_250.0], 989.0),
             Words(" TFLOP/s does "),
             Result(|[link, speed, _]| number::grouped(swapping::break_even(speed * 1e12, link * 1e9).round())),
-            Words(" operations: so many have to wait for each byte, or the copy is not free."),
+            Words(" operations. The copy is free if there are at least as many for each byte."),
         ],
     },
     Sentence {
@@ -209,7 +209,7 @@ pub static SENTENCES: &[Sentence] = &[
             drag("GPUs", GPUS, 8.0),
             Words(" GPUs a ring sends "),
             Result(|[gpus, ..]| factor(of::sent_by_ring(gpus as u32), 3)),
-            Words(" times the gradients’ bytes, and on no number of them twice."),
+            Words(" times the gradients’ bytes, and with any number of GPUs less than twice."),
         ],
     },
     Sentence {

@@ -24,12 +24,18 @@ pub fn query() -> String {
 /// Keeps address and state in step: the address follows the scenario, and Back or Forward set it.
 pub fn follow(state: State) {
     let settled = use_debounce_fn_with_arg(|scenario: Scenario| write(&scenario), SETTLE);
-    let later = move |scenario: &Scenario, _: Option<&Scenario>, _: Option<()>| _ = settled(*scenario);
+    let later = move |scenario: &Scenario, before: Option<&Scenario>, _: Option<()>| {
+        // The tour holds what is told already.
+        if before != Some(scenario) {
+            _ = settled(*scenario);
+        }
+    };
     // The address that the page was opened by is the reader's; only a change rewrites it.
-    Effect::watch(move || state.scenario.get(), later, false);
+    let told = move || state.own.get().unwrap_or_else(|| state.scenario.get());
+    Effect::watch(told, later, false);
     // Between a change and its address the reader may take a way to another page already.
     for kind in ["pointerdown", "focusin"] {
-        _ = window_event_listener_untyped(kind, move |_| carry(&state.scenario.get_untracked()));
+        _ = window_event_listener_untyped(kind, move |_| carry(&untrack(told)));
     }
     // The listeners live as long as the page.
     _ = window_event_listener(ev::popstate, move |_| {
@@ -39,6 +45,24 @@ pub fn follow(state: State) {
             state.notices.set(read.notices);
         }
     });
+}
+
+/// What the address says behind its `#`.
+pub fn fragment() -> String {
+    let hash = window().location().hash().unwrap_or_default();
+    hash.strip_prefix('#').unwrap_or_default().to_owned()
+}
+
+/// Puts a fragment in the place of the address's own, without an entry in the history; an empty one takes it away.
+pub fn replace_fragment(fragment: &str) {
+    let location = window().location();
+    let place = if fragment.is_empty() { String::new() } else { format!("#{fragment}") };
+    replace(&(location.pathname().unwrap_or_default() + &query() + &place));
+}
+
+/// In a sandboxed frame the browser may refuse; the page works without an address.
+fn replace(address: &str) {
+    _ = window().history().and_then(|history| history.replace_state_with_url(&JsValue::NULL, "", Some(address)));
 }
 
 /// Lets every way to another page take the scenario along. Links that the build has written are marked `data-way`.
@@ -61,7 +85,5 @@ fn write(scenario: &Scenario) {
     if now == wanted {
         return;
     }
-    let address = location.pathname().unwrap_or_default() + &wanted + &location.hash().unwrap_or_default();
-    // In a sandboxed frame the browser may refuse; the page works without an address.
-    _ = window().history().and_then(|history| history.replace_state_with_url(&JsValue::NULL, "", Some(&address)));
+    replace(&(location.pathname().unwrap_or_default() + &wanted + &location.hash().unwrap_or_default()));
 }

@@ -14,6 +14,9 @@ mod standing;
 mod state;
 mod theme;
 
+#[cfg(feature = "hydrate")]
+pub use address::fragment;
+pub use address::replace_fragment;
 pub use bmax::format;
 pub use mount::{Figure, take_over, take_over_part};
 #[cfg(feature = "hydrate")]

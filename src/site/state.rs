@@ -141,6 +141,8 @@ pub struct State {
     pub facts: Memo<Facts>,
     /// The single changes that are open to it, ranked; it does not depend on the micro-batch.
     pub ranking: Memo<Ranking>,
+    /// The reader's own configuration while the tour shows another one: the address goes on telling this one.
+    pub own: RwSignal<Option<Scenario>>,
     /// What was wrong with the link the page was opened by.
     pub notices: RwSignal<Vec<Notice>>,
     /// The order in which figures come that are not in sight.
@@ -202,6 +204,7 @@ impl State {
             scenario,
             facts: Memo::new(move |before: Option<&Facts>| Facts::of(scenario.get(), before)),
             ranking: Memo::new_owning(move |before| Ranking::next(scenario.get(), before)),
+            own: RwSignal::new(None),
             notices: RwSignal::new(Vec::new()),
             turns: Turns::new(),
         }

@@ -100,6 +100,24 @@ async fn axe_finds_nothing_on_the_page_for_addresses_of_no_page() {
 }
 
 #[tokio::test]
+async fn axe_finds_nothing_on_an_open_card_of_the_tour() {
+    for (visit, when) in [
+        (Visit::to("#tour-1"), "light"),
+        (Visit::to("#tour-1").dark(), "dark"),
+        (Visit::to("#tour-1").wide(360), "light, on a phone"),
+        (Visit::to("#tour-1").wide(360).dark(), "dark, on a phone"),
+    ] {
+        let page = visit.open().await;
+        for number in [1, 5, 9, 10, 12] {
+            page.script("location.hash = arguments[0];", vec![json!(format!("tour-{number}"))]).await;
+            page.part(".tour").says(&format!("{number} of 12")).await;
+            nothing_is_found(&page, &format!("card {number}, {when}")).await;
+        }
+        page.close().await;
+    }
+}
+
+#[tokio::test]
 async fn axe_finds_nothing_in_any_tab_of_the_share_dialog() {
     for (visit, when) in [
         (Visit::to(""), "light"),

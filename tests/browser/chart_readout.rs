@@ -1,7 +1,8 @@
-//! b_max against the sequence length: read off by keyboard and pointer, and as a table.
+//! b_max against sequence length, model size and GPU memory: read off by keyboard and pointer, and as a table.
 
 use crate::support::{Page, Scope, expected, key, tidy};
-use bmax::{Scenario, catalogue, largest_micro_batch, number, sweep};
+use bmax::chart::{Curves, OWN, batch_text, names, number_text, own_place, place_text, swept};
+use bmax::{ChartAxis, Choice, Scenario, catalogue, largest_micro_batch, number, sweep};
 use fantoccini::actions::{InputSource, MouseActions, PointerAction};
 use fantoccini::elements::Element;
 use serde_json::json;
@@ -211,4 +212,104 @@ async fn one_press_sets_the_chart_as_in_the_workshop_and_one_goes_back() {
     chart.press("Back to my settings").await;
     page.until_query("v=3&gpu=h200&b=5").await;
     page.close().await;
+}
+
+/// What the slider says at a place of any axis, by the library's curves.
+fn sentence_of(curves: &Curves, place: u32) -> String {
+    let part = |(position, name)| format!("{name} {}", batch_text(curves.batch(position, place)));
+    let parts: Vec<_> = names(curves.axis).into_iter().enumerate().map(part).collect();
+    format!("{}: {}", place_text(curves.axis, place), parts.join(", "))
+}
+
+async fn says(slider: &Element, page: &Page, curves: &Curves, place: u32) {
+    let wanted = sentence_of(curves, place);
+    page.until(&format!("the read-out to say “{wanted}”"), async || {
+        let said = slider.attr("aria-valuetext").await.expect("an element").unwrap_or_default();
+        if said == wanted { Ok(()) } else { Err(said) }
+    })
+    .await;
+    assert_eq!(slider.attr("aria-valuenow").await.expect("an element"), Some(place.to_string()));
+}
+
+#[tokio::test]
+async fn one_control_draws_b_max_against_model_size_and_gpu_memory_and_the_link_says_so() {
+    let page = Page::open("?gpus=64&recompute=full").await;
+    let chart = page.figure("chart");
+    for (axis, slider, title) in [
+        (ChartAxis::Size, "Model size read-out", "Parameters N, your model’s shape"),
+        (ChartAxis::Memory, "GPU memory read-out", "Memory M of one GPU in GiB"),
+        (ChartAxis::Sequence, SLIDER, "Sequence length S in tokens"),
+    ] {
+        chart.choose("Against", axis.label()).await;
+        let mut scenario = expected::scenario("?gpus=64&recompute=full");
+        scenario.comparison.against = axis;
+        page.until("the link to say so", async || {
+            let query = page.query().await;
+            if expected::scenario(&query) == scenario { Ok(()) } else { Err(query) }
+        })
+        .await;
+        chart.says(title).await;
+        let curves = Curves::along(swept(&scenario), None);
+        let own = own_place(axis, &scenario);
+        let slider = chart.focus("slider", slider).await;
+        says(&slider, &page, &curves, own).await;
+        assert!(sentence_of(&curves, own).ends_with(&format!("yours {}", text(largest_micro_batch(&scenario)))));
+        page.press(key::HOME).await;
+        says(&slider, &page, &curves, curves.places[0]).await;
+        page.press(key::RIGHT).await;
+        says(&slider, &page, &curves, curves.places[1]).await;
+        page.press(key::END).await;
+        says(&slider, &page, &curves, curves.places[curves.places.len() - 1]).await;
+        page.press(key::ESCAPE).await;
+        says(&slider, &page, &curves, own).await;
+    }
+    page.close().await;
+}
+
+#[tokio::test]
+async fn a_link_opens_the_chart_with_its_axis_and_the_table_has_the_library_s_numbers() {
+    for axis in [ChartAxis::Size, ChartAxis::Memory] {
+        let query = format!("?model=llama-3.1-8b&gpus=16&chart_gpus=8&chart_axis={}", axis.key());
+        let page = Page::open(&query).await;
+        let chart = page.figure("chart");
+        chart.press("The curves as a table").await;
+        let curves = Curves::along(swept(&expected::scenario(&query)), None);
+        let rows = rows(&page, &chart).await;
+        assert_eq!(rows[0][1..], names(axis));
+        assert_eq!(rows.len(), 1 + curves.stops().len());
+        for (row, stop) in rows[1..].iter().zip(curves.stops()) {
+            assert_eq!(row[0], number_text(axis, curves.places[stop]));
+            for (position, shown) in row[1..].iter().enumerate() {
+                match curves.batch(position, curves.places[stop]) {
+                    Some(batch) => assert_eq!(*shown, batch_text(Some(batch))),
+                    None => assert!(shown.contains("does not fit"), "{shown}"),
+                }
+            }
+        }
+        assert!(curves.batch(OWN, own_place(axis, &expected::scenario(&query))).is_some());
+        page.close().await;
+    }
+}
+
+#[tokio::test]
+async fn a_model_size_and_a_memory_that_are_read_off_become_the_reader_s_own() {
+    for (axis, slider) in [(ChartAxis::Size, "Model size read-out"), (ChartAxis::Memory, "GPU memory read-out")] {
+        let query = format!("?gpus=64&chart_axis={}", axis.key());
+        let page = Page::open(&query).await;
+        let scenario = expected::scenario(&query);
+        let curves = Curves::along(swept(&scenario), None);
+        page.figure("chart").focus("slider", slider).await;
+        page.press(key::HOME).await;
+        page.press(key::ENTER).await;
+        let taken = curves.at(scenario, curves.places[0]).expect("a place of the curves");
+        page.until("the link to have it", async || {
+            let query = page.query().await;
+            let now = expected::scenario(&query);
+            let same = now.device.memory == taken.device.memory && now.model.hidden == taken.model.hidden;
+            if same && now.model.parameters == taken.model.parameters { Ok(()) } else { Err(query) }
+        })
+        .await;
+        page.part("#answer-bar").shows("bar-answer", &expected::answer(&taken)).await;
+        page.close().await;
+    }
 }

@@ -34,14 +34,14 @@ async fn steps_and_examples_are_told_for_the_reader_s_batch_and_the_task() {
     figure.shows("examples", &times(examples(256.0, critical()))).await;
     figure.says("You are near it").await;
     // A number without a unit: read as tokens and as sequences it gives opposite advice.
-    figure.pick("Critical batch of", "as goes around, language: 65,536, if tokens").await;
+    figure.pick("Critical batch of", "often repeated, language: 65,536, if tokens").await;
     figure.shows("examples", &times(examples(256.0, in_examples(65_536.0, true, 2_048)))).await;
     figure.says("You are far above it").await;
     // The same number read as sequences turns the advice around.
-    figure.pick("Critical batch of", "as goes around, language: 65,536, if sequences").await;
+    figure.pick("Critical batch of", "often repeated, language: 65,536, if sequences").await;
     figure.shows("steps", &times(steps(256.0, 65_536.0))).await;
     figure.says("You are far below it").await;
-    figure.pick("Critical batch of", "as goes around, CIFAR-10: 256 images").await;
+    figure.pick("Critical batch of", "often repeated, CIFAR-10: 256 images").await;
     figure.shows("steps", "2×").await;
     figure.shows("examples", "2×").await;
     figure.says("You are near it").await;

@@ -61,7 +61,7 @@ async fn a_list_of_one_s_own_is_counted_and_a_bad_line_named_while_the_rest_stay
     figure.shows("parameters", &number::grouped(3.0 * 16.0 * 9.0 + 16.0 + 32.0 + 16.0 * 1024.0 * 10.0 + 10.0)).await;
     figure.fill(LIST, "input 3 32 32\nconv 16 40x40\nflatten\ndense 10").await;
     figure.shows("trouble", "Line 2, kernel “40”: write a whole number from 1 to 32.").await;
-    figure.says("The line is left out, the others count.").await;
+    figure.says("This line is left out; the others count.").await;
     figure.shows("parameters", &number::grouped(3.0 * 1024.0 * 10.0 + 10.0)).await;
     page.close().await;
 }
@@ -95,9 +95,9 @@ async fn a_layer_is_read_off_by_keys_and_by_pointer() {
     let figure = page.figure("network");
     figure.focus("slider", "Layer").await;
     page.press(key::HOME).await;
-    figure.says("Layer 1 convolution, line 2: hands on 64 × 224 × 224 for each example").await;
+    figure.says("Layer 1 convolution, line 2: makes 64 × 224 × 224 for each example").await;
     page.press(key::END).await;
-    figure.says("Layer 40 dense, line 15: hands on 1,000 for each example").await;
+    figure.says("Layer 40 dense, line 15: makes 1,000 for each example").await;
     figure.drag("kept", 0.5, 0.101).await;
     figure.says("Layer 3 convolution").await;
     figure.says("36,928 parameters").await;

@@ -2,7 +2,6 @@
 
 use crate::support::{Page, expected};
 use bmax::link as codec;
-use serde_json::json;
 
 #[tokio::test]
 async fn a_link_opens_the_same_figures_in_another_browser() {
@@ -76,34 +75,26 @@ async fn back_and_forward_bring_back_what_was_configured() {
 #[tokio::test]
 async fn copy_link_puts_the_full_address_on_the_clipboard() {
     let page = Page::open("").await;
-    allow_clipboard(&page, "granted").await;
+    page.allow_clipboard("granted").await;
     let calculator = page.figure("calculator");
     calculator.enter("Number of GPUs", "16").await;
     // The press may come before the address has followed; what is copied is up to date all the same.
     calculator.press("Copy link").await;
     calculator.says("Link copied.").await;
-    let read = "const done = arguments[0]; navigator.clipboard.readText().then(done, (error) => done(String(error)));";
-    let copied = page.script_async(read, vec![]).await;
+    let copied = page.clipboard().await;
     let expected = format!("{}{}?v=3&gpus=16", page.server.origin(), crate::support::FOLDER);
-    assert_eq!(copied, json!(expected));
+    assert_eq!(copied, expected);
     page.close().await;
 }
 
 #[tokio::test]
 async fn where_the_clipboard_is_forbidden_the_link_is_shown_to_be_copied_by_hand() {
     let page = Page::open("?v=3&gpus=16").await;
-    allow_clipboard(&page, "denied").await;
+    page.allow_clipboard("denied").await;
     let calculator = page.figure("calculator");
     calculator.press("Copy link").await;
     calculator.says("Copy it by hand").await;
     let shown = calculator.value("textbox", "Copy it by hand").await;
     assert_eq!(shown, page.address().await);
     page.close().await;
-}
-
-async fn allow_clipboard(page: &Page, setting: &str) {
-    for name in ["clipboard-read", "clipboard-write"] {
-        let permission = json!({ "permission": { "name": name }, "setting": setting });
-        page.devtools("Browser.setPermission", permission).await;
-    }
 }

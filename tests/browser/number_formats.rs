@@ -65,13 +65,13 @@ async fn small_updates_stall_without_an_fp32_copy() {
     let page = Page::about("formats", "").await;
     let figure = page.figure("formats");
     for (typed, update) in [("0.01", 0.01), ("ten", 0.001)] {
-        figure.fill("A weight of 1 is updated by", typed).await;
+        figure.fill("A weight of 1 changes each time by", typed).await;
         for (row, format) in figure.table("updates").await.iter().zip(FORMATS) {
             let after = (format.after_updates(1.0, update, 1000) * 1e6).round() / 1e6;
             assert_eq!(row[2], number::plain(after), "{}", format.key);
         }
     }
-    let field = figure.find("textbox", "A weight of 1 is updated by").await;
+    let field = figure.find("textbox", "A weight of 1 changes each time by").await;
     assert_eq!(field.attr("aria-invalid").await.expect("an element").as_deref(), Some("true"));
     page.close().await;
 }

@@ -210,7 +210,7 @@ async fn the_numbers_of_a_saved_table_are_the_library_s() {
     let curves = Curves::along(swept(&Scenario::default()), None);
     let saved = table(&page, "chart", 1).await;
     assert_eq!(saved[0], ["Tokens S", "1B", "7B", "13B", "70B", "yours"]);
-    let powers = curves.lengths.iter().enumerate().filter(|(_, length)| length.is_power_of_two());
+    let powers = curves.places.iter().enumerate().filter(|(_, length)| length.is_power_of_two());
     let expected: Vec<Vec<String>> = powers
         .map(|(at, length)| {
             let batch = |curve: &bmax::chart::Curve| batch_text(curve.batches[at]).replace(',', "");

@@ -82,7 +82,7 @@ async fn without_a_sequence_that_fits_there_is_no_plan_and_the_reason_is_given()
     let page = Page::about("planner", "?gpus=1").await;
     let planner = page.figure("planner");
     planner.shows("planner-result", "no plan").await;
-    planner.says("Nothing can be planned while not one sequence fits").await;
+    planner.says("Nothing can be planned, because not even one sequence fits").await;
     page.close().await;
 }
 

@@ -118,8 +118,8 @@ async fn a_check_without_a_choice_asks_for_one() {
     let quiz = page.figure("quiz");
     quiz.approach().await;
     check(&quiz, 2).await;
-    until_seen(&page, 2, json!(["Choose one of the four first.", "", false])).await;
-    until_score(&page, "Question 3: Choose one of the four first. None checked so far.").await;
+    until_seen(&page, 2, json!(["Choose one of the four answers first.", "", false])).await;
+    until_score(&page, "Question 3: Choose one of the four answers first. None checked so far.").await;
     page.close().await;
 }
 

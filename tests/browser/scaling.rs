@@ -73,7 +73,7 @@ async fn speed_follows_the_link_the_stage_and_the_read_out() {
     let figure = page.figure("scaling");
     let scenario = Scenario::default();
     figure.shows("speed", &speed(&scenario, 8, 25.0)).await;
-    figure.says("At best, all of it is hidden").await;
+    figure.says("At best, all of it overlaps with computing").await;
     figure.shows("at-gpus", "64").await;
     let (low, high) = usual_efficiency(64).expect("the rule of thumb reaches there");
     figure.shows("at-usual", &range(low * 64.0, high * 64.0)).await;

@@ -6,7 +6,7 @@ use crate::support::{Page, key};
 async fn the_worked_layer_stores_16_64_and_128_mib_while_its_weights_stay_at_256() {
     let page = Page::open("").await;
     let shapes = page.figure("shapes");
-    shapes.choose("Layer", "4096 × 4096 layer").await;
+    shapes.choose("Layer", "4,096 × 4,096 layer").await;
     shapes.focus("slider", "Micro-batch b").await;
     page.press(key::HOME).await;
     let mut batch = 1;

@@ -1,7 +1,7 @@
-//! Memory over two steps: read off by keyboard, pointer and table, and compared.
+//! Memory over two steps: read off by keyboard, pointer and table, and one step with and without recomputation.
 
 use crate::support::{Page, expected, key};
-use bmax::course::step::{Timeline, timeline};
+use bmax::course::step::{Paced, Timeline, timeline};
 use bmax::{Bucket, Bytes, Method, Recomputation, Scenario, estimate, number};
 
 fn memory(bytes: Bytes) -> String {
@@ -138,5 +138,64 @@ async fn a_method_without_moments_says_so() {
     let scenario = Scenario { method: Method::Workshop, ..Scenario::default() };
     step.shows("peak", &memory(estimate(&scenario).peak().bytes)).await;
     step.says("adds up buckets and knows no moments").await;
+    page.close().await;
+}
+
+/// The same configuration with another recomputation.
+fn with(policy: Recomputation) -> Scenario {
+    let mut scenario = Scenario::default();
+    scenario.recipe.recomputation = policy;
+    scenario
+}
+
+/// Waits until the overlay says both peaks and the gap between them.
+async fn compares(page: &Page, own: Recomputation, other: Recomputation) {
+    let step = page.figure("step");
+    let [own, other] = [own, other].map(|policy| estimate(&with(policy)).peak().bytes);
+    let gap = own - other;
+    let gap = if gap > Bytes::ZERO { format!("{} more", memory(gap)) } else { format!("{} less", memory(other - own)) };
+    for said in [memory(own), memory(other), gap] {
+        page.until(&format!("the overlay to say “{said}”"), async || {
+            let words = step.text("overlay-words").await;
+            if words.contains(&said) { Ok(()) } else { Err(words) }
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn one_drawing_has_a_step_with_and_without_recomputation_and_says_the_gap() {
+    let page = Page::about("step", "").await;
+    let step = page.figure("step");
+    compares(&page, Scenario::default().recipe.recomputation, Recomputation::Full).await;
+    // The curve above decides which step is compared, until the reader does.
+    step.choose("Recomputation", "Full").await;
+    compares(&page, Recomputation::Full, Recomputation::None).await;
+    step.choose("Compare it with recomputation", "Full").await;
+    step.says("Both curves are the same.").await;
+    step.choose("Recomputation", "None").await;
+    compares(&page, Recomputation::None, Recomputation::Full).await;
+    let script = "return document.querySelectorAll('[data-figure=step] [data-testid=overlay] .plot-line').length > 2;";
+    page.until_script("both curves and the limit in one drawing", script, serde_json::json!(true)).await;
+    page.close().await;
+}
+
+#[tokio::test]
+async fn the_overlay_is_read_off_by_keyboard_and_as_a_table() {
+    let page = Page::about("step", "?recompute=full").await;
+    let step = page.figure("step");
+    let [full, none] = [Recomputation::Full, Recomputation::None].map(|policy| Paced::of(&with(policy)));
+    step.focus("slider", "Work done").await;
+    page.press(key::HOME).await;
+    step.says("After 0.00 forward passes of work.").await;
+    page.press(key::END).await;
+    step.says("None: the step is over").await;
+    let rows = step.table("overlay-moments").await;
+    assert_eq!((rows.len(), full.named.len(), none.named.len()), (6, 6, 6));
+    for ((row, full), none) in rows.iter().zip(&full.named).zip(&none.named) {
+        assert_eq!(row[0], format!("“{}”", full.instant.name));
+        let cells = [full.at, full.held.gib(), none.at, none.held.gib()];
+        assert_eq!(row[1..], cells.map(|value| number::with_commas(&number::fixed(value, 2))));
+    }
     page.close().await;
 }

@@ -54,10 +54,10 @@ async fn the_link_is_the_figure_s_own_and_the_gpu_is_shared() {
     let page = Page::about("swapping", "").await;
     let figure = page.figure("swapping");
     let scenario = Scenario::default();
-    figure.pick("Link to the host, each way", "The lecture’s DRAM, 12.8 GB/s").await;
+    figure.pick("Link to CPU memory, each way", "The lecture’s DRAM, 12.8 GB/s").await;
     shows(&page, &scenario, 12.8e9).await;
     // By keyboard: from the last entry to the one before, which is NVLink-C2C.
-    figure.focus("combobox", "Link to the host, each way").await;
+    figure.focus("combobox", "Link to CPU memory, each way").await;
     page.press(key::UP).await;
     shows(&page, &scenario, 450e9).await;
     page.press(key::HOME).await;

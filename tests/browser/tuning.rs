@@ -103,7 +103,7 @@ async fn the_setup_is_applied_and_undone() {
     figure.press("Use this configuration").await;
     let setup = chosen(&tune(&alone(&Scenario::default()))).scenario;
     page.until_query(&link::encode(&setup)).await;
-    figure.shows("done", "In use everywhere on this page.").await;
+    figure.shows("done", "In use on all pages.").await;
     figure.focus("button", "Undo").await;
     page.press(key::ENTER).await;
     page.until_query(&link::encode(&Scenario::default())).await;

@@ -46,6 +46,7 @@ VERSION_3 = VERSION_2 | {
     "parallel": "off", "qkv": "separate", "softmax": "fp32", "engine": "torch", "bucket": "500", "reshard": "0",
     "imbalance": "1", "vpp": "1", "pp_first": "0", "pp_last": "0", "recompute_layers": "1", "logits": "dropped",
     "adapter_type": "32", "adapter_dropout": "off", "unquantized": "16", "segments": "fixed", "workspace": "8",
+    "chart_axis": "sequence",
 }
 
 VERSIONS = {"1": VERSION_1, "2": VERSION_2, "3": VERSION_3}
@@ -205,6 +206,7 @@ LINKS = [
      "&softmax=scores&position=rotary-part&mlp=gelu&norm=layernorm", []),
     ("v=3&model=gemma-2-9b&gpu=l4&gpus=4&optimizer=adam8bit&loss=chunked-head&chunks=32", []),
     ("v=3&model=deepseek-v2-lite&gpu=h100-80&recompute=every-k&every=3&attn=eager", []),
+    ("v=3&model=13b&gpus=16&chart_gpus=8&chart_recompute=none&chart_axis=memory", []),
     ("v=3&s=4k&gpus=1e1&mem=40GB&target=1e3", ["mem"]),
     ("v=3&model=llama-3.1-8b&gpu=h100&precision=fp8&gpus=0", ["gpu", "precision", "gpus"]),
 ]
@@ -216,7 +218,7 @@ UNITS = {"s": "tokens", "b": "sequences", "params": "billion", "mem": "GiB", "dr
 WORDS = {"method", "mlp", "tied", "norm", "qk_norm", "bias", "softcap", "position", "precision", "grad",
          "optimizer", "step", "recompute", "dropout", "attn", "loss", "kernels", "offload", "adapter",
          "targets", "zero", "sp", "unit", "chart_recompute", "parallel", "qkv", "softmax", "engine", "logits",
-         "adapter_type", "adapter_dropout", "unquantized", "segments"}
+         "adapter_type", "adapter_dropout", "unquantized", "segments", "chart_axis"}
 
 
 def nearest(value, step):

@@ -52,7 +52,7 @@ fn outlook(facts: &Facts) -> String {
 /// What stops the next sequence, in a few words.
 fn what_binds(facts: &Facts) -> String {
     let short = match &facts.answer {
-        Answer::Fits(room) if room.capped => return "nothing binds within the range".to_owned(),
+        Answer::Fits(room) if room.capped => return "no limit within the range".to_owned(),
         Answer::Fits(room) => format!("next sequence lacks {}", format::memory(room.next_lacks)),
         Answer::Infeasible(reason) => {
             format!("{} bind: {} over", facts.limit.largest.bucket.name(), format::memory(reason.over))

@@ -4,16 +4,16 @@ use leptos::prelude::*;
 use leptos::task::spawn_local;
 use wasm_bindgen::JsCast;
 use wasm_bindgen_futures::JsFuture;
-use web_sys::{HtmlInputElement, HtmlTextAreaElement};
+use web_sys::{HtmlElement, HtmlInputElement, HtmlTextAreaElement};
 
-/// A button that copies the text of a field. Where the clipboard is refused or absent, as in a frame of another
+/// A button that copies the text of a field or of a block of text. Where the clipboard is refused or absent, as in a frame of another
 /// page, the text is selected and the reader is told which keys copy it. That is why this does not stand on
 /// `leptos-use-clipboard`, which says nothing of a text that it could not copy. It follows the button pattern,
 /// and what happened is said in a live region: <https://www.w3.org/WAI/ARIA/apg/patterns/button/>,
 /// <https://www.w3.org/WAI/WCAG22/Techniques/aria/ARIA22>.
 #[component]
 pub fn CopyButton(
-    /// The `id` of the field.
+    /// The `id` of the field or the block.
     of: &'static str,
     /// What the text is called when it has been copied.
     #[prop(into)]
@@ -45,18 +45,26 @@ pub fn CopyButton(
     view! { <button type="button" class=class aria-label=aria_label on:click=copy>{label}</button> }
 }
 
-/// A field of one line or of several.
+/// What has the text.
 enum Field {
+    /// A field of one line.
     Line(HtmlInputElement),
+    /// A field of several.
     Lines(HtmlTextAreaElement),
+    /// Any other element.
+    Block(HtmlElement),
 }
 
 impl Field {
     fn find(id: &str) -> Option<Self> {
         let element = document().get_element_by_id(id)?;
-        match element.dyn_into::<HtmlInputElement>() {
-            Ok(line) => Some(Self::Line(line)),
-            Err(other) => other.dyn_into().ok().map(Self::Lines),
+        let other = match element.dyn_into::<HtmlInputElement>() {
+            Ok(line) => return Some(Self::Line(line)),
+            Err(other) => other,
+        };
+        match other.dyn_into::<HtmlTextAreaElement>() {
+            Ok(lines) => Some(Self::Lines(lines)),
+            Err(other) => other.dyn_into().ok().map(Self::Block),
         }
     }
 
@@ -64,6 +72,7 @@ impl Field {
         match self {
             Self::Line(field) => field.value(),
             Self::Lines(field) => field.value(),
+            Self::Block(block) => block.text_content().unwrap_or_default(),
         }
     }
 
@@ -76,6 +85,12 @@ impl Field {
             Self::Lines(field) => {
                 _ = field.focus();
                 field.select();
+            }
+            Self::Block(block) => {
+                _ = block.focus();
+                if let Ok(Some(selection)) = window().get_selection() {
+                    _ = selection.select_all_children(block);
+                }
             }
         }
     }

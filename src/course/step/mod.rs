@@ -11,6 +11,10 @@
 //! no state), so that the moments are missing until the first update. Master weights are copied from the
 //! model when the optimizer is made and are there from the beginning.
 
+mod paced;
+
+pub use paced::{Named, Paced, Pass, UPDATE_ROOM};
+
 use crate::{Bucket, Bytes, Entry, Estimate, Instant, Method, Recomputation, Scenario, estimate};
 
 /// Parts into which a step is divided on the time axis. The axis shows the order of things and not
@@ -162,14 +166,14 @@ fn is_brought_back(entry: &Entry, places: &Places) -> bool {
 }
 
 /// One ledger while the curve is drawn from it.
-struct Pass<'a> {
+struct Drawn<'a> {
     estimate: &'a Estimate,
     places: Places,
     /// What the allocator holds beyond live dynamic memory, as a part of it.
     fragmentation: f64,
 }
 
-impl Pass<'_> {
+impl Drawn<'_> {
     /// What a cut counts, with or without what the first update makes.
     fn held(&self, cut: Cut, updated: bool) -> Held {
         let mut held = Held::default();
@@ -295,7 +299,7 @@ pub fn timeline(scenario: &Scenario) -> Timeline {
                     continue;
                 }
                 let begins = turn == 0 || is_last;
-                let pass = Pass { estimate: if begins { &fresh } else { &whole }, places, fragmentation };
+                let pass = Drawn { estimate: if begins { &fresh } else { &whole }, places, fragmentation };
                 let held = pass.held(cut, step > 1 || is_update);
                 // Named moments stand at whole parts, where a slider can stand.
                 let at = begin + (part * width).round();

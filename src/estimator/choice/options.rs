@@ -176,9 +176,9 @@ choices! {
         /// Everything is on the device.
         None = "none", "Nothing", "Everything stays on the GPU.";
         /// Optimizer state and its step.
-        Optimizer = "optimizer", "Optimizer state", "Optimizer state and master weights live in the host’s memory, where the step is done.";
+        Optimizer = "optimizer", "Optimizer state", "Optimizer state and master weights are in CPU memory, and the CPU does the optimizer step.";
         /// What is kept at the boundaries of recomputed layers.
-        Activations = "activations", "Layer inputs", "The inputs that recomputation keeps are swapped to the host and back; two stay on the way.";
+        Activations = "activations", "Layer inputs", "The inputs that recomputation keeps are swapped to CPU memory and back; room for two stays on the GPU.";
         /// Both.
         Both = "both", "Both", "Optimizer state and layer inputs.";
     }
@@ -364,6 +364,19 @@ choices! {
         /// Tokens; the number of sequences follows from the sequence length.
         Tokens = "tokens", "tokens",
             "The target counts tokens; it is rounded up to whole sequences.";
+    }
+
+    /// What the chart of b_max has on its horizontal axis.
+    ChartAxis {
+        /// The length of a sequence.
+        Sequence = "sequence", "sequence length",
+            "One curve for each reference model, over the length of a sequence.";
+        /// The number of parameters.
+        Size = "size", "model size",
+            "One curve for each GPU, over the size of a model of your shape.";
+        /// The memory of one device.
+        Memory = "memory", "GPU memory",
+            "One curve for each reference model, over the memory of one GPU.";
     }
 
     /// A plain switch.

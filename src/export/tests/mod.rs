@@ -576,7 +576,7 @@ fn a_setting_that_changes_what_a_file_runs_is_in_its_words() {
     ];
     // The model's own: a file names it, or says that it is to be built.
     let of_the_model = ["mlp", "tied", "norm", "parallel", "qk_norm", "bias", "softcap", "position", "qkv", "softmax"];
-    let of_the_page = ["method", "unit", "chart_recompute"];
+    let of_the_page = ["method", "unit", "chart_recompute", "chart_axis"];
     let mut silent = Vec::new();
     for query in bases {
         let base = scenario(query);

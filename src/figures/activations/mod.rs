@@ -1,6 +1,6 @@
 //! Activations against sequence length.
 
-mod shown;
+pub(super) mod shown;
 
 use bmax::{Choice, Recomputation};
 use leptos::prelude::*;

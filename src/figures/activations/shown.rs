@@ -22,7 +22,7 @@ pub static COLUMNS: [Column; 5] = [
 ];
 
 /// The length at a place of the slider, in whole tokens.
-fn tokens(place: u32) -> u32 {
+pub fn tokens(place: u32) -> u32 {
     (f64::from(place) / f64::from(STEPS) * core::f64::consts::LN_2).exp().round() as u32
 }
 

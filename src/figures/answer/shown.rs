@@ -41,7 +41,7 @@ impl Shown {
 
 fn reason(facts: &Facts) -> String {
     match &facts.answer {
-        Answer::Fits(room) if room.capped => "More may fit; the search ends here.".to_owned(),
+        Answer::Fits(room) if room.capped => "More may fit; larger values are not tried.".to_owned(),
         Answer::Fits(room) => {
             let [peak, one, lack] = [room.peak, room.per_sequence, room.next_lacks].map(format::memory);
             let all = format::counted(room.batch, "sequence takes", "sequences take");

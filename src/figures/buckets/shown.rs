@@ -140,8 +140,7 @@ fn size(bytes: Bytes) -> String {
 fn told(facts: &Facts, view: View) -> String {
     match view {
         _ if !facts.is_ledger() => {
-            "This method counts as if all four buckets were full at the same moment, so that they add up to the total."
-                .to_owned()
+            "This method counts all four buckets as full at the same moment, so they add up to the total.".to_owned()
         }
         View::Four => four(&facts.estimate),
         View::Peak => peak(&facts.estimate),
@@ -157,22 +156,20 @@ fn four(estimate: &Estimate) -> String {
     let come = if gathered { "Gradients and gathered weights" } else { "Gradients" };
     let mut told = if shared > Bytes::ZERO {
         format!(
-            "Each bucket is shown at its fullest. That is not at the same moment: they add up to {all}, and at the \
-             moment that needs most they hold {at_once}. {come} come as activations go, so that {in_turn} of the GPU \
-             are used in turn; there the bar is split."
+            "Each bucket is shown at its largest. These are different moments: they add up to {all}, and at the peak they hold {at_once}. {come} come as activations go. Both use the same {in_turn} of the GPU, one after the other; the bar is split there."
         )
     } else {
-        "Each bucket is shown at its fullest, and all are full at the same moment.".to_owned()
+        "Each bucket is shown at its largest, and all are full at the same moment.".to_owned()
     };
     let other = estimate.peak().bytes - (together - shared);
     if other.share_of(estimate.peak().bytes) > 1e-9 {
         told += &format!(
-            " Everything else, {}, is in none of them: the CUDA context, buffers, tensors of a moment.",
+            " Everything else, {}, is in none of them: the CUDA context, buffers, temporary tensors.",
             format::memory(other)
         );
     }
     if let Balance::Free(_) = estimate.balance() {
-        told += " Free is what that moment leaves.";
+        told += " Free is the rest at that moment.";
     }
     told
 }
@@ -183,8 +180,7 @@ fn peak(estimate: &Estimate) -> String {
     let gone = |bucket| estimate.bucket(bucket) == Bytes::ZERO && estimate.fullest(bucket).1 > Bytes::ZERO;
     let mut told = format!("Shown at the peak, “{name}”. {meaning}");
     if gone(Bucket::Gradients) {
-        told += " There are no gradients yet: those of a layer are made when the backward pass goes through it, and the \
-                 layer’s activations go then.";
+        told += " There are no gradients yet: the backward pass makes them layer by layer, and frees the activations of each layer.";
     }
     if gone(Bucket::Activations) {
         told += " There are no activations any more: the backward pass has used them up.";

@@ -79,7 +79,7 @@ pub fn Calibration(
         {(0..RUNS.len()).map(|run| view! { <Refusal run shown/> }).collect_view()}
         <div class="calibration-says" role="status">{move || say(shown.with(|shown| shown.says.clone()))}</div>
         <DataTable
-            caption="In GiB. The residual is what stays when the line through your runs is added to the prediction"
+            caption="In GiB. The residual is the difference between a run and the prediction with your line"
             name="runs"
             label="Measured and predicted"
             columns=&COLUMNS
@@ -145,20 +145,20 @@ fn say(says: Says) -> impl IntoView {
         Says::Fixed { off, way, most } => EitherOf4::B(view! {
             <p>
                 "A run takes " <strong class="num">{off}</strong> " " {way}
-                " than predicted. One micro-batch alone cannot say whether that grows with it, so all of it is added to the fixed part. "
+                " than predicted. One micro-batch cannot show whether that grows with the batch, so all of it is added to the fixed part. "
                 {answers(most)}
             </p>
         }),
         Says::Line { measured: [fixed, slope], predicted: [foreseen, each], most } => EitherOf4::C(view! {
             <p>
-                "Measured: " <strong class="num">{fixed}</strong> " whatever the batch, and "
+                "Measured: " <strong class="num">{fixed}</strong> " at any batch, and "
                 <strong class="num">{slope}</strong> " for each sequence. Predicted: "
                 <span class="num">{foreseen}</span> " and " <span class="num">{each}</span> ". " {answers(most)}
             </p>
         }),
         Says::Shrinks => EitherOf4::D(view! {
             <p>
-                "By these readings a larger micro-batch takes no more memory, so they cannot be of one and the same configuration. Was each run alone on the GPU, and the counter reset in between?"
+                "By these readings a larger micro-batch takes no more memory, so they cannot be of one and the same configuration. Was each run alone on the GPU, and was the counter reset in between?"
             </p>
         }),
     }

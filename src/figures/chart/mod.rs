@@ -1,12 +1,14 @@
-//! b_max against sequence length: four reference models and the reader's own.
+//! b_max against sequence length, model size or GPU memory: four reference curves and the reader's own.
 
 mod canvas;
 mod shown;
 #[cfg(feature = "prerender")]
 mod unscripted;
 
-use bmax::chart::{Curves, NAMES, OWN, PAD, PATTERNS, as_in_workshop, description, set_back, swept};
-use bmax::{Field, Scenario, number, setting};
+use bmax::chart::{
+    Curves, OWN, PAD, PATTERNS, Words, as_in_workshop, description, first, last, names, set_back, swept, words,
+};
+use bmax::{ChartAxis, Choice, Field, Scenario, number, setting};
 use leptos::either::Either;
 use leptos::ev::{KeyboardEvent, MouseEvent, PointerEvent};
 use leptos::html::{Canvas, Div};
@@ -16,17 +18,17 @@ use leptos_use_resize_observer::use_resize_observer;
 use wasm_bindgen::JsCast;
 use web_sys::HtmlElement;
 
-use crate::components::{Fold, NumberField, SettingField};
+use crate::components::{Fold, Model, NumberField, Segmented, SettingField};
 use crate::site::{State, format, read};
-use shown::{ENDS, Label, Own, Shown, after_key, assumptions, axes, nearest, spec, table, workshop};
+use shown::{Label, Own, Shown, after_key, assumptions, axes, nearest, spec, table, workshop};
 
 /// Numbers of GPUs offered as a press each.
 const OFFERED: [u32; 5] = [1, 8, 64, 256, 1_024];
 
 /// How the read-out is moved.
 const HELP: &str = "Point at the chart, or focus it and press <kbd>←</kbd> and <kbd>→</kbd>, <kbd>Page Up</kbd> and \
-                    <kbd>Page Down</kbd>, <kbd>Home</kbd> and <kbd>End</kbd>, to read off other lengths. \
-                    <kbd>Enter</kbd> or a click makes the length yours, <kbd>Esc</kbd> goes back to it.";
+                    <kbd>Page Down</kbd>, <kbd>Home</kbd> and <kbd>End</kbd>, to read off other places. \
+                    <kbd>Enter</kbd> or a click makes the place yours, <kbd>Esc</kbd> goes back to it.";
 
 /// The chart with its settings, its read-out and its table.
 #[component]
@@ -44,19 +46,19 @@ pub fn Chart(
                 <div class="chart-panel">
                     <Legend reader/>
                     <UseButton reader/>
+                    <p class="figure-note" id="chart-help" inner_html=HELP></p>
                 </div>
             </div>
-            <p class="figure-note" id="chart-help" inner_html=HELP></p>
             <p class="figure-note">{move || state.asked(assumptions)}</p>
             <Fold summary="The curves as a table" class="chart-table">
-                <Table curves/>
+                <Table reader/>
             </Fold>
         </div>
     }
 }
 
-/// The curves of a state. Moving the micro-batch or the sequence length computes none of them, changing the
-/// reader's model only one.
+/// The curves of a state. Against sequence length, moving the micro-batch or the length computes none of them, and
+/// changing the reader's model only one.
 fn curves_of(state: State) -> Memo<Curves> {
     Memo::new_owning(move |before: Option<Curves>| {
         let scenarios = state.asked(swept);
@@ -73,35 +75,47 @@ struct Reader {
     state: State,
     curves: Memo<Curves>,
     own: Memo<Own>,
-    /// The length looked at; nothing as long as it is the reader's own.
-    chosen: RwSignal<Option<u32>>,
+    /// The place looked at; nothing as long as it is the reader's own.
+    chosen: RwSignal<Option<(ChartAxis, u32)>>,
     shown: Memo<Shown>,
+    words: Memo<&'static Words>,
 }
 
 impl Reader {
-    /// A read-out that starts at the sequence length of the scenario and follows it.
+    /// A read-out that starts at the scenario's own place and follows it.
     fn new(state: State, curves: Memo<Curves>) -> Self {
         let chosen = RwSignal::new(None);
         let own = Memo::new(move |_| state.read(Own::of));
-        let shown = Memo::new(move |_| curves.with(|curves| Shown::of(curves, own.get(), chosen.get())));
-        Self { state, curves, own, chosen, shown }
+        let shown = Memo::new(move |_| {
+            curves.with(|curves| {
+                // A place of one axis is none of another.
+                let here = chosen.get().filter(|(axis, _): &(ChartAxis, u32)| *axis == curves.axis);
+                Shown::of(curves, own.get(), here.map(|(_, place)| place))
+            })
+        });
+        let words = Memo::new(move |_| words(curves.with(|curves| curves.axis)));
+        Self { state, curves, own, chosen, shown, words }
     }
 
-    /// Looks at a length, or at the reader's own again.
-    fn look_at(self, length: Option<u32>) {
-        if self.chosen.get_untracked() != length {
-            self.chosen.set(length);
+    /// Looks at a place, or at the reader's own again.
+    fn look_at(self, place: Option<u32>) {
+        let chosen = place.map(|place| (self.curves.with_untracked(|curves| curves.axis), place));
+        if self.chosen.get_untracked() != chosen {
+            self.chosen.set(chosen);
         }
     }
 
-    /// Makes the length that is read off the reader's own.
+    /// Makes the place that is read off the reader's own.
     fn take(self) {
-        let length = self.shown.with_untracked(|shown| shown.length);
-        self.state.change(|mut scenario| {
-            scenario.recipe.sequence = length;
-            scenario
-        });
+        let place = self.shown.with_untracked(|shown| shown.place);
+        self.state
+            .change(|scenario| self.curves.with_untracked(|curves| curves.at(scenario, place)).unwrap_or(scenario));
         self.look_at(None);
+    }
+
+    /// A word of the axis.
+    fn word(self, of: fn(&Words) -> &'static str) -> impl Fn() -> &'static str + Copy {
+        move || of(self.words.get())
     }
 }
 
@@ -125,8 +139,21 @@ fn Settings(state: State) -> impl IntoView {
             </button>
         }
     };
+    let against =
+        Model::new(Signal::derive(move || state.asked(|scenario| scenario.comparison.against)), move |against| {
+            state.change(|mut scenario| {
+                scenario.comparison.against = against;
+                scenario
+            });
+        });
     view! {
         <div class="chart-settings">
+            <Segmented
+                id="chart-axis"
+                legend="Against"
+                options=ChartAxis::ALL.iter().map(|axis| (*axis, axis.label()))
+                value=against
+            />
             <div class="chart-gpus">
                 <NumberField input=state.field(Field::ComparisonGpus) id="chart-gpus"/>
                 <div class="button-row" role="group" aria-label="Usual numbers of GPUs">
@@ -182,7 +209,10 @@ fn Plot(reader: Reader) -> impl IntoView {
             <div class="chart-across" aria-hidden="true">
                 {move || axes.with(|axes| axes.across.clone()).into_iter().map(label).collect_view()}
             </div>
-            <p class="chart-across-title">"Sequence length "<i>"S"</i>" in tokens (1k = 1024)"</p>
+            <p class="chart-across-title">
+                {reader.word(|words| words.title[0])} <i>{reader.word(|words| words.symbol)}</i>
+                {reader.word(|words| words.title[1])}
+            </p>
         </div>
     }
 }
@@ -211,7 +241,7 @@ fn Picture(reader: Reader) -> impl IntoView {
             <canvas
                 class="chart-canvas"
                 role="img"
-                aria-label=move || curves.with(|curves| description(&curves.lengths, &curves.all))
+                aria-label=move || curves.with(description)
                 node_ref=surface
                 on:transitionend=move |_| theme.notify()
                 inner_html=unscripted(reader)
@@ -223,7 +253,7 @@ fn Picture(reader: Reader) -> impl IntoView {
             >
                 {read(shown, |shown| &shown.own.text)}
             </p>
-            <LengthSlider reader/>
+            <PlaceSlider reader/>
         </div>
     }
 }
@@ -246,12 +276,12 @@ fn unscripted(_: Reader) -> &'static str {
 
 /// The layer over the canvas that moves the read-out.
 #[component]
-fn LengthSlider(reader: Reader) -> impl IntoView {
+fn PlaceSlider(reader: Reader) -> impl IntoView {
     let Reader { curves, shown, .. } = reader;
     let look = move |event: PointerEvent| {
         let width = event_target::<HtmlElement>(&event).client_width();
         let position = (f64::from(event.offset_x()) - PAD) / (f64::from(width) - 2.0 * PAD).max(1.0);
-        reader.look_at(curves.with_untracked(|curves| nearest(&curves.lengths, curves.axes.across, position)));
+        reader.look_at(curves.with_untracked(|curves| nearest(&curves.places, curves.axes.across, position)));
     };
     let leave = move |event: PointerEvent| {
         if event.pointer_type() == "mouse" {
@@ -269,11 +299,11 @@ fn LengthSlider(reader: Reader) -> impl IntoView {
             class="chart-slider"
             role="slider"
             tabindex="0"
-            aria-label="Sequence length read-out"
+            aria-label=reader.word(|words| words.read_out)
             aria-describedby="chart-help"
-            aria-valuemin=ENDS.0
-            aria-valuemax=ENDS.1
-            aria-valuenow=move || shown.with(|shown| shown.length.to_string())
+            aria-valuemin=move || curves.with(|curves| first(&curves.places).to_string())
+            aria-valuemax=move || curves.with(|curves| last(&curves.places).to_string())
+            aria-valuenow=move || shown.with(|shown| shown.place.to_string())
             aria-valuetext=read(shown, |shown| &shown.spoken)
             on:keydown=move |event| press(&event, reader)
             on:pointerdown=look
@@ -284,15 +314,15 @@ fn LengthSlider(reader: Reader) -> impl IntoView {
     }
 }
 
-/// Moves the read-out by a key, or makes its length the reader's own.
+/// Moves the read-out by a key, or makes its place the reader's own.
 fn press(event: &KeyboardEvent, reader: Reader) {
-    let at = reader.shown.with_untracked(|shown| shown.length);
+    let at = reader.shown.with_untracked(|shown| shown.place);
     match event.key().as_str() {
         _ if event.ctrl_key() || event.alt_key() || event.meta_key() => return,
         "Enter" => reader.take(),
         "Escape" => reader.look_at(None),
-        key => match reader.curves.with_untracked(|curves| after_key(&curves.lengths, at, key)) {
-            Some(length) => reader.look_at(Some(length)),
+        key => match reader.curves.with_untracked(|curves| after_key(&curves.places, at, key)) {
+            Some(place) => reader.look_at(Some(place)),
             None => return,
         },
     }
@@ -302,12 +332,13 @@ fn press(event: &KeyboardEvent, reader: Reader) {
 /// The legend, which is the read-out too: b_max of each curve where the reader looks, and where the curve ends.
 #[component]
 fn Legend(reader: Reader) -> impl IntoView {
-    let Reader { shown, .. } = reader;
+    let Reader { shown, curves, .. } = reader;
+    let axis = Memo::new(move |_| curves.with(|curves| curves.axis));
     let row = move |position: usize| {
         let cell = move |of: fn(&shown::Row) -> &String| move || shown.with(|shown| of(&shown.rows[position]).clone());
         view! {
             <tr class=(position == OWN).then_some("chart-own")>
-                <th scope="row"><Sample position/>{NAMES[position]}</th>
+                <th scope="row"><Sample position/>{move || names(axis.get())[position]}</th>
                 <td class="num" class:chart-none=move || shown.with(|shown| !shown.rows[position].fits)>
                     {cell(|row| &row.batch)}
                 </td>
@@ -318,14 +349,17 @@ fn Legend(reader: Reader) -> impl IntoView {
     view! {
         <table class="chart-legend" data-testid="chart-readout">
             <caption>
-                "At " <strong class="num">{read(shown, |shown| &shown.tokens)}</strong> " tokens"
-                <span hidden=move || shown.with(|shown| !shown.is_own)>", your length"</span>
+                "At " <strong class="num">{read(shown, |shown| &shown.number)}</strong> " "
+                {reader.word(|words| words.unit)}
+                <span hidden=move || shown.with(|shown| !shown.is_own)>{reader.word(|words| words.own)}</span>
             </caption>
             <thead>
                 <tr>
-                    <th scope="col">"Model"</th>
+                    <th scope="col">{reader.word(|words| words.curves)}</th>
                     <th scope="col" class="num"><i>"b"</i><sub>"max"</sub></th>
-                    <th scope="col" class="num">"Ends at "<i>"S"</i>" ="</th>
+                    <th scope="col" class="num">
+                        {reader.word(|words| words.ends)} <i>{reader.word(|words| words.symbol)}</i> " ="
+                    </th>
                 </tr>
             </thead>
             <tbody>{(0..=OWN).map(row).collect_view()}</tbody>
@@ -344,7 +378,7 @@ fn Sample(position: usize) -> impl IntoView {
     }
 }
 
-/// Makes the length that is read off the reader's own; also where a tap only reads.
+/// Makes the place that is read off the reader's own; also where a tap only reads.
 #[component]
 fn UseButton(reader: Reader) -> impl IntoView {
     let Reader { shown, .. } = reader;
@@ -360,10 +394,12 @@ fn UseButton(reader: Reader) -> impl IntoView {
     }
 }
 
-/// b_max of every curve at every power of two. Where nothing fits, a dash is seen and words are read out.
+/// b_max of every curve beside the ticks of the axis. Where nothing fits, a dash is seen and words are read out.
 #[component]
-fn Table(curves: Memo<Curves>) -> impl IntoView {
-    let head = |name: &'static str| view! { <th scope="col" class="num">{name}</th> };
+fn Table(reader: Reader) -> impl IntoView {
+    let Reader { curves, .. } = reader;
+    let name = move |position: usize| move || names(curves.with(|curves| curves.axis))[position];
+    let head = move |position: usize| view! { <th scope="col" class="num">{name(position)}</th> };
     let none = || view! { <span aria-hidden="true">"–"</span> <span class="visually-hidden">"does not fit"</span> };
     let cell = move |batch: Option<String>| {
         let batch = batch.map_or_else(|| Either::Right(none()), Either::Left);
@@ -381,12 +417,14 @@ fn Table(curves: Memo<Curves>) -> impl IntoView {
         <div class="table-scroll" tabindex="0" role="region" aria-label="The curves as a table">
             <table class="data-table">
                 <caption>
-                    "Largest micro-batch in sequences per GPU. A dash: not even one sequence fits."
+                    "Largest micro-batch, in sequences. A dash: not even one sequence fits."
                 </caption>
                 <thead>
                     <tr>
-                        <th scope="col" class="num">"Tokens "<i>"S"</i></th>
-                        {NAMES.map(head).into_iter().collect_view()}
+                        <th scope="col" class="num">
+                            {reader.word(|words| words.column)} <i>{reader.word(|words| words.symbol)}</i>
+                        </th>
+                        {(0..=OWN).map(head).collect_view()}
                     </tr>
                 </thead>
                 <tbody>{move || curves.with(table).into_iter().map(row).collect_view()}</tbody>

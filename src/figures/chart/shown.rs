@@ -1,22 +1,22 @@
-//! What the chart shows: the read-out, a length with b_max there for every curve; the axes, the table, and what
-//! is drawn.
+//! What the chart shows: the read-out, a place of the axis with b_max there for every curve; the axes, the table, and
+//! what is drawn.
 
-use bmax::chart::{Curves, Frame, LogScale, Mark, NAMES, OWN, Palette, Spec, Tick, batch_text, end_text, first, last};
-use bmax::{Choice, Method, Scenario, number};
+use bmax::chart::{
+    Curves, Frame, LogScale, Mark, OWN, Palette, Spec, Tick, batch_text, end_text, first, last, names, number_text,
+    own_place, place_text, value_text, words,
+};
+use bmax::{ChartAxis, Choice, Method, Scenario, number};
 
 use crate::site::{Facts, format};
 
 /// Points that a page key moves by.
 const PAGE: usize = 8;
 
-/// The first and the last length of the chart, in tokens.
-pub const ENDS: (u32, u32) = (128, 131_072);
-
 /// The reader's own place on the chart.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Own {
-    /// The sequence length, which may lie beyond the chart.
-    pub length: u32,
+    /// Where it is, which may lie beyond the chart.
+    pub place: u32,
     /// The largest micro-batch there.
     pub batch: Option<u32>,
 }
@@ -24,17 +24,18 @@ pub struct Own {
 impl Own {
     /// That of these facts.
     pub fn of(facts: &Facts) -> Self {
-        Self { length: facts.scenario.recipe.sequence, batch: facts.answer.batch() }
+        let scenario = &facts.scenario;
+        Self { place: own_place(scenario.comparison.against, scenario), batch: facts.answer.batch() }
     }
 }
 
 /// What is read off.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shown {
-    /// The length, in tokens.
-    pub length: u32,
-    /// The same in words.
-    pub tokens: String,
+    /// The place on the axis.
+    pub place: u32,
+    /// Its number, without a unit.
+    pub number: String,
     /// Whether it is the reader's own.
     pub is_own: bool,
     /// Whether it was chosen on the chart.
@@ -45,9 +46,9 @@ pub struct Shown {
     pub rows: Vec<Row>,
     /// All of it as one sentence, which the slider says.
     pub spoken: String,
-    /// What the button does that makes the length the reader's own.
+    /// What the button does that makes the place the reader's own.
     pub take: String,
-    /// The label of the line at the reader's own length.
+    /// The label of the line at the reader's own place.
     pub own: Label,
 }
 
@@ -58,7 +59,7 @@ pub struct Row {
     pub batch: String,
     /// Whether there is one.
     pub fits: bool,
-    /// Where the curve ends.
+    /// Where the curve ends, or begins.
     pub end: String,
 }
 
@@ -78,47 +79,53 @@ impl Label {
 }
 
 impl Shown {
-    /// What these curves show at a length that was chosen on the chart, or else at the reader's own.
+    /// What these curves show at a place that was chosen on the chart, or else at the reader's own.
     pub fn of(curves: &Curves, own: Own, chosen: Option<u32>) -> Self {
-        let length = chosen.unwrap_or(own.length).clamp(first(&curves.lengths), last(&curves.lengths));
-        let batches: Vec<_> = (0..=OWN).map(|position| curves.batch(position, length)).collect();
-        let tokens = format::count(length);
-        let is_own = length == own.length;
+        let axis = curves.axis;
+        let mut place = chosen.unwrap_or(own.place).clamp(first(&curves.places), last(&curves.places));
+        // Between two sizes there is no model, and the reader's own changes all sizes of its shape.
+        if axis == ChartAxis::Size && !curves.places.contains(&place) {
+            place = nearest(&curves.places, curves.axes.across, curves.axes.across.position(place)).unwrap_or(place);
+        }
+        let batches: Vec<_> = (0..=OWN).map(|position| curves.batch(position, place)).collect();
+        let is_own = place == own.place;
         let row = |(batch, curve): (&Option<u32>, &bmax::chart::Curve)| Row {
             batch: batch_text(*batch),
             fits: batch.is_some(),
-            end: end_text(curve.longest),
+            end: end_text(axis, curve.end),
         };
+        let (symbol, value) = (words(axis).symbol, value_text(axis, place));
         Self {
-            length,
+            place,
             is_own,
             is_away: chosen.is_some(),
             rows: batches.iter().zip(&curves.all).map(row).collect(),
-            spoken: sentence(length, &batches),
-            take: if is_own { format!("Your S is {tokens}") } else { format!("Set your S to {tokens}") },
-            own: own_label(own.length, curves.axes.across),
+            spoken: sentence(axis, place, &batches),
+            take: if is_own { format!("Your {symbol} is {value}") } else { format!("Set your {symbol} to {value}") },
+            own: own_label(axis, own.place, curves.axes.across),
             batches,
-            tokens,
+            number: number_text(axis, place),
         }
     }
 }
 
-/// The label of the reader's own length, which may lie beyond the chart.
-fn own_label(length: u32, across: LogScale) -> Label {
-    let (position, tokens) = (across.position(length), format::count(length));
+/// The label of the reader's own place, which may lie beyond the chart.
+fn own_label(axis: ChartAxis, place: u32, across: LogScale) -> Label {
+    let position = across.position(place);
+    let value = format!("your {} = {}", words(axis).symbol, value_text(axis, place));
     let text = match position {
-        position if position < 0.0 => format!("← your S = {tokens}"),
-        position if position > 1.0 => format!("your S = {tokens} →"),
-        _ => format!("your S = {tokens}"),
+        position if position < 0.0 => format!("← {value}"),
+        position if position > 1.0 => format!("{value} →"),
+        _ => value,
     };
     Label::new(text, position)
 }
 
 /// The reading as a sentence.
-fn sentence(length: u32, batches: &[Option<u32>]) -> String {
-    let part = |(name, batch): (&&str, &Option<u32>)| format!("{name} {}", batch_text(*batch));
-    let parts: Vec<_> = NAMES.iter().zip(batches).map(part).collect();
-    format!("{}: {}", format::counted(length, "token", "tokens"), parts.join(", "))
+fn sentence(axis: ChartAxis, place: u32, batches: &[Option<u32>]) -> String {
+    let part = |(name, batch): (&str, &Option<u32>)| format!("{name} {}", batch_text(*batch));
+    let parts: Vec<_> = names(axis).into_iter().zip(batches).map(part).collect();
+    format!("{}: {}", place_text(axis, place), parts.join(", "))
 }
 
 /// The texts beside both axes.
@@ -137,85 +144,93 @@ pub fn axes(curves: &Curves) -> Axes {
         let named = ticks.iter().filter(|tick| !tick.label.is_empty());
         named.map(|tick| Label::new(tick.label.clone(), scale.position(tick.value))).collect()
     };
-    Axes { across: labels(axes.across, &axes.lengths), up: labels(axes.up, &axes.batches) }
+    Axes { across: labels(axes.across, &axes.ticks), up: labels(axes.up, &axes.batches) }
 }
 
-/// Every power of two with b_max of each curve; nothing where not even one sequence fits.
+/// b_max of each curve beside the ticks of the axis; nothing where not even one sequence fits.
 pub fn table(curves: &Curves) -> Vec<(String, Vec<Option<String>>)> {
-    let known = curves.lengths.iter().enumerate().filter(|(_, length)| length.is_power_of_two());
-    let row = |(position, length): (usize, &u32)| {
+    let row = |position: usize| {
         let batch = |curve: &bmax::chart::Curve| {
             let batch = curve.batches.get(position).copied().flatten();
             batch.map(|batch| batch_text(Some(batch)))
         };
-        (format::count(*length), curves.all.iter().map(batch).collect())
+        (number_text(curves.axis, curves.places[position]), curves.all.iter().map(batch).collect())
     };
-    known.map(row).collect()
+    curves.stops().into_iter().map(row).collect()
 }
 
-/// What the reference curves share with the reader's configuration.
+/// What the reference curves share with the reader's configuration, but for what they are drawn against.
 pub fn assumptions(scenario: &Scenario) -> String {
     let headroom = match scenario.method {
         // What the process takes is counted in the ledger.
         Method::Ledger => String::new(),
         _ => format!(" with {} % headroom", format::input(scenario.device.headroom.get())),
     };
-    format!(
-        "Apart from GPUs and recomputation, the reference models use your settings: {} of memory{headroom}, {}, {} \
-         method.",
-        format::memory(scenario.device.memory),
-        scenario.recipe.precision.label(),
-        scenario.method.key()
-    )
+    let (precision, method) = (scenario.recipe.precision.label(), scenario.method.key());
+    let memory = format!("{} of memory{headroom}", format::memory(scenario.device.memory));
+    let length = format::counted(scenario.recipe.sequence, "token", "tokens");
+    match scenario.comparison.against {
+        ChartAxis::Sequence => format!(
+            "Apart from GPUs and recomputation, the reference models use your settings: {memory}, {precision}, {method} \
+             method."
+        ),
+        ChartAxis::Memory => format!(
+            "Apart from GPUs and recomputation, the reference models use your settings: {length}{headroom}, \
+             {precision}, {method} method."
+        ),
+        ChartAxis::Size => format!(
+            "Every model has the shape of yours: width and depth in proportion, heads as wide. How good a model gets \
+             depends on its shape only weakly (Kaplan et al. 2020). The four GPUs use your settings: \
+             {length}{headroom}, {precision}, {method} method."
+        ),
+    }
 }
 
 /// What the button for the workshop's own chart would set, or what it has set.
 pub const fn workshop(is_set: bool) -> &'static str {
     if is_set {
-        "As in the workshop: one A100 80 GB, mixed precision, attention recomputed, by the workshop’s count. There only \
-         1B has room on one GPU, since 16 bytes for each of 7 billion parameters are 104 GiB. Your model keeps its GPUs."
+        "As in the workshop: one A100 80 GB, mixed precision, attention recomputed, by the workshop’s count. Only 1B fits on one GPU then: 16 bytes for each of 7 billion parameters are 104 GiB. Your model keeps its GPUs."
     } else {
-        "One A100 80 GB for the reference models, mixed precision, attention recomputed, by the workshop’s count, in all \
-         figures; one more press sets it back."
+        "One A100 80 GB for the reference models, mixed precision, attention recomputed, by the workshop’s count, in all figures. A second press sets it back."
     }
 }
 
-/// What is drawn: the curves, the reader's own place, and where the reader looks. At the reader's own length
+/// What is drawn: the curves, the reader's own place, and where the reader looks. At the reader's own place
 /// there is a mark already.
 pub fn spec(frame: Frame, palette: Palette, curves: &Curves, own: Own, shown: &Shown) -> Spec {
-    let looked = || Mark { length: shown.length, batches: shown.batches.iter().copied().enumerate().collect() };
+    let looked = || Mark { at: shown.place, batches: shown.batches.iter().copied().enumerate().collect() };
     Spec {
         frame,
         palette,
         axes: curves.axes.clone(),
-        lengths: curves.lengths.clone(),
+        places: curves.places.clone(),
         curves: curves.all.clone(),
-        own: Some(Mark { length: own.length, batches: vec![(OWN, own.batch)] }),
+        own: Some(Mark { at: own.place, batches: vec![(OWN, own.batch)] }),
         cursor: shown.is_away.then(looked),
     }
 }
 
-/// The length that a key of a slider leads to from `at`; nothing for other keys.
-pub fn after_key(lengths: &[u32], at: u32, key: &str) -> Option<u32> {
+/// The place that a key of a slider leads to from `at`; nothing for other keys.
+pub fn after_key(places: &[u32], at: u32, key: &str) -> Option<u32> {
     // Between two points, as the reader's own length may be, the first step goes to the next one.
     let (below, not_above) =
-        (lengths.partition_point(|length| *length < at), lengths.partition_point(|length| *length <= at));
+        (places.partition_point(|place| *place < at), places.partition_point(|place| *place <= at));
     let target = match key {
         "ArrowRight" | "ArrowUp" => not_above,
         "ArrowLeft" | "ArrowDown" => below.saturating_sub(1),
         "PageUp" => not_above + PAGE - 1,
         "PageDown" => below.saturating_sub(PAGE),
         "Home" => 0,
-        "End" => lengths.len(),
+        "End" => places.len(),
         _ => return None,
     };
-    lengths.get(target.min(lengths.len().saturating_sub(1))).copied()
+    places.get(target.min(places.len().saturating_sub(1))).copied()
 }
 
-/// The length whose place is nearest to a position on the axis.
-pub fn nearest(lengths: &[u32], across: LogScale, position: f64) -> Option<u32> {
-    let distance = |length: u32| (across.position(length) - position).abs();
-    lengths.iter().copied().min_by(|a, b| distance(*a).total_cmp(&distance(*b)))
+/// The place that is nearest to a position on the axis.
+pub fn nearest(places: &[u32], across: LogScale, position: f64) -> Option<u32> {
+    let distance = |place: u32| (across.position(place) - position).abs();
+    places.iter().copied().min_by(|a, b| distance(*a).total_cmp(&distance(*b)))
 }
 
 #[cfg(test)]
@@ -276,12 +291,8 @@ mod tests {
     #[test]
     fn a_reading_is_spoken_as_one_sentence() {
         let batches = [Some(52), Some(29), Some(1_048_576), None, Some(1)];
-        assert_eq!(sentence(4_096, &batches), "4,096 tokens: 1B 52, 7B 29, 13B ≥ 1,048,576, 70B does not fit, yours 1");
-    }
-
-    #[test]
-    fn the_slider_s_ends_are_those_of_the_curves() {
-        assert_eq!(ENDS, (first(&lengths()), last(&lengths())));
+        let said = sentence(ChartAxis::Sequence, 4_096, &batches);
+        assert_eq!(said, "4,096 tokens: 1B 52, 7B 29, 13B ≥ 1,048,576, 70B does not fit, yours 1");
     }
 
     #[test]
@@ -299,6 +310,29 @@ mod tests {
         }
     }
 
+    fn against(axis: ChartAxis, mut scenario: Scenario) -> Scenario {
+        scenario.comparison.against = axis;
+        scenario
+    }
+
+    #[test]
+    fn a_model_and_a_gpu_that_are_read_off_can_be_made_the_reader_s_own() {
+        for (axis, take, label) in [
+            (ChartAxis::Size, "Your N is 7B", "your N = 7B"),
+            (ChartAxis::Memory, "Your M is 80 GiB", "your M = 80 GiB"),
+        ] {
+            let scenario = against(axis, Scenario::default());
+            let (curves, at_own) = shown(scenario, None);
+            assert_eq!((at_own.take.as_str(), at_own.own.text.as_str(), at_own.is_own), (take, label, true));
+            assert_eq!(at_own.batches[OWN], Own::of(&facts_of(scenario)).batch);
+            let last = last(&curves.places);
+            let (_, away) = shown(scenario, Some(last));
+            let taken = curves.at(scenario, last).expect("a place of the curves");
+            assert_eq!(away.batches[OWN], Own::of(&facts_of(taken)).batch);
+            assert_eq!(own_place(axis, &taken), last);
+        }
+    }
+
     fn shown(scenario: Scenario, chosen: Option<u32>) -> (Curves, Shown) {
         let curves = Curves::along(swept(&scenario), None);
         let shown = Shown::of(&curves, Own::of(&facts_of(scenario)), chosen);
@@ -311,10 +345,10 @@ mod tests {
             let mut scenario = Scenario::default();
             scenario.recipe.sequence = length;
             let (_, shown) = shown(scenario, None);
-            assert_eq!((shown.length, shown.own.text.as_str(), shown.is_own), (at, label, false));
+            assert_eq!((shown.place, shown.own.text.as_str(), shown.is_own), (at, label, false));
         }
         let (_, shown) = shown(Scenario::default(), None);
-        assert_eq!((shown.length, shown.take.as_str()), (2_048, "Your S is 2,048"));
+        assert_eq!((shown.place, shown.take.as_str()), (2_048, "Your S is 2,048"));
     }
 
     #[test]
@@ -332,12 +366,33 @@ mod tests {
             scenario in any_scenario(),
             power in 7..=17_u32,
         ) {
+            let scenario = against(ChartAxis::Sequence, scenario);
             let (curves, shown) = shown(scenario, Some(1 << power));
             texts_are_sound(&(&shown, axes(&curves), assumptions(&scenario)));
             let rows = table(&curves);
             prop_assert_eq!(rows.len(), 11);
             let (length, batches) = &rows[power as usize - 7];
-            prop_assert_eq!(length, &shown.tokens);
+            prop_assert_eq!(length, &shown.number);
+            for (row, batch) in shown.rows.iter().zip(batches) {
+                prop_assert_eq!(row.fits.then_some(&row.batch), batch.as_ref());
+            }
+        }
+
+        #[test]
+        fn any_scenario_has_a_read_out_for_every_row_of_the_table_on_every_axis(
+            scenario in any_scenario(),
+            axis in 0..3_usize,
+            key in 0..64_usize,
+        ) {
+            let scenario = against(ChartAxis::ALL[axis], scenario);
+            let curves = Curves::along(swept(&scenario), None);
+            let own = Own::of(&facts_of(scenario));
+            let stops = curves.stops();
+            let row = key % stops.len();
+            let shown = Shown::of(&curves, own, Some(curves.places[stops[row]]));
+            texts_are_sound(&(&shown, axes(&curves), assumptions(&scenario), bmax::chart::description(&curves)));
+            let (number, batches) = &table(&curves)[row];
+            prop_assert_eq!(number, &shown.number);
             for (row, batch) in shown.rows.iter().zip(batches) {
                 prop_assert_eq!(row.fits.then_some(&row.batch), batch.as_ref());
             }

@@ -22,15 +22,15 @@ const OWN: f64 = 1e6;
 static TASKS: [(Option<Critical>, &str); 7] = [
     (Some(AT_A_LOSS_OF_3), "a language model at a loss of 3.0: 1.1 million tokens"),
     (Some(AT_A_LOSS_OF_2_3), "a language model at a loss of 2.3: 3.8 million tokens"),
-    (Some(Critical { size: RULE_CIFAR.number(), unit: Unit::Examples }), "as goes around, CIFAR-10: 256 images"),
-    (Some(Critical { size: RULE_IMAGENET.number(), unit: Unit::Examples }), "as goes around, ImageNet: 2,048 images"),
+    (Some(Critical { size: RULE_CIFAR.number(), unit: Unit::Examples }), "often repeated, CIFAR-10: 256 images"),
+    (Some(Critical { size: RULE_IMAGENET.number(), unit: Unit::Examples }), "often repeated, ImageNet: 2,048 images"),
     (
         Some(Critical { size: RULE_LANGUAGE.number(), unit: Unit::Tokens }),
-        "as goes around, language: 65,536, if tokens",
+        "often repeated, language: 65,536, if tokens",
     ),
     (
         Some(Critical { size: RULE_LANGUAGE.number(), unit: Unit::Examples }),
-        "as goes around, language: 65,536, if sequences",
+        "often repeated, language: 65,536, if sequences",
     ),
     (None, "your own task"),
 ];
@@ -83,7 +83,7 @@ pub fn Convergence(
         <Plot
             plot=Signal::derive(move || shown.with(|shown| shown.plot.clone()))
             name="curves"
-            label="Steps saved and examples spent cross at the critical batch"
+            label="A larger batch saves steps and takes more examples"
             scrub=Scrub { value: at.into(), ends, step: STEP }
         />
         <Legend keys=&KEYS/>
@@ -103,7 +103,7 @@ pub fn Convergence(
 /// The critical batch, by the name of a task or by a number.
 #[component]
 fn TaskFields(task: RwSignal<Option<Critical>>, size: RwSignal<f64>, unit: RwSignal<Unit>) -> impl IntoView {
-    let help = "Orders of magnitude: the true one depends on the data, and grows tenfold and more as the loss falls. Those of language models are by Kaplan et al. 2020.";
+    let help = "These are orders of magnitude. The true one depends on the data, and grows tenfold and more as the loss falls. Those of language models are by Kaplan et al. 2020.";
     let own = NumberInput::of("Its critical batch", (1.0, 1e9), OWN, size);
     let units = [(Unit::Examples, "examples"), (Unit::Tokens, "tokens")];
     view! {
@@ -125,7 +125,7 @@ fn Answer(shown: Memo<Shown>) -> impl IntoView {
             "At your global batch of " <strong class="num">{read(shown, |shown| &shown.batch)}</strong>
             " sequences (" <span class="num">{read(shown, |shown| &shown.tokens)}</span> " tokens) training takes "
             <strong class="num" data-testid="steps">{read(shown, |shown| &shown.steps)}</strong>
-            " the fewest steps there can be and "
+            " the fewest possible steps and "
             <strong class="num" data-testid="examples">{read(shown, |shown| &shown.examples)}</strong>
             " the fewest examples; the critical batch is "
             <span class="num">{read(shown, |shown| &shown.critical)}</span> ". "

@@ -120,7 +120,7 @@ fn advice(batch: f64, critical: f64) -> &'static str {
     if batch * 4.0 <= critical {
         "You are far below it: a larger batch costs almost nothing."
     } else if batch < critical * 4.0 {
-        "You are near it, where time and data are in balance."
+        "You are near it: steps and examples are in balance."
     } else {
         "You are far above it: more GPUs hardly shorten the run now."
     }

@@ -15,9 +15,7 @@ pub fn whose(facts: &Facts) -> String {
         Method::Ledger => {
             let workshop = facts.others.iter().find(|(method, _)| *method == Method::Workshop);
             format!(
-                "These lines are the workshop’s method with your numbers; its answer is {}. The ledger, which is in use, \
-                 answers {}: it has too many entries for a derivation, but ends in the same division, added as the last \
-                 line.",
+                "These lines are the workshop’s method with your numbers; its answer is {}. The ledger, which is in use, answers {}. It has too many entries for a derivation, but the same division at the end, which is the last line.",
                 workshop.map_or_else(String::new, |(_, answer)| format::answer(answer)),
                 format::answer(&facts.answer)
             )
@@ -200,7 +198,7 @@ mod tests {
         let facts = facts_of(Scenario::default());
         let said = whose(&facts);
         assert!(said.contains(&format!("its answer is {}.", format::answer(&b_max(&workshop())))), "{said}");
-        assert!(said.contains(&format!("answers {}:", format::answer(&facts.answer))), "{said}");
+        assert!(said.contains(&format!("answers {}.", format::answer(&facts.answer))), "{said}");
         let ledger = Lines::of(&facts.scenario).ledger.expect("the default is the ledger");
         assert!(ledger.title.contains(division(&facts.scenario).instant.name));
         assert!(ledger.solved.ends_with(&format!("<mn>{}</mn>", format::answer(&facts.answer))), "{}", ledger.solved);

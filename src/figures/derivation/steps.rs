@@ -81,7 +81,7 @@ impl Steps {
         match &self.answer {
             Answer::Fits(room) if room.capped => {
                 format!(
-                    "⌊{}⌋: at least {} sequences; the search ends here.",
+                    "⌊{}⌋: at least {} sequences; larger values are not tried.",
                     self.quotient(),
                     format::count(room.batch)
                 )

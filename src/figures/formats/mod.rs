@@ -78,16 +78,16 @@ pub fn Formats(
             <div class="field">
                 <Field
                     id="formats-update"
-                    label="A weight of 1 is updated by"
-                    help="From −1 to 1. In bf16 the step above 1 is 0.0078: what is less than half of it is lost, however often it comes."
+                    label="A weight of 1 changes each time by"
+                    help="From −1 to 1. In bf16 the next number after 1 is 0.0078 away. Less than half of that is lost, however often it is added."
                     text=update
                     typed=added
                 />
             </div>
             <DataTable
-                caption="The weight after updates that are added in its own format"
+                caption="The weight after changes that are added in its own format"
                 name="updates"
-                label="Updates added up in each format"
+                label="Changes added up in each format"
                 columns=&COLUMNS
                 rows=Signal::derive(move || shown.with(|shown| shown.rows.clone()))
             />

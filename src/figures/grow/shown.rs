@@ -72,7 +72,7 @@ fn said(facts: &Facts) -> String {
             let safe = format::answer(&facts.range.safe);
             said += &format!(" The safe answer is {safe}.");
         }
-        said += &format!(" Most is alive {}.", format::at_instant(facts.estimate.peak().instant));
+        said += &format!(" The peak is {}.", format::at_instant(facts.estimate.peak().instant));
     }
     said
 }
@@ -97,10 +97,7 @@ fn sentence(estimate: &Estimate, answer: &Answer, batch: u32) -> String {
             }
         }
         Balance::Close(over) => {
-            format!(
-                "Too close: {} over the usable memory, so the step would live off the headroom.",
-                format::memory(over)
-            )
+            format!("Too close: {} over the usable memory. The step would use the headroom.", format::memory(over))
         }
         Balance::Over(over) if estimate.reserved.get() > 0.0 => {
             let beyond = estimate.peak().bytes - estimate.usable();
@@ -171,13 +168,10 @@ mod tests {
     }
 
     #[test]
-    fn the_ledger_names_the_moment_and_has_no_headroom_to_live_off() {
+    fn the_ledger_names_the_moment_and_has_no_headroom_to_use() {
         let most = facts_of(Scenario::default()).answer.batch().expect("fits");
         let last = said(Scenario::default().with_batch(most));
-        assert!(
-            last.starts_with("The last that fits") && last.ends_with("Most is alive at “loss, backward”."),
-            "{last}"
-        );
+        assert!(last.starts_with("The last that fits") && last.ends_with("The peak is at “loss, backward”."), "{last}");
         let over = said(Scenario::default().with_batch(most + 1));
         assert!(over.starts_with("Does not fit:") && over.contains("over the memory of the GPU."), "{over}");
     }

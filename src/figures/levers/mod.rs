@@ -73,7 +73,7 @@ fn AppliedChanges(now: Memo<Now>, undo: Callback<Applied>) -> impl IntoView {
     };
     view! {
         <p class="soft" hidden=move || !empty()>
-            "Nothing applied yet. Each change is made to your configuration everywhere on this page."
+            "Nothing applied yet. A technique that you apply changes your configuration on all pages."
         </p>
         <ul hidden=empty>{move || now.with(|now| now.applied.clone()).into_iter().map(row).collect_view()}</ul>
     }
@@ -90,7 +90,7 @@ fn GainingChanges(ranked: Memo<Ranked>, apply: Callback<Change>) -> impl IntoVie
                 {move || rows().collect_view()}
             </ol>
             <p class="levers-none" hidden=move || !alone()>
-                "No single change makes room. Apply two or more of these; each says what would still be missing."
+                "No single technique makes room. Apply two or more of these; each says what would still be missing."
             </p>
         </div>
     }

@@ -30,9 +30,9 @@ pub fn describe(change: Change) -> String {
         Change::Word(Word::Optimizer(optimizer)) => ("Train with ", optimizer.label(), ""),
         Change::Word(Word::Step(step)) => ("Use the ", step.key(), " optimizer step"),
         Change::Word(Word::Offload(Offload::None)) => ("Keep everything on the GPU", "", ""),
-        Change::Word(Word::Offload(Offload::Optimizer)) => ("Keep optimizer state in the host’s memory", "", ""),
-        Change::Word(Word::Offload(Offload::Activations)) => ("Swap layer inputs to the host", "", ""),
-        Change::Word(Word::Offload(Offload::Both)) => ("Swap optimizer state and layer inputs to the host", "", ""),
+        Change::Word(Word::Offload(Offload::Optimizer)) => ("Keep optimizer state in CPU memory", "", ""),
+        Change::Word(Word::Offload(Offload::Activations)) => ("Swap layer inputs to CPU memory", "", ""),
+        Change::Word(Word::Offload(Offload::Both)) => ("Swap optimizer state and layer inputs to CPU memory", "", ""),
         Change::Word(Word::Segments(Segments::Expandable)) => {
             ("Let the allocator’s segments grow (expandable_segments)", "", "")
         }
@@ -142,7 +142,7 @@ mod tests {
             (Word::SequenceParallel(Switch::On).into(), "Switch sequence parallelism on"),
             (Word::Dropout(Switch::Off).into(), "Train without dropout"),
             (Word::Loss(LossHead::Fused).into(), "Fuse the output head with the loss"),
-            (Word::Offload(Offload::Optimizer).into(), "Keep optimizer state in the host’s memory"),
+            (Word::Offload(Offload::Optimizer).into(), "Keep optimizer state in CPU memory"),
             (Change::Number(Field::Sequence, 1_024.0), "Halve the sequence to 1,024 tokens"),
             (device("h200", 143_771.0), "Take an H200 SXM (140.4 GiB)"),
             (device("no-such", 1_024.0), "Take a larger GPU (1.0 GiB)"),

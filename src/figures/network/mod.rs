@@ -133,7 +133,7 @@ fn List(text: RwSignal<String>, counted: Memo<Counted>) -> impl IntoView {
             <p class="network-trouble" id="network-trouble" role="status">
                 <span class="field-error" data-testid="trouble">{trouble}</span> " "
                 <Show when=move || trouble().is_some()>
-                    <span class="field-help">"The line is left out, the others count."</span>
+                    <span class="field-help">"This line is left out; the others count."</span>
                 </Show>
             </p>
         </div>
@@ -272,9 +272,7 @@ fn Again(counted: Memo<Counted>) -> impl IntoView {
                 <strong>{read(counted, |counted| &counted.again)}</strong> " of the forward pass."
             </p>
             <p class="small soft">
-                "A piece is a layer with weights and what follows it up to the next, a pool, or a residual block. Of \
-                each segment its input is kept, and its inside while it runs backward; the last one is not computed \
-                again."
+                "A piece is a layer with weights and everything up to the next one, a pool, or a residual block. The input of each segment is kept, and its inside while it runs backward. The last segment is not computed again."
             </p>
         </div>
     }

@@ -173,8 +173,7 @@ impl Counted {
         }
         let [layer, line, output, parameters, makes, keeps] = self.cells(self.nearest(at) as usize - 1);
         format!(
-            "Layer {layer}, line {line}: hands on {output} for each example, {makes} together, of which {keeps} are \
-             kept; {parameters} parameters."
+            "Layer {layer}, line {line}: makes {output} for each example, {makes} together, and keeps {keeps}; {parameters} parameters."
         )
     }
 
@@ -288,7 +287,7 @@ mod tests {
     #[test]
     fn the_third_layer_of_vgg_16_is_read_off_with_its_parameters() {
         let reading = counted(presets::VGG_16, Policy::Nothing, 1.0).reading(3.0);
-        assert!(reading.starts_with("Layer 3 convolution, line 2: hands on 64 × 224 × 224"), "{reading}");
+        assert!(reading.starts_with("Layer 3 convolution, line 2: makes 64 × 224 × 224"), "{reading}");
         assert!(reading.ends_with("36,928 parameters."), "{reading}");
     }
 

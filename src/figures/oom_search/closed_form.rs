@@ -41,9 +41,9 @@ pub fn explanation(sizes: &Division, is_ledger: bool) -> String {
         String::new()
     };
     let brackets = match result(sizes) {
-        whole if whole < 0.0 => "The fixed part alone is larger than the usable memory, so that no sequence fits.",
+        whole if whole < 0.0 => "The fixed part alone is larger than the usable memory, so no sequence fits.",
         whole if whole < 1.0 => "Less than one sequence is left beside the fixed part.",
-        _ => "The brackets round down: part of a sequence is no sequence.",
+        _ => "The brackets round down, because sequences come whole.",
     };
     whose + brackets
 }

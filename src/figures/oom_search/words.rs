@@ -21,7 +21,7 @@ pub fn step(trace: &[Probe], made: usize, shortage: &str) -> String {
         (Some(next), ..) => format!("Double it: {} is next.", format::count(next.batch)),
         (None, 0, _) => format!("Not even one sequence fits. {shortage}"),
         (None, _, Some(high)) => format!("{low} runs and {} does not: found.", format::count(high)),
-        (None, _, None) => format!("{low} runs, and this page asks for no more."),
+        (None, _, None) => format!("{low} runs. Larger values are not tried."),
     };
     format!("Attempt {number}, {}: b = {batch} {outcome}. {said}", phase(last))
 }
@@ -50,7 +50,7 @@ pub fn verdict(trace: &[Probe], closed: f64) -> String {
     let said = match trace.last() {
         Some(_) if low == 0 && closed < 1.0 => "Both say that not even one sequence fits".to_owned(),
         Some(last) if last.high.is_none() && closed >= Field::Batch.bound().max => {
-            format!("Both reach {}, where this page stops", format::count(low))
+            format!("Both reach {}, the largest value that is tried", format::count(low))
         }
         Some(_) if closed == f64::from(low) => format!("Both give {}", format::count(low)),
         // Only rounding of a quotient next to a whole number could bring this about.

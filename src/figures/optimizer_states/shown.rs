@@ -132,7 +132,7 @@ fn remark(scenario: &Scenario) -> String {
     let remarks = [
         (
             scenario.recipe.offload.takes_optimizer(),
-            " It lies in the host’s memory, as you have set it; the bars show what it takes there.",
+            " It is in CPU memory, as you have set it; the bars show what it takes there.",
         ),
         (
             scenario.method != Method::Ledger,
@@ -200,7 +200,7 @@ mod tests {
         let mut scenario = Scenario::default();
         assert_eq!(remark(&scenario), "");
         scenario.recipe.offload = Offload::Optimizer;
-        assert!(remark(&scenario).contains("in the host’s memory"));
+        assert!(remark(&scenario).contains("in CPU memory"));
         scenario.method = Method::Workshop;
         assert!(remark(&scenario).ends_with("here the ledger counts."));
     }

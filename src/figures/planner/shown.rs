@@ -72,8 +72,7 @@ impl Shown {
             targets: Vec::new(),
             result: "no plan".to_owned(),
             words: format!(
-                "Nothing can be planned while not one sequence fits: accumulation repeats a micro-batch, and there is \
-                 none. {reason}"
+                "Nothing can be planned, because not even one sequence fits. Accumulation needs a micro-batch. {reason}"
             ),
             other: None,
             drawing: None,
@@ -138,7 +137,7 @@ impl Target {
 /// What the targets nearby have in common.
 fn nearby(planned: &Planned) -> String {
     if planned.nearby == [None; 2] {
-        return "Every round is full: no other target nearby fits better.".to_owned();
+        return "Every accumulation step is full: no other target nearby fits better.".to_owned();
     }
     let (round, tokens) = match planned.unit {
         BatchUnit::Sequences => (grouped(planned.round), ""),
@@ -211,7 +210,7 @@ mod tests {
     fn without_a_sequence_that_fits_the_reason_is_given_and_nothing_is_drawn() {
         let none = of("?gpus=1", false);
         assert_eq!((none.result.as_str(), none.batch, none.drawing), ("no plan", None, None));
-        assert!(none.words.contains("there is none. ") && none.words.ends_with('.'), "{}", none.words);
+        assert!(none.words.contains("needs a micro-batch. ") && none.words.ends_with('.'), "{}", none.words);
         assert!(none.taken && none.targets.is_empty());
     }
 
@@ -239,7 +238,7 @@ mod tests {
             let shown = Shown::of(&facts_of(scenario), other);
             texts_are_sound(&Shown { drawing: None, ..shown.clone() });
             prop_assert_eq!(shown.drawing.is_some(), shown.batch.is_some());
-            prop_assert_eq!(shown.targets.is_empty(), shown.nearby.is_none_or(|said| said.starts_with("Every round")));
+            prop_assert_eq!(shown.targets.is_empty(), shown.nearby.is_none_or(|said| said.starts_with("Every accumulation step")));
         }
     }
 }

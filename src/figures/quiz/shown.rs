@@ -45,7 +45,7 @@ impl Checked {
         let letter = match mark {
             Mark::Open => return Self { verdict: None, is_right: false, letter: None },
             Mark::Empty => {
-                let verdict = Some("Choose one of the four first.".to_owned());
+                let verdict = Some("Choose one of the four answers first.".to_owned());
                 return Self { verdict, is_right: false, letter: None };
             }
             Mark::Chosen(letter) => letter,
@@ -104,7 +104,7 @@ fn doubling(doubling: &Doubling) -> String {
         [doubling.now, doubling.then].map(|most| if most == 0 { "none".to_owned() } else { format::count(most) });
     format!(
         "With the length as it is, <math><msub><mi>b</mi><mi>max</mi></msub></math> is {now}; at twice the length, \
-         {then}. {FOLLOWS} <span class=\"quiz-where\"><a href=\"#sequence\">The batch against length</a></span>"
+         {then}. {FOLLOWS} <span class=\"quiz-where\"><a href=\"#sequence\">Batch and sequence length</a></span>"
     )
 }
 
@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(shown.questions[4].verdict.as_deref(), Some("Wrong: it is D."));
         assert_eq!(shown.score, "Question 5: Wrong: it is D. 1 of 2 right so far.");
         let shown = marked(&facts, &[(2, Mark::Empty)]);
-        assert_eq!(shown.score, "Question 3: Choose one of the four first. None checked so far.");
+        assert_eq!(shown.score, "Question 3: Choose one of the four answers first. None checked so far.");
         assert_eq!(shown.questions[2].letter, None);
         assert_eq!(marked(&facts, &[]).score, "None checked so far.");
     }

@@ -211,14 +211,14 @@ fn Notes(distances: Memo<Distances>, reading: Memo<Reading>) -> impl IntoView {
                     "A layer’s inside is "<strong>{inside(|inside| &inside.ratio)}</strong>
                     " times as large as its input ("<span>{inside(|inside| &inside.inside)}</span>" against "
                     <span>{inside(|inside| &inside.input)}</span>
-                    "), and the lecture’s count takes the two for equal. With their real sizes the best distance is "
+                    "), and the lecture’s count assumes that the two are equal. With their real sizes the best distance is "
                     <math><msqrt><mrow><mi>"L"</mi><mo>"·"</mo><mi>"input"</mi><mo>"/"</mo><mi>"inside"</mi></mrow></msqrt></math>
                     " = "<span>{inside(|inside| &inside.smooth)}</span>"."
                 </p>
             </Show>
             <Show when=move || !known()>
                 <p class="live-note">
-                    "The method you chose knows no "<math><mi>"K"</mi></math>
+                    "The method you chose has no "<math><mi>"K"</mi></math>
                     " and counts it like full recomputation. Choose the ledger to see the difference."
                 </p>
             </Show>

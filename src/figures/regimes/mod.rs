@@ -30,7 +30,7 @@ pub fn Regimes(
     let rows = (0..ROWS.len()).map(|at| view! { <Regime at state shown done/> }).collect_view();
     view! {
         <Legend keys=&KEYS/>
-        <div class="table-scroll regimes-table" tabindex="0" role="region" aria-label="Training regimes">
+        <div class="table-scroll regimes-table" tabindex="0" role="region" aria-label="Training recipes">
             <table class="data-table">
                 <caption>
                     "States of all "<strong data-testid="parameters">{read(shown, |shown| &shown.parameters)}</strong>
@@ -57,7 +57,7 @@ fn Heads() -> impl IntoView {
     view! {
         <thead>
             <tr>
-                <th scope="col">"Regime"</th>
+                <th scope="col">"Recipe"</th>
                 <th scope="col">"Bytes per parameter"</th>
                 {sizes.map(head)}
                 <th scope="col" class="num"><i>"m"</i>" + "<i>"v"</i></th>

@@ -24,7 +24,7 @@ pub static ROWS: [Row; 6] = [
         precision: Precision::Autocast,
         gradients: GradientType::Half,
         name: "fp32 weights, 16-bit compute",
-        aside: "FSDP’s mixed precision, or autocast, which adds 2 bytes for a 16-bit copy of every matrix, until the forward pass ends where layers are recomputed",
+        aside: "FSDP’s mixed precision, or autocast, which adds 2 bytes for a 16-bit copy of every matrix; with recomputed layers only until the forward pass ends",
     },
     Row {
         precision: Precision::Bf16,

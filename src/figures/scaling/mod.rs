@@ -23,8 +23,8 @@ static LINKS: [(f64, &str); 6] = [
 ];
 
 static KEYS: [Key; 5] = [
-    Key { class: "series-own legend-line", name: "all hidden that can be" },
-    Key { class: "series-own legend-line is-dashed", name: "nothing hidden" },
+    Key { class: "series-own legend-line", name: "with all possible overlap" },
+    Key { class: "series-own legend-line is-dashed", name: "without overlap" },
     Key { class: "batches-thumb", name: "rule of thumb, to 64 GPUs" },
     Key { class: "legend-mark", name: "your D" },
     Key { class: "legend-mark is-read", name: "read-out" },
@@ -82,10 +82,10 @@ fn Answer(shown: Memo<Shown>) -> impl IntoView {
     view! {
         <p class="live-note batches-4">
             "On your " <span class="num" data-testid="own">{read(shown, |shown| &shown.own)}</span>
-            " GPUs an update computes for " <strong class="num">{read(shown, |shown| &shown.compute)}</strong>
-            " and communicates for " <strong class="num">{read(shown, |shown| &shown.communicate)}</strong>
+            " GPUs the computing of an optimizer step takes " <strong class="num">{read(shown, |shown| &shown.compute)}</strong>
+            ", and its communication " <strong class="num">{read(shown, |shown| &shown.communicate)}</strong>
             ": a speed-up of " <strong class="num" data-testid="speed">{read(shown, |shown| &shown.speed)}</strong>
-            ", the lower if computing waits for all of it, the higher if all that can is hidden. "
+            ", the lower if computing waits for all communication, the higher with all possible overlap. "
             {read(shown, |shown| &shown.advice)}
         </p>
     }

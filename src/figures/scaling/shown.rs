@@ -102,11 +102,11 @@ fn speed(gpus: u32, exchange: &Exchange) -> String {
 fn advice(gpus: u32, exchange: &Exchange) -> String {
     let exposed = exchange.exposed[1];
     if gpus == 1 {
-        "A single GPU has nobody to talk to.".to_owned()
+        "A single GPU has nothing to communicate.".to_owned()
     } else if exposed == 0.0 {
-        "At best, all of it is hidden.".to_owned()
+        "At best, all of it overlaps with computing.".to_owned()
     } else if exchange.communicate <= exchange.compute {
-        format!("Even at best, {} of it cannot be hidden.", format::duration(exposed))
+        format!("Even at best, computing waits for {} of it.", format::duration(exposed))
     } else {
         "Communication dominates: it takes longer than the computing.".to_owned()
     }
@@ -154,7 +154,7 @@ mod tests {
         scenario.cluster.gpus = 1;
         let shown = Shown::of(&scenario, 25.0, 0.0);
         assert_eq!((shown.speed.as_str(), shown.reading.speed.as_str()), ("1", "1"));
-        assert_eq!(shown.advice, "A single GPU has nobody to talk to.");
+        assert_eq!(shown.advice, "A single GPU has nothing to communicate.");
     }
 
     #[test]

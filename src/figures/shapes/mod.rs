@@ -23,7 +23,7 @@ pub fn Shapes(
             <Segmented
                 id="shapes-layer"
                 legend="Layer"
-                options=[(Width::Own, "Your model"), (Width::Worked, "4096 × 4096 layer")]
+                options=[(Width::Own, "Your model"), (Width::Worked, "4,096 × 4,096 layer")]
                 value=width
             />
             <BatchSlider id="shapes-batch" state/>

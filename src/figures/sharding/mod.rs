@@ -54,8 +54,7 @@ pub fn Sharding(
         <Legend keys=&KEYS/>
         <Effective shown/>
         <p class="field-help">
-            "One GPU at the moment that needs most, while micro-batches are being added up: then the gradients \
-            of the ones before are there, too."
+            "One GPU at the peak, with several micro-batches: then the gradients of the earlier ones are there, too."
         </p>
         <Fold summary="The same as a table">
             <DataTable
@@ -98,7 +97,7 @@ fn Bar(shown: Memo<Shown>, stage: usize) -> impl IntoView {
 fn Effective(shown: Memo<Shown>) -> impl IntoView {
     view! {
         <p class="live-note batches-3">
-            "Effective batch: " <span class="num">{read(shown, |shown| &shown.batch)}</span> " · "
+            "Global batch: " <span class="num">{read(shown, |shown| &shown.batch)}</span> " · "
             <span class="num">{read(shown, |shown| &shown.replicas)}</span> " = "
             <strong class="num" data-testid="at-once">{read(shown, |shown| &shown.at_once)}</strong>
             " sequences at once; with " <span class="num">{read(shown, |shown| &shown.steps)}</span>

@@ -1,5 +1,7 @@
 //! Inside one training step.
 
+mod overlaid;
+mod overlay;
 mod shown;
 
 use bmax::{Choice, Recomputation};
@@ -7,6 +9,7 @@ use leptos::prelude::*;
 
 use crate::components::{Column, DataTable, Fold, Key, Legend, Plot, Scrub, Segmented, Slider};
 use crate::site::{State, read};
+use overlay::StepOverlay;
 use shown::{BANDS, Curve, Reading};
 
 /// Both ends of the slider, in parts of a step: two steps.
@@ -43,7 +46,8 @@ fn policies() -> impl Iterator<Item = (Option<Recomputation>, &'static str)> {
     [(None, "Yours")].into_iter().chain(others.map(|policy| (Some(policy), policy.label())))
 }
 
-/// Two steps of this configuration as a curve, and one moment of them read off.
+/// Two steps of this configuration as a curve, one moment of them read off, and one step with another recomputation over
+/// it.
 #[component]
 pub fn Step(
     /// The shared state.
@@ -90,6 +94,7 @@ pub fn Step(
                 rows=Signal::derive(move || curve.with(|curve| curve.rows.clone()))
             />
         </Fold>
+        <StepOverlay state policy micro_batches/>
     }
 }
 
@@ -97,8 +102,8 @@ pub fn Step(
 #[component]
 fn Notes(curve: Memo<Curve>) -> impl IntoView {
     let missing = move || match curve.with(|curve| curve.missing.clone()) {
-        Some(missing) => format!("Until its update {missing} of optimizer state do not exist."),
-        None => "No state is added by its update, so that both are alike.".to_owned(),
+        Some(missing) => format!("Before its optimizer step, {missing} of optimizer state do not exist."),
+        None => "Its optimizer step adds no state, so both steps are alike.".to_owned(),
     };
     let remark = |remark: String| view! { <p class="live-note">{remark}</p> };
     view! {

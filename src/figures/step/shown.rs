@@ -149,8 +149,7 @@ fn remarks(timeline: &Timeline, scenario: &Scenario) -> Vec<String> {
     let mut remarks = Vec::new();
     if instants == 1 {
         remarks.push(
-            "The method you chose adds up buckets and knows no moments, so that its curve is flat. Choose the ledger to \
-             see the step."
+            "The method you chose adds up buckets and has no moments. Its curve is therefore flat. Choose the ledger to see the step."
                 .to_owned(),
         );
     }

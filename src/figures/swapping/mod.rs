@@ -28,11 +28,11 @@ pub fn Swapping(
     view! {
         <div class="live-controls">
             <DevicePicker id="swapping-gpu" state/>
-            <Select id="swapping-link" label="Link to the host, each way" options=LINKS value=link/>
+            <Select id="swapping-link" label="Link to CPU memory, each way" options=LINKS value=link/>
             <NumberField input=state.field(Field::Batch) id="swapping-b" help=Field::Batch.bound().help/>
             <NumberField input=state.field(Field::Sequence) id="swapping-s" help=Field::Sequence.bound().help/>
         </div>
-        <p class="figure-part">"Every step outward is larger and slower"</p>
+        <p class="figure-part">"Each further memory is larger and slower"</p>
         <Tiers shown/>
         <p class="figure-part">"One layer, tensor by tensor, on each GPU"</p>
         <Tensors shown/>
@@ -94,7 +94,7 @@ fn Tensors(shown: Memo<Shown>) -> impl IntoView {
     view! {
         <div class="table-scroll" tabindex="0" role="region" aria-label="Swapping by tensor">
             <table class="data-table swap-table">
-                <caption>"One layer and one micro-batch. A copy hides behind the pass of the next layer"</caption>
+                <caption>"One layer and one micro-batch. A copy runs during the pass of the next layer"</caption>
                 <thead>
                     <tr>
                         <th scope="col">"Tensor"</th>
@@ -185,8 +185,8 @@ fn Schedule(shown: Memo<Shown>) -> impl IntoView {
                 described_by="swapping-lanes-note"
             />
             <span>"GPU"</span>
-            <span>"to host"</span>
-            <span>"from host"</span>
+            <span>"to CPU"</span>
+            <span>"from CPU"</span>
         </div>
         <Legend keys=&KEYS/>
         <p class="live-note swap-note" id="swapping-lanes-note">
@@ -195,7 +195,7 @@ fn Schedule(shown: Memo<Shown>) -> impl IntoView {
             {text(|lanes| lanes.waits)}
             <strong class="num" data-testid="waiting">{text(|lanes| &lanes.waiting)}</strong>
             {text(|lanes| lanes.where_seen)}
-            " Two tensors fit on the GPU, one in use and one on its way; what the last two layers keep never leaves."
+            " The GPU has room for two tensors, one in use and one that is being copied. The tensors of the last two layers stay."
         </p>
     }
 }

@@ -201,8 +201,8 @@ fn tiers(scenario: &Scenario, link: f64) -> [Tier; 5] {
     let (own, memory) = (catalogue::memory_bandwidth(scenario), scenario.device.memory);
     let [sram, hbm, dram] = TIERS.map(|tier| (tier.bandwidth, tier.capacity));
     let own_texts = [format::significant(own / 1e12) + " TB/s", format::gib(memory)];
-    // The host's memory behind the link has no size here.
-    let link_texts = [format::significant(link / 1e9) + " GB/s", "the host’s".to_owned()];
+    // The CPU memory behind the link has no size here.
+    let link_texts = [format::significant(link / 1e9) + " GB/s", "CPU memory".to_owned()];
     let listed = |speed: &str, size: &str| [speed.to_owned(), size.to_owned()];
     [
         ("sram", "SRAM of an A100", "tier", sram, listed("19 TB/s", "20 MB")),
@@ -251,7 +251,7 @@ impl Lanes {
         let late = waiting > schedule.computing * 1e-3;
         let (waits, waiting, where_seen) = match late {
             true => ("the GPU waits for ", format::duration(waiting), " of them, where the top lane is empty."),
-            false => ("no copy is ever waited for.", String::new(), ""),
+            false => ("the GPU never waits for a copy.", String::new(), ""),
         };
         Self {
             plot: drawing(schedule, what),
@@ -337,7 +337,7 @@ mod tests {
         assert_eq!(kept.waits, "the GPU waits for ");
         assert!(!kept.waiting.is_empty());
         let input = default(Link::Pcie4, Swapped::Input).lanes;
-        assert_eq!((input.waits, input.waiting.as_str()), ("no copy is ever waited for.", ""));
+        assert_eq!((input.waits, input.waiting.as_str()), ("the GPU never waits for a copy.", ""));
         // Twelve passes; the inputs of four layers leave and come back.
         assert_eq!(input.plot.series.len(), 12 + 2 * 4);
     }

@@ -21,7 +21,7 @@ pub fn Terms(
             <strong class="num" data-testid="batch">{read(shown, |shown| &shown.batch)}</strong> " on "
             <span class="num" data-testid="replicas">{read(shown, |shown| &shown.replicas)}</span> " GPUs, "
             <span class="num" data-testid="steps">{read(shown, |shown| &shown.steps)}</span>
-            " after one another, make a mini-batch of "
+            " one after another, make a mini-batch of "
             <strong class="num" data-testid="mini">{read(shown, |shown| &shown.mini)}</strong>
             " sequences, which are " <span class="num" data-testid="tokens">{read(shown, |shown| &shown.tokens)}</span>
             " tokens."

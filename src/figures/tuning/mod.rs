@@ -19,8 +19,8 @@ static COLUMNS: [Column; 7] = [
     Column::numbers("B = b · D · steps"),
     Column::numbers("Largest b"),
     Column::numbers("Extra FLOPs"),
-    Column::numbers("Waits an update"),
-    Column::numbers("One update"),
+    Column::numbers("Waits"),
+    Column::numbers("Optimizer step"),
     Column::numbers("Run"),
 ];
 
@@ -114,10 +114,10 @@ fn FirstSteps(shown: Memo<Shown>) -> impl IntoView {
         <li>
             <p>
                 <strong>"Fix the global batch."</strong> " "
-                <span class="num">{read(shown, |shown| &shown.start.target)}</span> " sequences an update, "
+                <span class="num">{read(shown, |shown| &shown.start.target)}</span> " sequences an optimizer step, "
                 <span class="num">{read(shown, |shown| &shown.start.tokens)}</span> " tokens: "
                 <strong class="num" data-testid="share">{read(shown, |shown| &shown.start.share)}</strong>
-                " for each GPU or group that sees data of its own. Nothing below changes what an update learns from."
+                " for each GPU or group with data of its own. No step below changes this batch."
             </p>
         </li>
         <li>
@@ -143,7 +143,7 @@ fn FirstSteps(shown: Memo<Shown>) -> impl IntoView {
 fn LastSteps(shown: Memo<Shown>) -> impl IntoView {
     let timed = |plan: Plan| {
         view! {
-            "An update takes " <span class="num">{plan.results.update}</span> ", the run of "
+            "An optimizer step takes " <span class="num">{plan.results.update}</span> ", the run of "
             <span class="num">{plan.updates}</span> " updates "
             <strong class="num" data-testid="run">{plan.results.run}</strong> " of the "
             <span class="num">{plan.allowed}</span> " it may take."
@@ -155,7 +155,7 @@ fn LastSteps(shown: Memo<Shown>) -> impl IntoView {
             <p><strong>"Recompute."</strong> " " {move || shown.with(|shown| shown.recompute)}</p>
         </li>
         <li>
-            <p><strong>"Swap to the host."</strong> " " {move || shown.with(|shown| shown.swap)}</p>
+            <p><strong>"Swap to CPU memory."</strong> " " {move || shown.with(|shown| shown.swap)}</p>
         </li>
         <li>
             <p>
@@ -172,14 +172,14 @@ fn plan(Plan { headline, equation, measure, results, late, .. }: Plan) -> impl I
         view! {
             " That is " <span class="num">{factor}</span> " the time allowed. At least "
             <strong class="num" data-testid="enough">{enough}</strong>
-            " GPUs like this one would be needed, if nothing were lost to communication: on to parallelism."
+            " GPUs like this one would be needed, without any loss to communication. Use parallelism."
         }
     });
     view! {
         <p>
             <strong>{headline}</strong> " " <span class="num">{equation}</span> ". " {measure} ", with up to "
             <span class="num">{results.most}</span> " at once, " <span class="num">{results.extra}</span>
-            " more work and " <span class="num">{results.stall}</span> " of waiting an update." {late}
+            " more work and " <span class="num">{results.stall}</span> " of waiting in each optimizer step." {late}
         </p>
     }
 }
@@ -193,8 +193,7 @@ fn lacking(Lacking { headline, over, instant, largest, fewest }: Lacking) -> imp
             <span data-testid="none-instant">{instant}</span> "”; most of it is “"
             <span data-testid="none-largest">{largest}</span> "”. With the states divided as you have set, "
             <strong class="num" data-testid="fewest">{fewest}</strong>
-            " GPUs would do. What helps is a higher ZeRO stage, more GPUs, layers or matrices divided among them, or \
-            smaller tensors."
+            " GPUs would be enough. Try a higher ZeRO stage, more GPUs, layers or matrices divided among them, or smaller tensors."
         </p>
     }
 }
@@ -208,7 +207,7 @@ fn Apply(state: State, shown: Memo<Shown>, setup: Callback<(), Option<Scenario>>
         if let Some(setup) = setup.run(()) {
             before.set(Some(state.scenario.get_untracked()));
             state.change(|_| setup);
-            done.set("In use everywhere on this page.");
+            done.set("In use on all pages.");
         }
     };
     let undo = move |_| {

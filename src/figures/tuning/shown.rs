@@ -191,7 +191,7 @@ impl Tuned {
             // The target itself is always tried.
             direct: tuning.tries.first().map(|first| format::gib(first.peak)).unwrap_or_default(),
             usable: format::gib(scenario.usable()),
-            verdict: "It fits, and nothing more is needed.".to_owned(),
+            verdict: "It fits. You are done.".to_owned(),
             halving: "Not needed.".to_owned(),
             exact: None,
         };
@@ -254,17 +254,16 @@ impl Lacking {
 
 /// What the chosen candidate says of recomputing and of swapping.
 fn remedies(chosen: Option<&Rung>) -> (&'static str, &'static str) {
-    let never = "Even with every layer recomputed nothing fits: it makes room among activations only.";
+    let never = "Even with every layer recomputed nothing fits: recomputation only saves activations.";
     match chosen.map(|rung| rung.measure) {
-        Some(None) => ("Not needed: accumulation costs no extra work, and recomputation does.", "Not needed."),
+        Some(None) => ("Not needed: accumulation is enough, and costs no extra work.", "Not needed."),
         Some(Some(Change::Word(Word::Recomputation(_)))) => {
-            ("Needed, and enough; the cheapest kind that fits is taken.", "Not needed.")
+            ("Needed, and enough. This is the cheapest kind that fits.", "Not needed.")
         }
         Some(_) => (never, "Needed, and enough."),
         None => (
             never,
-            "Not enough, or not modelled: off-loading is counted by the ledger alone, and only where all weights are \
-             trained.",
+            "Not enough, or not modelled: only the ledger counts swapping, and only if all weights are trained.",
         ),
     }
 }
@@ -280,7 +279,9 @@ fn name(rung: &Rung) -> String {
     match rung.measure {
         Some(Change::Word(Word::Recomputation(Recomputation::EveryK))) => "Recompute: segments of 2 layers".to_owned(),
         Some(Change::Word(Word::Recomputation(recomputation))) => format!("Recompute: {}", recomputation.label()),
-        Some(Change::Word(Word::Offload(offload))) => format!("Recompute fully, and on the host: {}", offload.label()),
+        Some(Change::Word(Word::Offload(offload))) => {
+            format!("Recompute fully, and in CPU memory: {}", offload.label())
+        }
         _ => "Accumulation alone".to_owned(),
     }
 }

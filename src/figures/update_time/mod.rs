@@ -17,8 +17,8 @@ const TOKENS: (f64, f64) = (0.001, 1e6);
 const USUAL: f64 = 10.0;
 
 static KEYS: [Key; 5] = [
-    Key { class: "series-own legend-line", name: "time of one update" },
-    Key { class: "series-2 legend-line is-dashed", name: "updates in the run" },
+    Key { class: "series-own legend-line", name: "time of one optimizer step" },
+    Key { class: "series-2 legend-line is-dashed", name: "optimizer steps of the run" },
     Key { class: "series-4 legend-line", name: "time of the run" },
     Key { class: "legend-mark", name: "your target" },
     Key { class: "legend-mark is-read", name: "read-out" },
@@ -26,8 +26,8 @@ static KEYS: [Key; 5] = [
 
 static COLUMNS: [Column; 6] = [
     Column::words("Steps"),
-    Column::words("Sequences an update"),
-    Column::words("One update"),
+    Column::words("Global batch"),
+    Column::words("Optimizer step"),
     Column::words("One sequence"),
     Column::words("Updates"),
     Column::words("Run"),
@@ -58,13 +58,13 @@ pub fn UpdateTime(
         <Plot
             plot=Signal::derive(move || shown.with(|shown| shown.plot.clone()))
             name="times"
-            label="Updates grow longer and fewer; the run takes the same time"
+            label="Optimizer steps grow longer and fewer; the run takes the same time"
             scrub=Scrub { value: at.into(), ends: ENDS, step: 1.0 }
         />
         <Legend keys=&KEYS/>
         <p class="live-note batches-2">
             "Your target takes " <strong class="num" data-testid="goal">{read(shown, |shown| &shown.goal)}</strong>
-            " steps of this micro-batch, and an update "
+            " steps of this micro-batch, and an optimizer step "
             <span class="num">{read(shown, |shown| &shown.goal_seconds)}</span> "."
         </p>
         <Fold summary="The same as a table">
@@ -85,13 +85,13 @@ fn Answer(shown: Memo<Shown>) -> impl IntoView {
     view! {
         <p class="live-note batches-4">
             "With " <strong class="num" data-testid="steps">{read(shown, |shown| &shown.steps)}</strong>
-            " accumulation steps an update of " <span class="num">{read(shown, |shown| &shown.sequences)}</span>
+            " accumulation steps an optimizer step of " <span class="num">{read(shown, |shown| &shown.sequences)}</span>
             " sequences takes " <strong class="num" data-testid="seconds">{read(shown, |shown| &shown.seconds)}</strong>
             " (" <span class="num">{read(shown, |shown| &shown.once)}</span> " with one), which is "
             <span class="num" data-testid="each">{read(shown, |shown| &shown.each)}</span> " a sequence. A run of "
             <span class="num" data-testid="billions">{read(shown, |shown| &shown.billions)}</span>
             " billion tokens has " <span class="num">{read(shown, |shown| &shown.updates)}</span>
-            " updates and takes " <strong class="num" data-testid="run">{read(shown, |shown| &shown.run)}</strong> "."
+            " optimizer steps and takes " <strong class="num" data-testid="run">{read(shown, |shown| &shown.run)}</strong> "."
         </p>
     }
 }

@@ -93,7 +93,7 @@ fn Adopt(state: State, gpus: RwSignal<u32>) -> impl IntoView {
     let press = move |_| state.change(|scenario| adopted(scenario, gpus.get_untracked()));
     let help = move || {
         if same.get() {
-            "Every figure on this page shows it now."
+            "Every figure on all pages shows it now."
         } else {
             "Takes the model with its exact 8.03 billion parameters; every figure follows."
         }

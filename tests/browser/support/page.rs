@@ -377,6 +377,21 @@ impl Page {
         self.client.perform_actions(actions).await.expect("keys can be pressed");
     }
 
+    /// Whether the browser lets the page read and write the clipboard: “granted” or “denied”.
+    pub async fn allow_clipboard(&self, setting: &str) {
+        for name in ["clipboard-read", "clipboard-write"] {
+            let permission = json!({ "permission": { "name": name }, "setting": setting });
+            self.devtools("Browser.setPermission", permission).await;
+        }
+    }
+
+    /// The text on the clipboard.
+    pub async fn clipboard(&self) -> String {
+        let read =
+            "const done = arguments[0]; navigator.clipboard.readText().then(done, (error) => done(String(error)));";
+        self.script_async(read, vec![]).await.as_str().unwrap_or_default().to_owned()
+    }
+
     /// Scrolls to an element as a reader does: not to the very edge, where the answer bar may lie over it.
     pub async fn reveal(&self, element: &Element) {
         let reference = serde_json::to_value(element).expect("a reference to an element");

@@ -32,7 +32,8 @@ fn mathml(tex: &str, display: MathDisplay) -> Result<String> {
     }
     let converter = LatexToMathML::new(MathCoreConfig::default()).map_err(|_| fault(&"the converter did not start"))?;
     match converter.convert_with_local_state(tex, display) {
-        Ok(found) => Ok(found.mathml),
+        // The comma between thousands, `{,}`, belongs to its number.
+        Ok(found) => Ok(found.mathml.replace("</mn><mo rspace=\"0\">,</mo><mn>", ",")),
         Err(error) => Err(fault(&error)),
     }
 }
@@ -59,6 +60,12 @@ mod tests {
         let fault = inline(r"\frac{1}").expect_err("it lacks a part");
         assert!(fault.starts_with(r"the formula $\frac{1}$ cannot be read: "), "{fault}");
         assert!(display(r"\nosuchcommand").is_err());
+    }
+
+    #[test]
+    fn the_comma_between_thousands_is_part_of_the_number() {
+        assert_eq!(inline("H = 4{,}096").expect("it is TeX"), "<math><mi>H</mi><mo>=</mo><mn>4,096</mn></math>");
+        assert!(!inline("1, 2").expect("it is TeX").contains("1,2"), "a list stays a list");
     }
 
     #[test]

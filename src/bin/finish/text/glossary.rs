@@ -34,7 +34,7 @@ impl Term {
     }
 
     /// Where a text uses it first, in the singular or the plural.
-    fn found(&self, text: &str) -> Option<(usize, usize)> {
+    pub fn found(&self, text: &str) -> Option<(usize, usize)> {
         let small = text.to_lowercase();
         // Letters that are longer when they are small would move what comes after them.
         let small = if small.len() == text.len() { small } else { text.to_owned() };
@@ -71,19 +71,19 @@ pub fn entries(html: &str) -> Vec<Term> {
     html.split("<dt id=\"term-").skip(1).filter_map(entry).collect()
 }
 
-/// Markup in which the terms that are not `seen` yet are linked. A term that is in a link already is seen with it.
+/// Markup in which the terms that are not `seen` yet are linked. A term that is in a link of a sentence already is seen
+/// with it.
 fn explained(html: &str, terms: &[Term], seen: &mut BTreeSet<usize>) -> String {
     let mut explained = String::with_capacity(html.len());
     let mut silent: Vec<&str> = Vec::new();
     for (text, tag) in pieces(html) {
-        match silent.last() {
-            None => linked(text, terms, seen, &mut explained),
-            Some(silent) => {
-                if *silent == "a" {
-                    seen.extend((0..terms.len()).filter(|at| terms[*at].found(text).is_some()));
-                }
+        match silent[..] {
+            [] => linked(text, terms, seen, &mut explained),
+            ["a"] => {
+                seen.extend((0..terms.len()).filter(|at| terms[*at].found(text).is_some()));
                 explained += text;
             }
+            _ => explained += text,
         }
         let name = name(tag);
         if tag.starts_with("</") {
@@ -145,6 +145,8 @@ mod tests {
     fn a_term_that_is_in_a_link_is_explained_there() {
         let html = "<p><a href=\"#source\">the workshop</a> and the workshop</p>";
         assert_eq!(told(html), html);
+        let cell = "<table><tr><td><a href=\"#why\">the workshop</a></td></tr></table><p>the workshop</p>";
+        assert!(told(cell).ends_with("<p><a class=\"term\" href=\"#term-workshop\">the workshop</a></p>"));
     }
 
     #[test]

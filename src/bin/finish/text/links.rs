@@ -3,12 +3,18 @@
 
 use std::collections::BTreeMap;
 
+use bmax::tour;
+
 use super::super::Result;
 use super::super::markup::tags;
 use super::Page;
 
 /// The files beside the pages that text may lead to.
 const FILES: [&str; 1] = ["catalogue.html"];
+
+/// The figure that the tour leads over. A card of the tour is a place of its page, though nothing there has such an id:
+/// the program opens it.
+const OF_THE_TOUR: &str = "answer";
 
 /// Stands in links for the way from a page to the root of the site.
 pub const ROOT: &str = "{{root}}";
@@ -22,9 +28,14 @@ pub struct Places {
 impl Places {
     pub fn of(pages: &[Page]) -> Self {
         let ids = pages.iter().flat_map(|page| page.sections.iter().map(move |section| (page.slug, &section.ids)));
+        let ids = ids.flat_map(|(slug, ids)| ids.iter().map(move |id| (id.clone(), slug)));
+        let has_tour = |page: &&Page| {
+            page.sections.iter().any(|section| section.figures.iter().any(|figure| figure == OF_THE_TOUR))
+        };
+        let tour = pages.iter().find(has_tour).map(|page| tour::places().map(|place| (place, page.slug)));
         Self {
             pages: pages.iter().map(|page| page.slug).collect(),
-            ids: ids.flat_map(|(slug, ids)| ids.iter().map(move |id| (id.clone(), slug))).collect(),
+            ids: ids.chain(tour.into_iter().flatten()).collect(),
         }
     }
 
@@ -195,6 +206,15 @@ mod tests {
             Ok("<a href=\"{{root}}memory/#inside\" data-way>y</a>".into())
         );
         assert!(places.resolved(figures[0].1, "memory").expect("it is there").contains("href=\"{{root}}#a\""));
+    }
+
+    #[test]
+    fn a_card_of_the_tour_is_a_place_of_the_page_with_its_figure() {
+        let pages = site(&[("", "## A {#a}\n\n```figure answer\nc\n```\n"), ("teach", "## B {#b}\n")]);
+        let way = |page: &str| Places::of(&pages).resolved("<a href=\"#tour-12\">y</a>", page);
+        assert_eq!(way(""), Ok("<a href=\"#tour-12\">y</a>".into()));
+        assert_eq!(way("teach"), Ok("<a href=\"{{root}}#tour-12\" data-way>y</a>".into()));
+        assert!(Places::of(&pages).resolved("<a href=\"#tour-13\">y</a>", "").is_err());
     }
 
     #[test]

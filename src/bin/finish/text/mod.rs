@@ -11,14 +11,19 @@ mod figure;
 mod formula;
 mod front;
 mod glossary;
+#[cfg(test)]
+mod held;
 mod inline;
 mod links;
 mod problems;
+#[cfg(test)]
+mod prose;
 mod quoted;
 mod section;
 #[cfg(test)]
 mod site;
 mod table;
+mod tour;
 mod tree;
 mod words;
 

@@ -8,11 +8,11 @@ use bmax::course::quoted;
 use super::super::markup::tags;
 use super::{Page, check, explain, glossary, link, read};
 
-fn here(path: &str) -> PathBuf {
+pub fn here(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
-fn site() -> Vec<Page> {
+pub fn site() -> Vec<Page> {
     let mut pages = read(&here("src/pages")).expect("the text can be read");
     explain(&mut pages);
     link(&mut pages).expect("every link leads somewhere");
@@ -109,7 +109,7 @@ fn every_term_of_the_glossary_is_linked_from_a_page_that_uses_it() {
 }
 
 /// The text of every file with this ending in a folder and the folders in it.
-fn texts(folder: &Path, ending: &str) -> Vec<(PathBuf, String)> {
+pub fn texts(folder: &Path, ending: &str) -> Vec<(PathBuf, String)> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();

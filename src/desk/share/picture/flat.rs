@@ -20,7 +20,7 @@ use crate::page::{all, create};
 /// What a picture cannot offer, or does not show: controls, what is folded, what is for listeners.
 const LEFT_OUT: &str = "input, select, textarea, button, fieldset, details, template, script, canvas, label, \
     .field, .live-controls, .controls, .button-row, .visually-hidden, [hidden], [role=status], [role=alert], \
-    .live-wait, .figure-share, [data-desk], .scale";
+    .live-wait, .figure-share, .tour, [data-desk], .scale";
 
 /// The event that asks a plot of the page what it shows.
 const ASK: &str = "bmax-plot";

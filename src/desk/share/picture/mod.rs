@@ -21,7 +21,8 @@ use crate::{page, save};
 use data::Named;
 
 /// Figures that are words, formulas or a form: a picture of them would be a picture of text.
-const WITHOUT_PICTURE: [&str; 5] = ["derivation", "worked-example", "quiz", "terms", "calibration"];
+const WITHOUT_PICTURE: [&str; 8] =
+    ["derivation", "worked-example", "autocast", "accumulation-loop", "checkpointing", "quiz", "terms", "calibration"];
 
 /// Pixels of a saved PNG in a CSS pixel.
 const DENSITY: f64 = 2.0;

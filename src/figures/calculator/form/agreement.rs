@@ -24,8 +24,7 @@ impl Shown {
         let derived = billions(agreement.derived);
         if scenario.method == Method::Ledger {
             let sentence = format!(
-                "The ledger asks for no number of parameters N: it counts the weights of every matrix, which for this \
-                 architecture come to {derived} billion."
+                "The ledger does not read the number of parameters N. It counts the weights of every matrix: {derived} billion for this architecture."
             );
             return Self { word: "counted", sentence, press: format!("Use {derived} billion"), idle: true };
         }

@@ -168,7 +168,7 @@ mod tests {
     fn every_input_of_a_scenario_has_one_place() {
         let mut here: Vec<_> = inputs().map(key).collect();
         // The method is a switch of its own; the planner and the chart have these.
-        here.extend(["method", "target", "unit", "chart_gpus", "chart_recompute"]);
+        here.extend(["method", "target", "unit", "chart_gpus", "chart_recompute", "chart_axis"]);
         let mut all: Vec<_> = Field::ALL.iter().map(|field| field.bound().key).collect();
         all.extend(setting::ALL.iter().map(|word| word.key));
         here.sort_unstable();

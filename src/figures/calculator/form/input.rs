@@ -59,9 +59,7 @@ impl Input {
         };
         match (method, self) {
             (Method::Ledger, Number(Parameters)) => "Not read by the ledger, which counts the weights of every matrix.",
-            (Method::Ledger, Number(Headroom)) => {
-                "Not read by the ledger: what it stands for is counted in the entries beside it."
-            }
+            (Method::Ledger, Number(Headroom)) => "Not read by the ledger, which counts it in entries of its own.",
             (Method::Ledger, _) => "",
             _ if everywhere || (in_paper && method == Method::Paper) => "",
             _ if in_paper => "Not read by the workshop’s method; the paper’s and the ledger read it.",

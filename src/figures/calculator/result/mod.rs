@@ -42,7 +42,7 @@ pub fn ResultPanel(state: State) -> impl IntoView {
 fn Answers(state: State, shown: Memo<Shown>) -> impl IntoView {
     view! {
         <div class="both-answers">
-            <h3><span>{move || shown.with(|shown| shown.method)}</span> " method: sequences per GPU"</h3>
+            <h3><span>{move || shown.with(|shown| shown.method)}</span> " method: the largest micro-batch"</h3>
             <dl class="outlooks">
                 <Outlook name="Safe" test="answer-safe" of=|range| &range.safe state/>
                 <div>
@@ -135,11 +135,11 @@ fn Explanation(state: State, shown: Memo<Shown>) -> impl IntoView {
         <div class="explanation">
             <h3>"What binds"</h3>
             <p data-testid="what-binds">{read(shown, |shown| &shown.binds)}</p>
-            <h3>"What would help most: sequences per GPU"</h3>
+            <h3>"What would help most: the largest micro-batch with it"</h3>
             <ul data-testid="what-helps">{move || helps.get().into_iter().map(help).collect_view()}</ul>
             <p hidden=move || helps.with(|helps| !helps.is_empty())>
-                "No single change makes room. Combine several, or take a larger GPU: see "
-                <a href="#levers">"the levers"</a> "."
+                "No single technique makes room. Combine several, or take a larger GPU: see "
+                <a href="#levers">"the techniques"</a> "."
             </p>
         </div>
     }
@@ -169,7 +169,7 @@ fn Unknowns(shown: Memo<Shown>) -> impl IntoView {
                 <tbody>{(0..UNKNOWNS.len()).map(row).collect_view()}</tbody>
             </table>
             <p class="field-help">
-                "Safe takes the context with all its kernels, eager operations, and gaps between tensors that nine of ten measured runs stayed below: 35 % of what comes and goes, or 11 % where the allocator’s segments can grow. It is careful, and no bound: one run in ten may need more."
+                "Safe assumes the context with all its kernels, eager operations, and gaps between tensors that nine of ten measured runs stayed below. These are 35 % of the tensors that come and go, or 11 % if the allocator’s segments can grow. It is no upper limit: one run in ten may need more."
             </p>
         </Fold>
     }

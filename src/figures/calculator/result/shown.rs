@@ -112,7 +112,7 @@ fn binds(facts: &Facts) -> String {
     let instant = facts.limit.instant.name;
     let entry = format!("“{}” ({}), {}", largest.name, largest.bucket.name(), format::memory(largest.bytes));
     match &facts.answer {
-        Answer::Fits(room) if room.capped => "Nothing within the range of this page.".to_owned(),
+        Answer::Fits(room) if room.capped => "Nothing within the range of this site.".to_owned(),
         Answer::Fits(room) => {
             let [one, lack, usable] = [room.per_sequence, room.next_lacks, facts.estimate.usable()].map(format::memory);
             let batch = format::counted(room.batch, "fits", "fit");

@@ -89,7 +89,7 @@ fn solved(question: Question, scenario: &Scenario) -> Option<(String, Scenario)>
                 }
                 None => {
                     next.device.memory = least;
-                    need + ", more than any GPU of the list has, machines with unified memory aside."
+                    need + ", more than any GPU of the list has, except machines with unified memory."
                 }
             }
         }

@@ -1,0 +1,11 @@
+import torch
+import torch.nn.functional as F
+
+# fp32 needs neither autocast nor a GradScaler.
+for inputs, targets in loader:
+    logits = model(inputs).flatten(0, 1)
+    loss = F.cross_entropy(logits, targets.flatten())
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm=1.0)
+    optimizer.step()
+    optimizer.zero_grad()
