@@ -52,6 +52,7 @@ pub mod format;
 pub mod json;
 pub mod link;
 pub mod nearest;
+pub mod others;
 #[cfg(feature = "picture")]
 pub mod picture;
 #[cfg(feature = "chart")]

@@ -27,6 +27,13 @@ pub enum Task {
         /// As JSON instead of tables.
         json: bool,
     },
+    /// Say what other estimators make of one question.
+    Others {
+        /// The question; the default scenario when only a file is given, or nothing.
+        question: String,
+        /// How it is read.
+        reading: Reading,
+    },
     /// Write the scenario of one question for another program.
     Export {
         /// For which.
@@ -86,6 +93,8 @@ pub enum ArgumentError {
     Second(String),
     /// A comparison has this many questions instead of two.
     NotTwo(usize),
+    /// What other estimators say is text alone.
+    OthersAsJson,
     /// An argument is not valid UTF-8.
     NotText,
     /// There is no such schema.
@@ -111,6 +120,7 @@ impl fmt::Display for ArgumentError {
                     if *count == 1 { "is" } else { "are" }
                 )
             }
+            Self::OthersAsJson => f.write_str("--others writes tables, and no JSON"),
             Self::NotText => f.write_str("an argument is not valid UTF-8"),
             Self::NoSchema(name) => write!(f, "there is no schema “{name}”; there are scenario, report and comparison"),
             Self::NoTarget(name) => write!(f, "there is no export “{name}”; there are {}", targets()),
@@ -147,6 +157,7 @@ struct Given {
     export: Option<Target>,
     page: Option<String>,
     compare: bool,
+    others: bool,
     json: bool,
     full: bool,
     schema: bool,
@@ -165,6 +176,7 @@ impl Given {
         match argument.as_str() {
             "--" => self.only_questions = true,
             "--compare" => self.compare = true,
+            "--others" => self.others = true,
             "--strict" => self.reading.strict = true,
             "--json" => self.json = true,
             "--full" => self.full = true,
@@ -190,8 +202,20 @@ impl Given {
     }
 
     fn task(self) -> Result<Task, ArgumentError> {
-        let Self { questions, reading, export, page, compare, json, full, schema, help, version, only_questions: _ } =
-            self;
+        let Self {
+            questions,
+            reading,
+            export,
+            page,
+            compare,
+            others,
+            json,
+            full,
+            schema,
+            help,
+            version,
+            only_questions: _,
+        } = self;
         if help {
             return Ok(Task::Help);
         } else if version {
@@ -209,6 +233,11 @@ impl Given {
         let or_default = |question: Option<String>| question.unwrap_or_else(|| "?".to_owned());
         Ok(if schema {
             Task::Schema(document(question.as_deref())?)
+        } else if others {
+            if json {
+                return Err(ArgumentError::OthersAsJson);
+            }
+            Task::Others { question: or_default(question), reading }
         } else if let Some(target) = export {
             Task::Export { target, question: or_default(question), reading, page: page.unwrap_or_default() }
         } else if question.is_some() || reading.config.is_some() {
@@ -287,6 +316,15 @@ mod tests {
         {
             assert_eq!(read(arguments), Err(ArgumentError::NotTwo(count)));
         }
+    }
+
+    #[test]
+    fn what_others_say_is_asked_of_one_question_and_is_text() {
+        let task = |question: &str, reading| Ok(Task::Others { question: question.to_owned(), reading });
+        assert_eq!(read(&["--others"]), task("?", Reading::default()));
+        assert_eq!(read(&["s=1", "--config=c.json", "--others"]), task("s=1", of_a_file("c.json")));
+        assert_eq!(read(&["--others", "s=1", "b=2"]), Err(ArgumentError::Second("b=2".to_owned())));
+        assert_eq!(read(&["--others", "--json", "s=1"]), Err(ArgumentError::OthersAsJson));
     }
 
     #[test]

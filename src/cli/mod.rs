@@ -8,6 +8,7 @@ mod arguments;
 mod comparison;
 mod input;
 mod lines;
+mod others;
 mod page;
 mod report;
 pub mod schema;
@@ -24,6 +25,7 @@ pub use arguments::{ArgumentError, Document, Reading, Task};
 pub use comparison::{BucketChange, Change, Comparison, EntryChange, Side, comparison, text as comparison_text};
 pub use input::{Id, MAX_LINE_BYTES, Notice, Question, QuestionError, question};
 pub use lines::answer_lines;
+pub use others::text as others_text;
 pub use page::text;
 pub use report::{
     Accumulation, Answer, AssumedSpeed, Balanced, Buckets, Conflict, Cost, Counters, Depth, Entry, Estimate, Failure,
@@ -43,6 +45,7 @@ How many sequences one GPU can train on at once, why, and what to change.
   bmax --config config.json ['<...>']     take the model from a Hugging Face config.json
   bmax --export TARGET ['<...>']          write it for a training framework, or as a script that measures it
   bmax --compare '<...>' '<...>'          say what turns one into the other, and what that does to the memory
+  bmax --others ['<...>']                 say what the formulas of other estimators make of it, and why they differ
   bmax [--full] < questions               answer a question a line with JSON, a line each
   bmax --schema [scenario|report|comparison]
                                           print the JSON Schema of what is read and written
@@ -161,6 +164,9 @@ fn carry_out(task: Task) -> Result<(), CommandError> {
             } else {
                 output.write_all(comparison_text(&compared).as_bytes())?;
             }
+        }
+        Task::Others { question, reading } => {
+            output.write_all(others_text(&asked(&question, &reading)?).as_bytes())?;
         }
         Task::Export { target, question, reading, page } => {
             let question = asked(&question, &reading)?;

@@ -175,6 +175,9 @@ fn exit_codes_tell_an_answer_from_bad_input_and_from_wrong_usage() {
         (0, &["s=not-a-number"]),
         (0, &["--strict", "s=4k"]),
         (0, &["--compare", "s=1024", "?"]),
+        (0, &["--others", "s=1024"]),
+        (1, &["--others", "colour=red"]),
+        (2, &["--others", "--json", "s=1024"]),
         (1, &["llama-3.1-8b"]),
         (1, &["what is the biggest batch for llama 8b on h100?"]),
         (1, &["colour=red"]),
@@ -597,6 +600,14 @@ fn the_tables_of_one_comparison_are_as_committed() {
     let after = "model=llama-2-13b&gpu=h100&s=4k&b=2&recompute=full&loss=chunked";
     let now = String::from_utf8(run(&["--compare", before, after]).stdout).expect("UTF-8");
     let expected = committed("tests/golden/comparison.txt", &now);
+    assert_eq!(now, expected, "BMAX_BLESS=1 cargo test --test command_line writes the committed tables anew");
+}
+
+#[test]
+fn what_others_say_of_one_question_is_as_committed() {
+    let asked = "model=llama-3.1-8b&gpu=h100-80&gpus=8&zero=3&s=4096&b=2&recompute=full";
+    let now = String::from_utf8(run(&["--others", asked]).stdout).expect("UTF-8");
+    let expected = committed("tests/golden/others.txt", &now);
     assert_eq!(now, expected, "BMAX_BLESS=1 cargo test --test command_line writes the committed tables anew");
 }
 

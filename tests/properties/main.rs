@@ -9,6 +9,7 @@ mod comparison;
 mod links;
 mod memory;
 mod numbers;
+mod others;
 
 use bmax::{Method, Scenario};
 use proptest::prelude::*;
