@@ -155,7 +155,7 @@ fn remarks(timeline: &Timeline, scenario: &Scenario) -> Vec<String> {
     }
     let is_pipeline = !timeline.instants[0].stage.is_empty();
     if instants > 6 && !is_pipeline {
-        remarks.push("What is generated and scored before the step is drawn once, whatever their number.".to_owned());
+        remarks.push("What is generated and scored before the step is drawn once, for any number of them.".to_owned());
     }
     if is_pipeline {
         remarks.push(
