@@ -126,7 +126,7 @@ async fn axe_finds_nothing_in_any_tab_of_the_share_dialog() {
         (Visit::to("").wide(360).dark(), "dark, on a phone"),
     ] {
         let page = visit.open().await;
-        page.all().press("Share: The largest batch falls").await;
+        page.all().press("Share: The largest batch against").await;
         for tab in ["Link", "Embed", "Picture", "Export"] {
             page.part(".desk[open]").click("tab", tab).await;
             nothing_is_found(&page, &format!("{tab}, {when}")).await;

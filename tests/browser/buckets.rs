@@ -49,7 +49,7 @@ async fn the_peak_s_own_composition_is_one_press_away_and_says_why_there_are_no_
     let page = Page::open("").await;
     let buckets = page.figure("buckets");
     let estimate = estimate(&Scenario::default());
-    buckets.says("Each bucket is shown at its fullest.").await;
+    buckets.says("Each bucket is shown at its largest.").await;
     buckets.choose("What is shown", "At the peak").await;
     buckets.says(&format!("“{}”. {}", estimate.peak().instant.name, estimate.peak().instant.meaning)).await;
     buckets.says("There are no gradients yet").await;

@@ -65,7 +65,7 @@ async fn the_method_switch_changes_the_answer_and_what_the_fields_say() {
     let page = Page::open("").await;
     let calculator = page.figure("calculator");
     page.figure("calculator").unfold().await;
-    calculator.says("it counts the weights of every matrix").await;
+    calculator.says("It counts the weights of every matrix").await;
     for (method, word) in [("Paper", "paper"), ("Workshop", "workshop"), ("Ledger", "ledger")] {
         calculator.choose("Method", method).await;
         calculator.shows("calculator-answer", &expected::answer(&expected::scenario(&format!("?method={word}")))).await;
@@ -227,7 +227,7 @@ async fn the_numbers_of_the_shape_are_in_sight_and_that_of_parameters_where_it_m
         assert_eq!(calculator.matches("textbox", &expected::label(field)).await.len(), 1, "{field:?}");
     }
     assert!(calculator.matches("textbox", &parameters).await.is_empty());
-    calculator.says("The ledger asks for no number of parameters N").await;
+    calculator.says("The ledger does not read the number of parameters N").await;
     for method in ["workshop", "paper"] {
         page.travel(&format!("v=3&method={method}")).await;
         calculator.enter(&parameters, "8").await;

@@ -142,7 +142,7 @@ async fn the_pointer_reads_off_what_the_keyboard_does() {
 
 /// Rows of the open table: cells as text.
 async fn rows(page: &Page, chart: &Scope<'_>) -> Vec<Vec<String>> {
-    let table = chart.find("table", "Largest micro-batch in sequences per GPU").await;
+    let table = chart.find("table", "Largest micro-batch, in sequences").await;
     let script = "return [...arguments[0].rows].map((row) => [...row.cells].map((cell) => cell.innerText));";
     let rows = page.script(script, vec![serde_json::to_value(&table).expect("a reference")]).await;
     let rows: Vec<Vec<String>> = serde_json::from_value(rows).expect("texts");

@@ -21,7 +21,7 @@ async fn without_javascript_every_section_of_every_page_can_be_read() {
         page.part("noscript").says("need JavaScript and WebAssembly").await;
     }
     page.go(FOLDER).await;
-    page.part("#opening").says("by the count of the paper behind it 6").await;
+    page.part("#opening").says("that of the paper behind it 6").await;
     page.part("#takeaways").says("The largest batch is a division.").await;
     page.close().await;
 }

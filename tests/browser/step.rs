@@ -137,7 +137,7 @@ async fn a_method_without_moments_says_so() {
     let step = page.figure("step");
     let scenario = Scenario { method: Method::Workshop, ..Scenario::default() };
     step.shows("peak", &memory(estimate(&scenario).peak().bytes)).await;
-    step.says("adds up buckets and knows no moments").await;
+    step.says("adds up buckets and has no moments").await;
     page.close().await;
 }
 

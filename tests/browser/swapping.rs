@@ -90,7 +90,7 @@ async fn the_lanes_show_the_schedule_and_the_note_says_its_times() {
         if schedule.waiting() > schedule.computing * 1e-3 {
             figure.shows("waiting", &format!("{} ms", significant(schedule.waiting() * 1e3))).await;
         } else {
-            figure.says("no copy is ever waited for").await;
+            figure.says("the GPU never waits for a copy").await;
         }
     }
     page.close().await;
