@@ -8,10 +8,11 @@ use bmax::{Scenario, link};
 use serde_json::{Value, json};
 
 /// The button in the corner of the chart.
-const CHART: &str = "Share: The largest batch falls";
+const CHART: &str = "Share: The largest batch against";
 
 /// The caption of the chart, as the page has it.
-const CHART_TITLE: &str = "The largest batch falls as sequences get longer, for 1B, 7B, 13B, 70B and your model";
+const CHART_TITLE: &str =
+    "The largest batch against sequence length, model size or GPU memory, with your own model as the solid line";
 
 /// Presses a button and waits for the dialog.
 async fn share(page: &Page, button: &str) {

@@ -209,10 +209,11 @@ impl Page {
     /// Waits until every figure is there. The program takes over those out of sight once a reader does anything, so
     /// that something is done.
     pub async fn wait_for_figures(&self) {
-        let waiting = "const all = [...document.querySelectorAll('#answer-bar, [data-figure]')]; \
+        let waiting = "const all = [...document.querySelectorAll('#answer-bar, [data-figure], [data-sentence]')]; \
             dispatchEvent(new Event('scroll')); \
             return document.readyState === 'complete' && all.length > 0 \
-                ? all.filter((mount) => !mount.hasAttribute('data-mounted')).map((mount) => mount.dataset.figure) \
+                ? all.filter((mount) => !mount.hasAttribute('data-mounted')) \
+                    .map((mount) => mount.dataset.figure ?? mount.dataset.sentence) \
                 : ['the page itself'];";
         self.until("every figure to mount", async || {
             let waiting = self.script(waiting, vec![]).await;
