@@ -2,7 +2,7 @@
 //! the source that the text names beside it.
 
 use super::scaling;
-use crate::{Bytes, ZeroStage};
+use crate::{Bytes, ZeroStage, cost};
 
 /// What a GPT layer keeps for each token and unit of width beside its attention scores, in bytes at 16 bits
 /// (Korthikanti et al. 2022, arXiv 2205.05198, equation 1).
@@ -101,7 +101,8 @@ pub fn sent_by_ring(gpus: u32) -> f64 {
 /// The wait of a pipeline as a part of its computing: (p − 1)/(v·m) for p stages, m micro-batches and v chunks a stage
 /// (Narayanan et al. 2021, arXiv 2104.04473, section 2.2).
 pub fn bubble(stages: f64, micro_batches: f64, chunks: f64) -> f64 {
-    (stages - 1.0) / (chunks * micro_batches)
+    // Sentences drag whole numbers.
+    cost::bubble(stages as u32, chunks as u32, micro_batches as u32)
 }
 
 /// What a convolution makes in fp32: images times kernels times the area of a map.

@@ -30,6 +30,7 @@ mod saturation;
 mod scaling;
 mod shapes;
 mod sharding;
+mod stacked;
 mod step;
 mod swapping;
 mod terms;

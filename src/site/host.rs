@@ -11,13 +11,11 @@ use leptos::prelude::*;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::Window;
 
-use super::{Facts, State};
+use super::{Facts, State, embedded};
 
 /// Hears what the host asks, and tells it the answer now and whenever that changes.
 pub fn listen(state: State, theme: RwSignal<Theme>) {
-    let root = document().document_element();
-    // The script of the page has marked it as an embed.
-    let figure = root.and_then(|root| root.get_attribute("data-embed"));
+    let figure = embedded();
     let name = figure.as_deref().map_or(JsValue::NULL, JsValue::from_str);
     let host = window().parent().ok().flatten().filter(|host| *host != window());
 

@@ -2,6 +2,7 @@
 
 mod address;
 mod contents;
+mod document;
 mod host;
 mod mount;
 mod nearby;
@@ -18,6 +19,7 @@ mod theme;
 pub use address::fragment;
 pub use address::replace_fragment;
 pub use bmax::format;
+pub use document::{embedded, prefers_less_motion};
 pub use mount::{Figure, take_over, take_over_part};
 #[cfg(feature = "hydrate")]
 pub use mount::{Taking, take_over_sentences};

@@ -136,10 +136,8 @@ impl Turns {
     /// address asks for another configuration than the page was built with, every figure is out of date, and the
     /// turns begin at once. They do for a figure alone, which its host waits for.
     pub(super) fn begin_when_wanted(self) {
-        let is_asked = document()
-            .document_element()
-            .is_some_and(|root| root.has_attribute("data-asked") || root.has_attribute("data-embed"));
-        if is_asked {
+        let is_asked = document().document_element().is_some_and(|root| root.has_attribute("data-asked"));
+        if is_asked || super::embedded().is_some() {
             return self.begin();
         }
         let begun = StoredValue::new(false);

@@ -14,6 +14,8 @@ mod networks;
 mod plan;
 mod room;
 
+use std::sync::LazyLock;
+
 use crate::division::{Division, division};
 use crate::{Bucket, Bytes, Method, Scenario, b_max, catalogue, estimate};
 
@@ -80,9 +82,10 @@ pub fn all() -> Vec<Problem> {
     ]
 }
 
-/// The problem with this id.
-pub fn find(id: &str) -> Option<Problem> {
-    all().into_iter().find(|problem| problem.id == id)
+/// The problem with this id. All are worked out once, however many are asked for.
+pub fn find(id: &str) -> Option<&'static Problem> {
+    static ALL: LazyLock<Vec<Problem>> = LazyLock::new(all);
+    ALL.iter().find(|problem| problem.id == id)
 }
 
 /// The default configuration, changed.

@@ -2,34 +2,16 @@
 
 mod shown;
 
-use bmax::{Precision, Recomputation};
+use bmax::Precision;
 use leptos::prelude::*;
 
-use crate::components::{DataTable, Fold, Key, Legend, Plot, Scrub, Segmented, Slider};
+use crate::components::{DataTable, Fold, Legend, Plot, Scrub, Segmented, Slider};
+use crate::figures::stacked::{KEYS, policies};
 use crate::site::{State, read};
 use shown::{COLUMNS, ENDS, Reading, Stack};
 
 /// Where the slider starts: at 4,096 tokens.
 const START: f64 = 48.0;
-
-static KEYS: [Key; 8] = [
-    Key { class: "bucket-parameters", name: "Parameters" },
-    Key { class: "bucket-optimizer", name: "Optimizer state" },
-    Key { class: "bucket-gradients", name: "Gradients" },
-    Key { class: "bucket-activations", name: "Activations" },
-    Key { class: "bucket-batch", name: "Batch data" },
-    Key { class: "bucket-temporary", name: "Temporary" },
-    Key { class: "bucket-runtime", name: "Runtime" },
-    Key { class: "legend-line is-dashed step-usable", name: "usable GPU memory" },
-];
-
-/// The recomputation that the figure shows: the configuration's, or another one.
-const POLICIES: [(Option<Recomputation>, &str); 4] = [
-    (None, "Yours"),
-    (Some(Recomputation::None), "None"),
-    (Some(Recomputation::Selective), "Selective"),
-    (Some(Recomputation::Full), "Full"),
-];
 
 /// The precision that the figure shows: the configuration's, or one of those in which training is taught.
 const PRECISIONS: [(Option<Precision>, &str); 4] = [
@@ -54,7 +36,7 @@ pub fn BucketsByLength(
     let plot = Memo::new(move |_| stack.with(|stack| stack.plot(at.get())));
     view! {
         <div class="live-controls">
-            <Segmented id="stack-policy" legend="Recomputation" options=POLICIES value=policy/>
+            <Segmented id="stack-policy" legend="Recomputation" options=policies() value=policy/>
             <Segmented id="stack-precision" legend="Precision" options=PRECISIONS value=precision/>
         </div>
         <Notes stack reading/>

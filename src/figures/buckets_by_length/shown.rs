@@ -3,41 +3,20 @@
 use bmax::course::length::buckets_at;
 use bmax::inverse::longest_sequence;
 use bmax::plot::{Axis, Ink, Mark, Plot, Rule, Series};
-use bmax::{Bucket, Bytes, Precision, Recomputation, Scenario};
+use bmax::{Bytes, Precision, Recomputation, Scenario};
 
 use crate::components::Column;
 use crate::figures::activations::shown::{STEPS, tokens};
+use crate::figures::stacked::{self, BANDS, columns};
 use crate::site::format;
 
 pub use crate::figures::activations::shown::ENDS;
-
-/// The bands from below: what the length does not change first, so that the others stand on level ground, in the order of
-/// the curve of a step.
-const BANDS: [Bucket; 7] = [
-    Bucket::Parameters,
-    Bucket::Optimizer,
-    Bucket::Gradients,
-    Bucket::Activations,
-    Bucket::Batch,
-    Bucket::Temporary,
-    Bucket::Runtime,
-];
 
 /// Where the first that the length changes stands.
 const ACTIVATIONS: usize = 3;
 
 /// The table.
-pub static COLUMNS: [Column; 9] = [
-    Column::words("Tokens S"),
-    Column::numbers("Parameters"),
-    Column::numbers("Optimizer"),
-    Column::numbers("Gradients"),
-    Column::numbers("Activations"),
-    Column::numbers("Batch"),
-    Column::numbers("Temporary"),
-    Column::numbers("Runtime"),
-    Column::numbers("Together"),
-];
+pub static COLUMNS: [Column; 9] = columns(Column::words("Tokens S"));
 
 /// One length.
 #[derive(Clone, Debug, PartialEq)]
@@ -129,21 +108,13 @@ impl Stack {
 
     /// The drawing, with the length that is read off. What would press the rest flat is cut off at the top.
     pub fn plot(&self, place: f64) -> Plot {
-        let mut lower = vec![0.0; self.held.len()];
-        let mut series = Vec::with_capacity(BANDS.len() + 1);
-        for (position, bucket) in BANDS.into_iter().enumerate() {
-            let band = self.held.iter().zip(&mut lower).map(|(held, lower)| {
-                let from = *lower;
-                *lower += held.sizes[position].gib();
-                (held.tokens.into(), from, *lower)
-            });
-            series.push(Series::band(Ink::Bucket(bucket), band.collect()));
-        }
+        let places: Vec<_> = self.held.iter().map(|held| (held.tokens.into(), held.sizes)).collect();
+        let mut series = stacked::series(&places);
         let usable = self.usable.gib();
         let [first, last] = [tokens(ENDS.0), tokens(ENDS.1)].map(f64::from);
         series.push(Series::dashed(Ink::Limit, vec![(first, usable), (last, usable)]));
         let least = self.held.first().map_or(0.0, |held| held.total().gib());
-        let most = lower.iter().copied().fold(0.0, f64::max);
+        let most = self.held.iter().map(|held| held.total().gib()).fold(0.0, f64::max);
         let top = (1.6 * usable.max(least)).min(1.1 * usable.max(most));
         let mut marks = vec![Mark::at(self.at(place).tokens.into(), Rule::Read)];
         let own = f64::from(self.scenario.recipe.sequence);

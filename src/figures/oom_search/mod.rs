@@ -12,7 +12,7 @@ use leptos::html::Div;
 use leptos::leptos_dom::helpers::{request_animation_frame, set_timeout_with_handle};
 use leptos::prelude::*;
 
-use crate::site::{State, read};
+use crate::site::{State, prefers_less_motion, read};
 use player::{Move, Player, Position};
 use shown::{Attempt, Progress, Search};
 
@@ -98,11 +98,6 @@ fn StepButton(
             {name}
         </button>
     }
-}
-
-fn prefers_less_motion() -> bool {
-    let query = window().match_media("(prefers-reduced-motion: reduce)").ok().flatten();
-    query.is_some_and(|query| query.matches())
 }
 
 /// The last attempt and what comes next. It is spoken when the reader steps, not while it plays and not when it

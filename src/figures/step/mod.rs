@@ -4,47 +4,20 @@ mod overlaid;
 mod overlay;
 mod shown;
 
-use bmax::{Choice, Recomputation};
 use leptos::prelude::*;
 
-use crate::components::{Column, DataTable, Fold, Key, Legend, Plot, Scrub, Segmented, Slider};
+use crate::components::{Column, DataTable, Fold, Legend, Plot, Scrub, Segmented, Slider};
+use crate::figures::stacked::{BANDS, KEYS, columns, policies};
 use crate::site::{State, read};
 use overlay::StepOverlay;
-use shown::{BANDS, Curve, Reading};
+use shown::{Curve, Reading};
 
 /// Both ends of the slider, in parts of a step: two steps.
 const ENDS: (f64, f64) = (0.0, 400.0);
 /// Where the slider starts: at the peak of the default.
 const START: f64 = 268.0;
 
-static KEYS: [Key; 8] = [
-    Key { class: "bucket-parameters", name: "Parameters" },
-    Key { class: "bucket-optimizer", name: "Optimizer state" },
-    Key { class: "bucket-gradients", name: "Gradients" },
-    Key { class: "bucket-activations", name: "Activations" },
-    Key { class: "bucket-batch", name: "Batch data" },
-    Key { class: "bucket-temporary", name: "Temporary" },
-    Key { class: "bucket-runtime", name: "Runtime" },
-    Key { class: "legend-line is-dashed step-usable", name: "usable GPU memory" },
-];
-
-static COLUMNS: [Column; 9] = [
-    Column::words("Moment"),
-    Column::numbers("Parameters"),
-    Column::numbers("Optimizer"),
-    Column::numbers("Gradients"),
-    Column::numbers("Activations"),
-    Column::numbers("Batch"),
-    Column::numbers("Temporary"),
-    Column::numbers("Runtime"),
-    Column::numbers("Together"),
-];
-
-/// The recomputation that the figure shows: the configuration's, or another one.
-fn policies() -> impl Iterator<Item = (Option<Recomputation>, &'static str)> {
-    let others = [Recomputation::None, Recomputation::Selective, Recomputation::Full];
-    [(None, "Yours")].into_iter().chain(others.map(|policy| (Some(policy), policy.label())))
-}
+static COLUMNS: [Column; 9] = columns(Column::words("Moment"));
 
 /// Two steps of this configuration as a curve, one moment of them read off, and one step with another recomputation over
 /// it.

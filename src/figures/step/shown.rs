@@ -4,18 +4,8 @@ use bmax::course::step::{Held, Moment, PARTS, Timeline, timeline};
 use bmax::plot::{Axis, Ink, Mark, Plot, Rule, Series};
 use bmax::{Bucket, Bytes, Recomputation, Scenario};
 
+use crate::figures::stacked::{self, BANDS};
 use crate::site::{Facts, format};
-
-/// The bands from below: what does not change first, so that the others stand on level ground.
-pub const BANDS: [Bucket; 7] = [
-    Bucket::Parameters,
-    Bucket::Optimizer,
-    Bucket::Gradients,
-    Bucket::Activations,
-    Bucket::Batch,
-    Bucket::Temporary,
-    Bucket::Runtime,
-];
 
 /// The curve of the chosen configuration, which does not depend on the moment that is read off.
 #[derive(Clone, Debug, PartialEq)]
@@ -83,16 +73,9 @@ impl Curve {
     /// The drawing, with the moment that is read off.
     pub fn plot(&self, at: f64) -> Plot {
         let moments = &self.timeline.moments;
-        let mut lower = vec![0.0; moments.len()];
-        let mut series = Vec::with_capacity(BANDS.len() + 1);
-        for bucket in BANDS {
-            let band = moments.iter().zip(&mut lower).map(|(moment, lower)| {
-                let from = *lower;
-                *lower += moment.held.of(bucket).gib();
-                (steps(moment.at), from, *lower)
-            });
-            series.push(Series::band(Ink::Bucket(bucket), band.collect()));
-        }
+        let places: Vec<_> =
+            moments.iter().map(|moment| (steps(moment.at), BANDS.map(|bucket| moment.held.of(bucket)))).collect();
+        let mut series = stacked::series(&places);
         let peak = self.timeline.highest(2);
         let (highest, usable) = (peak.held.total().gib(), self.usable.gib());
         // The limit is drawn where it does not press the curve flat.

@@ -11,7 +11,7 @@ mod view;
 use leptos::prelude::*;
 
 #[cfg(feature = "hydrate")]
-use crate::site::{State, fragment};
+use crate::site::{State, embedded, fragment};
 
 /// What the cards lead over, and where a card stands: before what the program answers for.
 #[cfg(feature = "hydrate")]
@@ -21,8 +21,7 @@ const FIGURE: &str = "#embed-answer > .live";
 #[cfg(feature = "hydrate")]
 pub fn follow(state: State) {
     let Ok(Some(figure)) = document().query_selector(FIGURE) else { return };
-    let root = document().document_element();
-    let is_embed = root.and_then(|root| root.get_attribute("data-embed")).is_some_and(|figure| figure == "tour");
+    let is_embed = embedded().is_some_and(|figure| figure == "tour");
     // A frame in which the address cannot be changed has no fragment.
     let first = if is_embed { Some(asked().unwrap_or_default()) } else { asked() };
     let card = RwSignal::new(first);

@@ -7,7 +7,7 @@ use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 use web_sys::{DomRect, Element, FocusOptions, HtmlElement, ScrollBehavior, ScrollToOptions};
 
-use crate::site::{State, replace_fragment};
+use crate::site::{State, embedded, prefers_less_motion, replace_fragment};
 
 /// The attribute of the root by which the style sheet knows what a card is about (style/tour.css).
 const MARK: &str = "data-tour";
@@ -104,7 +104,7 @@ pub fn Tour(
             Some(at) => {
                 let Some(card) = place.get_untracked() else { return };
                 // A frame that opens with the tour does not take the focus from the page around it.
-                if before.flatten().is_none() && !(before.is_none() && is_frame()) {
+                if before.flatten().is_none() && !(before.is_none() && embedded().is_some()) {
                     focus(&card);
                 }
                 reveal(CARDS[at].part, &card);
@@ -242,10 +242,6 @@ fn focus(element: &HtmlElement) {
     _ = element.focus_with_options(&still);
 }
 
-fn is_frame() -> bool {
-    document().document_element().is_some_and(|root| root.has_attribute("data-embed"))
-}
-
 /// Where a part of the figure is, its most important place first.
 const fn places(part: Part) -> &'static str {
     match part {
@@ -267,7 +263,7 @@ const fn places(part: Part) -> &'static str {
 /// Scrolls so far that a part of the figure is seen beside the card and below the bar that stays in view, and not at all
 /// where it is. In a frame there is nothing to scroll: it is as high as its figure.
 fn reveal(part: Part, card: &Element) {
-    if is_frame() {
+    if embedded().is_some() {
         return;
     }
     let Ok(found) = document().query_selector_all(places(part)) else { return };
@@ -293,14 +289,8 @@ fn reveal(part: Part, card: &Element) {
     };
     let options = ScrollToOptions::new();
     options.set_top(by);
-    options.set_behavior(if is_still() { ScrollBehavior::Instant } else { ScrollBehavior::Smooth });
+    options.set_behavior(if prefers_less_motion() { ScrollBehavior::Instant } else { ScrollBehavior::Smooth });
     window().scroll_by_with_scroll_to_options(&options);
-}
-
-/// Whether the reader wants nothing to move.
-fn is_still() -> bool {
-    let query = window().match_media("(prefers-reduced-motion: reduce)").ok().flatten();
-    query.is_some_and(|query| query.matches())
 }
 
 #[cfg(test)]

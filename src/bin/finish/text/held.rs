@@ -34,16 +34,15 @@ fn quiz() -> Vec<Passage> {
 
 #[test]
 fn no_sentence_is_longer_than_can_be_read_in_one_breath() {
-    let mut long = Vec::new();
-    for passage in passages().into_iter().chain(quiz()) {
-        for sentence in sentences(&spoken(&passage.text)) {
-            let count = words(&sentence).len();
-            if count > LONGEST {
-                long.push(format!("{}: {count} words: {sentence}", passage.file));
-            }
-        }
-    }
-    none(long);
+    let read = passages().into_iter().chain(quiz());
+    none(read.flat_map(|passage| too_long(&passage.file, &spoken(&passage.text))).collect());
+}
+
+/// The sentences of a text that are too long, each with its file.
+fn too_long(file: &str, text: &str) -> Vec<String> {
+    let counted = sentences(text).into_iter().map(|sentence| (words(&sentence).len(), sentence));
+    let long = counted.filter(|(count, _)| *count > LONGEST);
+    long.map(|(count, sentence)| format!("{file}: {count} words: {sentence}")).collect()
 }
 
 /// Folders whose strings a reader of the site, of a file or of the command line meets.
@@ -70,16 +69,7 @@ fn strings() -> Vec<(String, String)> {
 
 #[test]
 fn no_string_of_the_code_has_a_longer_sentence() {
-    let mut long = Vec::new();
-    for (file, text) in strings() {
-        for sentence in sentences(&text) {
-            let count = words(&sentence).len();
-            if count > LONGEST {
-                long.push(format!("{file}: {count} words: {sentence}"));
-            }
-        }
-    }
-    none(long);
+    none(strings().into_iter().flat_map(|(file, text)| too_long(&file, &text)).collect());
 }
 
 /// Prints what `cargo test -- --nocapture reading_grade` is asked for.

@@ -1,6 +1,6 @@
 //! What stands in a line of text.
 
-use pulldown_cmark::{CowStr, Event, Tag};
+use pulldown_cmark::{Event, Tag};
 
 use super::super::{Result, markup};
 use super::formula;
@@ -14,7 +14,7 @@ pub fn escaped(text: &str) -> String {
 
 /// A line of text as HTML.
 pub fn inline(nodes: &[Node]) -> Result<String> {
-    let html: String = joined(nodes).iter().map(one).collect::<Result<_>>()?;
+    let html: String = nodes.iter().map(one).collect::<Result<_>>()?;
     Ok(whole(&unparted(&html)))
 }
 
@@ -33,20 +33,6 @@ fn whole(html: &str) -> String {
             signs if signs.is_empty() || joined.ends_with(START) => format!("<math{formula}{END}{rest}"),
             signs => format!("{START}<math{formula}{END}{signs}</span>{after}"),
         };
-    }
-    joined
-}
-
-/// The same line, where text that the parser has cut at a sign is one piece.
-fn joined<'a>(nodes: &[Node<'a>]) -> Vec<Node<'a>> {
-    let mut joined: Vec<Node> = Vec::with_capacity(nodes.len());
-    for node in nodes {
-        match (joined.last_mut(), node) {
-            (Some(Node::Leaf(Event::Text(before))), Node::Leaf(Event::Text(text))) => {
-                *before = CowStr::from(format!("{before}{text}"));
-            }
-            _ => joined.push(node.clone()),
-        }
     }
     joined
 }

@@ -19,7 +19,7 @@ pub fn filled(source: &str) -> Result<String> {
             problem =
                 line.split_once(ID).and_then(|(_, rest)| rest.split_once('}')).map(|(id, _)| found(id)).transpose()?;
         }
-        match &problem {
+        match problem {
             Some(problem) => filled += &with_numbers(line, problem)?,
             None => filled += line,
         }
@@ -27,7 +27,7 @@ pub fn filled(source: &str) -> Result<String> {
     Ok(filled)
 }
 
-fn found(id: &str) -> Result<Problem> {
+fn found(id: &str) -> Result<&'static Problem> {
     problems::find(id).ok_or_else(|| format!("the library has no problem {id}; they are in src/course/problems/"))
 }
 

@@ -1,6 +1,6 @@
 //! Markdown as a tree: what pulldown-cmark tells as a row of events.
 
-use pulldown_cmark::{CowStr, Event, Options, Parser, Tag};
+use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TextMergeStream};
 
 /// An element with what is in it, or what has nothing in it.
 #[derive(Clone)]
@@ -23,7 +23,8 @@ fn options() -> Options {
 pub fn tree(source: &str) -> Vec<Node<'_>> {
     let mut open: Vec<(Tag, Vec<Node>)> = Vec::new();
     let mut top = Vec::new();
-    for event in Parser::new_ext(source, options()) {
+    // The parser cuts text at signs that might have meant something.
+    for event in TextMergeStream::new(Parser::new_ext(source, options())) {
         let node = match event {
             Event::Start(tag) => {
                 open.push((tag, Vec::new()));

@@ -1,0 +1,14 @@
+//! What the page itself says of how it is read.
+
+use leptos::prelude::*;
+
+/// The figure that is embedded alone, as the first script of the page has marked it.
+pub fn embedded() -> Option<String> {
+    document().document_element()?.get_attribute("data-embed")
+}
+
+/// Whether the reader wants nothing to move.
+pub fn prefers_less_motion() -> bool {
+    let query = window().match_media("(prefers-reduced-motion: reduce)").ok().flatten();
+    query.is_some_and(|query| query.matches())
+}
