@@ -4,8 +4,8 @@ use super::input::Question;
 use super::page;
 use super::table::{Side, Table};
 use super::words::{self, count, gib};
-use crate::others::{self, Covers, Lacking, Largest, Memory, Origin, Other, Printed, Row, Unit};
-use crate::{Answer, Bytes, b_max, estimate, number};
+use crate::others::{self, Covers, Lacking, Largest, Origin, Row};
+use crate::{Bytes, b_max, estimate, format};
 
 /// The whole text.
 pub fn text(question: &Question) -> String {
@@ -14,7 +14,7 @@ pub fn text(question: &Question) -> String {
     let mut sections = vec![page::asked(scenario)];
     let notices: Vec<String> = question.notices.iter().map(ToString::to_string).collect();
     sections.extend(page::listed("Notices", &notices));
-    let method = (estimate(scenario).peak().bytes, fitting(largest(&b_max(scenario))));
+    let method = (estimate(scenario).peak().bytes, fitting(Largest::from(&b_max(scenario))));
     sections.push(numbers(&rows, scenario.recipe.batch, &method));
     sections.extend(page::listed("Cannot say", &each(&rows, |row| row.memory.as_ref().err().map(lacking))));
     let why = |row: &Row| row.memory.is_ok().then(|| row.other.why.to_owned());
@@ -43,7 +43,10 @@ fn numbers(rows: &[Row], batch: u32, (peak, b_max): &(Bytes, String)) -> String 
     for row in rows {
         let largest = row.largest.map_or_else(|_| "–".to_owned(), fitting);
         let cells = match &row.memory {
-            Ok(memory) => [gib(memory.total), largest, printed(row.other, memory), covered(row.other.covers)],
+            Ok(memory) => {
+                let printed = row.other.printed.map(|printed| format::printed(printed, memory.total));
+                [gib(memory.total), largest, printed.unwrap_or_default(), covered(row.other.covers)]
+            }
             Err(_) => ["cannot say".to_owned(), largest, String::new(), String::new()],
         };
         let [memory, largest, printed, covers] = cells;
@@ -53,33 +56,12 @@ fn numbers(rows: &[Row], batch: u32, (peak, b_max): &(Bytes, String)) -> String 
     format!("Memory of the fullest GPU with {sequences}\n{}", table.text())
 }
 
-fn largest(answer: &Answer) -> Largest {
-    match answer {
-        Answer::Fits(room) => Largest::Fits { batch: room.batch, capped: room.capped },
-        Answer::Infeasible(_) => Largest::None,
-    }
-}
-
 fn fitting(largest: Largest) -> String {
     match largest {
         Largest::Fits { batch, capped: true } => format!("≥ {}", count(batch)),
         Largest::Fits { batch, capped: false } => count(batch),
         Largest::None => "none".to_owned(),
     }
-}
-
-/// The total as the program itself prints it, in its unit and with its label.
-fn printed(other: &Other, memory: &Memory) -> String {
-    let Some(Printed { unit, label }) = other.printed else { return String::new() };
-    let total = memory.total;
-    let (number, label) = match unit {
-        Unit::Mib => (total.mib(), label),
-        Unit::Gb => (total.gb(), label),
-        Unit::Power1024 if total.gib() >= 1024.0 => (total.gib() / 1024.0, "TB"),
-        Unit::Power1024 if total.gib() < 1.0 => (total.mib(), "MB"),
-        Unit::Gib | Unit::Power1024 => (total.gib(), label),
-    };
-    format!("{} {label}", number::with_commas(&number::fixed(number, 2)))
 }
 
 fn covered(covers: Covers) -> String {
@@ -91,7 +73,7 @@ fn covered(covers: Covers) -> String {
 }
 
 fn lacking(lacking: &Lacking) -> String {
-    let value = words::value(lacking.input, lacking.value.into());
+    let value = format::value(lacking.input, lacking.value);
     format!("it has no input for {} “{value}”.", lacking.input.name())
 }
 
