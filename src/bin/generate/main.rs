@@ -43,6 +43,7 @@ fn files() -> io::Result<Vec<File>> {
         ("schema/scenario.schema.json", json(&schema::scenario())?),
         ("schema/report.schema.json", json(&schema::report())?),
         ("schema/comparison.schema.json", json(&schema::comparison())?),
+        ("schema/others.schema.json", json(&schema::others())?),
         ("docs/links.md", of("docs/links.md", documents::links)?),
         ("docs/json.md", of("docs/json.md", documents::json)?),
         ("docs/memory-light.svg", of("README.md", |readme| picture::of(readme, Theme::Light))?),
