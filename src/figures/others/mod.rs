@@ -35,7 +35,7 @@ fn Table(shown: Memo<Shown>) -> impl IntoView {
     view! {
         <div class="table-scroll" tabindex="0" role="region" aria-label="What each estimator says">
             <table class="data-table data-table-rows others-table">
-                <caption>"Every number is computed by the formula that its row links to, for the configuration of this page"</caption>
+                <caption>"By the formula that each row links to, for the configuration of this page"</caption>
                 <thead>
                     <tr>
                         <th scope="col">"Estimator"</th>
@@ -109,7 +109,7 @@ fn Formulas(shown: Memo<Shown>) -> impl IntoView {
                 <tr>
                     <th scope="col">"Estimator"</th>
                     <th scope="col">"Set here, and left out by it"</th>
-                    <th scope="col">"Where its formula is, and when it was read"</th>
+                    <th scope="col">"Where its formula is, at which commit"</th>
                 </tr>
             </thead>
             <tbody data-testid="formulas-rows">{(1..).zip(others::ALL).map(row).collect_view()}</tbody>
