@@ -1,7 +1,9 @@
 //! Numbers as page, pictures and exports write them. The estimator never rounds; this file does, and only for
 //! the eye.
 
-use crate::{Answer, Bytes, Instant, Shortage, number};
+use crate::input::{Input, Value};
+use crate::others::{Printed, Unit};
+use crate::{Answer, Bytes, Instant, Shortage, catalogue, link, number};
 
 /// A memory size in GiB with as many digits as matter, or in MiB below a tenth of a GiB.
 #[must_use]
@@ -65,6 +67,54 @@ pub fn percent_to(share: f64, places: u32) -> String {
 pub fn input(value: f64) -> String {
     let rounded = (value * 100.0).round() / 100.0;
     number::grouped(if rounded == 0.0 { value } else { rounded })
+}
+
+/// The value of an input as people read it, without its unit.
+#[must_use]
+pub fn bare(input: Input, value: Value) -> String {
+    match (input, value) {
+        (_, Value::Number(number)) => number::grouped(number),
+        (Input::Model, Value::Word(link::OWN)) => "A model of your own".to_owned(),
+        (Input::Model, Value::Word(slug)) => catalogue::model(slug).map_or(slug, |row| row.name).to_owned(),
+        (Input::Gpu, Value::Word(slug)) => catalogue::device(slug).map_or(slug, |row| row.name).to_owned(),
+        (Input::Word(setting), Value::Word(word)) => {
+            setting.option(word).map_or(word, |option| option.label).to_owned()
+        }
+        (Input::Number(_), Value::Word(word)) => word.to_owned(),
+    }
+}
+
+/// The same with its unit, and with two digits after the point at most.
+#[must_use]
+pub fn value(input: Input, value: Value) -> String {
+    match (input, value) {
+        (Input::Number(field), Value::Number(number)) => {
+            format!("{} {}", self::input(number), field.bound().unit).trim_end().to_owned()
+        }
+        _ => bare(input, value),
+    }
+}
+
+/// A total as another program prints it: in its unit, with its label.
+///
+/// ```
+/// use bmax::{Bytes, format, others};
+/// let megatron = others::ALL.iter().find(|other| other.key == "megatron").expect("listed");
+/// // It divides by 2²⁰ and writes MB.
+/// let printed = megatron.printed.expect("it is a program");
+/// assert_eq!(format::printed(printed, Bytes::from_gib(2.0)), "2,048.00 MB");
+/// ```
+#[must_use]
+pub fn printed(printed: Printed, total: Bytes) -> String {
+    let Printed { unit, label } = printed;
+    let (number, label) = match unit {
+        Unit::Mib => (total.mib(), label),
+        Unit::Gb => (total.gb(), label),
+        Unit::Power1024 if total.gib() >= 1024.0 => (total.gib() / 1024.0, "TB"),
+        Unit::Power1024 if total.gib() < 1.0 => (total.mib(), "MB"),
+        Unit::Gib | Unit::Power1024 => (total.gib(), label),
+    };
+    format!("{} {label}", digits(number, 2))
 }
 
 /// b_max in one or two words.

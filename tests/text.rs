@@ -1,7 +1,7 @@
 //! What the text of the site says of the accuracy report is what the report says.
 
 const REPORT: &str = include_str!("vectors/REPORT.md");
-const TEXT: &str = include_str!("../src/pages/trust/05_accuracy.md");
+const TEXT: &str = include_str!("../src/pages/trust/06_accuracy.md");
 
 /// The cells of the rows of numbers in a piece of Markdown, by setting.
 fn rows(text: &str) -> Vec<Vec<String>> {

@@ -33,6 +33,8 @@ pub enum Task {
         question: String,
         /// How it is read.
         reading: Reading,
+        /// As JSON instead of tables.
+        json: bool,
     },
     /// Write the scenario of one question for another program.
     Export {
@@ -78,6 +80,8 @@ pub enum Document {
     Report,
     /// That of comparisons.
     Comparison,
+    /// That of what other estimators say.
+    Others,
     /// All in one.
     All,
 }
@@ -93,8 +97,6 @@ pub enum ArgumentError {
     Second(String),
     /// A comparison has this many questions instead of two.
     NotTwo(usize),
-    /// What other estimators say is text alone.
-    OthersAsJson,
     /// An argument is not valid UTF-8.
     NotText,
     /// There is no such schema.
@@ -120,9 +122,10 @@ impl fmt::Display for ArgumentError {
                     if *count == 1 { "is" } else { "are" }
                 )
             }
-            Self::OthersAsJson => f.write_str("--others writes tables, and no JSON"),
             Self::NotText => f.write_str("an argument is not valid UTF-8"),
-            Self::NoSchema(name) => write!(f, "there is no schema “{name}”; there are scenario, report and comparison"),
+            Self::NoSchema(name) => {
+                write!(f, "there is no schema “{name}”; there are scenario, report, comparison and others")
+            }
             Self::NoTarget(name) => write!(f, "there is no export “{name}”; there are {}", targets()),
         }
     }
@@ -234,10 +237,7 @@ impl Given {
         Ok(if schema {
             Task::Schema(document(question.as_deref())?)
         } else if others {
-            if json {
-                return Err(ArgumentError::OthersAsJson);
-            }
-            Task::Others { question: or_default(question), reading }
+            Task::Others { question: or_default(question), reading, json }
         } else if let Some(target) = export {
             Task::Export { target, question: or_default(question), reading, page: page.unwrap_or_default() }
         } else if question.is_some() || reading.config.is_some() {
@@ -263,6 +263,7 @@ fn document(name: Option<&str>) -> Result<Document, ArgumentError> {
         Some("scenario") => Ok(Document::Scenario),
         Some("report") => Ok(Document::Report),
         Some("comparison") => Ok(Document::Comparison),
+        Some("others") => Ok(Document::Others),
         Some(other) => Err(ArgumentError::NoSchema(crate::bounds::excerpt(other))),
     }
 }
@@ -319,12 +320,13 @@ mod tests {
     }
 
     #[test]
-    fn what_others_say_is_asked_of_one_question_and_is_text() {
-        let task = |question: &str, reading| Ok(Task::Others { question: question.to_owned(), reading });
+    fn what_others_say_is_asked_of_one_question() {
+        let task = |question: &str, reading| Ok(Task::Others { question: question.to_owned(), reading, json: false });
         assert_eq!(read(&["--others"]), task("?", Reading::default()));
         assert_eq!(read(&["s=1", "--config=c.json", "--others"]), task("s=1", of_a_file("c.json")));
         assert_eq!(read(&["--others", "s=1", "b=2"]), Err(ArgumentError::Second("b=2".to_owned())));
-        assert_eq!(read(&["--others", "--json", "s=1"]), Err(ArgumentError::OthersAsJson));
+        let json = Task::Others { question: "s=1".to_owned(), reading: Reading::default(), json: true };
+        assert_eq!(read(&["--others", "--json", "s=1"]), Ok(json));
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub use arguments::{ArgumentError, Document, Reading, Task};
 pub use comparison::{BucketChange, Change, Comparison, EntryChange, Side, comparison, text as comparison_text};
 pub use input::{Id, MAX_LINE_BYTES, Notice, Question, QuestionError, question};
 pub use lines::answer_lines;
-pub use others::text as others_text;
+pub use others::{Counted, Estimator, Missing, Most, Others, Own, Part, Place, others, text as others_text};
 pub use page::text;
 pub use report::{
     Accumulation, Answer, AssumedSpeed, Balanced, Buckets, Conflict, Cost, Counters, Depth, Entry, Estimate, Failure,
@@ -47,7 +47,7 @@ How many sequences one GPU can train on at once, why, and what to change.
   bmax --compare '<...>' '<...>'          say what turns one into the other, and what that does to the memory
   bmax --others ['<...>']                 say what the formulas of other estimators make of it, and why they differ
   bmax [--full] < questions               answer a question a line with JSON, a line each
-  bmax --schema [scenario|report|comparison]
+  bmax --schema [scenario|report|comparison|others]
                                           print the JSON Schema of what is read and written
 
 A query is that of the page's links: 'model=llama-3.1-8b&gpu=h100-80&gpus=8&s=8192'.
@@ -150,6 +150,7 @@ fn carry_out(task: Task) -> Result<(), CommandError> {
                 Document::Scenario => schema::scenario(),
                 Document::Report => schema::report(),
                 Document::Comparison => schema::comparison(),
+                Document::Others => schema::others(),
                 Document::All => schema::all(),
             },
         )?,
@@ -165,8 +166,13 @@ fn carry_out(task: Task) -> Result<(), CommandError> {
                 output.write_all(comparison_text(&compared).as_bytes())?;
             }
         }
-        Task::Others { question, reading } => {
-            output.write_all(others_text(&asked(&question, &reading)?).as_bytes())?;
+        Task::Others { question, reading, json } => {
+            let question = asked(&question, &reading)?;
+            if json {
+                write_json(&mut output, &others(&question))?;
+            } else {
+                output.write_all(others_text(&question).as_bytes())?;
+            }
         }
         Task::Export { target, question, reading, page } => {
             let question = asked(&question, &reading)?;

@@ -1,11 +1,12 @@
-//! JSON Schemas (draft 2020-12) of scenario, report and comparison, from the tables and types that read and
-//! write them.
+//! JSON Schemas (draft 2020-12) of scenario, report, comparison and what others say, from the tables and types that read
+//! and write them.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
 use super::comparison::Comparison;
+use super::others::Others;
 use super::report::Line;
 use crate::{
     Field, Scenario,
@@ -61,6 +62,11 @@ pub fn comparison() -> Value {
     of_type::<Comparison>("urn:bmax:comparison", "Comparison")
 }
 
+/// The schema of what other estimators say.
+pub fn others() -> Value {
+    of_type::<Others>("urn:bmax:others", "Others")
+}
+
 /// The schema of what a type is written as.
 fn of_type<T: JsonSchema>(id: &str, title: &str) -> Value {
     let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
@@ -88,8 +94,8 @@ pub fn all() -> Value {
         "$schema": DRAFT,
         "$id": "urn:bmax",
         "title": "bmax",
-        "description": "What bmax reads (scenario) and writes (report, comparison), one JSON value each.",
-        "$defs": { "scenario": scenario(), "report": report(), "comparison": comparison() }
+        "description": "What bmax reads (scenario) and writes (report, comparison, others), one JSON value each.",
+        "$defs": { "scenario": scenario(), "report": report(), "comparison": comparison(), "others": others() }
     })
 }
 

@@ -22,6 +22,7 @@ pub mod levers;
 mod network;
 mod oom_search;
 mod optimizer_states;
+mod others;
 mod planner;
 mod quiz;
 mod recompute;
@@ -130,4 +131,5 @@ figures! {
     "tuning" in practice => tuning::TuningPlan,
     "calibration" in practice => calibration::Calibration,
     "quiz" in practice => quiz::Quiz,
+    "others" in practice => others::Others,
 }

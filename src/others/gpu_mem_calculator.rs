@@ -51,7 +51,7 @@ pub(super) static OTHER: Other = Other {
     printed: Some(Printed { unit: Unit::Gib, label: "GB" }),
     covers: Covers::Step,
     why: "It takes 16 bytes a token, hidden element and layer for all activations, without scores, feed-forward width \
-          or logits, a fifth of these for full recomputation, and a fifth of everything for whatever it does not count.",
+          or logits, a fifth of these for full recomputation, and a fifth of everything for what it does not count.",
     lacks: &[
         &inputs::ADAPTER,
         &inputs::CONTEXT,

@@ -18,8 +18,8 @@ pub(super) static OTHER: Other = Other {
     },
     printed: Some(Printed { unit: Unit::Gb, label: "GB" }),
     covers: Covers::Step,
-    why: "It has one number of bytes a parameter for each way of training, whatever the batch, the length, the rank \
-          and the recomputation.",
+    why: "It has one number of bytes a parameter for each way of training, with any batch, length, rank and \
+          recomputation.",
     lacks: &[
         &inputs::FP32_ADAPTER,
         &inputs::TENSOR,

@@ -38,8 +38,8 @@ pub(super) static OTHER: Other = Other {
     printed: Some(Printed { unit: Unit::Mib, label: "MB" }),
     covers: Covers::Step,
     why: "Without sequence parallelism and selective recomputation together it takes 34 bytes a token and hidden \
-          element and 5 % for every kind of recomputation, none and full alike, and 2 bytes a logit; grouped keys, \
-          gates and experts change the weights only.",
+          element, plus 5 %, with no recomputation as with full, and 2 bytes a logit; grouped keys, gates and experts \
+          change the weights only.",
     lacks: &[
         &inputs::ADAPTER,
         &inputs::CONTEXT,

@@ -267,6 +267,15 @@ impl Memory {
     }
 }
 
+impl From<&Answer> for Largest {
+    fn from(answer: &Answer) -> Self {
+        match answer {
+            Answer::Fits(room) => Self::Fits { batch: room.batch, capped: room.capped },
+            Answer::Infeasible(_) => Self::None,
+        }
+    }
+}
+
 /// A part of so many bytes.
 fn part(name: &'static str, bytes: f64) -> Part {
     Part { name, bytes: Bytes::new(bytes) }
@@ -275,10 +284,7 @@ fn part(name: &'static str, bytes: f64) -> Part {
 impl Largest {
     /// By one of the two methods that the estimator restates.
     fn by(method: Method, scenario: &Scenario) -> Self {
-        match b_max(&Scenario { method, ..*scenario }) {
-            Answer::Fits(room) => Self::Fits { batch: room.batch, capped: room.capped },
-            Answer::Infeasible(_) => Self::None,
-        }
+        Self::from(&b_max(&Scenario { method, ..*scenario }))
     }
 
     /// The largest micro-batch of which a condition holds that holds of every smaller one.

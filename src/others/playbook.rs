@@ -24,8 +24,8 @@ pub(super) static OTHER: Other = Other {
     },
     printed: Some(Printed { unit: Unit::Power1024, label: "GB" }),
     covers: Covers::Step,
-    why: "It counts the weights of a GPT whatever the feed-forward width and the heads, leaves them whole under \
-          tensor parallelism, keeps all scores unless they are recomputed, and has no working set of a recomputed \
+    why: "It counts the weights of a GPT with no place for the feed-forward width and the heads, leaves them whole \
+          under tensor parallelism, keeps all scores unless they are recomputed, and has no working set of a recomputed \
           layer.",
     lacks: &[
         &inputs::ADAPTER,

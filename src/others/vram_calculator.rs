@@ -33,7 +33,7 @@ pub(super) static OTHER: Other = Other {
     },
     printed: Some(Printed { unit: Unit::Mib, label: "MiB" }),
     covers: Covers::Step,
-    why: "It has 6 + 4 + 8 bytes a parameter, keeps all scores whatever the attention kernel, two of a gated block’s \
+    why: "It has 6 + 4 + 8 bytes a parameter, keeps all scores with any attention kernel, two of a gated block’s \
           inner tensors, no fp32 copies in norms, and adds all of it up as if it were there at once.",
     lacks: &[
         &inputs::ADAPTER,

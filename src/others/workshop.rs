@@ -21,7 +21,8 @@ pub(super) static OTHER: Other = Other {
     },
     printed: Some(Printed { unit: Unit::Gib, label: "GiB" }),
     covers: Covers::Step,
-    why: "It multiplies the paper’s 34 and 5 bytes by the bytes of an element once more, counts neither logits nor what recomputation needs for one layer, and keeps a tenth of the GPU free for all the rest.",
+    why: "It multiplies the paper’s 34 and 5 bytes by the bytes of an element once more, counts neither logits nor what \
+          recomputation needs for one layer, and keeps a tenth of the GPU free for all the rest.",
     lacks: &[
         &inputs::ADAPTER,
         &inputs::EXPERTS,

@@ -42,6 +42,7 @@ mod old_addresses;
 mod oom_search;
 mod opening_answer;
 mod optimizer_states;
+mod others;
 mod pages;
 mod pictures;
 mod planner;

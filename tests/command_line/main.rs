@@ -177,7 +177,7 @@ fn exit_codes_tell_an_answer_from_bad_input_and_from_wrong_usage() {
         (0, &["--compare", "s=1024", "?"]),
         (0, &["--others", "s=1024"]),
         (1, &["--others", "colour=red"]),
-        (2, &["--others", "--json", "s=1024"]),
+        (0, &["--others", "--json", "s=1024"]),
         (1, &["llama-3.1-8b"]),
         (1, &["what is the biggest batch for llama 8b on h100?"]),
         (1, &["colour=red"]),
@@ -467,8 +467,12 @@ fn brief_lines_hold_back_what_takes_many_searches() {
 
 #[test]
 fn the_committed_schemas_are_those_of_the_program() {
-    let schemas =
-        [("scenario", schema::scenario()), ("report", schema::report()), ("comparison", schema::comparison())];
+    let schemas = [
+        ("scenario", schema::scenario()),
+        ("report", schema::report()),
+        ("comparison", schema::comparison()),
+        ("others", schema::others()),
+    ];
     for (name, schema) in &schemas {
         let path = format!("schema/{name}.schema.json");
         let output = run(&["--schema", name]);
@@ -540,9 +544,10 @@ fn listed(document: &str, heading: &str) -> BTreeSet<String> {
 fn the_document_on_json_lists_what_is_left_out_and_what_may_be_null() {
     let document = fs::read_to_string(here("docs/json.md")).expect("it is committed");
     let mut gaps = Gaps::of(&schema::report());
-    let comparison = Gaps::of(&schema::comparison());
-    gaps.left_out.extend(comparison.left_out);
-    gaps.null.extend(comparison.null);
+    for more in [Gaps::of(&schema::comparison()), Gaps::of(&schema::others())] {
+        gaps.left_out.extend(more.left_out);
+        gaps.null.extend(more.null);
+    }
     assert_eq!(listed(&document, "| left out | when |"), gaps.left_out);
     assert_eq!(listed(&document, "| null | when | why |"), gaps.null);
 }
@@ -609,6 +614,25 @@ fn what_others_say_of_one_question_is_as_committed() {
     let now = String::from_utf8(run(&["--others", asked]).stdout).expect("UTF-8");
     let expected = committed("tests/golden/others.txt", &now);
     assert_eq!(now, expected, "BMAX_BLESS=1 cargo test --test command_line writes the committed tables anew");
+}
+
+#[test]
+fn what_others_say_is_as_its_schema_says_and_as_the_tables_do() {
+    for asked in ["?", "model=llama-2-7b&gpus=1&zero=0&recompute=none", "adapter=qlora&gpus=1", "gpus=1&colour=red"] {
+        let output = run(&["--others", "--json", asked]);
+        let said: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        check(&schema::others(), &said).unwrap_or_else(|fault| panic!("{asked}: {fault}"));
+        let report = report(asked);
+        assert_eq!((&said["own"]["answer"], &said["notices"]), (&report["answer"], &report["notices"]), "{asked}");
+        let text = String::from_utf8(run(&["--others", asked]).stdout).expect("UTF-8");
+        for one in said["estimators"].as_array().expect("a list") {
+            assert_eq!(one["memory"].is_null(), one["memory_lacks"].is_object(), "{asked}: {}", one["key"]);
+            assert_eq!(one["largest"].is_null(), one["largest_lacks"].is_object(), "{asked}: {}", one["key"]);
+            if let Some(printed) = one["memory"]["printed"].as_str() {
+                assert!(text.contains(printed), "{asked}: {printed}");
+            }
+        }
+    }
 }
 
 #[test]

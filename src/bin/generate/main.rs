@@ -38,11 +38,12 @@ fn json(schema: &serde_json::Value) -> io::Result<String> {
 /// Every file.
 fn files() -> io::Result<Vec<File>> {
     Ok(vec![
-        ("src/pages/trust/06_sources.md", sources::section()),
+        ("src/pages/trust/07_sources.md", sources::section()),
         ("assets/catalogue.html", sources::catalogue_page()),
         ("schema/scenario.schema.json", json(&schema::scenario())?),
         ("schema/report.schema.json", json(&schema::report())?),
         ("schema/comparison.schema.json", json(&schema::comparison())?),
+        ("schema/others.schema.json", json(&schema::others())?),
         ("docs/links.md", of("docs/links.md", documents::links)?),
         ("docs/json.md", of("docs/json.md", documents::json)?),
         ("docs/memory-light.svg", of("README.md", |readme| picture::of(readme, Theme::Light))?),

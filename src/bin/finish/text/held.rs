@@ -63,6 +63,8 @@ fn strings() -> Vec<(String, String)> {
             found.extend(prose::literals(&path).into_iter().filter(is_told).map(|text| (file.clone(), text)));
         }
     }
+    // Of other estimators the reader meets the sentence on each.
+    found.extend(bmax::others::ALL.iter().map(|other| ("others".to_owned(), other.why.to_owned())));
     assert!(found.len() > 500, "{} strings", found.len());
     found
 }
