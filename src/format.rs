@@ -1,7 +1,8 @@
 //! Numbers as page, pictures and exports write them. The estimator never rounds; this file does, and only for
 //! the eye.
 
-use crate::{Answer, Bytes, Instant, Shortage, number};
+use crate::input::{Input, Value};
+use crate::{Answer, Bytes, Instant, Scenario, Shortage, catalogue, link, number};
 
 /// A memory size in GiB with as many digits as matter, or in MiB below a tenth of a GiB.
 #[must_use]
@@ -65,6 +66,53 @@ pub fn percent_to(share: f64, places: u32) -> String {
 pub fn input(value: f64) -> String {
     let rounded = (value * 100.0).round() / 100.0;
     number::grouped(if rounded == 0.0 { value } else { rounded })
+}
+
+/// The value of an input without its unit, in the words of forms and with every digit.
+#[must_use]
+pub fn bare(input: Input, value: Value) -> String {
+    match (input, value) {
+        (_, Value::Number(number)) => number::grouped(number),
+        (Input::Model, Value::Word(link::OWN)) => "A model of your own".to_owned(),
+        (Input::Model, Value::Word(slug)) => catalogue::model(slug).map_or(slug, |row| row.name).to_owned(),
+        (Input::Gpu, Value::Word(slug)) => catalogue::device(slug).map_or(slug, |row| row.name).to_owned(),
+        (Input::Word(setting), Value::Word(word)) => {
+            setting.option(word).map_or(word, |option| option.label).to_owned()
+        }
+        (Input::Number(_), Value::Word(word)) => word.to_owned(),
+    }
+}
+
+/// The same with its unit, and with two digits after the point at most.
+#[must_use]
+pub fn value(input: Input, value: Value) -> String {
+    match (input, value) {
+        (Input::Number(field), Value::Number(number)) => {
+            let unit = field.bound().unit;
+            format!("{} {unit}", self::input(number)).trim_end().to_owned()
+        }
+        _ => bare(input, value),
+    }
+}
+
+/// Model, GPUs and length of a configuration, in a few words.
+///
+/// ```
+/// use bmax::{Scenario, format};
+/// assert_eq!(format::configuration(&Scenario::default()), "7B on 8 × A100 SXM 80 GB, 2,048 tokens a sequence");
+/// ```
+#[must_use]
+pub fn configuration(scenario: &Scenario) -> String {
+    let named = |row: Option<(&str, bool)>, none: &str| match row {
+        Some((name, false)) => name.to_owned(),
+        Some((name, true)) => format!("{name} (edited)"),
+        None => none.to_owned(),
+    };
+    let model = catalogue::model_row_of(scenario).map(|(row, edited)| (row.name, edited));
+    let device = catalogue::device_row_of(scenario).map(|(row, edited)| (row.name, edited));
+    let (model, device) = (named(model, "A model of your own"), named(device, "a GPU of your own"));
+    let tokens = counted(scenario.recipe.sequence, "token", "tokens");
+    format!("{model} on {} × {device}, {tokens} a sequence", count(scenario.cluster.gpus))
 }
 
 /// b_max in one or two words.

@@ -8,9 +8,9 @@ use super::page;
 use super::report::{self, Answer, Conflict, Peak};
 use super::table::{Side as Column, Table};
 use super::values::{Number, Parameters, Value};
-use super::words::{self, count, gib};
+use super::words::{count, gib};
 use crate::compare::{self, Input, compare};
-use crate::{Bytes, link};
+use crate::{Bytes, format, link};
 
 /// What turns one scenario into another, and what that does to the memory of one GPU.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -235,7 +235,7 @@ fn changes(changes: &[Change]) -> String {
 }
 
 fn cells(indent: &str, change: &Change) -> [String; 3] {
-    let [before, after] = [change.before, change.after].map(|value| words::value(change.input, value));
+    let [before, after] = [change.before, change.after].map(|value| format::value(change.input, value.into()));
     [format!("{indent}{}", change.name), before, after]
 }
 

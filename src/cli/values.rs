@@ -61,6 +61,15 @@ impl From<compare::Value> for Value {
     }
 }
 
+impl From<Value> for compare::Value {
+    fn from(value: Value) -> Self {
+        match value {
+            Value::Number(Number(number)) => Self::Number(number),
+            Value::Word(word) => Self::Word(word),
+        }
+    }
+}
+
 /// Every parameter with the value in use, by its name in links. It is a JSON scenario itself, and
 /// asks for the same report again.
 #[derive(Clone, Copy, Debug, PartialEq)]

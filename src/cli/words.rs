@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::values::{Number, Value};
-use crate::catalogue::{self, Agreement, AgreementKind};
-use crate::compare::{self, Input, changes};
-pub use crate::format::{count, counted};
+use super::values::Value;
+use crate::catalogue::{Agreement, AgreementKind};
+use crate::compare::{self, changes};
+pub use crate::format::{bare, count, counted};
 use crate::{Bytes, Choice, Field, Infeasible, Method, Scenario, Shortage, format, link, number, range::Outlook};
 
 /// A memory size in GiB with two digits after the point.
@@ -52,31 +52,6 @@ pub fn safe(scenario: &Scenario) -> String {
     )
 }
 
-/// The value of an input as people read it, without its unit.
-pub fn bare(input: Input, value: Value) -> String {
-    match (input, value) {
-        (_, Value::Number(Number(number))) => number::grouped(number),
-        (Input::Model, Value::Word(link::OWN)) => "A model of your own".to_owned(),
-        (Input::Model, Value::Word(slug)) => catalogue::model(slug).map_or(slug, |row| row.name).to_owned(),
-        (Input::Gpu, Value::Word(slug)) => catalogue::device(slug).map_or(slug, |row| row.name).to_owned(),
-        (Input::Word(setting), Value::Word(word)) => {
-            setting.option(word).map_or(word, |option| option.label).to_owned()
-        }
-        (Input::Number(_), Value::Word(word)) => word.to_owned(),
-    }
-}
-
-/// The same with its unit, and with two digits after the point at most.
-pub fn value(input: Input, value: Value) -> String {
-    match (input, value) {
-        (Input::Number(field), Value::Number(Number(number))) => {
-            let unit = field.bound().unit;
-            format!("{} {unit}", format::input(number)).trim_end().to_owned()
-        }
-        _ => bare(input, value),
-    }
-}
-
 /// What is different between two scenarios.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
@@ -89,8 +64,7 @@ pub struct Difference {
 /// What turns `before` into `after`. Another device is told by its name, not by its numbers.
 pub fn difference(before: &Scenario, after: &Scenario) -> Difference {
     let changes = changes(before, after);
-    let text =
-        |change: &compare::Difference| format!("{}: {}", change.input.name(), bare(change.input, change.after.into()));
+    let text = |change: &compare::Difference| format!("{}: {}", change.input.name(), bare(change.input, change.after));
     let texts: Vec<_> = changes.iter().map(text).collect();
     Difference {
         parameters: changes.iter().map(|change| (change.input.key(), change.after.into())).collect(),
