@@ -26,7 +26,7 @@ async fn compares(page: &Page, query: &str) {
     assert_eq!(sums[2..4], [gib(comparison.before.peak.bytes), gib(comparison.after.peak.bytes)]);
     let sign = if comparison.delta.get() < 0.0 { "−" } else { "+" };
     let delta = gib(bmax::Bytes::new(comparison.delta.get().abs()));
-    assert!([format!("{sign}{delta}"), delta].contains(&sums[4]), "{sums:?}");
+    assert!([format!("{sign}{delta}"), delta].contains(&sums[1]), "{sums:?}");
 }
 
 #[tokio::test]
@@ -63,8 +63,9 @@ async fn a_shared_link_shows_the_comparison_and_keeps_it_on_other_pages() {
     let bar = "return document.querySelector('[data-testid=bar-answer]').textContent;";
     page.until_script("the present answer", bar, format::answer(&bmax::b_max(&now)).into()).await;
     page.figure("compare").enter("Number of GPUs", "16").await;
-    let query = "v=3&gpus=16&recompute=full&vs=model:13b;gpus:8;recompute:selective";
-    page.until_query(query).await;
+    let (now, pinned) = (expected::scenario("?gpus=16&recompute=full"), both(query).1);
+    let query = link::encode_with(&now, Some(&pinned));
+    page.until_query(&query).await;
     let ways =
         format!("return [...document.querySelectorAll('a[data-way]')].every((way) => way.search === '?{query}');");
     page.until_script("the ways to other pages", &ways, true.into()).await;

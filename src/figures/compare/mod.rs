@@ -13,10 +13,11 @@ use shown::{Shown, Side, example};
 
 static COLUMNS: [Column; 5] = [
     Column::words("Entry"),
+    // A phone shows this one without scrolling.
+    Column::numbers("B − A"),
+    Column::numbers("A"),
+    Column::numbers("B"),
     Column::words("Bucket"),
-    Column::numbers("A, GiB"),
-    Column::numbers("B, GiB"),
-    Column::numbers("B − A, GiB"),
 ];
 
 /// The verdict is spoken once the reader has stopped changing it for so long, in milliseconds; it follows the answer
