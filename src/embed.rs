@@ -24,7 +24,7 @@ use std::fmt;
 use form_urlencoded::Serializer;
 
 use crate::bounds::excerpt;
-use crate::link::{self, Notice};
+use crate::link::{self, Decoded, Notice};
 use crate::{Scenario, number};
 
 /// The parameters of embeds, which links pass over.
@@ -169,15 +169,15 @@ impl Embed {
 /// use bmax::embed::Message;
 ///
 /// let asked = Message::read(Some("change"), Some("s=8192"), &Scenario::default());
-/// assert!(matches!(asked, Ok(Message::Scenario(scenario)) if scenario.recipe.sequence == 8192));
+/// assert!(matches!(asked, Ok(Message::Scenario(read)) if read.scenario.recipe.sequence == 8192));
 /// // With anything wrong in it a message changes nothing.
 /// let refused = Message::read(Some("set"), Some("model=13b&s=-1"), &Scenario::default());
 /// assert_eq!(refused.unwrap_err().texts().len(), 1);
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Message {
-    /// This scenario, in place of the present one.
-    Scenario(Box<Scenario>),
+    /// This scenario, in place of the present one, and the one to compare with, where the message names one.
+    Scenario(Box<Decoded>),
     /// This theme.
     Theme(Theme),
     /// The answer, once more.
@@ -208,7 +208,7 @@ impl Message {
             (kind @ ("set" | "change"), Some(text)) => {
                 let read = link::decode_onto((kind == "change").then_some(now), text);
                 if read.notices.is_empty() {
-                    Ok(Self::Scenario(Box::new(read.scenario)))
+                    Ok(Self::Scenario(Box::new(read)))
                 } else {
                     Err(MessageError::Query(read.notices))
                 }
@@ -314,7 +314,7 @@ mod tests {
             let scenario = link::decode(&link).scenario;
             let query = embed.query(&scenario);
             prop_assert_eq!(Embed::read(&query), (Some(embed.clone()), vec![]));
-            prop_assert_eq!(link::decode(&query), link::Decoded { scenario, notices: vec![] });
+            prop_assert_eq!(link::decode(&query), link::Decoded { scenario, vs: None, notices: vec![] });
             prop_assert_eq!(kept(&query) + &link::encode(&scenario), query);
         }
 
@@ -422,7 +422,7 @@ mod tests {
 
     fn becomes(message: Result<Message, MessageError>, link: &str) {
         match message {
-            Ok(Message::Scenario(scenario)) => assert_eq!(link::encode(&scenario), link),
+            Ok(Message::Scenario(read)) => assert_eq!(link::encode(&read.scenario), link),
             other => panic!("{link}: {other:?}"),
         }
     }

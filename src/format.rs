@@ -3,7 +3,7 @@
 
 use crate::input::{Input, Value};
 use crate::others::{Printed, Unit};
-use crate::{Answer, Bytes, Instant, Shortage, catalogue, link, number};
+use crate::{Answer, Bytes, Instant, Scenario, Shortage, catalogue, link, number};
 
 /// A memory size in GiB with as many digits as matter, or in MiB below a tenth of a GiB.
 #[must_use]
@@ -69,7 +69,7 @@ pub fn input(value: f64) -> String {
     number::grouped(if rounded == 0.0 { value } else { rounded })
 }
 
-/// The value of an input as people read it, without its unit.
+/// The value of an input without its unit, in the words of forms and with every digit.
 #[must_use]
 pub fn bare(input: Input, value: Value) -> String {
     match (input, value) {
@@ -89,7 +89,8 @@ pub fn bare(input: Input, value: Value) -> String {
 pub fn value(input: Input, value: Value) -> String {
     match (input, value) {
         (Input::Number(field), Value::Number(number)) => {
-            format!("{} {}", self::input(number), field.bound().unit).trim_end().to_owned()
+            let unit = field.bound().unit;
+            format!("{} {unit}", self::input(number)).trim_end().to_owned()
         }
         _ => bare(input, value),
     }
@@ -115,6 +116,26 @@ pub fn printed(printed: Printed, total: Bytes) -> String {
         Unit::Gib | Unit::Power1024 => (total.gib(), label),
     };
     format!("{} {label}", digits(number, 2))
+}
+
+/// Model, GPUs and length of a configuration, in a few words.
+///
+/// ```
+/// use bmax::{Scenario, format};
+/// assert_eq!(format::configuration(&Scenario::default()), "7B on 8 × A100 SXM 80 GB, 2,048 tokens a sequence");
+/// ```
+#[must_use]
+pub fn configuration(scenario: &Scenario) -> String {
+    let named = |row: Option<(&str, bool)>, none: &str| match row {
+        Some((name, false)) => name.to_owned(),
+        Some((name, true)) => format!("{name} (edited)"),
+        None => none.to_owned(),
+    };
+    let model = catalogue::model_row_of(scenario).map(|(row, edited)| (row.name, edited));
+    let device = catalogue::device_row_of(scenario).map(|(row, edited)| (row.name, edited));
+    let (model, device) = (named(model, "A model of your own"), named(device, "a GPU of your own"));
+    let tokens = counted(scenario.recipe.sequence, "token", "tokens");
+    format!("{model} on {} × {device}, {tokens} a sequence", count(scenario.cluster.gpus))
 }
 
 /// b_max in one or two words.

@@ -10,7 +10,7 @@
 //! use bmax::snippet::{Host, Share};
 //!
 //! let scenario = Scenario::default();
-//! let share = Share { page: "https://example.org/bmax/", site: "https://example.org/bmax/", scenario: &scenario, title: "Memory & batch", anchor: "" };
+//! let share = Share { page: "https://example.org/bmax/", site: "https://example.org/bmax/", scenario: &scenario, vs: None, title: "Memory & batch", anchor: "" };
 //! assert_eq!(share.short_link(), "https://example.org/bmax/?v=3");
 //! assert_eq!(share.markdown(), "[Memory &amp; batch](https://example.org/bmax/?v=3)");
 //! assert!(Host::Html.write(&share, &Embed::of("chart"), 520).starts_with(
@@ -39,6 +39,8 @@ pub struct Share<'a> {
     pub site: &'a str,
     /// The configuration that it shows.
     pub scenario: &'a Scenario,
+    /// The configuration that it is compared with, if one is pinned.
+    pub vs: Option<&'a Scenario>,
     /// What the reader calls it: the caption of a figure, or the title of the page.
     pub title: &'a str,
     /// The `id` of the place in the page; empty for its beginning.
@@ -48,12 +50,12 @@ pub struct Share<'a> {
 impl Share<'_> {
     /// The link that names only what differs from the defaults of its version.
     pub fn short_link(&self) -> String {
-        self.link(&link::encode(self.scenario))
+        self.link(&link::encode_with(self.scenario, self.vs))
     }
 
     /// The link that spells out every parameter.
     pub fn full_link(&self) -> String {
-        self.link(&link::encode_whole(self.scenario))
+        self.link(&(link::encode_whole(self.scenario) + &link::versus_whole(self.vs)))
     }
 
     fn link(&self, query: &str) -> String {
@@ -84,7 +86,8 @@ impl Share<'_> {
 
     /// The address of one figure alone. The fragment leads readers without JavaScript to its text.
     pub fn frame_address(&self, embed: &Embed) -> String {
-        address(&format!("{}?{}#embed-{}", self.page, embed.query(self.scenario), embed.figure))
+        let query = embed.query(self.scenario) + &link::versus(self.scenario, self.vs);
+        address(&format!("{}?{query}#embed-{}", self.page, embed.figure))
     }
 
     /// The frame itself.

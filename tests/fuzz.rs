@@ -12,6 +12,7 @@ use proptest::sample::{Index, select};
 /// Real inputs, from which mutations start.
 const SEEDS: &[&str] = &[
     "?v=3&model=llama-3.1-8b&gpu=h100-80&gpus=8&s=8,192&recompute=full&precision=mixed",
+    "?v=3&s=8192&vs=model:13b;zero:1;s:2,048;segments:expandable",
     "https://example.org/bmax/?v=1&model=70b&gpus=64&tp=8&zero=1&headroom=7.5#levers",
     r#"{"id":"a","model":"mixtral-8x7b","gpu":"h200","gpus":64,"ep":8,"s":4096,"sp":true,"zero":"2","frag":7.25}"#,
     r#"{"v":2,"params":8.03,"hidden":4096,"layers":32,"b":null,"optimizer":"adam8bit","mem":79.65e0}"#,
@@ -53,6 +54,8 @@ const SPLINTERS: &[&str] = &[
     "99999999999999999999999999",
     "0.1e1",
     "NaN",
+    ";",
+    "vs",
     "null",
     "true",
     "id",

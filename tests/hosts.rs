@@ -55,8 +55,14 @@ fn the_frames_of_the_course_notes_are_the_snippets_of_the_page() {
             assert_eq!(notices, []);
             let (embed, scenario) = (embed.expect("a figure"), link::decode(query).scenario);
             let page = format!("{PAGE}{at}");
-            let share =
-                Share { page: &page, site: PAGE, scenario: &scenario, title: title(notes, &embed.figure), anchor: "" };
+            let share = Share {
+                page: &page,
+                site: PAGE,
+                scenario: &scenario,
+                vs: None,
+                title: title(notes, &embed.figure),
+                anchor: "",
+            };
             let snippet = host.write(&share, &embed, HEIGHT);
             assert!(notes.contains(&snippet), "{} should hold\n{snippet}", host.name());
         }
@@ -67,7 +73,7 @@ fn the_frames_of_the_course_notes_are_the_snippets_of_the_page() {
 #[test]
 fn what_is_said_once_for_a_site_is_in_its_settings() {
     let scenario = bmax::Scenario::default();
-    let share = Share { page: PAGE, site: PAGE, scenario: &scenario, title: "", anchor: "" };
+    let share = Share { page: PAGE, site: PAGE, scenario: &scenario, vs: None, title: "", anchor: "" };
     for (_, host, _, settings) in NOTES {
         let (_, once) = host.once(&share).expect("these tools let a script in");
         // Other settings may stand between the lines, as long as their order is kept.
@@ -84,7 +90,8 @@ fn the_document_for_teachers_shows_the_same_frame_and_the_same_lines() {
     let document = include_str!("../docs/course-notes.md").replace("BMAX", PAGE);
     let query = NOTES[0].2[0];
     let (embed, scenario) = (Embed::read(query).0.expect("a figure"), link::decode(query).scenario);
-    let share = Share { page: PAGE, site: PAGE, scenario: &scenario, title: "What this figure shows", anchor: "" };
+    let share =
+        Share { page: PAGE, site: PAGE, scenario: &scenario, vs: None, title: "What this figure shows", anchor: "" };
     assert!(document.contains(&Host::Html.write(&share, &embed, HEIGHT)));
     for (_, host, _, _) in NOTES {
         let (file, once) = host.once(&share).expect("these tools let a script in");

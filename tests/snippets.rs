@@ -30,7 +30,7 @@ fn one_line(title: &str) -> String {
 }
 
 fn share<'a>(scenario: &'a Scenario, title: &'a str) -> Share<'a> {
-    Share { page: PAGE, site: PAGE, scenario, title, anchor: "chart-title" }
+    Share { page: PAGE, site: PAGE, scenario, vs: None, title, anchor: "chart-title" }
 }
 
 type Element = (String, Vec<(String, String)>);

@@ -4,7 +4,9 @@ use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
 
+use super::input::query_of;
 use crate::export::Target;
+use crate::link;
 
 /// What to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,7 +97,7 @@ pub enum ArgumentError {
     NoValue(&'static str),
     /// There is more than one question, and this is the second.
     Second(String),
-    /// A comparison has this many questions instead of two.
+    /// A comparison has this many questions instead of two, and no link that names both scenarios.
     NotTwo(usize),
     /// An argument is not valid UTF-8.
     NotText,
@@ -118,7 +120,7 @@ impl fmt::Display for ArgumentError {
             Self::NotTwo(count) => {
                 write!(
                     f,
-                    "--compare takes two questions, each in quotes, and there {} {count}",
+                    "--compare takes two questions, each in quotes, or one link with vs, and there {} {count}",
                     if *count == 1 { "is" } else { "are" }
                 )
             }
@@ -225,7 +227,11 @@ impl Given {
             return Ok(Task::Version);
         } else if compare {
             let count = questions.len();
-            let questions = questions.try_into().map_err(|_| ArgumentError::NotTwo(count))?;
+            let both = match questions.as_slice() {
+                [link] => pinned(link).map(|pinned| vec![pinned, link.clone()]),
+                _ => None,
+            };
+            let questions = both.unwrap_or(questions).try_into().map_err(|_| ArgumentError::NotTwo(count))?;
             return Ok(Task::Compare { questions, reading, json });
         }
         if let Some(second) = questions.get(1) {
@@ -246,6 +252,12 @@ impl Given {
             Task::Lines { full, strict: reading.strict }
         })
     }
+}
+
+/// The scenario that a link is compared with, as a question of its own. Whatever is wrong with it, the link itself
+/// will be told.
+fn pinned(link: &str) -> Option<String> {
+    link::decode(query_of(link)?).vs.map(|vs| link::encode(&vs))
 }
 
 /// The text behind an option.
@@ -312,6 +324,10 @@ mod tests {
         let task = |reading| Ok(Task::Compare { questions: questions.clone(), reading, json: false });
         assert_eq!(read(&["--compare", "s=1", "s=2"]), task(Reading::default()));
         assert_eq!(read(&["s=1", "--config=c.json", "s=2", "--compare"]), task(of_a_file("c.json")));
+        // One link may name both; what is pinned comes first.
+        let questions = ["v=3&s=1024".to_owned(), "https://a.b/?gpus=1&s=2048&vs=s:1024;gpus:8#plan".to_owned()];
+        let task = Ok(Task::Compare { questions: questions.clone(), reading: Reading::default(), json: false });
+        assert_eq!(read(&["--compare", &questions[1]]), task);
         for (arguments, count) in
             [(["--compare"].as_slice(), 0), (&["--compare", "s=1"], 1), (&["--compare", "a", "b", "c"], 3)]
         {

@@ -213,7 +213,7 @@ fn asked(id: Option<Id>, read: link::Decoded, mut notices: Vec<Notice>) -> Quest
 }
 
 /// The query of a link, or the text itself when it is a bare query.
-fn query_of(text: &str) -> Option<&str> {
+pub(super) fn query_of(text: &str) -> Option<&str> {
     // What follows a “#” belongs to the browser.
     let text = text.split('#').next().unwrap_or_default();
     let (before, query) = text.split_once('?').map_or((text, None), |(before, query)| (before, Some(query)));

@@ -44,7 +44,8 @@ How many sequences one GPU can train on at once, why, and what to change.
   bmax --json '<...>'                     answer it with JSON
   bmax --config config.json ['<...>']     take the model from a Hugging Face config.json
   bmax --export TARGET ['<...>']          write it for a training framework, or as a script that measures it
-  bmax --compare '<...>' '<...>'          say what turns one into the other, and what that does to the memory
+  bmax --compare '<...>' '<...>'          say what turns one into the other, and what that does to the memory;
+                                          one link with vs is enough
   bmax --others ['<...>']                 say what the formulas of other estimators make of it, and why they differ
   bmax [--full] < questions               answer a question a line with JSON, a line each
   bmax --schema [scenario|report|comparison|others]

@@ -4,7 +4,7 @@ use super::report::{Answer, Entry, Estimate, Lever, Outcome, Plan, Report, Solve
 use super::table::{Side, Table};
 use super::values::Number;
 use super::words::{self, count, counted, gib, memory, percent};
-use crate::{Bucket, Bytes, Scenario, catalogue, link, number};
+use crate::{Bucket, Bytes, Scenario, catalogue, format, link, number};
 
 /// How many levers are listed; all are in the JSON.
 const LEVERS_SHOWN: usize = 8;
@@ -28,20 +28,7 @@ pub fn text(report: &Report) -> String {
 
 /// Model, GPUs and length, and the query of all of it.
 pub(super) fn asked(scenario: &Scenario) -> String {
-    let model = named(catalogue::model_row_of(scenario).map(|(row, edited)| (row.name, edited)));
-    let device = named(catalogue::device_row_of(scenario).map(|(row, edited)| (row.name, edited)));
-    let gpus = count(scenario.cluster.gpus);
-    let tokens = counted(scenario.recipe.sequence, "token", "tokens");
-    format!("{model} on {gpus} × {device}, {tokens} a sequence\n?{}\n", link::encode(scenario))
-}
-
-/// A row of the catalogue, and whether it is still as it was.
-fn named(row: Option<(&str, bool)>) -> String {
-    match row {
-        Some((name, false)) => name.to_owned(),
-        Some((name, true)) => format!("{name} (edited)"),
-        None => "A model of your own".to_owned(),
-    }
+    format!("{}\n?{}\n", format::configuration(scenario), link::encode(scenario))
 }
 
 fn answer(report: &Report) -> String {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::values::Value;
 use crate::catalogue::{Agreement, AgreementKind};
 use crate::compare::{self, changes};
-pub use crate::format::{count, counted};
+pub use crate::format::{bare, count, counted};
 use crate::{Bytes, Choice, Field, Infeasible, Method, Scenario, Shortage, format, link, number, range::Outlook};
 
 /// A memory size in GiB with two digits after the point.
@@ -64,8 +64,7 @@ pub struct Difference {
 /// What turns `before` into `after`. Another device is told by its name, not by its numbers.
 pub fn difference(before: &Scenario, after: &Scenario) -> Difference {
     let changes = changes(before, after);
-    let text =
-        |change: &compare::Difference| format!("{}: {}", change.input.name(), format::bare(change.input, change.after));
+    let text = |change: &compare::Difference| format!("{}: {}", change.input.name(), bare(change.input, change.after));
     let texts: Vec<_> = changes.iter().map(text).collect();
     Difference {
         parameters: changes.iter().map(|change| (change.input.key(), change.after.into())).collect(),

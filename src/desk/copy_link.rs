@@ -32,8 +32,8 @@ impl LinkCopy {
 
     /// Copies the link.
     pub fn press(self) {
-        self.present.ask_for(move |scenario| {
-            let link = format!("{}?{}", page::address(), link::encode(&scenario));
+        self.present.ask_for(move |now| {
+            let link = format!("{}?{}", page::address(), link::encode_with(&now.scenario, now.vs.as_ref()));
             spawn_local(async move {
                 let copied = is_copied(&link).await;
                 self.outcome.set(Some(if copied { Outcome::Copied } else { Outcome::Refused(link) }));

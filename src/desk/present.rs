@@ -6,7 +6,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use bmax::{Scenario, link};
+use bmax::link::{self, Decoded};
 use leptos::ev;
 use leptos::prelude::*;
 use wasm_bindgen::JsValue;
@@ -19,12 +19,13 @@ use crate::page::property;
 const SETTLED: Duration = Duration::from_millis(300);
 
 /// Somebody who is told once, by the page or by the address.
-type Waiting = Rc<Cell<Option<Box<dyn FnOnce(Scenario)>>>>;
+type Waiting = Rc<Cell<Option<Box<dyn FnOnce(Decoded)>>>>;
 
 /// What the page shows, as far as it or its address have said.
 #[derive(Clone, Copy)]
 pub struct Present {
-    scenario: RwSignal<Scenario>,
+    /// The configuration of the page, and the one that is pinned beside it.
+    link: RwSignal<Decoded>,
     /// Who waits for what the page says next.
     waiting: StoredValue<Vec<Waiting>, LocalStorage>,
 }
@@ -32,7 +33,7 @@ pub struct Present {
 impl Present {
     /// Follows the page from now on.
     pub fn listen() -> Self {
-        let present = Self { scenario: RwSignal::new(in_address()), waiting: StoredValue::new_local(Vec::new()) };
+        let present = Self { link: RwSignal::new(in_address()), waiting: StoredValue::new_local(Vec::new()) };
         _ = window_event_listener(ev::message, move |event| {
             // What comes from elsewhere, such as the preview, is about something else.
             if !is_of(&event, "answer") || !event.source().is_some_and(|source| js_sys::Object::is(&source, &window()))
@@ -40,15 +41,15 @@ impl Present {
                 return;
             }
             if let Some(link) = property(&event.data(), "link").as_string() {
-                present.told(link::decode(&link).scenario);
+                present.told(link::decode(&link));
             }
         });
         present
     }
 
-    /// The configuration of the page.
-    pub fn scenario(self) -> ReadSignal<Scenario> {
-        self.scenario.read_only()
+    /// The configuration of the page, and the one that is pinned beside it.
+    pub fn link(self) -> ReadSignal<Decoded> {
+        self.link.read_only()
     }
 
     /// Asks the page for what it shows. Once it has been asked, it tells every change by itself.
@@ -58,16 +59,16 @@ impl Present {
 
     /// Asks the page for what it shows, and calls `told` once with its answer. Of a page that says nothing the
     /// address is read, which follows late.
-    pub fn ask_for(self, told: impl FnOnce(Scenario) + 'static) {
+    pub fn ask_for(self, told: impl FnOnce(Decoded) + 'static) {
         let waiting: Waiting = Rc::new(Cell::new(Some(Box::new(told))));
         self.waiting.update_value(|all| all.push(waiting.clone()));
         send("ask", "");
         set_timeout(
             move || {
                 if let Some(told) = waiting.take() {
-                    let scenario = in_address();
-                    self.scenario.set(scenario);
-                    told(scenario);
+                    let now = in_address();
+                    self.link.set(now.clone());
+                    told(now);
                 }
             },
             SETTLED,
@@ -79,20 +80,20 @@ impl Present {
         send("change", query);
     }
 
-    fn told(self, scenario: Scenario) {
-        if self.scenario.get_untracked() != scenario {
-            self.scenario.set(scenario);
+    fn told(self, now: Decoded) {
+        if self.link.get_untracked() != now {
+            self.link.set(now.clone());
         }
         let waiting = self.waiting.try_update_value(std::mem::take).unwrap_or_default();
         for told in waiting.iter().filter_map(|waiting| waiting.take()) {
-            told(scenario);
+            told(now.clone());
         }
     }
 }
 
-/// The configuration in the address.
-fn in_address() -> Scenario {
-    link::decode(&window().location().search().unwrap_or_default()).scenario
+/// What the address says.
+fn in_address() -> Decoded {
+    link::decode(&window().location().search().unwrap_or_default())
 }
 
 /// Sends the page a message of this type, about this configuration.

@@ -12,6 +12,7 @@ mod chart;
 #[cfg(test)]
 pub mod check;
 mod checkpointing;
+mod compare;
 mod convergence;
 mod derivation;
 mod formats;
@@ -129,6 +130,7 @@ figures! {
     "grid" in practice => grid::Grid,
     "network" in practice => network::NetworkList,
     "tuning" in practice => tuning::TuningPlan,
+    "compare" in practice => compare::Compare,
     "calibration" in practice => calibration::Calibration,
     "quiz" in practice => quiz::Quiz,
     "others" in practice => others::Others,

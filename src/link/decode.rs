@@ -1,6 +1,7 @@
 //! A query string as a scenario.
 
 use super::parameters::ROWS;
+use super::versus;
 use super::{Decoded, MAX_QUERY_BYTES, Notice, OWN, VERSION, is_parameter, nearest_parameters};
 use crate::bounds::excerpt;
 use crate::nearest::offers;
@@ -90,7 +91,7 @@ pub fn decode_pairs(pairs: &[(String, String)], own_model: Option<Model>) -> Dec
     read(pairs, own_model, None, Vec::new())
 }
 
-fn read(
+pub(super) fn read(
     pairs: &[(String, String)],
     own_model: Option<Model>,
     onto: Option<&Scenario>,
@@ -186,7 +187,9 @@ fn read(
             notices.push(Notice::Unknown { key: excerpt(key), nearest });
         }
     }
-    Decoded { scenario, notices }
+    // It is read onto the whole of the first scenario, which nothing that is wrong in it can change.
+    let vs = value_of(versus::VS).map(|given| versus::read(given, version, &scenario, &mut notices));
+    Decoded { scenario, vs, notices }
 }
 
 /// Refuses a number whose unit is also given as a parameter of its own, and is another one there.

@@ -20,19 +20,24 @@ pub fn encode(scenario: &Scenario) -> String {
             query.append_pair(key, if origin.is_empty() { OWN } else { origin });
         }
     }
+    differing(scenario, &base, &mut |key, value| _ = query.append_pair(key, value));
+    query.finish()
+}
+
+/// Hands every number and word of `scenario` that is another in `base` to `write`, in the order of links.
+pub(super) fn differing(scenario: &Scenario, base: &Scenario, write: &mut dyn FnMut(&str, &str)) {
     for &field in Field::ALL {
         let value = scenario.number(field);
         if value != base.number(field) {
-            query.append_pair(field.bound().key, &number::plain(value));
+            write(field.bound().key, &number::plain(value));
         }
     }
     for word in setting::ALL {
         let value = word.get(scenario);
-        if value != word.get(&base) {
-            query.append_pair(word.key, value);
+        if value != word.get(base) {
+            write(word.key, value);
         }
     }
-    query.finish()
 }
 
 /// Writes the query string of a scenario with every parameter spelled out, so that it means the same

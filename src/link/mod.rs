@@ -5,6 +5,8 @@
 //! [`Notice`], with the names that are like it; its default stands in, and everything else is kept. The
 //! parameters of an embedded figure ([`PASSED_OVER`]) are passed over: they say what is shown, not what is computed.
 //!
+//! A link may name a second scenario to compare with, in the parameter [`VS`]: only what it has different.
+//!
 //! ```
 //! use bmax::{Scenario, link};
 //!
@@ -16,6 +18,10 @@
 //! let read = link::decode("?s=-5&recompute=full");
 //! assert_eq!(read.scenario.recipe.sequence, Scenario::default().recipe.sequence);
 //! assert_eq!(read.notices.len(), 1);
+//!
+//! let read = link::decode("?recompute=full&vs=recompute:selective;s:4096");
+//! let pinned = read.vs.expect("a second one");
+//! assert_eq!((read.scenario.recipe.sequence, pinned.recipe.sequence), (2048, 4096));
 //! ```
 
 mod decode;
@@ -24,6 +30,7 @@ mod notice;
 mod parameters;
 #[cfg(test)]
 mod tests;
+mod versus;
 
 pub(crate) use decode::pairs;
 pub use decode::{decode, decode_onto, decode_pairs, decode_with};
@@ -33,6 +40,7 @@ pub use notice::Notice;
 pub(crate) use notice::explained;
 pub(crate) use notice::nearest_parameters;
 pub use parameters::{PASSED_OVER, Parameter, is_parameter, names, parameters};
+pub use versus::{VS, encode_with, versus, versus_whole};
 
 use crate::runtime::fragmentation;
 use crate::{Scenario, catalogue};
@@ -53,6 +61,8 @@ pub const OWN: &str = "own";
 pub struct Decoded {
     /// The scenario, with defaults for what is absent or unusable.
     pub scenario: Scenario,
+    /// The scenario to compare with, if the link names one.
+    pub vs: Option<Scenario>,
     /// What the reader should know about.
     pub notices: Vec<Notice>,
 }

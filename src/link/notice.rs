@@ -49,6 +49,10 @@ pub enum Notice {
     OwnModel,
     /// The query is longer than any link; what lies beyond the limit is left out.
     TooLong(usize),
+    /// Something in the scenario to compare with.
+    Vs(Box<Self>),
+    /// A part of the scenario to compare with is no parameter with its value, shortened.
+    NoPair(String),
 }
 
 /// The alternate form (`{:#}`) says only what is wrong and not what stands in, for those who use nothing of it.
@@ -102,6 +106,13 @@ impl fmt::Display for Notice {
                 write!(f, "The link is {} characters long; only ", number::grouped(*length as f64))?;
                 write!(f, "the first {} are read.", number::grouped(MAX_QUERY_BYTES as f64))
             }
+            Self::Vs(notice) if remedied => write!(f, "In “vs”: {notice}"),
+            Self::Vs(notice) => write!(f, "In “vs”: {notice:#}"),
+            Self::NoPair(given) => write!(
+                f,
+                "“{given}” is not a parameter with its value, as in s:512;zero:3{}.",
+                remedy("; it is passed over")
+            ),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The parameters of a link.
 
-use super::{OWN, VERSION};
+use super::{OWN, VERSION, VS};
 use crate::{Field, Scenario, number, setting};
 
 /// Every parameter of a scenario and what it is called, in the order in which [`encode`](super::encode) writes them.
@@ -17,9 +17,10 @@ pub(super) const ROWS: [(&str, &str); 3] = [("v", "Version"), ("model", "Model")
 /// called like one of them.
 pub const PASSED_OVER: [&str; 5] = ["embed", "controls", "theme", "title", "height"];
 
-/// Whether a link may have this parameter, be it of the scenario or of an embedded figure.
+/// Whether a link may have this parameter, be it of the scenario, of the one to compare with or of an embedded
+/// figure.
 pub fn is_parameter(key: &str) -> bool {
-    names().any(|(name, _)| name == key) || PASSED_OVER.contains(&key)
+    names().any(|(name, _)| name == key) || key == VS || PASSED_OVER.contains(&key)
 }
 
 /// A parameter of the link, as the documentation lists it.

@@ -14,7 +14,7 @@ fn only_notice(query: &str) -> String {
 fn the_default_scenario_is_the_bare_version() {
     assert_eq!(encode(&Scenario::default()), "v=3");
     assert_eq!(decode("").scenario, Scenario::default());
-    assert_eq!(decode("?v=3"), Decoded { scenario: Scenario::default(), notices: vec![] });
+    assert_eq!(decode("?v=3"), Decoded { scenario: Scenario::default(), vs: None, notices: vec![] });
 }
 
 #[test]
@@ -215,7 +215,7 @@ fn a_model_of_no_row_stays_the_readers_own() {
     scenario.model.layers = 7;
     let query = encode(&scenario);
     assert_eq!(query, "v=3&model=own&layers=7");
-    assert_eq!(decode(&query), Decoded { scenario, notices: vec![] });
+    assert_eq!(decode(&query), Decoded { scenario, vs: None, notices: vec![] });
 }
 
 #[test]
@@ -235,4 +235,71 @@ fn every_parameter_has_its_own_name() {
     keys.sort_unstable();
     keys.dedup();
     assert_eq!(keys.len(), count);
+}
+
+/// What a link says of the scenario to compare with, as a link of its own.
+fn pinned(query: &str) -> String {
+    let read = decode(query);
+    assert_eq!(read.notices, [], "{query}");
+    encode(&read.vs.expect("a second one"))
+}
+
+#[test]
+fn a_link_names_a_second_scenario_by_what_it_has_different() {
+    assert_eq!(decode("?v=3&s=4096").vs, None);
+    assert_eq!(pinned("v=3&s=4096&vs="), "v=3&s=4096", "nothing is different");
+    assert_eq!(pinned("v=3&s=4096&vs=zero:1"), "v=3&s=4096&zero=1");
+    assert_eq!(pinned("vs=zero:1;s:8k&v=3&gpus=16"), "v=3&s=8192&gpus=16&zero=1", "the order does not matter");
+    // Another row brings its own numbers, and single ones refine it.
+    assert_eq!(pinned("model=13b&layers=50&vs=layers:12;model:7b"), "v=3&layers=12");
+    assert_eq!(pinned("segments=expandable&vs=segments:fixed"), "v=3", "the usual fragmentation comes along");
+    // As a form or another program writes it.
+    assert_eq!(pinned("?vs=s%3A4%2C096%3B+zero%3A1"), "v=3&s=4096&zero=1");
+}
+
+#[test]
+fn what_is_wrong_with_the_second_scenario_never_touches_the_first() {
+    let first = decode("gpus=16&s=4096").scenario;
+    for (vs, message) in [
+        ("s:-5", "In “vs”: Sequence length: “-5” is too small; it takes a whole number from 1 to 4,194,304 tokens."),
+        ("zero:9", "In “vs”: ZeRO stage: “9” is not known; “zero” takes 0, 1, 2, 3. It is set to 3."),
+        ("model:llama3-8b", "In “vs”: Model: “llama3-8b” is not known (nearest: llama-3.1-8b)"),
+        ("colour:red", "In “vs”: “colour” is not a parameter; it is passed over."),
+        ("4096", "In “vs”: “4096” is not a parameter with its value, as in s:512;zero:3; it is passed over."),
+        ("s%3D1", "In “vs”: “s=1” is not a parameter with its value"),
+        ("s:4096;s:1", "In “vs”: “s” is in the link more than once; the first value is used."),
+        ("vs:s", "In “vs”: “vs:s” is not a parameter with its value"),
+        ("v:1", "In “vs”: “v:1” is not a parameter with its value"),
+        ("embed:chart", "In “vs”: “embed:chart” is not a parameter with its value"),
+    ] {
+        let read = decode(&format!("gpus=16&s=4096&vs={vs}"));
+        assert_eq!((read.scenario, read.vs), (first, Some(first)), "{vs}");
+        let said: Vec<_> = read.notices.iter().map(ToString::to_string).collect();
+        assert!(said.len() == 1 && said[0].starts_with(message), "{vs}: {said:?}");
+        assert!(!format!("{:#}", read.notices[0]).contains("passed over"));
+    }
+    // The rest of it holds.
+    let read = decode("vs=gpus:4;s:x;zero:1");
+    assert_eq!(encode(&read.vs.expect("a second one")), "v=3&gpus=4&zero=1");
+    // Broken encoding costs the parameter, and the first scenario knows nothing of it.
+    let read = decode("s=4096&vs=%zz");
+    assert_eq!((encode(&read.scenario), read.vs, read.notices.len()), ("v=3&s=4096".to_owned(), None, 1));
+}
+
+#[test]
+fn a_second_scenario_cannot_make_the_reader_slow() {
+    for part in ["a;", "seq_len:1;", ";", ":", "s:1;"] {
+        let read = decode(&format!("s=4096&vs={}", part.repeat(MAX_QUERY_BYTES / part.len() - 8)));
+        assert_eq!(read.scenario.recipe.sequence, 4096);
+        let offered = |notice: &&Notice| matches!(notice, Notice::Vs(notice) if matches!(&**notice, Notice::Unknown { nearest, .. } if !nearest.is_empty()));
+        assert!(read.notices.iter().filter(offered).count() <= COMPARED, "{part}");
+    }
+}
+
+#[test]
+fn the_second_scenario_is_read_by_the_version_of_the_link() {
+    // Until version 3 no model brought its own recomputation.
+    let of = |version| decode(&format!("v={version}&vs=model:llama-3.1-8b")).vs.expect("a second one").recipe;
+    assert_eq!(of(2).recomputation, Recomputation::Selective);
+    assert_eq!(of(3).recomputation, Recomputation::Full);
 }

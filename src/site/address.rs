@@ -16,6 +16,14 @@ use super::State;
 /// 30 s), and a dragged slider makes more; the address follows so many milliseconds after the last change.
 const SETTLE: f64 = 250.0;
 
+/// What the address tells: the configuration, and the one that is pinned.
+type Told = (Scenario, Option<Scenario>);
+
+/// The same as a query, without its question mark.
+fn encoded((scenario, pinned): &Told) -> String {
+    link::encode_with(scenario, pinned.as_ref())
+}
+
 /// The query string of the page, with its question mark.
 pub fn query() -> String {
     window().location().search().unwrap_or_default()
@@ -23,15 +31,15 @@ pub fn query() -> String {
 
 /// Keeps address and state in step: the address follows the scenario, and Back or Forward set it.
 pub fn follow(state: State) {
-    let settled = use_debounce_fn_with_arg(|scenario: Scenario| write(&scenario), SETTLE);
-    let later = move |scenario: &Scenario, before: Option<&Scenario>, _: Option<()>| {
+    let settled = use_debounce_fn_with_arg(|told: Told| write(&told), SETTLE);
+    let later = move |told: &Told, before: Option<&Told>, _: Option<()>| {
         // The tour holds what is told already.
-        if before != Some(scenario) {
-            _ = settled(*scenario);
+        if before != Some(told) {
+            _ = settled(*told);
         }
     };
     // The address that the page was opened by is the reader's; only a change rewrites it.
-    let told = move || state.own.get().unwrap_or_else(|| state.scenario.get());
+    let told = move || (state.own.get().unwrap_or_else(|| state.scenario.get()), state.pinned.get());
     Effect::watch(told, later, false);
     // Between a change and its address the reader may take a way to another page already.
     for kind in ["pointerdown", "focusin"] {
@@ -40,8 +48,9 @@ pub fn follow(state: State) {
     // The listeners live as long as the page.
     _ = window_event_listener(ev::popstate, move |_| {
         let read = link::decode(&query());
-        if read.scenario != state.scenario.get_untracked() {
+        if (read.scenario, read.vs) != (state.scenario.get_untracked(), state.pinned.get_untracked()) {
             state.scenario.set(read.scenario);
+            state.pinned.set(read.vs);
             state.notices.set(read.notices);
         }
     });
@@ -65,9 +74,9 @@ fn replace(address: &str) {
     _ = window().history().and_then(|history| history.replace_state_with_url(&JsValue::NULL, "", Some(address)));
 }
 
-/// Lets every way to another page take the scenario along. Links that the build has written are marked `data-way`.
-fn carry(scenario: &Scenario) {
-    let wanted = "?".to_owned() + &link::encode(scenario);
+/// Lets every way to another page take what the address tells along. Links that the build has written are marked `data-way`.
+fn carry(told: &Told) {
+    let wanted = "?".to_owned() + &encoded(told);
     let Ok(ways) = document().query_selector_all("a[data-way]") else { return };
     for way in (0..ways.length()).filter_map(|at| ways.item(at)?.dyn_into::<HtmlAnchorElement>().ok()) {
         if way.search() != wanted {
@@ -76,12 +85,12 @@ fn carry(scenario: &Scenario) {
     }
 }
 
-fn write(scenario: &Scenario) {
+fn write(told: &Told) {
     let location = window().location();
     let now = query();
     // What is shown, where it is one figure alone, stays as it is.
-    let wanted = "?".to_owned() + &embed::kept(&now) + &link::encode(scenario);
-    carry(scenario);
+    let wanted = "?".to_owned() + &embed::kept(&now) + &encoded(told);
+    carry(told);
     if now == wanted {
         return;
     }

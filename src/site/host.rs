@@ -4,7 +4,7 @@
 //! their origin. What is asked is checked by [`bmax::embed::Message`].
 
 use bmax::embed::{Message, Theme};
-use bmax::{Answer, link};
+use bmax::{Answer, Scenario, link};
 use js_sys::{Array, JsString, Object, Reflect};
 use leptos::ev;
 use leptos::prelude::*;
@@ -36,14 +36,20 @@ pub fn listen(state: State, theme: RwSignal<Theme>) {
         let kind = text(&get(&data, "type"));
         let given = text(&get(&data, Message::field(kind.as_deref())));
         let reply = match Message::read(kind.as_deref(), given.as_deref(), &state.scenario.get_untracked()) {
-            Ok(Message::Scenario(scenario)) => return state.scenario.set(*scenario),
+            Ok(Message::Scenario(read)) => {
+                // What is pinned stays unless the host names another.
+                if read.vs.is_some() {
+                    state.pinned.set(read.vs);
+                }
+                return state.scenario.set(read.scenario);
+            }
             Ok(Message::Theme(wanted)) => return theme.set(wanted),
             Ok(Message::Own) => return,
             Ok(Message::Ask) => {
                 if !askers.includes(&asker, 0) {
                     askers.push(&asker);
                 }
-                state.peek(|facts| answer(&own_name, facts))
+                state.peek(|facts| answer(&own_name, facts, state.pinned.get_untracked().as_ref()))
             }
             Err(error) => refusal(&own_name, &error.texts()),
         };
@@ -57,13 +63,15 @@ pub fn listen(state: State, theme: RwSignal<Theme>) {
 
     let full_page = document().query_selector(".embed-link a").ok().flatten();
     Effect::new(move |_| {
+        let pinned = state.pinned.get();
         state.read(|facts| {
             if told.length() > 0 {
-                let answer = answer(&name, facts);
+                let answer = answer(&name, facts, pinned.as_ref());
                 told.iter().for_each(|window| tell(&window, &answer));
             }
             if let (Some(link), Some(figure)) = (&full_page, &figure) {
-                _ = link.set_attribute("href", &format!("?{}#{figure}", link::encode(&facts.scenario)));
+                let query = link::encode_with(&facts.scenario, pinned.as_ref());
+                _ = link.set_attribute("href", &format!("?{query}#{figure}"));
             }
         });
     });
@@ -98,11 +106,11 @@ fn message(kind: &str, figure: &JsValue, rest: &[(&str, JsValue)]) -> JsValue {
 }
 
 /// The answer, by the names of the command line's report.
-fn answer(figure: &JsValue, facts: &Facts) -> JsValue {
+fn answer(figure: &JsValue, facts: &Facts, pinned: Option<&Scenario>) -> JsValue {
     let most = |answer: &Answer| answer.batch().map_or(JsValue::NULL, JsValue::from);
     let capped = matches!(&facts.answer, Answer::Fits(room) if room.capped);
     let rest = [
-        ("link", link::encode(&facts.scenario).into()),
+        ("link", link::encode_with(&facts.scenario, pinned).into()),
         ("b_max", most(&facts.answer)),
         ("fits", facts.answer.batch().is_some().into()),
         ("capped", capped.into()),

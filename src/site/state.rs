@@ -141,6 +141,10 @@ pub struct State {
     pub facts: Memo<Facts>,
     /// The single changes that are open to it, ranked; it does not depend on the micro-batch.
     pub ranking: Memo<Ranking>,
+    /// The configuration that the reader has pinned to compare with; the link carries it.
+    pub pinned: RwSignal<Option<Scenario>>,
+    /// The same, as the figure knows it.
+    pub beside: Memo<Option<Scenario>>,
     /// The reader's own configuration while the tour shows another one: the address goes on telling this one.
     pub own: RwSignal<Option<Scenario>>,
     /// What was wrong with the link the page was opened by.
@@ -200,8 +204,11 @@ impl State {
     /// The state of a configuration.
     pub fn of(scenario: Scenario) -> Self {
         let scenario = RwSignal::new(scenario);
+        let pinned = RwSignal::new(None);
         Self {
             scenario,
+            pinned,
+            beside: Memo::new(move |_| pinned.get()),
             facts: Memo::new(move |before: Option<&Facts>| Facts::of(scenario.get(), before)),
             ranking: Memo::new_owning(move |before| Ranking::next(scenario.get(), before)),
             own: RwSignal::new(None),
@@ -216,6 +223,7 @@ impl State {
         let mut read = link::decode(&query);
         read.notices.append(&mut Embed::read(&query).1);
         let state = Self::of(read.scenario);
+        state.pinned.set(read.vs);
         state.notices.set(read.notices);
         state
     }
@@ -223,7 +231,7 @@ impl State {
     /// The same state for a figure that is taken over as the page was built: until `taken` it knows the
     /// default configuration, then once what is asked, and from then on what is asked while it is near.
     pub fn for_figure(self, near: RwSignal<bool>, taken: RwSignal<bool>) -> Self {
-        let Self { facts, ranking, .. } = self;
+        let Self { facts, ranking, beside, .. } = self;
         let pace = Memo::new(move |before: Option<&Pace>| match (before, taken.get(), near.get()) {
             (_, false, _) => Pace::Built,
             (_, _, true) => Pace::Follows,
@@ -232,6 +240,7 @@ impl State {
         });
         Self {
             facts: paced(pace, facts, || Facts::of(Scenario::default(), None)),
+            beside: paced(pace, beside, || None),
             ranking: paced(pace, ranking, || Ranking::of(&Scenario::default().with_batch(1))),
             ..self
         }

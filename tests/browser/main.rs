@@ -16,6 +16,7 @@ mod buckets_by_length;
 mod calculator;
 mod calibration;
 mod chart_readout;
+mod compare;
 mod config_json;
 mod convergence;
 mod course_notes;

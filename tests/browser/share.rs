@@ -51,7 +51,7 @@ fn home(page: &Page) -> String {
 }
 
 fn chart<'a>(home: &'a str, scenario: &'a Scenario) -> Share<'a> {
-    Share { page: home, site: home, scenario, title: CHART_TITLE, anchor: "chart-title" }
+    Share { page: home, site: home, scenario, vs: None, title: CHART_TITLE, anchor: "chart-title" }
 }
 
 /// What the keyboard is at.

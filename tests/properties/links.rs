@@ -209,6 +209,39 @@ proptest! {
     }
 
     #[test]
+    fn a_link_brings_back_the_scenario_to_compare_with_and_the_first_one_whatever_that_is(
+        first in any_scenario(), second in any_scenario(), own in any::<[bool; 2]>(), changed in any_query(),
+    ) {
+        let (mut first, mut second) = (first, second);
+        for (scenario, own) in [&mut first, &mut second].into_iter().zip(own) {
+            if own {
+                scenario.model.origin = "";
+            }
+        }
+        for vs in [second, link::decode_onto(Some(&first), &changed).scenario] {
+            let query = link::encode_with(&first, Some(&vs));
+            let read = link::decode(&query);
+            prop_assert_eq!(&read.notices, &[], "{}", query);
+            prop_assert_eq!((read.scenario, read.vs), (first, Some(vs)), "{}", query);
+            let whole = link::encode_whole(&first) + &link::versus_whole(Some(&vs));
+            prop_assert!(whole.len() <= link::MAX_QUERY_BYTES, "{} bytes", whole.len());
+            let read = link::decode(&whole);
+            prop_assert_eq!((read.scenario, read.vs, read.notices.len()), (first, Some(vs), 0), "{}", whole);
+        }
+        prop_assert_eq!(link::encode_with(&first, Some(&first)), link::encode(&first) + "&vs=");
+    }
+
+    #[test]
+    fn nothing_in_the_scenario_to_compare_with_panics_or_changes_the_first(
+        scenario in any_scenario(), vs in "(.|[:;]){0,80}",
+    ) {
+        let link = link::encode(&scenario) + "&" + &query_of(&[("vs", vs)]);
+        let read = link::decode(&link);
+        prop_assert_eq!(read.scenario, scenario);
+        prop_assert!(read.vs.is_some() || !read.notices.is_empty());
+    }
+
+    #[test]
     fn what_any_query_was_read_as_is_written_as_a_link_that_means_the_same(query in any_query()) {
         survives(&link::decode(&query).scenario)?;
     }

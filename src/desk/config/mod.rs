@@ -112,7 +112,7 @@ impl Config {
 
     /// The model of the page.
     fn own(self) -> Model {
-        self.present.scenario().get().model
+        self.present.link().get().scenario.model
     }
 
     fn read(self) -> Option<Model> {

@@ -8,6 +8,7 @@ mod qr;
 mod subject;
 
 use bmax::export::Target;
+use bmax::link::Decoded;
 use leptos::html;
 use leptos::prelude::*;
 use web_sys::HtmlElement;
@@ -100,7 +101,8 @@ impl Sharing {
     }
 
     fn subject(self) -> Subject {
-        Subject { scenario: self.present.scenario().get(), figure: self.figure.get() }
+        let Decoded { scenario, vs, .. } = self.present.link().get();
+        Subject { scenario, vs, figure: self.figure.get() }
     }
 }
 

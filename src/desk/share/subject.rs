@@ -12,6 +12,8 @@ use crate::page;
 pub struct Subject {
     /// The configuration.
     pub scenario: Scenario,
+    /// The configuration that is pinned beside it.
+    pub vs: Option<Scenario>,
     /// The figure; none for the page as a whole.
     pub figure: Option<Figure>,
 }
@@ -30,6 +32,7 @@ impl Subject {
             page: &page,
             site: &site,
             scenario: &self.scenario,
+            vs: self.vs.as_ref(),
             title: figure.map_or(&title, |figure| &figure.title),
             anchor: figure.map_or("", |figure| &figure.anchor),
         })

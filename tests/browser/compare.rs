@@ -1,0 +1,100 @@
+//! Comparing: what is pinned stands beside the present configuration, in the figure, in the address and on other pages.
+
+use crate::support::{Page, expected, key};
+use bmax::compare::compare;
+use bmax::{Scenario, format, link};
+
+/// What a link names: the present scenario and the pinned one.
+fn both(query: &str) -> (Scenario, Scenario) {
+    let read = link::decode(query);
+    assert_eq!(read.notices, [], "{query}");
+    (read.scenario, read.vs.expect("one is pinned"))
+}
+
+/// Waits until the figure shows the comparison of a link with the numbers of the library.
+async fn compares(page: &Page, query: &str) {
+    let (now, pinned) = both(query);
+    let comparison = compare(&pinned, &now);
+    let figure = page.figure("compare");
+    figure.shows("name-A", "Pinned").await;
+    figure.shows("name-B", "Now").await;
+    figure.shows("answer-A", &format::answer(&comparison.before.answer)).await;
+    figure.shows("answer-B", &format::answer(&comparison.after.answer)).await;
+    let rows = figure.table("entries").await;
+    let [.., sums] = rows.as_slice() else { panic!("no rows") };
+    let gib = |bytes: bmax::Bytes| format::digits(bytes.gib(), 2);
+    assert_eq!(sums[2..4], [gib(comparison.before.peak.bytes), gib(comparison.after.peak.bytes)]);
+    let sign = if comparison.delta.get() < 0.0 { "−" } else { "+" };
+    let delta = gib(bmax::Bytes::new(comparison.delta.get().abs()));
+    assert!([format!("{sign}{delta}"), delta].contains(&sums[1]), "{sums:?}");
+}
+
+#[tokio::test]
+async fn a_reader_pins_changes_something_and_sees_what_it_gives() {
+    let page = Page::about("compare", "").await;
+    let figure = page.figure("compare");
+    figure.says("Nothing is pinned yet.").await;
+    figure.press("Pin this configuration").await;
+    page.until_query("v=3&vs=").await;
+    figure.says("Nothing differs yet.").await;
+    figure.enter("Sequence length", "4096").await;
+    let query = "v=3&s=4096&vs=s:2048";
+    page.until_query(query).await;
+    figure.says("Sequence length: from 2,048 tokens to 4,096 tokens").await;
+    compares(&page, query).await;
+    // Who listens hears the verdict once.
+    let verdict = figure.text("verdict").await;
+    figure.shows("spoken", &verdict).await;
+    figure.press("Go back to the pinned one").await;
+    page.until_query("v=3&vs=").await;
+    figure.press("Clear").await;
+    page.until_query("v=3").await;
+    figure.says("Nothing is pinned yet.").await;
+    page.close().await;
+}
+
+#[tokio::test]
+async fn a_shared_link_shows_the_comparison_and_keeps_it_on_other_pages() {
+    let query = "v=3&recompute=full&vs=model:13b;recompute:selective";
+    let page = Page::about("compare", &format!("?{query}")).await;
+    compares(&page, query).await;
+    // All other figures show the present one.
+    let now = expected::scenario("?recompute=full");
+    let bar = "return document.querySelector('[data-testid=bar-answer]').textContent;";
+    page.until_script("the present answer", bar, format::answer(&bmax::b_max(&now)).into()).await;
+    page.figure("compare").enter("Number of GPUs", "16").await;
+    let (now, pinned) = (expected::scenario("?gpus=16&recompute=full"), both(query).1);
+    let query = link::encode_with(&now, Some(&pinned));
+    page.until_query(&query).await;
+    let ways =
+        format!("return [...document.querySelectorAll('a[data-way]')].every((way) => way.search === '?{query}');");
+    page.until_script("the ways to other pages", &ways, true.into()).await;
+    page.travel("v=3&vs=s:4096").await;
+    compares(&page, "v=3&vs=s:4096").await;
+    page.close().await;
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_the_pinned_one_is_named_and_the_present_one_stays() {
+    let page = Page::about("compare", "?v=3&gpus=16&vs=s:-5;zero:1").await;
+    page.all().says("In “vs”: Sequence length").await;
+    let figure = page.figure("compare");
+    figure.says("ZeRO stage: from").await;
+    figure.shows("name-A", "Pinned").await;
+    let now = expected::scenario("?gpus=16");
+    figure.shows("answer-B", &format::answer(&bmax::b_max(&now))).await;
+    page.close().await;
+}
+
+#[tokio::test]
+async fn the_example_is_tried_by_keyboard_and_the_focus_is_kept() {
+    let page = Page::about("compare", "").await;
+    let figure = page.figure("compare");
+    figure.focus("button", "Pin it and try the example").await;
+    page.press(key::ENTER).await;
+    page.until_query("v=3&recompute=full&vs=recompute:selective").await;
+    compares(&page, "v=3&recompute=full&vs=recompute:selective").await;
+    let focused = "return document.activeElement.dataset.testid;";
+    page.until_script("the focus on the first button", focused, "pin".into()).await;
+    page.close().await;
+}
