@@ -238,7 +238,7 @@ async fn links_of_a_figure_lead_out_of_the_frame_to_their_place_on_the_page() {
         addEventListener('click', (event) => event.preventDefault()); \
         link.click(); \
         return [link.target, link.rel, link.href.replace(location.origin, '')];";
-    let wanted = format!("{FOLDER}trust/?v=3&gpus=64#source-rajbhandari");
+    let wanted = format!("{FOLDER}sources/?v=3&gpus=64#source-rajbhandari");
     assert_eq!(host.inside(0, press).await, json!(["_blank", "noopener", wanted]));
     host.close().await;
 }

@@ -64,7 +64,7 @@ async fn every_link_inside_the_site_leads_to_a_place_that_is_there_once() {
 async fn a_link_of_a_figure_to_a_place_of_another_page_leads_there_with_the_configuration() {
     let page = Page::about("scaling", "?v=3&gpus=64").await;
     page.script("document.querySelector('figure a[href$=\"#source-rajbhandari\"]').click();", vec![]).await;
-    page.until_script("the page of the sources", "return location.pathname;", json!(format!("{FOLDER}trust/"))).await;
+    page.until_script("the page of the sources", "return location.pathname;", json!(format!("{FOLDER}sources/"))).await;
     page.wait_for_the_frame().await;
     assert_eq!(page.query().await, "v=3&gpus=64");
     let target = "return document.querySelector(':target')?.id ?? null;";
@@ -74,7 +74,7 @@ async fn a_link_of_a_figure_to_a_place_of_another_page_leads_there_with_the_conf
 
 #[tokio::test]
 async fn every_source_is_listed_and_can_be_followed() {
-    let page = Page::open("trust/").await;
+    let page = Page::open("sources/").await;
     let found = "return [...document.querySelectorAll('main li[id^=source-]')] \
         .map((one) => [one.id, one.querySelector('a').href]);";
     let mut expected: Vec<_> = sources::ALL.iter().collect();
@@ -87,7 +87,7 @@ async fn every_source_is_listed_and_can_be_followed() {
 #[tokio::test]
 async fn sources_and_answers_leave_no_phone_scrolling_sideways() {
     let page = Visit::to_the_empty_page().wide(320).open().await;
-    for name in ["check/", "questions/", "trust/"] {
+    for name in ["check/", "questions/", "sources/"] {
         page.go(&format!("{FOLDER}{name}")).await;
         page.script("for (const one of document.querySelectorAll('main details')) one.open = true;", vec![]).await;
         let wide = "return [...document.querySelectorAll('main > section')] \

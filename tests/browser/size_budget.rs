@@ -21,7 +21,7 @@ const ELEMENTS: u64 = 2_800;
 /// Height of the first page in a window 1,440 pixels wide.
 const HEIGHT: u64 = 22_000;
 
-/// The worker itself, which lists the files of eleven pages and of the parts of the program with their digests.
+/// The worker itself, which lists the files of twelve pages and of the parts of the program with their digests.
 const WORKER: usize = 2_900;
 
 /// All icons together. They are kept for a visit without a network, so they are a part of what the worker loads.

@@ -38,7 +38,7 @@ fn json(schema: &serde_json::Value) -> io::Result<String> {
 /// Every file.
 fn files() -> io::Result<Vec<File>> {
     Ok(vec![
-        ("src/pages/trust/07_sources.md", sources::section()),
+        ("src/pages/sources/02_sources.md", sources::section()),
         ("assets/catalogue.html", sources::catalogue_page()),
         ("schema/scenario.schema.json", json(&schema::scenario())?),
         ("schema/report.schema.json", json(&schema::report())?),

@@ -263,8 +263,20 @@ fn blank_page() -> Vec<u8> {
 }
 
 /// Every page of the site, in reading order, as its address is seen from the first one.
-pub const PAGES: [&str; 11] =
-    ["", "memory/", "room/", "batch/", "gpus/", "networks/", "plan/", "check/", "trust/", "questions/", "teach/"];
+pub const PAGES: [&str; 12] = [
+    "",
+    "memory/",
+    "room/",
+    "batch/",
+    "gpus/",
+    "networks/",
+    "plan/",
+    "check/",
+    "trust/",
+    "sources/",
+    "questions/",
+    "teach/",
+];
 
 /// The text of a page as it was built.
 pub fn html(page: &str) -> String {

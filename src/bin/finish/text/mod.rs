@@ -38,8 +38,8 @@ use front::Opening;
 use section::Read;
 
 /// The folders of `src/pages/` in the order of the site. The first is the page at the root.
-const PAGES: [&str; 11] =
-    ["home", "memory", "room", "batch", "gpus", "networks", "plan", "check", "trust", "questions", "teach"];
+const PAGES: [&str; 12] =
+    ["home", "memory", "room", "batch", "gpus", "networks", "plan", "check", "trust", "sources", "questions", "teach"];
 
 /// A page with its text.
 pub struct Page {
