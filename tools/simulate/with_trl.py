@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Runs trl's DPOTrainer, RewardTrainer and GKDTrainer on one device, as they are, and the passes of its GRPOTrainer.
+"""Runs trl's DPOTrainer, RewardTrainer and GKDTrainer on one device, as they are, and the passes of its GRPOTrainer and
+PPOTrainer.
 
     python3 tools/simulate/with_trl.py --segments fixed --out tests/vectors/trl.json
     python3 tools/simulate/with_trl.py --case '{"task": "dpo", "model": "tinyllama-1.1b", "batch": 1, "sequence": 1024}'
@@ -54,8 +55,10 @@ def scenario(case):
     asked |= {"task": case["task"]}
     if case["task"] != "reward":
         asked |= {"ref": case["ref"]}
-    if case["task"] in ("dpo", "grpo"):
+    if case["task"] in ("dpo", "grpo", "ppo"):
         asked |= {"completion": run["sequence"] - case["prompt"]}
+    if case["task"] == "ppo":
+        asked |= {"rollout": "model", "reward": "model"}
     if case["task"] == "grpo":
         many = case["generations"]
         asked |= {"rollout": "model", "generations": many} if many else {"rollout": "server"}
@@ -117,6 +120,8 @@ def run(case):
     model = build(plain, reward)
     if case["task"] == "grpo":
         return log_probs(run, case, model, plain)
+    if case["task"] == "ppo":
+        return policy_and_value(run, case, model, plain)
     length = run["sequence"] - case["prompt"]
     row = {"prompt_ids": [2] * case["prompt"], "chosen_ids": [3] * length, "rejected_ids": [4] * length}
     if reward:
@@ -269,6 +274,73 @@ def log_probs(run, case, model, plain):
             loss.backward()
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
+
+    return last_peak(step)
+
+
+def policy_and_value(run, case, policy, plain):
+    """The passes of PPOTrainer.train by its own functions, in its order and with what it keeps, in a loop of ours.
+
+    Rewards, advantages and the losses' numbers are a few values a token; the trainer around them reads lengths back.
+    """
+    import accelerate
+    import torch
+    import transformers
+    from trl.experimental.ppo import ppo_trainer as ppo
+    from trl.experimental.utils import get_reward
+    from trl.models import unwrap_model_for_generation
+    from trl.trainer.utils import selective_log_softmax
+
+    accelerator = accelerate.Accelerator(mixed_precision="bf16" if run["precision"] == "amp" else "no")
+    value, reward = build({**plain, "loss": "classifier"}, True), build({**plain, "loss": "classifier"}, True)
+    reference = build(plain, False)
+    if run["ckpt"]:
+        policy.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+    model = ppo.PolicyAndValueWrapper(policy, value)
+    model, optimizer = accelerator.prepare(model, torch.optim.AdamW(model.parameters(), lr=1e-5, fused=True))
+    torch.cuda.empty_cache()
+    context, pad = case["prompt"], 1
+    queries = torch.zeros(run["batch"], context, dtype=torch.long, device="cuda")
+    settings = transformers.GenerationConfig(
+        max_new_tokens=run["sequence"] - context, do_sample=True, temperature=0.7 + 1e-7, top_k=0, top_p=1.0,
+        pad_token_id=pad, eos_token_id=None,
+    )
+    held = {}
+
+    def generated(policy):
+        made = []
+        policy._has_unfinished_sequences = lambda *_, **__: len(made) < run["sequence"] - context and not made.append(0)
+        return ppo.batch_generation(policy, queries, run["batch"], pad, settings)
+
+    def step():
+        with torch.no_grad():
+            with unwrap_model_for_generation(model, accelerator) as unwrapped:
+                # The trainer’s own name for them goes on holding those of the last round.
+                query_responses, held["logits"] = generated(unwrapped.policy)
+            if run["ckpt"]:
+                policy.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+            responses = query_responses[:, context:]
+            logprobs = selective_log_softmax(held["logits"], responses)
+            output = ppo.forward(reference, query_responses, pad)
+            logits = output.logits[:, context - 1 : -1]
+            logits /= 0.7 + 1e-7
+            selective_log_softmax(logits, responses)
+            del output, logits
+            values, _, _ = get_reward(accelerator.unwrap_model(model).value_model, query_responses, pad, context)
+            values = values[:, context - 1 : -1].squeeze(-1)
+            get_reward(reward, query_responses, pad, context)
+        output, predicted = ppo.forward(model, query_responses, pad)
+        logits = output.logits[:, context - 1 : -1]
+        logits /= 0.7 + 1e-7
+        ratio = torch.exp(selective_log_softmax(logits, responses) - logprobs)
+        predicted = predicted[:, context - 1 : -1].squeeze(-1)
+        loss = torch.max(-ratio, -torch.clamp(ratio, 0.8, 1.2)).mean() + 0.1 * torch.square(predicted - values).mean()
+        accelerator.backward(loss)
+        optimizer.step()
+        optimizer.zero_grad()
+        with torch.no_grad():
+            prob_dist = torch.nn.functional.softmax(logits, dim=-1)
+            torch.logsumexp(logits, dim=-1) - torch.sum(prob_dist * logits, dim=-1)
 
     return last_peak(step)
 
