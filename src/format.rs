@@ -2,8 +2,8 @@
 //! the eye.
 
 use crate::input::{Input, Value};
-use crate::others::{Printed, Unit};
-use crate::{Answer, Bytes, Instant, Scenario, Shortage, catalogue, link, number};
+use crate::others::{self, Printed};
+use crate::{Answer, Bytes, Instant, Scenario, Shortage, Unit, catalogue, link, number};
 
 /// A memory size in GiB with as many digits as matter, or in MiB below a tenth of a GiB.
 #[must_use]
@@ -109,11 +109,11 @@ pub fn value(input: Input, value: Value) -> String {
 pub fn printed(printed: Printed, total: Bytes) -> String {
     let Printed { unit, label } = printed;
     let (number, label) = match unit {
-        Unit::Mib => (total.mib(), label),
-        Unit::Gb => (total.gb(), label),
-        Unit::Power1024 if total.gib() >= 1024.0 => (total.gib() / 1024.0, "TB"),
-        Unit::Power1024 if total.gib() < 1.0 => (total.mib(), "MB"),
-        Unit::Gib | Unit::Power1024 => (total.gib(), label),
+        others::Unit::Mib => (total.mib(), label),
+        others::Unit::Gb => (total.gb(), label),
+        others::Unit::Power1024 if total.gib() >= 1024.0 => (total.gib() / 1024.0, "TB"),
+        others::Unit::Power1024 if total.gib() < 1.0 => (total.mib(), "MB"),
+        others::Unit::Gib | others::Unit::Power1024 => (total.gib(), label),
     };
     format!("{} {label}", digits(number, 2))
 }
@@ -150,17 +150,15 @@ pub fn answer(answer: &Answer) -> String {
 
 /// Why nothing fits, in one sentence.
 #[must_use]
-pub fn shortage(answer: &Answer) -> Option<String> {
+pub fn shortage(answer: &Answer, unit: Unit) -> Option<String> {
     let Answer::Infeasible(reason) = answer else { return None };
-    let over = memory(reason.over);
+    let (over, one) = (memory(reason.over), unit.one());
     Some(match reason.shortage {
         Shortage::ModelStates => {
-            format!(
-                "Parameters, gradients and optimizer state alone leave no room: with one sequence, {over} too much."
-            )
+            format!("Parameters, gradients and optimizer state alone leave no room: with one {one}, {over} too much.")
         }
         Shortage::FirstSequence => {
-            format!("The model states fit, but the activations of one sequence are {over} too much.")
+            format!("The model states fit, but the activations of one {one} are {over} too much.")
         }
     })
 }
@@ -176,6 +174,12 @@ pub fn at_instant(instant: &Instant) -> String {
 pub fn counted(number: impl Into<u64>, one: &str, many: &str) -> String {
     let number = number.into();
     format!("{} {}", count(number), if number == 1 { one } else { many })
+}
+
+/// A micro-batch in what it counts: "1 sequence", "3 pairs".
+#[must_use]
+pub fn batch(number: u32, unit: Unit) -> String {
+    counted(number, unit.one(), unit.many())
 }
 
 /// A part of one as a length for the style sheet, to a thousandth of a percent.

@@ -58,6 +58,7 @@ pub mod picture;
 #[cfg(feature = "chart")]
 pub mod plot;
 pub mod snippet;
+pub mod starts;
 pub mod tour;
 
 // What stands at the root is listed in src/estimator/mod.rs.

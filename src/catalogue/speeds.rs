@@ -1,7 +1,7 @@
 //! How fast the devices compute, read their memory and reach the host: what times are made of.
 
 use super::device;
-use crate::{Precision, Scenario, cost::Speed};
+use crate::{Choice, Method, Precision, Scenario, TaskKind, cost::Speed};
 
 /// The peaks of one device, by its maker, dense: without the doubling of structured sparsity.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -67,7 +67,8 @@ pub fn memory_bandwidth(scenario: &Scenario) -> f64 {
 }
 
 /// What times are worked out with when nobody has stated the device's own speed, in a sentence for
-/// wherever they show; `None` when they follow from the device's data sheet.
+/// wherever they show, and that they are not those of a whole task; `None` when they follow from the device's data
+/// sheet and nothing is left out.
 ///
 /// ```
 /// use bmax::{Scenario, catalogue};
@@ -76,6 +77,23 @@ pub fn memory_bandwidth(scenario: &Scenario) -> f64 {
 /// assert!(catalogue::assumption(&spark).is_some_and(|text| text.starts_with("Times are assumed: 100 TFLOP/s")));
 /// ```
 pub fn assumption(scenario: &Scenario) -> Option<String> {
+    match (stands_in(scenario), left_out(scenario)) {
+        (Some(one), Some(other)) => Some(format!("{one} {other}")),
+        (one, other) => one.or(other),
+    }
+}
+
+/// What a task does beside its training pass, which no time counts.
+fn left_out(scenario: &Scenario) -> Option<String> {
+    let kind = scenario.task.kind;
+    let alone = matches!(kind, TaskKind::Train | TaskKind::Reward);
+    let counted = scenario.method == Method::Ledger && !alone;
+    let said = "Times are those of the model’s own training pass; all else that ";
+    counted.then(|| [said, kind.label(), " runs comes on top."].concat())
+}
+
+/// The speed that stands in for one that is not listed.
+fn stands_in(scenario: &Scenario) -> Option<String> {
     if listed(scenario).is_some() {
         return None;
     }

@@ -3,7 +3,7 @@
 use super::axis::{of_memory, of_model};
 use super::spec::{Axes, Curve, End};
 use crate::{
-    ChartAxis, Comparison, Method, Model, Percent, Precision, Recomputation, Scenario, catalogue, inverse,
+    ChartAxis, Comparison, Method, Model, Percent, Precision, Recomputation, Scenario, Unit, catalogue, inverse,
     largest_micro_batch, sweep,
 };
 
@@ -34,6 +34,12 @@ pub struct Curves {
 }
 
 impl Curves {
+    /// What their numbers count: the task of the reader’s own configuration is that of all of them.
+    #[must_use]
+    pub fn unit(&self) -> Unit {
+        self.scenarios.last().map_or(Unit::Sequences, Scenario::unit)
+    }
+
     /// The curves of `scenarios`, the reader's own last, with those taken from `before` that are the same.
     #[must_use]
     pub fn along(scenarios: Vec<Scenario>, before: Option<Self>) -> Self {

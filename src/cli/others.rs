@@ -8,9 +8,9 @@ use super::page;
 use super::report::{self, Answer};
 use super::table::{Side, Table};
 use super::values::{Number, Parameters, Value};
-use super::words::{self, count, gib};
+use super::words::{count, gib};
 use crate::others::{self, Covers, Lacking, Largest, Memory, Origin, Row};
-use crate::{Bytes, b_max, estimate, format, link};
+use crate::{Bytes, Scenario, b_max, estimate, format, link};
 
 /// What the formulas of other estimators make of one question.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -23,7 +23,8 @@ pub struct Others {
     /// What could not be used as it stands, and what was read in a way that should be known; one or two
     /// sentences each.
     pub notices: Vec<String>,
-    /// The micro-batch that the memory is for, in sequences per GPU.
+    /// The micro-batch that the memory is for, in sequences per GPU, or in pairs or completions where its task counts
+    /// those.
     pub micro_batch: u32,
     /// What this program says, by the method of the scenario.
     pub own: Own,
@@ -95,7 +96,7 @@ pub struct Part {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Most {
-    /// In sequences per GPU; 0 when not even one fits.
+    /// In sequences per GPU, or in pairs or completions where its task counts those; 0 when not even one fits.
     pub b_max: u32,
     /// Whether the search ended there, so that more may fit.
     pub capped: bool,
@@ -198,7 +199,7 @@ pub fn text(question: &Question) -> String {
     let notices: Vec<String> = question.notices.iter().map(ToString::to_string).collect();
     sections.extend(page::listed("Notices", &notices));
     let method = (estimate(scenario).peak().bytes, fitting(Largest::from(&b_max(scenario))));
-    sections.push(numbers(&rows, scenario.recipe.batch, &method));
+    sections.push(numbers(&rows, scenario, &method));
     sections.extend(page::listed("Cannot say", &each(&rows, |row| row.memory.as_ref().err().map(lacking))));
     let why = |row: &Row| row.memory.is_ok().then(|| row.other.why.to_owned());
     sections.extend(page::listed("Why they differ from the ledger", &each(&rows, why)));
@@ -214,7 +215,7 @@ fn each(rows: &[Row], sentence: impl Fn(&Row) -> Option<String>) -> Vec<String> 
     rows.iter().filter_map(named).collect()
 }
 
-fn numbers(rows: &[Row], batch: u32, (peak, b_max): &(Bytes, String)) -> String {
+fn numbers(rows: &[Row], scenario: &Scenario, (peak, b_max): &(Bytes, String)) -> String {
     let mut table = Table::new(&[
         ("who", Side::Left),
         ("GiB", Side::Right),
@@ -235,7 +236,7 @@ fn numbers(rows: &[Row], batch: u32, (peak, b_max): &(Bytes, String)) -> String 
         let [memory, largest, printed, covers] = cells;
         table.row([row.other.name.to_owned(), memory, largest, printed, covers]);
     }
-    let sequences = words::counted(batch, "sequence", "sequences");
+    let sequences = format::batch(scenario.recipe.batch, scenario.unit());
     format!("Memory of the fullest GPU with {sequences}\n{}", table.text())
 }
 

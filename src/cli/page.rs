@@ -4,7 +4,7 @@ use super::report::{Answer, Entry, Estimate, Lever, Outcome, Plan, Report, Solve
 use super::table::{Side, Table};
 use super::values::Number;
 use super::words::{self, count, counted, gib, memory, percent};
-use crate::{Bucket, Bytes, Scenario, catalogue, format, link, number};
+use crate::{Bucket, Bytes, Scenario, Unit, catalogue, format, link, number};
 
 /// How many levers are listed; all are in the JSON.
 const LEVERS_SHOWN: usize = 8;
@@ -20,9 +20,9 @@ pub fn text(report: &Report) -> String {
     sections.push(breakdown(&report.estimate));
     sections.extend(ranks(&report.estimate));
     sections.extend([instants(&report.estimate), counters(report), methods(report)]);
-    sections.extend(report.levers.as_deref().map(levers));
+    sections.extend(report.levers.as_deref().map(|found| levers(found, report.scenario.0.unit())));
     sections.extend(report.solve.as_ref().map(solve));
-    sections.extend(report.plan.as_ref().map(plan));
+    sections.extend(report.plan.as_ref().map(|found| plan(found, report.scenario.0.unit())));
     sections.join("\n")
 }
 
@@ -34,11 +34,7 @@ pub(super) fn asked(scenario: &Scenario) -> String {
 fn answer(report: &Report) -> String {
     match &report.answer {
         Answer::Fits(room) => {
-            let sequences = if report.scenario.0.task.kind.has_pairs() {
-                counted(room.b_max, "pair", "pairs")
-            } else {
-                counted(room.b_max, "sequence", "sequences")
-            };
+            let sequences = format::batch(room.b_max, report.scenario.0.unit());
             let at_least = if room.capped { "at least " } else { "" };
             let next = if room.capped {
                 "the search ends there".to_owned()
@@ -59,7 +55,8 @@ fn answer(report: &Report) -> String {
             )
         }
         Answer::Infeasible(reason) => format!(
-            "Not even one sequence fits ({})\n  {}\n  The peak is “{}”, and most of it “{}” with {}.\n",
+            "Not even one {} fits ({})\n  {}\n  The peak is “{}”, and most of it “{}” with {}.\n",
+            report.scenario.0.unit().one(),
             outlooks(report),
             reason.message,
             reason.instant,
@@ -201,9 +198,9 @@ fn methods(report: &Report) -> String {
     format!("Other methods\n{}", table.text())
 }
 
-fn levers(levers: &[Lever]) -> String {
+fn levers(levers: &[Lever], unit: Unit) -> String {
     if levers.is_empty() {
-        return "No single change gains a sequence.\n".to_owned();
+        return format!("No single change gains a {}.\n", unit.one());
     }
     let columns = [("change", Side::Left), ("from", Side::Right), ("to", Side::Right), ("cost", Side::Left)];
     let mut table = Table::new(&columns);
@@ -246,8 +243,8 @@ fn billions(parameters: u64) -> String {
     format!("{} billion parameters", number::with_commas(&number::fixed(parameters as f64 / 1e9, 3)))
 }
 
-fn plan(plan: &Plan) -> String {
-    let target = counted(plan.target_sequences, "sequence", "sequences");
+fn plan(plan: &Plan, unit: Unit) -> String {
+    let target = format::batch(plan.target_sequences, unit);
     let mut table = Table::new(&[
         ("measure", Side::Left),
         ("b", Side::Right),

@@ -6,7 +6,7 @@ use super::values::Value;
 use crate::catalogue::{Agreement, AgreementKind};
 use crate::compare::{self, changes};
 pub use crate::format::{bare, count, counted};
-use crate::{Bytes, Choice, Field, Infeasible, Method, Scenario, Shortage, format, link, number, range::Outlook};
+use crate::{Bytes, Choice, Field, Infeasible, Method, Scenario, Shortage, Unit, format, link, number, range::Outlook};
 
 /// A memory size in GiB with two digits after the point.
 pub fn gib(bytes: Bytes) -> String {
@@ -78,15 +78,15 @@ pub fn percent(share: f64) -> String {
 }
 
 /// Why nothing fits and what mends it, in one or two sentences.
-pub fn shortage(reason: &Infeasible) -> String {
-    let over = memory(reason.over);
+pub fn shortage(reason: &Infeasible, unit: Unit) -> String {
+    let (over, one) = (memory(reason.over), unit.one());
     let why = match reason.shortage {
         Shortage::ModelStates => format!(
-            "Parameters, gradients, optimizer state and what the process takes leave no room: with one sequence, \
+            "Parameters, gradients, optimizer state and what the process takes leave no room: with one {one}, \
              {over} too much."
         ),
         Shortage::FirstSequence => {
-            format!("The model states fit, but the activations of one sequence are {over} too much.")
+            format!("The model states fit, but the activations of one {one} are {over} too much.")
         }
     };
     match reason.fewest_gpus {

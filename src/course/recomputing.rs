@@ -1,7 +1,7 @@
 //! What recomputation saves and what it costs: the policies, and how far apart checkpoints should be.
 
 use crate::{
-    Bucket, Bytes, Choice, Estimate, Recomputation, Scenario, TaskKind, cost::extra_work, estimate, largest_micro_batch,
+    Bucket, Bytes, Choice, Estimate, Recomputation, Scenario, cost::extra_work, estimate, largest_micro_batch,
 };
 
 /// The largest distance between checkpoints that [`curve`] goes to. The best one is at most √L where a
@@ -91,10 +91,9 @@ pub struct Layer {
 /// The two sizes that decide how far apart checkpoints should be, from the ledger with every layer's input
 /// kept; on the only pipeline stage or on the last. `None` for methods that know no instants.
 pub fn layer(scenario: &Scenario) -> Option<Layer> {
-    let mut with = *scenario;
-    with.recipe.recomputation = Recomputation::Full;
     // What a task has beside the step is none of a layer's.
-    with.task.kind = TaskKind::Train;
+    let mut with = scenario.without_task();
+    with.recipe.recomputation = Recomputation::Full;
     let estimate = estimate(&with);
     // Positions of the ledger's instants: the loss, and the backward passes of the last and the first layer.
     let (forward, last, first) = (0, 2, 3);

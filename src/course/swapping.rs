@@ -123,7 +123,8 @@ impl Layer {
     /// assert_eq!(Layer::of(&Scenario::default()).size(Swapped::Input).mib(), 48.0);
     /// ```
     pub fn of(scenario: &Scenario) -> Self {
-        let mut own = *scenario;
+        // What a task has beside the step is none of a layer's.
+        let mut own = scenario.without_task();
         own.method = Method::Ledger;
         own.recipe.offload = Offload::None;
         own.recipe.recomputation = Recomputation::None;
@@ -144,7 +145,7 @@ impl Layer {
 
         let flops_per_second = catalogue::speed(scenario).flops_per_second;
         let recipe = &scenario.recipe;
-        let tokens = f64::from(recipe.batch) * f64::from(recipe.sequence);
+        let tokens = f64::from(own.recipe.batch) * f64::from(recipe.sequence);
         let group = f64::from(scenario.cluster.tensor_parallel) * f64::from(scenario.cluster.context_parallel);
         let [shorter_work, longer_work] = [own, longer].map(|mut with| {
             with.recipe.recomputation = recipe.recomputation;

@@ -98,7 +98,7 @@ pub fn alone(scenario: &Scenario) -> Scenario {
 pub fn tune(scenario: &Scenario) -> Tuning {
     let start = start(scenario);
     let speed = catalogue::speed(scenario);
-    let target = start.goal.sequences(start.recipe.sequence).max(1);
+    let target = start.target().max(1);
     let share = target.div_ceil(start.data_parallel().max(1));
     let direct = estimate(&start.with_batch(share));
     // A ledger always has its model states, so the list is never empty.

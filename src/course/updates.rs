@@ -46,7 +46,8 @@ pub fn update(scenario: &Scenario, steps: u32, tokens: f64) -> Update {
     Update {
         sequences,
         seconds: computing + optimizer_seconds(scenario),
-        updates: tokens / (sequences * f64::from(recipe.sequence)),
+        // A pair is two sequences.
+        updates: tokens / (sequences * f64::from(recipe.sequence) * f64::from(scenario.unit().sequences())),
     }
 }
 
@@ -65,7 +66,7 @@ fn optimizer_seconds(scenario: &Scenario) -> f64 {
 /// ```
 pub fn steps_to_goal(scenario: &Scenario) -> u32 {
     let at_once = u64::from(scenario.recipe.batch) * u64::from(scenario.data_parallel());
-    let target = u64::from(scenario.goal.sequences(scenario.recipe.sequence));
+    let target = u64::from(scenario.target());
     u32::try_from(target.div_ceil(at_once.max(1))).unwrap_or(u32::MAX).max(1)
 }
 

@@ -174,7 +174,7 @@ fields! {
         "Tokens in one sequence." }
     /// b.
     Batch { "b", "Micro-batch", "b", "sequences", recipe.batch as whole 1 ..= 1_048_576,
-        "Sequences one GPU processes at once." }
+        "What one GPU processes at once: sequences, or pairs or completions where the task counts those." }
     /// How unevenly tokens reach the experts.
     Imbalance { "imbalance", "Load of the busiest expert GPU", "ρ", "", recipe.imbalance as hundredths 1 ..= 64,
         "Tokens that the GPU with the busiest experts gets, as a multiple of the mean: 1 when the load is even." }
@@ -200,11 +200,11 @@ fields! {
     Completion { "completion", "Completion", "S_c", "tokens", task.completion as whole 0 ..= 4_194_304,
         "Tokens of each sequence that are its completion, the rest being its prompt; 0 for all of them." }
     /// Sequences generated at once.
-    Generations { "generations", "Generated at once", "G", "sequences", task.generations as whole 0 ..= 1_048_576,
+    Generations { "generations", "Generated at once", "G", "completions", task.generations as whole 0 ..= 1_048_576,
         "Completions that one GPU generates at once: prompts times completions of each. 0 for all micro-batches of a step, as in GRPO of trl." }
     /// Sequences scored at once.
-    Scored { "score_b", "Scored at once", "b_s", "sequences", task.scored as whole 0 ..= 1_048_576,
-        "Sequences of one pass that scores completions without gradients; 0 for the micro-batch." }
+    Scored { "score_b", "Scored at once", "b_s", "completions", task.scored as whole 0 ..= 1_048_576,
+        "Completions of one pass that scores them without gradients; 0 for the micro-batch." }
     /// Share of an engine.
     EngineShare { "engine_share", "Engine’s share of the GPU", "", "%", task.engine as percent 0 ..= 100,
         "Memory that an inference engine on the same GPU takes for its weights and its cache: gpu_memory_utilization of vLLM." }

@@ -188,7 +188,8 @@ fn recomputed_part(scenario: &Scenario) -> f64 {
 /// ends of the step ([`bubble`]).
 pub fn cost(scenario: &Scenario, micro_batches: u32, speed: Speed) -> Cost {
     let recipe = &scenario.recipe;
-    let tokens = f64::from(recipe.batch) * f64::from(recipe.sequence) * f64::from(micro_batches);
+    let sequences = f64::from(recipe.batch) * f64::from(scenario.unit().sequences());
+    let tokens = sequences * f64::from(recipe.sequence) * f64::from(micro_batches);
     let work = Work::of(scenario);
     let flops = work.once() * tokens / f64::from(scenario.cluster.group().max(1));
     let extra = work.extra();

@@ -110,7 +110,7 @@ impl Strategy {
 pub fn rung(measure: Option<Change>, scenario: &Scenario, speed: Speed) -> Rung {
     let mut scenario = *scenario;
     let data_parallel = scenario.data_parallel();
-    let target = scenario.goal.sequences(scenario.recipe.sequence);
+    let target = scenario.target();
     let mut b_max = largest_micro_batch(&scenario);
     let mut accumulation = b_max.map(|b_max| plan(target, data_parallel, b_max).preferred());
     // With more than one micro-batch gradients stay alive, so that less may fit beside them.

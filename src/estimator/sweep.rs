@@ -4,7 +4,7 @@
 use std::f64::consts::LN_2;
 
 use super::answer::{by_memory, by_tokens, largest_micro_batch};
-use super::choice::{AttentionKernel, Method};
+use super::choice::{AttentionKernel, Method, TaskKind};
 use super::ledger::Ledger;
 use super::scenario::{Model, Scenario};
 use super::search;
@@ -68,8 +68,10 @@ pub fn sequence_lengths(points: usize) -> Vec<u32> {
 /// assert_eq!(curve, [Some(3), Some(1), None]);
 /// ```
 pub fn b_max_by_sequence(scenario: &Scenario, lengths: &[u32]) -> Vec<Option<u32>> {
-    // Under flash attention every tensor that knows the sequence is so many bytes a token.
-    if scenario.method == Method::Ledger && scenario.recipe.attention == AttentionKernel::Flash {
+    // Under flash attention every tensor that knows the sequence is so many bytes a token, but for what a task has of one
+    // sequence or of as many as it generates.
+    let is_task = scenario.task.kind != TaskKind::Train;
+    if scenario.method == Method::Ledger && scenario.recipe.attention == AttentionKernel::Flash && !is_task {
         return by_tokens(scenario, lengths);
     }
     lengths.iter().map(|&length| largest_micro_batch(&at_length(scenario, length))).collect()
@@ -160,7 +162,7 @@ fn at_length(scenario: &Scenario, length: u32) -> Scenario {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Choice, Recomputation, catalogue};
+    use crate::{Choice, Recomputation, Rollout, catalogue};
 
     #[test]
     fn lengths_increase_strictly_from_end_to_end_whatever_their_number() {
@@ -169,6 +171,23 @@ mod tests {
             assert_eq!((lengths.first(), lengths.last()), (Some(&MIN_TOKENS), Some(&MAX_TOKENS)), "{points} points");
             assert!(lengths.is_sorted_by(|a, b| a < b), "{points} points");
             assert!(lengths.len() <= points.max(2), "{points} points");
+        }
+    }
+
+    #[test]
+    fn a_curve_of_a_task_is_the_answer_at_every_place() {
+        let lengths = [256, 1_024, 4_096, 65_536];
+        let memories = [16, 80, 288].map(|gib: u32| gib * 1024);
+        for &kind in TaskKind::ALL {
+            for &rollout in Rollout::ALL {
+                let mut scenario = Scenario::default();
+                (scenario.task.kind, scenario.task.rollout) = (kind, rollout);
+                (scenario.task.completion, scenario.task.generations) = (512, 861);
+                let by_length = lengths.map(|length| largest_micro_batch(&at_length(&scenario, length)));
+                assert_eq!(b_max_by_sequence(&scenario, &lengths), by_length, "{kind} {rollout}");
+                let by_size = memories.map(|mib| largest_micro_batch(&with_memory(scenario, mib)));
+                assert_eq!(b_max_by_memory(&scenario, &memories), by_size, "{kind} {rollout}");
+            }
         }
     }
 

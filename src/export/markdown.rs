@@ -27,7 +27,7 @@ pub(super) fn write(scenario: &Scenario, page: &str) -> String {
     row("range", &after);
     let title = match answer.batch() {
         Some(batch) => format!("peak at b = {}, “{}”", count(batch), peak.instant.name),
-        None => format!("peak of one sequence, “{}”", peak.instant.name),
+        None => format!("peak of one {}, “{}”", scenario.unit().one(), peak.instant.name),
     };
     row(&title, &format!("{} GiB", gib(peak.bytes)));
     for &bucket in Bucket::ALL {

@@ -3,12 +3,15 @@
 //! The text is in `src/pages/`, with their places. They are rendered into these while the pages are built; here they are
 //! taken over in the browser.
 
+#[cfg(feature = "hydrate")]
+mod starts;
 mod tour;
 
 use crate::figures::{ANSWER_BAR, FIGURES};
 use crate::site::{State, take_over, take_over_part};
 
-/// Takes over every figure and sentence of the page, and opens the tour where the address names a card of it.
+/// Takes over every figure, sentence and starting point of the page, and opens the tour where the address names a card
+/// of it.
 pub fn mount_all(state: State) {
     take_over_part(&ANSWER_BAR, state);
     take_over(FIGURES, state);
@@ -16,6 +19,7 @@ pub fn mount_all(state: State) {
     #[cfg(feature = "hydrate")]
     {
         crate::site::take_over_sentences(state, crate::sentences::take_over);
+        starts::follow(state);
         tour::follow(state);
     }
 }

@@ -118,7 +118,8 @@ fn axes(drawing: &mut Drawing, look: Look, curves: &Curves, (left, top): (f64, f
     let soft = look.theme.colour("--ink-soft");
     let frame = Frame { width: PLOT.0, height: PLOT.1, density: 1.0, units: UNITS };
     let place = [("font-size", "13"), ("fill", soft)];
-    symbol(drawing, (MARGIN, top - 12.0), &place, ", sequences per GPU");
+    let unit = curves.unit().many();
+    symbol(drawing, (MARGIN, top - 12.0), &place, &format!(", {unit} per GPU"));
     let named = |ticks: &[Tick]| ticks.iter().filter(|tick| !tick.label.is_empty()).cloned().collect::<Vec<_>>();
     let style = |anchor| [("font-size", "13"), ("text-anchor", anchor), ("fill", soft)];
     for tick in named(&curves.axes.batches) {

@@ -56,6 +56,22 @@ pub fn follow(state: State) {
     });
 }
 
+/// Opens another configuration of this page, as a link to it would, without loading it: Back leads to the one before.
+/// What is pinned stays, and so does what the chart is drawn against. A tour that is open goes on from it.
+#[cfg(feature = "hydrate")]
+pub fn open(state: State, wanted: Scenario) {
+    let (now, pinned) = (state.scenario.get_untracked(), state.pinned.get_untracked());
+    let wanted = Scenario { comparison: now.comparison, ..wanted };
+    // The entry that is left keeps what its address does not tell yet.
+    write(&(state.own.get_untracked().unwrap_or(now), pinned));
+    let address = "?".to_owned() + &embed::kept(&query()) + &encoded(&(wanted, pinned));
+    // In a sandboxed frame the browser may refuse; the address then follows as after any change.
+    _ = window().history().and_then(|history| history.push_state_with_url(&JsValue::NULL, "", Some(&address)));
+    state.notices.set(Vec::new());
+    state.own.set(None);
+    state.scenario.set(wanted);
+}
+
 /// What the address says behind its `#`.
 pub fn fragment() -> String {
     let hash = window().location().hash().unwrap_or_default();

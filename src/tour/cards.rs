@@ -59,12 +59,12 @@ fn sound<const N: usize>(before: Scenario, wanted: [Scenario; N]) -> Scenario {
     wanted.into_iter().find(|scenario| scenario.conflicts().len() <= had).unwrap_or(before)
 }
 
-fn sequences(count: u32) -> String {
-    counted(count, "sequence", "sequences")
+fn counts(seen: &Seen, count: u32) -> String {
+    format::batch(count, seen.scenario.unit())
 }
 
 fn batch(seen: &Seen) -> String {
-    sequences(seen.scenario.recipe.batch)
+    counts(seen, seen.scenario.recipe.batch)
 }
 
 fn fullest(seen: &Seen, bucket: Bucket) -> String {
@@ -73,9 +73,10 @@ fn fullest(seen: &Seen, bucket: Bucket) -> String {
 
 fn question(_: &Seen, now: &Seen) -> String {
     let tokens = counted(now.scenario.recipe.sequence, "token", "tokens");
+    let unit = now.scenario.unit();
     let answer = match &now.answer {
-        Answer::Fits(_) => format!("the answer is {}, for sequences of {tokens}", format::answer(&now.answer)),
-        Answer::Infeasible(_) => format!("not even one sequence of {tokens} fits"),
+        Answer::Fits(_) => format!("the answer is {}, for {} of {tokens}", format::answer(&now.answer), unit.many()),
+        Answer::Infeasible(_) => format!("not even one {} of {tokens} fits", unit.one()),
     };
     format!("How many sequences can one GPU train on at once? In this configuration {answer}.")
 }
@@ -166,17 +167,17 @@ fn left(_: &Seen, now: &Seen) -> String {
         Balance::Close(_) | Balance::Over(_) => format!("nothing of the {usable} that can be used stays free"),
     };
     let more = match &now.answer {
-        Answer::Fits(room) if room.capped => format!("More may fit; the search ends at {}.", sequences(room.batch)),
+        Answer::Fits(room) if room.capped => format!("More may fit; the search ends at {}.", counts(now, room.batch)),
         Answer::Fits(room) => {
             let [one, lack] = [room.per_sequence, room.next_lacks].map(memory);
             let next = if room.batch == now.scenario.recipe.batch {
                 "One more".to_owned()
             } else {
-                format!("One more than {}", sequences(room.batch))
+                format!("One more than {}", counts(now, room.batch))
             };
             format!("{next} needs {one}, and would lack {lack}.")
         }
-        Answer::Infeasible(reason) => format!("One sequence lacks {}.", memory(reason.over)),
+        Answer::Infeasible(reason) => format!("One {} lacks {}.", now.scenario.unit().one(), memory(reason.over)),
     };
     format!("With {} {free}. {more}", batch(now))
 }

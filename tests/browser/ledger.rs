@@ -71,14 +71,14 @@ async fn a_bucket_unfolds_to_its_entries_and_an_entry_to_its_formula_by_keyboard
     page.until_script("the bucket's entries", &entries, true.into()).await;
     page.script(focus, vec![format!("{bucket} li:first-of-type summary").into()]).await;
     page.press(key::ENTER).await;
-    for part in ["With your numbers", "micro-batch in sequences: 3", largest.source.short, "loss, backward"] {
+    for part in ["With your numbers", "micro-batch: 3", largest.source.short, "loss, backward"] {
         calculator.says(part).await;
     }
     let formulas = format!("return document.querySelectorAll('{bucket} li:first-of-type math').length >= 2;");
     page.until_script("the formula in symbols and in numbers", &formulas, true.into()).await;
     // What is unfolded stays so while a number changes.
     calculator.enter("Micro-batch b", "5").await;
-    calculator.says("micro-batch in sequences: 5").await;
+    calculator.says("micro-batch: 5").await;
     page.close().await;
 }
 

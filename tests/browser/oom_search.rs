@@ -21,7 +21,7 @@ async fn steps_like_the_library(query: &str) {
         Some(batch) => {
             figure.shows("search-result", &format!("Both give {batch}: {attempts} against one division.")).await
         }
-        None => figure.says(&format!("Both say that not even one sequence fits: {attempts}")).await,
+        None => figure.says(&format!("Both say that nothing fits: {attempts}")).await,
     }
     let listed =
         figure.find("region", "Attempts").await.find_all(fantoccini::Locator::Css("li")).await.expect("a list");

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Runs trl's DPOTrainer and RewardTrainer on one device, as they are, and the passes of its GRPOTrainer.
+"""Runs trl's DPOTrainer, RewardTrainer and GKDTrainer on one device, as they are, and the passes of its GRPOTrainer and
+PPOTrainer.
 
     python3 tools/simulate/with_trl.py --segments fixed --out tests/vectors/trl.json
     python3 tools/simulate/with_trl.py --case '{"task": "dpo", "model": "tinyllama-1.1b", "batch": 1, "sequence": 1024}'
@@ -17,10 +18,13 @@ DEFAULTS = {
     "ref": "copy",
     # Tokens of each sequence that are its prompt.
     "prompt": 16,
+    # How many completions transformers' own generate makes at once before the step; 0 where others generate.
+    "generations": 0,
 }
 TINY = {"model": "tinyllama-1.1b", "batch": 1, "sequence": 1024}
 QWEN = {"model": "qwen2.5-0.5b", "batch": 2, "sequence": 1024}
 LLAMA = {"model": "llama-3.1-8b", "batch": 1, "sequence": 1024, "ckpt": True}
+GENERATED = {"task": "grpo", "ref": "none", "prompt": 384, "ckpt": True}
 ADAPTED = {"base": "bf16", "targets": "all", "rank": 16, "ref": "adapter"}
 CASES = [
     *({**TINY, "precision": precision, "ckpt": ckpt} for precision in ("fp32", "amp", "bf16") for ckpt in (False, True)),
@@ -34,6 +38,13 @@ CASES = [
     {**QWEN, "task": "grpo", "batch": 4, "prompt": 512, "precision": "bf16", "ckpt": True, "ref": "none"},
     *({**QWEN, "task": "grpo", "batch": 1, "prompt": 128, "precision": precision, "ckpt": True, "ref": "none"} for precision in ("amp", "bf16")),
     *({**TINY, "task": "reward", "batch": 4, "precision": precision} for precision in ("amp", "bf16")),
+    *({**TINY, "task": "distil", "precision": precision, "ckpt": ckpt} for precision in ("amp", "bf16") for ckpt in (False, True)),
+    *({**QWEN, "task": "distil", "precision": precision, "ckpt": True} for precision in ("amp", "bf16")),
+    *({**QWEN, "task": "distil", "batch": 4, "sequence": 512, "precision": "bf16", "ckpt": ckpt} for ckpt in (False, True)),
+    *({**GENERATED, **QWEN, "batch": 1, "sequence": 512, "precision": precision, "generations": many} for precision in ("amp", "bf16") for many in (512, 2048)),
+    *({**GENERATED, **TINY, "sequence": 512, "precision": "bf16", "generations": many} for many in (512, 2048)),
+    # Short prompts, so that the last token needs more than they do.
+    *({**GENERATED, **TINY, "sequence": 384, "prompt": 32, "precision": precision, "generations": 1024} for precision in ("amp", "bf16")),
 ]
 
 
@@ -43,9 +54,14 @@ def scenario(case):
     case = {**DEFAULTS, **case}
     asked |= {"task": case["task"]}
     if case["task"] != "reward":
-        asked |= {"ref": case["ref"], "completion": run["sequence"] - case["prompt"]}
+        asked |= {"ref": case["ref"]}
+    if case["task"] in ("dpo", "grpo", "ppo"):
+        asked |= {"completion": run["sequence"] - case["prompt"]}
+    if case["task"] == "ppo":
+        asked |= {"rollout": "model", "reward": "model"}
     if case["task"] == "grpo":
-        asked |= {"rollout": "server"}
+        many = case["generations"]
+        asked |= {"rollout": "model", "generations": many} if many else {"rollout": "server"}
     return asked
 
 
@@ -79,6 +95,9 @@ def arguments_of(kind, run, case):
     }
     if case["task"] == "dpo":
         common["precompute_ref_log_probs"] = case["ref"] == "none"
+    if case["task"] == "distil":
+        # Answers are those of the data, and nothing is drawn.
+        common |= {"lmbda": 0.0, "seq_kd": False}
     return kind(**common)
 
 
@@ -101,6 +120,8 @@ def run(case):
     model = build(plain, reward)
     if case["task"] == "grpo":
         return log_probs(run, case, model, plain)
+    if case["task"] == "ppo":
+        return policy_and_value(run, case, model, plain)
     length = run["sequence"] - case["prompt"]
     row = {"prompt_ids": [2] * case["prompt"], "chosen_ids": [3] * length, "rejected_ids": [4] * length}
     if reward:
@@ -110,7 +131,13 @@ def run(case):
         # A run before this one has found them.
         data = data.add_column("ref_chosen_logps", [0.0] * len(data)).add_column("ref_rejected_logps", [0.0] * len(data))
 
-    kind, configuration = (trl.RewardTrainer, trl.RewardConfig) if reward else (trl.DPOTrainer, trl.DPOConfig)
+    if case["task"] == "distil":
+        from trl.experimental.gkd import GKDConfig, GKDTrainer
+
+        kind, configuration = answered_by_all(GKDTrainer), GKDConfig
+        data = datasets.Dataset.from_list([{"length": run["sequence"]}] * (run["batch"] * run["accum"] * 3))
+    else:
+        kind, configuration = (trl.RewardTrainer, trl.RewardConfig) if reward else (trl.DPOTrainer, trl.DPOConfig)
 
     class Tokenized(kind):
         """The rows are token ids already, and log-probabilities of a reference are among them where it is asked for."""
@@ -128,6 +155,8 @@ def run(case):
     more = {}
     if case["task"] == "dpo" and case["ref"] == "copy":
         more["ref_model"] = build(plain, reward)
+    if case["task"] == "distil":
+        more |= {"teacher_model": build(plain, reward), "data_collator": lambda rows: collated(rows, case)}
     if run["base"]:
         import peft
 
@@ -145,6 +174,61 @@ def run(case):
     return {"peak_bytes": {"total": torch.cuda.max_memory_allocated()}, "reserved_bytes": torch.cuda.max_memory_reserved()}
 
 
+def collated(rows, case):
+    """What GKD's collator makes of rows of one length: a prompt, and an answer that alone has labels."""
+    import torch
+
+    tokens = torch.full((len(rows), rows[0]["length"]), 3)
+    labels = tokens.clone()
+    labels[:, : case["prompt"]] = -100
+    prompts = tokens[:, : case["prompt"]].clone()
+    whole = {"input_ids": tokens, "attention_mask": torch.ones_like(tokens), "labels": labels}
+    return {**whole, "prompts": prompts, "prompt_attention_mask": torch.ones_like(prompts)}
+
+
+def answered_by_all(trainer):
+    """GKDTrainer, whose loss picks the places of the answers by a mask: what is read of it is zero where nobody computes.
+
+    The same places are picked by their numbers, which takes what a mask takes once it is read.
+    """
+    import inspect
+    import textwrap
+
+    source = textwrap.dedent(inspect.getsource(trainer.generalized_jsd_loss)).replace("@staticmethod", "")
+    picked = "jsd = jsd[picked(labels)]"
+    if source.count("jsd = jsd[mask]") != 1:
+        raise SystemExit("GKDTrainer no longer picks its places by a mask")
+    scope = {**inspect.getmodule(trainer).__dict__, "picked": picked_places}
+    exec(source.replace("jsd = jsd[mask]", picked), scope)
+    return type("Picked", (trainer,), {"generalized_jsd_loss": staticmethod(scope["generalized_jsd_loss"])})
+
+
+def picked_places(labels):
+    """The numbers of rows and tokens behind the prompt of 16, which the labels' shift makes 15."""
+    import torch
+
+    batch, length = labels.shape
+    behind = length - (DEFAULTS["prompt"] - 1)
+    rows = torch.arange(batch, device=labels.device).repeat_interleave(behind)
+    return rows, (torch.arange(behind, device=labels.device) + length - behind).repeat(batch)
+
+
+def generate(model, prompts, length):
+    """transformers' generate as GRPOTrainer calls it, up to the same length for all: nobody reads which token was drawn."""
+    import torch
+    import transformers
+
+    settings = transformers.GenerationConfig(
+        max_length=length, do_sample=True, temperature=1.0, top_k=0, top_p=1.0, pad_token_id=0, eos_token_id=None,
+        use_cache=True,
+    )
+    made = []
+    # Whether a sequence has ended is read back, and would be zero: the number of tokens says it.
+    model._has_unfinished_sequences = lambda *_, **__: len(made) < length - prompts.shape[1] and not made.append(0)
+    with torch.no_grad():
+        return model.generate(input_ids=prompts, attention_mask=torch.ones_like(prompts), generation_config=settings)
+
+
 def log_probs(run, case, model, plain):
     """GRPOTrainer's own pass for log-probabilities, scored by the reference and trained, in a loop of ours.
 
@@ -155,6 +239,7 @@ def log_probs(run, case, model, plain):
     import accelerate
     import torch
     from trl import GRPOTrainer
+    from trl.models import unwrap_model_for_generation
 
     accelerator = accelerate.Accelerator(mixed_precision="bf16" if run["precision"] == "amp" else "no")
     trainer = types.SimpleNamespace(model_kwarg_keys={"logits_to_keep"}, temperature=1.0, _entropy_bonus_enabled=False)
@@ -169,10 +254,18 @@ def log_probs(run, case, model, plain):
     of = GRPOTrainer._get_per_token_logps_and_entropies
     of = getattr(of, "__wrapped__", of)
 
+    prompts = torch.zeros(case["generations"], case["prompt"], dtype=torch.long, device="cuda")
+
     def step():
+        if case["generations"]:
+            # As GRPOTrainer enters it: without checkpointing, under which there is no cache.
+            with unwrap_model_for_generation(model, accelerator) as generating:
+                generate(generating, prompts, run["sequence"])
+            if run["ckpt"]:
+                generating.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
         with torch.no_grad():
             # Where others generate, the model’s own log-probabilities are computed first.
-            for scoring in filter(None, (model, reference)):
+            for scoring in filter(None, (model if not case["generations"] else None, reference)):
                 of(trainer, scoring, *asked, run["batch"])
         for _ in range(run["accum"]):
             logps, _, _ = of(trainer, model, *asked, compute_entropy=True)
@@ -181,6 +274,73 @@ def log_probs(run, case, model, plain):
             loss.backward()
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
+
+    return last_peak(step)
+
+
+def policy_and_value(run, case, policy, plain):
+    """The passes of PPOTrainer.train by its own functions, in its order and with what it keeps, in a loop of ours.
+
+    Rewards, advantages and the losses' numbers are a few values a token; the trainer around them reads lengths back.
+    """
+    import accelerate
+    import torch
+    import transformers
+    from trl.experimental.ppo import ppo_trainer as ppo
+    from trl.experimental.utils import get_reward
+    from trl.models import unwrap_model_for_generation
+    from trl.trainer.utils import selective_log_softmax
+
+    accelerator = accelerate.Accelerator(mixed_precision="bf16" if run["precision"] == "amp" else "no")
+    value, reward = build({**plain, "loss": "classifier"}, True), build({**plain, "loss": "classifier"}, True)
+    reference = build(plain, False)
+    if run["ckpt"]:
+        policy.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+    model = ppo.PolicyAndValueWrapper(policy, value)
+    model, optimizer = accelerator.prepare(model, torch.optim.AdamW(model.parameters(), lr=1e-5, fused=True))
+    torch.cuda.empty_cache()
+    context, pad = case["prompt"], 1
+    queries = torch.zeros(run["batch"], context, dtype=torch.long, device="cuda")
+    settings = transformers.GenerationConfig(
+        max_new_tokens=run["sequence"] - context, do_sample=True, temperature=0.7 + 1e-7, top_k=0, top_p=1.0,
+        pad_token_id=pad, eos_token_id=None,
+    )
+    held = {}
+
+    def generated(policy):
+        made = []
+        policy._has_unfinished_sequences = lambda *_, **__: len(made) < run["sequence"] - context and not made.append(0)
+        return ppo.batch_generation(policy, queries, run["batch"], pad, settings)
+
+    def step():
+        with torch.no_grad():
+            with unwrap_model_for_generation(model, accelerator) as unwrapped:
+                # The trainer’s own name for them goes on holding those of the last round.
+                query_responses, held["logits"] = generated(unwrapped.policy)
+            if run["ckpt"]:
+                policy.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+            responses = query_responses[:, context:]
+            logprobs = selective_log_softmax(held["logits"], responses)
+            output = ppo.forward(reference, query_responses, pad)
+            logits = output.logits[:, context - 1 : -1]
+            logits /= 0.7 + 1e-7
+            selective_log_softmax(logits, responses)
+            del output, logits
+            values, _, _ = get_reward(accelerator.unwrap_model(model).value_model, query_responses, pad, context)
+            values = values[:, context - 1 : -1].squeeze(-1)
+            get_reward(reward, query_responses, pad, context)
+        output, predicted = ppo.forward(model, query_responses, pad)
+        logits = output.logits[:, context - 1 : -1]
+        logits /= 0.7 + 1e-7
+        ratio = torch.exp(selective_log_softmax(logits, responses) - logprobs)
+        predicted = predicted[:, context - 1 : -1].squeeze(-1)
+        loss = torch.max(-ratio, -torch.clamp(ratio, 0.8, 1.2)).mean() + 0.1 * torch.square(predicted - values).mean()
+        accelerator.backward(loss)
+        optimizer.step()
+        optimizer.zero_grad()
+        with torch.no_grad():
+            prob_dist = torch.nn.functional.softmax(logits, dim=-1)
+            torch.logsumexp(logits, dim=-1) - torch.sum(prob_dist * logits, dim=-1)
 
     return last_peak(step)
 

@@ -3,7 +3,8 @@
 
 use bmax::catalogue::{DEVICES, MODELS};
 use bmax::cli::{Depth, line, question};
-use bmax::link;
+use bmax::starts::{STARTS, Start};
+use bmax::{format, link, range::range};
 use serde_json::Value;
 
 /// The document on links with its parameters, models and GPUs; the error names the block that is missing.
@@ -11,6 +12,24 @@ pub fn links(document: &str) -> Result<String, String> {
     let document = with_parameters(document)?;
     let document = with_slugs(&document, "Models: ", MODELS.iter().map(|row| row.slug))?;
     with_slugs(&document, "GPUs: ", DEVICES.iter().map(|row| row.slug))
+}
+
+/// The document on starting points with their table; the error says that it has none.
+pub fn starts(document: &str) -> Result<String, String> {
+    let head = "| what | with | answer | what is set | link |\n| --- | --- | --- | --- | --- |\n";
+    let (before, rest) = document.split_once(head).ok_or("docs/starts.md has no table of starting points")?;
+    let listed: usize = rest.split_inclusive('\n').take_while(|line| line.starts_with('|')).map(str::len).sum();
+    let row = |start: &Start| {
+        // Plain spaces: nothing has to stay on one line here.
+        let [name, with] = [start.name, start.with].map(|text| text.replace('\u{a0}', " "));
+        let safe = match start.list {
+            None => format!(", safe {}", format::answer(&range(&start.scenario()).safe)),
+            Some(_) => String::new(),
+        };
+        format!("| {name} | {with} | {}{safe} | {} | `{}` |\n", start.answer(), start.line, start.address())
+    };
+    let table: String = STARTS.iter().map(row).collect();
+    Ok(format!("{before}{head}{table}{}", &rest[listed..]))
 }
 
 fn with_parameters(document: &str) -> Result<String, String> {

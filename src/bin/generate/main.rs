@@ -46,6 +46,7 @@ fn files() -> io::Result<Vec<File>> {
         ("schema/others.schema.json", json(&schema::others())?),
         ("docs/links.md", of("docs/links.md", documents::links)?),
         ("docs/json.md", of("docs/json.md", documents::json)?),
+        ("docs/starts.md", of("docs/starts.md", documents::starts)?),
         ("docs/memory-light.svg", of("README.md", |readme| picture::of(readme, Theme::Light))?),
         ("docs/memory-dark.svg", of("README.md", |readme| picture::of(readme, Theme::Dark))?),
     ])

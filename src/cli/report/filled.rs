@@ -11,7 +11,7 @@ use crate::cli::input::{Question, QuestionError};
 use crate::cli::values::{Number, Parameters};
 use crate::cli::words;
 use crate::{
-    Balance, Bucket, Change, Choice, Method, Scenario, Shortage, StagePeak, b_max, catalogue, counters, estimate,
+    Balance, Bucket, Change, Choice, Method, Scenario, Shortage, StagePeak, Unit, b_max, catalogue, counters, estimate,
     fewest_gpus,
     inverse::{largest_model, least_memory, longest_sequence},
     levers, link,
@@ -91,7 +91,7 @@ pub(in crate::cli) fn answered(scenario: &Scenario, answer: crate::Answer) -> An
                 Shortage::ModelStates => "model-states",
                 Shortage::FirstSequence => "first-sequence",
             },
-            message: words::shortage(&reason),
+            message: words::shortage(&reason, scenario.unit()),
             over_bytes: reason.over.into(),
             instant: reason.instant.name,
             largest_entry: entry(&estimate(&scenario.with_batch(1)), &reason.largest),
@@ -100,17 +100,18 @@ pub(in crate::cli) fn answered(scenario: &Scenario, answer: crate::Answer) -> An
     }
 }
 
-fn outcome(answer: &crate::Answer) -> Outcome {
+fn outcome(answer: &crate::Answer, unit: Unit) -> Outcome {
     let reason = match answer {
         crate::Answer::Fits(_) => None,
-        crate::Answer::Infeasible(reason) => Some(words::shortage(reason)),
+        crate::Answer::Infeasible(reason) => Some(words::shortage(reason, unit)),
     };
     Outcome { b_max: answer.batch(), reason }
 }
 
 fn ranged(scenario: &Scenario) -> Range {
-    let range = range(scenario);
-    Range { safe: outcome(&range.safe), likely: outcome(&range.likely), optimistic: outcome(&range.optimistic) }
+    let (range, unit) = (range(scenario), scenario.unit());
+    let told = |answer| outcome(answer, unit);
+    Range { safe: told(&range.safe), likely: told(&range.likely), optimistic: told(&range.optimistic) }
 }
 
 fn estimated(scenario: &Scenario) -> Estimate {
@@ -199,7 +200,7 @@ fn other_methods(scenario: &Scenario) -> Vec<OtherMethod> {
     let others = Method::ALL.iter().copied().filter(|method| *method != scenario.method);
     let told = |method: Method| {
         let under = Scenario { method, ..*scenario };
-        let Outcome { b_max, reason } = outcome(&b_max(&under));
+        let Outcome { b_max, reason } = outcome(&b_max(&under), under.unit());
         OtherMethod { method: method.key(), b_max, reason, peak_bytes: estimate(&under).peak().bytes.into() }
     };
     others.map(told).collect()
@@ -247,7 +248,7 @@ fn planned(scenario: &Scenario) -> Plan {
     let speed = catalogue::speed(scenario);
     let strategy = cheapest_plan(scenario, speed);
     Plan {
-        target_sequences: scenario.goal.sequences(scenario.recipe.sequence),
+        target_sequences: scenario.target(),
         reached: strategy.reached,
         assumed_speed: AssumedSpeed {
             flops_per_second: Number(speed.flops_per_second),

@@ -53,7 +53,9 @@ fn outlook(facts: &Facts) -> String {
 fn what_binds(facts: &Facts) -> String {
     let short = match &facts.answer {
         Answer::Fits(room) if room.capped => return "no limit within the range".to_owned(),
-        Answer::Fits(room) => format!("next sequence lacks {}", format::memory(room.next_lacks)),
+        Answer::Fits(room) => {
+            format!("next {} lacks {}", facts.scenario.unit().one(), format::memory(room.next_lacks))
+        }
         Answer::Infeasible(reason) => {
             format!("{} bind: {} over", facts.limit.largest.bucket.name(), format::memory(reason.over))
         }
@@ -62,10 +64,10 @@ fn what_binds(facts: &Facts) -> String {
 }
 
 fn spoken(facts: &Facts) -> String {
-    let method = facts.scenario.method.label();
-    let most = match (&facts.answer, format::shortage(&facts.answer)) {
+    let (method, unit) = (facts.scenario.method.label(), facts.scenario.unit());
+    let most = match (&facts.answer, format::shortage(&facts.answer, unit)) {
         (Answer::Fits(room), _) => {
-            format!("{method} method: {} per GPU at most", format::counted(room.batch, "sequence", "sequences"))
+            format!("{method} method: {} per GPU at most", format::batch(room.batch, unit))
         }
         (Answer::Infeasible(_), reason) => {
             return format!("{method} method: does not fit. {}", reason.unwrap_or_default());

@@ -87,7 +87,7 @@ impl Shown {
             end,
             fits: number::fixed(fitting(b_max, end), 5),
             ticks: ticks(b_max, end),
-            text: format!("{}, {word}", format::counted(batch, "sequence", "sequences")),
+            text: format!("{}, {word}", format::batch(batch, facts.scenario.unit())),
         }
     }
 }

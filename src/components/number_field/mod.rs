@@ -1,6 +1,6 @@
 //! A number that is typed.
 
-use bmax::number;
+use bmax::{Field, number};
 use leptos::prelude::*;
 
 use super::ResetButton;
@@ -31,13 +31,18 @@ pub struct NumberInput {
 
 impl From<FieldHandle> for NumberInput {
     fn from(FieldHandle { field, value, default, write }: FieldHandle) -> Self {
-        let bound = field.bound();
+        let (bound, range) = (field.bound(), field.bound().to_string());
+        // A micro-batch counts what its task does, which the sentence below the field says.
+        let (unit, range) = match (field, range.strip_suffix(bound.unit)) {
+            (Field::Batch, Some(number)) => ("", number.trim_end().to_owned()),
+            _ => (bound.unit, range),
+        };
         Self {
             name: bound.name,
             symbol: bound.symbol,
-            unit: bound.unit,
+            unit,
             whole: bound.whole,
-            range: bound.to_string(),
+            range,
             value,
             default,
             written: format::input,

@@ -194,7 +194,13 @@ impl Drawn<'_> {
         for entry in &self.estimate.entries {
             let alive = |position| entry.alive.contains(position);
             let counted = match cut {
-                Cut::Idle => alive(places.forward) && alive(places.last) && alive(places.first),
+                // The layers of PPO's value model come with the pass and stay to its end.
+                Cut::Idle => {
+                    alive(places.forward)
+                        && alive(places.last)
+                        && alive(places.first)
+                        && entry.name != "Value model’s activations"
+                }
                 // Entries that stand for layers are theirs; the head's are gone when the last layer runs
                 // backward.
                 Cut::Layers => alive(places.forward) && (alive(places.last) || entry.layers > 1.0),

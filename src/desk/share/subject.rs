@@ -47,11 +47,12 @@ impl Subject {
             None => none.to_owned(),
         };
         let count = |count: u32| number::grouped(count.into());
+        let unit = scenario.unit();
         let answer = match b_max(scenario) {
-            Answer::Fits(room) if room.capped => format!("at least {} sequences fit", count(room.batch)),
-            Answer::Fits(room) if room.batch == 1 => "1 sequence fits".to_owned(),
-            Answer::Fits(room) => format!("{} sequences fit", count(room.batch)),
-            Answer::Infeasible(_) => "not even one sequence fits".to_owned(),
+            Answer::Fits(room) if room.capped => format!("at least {} {} fit", count(room.batch), unit.many()),
+            Answer::Fits(room) if room.batch == 1 => format!("1 {} fits", unit.one()),
+            Answer::Fits(room) => format!("{} {} fit", count(room.batch), unit.many()),
+            Answer::Infeasible(_) => format!("not even one {} fits", unit.one()),
         };
         format!(
             "{} on {} × {}, S = {}: {answer}",

@@ -65,7 +65,7 @@ impl Conflicts {
         if kind == TaskKind::Distil && task.reference == Reference::None {
             self.word(Word::Reference(Reference::Copy), "Distillation has no target without a teacher.");
         }
-        if reads && task.completion > recipe.sequence {
+        if kind.generates() && task.completion > recipe.sequence {
             let message = format!(
                 "A completion of {} tokens does not fit into a sequence of {}; at most all of it is one.",
                 task.completion, recipe.sequence
@@ -138,10 +138,10 @@ mod tests {
 
     #[test]
     fn a_completion_is_no_longer_than_its_sequence() {
-        let mut scenario = dpo();
+        let mut scenario = Scenario { task: crate::Task { kind: TaskKind::Grpo, ..dpo().task }, ..dpo() };
         scenario.task.completion = scenario.recipe.sequence + 1;
         assert_eq!(only(scenario).mend, Change::Number(Field::Completion, scenario.recipe.sequence.into()));
-        scenario.task.kind = TaskKind::Train;
+        scenario.task.kind = TaskKind::Dpo;
         assert_eq!(scenario.conflicts(), []);
     }
 }

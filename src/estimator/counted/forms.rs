@@ -60,6 +60,8 @@ shapes! {
     COMPLETION_LOGITS = [COEFF, B, SC, V] / [CP, T];
     /// [S_c, V]: the same of one sequence, whatever the micro-batch.
     ONE_COMPLETION = [COEFF, SC, V] / [CP, T];
+    /// [S, V]: logits of one whole sequence, whatever the micro-batch.
+    ONE_SEQUENCE = [COEFF, S, V] / [CP, T];
     /// [b_s, S, H]: elements of the residual stream of a scoring pass.
     SCORED_RESIDUAL = [COEFF, LINE_LAYERS, BS, S, H] / [CP, TS];
     /// [b_s, S, f]: elements inside its feed-forward blocks.
@@ -90,6 +92,18 @@ shapes! {
     PROMPT_INNER = [COEFF, LINE_LAYERS, G, SP, F] / [CP, T];
     /// [b, S_p, f]: the same of the sequences of a step.
     PROMPT_STEP_INNER = [COEFF, LINE_LAYERS, B, SP, F] / [CP, T];
+    /// [G, S_p, H]: the residual stream while prompts are read.
+    PROMPT_RESIDUAL = [COEFF, G, SP, H] / [CP, TS];
+    /// [b, S_p, H]: the same of the sequences of a step.
+    PROMPT_STEP_RESIDUAL = [COEFF, B, SP, H] / [CP, TS];
+    /// [G, S_p, k, d]: keys or values of a cache of the prompts alone.
+    PROMPT_CACHE = [COEFF, LINE_LAYERS, G, SP, K, D] / [CP, T];
+    /// [b, S_p, k, d]: the same of the sequences of a step.
+    PROMPT_STEP_CACHE = [COEFF, LINE_LAYERS, B, SP, K, D] / [CP, T];
+    /// [G, S_p, n, d]: the same of latent attention, expanded.
+    WIDE_PROMPT_CACHE = [COEFF, LINE_LAYERS, G, SP, HEADS, DR] / [CP, T];
+    /// [b, S_p, n, d]: the same of the sequences of a step.
+    WIDE_PROMPT_STEP_CACHE = [COEFF, LINE_LAYERS, B, SP, HEADS, DR] / [CP, T];
     /// [b, S]: token ids and labels.
     TOKENS = [COEFF, B, S] / [CP];
 }

@@ -403,7 +403,8 @@ pub(super) fn loss(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
         }
     }
     let gradients: &'static Expr = if kind == TaskKind::Dpo { &forms::LOGITS } else { &forms::COMPLETION_LOGITS };
-    let one = &forms::ONE_COMPLETION;
+    // DPO takes log-probabilities of whole sequences and masks the prompt behind them.
+    let one: &'static Expr = if kind == TaskKind::Dpo { &forms::ONE_SEQUENCE } else { &forms::ONE_COMPLETION };
     let read = if kind == TaskKind::Ppo { 0.0 } else { l };
     push("Logits, or their log-softmax", kept, gradients, read, backward);
     // In fp32 what was gathered has a gradient of its own beside that of the log-sum-exp.
@@ -503,7 +504,8 @@ fn by_the_model(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage
     // Rotated keys have the type of the hidden states.
     let key = if model.position.rotates() { r } else { e };
     push("Cache of keys", Bucket::Activations, cache, key, stage.layers(), grown, &TRANSFORMERS);
-    push("Cache of values", Bucket::Activations, cache, e, stage.layers(), grown, &TRANSFORMERS);
+    // `DynamicLayer.lazy_initialization` makes the empty values in the type of the keys, and `torch.cat` keeps the wider.
+    push("Cache of values", Bucket::Activations, cache, key, stage.layers(), grown, &TRANSFORMERS);
     push("One layer’s keys, longer by a token", Bucket::Temporary, cache, key, 1.0, grown, &TRANSFORMERS);
     let next: [&'static Expr; 2] = [&forms::NEXT_LOGITS, &forms::NEXT_STEP_LOGITS];
     push("Logits of the next tokens", Bucket::Temporary, next, e + 12.0, 1.0, grown, &TRANSFORMERS);
@@ -511,6 +513,16 @@ fn by_the_model(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage
     let prompt: [&'static Expr; 2] = [&forms::PROMPT_INNER, &forms::PROMPT_STEP_INNER];
     let reading = StageInstants::only(prompts);
     push("Inside one layer, reading prompts", Bucket::Temporary, prompt, inner, 1.0, reading, &TRANSFORMERS);
+    // In the last layer: the embeddings, which the model keeps to the end, the layer's input, the stream behind its
+    // attention, and the norm of that (`LlamaModel.forward` and `LlamaDecoderLayer.forward`).
+    let stream: [&'static Expr; 2] = [&forms::PROMPT_RESIDUAL, &forms::PROMPT_STEP_RESIDUAL];
+    push("Residual streams, reading prompts", Bucket::Temporary, stream, 4.0 * r, 1.0, reading, &TRANSFORMERS);
+    let read: [&'static Expr; 2] = if wide {
+        [&forms::WIDE_PROMPT_CACHE, &forms::WIDE_PROMPT_STEP_CACHE]
+    } else {
+        [&forms::PROMPT_CACHE, &forms::PROMPT_STEP_CACHE]
+    };
+    push("Cache of the prompts", Bucket::Activations, read, 2.0 * key, stage.layers(), reading, &TRANSFORMERS);
     if task.kind == TaskKind::Ppo {
         // `generate` returns the scores of every token, which are stacked and then padded
         // (`batch_generation` in trl/experimental/utils.py).
@@ -550,8 +562,12 @@ fn weights_that_generate(to: &mut Assembly, scenario: &Scenario, weights: &Weigh
         frozen.gathered(alive);
     }
     if scenario.recipe.precision == Precision::Autocast && scenario.recipe.adapter == Adapter::None {
-        let matrices = frozen.to.matrix_weights(weights, stage) * stage.layers() + weights.embedding as f64;
-        frozen.push("16-bit casts of a pass without gradients", Bucket::Temporary, 2.0, matrices, alive);
+        let name = "16-bit casts of a pass without gradients";
+        let matrices = frozen.to.matrix_weights(weights, stage) * stage.layers();
+        frozen.push(name, Bucket::Temporary, 2.0, matrices, alive);
+        // The head comes behind the layers.
+        let head = Instants::among(&[stage.at.generate[1]]);
+        frozen.push(name, Bucket::Temporary, 2.0, weights.embedding as f64, head);
     }
 }
 

@@ -44,7 +44,7 @@ symbols! {
     /// Tensor-parallel size.
     TensorParallel = "T", "", "tensor-parallel GPUs";
     /// Micro-batch.
-    Batch = "b", "", "micro-batch in sequences";
+    Batch = "b", "", "micro-batch";
     /// Sequence length.
     Sequence = "S", "", "sequence length in tokens";
     /// Hidden size.

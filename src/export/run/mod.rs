@@ -56,7 +56,7 @@ pub(super) struct Planned {
 pub(super) fn planned(scenario: &Scenario) -> Planned {
     let cluster = &scenario.cluster;
     let data_parallel = cluster.data_parallel();
-    let target = scenario.goal.sequences(scenario.recipe.sequence);
+    let target = scenario.target();
     let filling = target.div_ceil(data_parallel.saturating_mul(cluster.pipeline_parallel)).max(1);
     let mut limit = largest_micro_batch(scenario).unwrap_or(0);
     if cluster.pipeline_parallel > 1 {

@@ -2,8 +2,8 @@
 
 use super::Planned;
 use crate::export::text::gib;
-use crate::format::{count, counted};
-use crate::{Answer, Choice, Method, Scenario, Shortage, b_max, catalogue, estimate, link};
+use crate::format::{batch, count, counted};
+use crate::{Answer, Choice, Method, Scenario, Shortage, Unit, b_max, catalogue, estimate, link};
 
 /// Model, GPUs and length in one sentence.
 pub(in crate::export) fn subject(scenario: &Scenario) -> String {
@@ -67,8 +67,11 @@ pub(super) fn peak(scenario: &Scenario) -> String {
 pub(in crate::export) fn b_max_words(scenario: &Scenario) -> String {
     match b_max(scenario) {
         Answer::Fits(room) if room.capped => format!("at least {}", count(room.batch)),
-        Answer::Fits(room) => count(room.batch),
-        Answer::Infeasible(_) => "none, for not even one sequence fits".to_owned(),
+        Answer::Fits(room) => match scenario.unit() {
+            Unit::Sequences => count(room.batch),
+            unit => batch(room.batch, unit),
+        },
+        Answer::Infeasible(_) => format!("none, for not even one {} fits", scenario.unit().one()),
     }
 }
 
@@ -77,15 +80,15 @@ pub(in crate::export) fn shortage(scenario: &Scenario) -> String {
     let Answer::Infeasible(reason) = b_max(scenario) else {
         return format!("{} would fit.", b_max_words(scenario));
     };
-    let over = gib(reason.over);
+    let (over, one) = (gib(reason.over), scenario.unit().one());
     let why = match reason.shortage {
         Shortage::ModelStates => {
             format!(
-                "Parameters, gradients, optimizer state and what the process takes are, with one sequence, {over} GiB too much."
+                "Parameters, gradients, optimizer state and what the process takes are, with one {one}, {over} GiB too much."
             )
         }
         Shortage::FirstSequence => {
-            format!("The model states fit, but the activations of one sequence are {over} GiB too much.")
+            format!("The model states fit, but the activations of one {one} are {over} GiB too much.")
         }
     };
     match reason.fewest_gpus {

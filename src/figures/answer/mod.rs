@@ -81,7 +81,9 @@ fn Headline(shown: Memo<Shown>) -> impl IntoView {
             <span class="readout num" class:readout-s=none data-testid="opening-answer">
                 {read(shown, |shown| &shown.answer)}
             </span>
-            <span class="headline-unit" hidden=none>"sequences per GPU"</span>
+            <span class="headline-unit" hidden=none>
+                {move || shown.with(|shown| shown.unit)} " per GPU"
+            </span>
         </span>
     }
 }

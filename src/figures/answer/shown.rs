@@ -14,6 +14,8 @@ pub struct Shown {
     pub fits: bool,
     /// The largest of them.
     pub answer: String,
+    /// What it counts.
+    pub unit: &'static str,
     /// What is used, what is left, and what the next sequence lacks.
     pub reason: String,
     /// Which micro-batch the bar shows.
@@ -31,6 +33,7 @@ impl Shown {
             method: format!("{} method", facts.scenario.method.label()),
             fits: facts.answer.batch().is_some(),
             answer: format::answer(&facts.answer),
+            unit: facts.scenario.unit().many(),
             reason: reason(facts),
             batch: format!(" = {}: ", format::count(facts.scenario.recipe.batch)),
             standing: Standing::of(facts),
@@ -40,11 +43,12 @@ impl Shown {
 }
 
 fn reason(facts: &Facts) -> String {
+    let unit = facts.scenario.unit();
     match &facts.answer {
         Answer::Fits(room) if room.capped => "More may fit; larger values are not tried.".to_owned(),
         Answer::Fits(room) => {
             let [peak, one, lack] = [room.peak, room.per_sequence, room.next_lacks].map(format::memory);
-            let all = format::counted(room.batch, "sequence takes", "sequences take");
+            let all = format::batch(room.batch, unit) + if room.batch == 1 { " takes" } else { " take" };
             let taken = format!("{all} {peak}; one more needs {one} and would lack {lack}");
             if facts.is_ledger() {
                 let Instant { meaning, .. } = facts.limit.instant;
@@ -58,7 +62,7 @@ fn reason(facts: &Facts) -> String {
                 || " More GPUs alone do not help: shorten the sequence or recompute more.".to_owned(),
                 |gpus| format!(" {} would be enough.", format::counted(gpus, "GPU", "GPUs")),
             );
-            format::shortage(&facts.answer).unwrap_or_default() + &mend
+            format::shortage(&facts.answer, unit).unwrap_or_default() + &mend
         }
     }
 }

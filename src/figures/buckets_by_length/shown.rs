@@ -130,7 +130,7 @@ impl Stack {
 
 /// The longest sequence that fits, as a sentence.
 fn longest_text(scenario: &Scenario, longest: Option<u32>) -> String {
-    let batch = format::counted(scenario.recipe.batch, "sequence", "sequences");
+    let batch = format::batch(scenario.recipe.batch, scenario.unit());
     match longest {
         None => format!("With {batch} per GPU no length fits."),
         Some(longest) if longest > tokens(ENDS.1) => {

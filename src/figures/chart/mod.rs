@@ -200,7 +200,7 @@ fn Plot(reader: Reader) -> impl IntoView {
     let label = |Label { text, at }: Label| view! { <span style=("--at", at)>{text}</span> };
     view! {
         <div class="chart-plot">
-            <p class="chart-up-title"><i>"b"</i><sub>"max"</sub>", sequences per GPU"</p>
+            <p class="chart-up-title"><i>"b"</i><sub>"max"</sub>", "{move || curves.with(Curves::unit).many()}" per GPU"</p>
             <div class="chart-up" aria-hidden="true">
                 {move || axes.with(|axes| axes.up.clone()).into_iter().map(label).collect_view()}
             </div>
@@ -417,7 +417,7 @@ fn Table(reader: Reader) -> impl IntoView {
         <div class="table-scroll" tabindex="0" role="region" aria-label="The curves as a table">
             <table class="data-table">
                 <caption>
-                    "Largest micro-batch, in sequences. A dash: not even one sequence fits."
+                    "Largest micro-batch, in " {move || curves.with(Curves::unit).many()} ". A dash: not even one fits."
                 </caption>
                 <thead>
                     <tr>

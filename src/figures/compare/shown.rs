@@ -105,9 +105,7 @@ fn verdict(comparison: &Comparison) -> String {
     }
     let [was, is] = [before.answer, after.answer].map(|answer| format::answer(&answer));
     let answer = match (before.answer, after.answer) {
-        (Answer::Infeasible(_), Answer::Infeasible(_)) => {
-            "Neither fits, not even with one sequence on each GPU.".to_owned()
-        }
+        (Answer::Infeasible(_), Answer::Infeasible(_)) => "Neither fits, not even the smallest micro-batch.".to_owned(),
         (Answer::Infeasible(_), Answer::Fits(_)) => {
             format!("A does not fit at all. In B the largest micro-batch is {is}.")
         }

@@ -32,8 +32,10 @@ pub struct Critical {
 /// What the figure shows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shown {
-    /// The reader's global batch in sequences.
+    /// The reader's global batch.
     pub batch: String,
+    /// What it counts.
+    pub unit: &'static str,
     /// The same in tokens.
     pub tokens: String,
     /// Steps with that batch, as a multiple of the fewest.
@@ -70,8 +72,9 @@ pub struct Reading {
 impl Shown {
     /// What a scenario shows with this critical batch, read off at so many doublings of its global batch.
     pub fn of(scenario: &Scenario, critical: Critical, at: f64) -> Self {
-        let sequence = scenario.recipe.sequence;
-        let target = f64::from(scenario.goal.sequences(sequence));
+        // A pair is an example of two sequences.
+        let sequence = scenario.recipe.sequence.saturating_mul(scenario.unit().sequences());
+        let target = f64::from(scenario.target());
         let critical = in_examples(critical.size, critical.unit == Unit::Tokens, sequence);
         let ends = (fewest(target), DOUBLINGS);
         let at = target * number::doublings(at.clamp(ends.0, ends.1));
@@ -82,6 +85,7 @@ impl Shown {
         };
         Self {
             batch: number::grouped(target),
+            unit: scenario.unit().many(),
             tokens: number::grouped(target * f64::from(sequence)),
             steps: format::times(steps(target, critical)),
             examples: format::times(examples(target, critical)),

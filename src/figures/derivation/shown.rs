@@ -1,6 +1,6 @@
 //! What the figure shows: each line of the derivation in symbols and with numbers, as MathML.
 
-use bmax::{Answer, Bytes, Entry, Method, Scenario, formula::Values};
+use bmax::{Answer, Bytes, Choice, Entry, Method, Scenario, TaskKind, formula::Values};
 
 use super::quantity::gib;
 use super::steps::{Steps, quotient};
@@ -14,11 +14,19 @@ pub fn whose(facts: &Facts) -> String {
         Method::Paper => "This is the paper’s method, which is in use.".to_owned(),
         Method::Ledger => {
             let workshop = facts.others.iter().find(|(method, _)| *method == Method::Workshop);
-            format!(
+            let said = format!(
                 "These lines are the workshop’s method with your numbers; its answer is {}. The ledger, which is in use, answers {}. It has too many entries for a derivation, but the same division at the end, which is the last line.",
                 workshop.map_or_else(String::new, |(_, answer)| format::answer(answer)),
                 format::answer(&facts.answer)
-            )
+            );
+            match facts.scenario.task.kind {
+                TaskKind::Train => said,
+                kind => format!(
+                    "{said} The workshop’s lines know next-token training alone: only the last line counts {}, in {}.",
+                    kind.label(),
+                    facts.scenario.unit().many()
+                ),
+            }
         }
     }
 }
@@ -101,8 +109,9 @@ impl Lines {
             conclusion: steps.conclusion(),
             ledger: steps.ledger.as_ref().map(|(division, answer)| Ledger {
                 title: format!(
-                    "The same division by the ledger, {}, the moment that stops the next sequence.",
-                    format::at_instant(division.instant)
+                    "The same division by the ledger, {}, the moment that stops the next {}.",
+                    format::at_instant(division.instant),
+                    scenario.unit().one()
                 ),
                 solved: solved([division.usable, division.fixed, division.per_sequence], answer),
             }),

@@ -133,7 +133,7 @@ fn Words(shown: Memo<Shown>) -> impl IntoView {
             <p class="live-note">
                 "One copy of the model takes " <strong class="num" data-testid="copy">{read(shown, |shown| &shown.copy)}</strong>
                 ", and " <span class="num" data-testid="data">{read(shown, |shown| &shown.data)}</span>
-                " at once, each with sequences of its own. " {read(shown, |shown| &shown.left)}
+                " at once, each with data of its own. " {read(shown, |shown| &shown.left)}
             </p>
             <p class="live-note">{read(shown, |shown| &shown.drawn)}</p>
             <p class="live-note">

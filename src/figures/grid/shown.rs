@@ -146,7 +146,7 @@ fn marked(grid: &Grid, group: Group) -> String {
         Group::Context => "its part of each sequence",
         Group::Pipeline => "its part of the layers",
         Group::Expert => "its part of the experts",
-        Group::Data => "its sequences",
+        Group::Data => "its own data",
     };
     let number = |place: u32| format::count(members.at(place));
     match members.count {

@@ -66,7 +66,7 @@ impl Jump {
 
 /// The verdict on the chosen micro-batch, with the outlook and the instant where there are any.
 fn said(facts: &Facts) -> String {
-    let mut said = sentence(&facts.estimate, &facts.answer, facts.scenario.recipe.batch);
+    let mut said = sentence(&facts.estimate, &facts.answer, &facts.scenario);
     if facts.is_ledger() {
         if Standing::of(facts) == Standing::LikelyFits {
             let safe = format::answer(&facts.range.safe);
@@ -77,20 +77,21 @@ fn said(facts: &Facts) -> String {
     said
 }
 
-fn sentence(estimate: &Estimate, answer: &Answer, batch: u32) -> String {
+fn sentence(estimate: &Estimate, answer: &Answer, scenario: &Scenario) -> String {
+    let (batch, unit) = (scenario.recipe.batch, scenario.unit());
     match estimate.balance() {
         Balance::Free(free) => {
             let left = format::memory(free);
             match answer {
                 Answer::Fits(room) if room.capped => format!("Fits: {left} stay free."),
                 Answer::Fits(room) if room.batch == batch => {
-                    format!(
-                        "The last that fits: {left} stay free, and the next sequence needs {}.",
-                        format::memory(room.per_sequence)
-                    )
+                    let [next, needs] = [unit.one().to_owned(), format::memory(room.per_sequence)];
+                    format!("The last that fits: {left} stay free, and the next {next} needs {needs}.")
                 }
                 Answer::Fits(room) => {
-                    let more = format::counted(room.batch.saturating_sub(batch), "more sequence", "more sequences");
+                    let more = room.batch.saturating_sub(batch);
+                    let more =
+                        format!("{} more {}", format::count(more), if more == 1 { unit.one() } else { unit.many() });
                     format!("Fits: {left} stay free, enough for {more}.")
                 }
                 Answer::Infeasible(_) => format!("Fits: {left} stay free."),

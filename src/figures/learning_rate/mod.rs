@@ -38,7 +38,7 @@ pub fn LearningRate(
     let goal = RwSignal::new(None);
     let (base, rate) = (RwSignal::new(TUNED.0), RwSignal::new(TUNED.1));
     let at = RwSignal::new(2.5);
-    let own = move || state.asked(|scenario| f64::from(scenario.goal.sequences(scenario.recipe.sequence)));
+    let own = move || state.asked(|scenario| f64::from(scenario.target()));
     let asked = move || Asked { base: base.get(), rate: rate.get(), batch: goal.get().unwrap_or_else(own) };
     let shown = Memo::new(move |_| Shown::of(asked(), at.get()));
     let spoken = Signal::derive(move || shown.with(|shown| shown.reading.spoken()));

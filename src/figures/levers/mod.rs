@@ -48,7 +48,7 @@ pub fn Levers(
                 "Now, by the "<span class="levers-method">{read(now, |now| &now.method)}</span>" method: "
                 <span hidden=move || !now.with(|now| now.fits)><i>"b"</i><sub>"max"</sub>" = "</span>
                 <output class="num" data-testid="levers-now">{read(now, |now| &now.most)}</output>
-                <span hidden=move || !now.with(|now| now.fits)>" sequences per GPU"</span>
+                <span hidden=move || !now.with(|now| now.fits)>" " {move || now.with(|now| now.unit)} " per GPU"</span>
             </p>
             <div class="levers-applied" role="group" aria-label="Applied changes" tabindex="-1" node_ref=place>
                 <AppliedChanges now undo/>

@@ -1,7 +1,7 @@
 //! What the figure shows: the ranked changes, what was applied of them, and what would gain nothing.
 
 use bmax::levers::{Change, Lever};
-use bmax::{Choice, Field, b_max};
+use bmax::{Choice, Field, Scenario, b_max};
 
 use super::applied::{Applied, holding};
 use super::text::{describe, still_missing, token_account};
@@ -14,7 +14,9 @@ pub struct Now {
     pub method: String,
     /// The largest micro-batch by it.
     pub most: String,
-    /// Whether one sequence fits.
+    /// What it counts.
+    pub unit: &'static str,
+    /// Whether one fits.
     pub fits: bool,
     /// What was applied here and still holds, each with its name.
     pub applied: Vec<(Applied, String)>,
@@ -27,6 +29,7 @@ impl Now {
         Self {
             method: facts.scenario.method.label().to_owned(),
             most: format::answer(&facts.answer),
+            unit: facts.scenario.unit().many(),
             fits: facts.answer.batch().is_some(),
             applied: holding(applied, &facts.scenario).into_iter().map(named).collect(),
         }
@@ -73,7 +76,7 @@ impl Ranked {
         let most = gaining.first().and_then(|lever| lever.after).unwrap_or(1);
         let idle = ranking.idle().len() as u32;
         Self {
-            gaining: gaining.iter().map(|lever| Gain::of(lever, most, ranking.scenario.recipe.sequence)).collect(),
+            gaining: gaining.iter().map(|lever| Gain::of(lever, most, &ranking.scenario)).collect(),
             idle,
             idle_count: format::counted(idle, "change", "changes"),
         }
@@ -86,7 +89,7 @@ impl Ranked {
 }
 
 impl Gain {
-    fn of(lever: &Lever, most: u32, sequence: u32) -> Self {
+    fn of(lever: &Lever, most: u32, scenario: &Scenario) -> Self {
         let batch = |batch: Option<u32>| batch.map_or_else(|| "does not fit".to_owned(), format::count);
         let share = |batch: Option<u32>| f64::from(batch.unwrap_or(0)) / f64::from(most.max(1));
         Self {
@@ -95,7 +98,8 @@ impl Gain {
             cost: lever.change.cost(),
             tokens: match (lever.change, lever.after) {
                 (Change::Number(Field::Sequence, shorter), Some(after)) => {
-                    Some(token_account(lever.before, sequence, after, shorter as u32))
+                    let unit = scenario.unit();
+                    Some(token_account(unit, lever.before, scenario.recipe.sequence, after, shorter as u32))
                 }
                 _ => None,
             },
@@ -124,7 +128,7 @@ impl Idle {
         let idle = |lever: &Lever| Self {
             change: lever.change,
             name: describe(lever.change),
-            why: still_missing(&b_max(&lever.change.apply(ranking.scenario))),
+            why: still_missing(&b_max(&lever.change.apply(ranking.scenario)), ranking.scenario.unit()),
         };
         ranking.idle().iter().map(idle).collect()
     }
@@ -135,7 +139,7 @@ mod tests {
     use super::*;
     use crate::figures::check::{any_scenario, texts_are_sound};
     use crate::site::facts_of;
-    use bmax::{Field, Recomputation, Scenario, setting::Word};
+    use bmax::{Field, Recomputation, setting::Word};
     use proptest::prelude::*;
 
     fn ranked(scenario: &Scenario) -> Ranked {

@@ -3,7 +3,7 @@
 use bmax::catalogue;
 use bmax::levers::Change;
 use bmax::{
-    Answer, Choice, Field, Kernels, LossHead, Offload, Recomputation, Segments, ZeroStage, number, setting::Word,
+    Answer, Choice, Field, Kernels, LossHead, Offload, Recomputation, Segments, Unit, ZeroStage, number, setting::Word,
 };
 
 use crate::site::format;
@@ -87,36 +87,38 @@ fn article(name: &str) -> &'static str {
 }
 
 /// Why a change gains nothing: what is missing after it.
-pub fn still_missing(after: &Answer) -> String {
+pub fn still_missing(after: &Answer, unit: Unit) -> String {
     match after {
         Answer::Fits(room) if room.capped => "Larger values are not tried.".to_owned(),
         Answer::Fits(room) => format!(
             "Still {}: one more would lack {} of the {} it takes.",
-            format::counted(room.batch, "sequence", "sequences"),
+            format::batch(room.batch, unit),
             format::memory(room.next_lacks),
             format::memory(room.per_sequence)
         ),
         Answer::Infeasible(reason) => {
-            format!("Still does not fit: one sequence would be {} too much.", format::memory(reason.over))
+            format!("Still does not fit: one {} would be {} too much.", unit.one(), format::memory(reason.over))
         }
     }
 }
 
 /// Sequences times their length, before and after: a shorter sequence fits more often, but what the
 /// optimizer learns from is tokens.
-pub fn token_account(before: Option<u32>, sequence: u32, after: u32, shorter: u32) -> String {
-    let tokens = |batch: u32, sequence: u32| u64::from(batch) * u64::from(sequence);
+pub fn token_account(unit: Unit, before: Option<u32>, sequence: u32, after: u32, shorter: u32) -> String {
+    // A pair is two sequences.
+    let each = |sequence: u32| sequence.saturating_mul(unit.sequences());
+    let tokens = |batch: u32, sequence: u32| u64::from(batch) * u64::from(each(sequence));
     let product = |batch: u32, sequence: u32| {
         let total = number::grouped(tokens(batch, sequence) as f64);
-        format!("{} × {} = {total}", format::count(batch), format::count(sequence))
+        format!("{} × {} = {total}", format::count(batch), format::count(each(sequence)))
     };
     let Some(before) = before else {
         return format!("Tokens a step on each GPU: {}.", product(after, shorter));
     };
     let verdict = match tokens(after, shorter).cmp(&tokens(before, sequence)) {
-        std::cmp::Ordering::Less => "more sequences, but fewer tokens",
-        std::cmp::Ordering::Equal => "more sequences, but no more tokens",
-        std::cmp::Ordering::Greater => "more tokens as well",
+        std::cmp::Ordering::Less => format!("more {}, but fewer tokens", unit.many()),
+        std::cmp::Ordering::Equal => format!("more {}, but no more tokens", unit.many()),
+        std::cmp::Ordering::Greater => "more tokens as well".to_owned(),
     };
     format!("Tokens a step on each GPU: {}, then {}: {verdict}.", product(before, sequence), product(after, shorter))
 }
@@ -172,9 +174,9 @@ mod tests {
 
     #[test]
     fn halving_the_sequence_is_judged_by_tokens() {
-        assert!(token_account(Some(3), 2_048, 6, 1_024).ends_with("no more tokens."));
-        assert!(token_account(Some(3), 2_048, 5, 1_024).ends_with("fewer tokens."));
-        assert!(token_account(Some(1), 2_048, 3, 1_024).ends_with("more tokens as well."));
-        assert!(token_account(None, 2_048, 1, 1_024).contains("1 × 1,024 = 1,024"));
+        assert!(token_account(Unit::Sequences, Some(3), 2_048, 6, 1_024).ends_with("no more tokens."));
+        assert!(token_account(Unit::Sequences, Some(3), 2_048, 5, 1_024).ends_with("fewer tokens."));
+        assert!(token_account(Unit::Sequences, Some(1), 2_048, 3, 1_024).ends_with("more tokens as well."));
+        assert!(token_account(Unit::Sequences, None, 2_048, 1, 1_024).contains("1 × 1,024 = 1,024"));
     }
 }

@@ -4,6 +4,7 @@ mod shown;
 
 use bmax::course::networks::presets;
 use bmax::setting;
+use bmax::starts::place;
 use leptos::prelude::*;
 
 use crate::components::{
@@ -107,8 +108,20 @@ pub fn NetworkList(
 fn List(text: RwSignal<String>, counted: Memo<Counted>) -> impl IntoView {
     let preset = move |(name, list): (&'static str, &'static str)| {
         let press = move |_| text.set(list.to_owned());
-        view! { <button type="button" class="button button-quiet button-small" on:click=press>{name}</button> }
+        view! {
+            <button type="button" class="button button-quiet button-small" id=place(name) on:click=press>
+                {name}
+            </button>
+        }
     };
+    // A link to one of them chooses it.
+    #[cfg(feature = "hydrate")]
+    Effect::new(move |_| {
+        let asked = crate::site::fragment();
+        if let Some((_, list)) = PRESETS.iter().find(|(name, _)| place(name) == asked) {
+            text.set((*list).to_owned());
+        }
+    });
     let trouble = move || counted.with(|counted| counted.trouble.clone());
     view! {
         <div class="network-list">

@@ -1,6 +1,6 @@
 //! The division: usable memory without what is fixed, over what one sequence takes.
 
-use bmax::{Bytes, division::Division};
+use bmax::{Bytes, Unit, division::Division};
 
 use crate::site::format;
 
@@ -30,22 +30,23 @@ fn amount(bytes: Bytes) -> String {
 }
 
 /// Which division it is, and what the brackets do.
-pub fn explanation(sizes: &Division, is_ledger: bool) -> String {
+pub fn explanation(sizes: &Division, is_ledger: bool, unit: Unit) -> String {
+    let [one, many] = [unit.one(), unit.many()];
     let whose = if is_ledger {
         let instant = format::at_instant(sizes.instant);
         format!(
-            "The ledger has such a division for every moment of the step; this is the one that stops the next sequence, \
+            "The ledger has such a division for every moment of the step; this is the one that stops the next {one}, \
              {instant}. "
         )
     } else {
         String::new()
     };
     let brackets = match result(sizes) {
-        whole if whole < 0.0 => "The fixed part alone is larger than the usable memory, so no sequence fits.",
-        whole if whole < 1.0 => "Less than one sequence is left beside the fixed part.",
-        _ => "The brackets round down, because sequences come whole.",
+        whole if whole < 0.0 => format!("The fixed part alone is larger than the usable memory, so no {one} fits."),
+        whole if whole < 1.0 => format!("Less than one {one} is left beside the fixed part."),
+        _ => format!("The brackets round down, because {many} come whole."),
     };
-    whose + brackets
+    whose + &brackets
 }
 
 /// A number with the minus sign of formulas, and never a zero with one.
@@ -83,6 +84,6 @@ mod tests {
         let [numbers, value] = numbers(&divided);
         assert!(numbers.contains("<mn>72.00</mn>") && numbers.contains("<mn>17.00</mn>"), "{numbers}");
         assert!(value.contains("<mn>3.47</mn>") && value.ends_with("<mn>3</mn>"), "{value}");
-        assert!(explanation(&divided, false).starts_with("The brackets round down"));
+        assert!(explanation(&divided, false, Unit::Sequences).starts_with("The brackets round down"));
     }
 }

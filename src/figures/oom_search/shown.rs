@@ -35,12 +35,12 @@ impl Search {
         let sizes: Division = division(&facts.scenario);
         Self {
             usable,
-            shortage: format::shortage(&facts.answer).unwrap_or_default(),
+            shortage: nothing_fits(facts),
             closed: closed_form::result(&sizes),
             usable_text: format::memory(usable),
             marks: numbers(&trace),
             formula: closed_form::numbers(&sizes),
-            explanation: closed_form::explanation(&sizes, facts.is_ledger()),
+            explanation: closed_form::explanation(&sizes, facts.is_ledger(), facts.scenario.unit()),
             trace,
         }
     }
@@ -73,6 +73,12 @@ impl Search {
             },
         }
     }
+}
+
+/// That nothing fits, and why.
+fn nothing_fits(facts: &Facts) -> String {
+    let unit = facts.scenario.unit();
+    format!("Not even one {} fits. {}", unit.one(), format::shortage(&facts.answer, unit).unwrap_or_default())
 }
 
 /// What is known after some attempts.

@@ -19,7 +19,7 @@ pub fn step(trace: &[Probe], made: usize, shortage: &str) -> String {
             format!("The limit is from {low} to {high}; the middle is {middle}.")
         }
         (Some(next), ..) => format!("Double it: {} is next.", format::count(next.batch)),
-        (None, 0, _) => format!("Not even one sequence fits. {shortage}"),
+        (None, 0, _) => shortage.to_owned(),
         (None, _, Some(high)) => format!("{low} runs and {} does not: found.", format::count(high)),
         (None, _, None) => format!("{low} runs. Larger values are not tried."),
     };
@@ -48,7 +48,7 @@ pub fn known(probe: &Probe) -> String {
 pub fn verdict(trace: &[Probe], closed: f64) -> String {
     let low = trace.last().map_or(0, |last| last.low);
     let said = match trace.last() {
-        Some(_) if low == 0 && closed < 1.0 => "Both say that not even one sequence fits".to_owned(),
+        Some(_) if low == 0 && closed < 1.0 => "Both say that nothing fits".to_owned(),
         Some(last) if last.high.is_none() && closed >= Field::Batch.bound().max => {
             format!("Both reach {}, the largest value that is tried", format::count(low))
         }
@@ -92,10 +92,10 @@ mod tests {
         scenario.cluster.gpus = 1;
         let trace = by_running_out(&scenario);
         assert_eq!(
-            step(&trace, 1, "It is too much."),
+            step(&trace, 1, "Not even one sequence fits. It is too much."),
             "Attempt 1, doubling: b = 1 runs out of memory. Not even one sequence fits. It is too much."
         );
-        assert_eq!(verdict(&trace, -2.0), "Both say that not even one sequence fits: 1 attempt against one division.");
+        assert_eq!(verdict(&trace, -2.0), "Both say that nothing fits: 1 attempt against one division.");
     }
 
     #[test]

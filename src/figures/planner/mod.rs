@@ -129,7 +129,7 @@ fn Drawing(shown: Memo<Shown>) -> impl IntoView {
                 data-testid="planner-drawing"
             >
                 <p class="planner-nothing soft" hidden=move || !empty()>
-                    "Nothing to draw until one sequence fits."
+                    "Nothing to draw until a micro-batch fits."
                 </p>
                 <div
                     class="planner-grid"

@@ -1,7 +1,7 @@
 //! A plan for one configuration, and what is said about it.
 
 use bmax::planner::{Accumulation, plan};
-use bmax::{Answer, BatchUnit, Bytes, Field, Goal, Method, Scenario, estimate, largest_micro_batch, number};
+use bmax::{Answer, BatchUnit, Bytes, Field, Goal, Method, Scenario, Unit, estimate, largest_micro_batch, number};
 
 use crate::site::format;
 
@@ -15,11 +15,13 @@ pub struct Planned {
     pub hidden: Option<Accumulation>,
     /// GPUs that share one micro-batch; 1 without tensor parallelism.
     pub group: u32,
-    /// The target in sequences.
+    /// The target in what the micro-batch counts.
     pub target: u32,
+    /// What that is.
+    pub counts: Unit,
     /// The unit in which the target was given.
     pub unit: BatchUnit,
-    /// Tokens in a sequence.
+    /// Tokens in one of these.
     pub sequence: u32,
     /// The largest micro-batch.
     pub b_max: u32,
@@ -37,10 +39,11 @@ impl Planned {
     /// shown that is not preferred.
     #[inline(never)]
     pub fn of(scenario: &Scenario, answer: &Answer, other: bool) -> Result<Self, String> {
-        let Some(mut b_max) = answer.batch() else { return Err(format::shortage(answer).unwrap_or_default()) };
+        let Some(mut b_max) = answer.batch() else {
+            return Err(format::shortage(answer, scenario.unit()).unwrap_or_default());
+        };
         let data_parallel = scenario.data_parallel();
-        let sequence = scenario.recipe.sequence;
-        let target = scenario.goal.sequences(sequence);
+        let (sequence, target) = (length(scenario), scenario.target());
         // Under the ledger the sums are an entry that is there while the next micro-batch runs, so that
         // accumulating may leave less room than a single one has.
         let mut accumulating = *scenario;
@@ -63,6 +66,7 @@ impl Planned {
             hidden,
             group: if scenario.method == Method::Workshop { 1 } else { scenario.cluster.group() },
             target,
+            counts: scenario.unit(),
             unit,
             sequence,
             b_max,
@@ -84,6 +88,11 @@ impl Planned {
         Some(format!("{gain}: {}", equation(hidden)))
     }
 
+    /// A number of what the micro-batch counts: “1 sequence”, “3 pairs”.
+    pub fn counted(&self, count: u64) -> String {
+        format!("{} {}", grouped(count), if count == 1 { self.counts.one() } else { self.counts.many() })
+    }
+
     /// What processes different data at the same time.
     pub fn replicas(&self) -> String {
         let count = self.chosen.data_parallel;
@@ -101,7 +110,7 @@ impl Planned {
         if self.round == u64::from(self.chosen.data_parallel) {
             format!("give every {replica} the same")
         } else {
-            format!("fill every {replica} with {}", sequences(self.b_max.into()))
+            format!("fill every {replica} with {}", self.counted(self.b_max.into()))
         }
     }
 }
@@ -136,8 +145,7 @@ fn in_range(sequences: u64, size: u64) -> Option<u32> {
 /// The scenario with its target counted in `unit`; the amount stays, up to the rounding to whole
 /// sequences and the end of the range.
 pub fn in_unit(mut scenario: Scenario, unit: BatchUnit) -> Scenario {
-    let sequence = scenario.recipe.sequence;
-    let sequences = scenario.goal.sequences(sequence);
+    let (sequence, sequences) = (length(&scenario), scenario.target());
     let target = match unit {
         _ if unit == scenario.goal.unit => scenario.goal.global_batch,
         BatchUnit::Sequences => sequences,
@@ -158,9 +166,9 @@ pub fn grouped(count: u64) -> String {
     number::grouped(count as f64)
 }
 
-/// "1 sequence", "3 sequences".
-pub fn sequences(count: u64) -> String {
-    format!("{} {}", grouped(count), if count == 1 { "sequence" } else { "sequences" })
+/// Tokens in one of what the micro-batch counts.
+fn length(scenario: &Scenario) -> u32 {
+    scenario.recipe.sequence.saturating_mul(scenario.unit().sequences())
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! What the figure shows: the plan as an equation, in words and as a drawing, and where its buttons lead.
 
+use bmax::BatchUnit;
 use bmax::planner::Accumulation;
-use bmax::{BatchUnit, Choice};
 
 use super::drawing::Drawing;
-use super::planned::{Planned, equation, grouped, sequences};
+use super::planned::{Planned, equation, grouped};
 use crate::site::{Facts, format};
 
 /// What stands where there is no plan and hence no number.
@@ -72,11 +72,12 @@ impl Shown {
             targets: Vec::new(),
             result: "no plan".to_owned(),
             words: format!(
-                "Nothing can be planned, because not even one sequence fits. Accumulation needs a micro-batch. {reason}"
+                "Nothing can be planned, because not even one {} fits. Accumulation needs a micro-batch. {reason}",
+                facts.scenario.unit().one()
             ),
             other: None,
             drawing: None,
-            described: "Nothing to draw until one sequence fits.".to_owned(),
+            described: "Nothing to draw until a micro-batch fits.".to_owned(),
             legend: "one micro-batch".to_owned(),
             axis: None,
             tokens: NONE.to_owned(),
@@ -98,16 +99,18 @@ impl Shown {
         let Planned { chosen: plan, target, sequence, unit, .. } = *planned;
         let tokens = |sequences: u64| format!("{} tokens", grouped(sequences.saturating_mul(sequence.into())));
         let (target, length) = (u64::from(target), tokens(1));
-        let each = format::counted(plan.micro_batch, "sequence", "sequences");
+        let each = planned.counted(plan.micro_batch.into());
         Self {
             unit,
             unit_changed,
             asked: Some(match unit {
-                BatchUnit::Sequences => format!("At {length} a sequence that is {}.", tokens(target)),
-                BatchUnit::Tokens => format!("That is {} of {length}, rounded up to whole ones.", sequences(target)),
+                BatchUnit::Sequences => format!("At {length} a {} that is {}.", planned.counts.one(), tokens(target)),
+                BatchUnit::Tokens => {
+                    format!("That is {} of {length}, rounded up to whole ones.", planned.counted(target))
+                }
             }),
             nearby: Some(nearby(planned)),
-            targets: planned.nearby.into_iter().flatten().map(|target| Target::to(target, unit)).collect(),
+            targets: planned.nearby.into_iter().flatten().map(|target| Target::to(target, planned)).collect(),
             result: equation(plan),
             words: words(planned, &each),
             other: planned.other_plan_text(),
@@ -128,9 +131,13 @@ impl Shown {
 }
 
 impl Target {
-    fn to(target: u32, unit: BatchUnit) -> Self {
+    fn to(target: u32, planned: &Planned) -> Self {
         let text = format::count(target);
-        Self { target, label: format!("Set the target to {text} {}", unit.label()), text }
+        let unit = match planned.unit {
+            BatchUnit::Sequences => planned.counts.many(),
+            BatchUnit::Tokens => "tokens",
+        };
+        Self { target, label: format!("Set the target to {text} {unit}"), text }
     }
 }
 
@@ -141,7 +148,7 @@ fn nearby(planned: &Planned) -> String {
     }
     let (round, tokens) = match planned.unit {
         BatchUnit::Sequences => (grouped(planned.round), ""),
-        BatchUnit::Tokens => (sequences(planned.round), "; in tokens"),
+        BatchUnit::Tokens => (planned.counted(planned.round), "; in tokens"),
     };
     format!("Multiples of {round} {}{tokens}:", planned.share())
 }
@@ -153,7 +160,7 @@ fn words(planned: &Planned, each: &str) -> String {
         "Hits the target exactly".to_owned()
     } else {
         let part = format::percent(over as f64 / target.max(1) as f64);
-        format!("Overshoots the target of {} by {} ({part})", sequences(target), grouped(over))
+        format!("Overshoots the target of {} by {} ({part})", planned.counted(target), grouped(over))
     };
     let times = match planned.chosen.steps {
         1 => "once".to_owned(),
@@ -171,7 +178,7 @@ fn described(planned: &Planned) -> String {
         "{} one after another; in each, {} process {} each; then the optimizer steps once.",
         steps(planned.chosen),
         format::counted(data_parallel, one, many),
-        format::counted(micro_batch, "sequence", "sequences")
+        planned.counted(micro_batch.into())
     )
 }
 

@@ -54,6 +54,8 @@ impl Shown {
     pub fn of(scenario: &Scenario, at: f64) -> Self {
         let roofline = Roofline::of(scenario);
         let [sequence, batch] = [scenario.recipe.sequence, scenario.recipe.batch].map(f64::from);
+        // A pair is two sequences.
+        let batch = batch * f64::from(scenario.unit().sequences());
         let own = batch * sequence;
         let at = number::doublings(at).round();
         let point = |index: u32| number::doublings(f64::from(index) / f64::from(POINTS));

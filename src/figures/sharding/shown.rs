@@ -23,7 +23,9 @@ pub struct Shown {
     pub at_once: String,
     /// Accumulation steps of an update.
     pub steps: String,
-    /// Sequences of an update.
+    /// What these count.
+    pub unit: &'static str,
+    /// Those of an update.
     pub effective: String,
     /// The stages as the rows of the table.
     pub rows: Vec<Vec<String>>,
@@ -66,6 +68,7 @@ impl Shown {
             usable: length(usable),
             usable_text: format::gib(usable),
             batch: format::count(batch),
+            unit: scenario.unit().many(),
             replicas: format::count(replicas),
             at_once: format::count(batch.saturating_mul(replicas)),
             steps: format::count(steps),

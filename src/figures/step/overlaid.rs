@@ -2,7 +2,7 @@
 
 use bmax::course::step::{Paced, Pass};
 use bmax::plot::{Axis, Ink, Mark, Plot, Rule, Series};
-use bmax::{Bytes, Choice, Recomputation};
+use bmax::{Bytes, Choice, Recomputation, TaskKind};
 
 use crate::components::Column;
 use crate::site::{Facts, format};
@@ -56,7 +56,13 @@ impl Overlay {
             scenario.recipe.recomputation = recomputation;
             Paced::of(&scenario)
         });
-        Self { words: words(policies, &steps), rows: rows(&steps), policies, steps, usable: facts.estimate.usable() }
+        let mut words = words(policies, &steps);
+        let alone = matches!(scenario.task.kind, TaskKind::Train | TaskKind::Reward);
+        if facts.is_ledger() && !alone {
+            words +=
+                " The work is that of training alone: what a task generates and scores stands at the forward pass.";
+        }
+        Self { words, rows: rows(&steps), policies, steps, usable: facts.estimate.usable() }
     }
 
     /// What is compared.

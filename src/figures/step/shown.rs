@@ -138,7 +138,12 @@ fn remarks(timeline: &Timeline, scenario: &Scenario) -> Vec<String> {
     }
     let is_pipeline = !timeline.instants[0].stage.is_empty();
     if instants > 6 && !is_pipeline {
-        remarks.push("What is generated and scored before the step is drawn once, for any number of them.".to_owned());
+        let said = if scenario.task.kind.generates() {
+            "What is generated and scored before the step is drawn once, for any number of them."
+        } else {
+            "The frozen model runs behind the forward pass of each micro-batch, of which one is drawn."
+        };
+        remarks.push(said.to_owned());
     }
     if is_pipeline {
         remarks.push(

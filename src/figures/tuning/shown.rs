@@ -203,7 +203,7 @@ impl Tuned {
         if tuning.tries.last().is_some_and(|last| last.fits) {
             Start { verdict, halving, exact: Some(format::count(exact)), ..start }
         } else {
-            Start { verdict, halving: halving + " Not even a single sequence fits.", ..start }
+            Start { verdict, halving: halving + " Not even one fits.", ..start }
         }
     }
 

@@ -28,7 +28,7 @@ static COLUMNS: [Column; 6] = [
     Column::words("Steps"),
     Column::words("Global batch"),
     Column::words("Optimizer step"),
-    Column::words("One sequence"),
+    Column::words("One of its sequences or pairs"),
     Column::words("Updates"),
     Column::words("Run"),
 ];
@@ -86,9 +86,10 @@ fn Answer(shown: Memo<Shown>) -> impl IntoView {
         <p class="live-note batches-4">
             "With " <strong class="num" data-testid="steps">{read(shown, |shown| &shown.steps)}</strong>
             " accumulation steps an optimizer step of " <span class="num">{read(shown, |shown| &shown.sequences)}</span>
-            " sequences takes " <strong class="num" data-testid="seconds">{read(shown, |shown| &shown.seconds)}</strong>
+            " " {move || shown.with(|shown| shown.unit.many())} " takes " <strong class="num" data-testid="seconds">{read(shown, |shown| &shown.seconds)}</strong>
             " (" <span class="num">{read(shown, |shown| &shown.once)}</span> " with one), which is "
-            <span class="num" data-testid="each">{read(shown, |shown| &shown.each)}</span> " a sequence. A run of "
+            <span class="num" data-testid="each">{read(shown, |shown| &shown.each)}</span> " a "
+            {move || shown.with(|shown| shown.unit.one())} ". A run of "
             <span class="num" data-testid="billions">{read(shown, |shown| &shown.billions)}</span>
             " billion tokens has " <span class="num">{read(shown, |shown| &shown.updates)}</span>
             " optimizer steps and takes " <strong class="num" data-testid="run">{read(shown, |shown| &shown.run)}</strong> "."

@@ -2,7 +2,7 @@
 
 use bmax::course::updates::{Update, steps_to_goal, update};
 use bmax::plot::{Axis, Ink, Mark, Plot, Rule, Series};
-use bmax::{Scenario, catalogue, number};
+use bmax::{Scenario, Unit, catalogue, number};
 
 use crate::site::format;
 
@@ -14,7 +14,9 @@ pub const DOUBLINGS: u32 = 10;
 pub struct Shown {
     /// Accumulation steps.
     pub steps: String,
-    /// Sequences of an update with so many.
+    /// What a micro-batch counts.
+    pub unit: Unit,
+    /// Those of an update with so many.
     pub sequences: String,
     /// How long it takes.
     pub seconds: String,
@@ -52,6 +54,7 @@ impl Shown {
         let [seconds, each, run] = times(&now);
         Self {
             steps: format::count(steps),
+            unit: scenario.unit(),
             sequences: number::grouped(now.sequences),
             seconds,
             once: format::duration(once.seconds),

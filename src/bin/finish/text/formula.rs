@@ -11,7 +11,25 @@ const SHORT: usize = 22;
 
 /// A formula in a line of text.
 pub fn inline(tex: &str) -> Result<String> {
-    mathml(tex, MathDisplay::Inline)
+    letter(tex).map_or_else(|| mathml(tex, MathDisplay::Inline), Ok)
+}
+
+/// A number, or a letter with at most a number before it and a word below it: HTML has elements for a variable, which
+/// read the same and are a third of those of MathML.
+fn letter(tex: &str) -> Option<String> {
+    let rest = tex.trim_start_matches(|sign: char| sign.is_ascii_digit());
+    let number = &tex[..tex.len() - rest.len()];
+    let Some(letter) = rest.chars().next() else { return Some(number.to_owned()) };
+    let index = match &rest[letter.len_utf8()..] {
+        "" => "",
+        "_\\max" => "max",
+        below => below.strip_prefix("_\\text{")?.strip_suffix('}')?,
+    };
+    if !letter.is_ascii_alphabetic() || !index.chars().all(|sign| sign.is_ascii_alphabetic()) {
+        return None;
+    }
+    let below = if index.is_empty() { String::new() } else { format!("<sub>{index}</sub>") };
+    Some(format!("{number}<var>{letter}</var>{below}"))
 }
 
 /// A formula on a line of its own. A long one may have to be scrolled, and so can be reached by key.
@@ -47,6 +65,19 @@ fn signs(math: &str) -> usize {
 mod tests {
     use super::*;
     use crate::markup::tags;
+
+    #[test]
+    fn a_variable_alone_is_html_and_all_else_a_formula() {
+        let html = |tex| inline(tex).expect("it is TeX");
+        assert_eq!(html("b"), "<var>b</var>");
+        assert_eq!(html("16N"), "16<var>N</var>");
+        assert_eq!(html(r"b_\max"), "<var>b</var><sub>max</sub>");
+        assert_eq!(html(r"M_\text{fixed}"), "<var>M</var><sub>fixed</sub>");
+        assert_eq!(html("4"), "4");
+        for tex in ["b = 1", r"\alpha", "S^2", "SH", r"M_\text{act}(1)", "b_1", ""] {
+            assert_eq!(html(tex).starts_with("<math>"), !tex.is_empty(), "{tex}");
+        }
+    }
 
     #[test]
     fn words_stay_whole_and_nothing_has_a_style_attribute() {

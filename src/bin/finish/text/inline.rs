@@ -103,7 +103,7 @@ mod tests {
         assert_eq!(
             html,
             "<strong>Bold</strong>, <em>slant</em>, <code>a &lt; b</code>, 1 &lt; 2 &amp; 3, \
-             <a href=\"#id\">a link</a>, <math><mi>N</mi></math>"
+             <a href=\"#id\">a link</a>, <var>N</var>"
         );
     }
 
@@ -118,9 +118,9 @@ mod tests {
     #[test]
     fn a_formula_keeps_the_sign_after_it_once() {
         assert_eq!(
-            line("[$N$, $b$](#id): $S$, and"),
-            Ok("<a href=\"#id\"><span class=\"whole\"><math><mi>N</mi></math>,</span> <math><mi>b</mi></math></a>: \
-                <span class=\"whole\"><math><mi>S</mi></math>,</span> and"
+            line("[$2N + 1$, $b$](#id): $S = 1$, and"),
+            Ok("<a href=\"#id\"><span class=\"whole\"><math><mn>2</mn><mi>N</mi><mo>+</mo><mn>1</mn></math>,</span> <var>b</var></a>: \
+                <span class=\"whole\"><math><mi>S</mi><mo>=</mo><mn>1</mn></math>,</span> and"
                 .to_owned())
         );
     }

@@ -22,6 +22,7 @@ mod quoted;
 mod section;
 #[cfg(test)]
 mod site;
+mod starts;
 mod table;
 mod tour;
 mod tree;

@@ -10,6 +10,7 @@ use super::front::{Opening, former, opening};
 use super::inline::inline;
 use super::problems;
 use super::quoted;
+use super::starts;
 use super::tour;
 use super::tree::{Node, text, tree};
 use super::words::{count, plain};
@@ -33,7 +34,7 @@ struct Head {
 
 /// The section of a file, which may be the first of its page.
 pub fn read(source: &str, is_first: bool) -> Result<Read> {
-    let source = &tour::filled(&problems::filled(source)?);
+    let source = &starts::filled(&tour::filled(&problems::filled(source)?));
     let nodes = tree(source);
     let (lines, body) = match nodes.split_first() {
         Some((Node::Element(Tag::MetadataBlock(MetadataBlockKind::PlusesStyle), lines), body)) => (text(lines), body),

@@ -86,7 +86,7 @@ mod tests {
         assert_eq!(
             html(source).expect("it is right"),
             "<div class=\"table-scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Sizes of N\">\n\
-             <table class=\"data-table\">\n<caption>Sizes of <math><mi>N</mi></math></caption>\n\
+             <table class=\"data-table\">\n<caption>Sizes of <var>N</var></caption>\n\
              <thead><tr><th scope=\"col\">Part</th><th scope=\"col\" class=\"num\">Size</th></tr></thead>\n\
              <tbody>\n<tr><th scope=\"row\">one</th><td class=\"num\">64</td></tr>\n</tbody>\n\
              <tfoot>\n<tr><th scope=\"row\">Together</th><td class=\"num\">256</td></tr>\n</tfoot>\n</table>\n</div>\n"

@@ -3,7 +3,7 @@
 use super::super::markup::{name, pieces};
 
 /// Elements that stand in a line and part no words; those of formulas are told by `is_inline`.
-const INLINE: [&str; 10] = ["a", "b", "code", "em", "i", "math", "span", "strong", "sub", "sup"];
+const INLINE: [&str; 11] = ["a", "b", "code", "em", "i", "math", "span", "strong", "sub", "sup", "var"];
 
 fn is_inline(name: &str) -> bool {
     let of_formula =

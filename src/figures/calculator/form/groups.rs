@@ -115,6 +115,24 @@ pub static TRAINING: &[Input] = &[
     Number(Field::Chunks),
 ];
 
+/// What is trained for.
+pub static TASK: [Fold; 1] = [Fold {
+    name: "Task: DPO, GRPO, PPO, distillation",
+    tell: tells::task,
+    inputs: &[
+        Word(&setting::TASK),
+        Word(&setting::REFERENCE),
+        Number(Field::Teacher),
+        Word(&setting::FROZEN),
+        Word(&setting::REWARD),
+        Word(&setting::ROLLOUT),
+        Number(Field::EngineShare),
+        Number(Field::Completion),
+        Number(Field::Generations),
+        Number(Field::Scored),
+    ],
+}];
+
 /// What fewer enter about it.
 pub static DETAILS: [Fold; 2] = [
     Fold {
@@ -160,7 +178,7 @@ mod tests {
 
     /// Every input of the form.
     fn inputs() -> impl Iterator<Item = &'static Input> {
-        let folds = MODEL.iter().chain(&GPUS).chain(&DETAILS);
+        let folds = MODEL.iter().chain(&GPUS).chain(&TASK).chain(&DETAILS);
         SHAPE.iter().chain(DEVICE).chain(TRAINING).chain(folds.flat_map(|fold| fold.inputs))
     }
 
@@ -169,9 +187,6 @@ mod tests {
         let mut here: Vec<_> = inputs().map(key).collect();
         // The method is a switch of its own; the planner and the chart have these.
         here.extend(["method", "target", "unit", "chart_gpus", "chart_recompute", "chart_axis"]);
-        // Links and the command line take a task; the form has none of it.
-        here.extend(["task", "ref", "frozen", "teacher", "reward", "rollout"]);
-        here.extend(["engine_share", "completion", "generations", "score_b"]);
         let mut all: Vec<_> = Field::ALL.iter().map(|field| field.bound().key).collect();
         all.extend(setting::ALL.iter().map(|word| word.key));
         here.sort_unstable();
@@ -180,7 +195,7 @@ mod tests {
     }
 
     /// Scenarios in which other inputs matter than in the default.
-    const STARTS: [&str; 20] = [
+    const STARTS: [&str; 26] = [
         "",
         "?experts=8&active=2&kv_rank=512&q_rank=64&recompute=every-k&loss=chunked&position=learned&adapter=lora",
         "?experts=8&active=2&ep=2&norms=1",
@@ -201,6 +216,12 @@ mod tests {
         "?attn=eager",
         "?method=paper&tp=2&attn=eager",
         "?method=workshop&dropout=off",
+        "?task=dpo&zero=3&precision=autocast",
+        "?task=dpo&adapter=lora&ref=adapter",
+        "?task=grpo&completion=512",
+        "?task=ppo&rollout=asleep&precision=mixed",
+        "?task=reward",
+        "?task=distil&teacher=70",
     ];
 
     /// Every scenario that differs from `start` in the one input: numbers at both ends of their range, just
@@ -263,6 +284,24 @@ mod tests {
     }
 
     #[test]
+    fn a_plain_run_sees_one_field_of_a_task_and_each_task_those_that_it_reads() {
+        let in_sight = |query: &str| -> Vec<&str> {
+            let scenario = bmax::link::decode(query).scenario;
+            // Whatever is changed stays in sight, so that nothing counts as changed here.
+            let shown = TASK[0].inputs.iter().filter(|input| !input.hidden(&scenario, &scenario));
+            shown.map(key).collect()
+        };
+        assert_eq!(in_sight(""), ["task"]);
+        assert_eq!(in_sight("?task=reward"), ["task"]);
+        assert_eq!(in_sight("?task=dpo"), ["task", "ref", "frozen"]);
+        assert_eq!(in_sight("?task=distil"), ["task", "ref", "teacher", "frozen"]);
+        let generating = ["task", "ref", "frozen", "reward", "rollout", "completion", "generations", "score_b"];
+        assert_eq!(in_sight("?task=grpo"), generating);
+        assert!(in_sight("?task=ppo&rollout=awake").contains(&"engine_share"));
+        assert!(!in_sight("?task=ppo&rollout=awake").contains(&"generations"));
+    }
+
+    #[test]
     fn an_input_that_waits_for_another_is_idle_without_it_and_changes_the_ledger_with_it() {
         for (parameter, without, with) in [
             ("imbalance", "", "?experts=8&active=2&ep=2"),
@@ -291,6 +330,16 @@ mod tests {
             ("parallel", "?norms=1", "?norms=2"),
             ("logits", "?loss=fused", "?loss=plain"),
             ("logits", "?loss=classifier", "?loss=masked-lm"),
+            ("ref", "", "?task=dpo"),
+            ("ref", "?task=reward", "?task=distil"),
+            ("frozen", "?task=reward", "?task=dpo&precision=autocast"),
+            ("teacher", "?task=dpo", "?task=distil"),
+            ("reward", "?task=dpo", "?task=grpo"),
+            ("rollout", "?task=distil", "?task=ppo"),
+            ("engine_share", "?task=grpo", "?task=grpo&rollout=awake"),
+            ("completion", "?task=dpo", "?task=grpo"),
+            ("generations", "?task=grpo&rollout=server", "?task=grpo"),
+            ("score_b", "?task=dpo", "?task=ppo"),
         ] {
             let [without, with] = [without, with].map(|query| bmax::link::decode(query).scenario);
             let mut inputs = inputs();

@@ -2,7 +2,7 @@
 
 use bmax::{
     Adapter, AdapterType, AttentionKernel, Engine, Field, LossHead, Method, Position, Precision, Recomputation,
-    Scenario, ZeroStage,
+    Rollout, Scenario, TaskKind, ZeroStage,
     setting::{self, Setting},
 };
 
@@ -77,15 +77,17 @@ impl Input {
 }
 
 const NO_ADAPTER: &str = "No effect without an adapter.";
+const NO_COMPLETIONS: &str = "No effect on a task without completions.";
+const NO_FROZEN: &str = "No effect on a task without a frozen model.";
 const OTHER_RECOMPUTATION: &str = "No effect on other recomputation.";
 
 fn number_needs(field: Field, scenario: &Scenario) -> &'static str {
     use Field::{
-        ActiveExperts, Chunks, Communication, DenseLayers, Every, ExpertParallel, ExpertWidth, FirstStageLayers,
-        Imbalance, LastStageLayers, Positions, QueryRank, Rank, RecomputedLayers, ReduceBucket, Reshard, RopeDim,
-        SharedWidth, VirtualStages,
+        ActiveExperts, Chunks, Communication, Completion, DenseLayers, EngineShare, Every, ExpertParallel, ExpertWidth,
+        FirstStageLayers, Generations, Imbalance, LastStageLayers, Positions, QueryRank, Rank, RecomputedLayers,
+        ReduceBucket, Reshard, RopeDim, Scored, SharedWidth, Teacher, VirtualStages,
     };
-    let Scenario { model, recipe, cluster, .. } = scenario;
+    let Scenario { model, recipe, cluster, task, .. } = scenario;
     let (missing, reason) = match field {
         ActiveExperts | ExpertWidth | SharedWidth | DenseLayers | ExpertParallel => {
             (model.experts.count == 0, "No effect without experts.")
@@ -115,13 +117,21 @@ fn number_needs(field: Field, scenario: &Scenario) -> &'static str {
             (!reduces, "No effect without DeepSpeed’s ZeRO.")
         }
         Communication => (cluster.gpus == 1, "No effect on one GPU."),
+        Teacher => (task.kind != TaskKind::Distil, "No effect without distillation."),
+        EngineShare => (!task.has_engine(), "No effect without an engine on the same GPU."),
+        Completion | Scored => (!task.kind.generates(), NO_COMPLETIONS),
+        Generations => {
+            let generates = task.kind.generates() && task.rollout == Rollout::Model;
+            (!generates, "No effect unless the trained model generates.")
+        }
         _ => (false, ""),
     };
     if missing { reason } else { "" }
 }
 
 fn word_needs(word: &Setting, scenario: &Scenario) -> &'static str {
-    let Scenario { model, recipe, cluster, .. } = scenario;
+    let Scenario { model, recipe, cluster, task, .. } = scenario;
+    let alone = matches!(task.kind, TaskKind::Train | TaskKind::Reward);
     let adapted = recipe.adapter != Adapter::None;
     let in_fp32 = recipe.precision == Precision::Fp32;
     let over_fp32 = matches!(recipe.precision, Precision::Mixed | Precision::Autocast);
@@ -143,6 +153,10 @@ fn word_needs(word: &Setting, scenario: &Scenario) -> &'static str {
         (&setting::PARALLEL, model.norms == 1, "No effect with one norm per block."),
         (&setting::LOGITS, never_whole, "No effect: this loss head never holds all logits."),
         (&setting::UNQUANTIZED, !quantized, "No effect on weights that are not quantized."),
+        (&setting::REFERENCE, alone, NO_FROZEN),
+        (&setting::FROZEN, alone, NO_FROZEN),
+        (&setting::REWARD, !task.kind.generates(), NO_COMPLETIONS),
+        (&setting::ROLLOUT, !task.kind.generates(), NO_COMPLETIONS),
     ];
     rules.into_iter().find(|(of, missing, _)| *of == word && *missing).map_or("", |(_, _, reason)| reason)
 }

@@ -282,7 +282,7 @@ mod tests {
         for entry in unfolded {
             assert_eq!(entry.details.is_some(), entry.key == first, "{}", entry.key.name);
             if let Some(details) = entry.details {
-                assert!(details.symbols.contains("micro-batch in sequences: 3"), "{}", details.symbols);
+                assert!(details.symbols.contains("micro-batch: 3"), "{}", details.symbols);
                 assert!(details.alive.contains("loss, backward"), "{}", details.alive);
             }
         }

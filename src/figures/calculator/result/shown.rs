@@ -62,7 +62,7 @@ impl Shown {
     pub fn of(facts: &Facts) -> Self {
         let Facts { scenario, estimate, answer, .. } = facts;
         let most = answer.batch();
-        let batch = format::counted(scenario.recipe.batch, "sequence", "sequences");
+        let batch = format::batch(scenario.recipe.batch, scenario.unit());
         let seen = counters(scenario);
         Self {
             is_ledger: facts.is_ledger(),
@@ -108,7 +108,8 @@ fn balance(facts: &Facts) -> String {
 /// The reason behind the answer, in whole sentences: which entry, at which instant, by how much. Where all buckets are
 /// counted at once there is no instant to speak of.
 fn binds(facts: &Facts) -> String {
-    let largest = &facts.limit.largest;
+    let (largest, unit) = (&facts.limit.largest, facts.scenario.unit());
+    let each = unit.one();
     let instant = facts.limit.instant.name;
     let entry = format!("“{}” ({}), {}", largest.name, largest.bucket.name(), format::memory(largest.bytes));
     match &facts.answer {
@@ -118,21 +119,21 @@ fn binds(facts: &Facts) -> String {
             let batch = format::counted(room.batch, "fits", "fit");
             if facts.is_ledger() {
                 format!(
-                    "Each sequence adds {one}. {batch} into {usable}; the next one would lack {lack} at “{instant}”, \
+                    "Each {each} adds {one}. {batch} into {usable}; the next one would lack {lack} at “{instant}”, \
                      where the largest entry is {entry}."
                 )
             } else {
                 format!(
-                    "Each sequence takes {one} of activations. {batch} into {usable}; the next one would lack {lack}."
+                    "Each {each} takes {one} of activations. {batch} into {usable}; the next one would lack {lack}."
                 )
             }
         }
         Answer::Infeasible(reason) => {
-            let why = format::shortage(&facts.answer).unwrap_or_default();
+            let why = format::shortage(&facts.answer, unit).unwrap_or_default();
             let at = if facts.is_ledger() { format!(" at “{instant}”") } else { String::new() };
             let mend = match reason.fewest_gpus {
                 None => "More GPUs alone do not help.".to_owned(),
-                Some(gpus) => format!("With {} one sequence fits.", format::counted(gpus, "GPU", "GPUs")),
+                Some(gpus) => format!("With {} one {each} fits.", format::counted(gpus, "GPU", "GPUs")),
             };
             format!("{why} The largest entry{at} is {entry}. {mend}")
         }

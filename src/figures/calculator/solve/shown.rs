@@ -1,7 +1,7 @@
 //! The questions, each answered by a search of the estimator.
 
 use bmax::{
-    Answer, Bytes, Field, Scenario, b_max, catalogue, estimate, fewest_gpus,
+    Answer, Bytes, Field, Scenario, Unit, b_max, catalogue, estimate, fewest_gpus,
     inverse::{largest_model, least_memory, longest_sequence},
     number,
 };
@@ -59,13 +59,13 @@ impl Shown {
 fn solved(question: Question, scenario: &Scenario) -> Option<(String, Scenario)> {
     let batch = scenario.recipe.batch;
     let mut next = *scenario;
-    let sequences = format::counted(batch, "sequence", "sequences");
+    let sequences = format::batch(batch, scenario.unit());
     let sentence = match question {
         Question::Batch => {
             let Answer::Fits(room) = b_max(scenario) else { return None };
             next = next.with_batch(room.batch);
             let most = if room.capped { "At least" } else { "At most" };
-            let many = format::counted(room.batch, "sequence", "sequences");
+            let many = format::batch(room.batch, scenario.unit());
             let fit = if room.batch == 1 { "fits" } else { "fit" };
             format!("{most} {many} of {} tokens {fit} on each GPU.", format::count(scenario.recipe.sequence))
         }
@@ -113,7 +113,11 @@ fn lacking(question: Question, scenario: &Scenario) -> String {
     let none = match question {
         Question::Batch => {
             easiest.recipe.batch = 1;
-            "Not even one sequence fits"
+            match scenario.unit() {
+                Unit::Pairs => "Not even one pair fits",
+                Unit::Completions => "Not even one completion fits",
+                _ => "Not even one sequence fits",
+            }
         }
         Question::Sequence => {
             easiest.recipe.sequence = 1;
