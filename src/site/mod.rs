@@ -18,6 +18,7 @@ mod theme;
 #[cfg(feature = "hydrate")]
 pub use address::fragment;
 pub use address::replace_fragment;
+pub use address::{network, tell_network};
 pub use bmax::format;
 pub use document::{embedded, prefers_less_motion};
 pub use mount::{Figure, take_over, take_over_part};

@@ -263,8 +263,7 @@ impl Network {
     pub fn sized(text: &str, factor: f64, patch: Option<f64>) -> Self {
         let input = Shape::rows(1.0, 1.0);
         let (layers, troubles) = (Vec::new(), Vec::new());
-        let mut network =
-            Self { input, context: 0.0, frozen: (0.0, 0.0), pixels: 1.0, patch: None, layers, troubles };
+        let mut network = Self { input, context: 0.0, frozen: (0.0, 0.0), pixels: 1.0, patch: None, layers, troubles };
         let mut walk = Walk::new(factor, patch);
         for (position, line) in text.lines().enumerate().take(MAX_LINES) {
             walk.line = position + 1;

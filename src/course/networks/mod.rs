@@ -31,12 +31,14 @@
 
 mod list;
 mod memory;
+mod named;
 pub mod presets;
 mod put;
 mod walk;
 
 pub use list::{LayerError, LayerErrorKind, MAX_LAYERS, MAX_LINES, MAX_SIZE};
 pub use memory::{Element, Fit, Instant, Need, Setup, room};
+pub use named::{Again, Named};
 
 /// The shape of what a layer hands on for one example. Counts are whole numbers held as doubles, so that
 /// no product overflows; up to 2⁵³ they are exact.

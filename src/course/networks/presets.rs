@@ -1,4 +1,29 @@
 //! Networks whose parameters are published, as texts. The page has a button for each of them.
+//!
+//! What is frozen beside a diffusion model: the parameters of transformers 5.23's `CLIPTextModel` (123 060 480),
+//! of the same with its projection (123 650 304 and, for OpenCLIP ViT-bigG/14, 694 659 840), of the encoder of
+//! T5 v1.1 XXL (4 762 310 656) and of diffusers 0.42's `AutoencoderKL` (83 653 863, with 16 channels 83 819 683),
+//! each made from the published configuration. The VAE has 640 numbers a pixel alive at once while it encodes,
+//! which is PyTorch's MemTracker on that network in 16 bits at 512 × 512 and 1024 × 1024.
+
+/// A preset: its word in links, its name on the page, its list.
+pub type Preset = (&'static str, &'static str, &'static str);
+
+/// All presets, in the order of their buttons; the first is there at first.
+pub static ALL: [Preset; 12] = [
+    ("vgg-16", "VGG-16", VGG_16),
+    ("resnet-50", "ResNet-50", RESNET_50),
+    ("vit-b-16", "ViT-B/16", VIT_B_16),
+    ("vit-l-16", "ViT-L/16", VIT_L_16),
+    ("sd-1.5", "SD 1.5 U-Net", SD_15),
+    ("sdxl", "SDXL U-Net", SDXL),
+    ("sd3", "SD 3 medium", SD3),
+    ("nnunet", "nnU-Net 3-D", NNUNET),
+    ("yolov8m", "YOLOv8m", YOLO),
+    ("dense", "784–4096–4096–10", DENSE),
+    ("equal", "12 equal layers", EQUAL_LAYERS),
+    ("rows", "One product on rows", ROWS),
+];
 
 /// ResNet-50 for ImageNet: 25 557 032 parameters (He et al. 2016, arXiv:1512.03385, table 1, with the
 /// stride on the 3 × 3 convolution; torchvision 0.29 `resnet50`).
@@ -53,7 +78,6 @@ pub const ROWS: &str = "\
 input 512 1024
 dense 4096";
 
-
 /// ViT-B/16: 86 567 656 parameters (Dosovitskiy et al. 2021, arXiv:2010.11929, table 1; timm 1.0.31
 /// `vit_base_patch16_224`).
 pub const VIT_B_16: &str = "\
@@ -76,7 +100,7 @@ pub const SD_15: &str = "\
 input 4 64 64 /8 # latents of 512 x 512
 context 77 768
 frozen 123060480
-frozen 83653863 100663296
+frozen 83653863 167772160
 time 320 1280
 conv 320 3x3 pad 1 -> skip
 resblock 320 transformer 8 -> skip x2
@@ -104,7 +128,7 @@ input 4 128 128 /8 # latents of 1024 x 1024
 context 77 2048
 frozen 123060480
 frozen 694659840
-frozen 83653863 402653184
+frozen 83653863 671088640
 time 320 1280 2816
 conv 320 3x3 pad 1 -> skip
 resblock 320 -> skip x2
@@ -129,7 +153,7 @@ context 154 4096
 frozen 123650304
 frozen 694659840
 frozen 4762310656
-frozen 83819683 402653184
+frozen 83819683 671088640
 patch 2 1536 position 36864 -> picture
 time 256 1536 2048
 from context dense 1536 -> text

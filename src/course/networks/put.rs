@@ -112,7 +112,8 @@ impl Walk {
                     if position > 0 {
                         self.layer(network, Kind::Relu, spec)?;
                     }
-                    let convolution = Spec { kernel: Sides::all(side), stride, same: true, bias: false, ..conv(channels) };
+                    let convolution =
+                        Spec { kernel: Sides::all(side), stride, same: true, bias: false, ..conv(channels) };
                     self.layer(network, Kind::Conv, &convolution)?;
                     self.layer(network, Kind::Norm, spec)?;
                 }
@@ -149,9 +150,9 @@ impl Walk {
                 if self.at.sides == 0 {
                     return because("word", word, "its input has rows already");
                 }
-                self.to_rows(network)
+                self.put_rows(network)
             }
-            What::Unpatch => self.to_image(network, spec),
+            What::Unpatch => self.put_image(network, spec),
             What::Patch => {
                 let size = self.patch.unwrap_or(first);
                 let Shape { depth, height, width, .. } = self.at.shape;
@@ -166,7 +167,7 @@ impl Walk {
                 self.grouped(network, word, |walk, network| {
                     let sides = Sides::all(size);
                     walk.layer(network, Kind::Conv, &Spec { kernel: sides, stride: sides, ..conv(second) })?;
-                    walk.to_rows(network)
+                    walk.put_rows(network)
                 })
             }
             What::Attention => self.grouped(network, word, |walk, network| walk.attention(network, first, spec.flag)),
@@ -250,7 +251,7 @@ impl Walk {
             What::Pyramid => {
                 let pool = " -> (d max 5x5 pad 2";
                 let inner = whole_number((self.at.shape.channels / 2.0).floor());
-                let text = ["conv ", &inner, " nobias norm", pool, pool, pool, " concat (d concat (d concat (d unit "];
+                let text = ["unit ", &inner, pool, pool, pool, " concat (d concat (d concat (d unit "];
                 self.text(network, word, &[&text.concat(), &whole_number(first)])
             }
         }
@@ -369,7 +370,7 @@ impl Walk {
         self.push(network, layer, one.sides)
     }
 
-    fn to_rows(&mut self, network: &mut Network) -> Result<(), Flaw> {
+    fn put_rows(&mut self, network: &mut Network) -> Result<(), Flaw> {
         let from = self.at;
         self.grid = Some((from.shape, from.sides));
         let shape = Shape::rows(from.shape.places(), from.shape.channels);
@@ -377,7 +378,7 @@ impl Walk {
         Ok(())
     }
 
-    fn to_image(&mut self, network: &mut Network, spec: &Spec) -> Result<(), Flaw> {
+    fn put_image(&mut self, network: &mut Network, spec: &Spec) -> Result<(), Flaw> {
         let word = spec.head.word;
         let Some((grid, sides)) = self.grid.filter(|(grid, _)| grid.places() == self.at.shape.places()) else {
             return because("word", word, "there are no rows of an image before it");

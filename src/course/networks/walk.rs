@@ -60,10 +60,7 @@ const fn keeps(kind: Kind) -> u8 {
 
 /// Whether the gradient of its inputs is the memory of the gradient of its output.
 const fn passes(kind: Kind) -> bool {
-    matches!(
-        kind,
-        Kind::Add | Kind::Concat | Kind::Flatten | Kind::Shift | Kind::Copy | Kind::Position | Kind::Token
-    )
+    matches!(kind, Kind::Add | Kind::Concat | Kind::Flatten | Kind::Shift | Kind::Copy | Kind::Position | Kind::Token)
 }
 
 /// A tensor of one example.
@@ -129,14 +126,16 @@ impl<'a> Walk<'a> {
         let layers = &network.layers;
         let wide = if setup.element == Element::Half { 2.0 } else { 4.0 };
         let narrow = setup.element.bytes();
-        let mut walk = Self { layers, tensors: Vec::with_capacity(layers.len()), ops: Vec::with_capacity(layers.len()) };
+        let mut walk =
+            Self { layers, tensors: Vec::with_capacity(layers.len()), ops: Vec::with_capacity(layers.len()) };
         let mut outputs: Vec<usize> = Vec::with_capacity(layers.len());
         for (position, layer) in layers.iter().enumerate() {
             let mut reads: [Option<usize>; 3] = layer.reads.map(|source| match source {
                 Source::Layer(maker) => outputs.get(maker).copied(),
                 Source::Given | Source::Nothing => None,
             });
-            let widths = |walk: &Self| reads.iter().flatten().map(|&read: &usize| walk.tensors[read].width).reduce(f64::max);
+            let widths =
+                |walk: &Self| reads.iter().flatten().map(|&read: &usize| walk.tensors[read].width).reduce(f64::max);
             let width = match rule(layer) {
                 Rule::Narrow => narrow,
                 Rule::Wide => wide,
