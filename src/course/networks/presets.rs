@@ -203,9 +203,9 @@ upsample concat p4 csp 384 2 -> m4
 upsample concat p3 csp 192 2 -> out3
 unit 192 3x3 /2 concat m4 csp 384 2 -> out4
 unit 384 3x3 /2 concat p5 csp 576 2 -> out5
-from out3 unit 64 3x3 unit 64 3x3 conv 64
-from out4 unit 64 3x3 unit 64 3x3 conv 64
-from out5 unit 64 3x3 unit 64 3x3 conv 64
-from out3 unit 192 3x3 unit 192 3x3 conv 80
-from out4 unit 192 3x3 unit 192 3x3 conv 80
-from out5 unit 192 3x3 unit 192 3x3 conv 80";
+from out3 unit 64 3x3 unit 64 3x3 conv 64 rows -> boxes
+from out4 unit 64 3x3 unit 64 3x3 conv 64 rows -> boxes
+from out5 unit 64 3x3 unit 64 3x3 conv 64 rows concat boxes concat boxes
+from out3 unit 192 3x3 unit 192 3x3 conv 80 rows -> scores
+from out4 unit 192 3x3 unit 192 3x3 conv 80 rows -> scores
+from out5 unit 192 3x3 unit 192 3x3 conv 80 rows concat scores concat scores";

@@ -360,7 +360,9 @@ impl Walk {
     fn concat(&mut self, network: &mut Network, one: At, other: At, word: &'static str) -> Result<At, Flaw> {
         let mut layer = Layer { word, reads: two(one, other), ..self.blank(Kind::Concat, one) };
         let (here, there) = (one.shape, other.shape);
-        if word.is_empty() {
+        // Rows of other numbers go behind each other.
+        let stacks = one.sides == 0 && here.channels == there.channels && here.height != there.height;
+        if word.is_empty() || stacks {
             layer.output.height += there.height;
         } else if [here.depth, here.height, here.width] != [there.depth, there.height, there.width] {
             return because("word", word, "the two differ in height or width");

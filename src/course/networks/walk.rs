@@ -269,6 +269,38 @@ impl<'a> Walk<'a> {
         changes
     }
 
+    /// What is there of one example after each operation of the forward pass: what is kept, what somebody
+    /// still reads, and outputs of the network.
+    pub(super) fn forward(&self) -> Vec<(usize, f64)> {
+        let end = self.ops.len();
+        let mut until = vec![0; self.tensors.len()];
+        for (position, op) in self.ops.iter().enumerate() {
+            let output = &self.tensors[op.output];
+            until[output.root] = until[output.root].max(if output.is_read { position } else { end });
+            for root in op.kept(&self.tensors) {
+                until[root] = end;
+            }
+            for &read in op.reads.iter().flatten() {
+                let root = self.tensors[read].root;
+                until[root] = until[root].max(position);
+            }
+        }
+        let mut gone = vec![0.0; end + 1];
+        let mut sum = 0.0;
+        let alive = self.ops.iter().enumerate().map(|(position, op)| {
+            let output = &self.tensors[op.output];
+            sum += op.extra;
+            if output.root == op.output {
+                sum += output.bytes();
+                gone[until[op.output]] += output.bytes();
+            }
+            let now = sum;
+            sum -= gone[position];
+            (op.layer, now)
+        });
+        alive.collect()
+    }
+
     fn reads_instance_norm(&self, op: &Op) -> bool {
         op.reads[0].is_some_and(|read| self.layers[self.tensors[read].maker].kind == Kind::InstanceNorm)
     }

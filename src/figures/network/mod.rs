@@ -103,7 +103,9 @@ impl Inputs {
             let sized = Named { side: Some(side), ..own };
             [own, sized].into_iter().find(|named| named.text() == text)
         };
-        let word = presets::ALL.iter().find_map(named).map(|named| named.word());
+        let lines = text.lines().count();
+        let is_near = |preset: &&presets::Preset| preset.2.lines().count() == lines;
+        let word = presets::ALL.iter().filter(is_near).find_map(named).map(|named| named.word());
         // What is there at first needs no word.
         word.filter(|word| word != presets::ALL[0].0)
     }

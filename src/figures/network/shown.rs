@@ -385,9 +385,10 @@ fn highest(points: &[(f64, f64, f64)]) -> f64 {
 fn moment(instant: Instant, parts: &[Part]) -> String {
     match instant {
         Instant::Frozen => "while the frozen networks encode the batch".to_owned(),
-        Instant::Backward(layer) => {
+        Instant::Forward(layer) | Instant::Backward(layer) => {
             let part = parts.iter().take_while(|part| part.end <= layer).count();
-            format!("while layer {} runs backward", number::grouped(part as f64 + 1.0))
+            let way = if matches!(instant, Instant::Forward(_)) { "forward" } else { "backward" };
+            format!("while layer {} runs {way}", number::grouped(part as f64 + 1.0))
         }
         Instant::Step => "in the optimizer’s step".to_owned(),
     }
