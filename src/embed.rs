@@ -260,7 +260,10 @@ impl std::error::Error for MessageError {}
 pub fn kept(query: &str) -> String {
     let mut kept = String::new();
     for raw in query.strip_prefix('?').unwrap_or(query).split('&') {
-        if form_urlencoded::parse(raw.as_bytes()).next().is_some_and(|(key, _)| KEYS.contains(&&*key)) {
+        if form_urlencoded::parse(raw.as_bytes())
+            .next()
+            .is_some_and(|(key, _)| KEYS.contains(&&*key) || key == link::NETWORK)
+        {
             kept += raw;
             kept += "&";
         }

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 fn setup(element: Element, optimizer: Optimizer) -> Setup {
     let regime = Regime::of(Precision::Fp32, GradientType::Half);
-    Setup { regime, element, optimizer, step: StepKernel::Loop }
+    Setup { regime, element, optimizer, step: StepKernel::Loop, averages: false, frozen: false }
 }
 
 fn single() -> Setup {
@@ -102,11 +102,8 @@ fn what_is_kept_and_the_peak_are_pytorch_s() {
         let setup = setup(element, optimizer);
         if let Some(saved) = row["saved"].as_f64() {
             // Under autocast the 16-bit copies of matrices and of the input are kept as well.
-            let needless = |layer: &&Layer| layer.kind == Kind::Dense && layer.input == network.input;
-            let first: f64 = network.layers.iter().take(1).filter(needless).map(|layer| layer.matrix).sum();
-            let matrices = network.layers.iter().map(|layer| layer.matrix).sum::<f64>() - first;
-            let copies =
-                if element == Element::Cast { 2.0 * (matrices + batch * network.input.elements()) } else { 0.0 };
+            let of_input = if element == Element::Cast { 2.0 * batch * network.input.elements() } else { 0.0 };
+            let copies = network.copies(&setup).get() + of_input;
             let counted = network.need(&setup, usize::MAX, batch).kept.get() + copies;
             assert_eq!(counted, saved, "{row}");
         }
@@ -147,13 +144,13 @@ fn the_lecture_s_sizes_are_those_of_outputs() {
     assert_eq!(rows.layers[0].output.elements(), 512.0 * 4096.0);
     assert_eq!(rows.layers[0].input.elements(), 512.0 * 1024.0);
     assert_eq!(rows.parameters(), 1024.0 * 4096.0 + 4096.0);
-    assert!(!rows.layers[0].keeps_output);
+    assert_eq!(rows.kept(&single()), [0.0], "the input is counted as data");
 }
 
 #[test]
 fn early_layers_hold_the_activations_and_late_ones_the_weights() {
     let network = network("vgg-16");
-    let kept: Vec<f64> = network.layers.iter().map(|layer| network.kept_by(layer, &single()).get()).collect();
+    let kept = network.kept(&single());
     let to_second_pool = network.layers.iter().position(|layer| layer.output.channels > 128.0).expect("a wide layer");
     let early: f64 = kept[..to_second_pool].iter().sum::<f64>() / kept.iter().sum::<f64>();
     assert!(early > 0.65, "{early}");
@@ -226,16 +223,25 @@ fn a_line_that_cannot_be_read_is_named_and_the_others_stay() {
         ("residual", "Line 3, word “residual”: no add follows it."),
         ("relu x5000", "Line 2, repetitions “5000”: write a whole number from 1 to 1,000."),
         ("conv 8 3x3 x20", "Line 2, kernel “3”: write a whole number from 1 to 2."),
+        ("conv 8 3x3x3x3", "Line 2, kernel “3x3x3x3”: write at most three sides."),
+        ("concat skip", "Line 2, name “skip”: no line before it gives an output this name."),
+        ("max 2x2 /2 -> half concat half add half", "Line 2, word “add”: there is no residual before it."),
+        ("-> a max 2x2 /2 concat a", "Line 2, word “concat”: the two differ in height or width."),
+        ("-> 1", "Line 2, name “1”: a name begins with a letter."),
+        ("groupnorm 2", "Line 2, groups “2”: they must divide the channels."),
+        ("attention 2", "Line 2, word “attention”: its input is an image: write rows or flatten before it."),
+        ("rows attention 2", "Line 2, heads “2”: they must divide the features."),
+        ("rows cross 3", "Line 2, word “cross”: there is no line with context before it."),
+        ("resblock 64", "Line 2, groups “32”: they must divide the channels."),
+        ("patch 64 8", "Line 2, patch size “64”: write a whole number from 1 to 32."),
+        ("rows joint 3", "Line 2, name “text”: no line before it gives an output this name."),
     ] {
         let (said, layers) = says(&(image.to_owned() + line + "\nglobal"));
         assert_eq!(said, message);
         assert_eq!(layers, 1, "the pool after “{line}” stays");
     }
     assert_eq!(says("input 784\nconv 3").0, "Line 2, word “conv”: it needs an image: channels, height and width.");
-    assert_eq!(
-        says("relu x999\nrelu x999\nrelu x999").0,
-        "Line 3, word “relu”: this line makes more than 2,000 layers."
-    );
+    assert_eq!(says(&"relu x999\n".repeat(11)).0, "Line 11, word “relu”: this line makes more than 10,000 layers.");
     assert_eq!(says("").1, 0);
 }
 
@@ -260,7 +266,13 @@ proptest! {
             "input 3 64 64", "input 1000000 1000000 1000000", "input 9", "conv 8 3x3", "conv 1000000 1000x1000 pad 1000",
             "conv 6 /2 groups 3", "norm", "relu x3", "pool max 2x2 /2", "pool avg 3x3 pad 1", "pool global", "flatten",
             "dense 1000000", "dense 7 nobias x2", "dropout", "residual", "add", "add relu", "block 8 16 /2", "block 8 16 x1000",
-            "basic 8", "gelu", "x", "/", "# remark", "0x0", "-1", "NaN",
+            "basic 8", "gelu", "input 3 8 64 64", "conv 8 3x3x3 /1x2x2 same", "deconv 4 2x2 /2", "upsample", "upsample 1000000 x9",
+            "groupnorm 4", "instancenorm leaky", "patch 4 32", "token position", "position 64", "rows", "image", "unpatch 2",
+            "attention 4", "attention 2 separate", "context 7 16", "cross 2", "mlp 64", "geglu 64", "swiglu 9", "layernorm plain",
+            "time 8 16", "time 8 16 4", "shift", "resblock 32", "transformer 4 2 linear", "transformer 4", "joint 4", "joint 4 last x3",
+            "adanorm", "first", "-> text", "-> skip", "-> skip x9", "concat skip", "add skip", "from skip", "from context",
+            "unit 8 3x3 /2", "csp 8 2 shortcut", "pyramid 8", "half", "copy", "join", "divide", "crossentropy", "mse",
+            "frozen 1000000000 7", "x", "/", "# remark", "0x0", "-1", "NaN",
         ]), 0..20),
         every in 0_usize..40,
         batch in 1.0_f64..1e6,
@@ -291,7 +303,11 @@ fn sound(text: &str) -> Result<Network, TestCaseError> {
 
 #[test]
 fn the_page_prints_what_is_counted() {
-    let texts = [include_str!("../src/pages/networks/04_vgg.md"), include_str!("../src/pages/networks/05_segments.md")];
+    let texts = [
+        include_str!("../src/pages/networks/04_vgg.md"),
+        include_str!("../src/pages/networks/05_images.md"),
+        include_str!("../src/pages/networks/05_segments.md"),
+    ];
     let page = texts.concat().split_whitespace().collect::<Vec<_>>().join(" ");
     let prints = |number: f64, places: u32, unit: &str| {
         let text = bmax::number::fixed(number, places) + unit;
@@ -313,4 +329,92 @@ fn the_page_prints_what_is_counted() {
     }
     assert_eq!([vgg.units(), resnet.units()], [22, 20]);
     prints(network("dense").parameters() * 16.0 / 1_048_576.0, 0, " MiB");
+    let half =
+        Setup { regime: Regime::of(Precision::PureBf16, GradientType::Half), ..setup(Element::Half, Optimizer::AdamW) };
+    let cast = setup(Element::Cast, Optimizer::AdamW);
+    let keeps = |text: &str, factor, patch, setup: &Setup| {
+        Network::sized(text, factor, patch).need(setup, usize::MAX, 1.0).kept.gib()
+    };
+    for (factor, unit) in
+        [(0.5, " GiB for an image of 512"), (1.0, " GiB for one of 1,024"), (2.0, " GiB for one of 2,048")]
+    {
+        prints(keeps(presets::SDXL, factor, None, &half), 2, unit);
+    }
+    prints(keeps(presets::SDXL, 1.0, None, &cast), 2, " GiB for an image of 1,024");
+    prints(keeps(presets::VIT_B_16, 1.0, None, &cast), 2, " GiB for an image, and");
+    prints(keeps(presets::VIT_B_16, 1.0, Some(8.0), &cast), 2, " GiB with patches of 8");
+    prints(keeps(presets::NNUNET, 1.0, None, &single()), 2, " GiB, and one of 64");
+    prints(keeps(presets::NNUNET, 0.5, None, &single()), 2, " GiB.");
+}
+
+/// Networks of blocks by their name in the vectors.
+fn blocks(name: &str, with_loss: bool) -> Network {
+    let mut text = match name {
+        "vit-b-16" => presets::VIT_B_16.to_owned(),
+        "vit-b-16-384" => presets::VIT_B_16.replace("224 224", "384 384"),
+        "vit-b-32" => presets::VIT_B_16.replace("patch 16", "patch 32"),
+        "vit-l-16" => presets::VIT_L_16.to_owned(),
+        "sd-1.5" => presets::SD_15.to_owned(),
+        "sd-1.5-768" => presets::SD_15.replace("64 64 /8", "96 96 /8"),
+        "sdxl" => presets::SDXL.to_owned(),
+        "sdxl-512" => presets::SDXL.replace("128 128 /8", "64 64 /8"),
+        "sd3-medium" => presets::SD3.to_owned(),
+        "sd3-medium-512" => presets::SD3.replace("128 128 /8", "64 64 /8"),
+        "nnunet-3d" => presets::NNUNET.to_owned(),
+        "nnunet-3d-flat" => presets::NNUNET
+            .replace(
+                "input 1 128 128 128\nconv 32 3x3x3 pad 1 instancenorm leaky x2",
+                "input 1 32 192 160\nconv 32 1x3x3 pad 0x1x1 instancenorm leaky x2",
+            )
+            .replace("conv 64 3x3x3 /2", "conv 64 3x3x3 /1x2x2")
+            .replace(
+                "deconv 32 2x2x2 /2 concat skip\nconv 32 3x3x3 pad 1",
+                "deconv 32 1x2x2 /1x2x2 concat skip\nconv 32 1x3x3 same",
+            ),
+        "yolov8m" => presets::YOLO.to_owned(),
+        "yolov8m-320" => presets::YOLO.replace("640 640", "320 320"),
+        _ => panic!("no network {name}"),
+    };
+    if !with_loss {
+        text = text.replace(" mse", "").replace(" crossentropy", "");
+    }
+    let network = Network::read(&text);
+    assert_eq!(network.troubles, [], "{name}");
+    network
+}
+
+#[test]
+fn blocks_keep_what_pytorch_keeps_and_peak_where_it_does() {
+    let rows: Vec<Value> = serde_json::from_str(include_str!("vectors/networks_blocks.json")).expect("rows");
+    assert!(rows.len() > 40, "{}", rows.len());
+    let mut wrong = Vec::new();
+    for row in &rows {
+        let name = row["network"].as_str().expect("a name");
+        // What is kept is measured before the loss.
+        let network = blocks(name, row["saved"].is_null());
+        assert_eq!(Some(network.parameters()), row["parameters"].as_f64(), "{name}");
+        let batch = row["batch"].as_f64().expect("a batch");
+        let (precision, element) = match row["precision"].as_str() {
+            Some("autocast") => (Precision::Fp32, Element::Cast),
+            Some("bf16") => (Precision::PureBf16, Element::Half),
+            _ => (Precision::Fp32, Element::Single),
+        };
+        let optimizer = if row["optimizer"] == "momentum" { Optimizer::Momentum } else { Optimizer::AdamW };
+        let setup = Setup { regime: Regime::of(precision, GradientType::Half), ..setup(element, optimizer) };
+        let need = network.need(&setup, usize::MAX, batch);
+        if let Some(saved) = row["saved"].as_f64() {
+            let of_input = if element == Element::Cast { 2.0 * batch * network.input.elements() } else { 0.0 };
+            let counted = need.kept.get() + network.copies(&setup).get() + of_input;
+            if counted != saved {
+                wrong.push(format!("{row}: {counted}, {} more", counted - saved));
+            }
+        }
+        if let Some(peak) = row["peak"].as_f64() {
+            let off = (need.peak.get() - peak) / peak;
+            if off.abs() > 0.006 {
+                wrong.push(format!("{row}: {}, off by {off}", need.peak.get()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -39,7 +39,7 @@ pub use notice::Notice;
 #[cfg(feature = "cli")]
 pub(crate) use notice::explained;
 pub(crate) use notice::nearest_parameters;
-pub use parameters::{PASSED_OVER, Parameter, is_parameter, names, parameters};
+pub use parameters::{NETWORK, PASSED_OVER, Parameter, is_parameter, names, parameters};
 pub use versus::{VS, encode_with, versus, versus_whole};
 
 use crate::runtime::fragmentation;

@@ -17,10 +17,14 @@ pub(super) const ROWS: [(&str, &str); 3] = [("v", "Version"), ("model", "Model")
 /// called like one of them.
 pub const PASSED_OVER: [&str; 5] = ["embed", "controls", "theme", "title", "height"];
 
+/// The parameter that names a network of layers and its settings ([`crate::course::networks::Named`]). It is no part
+/// of a scenario, and only the figure of layer lists reads it.
+pub const NETWORK: &str = "network";
+
 /// Whether a link may have this parameter, be it of the scenario, of the one to compare with or of an embedded
 /// figure.
 pub fn is_parameter(key: &str) -> bool {
-    names().any(|(name, _)| name == key) || key == VS || PASSED_OVER.contains(&key)
+    names().any(|(name, _)| name == key) || key == VS || key == NETWORK || PASSED_OVER.contains(&key)
 }
 
 /// A parameter of the link, as the documentation lists it.

@@ -5,7 +5,7 @@
 
 use super::decode::read as read_pairs;
 use super::encode::{differing, encode};
-use super::{Decoded, Notice, OWN, PASSED_OVER};
+use super::{Decoded, NETWORK, Notice, OWN, PASSED_OVER};
 use crate::bounds::excerpt;
 use crate::{Field, Scenario, catalogue, number, setting};
 
@@ -94,7 +94,7 @@ pub(super) fn read(given: &str, version: u32, first: &Scenario, notices: &mut Ve
     let mut problems = Vec::new();
     for part in given.split(';').map(str::trim).filter(|part| !part.is_empty()) {
         let pair = part.split_once(':').map(|(key, value)| (key.trim(), value));
-        match pair.filter(|(key, _)| !ONCE.contains(key) && !PASSED_OVER.contains(key)) {
+        match pair.filter(|(key, _)| !ONCE.contains(key) && *key != NETWORK && !PASSED_OVER.contains(key)) {
             None => problems.push(Notice::NoPair(excerpt(part))),
             Some((key, value)) if !pairs.iter().any(|(name, _)| name == key) => {
                 pairs.push((key.to_owned(), value.to_owned()));

@@ -29,6 +29,28 @@ pub fn query() -> String {
     window().location().search().unwrap_or_default()
 }
 
+/// The network that the address names.
+pub fn network() -> Option<String> {
+    let query = query();
+    let pair = |pair: &str| pair.strip_prefix(link::NETWORK)?.strip_prefix('=').map(str::to_owned);
+    query.trim_start_matches('?').split('&').find_map(pair)
+}
+
+/// Lets the address name a network, or none. Its words need no escape.
+pub fn tell_network(word: Option<&str>) {
+    let now = query();
+    let is_other = |pair: &&str| !pair.is_empty() && pair.split('=').next() != Some(link::NETWORK);
+    let mut pairs: Vec<String> = now.trim_start_matches('?').split('&').filter(is_other).map(str::to_owned).collect();
+    if let Some(word) = word {
+        pairs.insert(0, [link::NETWORK, "=", word].concat());
+    }
+    let wanted = if pairs.is_empty() { String::new() } else { "?".to_owned() + &pairs.join("&") };
+    if now != wanted {
+        let location = window().location();
+        replace(&(location.pathname().unwrap_or_default() + &wanted + &location.hash().unwrap_or_default()));
+    }
+}
+
 /// Keeps address and state in step: the address follows the scenario, and Back or Forward set it.
 pub fn follow(state: State) {
     let settled = use_debounce_fn_with_arg(|told: Told| write(&told), SETTLE);

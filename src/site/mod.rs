@@ -15,9 +15,9 @@ mod standing;
 mod state;
 mod theme;
 
-pub use address::replace_fragment;
 #[cfg(feature = "hydrate")]
 pub use address::{fragment, open};
+pub use address::{network, replace_fragment, tell_network};
 pub use bmax::format;
 pub use document::{embedded, prefers_less_motion};
 pub use mount::{Figure, take_over, take_over_part};

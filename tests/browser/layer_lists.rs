@@ -40,12 +40,12 @@ async fn the_table_holds_shape_parameters_and_bytes_of_every_layer() {
     let setup = Setup::of(&Scenario::default());
     let rows = figure.table("layers").await;
     assert_eq!(rows.len(), network.layers.len());
-    for (row, layer) in rows.iter().zip(&network.layers) {
+    for ((row, layer), kept) in rows.iter().zip(&network.layers).zip(network.kept(&setup)) {
         let cells = [number::grouped(layer.line as f64), number::grouped(layer.parameters())];
         assert_eq!([&row[1], &row[3]], [&cells[0], &cells[1]], "{row:?}");
         let channels = number::grouped(layer.output.channels);
         assert!(row[2] == channels || row[2].starts_with(&(channels + " × ")), "{row:?}");
-        let kept = Bytes::new(network.kept_by(layer, &setup).get() * 32.0 + layer.once);
+        let kept = Bytes::new(kept * 32.0 + layer.once);
         let places = if kept.gib() < 10.0 { 2 } else { 1 };
         let (gib, mib) = (number::fixed(kept.gib(), places), number::fixed(kept.mib(), 1));
         assert!(row[5] == format!("{gib} GiB") || row[5] == format!("{mib} MiB") || kept == Bytes::ZERO, "{row:?}");
@@ -84,7 +84,7 @@ async fn recomputation_and_precision_change_what_fits() {
     figure.shows("fit", &fit(presets::RESNET_50, &Scenario::default(), 2)).await;
     figure.pick("Training precision", "fp32").await;
     let query = "v=3&precision=fp32";
-    page.until_query(query).await;
+    page.until_query(&("network=resnet-50.every-2&".to_owned() + query)).await;
     figure.shows("fit", &fit(presets::RESNET_50, &crate::support::expected::scenario(query), 2)).await;
     page.close().await;
 }
@@ -119,5 +119,24 @@ async fn a_batch_that_is_no_count_is_named() {
         figure.shows("examples", shown).await;
         assert_eq!(field.attr("aria-invalid").await.expect("an element").as_deref(), Some(invalid), "{typed}");
     }
+    page.close().await;
+}
+
+#[tokio::test]
+async fn a_link_names_a_network_and_follows_what_is_set_of_it() {
+    let query = "network=sdxl.512.every-1.ema&v=3&gpu=rtx-4090&precision=bf16-pure&optimizer=adam8bit";
+    let page = Page::about("network", query).await;
+    let figure = page.figure("network");
+    figure.shows("parameters", "2,567,463,684").await;
+    figure.shows("every", "1").await;
+    figure.says("At 256, 512 and 1,024 pixels along the height").await;
+    figure.press("SD 1.5 U-Net").await;
+    figure.shows("parameters", "859,520,964").await;
+    page.until_query("network=sd-1.5.every-1.ema&v=3&gpu=rtx-4090&precision=bf16-pure&optimizer=adam8bit").await;
+    figure.choose("Frozen encoders and VAE", "in memory").await;
+    page.until_query("network=sd-1.5.every-1.frozen.ema&v=3&gpu=rtx-4090&precision=bf16-pure&optimizer=adam8bit").await;
+    // A list of one's own has no word.
+    figure.fill(LIST, "input 784\ndense 10").await;
+    page.until_query("v=3&gpu=rtx-4090&precision=bf16-pure&optimizer=adam8bit").await;
     page.close().await;
 }

@@ -1,22 +1,23 @@
 //! Reading a network from its text.
 //!
 //! A line is a layer, or several that follow each other: `conv 64 3x3 pad 1 norm relu`. `xN` at its end
-//! repeats it; `#` begins a remark. A line that cannot be read is left out and named, and the others
-//! stay.
+//! repeats it; `#` begins a remark. `-> name` names what the line has made so far; `from`, `concat` and `add`
+//! take it up again. A line that cannot be read is left out and named, and the others stay.
 
 use std::fmt;
 
-use super::{Kind, Layer, Network, Shape};
+use super::put::Walk;
+use super::{Kind, Network, Shape};
 use crate::number;
 
 /// Lines that are read.
 pub const MAX_LINES: usize = 400;
 /// Layers that a network may have, repeated ones and the inside of blocks included.
-pub const MAX_LAYERS: usize = 2_000;
+pub const MAX_LAYERS: usize = 10_000;
 /// The largest number of channels, neurons, rows or pixels along a side.
 pub const MAX_SIZE: f64 = 1_000_000.0;
 /// The largest kernel, stride, padding and repetition.
-const MAX_STEP: f64 = 1_000.0;
+pub(super) const MAX_STEP: f64 = 1_000.0;
 
 /// A line that cannot be read.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,51 +64,130 @@ impl LayerError {
 }
 
 /// A trouble on its way out of a line. In a box, a result is one word wide, which keeps the reader small.
-type Flaw = Box<LayerError>;
+pub(super) type Flaw = Box<LayerError>;
 
-/// A layer as it is written.
+/// One to three numbers, for the sides of a window.
 #[derive(Clone, Copy)]
-struct Spec {
-    head: &'static Head,
+pub(super) struct Sides {
     values: [f64; 3],
     count: usize,
-    kernel: (f64, f64),
-    stride: f64,
-    padding: f64,
-    groups: f64,
-    bias: bool,
+}
+
+impl Sides {
+    pub(super) const fn all(value: f64) -> Self {
+        Self { values: [value; 3], count: 1 }
+    }
+
+    fn read(field: &'static str, word: &str, from: f64) -> Result<Self, Flaw> {
+        let mut sides = Self { values: [from; 3], count: 0 };
+        for side in word.split('x') {
+            let Some(value) = sides.values.get_mut(sides.count) else {
+                return because(field, word, "write at most three sides");
+            };
+            *value = whole(field, side, from, MAX_STEP)?;
+            sides.count += 1;
+        }
+        Ok(sides)
+    }
+
+    /// Depth, height and width; `idle` is the depth that changes nothing.
+    pub(super) fn of(self, is_volume: bool, idle: f64) -> [f64; 3] {
+        let [first, second, _] = self.values;
+        match self.count {
+            1 => [if is_volume { first } else { idle }, first, first],
+            2 => [idle, first, second],
+            _ => self.values,
+        }
+    }
+}
+
+/// A layer as it is written.
+#[derive(Clone)]
+pub(super) struct Spec {
+    pub(super) head: &'static Head,
+    pub(super) values: [f64; 4],
+    pub(super) count: usize,
+    pub(super) kernel: Sides,
+    pub(super) stride: Sides,
+    pub(super) padding: Sides,
+    /// Padding by which an odd kernel keeps the size.
+    pub(super) same: bool,
+    pub(super) groups: f64,
+    pub(super) bias: bool,
+    /// A word that says how the block is built.
+    pub(super) flag: bool,
+    /// The output that it names or takes up.
+    pub(super) name: String,
 }
 
 /// A word that begins a layer.
-struct Head {
-    word: &'static str,
-    what: What,
+pub(super) struct Head {
+    pub(super) word: &'static str,
+    pub(super) what: What,
     /// Names of the numbers that follow it; the first `needs` must be there.
-    values: &'static [&'static str],
-    needs: usize,
+    pub(super) values: &'static [&'static str],
+    pub(super) needs: usize,
+    /// A word of its own that says how it is built.
+    flag: &'static str,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum What {
+pub(super) enum What {
     Input,
+    Context,
+    Frozen,
     Layer(Kind),
     Residual,
     /// A residual block of three convolutions (He et al. 2016, figure 5 right) or of two (left).
     Block,
     Basic,
+    /// Names of outputs.
+    Name,
+    From,
+    Concat,
+    /// The end of a residual block, as U-Nets project their shortcut.
+    Join,
+    // On rows.
+    Rows,
+    Patch,
+    Unpatch,
+    Attention,
+    Cross,
+    Gated,
+    Mlp,
+    Joint,
+    AdaNorm,
+    First,
+    // Of the time.
+    Time,
+    Shift,
+    // Blocks as lines of simpler words.
+    Resblock,
+    Transformer,
+    Unit,
+    Csp,
+    Pyramid,
+}
+
+const fn head(word: &'static str, what: What, values: &'static [&'static str], needs: usize) -> Head {
+    Head { word, what, values, needs, flag: "" }
 }
 
 const fn plain(word: &'static str, kind: Kind) -> Head {
-    Head { word, what: What::Layer(kind), values: &[], needs: 0 }
+    head(word, What::Layer(kind), &[], 0)
 }
 
-static HEADS: [Head; 18] = [
-    Head { word: "input", what: What::Input, values: &["channels or features", "height", "width"], needs: 1 },
-    Head { word: "conv", what: What::Layer(Kind::Conv), values: &["channels"], needs: 1 },
-    Head { word: "dense", what: What::Layer(Kind::Dense), values: &["neurons"], needs: 1 },
-    Head { word: "block", what: What::Block, values: &["inner channels", "channels"], needs: 2 },
-    Head { word: "basic", what: What::Basic, values: &["channels"], needs: 1 },
-    Head { word: "residual", what: What::Residual, values: &[], needs: 0 },
+const HEADS_OF: &[&str] = &["heads"];
+const CHANNELS: &[&str] = &["channels"];
+const WIDTH: &[&str] = &["width"];
+
+static HEADS: [Head; 53] = [
+    head("input", What::Input, &["channels or features", "height", "width", "width"], 1),
+    head("conv", What::Layer(Kind::Conv), CHANNELS, 1),
+    head("dense", What::Layer(Kind::Dense), &["neurons"], 1),
+    head("block", What::Block, &["inner channels", "channels"], 2),
+    head("basic", What::Basic, CHANNELS, 1),
+    head("residual", What::Residual, &[], 0),
     plain("add", Kind::Add),
     plain("norm", Kind::Norm),
     plain("relu", Kind::Relu),
@@ -120,26 +200,79 @@ static HEADS: [Head; 18] = [
     plain("global", Kind::GlobalPool),
     plain("flatten", Kind::Flatten),
     plain("dropout", Kind::Dropout),
+    head("deconv", What::Layer(Kind::Deconv), CHANNELS, 1),
+    head("groupnorm", What::Layer(Kind::GroupNorm), &["groups"], 1),
+    plain("instancenorm", Kind::InstanceNorm),
+    Head { flag: "plain", ..plain("layernorm", Kind::LayerNorm) },
+    plain("leaky", Kind::Relu),
+    head("upsample", What::Layer(Kind::Upsample), &["factor"], 0),
+    plain("divide", Kind::Divide),
+    plain("half", Kind::Slice),
+    plain("copy", Kind::Copy),
+    plain("token", Kind::Token),
+    head("position", What::Layer(Kind::Position), &["rows of a table"], 0),
+    plain("crossentropy", Kind::Softmax),
+    plain("mse", Kind::Mse),
+    head("context", What::Context, &["rows", "features"], 2),
+    head("frozen", What::Frozen, &["parameters", "numbers alive at once"], 1),
+    head("->", What::Name, &[], 0),
+    head("from", What::From, &[], 0),
+    head("concat", What::Concat, &[], 0),
+    head("join", What::Join, &[], 0),
+    head("rows", What::Rows, &[], 0),
+    head("image", What::Unpatch, &[], 0),
+    head("patch", What::Patch, &["patch size", "width"], 2),
+    head("unpatch", What::Unpatch, &["patch size"], 1),
+    Head { flag: "separate", ..head("attention", What::Attention, HEADS_OF, 1) },
+    head("cross", What::Cross, HEADS_OF, 1),
+    head("mlp", What::Mlp, WIDTH, 1),
+    head("geglu", What::Gated, WIDTH, 1),
+    head("swiglu", What::Gated, WIDTH, 1),
+    Head { flag: "last", ..head("joint", What::Joint, HEADS_OF, 1) },
+    head("adanorm", What::AdaNorm, &[], 0),
+    head("first", What::First, &[], 0),
+    head("time", What::Time, &["features", "width", "features of a vector"], 2),
+    head("shift", What::Shift, &[], 0),
+    head("resblock", What::Resblock, CHANNELS, 1),
+    Head { flag: "linear", ..head("transformer", What::Transformer, &["heads", "blocks"], 1) },
 ];
+
+static MORE: [Head; 3] = [
+    head("unit", What::Unit, CHANNELS, 1),
+    Head { flag: "shortcut", ..head("csp", What::Csp, &["channels", "blocks"], 2) },
+    head("pyramid", What::Pyramid, CHANNELS, 1),
+];
+
+/// The heads that are put by the program itself.
+pub(super) static CONV: &Head = &HEADS[1];
+pub(super) static RESIDUAL: &Head = &HEADS[5];
+pub(super) static ADD: &Head = &HEADS[6];
+
+fn head_of(word: &str) -> Option<&'static Head> {
+    HEADS.iter().chain(&MORE).find(|head| head.word.eq_ignore_ascii_case(word))
+}
 
 impl Network {
     /// Reads a network. Any text gives one, with what was wrong in [`Network::troubles`].
     pub fn read(text: &str) -> Self {
-        let input = Shape { channels: 1.0, height: 1.0, width: 1.0 };
-        let mut network = Self { input, layers: Vec::new(), troubles: Vec::new() };
-        let mut walk = Walk { shape: input, image: false, maker: None, shortcut: None, line: 0 };
+        Self::sized(text, 1.0, None)
+    }
+
+    /// The same network with an input whose sides are so many times as long, and with patches of another size.
+    /// Sides are rounded to whole numbers.
+    pub fn sized(text: &str, factor: f64, patch: Option<f64>) -> Self {
+        let input = Shape::rows(1.0, 1.0);
+        let (layers, troubles) = (Vec::new(), Vec::new());
+        let mut network = Self { input, context: 0.0, frozen: (0.0, 0.0), pixels: 1.0, patch: None, layers, troubles };
+        let mut walk = Walk::new(factor, patch);
         for (position, line) in text.lines().enumerate().take(MAX_LINES) {
             walk.line = position + 1;
             let line = line.split('#').next().unwrap_or_default();
             // Undone as a whole, also where only the third repetition does not fit.
-            let (before, layers) = (walk, network.layers.len());
-            let kept = before.maker.and_then(|maker| network.layers.get(maker)).is_some_and(|layer| layer.keeps_output);
-            if let Err(trouble) = walk.line(&mut network, line) {
+            let (before, layers) = (walk.clone(), network.layers.len());
+            if let Err(trouble) = walk.words(&mut network, line) {
                 walk = before;
                 network.layers.truncate(layers);
-                if let Some(maker) = before.maker.and_then(|maker| network.layers.get_mut(maker)) {
-                    maker.keeps_output = kept;
-                }
                 network.troubles.push(LayerError { line: position + 1, ..*trouble });
             }
         }
@@ -147,7 +280,7 @@ impl Network {
         if let Some(first) = network.layers.first_mut() {
             first.begins_unit = true;
         }
-        if walk.shortcut.is_some() {
+        if walk.is_open() {
             let problem = LayerErrorKind::Because("no add follows it");
             network.troubles.push(LayerError { line: walk.line, field: "word", word: "residual".to_owned(), problem });
         }
@@ -155,34 +288,23 @@ impl Network {
     }
 }
 
-/// Where the reading stands.
-#[derive(Clone, Copy)]
-struct Walk {
-    shape: Shape,
-    /// Whether it has height and width that a window can slide over.
-    image: bool,
-    /// The layer whose output is the tensor at hand; none while it is the input.
-    maker: Option<usize>,
-    shortcut: Option<Shortcut>,
-    line: usize,
-}
-
-/// What a residual block adds at its end.
-#[derive(Clone, Copy)]
-struct Shortcut {
-    from: usize,
-    shape: Shape,
-    maker: Option<usize>,
-}
-
 impl Walk {
-    fn line(&mut self, network: &mut Network, line: &str) -> Result<(), Flaw> {
+    /// One line, or what a block stands for.
+    pub(super) fn words(&mut self, network: &mut Network, line: &str) -> Result<(), Flaw> {
         let mut specs: Vec<Spec> = Vec::new();
         let mut times = 1.0;
-        let mut words = line.split_whitespace().filter(|word| !word.eq_ignore_ascii_case("pool"));
+        let mut words = line.split_whitespace().filter(|word| !word.eq_ignore_ascii_case("pool")).peekable();
         while let Some(word) = words.next() {
-            if let Some(head) = HEADS.iter().find(|head| head.word.eq_ignore_ascii_case(word)) {
-                specs.push(Spec::of(head));
+            if let Some(head) = head_of(word) {
+                let mut spec = Spec::of(head);
+                let is_name = |word: &&str| {
+                    let named = matches!(head.what, What::Name | What::From | What::Concat);
+                    named || head.what == What::Layer(Kind::Add) && self.knows(word)
+                };
+                if let Some(name) = words.next_if(is_name) {
+                    name.clone_into(&mut spec.name);
+                }
+                specs.push(spec);
                 continue;
             }
             let is = |name| word.eq_ignore_ascii_case(name);
@@ -190,18 +312,23 @@ impl Walk {
             if let Some(number) = word.strip_prefix('x') {
                 times = whole("repetitions", number, 1.0, MAX_STEP)?;
             } else if let Some(number) = word.strip_prefix('/') {
-                spec.stride = whole("stride", number, 1.0, MAX_STEP)?;
-            } else if let Some((height, width)) = word.split_once('x') {
-                let side = |side| whole("kernel", side, 1.0, MAX_STEP);
-                spec.kernel = (side(height)?, side(width)?);
+                spec.stride = Sides::read("stride", number, 1.0)?;
+            } else if word.contains('x') && !is(spec.head.flag) {
+                spec.kernel = Sides::read("kernel", word, 1.0)?;
             } else if is("pad") {
-                spec.padding = whole("padding", words.next().unwrap_or_default(), 0.0, MAX_STEP)?;
+                spec.padding = Sides::read("padding", words.next().unwrap_or_default(), 0.0)?;
+            } else if is("same") {
+                spec.same = true;
             } else if is("groups") {
                 spec.groups = whole("groups", words.next().unwrap_or_default(), 1.0, MAX_SIZE)?;
             } else if is("nobias") {
                 spec.bias = false;
+            } else if !spec.head.flag.is_empty() && is(spec.head.flag) {
+                spec.flag = true;
             } else if let Some(name) = spec.head.values.get(spec.count) {
-                spec.values[spec.count] = whole(name, word, 1.0, MAX_SIZE)?;
+                // Frozen networks have billions of parameters.
+                let most = if spec.head.what == What::Frozen { 1e12 } else { MAX_SIZE };
+                spec.values[spec.count] = whole(name, word, 1.0, most)?;
                 spec.count += 1;
             } else {
                 return because("word", word, "the list knows no such word here");
@@ -214,232 +341,39 @@ impl Walk {
         }
         Ok(())
     }
-
-    fn put(&mut self, network: &mut Network, spec: &Spec) -> Result<(), Flaw> {
-        let word = spec.head.word;
-        if spec.count < spec.head.needs {
-            return whole(spec.head.values[spec.count], "", 1.0, MAX_SIZE).map(drop);
-        }
-        let [first, second, third] = spec.values;
-        match spec.head.what {
-            What::Layer(Kind::Add) => self.add(network),
-            What::Layer(kind) => self.layer(network, kind, spec),
-            What::Input if !network.layers.is_empty() => because("word", word, "it stands before all layers"),
-            What::Input => {
-                self.image = spec.count == 3;
-                // Two numbers are rows and the features of each, in the order of a tensor's shape.
-                self.shape = match spec.count {
-                    2 => Shape { channels: second, height: first, width: 1.0 },
-                    _ => Shape { channels: first, height: second, width: third },
-                };
-                network.input = self.shape;
-                Ok(())
-            }
-            What::Residual if self.shortcut.is_some() => {
-                because("word", word, "one residual block cannot stand in another")
-            }
-            What::Residual => {
-                self.shortcut = Some(Shortcut { from: network.layers.len(), shape: self.shape, maker: self.maker });
-                Ok(())
-            }
-            What::Block | What::Basic => {
-                // (channels, side of the kernel, stride) of the convolutions.
-                let (inner, outer) = if spec.count == 2 { (first, second) } else { (first, first) };
-                let three: &[_] = &[(inner, 1.0, 1.0), (inner, 3.0, spec.stride), (outer, 1.0, 1.0)];
-                let two: &[_] = &[(inner, 3.0, spec.stride), (outer, 3.0, 1.0)];
-                self.put(network, &Spec::of(&HEADS[5]))?;
-                let convolutions = if spec.head.what == What::Block { three } else { two };
-                for (position, &(channels, side, stride)) in convolutions.iter().enumerate() {
-                    if position > 0 {
-                        self.layer(network, Kind::Relu, spec)?;
-                    }
-                    let padding = (side - 1.0) / 2.0;
-                    self.convolution(network, channels, (side, side), stride, padding)?;
-                    self.layer(network, Kind::Norm, spec)?;
-                }
-                self.add(network)?;
-                self.layer(network, Kind::Relu, spec)
-            }
-        }
-    }
-
-    /// A convolution without bias, as residual blocks have them.
-    fn convolution(
-        &mut self,
-        network: &mut Network,
-        channels: f64,
-        kernel: (f64, f64),
-        stride: f64,
-        padding: f64,
-    ) -> Result<(), Flaw> {
-        let values = [channels, 0.0, 0.0];
-        let spec = Spec { values, count: 1, kernel, stride, padding, bias: false, ..Spec::of(&HEADS[1]) };
-        self.layer(network, Kind::Conv, &spec)
-    }
-
-    /// The end of a residual block. A shortcut of another shape goes through a convolution of one pixel
-    /// and a norm (He et al. 2016, option B).
-    fn add(&mut self, network: &mut Network) -> Result<(), Flaw> {
-        let Some(shortcut) = self.shortcut else { return because("word", "add", "there is no residual before it") };
-        let (branch, branch_maker, inside) = (self.shape, self.maker, network.layers.len());
-        if shortcut.shape != branch {
-            self.shape = shortcut.shape;
-            self.maker = shortcut.maker;
-            let stride = (shortcut.shape.height / branch.height).round().max(1.0);
-            self.convolution(network, branch.channels, (1.0, 1.0), stride, 0.0)?;
-            self.layer(network, Kind::Norm, &Spec::of(&HEADS[1]))?;
-            if self.shape != branch {
-                return because("word", "add", "the block and its shortcut differ in height or width");
-            }
-        }
-        // Backward, a projection runs first while the sum's gradient waits for the branch, and then the
-        // branch while the projection's result waits. The last layer of either reads the sum's gradient
-        // itself, beside which nothing else waits where the shortcut is the input as it is.
-        let end = network.layers.len();
-        for (position, layer) in network.layers.iter_mut().enumerate().skip(shortcut.from) {
-            layer.begins_unit = position == shortcut.from;
-            let reads_the_sum = position + 1 == end;
-            layer.waiting = match (position < inside, reads_the_sum) {
-                (_, true) => 0.0,
-                (true, false) => shortcut.shape.elements(),
-                (false, false) => branch.elements(),
-            };
-        }
-        (self.shortcut, self.maker) = (None, branch_maker);
-        self.layer(network, Kind::Add, &Spec::of(&HEADS[6]))
-    }
-
-    fn layer(&mut self, network: &mut Network, kind: Kind, spec: &Spec) -> Result<(), Flaw> {
-        let word = spec.head.word;
-        if network.layers.len() >= MAX_LAYERS {
-            return because("word", word, "this line makes more than 2,000 layers");
-        }
-        let before = self.shape;
-        let mut layer = Layer {
-            line: self.line,
-            kind,
-            input: before,
-            output: before,
-            matrix: 0.0,
-            vector: 0.0,
-            factors: 0.0,
-            work: 0.0,
-            keeps_output: kind == Kind::Relu,
-            beside: 0.0,
-            once: 0.0,
-            waiting: 0.0,
-            begins_unit: false,
-        };
-        let windows = matches!(kind, Kind::Conv | Kind::MaxPool | Kind::AvgPool | Kind::GlobalPool);
-        if windows {
-            layer.begins_unit = true;
-            if !self.image {
-                return because("word", word, "it needs an image: channels, height and width");
-            }
-        }
-        if matches!(kind, Kind::Conv | Kind::MaxPool | Kind::AvgPool) {
-            let widest = if kind == Kind::Conv { MAX_STEP } else { (spec.kernel.0.min(spec.kernel.1) / 2.0).floor() };
-            if spec.padding > widest {
-                return out_of_range("padding", spec.padding, 0.0, widest);
-            }
-            let slide = |size: f64, kernel: f64| {
-                let room = size + 2.0 * spec.padding;
-                if kernel > room {
-                    out_of_range("kernel", kernel, 1.0, room)
-                } else {
-                    Ok(((room - kernel) / spec.stride).floor() + 1.0)
-                }
-            };
-            layer.output.height = slide(before.height, spec.kernel.0)?;
-            layer.output.width = slide(before.width, spec.kernel.1)?;
-        }
-        let bias = if spec.bias { spec.values[0] } else { 0.0 };
-        match kind {
-            Kind::Conv => {
-                let (inside, outside) = (before.channels / spec.groups, spec.values[0]);
-                if inside.fract() != 0.0 || (outside / spec.groups).fract() != 0.0 {
-                    return because(
-                        "groups",
-                        &number::plain(spec.groups),
-                        "they must divide the channels before and after",
-                    );
-                }
-                layer.output.channels = outside;
-                layer.matrix = outside * inside * spec.kernel.0 * spec.kernel.1;
-                layer.factors = outside * inside * (spec.kernel.0 + spec.kernel.1);
-                layer.vector = bias;
-                layer.work = layer.matrix * layer.output.height * layer.output.width;
-            }
-            Kind::Dense => {
-                if self.image {
-                    return because("word", word, "its input is an image: write flatten before it");
-                }
-                layer.begins_unit = true;
-                layer.output.channels = spec.values[0];
-                layer.matrix = before.channels * spec.values[0];
-                layer.factors = before.channels + spec.values[0];
-                layer.vector = bias;
-                layer.work = layer.matrix * before.height;
-            }
-            Kind::Norm => {
-                layer.vector = 2.0 * before.channels;
-                layer.once = 8.0 * before.channels;
-            }
-            Kind::MaxPool => layer.beside = 8.0 * layer.output.elements(),
-            Kind::Dropout => layer.beside = before.elements(),
-            Kind::GlobalPool => layer.output = Shape { height: 1.0, width: 1.0, ..before },
-            Kind::Flatten => {
-                self.image = false;
-                layer.output = Shape { channels: before.elements(), height: 1.0, width: 1.0 };
-            }
-            Kind::Relu | Kind::Gelu | Kind::AvgPool | Kind::Add => {}
-        }
-        if self.shortcut.is_some() {
-            layer.begins_unit = false;
-        }
-        if matches!(kind, Kind::Conv | Kind::Dense | Kind::Norm | Kind::Gelu | Kind::MaxPool | Kind::AvgPool)
-            && let Some(maker) = self.maker.and_then(|maker| network.layers.get_mut(maker))
-        {
-            maker.keeps_output = true;
-        }
-        // Flattening makes no tensor: what is kept of it is the tensor before.
-        if kind != Kind::Flatten {
-            self.maker = Some(network.layers.len());
-        }
-        self.shape = layer.output;
-        network.layers.push(layer);
-        Ok(())
-    }
 }
 
 impl Spec {
     #[inline(never)]
-    fn of(head: &'static Head) -> Self {
+    pub(super) fn of(head: &'static Head) -> Self {
         Self {
             head,
-            values: [1.0; 3],
+            values: [1.0; 4],
             count: 0,
-            kernel: (1.0, 1.0),
-            stride: 1.0,
-            padding: 0.0,
+            kernel: Sides::all(1.0),
+            stride: Sides::all(1.0),
+            padding: Sides::all(0.0),
+            same: false,
             groups: 1.0,
             bias: true,
+            flag: false,
+            name: String::new(),
         }
     }
 }
 
-fn whole(field: &'static str, word: &str, from: f64, to: f64) -> Result<f64, Flaw> {
+pub(super) fn whole(field: &'static str, word: &str, from: f64, to: f64) -> Result<f64, Flaw> {
     match number::parse(word) {
         Ok(value) if value.fract() == 0.0 && value >= from && value <= to => Ok(value),
         _ => Err(flaw(field, word, LayerErrorKind::Range(from, to))),
     }
 }
 
-fn out_of_range<T>(field: &'static str, value: f64, from: f64, to: f64) -> Result<T, Flaw> {
+pub(super) fn out_of_range<T>(field: &'static str, value: f64, from: f64, to: f64) -> Result<T, Flaw> {
     Err(flaw(field, &number::plain(value), LayerErrorKind::Range(from, to)))
 }
 
-fn because<T>(field: &'static str, word: &str, reason: &'static str) -> Result<T, Flaw> {
+pub(super) fn because<T>(field: &'static str, word: &str, reason: &'static str) -> Result<T, Flaw> {
     Err(flaw(field, word, LayerErrorKind::Because(reason)))
 }
 

@@ -1,11 +1,12 @@
 //! What a training step of a network needs, and the largest batch that fits.
 //!
-//! The step is looked at layer by layer in its backward pass, because that is where both kept tensors
-//! and gradients are there: while layer i runs backward, everything kept by the layers up to i, the
+//! The step is looked at layer by layer, above all in its backward pass, because that is where both kept
+//! tensors and gradients are there: while layer i runs backward, everything kept by the layers up to i, the
 //! gradients of its output and of its input, and the weight gradients of the layers from i on are alive.
 //! The peak is the highest of these moments, or the optimizer's step after them.
 
-use super::{Kind, Layer, Network};
+use super::walk::Walk;
+use super::{Kind, Layer, Network, Source};
 use crate::course::formats::Regime;
 use crate::{Bytes, Method, Optimizer, Precision, Scenario, StepKernel};
 
@@ -20,6 +21,11 @@ pub struct Setup {
     pub optimizer: Optimizer,
     /// How the update is carried out, which decides its temporaries.
     pub step: StepKernel,
+    /// Whether an average of the weights is kept beside them (`EMAModel` of diffusers 0.42,
+    /// `training_utils.py`: a clone of each parameter).
+    pub averages: bool,
+    /// Whether the frozen networks of the list are there, in 16 bits. Cached outputs need none of them.
+    pub frozen: bool,
 }
 
 /// In what activations are held.
@@ -57,6 +63,8 @@ impl Setup {
             },
             optimizer: recipe.optimizer,
             step: recipe.step,
+            averages: false,
+            frozen: false,
         }
     }
 
@@ -95,6 +103,10 @@ impl Line {
 /// When memory is highest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Instant {
+    /// While the frozen networks make the batch.
+    Frozen,
+    /// While this layer, by its position, runs forward.
+    Forward(usize),
     /// While this layer, by its position, runs backward.
     Backward(usize),
     /// In the optimizer's step.
@@ -104,7 +116,7 @@ pub enum Instant {
 /// What a step needs at one batch size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Need {
-    /// Weights and master copy, and the running statistics of batch norms.
+    /// Weights, master copy and average, the running statistics of batch norms, and frozen networks.
     pub weights: Bytes,
     /// Gradients of all weights.
     pub gradients: Bytes,
@@ -148,76 +160,92 @@ pub fn room(scenario: &Scenario) -> Bytes {
 const MOST: f64 = 1e9;
 
 impl Network {
-    /// What the layer at this position keeps for one example, in bytes: its output where that is needed
-    /// again, and indices or masks. Statistics that do not grow with the batch are [`Layer::once`].
-    pub fn kept_by(&self, layer: &Layer, setup: &Setup) -> Bytes {
-        Bytes::new(kept(layer, setup))
+    /// What each layer keeps for one example, in bytes: its output and 16-bit copies of its inputs where
+    /// they are needed again, and indices, masks or statistics beside them. Statistics that do not grow
+    /// with the batch are [`Layer::once`].
+    pub fn kept(&self, setup: &Setup) -> Vec<f64> {
+        Walk::of(self, setup).by_layer()
     }
 
-    /// Bytes of one example: the input in its type, and its class.
+    /// Bytes of one example: the input and the text in their type, and its class, time or target.
     fn datum(&self, setup: &Setup) -> f64 {
         let bytes = if setup.element == Element::Half { 2.0 } else { 4.0 };
-        bytes * self.input.elements() + 8.0
+        let mut target = 0.0;
+        for layer in &self.layers {
+            target += match layer.kind {
+                Kind::Mse => 8.0 + 4.0 * layer.input.elements(),
+                Kind::Softmax => 8.0 * layer.output.places(),
+                _ => 0.0,
+            };
+        }
+        // A text encoder runs in 16 bits wherever the matrices do.
+        bytes * self.input.elements() + setup.element.bytes() * self.context + if target > 0.0 { target } else { 8.0 }
     }
 
     /// The 16-bit copy of one kernel or matrix under autocast. A dense layer that reads the input keeps
     /// none, because nobody asks for the gradient of the input.
-    fn copy(&self, position: usize, setup: &Setup) -> f64 {
-        let layer = &self.layers[position];
-        let needless = position == 0 && layer.kind == Kind::Dense;
+    fn copy(&self, layer: &Layer, setup: &Setup) -> f64 {
+        let needless = layer.reads[0] == Source::Given && layer.kind == Kind::Dense;
         if setup.element == Element::Cast && !needless { 2.0 * layer.matrix } else { 0.0 }
     }
 
-    /// What is kept when each layer begins to run backward: the inputs of the segments up to its own, and
-    /// what the layers of its segment up to itself keep.
-    fn keeping(&self, setup: &Setup, every: usize) -> Vec<Line> {
-        let (mut inputs, mut inside, mut unit) = (0.0, Line::default(), 0_usize);
-        let mut keeping = Vec::with_capacity(self.layers.len());
-        for (position, layer) in self.layers.iter().enumerate() {
-            if layer.begins_unit {
-                if unit.is_multiple_of(every.max(1)) && position > 0 {
-                    inputs += setup.element.bytes() * layer.input.elements();
-                    inside = Line::default();
-                }
-                unit += 1;
-            }
-            inside.once += layer.once;
-            // An output that is kept for the layer after it has been used by then; a ReLU uses its own.
-            let used = if layer.kind == Kind::Relu { 0.0 } else { kept(layer, setup) - layer.beside };
-            inside.each += kept(layer, setup);
-            keeping.push(Line { once: inside.once, each: inside.each - used + inputs });
-        }
-        keeping
+    /// 16-bit copies of all kernels and matrices, which autocast keeps until the backward pass has used them.
+    pub fn copies(&self, setup: &Setup) -> Bytes {
+        Bytes::new(self.layers.iter().map(|layer| self.copy(layer, setup)).sum())
     }
 
-    /// The moments of the step: every layer's backward pass, last layer first, and the update.
-    fn moments(&self, setup: &Setup, every: usize) -> Vec<(Instant, Line)> {
-        let element = setup.element.bytes();
-        let per_parameter = setup.regime.weights + setup.regime.master;
+    /// Bytes of a parameter that are there all the time but for gradient and optimizer.
+    fn per_parameter(setup: &Setup) -> f64 {
+        let regime = &setup.regime;
+        regime.weights + regime.master + if setup.averages { regime.weights } else { 0.0 }
+    }
+
+    fn frozen(&self, setup: &Setup) -> f64 {
+        // 16-bit weights, of which there is no gradient and no state.
+        if setup.frozen { 2.0 * self.frozen.0 } else { 0.0 }
+    }
+
+    /// The moments of the step: the frozen networks' forward pass, every layer's backward pass, last layer
+    /// first, and the update.
+    fn moments(&self, setup: &Setup, walk: &Walk, every: usize) -> Vec<(Instant, Line)> {
+        let per_parameter = Self::per_parameter(setup);
         let cast = if setup.element == Element::Cast { 2.0 } else { 0.0 };
-        let (mut states, mut copies, mut largest) = (0.0, 0.0, 0.0_f64);
-        for (position, layer) in self.layers.iter().enumerate() {
-            states += per_parameter * layer.parameters() + setup.state(layer) + layer.buffers();
-            copies += self.copy(position, setup);
+        let (mut states, mut copies, mut largest, mut statistics) = (self.frozen(setup), 0.0, 0.0_f64, 0.0);
+        for layer in &self.layers {
+            states += per_parameter * layer.parameters() + setup.state(layer) + layer.buffers;
+            copies += self.copy(layer, setup);
             largest = largest.max(layer.matrix);
+            statistics += layer.once;
         }
         let data = self.datum(setup);
         let mut gradients = 0.0;
-        let mut moments = Vec::with_capacity(self.layers.len() + 1);
-        for (position, kept) in self.keeping(setup, every).iter().enumerate().rev() {
-            let layer = &self.layers[position];
-            gradients += setup.regime.gradients * layer.parameters();
-            // The input is data: nobody asks for its gradient. A view's gradient is a view, and a sum hands
-            // its gradient on as it is.
-            let new = position > 0 && !matches!(layer.kind, Kind::Flatten | Kind::Add);
-            let back = if new { layer.input.elements() } else { 0.0 };
-            let passing = element * (layer.output.elements() + back + layer.waiting);
-            // The gradient of a 16-bit copy is in 16 bits before it is cast to fp32, when the copy itself has
-            // gone with the other tensors that this layer kept.
-            copies -= self.copy(position, setup);
-            let once = states + copies + gradients + kept.once + cast * layer.matrix;
-            let each = data + cast * self.input.elements() + kept.each + passing;
-            moments.push((Instant::Backward(position), Line { once, each }));
+        let mut moments = Vec::with_capacity(self.layers.len() + 2);
+        if setup.frozen {
+            moments.push((Instant::Frozen, Line { once: states, each: data + 2.0 * self.frozen.1 }));
+        }
+        // The gradients have gone after the last step. With recomputation less is there than in the backward pass.
+        if every >= self.units() {
+            for (layer, bytes) in walk.forward() {
+                let each = data + cast * self.input.elements() + bytes;
+                moments.push((Instant::Forward(layer), Line { once: states + copies + statistics, each }));
+            }
+        }
+        for alive in walk.backward(every) {
+            let layer = &self.layers[alive.layer];
+            let mut matrix = 0.0;
+            if alive.is_layer {
+                gradients += setup.regime.gradients * layer.parameters();
+                // The gradient of a 16-bit copy is in 16 bits before it is cast to fp32, when the copy itself
+                // has gone with the other tensors that this layer kept.
+                copies -= self.copy(layer, setup);
+                matrix = cast * layer.matrix;
+            }
+            let once = states + copies + gradients + statistics + matrix;
+            let each = data + cast * self.input.elements() + alive.kept + alive.gradients;
+            moments.push((Instant::Backward(alive.layer), Line { once, each }));
+            if alive.is_layer {
+                statistics -= layer.once;
+            }
         }
         // The root of the second moment, of all weights together or twice of the largest tensor
         // (torch/optim/adam.py, `_multi_tensor_adam` and `_single_tensor_adam`).
@@ -233,22 +261,25 @@ impl Network {
     /// What a step at this batch needs. `every` is the number of units computed again together;
     /// [`Network::units`] and more recompute nothing.
     pub fn need(&self, setup: &Setup, every: usize, batch: f64) -> Need {
-        let total = |part: &dyn Fn(&Layer) -> f64| Bytes::new(self.layers.iter().map(part).sum());
+        let total = |part: &dyn Fn(&Layer) -> f64| self.layers.iter().map(part).sum::<f64>();
+        let walk = Walk::of(self, setup);
         let (mut peak, mut instant) = (0.0, Instant::Step);
-        for (moment, line) in self.moments(setup, every) {
+        for (moment, line) in self.moments(setup, &walk, every) {
             if line.at(batch) > peak {
                 (peak, instant) = (line.at(batch), moment);
             }
         }
-        let most_kept = self.keeping(setup, every).iter().fold(0.0, |most: f64, line| most.max(line.at(batch)));
-        let per_parameter = setup.regime.weights + setup.regime.master;
+        let once = total(&|layer| layer.once);
+        let most_kept = walk.keeping(every).into_iter().fold(0.0, f64::max);
+        let per_parameter = Self::per_parameter(setup);
+        let weights = total(&|layer| per_parameter * layer.parameters() + layer.buffers) + self.frozen(setup);
         Need {
-            weights: total(&|layer| per_parameter * layer.parameters() + layer.buffers()),
-            gradients: total(&|layer| setup.regime.gradients * layer.parameters()),
-            optimizer: total(&|layer| setup.state(layer)),
+            weights: Bytes::new(weights),
+            gradients: Bytes::new(total(&|layer| setup.regime.gradients * layer.parameters())),
+            optimizer: Bytes::new(total(&|layer| setup.state(layer))),
             data: Bytes::new(self.datum(setup) * batch),
-            kept: total(&|layer| kept(layer, setup) * batch + layer.once),
-            kept_at_once: Bytes::new(most_kept),
+            kept: Bytes::new(walk.by_layer().iter().sum::<f64>() * batch + once),
+            kept_at_once: Bytes::new(most_kept * batch + if most_kept > 0.0 { once } else { 0.0 }),
             peak: Bytes::new(peak),
             instant,
             again: self.again(every),
@@ -275,7 +306,7 @@ impl Network {
     pub fn fit(&self, setup: &Setup, every: usize, usable: Bytes) -> Fit {
         let mut fit = Fit { batch: Some(MOST), instant: Instant::Step };
         let mut most = MOST;
-        for (instant, line) in self.moments(setup, every) {
+        for (instant, line) in self.moments(setup, &Walk::of(self, setup), every) {
             let left = usable.get() - line.once;
             let batch = if left < 0.0 { 0.0 } else { (left / line.each.max(f64::MIN_POSITIVE)).floor() };
             if batch < most {
@@ -286,9 +317,4 @@ impl Network {
         fit.batch = (most >= 1.0).then_some(most);
         fit
     }
-}
-
-fn kept(layer: &Layer, setup: &Setup) -> f64 {
-    let output = if layer.keeps_output { setup.element.bytes() * layer.output.elements() } else { 0.0 };
-    output + layer.beside
 }

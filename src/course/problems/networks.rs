@@ -70,7 +70,7 @@ pub(super) fn examples_and_states() -> Problem {
     let setup = Setup::of(&scenario);
     let network = Network::read(presets::DENSE);
     let states = Bytes::new(16.0 * network.parameters());
-    let example: f64 = network.layers.iter().map(|layer| network.kept_by(layer, &setup).get()).sum();
+    let example: f64 = network.kept(&setup).iter().sum();
     Problem::new(
         "examples-and-states",
         scenario,

@@ -2,7 +2,7 @@
 
 mod shown;
 
-use bmax::course::networks::presets;
+use bmax::course::networks::{Named, presets};
 use bmax::setting;
 use bmax::starts::place;
 use leptos::prelude::*;
@@ -10,20 +10,18 @@ use leptos::prelude::*;
 use crate::components::{
     Column, DataTable, Fold, Key, Legend, Model, NumberField, NumberInput, Plot, Scrub, Segmented, SettingField, Slider,
 };
-use crate::site::{State, read};
+use crate::site::{State, network, read, tell_network};
 use shown::{Asked, Counted, PARTS, Policy};
 
 /// Examples at once, as long as no other number is entered.
 const EXAMPLES: f64 = 32.0;
 
-/// Networks to start from.
-static PRESETS: [(&str, &str); 5] = [
-    ("VGG-16", presets::VGG_16),
-    ("ResNet-50", presets::RESNET_50),
-    ("784–4096–4096–10", presets::DENSE),
-    ("12 equal layers", presets::EQUAL_LAYERS),
-    ("One product on rows", presets::ROWS),
-];
+/// The list that is there at first.
+const FIRST: &str = presets::ALL[0].2;
+
+static FROZEN: [(bool, &str); 2] = [(false, "cached"), (true, "in memory")];
+
+static AVERAGES: [(bool, &str); 2] = [(false, "none"), (true, "kept (EMA)")];
 
 static POLICIES: [(Policy, &str); 3] =
     [(Policy::Nothing, "nothing"), (Policy::Root, "segments of √L"), (Policy::Every, "segments of K")];
@@ -43,6 +41,13 @@ static COLUMNS: [Column; 6] = [
     Column::numbers("Kept"),
 ];
 
+static SIZES: [Column; 4] = [
+    Column::numbers("Height, pixels"),
+    Column::numbers("Largest batch"),
+    Column::numbers("Patches half as large"),
+    Column::numbers("Patches twice as large"),
+];
+
 /// What the reader sets of the network itself.
 #[derive(Clone, Copy)]
 struct Inputs {
@@ -50,21 +55,79 @@ struct Inputs {
     batch: RwSignal<f64>,
     policy: RwSignal<Policy>,
     every: RwSignal<f64>,
+    frozen: RwSignal<bool>,
+    averages: RwSignal<bool>,
 }
 
 impl Inputs {
     fn new() -> Self {
         Self {
-            text: RwSignal::new(PRESETS[0].1.to_owned()),
+            text: RwSignal::new(FIRST.to_owned()),
             batch: RwSignal::new(EXAMPLES),
             policy: RwSignal::new(Policy::Nothing),
             every: RwSignal::new(1.0),
+            frozen: RwSignal::new(false),
+            averages: RwSignal::new(false),
         }
     }
 
     fn asked(self) -> Asked {
-        Asked { text: self.text.get(), policy: self.policy.get(), every: self.every.get(), batch: self.batch.get() }
+        Asked {
+            text: self.text.get(),
+            policy: self.policy.get(),
+            every: self.every.get(),
+            batch: self.batch.get(),
+            frozen: self.frozen.get(),
+            averages: self.averages.get(),
+        }
     }
+
+    /// Takes what a link says.
+    fn take(self, named: &Named) {
+        let (policy, every) = Policy::of(named.again);
+        self.policy.set(policy);
+        self.every.set(every);
+        self.frozen.set(named.frozen);
+        self.averages.set(named.averages);
+        self.text.set(named.text());
+    }
+
+    /// The word of a link for what is set, where the list is a preset at any size.
+    fn word(self) -> Option<String> {
+        let text = self.text.get();
+        let again = self.policy.get().again(self.every.get());
+        let (frozen, averages) = (self.frozen.get(), self.averages.get());
+        let list = bmax::course::networks::Network::read(&text);
+        let side = list.input.height * list.pixels;
+        let named = |preset: &'static presets::Preset| {
+            let own = Named { preset, side: None, again, frozen, averages };
+            let sized = Named { side: Some(side), ..own };
+            [own, sized].into_iter().find(|named| named.text() == text)
+        };
+        let lines = text.lines().count();
+        let is_near = |preset: &&presets::Preset| preset.2.lines().count() == lines;
+        let word = presets::ALL.iter().filter(is_near).find_map(named).map(|named| named.word());
+        // What is there at first needs no word.
+        word.filter(|word| word != presets::ALL[0].0)
+    }
+}
+
+/// Takes the network of the address, and lets the address follow what the reader sets. A list of the reader’s own has
+/// no word, and the address none then.
+fn follow_address(inputs: Inputs) {
+    Effect::new(move |told: Option<Option<String>>| {
+        let Some(told) = told else {
+            if let Some(named) = network().and_then(|word| Named::read(&word)) {
+                inputs.take(&named);
+            }
+            return untrack(|| inputs.word());
+        };
+        let word = inputs.word();
+        if word != told {
+            tell_network(word.as_deref());
+        }
+        word
+    });
 }
 
 /// A list of layers, and what depends on it: sums, the largest batch, a bar for each layer.
@@ -74,6 +137,7 @@ pub fn NetworkList(
     state: State,
 ) -> impl IntoView {
     let inputs = Inputs::new();
+    follow_address(inputs);
     let counted = Memo::new(move |_| {
         let asked = inputs.asked();
         state.asked(|scenario| Counted::of(scenario, &asked))
@@ -86,6 +150,7 @@ pub fn NetworkList(
         <Answer counted/>
         <Legend keys=&KEYS/>
         <Drawings counted/>
+        <Sizes counted/>
         <div class="network-sums">
             <Sums counted/>
             <Again counted/>
@@ -106,7 +171,7 @@ pub fn NetworkList(
 /// The list itself, with lists to start from above it and what is wrong with it below.
 #[component]
 fn List(text: RwSignal<String>, counted: Memo<Counted>) -> impl IntoView {
-    let preset = move |(name, list): (&'static str, &'static str)| {
+    let preset = move |&(_, name, list): &presets::Preset| {
         let press = move |_| text.set(list.to_owned());
         view! {
             <button type="button" class="button button-quiet button-small" id=place(name) on:click=press>
@@ -126,7 +191,7 @@ fn List(text: RwSignal<String>, counted: Memo<Counted>) -> impl IntoView {
     view! {
         <div class="network-list">
             <div class="button-row" role="group" aria-label="Networks to start from">
-                {PRESETS.into_iter().map(preset).collect_view()}
+                {presets::ALL.iter().map(preset).collect_view()}
             </div>
             <div class="field">
                 <label for="network-layers">"Layers, one line each"</label>
@@ -140,7 +205,7 @@ fn List(text: RwSignal<String>, counted: Memo<Counted>) -> impl IntoView {
                     prop:value=move || text.get()
                     on:input=move |event| text.set(event_target_value(&event))
                 >
-                    {PRESETS[0].1}
+                    {FIRST}
                 </textarea>
             </div>
             <p class="network-trouble" id="network-trouble" role="status">
@@ -157,7 +222,7 @@ fn List(text: RwSignal<String>, counted: Memo<Counted>) -> impl IntoView {
 /// segments begins with the number that it stands at.
 #[component]
 fn Controls(state: State, inputs: Inputs, counted: Memo<Counted>) -> impl IntoView {
-    let Inputs { batch, policy, every, .. } = inputs;
+    let Inputs { batch, policy, every, frozen, averages, .. } = inputs;
     let examples = NumberInput { symbol: "B", ..NumberInput::whole("Examples at once", (1.0, 1e6), EXAMPLES, batch) };
     let stands = Signal::derive(move || counted.with(|counted| counted.every));
     let pieces = Model::new(stands, move |pieces| {
@@ -179,6 +244,8 @@ fn Controls(state: State, inputs: Inputs, counted: Memo<Counted>) -> impl IntoVi
             <Slider id="network-every" value=pieces ends text>
                 "Pieces per segment " <i>"K"</i> ": " <span data-testid="every">{move || text.get()}</span>
             </Slider>
+            <Segmented id="network-frozen" legend="Frozen encoders and VAE" options=FROZEN value=frozen/>
+            <Segmented id="network-averages" legend="Average of the weights" options=AVERAGES value=averages/>
         </div>
     }
 }
@@ -232,6 +299,30 @@ fn Drawings(counted: Memo<Counted>) -> impl IntoView {
             "Layer "<span class="soft">"(or drag across a drawing)"</span>
         </Slider>
         <p class="live-note network-read">{move || reading.get()}</p>
+    }
+}
+
+/// The largest batch at other sizes of the picture and of its patches.
+#[component]
+fn Sizes(counted: Memo<Counted>) -> impl IntoView {
+    view! {
+        <Plot
+            plot=Signal::derive(move || counted.with(Counted::sizes_plot))
+            name="sizes"
+            label="The largest batch against the height of the picture; the table has the numbers"
+            class="network-plot"
+        />
+        <p class="live-note network-note" data-testid="sizes">{move || counted.with(Counted::sizes_text)}</p>
+        <Fold summary="The largest batch at each size as a table">
+            <DataTable
+                caption="On your GPU, with the settings above; a dash where a size does not go through all layers, or none fits"
+                name="sizes"
+                label="The largest batch at each size"
+                columns=&SIZES
+                rows=Signal::derive(move || counted.with(|counted| counted.size_rows.clone()))
+                class="network-table"
+            />
+        </Fold>
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the figure shows: a network of the reader's own, what its layers keep and how large a batch fits.
 
-use bmax::course::networks::{Element, Instant, Kind, Layer, Need, Network, Setup, Shape, room};
+use bmax::course::networks::{Again, Element, Instant, Kind, Need, Network, Setup, Shape, room};
 use bmax::plot::{Axis, Ink, Mark, Plot, Rule, Series};
 use bmax::{Bucket, Bytes, Scenario, number};
 
@@ -23,6 +23,32 @@ pub enum Policy {
     Every,
 }
 
+impl Policy {
+    /// What a link says of it, with the number of pieces that the reader wants.
+    pub fn again(self, every: f64) -> Again {
+        match self {
+            Self::Nothing => Again::Nothing,
+            Self::Root => Again::Root,
+            Self::Every => Again::Every(every),
+        }
+    }
+
+    /// The same back.
+    pub fn of(again: Again) -> (Self, f64) {
+        match again {
+            Again::Nothing => (Self::Nothing, 1.0),
+            Again::Root => (Self::Root, 1.0),
+            Again::Every(every) => (Self::Every, every),
+        }
+    }
+}
+
+/// Sides that the drawing of sizes has, as parts of the list's own.
+const FACTORS: [f64; 8] = [0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0];
+
+/// Patches that the drawing of sizes has, as parts of the list's own, and how they look.
+const PATCHES: [(f64, Ink); 3] = [(1.0, Ink::Own), (0.5, Ink::Series1), (2.0, Ink::Series3)];
+
 /// What the figure asks beside the configuration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Asked {
@@ -34,14 +60,38 @@ pub struct Asked {
     pub every: f64,
     /// Examples at once.
     pub batch: f64,
+    /// Whether the frozen networks of the list are in memory.
+    pub frozen: bool,
+    /// Whether an average of the weights is.
+    pub averages: bool,
+}
+
+/// A layer or block as it is shown.
+#[derive(Clone, Debug, PartialEq)]
+struct Part {
+    /// Its layers by position, the last not included.
+    end: usize,
+    name: &'static str,
+    line: usize,
+    output: Shape,
+    parameters: f64,
+    /// Bytes kept of one example, and once.
+    each: f64,
+    once: f64,
 }
 
 /// What is counted, which does not depend on the layer that is read off.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Counted {
-    network: Network,
+    parts: Vec<Part>,
     setup: Setup,
     batch: f64,
+    /// Side in pixels, and the largest batch with each of [`PATCHES`].
+    sizes: Vec<(f64, [Option<f64>; PATCHES.len()])>,
+    patch: Option<f64>,
+    side: f64,
+    /// The sizes, as the rows of their table.
+    pub size_rows: Vec<Vec<String>>,
     /// What is wrong with the first line that cannot be read.
     pub trouble: Option<String>,
     /// Pieces of a segment.
@@ -91,7 +141,8 @@ impl Counted {
     /// What a list needs in the precision and with the optimizer of a scenario, on its device.
     pub fn of(scenario: &Scenario, asked: &Asked) -> Self {
         let network = Network::read(&asked.text);
-        let (setup, room) = (Setup::of(scenario), room(scenario));
+        let setup = Setup { frozen: asked.frozen, averages: asked.averages, ..Setup::of(scenario) };
+        let room = room(scenario);
         let units = network.units();
         let most = (units as f64).max(2.0);
         let every = match asked.policy {
@@ -101,6 +152,13 @@ impl Counted {
         };
         let need = network.need(&setup, every, asked.batch);
         let fit = network.fit(&setup, every, room);
+        let again = |network: &Network| match asked.policy {
+            Policy::Nothing => usize::MAX,
+            Policy::Root => network.root_of_units(),
+            Policy::Every => every,
+        };
+        let sizes = sizes(&asked.text, &network, |network| network.fit(&setup, again(network), room).batch);
+        let parts = parts(&network, &setup);
         let counted = Self {
             trouble: network.troubles.first().map(|trouble| trouble.message()),
             every: every as f64,
@@ -111,7 +169,7 @@ impl Counted {
             room: format::memory(room),
             examples: number::grouped(asked.batch),
             peak: format::memory(need.peak),
-            moment: moment(need.instant),
+            moment: moment(need.instant, &parts),
             sums: sums(&network, &need, asked.batch),
             units: number::grouped(units as f64),
             segments: number::grouped(units.div_ceil(every.max(1)) as f64),
@@ -119,11 +177,15 @@ impl Counted {
             all: format::memory(need.kept),
             again: format::percent(need.again),
             rows: Vec::new(),
+            size_rows: sizes.iter().map(|size| size_cells(size, network.patch)).collect(),
             batch: asked.batch,
-            network,
+            side: network.input.height * network.pixels,
+            patch: network.patch,
+            sizes,
+            parts,
             setup,
         };
-        let rows = (0..counted.network.layers.len().min(SHOWN)).map(|position| counted.cells(position).into());
+        let rows = (0..counted.parts.len().min(SHOWN)).map(|position| counted.cells(position).into());
         Self { rows: rows.collect(), ..counted }
     }
 
@@ -133,7 +195,7 @@ impl Counted {
     }
 
     fn count(&self) -> f64 {
-        self.network.layers.len() as f64
+        self.parts.len() as f64
     }
 
     /// The layer that the slider is at, counted from 1; where it is behind the last, the last.
@@ -142,33 +204,33 @@ impl Counted {
     }
 
     /// What a layer keeps of the whole batch.
-    fn keeps(&self, layer: &Layer) -> Bytes {
-        Bytes::new(self.network.kept_by(layer, &self.setup).get() * self.batch + layer.once)
+    fn keeps(&self, part: &Part) -> Bytes {
+        Bytes::new(part.each * self.batch + part.once)
     }
 
     /// What a layer hands on.
-    fn makes(&self, layer: &Layer) -> Bytes {
+    fn makes(&self, part: &Part) -> Bytes {
         let element = if self.setup.element == Element::Single { SINGLE } else { 2.0 };
-        Bytes::new(layer.output.elements() * element * self.batch)
+        Bytes::new(part.output.elements() * element * self.batch)
     }
 
     /// A layer as a row of the table: what it is, its line, its output, its parameters, and what it makes and
     /// keeps.
     fn cells(&self, position: usize) -> [String; 6] {
-        let layer = &self.network.layers[position];
+        let part = &self.parts[position];
         [
-            format!("{} {}", number::grouped(position as f64 + 1.0), name(layer.kind)),
-            number::grouped(layer.line as f64),
-            shape(layer.output),
-            number::grouped(layer.parameters()),
-            format::memory(self.makes(layer)),
-            format::memory(self.keeps(layer)),
+            format!("{} {}", number::grouped(position as f64 + 1.0), part.name),
+            number::grouped(part.line as f64),
+            shape(part.output),
+            number::grouped(part.parameters),
+            format::memory(self.makes(part)),
+            format::memory(self.keeps(part)),
         ]
     }
 
     /// The layer at a place of the slider, in a sentence.
     pub fn reading(&self, at: f64) -> String {
-        if self.network.layers.is_empty() {
+        if self.parts.is_empty() {
             return "The list has no layer.".to_owned();
         }
         let [layer, line, output, parameters, makes, keeps] = self.cells(self.nearest(at) as usize - 1);
@@ -189,18 +251,18 @@ impl Counted {
 
     /// What each layer weighs, with the same mark.
     pub fn weights_plot(&self, at: f64) -> Plot {
-        let weights = self.bars(Layer::parameters);
+        let weights = self.bars(|part| part.parameters);
         let top = highest(&weights);
         self.plot("parameters", vec![Series::band(Ink::Bucket(Bucket::Parameters), weights)], top, at)
     }
 
     /// A bar for each layer. A first point stands before them, so that a list without layers is a drawing
     /// without bars.
-    fn bars(&self, height: impl Fn(&Layer) -> f64) -> Vec<(f64, f64, f64)> {
+    fn bars(&self, height: impl Fn(&Part) -> f64) -> Vec<(f64, f64, f64)> {
         let mut points = vec![(0.0, 0.0, 0.0)];
-        for (position, layer) in self.network.layers.iter().enumerate() {
+        for (position, part) in self.parts.iter().enumerate() {
             let from = position as f64;
-            points.extend([from, from + 1.0].map(|x| (x, 0.0, height(layer))));
+            points.extend([from, from + 1.0].map(|x| (x, 0.0, height(part))));
         }
         points
     }
@@ -215,13 +277,119 @@ impl Counted {
     }
 }
 
+impl Counted {
+    /// The largest batch against the side of the picture, with a line for each patch size.
+    pub fn sizes_plot(&self) -> Plot {
+        let series = PATCHES.iter().enumerate().map(|(at, (factor, ink))| {
+            let points = self.sizes.iter().map(|(side, fits)| (*side, fits[at].unwrap_or(f64::NAN))).collect();
+            let name =
+                self.patch.map_or_else(String::new, |patch| format!("patches of {}", number::grouped(patch * factor)));
+            Series::line(*ink, points).named(name)
+        });
+        let series = series.take(if self.patch.is_some() { PATCHES.len() } else { 1 }).collect();
+        let all = self.sizes.iter().flat_map(|(_, fits)| fits.iter().flatten());
+        let most = all.fold(1.0, |most: f64, fit| most.max(*fit));
+        let last = self.sizes.iter().map(|(side, _)| *side).fold(1.0, f64::max);
+        Plot {
+            x: Axis::linear(0.0, last, "pixels along the height"),
+            y: Axis::log(1.0, most.max(10.0) * 1.2, "largest batch"),
+            series,
+            marks: vec![Mark::at(self.side, Rule::Soft)],
+        }
+    }
+
+    /// What the drawing of sizes shows, in a sentence.
+    pub fn sizes_text(&self) -> String {
+        let fit = |factor: f64| {
+            let near = |(side, _): &&(f64, [Option<f64>; 3])| (side - self.side * factor).abs() <= self.side * 0.05;
+            let found = self.sizes.iter().find(near);
+            found.map(|(_, fits)| fits[0].map_or_else(|| "none".to_owned(), number::grouped))
+        };
+        let lines = match self.patch {
+            Some(patch) => {
+                let [own, half, double] = [1.0, 0.5, 2.0].map(|factor| number::grouped((patch * factor).max(1.0)));
+                format!(" Solid: patches of {own} pixels; the other lines: of {half} and {double}.")
+            }
+            None => String::new(),
+        };
+        match (fit(0.5), fit(1.0), fit(2.0)) {
+            (Some(half), Some(own), Some(double)) => format!(
+                "At {}, {} and {} pixels along the height {half}, {own} and {double} examples fit.{lines}",
+                number::grouped(self.side * 0.5),
+                number::grouped(self.side),
+                number::grouped(self.side * 2.0)
+            ),
+            _ => "The input of this list has no height and width to change, or not all sizes go through its layers."
+                .to_owned(),
+        }
+    }
+}
+
+/// The largest batches of a list at other sizes of its input. A size or patch that does not go through all layers
+/// has none.
+fn sizes(text: &str, own: &Network, fit: impl Fn(&Network) -> Option<f64>) -> Vec<(f64, [Option<f64>; PATCHES.len()])> {
+    if own.input.height * own.input.width <= 1.0 || own.input.height.min(own.input.width) < 8.0 {
+        return Vec::new();
+    }
+    let at = |factor: f64| {
+        let fits = PATCHES.map(|(part, _)| {
+            let patch = own.patch.map(|patch| (patch * part).max(1.0));
+            if patch.is_none() && part != 1.0 {
+                return None;
+            }
+            let network = Network::sized(text, factor, patch);
+            if network.troubles.len() > own.troubles.len() { None } else { fit(&network) }
+        });
+        ((own.input.height * factor).round() * own.pixels, fits)
+    };
+    FACTORS.into_iter().map(at).collect()
+}
+
+fn size_cells((side, fits): &(f64, [Option<f64>; PATCHES.len()]), patch: Option<f64>) -> Vec<String> {
+    let cell = |fit: &Option<f64>| fit.map_or_else(|| "–".to_owned(), number::grouped);
+    let others = if patch.is_some() { [cell(&fits[1]), cell(&fits[2])] } else { ["–", "–"].map(str::to_owned) };
+    let [half, double] = others;
+    vec![number::grouped(*side), cell(&fits[0]), half, double]
+}
+
+/// Layers and blocks as they were written.
+fn parts(network: &Network, setup: &Setup) -> Vec<Part> {
+    let mut parts: Vec<Part> = Vec::new();
+    for (position, (layer, each)) in network.layers.iter().zip(network.kept(setup)).enumerate() {
+        match parts.last_mut() {
+            Some(part) if layer.word.is_empty() => {
+                part.end = position + 1;
+                part.output = layer.output;
+                part.parameters += layer.parameters();
+                part.each += each;
+                part.once += layer.once;
+            }
+            _ => parts.push(Part {
+                end: position + 1,
+                name: name(layer.kind, layer.word),
+                line: layer.line,
+                output: layer.output,
+                parameters: layer.parameters(),
+                each,
+                once: layer.once,
+            }),
+        }
+    }
+    parts
+}
+
 fn highest(points: &[(f64, f64, f64)]) -> f64 {
     points.iter().map(|point| point.2).fold(0.0, f64::max)
 }
 
-fn moment(instant: Instant) -> String {
+fn moment(instant: Instant, parts: &[Part]) -> String {
     match instant {
-        Instant::Backward(layer) => format!("while layer {} runs backward", number::grouped(layer as f64 + 1.0)),
+        Instant::Frozen => "while the frozen networks encode the batch".to_owned(),
+        Instant::Forward(layer) | Instant::Backward(layer) => {
+            let part = parts.iter().take_while(|part| part.end <= layer).count();
+            let way = if matches!(instant, Instant::Forward(_)) { "forward" } else { "backward" };
+            format!("while layer {} runs {way}", number::grouped(part as f64 + 1.0))
+        }
         Instant::Step => "in the optimizer’s step".to_owned(),
     }
 }
@@ -239,25 +407,70 @@ fn sums(network: &Network, need: &Need, batch: f64) -> [[String; 2]; PARTS.len()
     ]
 }
 
-fn name(kind: Kind) -> &'static str {
+/// The words of the list that stand for several layers are their names.
+const BLOCKS: [&str; 15] = [
+    "patch",
+    "attention",
+    "cross",
+    "mlp",
+    "geglu",
+    "swiglu",
+    "joint",
+    "adanorm",
+    "time",
+    "resblock",
+    "transformer",
+    "unit",
+    "csp",
+    "pyramid",
+    "first",
+];
+
+fn name(kind: Kind, word: &'static str) -> &'static str {
+    if BLOCKS.contains(&word) {
+        return word;
+    }
     match kind {
         Kind::Conv => "convolution",
+        Kind::Deconv => "transposed convolution",
         Kind::Dense => "dense",
         Kind::Norm => "batch norm",
+        Kind::GroupNorm => "group norm",
+        Kind::InstanceNorm => "instance norm",
+        Kind::LayerNorm => "layer norm",
         Kind::Relu => "ReLU",
         Kind::Gelu => "GELU",
         Kind::MaxPool => "max pool",
         Kind::AvgPool => "average pool",
         Kind::GlobalPool => "global mean",
         Kind::Flatten => "flatten",
+        Kind::Slice => "part",
+        Kind::Copy => "image",
         Kind::Dropout => "dropout",
         Kind::Add => "add",
+        Kind::Concat => "concat",
+        Kind::Upsample => "up-sampling",
+        Kind::Attention => "attention",
+        Kind::Gate | Kind::Scale => "gate",
+        Kind::Modulate | Kind::Shift => "shift",
+        Kind::Divide => "division",
+        Kind::Token => "token",
+        Kind::Position => "position",
+        Kind::Softmax => "cross-entropy",
+        Kind::Mse => "squared distance",
     }
 }
 
 fn shape(shape: Shape) -> String {
-    let [channels, height, width] = [shape.channels, shape.height, shape.width].map(number::grouped);
-    if shape.height * shape.width == 1.0 { channels } else { format!("{channels} × {height} × {width}") }
+    let [channels, depth, height, width] =
+        [shape.channels, shape.depth, shape.height, shape.width].map(number::grouped);
+    if shape.places() == 1.0 {
+        channels
+    } else if shape.depth > 1.0 {
+        format!("{channels} × {depth} × {height} × {width}")
+    } else {
+        format!("{channels} × {height} × {width}")
+    }
 }
 
 #[cfg(test)]
@@ -268,8 +481,12 @@ mod tests {
     use proptest::prelude::*;
     use proptest::sample::select;
 
+    fn asked(text: &str, policy: Policy, every: f64, batch: f64) -> Asked {
+        Asked { text: text.to_owned(), policy, every, batch, frozen: false, averages: false }
+    }
+
     fn counted(text: &str, policy: Policy, every: f64) -> Counted {
-        let asked = Asked { text: text.to_owned(), policy, every, batch: 32.0 };
+        let asked = asked(text, policy, every, 32.0);
         Counted::of(&Scenario::default(), &asked)
     }
 
@@ -313,6 +530,31 @@ mod tests {
         assert_eq!(equal(Policy::Every).kept, equal(Policy::Nothing).kept);
     }
 
+    /// Twice the side are four times the numbers of every feature map.
+    #[test]
+    fn a_u_net_takes_fewer_images_the_larger_they_are_and_patches_fewer_the_smaller_they_are() {
+        let scenario = Scenario::default();
+        let vit = Counted::of(&scenario, &asked(presets::VIT_B_16, Policy::Nothing, 1.0, 8.0));
+        assert_eq!(vit.sizes.len(), FACTORS.len());
+        for (_, [own, half, double]) in &vit.sizes {
+            assert!(half < own && own < double, "{half:?} {own:?} {double:?}");
+        }
+        let u_net = Counted::of(&scenario, &asked(presets::SD_15, Policy::Nothing, 1.0, 8.0));
+        assert_eq!(u_net.side, 512.0);
+        assert!(u_net.sizes.windows(2).all(|pair| pair[0].1[0] > pair[1].1[0]), "{:?}", u_net.sizes);
+        assert!(u_net.sizes_text().starts_with("At 256, 512 and 1,024 pixels"), "{}", u_net.sizes_text());
+        plot_is_sound(&u_net.sizes_plot());
+    }
+
+    #[test]
+    fn a_block_is_one_bar_and_a_long_network_has_few() {
+        let u_net = counted(presets::SD_15, Policy::Nothing, 1.0);
+        assert!(u_net.rows.len() < 150, "{}", u_net.rows.len());
+        assert!(u_net.rows.iter().any(|row| row[0].ends_with("resblock")));
+        let parameters: f64 = u_net.parts.iter().map(|part| part.parameters).sum();
+        assert_eq!(number::grouped(parameters), "859,520,964");
+    }
+
     #[test]
     fn an_empty_list_is_a_drawing_without_bars() {
         let empty = counted("", Policy::Root, 1.0);
@@ -333,13 +575,15 @@ mod tests {
             batch in 1_u32..1_000_000,
             at in 1.0..100.0,
         ) {
-            let asked = Asked { text: lines.join("\n"), policy, every, batch: batch.into() };
+            let asked = asked(&lines.join("\n"), policy, every, batch.into());
             let counted = Counted::of(&scenario, &asked);
             texts_are_sound(&(&counted.rows, &counted.sums, &counted.moment, counted.reading(at)));
             texts_are_sound(&[&counted.fit, &counted.room, &counted.peak, &counted.kept, &counted.again]);
             let plot = counted.kept_plot(at);
             plot_is_sound(&plot);
             plot_is_sound(&counted.weights_plot(at));
+            plot_is_sound(&counted.sizes_plot());
+            texts_are_sound(&(&counted.size_rows, counted.sizes_text()));
             // The table has a row for each bar, whose upper edge is two points of the band.
             let bars = (plot.series[0].points().len() - 1) / 2;
             prop_assert_eq!(counted.rows.len(), bars.min(SHOWN));
