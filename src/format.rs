@@ -3,7 +3,7 @@
 
 use crate::input::{Input, Value};
 use crate::others::{Printed, Unit};
-use crate::{Answer, Bytes, Instant, Scenario, Shortage, catalogue, link, number};
+use crate::{Answer, Bytes, Change, Infeasible, Instant, Scenario, Shortage, catalogue, link, number};
 
 /// A memory size in GiB with as many digits as matter, or in MiB below a tenth of a GiB.
 #[must_use]
@@ -162,7 +162,29 @@ pub fn shortage(answer: &Answer) -> Option<String> {
         Shortage::FirstSequence => {
             format!("The model states fit, but the activations of one sequence are {over} too much.")
         }
+        Shortage::Outside => outside(reason),
     })
+}
+
+/// What does not fit outside the step, that training would, and what lets both fit.
+#[must_use]
+pub fn outside(reason: &Infeasible) -> String {
+    let over = memory(reason.over);
+    let room = counted(reason.training.unwrap_or(0), "sequence", "sequences");
+    let why = format!("Training would fit with {room}, but {over} are lacking {}.", at_instant(reason.instant));
+    match reason.mend {
+        Some(change) => format!("{why} It fits with {}.", setting(change)),
+        None => why,
+    }
+}
+
+/// A change as the input and the value that a form shows.
+fn setting(change: Change) -> String {
+    match change {
+        Change::Number(field, value) => format!("“{}” at {}", field.bound().name, number::grouped(value)),
+        Change::Word(word) => format!("“{}”: {}", word.setting().name, word.option().label),
+        Change::Device { origin, .. } => origin.to_owned(),
+    }
 }
 
 /// The moment of a step in words that fit into a sentence.

@@ -88,6 +88,7 @@ pub fn shortage(reason: &Infeasible) -> String {
         Shortage::FirstSequence => {
             format!("The model states fit, but the activations of one sequence are {over} too much.")
         }
+        Shortage::Outside => return format::outside(reason),
     };
     match reason.fewest_gpus {
         Some(gpus) => format!("{why} With {} it would fit.", counted(gpus, "GPU", "GPUs")),

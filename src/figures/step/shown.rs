@@ -128,7 +128,8 @@ impl Reading {
 
 /// What this curve leaves out.
 fn remarks(timeline: &Timeline, scenario: &Scenario) -> Vec<String> {
-    let instants = timeline.instants.len();
+    let instants = timeline.instants.iter().filter(|instant| !instant.is_outside()).count();
+    let outside = timeline.instants.len() > instants;
     let mut remarks = Vec::new();
     if instants == 1 {
         remarks.push(
@@ -137,6 +138,9 @@ fn remarks(timeline: &Timeline, scenario: &Scenario) -> Vec<String> {
         );
     }
     let is_pipeline = !timeline.instants[0].stage.is_empty();
+    if outside {
+        remarks.push("What is outside the step stands behind the second update, moment by moment.".to_owned());
+    }
     if instants > 6 && !is_pipeline {
         remarks.push("What is generated and scored before the step is drawn once, for any number of them.".to_owned());
     }

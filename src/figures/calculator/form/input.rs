@@ -1,7 +1,7 @@
 //! One input of the form, and whether anything reads it.
 
 use bmax::{
-    Adapter, AdapterType, AttentionKernel, Engine, Field, LossHead, Method, Position, Precision, Recomputation,
+    Adapter, AdapterType, AttentionKernel, Engine, Evaluation, Field, Gather, LossHead, Method, Position, Precision, Recomputation,
     Scenario, ZeroStage,
     setting::{self, Setting},
 };
@@ -77,6 +77,7 @@ impl Input {
 }
 
 const NO_ADAPTER: &str = "No effect without an adapter.";
+const NO_EVALUATION: &str = "No effect without an evaluation.";
 const OTHER_RECOMPUTATION: &str = "No effect on other recomputation.";
 
 fn number_needs(field: Field, scenario: &Scenario) -> &'static str {
@@ -85,7 +86,7 @@ fn number_needs(field: Field, scenario: &Scenario) -> &'static str {
         Imbalance, LastStageLayers, Positions, QueryRank, Rank, RecomputedLayers, ReduceBucket, Reshard, RopeDim,
         SharedWidth, VirtualStages,
     };
-    let Scenario { model, recipe, cluster, .. } = scenario;
+    let Scenario { model, recipe, cluster, outside, .. } = scenario;
     let (missing, reason) = match field {
         ActiveExperts | ExpertWidth | SharedWidth | DenseLayers | ExpertParallel => {
             (model.experts.count == 0, "No effect without experts.")
@@ -115,13 +116,18 @@ fn number_needs(field: Field, scenario: &Scenario) -> &'static str {
             (!reduces, "No effect without DeepSpeed’s ZeRO.")
         }
         Communication => (cluster.gpus == 1, "No effect on one GPU."),
+        Field::EvalBatch => (outside.evaluation == Evaluation::Off, NO_EVALUATION),
+        Field::EvalSequences | Field::EvalSteps => {
+            (outside.evaluation != Evaluation::Logits, "No effect unless an evaluation keeps logits.")
+        }
+        Field::EvalTokens => (!outside.generates(), "No effect unless an evaluation generates."),
         _ => (false, ""),
     };
     if missing { reason } else { "" }
 }
 
 fn word_needs(word: &Setting, scenario: &Scenario) -> &'static str {
-    let Scenario { model, recipe, cluster, .. } = scenario;
+    let Scenario { model, recipe, cluster, outside, .. } = scenario;
     let adapted = recipe.adapter != Adapter::None;
     let in_fp32 = recipe.precision == Precision::Fp32;
     let over_fp32 = matches!(recipe.precision, Precision::Mixed | Precision::Autocast);
@@ -142,6 +148,14 @@ fn word_needs(word: &Setting, scenario: &Scenario) -> &'static str {
         (&setting::SOFTMAX, recipe.attention == AttentionKernel::Flash, "No effect under flash attention."),
         (&setting::PARALLEL, model.norms == 1, "No effect with one norm per block."),
         (&setting::LOGITS, never_whole, "No effect: this loss head never holds all logits."),
+        (&setting::EVAL_GENERATE, outside.evaluation == Evaluation::Off, NO_EVALUATION),
+        (&setting::GATHER, !scenario.divides_weights(), "No effect unless GPUs divide the weights."),
+        (
+            &setting::GATHERED,
+            !scenario.divides_weights() || outside.gather == Gather::Off,
+            "No effect without a full state dict.",
+        ),
+        (&setting::MERGE, !adapted, NO_ADAPTER),
         (&setting::UNQUANTIZED, !quantized, "No effect on weights that are not quantized."),
     ];
     rules.into_iter().find(|(of, missing, _)| *of == word && *missing).map_or("", |(_, _, reason)| reason)
