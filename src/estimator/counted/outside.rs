@@ -212,7 +212,7 @@ impl Counted<'_> {
         if let [Some(prompts), Some(last)] = at.generate {
             task::cache_and_next(self.to, scenario, self.stage, shapes.generated, 1.0, [prompts, last]);
             let generating = Instants::at(&[prompts, last]);
-            self.casts(generating, Instants::at(&[]));
+            self.casts(generating, generating);
             self.gathered_for_passes(generating, generating);
         }
     }
@@ -316,7 +316,7 @@ impl Counted<'_> {
         self.own("Gathered embedding and head, evaluated", Bucket::Parameters, outside, ends, whole, source);
     }
 
-    /// Elements of the largest tensor, of which the embedding has a type of its own beside quantized matrices.
+    /// Elements of the largest tensor.
     fn largest(&self) -> f64 {
         self.weights.largest_matrix(&self.scenario.model) as f64
     }
@@ -353,7 +353,9 @@ impl Counted<'_> {
             let weights = Bucket::Parameters;
             if gather == Gather::Gpu {
                 self.own("Full state dict", weights, inside, blocks, at, source);
-                self.own("Full state dict, embedding and head", weights, outside, ends, at, source);
+                // A tied head stands in it under its own name and is gathered once more.
+                let tied = if self.scenario.model.tied_embeddings.is_on() { 2.0 * ends } else { ends };
+                self.own("Full state dict, embedding and head", weights, outside, tied, at, source);
             } else {
                 let bytes = if deepspeed { StateBytes::of(scenario).compute } else { inside.max(outside) };
                 self.own("One tensor, gathered", weights, bytes, self.largest(), at, source);
@@ -397,13 +399,21 @@ impl Counted<'_> {
         let merge = scenario.outside.merge;
         let largest = self.largest_adapted();
         let passing = Bucket::Temporary;
+        if quantized && merge != Merge::Whole {
+            // The sum goes to CPU memory and comes back to be quantized, while the loop holds what it was made of.
+            let (sum, eight) = (delta.max(2.0), recipe.adapter == Adapter::Lora8);
+            let back = if eight { 2.0 } else { sum };
+            self.own("One matrix, dequantized to be merged", passing, if eight { 4.0 } else { 2.0 }, largest, at, &PEFT);
+            self.own("Product of one adapter", passing, delta, largest, at, &PEFT);
+            self.own("Their sum, and the same to be quantized", passing, sum + back, largest, at, &PEFT);
+            self.own("One matrix, quantized anew", passing, held, largest, at, &PEFT);
+            return;
+        }
         self.own("Product of one adapter, and scaled", passing, 2.0 * delta, largest, at, &PEFT);
         if merge == Merge::Whole {
             // Quantized matrices go as their 16-bit copies come.
             let [blocks, _] = self.whole();
             self.own("What dequantizing adds", Bucket::Parameters, 2.0 - held, blocks, at, &PEFT);
-        } else if quantized {
-            self.own("One matrix, dequantized to be merged", passing, 2.0, largest, at, &PEFT);
         } else if merge == Merge::Safe {
             self.own("Copy of one matrix", passing, held, largest, at, &PEFT);
         }
@@ -440,7 +450,8 @@ impl Counted<'_> {
             self.own("Weights as they were read", Bucket::Parameters, inside, blocks, alive, &TRAINER);
             self.own("Embedding and head as they were read", Bucket::Parameters, outside, ends, alive, &TRAINER);
         } else if scenario.recipe.adapter.is_quantized() {
-            let one = self.weights.largest_matrix(&scenario.model) as f64;
+            let matrices = f64::from(scenario.model.mlp.matrices());
+            let one = self.weights.dense_mlp.max(self.weights.expert) as f64 / matrices;
             self.own("One matrix, before it is quantized", Bucket::Temporary, 2.0, one, alive, &TRAINER);
         } else if self.to.parameter_shards > 1.0 {
             let bytes = inside.max(outside);
