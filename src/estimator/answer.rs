@@ -142,12 +142,16 @@ pub(crate) fn by_tokens(scenario: &Scenario, lengths: &[u32]) -> Vec<Option<u32>
     lengths.iter().map(at).collect()
 }
 
-/// b_max on devices of these sizes, in MiB: no entry of a ledger depends on how much memory there is, so that one says all.
+/// b_max on devices of these sizes, in MiB: no entry of a ledger depends on how much memory there is, so that one says
+/// all, but for the share of an engine.
 pub(crate) fn by_memory(scenario: &Scenario, memories: &[u32]) -> Vec<Option<u32>> {
     let straight = Ledger::of(scenario).straight();
     let at = |mib: &u32| {
-        let usable = super::sweep::with_memory(*scenario, *mib).usable();
-        let batch = largest_batch(&straight, usable);
+        let device = super::sweep::with_memory(*scenario, *mib);
+        if scenario.task.has_engine() {
+            return largest_micro_batch(&device);
+        }
+        let batch = largest_batch(&straight, device.usable());
         (batch > 0).then_some(batch)
     };
     memories.iter().map(at).collect()

@@ -3,8 +3,8 @@
 use super::answer::largest_micro_batch;
 use super::bounds::Field;
 use super::choice::{
-    Adapter, AttentionKernel, Choice, Evaluation, FrozenType, Gather, Kernels, Load, LossHead, Merge, Method, Offload, Optimizer, Precision,
-    Recomputation, Reference, Resume, Rollout, Segments, StepKernel, Switch, TaskKind, ZeroStage,
+    Adapter, AttentionKernel, Choice, Evaluation, FrozenType, Gather, Kernels, Load, LossHead, Merge, Method, Offload,
+    Optimizer, Precision, Recomputation, Reference, Resume, Rollout, Segments, StepKernel, Switch, TaskKind, ZeroStage,
 };
 use super::scenario::Scenario;
 use super::setting::Word;

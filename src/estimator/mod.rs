@@ -42,9 +42,9 @@ pub use bounds::Field;
 pub use change::Change;
 pub use choice::{
     Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Bias, ChartAxis, Choice, Engine, Evaluation,
-    FrozenType, Gather, Gathered, GradientType, Kernels, Load, Logits, LossHead, Merge, Method, Mlp, Norm, Offload, Optimizer, Packing, Position, Precision,
-    QkNorm, Recomputation, Reference, Resume, RewardModel, Rollout, Save, Segments, Softmax, StepKernel, Switch, TaskKind,
-    Unquantized, ZeroStage,
+    FrozenType, Gather, Gathered, GradientType, Kernels, Load, Logits, LossHead, Merge, Method, Mlp, Norm, Offload,
+    Optimizer, Packing, Position, Precision, QkNorm, Recomputation, Reference, Resume, RewardModel, Rollout, Save,
+    Segments, Softmax, StepKernel, Switch, TaskKind, Unquantized, ZeroStage,
 };
 pub use conflict::Conflict;
 pub use error::{InputError, InputErrorKind};

@@ -5,9 +5,9 @@
 
 use super::choice::{
     Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Bias, ChartAxis, Choice, ChoiceOption, Engine,
-    Evaluation, FrozenType, Gather, Gathered, GradientType, Kernels, Load, Logits, LossHead, Merge, Method, Mlp, Norm, Offload, Optimizer, Packing, Position,
-    Precision, QkNorm, Recomputation, Reference, Resume, RewardModel, Rollout, Save, Segments, Softmax, StepKernel, Switch, TaskKind,
-    Unquantized, ZeroStage, keys,
+    Evaluation, FrozenType, Gather, Gathered, GradientType, Kernels, Load, Logits, LossHead, Merge, Method, Mlp, Norm,
+    Offload, Optimizer, Packing, Position, Precision, QkNorm, Recomputation, Reference, Resume, RewardModel, Rollout,
+    Save, Segments, Softmax, StepKernel, Switch, TaskKind, Unquantized, ZeroStage, keys,
 };
 use super::scenario::Scenario;
 

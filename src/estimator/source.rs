@@ -193,12 +193,12 @@ sources! {
     /// Evaluation and loading as they are run.
     TRAINER = "transformers’ trainer",
         "huggingface/transformers 5.23.0, src/transformers: trainer.py, trainer_pt_utils.py, modeling_utils.py; accelerate 1.15.0",
-        "Trainer.evaluation_loop, EvalLoopContainer and nested_concat; from_pretrained; gather_for_metrics and convert_outputs_to_fp32",
+        "evaluation_loop, from_pretrained",
         "https://github.com/huggingface/transformers/tree/v5.23.0/src/transformers/models", "2026";
     /// State dicts, gathered and read.
     STATE_DICT = "PyTorch’s state dicts",
         "PyTorch 2.15, torch/distributed/checkpoint/state_dict.py, torch/distributed/_state_dict_utils.py and torch/optim/optimizer.py",
-        "get_model_state_dict, _init_optim_state, _gather_state_dict; Optimizer.load_state_dict",
+        "state dicts",
         "https://github.com/pytorch/pytorch", "2026";
     /// Low-rank adapters.
     LORA = "Hu et al. 2021",

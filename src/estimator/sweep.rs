@@ -4,7 +4,7 @@
 use std::f64::consts::LN_2;
 
 use super::answer::{by_memory, by_tokens, largest_micro_batch};
-use super::choice::{AttentionKernel, Method};
+use super::choice::{AttentionKernel, Method, TaskKind};
 use super::ledger::Ledger;
 use super::scenario::{Model, Scenario};
 use super::search;
@@ -69,8 +69,8 @@ pub fn sequence_lengths(points: usize) -> Vec<u32> {
 /// ```
 pub fn b_max_by_sequence(scenario: &Scenario, lengths: &[u32]) -> Vec<Option<u32>> {
     // Under flash attention every tensor that knows the sequence is so many bytes a token.
-    // Outside the step some have no sequence of the micro-batch.
-    let in_step = !scenario.outside.is_on();
+    // A task and what is outside the step have sequences that are not of the micro-batch.
+    let in_step = !scenario.outside.is_on() && scenario.task.kind == TaskKind::Train;
     if in_step && scenario.method == Method::Ledger && scenario.recipe.attention == AttentionKernel::Flash {
         return by_tokens(scenario, lengths);
     }

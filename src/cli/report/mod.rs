@@ -158,6 +158,7 @@ pub struct Infeasible {
     pub fewest_gpus: Option<u32>,
     /// b_max of the training step alone, where only something outside it does not fit.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32")]
     pub training_b_max: Option<u32>,
 }
 

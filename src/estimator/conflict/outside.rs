@@ -46,9 +46,8 @@ impl Conflicts {
             return;
         }
         if scenario.task.kind != TaskKind::Train {
-            let message = format!("{} is evaluated by a program of its own, which is not counted.", {
-                scenario.task.kind.label()
-            });
+            let name = scenario.task.kind.label();
+            let message = format!("{name} is evaluated in a way of its own, which is not counted.");
             return self.word(Word::Evaluation(Evaluation::Off), &message);
         }
         if !can_evaluate(scenario) {
@@ -125,6 +124,7 @@ mod tests {
         scenario.outside.resume = Resume::Init;
         assert_eq!(scenario.conflicts(), []);
         scenario.recipe.adapter = Adapter::Lora;
+        scenario.cluster.zero = crate::ZeroStage::Stage0;
         scenario.outside.merge = Merge::Safe;
         assert_eq!(scenario.conflicts(), []);
     }

@@ -3,8 +3,8 @@
 //! Between two of them memory changes in one direction, or in a straight line over identical
 //! layers, so that the highest lies at one of them.
 
-use crate::{Evaluation, Gather, Gathered, Load, Merge, Outside, Resume, Save, TaskKind};
 use crate::estimator::ledger::{Instant, Instants};
+use crate::{Evaluation, Gather, Gathered, Load, Merge, Outside, Resume, Save, TaskKind};
 
 /// Where the instants of one pipeline stage stand in the ledger's list.
 #[derive(Clone, Copy)]
@@ -328,13 +328,34 @@ static OUTSIDE: [Instant; 11] = {
         Instant { name, meaning, stage: "" }
     }
     [
-        instant("evaluation: layers", "An evaluation batch runs through a layer without gradients, beside the logits that are kept."),
-        instant("evaluation: loss", "The loss of an evaluation batch is being computed from its logits, beside those that are kept."),
-        instant("evaluation: logits joined", "The logits of another evaluation batch are being joined with those kept so far, in a new tensor."),
-        instant("evaluation: prompts", "The prompts of an evaluation batch run through the layers, and a cache holds their keys and values."),
-        instant("evaluation: last token", "The cache holds the keys and values of every token of an evaluation batch, and the last ones are drawn."),
-        instant("gathering weights", "The parts of the weights that other GPUs have are gathered for a full state dict."),
-        instant("gathering optimizer state", "The parts of the optimizer state that other GPUs have are gathered for a full state dict."),
+        instant(
+            "evaluation: layers",
+            "An evaluation batch runs through a layer without gradients, beside the logits that are kept.",
+        ),
+        instant(
+            "evaluation: loss",
+            "The loss of an evaluation batch is being computed from its logits, beside those that are kept.",
+        ),
+        instant(
+            "evaluation: logits joined",
+            "The logits of another evaluation batch are being joined with those kept so far, in a new tensor.",
+        ),
+        instant(
+            "evaluation: prompts",
+            "The prompts of an evaluation batch run through the layers, and a cache holds their keys and values.",
+        ),
+        instant(
+            "evaluation: last token",
+            "The cache holds the keys and values of every token of an evaluation batch, and the last ones are drawn.",
+        ),
+        instant(
+            "gathering weights",
+            "The parts of the weights that other GPUs have are gathered for a full state dict.",
+        ),
+        instant(
+            "gathering optimizer state",
+            "The parts of the optimizer state that other GPUs have are gathered for a full state dict.",
+        ),
         instant("saving", "A checkpoint is written; weights and optimizer state leave the GPU tensor after tensor."),
         instant("merging adapters", "The adapters of one matrix are multiplied and added to it."),
         instant("loading weights", "Weights are read into the model; there is no optimizer yet."),

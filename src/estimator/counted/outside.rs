@@ -17,8 +17,7 @@ use crate::estimator::ledger::{Bucket, Instants, Line};
 use crate::source::{DEEPSPEED, LIGER, PEFT, PYTORCH, STATE_DICT, Source, TRAINER, TRANSFORMERS};
 use crate::{
     Adapter, AdapterTargets, AdapterType, Engine, Evaluation, Gather, Gathered, Load, LossHead, Merge, Method,
-    Optimizer, Outside, Precision, Resume, Scenario, StepKernel, Switch, TaskKind, Weights, ZeroStage,
-    formula::Expr,
+    Optimizer, Outside, Precision, Resume, Scenario, StepKernel, Switch, TaskKind, Weights, ZeroStage, formula::Expr,
 };
 
 /// The scenario with what is outside its step as far as that is counted: `run` is the scenario as its task runs it.
@@ -72,10 +71,8 @@ pub(crate) fn is_counted_with(scenario: &Scenario) -> bool {
 
 /// Whether transformers' evaluation has a loss like this one.
 pub(crate) fn can_evaluate(scenario: &Scenario) -> bool {
-    let has_loss = matches!(
-        scenario.recipe.loss,
-        LossHead::Plain | LossHead::Fused | LossHead::MaskedLm | LossHead::Classifier
-    );
+    let has_loss =
+        matches!(scenario.recipe.loss, LossHead::Plain | LossHead::Fused | LossHead::MaskedLm | LossHead::Classifier);
     scenario.task.kind == TaskKind::Train && has_loss
 }
 
@@ -159,14 +156,7 @@ struct Counted<'a> {
 }
 
 impl Counted<'_> {
-    fn push(
-        &mut self,
-        name: &'static str,
-        shape: &'static Expr,
-        bytes: f64,
-        alive: Instants,
-        source: &'static Source,
-    ) {
+    fn push(&mut self, name: &'static str, shape: &'static Expr, bytes: f64, alive: Instants, source: &'static Source) {
         if bytes > 0.0 {
             let line = Line::new(name, Bucket::Temporary, shape, source, alive);
             self.to.lines.push(Line { coefficient: bytes, ..line });
@@ -403,7 +393,14 @@ impl Counted<'_> {
             // The sum goes to CPU memory and comes back to be quantized, while the loop holds what it was made of.
             let (sum, eight) = (delta.max(2.0), recipe.adapter == Adapter::Lora8);
             let back = if eight { 2.0 } else { sum };
-            self.own("One matrix, dequantized to be merged", passing, if eight { 4.0 } else { 2.0 }, largest, at, &PEFT);
+            self.own(
+                "One matrix, dequantized to be merged",
+                passing,
+                if eight { 4.0 } else { 2.0 },
+                largest,
+                at,
+                &PEFT,
+            );
             self.own("Product of one adapter", passing, delta, largest, at, &PEFT);
             self.own("Their sum, and the same to be quantized", passing, sum + back, largest, at, &PEFT);
             self.own("One matrix, quantized anew", passing, held, largest, at, &PEFT);
@@ -412,8 +409,12 @@ impl Counted<'_> {
         self.own("Product of one adapter, and scaled", passing, 2.0 * delta, largest, at, &PEFT);
         if merge == Merge::Whole {
             // Quantized matrices go as their 16-bit copies come.
+            let (weights, stage) = (self.weights, self.stage);
+            let small = stage.layers() * (weights.norms + weights.biases) as f64
+                + stage.expert_layers * weights.router as f64
+                + (weights.final_norm + weights.positions) as f64;
             let [blocks, _] = self.whole();
-            self.own("What dequantizing adds", Bucket::Parameters, 2.0 - held, blocks, at, &PEFT);
+            self.own("What dequantizing adds", Bucket::Parameters, 2.0 - held, blocks - small, at, &PEFT);
         } else if merge == Merge::Safe {
             self.own("Copy of one matrix", passing, held, largest, at, &PEFT);
         }

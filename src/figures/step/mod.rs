@@ -31,7 +31,8 @@ pub fn Step(
     let micro_batches = RwSignal::new(None);
     let evaluation = RwSignal::new(None);
     let at = RwSignal::new(START);
-    let curve = Memo::new(move |_| state.read(|facts| Curve::of(facts, policy.get(), micro_batches.get(), evaluation.get())));
+    let curve =
+        Memo::new(move |_| state.read(|facts| Curve::of(facts, policy.get(), micro_batches.get(), evaluation.get())));
     let reading = Memo::new(move |_| curve.with(|curve| curve.reading(at.get())));
     let plot = Memo::new(move |_| curve.with(|curve| curve.plot(at.get())));
     view! {

@@ -1,8 +1,8 @@
 //! One input of the form, and whether anything reads it.
 
 use bmax::{
-    Adapter, AdapterType, AttentionKernel, Engine, Evaluation, Field, Gather, LossHead, Method, Position, Precision, Recomputation,
-    Scenario, ZeroStage,
+    Adapter, AdapterType, AttentionKernel, Engine, Evaluation, Field, Gather, LossHead, Method, Position, Precision,
+    Recomputation, Scenario, ZeroStage,
     setting::{self, Setting},
 };
 

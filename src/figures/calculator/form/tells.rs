@@ -1,8 +1,8 @@
 //! What each folded group comes to at present, in a few words.
 
 use bmax::{
-    Adapter, AdapterType, Choice, Engine, Evaluation, Gather, GradientType, Load, Merge, Precision, Recipe, Resume, Save,
-    Scenario,
+    Adapter, AdapterType, Choice, Engine, Evaluation, Gather, GradientType, Load, Merge, Precision, Recipe, Resume,
+    Save, Scenario,
 };
 
 use crate::site::format;
