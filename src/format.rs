@@ -3,7 +3,7 @@
 
 use crate::input::{Input, Value};
 use crate::others::{self, Printed};
-use crate::{Answer, Bytes, Instant, Scenario, Shortage, Unit, catalogue, link, number};
+use crate::{Answer, Bytes, Change, Infeasible, Instant, Scenario, Shortage, Unit, catalogue, link, number};
 
 /// A memory size in GiB with as many digits as matter, or in MiB below a tenth of a GiB.
 #[must_use]
@@ -160,7 +160,29 @@ pub fn shortage(answer: &Answer, unit: Unit) -> Option<String> {
         Shortage::FirstSequence => {
             format!("The model states fit, but the activations of one {one} are {over} too much.")
         }
+        Shortage::Outside => outside(reason, unit),
     })
+}
+
+/// What does not fit outside the step, that training would, and what lets both fit.
+#[must_use]
+pub fn outside(reason: &Infeasible, unit: Unit) -> String {
+    let over = memory(reason.over);
+    let room = batch(reason.training.unwrap_or(0), unit);
+    let why = format!("Training would fit with {room}, but {over} are lacking {}.", at_instant(reason.instant));
+    match reason.mend {
+        Some(change) => format!("{why} It fits with {}.", setting(change)),
+        None => why,
+    }
+}
+
+/// A change as the input and the value that a form shows.
+fn setting(change: Change) -> String {
+    match change {
+        Change::Number(field, value) => format!("“{}” at {}", field.bound().name, number::grouped(value)),
+        Change::Word(word) => format!("“{}”: {}", word.setting().name, word.option().label),
+        Change::Device { origin, .. } => origin.to_owned(),
+    }
 }
 
 /// The moment of a step in words that fit into a sentence.

@@ -88,6 +88,7 @@ pub fn shortage(reason: &Infeasible, unit: Unit) -> String {
         Shortage::FirstSequence => {
             format!("The model states fit, but the activations of one {one} are {over} too much.")
         }
+        Shortage::Outside => return format::outside(reason, unit),
     };
     match reason.fewest_gpus {
         Some(gpus) => format!("{why} With {} it would fit.", counted(gpus, "GPU", "GPUs")),

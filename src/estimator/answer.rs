@@ -3,8 +3,11 @@
 use serde::Serialize;
 
 use super::bounds::Field;
+use super::change::Change;
+use super::choice::Evaluation;
 use super::estimate::{Entry, filled_in};
 use super::ledger::{Instant, Ledger, Straight};
+use super::levers::outside_changes;
 use super::scenario::Scenario;
 use super::search;
 use super::units::Bytes;
@@ -49,6 +52,12 @@ pub struct Infeasible {
     pub largest: Entry,
     /// The fewest GPUs with which one sequence fits, if any number in range does.
     pub fewest_gpus: Option<u32>,
+    /// b_max of the training step alone, where only something outside it does not fit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub training: Option<u32>,
+    /// What lets that fit beside training, if one change does.
+    #[serde(skip)]
+    pub mend: Option<Change>,
 }
 
 /// What is too large when nothing fits.
@@ -59,6 +68,8 @@ pub enum Shortage {
     ModelStates,
     /// Model states fit, but the activations of one sequence do not fit beside them.
     FirstSequence,
+    /// The training step fits, but something outside it does not: evaluation, a checkpoint, merging.
+    Outside,
 }
 
 impl Answer {
@@ -160,7 +171,14 @@ fn infeasible(scenario: &Scenario, ledger: &Ledger, usable: Bytes) -> Infeasible
     let (_, states) = ledger.peak(0);
     let estimate = filled_in(scenario, ledger, 1);
     let peak = estimate.peak();
-    let shortage = if states > usable { Shortage::ModelStates } else { Shortage::FirstSequence };
+    let alone = largest_batch(&ledger.straight_step(), usable);
+    let training = (alone > 0 && peak.instant.is_outside()).then_some(alone);
+    let shortage = match training {
+        Some(_) => Shortage::Outside,
+        None if states > usable => Shortage::ModelStates,
+        None => Shortage::FirstSequence,
+    };
+    let fits = |change: &Change| largest_micro_batch(&change.apply(*scenario)).is_some();
     Infeasible {
         shortage,
         over: peak.bytes - usable,
@@ -168,6 +186,8 @@ fn infeasible(scenario: &Scenario, ledger: &Ledger, usable: Bytes) -> Infeasible
         // A ledger always has its model states, so the list is never empty.
         largest: *estimate.largest()[0],
         fewest_gpus: fewest_gpus(scenario, 1),
+        training,
+        mend: training.and_then(|_| outside_changes(scenario).into_iter().find(fits)),
     }
 }
 
@@ -187,8 +207,15 @@ pub fn fewest_gpus(scenario: &Scenario, batch: u32) -> Option<u32> {
         wider.cluster.gpus = groups.saturating_mul(group);
         Ledger::of(&wider).peak(batch).1 > scenario.usable()
     };
-    let mut before = 0;
+    // Up to here more groups may need more for an evaluation, so that each is tried.
+    let mut before = groups_that_join_logits(scenario).min(limit);
+    if let Some(groups) = (1..=before).find(|groups| !lacks(*groups)) {
+        return Some(groups * group);
+    }
     for end in turns(scenario, limit) {
+        if end <= before {
+            continue;
+        }
         if !lacks(end) {
             // From the number behind the last turn to this one more groups never need more.
             let most_lacking = search::largest(end - before, 1, |more| lacks(before + more));
@@ -197,6 +224,20 @@ pub fn fewest_gpus(scenario: &Scenario, batch: u32) -> Option<u32> {
         before = end;
     }
     None
+}
+
+/// The number of groups up to which one more may need more for kept logits: each device gathers those of all others,
+/// until one batch from each is the whole evaluation set. At most so many are tried one by one.
+fn groups_that_join_logits(scenario: &Scenario) -> u32 {
+    const MOST_TRIED: u32 = 2_048;
+    let outside = &scenario.outside;
+    let groups = match outside.eval_batch {
+        _ if outside.evaluation != Evaluation::Logits => 0,
+        0 if outside.eval_steps > 0 => MOST_TRIED,
+        0 => 0,
+        batch => outside.eval_sequences.div_ceil(batch),
+    };
+    groups.min(MOST_TRIED)
 }
 
 /// Numbers of groups behind which one group more may need more memory on each device, in order, and `limit`.

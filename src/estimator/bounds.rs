@@ -265,6 +265,18 @@ fields! {
     /// Devices assumed for the chart's reference curves.
     ComparisonGpus { "chart_gpus", "GPUs of the reference curves", "D", "", comparison.gpus as whole 1 ..= 131_072,
         "How many GPUs the chart's four reference models are spread over." }
+    /// Sequences of a pass of an evaluation.
+    EvalBatch { "eval_b", "Evaluation batch", "b_e", "sequences", outside.eval_batch as whole 0 ..= 1_048_576,
+        "Sequences that one GPU evaluates or generates at once: per_device_eval_batch_size of transformers. 0 for the micro-batch." }
+    /// Sequences of the evaluation set.
+    EvalSequences { "eval_n", "Evaluation set", "n_e", "sequences", outside.eval_sequences as whole 1 ..= 1_000_000_000,
+        "Sequences of the evaluation set: every GPU keeps the logits of all of them, because each gathers those of the others." }
+    /// Batches of an evaluation after which logits go to CPU memory.
+    EvalSteps { "eval_steps", "Batches kept on the GPU", "", "", outside.eval_steps as whole 0 ..= 1_000_000,
+        "Evaluation batches after which kept logits go to CPU memory: eval_accumulation_steps of transformers. 0 for never." }
+    /// Tokens that an evaluation generates.
+    EvalTokens { "eval_tokens", "Generated in evaluation", "", "tokens", outside.eval_tokens as whole 0 ..= 4_194_304,
+        "Tokens that an evaluation generates at the end of each sequence, the rest being its prompt; 0 for all of them." }
 }
 
 impl Field {

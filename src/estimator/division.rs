@@ -46,7 +46,7 @@ pub fn line_at_peak(scenario: &Scenario) -> Division {
     let ledger = Ledger::of(scenario);
     let (position, _) = ledger.peak(scenario.recipe.batch);
     let [fixed, one] = [0, 1].map(|batch| Bytes::new(ledger.totals(batch)[position]));
-    Division { instant: &ledger.instants[position], usable: scenario.usable(), fixed, per_sequence: one - fixed }
+    Division { instant: ledger.instants[position], usable: scenario.usable(), fixed, per_sequence: one - fixed }
 }
 
 #[cfg(test)]

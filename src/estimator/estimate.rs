@@ -57,7 +57,7 @@ pub struct Estimate {
     /// The entries, in the order in which the method counts them.
     pub entries: Vec<Entry>,
     /// The instants that entries refer to by position.
-    pub instants: &'static [Instant],
+    pub instants: Vec<&'static Instant>,
     /// The ranks of a pipeline that are counted, in the order of their instants: the last one first. Empty
     /// without a pipeline.
     pub ranks: Vec<u32>,
@@ -156,7 +156,7 @@ pub(crate) fn filled_in(scenario: &Scenario, ledger: &Ledger, batch: u32) -> Est
     Estimate {
         method: scenario.method,
         entries,
-        instants: ledger.instants,
+        instants: ledger.instants.clone(),
         ranks: ledger.ranks.clone(),
         memory: scenario.device.memory,
         reserved: scenario.reserved(),
@@ -245,10 +245,15 @@ impl Estimate {
         self.alive_at(position).filter(|entry| entry.bucket == bucket).map(|entry| entry.bytes).sum()
     }
 
-    /// What these buckets hold together at the last instant, which is the optimizer's update where a
+    /// How many instants are those of the step: what is outside it stands behind them.
+    pub fn step_instants(&self) -> usize {
+        self.instants.iter().take_while(|instant| !instant.is_outside()).count()
+    }
+
+    /// What these buckets hold together at the last instant of the step, which is the optimizer's update where a
     /// method tells instants apart.
     pub fn at_update(&self, buckets: &[Bucket]) -> Bytes {
-        let last = self.instants.len() - 1;
+        let last = self.step_instants() - 1;
         buckets.iter().map(|bucket| self.bucket_at(*bucket, last)).sum()
     }
 
@@ -294,7 +299,7 @@ impl Estimate {
     /// The maximum over instants of what is alive, not the sum of buckets.
     pub fn peak(&self) -> Peak {
         let (position, bytes) = self.binding();
-        Peak { instant: &self.instants[position], bytes }
+        Peak { instant: self.instants[position], bytes }
     }
 
     /// The peak of each stage that is counted, in the order in which the instants name them; none without

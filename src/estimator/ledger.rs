@@ -174,7 +174,7 @@ impl Line {
 #[derive(Clone, Debug)]
 pub(crate) struct Ledger {
     pub(crate) lines: Vec<Line>,
-    pub(crate) instants: &'static [Instant],
+    pub(crate) instants: Vec<&'static Instant>,
     /// The ranks of a pipeline that are counted, in the order of the instants: the last one first.
     pub(crate) ranks: Vec<u32>,
     pub(crate) values: Values,
@@ -230,6 +230,12 @@ impl Ledger {
             *slope -= base;
         }
         Straight { base: none, slopes, instants: self.instants.len().min(MOST_INSTANTS) }
+    }
+
+    /// The same of the training step alone.
+    pub(crate) fn straight_step(&self) -> Straight {
+        let step = self.instants.iter().take_while(|instant| !instant.is_outside()).count();
+        Straight { instants: step.min(MOST_INSTANTS), ..self.straight() }
     }
 
     /// Live dynamic memory at each instant at micro-batch `batch`.
@@ -338,7 +344,7 @@ mod tests {
                 line(&B, Instants::at(&[0])),
                 line(&Expr::Number(5.0), Instants::at(&[1])),
             ],
-            instants: STEP,
+            instants: STEP.iter().collect(),
             values: Values::default(),
             fragmentation: 0.0,
         };

@@ -3,8 +3,8 @@
 use super::answer::largest_micro_batch;
 use super::bounds::Field;
 use super::choice::{
-    Adapter, AttentionKernel, Choice, FrozenType, Kernels, LossHead, Method, Offload, Optimizer, Precision,
-    Recomputation, Reference, Rollout, Segments, StepKernel, Switch, TaskKind, ZeroStage,
+    Adapter, AttentionKernel, Choice, Evaluation, FrozenType, Gather, Kernels, Load, LossHead, Merge, Method, Offload,
+    Optimizer, Precision, Recomputation, Reference, Resume, Rollout, Segments, StepKernel, Switch, TaskKind, ZeroStage,
 };
 use super::scenario::Scenario;
 use super::setting::Word;
@@ -20,6 +20,8 @@ impl Change {
                 "Communication inside every layer; keep the group within one node."
             }
             Self::Number(Field::Sequence, _) => "Shorter context: long documents are cut.",
+            Self::Number(Field::EvalSteps, _) => "Logits cross the link to CPU memory after every evaluation batch.",
+            Self::Number(Field::EvalBatch, _) => "A slower evaluation: one sequence at a time.",
             Self::Number(..) => "",
             Self::Word(word) => cost_of(word),
             Self::Device { .. } => "A larger device.",
@@ -67,6 +69,9 @@ const fn cost_of(word: Word) -> &'static str {
         Word::Reference(_) => "Nothing: the model without its adapters is the reference.",
         Word::Frozen(_) => "Log-probabilities of the frozen model in 16 bits.",
         Word::Rollout(_) => "The engine gets its weights and an empty cache anew for every generation.",
+        Word::Evaluation(_) => "Metrics that need logits are to be computed batch by batch.",
+        Word::Gather(_) | Word::Load(_) | Word::Resume(_) => "CPU memory, and each tensor crosses the link to it.",
+        Word::Merge(_) => "Nothing on the GPU but another way of merging.",
         Word::Segments(_) => "Nothing: an environment variable, PYTORCH_ALLOC_CONF=expandable_segments:True.",
         _ => "",
     }
@@ -154,6 +159,9 @@ fn open_changes(scenario: &Scenario) -> Vec<Change> {
     if counts && scenario.task.kind != TaskKind::Train {
         open.extend(task_changes(scenario));
     }
+    if counts {
+        open.extend(outside_changes(scenario));
+    }
     let wider = cluster.tensor_parallel.saturating_mul(2);
     let shares_heads = scenario.model.heads.is_multiple_of(wider) && scenario.model.kv_heads.is_multiple_of(wider);
     if divides
@@ -168,6 +176,34 @@ fn open_changes(scenario: &Scenario) -> Vec<Change> {
     }
     if recipe.sequence >= 256 {
         open.push(Change::Number(Field::Sequence, f64::from(recipe.sequence / 2)));
+    }
+    open
+}
+
+/// What takes less outside the step, cheapest first.
+pub(super) fn outside_changes(scenario: &Scenario) -> Vec<Change> {
+    let outside = &scenario.outside;
+    let mut open = Vec::new();
+    if outside.evaluation == Evaluation::Logits && outside.eval_steps != 1 {
+        open.push(Change::Number(Field::EvalSteps, 1.0));
+    }
+    if outside.evaluation != Evaluation::Off && outside.eval_batch != 1 {
+        open.push(Change::Number(Field::EvalBatch, 1.0));
+    }
+    if outside.evaluation == Evaluation::Logits {
+        open.push(Word::Evaluation(Evaluation::Loss).into());
+    }
+    if outside.gather == Gather::Gpu {
+        open.push(Word::Gather(Gather::Cpu).into());
+    }
+    if outside.load == Load::Gpu {
+        open.push(Word::Load(Load::Cpu).into());
+    }
+    if matches!(outside.resume, Resume::Gpu | Resume::Init) {
+        open.push(Word::Resume(Resume::Cpu).into());
+    }
+    if matches!(outside.merge, Merge::Safe | Merge::Whole) {
+        open.push(Word::Merge(Merge::On).into());
     }
     open
 }

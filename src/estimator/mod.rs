@@ -16,6 +16,7 @@ pub mod inverse;
 mod ledger;
 pub mod levers;
 pub mod number;
+mod outside;
 mod paper;
 pub mod planner;
 pub mod range;
@@ -41,15 +42,16 @@ pub use answer::{Answer, Infeasible, Room, Shortage, b_max, fewest_gpus, largest
 pub use bounds::Field;
 pub use change::Change;
 pub use choice::{
-    Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Bias, ChartAxis, Choice, Engine, FrozenType,
-    GradientType, Kernels, Logits, LossHead, Method, Mlp, Norm, Offload, Optimizer, Packing, Position, Precision,
-    QkNorm, Recomputation, Reference, RewardModel, Rollout, Segments, Softmax, StepKernel, Switch, TaskKind,
-    Unquantized, ZeroStage,
+    Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Bias, ChartAxis, Choice, Engine, Evaluation,
+    FrozenType, Gather, Gathered, GradientType, Kernels, Load, Logits, LossHead, Merge, Method, Mlp, Norm, Offload,
+    Optimizer, Packing, Position, Precision, QkNorm, Recomputation, Reference, Resume, RewardModel, Rollout, Save,
+    Segments, Softmax, StepKernel, Switch, TaskKind, Unquantized, ZeroStage,
 };
 pub use conflict::Conflict;
 pub use error::{InputError, InputErrorKind};
 pub use estimate::{Balance, Counters, Entry, Estimate, Peak, StagePeak, counters, estimate};
 pub use ledger::{Bucket, Instant, Instants};
+pub use outside::Outside;
 pub use scenario::{Cluster, Comparison, Device, Experts, Goal, Latent, Model, Recipe, Scenario, Task};
 pub use unit::Unit;
 pub use units::{Bytes, Percent};

@@ -8,6 +8,7 @@ use super::choice::{
     QkNorm, Recomputation, Reference, RewardModel, Rollout, Segments, Softmax, StepKernel, Switch, TaskKind,
     Unquantized, ZeroStage,
 };
+use super::outside::Outside;
 use super::runtime::fragmentation;
 use super::units::{Bytes, Percent};
 
@@ -22,6 +23,8 @@ pub struct Scenario {
     pub recipe: Recipe,
     /// For what it is trained.
     pub task: Task,
+    /// What is done outside the training step.
+    pub outside: Outside,
     /// On how many devices, and how the work is divided.
     pub cluster: Cluster,
     /// One of those devices.

@@ -5,9 +5,9 @@
 
 use super::choice::{
     Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Bias, ChartAxis, Choice, ChoiceOption, Engine,
-    FrozenType, GradientType, Kernels, Logits, LossHead, Method, Mlp, Norm, Offload, Optimizer, Packing, Position,
-    Precision, QkNorm, Recomputation, Reference, RewardModel, Rollout, Segments, Softmax, StepKernel, Switch, TaskKind,
-    Unquantized, ZeroStage, keys,
+    Evaluation, FrozenType, Gather, Gathered, GradientType, Kernels, Load, Logits, LossHead, Merge, Method, Mlp, Norm,
+    Offload, Optimizer, Packing, Position, Precision, QkNorm, Recomputation, Reference, Resume, RewardModel, Rollout,
+    Save, Segments, Softmax, StepKernel, Switch, TaskKind, Unquantized, ZeroStage, keys,
 };
 use super::scenario::Scenario;
 
@@ -220,6 +220,22 @@ settings! {
         "chart_recompute", "Recomputation of the reference curves", Recomputation, comparison.recomputation;
     /// The horizontal axis of the chart.
     ChartAxis: CHART_AXIS = "chart_axis", "Horizontal axis of the chart", ChartAxis, comparison.against;
+    /// Whether the model is evaluated.
+    Evaluation: EVALUATION = "eval", "Evaluation", Evaluation, outside.evaluation;
+    /// Whether the evaluation generates.
+    EvalGenerate: EVAL_GENERATE = "eval_generate", "Generation in evaluation", Switch, outside.eval_generate;
+    /// Where a full state dict is gathered.
+    Gather: GATHER = "gather", "Full state dict", Gather, outside.gather;
+    /// What of the states is gathered.
+    Gathered: GATHERED = "gather_states", "Gathered", Gathered, outside.gathered;
+    /// How a checkpoint is written.
+    Save: SAVE = "save", "Saving", Save, outside.save;
+    /// How weights are read.
+    Load: LOAD = "load", "Loading", Load, outside.load;
+    /// How the optimizer’s state is read.
+    Resume: RESUME = "resume", "Resuming", Resume, outside.resume;
+    /// How adapters are merged.
+    Merge: MERGE = "merge", "Merging adapters", Merge, outside.merge;
 }
 
 #[cfg(test)]

@@ -190,6 +190,16 @@ sources! {
         "huggingface/trl 1.10.0, trl/generation/vllm_generation.py: colocated vLLM with gpu_memory_utilization and sleep(level=2)",
         "generate and sync_weights; verl (b178a3cd, verl/workers/config/rollout.py) and OpenRLHF (3c3be623, openrlhf/cli/train_ppo_ray.py) have the same two settings",
         "https://github.com/huggingface/trl/tree/v1.10.0", "2026-07";
+    /// Evaluation and loading as they are run.
+    TRAINER = "transformers’ trainer",
+        "huggingface/transformers 5.23.0, src/transformers: trainer.py, trainer_pt_utils.py, modeling_utils.py; accelerate 1.15.0",
+        "evaluation_loop, from_pretrained",
+        "https://github.com/huggingface/transformers/tree/v5.23.0/src/transformers/models", "2026";
+    /// State dicts, gathered and read.
+    STATE_DICT = "PyTorch’s state dicts",
+        "PyTorch 2.15, torch/distributed/checkpoint/state_dict.py, torch/distributed/_state_dict_utils.py and torch/optim/optimizer.py",
+        "state dicts",
+        "https://github.com/pytorch/pytorch", "2026";
     /// Low-rank adapters.
     LORA = "Hu et al. 2021",
         "LoRA: Low-Rank Adaptation of Large Language Models",

@@ -68,10 +68,10 @@ pub fn sequence_lengths(points: usize) -> Vec<u32> {
 /// assert_eq!(curve, [Some(3), Some(1), None]);
 /// ```
 pub fn b_max_by_sequence(scenario: &Scenario, lengths: &[u32]) -> Vec<Option<u32>> {
-    // Under flash attention every tensor that knows the sequence is so many bytes a token, but for what a task has of one
-    // sequence or of as many as it generates.
-    let is_task = scenario.task.kind != TaskKind::Train;
-    if scenario.method == Method::Ledger && scenario.recipe.attention == AttentionKernel::Flash && !is_task {
+    // Under flash attention every tensor that knows the sequence is so many bytes a token.
+    // A task and what is outside the step have sequences that are not of the micro-batch.
+    let in_step = !scenario.outside.is_on() && scenario.task.kind == TaskKind::Train;
+    if in_step && scenario.method == Method::Ledger && scenario.recipe.attention == AttentionKernel::Flash {
         return by_tokens(scenario, lengths);
     }
     lengths.iter().map(|&length| largest_micro_batch(&at_length(scenario, length))).collect()

@@ -69,6 +69,7 @@ const fn shortage(shortage: Shortage) -> &'static str {
     match shortage {
         Shortage::ModelStates => "model-states",
         Shortage::FirstSequence => "first-sequence",
+        Shortage::Outside => "outside",
     }
 }
 

@@ -44,6 +44,7 @@ mod oom_search;
 mod opening_answer;
 mod optimizer_states;
 mod others;
+mod outside;
 mod pages;
 mod pictures;
 mod planner;

@@ -49,6 +49,8 @@ VERSION_3 = VERSION_2 | {
     "chart_axis": "sequence",
     "task": "train", "ref": "copy", "frozen": "policy", "teacher": "0", "reward": "usual", "rollout": "model",
     "engine_share": "30", "completion": "0", "generations": "0", "score_b": "0",
+    "eval": "off", "eval_generate": "off", "eval_b": "8", "eval_n": "128", "eval_steps": "0", "eval_tokens": "0",
+    "gather": "off", "gather_states": "weights", "save": "off", "load": "off", "resume": "off", "merge": "off",
 }
 
 VERSIONS = {"1": VERSION_1, "2": VERSION_2, "3": VERSION_3}
@@ -216,6 +218,10 @@ LINKS = [
     ("v=3&model=llama-3.1-8b&gpu=h100-80&gpus=16&task=ppo&ref=offloaded&reward=offloaded&completion=256", []),
     ("v=3&model=llama-3.1-8b&gpu=h100-80&task=distil&teacher=70&ref=sharded", []),
     ("v=3&model=llama-3.1-8b&gpu=h100-80&task=reward&b=4", []),
+    ("v=3&model=llama-3.1-8b&gpu=h100-80&s=1024&eval=logits&eval_b=2&eval_n=16&eval_steps=4&eval_generate=on"
+     "&eval_tokens=64", []),
+    ("v=3&model=llama-3.1-8b&gpu=h100-80&s=1024&gather=gpu&gather_states=all&load=gpu&resume=init&save=async", []),
+    ("v=3&model=llama-3.1-8b&gpu=rtx-4090&gpus=1&zero=0&s=1024&adapter=qlora&merge=safe&eval=loss", []),
     ("v=3&s=4k&gpus=1e1&mem=40GB&target=1e3", ["mem"]),
     ("v=3&model=llama-3.1-8b&gpu=h100&precision=fp8&gpus=0", ["gpu", "precision", "gpus"]),
 ]
@@ -227,7 +233,8 @@ UNITS = {"s": "tokens", "b": "sequences", "params": "billion", "mem": "GiB", "dr
 WORDS = {"method", "mlp", "tied", "norm", "qk_norm", "bias", "softcap", "position", "precision", "grad",
          "optimizer", "step", "recompute", "dropout", "attn", "loss", "kernels", "offload", "adapter",
          "targets", "zero", "sp", "unit", "chart_recompute", "parallel", "qkv", "softmax", "engine", "logits",
-         "adapter_type", "adapter_dropout", "unquantized", "segments", "chart_axis", "task", "ref", "frozen", "reward", "rollout"}
+         "adapter_type", "adapter_dropout", "unquantized", "segments", "chart_axis", "task", "ref", "frozen", "reward", "rollout",
+         "eval", "eval_generate", "gather", "gather_states", "save", "load", "resume", "merge"}
 
 
 def nearest(value, step):

@@ -90,12 +90,14 @@ pub(in crate::cli) fn answered(scenario: &Scenario, answer: crate::Answer) -> An
             reason: match reason.shortage {
                 Shortage::ModelStates => "model-states",
                 Shortage::FirstSequence => "first-sequence",
+                Shortage::Outside => "outside",
             },
             message: words::shortage(&reason, scenario.unit()),
             over_bytes: reason.over.into(),
             instant: reason.instant.name,
             largest_entry: entry(&estimate(&scenario.with_batch(1)), &reason.largest),
             fewest_gpus: reason.fewest_gpus,
+            training_b_max: reason.training,
         })),
     }
 }

@@ -142,8 +142,9 @@ pub struct Infeasible {
     /// False: not even one sequence fits.
     #[schemars(extend("const" = false))]
     pub fits: bool,
-    /// What is too large: the model states alone, or the first sequence beside them.
-    #[schemars(extend("enum" = ["model-states", "first-sequence"]))]
+    /// What is too large: the model states alone, the first sequence beside them, or something outside the training
+    /// step, which itself would fit.
+    #[schemars(extend("enum" = ["model-states", "first-sequence", "outside"]))]
     pub reason: &'static str,
     /// The same in one sentence.
     pub message: String,
@@ -155,6 +156,10 @@ pub struct Infeasible {
     pub largest_entry: Entry,
     /// The fewest GPUs with which one sequence fits; null when no number of them is enough.
     pub fewest_gpus: Option<u32>,
+    /// b_max of the training step alone, where only something outside it does not fit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32")]
+    pub training_b_max: Option<u32>,
 }
 
 /// The largest micro-batch under three outlooks on context, communication buffers, fragmentation,

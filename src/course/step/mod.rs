@@ -78,7 +78,7 @@ pub struct Timeline {
     /// In the order of time; straight lines lie between.
     pub moments: Vec<Moment>,
     /// The instants that moments refer to by position.
-    pub instants: &'static [Instant],
+    pub instants: Vec<&'static Instant>,
     /// Micro-batches drawn in each step.
     pub drawn: u32,
 }
@@ -262,8 +262,9 @@ impl Drawn<'_> {
 /// ```
 pub fn timeline(scenario: &Scenario) -> Timeline {
     let whole = estimate(scenario);
-    let instants = whole.instants;
-    let count = instants.len();
+    let instants = whole.instants.clone();
+    // What is outside the step stands behind its instants.
+    let count = whole.step_instants();
     if count < 6 {
         let mut held = Held::default();
         for &bucket in Bucket::ALL {
@@ -279,7 +280,7 @@ pub fn timeline(scenario: &Scenario) -> Timeline {
         return Timeline { moments: vec![moment(1), moment(2)], instants, drawn: 1 };
     }
     let is_task = scenario.method == Method::Ledger && scenario.task.kind != TaskKind::Train;
-    let places = if is_task { Places::of_task(count) } else { Places::around(whole.binding().0) };
+    let places = if is_task { Places::of_task(count) } else { Places::around(whole.binding().0.min(count - 1)) };
     let drawn = if count > 6 { 1 } else { scenario.recipe.micro_batches.clamp(1, MOST_DRAWN) };
     let mut alone = *scenario;
     if drawn > 1 {
@@ -315,12 +316,21 @@ pub fn timeline(scenario: &Scenario) -> Timeline {
     }
     let passes = all;
     let update = [(0.3, Cut::At(places.update), true), (0.8, Cut::At(places.update), false), (1.0, Cut::Idle, false)];
+    // Behind the second update, part by part of the room that it has.
+    let outside = (count..instants.len())
+        .map(|position| (0.4 + 0.05 * (position - count) as f64, Cut::At(position), true))
+        .collect::<Vec<_>>();
+    let last_update = [&update[..1], &outside, &update[2..]].concat();
     let width = f64::from((PARTS - UPDATE) / drawn);
     let mut moments: Vec<Moment> = Vec::with_capacity(32);
     for step in 1..=2 {
         for turn in 0..=drawn {
             let is_update = turn == drawn;
-            let rows: &[_] = if is_update { &update } else { &passes };
+            let rows: &[_] = match (is_update, step) {
+                (true, 2) if !outside.is_empty() => &last_update,
+                (true, _) => &update,
+                (false, _) => &passes,
+            };
             let width = if is_update { f64::from(UPDATE) } else { width };
             let begin =
                 f64::from(step * PARTS - UPDATE) - f64::from(drawn - turn) * f64::from((PARTS - UPDATE) / drawn);

@@ -77,7 +77,7 @@ impl Paced {
         let (again, backward) = (work.again / forward, (work.backward + work.again) / forward);
         let timeline = timeline(scenario);
         let name = |moment: &super::Moment, at: f64| {
-            let instant = &timeline.instants[moment.instant?];
+            let instant = timeline.instants[moment.instant?];
             Some(Named { at, instant, micro_batch: moment.micro_batch, held: moment.held.total() })
         };
         let highest = timeline.highest(2);
@@ -85,7 +85,7 @@ impl Paced {
             // A method that knows one instant has no curve.
             let length = 1.0 + backward + UPDATE_ROOM;
             let held = highest.held.total();
-            let instant = &timeline.instants[highest.instant.unwrap_or(0)];
+            let instant = timeline.instants[highest.instant.unwrap_or(0)];
             let peak = Named { at: 0.0, instant, micro_batch: 1, held };
             let points = vec![(0.0, held), (length, held)];
             return Self { points, named: vec![peak], peak, drawn: 1, backward, again };
@@ -94,7 +94,7 @@ impl Paced {
         let moments: Vec<_> = timeline.moments.iter().filter(|moment| moment.step == 2).collect();
         let named: Vec<_> = moments.iter().filter_map(|moment| name(moment, place(moment.at))).collect();
         let at_peak = place(highest.at);
-        let first = &timeline.instants[0];
+        let first = timeline.instants[0];
         let unnamed = Named { at: at_peak, instant: first, micro_batch: 1, held: highest.held.total() };
         Self {
             points: moments.iter().map(|moment| (place(moment.at), moment.held.total())).collect(),

@@ -163,7 +163,7 @@ fn dequantized(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage:
         source: &QLORA,
         bytes: Types::of(scenario).element,
     };
-    copy.push(to, largest, stage.at.in_backward());
+    copy.push(to, largest, stage.at.in_backward().or(stage.at.in_evaluated_layers()));
 }
 
 /// Autocast's 16-bit copies of fp32 weights. Of those that are trained a cache holds all until the forward

@@ -13,6 +13,7 @@ const SC: Expr = Expr::Symbol(Symbol::Completion);
 const SP: Expr = Expr::Symbol(Symbol::Prompt);
 const G: Expr = Expr::Symbol(Symbol::Generations);
 const BS: Expr = Expr::Symbol(Symbol::Scored);
+const BE: Expr = Expr::Symbol(Symbol::Evaluated);
 
 macro_rules! shapes {
     ($($(#[$meta:meta])* $name:ident = [$($factor:expr),+] / [$($divisor:expr),+];)+) => {
@@ -104,6 +105,34 @@ shapes! {
     WIDE_PROMPT_CACHE = [COEFF, LINE_LAYERS, G, SP, HEADS, DR] / [CP, T];
     /// [b, S_p, n, d]: the same of the sequences of a step.
     WIDE_PROMPT_STEP_CACHE = [COEFF, LINE_LAYERS, B, SP, HEADS, DR] / [CP, T];
+    /// [b_e, S, H]: elements of the residual stream of an evaluation.
+    EVALUATED_RESIDUAL = [COEFF, LINE_LAYERS, BE, S, H] / [CP, TS];
+    /// [b_e, S, f]: elements inside its feed-forward blocks.
+    EVALUATED_INNER = [COEFF, LINE_LAYERS, BE, S, F] / [CP, T];
+    /// [b_e·S·a, f_e]: elements inside its experts.
+    EVALUATED_EXPERT_INNER = [COEFF, LINE_LAYERS, BE, S, A, RHO, FE] / [CP, T];
+    /// [b_e, n, S, S]: its scores of attention.
+    EVALUATED_SCORES = [COEFF, LINE_LAYERS, BE, HEADS, Expr::Square(&S)] / [CP, T];
+    /// [b_e, S, V]: its logits.
+    EVALUATED_LOGITS = [COEFF, BE, S, V] / [CP, T];
+    /// [b_e, S]: its token ids and labels.
+    EVALUATED_TOKENS = [COEFF, BE, S] / [CP];
+    /// [n_e, S, V]: the logits of several of its batches.
+    KEPT_LOGITS = [COEFF, Expr::Symbol(Symbol::KeptSequences), S, V] / [CP, T];
+    /// [b_e, S, k, d]: keys or values of what it generates.
+    EVALUATED_CACHE = [COEFF, LINE_LAYERS, BE, S, K, D] / [CP, T];
+    /// [b_e, S, n, d]: the same with those of latent attention expanded.
+    EVALUATED_WIDE_CACHE = [COEFF, LINE_LAYERS, BE, S, HEADS, DR] / [CP, T];
+    /// [b_e, V]: logits of one token of each of its sequences.
+    EVALUATED_NEXT_LOGITS = [COEFF, BE, V] / [T];
+    /// [b_e, S_p, f]: elements inside a feed-forward block while it reads prompts.
+    EVALUATED_PROMPT_INNER = [COEFF, LINE_LAYERS, BE, SP, F] / [CP, T];
+    /// [b_e, S_p, H]: the residual stream while it reads prompts.
+    EVALUATED_PROMPT_RESIDUAL = [COEFF, BE, SP, H] / [CP, TS];
+    /// [b_e, S_p, k, d]: keys or values of its cache of the prompts alone.
+    EVALUATED_PROMPT_CACHE = [COEFF, LINE_LAYERS, BE, SP, K, D] / [CP, T];
+    /// [b_e, S_p, n, d]: the same of latent attention, expanded.
+    EVALUATED_WIDE_PROMPT_CACHE = [COEFF, LINE_LAYERS, BE, SP, HEADS, DR] / [CP, T];
     /// [b, S]: token ids and labels.
     TOKENS = [COEFF, B, S] / [CP];
 }

@@ -3,8 +3,8 @@
 //! Between two of them memory changes in one direction, or in a straight line over identical
 //! layers, so that the highest lies at one of them.
 
-use crate::TaskKind;
 use crate::estimator::ledger::{Instant, Instants};
+use crate::{Evaluation, Gather, Gathered, Load, Merge, Outside, Resume, Save, TaskKind};
 
 /// Where the instants of one pipeline stage stand in the ledger's list.
 #[derive(Clone, Copy)]
@@ -32,6 +32,42 @@ pub(super) struct StageInstants {
     pub(super) score: [Option<usize>; 2],
     /// Whether that pass runs while the activations of the training pass are kept.
     pub(super) scores_in_the_step: bool,
+    /// What is outside the step.
+    pub(super) outside: OutsideInstants,
+}
+
+/// Where the instants outside the step stand, where they are counted.
+#[derive(Clone, Copy)]
+pub(super) struct OutsideInstants {
+    /// A pass of an evaluation is in a layer, and at its loss; and the logits of its batches become one tensor.
+    pub(super) evaluate: [Option<usize>; 3],
+    /// An evaluation reads prompts, and generates the last tokens.
+    pub(super) generate: [Option<usize>; 2],
+    /// Weights are gathered, and the optimizer's state is.
+    pub(super) gather: [Option<usize>; 2],
+    pub(super) save: Option<usize>,
+    pub(super) merge: Option<usize>,
+    pub(super) load: Option<usize>,
+    pub(super) resume: Option<usize>,
+}
+
+impl OutsideInstants {
+    const NONE: Self = Self {
+        evaluate: [None; 3],
+        generate: [None; 2],
+        gather: [None; 2],
+        save: None,
+        merge: None,
+        load: None,
+        resume: None,
+    };
+
+    /// All of them but reading weights, which comes before there is an optimizer.
+    fn with_the_optimizer(&self) -> Instants {
+        let Self { evaluate, generate, gather, save, merge, resume, load: _ } = self;
+        let [a, b, c] = [&evaluate[..], generate, gather].map(Instants::among);
+        a.or(b).or(c).or(Instants::among(&[*save, *merge, *resume]))
+    }
 }
 
 /// The only stage, or the last of several.
@@ -60,6 +96,7 @@ impl StageInstants {
             generate: [None; 2],
             score: [None; 2],
             scores_in_the_step: false,
+            outside: OutsideInstants::NONE,
         }
     }
 
@@ -131,9 +168,43 @@ impl StageInstants {
         self.in_passes().or(Instants::at(&[self.end, self.step]))
     }
 
-    /// The whole step, and what its task has before it.
+    /// The whole step, what its task has before it, and what is outside it.
     pub(super) fn always(&self) -> Instants {
-        self.in_step().or(self.generating()).or(self.scoring())
+        self.with_the_optimizer().or(Instants::among(&[self.outside.load]))
+    }
+
+    /// The same, but for the time before the optimizer is made.
+    pub(super) fn with_the_optimizer(&self) -> Instants {
+        self.in_step().or(self.generating()).or(self.scoring()).or(self.outside.with_the_optimizer())
+    }
+
+    /// While the layers of an evaluation run, or those of what it generates.
+    pub(super) fn in_evaluated_layers(&self) -> Instants {
+        Instants::among(&[self.outside.evaluate[0]]).or(Instants::among(&self.outside.generate))
+    }
+
+    /// The passes of an evaluation.
+    pub(super) fn evaluating(&self) -> Instants {
+        Instants::among(&self.outside.evaluate).or(Instants::among(&self.outside.generate))
+    }
+
+    /// The same stage with the instants outside the step behind its own.
+    pub(super) fn with(self, outside: &Outside) -> Self {
+        let mut taken = [None; OUTSIDE.len()];
+        for ((place, _), next) in counted_outside(outside).zip(self.step + 1..) {
+            taken[place] = Some(next);
+        }
+        let [layers, loss, joined, prompts, last, weights, states, save, merge, load, resume] = taken;
+        let outside = OutsideInstants {
+            evaluate: [layers, loss, joined],
+            generate: [prompts, last],
+            gather: [weights, states],
+            save,
+            merge,
+            load,
+            resume,
+        };
+        Self { outside, ..self }
     }
 
     /// One instant.
@@ -246,5 +317,78 @@ pub(super) fn instants_of(counted: usize) -> &'static [Instant] {
     match counted {
         0 | 1 => ONE_STAGE,
         _ => &STAGES[..STAGES.len().min(1 + 5 * counted)],
+    }
+}
+
+/// The instants outside the step, in the order in which [`StageInstants::with`] places them.
+static OUTSIDE: [Instant; 11] = {
+    const fn instant(name: &'static str, meaning: &'static str) -> Instant {
+        Instant { name, meaning, stage: "" }
+    }
+    [
+        instant(
+            "evaluation: layers",
+            "An evaluation batch runs through a layer without gradients, beside the logits that are kept.",
+        ),
+        instant(
+            "evaluation: loss",
+            "The loss of an evaluation batch is being computed from its logits, beside those that are kept.",
+        ),
+        instant(
+            "evaluation: logits joined",
+            "The logits of another evaluation batch are being joined with those kept so far, in a new tensor.",
+        ),
+        instant(
+            "evaluation: prompts",
+            "The prompts of an evaluation batch run through the layers, and a cache holds their keys and values.",
+        ),
+        instant(
+            "evaluation: last token",
+            "The cache holds the keys and values of every token of an evaluation batch, and the last ones are drawn.",
+        ),
+        instant(
+            "gathering weights",
+            "The parts of the weights that other GPUs have are gathered for a full state dict.",
+        ),
+        instant(
+            "gathering optimizer state",
+            "The parts of the optimizer state that other GPUs have are gathered for a full state dict.",
+        ),
+        instant("saving", "A checkpoint is written; weights and optimizer state leave the GPU tensor after tensor."),
+        instant("merging adapters", "The adapters of one matrix are multiplied and added to it."),
+        instant("loading weights", "Weights are read into the model; there is no optimizer yet."),
+        instant("resuming", "The optimizer’s state is read."),
+    ]
+};
+
+/// Those of the instants outside the step that are counted, with their places among all of them.
+fn counted_outside(outside: &Outside) -> impl Iterator<Item = (usize, &'static Instant)> {
+    let evaluates = outside.evaluation != Evaluation::Off;
+    let gathers = outside.gather != Gather::Off;
+    let counted = [
+        evaluates,
+        evaluates,
+        outside.evaluation == Evaluation::Logits,
+        outside.generates(),
+        outside.generates(),
+        gathers,
+        gathers && outside.gathered == Gathered::All,
+        outside.save != Save::Off,
+        outside.merge != Merge::Off,
+        outside.load != Load::Off,
+        outside.resume != Resume::Off,
+    ];
+    OUTSIDE.iter().enumerate().filter(move |(place, _)| counted[*place])
+}
+
+/// The instants outside the step that are counted.
+pub(super) fn outside(outside: &Outside) -> impl Iterator<Item = &'static Instant> {
+    counted_outside(outside).map(|(_, instant)| instant)
+}
+
+impl Instant {
+    /// Whether it is outside the training step: evaluation, saving, loading and the like.
+    pub fn is_outside(&self) -> bool {
+        OUTSIDE.iter().any(|outside| outside.name == self.name)
     }
 }

@@ -14,6 +14,7 @@ mod instants;
 mod layer;
 mod operators;
 mod optimizer;
+pub(super) mod outside;
 mod overhead;
 mod stage;
 mod states;
@@ -60,7 +61,7 @@ pub(crate) fn bytes_of_a_trained_weight(scenario: &Scenario) -> (f64, f64) {
 
 /// The ledger of every tensor.
 pub(crate) fn ledger(scenario: &Scenario, allocator: Allocator) -> Ledger {
-    let scenario = &task::as_run(scenario);
+    let scenario = &outside::as_run(scenario, task::as_run(scenario));
     let weights = Weights::of(&scenario.model);
     let pipeline = Pipeline::of(scenario);
     let mut assembly = Assembly::new(scenario, pipeline.stages);
@@ -69,6 +70,7 @@ pub(crate) fn ledger(scenario: &Scenario, allocator: Allocator) -> Ledger {
         TaskKind::Train => instants::instants_of(counted.len()),
         kind => instants::instants_of_task(kind),
     };
+    let instants = instants.iter().chain(instants::outside(&scenario.outside)).collect();
     let ranks = if counted.len() > 1 { counted.iter().map(|stage| stage.rank).collect() } else { Vec::new() };
     for stage in counted {
         assembly.stage(scenario, &weights, &stage);
@@ -146,6 +148,8 @@ fn values(scenario: &Scenario) -> Values {
         (Symbol::Prompt, (recipe.sequence - task.completed(recipe.sequence)).into()),
         (Symbol::Generations, task.generations.into()),
         (Symbol::Scored, task.scored.into()),
+        (Symbol::Evaluated, scenario.outside.eval_batch.into()),
+        (Symbol::KeptSequences, outside::kept_sequences(scenario)),
         (Symbol::Memory, device.memory.get()),
         (Symbol::Fragmentation, device.fragmentation.fraction()),
     ]
@@ -208,6 +212,7 @@ impl Assembly {
         activations::assemble(self, scenario, stage);
         head::assemble(self, scenario, stage);
         task::assemble(self, scenario, weights, stage);
+        outside::assemble(self, scenario, weights, stage);
         // Ids and labels, eight bytes each.
         self.lines.push(Line {
             coefficient: 16.0,

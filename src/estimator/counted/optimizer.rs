@@ -11,7 +11,7 @@ use crate::{Adapter, Engine, Optimizer, Scenario, StepKernel, Weights};
 
 /// State and temporaries of one stage.
 pub(super) fn assemble(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &Stage, groups: &[Group]) {
-    let always = stage.at.always();
+    let always = stage.at.with_the_optimizer();
     let optimizer = scenario.recipe.optimizer;
     let bytes = StateBytes::of(scenario);
     for group in groups {

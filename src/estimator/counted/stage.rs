@@ -193,6 +193,7 @@ impl Pipeline {
     pub(super) fn counted(&self, scenario: &Scenario, weights: &Weights) -> Vec<Stage> {
         let at =
             if scenario.task.kind == TaskKind::Train { LAST_STAGE } else { StageInstants::of_task(scenario.task.kind) };
+        let at = at.with(&scenario.outside);
         let mut stages = vec![self.stage(scenario, weights, self.stages - 1, at)];
         if self.stages > 1 {
             stages.push(self.stage(scenario, weights, 0, FIRST_STAGE));

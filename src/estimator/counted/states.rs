@@ -268,7 +268,7 @@ fn whole_weights(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stag
         stage.at.in_passes()
     };
     // Other passes of the same model gather it, too.
-    let alive = alive.or(stage.at.scoring()).or(stage.at.generating());
+    let alive = alive.or(stage.at.scoring()).or(stage.at.generating()).or(stage.at.evaluating());
     for (coefficient, copied) in copied_whole(to, scenario, weights, stage) {
         if coefficient * copied > 0.0 {
             to.lines.push(Line {
@@ -335,7 +335,7 @@ pub(super) fn frozen_bytes(scenario: &Scenario, kind: Kind) -> Option<(f64, &'st
 fn trained(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &Stage, groups: &[Group]) {
     let bytes = StateBytes::of(scenario);
     let at = &stage.at;
-    let always = at.always();
+    let always = at.with_the_optimizer();
     let persist = gradients_persist(scenario);
     let late = gradients_whole_until_the_last(to, scenario);
     if late {

@@ -96,7 +96,7 @@ fn scores(scenario: &Scenario) -> bool {
 
 /// Bytes of a logit outside the model: accelerate casts what a model puts out under bf16=True to fp32
 /// (`convert_outputs_to_fp32` in accelerate/utils/operations.py, 1.15.0).
-fn logit_bytes(scenario: &Scenario) -> f64 {
+pub(super) fn logit_bytes(scenario: &Scenario) -> f64 {
     match scenario.recipe.precision {
         Precision::Autocast | Precision::Mixed => 4.0,
         _ => Types::of(scenario).element,
@@ -316,7 +316,7 @@ impl Frozen<'_> {
 /// The shape and the bytes an element of what is inside a layer at its highest when nothing is kept: both factors of a
 /// gated product and the product, or the scores of eager attention and their softmax
 /// (transformers 5.23.0, `LlamaMLP.forward` and `eager_attention_forward` in models/llama/modeling_llama.py).
-fn widest(scenario: &Scenario, stage: &Stage, fixed: bool) -> (&'static Expr, f64) {
+pub(super) fn widest(scenario: &Scenario, stage: &Stage, fixed: bool) -> (&'static Expr, f64) {
     let e = Types::of(scenario).inner;
     let inner = if scenario.model.mlp == Mlp::Gated { 3.0 * e } else { 2.0 * e };
     let (kept, softmax) = layer::score_bytes(scenario);
@@ -452,7 +452,7 @@ fn value_model(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage:
     if !scenario.recipe.offload.takes_optimizer() {
         let (moments, _) = moment_bytes(scenario.recipe.optimizer, Kind::Embedding, &bytes);
         let name = "Value model’s optimizer state";
-        own(to, name, Bucket::Optimizer, bytes.master + moments, states, at.always(), &TRL);
+        own(to, name, Bucket::Optimizer, bytes.master + moments, states, at.with_the_optimizer(), &TRL);
         if scenario.recipe.optimizer == Optimizer::AdamW && scenario.recipe.step == StepKernel::Foreach {
             let step = StageInstants::only(at.step);
             own(to, "Root of the value model’s moments", Bucket::Temporary, bytes.moment, states, step, &PYTORCH);
@@ -482,47 +482,89 @@ fn generation(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: 
     }
 }
 
+/// The shapes of what is generated at once.
+pub(super) struct GeneratedTogether {
+    pub(super) cache: &'static Expr,
+    pub(super) wide_cache: &'static Expr,
+    pub(super) next_logits: &'static Expr,
+    pub(super) prompt_inner: &'static Expr,
+    pub(super) prompt_residual: &'static Expr,
+    pub(super) prompt_cache: &'static Expr,
+    pub(super) wide_prompt_cache: &'static Expr,
+}
+
+static GROUP: GeneratedTogether = GeneratedTogether {
+    cache: &forms::CACHE,
+    wide_cache: &forms::WIDE_CACHE,
+    next_logits: &forms::NEXT_LOGITS,
+    prompt_inner: &forms::PROMPT_INNER,
+    prompt_residual: &forms::PROMPT_RESIDUAL,
+    prompt_cache: &forms::PROMPT_CACHE,
+    wide_prompt_cache: &forms::WIDE_PROMPT_CACHE,
+};
+pub(super) static MICRO_BATCH: GeneratedTogether = GeneratedTogether {
+    cache: &forms::STEP_CACHE,
+    wide_cache: &forms::WIDE_STEP_CACHE,
+    next_logits: &forms::NEXT_STEP_LOGITS,
+    prompt_inner: &forms::PROMPT_STEP_INNER,
+    prompt_residual: &forms::PROMPT_STEP_RESIDUAL,
+    prompt_cache: &forms::PROMPT_STEP_CACHE,
+    wide_prompt_cache: &forms::WIDE_PROMPT_STEP_CACHE,
+};
+
+/// The cache, what a token adds to it, and the logits of the next, so many times; at the end of the prompts and of the
+/// last token.
+pub(super) fn cache_and_next(
+    to: &mut Assembly,
+    scenario: &Scenario,
+    stage: &Stage,
+    shapes: &GeneratedTogether,
+    times: f64,
+    at: [usize; 2],
+) {
+    let model = &scenario.model;
+    let Types { element: e, residual: r, .. } = Types::of(scenario);
+    let mut push = |name, bucket, shape, bytes: f64, layers: f64, alive| {
+        let line = Line::new(name, bucket, shape, &TRANSFORMERS, alive);
+        to.lines.push(Line { coefficient: bytes * times, layers, ..line });
+    };
+    let (cache, read) = if model.latent.kv_rank > 0 {
+        (shapes.wide_cache, shapes.wide_prompt_cache)
+    } else {
+        (shapes.cache, shapes.prompt_cache)
+    };
+    let [reading, grown] = at.map(StageInstants::only);
+    // Rotated keys have the type of the hidden states.
+    let key = if model.position.rotates() { r } else { e };
+    push("Cache of keys", Bucket::Activations, cache, key, stage.layers(), grown);
+    // `DynamicLayer.lazy_initialization` makes the empty values in the type of the keys, and `torch.cat` keeps the wider.
+    push("Cache of values", Bucket::Activations, cache, key, stage.layers(), grown);
+    push("One layer’s keys, longer by a token", Bucket::Temporary, cache, key, 1.0, grown);
+    push("Logits of the next tokens", Bucket::Temporary, shapes.next_logits, e + 12.0, 1.0, grown);
+    let inner = if model.mlp == Mlp::Gated { 3.0 } else { 2.0 } * Types::of(scenario).inner;
+    push("Inside one layer, reading prompts", Bucket::Temporary, shapes.prompt_inner, inner, 1.0, reading);
+    // In the last layer: the embeddings, which the model keeps to the end, the layer's input, the stream behind its
+    // attention, and the norm of that (`LlamaModel.forward` and `LlamaDecoderLayer.forward`).
+    push("Residual streams, reading prompts", Bucket::Temporary, shapes.prompt_residual, 4.0 * r, 1.0, reading);
+    push("Cache of the prompts", Bucket::Activations, read, 2.0 * key, stage.layers(), reading);
+}
+
 /// transformers' `generate`: keys and values of every token in a `DynamicCache`, which a new token copies layer by layer
 /// (`torch.cat` in transformers/cache_utils.py, 5.23.0), and the logits of the next tokens in fp32
 /// (`_sample` in transformers/generation/utils.py).
 fn by_the_model(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &Stage) {
-    let (task, model, at) = (&scenario.task, &scenario.model, &stage.at);
+    let (task, at) = (&scenario.task, &stage.at);
     let [Some(prompts), Some(last)] = at.generate else { return };
-    let Types { element: e, residual: r, .. } = Types::of(scenario);
     let fixed = task.generations > 0;
     // Sequences of all micro-batches of a step are generated at once.
     let steps = if fixed { 1.0 } else { f64::from(scenario.recipe.micro_batches) };
+    cache_and_next(to, scenario, stage, if fixed { &GROUP } else { &MICRO_BATCH }, steps, [prompts, last]);
+    let grown = StageInstants::only(last);
     let mut push = |name, bucket, shapes: [&'static Expr; 2], bytes: f64, layers: f64, alive, source| {
         let shape = if fixed { shapes[0] } else { shapes[1] };
         let line = Line::new(name, bucket, shape, source, alive);
         to.lines.push(Line { coefficient: bytes * steps, layers, ..line });
     };
-    let wide = model.latent.kv_rank > 0;
-    let cache: [&'static Expr; 2] =
-        if wide { [&forms::WIDE_CACHE, &forms::WIDE_STEP_CACHE] } else { [&forms::CACHE, &forms::STEP_CACHE] };
-    let grown = StageInstants::only(last);
-    // Rotated keys have the type of the hidden states.
-    let key = if model.position.rotates() { r } else { e };
-    push("Cache of keys", Bucket::Activations, cache, key, stage.layers(), grown, &TRANSFORMERS);
-    // `DynamicLayer.lazy_initialization` makes the empty values in the type of the keys, and `torch.cat` keeps the wider.
-    push("Cache of values", Bucket::Activations, cache, key, stage.layers(), grown, &TRANSFORMERS);
-    push("One layer’s keys, longer by a token", Bucket::Temporary, cache, key, 1.0, grown, &TRANSFORMERS);
-    let next: [&'static Expr; 2] = [&forms::NEXT_LOGITS, &forms::NEXT_STEP_LOGITS];
-    push("Logits of the next tokens", Bucket::Temporary, next, e + 12.0, 1.0, grown, &TRANSFORMERS);
-    let inner = if model.mlp == Mlp::Gated { 3.0 } else { 2.0 } * Types::of(scenario).inner;
-    let prompt: [&'static Expr; 2] = [&forms::PROMPT_INNER, &forms::PROMPT_STEP_INNER];
-    let reading = StageInstants::only(prompts);
-    push("Inside one layer, reading prompts", Bucket::Temporary, prompt, inner, 1.0, reading, &TRANSFORMERS);
-    // In the last layer: the embeddings, which the model keeps to the end, the layer's input, the stream behind its
-    // attention, and the norm of that (`LlamaModel.forward` and `LlamaDecoderLayer.forward`).
-    let stream: [&'static Expr; 2] = [&forms::PROMPT_RESIDUAL, &forms::PROMPT_STEP_RESIDUAL];
-    push("Residual streams, reading prompts", Bucket::Temporary, stream, 4.0 * r, 1.0, reading, &TRANSFORMERS);
-    let read: [&'static Expr; 2] = if wide {
-        [&forms::WIDE_PROMPT_CACHE, &forms::WIDE_PROMPT_STEP_CACHE]
-    } else {
-        [&forms::PROMPT_CACHE, &forms::PROMPT_STEP_CACHE]
-    };
-    push("Cache of the prompts", Bucket::Activations, read, 2.0 * key, stage.layers(), reading, &TRANSFORMERS);
     if task.kind == TaskKind::Ppo {
         // `generate` returns the scores of every token, which are stacked and then padded
         // (`batch_generation` in trl/experimental/utils.py).
@@ -538,18 +580,23 @@ fn by_the_model(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage
         );
         push("The same, before they are stacked", Bucket::Temporary, all, 4.0, 1.0, grown, &TRL);
     }
-    weights_that_generate(to, scenario, weights, stage);
+    weights_that_generate(to, scenario, weights, stage, stage.at.generating());
 }
 
 /// Whether weights are gathered for each layer and let go of behind it.
-fn layer_by_layer(to: &Assembly, scenario: &Scenario) -> bool {
+pub(super) fn layer_by_layer(to: &Assembly, scenario: &Scenario) -> bool {
     to.parameter_shards > 1.0 && scenario.cluster.zero == ZeroStage::Stage3
 }
 
 /// Weights that are divided are gathered for every token: whole under DeepSpeed (`unwrap_model_for_generation` in
 /// trl/models/utils.py, `ds3_gather_for_generation`), layer by layer under FSDP.
-fn weights_that_generate(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &Stage) {
-    let alive = stage.at.generating();
+pub(super) fn weights_that_generate(
+    to: &mut Assembly,
+    scenario: &Scenario,
+    weights: &Weights,
+    stage: &Stage,
+    alive: Instants,
+) {
     let whole = scenario.cluster.engine == Engine::DeepSpeed && scenario.cluster.zero == ZeroStage::Stage3;
     if to.parameter_shards > 1.0 && whole {
         let all = to.stage_weights(weights, stage);
@@ -571,7 +618,7 @@ fn weights_that_generate(to: &mut Assembly, scenario: &Scenario, weights: &Weigh
     }
 }
 
-fn own(
+pub(super) fn own(
     to: &mut Assembly,
     name: &'static str,
     bucket: Bucket,

@@ -107,6 +107,10 @@ symbols! {
     Generations = "G", "", "sequences generated at once";
     /// Sequences that are scored at once.
     Scored = "b", "s", "sequences scored at once";
+    /// Sequences that are evaluated at once.
+    Evaluated = "b", "e", "sequences evaluated at once";
+    /// Sequences whose logits are kept.
+    KeptSequences = "n", "e", "sequences whose logits are kept";
     /// Memory of the device.
     Memory = "M", "", "memory of the GPU in bytes";
     /// Chunks of the loss.

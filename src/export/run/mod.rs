@@ -10,7 +10,7 @@ pub(super) use words::{address, b_max_words, model_name, shortage, subject};
 
 use super::text::{gib, wrap};
 use crate::planner::{Accumulation, plan};
-use crate::{Choice, Cluster, Field, Scenario, TaskKind, estimate, largest_micro_batch};
+use crate::{Choice, Cluster, Field, Outside, Scenario, TaskKind, estimate, largest_micro_batch};
 use words::{batches, peak};
 
 /// A scenario on its way into a file.
@@ -121,6 +121,10 @@ impl Run {
             let sentence =
                 format!("{} needs a trainer of its own: this file trains on the next token alone", task.label());
             run.change(&sentence, |s| s.task.kind = TaskKind::Train);
+        }
+        if scenario.outside.is_on() {
+            let sentence = "this file trains, and its numbers leave out what is counted outside the step";
+            run.change(sentence, |s| s.outside = Outside::OFF);
         }
         run
     }

@@ -90,6 +90,9 @@ pub(in crate::export) fn shortage(scenario: &Scenario) -> String {
         Shortage::FirstSequence => {
             format!("The model states fit, but the activations of one {one} are {over} GiB too much.")
         }
+        Shortage::Outside => {
+            format!("The training step fits, but at “{}” {over} GiB are lacking.", reason.instant.name)
+        }
     };
     match reason.fewest_gpus {
         Some(gpus) => format!("{why} With {} it would fit.", counted(gpus, "GPU", "GPUs")),

@@ -58,11 +58,15 @@ fn reason(facts: &Facts) -> String {
             }
         }
         Answer::Infeasible(reason) => {
+            let why = format::shortage(&facts.answer, unit).unwrap_or_default();
+            if reason.training.is_some() {
+                return why;
+            }
             let mend = reason.fewest_gpus.map_or_else(
                 || " More GPUs alone do not help: shorten the sequence or recompute more.".to_owned(),
                 |gpus| format!(" {} would be enough.", format::counted(gpus, "GPU", "GPUs")),
             );
-            format::shortage(&facts.answer, unit).unwrap_or_default() + &mend
+            why + &mend
         }
     }
 }

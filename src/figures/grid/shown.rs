@@ -180,7 +180,7 @@ fn held(scenario: &Scenario) -> Vec<Vec<String>> {
     }
     let at = |share: &StageShare, name: &str| {
         let stage = all.iter().find(|stage| stage.rank == share.rank)?;
-        let position = estimate.instants.iter().position(|instant| instant == stage.peak.instant)?;
+        let position = estimate.instants.iter().position(|instant| *instant == stage.peak.instant)?;
         Some(cells(format!("{}, {name}", share.rank), share, memory(&estimate, position, usable)))
     };
     let between = all.iter().filter(|stage| stage.rank > 0 && stage.rank != last.rank);

@@ -4,6 +4,7 @@ mod overlaid;
 mod overlay;
 mod shown;
 
+use bmax::Evaluation;
 use leptos::prelude::*;
 
 use crate::components::{Column, DataTable, Fold, Legend, Plot, Scrub, Segmented, Slider};
@@ -28,8 +29,10 @@ pub fn Step(
 ) -> impl IntoView {
     let policy = RwSignal::new(None);
     let micro_batches = RwSignal::new(None);
+    let evaluation = RwSignal::new(None);
     let at = RwSignal::new(START);
-    let curve = Memo::new(move |_| state.read(|facts| Curve::of(facts, policy.get(), micro_batches.get())));
+    let curve =
+        Memo::new(move |_| state.read(|facts| Curve::of(facts, policy.get(), micro_batches.get(), evaluation.get())));
     let reading = Memo::new(move |_| curve.with(|curve| curve.reading(at.get())));
     let plot = Memo::new(move |_| curve.with(|curve| curve.plot(at.get())));
     view! {
@@ -40,6 +43,12 @@ pub fn Step(
                 legend="Micro-batches per step"
                 options=[(None, "Yours"), (Some(1), "1"), (Some(2), "2"), (Some(4), "4")]
                 value=micro_batches
+            />
+            <Segmented
+                id="step-outside"
+                legend="Outside the step"
+                options=[(None, "Yours"), (Some(Evaluation::Logits), "Evaluation with logits")]
+                value=evaluation
             />
         </div>
         <Notes curve/>

@@ -2,7 +2,7 @@
 
 use bmax::course::step::{Held, Moment, PARTS, Timeline, timeline};
 use bmax::plot::{Axis, Ink, Mark, Plot, Rule, Series};
-use bmax::{Bucket, Bytes, Recomputation, Scenario};
+use bmax::{Bucket, Bytes, Evaluation, Recomputation, Scenario};
 
 use crate::figures::stacked::{self, BANDS};
 use crate::site::{Facts, format};
@@ -30,10 +30,16 @@ pub struct Curve {
 
 impl Curve {
     /// The curve of these facts with the figure's own choices.
-    pub fn of(facts: &Facts, policy: Option<Recomputation>, micro_batches: Option<u32>) -> Self {
+    pub fn of(
+        facts: &Facts,
+        policy: Option<Recomputation>,
+        micro_batches: Option<u32>,
+        evaluation: Option<Evaluation>,
+    ) -> Self {
         let (mut scenario, usable) = (facts.scenario, facts.estimate.usable());
         scenario.recipe.recomputation = policy.unwrap_or(scenario.recipe.recomputation);
         scenario.recipe.micro_batches = micro_batches.unwrap_or(scenario.recipe.micro_batches);
+        scenario.outside.evaluation = evaluation.unwrap_or(scenario.outside.evaluation);
         let timeline = timeline(&scenario);
         let peak = timeline.highest(2);
         let state = |at: f64| timeline.at(at).1.of(Bucket::Optimizer);
@@ -128,7 +134,8 @@ impl Reading {
 
 /// What this curve leaves out.
 fn remarks(timeline: &Timeline, scenario: &Scenario) -> Vec<String> {
-    let instants = timeline.instants.len();
+    let instants = timeline.instants.iter().filter(|instant| !instant.is_outside()).count();
+    let outside = timeline.instants.len() > instants;
     let mut remarks = Vec::new();
     if instants == 1 {
         remarks.push(
@@ -137,6 +144,9 @@ fn remarks(timeline: &Timeline, scenario: &Scenario) -> Vec<String> {
         );
     }
     let is_pipeline = !timeline.instants[0].stage.is_empty();
+    if outside {
+        remarks.push("What is outside the step stands behind the second update, moment by moment.".to_owned());
+    }
     if instants > 6 && !is_pipeline {
         let said = if scenario.task.kind.generates() {
             "What is generated and scored before the step is drawn once, for any number of them."
@@ -209,7 +219,17 @@ mod tests {
     use proptest::prelude::*;
 
     fn default() -> Curve {
-        Curve::of(&facts_of(Scenario::default()), None, None)
+        Curve::of(&facts_of(Scenario::default()), None, None, None)
+    }
+
+    #[test]
+    fn an_evaluation_has_its_moments_behind_the_second_update_and_in_the_table() {
+        let curve = Curve::of(&facts_of(Scenario::default()), None, None, Some(Evaluation::Logits));
+        let plain = default();
+        assert_eq!(curve.rows.len(), plain.rows.len() + 3);
+        let last = &curve.rows[curve.rows.len() - 1][0];
+        assert!(last.starts_with("Step 2") && last.contains("evaluation: logits joined"), "{last}");
+        assert_eq!(curve.rows[..plain.rows.len()], plain.rows);
     }
 
     #[test]
@@ -244,7 +264,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]
         fn any_scenario_has_a_curve_and_a_moment(scenario in any_scenario(), at in 0.0..400.0) {
-            let curve = Curve::of(&facts_of(scenario), None, None);
+            let curve = Curve::of(&facts_of(scenario), None, None, None);
             prop_assert!(curve.rows.iter().all(|row| row.len() == BANDS.len() + 2));
             texts_are_sound(&curve.rows);
             texts_are_sound(&curve.reading(at));

@@ -164,6 +164,26 @@ pub static DETAILS: [Fold; 2] = [
     },
 ];
 
+/// What a training program does outside its step.
+pub static OUTSIDE: [Fold; 1] = [Fold {
+    name: "Outside the step",
+    tell: tells::outside_the_step,
+    inputs: &[
+        Word(&setting::EVALUATION),
+        Number(Field::EvalBatch),
+        Number(Field::EvalSequences),
+        Number(Field::EvalSteps),
+        Word(&setting::EVAL_GENERATE),
+        Number(Field::EvalTokens),
+        Word(&setting::LOAD),
+        Word(&setting::RESUME),
+        Word(&setting::SAVE),
+        Word(&setting::GATHER),
+        Word(&setting::GATHERED),
+        Word(&setting::MERGE),
+    ],
+}];
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -178,7 +198,7 @@ mod tests {
 
     /// Every input of the form.
     fn inputs() -> impl Iterator<Item = &'static Input> {
-        let folds = MODEL.iter().chain(&GPUS).chain(&TASK).chain(&DETAILS);
+        let folds = MODEL.iter().chain(&GPUS).chain(&TASK).chain(&DETAILS).chain(&OUTSIDE);
         SHAPE.iter().chain(DEVICE).chain(TRAINING).chain(folds.flat_map(|fold| fold.inputs))
     }
 
@@ -195,7 +215,7 @@ mod tests {
     }
 
     /// Scenarios in which other inputs matter than in the default.
-    const STARTS: [&str; 26] = [
+    const STARTS: [&str; 30] = [
         "",
         "?experts=8&active=2&kv_rank=512&q_rank=64&recompute=every-k&loss=chunked&position=learned&adapter=lora",
         "?experts=8&active=2&ep=2&norms=1",
@@ -222,6 +242,10 @@ mod tests {
         "?task=ppo&rollout=asleep&precision=mixed",
         "?task=reward",
         "?task=distil&teacher=70",
+        "?eval=logits&eval_generate=on&eval_tokens=512",
+        "?eval=loss&loss=classifier",
+        "?zero=3&gather=gpu&gather_states=all&load=gpu&resume=init",
+        "?adapter=qlora&zero=0&merge=whole&save=async",
     ];
 
     /// Every scenario that differs from `start` in the one input: numbers at both ends of their range, just
@@ -302,6 +326,21 @@ mod tests {
     }
 
     #[test]
+    fn a_plain_run_sees_the_switches_that_go_with_it_and_the_numbers_of_none() {
+        let in_sight = |query: &str| -> Vec<&str> {
+            let scenario = bmax::link::decode(query).scenario;
+            // Whatever is changed stays in sight, so that nothing counts as changed here.
+            let shown = OUTSIDE[0].inputs.iter().filter(|input| !input.hidden(&scenario, &scenario));
+            shown.map(key).collect()
+        };
+        assert_eq!(in_sight("?gpus=1"), ["eval", "load", "resume", "save"]);
+        assert_eq!(in_sight("?gpus=8&zero=3"), ["eval", "load", "resume", "save", "gather"]);
+        assert_eq!(in_sight("?gpus=1&adapter=lora&eval=loss")[..4], ["eval", "eval_b", "eval_generate", "load"]);
+        assert!(in_sight("?gpus=1&eval=logits").contains(&"eval_n"));
+        assert!(in_sight("?gpus=1&adapter=lora").contains(&"merge"));
+    }
+
+    #[test]
     fn an_input_that_waits_for_another_is_idle_without_it_and_changes_the_ledger_with_it() {
         for (parameter, without, with) in [
             ("imbalance", "", "?experts=8&active=2&ep=2"),
@@ -340,6 +379,14 @@ mod tests {
             ("completion", "?task=dpo", "?task=grpo"),
             ("generations", "?task=grpo&rollout=server", "?task=grpo"),
             ("score_b", "?task=dpo", "?task=ppo"),
+            ("eval_b", "", "?eval=loss"),
+            ("eval_n", "?eval=loss", "?eval=logits"),
+            ("eval_steps", "?eval=loss", "?eval=logits"),
+            ("eval_generate", "", "?eval=loss"),
+            ("eval_tokens", "?eval=loss", "?eval=loss&eval_generate=on"),
+            ("gather", "?gpus=8&zero=2", "?gpus=8&zero=3"),
+            ("gather_states", "?gpus=8&zero=3", "?gpus=8&zero=3&gather=cpu"),
+            ("merge", "", "?gpus=1&adapter=lora"),
         ] {
             let [without, with] = [without, with].map(|query| bmax::link::decode(query).scenario);
             let mut inputs = inputs();

@@ -1,8 +1,8 @@
 //! One input of the form, and whether anything reads it.
 
 use bmax::{
-    Adapter, AdapterType, AttentionKernel, Engine, Field, LossHead, Method, Position, Precision, Recomputation,
-    Rollout, Scenario, TaskKind, ZeroStage,
+    Adapter, AdapterType, AttentionKernel, Engine, Evaluation, Field, Gather, LossHead, Method, Position, Precision,
+    Recomputation, Rollout, Scenario, TaskKind, ZeroStage,
     setting::{self, Setting},
 };
 
@@ -79,6 +79,7 @@ impl Input {
 const NO_ADAPTER: &str = "No effect without an adapter.";
 const NO_COMPLETIONS: &str = "No effect on a task without completions.";
 const NO_FROZEN: &str = "No effect on a task without a frozen model.";
+const NO_EVALUATION: &str = "No effect without an evaluation.";
 const OTHER_RECOMPUTATION: &str = "No effect on other recomputation.";
 
 fn number_needs(field: Field, scenario: &Scenario) -> &'static str {
@@ -87,7 +88,7 @@ fn number_needs(field: Field, scenario: &Scenario) -> &'static str {
         FirstStageLayers, Generations, Imbalance, LastStageLayers, Positions, QueryRank, Rank, RecomputedLayers,
         ReduceBucket, Reshard, RopeDim, Scored, SharedWidth, Teacher, VirtualStages,
     };
-    let Scenario { model, recipe, cluster, task, .. } = scenario;
+    let Scenario { model, recipe, cluster, task, outside, .. } = scenario;
     let (missing, reason) = match field {
         ActiveExperts | ExpertWidth | SharedWidth | DenseLayers | ExpertParallel => {
             (model.experts.count == 0, "No effect without experts.")
@@ -124,13 +125,18 @@ fn number_needs(field: Field, scenario: &Scenario) -> &'static str {
             let generates = task.kind.generates() && task.rollout == Rollout::Model;
             (!generates, "No effect unless the trained model generates.")
         }
+        Field::EvalBatch => (outside.evaluation == Evaluation::Off, NO_EVALUATION),
+        Field::EvalSequences | Field::EvalSteps => {
+            (outside.evaluation != Evaluation::Logits, "No effect unless an evaluation keeps logits.")
+        }
+        Field::EvalTokens => (!outside.generates(), "No effect unless an evaluation generates."),
         _ => (false, ""),
     };
     if missing { reason } else { "" }
 }
 
 fn word_needs(word: &Setting, scenario: &Scenario) -> &'static str {
-    let Scenario { model, recipe, cluster, task, .. } = scenario;
+    let Scenario { model, recipe, cluster, task, outside, .. } = scenario;
     let alone = matches!(task.kind, TaskKind::Train | TaskKind::Reward);
     let adapted = recipe.adapter != Adapter::None;
     let in_fp32 = recipe.precision == Precision::Fp32;
@@ -152,6 +158,14 @@ fn word_needs(word: &Setting, scenario: &Scenario) -> &'static str {
         (&setting::SOFTMAX, recipe.attention == AttentionKernel::Flash, "No effect under flash attention."),
         (&setting::PARALLEL, model.norms == 1, "No effect with one norm per block."),
         (&setting::LOGITS, never_whole, "No effect: this loss head never holds all logits."),
+        (&setting::EVAL_GENERATE, outside.evaluation == Evaluation::Off, NO_EVALUATION),
+        (&setting::GATHER, !scenario.divides_weights(), "No effect unless GPUs divide the weights."),
+        (
+            &setting::GATHERED,
+            !scenario.divides_weights() || outside.gather == Gather::Off,
+            "No effect without a full state dict.",
+        ),
+        (&setting::MERGE, !adapted, NO_ADAPTER),
         (&setting::UNQUANTIZED, !quantized, "No effect on weights that are not quantized."),
         (&setting::REFERENCE, alone, NO_FROZEN),
         (&setting::FROZEN, alone, NO_FROZEN),

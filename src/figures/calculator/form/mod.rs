@@ -12,7 +12,7 @@ use leptos::prelude::*;
 
 use crate::components::{DevicePicker, Model, ModelPicker, NumberField, Segmented, SettingField};
 use crate::site::{Facts, State, format, read};
-use groups::{DETAILS, DEVICE, Fold, GPUS, MODEL, SHAPE, TASK, TRAINING};
+use groups::{DETAILS, DEVICE, Fold, GPUS, MODEL, OUTSIDE, SHAPE, TASK, TRAINING};
 use input::Input::{self, Number, Word};
 
 /// Every input of the scenario, in groups.
@@ -49,6 +49,7 @@ pub fn ScenarioForm(state: State) -> impl IntoView {
                 <div class="controls">{controls(state, TRAINING)}</div>
                 {folds(state, &TASK)}
                 {folds(state, &DETAILS)}
+                {folds(state, &OUTSIDE)}
             </fieldset>
             <button
                 type="button"
@@ -230,7 +231,7 @@ mod tests {
         #[test]
         fn any_scenario_is_told_in_every_folded_group(scenario in any_scenario()) {
             let facts = facts_of(scenario);
-            for fold in MODEL.iter().chain(&GPUS).chain(&TASK).chain(&DETAILS) {
+            for fold in MODEL.iter().chain(&GPUS).chain(&TASK).chain(&DETAILS).chain(&OUTSIDE) {
                 texts_are_sound(&Told::of(fold, &facts));
             }
         }

@@ -1,6 +1,9 @@
 //! What each folded group comes to at present, in a few words.
 
-use bmax::{Adapter, AdapterType, Choice, Engine, GradientType, Precision, Recipe, Scenario, TaskKind};
+use bmax::{
+    Adapter, AdapterType, Choice, Engine, Evaluation, Gather, GradientType, Load, Merge, Precision, Recipe, Resume,
+    Save, Scenario, TaskKind,
+};
 
 use crate::site::format;
 
@@ -93,6 +96,21 @@ fn gradients(recipe: &Recipe) -> GradientType {
         (_, AdapterType::Half) if over_fp32 => GradientType::Half,
         (_, AdapterType::Half) => recipe.gradients,
     }
+}
+
+/// What of it is counted.
+pub fn outside_the_step(scenario: &Scenario) -> String {
+    let outside = &scenario.outside;
+    let counted = [
+        (outside.evaluation != Evaluation::Off, "evaluation"),
+        (outside.load != Load::Off, "loading"),
+        (outside.resume != Resume::Off, "resuming"),
+        (outside.save != Save::Off, "saving"),
+        (outside.gather != Gather::Off, "a full state dict"),
+        (outside.merge != Merge::Off, "merging"),
+    ];
+    let names: Vec<&str> = counted.into_iter().filter(|(is_on, _)| *is_on).map(|(_, name)| name).collect();
+    if names.is_empty() { "not counted".to_owned() } else { names.join(", ") }
 }
 
 #[cfg(test)]

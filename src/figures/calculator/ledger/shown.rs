@@ -65,7 +65,7 @@ impl Shown {
         let (binding, peak) = estimate.binding();
         let at = picked.filter(|at| *at < estimate.instants.len()).unwrap_or(binding);
         let (instant, total) = (&estimate.instants[at], format::memory(estimate.total_at(at)));
-        let title = match estimate.instants {
+        let title = match estimate.instants[..] {
             [_] => format!("All buckets together: {total}"),
             _ if at == binding => format!("The peak, “{}”: {total}", instant.name),
             _ => format!("“{}”: {total}", instant.name),

@@ -132,6 +132,8 @@ fn binds(facts: &Facts) -> String {
             let why = format::shortage(&facts.answer, unit).unwrap_or_default();
             let at = if facts.is_ledger() { format!(" at “{instant}”") } else { String::new() };
             let mend = match reason.fewest_gpus {
+                // What mends it is said with the reason.
+                _ if reason.training.is_some() => return format!("{why} The largest entry{at} is {entry}."),
                 None => "More GPUs alone do not help.".to_owned(),
                 Some(gpus) => format!("With {} one {each} fits.", format::counted(gpus, "GPU", "GPUs")),
             };
