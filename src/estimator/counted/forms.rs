@@ -113,6 +113,14 @@ shapes! {
     EVALUATED_NEXT_LOGITS = [COEFF, BE, V] / [T];
     /// [b_e, S_p, f]: elements inside a feed-forward block while it reads prompts.
     EVALUATED_PROMPT_INNER = [COEFF, LINE_LAYERS, BE, SP, F] / [CP, T];
+    /// [b_e, S_p, k, d]: keys or values of its prompts.
+    EVALUATED_PROMPT_CACHE = [COEFF, LINE_LAYERS, BE, SP, K, D] / [CP, T];
+    /// [b, S_p, k, d]: the same by the micro-batch.
+    PROMPT_STEP_CACHE = [COEFF, LINE_LAYERS, B, SP, K, D] / [CP, T];
+    /// [b_e, S_p, n, d]: those of latent attention, expanded.
+    EVALUATED_WIDE_PROMPT_CACHE = [COEFF, LINE_LAYERS, BE, SP, HEADS, DR] / [CP, T];
+    /// [b, S_p, n, d]: the same by the micro-batch.
+    WIDE_PROMPT_STEP_CACHE = [COEFF, LINE_LAYERS, B, SP, HEADS, DR] / [CP, T];
     /// [b, S]: token ids and labels.
     TOKENS = [COEFF, B, S] / [CP];
 }

@@ -118,6 +118,8 @@ struct Shapes {
     logits: &'static Expr,
     tokens: &'static Expr,
     generated: &'static GeneratedTogether,
+    /// Keys or values of prompts, and those of latent attention.
+    prompts: [&'static Expr; 2],
 }
 
 static OWN_BATCH: Shapes = Shapes {
@@ -130,12 +132,14 @@ static OWN_BATCH: Shapes = Shapes {
         next_logits: &forms::EVALUATED_NEXT_LOGITS,
         prompt_inner: &forms::EVALUATED_PROMPT_INNER,
     },
+    prompts: [&forms::EVALUATED_PROMPT_CACHE, &forms::EVALUATED_WIDE_PROMPT_CACHE],
 };
 static MICRO_BATCH: Shapes = Shapes {
     residual: &forms::RESIDUAL,
     logits: &forms::LOGITS,
     tokens: &forms::TOKENS,
     generated: &task::MICRO_BATCH,
+    prompts: [&forms::PROMPT_STEP_CACHE, &forms::WIDE_PROMPT_STEP_CACHE],
 };
 
 /// The same shape by the batch of an evaluation.
@@ -201,6 +205,12 @@ impl Counted<'_> {
         self.gathered_for_passes(in_layers, passes.or(Instants::among(&[joined])));
         if let [Some(prompts), Some(last)] = at.generate {
             task::cache_and_next(self.to, scenario, self.stage, shapes.generated, 1.0, [prompts, last]);
+            let model = &scenario.model;
+            let shape = shapes.prompts[usize::from(model.latent.kv_rank > 0)];
+            let key = if model.position.rotates() { r } else { e };
+            let reading = StageInstants::only(prompts);
+            let line = Line::new("Cache of the prompts", Bucket::Activations, shape, &TRANSFORMERS, reading);
+            self.to.lines.push(Line { coefficient: key + e, layers: self.stage.layers(), ..line });
             let generating = Instants::at(&[prompts, last]);
             self.casts(generating, generating);
             self.gathered_for_passes(generating, generating);
