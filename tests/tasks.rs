@@ -308,7 +308,7 @@ proptest! {
         plain.task.kind = TaskKind::Train;
         let update = |scenario: &Scenario| {
             let estimate = estimate(scenario);
-            estimate.total_at(estimate.instants.len() - 1).get()
+            estimate.total_at(estimate.step_instants() - 1).get()
         };
         prop_assert!(at_least(update(&scenario), update(&plain)), "{}", link::encode(&scenario));
     }

@@ -242,7 +242,8 @@ pub(super) fn assemble(to: &mut Assembly, scenario: &Scenario, weights: &Weights
             layers: 1.0,
             weights: per_layer as f64 * stage.layers(),
         };
-        to.lines.push(adapters.line(Bucket::Parameters, bytes.weight, always, &LORA));
+        // They are made when the weights beside them have been loaded.
+        to.lines.push(adapters.line(Bucket::Parameters, bytes.weight, stage.at.with_the_optimizer(), &LORA));
         trained(to, scenario, weights, stage, &[adapters]);
     }
 }
