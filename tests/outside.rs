@@ -222,7 +222,7 @@ fn training_that_fits_beside_an_evaluation_that_does_not_says_so_and_what_mends_
     assert_eq!(reason.instant.name, "evaluation: logits joined");
     assert_eq!(reason.training, Some(room));
     assert_eq!(reason.mend, Some(Change::Number(Field::EvalSteps, 1.0)));
-    let words = bmax::format::outside(&reason);
+    let words = bmax::format::outside(&reason, scenario.unit());
     assert!(words.contains("evaluation: logits joined") && words.contains("Batches kept on the GPU"), "{words}");
     assert!(b_max(&reason.mend.expect("above").apply(scenario)).batch().is_some());
     assert_eq!(ranked(&scenario, &[])[0].before, None);
