@@ -3,7 +3,7 @@
 use super::Planned;
 use crate::export::text::gib;
 use crate::format::{count, counted};
-use crate::{Answer, Choice, Method, Scenario, Shortage, b_max, catalogue, estimate, link};
+use crate::{Answer, Choice, Method, Scenario, Shortage, TaskKind, b_max, catalogue, estimate, link};
 
 /// Model, GPUs and length in one sentence.
 pub(in crate::export) fn subject(scenario: &Scenario) -> String {
@@ -39,12 +39,17 @@ pub(in crate::export) fn address(page: &str, scenario: &Scenario) -> String {
 
 /// Micro-batch times GPUs times steps.
 pub(super) fn batches(planned: &Planned, target: u32) -> String {
+    let one = match planned.scenario.task.kind {
+        TaskKind::Dpo | TaskKind::Reward => "pair",
+        TaskKind::Grpo | TaskKind::Ppo => "completion",
+        _ => "sequence",
+    };
     format!(
         "Micro-batch {} × {} × {} = {} an optimizer step (target {}).",
         count(planned.micro_batch),
         counted(planned.data_parallel, "data-parallel GPU", "data-parallel GPUs"),
         counted(planned.steps, "accumulation step", "accumulation steps"),
-        counted(planned.global_batch, "sequence", "sequences"),
+        counted(planned.global_batch, one, &format!("{one}s")),
         count(target)
     )
 }
