@@ -4,13 +4,14 @@
 //! runs autocast over that (`resolve_dtype` in axolotl/utils/config, `core/builders/base.py`).
 
 use super::{
-    DROPPED, Keys, RATE, at_once, drops_nothing, elsewhere, file, frozen_models, groups, prepare, trainer_keys,
+    DROPPED, Keys, RATE, at_once, drops_nothing, elsewhere, file, frozen_models, groups, leaves_room, logits, prepare,
+    trainer_keys,
 };
-use crate::export::run::{Planned, Resharding, Run, resharding, shards};
+use crate::export::run::{Planned, Resharding, Run, machines, resharding, shards};
 use crate::export::text::{EXPANDABLE, Value};
 use crate::export::transformers::{Engine, half, target_modules};
 use crate::{
-    Adapter, AdapterType, AttentionKernel, GradientType, LossHead, Norm, Optimizer, Precision, Recomputation,
+    Adapter, AdapterType, AttentionKernel, Bytes, GradientType, LossHead, Norm, Optimizer, Precision, Recomputation,
     Reference, RewardModel, Rollout, Scenario, Segments, TaskKind, Unquantized, ZeroStage,
 };
 
@@ -28,9 +29,15 @@ pub(in crate::export) fn write(scenario: &Scenario, page: &str) -> String {
     });
     let engine = prepare(&mut run, PROGRAM);
     adapt(&mut run, engine);
+    if engine != Engine::DeepSpeed && matches!(kind, TaskKind::Dpo | TaskKind::Grpo) {
+        leaves_room(&mut run, "axolotl’s autocast has accelerate cast all logits to fp32", unsaid);
+    }
     let group = if kind == TaskKind::Grpo { groups(&mut run, true) } else { 0 };
     let now = *run.now();
-    let launcher = if run.plan().world > 1 { " --launcher torchrun -- --nproc_per_node=…" } else { "" };
+    let launcher = match machines(run.plan().world) {
+        (1, 1) => String::new(),
+        (_, each) => format!(" --launcher torchrun -- --nproc_per_node={each}"),
+    };
     elsewhere(&mut run, engine, &format!("{EXPANDABLE} axolotl train axolotl.yaml{launcher}."));
     if now.task.rollout == Rollout::Server && kind == TaskKind::Grpo {
         run.elsewhere("Before that, on the other GPUs: axolotl vllm-serve axolotl.yaml.");
@@ -143,6 +150,14 @@ fn adapt(run: &mut Run, engine: Engine) {
     );
     // `set_pytorch_cuda_alloc_conf` in axolotl/utils.
     run.change("axolotl makes segments grow", |s| s.device = s.device.with_segments(Segments::Expandable));
+}
+
+/// Bytes that fp32 logits beside 16-bit weights take in the losses of trl (`convert_outputs_to_fp32` in
+/// accelerate/utils/operations.py): the ledger has 12 bytes a logit at their highest where logits have 32 bits, and from
+/// 4 where they have 16, as they have in a scenario whose weights are in bf16.
+fn unsaid(now: &Scenario) -> Bytes {
+    let each = if now.recipe.precision == Precision::PureBf16 { 8.0 } else { 0.0 };
+    Bytes::new(each * logits(now))
 }
 
 fn task_keys(planned: &Planned, group: u32) -> Keys {

@@ -4,9 +4,11 @@
 //! model in the type of its checkpoint, which is taken to have 16 bits, and casts what is trained to fp32
 //! (`init_adapter` in llamafactory/model/adapter.py).
 
-use super::{DROPPED, Keys, RATE, drops_nothing, elsewhere, file, own_reference, prepare, trainer_keys};
+use super::{
+    DROPPED, Keys, RATE, drops_nothing, elsewhere, file, leaves_room, logits, own_reference, prepare, trainer_keys,
+};
 use crate::export::run::{Resharding, Run, resharding, shards};
-use crate::export::text::{EXPANDABLE, Value, expandable, gib};
+use crate::export::text::{EXPANDABLE, Value, expandable};
 use crate::export::transformers::{Engine, half, target_modules};
 use crate::{
     Adapter, AdapterType, AttentionKernel, Bytes, FrozenType, Kernels, LossHead, Precision, Recomputation, Reference,
@@ -27,20 +29,14 @@ pub(in crate::export) fn write(scenario: &Scenario, page: &str) -> String {
     adapt(&mut run, engine);
     let dpo = run.now().task.kind == TaskKind::Dpo;
     if dpo {
-        run.counts_more(unsaid);
+        let why = "LLaMA-Factory’s DPO casts all logits to fp32 and keeps their log-softmax beside them";
+        leaves_room(&mut run, why, unsaid);
     }
     let now = *run.now();
     let torchrun = if engine == Engine::Replicated { "" } else { "FORCE_TORCHRUN=1 " };
     let grows = if expandable(&now) { format!("{EXPANDABLE} ") } else { String::new() };
     elsewhere(&mut run, engine, &format!("{grows}{torchrun}llamafactory-cli train llama_factory.yaml."));
     let planned = run.plan();
-    if dpo {
-        run.differs(format!(
-            "LLaMA-Factory’s DPO casts all logits to fp32 and keeps their log-softmax beside them: up to {} GiB more than \
-             the prediction says, for which the micro-batch leaves room.",
-            gib(unsaid(&planned.scenario))
-        ));
-    }
     let adapted = now.recipe.adapter != Adapter::None;
     let mut keys: Keys = vec![
         ("model_name_or_path", "your-model".into()),
@@ -157,8 +153,7 @@ fn adapt(run: &mut Run, engine: Engine) {
 /// `get_batch_logps` in train/trainer_utils.py), where the ledger has 12 with fp32 logits and 8 with those of 16 bits.
 fn unsaid(now: &Scenario) -> Bytes {
     let each = if matches!(now.recipe.precision, Precision::Autocast | Precision::Mixed) { 4.0 } else { 8.0 };
-    let logits = 2.0 * f64::from(now.recipe.batch) * f64::from(now.recipe.sequence) * f64::from(now.model.vocabulary);
-    Bytes::new(each * logits)
+    Bytes::new(each * logits(now))
 }
 
 fn adapters(now: &Scenario) -> Keys {

@@ -9,11 +9,11 @@ pub(super) mod trl;
 
 use super::deepspeed::{self, Caller};
 use super::run::{Planned, Run};
-use super::text::{Value, commented};
+use super::text::{Value, commented, gib};
 use super::transformers::{self, Engine};
 use crate::{
-    Adapter, BatchUnit, FrozenType, Kernels, LossHead, Optimizer, Recomputation, Reference, RewardModel, Scenario,
-    Switch, TaskKind,
+    Adapter, BatchUnit, Bytes, FrozenType, Kernels, LossHead, Optimizer, Recomputation, Reference, RewardModel,
+    Scenario, Switch, TaskKind,
 };
 
 /// Keys in the order in which they are written.
@@ -123,6 +123,27 @@ fn drops_nothing(run: &mut Run, program: &str) {
             (s.recipe.dropout, s.recipe.adapter_dropout) = (Switch::Off, Switch::Off);
         }
     });
+}
+
+/// Logits of a micro-batch of pairs or completions.
+fn logits(now: &Scenario) -> f64 {
+    let (sequences, tokens) = match now.task.kind {
+        TaskKind::Dpo => (2.0, now.recipe.sequence),
+        _ => (1.0, now.task.completed(now.recipe.sequence)),
+    };
+    sequences * f64::from(now.recipe.batch) * f64::from(tokens) * f64::from(now.model.vocabulary)
+}
+
+/// The plan leaves room for bytes that the ledger does not count, and the file says for which.
+fn leaves_room(run: &mut Run, why: &str, beside: fn(&Scenario) -> Bytes) {
+    run.counts_more(beside);
+    let more = beside(&run.plan().scenario);
+    if more > Bytes::ZERO {
+        let more = gib(more);
+        run.differs(format!(
+            "{why}: up to {more} GiB more than the prediction says, for which the micro-batch leaves room."
+        ));
+    }
 }
 
 /// What the Trainer itself is told, whichever program hands it on.

@@ -9,6 +9,7 @@ use crate::export::deepspeed::loaded_in;
 use crate::export::run::{Planned, Run};
 use crate::export::text::{EXPANDABLE, Value, expandable};
 use crate::export::transformers::{ALL_LINEAR, Engine, fsdp, half, liger, target_modules};
+use crate::format::count;
 use crate::{
     Adapter, AdapterType, AttentionKernel, Precision, Reference, RewardModel, Rollout, Scenario, TaskKind, Unquantized,
     ZeroStage,
@@ -38,9 +39,8 @@ pub(in crate::export) fn write(scenario: &Scenario, page: &str) -> String {
             TaskKind::Grpo => "trl grpo --config trl.yaml.",
             TaskKind::Reward => "trl reward --config trl.yaml.",
             TaskKind::Ppo => {
-                "accelerate launch --num_processes {world} with examples/scripts/ppo/ppo.py of trl’s repository, in which \
-                 TrlParser takes the place of HfArgumentParser, and parse_args_and_config that of its call; behind it \
-                 --config trl.yaml."
+                "accelerate launch --num_processes {world} ppo.py --config trl.yaml, with a copy of \
+                 examples/scripts/ppo/ppo.py of trl’s repository that reads by TrlParser’s parse_args_and_config()."
             }
             TaskKind::Distil => {
                 "accelerate launch --num_processes {world} examples/scripts/gkd.py --config trl.yaml, in trl’s \
@@ -53,7 +53,7 @@ pub(in crate::export) fn write(scenario: &Scenario, page: &str) -> String {
     }
     if kind == TaskKind::Grpo {
         let prompt = now.recipe.sequence - now.task.completed(now.recipe.sequence);
-        run.elsewhere(format!("Prompts of up to {prompt} tokens: your data set."));
+        run.elsewhere(format!("Prompts of up to {} tokens: your data set.", count(prompt)));
     }
     let planned = run.plan();
     let mut keys: Keys = vec![
