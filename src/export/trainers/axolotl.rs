@@ -29,10 +29,14 @@ pub(in crate::export) fn write(scenario: &Scenario, page: &str) -> String {
     });
     let engine = prepare(&mut run, PROGRAM);
     adapt(&mut run, engine);
-    if engine != Engine::DeepSpeed && matches!(kind, TaskKind::Dpo | TaskKind::Grpo) {
-        leaves_room(&mut run, "axolotl’s autocast has accelerate cast all logits to fp32", unsaid);
+    let casts = engine != Engine::DeepSpeed && matches!(kind, TaskKind::Dpo | TaskKind::Grpo);
+    if casts {
+        run.counts_more(unsaid);
     }
     let group = if kind == TaskKind::Grpo { groups(&mut run, true) } else { 0 };
+    if casts {
+        leaves_room(&mut run, "axolotl’s autocast has accelerate cast all logits to fp32", unsaid);
+    }
     let now = *run.now();
     let launcher = match machines(run.plan().world) {
         (1, 1) => String::new(),
