@@ -1,5 +1,5 @@
 # The Python programs that exports and configurations are checked with, in .tools/exports. Sourced by
-# exports.sh and configs.sh after env.sh; sets $venv and $old.
+# exports.sh and configs.sh after env.sh; sets $venv, $old, $axolotl and $llamafactory.
 #
 # It needs Python 3.11 or newer and some 8 GB: the programs are installed from PyPI, in the versions of
 # tests/exports/requirements.txt, and kept.
@@ -10,6 +10,9 @@ OLD_TORCHTITAN=0.2.2
 WANTED=tests/exports/requirements.txt
 venv=$BMAX_TOOLS/exports
 old=$venv/torchtitan-$OLD_TORCHTITAN
+# Programs that ask for another transformers have folders of their own, too.
+axolotl=$venv/axolotl
+llamafactory=$venv/llamafactory
 
 python=
 for candidate in "${PYTHON:-}" python3.13 python3.12 python3.11 python3; do
@@ -21,13 +24,14 @@ for candidate in "${PYTHON:-}" python3.13 python3.12 python3.11 python3; do
 done
 [ -n "$python" ] || fail "Python 3.11 or newer is wanted; PYTHON=… names one"
 
+pip() { "$venv/bin/python" -m pip --quiet --disable-pip-version-check --no-input install "$@"; }
+
 # The list itself is the mark of a complete installation.
 if ! cmp -s "$WANTED" "$venv/installed.txt"; then
     say "installing what reads the exports into $venv"
     rm -rf "$venv"
     mkdir -p "$venv"
     "$python" -m venv "$venv"
-    pip() { "$venv/bin/python" -m pip --quiet --disable-pip-version-check --no-input install "$@"; }
     # DeepSpeed is built from source, with PyTorch at hand and none of its own kernels.
     grep -v '^deepspeed' "$WANTED" >"$venv/first.txt"
     pip --requirement "$venv/first.txt"
@@ -35,6 +39,15 @@ if ! cmp -s "$WANTED" "$venv/installed.txt"; then
     pip --no-deps --target "$old" "torchtitan==$OLD_TORCHTITAN"
     cp "$WANTED" "$venv/installed.txt"
 fi
+
+for folder in "$axolotl" "$llamafactory"; do
+    list=tests/exports/$(basename -- "$folder").txt
+    if ! cmp -s "$list" "$folder/installed.txt"; then
+        rm -rf "$folder"
+        pip --no-deps --target "$folder" --requirement "$list"
+        cp "$list" "$folder/installed.txt"
+    fi
+done
 
 # Nothing is loaded from a hub, and no program may try.
 export HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false OMP_NUM_THREADS=1

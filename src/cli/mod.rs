@@ -54,7 +54,8 @@ How many sequences one GPU can train on at once, why, and what to change.
 A query is that of the page's links: 'model=llama-3.1-8b&gpu=h100-80&gpus=8&s=8192'.
 A JSON scenario has the same keys: '{\"model\": \"llama-3.1-8b\", \"gpus\": 8, \"s\": 8192}'.
 
-TARGET is transformers, accelerate, deepspeed, torchtitan, megatron, lightning, measure, markdown, json or bibtex.
+TARGET is transformers, accelerate, deepspeed, torchtitan, megatron, lightning, trl, peft, axolotl, llama-factory,
+measure, markdown, json or bibtex.
 
   --page URL  the page that links in exported files lead to; without it they are the query alone
   --strict    exit with 1 instead of answering when anything was not used exactly as it stands

@@ -13,11 +13,13 @@ mod lightning;
 mod markdown;
 mod measure;
 mod megatron;
+mod peft;
 mod run;
 #[cfg(test)]
 mod tests;
 mod text;
 mod torchtitan;
+mod trainers;
 mod transformers;
 
 use crate::Scenario;
@@ -38,6 +40,14 @@ pub enum Target {
     Megatron,
     /// A Lightning `Trainer`, a Python file.
     Lightning,
+    /// A file for trl's commands, YAML.
+    Trl,
+    /// The configuration of adapters that peft reads, JSON.
+    Peft,
+    /// A configuration of axolotl, YAML.
+    Axolotl,
+    /// A file for LLaMA-Factory's command, YAML.
+    LlamaFactory,
     /// A PyTorch script that measures the peak and prints it beside the prediction.
     Measure,
     /// The answer as a table.
@@ -66,6 +76,10 @@ impl Target {
         Self::Torchtitan,
         Self::Megatron,
         Self::Lightning,
+        Self::Trl,
+        Self::Peft,
+        Self::Axolotl,
+        Self::LlamaFactory,
         Self::Measure,
         Self::Markdown,
         Self::Json,
@@ -115,6 +129,34 @@ impl Target {
                 file_name: "trainer.py",
                 media_type: "text/x-python",
                 describe: "A Lightning Trainer with its strategy, as a Python file to import.",
+            },
+            Self::Trl => Card {
+                key: "trl",
+                name: "trl",
+                file_name: "trl.yaml",
+                media_type: "application/yaml",
+                describe: "A file for trl sft, dpo, grpo or reward --config, or for the parser of its scripts.",
+            },
+            Self::Peft => Card {
+                key: "peft",
+                name: "peft",
+                file_name: "adapter_config.json",
+                media_type: "application/json",
+                describe: "The adapters for peft’s LoraConfig.from_pretrained, which reads JSON.",
+            },
+            Self::Axolotl => Card {
+                key: "axolotl",
+                name: "axolotl",
+                file_name: "axolotl.yaml",
+                media_type: "application/yaml",
+                describe: "A configuration for axolotl train.",
+            },
+            Self::LlamaFactory => Card {
+                key: "llama-factory",
+                name: "LLaMA-Factory",
+                file_name: "llama_factory.yaml",
+                media_type: "application/yaml",
+                describe: "A file for llamafactory-cli train.",
             },
             Self::Measure => Card {
                 key: "measure",
@@ -189,6 +231,10 @@ pub fn write(target: Target, scenario: &Scenario, page: &str) -> String {
         Target::Torchtitan => torchtitan::write(scenario, page),
         Target::Megatron => megatron::write(scenario, page),
         Target::Lightning => lightning::write(scenario, page),
+        Target::Trl => trainers::trl::write(scenario, page),
+        Target::Peft => peft::write(scenario, page),
+        Target::Axolotl => trainers::axolotl::write(scenario, page),
+        Target::LlamaFactory => trainers::llama_factory::write(scenario, page),
         Target::Measure => measure::write(scenario, page),
         Target::Markdown => markdown::write(scenario, page),
         Target::Json => json::write(scenario, page),

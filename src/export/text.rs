@@ -130,6 +130,12 @@ impl From<String> for Value {
     }
 }
 
+impl From<Vec<&str>> for Value {
+    fn from(words: Vec<&str>) -> Self {
+        Self::List(words.into_iter().map(Self::from).collect())
+    }
+}
+
 impl<T: Into<Self>> From<Option<T>> for Value {
     fn from(value: Option<T>) -> Self {
         value.map_or(Self::Null, Into::into)
@@ -149,6 +155,33 @@ impl Value {
         let mut text = String::new();
         self.write(&mut text, spelling, depth);
         text
+    }
+
+    /// Pairs of keys and values as a block of YAML, and those of maps within them as blocks of their own.
+    pub(super) fn yaml(pairs: &[(&'static str, Self)], depth: usize) -> String {
+        let mut text = String::new();
+        for (key, value) in pairs {
+            let value = match value {
+                Self::Map(inner) if !inner.is_empty() => format!("\n{}", Self::yaml(inner, depth + 1)),
+                other => format!(" {}\n", other.on_one_line()),
+            };
+            text.push_str(&format!("{}{key}:{value}", "  ".repeat(depth)));
+        }
+        text
+    }
+
+    /// The value as JSON, which is YAML as well, on one line.
+    fn on_one_line(&self) -> String {
+        match self {
+            Self::List(values) => {
+                format!("[{}]", values.iter().map(Self::on_one_line).collect::<Vec<_>>().join(", "))
+            }
+            Self::Map(pairs) => {
+                let pairs = pairs.iter().map(|(key, value)| format!("{}: {}", quoted(key), value.on_one_line()));
+                format!("{{{}}}", pairs.collect::<Vec<_>>().join(", "))
+            }
+            other => other.pretty(Spelling::Json, 0),
+        }
     }
 
     fn write(&self, to: &mut String, spelling: Spelling, depth: usize) {
@@ -268,6 +301,17 @@ mod tests {
         assert_eq!(
             value.pretty(Spelling::Python, 0),
             "{\n    \"a\": None,\n    \"b\": True,\n    \"c\": 1.5,\n    \"d\": [1, \"x\\\"y\\n\"],\n}"
+        );
+    }
+
+    #[test]
+    fn maps_are_blocks_of_yaml_and_lists_stand_on_a_line() {
+        let inner = Value::Map(vec![("on", true.into()), ("none", Value::Map(Vec::new()))]);
+        let rows = Value::List(vec![Value::Map(vec![("path", "a: b".into()), ("share", 0.5.into())])]);
+        let pairs = [("size", 2_u32.into()), ("parts", inner), ("rows", rows), ("names", vec!["q", "v"].into())];
+        assert_eq!(
+            Value::yaml(&pairs, 0),
+            "size: 2\nparts:\n  on: true\n  none: {}\nrows: [{\"path\": \"a: b\", \"share\": 0.5}]\nnames: [\"q\", \"v\"]\n"
         );
     }
 

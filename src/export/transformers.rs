@@ -55,8 +55,8 @@ fn engine(scenario: &Scenario) -> Engine {
 
 const PROGRAM: &str = "the Trainer";
 
-pub(super) fn write(scenario: &Scenario, page: &str) -> String {
-    let mut run = Run::new(scenario);
+/// Takes away what the Trainer cannot do, and says what divides model states then.
+pub(super) fn prepare(run: &mut Run) -> Engine {
     run.without_pipeline(PROGRAM);
     run.without_expert_parallel(PROGRAM);
     let engine = engine(run.now());
@@ -67,7 +67,13 @@ pub(super) fn write(scenario: &Scenario, page: &str) -> String {
     // Another number of data-parallel GPUs may be what makes sharding possible.
     let engine = if engine == Engine::Replicated { Engine::of(run.now()) } else { engine };
     debug_assert!(engine == Engine::Fsdp || run.now().cluster.group() == 1, "only FSDP keeps groups");
-    adapt(&mut run, engine);
+    adapt(run, engine);
+    engine
+}
+
+pub(super) fn write(scenario: &Scenario, page: &str) -> String {
+    let mut run = Run::new(scenario);
+    let engine = prepare(&mut run);
     let now = *run.now();
     if now.recipe.dropout.is_on() {
         run.elsewhere("Dropout: the model’s configuration; its masks are counted.");
@@ -114,15 +120,9 @@ pub(super) fn write(scenario: &Scenario, page: &str) -> String {
         ("gradient_accumulation_steps".to_owned(), planned.steps.to_string()),
     ];
     let mut push = |key: &str, value: String| arguments.push((key.to_owned(), value));
-    // DeepSpeed's autocast is its own; the Trainer's flag would be compared with "bf16".
-    let flags = engine != Engine::DeepSpeed
-        || !matches!(now.recipe.precision, Precision::Autocast | Precision::Mixed | Precision::Fp32);
-    let in_parts = matches!(now.recipe.precision, Precision::Mixed | Precision::Autocast)
-        || engine == Engine::DeepSpeed && matches!(now.recipe.precision, Precision::Bf16 | Precision::PureBf16);
-    if flags && in_parts {
-        push("bf16", "True".to_owned());
-    } else if now.recipe.precision == Precision::Fp16 {
-        push("fp16", "True".to_owned());
+    match half(&now, engine) {
+        "" => {}
+        flag => push(flag, "True".to_owned()),
     }
     if let Some((optimizer, arguments_of_it)) = optimizer(&now) {
         push("optim", format!("\"{optimizer}\""));
@@ -176,7 +176,20 @@ pub(super) fn write(scenario: &Scenario, page: &str) -> String {
     text
 }
 
-fn adapt(run: &mut Run, engine: Engine) {
+/// The flag of the Trainer's 16-bit types; empty where none is set.
+pub(super) fn half(now: &Scenario, engine: Engine) -> &'static str {
+    match (now.recipe.precision, engine) {
+        // DeepSpeed's autocast is its own; the Trainer's flag would be compared with "bf16".
+        (Precision::Mixed | Precision::Autocast, Engine::DeepSpeed) | (Precision::Fp32, _) => "",
+        (Precision::Mixed | Precision::Autocast, _) | (Precision::Bf16 | Precision::PureBf16, Engine::DeepSpeed) => {
+            "bf16"
+        }
+        (Precision::Bf16 | Precision::PureBf16, _) => "",
+        (Precision::Fp16, _) => "fp16",
+    }
+}
+
+pub(super) fn adapt(run: &mut Run, engine: Engine) {
     run.carried_out_by(engine.program());
     if engine != Engine::DeepSpeed {
         run.adds_up_as_autograd_does(PROGRAM);
@@ -266,6 +279,25 @@ fn model_kwargs(scenario: &Scenario) -> String {
     format!("{{\n    \"dtype\": \"{dtype}\",\n    \"attn_implementation\": \"{attention}\",{quantized}\n}}")
 }
 
+/// How peft calls every matrix but the head.
+pub(super) const ALL_LINEAR: &str = "all-linear";
+
+/// The names of the matrices that get adapters; none where all do. peft passes over names that a model does not have.
+pub(super) fn target_modules(scenario: &Scenario) -> Option<Vec<&'static str>> {
+    let (queries, others) = match scenario.model.packing {
+        Packing::Separate => (&["q_proj", "v_proj"][..], &["k_proj", "o_proj"][..]),
+        Packing::Packed => (
+            &["c_attn", "query_key_value", "qkv_proj"][..],
+            &["attn.c_proj", "attention.dense", "self_attention.dense", "o_proj"][..],
+        ),
+    };
+    match scenario.recipe.targets {
+        AdapterTargets::All => None,
+        AdapterTargets::Attention => Some([queries, others].concat()),
+        AdapterTargets::QueryValue => Some(queries.to_vec()),
+    }
+}
+
 /// The adapters, for `peft.get_peft_model`.
 fn lora(scenario: &Scenario) -> String {
     let rank = scenario.recipe.rank;
@@ -293,23 +325,9 @@ fn lora(scenario: &Scenario) -> String {
     } else {
         ""
     };
-    // peft passes over names that a model does not have.
-    let (queries, others, output) = match scenario.model.packing {
-        Packing::Separate => (&["q_proj", "v_proj"][..], &["k_proj"][..], &["o_proj"][..]),
-        Packing::Packed => (
-            &["c_attn", "query_key_value", "qkv_proj"][..],
-            &[][..],
-            &["attn.c_proj", "attention.dense", "self_attention.dense", "o_proj"][..],
-        ),
-    };
-    let names = |parts: &[&[&str]]| {
-        let names: Vec<String> = parts.concat().into_iter().map(quoted).collect();
-        format!("[{}]", names.join(", "))
-    };
-    let targets = match scenario.recipe.targets {
-        AdapterTargets::All => "\"all-linear\"".to_owned(),
-        AdapterTargets::Attention => names(&[queries, others, output]),
-        AdapterTargets::QueryValue => names(&[queries]),
+    let targets = match target_modules(scenario) {
+        Some(names) => format!("[{}]", names.into_iter().map(quoted).collect::<Vec<_>>().join(", ")),
+        None => quoted(ALL_LINEAR),
     };
     let why = match (scenario.recipe.targets, scenario.model.packing) {
         (AdapterTargets::All, _) => "Every matrix but the head.",
@@ -330,7 +348,7 @@ fn lora(scenario: &Scenario) -> String {
 }
 
 /// The Trainer's word for the optimizer, and what it needs beside it; none where it has no word.
-fn optimizer(scenario: &Scenario) -> Option<(&'static str, Option<&'static str>)> {
+pub(super) fn optimizer(scenario: &Scenario) -> Option<(&'static str, Option<&'static str>)> {
     Some(match (scenario.recipe.optimizer, scenario.recipe.step) {
         (Optimizer::AdamW | Optimizer::Muon, StepKernel::Fused) => ("adamw_torch_fused", None),
         (Optimizer::AdamW | Optimizer::Muon, _) => ("adamw_torch", None),
@@ -344,7 +362,7 @@ fn optimizer(scenario: &Scenario) -> Option<(&'static str, Option<&'static str>)
 }
 
 /// Liger's kernels for the loss alone, so that nothing else is fused that was not asked for.
-fn liger(loss: LossHead) -> Option<Value> {
+pub(super) fn liger(loss: LossHead) -> Option<Value> {
     let with = |linear: bool| {
         Value::Map(vec![
             ("fused_linear_cross_entropy", linear.into()),
@@ -362,7 +380,7 @@ fn liger(loss: LossHead) -> Option<Value> {
     }
 }
 
-fn fsdp(scenario: &Scenario) -> Value {
+pub(super) fn fsdp(scenario: &Scenario) -> Value {
     Value::Map(vec![
         ("version", 2_u32.into()),
         // With resharding it is ZeRO 3; without, layers stay gathered through the step, which is ZeRO 2.

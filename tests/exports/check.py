@@ -1,8 +1,9 @@
 """Hands every export to the program it is for.
 
-    check.py BMAX OLD_TORCHTITAN     (tools/exports.sh calls it)
+    check.py BMAX OLD_TORCHTITAN AXOLOTL LLAMA_FACTORY     (tools/exports.sh calls it)
 
-BMAX is the command line. OLD_TORCHTITAN is a folder with torchtitan 0.2.2. For each scenario of
+BMAX is the command line. The others are folders with torchtitan 0.2.2, and with axolotl and LLaMA-Factory and
+the versions of transformers that they ask for. For each scenario of
 scenarios.json every file is written and read by its consumer's own parser: arguments are constructed,
 plugins and trainers are built, and what they then hold is compared with the numbers of the JSON export.
 Those of the scenarios under "recorded" lie in files/ as well; RESULT.md says what was checked.
@@ -27,7 +28,12 @@ import warnings
 
 HERE = pathlib.Path(__file__).resolve().parent
 PAGE = "https://example.org/bmax/"
-TARGETS = ["transformers", "accelerate", "deepspeed", "torchtitan", "megatron", "lightning", "measure", "markdown", "json", "bibtex"]
+TARGETS = [
+    "transformers", "accelerate", "deepspeed", "torchtitan", "megatron", "lightning", "trl", "peft", "axolotl",
+    "llama-factory", "measure", "markdown", "json", "bibtex",
+]
+# Those whose head tells of a micro-batch.
+TOLD = TARGETS[:10]
 
 
 def written(bmax, target, question):
@@ -39,7 +45,7 @@ def told(text):
     """Micro-batch, data-parallel GPUs and steps, as the head of a file states them in words."""
     plain = re.sub(r'["#,]', "", text.replace(",\n", "\n"))
     plain = re.sub(r"\s+", " ", plain)
-    found = re.search(r"Micro-batch (\d+) × (\d+) data-parallel GPUs? × (\d+) accumulation steps? = (\d+) sequences?", plain)
+    found = re.search(r"Micro-batch (\d+) × (\d+) data-parallel GPUs? × (\d+) accumulation steps? = (\d+) (?:sequence|pair|completion)s?", plain)
     assert found, plain[:600]
     micro, data, steps, whole = map(int, found.groups())
     assert micro * data * steps == whole
@@ -285,9 +291,12 @@ for path in sys.stdin:
 """
 
 
-class OldTorchtitan:
-    def __init__(self, folder):
-        command = [sys.executable, "-W", "ignore", "-c", OLD_TORCHTITAN, str(folder)]
+class Apart:
+    """A program in a process of its own: it reads a path a line and answers with what the file says."""
+
+    def __init__(self, name, code, folder):
+        self.name = name
+        command = [sys.executable, "-W", "ignore", "-c", code, str(folder)]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
 
     def read(self, path):
@@ -296,7 +305,15 @@ class OldTorchtitan:
         for line in self.process.stdout:
             if line.startswith("ANSWER "):
                 return json.loads(line.removeprefix("ANSWER "))
-        raise RuntimeError("torchtitan 0.2.2 does not answer")
+        raise RuntimeError(f"{self.name} does not answer")
+
+    def read_text(self, text, name):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / name
+            path.write_text(text, encoding="utf-8")
+            answer = self.read(path)
+        assert isinstance(answer, dict), answer
+        return answer
 
 
 def pipeline_fits(stages, schedule, size, local, names):
@@ -318,11 +335,7 @@ def pipeline_fits(stages, schedule, size, local, names):
 
 
 def torchtitan(text, said, old):
-    with tempfile.TemporaryDirectory() as folder:
-        path = pathlib.Path(folder) / "torchtitan.toml"
-        path.write_text(text, encoding="utf-8")
-        answer = old.read(path)
-    assert isinstance(answer, dict), answer
+    answer = old.read_text(text, "torchtitan.toml")
     stages, schedule, size = answer["pipeline"]
     assert (answer["global"], answer["data"]) == (said["global"], said["data"])
     assert answer["local"] == said["micro"] * (said["steps"] if stages > 1 else 1)
@@ -432,6 +445,219 @@ def lightning(text, said):
     return f"Trainer built with {kind}"
 
 
+def trl(text, said):
+    """The commands' own parsers; for what has no command, that of the scripts of trl's repository."""
+    import transformers.training_args as module
+    import trl as library
+    import yaml
+    from accelerate.commands.launch import launch_command_parser
+    from accelerate.state import AcceleratorState, PartialState
+
+    module.is_torch_bf16_gpu_available = lambda: True
+    for state in (AcceleratorState, PartialState):
+        state._reset_state()
+    command = re.search(r"Start: (?:trl (\w+)|.*examples/scripts/(?:ppo/)?(\w+)\.py)", re.sub(r"\s*\n#\s*", " ", text))
+    command, script = command.groups()
+    if command:
+        import importlib
+
+        parser = importlib.import_module(f"trl.scripts.{command}").make_parser()
+    else:
+        from trl.experimental.gkd import GKDConfig
+        from trl.experimental.ppo import PPOConfig
+
+        kind = {"gkd": GKDConfig, "ppo": PPOConfig}[script]
+        parser = library.TrlParser((library.ScriptArguments, kind, library.ModelConfig))
+    keys = yaml.safe_load(text)
+    # As many processes as the file counts on.
+    world = property(lambda self: said["data"])
+    own = module.TrainingArguments.world_size
+    with tempfile.TemporaryDirectory() as folder, environment(), warnings.catch_warnings():
+        warnings.simplefilter("error", FutureWarning)
+        # trl gives it a default of its own under the old name, which is read where nobody writes the new one.
+        warnings.filterwarnings("ignore", message="`gradient_checkpointing")
+        path = pathlib.Path(folder) / "trl.yaml"
+        path.write_text(text, encoding="utf-8")
+        module.TrainingArguments.world_size = world
+        try:
+            arguments, *others, rest, beyond = parser.parse_args_and_config(
+                ["--config", str(path)], return_remaining_strings=True, separate_remaining_strings=True
+            )
+        finally:
+            module.TrainingArguments.world_size = own
+        assert keys.get("env", {}).items() <= os.environ.items()
+    script_arguments, (training, model, *_) = arguments, others
+    assert not beyond
+    # What is not the trainer's is the launcher's.
+    launched = launch_command_parser().parse_args([*rest, "train.py"])
+    assert (launched.num_processes == said["data"]) if command else not rest
+    for key, value in keys.items():
+        if key in ("env", "num_processes"):
+            continue
+        # A script's own arguments stand behind those of the trainer, which has some of the same name.
+        holds = next(part for part in (training, model, script_arguments) if hasattr(part, key))
+        held = getattr(holds, key)
+        if key == "lora_target_modules" and len(value) == 1:
+            value = value[0]
+        if key in ("fsdp_config", "deepspeed", "fsdp", "optim", "gradient_checkpointing", "gradient_checkpointing_kwargs"):
+            continue
+        assert held == value, (key, held, value)
+    assert training.per_device_train_batch_size == said["micro"]
+    assert training.gradient_accumulation_steps == said["steps"]
+    assert bool(training.activation_checkpointing) == keys["gradient_checkpointing"]
+    assert str(training.optim.value if hasattr(training.optim, "value") else training.optim) == keys["optim"]
+    if training.deepspeed:
+        deepspeed_config(json.loads(json.dumps(training.deepspeed).replace('"auto"', "0.0001")), said)
+    if keys.get("fsdp"):
+        assert training.fsdp_plugin_args["fsdp_version"] == 2
+    if keys.get("use_peft"):
+        config = library.get_peft_config(model)
+        assert config.r == keys["lora_r"]
+        quantized = library.get_quantization_config(model)
+        assert (quantized is not None) == bool(keys.get("load_in_4bit") or keys.get("load_in_8bit"))
+        if keys.get("load_in_4bit"):
+            assert str(quantized.bnb_4bit_compute_dtype) == "torch." + keys["dtype"]
+    if "num_generations" in keys:
+        assert training.generation_batch_size % training.num_generations == 0
+    return f"read by the parser of trl {command}" if command else f"read by TrlParser as {script}.py has it"
+
+
+def adapters(text, _said):
+    import peft
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "adapter_config.json"
+        path.write_text(text, encoding="utf-8")
+        with warnings.catch_warnings():
+            # The one key that it does not know.
+            warnings.filterwarnings("error", message="Unexpected keyword arguments(?!.*'_comment'\\])")
+            config = peft.PeftConfig.from_pretrained(folder)
+    assert isinstance(config, peft.LoraConfig)
+    for key, value in json.loads(text).items():
+        if key == "_comment":
+            continue
+        held = getattr(config, key)
+        assert (sorted(held) if isinstance(held, set) else held) == (sorted(value) if isinstance(value, list) else value), key
+    return "LoraConfig made"
+
+
+# Both ask for other versions of transformers than the one that the rest is checked with.
+AXOLOTL = """
+import json, re, sys
+sys.path.insert(0, sys.argv[1])
+import yaml
+from axolotl.utils.config import validate_config
+from axolotl.utils.dict import DictDefault
+from axolotl.utils.schemas.config import AxolotlInputConfig
+from axolotl.utils.schemas.fsdp import FSDPConfig
+from axolotl.utils.schemas.trl import TRLConfig
+from axolotl.utils.schemas.vllm import VllmConfig
+from axolotl.integrations.base import PluginManager
+from axolotl.integrations.liger.args import LigerArgs
+from transformers.training_args import OptimizerNames
+
+PARTS = {"fsdp_config": FSDPConfig, "trl": TRLConfig, "vllm": VllmConfig}
+
+def read(path):
+    given = yaml.safe_load(open(path, encoding="utf-8"))
+    # What the file calls by an older name, and what the schema makes of it.
+    names = {field.alias: name for name, field in AxolotlInputConfig.model_fields.items() if field.alias}
+    known = set(AxolotlInputConfig.model_fields) | set(names)
+    if given.get("plugins"):
+        known |= set(LigerArgs.model_fields)
+        for plugin in given["plugins"]:
+            PluginManager.get_instance().register(plugin)
+    for key, value in given.items():
+        assert key in known, key
+        for inner in value if key in PARTS else ():
+            assert inner in PARTS[key].model_fields, (key, inner)
+    assert given["optimizer"] in {name.value for name in OptimizerNames} | {"adamw_torch_8bit"}, given["optimizer"]
+    count = int(re.search(r"(\\d+)[#\\s]+data-parallel", open(path, encoding="utf-8").read())[1])
+    gpus = {"bf16": True, "tf32": True, "fp8": False, "n_gpu": count, "n_node": 1, "compute_capability": "sm_90"}
+    read = validate_config(DictDefault(yaml.safe_load(open(path, encoding="utf-8"))), gpus, {"torch_version": "2.11.0"}).to_dict()
+    for key, value in given.items():
+        if key in PARTS:
+            for inner, wanted in value.items():
+                assert read[key][inner] == wanted, (key, inner, read[key][inner], wanted)
+        elif key != "datasets":
+            held = read[names.get(key, key)]
+            assert held == value, (key, held, value)
+    for one, other in zip(given["datasets"], read["datasets"]):
+        assert one.items() <= dict(other).items(), (one, other)
+    return {"micro": read["micro_batch_size"], "steps": read["gradient_accumulation_steps"], "deepspeed": read.get("deepspeed"),
+            "task": read.get("rl") or ("reward" if read.get("reward_model") else "sft")}
+
+for path in sys.stdin:
+    try:
+        answer = read(path.strip())
+    except BaseException as error:
+        answer = repr(error)[:3000]
+    print("ANSWER " + json.dumps(answer, default=str), flush=True)
+"""
+
+
+def axolotl(text, said, program):
+    answer = program.read_text(text, "axolotl.yaml")
+    assert (answer["micro"], answer["steps"]) == (said["micro"], said["steps"])
+    if answer["deepspeed"]:
+        deepspeed_config(json.loads(json.dumps(answer["deepspeed"]).replace('"auto"', "0.0001")), said)
+    return f"validated by its schema, for {answer['task'].removeprefix('RLType.').lower()}"
+
+
+LLAMA_FACTORY = """
+import json, os, sys
+sys.path.insert(0, sys.argv[1])
+os.environ["HF_HUB_OFFLINE"] = "1"
+import transformers.training_args as module
+from transformers.training_args import ParallelMode
+from accelerate.state import AcceleratorState, PartialState
+from llamafactory.hparams import parser
+
+# Whether bf16 works on a GPU, and how many processes there are, is not what is checked.
+module.is_torch_bf16_gpu_available = parser.is_torch_bf16_gpu_available = lambda: True
+Arguments = parser.TrainingArguments
+Arguments.parallel_mode = property(lambda self: ParallelMode.DISTRIBUTED)
+import yaml
+
+def read(path):
+    for state in (AcceleratorState, PartialState):
+        state._reset_state()
+    given = yaml.safe_load(open(path, encoding="utf-8"))
+    sys.argv = ["llamafactory-cli", path]
+    parts = parser.get_train_args()
+    model, data, training, tuning, _ = parts
+    for key, value in given.items():
+        held = getattr(next(part for part in parts if hasattr(part, key)), key)
+        held = getattr(held, "value", held)
+        if key in ("lora_target", "dataset"):
+            held = ",".join(held)
+        elif key == "fsdp":
+            held = " ".join(option.value for option in held)
+        elif key in ("fsdp_config", "deepspeed"):
+            continue
+        assert held == value, (key, held, value)
+    for key, value in given.get("fsdp_config", {}).items():
+        assert training.fsdp_config[key] == value, key
+    return {"micro": training.per_device_train_batch_size, "steps": training.gradient_accumulation_steps,
+            "deepspeed": training.deepspeed, "task": tuning.stage, "type": str(model.compute_dtype)}
+
+for path in sys.stdin:
+    try:
+        answer = read(path.strip())
+    except BaseException as error:
+        answer = repr(error)[:3000]
+    print("ANSWER " + json.dumps(answer, default=str), flush=True)
+"""
+
+
+def llama_factory(text, said, program):
+    answer = program.read_text(text, "llama_factory.yaml")
+    assert (answer["micro"], answer["steps"]) == (said["micro"], said["steps"])
+    if answer["deepspeed"]:
+        deepspeed_config(json.loads(json.dumps(answer["deepspeed"]).replace('"auto"', "0.0001")), said)
+    return f"read by get_train_args, stage {answer['task']}"
+
+
 def in_a_fork(path, arguments):
     """Runs a script as a program of its own, but with PyTorch loaded already: most of its time goes there."""
     import runpy
@@ -506,6 +732,8 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("bmax")
     parser.add_argument("old_torchtitan", type=pathlib.Path)
+    parser.add_argument("axolotl", type=pathlib.Path)
+    parser.add_argument("llama_factory", type=pathlib.Path)
     parser.add_argument("--only", help="one target, for somebody at work on it; nothing is recorded then")
     arguments = parser.parse_args()
     scenarios = json.loads((HERE / "scenarios.json").read_text(encoding="utf-8"))
@@ -513,14 +741,18 @@ def main():
     checks = {
         "transformers": transformers, "accelerate": accelerate, "deepspeed": deepspeed, "megatron": megatron,
         "torchtitan": lambda text, said: torchtitan(text, said, old),
+        "trl": trl, "peft": adapters,
+        "axolotl": lambda text, said: axolotl(text, said, apart[0]),
+        "llama-factory": lambda text, said: llama_factory(text, said, apart[1]),
         "lightning": lightning, "measure": measure, "markdown": plain, "json": json_report, "bibtex": plain,
     }
     outcomes, failures = {}, []
-    old = OldTorchtitan(arguments.old_torchtitan)
+    old = Apart("torchtitan 0.2.2", OLD_TORCHTITAN, arguments.old_torchtitan)
+    apart = [Apart("axolotl", AXOLOTL, arguments.axolotl), Apart("LLaMA-Factory", LLAMA_FACTORY, arguments.llama_factory)]
     for name, question in every.items():
         for target in TARGETS if arguments.only is None else [arguments.only]:
             text = written(arguments.bmax, target, question)
-            said = told(text) if target in TARGETS[:6] else None
+            said = told(text) if target in TOLD else None
             try:
                 with contextlib.redirect_stdout(io.StringIO()):
                     outcome = checks[target](text, said)
@@ -541,8 +773,15 @@ def main():
     return 0
 
 
+def apart(name):
+    """What a program in a folder of its own is read with."""
+    pinned = [line.split("==") for line in (HERE / f"{name}.txt").read_text(encoding="utf-8").splitlines() if "==" in line]
+    versions = dict(pinned)
+    return [f"| {name} | {versions[name]}, with transformers {versions['transformers']} |"]
+
+
 def record(outcomes, scenarios):
-    versions = ["torch", "transformers", "accelerate", "deepspeed", "lightning", "torchtitan", "peft"]
+    versions = ["torch", "transformers", "accelerate", "deepspeed", "lightning", "torchtitan", "peft", "trl"]
     lines = [
         "# Exports handed to their programs",
         "",
@@ -559,6 +798,8 @@ def record(outcomes, scenarios):
     megatron = json.loads((HERE / "megatron_flags.json").read_text(encoding="utf-8"))
     lines += [
         "| torchtitan, for TOML | 0.2.2 |",
+        *apart("axolotl"),
+        *apart("llamafactory"),
         f"| Megatron-LM, list of flags | commit {megatron['commit'][:12]} of {megatron['date']} |",
         "",
         "| export | what was done with it | scenarios |",

@@ -105,10 +105,19 @@ fn the_record_names_every_target_and_no_failure() {
         let checked = rows.filter_map(|row| row.trim_end_matches([' ', '|']).rsplit(' ').next()?.parse::<usize>().ok());
         assert_eq!(checked.sum::<usize>(), count, "{}", target.key());
     }
-    for line in fs::read_to_string(here("requirements.txt")).expect("it is committed").lines() {
+    let pinned = |list: &str| fs::read_to_string(here(list)).expect("it is committed");
+    for line in pinned("requirements.txt").lines() {
         let Some((name, version)) = line.split_once("==") else { continue };
-        let build_only = ["setuptools", "wheel"].contains(&name);
+        // bitsandbytes is only looked for.
+        let build_only = ["setuptools", "wheel", "bitsandbytes"].contains(&name);
         assert!(build_only || record.contains(&format!("| {name} | {version}")), "{name} {version}");
+    }
+    for name in ["axolotl", "llamafactory"] {
+        let list = pinned(&format!("{name}.txt"));
+        let version =
+            |name: &str| list.lines().find_map(|line| line.strip_prefix(&format!("{name}==")).map(str::to_owned));
+        let (own, transformers) = (version(name).expect("pinned"), version("transformers").expect("pinned"));
+        assert!(record.contains(&format!("| {name} | {own}, with transformers {transformers} |")), "{name}");
     }
 }
 
@@ -154,6 +163,17 @@ proptest! {
                     let (micro, steps) = (size("train_micro_batch_size_per_gpu"), size("gradient_accumulation_steps"));
                     prop_assert!(micro > 0 && steps > 0);
                     prop_assert_eq!(size("train_batch_size") % (micro * steps), 0);
+                }
+                Target::Peft => {
+                    let config: Value = serde_json::from_str(&text).map_err(|error| TestCaseError::fail(error.to_string()))?;
+                    prop_assert!(config["r"].as_u64() > Some(0));
+                }
+                Target::Trl | Target::Axolotl | Target::LlamaFactory => {
+                    let documents = saphyr::Yaml::load_from_str(&text).map_err(|error| TestCaseError::fail(error.to_string()))?;
+                    prop_assert_eq!(documents.len(), 1);
+                    let key = if target == Target::Axolotl { "micro_batch_size" } else { "per_device_train_batch_size" };
+                    prop_assert!(documents[0][key].as_integer() > Some(0));
+                    prop_assert!(documents[0]["gradient_accumulation_steps"].as_integer() > Some(0));
                 }
                 Target::Json => {
                     let report: Value = serde_json::from_str(&text).map_err(|error| TestCaseError::fail(error.to_string()))?;

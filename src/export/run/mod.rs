@@ -10,7 +10,7 @@ pub(super) use words::{address, b_max_words, model_name, shortage, subject};
 
 use super::text::{gib, wrap};
 use crate::planner::{Accumulation, plan};
-use crate::{Choice, Cluster, Field, Outside, Scenario, TaskKind, estimate, largest_micro_batch};
+use crate::{Bytes, Choice, Cluster, Field, Outside, Scenario, TaskKind, estimate, largest_micro_batch};
 use words::{batches, peak};
 
 /// A scenario on its way into a file.
@@ -23,6 +23,8 @@ pub(super) struct Run {
     changes: Vec<String>,
     /// What has to be said elsewhere than in this file.
     remarks: Vec<String>,
+    /// What the target takes beside what is counted.
+    beside: fn(&Scenario) -> Bytes,
 }
 
 /// Micro-batch and accumulation.
@@ -54,6 +56,11 @@ pub(super) struct Planned {
 /// A pipeline is given at least as many micro-batches as it has stages: PyTorch’s 1F1B refuses fewer
 /// (torch/distributed/pipelining/schedules.py, `Schedule1F1B`), and the estimate is that of a full one.
 pub(super) fn planned(scenario: &Scenario) -> Planned {
+    planned_beside(scenario, |_| Bytes::ZERO)
+}
+
+/// The same with room for bytes that the ledger does not count.
+fn planned_beside(scenario: &Scenario, beside: fn(&Scenario) -> Bytes) -> Planned {
     let cluster = &scenario.cluster;
     let data_parallel = cluster.data_parallel();
     let target = scenario.target();
@@ -65,7 +72,7 @@ pub(super) fn planned(scenario: &Scenario) -> Planned {
     while limit > 0 {
         let accumulation = in_rounds(cluster, plan(target, data_parallel, limit).preferred());
         let at = at_plan(scenario, accumulation);
-        if fits(&at) {
+        if fits(&at, beside) {
             return told(at, accumulation, cluster.group(), true);
         }
         // What fits with this accumulation is less; one sequence less always makes an end.
@@ -74,7 +81,7 @@ pub(super) fn planned(scenario: &Scenario) -> Planned {
     let accumulation = in_rounds(cluster, plan(target, data_parallel, 1).preferred());
     let at = at_plan(scenario, accumulation);
     // A smaller accumulation than the scenario's own may leave room where that left none.
-    told(at, accumulation, cluster.group(), fits(&at))
+    told(at, accumulation, cluster.group(), fits(&at, beside))
 }
 
 /// The same with as many micro-batches as the pipeline takes. An interleaved one takes rounds of P
@@ -109,15 +116,27 @@ fn at_plan(scenario: &Scenario, accumulation: Accumulation) -> Scenario {
     at
 }
 
-fn fits(scenario: &Scenario) -> bool {
-    estimate(scenario).peak().bytes <= scenario.usable()
+fn fits(scenario: &Scenario, beside: fn(&Scenario) -> Bytes) -> bool {
+    estimate(scenario).peak().bytes + beside(scenario) <= scenario.usable()
 }
 
 impl Run {
+    /// A scenario for a program that trains on the next token alone.
     pub(super) fn new(scenario: &Scenario) -> Self {
-        let mut run = Self { asked: *scenario, now: *scenario, changes: Vec::new(), remarks: Vec::new() };
+        Self::of_tasks(scenario, &[])
+    }
+
+    /// A scenario for a program that has these tasks beside the next token.
+    pub(super) fn of_tasks(scenario: &Scenario, tasks: &[TaskKind]) -> Self {
+        let mut run = Self {
+            asked: *scenario,
+            now: *scenario,
+            changes: Vec::new(),
+            remarks: Vec::new(),
+            beside: |_| Bytes::ZERO,
+        };
         let task = scenario.task.kind;
-        if task != TaskKind::Train {
+        if task != TaskKind::Train && !tasks.contains(&task) {
             let sentence =
                 format!("{} needs a trainer of its own: this file trains on the next token alone", task.label());
             run.change(&sentence, |s| s.task.kind = TaskKind::Train);
@@ -172,7 +191,12 @@ impl Run {
 
     /// The plan of the scenario as the target runs it.
     pub(super) fn plan(&self) -> Planned {
-        planned(&self.now)
+        planned_beside(&self.now, self.beside)
+    }
+
+    /// The target takes more than is counted, and the plan leaves room for it.
+    pub(super) fn counts_more(&mut self, beside: fn(&Scenario) -> Bytes) {
+        self.beside = beside;
     }
 
     /// The lines at the head of a file, without comment signs. `target` is the program and the version

@@ -44,7 +44,7 @@ pub(super) fn batches(planned: &Planned, target: u32) -> String {
         count(planned.micro_batch),
         counted(planned.data_parallel, "data-parallel GPU", "data-parallel GPUs"),
         counted(planned.steps, "accumulation step", "accumulation steps"),
-        counted(planned.global_batch, "sequence", "sequences"),
+        batch(planned.global_batch, planned.scenario.unit()),
         count(target)
     )
 }

@@ -4,6 +4,7 @@ mod deepspeed;
 mod measure;
 mod megatron;
 mod torchtitan;
+mod trainers;
 
 use crate::export::run::planned;
 use crate::export::*;
@@ -26,7 +27,7 @@ const FRAMEWORKS: [Target; 6] = [
 
 /// The sign of a comment; JSON has none.
 fn sign(target: Target) -> &'static str {
-    if target == Target::DeepSpeed { "    \"" } else { "# " }
+    if matches!(target, Target::DeepSpeed | Target::Peft) { "    \"" } else { "# " }
 }
 
 fn scenario(query: &str) -> Scenario {
