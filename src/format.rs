@@ -200,7 +200,7 @@ pub fn counted(number: impl Into<u64>, one: &str, many: &str) -> String {
 
 /// A micro-batch in what it counts: "1 sequence", "3 pairs".
 #[must_use]
-pub fn batch(number: u32, unit: Unit) -> String {
+pub fn batch(number: impl Into<u64>, unit: Unit) -> String {
     counted(number, unit.one(), unit.many())
 }
 

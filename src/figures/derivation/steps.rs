@@ -104,7 +104,9 @@ impl Steps {
                         self.quotient(),
                         format::memory(reason.over)
                     ),
-                    Shortage::Outside => return format!("No sequence fits. {}", format::outside(reason, bmax::Unit::Sequences)),
+                    Shortage::Outside => {
+                        return format!("No sequence fits. {}", format::outside(reason, bmax::Unit::Sequences));
+                    }
                 };
                 let mend = reason.fewest_gpus.map_or_else(
                     || " More GPUs alone do not help.".to_owned(),
