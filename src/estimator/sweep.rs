@@ -69,7 +69,8 @@ pub fn sequence_lengths(points: usize) -> Vec<u32> {
 /// ```
 pub fn b_max_by_sequence(scenario: &Scenario, lengths: &[u32]) -> Vec<Option<u32>> {
     // Under flash attention every tensor that knows the sequence is so many bytes a token.
-    if scenario.method == Method::Ledger && scenario.recipe.attention == AttentionKernel::Flash {
+    let is_flash = scenario.at_longest().recipe.attention == AttentionKernel::Flash;
+    if scenario.method == Method::Ledger && is_flash && !scenario.masks_padding() {
         return by_tokens(scenario, lengths);
     }
     lengths.iter().map(|&length| largest_micro_batch(&at_length(scenario, length))).collect()

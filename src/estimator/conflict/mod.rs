@@ -1,6 +1,7 @@
 //! Settings that contradict each other, each with the nearest valid one.
 
 mod engine;
+mod lengths;
 mod pipeline;
 mod recipe;
 mod task;
@@ -49,6 +50,7 @@ impl Scenario {
             found.recipe(self);
         }
         found.task(self);
+        found.lengths(self);
         found.0
     }
 }

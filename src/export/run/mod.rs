@@ -10,7 +10,7 @@ pub(super) use words::{address, b_max_words, model_name, shortage, subject};
 
 use super::text::{gib, wrap};
 use crate::planner::{Accumulation, plan};
-use crate::{Choice, Cluster, Field, Scenario, TaskKind, estimate, largest_micro_batch};
+use crate::{Batching, Choice, Cluster, Field, Lengths, Scenario, TaskKind, estimate, largest_micro_batch};
 use words::{batches, peak};
 
 /// A scenario on its way into a file.
@@ -121,6 +121,16 @@ impl Run {
             let sentence =
                 format!("{} needs a trainer of its own: this file trains on the next token alone", task.label());
             run.change(&sentence, |s| s.task.kind = TaskKind::Train);
+        }
+        if scenario.lengths.batching != Batching::Equal {
+            // What pads or packs is the reader's own data loader.
+            run.change(
+                "Every sequence is as long as the longest: how lengths are batched is left to your data loader",
+                |s| {
+                    s.recipe.sequence = s.longest();
+                    s.lengths = Lengths::EQUAL;
+                },
+            );
         }
         run
     }
