@@ -52,6 +52,12 @@ impl Spread {
         (!sorted.is_empty()).then(|| Self::gathered(sorted.into_iter().map(|(tokens, count)| (tokens, count as f64))))
     }
 
+    /// The three numbers of a scenario that stand for these lengths.
+    #[must_use]
+    pub fn told(&self, lengths: Lengths) -> Lengths {
+        Lengths { median: self.quantile(0.5), p95: self.quantile(0.95), longest: self.longest(), ..lengths }
+    }
+
     /// The lengths of a scenario, cut to its S.
     pub fn of_scenario(scenario: &Scenario) -> Self {
         let Lengths { median, p95, longest, .. } = scenario.lengths;

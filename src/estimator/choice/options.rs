@@ -324,7 +324,7 @@ choices! {
             "Each micro-batch is padded to its longest sequence. The worst one is as long as the longest of all.";
         /// The same, sorted by length before.
         Bucketed = "bucketed", "Bucketed by length",
-            "Sequences of similar length share a micro-batch, so that little is padded. The worst micro-batch is that of padding.";
+            "Sequences of similar length share a micro-batch, and little is padded. The worst micro-batch is that of padding.";
         /// Side by side in one row, without padding.
         Flattened = "flattened", "Flattened, no padding",
             "The sequences of a micro-batch stand one behind the other in one row, and attention knows where each begins. The worst row has the longest sequence b times.";

@@ -319,14 +319,14 @@ impl<'a> Layer<'a> {
 
     /// What attention puts out: the kernel keeps it, and so does the product that reads it. Where a part
     /// of each head is rotated and joined again, queries lie in memory head by head; the kernel's output
-    /// lies like them, and the product reads a copy in the order of tokens. The kernel that takes a mask puts out the
+    /// lies like them, and the product reads a copy in the order of tokens. Where padding is left out, the output has the
     /// order of tokens.
     fn attention_output(&mut self, flash: bool, source: &'static Source) {
         let e = self.types.element;
         let adapted = self.adapted().output;
         self.push("Attention output", &QUERIES, if flash { e } else { 0.0 }, source);
         let partial = self.scenario.model.position == Position::PartialRotary && !self.fused;
-        let reordered = !flash || (partial && !self.scenario.masks_padding());
+        let reordered = !flash || (partial && !self.scenario.lengths.batching.pads());
         let read = match (self.trained(), reordered) {
             (true, true) => e,
             (true, false) => 0.0,

@@ -116,7 +116,7 @@ pub static TRAINING: &[Input] = &[
 ];
 
 /// What fewer enter about it.
-pub static DETAILS: [Fold; 2] = [
+pub static DETAILS: [Fold; 3] = [
     Fold {
         name: "Training details",
         tell: tells::details,
@@ -142,6 +142,18 @@ pub static DETAILS: [Fold; 2] = [
             Word(&setting::ADAPTER_TYPE),
             Word(&setting::ADAPTER_DROPOUT),
             Word(&setting::UNQUANTIZED),
+        ],
+    },
+    Fold {
+        name: "Lengths that vary",
+        tell: tells::lengths,
+        inputs: &[
+            Word(&setting::LENGTHS),
+            Number(Field::LengthMedian),
+            Number(Field::LengthP95),
+            Number(Field::LengthMax),
+            Number(Field::LengthMultiple),
+            Word(&setting::PADDED_ATTENTION),
         ],
     },
 ];
@@ -180,7 +192,7 @@ mod tests {
     }
 
     /// Scenarios in which other inputs matter than in the default.
-    const STARTS: [&str; 20] = [
+    const STARTS: [&str; 24] = [
         "",
         "?experts=8&active=2&kv_rank=512&q_rank=64&recompute=every-k&loss=chunked&position=learned&adapter=lora",
         "?experts=8&active=2&ep=2&norms=1",
@@ -201,6 +213,10 @@ mod tests {
         "?attn=eager",
         "?method=paper&tp=2&attn=eager",
         "?method=workshop&dropout=off",
+        "?lengths=padded&len_max=1000",
+        "?lengths=bucketed&len_attn=varlen&kv=8",
+        "?lengths=packed",
+        "?lengths=flattened&len_max=1000&method=paper",
     ];
 
     /// Every scenario that differs from `start` in the one input: numbers at both ends of their range, just
@@ -291,6 +307,10 @@ mod tests {
             ("parallel", "?norms=1", "?norms=2"),
             ("logits", "?loss=fused", "?loss=plain"),
             ("logits", "?loss=classifier", "?loss=masked-lm"),
+            ("len_max", "", "?lengths=padded"),
+            ("len_multiple", "?lengths=packed", "?lengths=padded"),
+            ("len_attn", "?lengths=flattened", "?lengths=bucketed"),
+            ("len_attn", "?lengths=padded&attn=eager", "?lengths=padded"),
         ] {
             let [without, with] = [without, with].map(|query| bmax::link::decode(query).scenario);
             let mut inputs = inputs();

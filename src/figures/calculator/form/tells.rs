@@ -1,6 +1,6 @@
 //! What each folded group comes to at present, in a few words.
 
-use bmax::{Adapter, AdapterType, Choice, Engine, GradientType, Precision, Recipe, Scenario};
+use bmax::{Adapter, AdapterType, Batching, Choice, Engine, GradientType, Precision, Recipe, Scenario};
 
 use crate::site::format;
 
@@ -66,6 +66,14 @@ pub fn adapters(scenario: &Scenario) -> String {
     match recipe.adapter {
         Adapter::None => "none: all weights are trained".to_owned(),
         adapter => format!("{} of rank {}", adapter.label(), format::count(recipe.rank)),
+    }
+}
+
+/// How sequences of different lengths become a micro-batch.
+pub fn lengths(scenario: &Scenario) -> String {
+    match scenario.lengths.batching {
+        Batching::Equal => "none, every sequence has S tokens".to_owned(),
+        varied => format!("{}, {}", varied.label().to_lowercase(), format::length(scenario)),
     }
 }
 
