@@ -294,7 +294,7 @@ mod tests {
     }
 
     fn of_a_file(file: &str) -> Reading {
-        Reading { config: Some(file.into()), strict: false }
+        Reading { config: Some(file.into()), ..Reading::default() }
     }
 
     #[test]
