@@ -215,7 +215,7 @@ fields! {
     LengthP95 { "len_p95", "95th percentile", "", "tokens", lengths.p95 as whole 1 ..= 4_194_304,
         "Nineteen of twenty sequences have no more tokens. With the median it says how widely lengths are spread." }
     /// The longest.
-    LengthMax { "len_max", "Longest sequence", "", "tokens", lengths.longest as whole 1 ..= 4_194_304,
+    LengthMax { "len_max", "Longest document", "", "tokens", lengths.longest as whole 1 ..= 4_194_304,
         "Tokens of the longest sequence. Longer ones than S are cut to S, as max_length does." }
     /// To a multiple of which a micro-batch is padded.
     LengthMultiple { "len_multiple", "Padded to a multiple of", "", "tokens", lengths.multiple as whole 1 ..= 1_024,

@@ -308,7 +308,7 @@ mod tests {
             ("logits", "?loss=fused", "?loss=plain"),
             ("logits", "?loss=classifier", "?loss=masked-lm"),
             ("len_max", "", "?lengths=padded"),
-            ("len_multiple", "?lengths=packed", "?lengths=padded"),
+            ("len_multiple", "?lengths=packed", "?lengths=padded&len_max=1001"),
             ("len_attn", "?lengths=flattened", "?lengths=bucketed"),
             ("len_attn", "?lengths=padded&attn=eager", "?lengths=padded"),
         ] {
