@@ -148,7 +148,7 @@ fn lengths(lengths: &Lengths) -> String {
     let rows = number::fixed(lengths.documents_a_row.0, 1);
     let failing = lengths.failing.as_ref().map_or_else(String::new, |failing| {
         format!(
-            "  With b = {}, which fits at the median, padded runs fail at step {} on average: half of them by step {}, \
+            "  With b = {}, one more than always fits, padded runs fail at step {} on average: half of them by step {}, \
              nine of ten by step {}.\n",
             count(failing.micro_batch),
             whole(failing.expected_step),

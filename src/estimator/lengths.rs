@@ -7,12 +7,12 @@ use super::scenario::{Lengths, Scenario};
 
 impl Lengths {
     /// All as long, with an example of lengths for those who let them vary: a long tail, of which S of the default cuts
-    /// less than one in a hundred. It is no measurement.
+    /// fewer than one in a thousand. It is no measurement.
     pub const EQUAL: Self = Self {
         batching: Batching::Equal,
         attention: PaddedAttention::Mask,
         median: 256,
-        p95: 1_024,
+        p95: 640,
         longest: 4_096,
         multiple: 1,
     };

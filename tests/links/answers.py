@@ -49,7 +49,7 @@ VERSION_3 = VERSION_2 | {
     "chart_axis": "sequence",
     "task": "train", "ref": "copy", "frozen": "policy", "teacher": "0", "reward": "usual", "rollout": "model",
     "engine_share": "30", "completion": "0", "generations": "0", "score_b": "0",
-    "lengths": "equal", "len_attn": "mask", "len_median": "256", "len_p95": "1024", "len_max": "4096", "len_multiple": "1",
+    "lengths": "equal", "len_attn": "mask", "len_median": "256", "len_p95": "640", "len_max": "4096", "len_multiple": "1",
 }
 
 VERSIONS = {"1": VERSION_1, "2": VERSION_2, "3": VERSION_3}

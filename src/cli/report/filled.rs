@@ -124,10 +124,8 @@ fn varied(question: &Question) -> Option<Lengths> {
     };
     let mut padded = *scenario;
     padded.lengths.batching = Batching::Padded;
-    let mut typical = padded;
-    typical.lengths.longest = lengths.quantile(0.5);
-    let failing = largest_micro_batch(&typical)
-        .and_then(|batch| lengths::failing(&padded, &lengths, batch).map(|failing| (batch, failing)));
+    let too_many = largest_micro_batch(&padded).unwrap_or(0).saturating_add(1);
+    let failing = lengths::failing(&padded, &lengths, too_many).map(|failing| (too_many, failing));
     Some(Lengths {
         batching: batching.key(),
         worst_length: scenario.longest(),

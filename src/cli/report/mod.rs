@@ -164,7 +164,7 @@ pub struct Lengths {
     pub ways: Vec<Way>,
     /// Documents of a packed row, on average.
     pub documents_a_row: Number,
-    /// When padded runs fail whose micro-batch fits at the median length; null where they never do.
+    /// When padded runs fail with one sequence more than always fits; null where they never do.
     pub failing: Option<Failing>,
 }
 

@@ -5,10 +5,10 @@ use crate::{Lengths, Scenario};
 /// The 95th percentile of a normal distribution, in standard deviations (NIST/SEMATECH e-Handbook of Statistical Methods,
 /// 1.3.6.7.1: 1.645).
 const Z95: f64 = 1.644_853_626_951_472_2;
-/// From where to where the curve is followed, in standard deviations: less than 1 in 10⁸ lies above.
-const ENDS: (f64, f64) = (-4.5, 6.0);
-/// Pieces of it.
-const PIECES: u32 = 2_100;
+/// From where to where the curve is followed, in standard deviations: less than 1 in 10⁸ lies beyond either end.
+const ENDS: (f64, f64) = (-6.002_5, 6.002_5);
+/// Pieces of it, an odd number: the median is the middle of the middle one.
+const PIECES: u32 = 2_401;
 
 /// Lengths in tokens, in ascending order, each with the share of sequences that have it.
 #[derive(Clone, Debug, PartialEq)]

@@ -94,7 +94,7 @@ mod tests {
         assert_eq!(only(scenario).mend, Change::Number(Field::LengthP95, 2_000.0));
         scenario.lengths.median = 256;
         scenario.lengths.longest = 500;
-        assert_eq!(only(scenario).mend, Change::Number(Field::LengthMax, 1_024.0));
+        assert_eq!(only(scenario).mend, Change::Number(Field::LengthMax, 640.0));
         scenario.lengths.batching = Batching::Equal;
         assert_eq!(scenario.conflicts(), []);
     }
