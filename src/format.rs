@@ -3,7 +3,7 @@
 
 use crate::input::{Input, Value};
 use crate::others::{self, Printed};
-use crate::{Answer, Bytes, Change, Infeasible, Instant, Scenario, Shortage, Unit, catalogue, link, number};
+use crate::{Answer, Batching, Bytes, Change, Infeasible, Instant, Scenario, Shortage, Unit, catalogue, link, number};
 
 /// A memory size in GiB with as many digits as matter, or in MiB below a tenth of a GiB.
 #[must_use]
@@ -134,8 +134,49 @@ pub fn configuration(scenario: &Scenario) -> String {
     let model = catalogue::model_row_of(scenario).map(|(row, edited)| (row.name, edited));
     let device = catalogue::device_row_of(scenario).map(|(row, edited)| (row.name, edited));
     let (model, device) = (named(model, "A model of your own"), named(device, "a GPU of your own"));
-    let tokens = counted(scenario.recipe.sequence, "token", "tokens");
-    format!("{model} on {} × {device}, {tokens} a sequence", count(scenario.cluster.gpus))
+    format!("{model} on {} × {device}, {} a sequence", count(scenario.cluster.gpus), length(scenario))
+}
+
+/// How long sequences are: of lengths that vary, the most.
+#[must_use]
+pub fn length(scenario: &Scenario) -> String {
+    let tokens = counted(scenario.longest(), "token", "tokens");
+    match scenario.batching() {
+        Batching::Equal => tokens,
+        _ => format!("up to {tokens}"),
+    }
+}
+
+/// How many sequences, or pairs or rows where a micro-batch counts those.
+///
+/// ```
+/// use bmax::{Scenario, format};
+/// assert_eq!(format::sequences(&Scenario::default(), 2), "2 sequences");
+/// ```
+#[must_use]
+pub fn sequences(scenario: &Scenario, number: u32) -> String {
+    if scenario.task.kind.has_pairs() {
+        counted(number, "pair", "pairs")
+    } else if scenario.batching() == Batching::Packed {
+        counted(number, "row", "rows")
+    } else {
+        counted(number, "sequence", "sequences")
+    }
+}
+
+/// The tokens of the worst micro-batch of so many sequences, as a sentence; `None` where all are as long.
+///
+/// ```
+/// use bmax::{Batching, Scenario, format};
+/// let mut scenario = Scenario::default();
+/// assert_eq!(format::most_tokens(&scenario, 6), None);
+/// scenario.lengths.batching = Batching::Padded;
+/// assert_eq!(format::most_tokens(&scenario, 6).as_deref(), Some("The worst micro-batch has 12,288 tokens."));
+/// ```
+#[must_use]
+pub fn most_tokens(scenario: &Scenario, batch: u32) -> Option<String> {
+    let tokens = counted(scenario.tokens_at(batch), "token", "tokens");
+    (scenario.batching() != Batching::Equal).then(|| format!("The worst micro-batch has {tokens}."))
 }
 
 /// b_max in one or two words.

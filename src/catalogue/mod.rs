@@ -37,8 +37,9 @@ pub use speeds::{Peaks, assumption, memory_bandwidth, speed};
 use crate::runtime::{COMMUNICATION, CUDA_CONTEXT, FIXED_FRAGMENTATION};
 use crate::{
     Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Bytes, Change, ChartAxis, Cluster, Comparison,
-    Device, Engine, Goal, GradientType, Kernels, Logits, LossHead, Method, Offload, Optimizer, Outside, Percent,
-    Precision, Recipe, Recomputation, Scenario, Segments, StepKernel, Switch, Task, Unquantized, ZeroStage, estimate,
+    Device, Engine, Goal, GradientType, Kernels, Lengths, Logits, LossHead, Method, Offload, Optimizer, Outside,
+    Percent, Precision, Recipe, Recomputation, Scenario, Segments, StepKernel, Switch, Task, Unquantized, ZeroStage,
+    estimate,
 };
 
 /// A row as it is declared, with where its numbers come from.
@@ -221,6 +222,7 @@ impl Default for Scenario {
             goal: Goal { global_batch: 256, unit: BatchUnit::Sequences },
             task: Task::TRAIN,
             outside: Outside::OFF,
+            lengths: Lengths::EQUAL,
             comparison: Comparison { gpus: 64, recomputation: Recomputation::Full, against: ChartAxis::Sequence },
         }
     }

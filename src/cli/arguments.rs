@@ -69,6 +69,8 @@ pub enum Task {
 pub struct Reading {
     /// A `config.json` to take the model from.
     pub config: Option<PathBuf>,
+    /// A file of lengths, or “-” for standard input.
+    pub lengths: Option<PathBuf>,
     /// Refuse a question that has notices.
     pub strict: bool,
 }
@@ -189,11 +191,14 @@ impl Given {
             "-h" | "--help" => self.help = true,
             "-V" | "--version" => self.version = true,
             "--config" => self.reading.config = Some(rest.next().ok_or(ArgumentError::NoValue("--config"))?.into()),
+            "--lengths" => self.reading.lengths = Some(rest.next().ok_or(ArgumentError::NoValue("--lengths"))?.into()),
             "--export" => self.export = Some(target(&text(rest, "--export")?)?),
             "--page" => self.page = Some(text(rest, "--page")?),
             other => {
                 if let Some(file) = other.strip_prefix("--config=") {
                     self.reading.config = Some(file.into());
+                } else if let Some(file) = other.strip_prefix("--lengths=") {
+                    self.reading.lengths = Some(file.into());
                 } else if let Some(word) = other.strip_prefix("--export=") {
                     self.export = Some(target(word)?);
                 } else if let Some(address) = other.strip_prefix("--page=") {
@@ -238,7 +243,7 @@ impl Given {
             return Err(ArgumentError::Second(crate::bounds::excerpt(second)));
         }
         let question = questions.into_iter().next();
-        // A model from a file is a question by itself.
+        // A model from a file is a question by itself, and so are lengths.
         let or_default = |question: Option<String>| question.unwrap_or_else(|| "?".to_owned());
         Ok(if schema {
             Task::Schema(document(question.as_deref())?)
@@ -246,7 +251,7 @@ impl Given {
             Task::Others { question: or_default(question), reading, json }
         } else if let Some(target) = export {
             Task::Export { target, question: or_default(question), reading, page: page.unwrap_or_default() }
-        } else if question.is_some() || reading.config.is_some() {
+        } else if question.is_some() || reading.config.is_some() || reading.lengths.is_some() {
             Task::One { question: or_default(question), reading, json }
         } else {
             Task::Lines { full, strict: reading.strict }
@@ -289,7 +294,20 @@ mod tests {
     }
 
     fn of_a_file(file: &str) -> Reading {
-        Reading { config: Some(file.into()), strict: false }
+        Reading { config: Some(file.into()), ..Reading::default() }
+    }
+
+    #[test]
+    fn a_file_of_lengths_is_a_question_by_itself_and_a_dash_is_standard_input() {
+        for (arguments, file) in [
+            (&["--lengths", "lengths.txt"][..], "lengths.txt"),
+            (&["--lengths=lengths.txt"], "lengths.txt"),
+            (&["--lengths", "-"], "-"),
+        ] {
+            let reading = Reading { lengths: Some(file.into()), ..Reading::default() };
+            assert_eq!(read(arguments), Ok(Task::One { question: "?".to_owned(), reading, json: false }));
+        }
+        assert_eq!(read(&["--lengths"]), Err(ArgumentError::NoValue("--lengths")));
     }
 
     #[test]

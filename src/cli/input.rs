@@ -10,9 +10,10 @@ use serde::Serialize;
 
 use super::words;
 use crate::bounds::excerpt;
+use crate::course::lengths::Spread;
 use crate::json::{self, Value};
 use crate::nearest::nearest;
-use crate::{Field, Model, Scenario, catalogue, config_json, link, number};
+use crate::{Batching, Field, Model, Scenario, catalogue, config_json, link, number};
 
 /// The longest question, in bytes: 1 MiB.
 pub const MAX_LINE_BYTES: usize = json::MAX_JSON_BYTES;
@@ -26,6 +27,8 @@ pub struct Question {
     pub scenario: Scenario,
     /// What could not be used as it stands, and what was read in a way that should be known.
     pub notices: Vec<Notice>,
+    /// The lengths of a file, of which the scenario has three numbers.
+    pub lengths: Option<Spread>,
 }
 
 /// One or two sentences on a part of a question. The alternate form (`{:#}`) leaves out what stands in its place,
@@ -61,6 +64,20 @@ impl From<&config_json::ConfigNotice> for Notice {
 }
 
 impl Question {
+    /// The same question with the lengths of a sample, each with how often it occurs. What the question does not say is
+    /// that they are padded.
+    #[must_use]
+    pub fn with_lengths(mut self, sample: &[(u32, u64)]) -> Self {
+        if let Some(lengths) = Spread::of(sample) {
+            self.scenario.lengths = lengths.told(self.scenario.lengths);
+            if self.scenario.lengths.batching == Batching::Equal {
+                self.scenario.lengths.batching = Batching::Padded;
+            }
+            self.lengths = Some(lengths);
+        }
+        self
+    }
+
     /// The question if all of it was used as it stands.
     ///
     /// # Errors
@@ -209,7 +226,7 @@ fn query_with(word: &str) -> Option<String> {
 fn asked(id: Option<Id>, read: link::Decoded, mut notices: Vec<Notice>) -> Question {
     notices.extend(read.notices.iter().map(Notice::from));
     notices.extend(words::disagreement(&read.scenario).map(|text| Notice::new(text, "")));
-    Question { id, scenario: read.scenario, notices }
+    Question { id, scenario: read.scenario, notices, lengths: None }
 }
 
 /// The query of a link, or the text itself when it is a bare query.

@@ -28,12 +28,13 @@ pub use lines::answer_lines;
 pub use others::{Counted, Estimator, Missing, Most, Others, Own, Part, Place, others, text as others_text};
 pub use page::text;
 pub use report::{
-    Accumulation, Answer, AssumedSpeed, Balanced, Buckets, Conflict, Cost, Counters, Depth, Entry, Estimate, Failure,
-    Infeasible, Instant, Lever, Line, OtherMethod, Outcome, ParameterCount, Peak, Plan, Range, Report, Room, Solve,
-    Source, Step, line, report,
+    Accumulation, Answer, AssumedSpeed, Balanced, Buckets, Conflict, Cost, Counters, Depth, Entry, Estimate, Failing,
+    Failure, Infeasible, Instant, Lengths, Lever, Line, OtherMethod, Outcome, ParameterCount, Peak, Plan, Range,
+    Report, Room, Solve, Source, Step, Way, line, report,
 };
 pub use values::{Number, Parameters, Value};
 
+use crate::course::lengths;
 use crate::{config_json, export, json};
 
 /// How the program is used.
@@ -43,6 +44,7 @@ How many sequences one GPU can train on at once, why, and what to change.
   bmax '<link, query or JSON scenario>'   answer one question with tables
   bmax --json '<...>'                     answer it with JSON
   bmax --config config.json ['<...>']     take the model from a Hugging Face config.json
+  bmax --lengths FILE ['<...>']           take lengths that vary from a file, or from standard input (“-”)
   bmax --export TARGET ['<...>']          write it for a training framework, or as a script that measures it
   bmax --compare '<...>' '<...>'          say what turns one into the other, and what that does to the memory;
                                           one link with vs is enough
@@ -113,6 +115,8 @@ enum CommandError {
     File(String, io::Error),
     /// A file that describes no model.
     Config(String, config_json::ConfigError),
+    /// A file that holds no lengths.
+    Lengths(String, lengths::PastedError),
     /// A file that is no text.
     NotText(String),
     /// Lines, this many, among others that were answered.
@@ -129,6 +133,7 @@ impl std::fmt::Display for CommandError {
             Self::Lines(count) => write!(f, "{count} lines were not answered"),
             Self::File(path, error) => write!(f, "{path}: {error}"),
             Self::Config(path, refusal) => write!(f, "{path}: {refusal}"),
+            Self::Lengths(path, refusal) => write!(f, "{path}: {refusal}"),
             Self::NotText(path) => write!(f, "{path} is not valid UTF-8"),
             Self::Stream(error) => error.fmt(f),
         }
@@ -212,16 +217,33 @@ fn asked(asked: &str, reading: &Reading) -> Result<Question, CommandError> {
     let (model, notes) = read.map_or((None, Vec::new()), |read| (Some(read.model), read.notes));
     let mut question = question(asked, model).map_err(CommandError::Question)?;
     question.notices.splice(..0, notes.iter().map(Notice::from));
+    if let Some(path) = &reading.lengths {
+        question = question.with_lengths(&lengths_of(path)?);
+    }
     if reading.strict { question.strictly().map_err(CommandError::Question) } else { Ok(question) }
 }
 
 fn model_of(path: &Path) -> Result<config_json::Reading, CommandError> {
+    let text = text_of(path, json::MAX_JSON_BYTES)?;
+    config_json::read(&text).map_err(|refusal| CommandError::Config(path.display().to_string(), refusal))
+}
+
+fn lengths_of(path: &Path) -> Result<Vec<(u32, u64)>, CommandError> {
+    let text = text_of(path, lengths::MOST_BYTES)?;
+    lengths::pasted(&text).map_err(|refusal| CommandError::Lengths(path.display().to_string(), refusal))
+}
+
+/// The text of a file, or of standard input where it is “-”.
+fn text_of(path: &Path, most_bytes: usize) -> Result<String, CommandError> {
     let name = path.display().to_string();
     let mut bytes = Vec::new();
     // One byte more than is read tells that there is too much.
-    let limit = json::MAX_JSON_BYTES as u64 + 1;
-    let read = File::open(path).and_then(|file| file.take(limit).read_to_end(&mut bytes));
+    let limit = most_bytes as u64 + 1;
+    let read = if name == "-" {
+        io::stdin().lock().take(limit).read_to_end(&mut bytes)
+    } else {
+        File::open(path).and_then(|file| file.take(limit).read_to_end(&mut bytes))
+    };
     read.map_err(|error| CommandError::File(name.clone(), error))?;
-    let text = String::from_utf8(bytes).map_err(|_| CommandError::NotText(name.clone()))?;
-    config_json::read(&text).map_err(|refusal| CommandError::Config(name, refusal))
+    String::from_utf8(bytes).map_err(|_| CommandError::NotText(name))
 }

@@ -1,6 +1,6 @@
 //! A report as text for a terminal: the same facts as the JSON, in the order in which one asks.
 
-use super::report::{Answer, Entry, Estimate, Lever, Outcome, Plan, Report, Solve, Step};
+use super::report::{Answer, Entry, Estimate, Lengths, Lever, Outcome, Plan, Report, Solve, Step};
 use super::table::{Side, Table};
 use super::values::Number;
 use super::words::{self, count, counted, gib, memory, percent};
@@ -17,6 +17,7 @@ pub fn text(report: &Report) -> String {
     sections.push(answer(report));
     let conflicts: Vec<String> = report.conflicts.iter().map(|conflict| conflict.message.clone()).collect();
     sections.extend(listed("Contradictions", &conflicts));
+    sections.extend(report.lengths.as_ref().map(lengths));
     sections.push(breakdown(&report.estimate));
     sections.extend(ranks(&report.estimate));
     sections.extend([instants(&report.estimate), counters(report), methods(report)]);
@@ -35,6 +36,8 @@ fn answer(report: &Report) -> String {
     match &report.answer {
         Answer::Fits(room) => {
             let sequences = format::batch(room.b_max, report.scenario.0.unit());
+            let tokens = format::most_tokens(&report.scenario.0, room.b_max);
+            let tokens = tokens.map_or_else(String::new, |tokens| format!("  {tokens}\n"));
             let at_least = if room.capped { "at least " } else { "" };
             let next = if room.capped {
                 "the search ends there".to_owned()
@@ -46,7 +49,7 @@ fn answer(report: &Report) -> String {
                 )
             };
             format!(
-                "b_max = {at_least}{sequences} per GPU ({})\n  {} of {} GiB at the peak, “{}”; {next}.\n{}",
+                "b_max = {at_least}{sequences} per GPU ({})\n  {} of {} GiB at the peak, “{}”; {next}.\n{tokens}{}",
                 outlooks(report),
                 gib(room.peak_bytes.bytes()),
                 gib(report.estimate.usable_bytes.bytes()),
@@ -118,6 +121,47 @@ fn breakdown(estimate: &Estimate) -> String {
         "Memory of one GPU at b = {}, when most is alive: “{}”\n{}{others}",
         count(batch),
         estimate.peak.instant,
+        table.text()
+    )
+}
+
+/// What a typical micro-batch holds, beside the worst, and when one that is too large fails.
+fn lengths(lengths: &Lengths) -> String {
+    let mut table = Table::new(&[
+        ("tokens of a micro-batch", Side::Left),
+        ("worst", Side::Right),
+        ("computed", Side::Right),
+        ("real", Side::Right),
+        ("padding", Side::Right),
+    ]);
+    let whole = |tokens: Number| number::grouped(tokens.0.round());
+    for way in &lengths.ways {
+        let name = if way.batching == lengths.batching {
+            format!("{}, as asked", way.batching)
+        } else {
+            way.batching.to_owned()
+        };
+        let sizes = [way.worst_tokens, way.computed_tokens, way.real_tokens].map(whole);
+        let [worst, computed, real] = sizes;
+        table.row([name, worst, computed, real, percent(way.padding_share.0)]);
+    }
+    let [median, p95, mean] = [lengths.median, lengths.p95, lengths.mean.0.round() as u32].map(count);
+    let rows = number::fixed(lengths.documents_a_row.0, 1);
+    let failing = lengths.failing.as_ref().map_or_else(String::new, |failing| {
+        format!(
+            "  With b = {}, one more than always fits, padded runs fail at step {} on average: half of them by step {}, \
+             nine of ten by step {}.\n",
+            count(failing.micro_batch),
+            whole(failing.expected_step),
+            whole(failing.half_by_step),
+            whole(failing.nine_of_ten_by_step)
+        )
+    });
+    format!(
+        "Lengths at b = {}: median {median}, 95th percentile {p95}, mean {mean}, longest {} tokens; {rows} documents a \
+         packed row\n{}{failing}",
+        count(lengths.micro_batch),
+        count(lengths.longest),
         table.text()
     )
 }

@@ -37,7 +37,7 @@ impl Parts {
 /// ```
 pub fn parts(scenario: &Scenario) -> Parts {
     let estimate = estimate(scenario);
-    let doubled = 2.0 * f64::from(scenario.recipe.sequence);
+    let doubled = 2.0 * f64::from(scenario.longest());
     // Of every instant, what is alive at S and at 2S.
     let mut sums = vec![(0.0, 0.0); estimate.instants.len()];
     for entry in estimate.entries.iter().filter(|entry| entry.bucket == Bucket::Activations) {
@@ -107,7 +107,7 @@ pub fn crossover(model: &Model) -> f64 {
 /// of the length to it. `None` where nothing is quadratic.
 pub fn crossover_of(scenario: &Scenario) -> Option<f64> {
     let parts = parts(scenario);
-    let tokens = f64::from(scenario.recipe.sequence) * parts.linear.get() / parts.quadratic.get();
+    let tokens = f64::from(scenario.longest()) * parts.linear.get() / parts.quadratic.get();
     (parts.quadratic > Bytes::ZERO).then_some(tokens)
 }
 

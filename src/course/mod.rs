@@ -5,6 +5,7 @@ pub mod calibration;
 pub mod convergence;
 pub mod formats;
 pub mod length;
+pub mod lengths;
 pub mod listings;
 pub mod networks;
 pub mod problems;

@@ -134,9 +134,11 @@ pub fn largest_micro_batch(scenario: &Scenario) -> Option<u32> {
 pub(crate) fn by_tokens(scenario: &Scenario, lengths: &[u32]) -> Vec<Option<u32>> {
     let straight = Ledger::of(scenario).straight();
     let usable = scenario.usable();
-    let own = f64::from(scenario.recipe.sequence);
+    let own = f64::from(scenario.longest());
     let at = |length: &u32| {
-        let batch = largest_batch(&straight.scaled(f64::from(*length) / own), usable);
+        let mut other = *scenario;
+        other.recipe.sequence = *length;
+        let batch = largest_batch(&straight.scaled(f64::from(other.longest()) / own), usable);
         (batch > 0).then_some(batch)
     };
     lengths.iter().map(at).collect()

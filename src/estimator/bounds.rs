@@ -208,6 +208,18 @@ fields! {
     /// Share of an engine.
     EngineShare { "engine_share", "Engine’s share of the GPU", "", "%", task.engine as percent 0 ..= 100,
         "Memory that an inference engine on the same GPU takes for its weights and its cache: gpu_memory_utilization of vLLM." }
+    /// Half of the sequences are no longer.
+    LengthMedian { "len_median", "Median length", "", "tokens", lengths.median as whole 1 ..= 4_194_304,
+        "Half of the sequences have no more tokens. It says what a typical micro-batch is like; what must fit is the worst." }
+    /// Nineteen of twenty are no longer.
+    LengthP95 { "len_p95", "95th percentile", "", "tokens", lengths.p95 as whole 1 ..= 4_194_304,
+        "Nineteen of twenty sequences have no more tokens. With the median it says how widely lengths are spread." }
+    /// The longest.
+    LengthMax { "len_max", "Longest document", "", "tokens", lengths.longest as whole 1 ..= 4_194_304,
+        "Tokens of the longest sequence. Longer ones than S are cut to S, as max_length does." }
+    /// To a multiple of which a micro-batch is padded.
+    LengthMultiple { "len_multiple", "Padded to a multiple of", "", "tokens", lengths.multiple as whole 1 ..= 1_024,
+        "pad_to_multiple_of of a collator: 8 where tensor cores are to be full, 1 for no more than the longest sequence." }
     /// All devices of the job. D is those that see different data: gpus / (T·P·C).
     Gpus { "gpus", "Number of GPUs", "", "", cluster.gpus as whole 1 ..= 131_072,
         "Devices that train together. Without tensor, pipeline and context parallelism they are the D of the formulas." }

@@ -17,8 +17,8 @@ impl Ledger {
     pub(crate) fn of(scenario: &Scenario) -> Self {
         match scenario.method {
             Method::Ledger => counted::ledger(scenario, Allocator::Live),
-            Method::Workshop => workshop::ledger(scenario),
-            Method::Paper => paper::ledger(scenario),
+            Method::Workshop => workshop::ledger(&scenario.at_longest()),
+            Method::Paper => paper::ledger(&scenario.at_longest()),
         }
     }
 }

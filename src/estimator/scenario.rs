@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 use super::choice::{
-    Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Bias, ChartAxis, Engine, FrozenType,
-    GradientType, Kernels, Logits, LossHead, Method, Mlp, Norm, Offload, Optimizer, Packing, Position, Precision,
-    QkNorm, Recomputation, Reference, RewardModel, Rollout, Segments, Softmax, StepKernel, Switch, TaskKind,
+    Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Batching, Bias, ChartAxis, Engine, FrozenType,
+    GradientType, Kernels, Logits, LossHead, Method, Mlp, Norm, Offload, Optimizer, Packing, PaddedAttention, Position,
+    Precision, QkNorm, Recomputation, Reference, RewardModel, Rollout, Segments, Softmax, StepKernel, Switch, TaskKind,
     Unquantized, ZeroStage,
 };
 use super::outside::Outside;
@@ -25,6 +25,8 @@ pub struct Scenario {
     pub task: Task,
     /// What is done outside the training step.
     pub outside: Outside,
+    /// How long its sequences are.
+    pub lengths: Lengths,
     /// On how many devices, and how the work is divided.
     pub cluster: Cluster,
     /// One of those devices.
@@ -198,6 +200,23 @@ pub struct Task {
     pub generations: u32,
     /// Sequences of a pass that scores completions; 0 for the micro-batch.
     pub scored: u32,
+}
+
+/// Lengths that vary, and how they become a micro-batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Lengths {
+    /// How; all else is read where it is not [`Batching::Equal`].
+    pub batching: Batching,
+    /// How attention leaves padding out.
+    pub attention: PaddedAttention,
+    /// Half of the sequences have no more tokens. No entry of a ledger depends on it.
+    pub median: u32,
+    /// Nineteen of twenty have no more. No entry of a ledger depends on it.
+    pub p95: u32,
+    /// Tokens of the longest; what is longer than S is cut.
+    pub longest: u32,
+    /// To a multiple of which a micro-batch is padded.
+    pub multiple: u32,
 }
 
 /// The devices and the division of work.

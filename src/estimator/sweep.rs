@@ -71,7 +71,8 @@ pub fn b_max_by_sequence(scenario: &Scenario, lengths: &[u32]) -> Vec<Option<u32
     // Under flash attention every tensor that knows the sequence is so many bytes a token.
     // A task and what is outside the step have sequences that are not of the micro-batch.
     let in_step = !scenario.outside.is_on() && scenario.task.kind == TaskKind::Train;
-    if in_step && scenario.method == Method::Ledger && scenario.recipe.attention == AttentionKernel::Flash {
+    let is_flash = scenario.at_longest().recipe.attention == AttentionKernel::Flash;
+    if in_step && scenario.method == Method::Ledger && is_flash && !scenario.masks_padding() {
         return by_tokens(scenario, lengths);
     }
     lengths.iter().map(|&length| largest_micro_batch(&at_length(scenario, length))).collect()

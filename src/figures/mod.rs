@@ -19,6 +19,7 @@ mod formats;
 mod grid;
 mod grow;
 mod learning_rate;
+mod lengths;
 pub mod levers;
 mod network;
 mod oom_search;
@@ -115,6 +116,7 @@ figures! {
     "levers" in home => levers::Levers,
     "activations" in course => activations::Activations,
     "buckets-by-length" in course => buckets_by_length::BucketsByLength,
+    "lengths" in course => lengths::Lengths,
     "recompute" in course => recompute::Recompute,
     "checkpointing" in course => checkpointing::Checkpointing,
     "swapping" in course => swapping::Swapping,

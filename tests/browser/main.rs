@@ -31,6 +31,7 @@ mod keyboard_only;
 mod layer_lists;
 mod layout_shift;
 mod ledger;
+mod lengths;
 mod levers;
 mod link;
 mod listings;

@@ -129,6 +129,34 @@ fn a_task_is_told_with_its_instants_and_in_pairs_where_it_counts_them() {
 }
 
 #[test]
+fn lengths_of_a_file_are_padded_and_told_in_tokens_with_their_whole_sample() {
+    let path = std::env::temp_dir().join(format!("bmax-lengths-{}.txt", std::process::id()));
+    std::fs::write(&path, "length count\n100 95\n900 4\n1500 1\n").expect("a place for files");
+    let file = path.display().to_string();
+    let asked = "model=llama-3.1-8b&gpu=h100-80&precision=mixed&s=1024";
+    let output = run(&["--lengths", &file, asked]);
+    let text = words(&output.stdout);
+    assert!(text.contains("up to 1,024 tokens a sequence") && text.contains("The worst micro-batch has "), "{text}");
+    assert!(text.contains("median 100, 95th percentile 100, mean 141, longest 1,024 tokens"), "{text}");
+    let output = run(&["--json", "--lengths", &file, asked]);
+    let report: Value = serde_json::from_slice(&output.stdout).expect("it writes JSON");
+    let lengths = &report["lengths"];
+    assert_eq!((&lengths["batching"], &lengths["worst_length"]), (&Value::from("padded"), &Value::from(1_024)));
+    assert_eq!(
+        lengths["max_tokens_at_b_max"],
+        Value::from(1_024 * report["answer"]["b_max"].as_u64().expect("some fit"))
+    );
+    assert_eq!(report["scenario"]["len_max"], Value::from(1_500));
+    std::fs::write(&path, "100\nmany\n").expect("a place for files");
+    let refused = run(&["--lengths", &file]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(words(&refused.stderr).contains("Line 2: “many” is no whole number."), "{}", words(&refused.stderr));
+    std::fs::remove_file(&path).expect("it is there");
+    // Without lengths that vary there is nothing to say of them.
+    assert_eq!(self::report(asked).get("lengths"), None);
+}
+
+#[test]
 fn times_on_a_gpu_without_a_listed_speed_are_said_to_be_assumed() {
     for (question, teraflops) in [("gpu=dgx-spark", 100.0), ("gpu=dgx-spark&precision=fp32", 25.0)] {
         let output = run(&[question]);

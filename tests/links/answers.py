@@ -51,6 +51,7 @@ VERSION_3 = VERSION_2 | {
     "engine_share": "30", "completion": "0", "generations": "0", "score_b": "0",
     "eval": "off", "eval_generate": "off", "eval_b": "8", "eval_n": "128", "eval_steps": "0", "eval_tokens": "0",
     "gather": "off", "gather_states": "weights", "save": "off", "load": "off", "resume": "off", "merge": "off",
+    "lengths": "equal", "len_attn": "mask", "len_median": "256", "len_p95": "640", "len_max": "4096", "len_multiple": "1",
 }
 
 VERSIONS = {"1": VERSION_1, "2": VERSION_2, "3": VERSION_3}
@@ -222,19 +223,23 @@ LINKS = [
      "&eval_tokens=64", []),
     ("v=3&model=llama-3.1-8b&gpu=h100-80&s=1024&gather=gpu&gather_states=all&load=gpu&resume=init&save=async", []),
     ("v=3&model=llama-3.1-8b&gpu=rtx-4090&gpus=1&zero=0&s=1024&adapter=qlora&merge=safe&eval=loss", []),
+    ("v=3&model=llama-3.1-8b&gpu=h100-80&lengths=padded&len_median=300&len_p95=1200&len_max=1900&len_multiple=64", []),
+    ("v=3&model=qwen3-8b&gpu=rtx-4090&gpus=4&lengths=bucketed&len_attn=varlen", []),
+    ("v=3&model=gpt2&gpu=rtx-3090&gpus=1&zero=0&lengths=flattened&len_max=700&len_p95=600", []),
+    ("v=3&model=llama-3.1-8b&gpu=h100-80&lengths=packed&s=8192", []),
     ("v=3&s=4k&gpus=1e1&mem=40GB&target=1e3", ["mem"]),
     ("v=3&model=llama-3.1-8b&gpu=h100&precision=fp8&gpus=0", ["gpu", "precision", "gpus"]),
 ]
 
 # --- Reading ------------------------------------------------------------------------------------------
 
-UNITS = {"s": "tokens", "b": "sequences", "params": "billion", "mem": "GiB", "driver": "GiB",
+UNITS = {"s": "tokens", "len_median": "tokens", "len_p95": "tokens", "len_max": "tokens", "len_multiple": "tokens", "b": "sequences", "params": "billion", "mem": "GiB", "driver": "GiB",
          "context": "GiB", "comm": "GiB", "headroom": "%", "frag": "%"}
 WORDS = {"method", "mlp", "tied", "norm", "qk_norm", "bias", "softcap", "position", "precision", "grad",
          "optimizer", "step", "recompute", "dropout", "attn", "loss", "kernels", "offload", "adapter",
          "targets", "zero", "sp", "unit", "chart_recompute", "parallel", "qkv", "softmax", "engine", "logits",
          "adapter_type", "adapter_dropout", "unquantized", "segments", "chart_axis", "task", "ref", "frozen", "reward", "rollout",
-         "eval", "eval_generate", "gather", "gather_states", "save", "load", "resume", "merge"}
+         "eval", "eval_generate", "gather", "gather_states", "save", "load", "resume", "merge", "lengths", "len_attn"}
 
 
 def nearest(value, step):
@@ -369,6 +374,7 @@ def is_of_both(means):
         and means["recompute"] in ("none", "selective", "full")
         and means.get("pp", "1") == means.get("cp", "1") == "1"
         and means.get("task", "train") == "train"
+        and means.get("lengths", "equal") == "equal"
     )
 
 

@@ -1,9 +1,9 @@
 //! The report on a question, filled in.
 
 use super::{
-    Accumulation, Answer, AssumedSpeed, Balanced, Buckets, Conflict, Cost, Counters, Entry, Estimate, Failure,
-    Infeasible, Instant, Lever, Line, OtherMethod, Outcome, ParameterCount, Peak, Plan, Range, Rank, Report, Room,
-    Solve, Source, Step,
+    Accumulation, Answer, AssumedSpeed, Balanced, Buckets, Conflict, Cost, Counters, Entry, Estimate, Failing, Failure,
+    Infeasible, Instant, Lengths, Lever, Line, OtherMethod, Outcome, ParameterCount, Peak, Plan, Range, Rank, Report,
+    Room, Solve, Source, Step, Way,
 };
 use std::collections::BTreeMap;
 
@@ -11,10 +11,11 @@ use crate::cli::input::{Question, QuestionError};
 use crate::cli::values::{Number, Parameters};
 use crate::cli::words;
 use crate::{
-    Balance, Bucket, Change, Choice, Method, Scenario, Shortage, StagePeak, Unit, b_max, catalogue, counters, estimate,
-    fewest_gpus,
+    Balance, Batching, Bucket, Change, Choice, Method, Scenario, Shortage, StagePeak, Unit, b_max, catalogue, counters,
+    course::lengths::{self, Spread},
+    estimate, fewest_gpus,
     inverse::{largest_model, least_memory, longest_sequence},
-    levers, link,
+    largest_micro_batch, levers, link,
     range::range,
     setting::Word,
     strategy::{Rung, cheapest_plan},
@@ -50,6 +51,7 @@ pub fn report(question: &Question, depth: Depth) -> Report {
         conflicts: scenario.conflicts().into_iter().map(conflict).collect(),
         method: scenario.method.key(),
         answer: answered(scenario, b_max(scenario)),
+        lengths: varied(question),
         range: ranged(scenario),
         estimate: estimated(scenario),
         counters: counted(scenario),
@@ -100,6 +102,51 @@ pub(in crate::cli) fn answered(scenario: &Scenario, answer: crate::Answer) -> An
             training_b_max: reason.training,
         })),
     }
+}
+
+/// What typical micro-batches hold, where lengths vary.
+fn varied(question: &Question) -> Option<Lengths> {
+    let scenario = &question.scenario;
+    let batching = scenario.batching();
+    if batching == Batching::Equal {
+        return None;
+    }
+    let cut = scenario.recipe.sequence;
+    let lengths = question.lengths.as_ref().map_or_else(|| Spread::of_scenario(scenario), |lengths| lengths.cut(cut));
+    let batch = scenario.recipe.batch;
+    let way = |way: &Batching| {
+        let made = lengths::batched(scenario, &lengths, *way, batch);
+        Way {
+            batching: way.key(),
+            worst_tokens: Number(made.worst),
+            computed_tokens: Number(made.computed),
+            real_tokens: Number(made.real),
+            padding_share: Number(made.padding()),
+        }
+    };
+    let mut padded = *scenario;
+    padded.lengths.batching = Batching::Padded;
+    let too_many = largest_micro_batch(&padded).unwrap_or(0).saturating_add(1);
+    let failing = lengths::failing(&padded, &lengths, too_many).map(|failing| (too_many, failing));
+    Some(Lengths {
+        batching: batching.key(),
+        worst_length: scenario.longest(),
+        max_tokens_at_b_max: largest_micro_batch(scenario).map(|batch| scenario.tokens_at(batch)),
+        median: lengths.quantile(0.5),
+        p95: lengths.quantile(0.95),
+        longest: lengths.longest(),
+        mean: Number(lengths.mean()),
+        micro_batch: batch,
+        ways: Batching::ALL.iter().filter(|way| **way != Batching::Equal).map(way).collect(),
+        documents_a_row: Number(lengths::documents_a_row(&lengths, cut)),
+        failing: failing.map(|(micro_batch, failing)| Failing {
+            micro_batch,
+            per_step: Number(failing.per_step),
+            expected_step: Number(failing.expected),
+            half_by_step: Number(failing.by(0.5)),
+            nine_of_ten_by_step: Number(failing.by(0.9)),
+        }),
+    })
 }
 
 fn outcome(answer: &crate::Answer, unit: Unit) -> Outcome {

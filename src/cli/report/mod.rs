@@ -17,7 +17,7 @@ use serde::Serialize;
 
 use super::input::Id;
 use super::values::{Number, Parameters, Value};
-use crate::{Bucket, Bytes, Choice, Method};
+use crate::{Batching, Bucket, Bytes, Choice, Method};
 
 /// One line of output: a report, or why there is none.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -67,6 +67,10 @@ pub struct Report {
     pub method: &'static str,
     /// The largest micro-batch, or why not even one sequence fits.
     pub answer: Answer,
+    /// What typical micro-batches hold and when one that is too large fails; only where lengths vary.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Lengths")]
+    pub lengths: Option<Lengths>,
     /// The largest micro-batch if what nobody can know turns out well, as expected, or badly.
     pub range: Range,
     /// The memory of one training step on one GPU, entry by entry, at the micro-batch of the scenario.
@@ -133,6 +137,68 @@ pub struct Room {
     pub per_sequence_bytes: Number,
     /// What one sequence more would lack; 0 when capped.
     pub next_lacks_bytes: Number,
+}
+
+/// Lengths that vary, at the micro-batch of the scenario. Lengths are cut to “s”.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Lengths {
+    /// How lengths become a micro-batch, as it is counted.
+    #[schemars(schema_with = "batchings")]
+    pub batching: &'static str,
+    /// Tokens of each sequence of the worst micro-batch.
+    pub worst_length: u32,
+    /// Tokens of the worst micro-batch at b_max; null where not even one sequence fits.
+    pub max_tokens_at_b_max: Option<u64>,
+    /// Half of the sequences have no more tokens.
+    pub median: u32,
+    /// Nineteen of twenty have no more.
+    pub p95: u32,
+    /// Tokens of the longest.
+    pub longest: u32,
+    /// Tokens of the mean sequence.
+    pub mean: Number,
+    /// Sequences of each micro-batch below.
+    pub micro_batch: u32,
+    /// What each way of making micro-batches holds.
+    pub ways: Vec<Way>,
+    /// Documents of a packed row, on average.
+    pub documents_a_row: Number,
+    /// When padded runs fail with one sequence more than always fits; null where they never do.
+    pub failing: Option<Failing>,
+}
+
+/// Tokens of a micro-batch made in one way.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Way {
+    /// Which.
+    #[schemars(schema_with = "batchings")]
+    pub batching: &'static str,
+    /// Tokens of the worst micro-batch, which must fit.
+    pub worst_tokens: Number,
+    /// Tokens that are computed on average, with padding.
+    pub computed_tokens: Number,
+    /// Those of them that are no padding.
+    pub real_tokens: Number,
+    /// Padding as a part of what is computed.
+    pub padding_share: Number,
+}
+
+/// How soon runs fail whose micro-batch is too large for the longest sequences.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Failing {
+    /// The micro-batch, in sequences per GPU.
+    pub micro_batch: u32,
+    /// The part of optimizer steps that fail.
+    pub per_step: Number,
+    /// The mean number of the step that fails first.
+    pub expected_step: Number,
+    /// The step by which half of all runs have failed.
+    pub half_by_step: Number,
+    /// The step by which nine of ten have.
+    pub nine_of_ten_by_step: Number,
 }
 
 /// Why no sequence fits, and what mends it.
@@ -472,6 +538,12 @@ pub struct Cost {
 /// The words of the methods.
 fn methods(_: &mut SchemaGenerator) -> Schema {
     let words: Vec<_> = Method::ALL.iter().map(|method| method.key()).collect();
+    json_schema!({ "enum": words })
+}
+
+/// The words of the ways with lengths that vary.
+fn batchings(_: &mut SchemaGenerator) -> Schema {
+    let words: Vec<_> = Batching::ALL.iter().map(|batching| batching.key()).collect();
     json_schema!({ "enum": words })
 }
 

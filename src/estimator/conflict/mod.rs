@@ -1,6 +1,7 @@
 //! Settings that contradict each other, each with the nearest valid one.
 
 mod engine;
+mod lengths;
 mod outside;
 mod pipeline;
 mod recipe;
@@ -51,6 +52,7 @@ impl Scenario {
         }
         found.task(self);
         found.outside(self);
+        found.lengths(self);
         found.0
     }
 }

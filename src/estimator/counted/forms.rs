@@ -43,6 +43,10 @@ shapes! {
     ROWS = [COEFF, LINE_LAYERS, B, S, HEADS] / [CP, T];
     /// [b, n, S, S]: one number per head and pair of tokens.
     SCORES = [COEFF, LINE_LAYERS, B, HEADS, Expr::Square(&S)] / [CP, T];
+    /// [b, 1, S, S]: one number per pair of tokens, whatever the head.
+    MASK = [COEFF, LINE_LAYERS, B, Expr::Square(&S)] / [CP];
+    /// [b, S]: one number per token.
+    INDICES = [COEFF, LINE_LAYERS, B, S] / [CP];
     /// [b, S, f]: elements inside a feed-forward block.
     INNER = [COEFF, LINE_LAYERS, B, S, F] / [CP, T];
     /// [b·S·a, f_e]: elements inside the experts that tokens visit.

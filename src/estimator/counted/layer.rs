@@ -269,6 +269,7 @@ impl<'a> Layer<'a> {
         let latent = model.latent.kv_rank > 0;
         let flash = self.scenario.recipe.attention == AttentionKernel::Flash;
         let packed = model.packing == Packing::Packed;
+        let masked = self.scenario.masks_padding();
         let source: &'static Source = if flash { &FLASH } else { self.counted_in() };
         if model.qk_norm != QkNorm::Off {
             self.query_norms();
@@ -290,16 +291,20 @@ impl<'a> Layer<'a> {
             }
         } else {
             self.push("Queries", &QUERIES, e, source);
-            if flash || self.fused || shares_keys {
+            // A mask keeps SDPA from sharing keys and values among heads (`use_gqa_in_sdpa` in
+            // integrations/sdpa_attention.py, transformers 5.23.0).
+            let repeats = masked && model.kv_heads < model.heads;
+            if (flash || self.fused || shares_keys) && !repeats {
                 self.push("Keys", &KEYS, e, source);
                 self.push("Values", &KEYS, e, source);
             } else {
-                // The eager code repeats keys and values for every query head before it multiplies.
+                // The eager code, too, repeats keys and values for every query head before it multiplies.
                 self.push("Keys, repeated to n heads", &QUERIES, e, source);
                 self.push("Values, repeated to n heads", &QUERIES, e, source);
             }
         }
         self.attention_output(flash, source);
+        self.padding(self.scenario);
         if flash {
             self.push("Log-sum-exp of each row", &ROWS, 4.0, source);
         } else {
@@ -314,12 +319,14 @@ impl<'a> Layer<'a> {
 
     /// What attention puts out: the kernel keeps it, and so does the product that reads it. Where a part
     /// of each head is rotated and joined again, queries lie in memory head by head; the kernel's output
-    /// lies like them, and the product reads a copy in the order of tokens.
+    /// lies like them, and the product reads a copy in the order of tokens. Where padding is left out, the output has the
+    /// order of tokens.
     fn attention_output(&mut self, flash: bool, source: &'static Source) {
         let e = self.types.element;
         let adapted = self.adapted().output;
         self.push("Attention output", &QUERIES, if flash { e } else { 0.0 }, source);
-        let reordered = !flash || (self.scenario.model.position == Position::PartialRotary && !self.fused);
+        let partial = self.scenario.model.position == Position::PartialRotary && !self.fused;
+        let reordered = !flash || (partial && !self.scenario.lengths.batching.pads());
         let read = match (self.trained(), reordered) {
             (true, true) => e,
             (true, false) => 0.0,

@@ -12,6 +12,7 @@ mod forms;
 mod head;
 mod instants;
 mod layer;
+mod lengths;
 mod operators;
 mod optimizer;
 pub(super) mod outside;
@@ -61,7 +62,8 @@ pub(crate) fn bytes_of_a_trained_weight(scenario: &Scenario) -> (f64, f64) {
 
 /// The ledger of every tensor.
 pub(crate) fn ledger(scenario: &Scenario, allocator: Allocator) -> Ledger {
-    let scenario = &outside::as_run(scenario, task::as_run(scenario));
+    let longest = scenario.at_longest();
+    let scenario = &outside::as_run(&longest, task::as_run(&longest));
     let weights = Weights::of(&scenario.model);
     let pipeline = Pipeline::of(scenario);
     let mut assembly = Assembly::new(scenario, pipeline.stages);
@@ -213,6 +215,7 @@ impl Assembly {
         head::assemble(self, scenario, stage);
         task::assemble(self, scenario, weights, stage);
         outside::assemble(self, scenario, weights, stage);
+        lengths::assemble(self, scenario, stage);
         // Ids and labels, eight bytes each.
         self.lines.push(Line {
             coefficient: 16.0,

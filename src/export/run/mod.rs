@@ -10,7 +10,9 @@ pub(super) use words::{address, b_max_words, model_name, shortage, subject};
 
 use super::text::{gib, wrap};
 use crate::planner::{Accumulation, plan};
-use crate::{Bytes, Choice, Cluster, Field, Outside, Scenario, TaskKind, estimate, largest_micro_batch};
+use crate::{
+    Batching, Bytes, Choice, Cluster, Field, Lengths, Outside, Scenario, TaskKind, estimate, largest_micro_batch,
+};
 use words::{batches, peak};
 
 /// A scenario on its way into a file.
@@ -144,6 +146,16 @@ impl Run {
         if scenario.outside.is_on() {
             let sentence = "this file trains, and its numbers leave out what is counted outside the step";
             run.change(sentence, |s| s.outside = Outside::OFF);
+        }
+        if scenario.lengths.batching != Batching::Equal {
+            // What pads or packs is the reader's own data loader.
+            run.change(
+                "Every sequence is as long as the longest: how lengths are batched is left to your data loader",
+                |s| {
+                    s.recipe.sequence = s.longest();
+                    s.lengths = Lengths::EQUAL;
+                },
+            );
         }
         run
     }

@@ -50,11 +50,13 @@ fn reason(facts: &Facts) -> String {
             let [peak, one, lack] = [room.peak, room.per_sequence, room.next_lacks].map(format::memory);
             let all = format::batch(room.batch, unit) + if room.batch == 1 { " takes" } else { " take" };
             let taken = format!("{all} {peak}; one more needs {one} and would lack {lack}");
+            let tokens = format::most_tokens(&facts.scenario, room.batch);
+            let tokens = tokens.map_or_else(String::new, |tokens| format!(" {tokens}"));
             if facts.is_ledger() {
                 let Instant { meaning, .. } = facts.limit.instant;
-                format!("{taken} {}. {meaning}", format::at_instant(facts.limit.instant))
+                format!("{taken} {}.{tokens} {meaning}", format::at_instant(facts.limit.instant))
             } else {
-                taken + "."
+                format!("{taken}.{tokens}")
             }
         }
         Answer::Infeasible(reason) => {
@@ -92,6 +94,14 @@ mod tests {
         let Instant { name, meaning, .. } = facts.limit.instant;
         let reason = Shown::of(&facts).reason;
         assert!(reason.ends_with(&format!("at “{name}”. {meaning}")), "{reason}");
+    }
+
+    #[test]
+    fn lengths_that_vary_are_answered_in_tokens_as_well() {
+        let facts = facts_of(bmax::link::decode("?lengths=padded&len_max=1000").scenario);
+        let most = facts.answer.batch().expect("some fit");
+        let said = format!("The worst micro-batch has {} tokens.", format::count(most * 1_000));
+        assert!(Shown::of(&facts).reason.contains(&said), "{said}");
     }
 
     #[test]

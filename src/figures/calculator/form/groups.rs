@@ -134,7 +134,7 @@ pub static TASK: [Fold; 1] = [Fold {
 }];
 
 /// What fewer enter about it.
-pub static DETAILS: [Fold; 2] = [
+pub static DETAILS: [Fold; 3] = [
     Fold {
         name: "Training details",
         tell: tells::details,
@@ -160,6 +160,18 @@ pub static DETAILS: [Fold; 2] = [
             Word(&setting::ADAPTER_TYPE),
             Word(&setting::ADAPTER_DROPOUT),
             Word(&setting::UNQUANTIZED),
+        ],
+    },
+    Fold {
+        name: "Lengths that vary",
+        tell: tells::lengths,
+        inputs: &[
+            Word(&setting::LENGTHS),
+            Number(Field::LengthMedian),
+            Number(Field::LengthP95),
+            Number(Field::LengthMax),
+            Number(Field::LengthMultiple),
+            Word(&setting::PADDED_ATTENTION),
         ],
     },
 ];
@@ -215,7 +227,7 @@ mod tests {
     }
 
     /// Scenarios in which other inputs matter than in the default.
-    const STARTS: [&str; 30] = [
+    const STARTS: [&str; 34] = [
         "",
         "?experts=8&active=2&kv_rank=512&q_rank=64&recompute=every-k&loss=chunked&position=learned&adapter=lora",
         "?experts=8&active=2&ep=2&norms=1",
@@ -246,6 +258,10 @@ mod tests {
         "?eval=loss&loss=classifier",
         "?zero=3&gather=gpu&gather_states=all&load=gpu&resume=init",
         "?adapter=qlora&zero=0&merge=whole&save=async",
+        "?lengths=padded&len_max=1000",
+        "?lengths=bucketed&len_attn=varlen&kv=8",
+        "?lengths=packed",
+        "?lengths=flattened&len_max=1000&method=paper",
     ];
 
     /// Every scenario that differs from `start` in the one input: numbers at both ends of their range, just
@@ -387,6 +403,10 @@ mod tests {
             ("gather", "?gpus=8&zero=2", "?gpus=8&zero=3"),
             ("gather_states", "?gpus=8&zero=3", "?gpus=8&zero=3&gather=cpu"),
             ("merge", "", "?gpus=1&adapter=lora"),
+            ("len_max", "", "?lengths=padded"),
+            ("len_multiple", "?lengths=packed", "?lengths=padded&len_max=1001"),
+            ("len_attn", "?lengths=flattened", "?lengths=bucketed"),
+            ("len_attn", "?lengths=padded&attn=eager", "?lengths=padded"),
         ] {
             let [without, with] = [without, with].map(|query| bmax::link::decode(query).scenario);
             let mut inputs = inputs();

@@ -1,8 +1,8 @@
 //! One input of the form, and whether anything reads it.
 
 use bmax::{
-    Adapter, AdapterType, AttentionKernel, Engine, Evaluation, Field, Gather, LossHead, Method, Position, Precision,
-    Recomputation, Rollout, Scenario, TaskKind, ZeroStage,
+    Adapter, AdapterType, AttentionKernel, Batching, Engine, Evaluation, Field, Gather, LossHead, Method, Position,
+    Precision, Recomputation, Rollout, Scenario, TaskKind, ZeroStage,
     setting::{self, Setting},
 };
 
@@ -44,14 +44,15 @@ impl Input {
     /// Why the method does not read it; empty when it does.
     fn unread(self, method: Method) -> &'static str {
         use Field::{
-            Batch, ContextParallel, Gpus, Headroom, Heads, Hidden, Layers, Memory, Parameters, PipelineParallel,
-            Sequence, TensorParallel,
+            Batch, ContextParallel, Gpus, Headroom, Heads, Hidden, Layers, LengthMax, LengthMedian, LengthMultiple,
+            LengthP95, Memory, Parameters, PipelineParallel, Sequence, TensorParallel,
         };
         let everywhere = match self {
+            Number(LengthMedian | LengthP95 | LengthMax | LengthMultiple) => true,
             Number(field) => {
                 matches!(field, Parameters | Hidden | Layers | Heads | Sequence | Batch | Gpus | Memory | Headroom)
             }
-            Word(word) => [&setting::PRECISION, &setting::RECOMPUTATION].contains(&word),
+            Word(word) => [&setting::PRECISION, &setting::RECOMPUTATION, &setting::LENGTHS].contains(&word),
         };
         let in_paper = match self {
             Number(field) => matches!(field, TensorParallel | PipelineParallel | ContextParallel),
@@ -80,16 +81,23 @@ const NO_ADAPTER: &str = "No effect without an adapter.";
 const NO_COMPLETIONS: &str = "No effect on a task without completions.";
 const NO_FROZEN: &str = "No effect on a task without a frozen model.";
 const NO_EVALUATION: &str = "No effect without an evaluation.";
+const EQUAL_LENGTHS: &str = "No effect where all sequences are as long.";
+const NO_PADDING: &str = "No effect without padding.";
 const OTHER_RECOMPUTATION: &str = "No effect on other recomputation.";
 
 fn number_needs(field: Field, scenario: &Scenario) -> &'static str {
     use Field::{
         ActiveExperts, Chunks, Communication, Completion, DenseLayers, EngineShare, Every, ExpertParallel, ExpertWidth,
-        FirstStageLayers, Generations, Imbalance, LastStageLayers, Positions, QueryRank, Rank, RecomputedLayers,
-        ReduceBucket, Reshard, RopeDim, Scored, SharedWidth, Teacher, VirtualStages,
+        FirstStageLayers, Generations, Imbalance, LastStageLayers, LengthMax, LengthMedian, LengthMultiple, LengthP95,
+        Positions, QueryRank, Rank, RecomputedLayers, ReduceBucket, Reshard, RopeDim, Scored, SharedWidth, Teacher,
+        VirtualStages,
     };
     let Scenario { model, recipe, cluster, task, outside, .. } = scenario;
+    let batching = scenario.lengths.batching;
     let (missing, reason) = match field {
+        LengthMedian | LengthP95 | LengthMax => (batching == Batching::Equal, EQUAL_LENGTHS),
+        LengthMultiple if batching == Batching::Equal => (true, EQUAL_LENGTHS),
+        LengthMultiple => (!batching.pads(), NO_PADDING),
         ActiveExperts | ExpertWidth | SharedWidth | DenseLayers | ExpertParallel => {
             (model.experts.count == 0, "No effect without experts.")
         }
@@ -156,6 +164,12 @@ fn word_needs(word: &Setting, scenario: &Scenario) -> &'static str {
         ),
         (&setting::GRADIENTS, in_fp32 || over_fp32, "No effect: gradients of fp32 weights are in fp32."),
         (&setting::SOFTMAX, recipe.attention == AttentionKernel::Flash, "No effect under flash attention."),
+        (&setting::PADDED_ATTENTION, !scenario.lengths.batching.pads(), NO_PADDING),
+        (
+            &setting::PADDED_ATTENTION,
+            recipe.attention == AttentionKernel::Eager,
+            "No effect on eager attention, which has its scores anyway.",
+        ),
         (&setting::PARALLEL, model.norms == 1, "No effect with one norm per block."),
         (&setting::LOGITS, never_whole, "No effect: this loss head never holds all logits."),
         (&setting::EVAL_GENERATE, outside.evaluation == Evaluation::Off, NO_EVALUATION),

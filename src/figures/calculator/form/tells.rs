@@ -1,8 +1,8 @@
 //! What each folded group comes to at present, in a few words.
 
 use bmax::{
-    Adapter, AdapterType, Choice, Engine, Evaluation, Gather, GradientType, Load, Merge, Precision, Recipe, Resume,
-    Save, Scenario, TaskKind,
+    Adapter, AdapterType, Batching, Choice, Engine, Evaluation, Gather, GradientType, Load, Merge, Precision, Recipe,
+    Resume, Save, Scenario, TaskKind,
 };
 
 use crate::site::format;
@@ -82,6 +82,14 @@ pub fn adapters(scenario: &Scenario) -> String {
     match recipe.adapter {
         Adapter::None => "none: all weights are trained".to_owned(),
         adapter => format!("{} of rank {}", adapter.label(), format::count(recipe.rank)),
+    }
+}
+
+/// How sequences of different lengths become a micro-batch.
+pub fn lengths(scenario: &Scenario) -> String {
+    match scenario.lengths.batching {
+        Batching::Equal => "none, every sequence has S tokens".to_owned(),
+        varied => format!("{}, {}", varied.label().to_lowercase(), format::length(scenario)),
     }
 }
 

@@ -72,7 +72,7 @@ impl Shown {
             conflicts: scenario.conflicts().iter().map(told).collect(),
             without_cuda: if facts.is_ledger() { catalogue::without_cuda(scenario) } else { None },
             bar: MemoryBar::of(estimate, None),
-            bar_title: format!("Memory of one GPU at {batch} of {} tokens", format::count(scenario.recipe.sequence)),
+            bar_title: format!("Memory of one GPU at {batch} of {}", format::length(scenario)),
             use_b_max: most.map_or_else(|| "Show b_max".to_owned(), |most| format!("Show b = {}", format::count(most))),
             idle: most.is_none_or(|most| most == scenario.recipe.batch),
             standing: Standing::of(facts),
