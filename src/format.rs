@@ -162,6 +162,10 @@ pub fn shortage(answer: &Answer) -> Option<String> {
         Shortage::FirstSequence => {
             format!("The model states fit, but the activations of one sequence are {over} too much.")
         }
+        Shortage::HostMemory => format!(
+            "One machine needs {over} more CPU memory than it has: off-load less, load fewer copies, or take fewer GPUs in \
+             a machine."
+        ),
     })
 }
 

@@ -88,6 +88,12 @@ pub fn shortage(reason: &Infeasible) -> String {
         Shortage::FirstSequence => {
             format!("The model states fit, but the activations of one sequence are {over} too much.")
         }
+        Shortage::HostMemory => {
+            return format!(
+                "One machine needs {over} more CPU memory than it has: less off-loaded, fewer copies while loading, or \
+                 fewer GPUs in a machine would fit."
+            );
+        }
     };
     match reason.fewest_gpus {
         Some(gpus) => format!("{why} With {} it would fit.", counted(gpus, "GPU", "GPUs")),

@@ -60,6 +60,9 @@ const fn cost_of(word: Word) -> &'static str {
         Word::Kernels(_) => "Compilation, or other kernels; usually faster too.",
         Word::Optimizer(_) => "Moments in 8 bits; as good in most published runs.",
         Word::Step(_) => "Nothing: the same update in one kernel.",
+        Word::Offload(Offload::Parameters | Offload::Everything) => {
+            "Every layer crosses the link to CPU memory in each pass, and the CPU runs the optimizer."
+        }
         Word::Offload(Offload::Activations) => "Layer inputs cross the link to CPU memory twice a step.",
         Word::Offload(_) => {
             "Gradients and weights cross the link to CPU memory every step, and the CPU runs the optimizer."
@@ -228,6 +231,7 @@ fn offload_changes(now: Offload, recomputation: Recomputation) -> Vec<Change> {
         }
         (Offload::None, false) => vec![Word::Offload(Offload::Optimizer).into()],
         (Offload::Optimizer, true) | (Offload::Activations, _) => vec![Word::Offload(Offload::Both).into()],
-        (Offload::Optimizer, false) | (Offload::Both, _) => Vec::new(),
+        (Offload::Parameters, true) => vec![Word::Offload(Offload::Everything).into()],
+        (Offload::Optimizer | Offload::Parameters, false) | (Offload::Both | Offload::Everything, _) => Vec::new(),
     }
 }

@@ -40,15 +40,15 @@ pub use answer::{Answer, Infeasible, Room, Shortage, b_max, fewest_gpus, largest
 pub use bounds::Field;
 pub use change::Change;
 pub use choice::{
-    Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Bias, ChartAxis, Choice, Engine, FrozenType,
-    GradientType, Kernels, Logits, LossHead, Method, Mlp, Norm, Offload, Optimizer, Packing, Position, Precision,
-    QkNorm, Recomputation, Reference, RewardModel, Rollout, Segments, Softmax, StepKernel, Switch, TaskKind,
+    Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Bias, ChartAxis, Choice, Engine, Fp8, FrozenType,
+    GradientType, HostLoad, Kernels, Logits, LossHead, Method, Mlp, Norm, Offload, Optimizer, Packing, Position,
+    Precision, QkNorm, Recomputation, Reference, RewardModel, Rollout, Segments, Softmax, StepKernel, Switch, TaskKind,
     Unquantized, ZeroStage,
 };
 pub use conflict::Conflict;
 pub use error::{InputError, InputErrorKind};
-pub use estimate::{Balance, Counters, Entry, Estimate, Peak, StagePeak, counters, estimate};
+pub use estimate::{Balance, Counters, Entry, Estimate, HostCounter, Peak, StagePeak, counters, estimate};
 pub use ledger::{Bucket, Instant, Instants};
-pub use scenario::{Cluster, Comparison, Device, Experts, Goal, Latent, Model, Recipe, Scenario, Task};
+pub use scenario::{Cluster, Comparison, Device, Experts, Goal, Host, Latent, Model, Recipe, Scenario, Task};
 pub use units::{Bytes, Percent};
 pub use weights::Weights;

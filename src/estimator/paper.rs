@@ -121,7 +121,14 @@ pub(crate) fn ledger(scenario: &Scenario) -> Ledger {
         Recomputation::Selective | Recomputation::Operators => activation("Layer activations", layout.linear()),
         Recomputation::Full | Recomputation::EveryK => activation("Layer inputs", layout.boundary()),
     }
-    Ledger { lines, instants: WHOLE_STEP, ranks: Vec::new(), values: values(scenario), fragmentation: 0.0 }
+    Ledger {
+        lines,
+        instants: WHOLE_STEP,
+        ranks: Vec::new(),
+        host: Vec::new(),
+        values: values(scenario),
+        fragmentation: 0.0,
+    }
 }
 
 fn line(name: &'static str, bucket: Bucket, formula: &'static Expr, source: &'static Source) -> Line {

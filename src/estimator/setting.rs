@@ -5,9 +5,9 @@
 
 use super::choice::{
     Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Bias, ChartAxis, Choice, ChoiceOption, Engine,
-    FrozenType, GradientType, Kernels, Logits, LossHead, Method, Mlp, Norm, Offload, Optimizer, Packing, Position,
-    Precision, QkNorm, Recomputation, Reference, RewardModel, Rollout, Segments, Softmax, StepKernel, Switch, TaskKind,
-    Unquantized, ZeroStage, keys,
+    Fp8, FrozenType, GradientType, HostLoad, Kernels, Logits, LossHead, Method, Mlp, Norm, Offload, Optimizer, Packing,
+    Position, Precision, QkNorm, Recomputation, Reference, RewardModel, Rollout, Segments, Softmax, StepKernel, Switch,
+    TaskKind, Unquantized, ZeroStage, keys,
 };
 use super::scenario::Scenario;
 
@@ -220,6 +220,10 @@ settings! {
         "chart_recompute", "Recomputation of the reference curves", Recomputation, comparison.recomputation;
     /// The horizontal axis of the chart.
     ChartAxis: CHART_AXIS = "chart_axis", "Horizontal axis of the chart", ChartAxis, comparison.against;
+    /// Which products run in fp8.
+    Fp8: FP8 = "fp8", "Products in fp8", Fp8, recipe.fp8;
+    /// What the host holds while the model is loaded.
+    HostLoad: HOST_LOAD = "host_load", "Loading in CPU memory", HostLoad, host.load;
 }
 
 #[cfg(test)]

@@ -45,5 +45,12 @@ pub(crate) fn ledger(scenario: &Scenario) -> Ledger {
             lines.push(line("Layer inputs", Bucket::Activations, &BOUNDARIES))
         }
     }
-    Ledger { lines, instants: WHOLE_STEP, ranks: Vec::new(), values: common_values(scenario), fragmentation: 0.0 }
+    Ledger {
+        lines,
+        instants: WHOLE_STEP,
+        ranks: Vec::new(),
+        host: Vec::new(),
+        values: common_values(scenario),
+        fragmentation: 0.0,
+    }
 }

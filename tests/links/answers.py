@@ -49,6 +49,7 @@ VERSION_3 = VERSION_2 | {
     "chart_axis": "sequence",
     "task": "train", "ref": "copy", "frozen": "policy", "teacher": "0", "reward": "usual", "rollout": "model",
     "engine_share": "30", "completion": "0", "generations": "0", "score_b": "0",
+    "fp8": "off", "opt_rank": "128", "precond_dim": "0", "ram": "0", "node_gpus": "8", "host_load": "off",
 }
 
 VERSIONS = {"1": VERSION_1, "2": VERSION_2, "3": VERSION_3}
@@ -216,6 +217,11 @@ LINKS = [
     ("v=3&model=llama-3.1-8b&gpu=h100-80&gpus=16&task=ppo&ref=offloaded&reward=offloaded&completion=256", []),
     ("v=3&model=llama-3.1-8b&gpu=h100-80&task=distil&teacher=70&ref=sharded", []),
     ("v=3&model=llama-3.1-8b&gpu=h100-80&task=reward&b=4", []),
+    ("v=3&model=llama-3.1-8b&gpu=h100-80&gpus=16&engine=megatron&zero=1&grad=32&kernels=fused&fp8=te-current", []),
+    ("v=3&model=llama-3.1-8b&gpu=rtx-4090&gpus=1&zero=0&precision=bf16-pure&optimizer=galore-8bit&opt_rank=1024"
+     "&step=in-backward&s=256", []),
+    ("v=3&model=llama-3.1-8b&gpu=h100-80&gpus=1&zero=0&optimizer=shampoo&precond_dim=512", []),
+    ("v=3&model=llama-3.1-70b&gpu=h100-80&precision=mixed&offload=parameters&ram=1024&node_gpus=4&host_load=rank0", []),
     ("v=3&s=4k&gpus=1e1&mem=40GB&target=1e3", ["mem"]),
     ("v=3&model=llama-3.1-8b&gpu=h100&precision=fp8&gpus=0", ["gpu", "precision", "gpus"]),
 ]
@@ -227,7 +233,8 @@ UNITS = {"s": "tokens", "b": "sequences", "params": "billion", "mem": "GiB", "dr
 WORDS = {"method", "mlp", "tied", "norm", "qk_norm", "bias", "softcap", "position", "precision", "grad",
          "optimizer", "step", "recompute", "dropout", "attn", "loss", "kernels", "offload", "adapter",
          "targets", "zero", "sp", "unit", "chart_recompute", "parallel", "qkv", "softmax", "engine", "logits",
-         "adapter_type", "adapter_dropout", "unquantized", "segments", "chart_axis", "task", "ref", "frozen", "reward", "rollout"}
+         "adapter_type", "adapter_dropout", "unquantized", "segments", "chart_axis", "task", "ref", "frozen", "reward", "rollout",
+         "fp8", "host_load"}
 
 
 def nearest(value, step):

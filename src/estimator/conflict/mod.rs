@@ -3,6 +3,7 @@
 mod engine;
 mod pipeline;
 mod recipe;
+mod recipes;
 mod task;
 
 use super::bounds::Field;
@@ -47,6 +48,7 @@ impl Scenario {
             found.experts(self);
             found.engine(self);
             found.recipe(self);
+            found.recipes(self);
         }
         found.task(self);
         found.0

@@ -10,7 +10,9 @@ pub(super) use words::{address, b_max_words, model_name, shortage, subject};
 
 use super::text::{gib, wrap};
 use crate::planner::{Accumulation, plan};
-use crate::{Choice, Cluster, Field, Scenario, TaskKind, estimate, largest_micro_batch};
+use crate::{
+    Choice, Cluster, Field, Fp8, Offload, Optimizer, Scenario, StepKernel, TaskKind, estimate, largest_micro_batch,
+};
 use words::{batches, peak};
 
 /// A scenario on its way into a file.
@@ -113,8 +115,70 @@ fn fits(scenario: &Scenario) -> bool {
     estimate(scenario).peak().bytes <= scenario.usable()
 }
 
+/// The recipes that not every target has words for, as far as one has them.
+pub(super) struct Says {
+    /// Optimizers.
+    pub optimizers: &'static [Optimizer],
+    /// Products in fp8 by Transformer Engine.
+    pub fp8: bool,
+    /// Weights in CPU memory.
+    pub parameters: bool,
+}
+
+impl Says {
+    /// None of them.
+    pub(super) const NOTHING: Self = Self { optimizers: &[], fp8: false, parameters: false };
+}
+
+/// Optimizers that a target is asked for by name.
+const BY_NAME: [Optimizer; 9] = [
+    Optimizer::PagedAdam8bit,
+    Optimizer::Adam8bitTorchao,
+    Optimizer::Adam4bit,
+    Optimizer::AdamFp8,
+    Optimizer::Galore,
+    Optimizer::Galore8bit,
+    Optimizer::Apollo,
+    Optimizer::Shampoo,
+    Optimizer::Soap,
+];
+
 impl Run {
     pub(super) fn new(scenario: &Scenario) -> Self {
+        Self::that_says(scenario, &Says::NOTHING)
+    }
+
+    /// A target that has words for some of the recipes that not every one has.
+    pub(super) fn that_says(scenario: &Scenario, says: &Says) -> Self {
+        let mut run = Self::for_next_token(scenario);
+        run.change("this file has no products in fp8: they run in the training precision", |s| {
+            if !says.fp8 || s.recipe.fp8.is_torchao() {
+                s.recipe.fp8 = Fp8::Off;
+            }
+        });
+        run.change("this file has no step in the backward pass: weights are updated behind it", |s| {
+            if s.recipe.step == StepKernel::InBackward {
+                s.recipe.step = StepKernel::Foreach;
+            }
+        });
+        run.change("this file keeps weights on the GPU, and optimizer state alone in CPU memory", |s| {
+            if !says.parameters && s.recipe.offload.takes_parameters() {
+                let takes = s.recipe.offload.takes_activations();
+                s.recipe.offload = if takes { Offload::Both } else { Offload::Optimizer };
+            }
+        });
+        let name = scenario.recipe.optimizer.label();
+        run.change(&format!("{name} has no word in this file: the nearest Adam stands in"), |s| {
+            let optimizer = s.recipe.optimizer;
+            if BY_NAME.contains(&optimizer) && !says.optimizers.contains(&optimizer) {
+                let few_bits = !(optimizer.projects() || optimizer.preconditions());
+                s.recipe.optimizer = if few_bits { Optimizer::Adam8bit } else { Optimizer::AdamW };
+            }
+        });
+        run
+    }
+
+    fn for_next_token(scenario: &Scenario) -> Self {
         let mut run = Self { asked: *scenario, now: *scenario, changes: Vec::new(), remarks: Vec::new() };
         let task = scenario.task.kind;
         if task != TaskKind::Train {

@@ -107,6 +107,8 @@ pub static TRAINING: &[Input] = &[
     Number(Field::Batch),
     Word(&setting::PRECISION),
     Word(&setting::OPTIMIZER),
+    Number(Field::Projection),
+    Number(Field::Preconditioner),
     Word(&setting::RECOMPUTATION),
     Number(Field::Every),
     Number(Field::RecomputedLayers),
@@ -116,7 +118,7 @@ pub static TRAINING: &[Input] = &[
 ];
 
 /// What fewer enter about it.
-pub static DETAILS: [Fold; 2] = [
+pub static DETAILS: [Fold; 3] = [
     Fold {
         name: "Training details",
         tell: tells::details,
@@ -127,6 +129,7 @@ pub static DETAILS: [Fold; 2] = [
             Number(Field::ReduceBucket),
             Word(&setting::STEP),
             Word(&setting::KERNELS),
+            Word(&setting::FP8),
             Word(&setting::LOGITS),
             Word(&setting::OFFLOAD),
             Word(&setting::DROPOUT),
@@ -143,6 +146,11 @@ pub static DETAILS: [Fold; 2] = [
             Word(&setting::ADAPTER_DROPOUT),
             Word(&setting::UNQUANTIZED),
         ],
+    },
+    Fold {
+        name: "Host memory",
+        tell: tells::host,
+        inputs: &[Number(Field::HostMemory), Number(Field::NodeGpus), Word(&setting::HOST_LOAD)],
     },
 ];
 

@@ -1,8 +1,8 @@
 //! One input of the form, and whether anything reads it.
 
 use bmax::{
-    Adapter, AdapterType, AttentionKernel, Engine, Field, LossHead, Method, Position, Precision, Recomputation,
-    Scenario, ZeroStage,
+    Adapter, AdapterType, AttentionKernel, Bytes, Engine, Field, HostLoad, LossHead, Method, Offload, Optimizer,
+    Position, Precision, Recomputation, Reference, RewardModel, Scenario, ZeroStage,
     setting::{self, Setting},
 };
 
@@ -77,13 +77,26 @@ impl Input {
 }
 
 const NO_ADAPTER: &str = "No effect without an adapter.";
+const NOTHING_IN_HOST: &str = "No effect until something is off-loaded or the machine’s memory is given.";
+
+/// Whether anything asks for the memory of the machine.
+fn counts_host(scenario: &Scenario) -> bool {
+    let (recipe, task) = (&scenario.recipe, &scenario.task);
+    recipe.offload != Offload::None
+        || recipe.optimizer == Optimizer::PagedAdam8bit
+        || task.reference == Reference::Offloaded
+        || task.reward == RewardModel::Offloaded
+        || scenario.host.load != HostLoad::Off
+        || scenario.host.ram > Bytes::ZERO
+}
+
 const OTHER_RECOMPUTATION: &str = "No effect on other recomputation.";
 
 fn number_needs(field: Field, scenario: &Scenario) -> &'static str {
     use Field::{
         ActiveExperts, Chunks, Communication, DenseLayers, Every, ExpertParallel, ExpertWidth, FirstStageLayers,
-        Imbalance, LastStageLayers, Positions, QueryRank, Rank, RecomputedLayers, ReduceBucket, Reshard, RopeDim,
-        SharedWidth, VirtualStages,
+        Imbalance, LastStageLayers, NodeGpus, Positions, Preconditioner, Projection, QueryRank, Rank, RecomputedLayers,
+        ReduceBucket, Reshard, RopeDim, SharedWidth, VirtualStages,
     };
     let Scenario { model, recipe, cluster, .. } = scenario;
     let (missing, reason) = match field {
@@ -115,6 +128,9 @@ fn number_needs(field: Field, scenario: &Scenario) -> &'static str {
             (!reduces, "No effect without DeepSpeed’s ZeRO.")
         }
         Communication => (cluster.gpus == 1, "No effect on one GPU."),
+        Projection => (!recipe.optimizer.projects(), "No effect without GaLore or APOLLO."),
+        Preconditioner => (!recipe.optimizer.preconditions(), "No effect without Shampoo or SOAP."),
+        NodeGpus => (!counts_host(scenario), NOTHING_IN_HOST),
         _ => (false, ""),
     };
     if missing { reason } else { "" }
@@ -142,6 +158,7 @@ fn word_needs(word: &Setting, scenario: &Scenario) -> &'static str {
         (&setting::SOFTMAX, recipe.attention == AttentionKernel::Flash, "No effect under flash attention."),
         (&setting::PARALLEL, model.norms == 1, "No effect with one norm per block."),
         (&setting::LOGITS, never_whole, "No effect: this loss head never holds all logits."),
+        (&setting::HOST_LOAD, !counts_host(scenario), NOTHING_IN_HOST),
         (&setting::UNQUANTIZED, !quantized, "No effect on weights that are not quantized."),
     ];
     rules.into_iter().find(|(of, missing, _)| *of == word && *missing).map_or("", |(_, _, reason)| reason)

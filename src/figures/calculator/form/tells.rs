@@ -1,6 +1,6 @@
 //! What each folded group comes to at present, in a few words.
 
-use bmax::{Adapter, AdapterType, Choice, Engine, GradientType, Precision, Recipe, Scenario};
+use bmax::{Adapter, AdapterType, Bytes, Choice, Engine, GradientType, Precision, Recipe, Scenario, estimate};
 
 use crate::site::format;
 
@@ -60,6 +60,16 @@ pub fn details(scenario: &Scenario) -> String {
     format!("{steps} per step, gradients in {}", gradients(recipe).label())
 }
 
+/// What one machine holds outside its GPUs.
+pub fn host(scenario: &Scenario) -> String {
+    let host = estimate(scenario).host;
+    if host.entries.is_empty() {
+        return "nothing off-loaded".to_owned();
+    }
+    let held = format::memory(host.peak().bytes);
+    if host.memory > Bytes::ZERO { format!("{held} of {}", format::memory(host.memory)) } else { held }
+}
+
 /// The adapters and their rank.
 pub fn adapters(scenario: &Scenario) -> String {
     let recipe = &scenario.recipe;
@@ -85,7 +95,7 @@ fn gradients(recipe: &Recipe) -> GradientType {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bmax::{Bucket, estimate};
+    use bmax::Bucket;
 
     #[test]
     fn gradients_are_told_in_the_type_that_the_ledger_counts() {
