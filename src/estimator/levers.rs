@@ -98,10 +98,14 @@ impl Lever {
 /// that of cost. `devices` are larger devices worth a try; the estimator knows no catalogue.
 pub fn ranked(scenario: &Scenario, devices: &[Change]) -> Vec<Lever> {
     let before = largest_micro_batch(scenario);
-    // What a task does not have is no lever of it.
-    let is_task = scenario.task.kind != TaskKind::Train;
-    let contradictions = if is_task { scenario.conflicts().len() } else { 0 };
-    let has = |change: &Change| !is_task || change.apply(*scenario).conflicts().len() <= contradictions;
+    // What a task does not have is no lever of it, and neither is what its optimizer does not go with.
+    let recipe = &scenario.recipe;
+    let is_bound = scenario.task.kind != TaskKind::Train
+        || recipe.optimizer > Optimizer::Sgd
+        || recipe.step == StepKernel::InBackward
+        || recipe.fp8.is_on();
+    let contradictions = if is_bound { scenario.conflicts().len() } else { 0 };
+    let has = |change: &Change| !is_bound || change.apply(*scenario).conflicts().len() <= contradictions;
     let open = open_changes(scenario).into_iter().filter(has).chain(devices.iter().copied());
     let mut levers: Vec<Lever> = Vec::new();
     for change in open.filter(|change| !change.holds_in(scenario)) {

@@ -12,7 +12,7 @@ use super::types::{Types, base_bytes};
 use super::{Assembly, forms};
 use crate::estimator::ledger::{Bucket, Instants, Line};
 use crate::source::{BITSANDBYTES, CHECKPOINTS, DEEPSPEED, FSDP, MODEL, PYTORCH, Source, TRL};
-use crate::{Adapter, Engine, HostLoad, Optimizer, Reference, RewardModel, Scenario, TaskKind, Weights};
+use crate::{Adapter, Engine, HostLoad, Offload, Optimizer, Reference, RewardModel, Scenario, TaskKind, Weights};
 
 /// While the weights are read.
 const LOADING: Instants = Instants::at(&[0]);
@@ -21,6 +21,14 @@ const TRAINING: Instants = Instants::at(&[1]);
 
 /// Everything in the memory of the fullest machine.
 pub(super) fn lines(scenario: &Scenario) -> Vec<Line> {
+    let (recipe, task) = (&scenario.recipe, &scenario.task);
+    let asked_for = recipe.offload != Offload::None
+        || recipe.optimizer == Optimizer::PagedAdam8bit
+        || task.kind != TaskKind::Train
+        || scenario.host.load != HostLoad::Off;
+    if !asked_for {
+        return Vec::new();
+    }
     let weights = Weights::of(&scenario.model);
     let pipeline = Pipeline::of(scenario);
     let to = Assembly::new(scenario, pipeline.stages);
