@@ -202,6 +202,10 @@ pub fn shortage(answer: &Answer, unit: Unit) -> Option<String> {
             format!("The model states fit, but the activations of one {one} are {over} too much.")
         }
         Shortage::Outside => outside(reason, unit),
+        Shortage::HostMemory => format!(
+            "One machine needs {over} more CPU memory than it has: off-load less, load fewer copies, or take fewer GPUs in \
+             a machine."
+        ),
     })
 }
 

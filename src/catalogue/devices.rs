@@ -87,7 +87,41 @@ const HOPPER_OR_LATER: &[&str] = &["h100", "h200", "h20", "h800", "gh200", "b100
 /// How the slugs of devices begin that run no CUDA: AMD's and Apple's.
 const WITHOUT_CUDA: &[&str] = &["mi", "rx-", "apple-"];
 
+/// Ten times the compute capability of NVIDIA's devices, by how their slugs begin; the first that fits counts
+/// (developer.nvidia.com/cuda-gpus, read 2026-11-22).
+const CAPABILITIES: &[(&str, u32)] = &[
+    ("a100", 80),
+    ("a10", 86),
+    ("a40", 86),
+    ("h", 90),
+    ("gh", 90),
+    ("b300", 103),
+    ("gb300", 103),
+    ("b", 100),
+    ("gb", 100),
+    ("v100", 70),
+    ("p100", 60),
+    ("t4", 75),
+    ("l4", 89),
+    ("rtx-pro", 120),
+    ("rtx-a", 86),
+    ("rtx-6000", 89),
+    ("rtx-4000", 89),
+    ("rtx-2000", 89),
+    ("rtx-20", 75),
+    ("rtx-30", 86),
+    ("rtx-40", 89),
+    ("rtx-50", 120),
+    ("dgx-spark", 121),
+];
+
 impl DeviceRow {
+    /// Ten times its compute capability, 89 for 8.9; 0 for what runs no CUDA.
+    pub fn capability(&self) -> u32 {
+        let known = CAPABILITIES.iter().find(|(start, _)| self.slug.starts_with(start));
+        known.map_or(0, |(_, capability)| *capability)
+    }
+
     /// Whether it runs CUDA, for which the ledger's overheads and kernels were counted and measured.
     pub fn runs_cuda(&self) -> bool {
         !WITHOUT_CUDA.iter().any(|start| self.slug.starts_with(start))

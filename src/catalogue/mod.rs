@@ -37,9 +37,9 @@ pub use speeds::{Peaks, assumption, memory_bandwidth, speed};
 use crate::runtime::{COMMUNICATION, CUDA_CONTEXT, FIXED_FRAGMENTATION};
 use crate::{
     Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Bytes, Change, ChartAxis, Cluster, Comparison,
-    Device, Engine, Goal, GradientType, Kernels, Lengths, Logits, LossHead, Method, Offload, Optimizer, Outside,
-    Percent, Precision, Recipe, Recomputation, Scenario, Segments, StepKernel, Switch, Task, Unquantized, ZeroStage,
-    estimate,
+    Device, Engine, Fp8, Goal, GradientType, Host, Kernels, Lengths, Logits, LossHead, Method, Offload, Optimizer,
+    Outside, Percent, Precision, Recipe, Recomputation, Scenario, Segments, StepKernel, Switch, Task, Unquantized,
+    ZeroStage, estimate,
 };
 
 /// A row as it is declared, with where its numbers come from.
@@ -144,13 +144,20 @@ impl DeviceRow {
     #[must_use]
     pub fn apply(&self, mut scenario: Scenario) -> Scenario {
         let (origin, memory, driver, workspace) = (self.slug, self.memory(), self.driver(), self.workspace());
-        scenario.device = Device { origin, memory, driver, workspace, ..scenario.device };
+        let capability = self.capability();
+        scenario.device = Device { origin, memory, driver, workspace, capability, ..scenario.device };
         scenario
     }
 
     /// Taking this row's device, as one change.
     pub fn taken(&self) -> Change {
-        Change::Device { origin: self.slug, memory: self.memory(), driver: self.driver(), workspace: self.workspace() }
+        Change::Device {
+            origin: self.slug,
+            memory: self.memory(),
+            driver: self.driver(),
+            workspace: self.workspace(),
+            capability: self.capability(),
+        }
     }
 }
 
@@ -192,6 +199,9 @@ impl Default for Scenario {
                 adapter_type: AdapterType::Full,
                 adapter_dropout: Switch::Off,
                 unquantized: Unquantized::Half,
+                fp8: Fp8::Off,
+                projection: 128,
+                preconditioner: 0,
             },
             cluster: Cluster {
                 gpus: 8,
@@ -218,12 +228,14 @@ impl Default for Scenario {
                 workspace: DEFAULT_DEVICE.workspace(),
                 segments: Segments::Fixed,
                 fragmentation: FIXED_FRAGMENTATION.likely,
+                capability: DEFAULT_DEVICE.capability(),
             },
             goal: Goal { global_batch: 256, unit: BatchUnit::Sequences },
             task: Task::TRAIN,
             outside: Outside::OFF,
             lengths: Lengths::EQUAL,
             comparison: Comparison { gpus: 64, recomputation: Recomputation::Full, against: ChartAxis::Sequence },
+            host: Host::UNSAID,
         }
     }
 }

@@ -20,6 +20,7 @@ pub fn text(report: &Report) -> String {
     sections.extend(report.lengths.as_ref().map(lengths));
     sections.push(breakdown(&report.estimate));
     sections.extend(ranks(&report.estimate));
+    sections.extend(host(&report.estimate));
     sections.extend([instants(&report.estimate), counters(report), methods(report)]);
     sections.extend(report.levers.as_deref().map(|found| levers(found, report.scenario.0.unit())));
     sections.extend(report.solve.as_ref().map(solve));
@@ -43,9 +44,10 @@ fn answer(report: &Report) -> String {
                 "the search ends there".to_owned()
             } else {
                 format!(
-                    "one more takes {} and would lack {}",
+                    "one more takes {} and would lack {}{}",
                     memory(room.per_sequence_bytes.bytes()),
-                    memory(room.next_lacks_bytes.bytes())
+                    memory(room.next_lacks_bytes.bytes()),
+                    if room.limited_by == "ram" { " of CPU memory" } else { "" }
                 )
             };
             format!(
@@ -86,6 +88,29 @@ pub(super) fn listed(title: &str, sentences: &[String]) -> Option<String> {
     }
     let lines: Vec<String> = sentences.iter().map(|sentence| format!("  - {sentence}\n")).collect();
     Some(format!("{title}\n{}", lines.concat()))
+}
+
+/// What one machine holds outside its GPUs, if that is anything.
+fn host(estimate: &Estimate) -> Option<String> {
+    let host = &estimate.host;
+    if host.entries.is_empty() {
+        return None;
+    }
+    let mut table =
+        Table::new(&[("CPU memory", Side::Left), ("entry", Side::Left), ("GiB", Side::Right), ("source", Side::Left)]);
+    for entry in &host.entries {
+        let when = entry.alive.first().copied().unwrap_or_default();
+        let source = entry.source.short.to_owned();
+        table.row([when.to_owned(), entry.name.to_owned(), gib(entry.bytes.bytes()), source]);
+    }
+    let known = host.memory_bytes.map_or_else(String::new, |memory| format!(" of {} GiB", gib(memory.bytes())));
+    Some(format!(
+        "CPU memory of one machine with {}: {} GiB{known} while {}\n{}",
+        counted(host.gpus, "GPU", "GPUs"),
+        gib(host.peak.bytes.bytes()),
+        host.peak.instant,
+        table.text()
+    ))
 }
 
 fn breakdown(estimate: &Estimate) -> String {

@@ -89,6 +89,12 @@ pub fn shortage(reason: &Infeasible, unit: Unit) -> String {
             format!("The model states fit, but the activations of one {one} are {over} too much.")
         }
         Shortage::Outside => return format::outside(reason, unit),
+        Shortage::HostMemory => {
+            return format!(
+                "One machine needs {over} more CPU memory than it has: less off-loaded, fewer copies while loading, or \
+                 fewer GPUs in a machine would fit."
+            );
+        }
     };
     match reason.fewest_gpus {
         Some(gpus) => format!("{why} With {} it would fit.", counted(gpus, "GPU", "GPUs")),

@@ -1,8 +1,7 @@
 //! The optimizer state of each optimizer, side by side.
 
 use crate::{
-    Adapter, Bucket, Bytes, Choice, Method, Offload, Optimizer, Scenario, Weights, ZeroStage, estimate,
-    largest_micro_batch,
+    Adapter, Bucket, Bytes, Method, Offload, Optimizer, Scenario, Weights, ZeroStage, estimate, largest_micro_batch,
 };
 
 /// What one optimizer remembers between two updates.
@@ -22,7 +21,20 @@ pub struct State {
     pub batch: Option<u32>,
 }
 
-/// Every optimizer on this configuration, in the order of [`Optimizer::ALL`].
+/// The optimizers that are compared: those that any division of the work goes with and whose state stays where it is, in
+/// the order of [`Optimizer::ALL`].
+pub const COMPARED: [Optimizer; 8] = [
+    Optimizer::AdamW,
+    Optimizer::Adam8bit,
+    Optimizer::Adafactor,
+    Optimizer::AdafactorTorch,
+    Optimizer::Lion,
+    Optimizer::Muon,
+    Optimizer::Momentum,
+    Optimizer::Sgd,
+];
+
+/// Every one of [`COMPARED`] on this configuration, in their order.
 ///
 /// Sizes are those of the ledger, whatever method the scenario asks for, because the other two know only
 /// Adam; and they are those of the whole state, wherever it lies. The sources of the bytes stand with the
@@ -64,7 +76,7 @@ pub fn states(scenario: &Scenario) -> Vec<State> {
             batch: largest_micro_batch(&with),
         }
     };
-    Optimizer::ALL.iter().map(state).collect()
+    COMPARED.iter().map(state).collect()
 }
 
 /// Optimizer state and master copy at the instant that has most of them.

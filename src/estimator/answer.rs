@@ -36,6 +36,8 @@ pub struct Room {
     pub per_sequence: Bytes,
     /// What one sequence more would lack; zero when `capped`.
     pub next_lacks: Bytes,
+    /// Whether it is the memory of the machine that one sequence more would lack.
+    pub by_host: bool,
 }
 
 /// Why no sequence fits, and by how much.
@@ -70,6 +72,8 @@ pub enum Shortage {
     FirstSequence,
     /// The training step fits, but something outside it does not: evaluation, a checkpoint, merging.
     Outside,
+    /// The device has room for one sequence, but the machine none for what its devices hand over.
+    HostMemory,
 }
 
 impl Answer {
@@ -102,11 +106,20 @@ pub fn b_max(scenario: &Scenario) -> Answer {
 pub(crate) fn answer_of(scenario: &Scenario, ledger: &Ledger) -> Answer {
     let usable = scenario.usable();
     let straight = ledger.straight();
-    let batch = largest_batch(&straight, usable);
-    if batch == 0 {
+    let on_device = largest_batch(&straight, usable);
+    if on_device == 0 {
         return Answer::Infeasible(infeasible(scenario, ledger, usable));
     }
+    let batch = on_device.min(in_host(scenario, ledger));
+    if batch == 0 {
+        return Answer::Infeasible(too_little_host(scenario, ledger));
+    }
     let (peak, next) = (straight.peak(batch), straight.peak(batch + 1));
+    if batch < on_device {
+        let next_lacks = ledger.host_peak(batch + 1) - scenario.host.ram;
+        let per_sequence = next - peak;
+        return Answer::Fits(Room { batch, capped: false, peak, per_sequence, next_lacks, by_host: true });
+    }
     let capped = batch == LIMIT;
     Answer::Fits(Room {
         batch,
@@ -114,6 +127,7 @@ pub(crate) fn answer_of(scenario: &Scenario, ledger: &Ledger) -> Answer {
         peak,
         per_sequence: next - peak,
         next_lacks: if capped { Bytes::ZERO } else { next - usable },
+        by_host: false,
     })
 }
 
@@ -125,17 +139,50 @@ pub(crate) fn answer_of(scenario: &Scenario, ledger: &Ledger) -> Answer {
 /// assert_eq!(largest_micro_batch(&scenario), b_max(&scenario).batch());
 /// ```
 pub fn largest_micro_batch(scenario: &Scenario) -> Option<u32> {
-    let batch = largest_batch(&Ledger::of(scenario).straight(), scenario.usable());
+    let ledger = Ledger::of(scenario);
+    let batch = largest_batch(&ledger.straight(), scenario.usable()).min(in_host(scenario, &ledger));
     (batch > 0).then_some(batch)
+}
+
+/// How many sequences the memory of the machine has room for; no limit where nobody said how much it is.
+fn in_host(scenario: &Scenario, ledger: &Ledger) -> u32 {
+    let ram = scenario.host.ram;
+    if ram == Bytes::ZERO || ledger.host.is_empty() || ledger.host_peak(LIMIT) <= ram {
+        return LIMIT;
+    }
+    let (none, one) = (ledger.host_peak(0), ledger.host_peak(1));
+    // `as` saturates.
+    let guess = ((ram - none).get() / (one - none).get()) as u32;
+    search::largest(LIMIT, guess, |batch| ledger.host_peak(batch) <= ram)
+}
+
+fn too_little_host(scenario: &Scenario, ledger: &Ledger) -> Infeasible {
+    let host = filled_in(scenario, ledger, 1).host;
+    let peak = host.peak();
+    let largest = host.entries.into_iter().reduce(|most, next| if next.bytes > most.bytes { next } else { most });
+    Infeasible {
+        shortage: Shortage::HostMemory,
+        over: peak.bytes - scenario.host.ram,
+        instant: peak.instant,
+        largest: largest.unwrap_or_else(|| *filled_in(scenario, ledger, 1).largest()[0]),
+        fewest_gpus: None,
+    }
 }
 
 /// b_max at each of `lengths`, in tokens, where nothing but the number of tokens depends on the length:
 /// one ledger then says all of them.
 pub(crate) fn by_tokens(scenario: &Scenario, lengths: &[u32]) -> Vec<Option<u32>> {
-    let straight = Ledger::of(scenario).straight();
+    let ledger = Ledger::of(scenario);
+    let straight = ledger.straight();
     let usable = scenario.usable();
     let own = f64::from(scenario.longest());
+    let bounded = scenario.host.ram > Bytes::ZERO && !ledger.host.is_empty();
     let at = |length: &u32| {
+        if bounded {
+            let mut longer = *scenario;
+            longer.recipe.sequence = *length;
+            return largest_micro_batch(&longer);
+        }
         let mut other = *scenario;
         other.recipe.sequence = *length;
         let batch = largest_batch(&straight.scaled(f64::from(other.longest()) / own), usable);
@@ -147,13 +194,15 @@ pub(crate) fn by_tokens(scenario: &Scenario, lengths: &[u32]) -> Vec<Option<u32>
 /// b_max on devices of these sizes, in MiB: no entry of a ledger but the share of an engine depends on how much memory
 /// there is, so that one says all.
 pub(crate) fn by_memory(scenario: &Scenario, memories: &[u32]) -> Vec<Option<u32>> {
-    let straight = Ledger::of(scenario).straight();
+    let ledger = Ledger::of(scenario);
+    let straight = ledger.straight();
+    let host = in_host(scenario, &ledger);
     let at = |mib: &u32| {
         let with = super::sweep::with_memory(*scenario, *mib);
         if scenario.task.has_engine() {
             return largest_micro_batch(&with);
         }
-        let batch = largest_batch(&straight, with.usable());
+        let batch = largest_batch(&straight, with.usable()).min(host);
         (batch > 0).then_some(batch)
     };
     memories.iter().map(at).collect()

@@ -274,6 +274,18 @@ fields! {
     /// Target of the accumulation planner.
     GlobalBatch { "target", "Target global batch", "B", "", goal.global_batch as whole 1 ..= 1_000_000_000,
         "What one optimizer step should see, over all GPUs." }
+    /// Rank of GaLore and APOLLO.
+    Projection { "opt_rank", "Rank of projected gradients", "r", "", recipe.projection as whole 1 ..= 131_072,
+        "Rank to which GaLore and APOLLO project the gradient of each matrix of the blocks; 1 is APOLLO-Mini." }
+    /// Widest side of a preconditioner.
+    Preconditioner { "precond_dim", "Widest preconditioner", "", "", recipe.preconditioner as whole 0 ..= 131_072,
+        "Shampoo cuts matrices into blocks of this side, and SOAP leaves wider sides as they are; 0 for their usual 1,024 and 10,000." }
+    /// Memory of the machine.
+    HostMemory { "ram", "CPU memory", "", "GiB", host.ram as mebibytes 0 ..= 65_536,
+        "Memory of one machine outside its GPUs; 0 where it is not known, and then nothing is compared with it." }
+    /// GPUs in a machine.
+    NodeGpus { "node_gpus", "GPUs of one machine", "g", "", host.gpus as whole 1 ..= 1_024,
+        "GPUs whose processes share the CPU memory of one machine; no more of them than the job has count." }
     /// Devices assumed for the chart's reference curves.
     ComparisonGpus { "chart_gpus", "GPUs of the reference curves", "D", "", comparison.gpus as whole 1 ..= 131_072,
         "How many GPUs the chart's four reference models are spread over." }

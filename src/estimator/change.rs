@@ -35,6 +35,8 @@ pub enum Change {
         driver: Bytes,
         /// The workspace of its libraries.
         workspace: Bytes,
+        /// Ten times its compute capability.
+        capability: u32,
     },
 }
 
@@ -45,8 +47,8 @@ impl Change {
         match self {
             Self::Number(field, value) => scenario.with_number(field, value).unwrap_or(scenario),
             Self::Word(word) => word.apply(scenario),
-            Self::Device { origin, memory, driver, workspace } => {
-                scenario.device = Device { origin, memory, driver, workspace, ..scenario.device };
+            Self::Device { origin, memory, driver, workspace, capability } => {
+                scenario.device = Device { origin, memory, driver, workspace, capability, ..scenario.device };
                 scenario
             }
         }
@@ -59,8 +61,8 @@ impl Change {
             Self::Number(field, _) => Self::Number(field, before.number(field)),
             Self::Word(word) => Self::Word(word.setting().chosen(before)),
             Self::Device { .. } => {
-                let Device { origin, memory, driver, workspace, .. } = before.device;
-                Self::Device { origin, memory, driver, workspace }
+                let Device { origin, memory, driver, workspace, capability, .. } = before.device;
+                Self::Device { origin, memory, driver, workspace, capability }
             }
         }
     }

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::choice::Method;
 use super::counted::Allocator;
 use super::formula::{Expr, Symbol, Values};
-use super::ledger::{Bucket, Instant, Instants, Ledger};
+use super::ledger::{Bucket, HOST, Instant, Instants, Ledger, Line};
 use super::runtime::held;
 use super::scenario::Scenario;
 use super::source::{self, Source};
@@ -65,9 +65,61 @@ pub struct Estimate {
     pub memory: Bytes,
     /// The part of it kept free.
     pub reserved: Bytes,
+    /// What is in the memory of the machine, which no entry above counts.
+    pub host: HostCounter,
     /// The values that the entries' formulas were evaluated with.
     #[serde(skip)]
     pub values: Values,
+}
+
+/// The memory of one machine outside its devices: a counter of its own.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct HostCounter {
+    /// What is there, for all devices of the machine together.
+    pub entries: Vec<Entry>,
+    /// The instants that entries refer to by position: loading and training.
+    pub instants: &'static [Instant],
+    /// Memory of the machine; 0 where nobody said.
+    pub memory: Bytes,
+    /// Devices that share it.
+    pub gpus: u32,
+}
+
+impl HostCounter {
+    /// Everything there at the instant with this position.
+    pub fn total_at(&self, position: usize) -> Bytes {
+        self.entries.iter().filter(|entry| entry.alive.contains(position)).map(|entry| entry.bytes).sum()
+    }
+
+    /// The fuller of the instants.
+    pub fn peak(&self) -> Peak {
+        let (loading, training) = (self.total_at(0), self.total_at(1));
+        let fuller = usize::from(training >= loading);
+        Peak { instant: &self.instants[fuller], bytes: if fuller == 1 { training } else { loading } }
+    }
+
+    /// How much the machine lacks, where its memory is known and too small.
+    pub fn lacks(&self) -> Option<Bytes> {
+        let peak = self.peak().bytes;
+        (self.memory > Bytes::ZERO && peak > self.memory).then(|| peak - self.memory)
+    }
+}
+
+/// A line with its value.
+fn entry_of(line: &Line, values: &mut Values) -> Entry {
+    line.set_own(values);
+    Entry {
+        name: line.name,
+        bucket: line.bucket,
+        bytes: Bytes::new(line.formula.value(values)),
+        formula: line.formula,
+        source: line.source,
+        alive: line.alive,
+        coefficient: line.coefficient,
+        layers: line.layers,
+        weights: line.weights,
+    }
 }
 
 /// The instant at which most memory is alive.
@@ -124,19 +176,9 @@ pub(crate) fn filled_in(scenario: &Scenario, ledger: &Ledger, batch: u32) -> Est
     let mut values = ledger.values_at(batch);
     let mut entries: Vec<Entry> = Vec::with_capacity(ledger.lines.len() + 8);
     for line in &ledger.lines {
-        line.set_own(&mut values);
-        entries.push(Entry {
-            name: line.name,
-            bucket: line.bucket,
-            bytes: Bytes::new(line.formula.value(&values)),
-            formula: line.formula,
-            source: line.source,
-            alive: line.alive,
-            coefficient: line.coefficient,
-            layers: line.layers,
-            weights: line.weights,
-        });
+        entries.push(entry_of(line, &mut values));
     }
+    let host = ledger.host.iter().map(|line| entry_of(line, &mut values)).collect();
     if ledger.fragmentation > 0.0 {
         // The allocator's share follows what is alive, so that each instant has its own.
         for (position, dynamic) in ledger.dynamic(batch).iter().take(ledger.instants.len()).enumerate() {
@@ -160,6 +202,7 @@ pub(crate) fn filled_in(scenario: &Scenario, ledger: &Ledger, batch: u32) -> Est
         ranks: ledger.ranks.clone(),
         memory: scenario.device.memory,
         reserved: scenario.reserved(),
+        host: HostCounter { entries: host, instants: HOST, memory: scenario.host.ram, gpus: scenario.node_gpus() },
         values: ledger.values_at(batch),
     }
 }

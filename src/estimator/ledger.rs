@@ -93,6 +93,12 @@ pub struct Instant {
 pub static WHOLE_STEP: &[Instant] =
     &[Instant { name: "whole step", meaning: "All buckets are counted as if they were alive together.", stage: "" }];
 
+/// The instants at which the memory of a machine is counted.
+pub static HOST: &[Instant] = &[
+    Instant { name: "loading", meaning: "The weights are read, and optimizer state is not there yet.", stage: "" },
+    Instant { name: "training", meaning: "The machine holds what the GPUs have handed over.", stage: "" },
+];
+
 /// The most instants a ledger may tell apart.
 pub(crate) const MOST_INSTANTS: usize = 26;
 
@@ -178,6 +184,8 @@ pub(crate) struct Ledger {
     /// The ranks of a pipeline that are counted, in the order of the instants: the last one first.
     pub(crate) ranks: Vec<u32>,
     pub(crate) values: Values,
+    /// What is in the memory of one machine, at the instants of [`HOST`].
+    pub(crate) host: Vec<Line>,
     /// What the allocator holds beyond live dynamic memory, as a part of it.
     pub(crate) fragmentation: f64,
 }
@@ -236,6 +244,22 @@ impl Ledger {
     pub(crate) fn straight_step(&self) -> Straight {
         let step = self.instants.iter().take_while(|instant| !instant.is_outside()).count();
         Straight { instants: step.min(MOST_INSTANTS), ..self.straight() }
+    }
+
+    /// The memory of one machine at micro-batch `batch`, at its fuller instant.
+    pub(crate) fn host_peak(&self, batch: u32) -> Bytes {
+        let mut values = self.values_at(batch);
+        let mut totals = [0.0; 2];
+        for line in &self.host {
+            line.set_own(&mut values);
+            let bytes = line.formula.value(&values);
+            for (position, total) in totals.iter_mut().enumerate() {
+                if line.alive.contains(position) {
+                    *total += bytes;
+                }
+            }
+        }
+        Bytes::new(totals[0].max(totals[1]))
     }
 
     /// Live dynamic memory at each instant at micro-batch `batch`.
@@ -345,6 +369,7 @@ mod tests {
                 line(&Expr::Number(5.0), Instants::at(&[1])),
             ],
             instants: STEP.iter().collect(),
+            host: Vec::new(),
             values: Values::default(),
             fragmentation: 0.0,
         };

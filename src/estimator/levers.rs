@@ -62,6 +62,9 @@ const fn cost_of(word: Word) -> &'static str {
         Word::Kernels(_) => "Compilation, or other kernels; usually faster too.",
         Word::Optimizer(_) => "Moments in 8 bits; as good in most published runs.",
         Word::Step(_) => "Nothing: the same update in one kernel.",
+        Word::Offload(Offload::Parameters | Offload::Everything) => {
+            "Every layer crosses the link to CPU memory in each pass, and the CPU runs the optimizer."
+        }
         Word::Offload(Offload::Activations) => "Layer inputs cross the link to CPU memory twice a step.",
         Word::Offload(_) => {
             "Gradients and weights cross the link to CPU memory every step, and the CPU runs the optimizer."
@@ -100,10 +103,14 @@ impl Lever {
 /// that of cost. `devices` are larger devices worth a try; the estimator knows no catalogue.
 pub fn ranked(scenario: &Scenario, devices: &[Change]) -> Vec<Lever> {
     let before = largest_micro_batch(scenario);
-    // What a task does not have is no lever of it.
-    let is_task = scenario.task.kind != TaskKind::Train;
-    let contradictions = if is_task { scenario.conflicts().len() } else { 0 };
-    let has = |change: &Change| !is_task || change.apply(*scenario).conflicts().len() <= contradictions;
+    // What a task does not have is no lever of it, and neither is what its optimizer does not go with.
+    let recipe = &scenario.recipe;
+    let is_bound = scenario.task.kind != TaskKind::Train
+        || recipe.optimizer > Optimizer::Sgd
+        || recipe.step == StepKernel::InBackward
+        || recipe.fp8.is_on();
+    let contradictions = if is_bound { scenario.conflicts().len() } else { 0 };
+    let has = |change: &Change| !is_bound || change.apply(*scenario).conflicts().len() <= contradictions;
     let open = open_changes(scenario).into_iter().filter(has).chain(devices.iter().copied());
     let mut levers: Vec<Lever> = Vec::new();
     for change in open.filter(|change| !change.holds_in(scenario)) {
@@ -264,6 +271,7 @@ fn offload_changes(now: Offload, recomputation: Recomputation) -> Vec<Change> {
         }
         (Offload::None, false) => vec![Word::Offload(Offload::Optimizer).into()],
         (Offload::Optimizer, true) | (Offload::Activations, _) => vec![Word::Offload(Offload::Both).into()],
-        (Offload::Optimizer, false) | (Offload::Both, _) => Vec::new(),
+        (Offload::Parameters, true) => vec![Word::Offload(Offload::Everything).into()],
+        (Offload::Optimizer | Offload::Parameters, false) | (Offload::Both | Offload::Everything, _) => Vec::new(),
     }
 }

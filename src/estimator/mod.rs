@@ -44,16 +44,17 @@ pub use bounds::Field;
 pub use change::Change;
 pub use choice::{
     Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Batching, Bias, ChartAxis, Choice, Engine,
-    Evaluation, FrozenType, Gather, Gathered, GradientType, Kernels, Load, Logits, LossHead, Merge, Method, Mlp, Norm,
-    Offload, Optimizer, Packing, PaddedAttention, Position, Precision, QkNorm, Recomputation, Reference, Resume,
-    RewardModel, Rollout, Save, Segments, Softmax, StepKernel, Switch, TaskKind, Unquantized, ZeroStage,
+    Evaluation, Fp8, FrozenType, Gather, Gathered, GradientType, HostLoad, Kernels, Load, Logits, LossHead, Merge,
+    Method, Mlp, Norm, Offload, Optimizer, Packing, PaddedAttention, Position, Precision, QkNorm, Recomputation,
+    Reference, Resume, RewardModel, Rollout, Save, Segments, Softmax, StepKernel, Switch, TaskKind, Unquantized,
+    ZeroStage,
 };
 pub use conflict::Conflict;
 pub use error::{InputError, InputErrorKind};
-pub use estimate::{Balance, Counters, Entry, Estimate, Peak, StagePeak, counters, estimate};
+pub use estimate::{Balance, Counters, Entry, Estimate, HostCounter, Peak, StagePeak, counters, estimate};
 pub use ledger::{Bucket, Instant, Instants};
 pub use outside::Outside;
-pub use scenario::{Cluster, Comparison, Device, Experts, Goal, Latent, Lengths, Model, Recipe, Scenario, Task};
+pub use scenario::{Cluster, Comparison, Device, Experts, Goal, Host, Latent, Lengths, Model, Recipe, Scenario, Task};
 pub use unit::Unit;
 pub use units::{Bytes, Percent};
 pub use weights::Weights;

@@ -125,6 +125,8 @@ pub(crate) fn ledger(scenario: &Scenario) -> Ledger {
         lines,
         instants: WHOLE_STEP.iter().collect(),
         ranks: Vec::new(),
+
+        host: Vec::new(),
         values: values(scenario),
         fragmentation: 0.0,
     }

@@ -222,7 +222,8 @@ impl Setting {
     /// let problem = setting::OFFLOAD.read("all", full).unwrap_err();
     /// assert_eq!(
     ///     problem.to_string(),
-    ///     "Offloaded to CPU memory: “all” is not known; it takes none, optimizer, activations, both."
+    ///     "Offloaded to CPU memory: “all” is not known; it takes none, optimizer, activations, both, \
+    ///      parameters, everything."
     /// );
     /// # Ok::<(), bmax::InputError>(())
     /// ```

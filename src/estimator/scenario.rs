@@ -3,10 +3,10 @@
 use serde::Serialize;
 
 use super::choice::{
-    Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Batching, Bias, ChartAxis, Engine, FrozenType,
-    GradientType, Kernels, Logits, LossHead, Method, Mlp, Norm, Offload, Optimizer, Packing, PaddedAttention, Position,
-    Precision, QkNorm, Recomputation, Reference, RewardModel, Rollout, Segments, Softmax, StepKernel, Switch, TaskKind,
-    Unquantized, ZeroStage,
+    Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Batching, Bias, ChartAxis, Engine, Fp8,
+    FrozenType, GradientType, HostLoad, Kernels, Logits, LossHead, Method, Mlp, Norm, Offload, Optimizer, Packing,
+    PaddedAttention, Position, Precision, QkNorm, Recomputation, Reference, RewardModel, Rollout, Segments, Softmax,
+    StepKernel, Switch, TaskKind, Unquantized, ZeroStage,
 };
 use super::outside::Outside;
 use super::runtime::fragmentation;
@@ -35,6 +35,8 @@ pub struct Scenario {
     pub goal: Goal,
     /// What the chart's reference curves assume.
     pub comparison: Comparison,
+    /// The machine around the device.
+    pub host: Host,
 }
 
 /// A decoder-only transformer.
@@ -175,6 +177,12 @@ pub struct Recipe {
     pub adapter_dropout: Switch,
     /// In what weights beside quantized matrices are kept.
     pub unquantized: Unquantized,
+    /// Which products run in fp8.
+    pub fp8: Fp8,
+    /// Rank to which GaLore and APOLLO project gradients.
+    pub projection: u32,
+    /// Widest side that Shampoo and SOAP precondition whole; 0 for the usual of either.
+    pub preconditioner: u32,
 }
 
 /// What the model is trained for, and what stands beside the training step for it.
@@ -271,6 +279,24 @@ pub struct Device {
     pub segments: Segments,
     /// What the caching allocator holds beyond live activations, gradients and temporaries.
     pub fragmentation: Percent,
+    /// Ten times its compute capability, by its row of the catalogue; 0 where nobody said.
+    pub capability: u32,
+}
+
+/// The machine that the device stands in.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Host {
+    /// Its memory, in whole MiB; 0 where nobody said.
+    pub ram: Bytes,
+    /// Devices in one machine, at most.
+    pub gpus: u32,
+    /// What is held while the model is loaded.
+    pub load: HostLoad,
+}
+
+impl Host {
+    /// A machine that nobody described: eight devices, as in NVIDIA's DGX and HGX, and no limit that is known.
+    pub const UNSAID: Self = Self { ram: Bytes::ZERO, gpus: 8, load: HostLoad::Off };
 }
 
 /// The target of the accumulation planner.
@@ -363,6 +389,13 @@ impl Cluster {
     /// [`Scenario::conflicts`] says so.
     pub fn data_parallel(&self) -> u32 {
         (self.gpus / self.group()).max(1)
+    }
+}
+
+impl Scenario {
+    /// Devices of the job in one machine.
+    pub fn node_gpus(&self) -> u32 {
+        self.host.gpus.min(self.cluster.gpus).max(1)
     }
 }
 

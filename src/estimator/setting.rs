@@ -5,9 +5,10 @@
 
 use super::choice::{
     Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Batching, Bias, ChartAxis, Choice, ChoiceOption,
-    Engine, Evaluation, FrozenType, Gather, Gathered, GradientType, Kernels, Load, Logits, LossHead, Merge, Method,
-    Mlp, Norm, Offload, Optimizer, Packing, PaddedAttention, Position, Precision, QkNorm, Recomputation, Reference,
-    Resume, RewardModel, Rollout, Save, Segments, Softmax, StepKernel, Switch, TaskKind, Unquantized, ZeroStage, keys,
+    Engine, Evaluation, Fp8, FrozenType, Gather, Gathered, GradientType, HostLoad, Kernels, Load, Logits, LossHead,
+    Merge, Method, Mlp, Norm, Offload, Optimizer, Packing, PaddedAttention, Position, Precision, QkNorm, Recomputation,
+    Reference, Resume, RewardModel, Rollout, Save, Segments, Softmax, StepKernel, Switch, TaskKind, Unquantized,
+    ZeroStage, keys,
 };
 use super::scenario::Scenario;
 
@@ -240,6 +241,10 @@ settings! {
     Resume: RESUME = "resume", "Resuming", Resume, outside.resume;
     /// How adapters are merged.
     Merge: MERGE = "merge", "Merging adapters", Merge, outside.merge;
+    /// Which products run in fp8.
+    Fp8: FP8 = "fp8", "Products in fp8", Fp8, recipe.fp8;
+    /// What the host holds while the model is loaded.
+    HostLoad: HOST_LOAD = "host_load", "Loading in CPU memory", HostLoad, host.load;
 }
 
 #[cfg(test)]

@@ -235,6 +235,41 @@ sources! {
         "Total memory the driver reports, less what a program can get",
         "the row of the device",
         "https://docs.nvidia.com/deploy/nvidia-smi/index.html", "2026";
+    /// Training in fp8 at scale.
+    DEEPSEEK_V3 = "DeepSeek-AI 2024b",
+        "DeepSeek-V3 Technical Report",
+        "sections 3.2.3 and 3.3: recomputation, mixed-precision framework, low-precision storage",
+        "https://arxiv.org/abs/2412.19437", "2024-12-27";
+    /// fp8 products and optimizers in few bits.
+    TORCHAO = "torchao",
+        "pytorch/ao at 36027d82d1ad, torchao/float8 and torchao/optim",
+        "float8_linear.py matmul_with_hp_or_float8_args; adam.py _new_buffer, subclass_8bit.py, subclass_4bit.py, subclass_fp8.py",
+        "https://github.com/pytorch/ao", "2026-08-21";
+    /// Optimizers whose state may leave the GPU.
+    BITSANDBYTES = "bitsandbytes 0.50",
+        "bitsandbytes 0.50.2 (95f9af309d4d), bitsandbytes/optim/optimizer.py",
+        "get_state_buffer and prefetch_state",
+        "https://github.com/bitsandbytes-foundation/bitsandbytes", "2026";
+    /// Gradients of low rank.
+    GALORE = "Zhao et al. 2024",
+        "GaLore: Memory-Efficient LLM Training by Gradient Low-Rank Projection",
+        "section 4 and table 1; galore_torch at 2cc66f88cce1",
+        "https://arxiv.org/abs/2403.03507", "2024-06-02";
+    /// Gradients scaled by projected moments.
+    APOLLO = "Zhu et al. 2024",
+        "APOLLO: SGD-like Memory, AdamW-level Performance",
+        "section 4; apollo_torch at 76b34725abcb",
+        "https://arxiv.org/abs/2412.05270", "2025-02-17";
+    /// Preconditioners of blocks.
+    SHAMPOO = "Shi et al. 2023",
+        "A Distributed Data-Parallel PyTorch Implementation of the Distributed Shampoo Optimizer for Training Neural Networks At-Scale",
+        "section 3; facebookresearch/optimizers at f60660661194",
+        "https://arxiv.org/abs/2309.06497", "2023-09-12";
+    /// Adam in the eigenbasis of preconditioners.
+    SOAP = "Vyas et al. 2024",
+        "SOAP: Improving and Stabilizing Shampoo using Adam",
+        "algorithm 3; soap.py at a1e553530fde",
+        "https://arxiv.org/abs/2409.11321", "2025-01-31";
 }
 
 #[cfg(test)]

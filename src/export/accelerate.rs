@@ -154,7 +154,8 @@ pub(super) fn optimizer(scenario: &Scenario) -> String {
     let kernel = match scenario.recipe.step {
         StepKernel::Fused => "fused=True",
         StepKernel::Foreach => "foreach=True",
-        StepKernel::Loop => "foreach=False",
+        // No file here has a step in the backward pass.
+        StepKernel::Loop | StepKernel::InBackward => "foreach=False",
     };
     match scenario.recipe.optimizer {
         Optimizer::AdamW => format!("torch.optim.AdamW(…, {kernel})"),
@@ -165,5 +166,6 @@ pub(super) fn optimizer(scenario: &Scenario) -> String {
         Optimizer::Muon => "torch.optim.Muon on the blocks’ matrices, torch.optim.AdamW on the rest".to_owned(),
         Optimizer::Momentum => format!("torch.optim.SGD(…, momentum=0.9, {kernel})"),
         Optimizer::Sgd => format!("torch.optim.SGD(…, {kernel})"),
+        other => super::deepspeed::client_optimizer(other).to_owned(),
     }
 }

@@ -4,7 +4,7 @@
 //! Trainer and Lightning, so that what would be a comment is the list under `_comment`.
 //! Keys as in deepspeed 0.19.8, `deepspeed/runtime/config.py` and the models it reads with.
 
-use super::run::{Planned, Run, machines, shards};
+use super::run::{Planned, Run, Says, machines, shards};
 use super::text::{EXPANDABLE, Spelling, Value, expandable};
 use crate::{
     Adapter, AdapterType, Engine, GradientType, LossHead, Optimizer, Precision, Recipe, Recomputation, Scenario,
@@ -23,7 +23,7 @@ pub(super) enum Caller {
 }
 
 pub(super) fn write(scenario: &Scenario, page: &str) -> String {
-    let mut run = Run::new(scenario);
+    let mut run = Run::that_says(scenario, &Says { parameters: true, ..Says::NOTHING });
     adapt(&mut run);
     let now = *run.now();
     let cluster = &now.cluster;
@@ -300,15 +300,11 @@ const fn own_optimizer(optimizer: Optimizer) -> Option<&'static str> {
         Optimizer::AdamW => Some("AdamW"),
         Optimizer::Lion => Some("Lion"),
         Optimizer::Muon => Some("Muon"),
-        Optimizer::Adam8bit
-        | Optimizer::Adafactor
-        | Optimizer::AdafactorTorch
-        | Optimizer::Momentum
-        | Optimizer::Sgd => None,
+        _ => None,
     }
 }
 
-const fn client_optimizer(optimizer: Optimizer) -> &'static str {
+pub(super) const fn client_optimizer(optimizer: Optimizer) -> &'static str {
     match optimizer {
         Optimizer::Adam8bit => "bitsandbytes.optim.AdamW8bit",
         Optimizer::Adafactor => "transformers.Adafactor",
@@ -316,6 +312,15 @@ const fn client_optimizer(optimizer: Optimizer) -> &'static str {
         Optimizer::Momentum => "torch.optim.SGD with momentum",
         Optimizer::Sgd => "torch.optim.SGD",
         Optimizer::AdamW | Optimizer::Lion | Optimizer::Muon => "its own",
+        Optimizer::PagedAdam8bit => "bitsandbytes.optim.PagedAdamW8bit",
+        Optimizer::Adam8bitTorchao => "torchao.optim.AdamW8bit",
+        Optimizer::Adam4bit => "torchao.optim.AdamW4bit",
+        Optimizer::AdamFp8 => "torchao.optim.AdamWFp8",
+        Optimizer::Galore => "galore_torch.GaLoreAdamW",
+        Optimizer::Galore8bit => "galore_torch.GaLoreAdamW8bit",
+        Optimizer::Apollo => "apollo_torch.APOLLOAdamW",
+        Optimizer::Shampoo => "distributed_shampoo.DistributedShampoo",
+        Optimizer::Soap => "soap.SOAP",
     }
 }
 
@@ -386,6 +391,10 @@ fn zero(scenario: &Scenario) -> Value {
     if scenario.recipe.offload.takes_optimizer() {
         let host = Value::Map(vec![("device", "cpu".into()), ("pin_memory", true.into())]);
         keys.push(("offload_optimizer", host));
+    }
+    if scenario.recipe.offload.takes_parameters() {
+        let host = Value::Map(vec![("device", "cpu".into()), ("pin_memory", true.into())]);
+        keys.push(("offload_param", host));
     }
     Value::Map(keys)
 }

@@ -54,6 +54,7 @@ fn answer(scenario: &Scenario) -> Value {
             ("peak_bytes", room.peak.into()),
             ("per_sequence_bytes", room.per_sequence.into()),
             ("next_lacks_bytes", room.next_lacks.into()),
+            ("limited_by", if room.by_host { "ram" } else { "gpu" }.into()),
         ]),
         Answer::Infeasible(reason) => Value::Map(vec![
             ("fits", false.into()),
@@ -70,6 +71,7 @@ const fn shortage(shortage: Shortage) -> &'static str {
         Shortage::ModelStates => "model-states",
         Shortage::FirstSequence => "first-sequence",
         Shortage::Outside => "outside",
+        Shortage::HostMemory => "host-memory",
     }
 }
 

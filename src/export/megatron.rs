@@ -4,18 +4,18 @@
 //! configuration classes that it makes flags of), of which `tests/exports/megatron_flags.json` is the
 //! list.
 
-use super::run::{Run, machines, sharing, stage_layers};
+use super::run::{Run, Says, machines, sharing, stage_layers};
 use super::text::{commented, expandable};
 use crate::format::counted;
 use crate::{
-    Adapter, AttentionKernel, Bias, Engine, GradientType, Kernels, LossHead, Mlp, Norm, Offload, Optimizer, Position,
-    Precision, QkNorm, Recomputation, Scenario, StepKernel, Switch, ZeroStage,
+    Adapter, AttentionKernel, Bias, Engine, Fp8, GradientType, Kernels, LossHead, Mlp, Norm, Offload, Optimizer,
+    Position, Precision, QkNorm, Recomputation, Scenario, StepKernel, Switch, ZeroStage,
 };
 
 const PROGRAM: &str = "Megatron-LM";
 
 pub(super) fn write(scenario: &Scenario, page: &str) -> String {
-    let mut run = Run::new(scenario);
+    let mut run = Run::that_says(scenario, &Says { fp8: true, ..Says::NOTHING });
     adapt(&mut run);
     let now = *run.now();
     run.stages_have_layers(PROGRAM);
@@ -119,6 +119,11 @@ fn adapt(run: &mut Run) {
     run.change("Megatron-LM’s cross-entropy is vocabulary-parallel", |s| {
         if !matches!(s.recipe.loss, LossHead::Classifier | LossHead::VocabularyParallelFused) {
             s.recipe.loss = LossHead::VocabularyParallel;
+        }
+    });
+    run.change("Megatron-LM has Transformer Engine’s recipes: of DeepSeek-V3’s the block scaling", |s| {
+        if s.recipe.fp8 == Fp8::DeepSeekV3 {
+            s.recipe.fp8 = Fp8::TeBlock;
         }
     });
     run.change("Megatron-LM updates in one kernel", |s| s.recipe.step = StepKernel::Fused);
@@ -296,6 +301,17 @@ fn flags(now: &Scenario, micro_batch: u32, global_batch: u64) -> Vec<String> {
             });
         }
     }
+    // `fp8` and `fp8_recipe` of megatron/core/transformer/transformer_config.py.
+    if let Some(scaling) = match recipe.fp8 {
+        Fp8::TeDelayed => Some("delayed"),
+        Fp8::TeCurrent => Some("tensorwise"),
+        Fp8::TeBlock => Some("blockwise"),
+        Fp8::TeMxfp8 => Some("mxfp8"),
+        _ => None,
+    } {
+        push(if matches!(recipe.fp8, Fp8::TeBlock | Fp8::TeMxfp8) { "fp8-format e4m3" } else { "fp8-format hybrid" });
+        push(&format!("fp8-recipe {scaling}"));
+    }
     match recipe.recomputation {
         Recomputation::None => {}
         Recomputation::Selective => push("recompute-granularity selective"),
@@ -323,9 +339,7 @@ fn flags(now: &Scenario, micro_batch: u32, global_batch: u64) -> Vec<String> {
             push("optimizer sgd");
             push("sgd-momentum 0.0");
         }
-        Optimizer::AdamW | Optimizer::Adam8bit | Optimizer::Adafactor | Optimizer::AdafactorTorch => {
-            push("optimizer adam")
-        }
+        _ => push("optimizer adam"),
     }
     if recipe.offload == Offload::Optimizer {
         push("optimizer-cpu-offload");

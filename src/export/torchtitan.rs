@@ -249,7 +249,7 @@ fn settings(now: &Scenario, planned: &Planned, version: Version) -> Vec<Setting>
     let implementation = match now.recipe.step {
         StepKernel::Fused => "fused",
         StepKernel::Foreach => "foreach",
-        StepKernel::Loop => "for-loop",
+        StepKernel::Loop | StepKernel::InBackward => "for-loop",
     };
     push("optimizer", "name", quoted("AdamW"), String::new());
     push("optimizer", "implementation", quoted(implementation), format!("--optimizer.implementation {implementation}"));

@@ -5,7 +5,7 @@
 //! alone or keeps it on the host, none of which FSDP does.
 
 use super::deepspeed::{self, CAST_UNQUANTIZED, Caller, loaded_in, quantization};
-use super::run::{Resharding, Run, resharding, shards};
+use super::run::{Resharding, Run, Says, resharding, shards};
 use super::text::{Spelling, Value, allocator_in_python, commented, quoted};
 use crate::{
     Adapter, AdapterTargets, AdapterType, AttentionKernel, Engine as Program, Kernels, LossHead, Offload, Optimizer,
@@ -56,7 +56,18 @@ fn engine(scenario: &Scenario) -> Engine {
 const PROGRAM: &str = "the Trainer";
 
 /// Takes away what the Trainer cannot do, and says what divides model states then.
+/// Optimizers that `optim` has words for beside the usual ones (`OptimizerNames` in training_args.py).
+const OPTIMIZERS: &[Optimizer] = &[
+    Optimizer::PagedAdam8bit,
+    Optimizer::Adam8bitTorchao,
+    Optimizer::Adam4bit,
+    Optimizer::Galore,
+    Optimizer::Galore8bit,
+    Optimizer::Apollo,
+];
+
 pub(super) fn prepare(run: &mut Run) -> Engine {
+    let mut run = Run::that_says(scenario, &Says { optimizers: OPTIMIZERS, ..Says::NOTHING });
     run.without_pipeline(PROGRAM);
     run.without_expert_parallel(PROGRAM);
     let engine = engine(run.now());
@@ -128,6 +139,10 @@ pub(super) fn write(scenario: &Scenario, page: &str) -> String {
         push("optim", format!("\"{optimizer}\""));
         if let Some(words) = arguments_of_it {
             push("optim_args", format!("\"{words}\""));
+        }
+        if now.recipe.optimizer.projects() {
+            push("optim_args", format!("\"rank={}\"", now.recipe.projection));
+            push("optim_target_modules", "[r\".*attn.*\", r\".*mlp.*\"]".to_owned());
         }
     } else {
         // The argument of the Trainer goes before any optim.
@@ -358,6 +373,14 @@ pub(super) fn optimizer(scenario: &Scenario) -> Option<(&'static str, Option<&'s
         (Optimizer::Lion, _) => ("lion_32bit", None),
         (Optimizer::Momentum, _) => ("sgd", Some("momentum=0.9")),
         (Optimizer::Sgd, _) => ("sgd", None),
+        (Optimizer::PagedAdam8bit, _) => ("paged_adamw_8bit", None),
+        (Optimizer::Adam8bitTorchao, _) => ("adamw_torch_8bit", None),
+        (Optimizer::Adam4bit, _) => ("adamw_torch_4bit", None),
+        (Optimizer::Galore, _) => ("galore_adamw", None),
+        (Optimizer::Galore8bit, _) => ("galore_adamw_8bit", None),
+        (Optimizer::Apollo, _) => ("apollo_adamw", None),
+        // What it has no word for was replaced.
+        (Optimizer::AdamFp8 | Optimizer::Shampoo | Optimizer::Soap, _) => ("adamw_torch", None),
     })
 }
 

@@ -6,8 +6,8 @@ use super::{Decoded, MAX_QUERY_BYTES, Notice, OWN, VERSION, is_parameter, neares
 use crate::bounds::excerpt;
 use crate::nearest::offers;
 use crate::{
-    AdapterType, BatchUnit, Choice, Field, InputError, InputErrorKind, Method, Mlp, Model, Packing, Percent,
-    Recomputation, Scenario, Softmax, Switch, catalogue,
+    AdapterType, BatchUnit, Choice, Engine, Field, Fp8, InputError, InputErrorKind, Method, Mlp, Model, Packing,
+    Percent, Precision, Recomputation, Scenario, Softmax, Switch, catalogue,
     input::Input,
     setting::{self, Setting},
 };
@@ -165,6 +165,8 @@ pub(super) fn read(
                 }
                 Err(problem) => notices.push(Notice::Number(problem, scenario.number(field))),
             }
+        } else if is_fp8(key, value, &scenario) {
+            scenario.recipe.precision = Precision::Bf16;
         } else if let Some(word) = Setting::from_key(key) {
             match word.read(value, scenario) {
                 // It was read before the numbers, some of which may be the reader's own by now.
@@ -187,9 +189,34 @@ pub(super) fn read(
             notices.push(Notice::Unknown { key: excerpt(key), nearest });
         }
     }
+    if pairs.iter().any(|(key, value)| is_fp8(key, value, &scenario)) {
+        if value_of(setting::FP8.key).is_none() {
+            scenario.recipe.fp8 = usual_fp8(&scenario);
+        }
+        notices.push(Notice::Fp8(scenario.recipe.fp8.key()));
+    }
     // It is read onto the whole of the first scenario, which nothing that is wrong in it can change.
     let vs = value_of(versus::VS).map(|given| versus::read(given, version, &scenario, &mut notices));
     Decoded { scenario, vs, notices }
+}
+
+/// Whether fp8 is given as a training precision, which is none: most of a step is in another type. On a GPU without fp8
+/// the word goes on meaning nothing, as it did when links had no fp8.
+fn is_fp8(key: &str, value: &str, scenario: &Scenario) -> bool {
+    let capability = scenario.device.capability;
+    let has = capability == 0 || capability >= Fp8::TeDelayed.capability();
+    has && key == setting::PRECISION.key && value.trim().eq_ignore_ascii_case("fp8")
+}
+
+/// What Transformer Engine takes where nothing is said (`get_default_fp8_recipe` in
+/// transformer_engine/pytorch/quantization.py, d0067d0da6cb), and torchtitan of torchao.
+fn usual_fp8(scenario: &Scenario) -> Fp8 {
+    match scenario.device.capability {
+        _ if scenario.cluster.engine == Engine::Torchtitan => Fp8::TorchaoTensorwise,
+        100..120 => Fp8::TeMxfp8,
+        120.. => Fp8::TeCurrent,
+        _ => Fp8::TeDelayed,
+    }
 }
 
 /// Refuses a number whose unit is also given as a parameter of its own, and is another one there.

@@ -39,6 +39,8 @@ pub enum Notice {
     },
     /// A memory was given in GB and is taken for as many GiB: the field, what was given, and its value.
     Gigabytes(Field, String, f64),
+    /// fp8 was given as a training precision: the option of fp8 that was taken beside bf16.
+    Fp8(&'static str),
     /// A parameter is given more than once; the first value counts.
     Repeated(String),
     /// A parameter whose percent-encoding is broken is left out.
@@ -79,6 +81,11 @@ impl fmt::Display for Notice {
                 let like = like(explained(nearest));
                 write!(f, "“{key}” is not a parameter{like}{}.", remedy("; it is passed over"))
             }
+            Self::Fp8(taken) => write!(
+                f,
+                "Training precision: “fp8” is read as “bf16” with “fp8={taken}”, because what is not multiplied in fp8 \
+                 stays in 16 bits."
+            ),
             Self::Gigabytes(field, given, read) => {
                 let bound = field.bound();
                 write!(f, "{}: “{given}” is in GB, and “{}” takes GiB.", bound.name, bound.key)?;

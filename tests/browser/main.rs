@@ -54,6 +54,7 @@ mod problems;
 mod program_parts;
 mod questions;
 mod quiz;
+mod recipes;
 mod recompute;
 mod sandboxed_frame;
 mod scaling;

@@ -52,6 +52,7 @@ VERSION_3 = VERSION_2 | {
     "eval": "off", "eval_generate": "off", "eval_b": "8", "eval_n": "128", "eval_steps": "0", "eval_tokens": "0",
     "gather": "off", "gather_states": "weights", "save": "off", "load": "off", "resume": "off", "merge": "off",
     "lengths": "equal", "len_attn": "mask", "len_median": "256", "len_p95": "640", "len_max": "4096", "len_multiple": "1",
+    "fp8": "off", "opt_rank": "128", "precond_dim": "0", "ram": "0", "node_gpus": "8", "host_load": "off",
 }
 
 VERSIONS = {"1": VERSION_1, "2": VERSION_2, "3": VERSION_3}
@@ -227,6 +228,11 @@ LINKS = [
     ("v=3&model=qwen3-8b&gpu=rtx-4090&gpus=4&lengths=bucketed&len_attn=varlen", []),
     ("v=3&model=gpt2&gpu=rtx-3090&gpus=1&zero=0&lengths=flattened&len_max=700&len_p95=600", []),
     ("v=3&model=llama-3.1-8b&gpu=h100-80&lengths=packed&s=8192", []),
+    ("v=3&model=llama-3.1-8b&gpu=h100-80&gpus=16&engine=megatron&zero=1&grad=32&kernels=fused&fp8=te-current", []),
+    ("v=3&model=llama-3.1-8b&gpu=rtx-4090&gpus=1&zero=0&precision=bf16-pure&optimizer=galore-8bit&opt_rank=1024"
+     "&step=in-backward&s=256", []),
+    ("v=3&model=llama-3.1-8b&gpu=h100-80&gpus=1&zero=0&optimizer=shampoo&precond_dim=512", []),
+    ("v=3&model=llama-3.1-70b&gpu=h100-80&precision=mixed&offload=parameters&ram=1024&node_gpus=4&host_load=rank0", []),
     ("v=3&s=4k&gpus=1e1&mem=40GB&target=1e3", ["mem"]),
     ("v=3&model=llama-3.1-8b&gpu=h100&precision=fp8&gpus=0", ["gpu", "precision", "gpus"]),
 ]
@@ -239,7 +245,8 @@ WORDS = {"method", "mlp", "tied", "norm", "qk_norm", "bias", "softcap", "positio
          "optimizer", "step", "recompute", "dropout", "attn", "loss", "kernels", "offload", "adapter",
          "targets", "zero", "sp", "unit", "chart_recompute", "parallel", "qkv", "softmax", "engine", "logits",
          "adapter_type", "adapter_dropout", "unquantized", "segments", "chart_axis", "task", "ref", "frozen", "reward", "rollout",
-         "eval", "eval_generate", "gather", "gather_states", "save", "load", "resume", "merge", "lengths", "len_attn"}
+         "eval", "eval_generate", "gather", "gather_states", "save", "load", "resume", "merge", "lengths", "len_attn",
+         "fp8", "host_load"}
 
 
 def nearest(value, step):

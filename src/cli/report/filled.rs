@@ -2,8 +2,8 @@
 
 use super::{
     Accumulation, Answer, AssumedSpeed, Balanced, Buckets, Conflict, Cost, Counters, Entry, Estimate, Failing, Failure,
-    Infeasible, Instant, Lengths, Lever, Line, OtherMethod, Outcome, ParameterCount, Peak, Plan, Range, Rank, Report,
-    Room, Solve, Source, Step, Way,
+    Host, Infeasible, Instant, Lengths, Lever, Line, OtherMethod, Outcome, ParameterCount, Peak, Plan, Range, Rank,
+    Report, Room, Solve, Source, Step, Way,
 };
 use std::collections::BTreeMap;
 
@@ -86,6 +86,7 @@ pub(in crate::cli) fn answered(scenario: &Scenario, answer: crate::Answer) -> An
             peak_bytes: room.peak.into(),
             per_sequence_bytes: room.per_sequence.into(),
             next_lacks_bytes: room.next_lacks.into(),
+            limited_by: if room.by_host { "ram" } else { "gpu" },
         }),
         crate::Answer::Infeasible(reason) => Answer::Infeasible(Box::new(Infeasible {
             fits: false,
@@ -93,11 +94,17 @@ pub(in crate::cli) fn answered(scenario: &Scenario, answer: crate::Answer) -> An
                 Shortage::ModelStates => "model-states",
                 Shortage::FirstSequence => "first-sequence",
                 Shortage::Outside => "outside",
+                Shortage::HostMemory => "host-memory",
             },
             message: words::shortage(&reason, scenario.unit()),
             over_bytes: reason.over.into(),
             instant: reason.instant.name,
-            largest_entry: entry(&estimate(&scenario.with_batch(1)), &reason.largest),
+            largest_entry: {
+                let estimate = estimate(&scenario.with_batch(1));
+                let in_host = reason.shortage == Shortage::HostMemory;
+                let instants = if in_host { estimate.host.instants } else { estimate.instants };
+                entry_at(&estimate, instants, &reason.largest)
+            },
             fewest_gpus: reason.fewest_gpus,
             training_b_max: reason.training,
         })),
@@ -180,6 +187,7 @@ fn estimated(scenario: &Scenario) -> Estimate {
         ranks: estimate.stages().iter().map(|stage| rank(&estimate, stage)).collect(),
         instants: (0..estimate.instants.len()).map(|position| instant(&estimate, position)).collect(),
         entries: estimate.entries.iter().map(|listed| entry(&estimate, listed)).collect(),
+        host: host(&estimate),
     }
 }
 
@@ -215,10 +223,25 @@ fn instant(estimate: &crate::Estimate, position: usize) -> Instant {
     }
 }
 
+fn host(estimate: &crate::Estimate) -> Host {
+    let host = &estimate.host;
+    let memory = host.memory;
+    Host {
+        gpus: host.gpus,
+        memory_bytes: (memory > crate::Bytes::ZERO).then(|| memory.into()),
+        peak: peak(&host.peak()),
+        entries: host.entries.iter().map(|listed| entry_at(estimate, host.instants, listed)).collect(),
+    }
+}
+
 fn entry(estimate: &crate::Estimate, entry: &crate::Entry) -> Entry {
+    entry_at(estimate, estimate.instants, entry)
+}
+
+fn entry_at(estimate: &crate::Estimate, instants: &'static [crate::Instant], entry: &crate::Entry) -> Entry {
     let values = entry.values(estimate);
     let source = entry.source;
-    let instants = estimate.instants.iter().enumerate();
+    let instants = instants.iter().enumerate();
     Entry {
         name: entry.name,
         bucket: entry.bucket.key(),

@@ -137,6 +137,9 @@ pub struct Room {
     pub per_sequence_bytes: Number,
     /// What one sequence more would lack; 0 when capped.
     pub next_lacks_bytes: Number,
+    /// What one sequence more would lack it of: memory of the GPU, or of the machine.
+    #[schemars(extend("enum" = ["gpu", "ram"]))]
+    pub limited_by: &'static str,
 }
 
 /// Lengths that vary, at the micro-batch of the scenario. Lengths are cut to “s”.
@@ -209,8 +212,8 @@ pub struct Infeasible {
     #[schemars(extend("const" = false))]
     pub fits: bool,
     /// What is too large: the model states alone, the first sequence beside them, or something outside the training
-    /// step, which itself would fit.
-    #[schemars(extend("enum" = ["model-states", "first-sequence", "outside"]))]
+    /// step, which itself would fit, or what the machine has to hold.
+    #[schemars(extend("enum" = ["model-states", "first-sequence", "outside", "host-memory"]))]
     pub reason: &'static str,
     /// The same in one sentence.
     pub message: String,
@@ -274,6 +277,22 @@ pub struct Estimate {
     /// The instants of a step, in order.
     pub instants: Vec<Instant>,
     /// Every named tensor or group of tensors.
+    pub entries: Vec<Entry>,
+    /// The memory of one machine outside its GPUs, which nothing above counts.
+    pub host: Host,
+}
+
+/// What one machine holds outside its GPUs.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Host {
+    /// GPUs of the machine, whose processes share it.
+    pub gpus: u32,
+    /// Memory of the machine; null where nobody said.
+    pub memory_bytes: Option<Number>,
+    /// The fuller of loading and training.
+    pub peak: Peak,
+    /// What is there, for all GPUs of the machine together.
     pub entries: Vec<Entry>,
 }
 

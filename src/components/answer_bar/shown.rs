@@ -53,6 +53,9 @@ fn outlook(facts: &Facts) -> String {
 fn what_binds(facts: &Facts) -> String {
     let short = match &facts.answer {
         Answer::Fits(room) if room.capped => return "no limit within the range".to_owned(),
+        Answer::Fits(room) if room.by_host => {
+            format!("next sequence lacks {} of CPU memory", format::memory(room.next_lacks))
+        }
         Answer::Fits(room) => {
             format!("next {} lacks {}", facts.scenario.unit().one(), format::memory(room.next_lacks))
         }

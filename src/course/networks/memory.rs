@@ -83,6 +83,9 @@ impl Setup {
             Optimizer::Lion | Optimizer::Momentum => moment * layer.parameters(),
             Optimizer::Muon => moment * (layer.matrix + 2.0 * layer.vector),
             Optimizer::Sgd => 0.0,
+            // Optimizers of whole matrices, of paged memory and of few bits are counted for transformers alone: here they
+            // stand for Adam.
+            _ => 2.0 * moment * layer.parameters(),
         }
     }
 }

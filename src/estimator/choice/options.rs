@@ -74,6 +74,24 @@ choices! {
         Momentum = "momentum", "SGD with momentum", "One velocity, 4 bytes per parameter in fp32.";
         /// No state.
         Sgd = "sgd", "SGD", "No state at all.";
+        /// Two moments at 8 bits in memory that GPU and host share.
+        PagedAdam8bit = "adam8bit-paged", "8-bit Adam, paged", "bitsandbytes’ paged AdamW: moments of 100,000 elements and more are in unified memory. The driver keeps them on the GPU while there is room and in CPU memory while there is none.";
+        /// Two moments at 8 bits by torchao.
+        Adam8bitTorchao = "adam8bit-torchao", "8-bit Adam (torchao)", "Two moments of one byte each, with a scale per block of 256; small tensors keep moments in their own type.";
+        /// Two moments at 4 bits.
+        Adam4bit = "adam4bit", "4-bit Adam (torchao)", "Two moments of half a byte each, with a scale per block of 128; small tensors keep moments in their own type.";
+        /// Two moments in fp8.
+        AdamFp8 = "adam-fp8", "fp8 Adam (torchao)", "Two moments of one byte each in fp8 (E4M3), with a scale per block of 256; small tensors keep moments in their own type.";
+        /// Moments of a projected gradient.
+        Galore = "galore", "GaLore", "The gradient of each matrix of the blocks is projected to rank r by its singular vectors, and only the projection has Adam’s moments.";
+        /// The same with moments at 8 bits.
+        Galore8bit = "galore-8bit", "GaLore, 8 bits", "GaLore with bitsandbytes’ 8-bit Adam for the projected gradients and for all other weights.";
+        /// Moments of a gradient projected at random.
+        Apollo = "apollo", "APOLLO", "Moments of a randomly projected gradient scale the gradient itself. Rank 1 is APOLLO-Mini.";
+        /// Preconditioners of blocks, and Adam's second moment for their length.
+        Shampoo = "shampoo", "Distributed Shampoo", "Each block of a matrix has two preconditioners and their roots in fp32, beside a first moment and Adam’s second one, which sets the length of the update.";
+        /// Adam in the eigenbasis of preconditioners.
+        Soap = "soap", "SOAP", "Adam’s moments in the eigenbasis of Shampoo’s preconditioners: two fp32 squares for each side of a matrix that is not too wide.";
     }
 
     /// How the optimizer step is carried out, which decides its temporaries.
@@ -85,6 +103,8 @@ choices! {
         Foreach = "foreach", "foreach (PyTorch's default)", "All tensors are updated together, and so is one temporary as large as all of them.";
         /// One tensor at a time.
         Loop = "loop", "one tensor at a time", "Temporaries for one tensor at a time; the largest one counts.";
+        /// In the backward pass.
+        InBackward = "in-backward", "in the backward pass", "Each weight is updated as soon as its gradient is there, which then goes: the gradient of one matrix is alive, or that of one layer under FSDP. Gradients cannot be added up or clipped.";
     }
 
     /// How much of the forward pass is computed again instead of kept.
@@ -181,6 +201,10 @@ choices! {
         Activations = "activations", "Layer inputs", "The inputs that recomputation keeps are swapped to CPU memory and back; room for two stays on the GPU.";
         /// Both.
         Both = "both", "Both", "Optimizer state and layer inputs.";
+        /// Weights, gradients and optimizer state.
+        Parameters = "parameters", "Weights and optimizer state", "Weights, gradients and optimizer state are in CPU memory, as with FSDP’s CPUOffloadPolicy and DeepSpeed’s offload_param; the GPU holds the layers in use.";
+        /// That and inputs of layers.
+        Everything = "everything", "All of these", "Weights, gradients, optimizer state and layer inputs.";
     }
 
     /// Low-rank adapters beside frozen weights.
@@ -562,6 +586,40 @@ choices! {
         Whole = "whole", "dequantized first", "The whole quantized model is brought back to 16 bits on the GPU, and then merged in place.";
     }
 
+    /// Which products run in 8-bit floating point, and what is kept of their operands.
+    #[non_exhaustive]
+    Fp8 {
+        /// None.
+        Off = "off", "off", "Products in the type of the training precision.";
+        /// Transformer Engine with scales of earlier steps.
+        TeDelayed = "te-delayed", "Transformer Engine, delayed scaling", "Inputs of linear layers are kept in one byte and weights have fp8 copies; one scale for a tensor, from earlier steps.";
+        /// Transformer Engine with scales of now.
+        TeCurrent = "te-current", "Transformer Engine, current scaling", "The same, with a scale from the tensor itself. Megatron-LM then keeps no fp8 copy of what attention puts out.";
+        /// Transformer Engine with a scale for each block.
+        TeBlock = "te-block", "Transformer Engine, block scaling", "One fp32 scale for 128 values of an input and for 128 × 128 of a weight.";
+        /// Transformer Engine with shared exponents.
+        TeMxfp8 = "te-mxfp8", "Transformer Engine, MXFP8", "One byte of scale for 32 values, in copies along rows and along columns; from Blackwell on.";
+        /// torchao with a scale for each tensor.
+        TorchaoTensorwise = "torchao-tensorwise", "torchao, tensorwise", "Operands are cast for each product and cast again in the backward pass: what is kept stays in 16 bits.";
+        /// torchao with a scale for each row.
+        TorchaoRowwise = "torchao-rowwise", "torchao, rowwise", "The same with a scale for each row.";
+        /// DeepSeek-V3's recipe.
+        DeepSeekV3 = "deepseek-v3", "DeepSeek-V3", "Block scaling; what attention puts out in 12 bits, inputs of SwiGLU in fp8, RMSNorm and MLA’s up-projections computed again, moments in bf16.";
+    }
+
+    /// What CPU memory holds while the model is loaded.
+    #[non_exhaustive]
+    HostLoad {
+        /// It is not counted.
+        Off = "off", "not counted", "Loading is not counted, as where the checkpoint is read piece by piece.";
+        /// One copy for a machine.
+        RankZero = "rank0", "one copy for the machine", "One process holds the weights and hands them out, as FSDP’s cpu_ram_efficient_loading does.";
+        /// A copy for each GPU.
+        Every = "every", "a copy for each GPU", "Each process holds the weights before its GPU has them.";
+        /// Two copies for each GPU.
+        Twice = "twice", "two copies for each GPU", "Each process holds the model and the state dict that is read into it, as torch.load without low_cpu_mem_usage does.";
+    }
+
     /// A plain switch.
     Switch {
         /// Not in use.
@@ -608,12 +666,53 @@ impl Engine {
 impl Offload {
     /// Whether the optimizer's states lie in CPU memory.
     pub const fn takes_optimizer(self) -> bool {
-        matches!(self, Self::Optimizer | Self::Both)
+        matches!(self, Self::Optimizer | Self::Both) || self.takes_parameters()
     }
 
     /// Whether inputs of layers do.
     pub const fn takes_activations(self) -> bool {
-        matches!(self, Self::Activations | Self::Both)
+        matches!(self, Self::Activations | Self::Both | Self::Everything)
+    }
+
+    /// Whether weights and gradients do.
+    pub const fn takes_parameters(self) -> bool {
+        matches!(self, Self::Parameters | Self::Everything)
+    }
+}
+
+impl Fp8 {
+    /// Whether products run in fp8.
+    pub const fn is_on(self) -> bool {
+        !matches!(self, Self::Off)
+    }
+
+    /// Whether torchao casts operands.
+    pub const fn is_torchao(self) -> bool {
+        matches!(self, Self::TorchaoTensorwise | Self::TorchaoRowwise)
+    }
+
+    /// Ten times the compute capability that its products need: 8.9 for fp8, 9.0 for scales of rows and blocks, 10.0 for
+    /// MXFP8 (`_compute_fp8_support` and its like in transformer_engine/pytorch/quantization.py, d0067d0da6cb; README of
+    /// torchao/float8, 36027d82d1ad).
+    pub const fn capability(self) -> u32 {
+        match self {
+            Self::Off => 0,
+            Self::TeDelayed | Self::TeCurrent | Self::TorchaoTensorwise => 89,
+            Self::TeBlock | Self::TorchaoRowwise | Self::DeepSeekV3 => 90,
+            Self::TeMxfp8 => 100,
+        }
+    }
+}
+
+impl Optimizer {
+    /// Whether a rank says what its state is.
+    pub const fn projects(self) -> bool {
+        matches!(self, Self::Galore | Self::Galore8bit | Self::Apollo)
+    }
+
+    /// Whether it keeps squares for the sides of matrices.
+    pub const fn preconditions(self) -> bool {
+        matches!(self, Self::Shampoo | Self::Soap)
     }
 }
 

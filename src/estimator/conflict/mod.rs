@@ -5,6 +5,7 @@ mod lengths;
 mod outside;
 mod pipeline;
 mod recipe;
+mod recipes;
 mod task;
 
 use super::bounds::Field;
@@ -49,6 +50,7 @@ impl Scenario {
             found.experts(self);
             found.engine(self);
             found.recipe(self);
+            found.recipes(self);
         }
         found.task(self);
         found.outside(self);

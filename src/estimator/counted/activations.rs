@@ -30,7 +30,15 @@ pub(super) fn assemble(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
     if again < 1.0 {
         let selective = recomputation == Recomputation::Selective;
         for tensor in &whole {
-            if selective && tensor.scores {
+            if tensor.again {
+                // Where layers are computed again beside it, those have it among their own.
+                let alive = match (again > 0.0, last_is_kept) {
+                    (false, _) => at.in_backward(),
+                    (true, true) => StageInstants::only(at.last),
+                    (true, false) => Instants::at(&[]),
+                };
+                to.tensor(tensor, stage, 1.0, 0.0, alive);
+            } else if selective && tensor.scores {
                 to.tensor(tensor, stage, 1.0, 0.0, at.in_backward());
             } else if tensor.is_inner() && in_attention {
                 // The layer that runs backward is through with its MLP when it is at its highest.
@@ -139,6 +147,13 @@ fn gradients_inside(to: &mut Assembly, scenario: &Scenario, stage: &Stage, in_at
         push("Gradients inside the experts", &forms::EXPERT_INNER, inner);
     } else {
         push("Gradients inside the feed-forward block", &forms::INNER, inner);
+    }
+    if !in_attention {
+        let cast = super::fp8::gradient_copies(scenario);
+        let shape: &'static Expr = if stage.experts_are_wider { &forms::EXPERT_INNER } else { &forms::INNER };
+        if cast > 0.0 {
+            push("Gradient of one product, cast to fp8", shape, cast);
+        }
     }
 }
 

@@ -52,7 +52,9 @@ impl Copy {
 /// While one layer computes the next is gathered, so that two are whole; embedding, head and last norm
 /// are FSDP's root unit, which stays whole from its first use to the end of the backward pass.
 fn gathered(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &Stage) {
-    if scenario.cluster.zero != ZeroStage::Stage3 || to.parameter_shards <= 1.0 {
+    // What lies in CPU memory is brought layer by layer, whether others have a part of it or not.
+    let elsewhere = scenario.recipe.offload.takes_parameters();
+    if scenario.cluster.zero != ZeroStage::Stage3 || (to.parameter_shards <= 1.0 && !elsewhere) {
         return;
     }
     let at = &stage.at;
@@ -67,7 +69,7 @@ fn gathered(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &S
         return gathered_by_trace(to, weights, stage, Copy { source: &DEEPSPEED, ..layers });
     }
     // Experts of which nobody else has a part are whole as they are.
-    let expert = if to.expert_parameter_shards > 1.0 { to.expert_weights(weights, stage) } else { 0.0 };
+    let expert = if to.expert_parameter_shards > 1.0 || elsewhere { to.expert_weights(weights, stage) } else { 0.0 };
     if resharded {
         if scenario.cluster.engine == Engine::Torch {
             // The loss is made inside the model, so that the last layer is gathered before its backward pass

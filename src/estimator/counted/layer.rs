@@ -17,11 +17,12 @@ use super::forms::{
     EXPERT_INNER, EXPERT_RESIDUAL, INNER, KEYS, OWN_WIDTH, PACKED, QUERIES, RANKS, RESIDUAL, ROTARY_QUERIES, ROWS,
     SCORES, SHARED_INNER, WHOLE_RESIDUAL,
 };
+use super::fp8;
 use super::types::{InputOf, Types};
-use crate::source::{DEEPSEEK, FLASH, KORTHIKANTI, PEFT, Source, TRANSFORMERS};
+use crate::source::{DEEPSEEK, DEEPSEEK_V3, FLASH, KORTHIKANTI, PEFT, Source, TRANSFORMER_ENGINE, TRANSFORMERS};
 use crate::{
-    Adapter, AdapterTargets, AttentionKernel, Engine, Kernels, Mlp, Norm, Packing, Position, QkNorm, Scenario, Softmax,
-    formula::Expr,
+    Adapter, AdapterTargets, AttentionKernel, Engine, Fp8, Kernels, Mlp, Norm, Packing, Position, QkNorm, Scenario,
+    Softmax, formula::Expr,
 };
 
 /// In which layers a tensor occurs.
@@ -47,6 +48,8 @@ pub(super) struct Tensor {
     pub(super) width: f64,
     /// Whether it holds attention scores, which selective recomputation leaves out.
     pub(super) scores: bool,
+    /// Whether it is computed again whatever else is.
+    pub(super) again: bool,
 }
 
 impl Tensor {
@@ -94,6 +97,8 @@ pub(super) struct Layer<'a> {
     /// Whether a norm is one operation, which keeps its input once.
     norms_are_kernels: bool,
     dropout: bool,
+    /// Bytes an element that a product keeps of its input, where it runs in fp8.
+    fp8: Option<f64>,
     tensors: Vec<Tensor>,
 }
 
@@ -120,6 +125,7 @@ impl<'a> Layer<'a> {
             norms_are_kernels: scenario.recipe.kernels == Kernels::Fused
                 || scenario.cluster.engine == Engine::Torchtitan,
             dropout: scenario.recipe.dropout.is_on(),
+            fp8: fp8::input_bytes(scenario),
             tensors: Vec::with_capacity(24),
         }
     }
@@ -137,7 +143,7 @@ impl<'a> Layer<'a> {
         source: &'static Source,
     ) {
         if bytes > 0.0 {
-            self.tensors.push(Tensor { name, shape, bytes, source, scope, width: 1.0, scores: false });
+            self.tensors.push(Tensor { name, shape, bytes, source, scope, width: 1.0, scores: false, again: false });
         }
     }
 
@@ -220,6 +226,9 @@ impl<'a> Layer<'a> {
         };
         if self.norms_are_kernels {
             self.push("Inputs of the norms", &RESIDUAL, r * inputs, source);
+            if let Some(kept) = self.fp8 {
+                return self.norm_outputs_in_fp8(kept);
+            }
             let outputs = if self.trained() { e * before } else { read_by_adapters };
             self.push("Outputs of the norms, inputs of the products", self.norm_outputs(), outputs, source);
             return;
@@ -239,6 +248,9 @@ impl<'a> Layer<'a> {
             // OLMo's code takes the norm in fp32, of which it keeps a copy.
             Norm::Plain => self.push("Inputs of the norms, in fp32", &RESIDUAL, 4.0 * inputs, source),
         }
+        if let Some(kept) = self.fp8 {
+            return self.norm_outputs_in_fp8(kept);
+        }
         // Under autocast every product makes its own 16-bit copy of an fp32 input.
         let fp32_outputs = autocast && (r > e || model.norm == Norm::LayerNorm);
         let outputs = match (self.trained(), fp32_outputs) {
@@ -247,6 +259,37 @@ impl<'a> Layer<'a> {
             (false, _) => read_by_adapters,
         };
         self.push("Outputs of the norms, inputs of the products", self.norm_outputs(), outputs, source);
+    }
+
+    /// Each linear layer of Transformer Engine keeps a copy of its own in fp8; the router reads 16 bits. Two matrices of
+    /// latent attention read the norm (`ctx.save_for_backward` in transformer_engine/pytorch/module/linear.py and
+    /// layernorm_linear.py, d0067d0da6cb).
+    fn norm_outputs_in_fp8(&mut self, kept: f64) {
+        let shape = self.norm_outputs();
+        let attention = match (self.scenario.model.latent.kv_rank > 0, self.fused) {
+            (true, _) => 2.0,
+            (false, true) => 1.0,
+            (false, false) => self.attention_products(),
+        };
+        let mlp = if self.fused { 1.0 } else { self.mlp_products() };
+        let shared = if self.scenario.model.experts.shared_width > 0 { mlp } else { 0.0 };
+        let from = self.tensors.len();
+        self.push("Outputs of the norms, in fp8 for attention", shape, kept * attention, &TRANSFORMER_ENGINE);
+        let name = "Outputs of the norms, in fp8 for the feed-forward block";
+        self.scoped(Scope::Dense, name, shape, kept * mlp, &TRANSFORMER_ENGINE);
+        self.scoped(Scope::Expert, name, shape, kept * shared, &TRANSFORMER_ENGINE);
+        self.scoped(Scope::Expert, "Input of the router", shape, self.types.element, &TRANSFORMER_ENGINE);
+        if self.scenario.recipe.fp8 == Fp8::DeepSeekV3 {
+            // RMSNorm is computed again (DeepSeek-AI 2024b, section 3.2.3).
+            self.again_from(from);
+        }
+    }
+
+    /// What was pushed since is computed again in the backward pass.
+    fn again_from(&mut self, from: usize) {
+        for tensor in self.tensors.iter_mut().skip(from) {
+            (tensor.again, tensor.source) = (true, &DEEPSEEK_V3);
+        }
     }
 
     /// Under sequence parallelism the products read tokens gathered over the group. PyTorch's tensor
@@ -280,9 +323,13 @@ impl<'a> Layer<'a> {
         let shares_keys = model.softmax == Softmax::Scores;
         if latent {
             self.latent_projections();
+            let from = self.tensors.len();
             self.push("Queries, with their rotary part", &ROTARY_QUERIES, e, &DEEPSEEK);
             self.push("Keys, with their rotary part", &ROTARY_QUERIES, e, &DEEPSEEK);
             self.push("Values", &QUERIES, e, &DEEPSEEK);
+            if self.scenario.recipe.fp8 == Fp8::DeepSeekV3 {
+                self.again_from(from);
+            }
         } else if packed && flash && !self.fused {
             self.push("Queries, keys and values, packed", &PACKED, e, source);
             if rotated {
@@ -323,6 +370,11 @@ impl<'a> Layer<'a> {
     /// order of tokens.
     fn attention_output(&mut self, flash: bool, source: &'static Source) {
         let e = self.types.element;
+        if let Some(kept) = self.fp8 {
+            let (output, read) = fp8::attention_output(self.scenario, flash, e, kept);
+            self.push("Attention output", &QUERIES, output, source);
+            return self.push("Input of the output projection", &QUERIES, read, &TRANSFORMER_ENGINE);
+        }
         let adapted = self.adapted().output;
         self.push("Attention output", &QUERIES, if flash { e } else { 0.0 }, source);
         let partial = self.scenario.model.position == Position::PartialRotary && !self.fused;
@@ -356,6 +408,9 @@ impl<'a> Layer<'a> {
         let width = f64::from(latent.query_rank) + f64::from(latent.kv_rank);
         let e = self.types.element;
         let bytes = match (self.fused, self.trained() || self.frozen_keep_inputs()) {
+            _ if self.scenario.recipe.fp8 == Fp8::DeepSeekV3 => e,
+            (true, true) if self.fp8.is_some() => e + self.fp8.unwrap_or(e),
+            (false, true) if self.fp8.is_some() => 4.0 + e + self.fp8.unwrap_or(e),
             (true, true) => 2.0 * e,
             (true, false) => e,
             (false, true) => 4.0 + 2.0 * e,
@@ -374,6 +429,7 @@ impl<'a> Layer<'a> {
         // The last matrix reads the product; ReLU keeps it by itself.
         let adapted = self.adapted().inner;
         let read = match (self.trained(), self.scenario.model.mlp) {
+            (true, _) if self.fp8.is_some() => fp8::inner_read(self.scenario),
             (true, Mlp::Relu) => 0.0,
             (true, _) => e,
             (false, Mlp::Relu) => self.copies_for_adapters(adapted),
@@ -384,14 +440,19 @@ impl<'a> Layer<'a> {
             return;
         }
         // Experts have no adapters; frozen, they do not keep their inputs unless they are in 8 bits.
-        let read = if self.trained() {
+        let read = if let Some(kept) = self.fp8 {
+            self.scoped(Scope::Expert, "Tokens dispatched to experts", &EXPERT_RESIDUAL, kept, &TRANSFORMER_ENGINE);
+            fp8::inner_read(self.scenario)
+        } else if self.trained() {
             e
         } else if self.frozen_keep_inputs() {
             self.types.inner
         } else {
             0.0
         };
-        self.scoped(Scope::Expert, "Tokens dispatched to experts", &EXPERT_RESIDUAL, read, source);
+        if self.fp8.is_none() {
+            self.scoped(Scope::Expert, "Tokens dispatched to experts", &EXPERT_RESIDUAL, read, source);
+        }
         self.scoped(Scope::Expert, "Inside the experts", &EXPERT_INNER, inner + read, source);
         self.scoped(Scope::Expert, "Outputs of the experts, before they are weighted", &EXPERT_RESIDUAL, e, source);
         if self.scenario.model.experts.shared_width > 0 {
@@ -434,6 +495,7 @@ fn inner_bytes(scenario: &Scenario) -> f64 {
     let e = types.inner;
     let fused = scenario.recipe.kernels == Kernels::Fused;
     match scenario.model.mlp {
+        Mlp::Gated if scenario.recipe.fp8 == Fp8::DeepSeekV3 => 2.0 * fp8::TILE,
         Mlp::Gated if fused => 2.0 * e,
         Mlp::Gated => 3.0 * e,
         Mlp::GeluTanh if !fused && types.autocast => 3.0 * 4.0 + e,

@@ -9,14 +9,18 @@ mod activations;
 mod copies;
 mod engine;
 mod forms;
+mod fp8;
 mod head;
+mod host;
 mod instants;
 mod layer;
 mod lengths;
+mod matrices;
 mod operators;
 mod optimizer;
 pub(super) mod outside;
 mod overhead;
+mod recipes;
 mod stage;
 mod states;
 mod task;
@@ -54,6 +58,9 @@ pub(crate) enum Allocator {
     Reserved,
 }
 
+pub(in crate::estimator) use fp8::has_products;
+pub(in crate::estimator) use recipes::{Unfit, unfit};
+
 /// Bytes of a weight that is trained, and of its gradient.
 pub(crate) fn bytes_of_a_trained_weight(scenario: &Scenario) -> (f64, f64) {
     let bytes = states::StateBytes::of(scenario);
@@ -63,7 +70,7 @@ pub(crate) fn bytes_of_a_trained_weight(scenario: &Scenario) -> (f64, f64) {
 /// The ledger of every tensor.
 pub(crate) fn ledger(scenario: &Scenario, allocator: Allocator) -> Ledger {
     let longest = scenario.at_longest();
-    let scenario = &outside::as_run(&longest, task::as_run(&longest));
+    let scenario = &outside::as_run(&longest, recipes::as_run(task::as_run(&longest)));
     let weights = Weights::of(&scenario.model);
     let pipeline = Pipeline::of(scenario);
     let mut assembly = Assembly::new(scenario, pipeline.stages);
@@ -91,6 +98,7 @@ pub(crate) fn ledger(scenario: &Scenario, allocator: Allocator) -> Ledger {
         lines: assembly.lines,
         instants,
         ranks,
+        host: host::lines(scenario),
         values: values(scenario),
         fragmentation: scenario.device.fragmentation.fraction(),
     }
@@ -210,6 +218,7 @@ impl Assembly {
     fn stage(&mut self, scenario: &Scenario, weights: &Weights, stage: &Stage) {
         states::assemble(self, scenario, weights, stage);
         copies::assemble(self, scenario, weights, stage);
+        fp8::weight_copies(self, scenario, weights, stage);
         engine::assemble(self, scenario, weights, stage);
         activations::assemble(self, scenario, stage);
         head::assemble(self, scenario, stage);
@@ -236,7 +245,7 @@ impl Assembly {
         let mut push = |name, coefficient, weights, shape, alive: Instants| {
             self.lines.push(Line { coefficient, weights, ..Line::new(name, Bucket::Runtime, shape, &FSDP, alive) });
         };
-        if !states::gradients_persist(scenario) {
+        if !states::gradients_persist(scenario) && !scenario.recipe.offload.takes_parameters() {
             let early = stage.at.all_layers_kept();
             push("Reserved for sharded gradients", bytes.gradient, shards, &forms::OWN_WEIGHTS, early);
         }

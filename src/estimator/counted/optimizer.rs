@@ -3,10 +3,13 @@
 use super::Assembly;
 use super::forms;
 use super::instants::StageInstants;
+use super::matrices;
 use super::stage::Stage;
 use super::states::{Group, Kind, StateBytes};
 use crate::estimator::ledger::{Bucket, Line};
-use crate::source::{ADAFACTOR, ADAM, ADAM8BIT, LION, MUON, PYTORCH, Source};
+use crate::source::{
+    ADAFACTOR, ADAM, ADAM8BIT, BITSANDBYTES, GALORE, LION, MUON, PYTORCH, SHAMPOO, SOAP, Source, TORCHAO,
+};
 use crate::{Adapter, Engine, Optimizer, Scenario, StepKernel, Weights};
 
 /// State and temporaries of one stage.
@@ -28,6 +31,10 @@ pub(super) fn assemble(to: &mut Assembly, scenario: &Scenario, weights: &Weights
             weights: to.factors(scenario, weights, stage) / to.optimizer_shards,
             ..Line::new("Sums over rows and columns", Bucket::Optimizer, &forms::OWN_WEIGHTS, &ADAFACTOR, always)
         });
+    }
+    matrices::state(to, scenario, weights, stage, &bytes);
+    if scenario.recipe.step == StepKernel::InBackward {
+        return steps_in_backward(to, scenario, weights, stage, &bytes);
     }
     step_temporaries(to, scenario, weights, stage, &bytes);
 }
@@ -61,6 +68,51 @@ pub(super) fn moment_bytes(optimizer: Optimizer, kind: Kind, bytes: &StateBytes)
         Optimizer::Muon if kind.is_block_matrix() => (moment, &MUON),
         Optimizer::Muon => (2.0 * moment, &MUON),
         Optimizer::Momentum => (moment, &PYTORCH),
+        // What is paged is counted in the memory of the machine; the scales of its blocks are not paged.
+        Optimizer::PagedAdam8bit if kind != Kind::Small => (2.0 * 4.0 / 256.0, &BITSANDBYTES),
+        Optimizer::PagedAdam8bit => (8.0, &BITSANDBYTES),
+        Optimizer::Adam8bitTorchao | Optimizer::AdamFp8 if kind != Kind::Small => (matrices::EIGHT_BITS, &TORCHAO),
+        Optimizer::Adam4bit if kind != Kind::Small => (1.0 + 2.0 * 4.0 / 128.0, &TORCHAO),
+        Optimizer::Adam8bitTorchao | Optimizer::AdamFp8 | Optimizer::Adam4bit => (2.0 * moment, &TORCHAO),
+        Optimizer::Galore | Optimizer::Galore8bit | Optimizer::Apollo if kind.is_block_matrix() => (0.0, &GALORE),
+        Optimizer::Galore8bit if kind != Kind::Small => (matrices::EIGHT_BITS, &GALORE),
+        Optimizer::Galore8bit => (8.0, &GALORE),
+        Optimizer::Galore | Optimizer::Apollo => (2.0 * moment, &GALORE),
+        Optimizer::Soap => (2.0 * moment, &SOAP),
+        Optimizer::Shampoo => (2.0 * moment, &SHAMPOO),
+    }
+}
+
+/// Bytes of a weight that paged moments take, wherever they are.
+pub(super) const PAGED: f64 = 2.0;
+
+/// What one update in the backward pass needs: that of the widest matrix inside the blocks while layers run, and that of
+/// the embedding at the end. Each weight has an optimizer of its own, which PyTorch makes one that updates all of its
+/// tensors together: the root of the second moment, but for the fused kernels of the libraries.
+fn steps_in_backward(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &Stage, bytes: &StateBytes) {
+    if scenario.recipe.adapter != Adapter::None {
+        return;
+    }
+    let shards = to.optimizer_shards;
+    let inside = weights.dense_mlp.max(weights.expert * weights.experts) as f64
+        / f64::from(scenario.model.mlp.matrices())
+        / to.tensor_parallel;
+    let inside = inside.max(weights.attention as f64 / 4.0 / to.tensor_parallel);
+    let outside = if stage.has_embedding { weights.embedding as f64 / to.tensor_parallel } else { 0.0 };
+    let [in_blocks, in_ends] = match scenario.recipe.optimizer {
+        Optimizer::AdamW => [bytes.moment * inside, bytes.moment * outside],
+        Optimizer::Lion | Optimizer::Muon => [2.0 * bytes.moment * inside, 2.0 * bytes.moment * outside],
+        Optimizer::PagedAdam8bit => [PAGED * inside, PAGED * outside],
+        Optimizer::Galore | Optimizer::Galore8bit | Optimizer::Apollo | Optimizer::Soap => {
+            matrices::updates(scenario, stage, bytes)
+        }
+        _ => [0.0; 2],
+    };
+    for (held, alive) in [in_blocks, in_ends].into_iter().zip(matrices::when(scenario, stage)) {
+        if held > 0.0 {
+            let line = Line::new("Update of one weight", Bucket::Temporary, &forms::OWN_WEIGHTS, &PYTORCH, alive);
+            to.lines.push(Line { weights: held / shards, ..line });
+        }
     }
 }
 
@@ -99,6 +151,19 @@ fn step_temporaries(to: &mut Assembly, scenario: &Scenario, weights: &Weights, s
             let whole = if flat { trained() / to.optimizer_shards } else { largest() };
             let line = own("Update of the largest tensor", 2.0 * bytes.moment, whole);
             to.lines.push(line);
+        }
+        // One kernel updates in place; before it the moments of one matrix are brought to the GPU (`prefetch_state`).
+        (Optimizer::PagedAdam8bit, _) if !adapters => {
+            to.lines.push(own("Moments of one matrix, on the GPU", PAGED, largest()));
+        }
+        (Optimizer::Galore | Optimizer::Galore8bit | Optimizer::Apollo | Optimizer::Soap, _) => {
+            let [inside, outside] = matrices::updates(scenario, stage, bytes);
+            to.lines.push(own("Update of one matrix", 1.0, inside.max(outside)));
+        }
+        // Lists of all blocks: the filtered gradients, the directions and those that set their length
+        // (`_per_group_step_impl` in distributed_shampoo/distributed_shampoo.py).
+        (Optimizer::Shampoo, _) => {
+            to.lines.push(own("Directions of all blocks", 3.0 * bytes.moment, trained() / to.optimizer_shards));
         }
         _ => {}
     }

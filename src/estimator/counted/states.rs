@@ -6,10 +6,10 @@ use super::stage::Stage;
 use super::types::base_bytes;
 use super::{Assembly, optimizer};
 use crate::estimator::ledger::{Bucket, Instants, Line};
-use crate::source::{DEEPSPEED, FSDP, LORA, MEGATRON, MICIKEVICIUS, MODEL, PEFT, QLORA, Source};
+use crate::source::{DEEPSPEED, FSDP, LORA, MEGATRON, MICIKEVICIUS, MODEL, PEFT, PYTORCH, QLORA, Source};
 use crate::{
-    Adapter, AdapterType, Engine, GradientType, LossHead, Mlp, Position, Precision, Scenario, Switch, TaskKind,
-    Weights, ZeroStage,
+    Adapter, AdapterType, Engine, Fp8, GradientType, LossHead, Mlp, Position, Precision, Scenario, StepKernel, Switch,
+    TaskKind, Weights, ZeroStage,
 };
 
 /// The kinds of matrices that are counted apart.
@@ -86,7 +86,7 @@ impl Group {
     }
 }
 
-fn groups(scenario: &Scenario, weights: &Weights, stage: &Stage) -> Vec<Group> {
+pub(super) fn groups(scenario: &Scenario, weights: &Weights, stage: &Stage) -> Vec<Group> {
     let model = &scenario.model;
     let gated = model.mlp == Mlp::Gated;
     let mut groups = Vec::with_capacity(9);
@@ -160,6 +160,10 @@ impl StateBytes {
             _ if adapted && recipe.adapter_type == AdapterType::Full => all(4.0, 2.0),
             Precision::Mixed | Precision::Autocast if adapted => all(2.0, 2.0),
             Precision::Mixed | Precision::Autocast => all(4.0, 2.0),
+            // DeepSeek-V3 adds gradients up in fp32 and keeps moments in bf16 (DeepSeek-AI 2024b, section 3.3.3).
+            Precision::Bf16 if recipe.fp8 == Fp8::DeepSeekV3 => {
+                Self { weight: 2.0, gradient: 4.0, master: 4.0, moment: 2.0, compute: 2.0 }
+            }
             Precision::Bf16 => Self { weight: 2.0, gradient, master: 4.0, moment: 4.0, compute: 2.0 },
             Precision::Fp16 => {
                 let gradient = if full { 6.0 } else { 2.0 };
@@ -227,7 +231,13 @@ pub(super) fn assemble(to: &mut Assembly, scenario: &Scenario, weights: &Weights
     let bytes = StateBytes::of(scenario);
     let always = stage.at.always();
     let groups = groups(scenario, weights, stage);
-    for group in &groups {
+    // In CPU memory but for small ones, which DeepSpeed does not divide (`stage3_param_persistence_threshold`: 100,000
+    // elements in runtime/zero/config.py, edaa72212672).
+    let kept = |kind| {
+        let persists = scenario.cluster.engine == Engine::DeepSpeed && kind == Kind::Small;
+        !scenario.recipe.offload.takes_parameters() || persists
+    };
+    for group in groups.iter().filter(|group| kept(group.kind)) {
         let (bytes, source) = frozen_bytes(scenario, group.kind).unwrap_or((bytes.weight, &MODEL));
         to.lines.push(group.line(Bucket::Parameters, bytes, always, source));
     }
@@ -243,7 +253,9 @@ pub(super) fn assemble(to: &mut Assembly, scenario: &Scenario, weights: &Weights
             weights: per_layer as f64 * stage.layers(),
         };
         // They are made when the weights beside them have been loaded.
-        to.lines.push(adapters.line(Bucket::Parameters, bytes.weight, stage.at.with_the_optimizer(), &LORA));
+        if kept(Kind::Adapters) {
+            to.lines.push(adapters.line(Bucket::Parameters, bytes.weight, stage.at.with_the_optimizer(), &LORA));
+        }
         trained(to, scenario, weights, stage, &[adapters]);
     }
 }
@@ -334,6 +346,59 @@ pub(super) fn frozen_bytes(scenario: &Scenario, kind: Kind) -> Option<(f64, &'st
 
 /// Gradients, master copies and optimizer state of what is trained.
 fn trained(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &Stage, groups: &[Group]) {
+    if scenario.recipe.step == StepKernel::InBackward || scenario.recipe.offload.takes_parameters() {
+        passing_gradients(to, scenario, weights, stage);
+    } else {
+        gradients(to, scenario, weights, stage, groups);
+    }
+    if scenario.recipe.offload.takes_optimizer() {
+        return;
+    }
+    let bytes = StateBytes::of(scenario);
+    if bytes.master > 0.0 {
+        for group in groups {
+            let mut master = group.line(Bucket::Optimizer, bytes.master, stage.at.always(), &MICIKEVICIUS);
+            master.name = group.kind.names().master;
+            to.lines.push(master);
+        }
+    }
+    optimizer::assemble(to, scenario, weights, stage, groups);
+}
+
+/// Gradients that are gone as soon as they are there: because each weight is updated at once
+/// (`register_post_accumulate_grad_hook`, torch/_tensor.py, PyTorch 2.15), or because they go to CPU memory. FSDP hands
+/// them over unit by unit (`foreach_reduce` in torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py), autograd one by
+/// one; those of a tied head wait for the embedding's.
+fn passing_gradients(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &Stage) {
+    let at = &stage.at;
+    let bytes = StateBytes::of(scenario).gradient;
+    let adapted = scenario.recipe.adapter != Adapter::None;
+    let units = to.gradient_shards > 1.0 || adapted || scenario.recipe.offload.takes_parameters();
+    let in_layer = if units {
+        first_gradients(to, scenario, weights, stage)
+    } else {
+        let matrices = f64::from(scenario.model.mlp.matrices());
+        let inner = weights.dense_mlp as f64 / matrices;
+        let expert = to.expert_weights(weights, stage) / matrices;
+        (inner / to.tensor_parallel).max(expert).max(weights.attention as f64 / 4.0 / to.tensor_parallel)
+    };
+    let tied = stage.has_head && is_tied_head(scenario) && !adapted;
+    let one = weights.embedding as f64 / to.tensor_parallel;
+    let ends = if adapted || !stage.has_embedding { 0.0 } else { one / to.gradient_shards };
+    let mut push = |name, weights: f64, alive| {
+        if weights > 0.0 {
+            let line = Line::new(name, Bucket::Gradients, &forms::OWN_WEIGHTS, &PYTORCH, alive);
+            to.lines.push(Line { coefficient: bytes, weights, ..line });
+        }
+    };
+    let name = if units { "Gradients of one layer" } else { "Gradient of one matrix" };
+    push(name, in_layer, at.in_backward());
+    let alive = if tied { at.in_backward().or(StageInstants::only(at.end)) } else { StageInstants::only(at.end) };
+    push("Gradient of the embedding", ends, alive);
+}
+
+/// Gradients that wait for the optimizer step.
+fn gradients(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &Stage, groups: &[Group]) {
     let bytes = StateBytes::of(scenario);
     let at = &stage.at;
     let always = at.with_the_optimizer();
@@ -391,17 +456,6 @@ fn trained(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &St
             )
         });
     }
-    if scenario.recipe.offload.takes_optimizer() {
-        return;
-    }
-    if bytes.master > 0.0 {
-        for group in groups {
-            let mut master = group.line(Bucket::Optimizer, bytes.master, always, &MICIKEVICIUS);
-            master.name = group.kind.names().master;
-            to.lines.push(master);
-        }
-    }
-    optimizer::assemble(to, scenario, weights, stage, groups);
 }
 
 /// Weights whose gradients are there once the last layer has run backward, as far as this device keeps

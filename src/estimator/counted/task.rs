@@ -105,7 +105,7 @@ pub(super) fn logit_bytes(scenario: &Scenario) -> f64 {
 
 /// Bytes of a weight of a frozen model inside the blocks and outside them. It is loaded with the arguments of the
 /// trained one (`create_model_from_path` in trl/trainer/dpo_trainer.py), which is in fp32 where that has fp32 weights.
-fn bytes_of_frozen(scenario: &Scenario, kind: Kind) -> f64 {
+pub(super) fn bytes_of_frozen(scenario: &Scenario, kind: Kind) -> f64 {
     let loaded = frozen_bytes(scenario, kind).map_or_else(|| StateBytes::of(scenario).weight, |(bytes, _)| bytes);
     match scenario.task.frozen {
         FrozenType::Policy => loaded,

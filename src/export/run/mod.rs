@@ -11,7 +11,8 @@ pub(super) use words::{address, b_max_words, model_name, shortage, subject};
 use super::text::{gib, wrap};
 use crate::planner::{Accumulation, plan};
 use crate::{
-    Batching, Bytes, Choice, Cluster, Field, Lengths, Outside, Scenario, TaskKind, estimate, largest_micro_batch,
+    Batching, Bytes, Choice, Cluster, Field, Fp8, Lengths, Offload, Optimizer, Outside, Scenario, StepKernel, TaskKind,
+    estimate, largest_micro_batch,
 };
 use words::{batches, peak};
 
@@ -122,6 +123,34 @@ fn fits(scenario: &Scenario, beside: fn(&Scenario) -> Bytes) -> bool {
     estimate(scenario).peak().bytes + beside(scenario) <= scenario.usable()
 }
 
+/// The recipes that not every target has words for, as far as one has them.
+pub(super) struct Says {
+    /// Optimizers.
+    pub optimizers: &'static [Optimizer],
+    /// Products in fp8 by Transformer Engine.
+    pub fp8: bool,
+    /// Weights in CPU memory.
+    pub parameters: bool,
+}
+
+impl Says {
+    /// None of them.
+    pub(super) const NOTHING: Self = Self { optimizers: &[], fp8: false, parameters: false };
+}
+
+/// Optimizers that a target is asked for by name.
+const BY_NAME: [Optimizer; 9] = [
+    Optimizer::PagedAdam8bit,
+    Optimizer::Adam8bitTorchao,
+    Optimizer::Adam4bit,
+    Optimizer::AdamFp8,
+    Optimizer::Galore,
+    Optimizer::Galore8bit,
+    Optimizer::Apollo,
+    Optimizer::Shampoo,
+    Optimizer::Soap,
+];
+
 impl Run {
     /// A scenario for a program that trains on the next token alone.
     pub(super) fn new(scenario: &Scenario) -> Self {
@@ -130,6 +159,40 @@ impl Run {
 
     /// A scenario for a program that has these tasks beside the next token.
     pub(super) fn of_tasks(scenario: &Scenario, tasks: &[TaskKind]) -> Self {
+        Self::that_says(scenario, &Says::NOTHING)
+    }
+
+    /// A target that has words for some of the recipes that not every one has.
+    pub(super) fn that_says(scenario: &Scenario, says: &Says) -> Self {
+        let mut run = Self::for_next_token(scenario);
+        run.change("this file has no products in fp8: they run in the training precision", |s| {
+            if !says.fp8 || s.recipe.fp8.is_torchao() {
+                s.recipe.fp8 = Fp8::Off;
+            }
+        });
+        run.change("this file has no step in the backward pass: weights are updated behind it", |s| {
+            if s.recipe.step == StepKernel::InBackward {
+                s.recipe.step = StepKernel::Foreach;
+            }
+        });
+        run.change("this file keeps weights on the GPU, and optimizer state alone in CPU memory", |s| {
+            if !says.parameters && s.recipe.offload.takes_parameters() {
+                let takes = s.recipe.offload.takes_activations();
+                s.recipe.offload = if takes { Offload::Both } else { Offload::Optimizer };
+            }
+        });
+        let name = scenario.recipe.optimizer.label();
+        run.change(&format!("{name} has no word in this file: the nearest Adam stands in"), |s| {
+            let optimizer = s.recipe.optimizer;
+            if BY_NAME.contains(&optimizer) && !says.optimizers.contains(&optimizer) {
+                let few_bits = !(optimizer.projects() || optimizer.preconditions());
+                s.recipe.optimizer = if few_bits { Optimizer::Adam8bit } else { Optimizer::AdamW };
+            }
+        });
+        run
+    }
+
+    fn for_next_token(scenario: &Scenario) -> Self {
         let mut run = Self {
             asked: *scenario,
             now: *scenario,

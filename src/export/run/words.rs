@@ -93,6 +93,12 @@ pub(in crate::export) fn shortage(scenario: &Scenario) -> String {
         Shortage::Outside => {
             format!("The training step fits, but at “{}” {over} GiB are lacking.", reason.instant.name)
         }
+        Shortage::HostMemory => {
+            return format!(
+                "One machine needs {over} GiB more CPU memory than it has: less off-loaded, fewer copies while loading, or \
+                 fewer GPUs in a machine would fit."
+            );
+        }
     };
     match reason.fewest_gpus {
         Some(gpus) => format!("{why} With {} it would fit.", counted(gpus, "GPU", "GPUs")),

@@ -1,7 +1,7 @@
 //! What the figure shows: the answer, why it is no more, and the bar.
 
 use bmax::chart::MemoryBar;
-use bmax::{Answer, Choice, Instant};
+use bmax::{Answer, Choice, Instant, Shortage};
 
 use crate::site::{Facts, Standing, format};
 
@@ -46,6 +46,9 @@ fn reason(facts: &Facts) -> String {
     let unit = facts.scenario.unit();
     match &facts.answer {
         Answer::Fits(room) if room.capped => "More may fit; larger values are not tried.".to_owned(),
+        Answer::Fits(room) if room.by_host => {
+            format!("One sequence more would lack {} of CPU memory in each machine.", format::memory(room.next_lacks))
+        }
         Answer::Fits(room) => {
             let [peak, one, lack] = [room.peak, room.per_sequence, room.next_lacks].map(format::memory);
             let all = format::batch(room.batch, unit) + if room.batch == 1 { " takes" } else { " take" };
@@ -58,6 +61,9 @@ fn reason(facts: &Facts) -> String {
             } else {
                 format!("{taken}.{tokens}")
             }
+        }
+        Answer::Infeasible(reason) if reason.shortage == Shortage::HostMemory => {
+            format::shortage(&facts.answer).unwrap_or_default()
         }
         Answer::Infeasible(reason) => {
             let why = format::shortage(&facts.answer, unit).unwrap_or_default();

@@ -99,6 +99,7 @@ impl Steps {
                         let over = Bytes::new(-self.left().get());
                         format!("No sequence fits: the fixed part alone is {} GiB too large.", gib(over))
                     }
+                    Shortage::HostMemory => return "No sequence fits into CPU memory.".to_owned(),
                     Shortage::FirstSequence => format!(
                         "No sequence fits: ⌊{}⌋ = 0. There is room for the fixed part, but the first sequence lacks {}.",
                         self.quotient(),

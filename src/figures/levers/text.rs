@@ -33,6 +33,8 @@ pub fn describe(change: Change) -> String {
         Change::Word(Word::Offload(Offload::Optimizer)) => ("Keep optimizer state in CPU memory", "", ""),
         Change::Word(Word::Offload(Offload::Activations)) => ("Swap layer inputs to CPU memory", "", ""),
         Change::Word(Word::Offload(Offload::Both)) => ("Swap optimizer state and layer inputs to CPU memory", "", ""),
+        Change::Word(Word::Offload(Offload::Everything)) => ("Keep weights and layer inputs in CPU memory", "", ""),
+        Change::Word(Word::Offload(_)) => ("Keep weights and optimizer state in CPU memory", "", ""),
         Change::Word(Word::Segments(Segments::Expandable)) => {
             ("Let the allocator’s segments grow (expandable_segments)", "", "")
         }
@@ -133,7 +135,7 @@ mod tests {
     fn a_change_reads_as_an_instruction() {
         let device = |origin, mib| {
             let workspace = Bytes::from_mib(8.0);
-            Change::Device { origin, memory: Bytes::from_mib(mib), driver: Bytes::ZERO, workspace }
+            Change::Device { origin, memory: Bytes::from_mib(mib), driver: Bytes::ZERO, workspace, capability: 0 }
         };
         let cases = [
             (Word::Recomputation(Recomputation::Full).into(), "Recompute whole layers"),

@@ -107,6 +107,8 @@ pub static TRAINING: &[Input] = &[
     Number(Field::Batch),
     Word(&setting::PRECISION),
     Word(&setting::OPTIMIZER),
+    Number(Field::Projection),
+    Number(Field::Preconditioner),
     Word(&setting::RECOMPUTATION),
     Number(Field::Every),
     Number(Field::RecomputedLayers),
@@ -145,6 +147,7 @@ pub static DETAILS: [Fold; 3] = [
             Number(Field::ReduceBucket),
             Word(&setting::STEP),
             Word(&setting::KERNELS),
+            Word(&setting::FP8),
             Word(&setting::LOGITS),
             Word(&setting::OFFLOAD),
             Word(&setting::DROPOUT),
@@ -173,6 +176,11 @@ pub static DETAILS: [Fold; 3] = [
             Number(Field::LengthMultiple),
             Word(&setting::PADDED_ATTENTION),
         ],
+    },
+    Fold {
+        name: "Host memory",
+        tell: tells::host,
+        inputs: &[Number(Field::HostMemory), Number(Field::NodeGpus), Word(&setting::HOST_LOAD)],
     },
 ];
 

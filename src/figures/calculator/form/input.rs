@@ -1,8 +1,9 @@
 //! One input of the form, and whether anything reads it.
 
 use bmax::{
-    Adapter, AdapterType, AttentionKernel, Batching, Engine, Evaluation, Field, Gather, LossHead, Method, Position,
-    Precision, Recomputation, Rollout, Scenario, TaskKind, ZeroStage,
+    Adapter, AdapterType, AttentionKernel, Batching, Bytes, Engine, Evaluation, Field, Gather, HostLoad, LossHead,
+    Method, Offload, Optimizer, Position, Precision, Recomputation, Reference, RewardModel, Rollout, Scenario,
+    TaskKind, ZeroStage,
     setting::{self, Setting},
 };
 
@@ -83,14 +84,27 @@ const NO_FROZEN: &str = "No effect on a task without a frozen model.";
 const NO_EVALUATION: &str = "No effect without an evaluation.";
 const EQUAL_LENGTHS: &str = "No effect where all sequences are as long.";
 const NO_PADDING: &str = "No effect without padding.";
+const NOTHING_IN_HOST: &str = "No effect until something is off-loaded or the machine’s memory is given.";
+
+/// Whether anything asks for the memory of the machine.
+fn counts_host(scenario: &Scenario) -> bool {
+    let (recipe, task) = (&scenario.recipe, &scenario.task);
+    recipe.offload != Offload::None
+        || recipe.optimizer == Optimizer::PagedAdam8bit
+        || task.reference == Reference::Offloaded
+        || task.reward == RewardModel::Offloaded
+        || scenario.host.load != HostLoad::Off
+        || scenario.host.ram > Bytes::ZERO
+}
+
 const OTHER_RECOMPUTATION: &str = "No effect on other recomputation.";
 
 fn number_needs(field: Field, scenario: &Scenario) -> &'static str {
     use Field::{
         ActiveExperts, Chunks, Communication, Completion, DenseLayers, EngineShare, Every, ExpertParallel, ExpertWidth,
         FirstStageLayers, Generations, Imbalance, LastStageLayers, LengthMax, LengthMedian, LengthMultiple, LengthP95,
-        Positions, QueryRank, Rank, RecomputedLayers, ReduceBucket, Reshard, RopeDim, Scored, SharedWidth, Teacher,
-        VirtualStages,
+        NodeGpus, Positions, Preconditioner, Projection, QueryRank, Rank, RecomputedLayers, ReduceBucket, Reshard,
+        RopeDim, Scored, SharedWidth, Teacher, VirtualStages,
     };
     let Scenario { model, recipe, cluster, task, outside, .. } = scenario;
     let batching = scenario.lengths.batching;
@@ -138,6 +152,9 @@ fn number_needs(field: Field, scenario: &Scenario) -> &'static str {
             (outside.evaluation != Evaluation::Logits, "No effect unless an evaluation keeps logits.")
         }
         Field::EvalTokens => (!outside.generates(), "No effect unless an evaluation generates."),
+        Projection => (!recipe.optimizer.projects(), "No effect without GaLore or APOLLO."),
+        Preconditioner => (!recipe.optimizer.preconditions(), "No effect without Shampoo or SOAP."),
+        NodeGpus => (!counts_host(scenario), NOTHING_IN_HOST),
         _ => (false, ""),
     };
     if missing { reason } else { "" }
@@ -180,6 +197,7 @@ fn word_needs(word: &Setting, scenario: &Scenario) -> &'static str {
             "No effect without a full state dict.",
         ),
         (&setting::MERGE, !adapted, NO_ADAPTER),
+        (&setting::HOST_LOAD, !counts_host(scenario), NOTHING_IN_HOST),
         (&setting::UNQUANTIZED, !quantized, "No effect on weights that are not quantized."),
         (&setting::REFERENCE, alone, NO_FROZEN),
         (&setting::FROZEN, alone, NO_FROZEN),

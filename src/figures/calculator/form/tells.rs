@@ -1,8 +1,8 @@
 //! What each folded group comes to at present, in a few words.
 
 use bmax::{
-    Adapter, AdapterType, Batching, Choice, Engine, Evaluation, Gather, GradientType, Load, Merge, Precision, Recipe,
-    Resume, Save, Scenario, TaskKind,
+    Adapter, AdapterType, Batching, Bytes, Choice, Engine, Evaluation, Gather, GradientType, Load, Merge, Precision,
+    Recipe, Resume, Save, Scenario, TaskKind, estimate,
 };
 
 use crate::site::format;
@@ -76,6 +76,16 @@ pub fn task(scenario: &Scenario) -> String {
     }
 }
 
+/// What one machine holds outside its GPUs.
+pub fn host(scenario: &Scenario) -> String {
+    let host = estimate(scenario).host;
+    if host.entries.is_empty() {
+        return "nothing off-loaded".to_owned();
+    }
+    let held = format::memory(host.peak().bytes);
+    if host.memory > Bytes::ZERO { format!("{held} of {}", format::memory(host.memory)) } else { held }
+}
+
 /// The adapters and their rank.
 pub fn adapters(scenario: &Scenario) -> String {
     let recipe = &scenario.recipe;
@@ -124,7 +134,7 @@ pub fn outside_the_step(scenario: &Scenario) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bmax::{Bucket, estimate};
+    use bmax::Bucket;
 
     #[test]
     fn gradients_are_told_in_the_type_that_the_ledger_counts() {

@@ -27,6 +27,13 @@ pub fn LedgerWalk(state: State) -> impl IntoView {
                 <p class="field-help">{read(shown, |shown| &shown.meaning)}</p>
             </div>
             <div class="ledger-buckets">{(0..Bucket::ALL.len()).map(bucket).collect_view()}</div>
+            <p
+                class="field-help"
+                data-testid="host-memory"
+                hidden=move || shown.with(|shown| shown.host.is_empty())
+            >
+                {read(shown, |shown| &shown.host)}
+            </p>
             <Breakdown state shown/>
         </section>
     }

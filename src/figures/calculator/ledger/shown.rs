@@ -31,6 +31,8 @@ pub struct Shown {
     pub buckets: Vec<BucketRow>,
     /// What is alive.
     pub total: String,
+    /// What one machine holds outside its GPUs; empty where that is nothing.
+    pub host: String,
 }
 
 /// One instant of a step, as a bar to pick from.
@@ -79,8 +81,29 @@ impl Shown {
             meaning: instant.meaning.to_owned() + &ranks(estimate),
             buckets: Bucket::ALL.iter().map(|bucket| BucketRow::of(estimate, at, *bucket)).collect(),
             total,
+            host: host(estimate),
         }
     }
+}
+
+/// The memory of the machine, which is a counter of its own.
+fn host(estimate: &Estimate) -> String {
+    let host = &estimate.host;
+    if host.entries.is_empty() {
+        return String::new();
+    }
+    let peak = host.peak();
+    let at = usize::from(peak.bytes > host.total_at(0) || host.total_at(0) == Bytes::ZERO);
+    let there = host.entries.iter().filter(|entry| entry.alive.contains(at));
+    let parts: Vec<String> = there.map(|entry| format!("{} {}", entry.name, format::memory(entry.bytes))).collect();
+    let known = if host.memory > Bytes::ZERO { format!(" of {}", format::memory(host.memory)) } else { String::new() };
+    format!(
+        "CPU memory of one machine with {}, while {}: {}{known}. It is not part of the GPU’s: {}.",
+        format::counted(host.gpus, "GPU", "GPUs"),
+        peak.instant.name,
+        format::memory(peak.bytes),
+        parts.join(", ")
+    )
 }
 
 impl InstantRow {

@@ -1,7 +1,9 @@
 //! What the result shows: the answer, the bar, what binds, and what nobody can know before the run.
 
 use bmax::chart::MemoryBar;
-use bmax::{Answer, Balance, Change, Choice, Conflict, Scenario, catalogue, counters, number, range::Outlook};
+use bmax::{
+    Answer, Balance, Change, Choice, Conflict, Scenario, Shortage, catalogue, counters, number, range::Outlook,
+};
 
 use crate::figures::levers::describe;
 use crate::site::{Facts, Ranking, Standing, format};
@@ -114,6 +116,9 @@ fn binds(facts: &Facts) -> String {
     let entry = format!("“{}” ({}), {}", largest.name, largest.bucket.name(), format::memory(largest.bytes));
     match &facts.answer {
         Answer::Fits(room) if room.capped => "Nothing within the range of this site.".to_owned(),
+        Answer::Fits(room) if room.by_host => {
+            format!("CPU memory: the next sequence would lack {} in each machine.", format::memory(room.next_lacks))
+        }
         Answer::Fits(room) => {
             let [one, lack, usable] = [room.per_sequence, room.next_lacks, facts.estimate.usable()].map(format::memory);
             let batch = format::counted(room.batch, "fits", "fit");
@@ -127,6 +132,9 @@ fn binds(facts: &Facts) -> String {
                     "Each {each} takes {one} of activations. {batch} into {usable}; the next one would lack {lack}."
                 )
             }
+        }
+        Answer::Infeasible(reason) if reason.shortage == Shortage::HostMemory => {
+            format::shortage(&facts.answer).unwrap_or_default()
         }
         Answer::Infeasible(reason) => {
             let why = format::shortage(&facts.answer, unit).unwrap_or_default();
