@@ -37,7 +37,7 @@ pub use speeds::{Peaks, assumption, memory_bandwidth, speed};
 use crate::runtime::{COMMUNICATION, CUDA_CONTEXT, FIXED_FRAGMENTATION};
 use crate::{
     Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Bytes, Change, ChartAxis, Cluster, Comparison,
-    Device, Engine, Goal, GradientType, Kernels, Logits, LossHead, Method, Offload, Optimizer, Percent, Precision,
+    Device, Engine, Goal, GradientType, Images, Kernels, Logits, LossHead, Method, Offload, Optimizer, Percent, Precision,
     Recipe, Recomputation, Scenario, Segments, StepKernel, Switch, Task, Unquantized, ZeroStage, estimate,
 };
 
@@ -191,6 +191,7 @@ impl Default for Scenario {
                 adapter_type: AdapterType::Full,
                 adapter_dropout: Switch::Off,
                 unquantized: Unquantized::Half,
+                images: Images::ONE,
             },
             cluster: Cluster {
                 gpus: 8,

@@ -5,7 +5,7 @@
 //! configuration without its weights. Matrices that two parts share are counted once.
 
 use super::Declared;
-use crate::{Bias, Experts, Latent, Mlp, Model, Norm, Packing, Position, QkNorm, Recomputation, Softmax, Switch};
+use crate::{Bias, Experts, Latent, Mlp, Model, Norm, Packing, Position, QkNorm, Recomputation, Softmax, Switch, Vision};
 
 use Switch::{Off, On};
 
@@ -251,6 +251,7 @@ const fn gelu(origin: &'static str, parameters: u64, shape: [u32; 7], tied_embed
         positions: 0,
         experts: Experts::NONE,
         latent: Latent::NONE,
+        vision: Vision::NONE,
     }
 }
 

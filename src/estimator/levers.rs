@@ -4,7 +4,7 @@ use super::answer::largest_micro_batch;
 use super::bounds::Field;
 use super::choice::{
     Adapter, AttentionKernel, Choice, FrozenType, Kernels, LossHead, Method, Offload, Optimizer, Precision,
-    Recomputation, Reference, Rollout, Segments, StepKernel, Switch, TaskKind, ZeroStage,
+    Recomputation, Reference, Rollout, Segments, StepKernel, Switch, TaskKind, TowerTraining, ZeroStage,
 };
 use super::scenario::Scenario;
 use super::setting::Word;
@@ -19,6 +19,7 @@ impl Change {
             Self::Number(Field::TensorParallel, _) => {
                 "Communication inside every layer; keep the group within one node."
             }
+            Self::Number(Field::MaxPixels, _) => "Smaller images: small print is lost first.",
             Self::Number(Field::Sequence, _) => "Shorter context: long documents are cut.",
             Self::Number(..) => "",
             Self::Word(word) => cost_of(word),
@@ -66,6 +67,7 @@ const fn cost_of(word: Word) -> &'static str {
         }
         Word::Reference(_) => "Nothing: the model without its adapters is the reference.",
         Word::Frozen(_) => "Log-probabilities of the frozen model in 16 bits.",
+        Word::Tower(_) => "The tower does not learn; the projector and the language model do.",
         Word::Rollout(_) => "The engine gets its weights and an empty cache anew for every generation.",
         Word::Segments(_) => "Nothing: an environment variable, PYTORCH_ALLOC_CONF=expandable_segments:True.",
         _ => "",
@@ -96,7 +98,7 @@ impl Lever {
 pub fn ranked(scenario: &Scenario, devices: &[Change]) -> Vec<Lever> {
     let before = largest_micro_batch(scenario);
     // What a task does not have is no lever of it.
-    let is_task = scenario.task.kind != TaskKind::Train;
+    let is_task = scenario.task.kind != TaskKind::Train || scenario.model.vision.is_there();
     let contradictions = if is_task { scenario.conflicts().len() } else { 0 };
     let has = |change: &Change| !is_task || change.apply(*scenario).conflicts().len() <= contradictions;
     let open = open_changes(scenario).into_iter().filter(has).chain(devices.iter().copied());
@@ -153,6 +155,12 @@ fn open_changes(scenario: &Scenario) -> Vec<Change> {
     }
     if counts && scenario.task.kind != TaskKind::Train {
         open.extend(task_changes(scenario));
+    }
+    if counts && scenario.model.vision.is_there() {
+        if recipe.images.tower != TowerTraining::Frozen {
+            open.push(Word::Tower(TowerTraining::Frozen).into());
+        }
+        open.extend(scenario.lower_max_pixels().map(|pixels| Change::Number(Field::MaxPixels, pixels.into())));
     }
     let wider = cluster.tensor_parallel.saturating_mul(2);
     let shares_heads = scenario.model.heads.is_multiple_of(wider) && scenario.model.kv_heads.is_multiple_of(wider);

@@ -31,6 +31,7 @@ pub mod strategy;
 pub mod sweep;
 mod text;
 mod units;
+pub mod vision;
 mod weights;
 mod workshop;
 
@@ -43,7 +44,7 @@ pub use choice::{
     Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Bias, ChartAxis, Choice, Engine, FrozenType,
     GradientType, Kernels, Logits, LossHead, Method, Mlp, Norm, Offload, Optimizer, Packing, Position, Precision,
     QkNorm, Recomputation, Reference, RewardModel, Rollout, Segments, Softmax, StepKernel, Switch, TaskKind,
-    Unquantized, ZeroStage,
+    ProjectorTraining, Tower, TowerTraining, Unquantized, ZeroStage,
 };
 pub use conflict::Conflict;
 pub use error::{InputError, InputErrorKind};
@@ -51,4 +52,5 @@ pub use estimate::{Balance, Counters, Entry, Estimate, Peak, StagePeak, counters
 pub use ledger::{Bucket, Instant, Instants};
 pub use scenario::{Cluster, Comparison, Device, Experts, Goal, Latent, Model, Recipe, Scenario, Task};
 pub use units::{Bytes, Percent};
+pub use vision::{Images, Vision};
 pub use weights::Weights;

@@ -10,6 +10,7 @@ use super::choice::{
 };
 use super::runtime::fragmentation;
 use super::units::{Bytes, Percent};
+use super::vision::{Images, Vision};
 
 /// Everything an answer depends on. Two equal scenarios have equal estimates, byte for byte.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -81,6 +82,8 @@ pub struct Model {
     pub experts: Experts,
     /// Multi-head latent attention.
     pub latent: Latent,
+    /// What sees images.
+    pub vision: Vision,
 }
 
 /// The mixture of experts of a layer; without experts it is a dense model.
@@ -170,6 +173,8 @@ pub struct Recipe {
     pub adapter_dropout: Switch,
     /// In what weights beside quantized matrices are kept.
     pub unquantized: Unquantized,
+    /// The images of a sequence; read with a vision tower only.
+    pub images: Images,
 }
 
 /// What the model is trained for, and what stands beside the training step for it.

@@ -7,7 +7,7 @@ use super::choice::{
     Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Bias, ChartAxis, Choice, ChoiceOption, Engine,
     FrozenType, GradientType, Kernels, Logits, LossHead, Method, Mlp, Norm, Offload, Optimizer, Packing, Position,
     Precision, QkNorm, Recomputation, Reference, RewardModel, Rollout, Segments, Softmax, StepKernel, Switch, TaskKind,
-    Unquantized, ZeroStage, keys,
+    ProjectorTraining, Tower, TowerTraining, Unquantized, ZeroStage, keys,
 };
 use super::scenario::Scenario;
 
@@ -161,6 +161,8 @@ settings! {
     Packing: PACKING = "qkv", "Queries, keys and values", Packing, model.packing;
     /// In what the softmax of eager attention is taken.
     Softmax: SOFTMAX = "softmax", "Softmax of eager attention", Softmax, model.softmax;
+    /// How images become vectors.
+    Vision: VISION = "vision", "Vision tower", Tower, model.vision.tower;
     /// In what weights, activations and states are held.
     Precision: PRECISION = "precision", "Training precision", Precision, recipe.precision;
     /// In what gradients of 16-bit weights are kept.
@@ -193,6 +195,10 @@ settings! {
     AdapterDropout: ADAPTER_DROPOUT = "adapter_dropout", "Dropout of adapters", Switch, recipe.adapter_dropout;
     /// In what weights beside quantized matrices are kept.
     Unquantized: UNQUANTIZED = "unquantized", "Unquantized weights", Unquantized, recipe.unquantized;
+    /// What of the vision tower is trained.
+    Tower: TOWER = "tower", "Tower’s weights", TowerTraining, recipe.images.tower;
+    /// Whether the projector is trained.
+    Projector: PROJECTOR = "projector", "Projector", ProjectorTraining, recipe.images.projector;
     /// What is trained for.
     Task: TASK = "task", "Task", TaskKind, task.kind;
     /// Where the reference or the teacher is.

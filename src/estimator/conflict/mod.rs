@@ -4,6 +4,7 @@ mod engine;
 mod pipeline;
 mod recipe;
 mod task;
+mod vision;
 
 use super::bounds::Field;
 use super::change::Change;
@@ -49,6 +50,7 @@ impl Scenario {
             found.recipe(self);
         }
         found.task(self);
+        found.vision(self);
         found.0
     }
 }

@@ -32,6 +32,8 @@ pub(super) struct StageInstants {
     pub(super) score: [Option<usize>; 2],
     /// Whether that pass runs while the activations of the training pass are kept.
     pub(super) scores_in_the_step: bool,
+    /// A vision tower runs forward, and its last and its first layer run backward.
+    pub(super) tower: [Option<usize>; 3],
 }
 
 /// The only stage, or the last of several.
@@ -60,7 +62,18 @@ impl StageInstants {
             generate: [None; 2],
             score: [None; 2],
             scores_in_the_step: false,
+            tower: [None; 3],
         }
+    }
+
+    /// A step with a vision tower, which runs before the language model and, backward, behind it.
+    pub(super) const fn with_tower() -> Self {
+        Self { tower: [Some(0), Some(5), Some(6)], end: 7, step: 8, ..Self::from(1) }
+    }
+
+    /// While a vision tower runs.
+    pub(super) fn in_tower(&self) -> Instants {
+        Instants::among(&self.tower)
     }
 
     /// The instants of a task, those of its training step behind the others.
@@ -133,7 +146,7 @@ impl StageInstants {
 
     /// The whole step, and what its task has before it.
     pub(super) fn always(&self) -> Instants {
-        self.in_step().or(self.generating()).or(self.scoring())
+        self.in_step().or(self.generating()).or(self.scoring()).or(self.in_tower())
     }
 
     /// One instant.
@@ -217,6 +230,21 @@ static TASKS: &[Instant] = instants! {
         "train: backward, first layer", "Nearly all gradients are there and the first layer’s are being computed.";
         "train: end of backward", "Every gradient is there, the embedding’s just now.";
         "train: optimizer step", "Weights are updated from gradients and optimizer state; no activation is left.";
+    }
+};
+
+/// The instants of a step with a vision tower.
+pub(super) static WITH_TOWER: &[Instant] = instants! {
+    in "" {
+        "vision tower, forward", "The vision tower is in one of its layers, before the language model runs.";
+        "loss, forward", "Every layer’s activations are kept and the loss is being computed from the logits.";
+        "loss, backward", "Every layer’s activations are kept and the gradient of the logits is being computed.";
+        "backward, last layer", "Every layer’s activations are kept and the last layer’s gradients are being computed.";
+        "backward, first layer", "Nearly all gradients of the language model are there and its first layer’s are being computed.";
+        "vision tower: backward, last layer", "The language model is through, and the tower’s last layer runs backward.";
+        "vision tower: backward, first layer", "Nearly all gradients are there and those of the tower’s first layer are being computed.";
+        "end of backward", "Every gradient is there, the embedding’s just now.";
+        "optimizer step", "Weights are updated from gradients and optimizer state; no activation is left.";
     }
 };
 

@@ -19,6 +19,7 @@ mod stage;
 mod states;
 mod task;
 mod types;
+mod vision;
 
 use self::stage::{Pipeline, Stage};
 use self::types::Types;
@@ -60,12 +61,13 @@ pub(crate) fn bytes_of_a_trained_weight(scenario: &Scenario) -> (f64, f64) {
 
 /// The ledger of every tensor.
 pub(crate) fn ledger(scenario: &Scenario, allocator: Allocator) -> Ledger {
-    let scenario = &task::as_run(scenario);
+    let scenario = &vision::as_run(task::as_run(scenario));
     let weights = Weights::of(&scenario.model);
     let pipeline = Pipeline::of(scenario);
     let mut assembly = Assembly::new(scenario, pipeline.stages);
     let counted = pipeline.counted(scenario, &weights);
     let instants = match scenario.task.kind {
+        _ if scenario.model.vision.is_there() => instants::WITH_TOWER,
         TaskKind::Train => instants::instants_of(counted.len()),
         kind => instants::instants_of_task(kind),
     };
@@ -77,6 +79,9 @@ pub(crate) fn ledger(scenario: &Scenario, allocator: Allocator) -> Ledger {
             head::held_by_blocks(&mut assembly, scenario, &stage);
             engine::held_by_the_step(&mut assembly, scenario, &weights, &stage);
         }
+    }
+    if scenario.model.vision.is_there() {
+        vision::assemble(&mut assembly, scenario);
     }
     if scenario.task.kind.has_pairs() {
         task::twice(&mut assembly);
@@ -146,6 +151,10 @@ fn values(scenario: &Scenario) -> Values {
         (Symbol::Prompt, (recipe.sequence - task.completed(recipe.sequence)).into()),
         (Symbol::Generations, task.generations.into()),
         (Symbol::Scored, task.scored.into()),
+        (Symbol::Patches, vision::of_a_sequence(scenario).0),
+        (Symbol::ImageTokens, vision::of_a_sequence(scenario).1),
+        (Symbol::VisionHidden, model.vision.hidden.into()),
+        (Symbol::VisionFeedForward, model.vision.feed_forward.into()),
         (Symbol::Memory, device.memory.get()),
         (Symbol::Fragmentation, device.fragmentation.fraction()),
     ]

@@ -107,6 +107,14 @@ symbols! {
     Generations = "G", "", "sequences generated at once";
     /// Sequences that are scored at once.
     Scored = "b", "s", "sequences scored at once";
+    /// Patches of a sequence's images.
+    Patches = "S", "v", "patches of a sequence’s images";
+    /// Tokens of a sequence's images.
+    ImageTokens = "S", "i", "tokens of a sequence’s images";
+    /// Width of the vision tower.
+    VisionHidden = "H", "v", "width of the vision tower";
+    /// Feed-forward width of the vision tower.
+    VisionFeedForward = "f", "v", "feed-forward width of the vision tower";
     /// Memory of the device.
     Memory = "M", "", "memory of the GPU in bytes";
     /// Chunks of the loss.
