@@ -37,8 +37,8 @@ pub use speeds::{Peaks, assumption, memory_bandwidth, speed};
 use crate::runtime::{COMMUNICATION, CUDA_CONTEXT, FIXED_FRAGMENTATION};
 use crate::{
     Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Bytes, Change, ChartAxis, Cluster, Comparison,
-    Device, Engine, Goal, GradientType, Images, Kernels, Logits, LossHead, Method, Offload, Optimizer, Percent, Precision,
-    Recipe, Recomputation, Scenario, Segments, StepKernel, Switch, Task, Unquantized, ZeroStage, estimate,
+    Device, Engine, Goal, GradientType, Images, Kernels, Logits, LossHead, Method, Offload, Optimizer, Percent,
+    Precision, Recipe, Recomputation, Scenario, Segments, StepKernel, Switch, Task, Unquantized, ZeroStage, estimate,
 };
 
 /// A row as it is declared, with where its numbers come from.

@@ -43,8 +43,8 @@ pub use change::Change;
 pub use choice::{
     Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Bias, ChartAxis, Choice, Engine, FrozenType,
     GradientType, Kernels, Logits, LossHead, Method, Mlp, Norm, Offload, Optimizer, Packing, Position, Precision,
-    QkNorm, Recomputation, Reference, RewardModel, Rollout, Segments, Softmax, StepKernel, Switch, TaskKind,
-    ProjectorTraining, Tower, TowerTraining, Unquantized, ZeroStage,
+    ProjectorTraining, QkNorm, Recomputation, Reference, RewardModel, Rollout, Segments, Softmax, StepKernel, Switch,
+    TaskKind, Tower, TowerTraining, Unquantized, ZeroStage,
 };
 pub use conflict::Conflict;
 pub use error::{InputError, InputErrorKind};

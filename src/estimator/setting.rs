@@ -6,8 +6,8 @@
 use super::choice::{
     Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Bias, ChartAxis, Choice, ChoiceOption, Engine,
     FrozenType, GradientType, Kernels, Logits, LossHead, Method, Mlp, Norm, Offload, Optimizer, Packing, Position,
-    Precision, QkNorm, Recomputation, Reference, RewardModel, Rollout, Segments, Softmax, StepKernel, Switch, TaskKind,
-    ProjectorTraining, Tower, TowerTraining, Unquantized, ZeroStage, keys,
+    Precision, ProjectorTraining, QkNorm, Recomputation, Reference, RewardModel, Rollout, Segments, Softmax,
+    StepKernel, Switch, TaskKind, Tower, TowerTraining, Unquantized, ZeroStage, keys,
 };
 use super::scenario::Scenario;
 

@@ -67,3 +67,4 @@ mod theme;
 mod tour;
 mod tuning;
 mod update_time;
+mod vision;

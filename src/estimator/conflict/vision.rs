@@ -102,7 +102,11 @@ impl Conflicts {
         let fits = |other: &Scenario| other.image_tokens() <= u64::from(sequence);
         if let Some(pixels) = scenario.largest_max_pixels(fits) {
             let pixels_text = number::grouped(pixels.into());
-            return self.number(Field::MaxPixels, pixels, format!("{message}; with max_pixels {pixels_text} they fit."));
+            return self.number(
+                Field::MaxPixels,
+                pixels,
+                format!("{message}; with max_pixels {pixels_text} they fit."),
+            );
         }
         let why = if scenario.shrinks_images() { "no max_pixels makes room" } else { "max_pixels has no say here" };
         let longer = u32::try_from(tokens).ok().filter(|tokens| Field::Sequence.check((*tokens).into()).is_ok());
@@ -125,8 +129,15 @@ mod tests {
 
     fn qwen() -> Scenario {
         let mut scenario = ledger();
-        scenario.model.vision =
-            Vision { tower: Tower::Qwen25Vl, layers: 32, hidden: 1280, heads: 16, feed_forward: 3420, patch: 14, side: 0 };
+        scenario.model.vision = Vision {
+            tower: Tower::Qwen25Vl,
+            layers: 32,
+            hidden: 1280,
+            heads: 16,
+            feed_forward: 3420,
+            patch: 14,
+            side: 0,
+        };
         scenario.recipe.recomputation = Recomputation::Full;
         scenario
     }

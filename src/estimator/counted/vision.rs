@@ -19,8 +19,8 @@ use crate::estimator::ledger::{Bucket, Instants, Line};
 use crate::source::{FLASH, PYTORCH, Source, TRANSFORMERS};
 use crate::vision::{LLAMA_4_OUTPUT, VisionWeights};
 use crate::{
-    Adapter, AttentionKernel, Engine, Kernels, Optimizer, Precision, ProjectorTraining, Recipe, Recomputation, Scenario,
-    StepKernel, Switch, Task, Tower, TowerTraining, Vision, ZeroStage, formula::Expr,
+    Adapter, AttentionKernel, Engine, Kernels, Optimizer, Precision, ProjectorTraining, Recipe, Recomputation,
+    Scenario, StepKernel, Switch, Task, Tower, TowerTraining, Vision, ZeroStage, formula::Expr,
 };
 
 /// The scenario as a model with a tower is run: without what is not counted beside one. [`Scenario::conflicts`] names it.

@@ -2,7 +2,7 @@
 
 use bmax::{
     Adapter, AdapterType, AttentionKernel, Engine, Field, LossHead, Method, Position, Precision, Recomputation,
-    Scenario, ZeroStage,
+    Scenario, Tower, ZeroStage,
     setting::{self, Setting},
 };
 
@@ -77,15 +77,18 @@ impl Input {
 }
 
 const NO_ADAPTER: &str = "No effect without an adapter.";
+const NO_TOWER: &str = "No effect without a vision tower.";
 const OTHER_RECOMPUTATION: &str = "No effect on other recomputation.";
 
 fn number_needs(field: Field, scenario: &Scenario) -> &'static str {
     use Field::{
         ActiveExperts, Chunks, Communication, DenseLayers, Every, ExpertParallel, ExpertWidth, FirstStageLayers,
-        Imbalance, LastStageLayers, Positions, QueryRank, Rank, RecomputedLayers, ReduceBucket, Reshard, RopeDim,
-        SharedWidth, VirtualStages,
+        ImageHeight, ImageSide, ImageWidth, Images, Imbalance, LastStageLayers, MaxPixels, Patch, Positions, QueryRank,
+        Rank, RecomputedLayers, ReduceBucket, Reshard, RopeDim, SharedWidth, Tiles, VirtualStages, VisionFeedForward,
+        VisionHeads, VisionHidden, VisionLayers,
     };
     let Scenario { model, recipe, cluster, .. } = scenario;
+    let sees_nothing = model.vision.tower == Tower::None;
     let (missing, reason) = match field {
         ActiveExperts | ExpertWidth | SharedWidth | DenseLayers | ExpertParallel => {
             (model.experts.count == 0, "No effect without experts.")
@@ -115,6 +118,14 @@ fn number_needs(field: Field, scenario: &Scenario) -> &'static str {
             (!reduces, "No effect without DeepSpeed’s ZeRO.")
         }
         Communication => (cluster.gpus == 1, "No effect on one GPU."),
+        Images | VisionLayers | VisionHidden | VisionHeads | VisionFeedForward | Patch => (sees_nothing, NO_TOWER),
+        ImageHeight | ImageWidth => (
+            sees_nothing || !(model.vision.tower.keeps_shape() || model.vision.tower.has_tiles()),
+            "No effect on a tower that makes one square of every image.",
+        ),
+        MaxPixels => (!model.vision.tower.keeps_shape(), "Read by the processors of Qwen2-VL and Qwen2.5-VL only."),
+        Tiles => (!model.vision.tower.has_tiles(), "No effect on a tower without tiles or crops."),
+        ImageSide => (sees_nothing || model.vision.tower.keeps_shape(), "No effect where images keep their shape."),
         _ => (false, ""),
     };
     if missing { reason } else { "" }
@@ -142,6 +153,8 @@ fn word_needs(word: &Setting, scenario: &Scenario) -> &'static str {
         (&setting::SOFTMAX, recipe.attention == AttentionKernel::Flash, "No effect under flash attention."),
         (&setting::PARALLEL, model.norms == 1, "No effect with one norm per block."),
         (&setting::LOGITS, never_whole, "No effect: this loss head never holds all logits."),
+        (&setting::TOWER, model.vision.tower == Tower::None, NO_TOWER),
+        (&setting::PROJECTOR, model.vision.tower == Tower::None, NO_TOWER),
         (&setting::UNQUANTIZED, !quantized, "No effect on weights that are not quantized."),
     ];
     rules.into_iter().find(|(of, missing, _)| *of == word && *missing).map_or("", |(_, _, reason)| reason)
