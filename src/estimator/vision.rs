@@ -91,7 +91,10 @@ impl Vision {
 
     /// Patches along one side of a tile.
     const fn grid(&self) -> u64 {
-        if self.patch == 0 { 0 } else { (self.side / self.patch) as u64 }
+        match self.side.checked_div(self.patch) {
+            Some(patches) => patches as u64,
+            None => 0,
+        }
     }
 
     /// Weights beside a language model of width `text`, without those of a pipeline or of tensor parallelism, which no
