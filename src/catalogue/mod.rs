@@ -37,9 +37,7 @@ pub use speeds::{Peaks, assumption, memory_bandwidth, speed};
 use crate::runtime::{COMMUNICATION, CUDA_CONTEXT, FIXED_FRAGMENTATION};
 use crate::{
     Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Bytes, Change, ChartAxis, Cluster, Comparison,
-    Device, Engine, Fp8, Goal, GradientType, Host, Kernels, Lengths, Logits, LossHead, Method, Offload, Optimizer,
-    Outside, Percent, Precision, Recipe, Recomputation, Scenario, Segments, StepKernel, Switch, Task, Unquantized,
-    ZeroStage, estimate,
+    Device, Engine, estimate, Fp8, Goal, GradientType, Host, Images, Kernels, Lengths, Logits, LossHead, Method, Offload, Optimizer, Outside, Percent, Precision, Recipe, Recomputation, Scenario, Segments, StepKernel, Switch, Task, Unquantized, ZeroStage,
 };
 
 /// A row as it is declared, with where its numbers come from.
@@ -202,6 +200,7 @@ impl Default for Scenario {
                 fp8: Fp8::Off,
                 projection: 128,
                 preconditioner: 0,
+                images: Images::ONE,
             },
             cluster: Cluster {
                 gpus: 8,

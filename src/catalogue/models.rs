@@ -5,7 +5,9 @@
 //! configuration without its weights. Matrices that two parts share are counted once.
 
 use super::Declared;
-use crate::{Bias, Experts, Latent, Mlp, Model, Norm, Packing, Position, QkNorm, Recomputation, Softmax, Switch};
+use crate::{
+    Bias, Experts, Latent, Mlp, Model, Norm, Packing, Position, QkNorm, Recomputation, Softmax, Switch, Tower, Vision,
+};
 
 use Switch::{Off, On};
 
@@ -195,6 +197,18 @@ const LLAMA_4_NOTE: &str = "The language model: the vision encoder and its proje
 const GEMMA_3_NOTE: &str = "The language model: the vision encoder has 417 million weights more and its projector 3 to \
     6 million. The table has 262,208 rows, the default of Gemma3TextConfig in transformers 5.23.0, 64 of them for \
     images. Five of six layers attend to the last 1,024 tokens only; here every layer attends to all.";
+/// Configurations of models that see, which are files of the tests here.
+macro_rules! seen_file {
+    ($file:literal) => {
+        concat!(
+            "Sizes as in tests/config_files/",
+            $file,
+            ".json, written down without the hub; the class of transformers 5.23.0 made of them has this count."
+        )
+    };
+}
+const GEMMA_3_SEEING_NOTE: &str = "With its vision tower and projector. Five of six layers attend to the last 1,024 \
+    tokens only; here every layer attends to all.";
 const MISTRAL_SMALL: &str = "Configuration of mistralai/Mistral-Small-24B-Base-2501, in a public table of models \
     found by its text.";
 const GPT_OSS: &str = "GPTOSSConfig20B and GPTOSSConfig120B of NVIDIA/NeMo, nemo/collections/llm/gpt/model/gpt_oss.py \
@@ -251,6 +265,7 @@ const fn gelu(origin: &'static str, parameters: u64, shape: [u32; 7], tied_embed
         positions: 0,
         experts: Experts::NONE,
         latent: Latent::NONE,
+        vision: Vision::NONE,
     }
 }
 
@@ -348,6 +363,30 @@ const fn bert(origin: &'static str, parameters: u64, shape: [u32; 7]) -> Model {
 /// The same model with experts, from `[E, active, width, shared width, dense layers]`.
 const fn with_experts(model: Model, [count, active, width, shared_width, dense_layers]: [u32; 5]) -> Model {
     Model { experts: Experts { count, active, width, shared_width, dense_layers }, ..model }
+}
+
+/// The same model with a vision tower, from `[layers, width, heads, feed-forward width, patch, side]`, under another
+/// name and with all its weights.
+const fn seeing(model: Model, origin: &'static str, parameters: u64, tower: Tower, sizes: [u32; 6]) -> Model {
+    let [layers, hidden, heads, feed_forward, patch, side] = sizes;
+    let vision = Vision { tower, layers, hidden, heads, feed_forward, patch, side };
+    Model { origin, parameters, vision, ..model }
+}
+
+/// Qwen2.5-VL: the tower is the same beside 3B and 7B.
+const fn qwen25_vl(model: Model, origin: &'static str, parameters: u64, feed_forward: u32) -> Model {
+    seeing(model, origin, parameters, Tower::Qwen25Vl, [32, 1_280, 16, feed_forward, 14, 0])
+}
+
+/// LLaVA: CLIP ViT-L/14 on 336 pixels.
+const fn llava(model: Model, origin: &'static str, parameters: u64, tower: Tower) -> Model {
+    seeing(model, origin, parameters, tower, [24, 1_024, 16, 4_096, 14, 336])
+}
+
+/// Gemma 3 with its tower: SigLIP-400M on 896 pixels.
+const fn gemma3_seeing(origin: &'static str, parameters: u64, shape: [u32; 7]) -> Model {
+    let tower = [27, 1_152, 16, 4_304, 14, 896];
+    seeing(gemma3(origin, parameters, shape), origin, parameters, Tower::Gemma3, tower)
 }
 
 /// The same model with latent attention, from `[query rank, key/value rank, rotated elements]`.
@@ -752,6 +791,36 @@ const DECLARED: &[Row] = &[
         ),
         litgpt!("Qwen/Qwen3-235B-A22B"),
     )),
+    later(published(
+        Qwen,
+        "Qwen2.5-VL 3B",
+        qwen25_vl(qwen2("", 0, [2_048, 36, 16, 2, 128, 11_008, 151_936], On), "qwen2.5-vl-3b", 3_754_622_976, 3_420),
+        seen_file!("qwen2.5-vl-3b"),
+    )),
+    later(published(
+        Qwen,
+        "Qwen2.5-VL 7B",
+        qwen25_vl(qwen2("", 0, [3_584, 28, 28, 4, 128, 18_944, 152_064], Off), "qwen2.5-vl-7b", 8_292_166_656, 3_420),
+        seen_file!("qwen2.5-vl-7b"),
+    )),
+    later(published(
+        Qwen,
+        "Qwen2.5-VL 72B",
+        qwen25_vl(qwen2("", 0, [8_192, 80, 64, 8, 128, 29_568, 152_064], Off), "qwen2.5-vl-72b", 73_410_777_344, 3_456),
+        seen_file!("qwen2.5-vl-72b"),
+    )),
+    later(published(
+        Qwen,
+        "Qwen2-VL 7B",
+        seeing(
+            qwen2("", 0, [3_584, 28, 28, 4, 128, 18_944, 152_064], Off),
+            "qwen2-vl-7b",
+            8_291_375_616,
+            Tower::Qwen2Vl,
+            [32, 1_280, 16, 5_120, 14, 0],
+        ),
+        seen_file!("qwen2-vl-7b"),
+    )),
     published(
         Gemma,
         "Gemma 2B",
@@ -814,6 +883,33 @@ const DECLARED: &[Row] = &[
             litgpt!("google/gemma-3-27b-it"),
         ),
         GEMMA_3_NOTE,
+    )),
+    later(noted(
+        published(
+            Gemma,
+            "Gemma 3 4B with images",
+            gemma3_seeing("gemma-3-4b-images", 4_300_079_472, [2_560, 34, 8, 4, 256, 10_240, 262_208]),
+            seen_file!("gemma-3-4b"),
+        ),
+        GEMMA_3_SEEING_NOTE,
+    )),
+    later(noted(
+        published(
+            Gemma,
+            "Gemma 3 12B with images",
+            gemma3_seeing("gemma-3-12b-images", 12_187_325_040, [3_840, 48, 16, 8, 256, 15_360, 262_208]),
+            seen_file!("gemma-3-12b"),
+        ),
+        GEMMA_3_SEEING_NOTE,
+    )),
+    later(noted(
+        published(
+            Gemma,
+            "Gemma 3 27B with images",
+            gemma3_seeing("gemma-3-27b-images", 27_432_406_640, [5_376, 62, 32, 16, 128, 21_504, 262_208]),
+            seen_file!("gemma-3-27b"),
+        ),
+        GEMMA_3_SEEING_NOTE,
     )),
     noted(
         published(
@@ -993,6 +1089,34 @@ const DECLARED: &[Row] = &[
         published(Other, "BERT large", bert("bert-large", 335_141_888, [1_024, 24, 16, 16, 64, 4_096, 30_522]), BERT),
         BERT_NOTE,
     ),
+    later(published(
+        Other,
+        "LLaVA 1.5 7B",
+        llava(gated("", 0, [4_096, 32, 32, 32, 128, 11_008, 32_064], Off), "llava-1.5-7b", 7_063_427_072, Tower::Llava),
+        seen_file!("llava-1.5-7b"),
+    )),
+    later(published(
+        Other,
+        "LLaVA 1.5 13B",
+        llava(
+            gated("", 0, [5_120, 40, 40, 40, 128, 13_824, 32_064], Off),
+            "llava-1.5-13b",
+            13_351_494_656,
+            Tower::Llava,
+        ),
+        seen_file!("llava-1.5-13b"),
+    )),
+    later(published(
+        Other,
+        "LLaVA-NeXT Mistral 7B",
+        llava(
+            gated("", 0, [4_096, 32, 32, 8, 128, 14_336, 32_064], Off),
+            "llava-next-mistral-7b",
+            7_566_747_648,
+            Tower::LlavaNext,
+        ),
+        seen_file!("llava-next-mistral-7b"),
+    )),
 ];
 
 #[cfg(test)]

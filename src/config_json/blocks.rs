@@ -47,6 +47,10 @@ impl Reader<'_> {
         }
         let biases = self.biases();
         self.shape();
+        let hidden = self.model().hidden;
+        if let Some(tower) = self.path.first().and_then(|file| families::vision::tower(file, hidden)) {
+            self.model().vision = tower;
+        }
         let model = self.model();
         model.parameters = model.derived_parameters();
         // Products of numbers in range may leave the ranges; the check of the form finds them all.
@@ -367,6 +371,7 @@ impl Reader<'_> {
             for (key, value) in object.entries() {
                 let is_read = self.path.iter().any(|inner| std::ptr::eq(*inner, value))
                     || NO_PARTS.contains(&&**key)
+                    || (*key == families::vision::FIELD && self.scenario.model.vision.is_there())
                     || (self.has("parts") && PARTS.contains(&&**key));
                 if is_part(key, value) && !is_read && parts.len() < ENOUGH {
                     parts.push(excerpt(key));

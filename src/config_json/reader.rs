@@ -21,6 +21,7 @@ const BLANK: Model = Model {
     positions: 0,
     experts: Experts { active: 0, ..Experts::NONE },
     latent: Latent::NONE,
+    vision: crate::Vision::NONE,
     ..crate::catalogue::DEFAULT_MODEL.model
 };
 

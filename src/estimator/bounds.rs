@@ -169,6 +169,24 @@ fields! {
     /// Rotary part of a head under MLA.
     RopeDim { "rope_dim", "Rotary width", "", "", model.latent.rope_dim as whole 0 ..= 4_096,
         "Rotated elements that multi-head latent attention adds to each head; 0 for ordinary attention." }
+    /// Blocks of the tower.
+    VisionLayers { "vision_layers", "Layers of the tower", "", "", model.vision.layers as whole 0 ..= 1_024,
+        "Blocks of the vision tower; 0 for a model of text." }
+    /// H_v.
+    VisionHidden { "vision_hidden", "Width of the tower", "H_v", "", model.vision.hidden as whole 0 ..= 131_072,
+        "Width of the vision tower: each patch carries so many numbers from block to block." }
+    /// Heads of the tower.
+    VisionHeads { "vision_heads", "Heads of the tower", "", "", model.vision.heads as whole 0 ..= 1_024,
+        "Attention heads of the vision tower." }
+    /// f_v.
+    VisionFeedForward { "vision_ffn", "Feed-forward width of the tower", "f_v", "", model.vision.feed_forward as whole 0 ..= 1_048_576,
+        "Inner width of the tower’s feed-forward blocks." }
+    /// Pixels along a patch.
+    Patch { "patch", "Patch", "", "pixels", model.vision.patch as whole 0 ..= 1_024,
+        "Pixels along one side of a patch." }
+    /// Pixels along a tile.
+    ImageSide { "image_side", "Side of a tile", "", "pixels", model.vision.side as whole 0 ..= 16_384,
+        "Pixels along one side of an image or tile in the tower; 0 where images keep their shape." }
     /// S.
     Sequence { "s", "Sequence length", "S", "tokens", recipe.sequence as whole 1 ..= 4_194_304,
         "Tokens in one sequence." }
@@ -193,6 +211,21 @@ fields! {
     /// r of LoRA.
     Rank { "rank", "Adapter rank", "r", "", recipe.rank as whole 1 ..= 8_192,
         "Rank of the two thin matrices of an adapter." }
+    /// Images of a sequence.
+    Images { "images", "Images of a sequence", "", "", recipe.images.count as whole 0 ..= 4_096,
+        "Images in one sequence. Their tokens are among those of the sequence length." }
+    /// Height of an image.
+    ImageHeight { "image_h", "Height of an image", "", "pixels", recipe.images.height as whole 1 ..= 65_536,
+        "Pixels from top to bottom." }
+    /// Width of an image.
+    ImageWidth { "image_w", "Width of an image", "", "pixels", recipe.images.width as whole 1 ..= 65_536,
+        "Pixels from left to right." }
+    /// Pixels of an image at most.
+    MaxPixels { "max_pixels", "max_pixels", "", "pixels", recipe.images.max_pixels as whole 784 ..= 1_000_000_000,
+        "Pixels to which the processor of Qwen2-VL or Qwen2.5-VL shrinks larger images." }
+    /// Tiles of an image at most.
+    Tiles { "tiles", "Tiles of an image", "", "", recipe.images.tiles as whole 0 ..= 64,
+        "Tiles at most in LLaVA-NeXT and Llama 4, crops at most in Gemma 3; 0 for what the processor does by itself." }
     /// Weights of a teacher.
     Teacher { "teacher", "Teacher’s parameters", "", "billion", task.teacher as billions 0 ..= 100_000,
         "Weights of the frozen teacher in distillation; 0 for as many as the trained model has. Its activations are counted with the widths of the trained model." }

@@ -3,8 +3,7 @@
 use super::answer::largest_micro_batch;
 use super::bounds::Field;
 use super::choice::{
-    Adapter, AttentionKernel, Choice, Evaluation, FrozenType, Gather, Kernels, Load, LossHead, Merge, Method, Offload,
-    Optimizer, Precision, Recomputation, Reference, Resume, Rollout, Segments, StepKernel, Switch, TaskKind, ZeroStage,
+    Adapter, AttentionKernel, Choice, Evaluation, FrozenType, Gather, Kernels, Load, LossHead, Merge, Method, Offload, Optimizer, Precision, Recomputation, Reference, Resume, Rollout, Segments, StepKernel, Switch, TaskKind, TowerTraining, ZeroStage,
 };
 use super::scenario::Scenario;
 use super::setting::Word;
@@ -19,6 +18,7 @@ impl Change {
             Self::Number(Field::TensorParallel, _) => {
                 "Communication inside every layer; keep the group within one node."
             }
+            Self::Number(Field::MaxPixels, _) => "Smaller images: small print is lost first.",
             Self::Number(Field::Sequence, _) => "Shorter context: long documents are cut.",
             Self::Number(Field::EvalSteps, _) => "Logits cross the link to CPU memory after every evaluation batch.",
             Self::Number(Field::EvalBatch, _) => "A slower evaluation: one sequence at a time.",
@@ -71,6 +71,7 @@ const fn cost_of(word: Word) -> &'static str {
         }
         Word::Reference(_) => "Nothing: the model without its adapters is the reference.",
         Word::Frozen(_) => "Log-probabilities of the frozen model in 16 bits.",
+        Word::Tower(_) => "The tower does not learn; the projector and the language model do.",
         Word::Rollout(_) => "The engine gets its weights and an empty cache anew for every generation.",
         Word::Evaluation(_) => "Metrics that need logits are to be computed batch by batch.",
         Word::Gather(_) | Word::Load(_) | Word::Resume(_) => "CPU memory, and each tensor crosses the link to it.",
@@ -108,7 +109,7 @@ pub fn ranked(scenario: &Scenario, devices: &[Change]) -> Vec<Lever> {
     let is_bound = scenario.task.kind != TaskKind::Train
         || recipe.optimizer > Optimizer::Sgd
         || recipe.step == StepKernel::InBackward
-        || recipe.fp8.is_on();
+        || recipe.fp8.is_on() || scenario.model.vision.is_there();
     let contradictions = if is_bound { scenario.conflicts().len() } else { 0 };
     let has = |change: &Change| !is_bound || change.apply(*scenario).conflicts().len() <= contradictions;
     let open = open_changes(scenario).into_iter().filter(has).chain(devices.iter().copied());
@@ -168,6 +169,12 @@ fn open_changes(scenario: &Scenario) -> Vec<Change> {
     }
     if counts {
         open.extend(outside_changes(scenario));
+    }
+    if counts && scenario.model.vision.is_there() {
+        if recipe.images.tower != TowerTraining::Frozen {
+            open.push(Word::Tower(TowerTraining::Frozen).into());
+        }
+        open.extend(scenario.lower_max_pixels().map(|pixels| Change::Number(Field::MaxPixels, pixels.into())));
     }
     let wider = cluster.tensor_parallel.saturating_mul(2);
     let shares_heads = scenario.model.heads.is_multiple_of(wider) && scenario.model.kv_heads.is_multiple_of(wider);

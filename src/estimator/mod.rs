@@ -34,6 +34,7 @@ pub mod sweep;
 mod text;
 mod unit;
 mod units;
+pub mod vision;
 mod weights;
 mod workshop;
 
@@ -43,11 +44,7 @@ pub use answer::{Answer, Infeasible, Room, Shortage, b_max, fewest_gpus, largest
 pub use bounds::Field;
 pub use change::Change;
 pub use choice::{
-    Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Batching, Bias, ChartAxis, Choice, Engine,
-    Evaluation, Fp8, FrozenType, Gather, Gathered, GradientType, HostLoad, Kernels, Load, Logits, LossHead, Merge,
-    Method, Mlp, Norm, Offload, Optimizer, Packing, PaddedAttention, Position, Precision, QkNorm, Recomputation,
-    Reference, Resume, RewardModel, Rollout, Save, Segments, Softmax, StepKernel, Switch, TaskKind, Unquantized,
-    ZeroStage,
+    Adapter, AdapterTargets, AdapterType, AttentionKernel, Batching, BatchUnit, Bias, ChartAxis, Choice, Engine, Evaluation, Fp8, FrozenType, Gather, Gathered, GradientType, HostLoad, Kernels, Load, Logits, LossHead, Merge, Method, Mlp, Norm, Offload, Optimizer, Packing, PaddedAttention, Position, Precision, ProjectorTraining, QkNorm, Recomputation, Reference, Resume, RewardModel, Rollout, Save, Segments, Softmax, StepKernel, Switch, TaskKind, Tower, TowerTraining, Unquantized, ZeroStage,
 };
 pub use conflict::Conflict;
 pub use error::{InputError, InputErrorKind};
@@ -57,4 +54,5 @@ pub use outside::Outside;
 pub use scenario::{Cluster, Comparison, Device, Experts, Goal, Host, Latent, Lengths, Model, Recipe, Scenario, Task};
 pub use unit::Unit;
 pub use units::{Bytes, Percent};
+pub use vision::{Images, Vision};
 pub use weights::Weights;

@@ -11,6 +11,7 @@ use super::choice::{
 use super::outside::Outside;
 use super::runtime::fragmentation;
 use super::units::{Bytes, Percent};
+use super::vision::{Images, Vision};
 
 /// Everything an answer depends on. Two equal scenarios have equal estimates, byte for byte.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -88,6 +89,8 @@ pub struct Model {
     pub experts: Experts,
     /// Multi-head latent attention.
     pub latent: Latent,
+    /// What sees images.
+    pub vision: Vision,
 }
 
 /// The mixture of experts of a layer; without experts it is a dense model.
@@ -183,6 +186,8 @@ pub struct Recipe {
     pub projection: u32,
     /// Widest side that Shampoo and SOAP precondition whole; 0 for the usual of either.
     pub preconditioner: u32,
+    /// The images of a sequence; read with a vision tower only.
+    pub images: Images,
 }
 
 /// What the model is trained for, and what stands beside the training step for it.

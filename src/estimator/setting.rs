@@ -4,11 +4,7 @@
 //! it, so a setting is declared once.
 
 use super::choice::{
-    Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Batching, Bias, ChartAxis, Choice, ChoiceOption,
-    Engine, Evaluation, Fp8, FrozenType, Gather, Gathered, GradientType, HostLoad, Kernels, Load, Logits, LossHead,
-    Merge, Method, Mlp, Norm, Offload, Optimizer, Packing, PaddedAttention, Position, Precision, QkNorm, Recomputation,
-    Reference, Resume, RewardModel, Rollout, Save, Segments, Softmax, StepKernel, Switch, TaskKind, Unquantized,
-    ZeroStage, keys,
+    Adapter, AdapterTargets, AdapterType, AttentionKernel, Batching, BatchUnit, Bias, ChartAxis, Choice, ChoiceOption, Engine, Evaluation, Fp8, FrozenType, Gather, Gathered, GradientType, HostLoad, Kernels, keys, Load, Logits, LossHead, Merge, Method, Mlp, Norm, Offload, Optimizer, Packing, PaddedAttention, Position, Precision, ProjectorTraining, QkNorm, Recomputation, Reference, Resume, RewardModel, Rollout, Save, Segments, Softmax, StepKernel, Switch, TaskKind, Tower, TowerTraining, Unquantized, ZeroStage,
 };
 use super::scenario::Scenario;
 
@@ -162,6 +158,8 @@ settings! {
     Packing: PACKING = "qkv", "Queries, keys and values", Packing, model.packing;
     /// In what the softmax of eager attention is taken.
     Softmax: SOFTMAX = "softmax", "Softmax of eager attention", Softmax, model.softmax;
+    /// How images become vectors.
+    Vision: VISION = "vision", "Vision tower", Tower, model.vision.tower;
     /// In what weights, activations and states are held.
     Precision: PRECISION = "precision", "Training precision", Precision, recipe.precision;
     /// In what gradients of 16-bit weights are kept.
@@ -194,6 +192,10 @@ settings! {
     AdapterDropout: ADAPTER_DROPOUT = "adapter_dropout", "Dropout of adapters", Switch, recipe.adapter_dropout;
     /// In what weights beside quantized matrices are kept.
     Unquantized: UNQUANTIZED = "unquantized", "Unquantized weights", Unquantized, recipe.unquantized;
+    /// What of the vision tower is trained.
+    Tower: TOWER = "tower", "Tower’s weights", TowerTraining, recipe.images.tower;
+    /// Whether the projector is trained.
+    Projector: PROJECTOR = "projector", "Projector", ProjectorTraining, recipe.images.projector;
     /// What is trained for.
     Task: TASK = "task", "Task", TaskKind, task.kind;
     /// Where the reference or the teacher is.

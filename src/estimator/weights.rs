@@ -174,7 +174,8 @@ impl Model {
     /// For the GPT block with n = k, f = 4H and tied embeddings it is H·V + L·(12H² + 13H) + 2H, the
     /// standard count (Korthikanti et al. 2022, section 2), and a learned position table beside it.
     pub fn derived_parameters(&self) -> u64 {
-        Weights::of(self).total()
+        let vision = self.vision.weights(self.hidden);
+        Weights::of(self).total() + vision.tower(self.vision.layers) + vision.projector
     }
 
     /// How far the typed count is from the derived one, as a part of the derived one.

@@ -72,3 +72,4 @@ mod theme;
 mod tour;
 mod tuning;
 mod update_time;
+mod vision;

@@ -85,8 +85,12 @@ fn verdict(read: &Result<Reading, ConfigError>, weights: Option<[i64; 2]>) -> Ve
         let is_right = named == all || named == language;
         return if is_right { Verdict::GuessedRight } else { Verdict::GuessedWrong };
     }
+    // Where the library makes the language model alone, a tower is no part of what it allocates.
+    let vision = &reading.model.vision;
+    let seeing = vision.weights(reading.model.hidden);
+    let tower = (seeing.tower(vision.layers) + seeing.projector) as i64;
     match (reading.model.parameters as i64, named) {
-        (counted, _) if counted == all => Verdict::Exact,
+        (counted, _) if counted == all || counted - tower == all => Verdict::Exact,
         (_, named) if named == all => Verdict::Named,
         // A note says that nothing but the language model is counted.
         (_, named) if is_nested && named == language => Verdict::Named,

@@ -53,6 +53,9 @@ VERSION_3 = VERSION_2 | {
     "gather": "off", "gather_states": "weights", "save": "off", "load": "off", "resume": "off", "merge": "off",
     "lengths": "equal", "len_attn": "mask", "len_median": "256", "len_p95": "640", "len_max": "4096", "len_multiple": "1",
     "fp8": "off", "opt_rank": "128", "precond_dim": "0", "ram": "0", "node_gpus": "8", "host_load": "off",
+    "vision": "none", "vision_layers": "0", "vision_hidden": "0", "vision_heads": "0", "vision_ffn": "0", "patch": "0",
+    "image_side": "0", "images": "1", "image_h": "1024", "image_w": "1024", "max_pixels": "12845056", "tiles": "0",
+    "tower": "frozen", "projector": "trained",
 }
 
 VERSIONS = {"1": VERSION_1, "2": VERSION_2, "3": VERSION_3}
@@ -97,6 +100,10 @@ MODELS = {
     "qwen3-8b": shape("8.19073536", 4096, 36, 32, 8, 128, 12288, 151936) | LLAMA | {"qk_norm": "head"},
     "gemma-2-9b": shape("9.241705984", 3584, 42, 16, 8, 256, 14336, 256000)
     | LLAMA | {"tied": "on", "norm": "rmsnorm-fp32", "norms": "4", "softcap": "on"},
+    # The language model of Qwen2.5 7B, and a tower of 32 layers.
+    "qwen2.5-vl-7b": shape("8.292166656", 3584, 28, 28, 4, 128, 18944, 152064)
+    | LLAMA | {"bias": "qkv", "vision": "qwen2.5-vl", "vision_layers": "32", "vision_hidden": "1280", "vision_heads": "16",
+               "vision_ffn": "3420", "patch": "14"},
     "deepseek-v2-lite": shape("15.706484224", 2048, 27, 16, 16, 128, 10944, 102400)
     | LLAMA | {"experts": "64", "active": "6", "expert_ffn": "1408", "shared_ffn": "2816",
                "dense_layers": "1", "kv_rank": "512", "rope_dim": "64"},
@@ -111,7 +118,7 @@ SINCE_3 = {
 } | {
     model: LARGE
     for model in ("llama-2-7b", "llama-3.1-8b", "llama-3.1-70b", "mistral-7b", "mixtral-8x7b", "qwen3-8b",
-                  "gemma-2-9b", "deepseek-v2-lite")
+                  "gemma-2-9b", "deepseek-v2-lite", "qwen2.5-vl-7b")
 }
 # MiB that cuBLAS takes for its workspace on Hopper; 8 before.
 WORKSPACES = {"h100-80": "32", "h200": "32"}
@@ -233,6 +240,10 @@ LINKS = [
      "&step=in-backward&s=256", []),
     ("v=3&model=llama-3.1-8b&gpu=h100-80&gpus=1&zero=0&optimizer=shampoo&precond_dim=512", []),
     ("v=3&model=llama-3.1-70b&gpu=h100-80&precision=mixed&offload=parameters&ram=1024&node_gpus=4&host_load=rank0", []),
+    ("v=3&model=qwen2.5-vl-7b&gpu=h100-80&s=4096&images=2&image_h=720&image_w=1280&max_pixels=1003520&tower=trained", []),
+    ("v=3&model=qwen2.5-vl-7b&gpus=1&zero=0&adapter=lora&tower=adapters&projector=frozen", []),
+    ("v=3&vision=llama4&vision_layers=34&vision_hidden=1408&vision_heads=16&vision_ffn=5632&patch=14&image_side=336"
+     "&tiles=4", []),
     ("v=3&s=4k&gpus=1e1&mem=40GB&target=1e3", ["mem"]),
     ("v=3&model=llama-3.1-8b&gpu=h100&precision=fp8&gpus=0", ["gpu", "precision", "gpus"]),
 ]
@@ -246,7 +257,8 @@ WORDS = {"method", "mlp", "tied", "norm", "qk_norm", "bias", "softcap", "positio
          "targets", "zero", "sp", "unit", "chart_recompute", "parallel", "qkv", "softmax", "engine", "logits",
          "adapter_type", "adapter_dropout", "unquantized", "segments", "chart_axis", "task", "ref", "frozen", "reward", "rollout",
          "eval", "eval_generate", "gather", "gather_states", "save", "load", "resume", "merge", "lengths", "len_attn",
-         "fp8", "host_load"}
+         "fp8", "host_load",
+         "vision", "tower", "projector"}
 
 
 def nearest(value, step):

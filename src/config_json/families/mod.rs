@@ -8,6 +8,7 @@ mod decoders;
 mod encoders;
 mod experts;
 mod others;
+pub(super) mod vision;
 
 pub(super) use others::{OTHERS, STATES};
 

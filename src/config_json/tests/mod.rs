@@ -29,7 +29,7 @@ const FILES: &[(&str, &str, i64, &str)] = files! {
     "qwen3-30b-a3b": 30_532_122_624, "[2048, 48, 32, 4, 128, 6144, 151936] 2 gated rmsnorm head none rotary untied experts [128, 8, 768, 0, 0]";
     "gemma-7b": 8_537_680_896, "[3072, 28, 16, 16, 256, 24576, 256000] 2 gated rmsnorm-fp32 off none rotary tied";
     "gemma-2-9b": 9_241_705_984, "[3584, 42, 16, 8, 256, 14336, 256000] 4 gated rmsnorm-fp32 off none rotary tied";
-    "gemma-3-4b": 3_880_263_168, "[2560, 34, 8, 4, 256, 10240, 262208] 4 gated rmsnorm-fp32 head none rotary tied";
+    "gemma-3-4b": 4_300_079_472, "[2560, 34, 8, 4, 256, 10240, 262208] 4 gated rmsnorm-fp32 head none rotary tied";
     "gpt2": 124_439_808, "[768, 12, 12, 12, 64, 3072, 50257] 2 gelu-tanh layernorm off all learned tied positions 1024 packed softmax-of-scores";
     "pythia-1.4b": 1_414_647_808, "[2048, 24, 16, 16, 128, 8192, 50304] 2 gelu layernorm off all rotary-part untied packed side-by-side";
     "gpt-j-6b": 6_050_882_784, "[4096, 28, 16, 16, 256, 16384, 50400] 1 gelu-tanh layernorm off all rotary-part untied side-by-side";

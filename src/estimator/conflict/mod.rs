@@ -7,6 +7,7 @@ mod pipeline;
 mod recipe;
 mod recipes;
 mod task;
+mod vision;
 
 use super::bounds::Field;
 use super::change::Change;
@@ -55,6 +56,7 @@ impl Scenario {
         found.task(self);
         found.outside(self);
         found.lengths(self);
+        found.vision(self);
         found.0
     }
 }

@@ -14,6 +14,10 @@ const SP: Expr = Expr::Symbol(Symbol::Prompt);
 const G: Expr = Expr::Symbol(Symbol::Generations);
 const BS: Expr = Expr::Symbol(Symbol::Scored);
 const BE: Expr = Expr::Symbol(Symbol::Evaluated);
+const SV: Expr = Expr::Symbol(Symbol::Patches);
+const SI: Expr = Expr::Symbol(Symbol::ImageTokens);
+const HV: Expr = Expr::Symbol(Symbol::VisionHidden);
+const FV: Expr = Expr::Symbol(Symbol::VisionFeedForward);
 
 macro_rules! shapes {
     ($($(#[$meta:meta])* $name:ident = [$($factor:expr),+] / [$($divisor:expr),+];)+) => {
@@ -140,6 +144,20 @@ shapes! {
     /// [b, S]: token ids and labels.
     TOKENS = [COEFF, B, S] / [CP];
 }
+
+// A vision tower, and what images add to the language model, on data-parallel devices alone.
+/// [b, S_v, H_v]: elements of the residual stream of a vision tower.
+pub(super) static TOWER_RESIDUAL: Expr = Expr::Product(&[COEFF, LINE_LAYERS, B, SV, HV]);
+/// [b, S_v, f_v]: elements inside its feed-forward blocks.
+pub(super) static TOWER_INNER: Expr = Expr::Product(&[COEFF, LINE_LAYERS, B, SV, FV]);
+/// [b, S_v, w]: a number of elements for each patch that is the line's own.
+pub(super) static TOWER_OWN: Expr = Expr::Product(&[COEFF, LINE_LAYERS, B, SV, W]);
+/// [b, S_i, w]: the same for each token of an image.
+pub(super) static IMAGE_OWN: Expr = Expr::Product(&[COEFF, LINE_LAYERS, B, SI, W]);
+/// [b, w]: elements of a sequence.
+pub(super) static SEQUENCE_OWN: Expr = Expr::Product(&[COEFF, LINE_LAYERS, B, W]);
+/// [b, S, S]: a mask of attention, as numbers.
+pub(super) static MASKS: Expr = Expr::Product(&[COEFF, LINE_LAYERS, B, Expr::Square(&S)]);
 
 /// A number of GiB in bytes.
 pub(super) static GIBIBYTES: Expr = Expr::Product(&[COEFF, Expr::Number(1_073_741_824.0)]);

@@ -68,6 +68,8 @@ impl OutsideInstants {
         let [a, b, c] = [&evaluate[..], generate, gather].map(Instants::among);
         a.or(b).or(c).or(Instants::among(&[*save, *merge, *resume]))
     }
+    /// A vision tower runs forward, and its last and its first layer run backward.
+    pub(super) tower: [Option<usize>; 3],
 }
 
 /// The only stage, or the last of several.
@@ -97,7 +99,18 @@ impl StageInstants {
             score: [None; 2],
             scores_in_the_step: false,
             outside: OutsideInstants::NONE,
+            tower: [None; 3],
         }
+    }
+
+    /// A step with a vision tower, which runs before the language model and, backward, behind it.
+    pub(super) const fn with_tower() -> Self {
+        Self { tower: [Some(0), Some(5), Some(6)], end: 7, step: 8, ..Self::from(1) }
+    }
+
+    /// While a vision tower runs.
+    pub(super) fn in_tower(&self) -> Instants {
+        Instants::among(&self.tower)
     }
 
     /// The instants of a task, those of its training step behind the others.
@@ -204,7 +217,7 @@ impl StageInstants {
             load,
             resume,
         };
-        Self { outside, ..self }
+        Self { outside, ..self }.or(self.in_tower())
     }
 
     /// One instant.
@@ -288,6 +301,21 @@ static TASKS: &[Instant] = instants! {
         "train: backward, first layer", "Nearly all gradients are there and the first layer’s are being computed.";
         "train: end of backward", "Every gradient is there, the embedding’s just now.";
         "train: optimizer step", "Weights are updated from gradients and optimizer state; no activation is left.";
+    }
+};
+
+/// The instants of a step with a vision tower.
+pub(super) static WITH_TOWER: &[Instant] = instants! {
+    in "" {
+        "vision tower, forward", "The vision tower is in one of its layers, before the language model runs.";
+        "loss, forward", "Every layer’s activations are kept and the loss is being computed from the logits.";
+        "loss, backward", "Every layer’s activations are kept and the gradient of the logits is being computed.";
+        "backward, last layer", "Every layer’s activations are kept and the last layer’s gradients are being computed.";
+        "backward, first layer", "Nearly all gradients of the language model are there and its first layer’s are being computed.";
+        "vision tower: backward, last layer", "The language model is through, and the tower’s last layer runs backward.";
+        "vision tower: backward, first layer", "Nearly all gradients are there and those of the tower’s first layer are being computed.";
+        "end of backward", "Every gradient is there, the embedding’s just now.";
+        "optimizer step", "Weights are updated from gradients and optimizer state; no activation is left.";
     }
 };
 

@@ -25,6 +25,7 @@ mod stage;
 mod states;
 mod task;
 mod types;
+mod vision;
 
 use self::stage::{Pipeline, Stage};
 use self::types::Types;
@@ -70,12 +71,13 @@ pub(crate) fn bytes_of_a_trained_weight(scenario: &Scenario) -> (f64, f64) {
 /// The ledger of every tensor.
 pub(crate) fn ledger(scenario: &Scenario, allocator: Allocator) -> Ledger {
     let longest = scenario.at_longest();
-    let scenario = &outside::as_run(&longest, recipes::as_run(task::as_run(&longest)));
+    let scenario = &outside::as_run(&longest, recipes::as_run(vision::as_run(task::as_run(&longest))));
     let weights = Weights::of(&scenario.model);
     let pipeline = Pipeline::of(scenario);
     let mut assembly = Assembly::new(scenario, pipeline.stages);
     let counted = pipeline.counted(scenario, &weights);
     let instants = match scenario.task.kind {
+        _ if scenario.model.vision.is_there() => instants::WITH_TOWER,
         TaskKind::Train => instants::instants_of(counted.len()),
         kind => instants::instants_of_task(kind),
     };
@@ -88,6 +90,9 @@ pub(crate) fn ledger(scenario: &Scenario, allocator: Allocator) -> Ledger {
             head::held_by_blocks(&mut assembly, scenario, &stage);
             engine::held_by_the_step(&mut assembly, scenario, &weights, &stage);
         }
+    }
+    if scenario.model.vision.is_there() {
+        vision::assemble(&mut assembly, scenario);
     }
     if scenario.task.kind.has_pairs() {
         task::twice(&mut assembly);
@@ -160,6 +165,10 @@ fn values(scenario: &Scenario) -> Values {
         (Symbol::Scored, task.scored.into()),
         (Symbol::Evaluated, scenario.outside.eval_batch.into()),
         (Symbol::KeptSequences, outside::kept_sequences(scenario)),
+        (Symbol::Patches, vision::of_a_sequence(scenario).0),
+        (Symbol::ImageTokens, vision::of_a_sequence(scenario).1),
+        (Symbol::VisionHidden, model.vision.hidden.into()),
+        (Symbol::VisionFeedForward, model.vision.feed_forward.into()),
         (Symbol::Memory, device.memory.get()),
         (Symbol::Fragmentation, device.fragmentation.fraction()),
     ]

@@ -111,6 +111,14 @@ symbols! {
     Evaluated = "b", "e", "sequences evaluated at once";
     /// Sequences whose logits are kept.
     KeptSequences = "n", "e", "sequences whose logits are kept";
+    /// Patches of a sequence's images.
+    Patches = "S", "v", "patches of a sequence’s images";
+    /// Tokens of a sequence's images.
+    ImageTokens = "S", "i", "tokens of a sequence’s images";
+    /// Width of the vision tower.
+    VisionHidden = "H", "v", "width of the vision tower";
+    /// Feed-forward width of the vision tower.
+    VisionFeedForward = "f", "v", "feed-forward width of the vision tower";
     /// Memory of the device.
     Memory = "M", "", "memory of the GPU in bytes";
     /// Chunks of the loss.

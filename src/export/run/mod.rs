@@ -10,10 +10,7 @@ pub(super) use words::{address, b_max_words, model_name, shortage, subject};
 
 use super::text::{gib, wrap};
 use crate::planner::{Accumulation, plan};
-use crate::{
-    Batching, Bytes, Choice, Cluster, Field, Fp8, Lengths, Offload, Optimizer, Outside, Scenario, StepKernel, TaskKind,
-    estimate, largest_micro_batch,
-};
+use crate::{Batching, Bytes, Choice, Cluster, estimate, Field, Fp8, largest_micro_batch, Lengths, Offload, Optimizer, Outside, Scenario, StepKernel, TaskKind, Vision};
 use words::{batches, peak};
 
 /// A scenario on its way into a file.
@@ -219,6 +216,13 @@ impl Run {
                     s.lengths = Lengths::EQUAL;
                 },
             );
+        }
+        if scenario.model.vision.is_there() {
+            let sentence = "This file trains the language model on text: it has neither images nor a vision tower";
+            run.change(sentence, |s| {
+                s.model.vision = Vision::NONE;
+                s.model.parameters = s.model.derived_parameters();
+            });
         }
         run
     }

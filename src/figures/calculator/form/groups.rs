@@ -25,7 +25,7 @@ pub static SHAPE: &[Input] = &[
 ];
 
 /// The rest of the network, beside the picker of models.
-pub static MODEL: [Fold; 3] = [
+pub static MODEL: [Fold; 4] = [
     Fold {
         name: "More of the architecture",
         tell: tells::architecture,
@@ -64,6 +64,26 @@ pub static MODEL: [Fold; 3] = [
         name: "Latent attention",
         tell: tells::latent,
         inputs: &[Number(Field::KvRank), Number(Field::QueryRank), Number(Field::RopeDim)],
+    },
+    Fold {
+        name: "Images",
+        tell: tells::images,
+        inputs: &[
+            Word(&setting::VISION),
+            Number(Field::Images),
+            Number(Field::ImageHeight),
+            Number(Field::ImageWidth),
+            Number(Field::MaxPixels),
+            Number(Field::Tiles),
+            Word(&setting::TOWER),
+            Word(&setting::PROJECTOR),
+            Number(Field::VisionLayers),
+            Number(Field::VisionHidden),
+            Number(Field::VisionHeads),
+            Number(Field::VisionFeedForward),
+            Number(Field::Patch),
+            Number(Field::ImageSide),
+        ],
     },
 ];
 
@@ -235,7 +255,7 @@ mod tests {
     }
 
     /// Scenarios in which other inputs matter than in the default.
-    const STARTS: [&str; 34] = [
+    const STARTS: [&str; 36] = [
         "",
         "?experts=8&active=2&kv_rank=512&q_rank=64&recompute=every-k&loss=chunked&position=learned&adapter=lora",
         "?experts=8&active=2&ep=2&norms=1",
@@ -254,6 +274,8 @@ mod tests {
         "?recompute=block",
         "?recompute=kth-layer&loss=chunked-head",
         "?attn=eager",
+        "?model=qwen2.5-vl-7b&tower=trained",
+        "?model=llava-1.5-7b",
         "?method=paper&tp=2&attn=eager",
         "?method=workshop&dropout=off",
         "?task=dpo&zero=3&precision=autocast",
@@ -415,6 +437,13 @@ mod tests {
             ("len_multiple", "?lengths=packed", "?lengths=padded&len_max=1001"),
             ("len_attn", "?lengths=flattened", "?lengths=bucketed"),
             ("len_attn", "?lengths=padded&attn=eager", "?lengths=padded"),
+            ("images", "", "?model=llava-1.5-7b"),
+            ("tower", "", "?model=qwen2.5-vl-7b"),
+            ("projector", "", "?model=qwen2.5-vl-7b"),
+            ("vision_layers", "", "?model=qwen2.5-vl-7b"),
+            ("max_pixels", "?model=llava-1.5-7b", "?model=qwen2.5-vl-7b"),
+            ("tiles", "?model=qwen2.5-vl-7b", "?model=llava-next-mistral-7b"),
+            ("image_side", "?model=qwen2.5-vl-7b", "?model=llava-1.5-7b"),
         ] {
             let [without, with] = [without, with].map(|query| bmax::link::decode(query).scenario);
             let mut inputs = inputs();

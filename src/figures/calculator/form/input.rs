@@ -1,9 +1,7 @@
 //! One input of the form, and whether anything reads it.
 
 use bmax::{
-    Adapter, AdapterType, AttentionKernel, Batching, Bytes, Engine, Evaluation, Field, Gather, HostLoad, LossHead,
-    Method, Offload, Optimizer, Position, Precision, Recomputation, Reference, RewardModel, Rollout, Scenario,
-    TaskKind, ZeroStage,
+    Adapter, AdapterType, AttentionKernel, Batching, Bytes, Engine, Evaluation, Field, Gather, HostLoad, LossHead, Method, Offload, Optimizer, Position, Precision, Recomputation, Reference, RewardModel, Rollout, Scenario, TaskKind, Tower, ZeroStage,
     setting::{self, Setting},
 };
 
@@ -97,17 +95,16 @@ fn counts_host(scenario: &Scenario) -> bool {
         || scenario.host.ram > Bytes::ZERO
 }
 
+const NO_TOWER: &str = "No effect without a vision tower.";
 const OTHER_RECOMPUTATION: &str = "No effect on other recomputation.";
 
 fn number_needs(field: Field, scenario: &Scenario) -> &'static str {
     use Field::{
-        ActiveExperts, Chunks, Communication, Completion, DenseLayers, EngineShare, Every, ExpertParallel, ExpertWidth,
-        FirstStageLayers, Generations, Imbalance, LastStageLayers, LengthMax, LengthMedian, LengthMultiple, LengthP95,
-        NodeGpus, Positions, Preconditioner, Projection, QueryRank, Rank, RecomputedLayers, ReduceBucket, Reshard,
-        RopeDim, Scored, SharedWidth, Teacher, VirtualStages,
+    ActiveExperts, Chunks, Communication, Completion, DenseLayers, EngineShare, Every, ExpertParallel, ExpertWidth, FirstStageLayers, Generations, ImageHeight, Images, ImageSide, ImageWidth, Imbalance, LastStageLayers, LengthMax, LengthMedian, LengthMultiple, LengthP95, MaxPixels, NodeGpus, Patch, Positions, Preconditioner, Projection, QueryRank, Rank, RecomputedLayers, ReduceBucket, Reshard, RopeDim, Scored, SharedWidth, Teacher, Tiles, VirtualStages, VisionFeedForward, VisionHeads, VisionHidden, VisionLayers,
     };
     let Scenario { model, recipe, cluster, task, outside, .. } = scenario;
     let batching = scenario.lengths.batching;
+    let sees_nothing = model.vision.tower == Tower::None;
     let (missing, reason) = match field {
         LengthMedian | LengthP95 | LengthMax => (batching == Batching::Equal, EQUAL_LENGTHS),
         LengthMultiple if batching == Batching::Equal => (true, EQUAL_LENGTHS),
@@ -155,6 +152,14 @@ fn number_needs(field: Field, scenario: &Scenario) -> &'static str {
         Projection => (!recipe.optimizer.projects(), "No effect without GaLore or APOLLO."),
         Preconditioner => (!recipe.optimizer.preconditions(), "No effect without Shampoo or SOAP."),
         NodeGpus => (!counts_host(scenario), NOTHING_IN_HOST),
+        Images | VisionLayers | VisionHidden | VisionHeads | VisionFeedForward | Patch => (sees_nothing, NO_TOWER),
+        ImageHeight | ImageWidth => (
+            sees_nothing || !(model.vision.tower.keeps_shape() || model.vision.tower.has_tiles()),
+            "No effect on a tower that makes one square of every image.",
+        ),
+        MaxPixels => (!model.vision.tower.keeps_shape(), "Read by the processors of Qwen2-VL and Qwen2.5-VL only."),
+        Tiles => (!model.vision.tower.has_tiles(), "No effect on a tower without tiles or crops."),
+        ImageSide => (sees_nothing || model.vision.tower.keeps_shape(), "No effect where images keep their shape."),
         _ => (false, ""),
     };
     if missing { reason } else { "" }
@@ -198,6 +203,8 @@ fn word_needs(word: &Setting, scenario: &Scenario) -> &'static str {
         ),
         (&setting::MERGE, !adapted, NO_ADAPTER),
         (&setting::HOST_LOAD, !counts_host(scenario), NOTHING_IN_HOST),
+        (&setting::TOWER, model.vision.tower == Tower::None, NO_TOWER),
+        (&setting::PROJECTOR, model.vision.tower == Tower::None, NO_TOWER),
         (&setting::UNQUANTIZED, !quantized, "No effect on weights that are not quantized."),
         (&setting::REFERENCE, alone, NO_FROZEN),
         (&setting::FROZEN, alone, NO_FROZEN),

@@ -31,6 +31,16 @@ pub fn latent(scenario: &Scenario) -> String {
     }
 }
 
+/// How many images a sequence has, and how many tokens they take.
+pub fn images(scenario: &Scenario) -> String {
+    if !scenario.model.vision.is_there() {
+        return "none: a model of text".to_owned();
+    }
+    let images = format::counted(scenario.recipe.images.count, "image", "images");
+    let tokens = u32::try_from(scenario.image_tokens()).unwrap_or(u32::MAX);
+    format!("{images}, {} of a sequence", format::counted(tokens, "token", "tokens"))
+}
+
 /// The ways the work is divided, each with its size.
 pub fn parallelism(scenario: &Scenario) -> String {
     let cluster = &scenario.cluster;

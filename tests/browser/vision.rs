@@ -1,0 +1,32 @@
+//! Images: a model with a vision tower opens its inputs, and a model of text has none of them.
+
+use crate::support::{Page, expected};
+use bmax::link;
+
+#[tokio::test]
+async fn a_model_that_sees_says_how_many_tokens_its_images_take() {
+    let page = Page::open("?model=qwen2.5-vl-7b&gpus=1&s=4096").await;
+    let calculator = page.figure("calculator");
+    calculator.says("1 image, 1,369 tokens of a sequence").await;
+    page.unfold_everything().await;
+    calculator.enter("Images of a sequence", "2").await;
+    let query = "v=3&model=qwen2.5-vl-7b&gpus=1&s=4096&images=2";
+    page.until_query("images=2").await;
+    calculator.says("2 images, 2,738 tokens of a sequence").await;
+    calculator.shows("calculator-answer", &expected::answer(&link::decode(query).scenario)).await;
+    page.close().await;
+}
+
+#[tokio::test]
+async fn images_that_exceed_the_sequence_are_refused_with_the_max_pixels_that_fit() {
+    let page = Page::open("?model=qwen2.5-vl-7b&gpus=1&s=1024").await;
+    page.figure("calculator").says("with max_pixels 802,816 they fit").await;
+    page.close().await;
+}
+
+#[tokio::test]
+async fn a_model_of_text_says_that_it_has_no_images() {
+    let page = Page::open("").await;
+    page.figure("calculator").says("none: a model of text").await;
+    page.close().await;
+}
