@@ -37,7 +37,9 @@ pub use speeds::{Peaks, assumption, memory_bandwidth, speed};
 use crate::runtime::{COMMUNICATION, CUDA_CONTEXT, FIXED_FRAGMENTATION};
 use crate::{
     Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Bytes, Change, ChartAxis, Cluster, Comparison,
-    Device, Engine, estimate, Fp8, Goal, GradientType, Host, Images, Kernels, Lengths, Logits, LossHead, Method, Offload, Optimizer, Outside, Percent, Precision, Recipe, Recomputation, Scenario, Segments, StepKernel, Switch, Task, Unquantized, ZeroStage,
+    Device, Engine, Fp8, Goal, GradientType, Host, Images, Kernels, Lengths, Logits, LossHead, Method, Offload,
+    Optimizer, Outside, Percent, Precision, Recipe, Recomputation, Scenario, Segments, StepKernel, Switch, Task,
+    Unquantized, ZeroStage, estimate,
 };
 
 /// A row as it is declared, with where its numbers come from.

@@ -166,6 +166,8 @@ fn too_little_host(scenario: &Scenario, ledger: &Ledger) -> Infeasible {
         instant: peak.instant,
         largest: largest.unwrap_or_else(|| *filled_in(scenario, ledger, 1).largest()[0]),
         fewest_gpus: None,
+        training: None,
+        mend: None,
     }
 }
 

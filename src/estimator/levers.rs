@@ -3,7 +3,9 @@
 use super::answer::largest_micro_batch;
 use super::bounds::Field;
 use super::choice::{
-    Adapter, AttentionKernel, Choice, Evaluation, FrozenType, Gather, Kernels, Load, LossHead, Merge, Method, Offload, Optimizer, Precision, Recomputation, Reference, Resume, Rollout, Segments, StepKernel, Switch, TaskKind, TowerTraining, ZeroStage,
+    Adapter, AttentionKernel, Choice, Evaluation, FrozenType, Gather, Kernels, Load, LossHead, Merge, Method, Offload,
+    Optimizer, Precision, Recomputation, Reference, Resume, Rollout, Segments, StepKernel, Switch, TaskKind,
+    TowerTraining, ZeroStage,
 };
 use super::scenario::Scenario;
 use super::setting::Word;
@@ -109,7 +111,8 @@ pub fn ranked(scenario: &Scenario, devices: &[Change]) -> Vec<Lever> {
     let is_bound = scenario.task.kind != TaskKind::Train
         || recipe.optimizer > Optimizer::Sgd
         || recipe.step == StepKernel::InBackward
-        || recipe.fp8.is_on() || scenario.model.vision.is_there();
+        || recipe.fp8.is_on()
+        || scenario.model.vision.is_there();
     let contradictions = if is_bound { scenario.conflicts().len() } else { 0 };
     let has = |change: &Change| !is_bound || change.apply(*scenario).conflicts().len() <= contradictions;
     let open = open_changes(scenario).into_iter().filter(has).chain(devices.iter().copied());

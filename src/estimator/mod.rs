@@ -44,7 +44,11 @@ pub use answer::{Answer, Infeasible, Room, Shortage, b_max, fewest_gpus, largest
 pub use bounds::Field;
 pub use change::Change;
 pub use choice::{
-    Adapter, AdapterTargets, AdapterType, AttentionKernel, Batching, BatchUnit, Bias, ChartAxis, Choice, Engine, Evaluation, Fp8, FrozenType, Gather, Gathered, GradientType, HostLoad, Kernels, Load, Logits, LossHead, Merge, Method, Mlp, Norm, Offload, Optimizer, Packing, PaddedAttention, Position, Precision, ProjectorTraining, QkNorm, Recomputation, Reference, Resume, RewardModel, Rollout, Save, Segments, Softmax, StepKernel, Switch, TaskKind, Tower, TowerTraining, Unquantized, ZeroStage,
+    Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Batching, Bias, ChartAxis, Choice, Engine,
+    Evaluation, Fp8, FrozenType, Gather, Gathered, GradientType, HostLoad, Kernels, Load, Logits, LossHead, Merge,
+    Method, Mlp, Norm, Offload, Optimizer, Packing, PaddedAttention, Position, Precision, ProjectorTraining, QkNorm,
+    Recomputation, Reference, Resume, RewardModel, Rollout, Save, Segments, Softmax, StepKernel, Switch, TaskKind,
+    Tower, TowerTraining, Unquantized, ZeroStage,
 };
 pub use conflict::Conflict;
 pub use error::{InputError, InputErrorKind};

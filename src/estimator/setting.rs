@@ -4,7 +4,11 @@
 //! it, so a setting is declared once.
 
 use super::choice::{
-    Adapter, AdapterTargets, AdapterType, AttentionKernel, Batching, BatchUnit, Bias, ChartAxis, Choice, ChoiceOption, Engine, Evaluation, Fp8, FrozenType, Gather, Gathered, GradientType, HostLoad, Kernels, keys, Load, Logits, LossHead, Merge, Method, Mlp, Norm, Offload, Optimizer, Packing, PaddedAttention, Position, Precision, ProjectorTraining, QkNorm, Recomputation, Reference, Resume, RewardModel, Rollout, Save, Segments, Softmax, StepKernel, Switch, TaskKind, Tower, TowerTraining, Unquantized, ZeroStage,
+    Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Batching, Bias, ChartAxis, Choice, ChoiceOption,
+    Engine, Evaluation, Fp8, FrozenType, Gather, Gathered, GradientType, HostLoad, Kernels, Load, Logits, LossHead,
+    Merge, Method, Mlp, Norm, Offload, Optimizer, Packing, PaddedAttention, Position, Precision, ProjectorTraining,
+    QkNorm, Recomputation, Reference, Resume, RewardModel, Rollout, Save, Segments, Softmax, StepKernel, Switch,
+    TaskKind, Tower, TowerTraining, Unquantized, ZeroStage, keys,
 };
 use super::scenario::Scenario;
 

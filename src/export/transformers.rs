@@ -55,7 +55,6 @@ fn engine(scenario: &Scenario) -> Engine {
 
 const PROGRAM: &str = "the Trainer";
 
-/// Takes away what the Trainer cannot do, and says what divides model states then.
 /// Optimizers that `optim` has words for beside the usual ones (`OptimizerNames` in training_args.py).
 const OPTIMIZERS: &[Optimizer] = &[
     Optimizer::PagedAdam8bit,
@@ -66,8 +65,8 @@ const OPTIMIZERS: &[Optimizer] = &[
     Optimizer::Apollo,
 ];
 
+/// Takes away what the Trainer cannot do, and says what divides model states then.
 pub(super) fn prepare(run: &mut Run) -> Engine {
-    let mut run = Run::that_says(scenario, &Says { optimizers: OPTIMIZERS, ..Says::NOTHING });
     run.without_pipeline(PROGRAM);
     run.without_expert_parallel(PROGRAM);
     let engine = engine(run.now());
@@ -83,7 +82,7 @@ pub(super) fn prepare(run: &mut Run) -> Engine {
 }
 
 pub(super) fn write(scenario: &Scenario, page: &str) -> String {
-    let mut run = Run::new(scenario);
+    let mut run = Run::that_says(scenario, &Says { optimizers: OPTIMIZERS, ..Says::NOTHING });
     let engine = prepare(&mut run);
     let now = *run.now();
     if now.recipe.dropout.is_on() {

@@ -102,8 +102,7 @@ pub(in crate::cli) fn answered(scenario: &Scenario, answer: crate::Answer) -> An
             largest_entry: {
                 let estimate = estimate(&scenario.with_batch(1));
                 let in_host = reason.shortage == Shortage::HostMemory;
-                let instants = if in_host { estimate.host.instants } else { estimate.instants };
-                entry_at(&estimate, instants, &reason.largest)
+                if in_host { entry_in_host(&estimate, &reason.largest) } else { entry(&estimate, &reason.largest) }
             },
             fewest_gpus: reason.fewest_gpus,
             training_b_max: reason.training,
@@ -230,18 +229,26 @@ fn host(estimate: &crate::Estimate) -> Host {
         gpus: host.gpus,
         memory_bytes: (memory > crate::Bytes::ZERO).then(|| memory.into()),
         peak: peak(&host.peak()),
-        entries: host.entries.iter().map(|listed| entry_at(estimate, host.instants, listed)).collect(),
+        entries: host.entries.iter().map(|listed| entry_in_host(estimate, listed)).collect(),
     }
 }
 
 fn entry(estimate: &crate::Estimate, entry: &crate::Entry) -> Entry {
-    entry_at(estimate, estimate.instants, entry)
+    entry_at(estimate, estimate.instants.iter().copied(), entry)
 }
 
-fn entry_at(estimate: &crate::Estimate, instants: &'static [crate::Instant], entry: &crate::Entry) -> Entry {
+fn entry_in_host(estimate: &crate::Estimate, entry: &crate::Entry) -> Entry {
+    entry_at(estimate, estimate.host.instants.iter(), entry)
+}
+
+fn entry_at(
+    estimate: &crate::Estimate,
+    instants: impl Iterator<Item = &'static crate::Instant>,
+    entry: &crate::Entry,
+) -> Entry {
     let values = entry.values(estimate);
     let source = entry.source;
-    let instants = instants.iter().enumerate();
+    let instants = instants.enumerate();
     Entry {
         name: entry.name,
         bucket: entry.bucket.key(),

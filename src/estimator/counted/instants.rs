@@ -34,6 +34,8 @@ pub(super) struct StageInstants {
     pub(super) scores_in_the_step: bool,
     /// What is outside the step.
     pub(super) outside: OutsideInstants,
+    /// A vision tower runs forward, and its last and its first layer run backward.
+    pub(super) tower: [Option<usize>; 3],
 }
 
 /// Where the instants outside the step stand, where they are counted.
@@ -68,8 +70,6 @@ impl OutsideInstants {
         let [a, b, c] = [&evaluate[..], generate, gather].map(Instants::among);
         a.or(b).or(c).or(Instants::among(&[*save, *merge, *resume]))
     }
-    /// A vision tower runs forward, and its last and its first layer run backward.
-    pub(super) tower: [Option<usize>; 3],
 }
 
 /// The only stage, or the last of several.
@@ -188,7 +188,11 @@ impl StageInstants {
 
     /// The same, but for the time before the optimizer is made.
     pub(super) fn with_the_optimizer(&self) -> Instants {
-        self.in_step().or(self.generating()).or(self.scoring()).or(self.outside.with_the_optimizer())
+        self.in_step()
+            .or(self.generating())
+            .or(self.scoring())
+            .or(self.in_tower())
+            .or(self.outside.with_the_optimizer())
     }
 
     /// While the layers of an evaluation run, or those of what it generates.
@@ -217,7 +221,7 @@ impl StageInstants {
             load,
             resume,
         };
-        Self { outside, ..self }.or(self.in_tower())
+        Self { outside, ..self }
     }
 
     /// One instant.

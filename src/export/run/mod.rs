@@ -10,7 +10,10 @@ pub(super) use words::{address, b_max_words, model_name, shortage, subject};
 
 use super::text::{gib, wrap};
 use crate::planner::{Accumulation, plan};
-use crate::{Batching, Bytes, Choice, Cluster, estimate, Field, Fp8, largest_micro_batch, Lengths, Offload, Optimizer, Outside, Scenario, StepKernel, TaskKind, Vision};
+use crate::{
+    Batching, Bytes, Choice, Cluster, Field, Fp8, Lengths, Offload, Optimizer, Outside, Scenario, StepKernel, TaskKind,
+    Vision, estimate, largest_micro_batch,
+};
 use words::{batches, peak};
 
 /// A scenario on its way into a file.
@@ -128,11 +131,13 @@ pub(super) struct Says {
     pub fp8: bool,
     /// Weights in CPU memory.
     pub parameters: bool,
+    /// Tasks beside the next token.
+    pub tasks: &'static [TaskKind],
 }
 
 impl Says {
     /// None of them.
-    pub(super) const NOTHING: Self = Self { optimizers: &[], fp8: false, parameters: false };
+    pub(super) const NOTHING: Self = Self { optimizers: &[], fp8: false, parameters: false, tasks: &[] };
 }
 
 /// Optimizers that a target is asked for by name.
@@ -151,17 +156,17 @@ const BY_NAME: [Optimizer; 9] = [
 impl Run {
     /// A scenario for a program that trains on the next token alone.
     pub(super) fn new(scenario: &Scenario) -> Self {
-        Self::of_tasks(scenario, &[])
+        Self::that_says(scenario, &Says::NOTHING)
     }
 
     /// A scenario for a program that has these tasks beside the next token.
-    pub(super) fn of_tasks(scenario: &Scenario, tasks: &[TaskKind]) -> Self {
-        Self::that_says(scenario, &Says::NOTHING)
+    pub(super) fn of_tasks(scenario: &Scenario, tasks: &'static [TaskKind]) -> Self {
+        Self::that_says(scenario, &Says { tasks, ..Says::NOTHING })
     }
 
     /// A target that has words for some of the recipes that not every one has.
     pub(super) fn that_says(scenario: &Scenario, says: &Says) -> Self {
-        let mut run = Self::for_next_token(scenario);
+        let mut run = Self::for_tasks(scenario, says.tasks);
         run.change("this file has no products in fp8: they run in the training precision", |s| {
             if !says.fp8 || s.recipe.fp8.is_torchao() {
                 s.recipe.fp8 = Fp8::Off;
@@ -189,7 +194,7 @@ impl Run {
         run
     }
 
-    fn for_next_token(scenario: &Scenario) -> Self {
+    fn for_tasks(scenario: &Scenario, tasks: &[TaskKind]) -> Self {
         let mut run = Self {
             asked: *scenario,
             now: *scenario,

@@ -16,7 +16,7 @@ use crate::{
 };
 
 const PROGRAM: &str = "axolotl";
-const TASKS: [TaskKind; 3] = [TaskKind::Dpo, TaskKind::Grpo, TaskKind::Reward];
+static TASKS: [TaskKind; 3] = [TaskKind::Dpo, TaskKind::Grpo, TaskKind::Reward];
 
 pub(in crate::export) fn write(scenario: &Scenario, page: &str) -> String {
     let mut run = Run::of_tasks(scenario, &TASKS);

@@ -16,7 +16,7 @@ use crate::{
 };
 
 const PROGRAM: &str = "trl";
-const TASKS: [TaskKind; 5] = [TaskKind::Dpo, TaskKind::Ppo, TaskKind::Grpo, TaskKind::Reward, TaskKind::Distil];
+static TASKS: [TaskKind; 5] = [TaskKind::Dpo, TaskKind::Ppo, TaskKind::Grpo, TaskKind::Reward, TaskKind::Distil];
 
 pub(in crate::export) fn write(scenario: &Scenario, page: &str) -> String {
     let mut run = Run::of_tasks(scenario, &TASKS);

@@ -1,7 +1,9 @@
 //! One input of the form, and whether anything reads it.
 
 use bmax::{
-    Adapter, AdapterType, AttentionKernel, Batching, Bytes, Engine, Evaluation, Field, Gather, HostLoad, LossHead, Method, Offload, Optimizer, Position, Precision, Recomputation, Reference, RewardModel, Rollout, Scenario, TaskKind, Tower, ZeroStage,
+    Adapter, AdapterType, AttentionKernel, Batching, Bytes, Engine, Evaluation, Field, Gather, HostLoad, LossHead,
+    Method, Offload, Optimizer, Position, Precision, Recomputation, Reference, RewardModel, Rollout, Scenario,
+    TaskKind, Tower, ZeroStage,
     setting::{self, Setting},
 };
 
@@ -100,7 +102,11 @@ const OTHER_RECOMPUTATION: &str = "No effect on other recomputation.";
 
 fn number_needs(field: Field, scenario: &Scenario) -> &'static str {
     use Field::{
-    ActiveExperts, Chunks, Communication, Completion, DenseLayers, EngineShare, Every, ExpertParallel, ExpertWidth, FirstStageLayers, Generations, ImageHeight, Images, ImageSide, ImageWidth, Imbalance, LastStageLayers, LengthMax, LengthMedian, LengthMultiple, LengthP95, MaxPixels, NodeGpus, Patch, Positions, Preconditioner, Projection, QueryRank, Rank, RecomputedLayers, ReduceBucket, Reshard, RopeDim, Scored, SharedWidth, Teacher, Tiles, VirtualStages, VisionFeedForward, VisionHeads, VisionHidden, VisionLayers,
+        ActiveExperts, Chunks, Communication, Completion, DenseLayers, EngineShare, Every, ExpertParallel, ExpertWidth,
+        FirstStageLayers, Generations, ImageHeight, ImageSide, ImageWidth, Images, Imbalance, LastStageLayers,
+        LengthMax, LengthMedian, LengthMultiple, LengthP95, MaxPixels, NodeGpus, Patch, Positions, Preconditioner,
+        Projection, QueryRank, Rank, RecomputedLayers, ReduceBucket, Reshard, RopeDim, Scored, SharedWidth, Teacher,
+        Tiles, VirtualStages, VisionFeedForward, VisionHeads, VisionHidden, VisionLayers,
     };
     let Scenario { model, recipe, cluster, task, outside, .. } = scenario;
     let batching = scenario.lengths.batching;
