@@ -228,9 +228,13 @@ impl Network {
         }
         // The gradients have gone after the last step. With recomputation less is there than in the backward pass.
         if every >= self.units() {
+            // Autocast holds its copies of all weights and biases to the end of the forward pass, of those too that
+            // the backward pass does not need (`cached_cast`, aten/src/ATen/autocast_mode.cpp).
+            let with_copies = |layer: &&Layer| matches!(layer.kind, Kind::Conv | Kind::Deconv | Kind::Dense);
+            let held = self.layers.iter().filter(with_copies).map(|layer| cast * layer.parameters()).sum::<f64>();
             for (layer, bytes) in walk.forward() {
                 let each = data + cast * self.input.elements() + bytes;
-                moments.push((Instant::Forward(layer), Line { once: states + copies + statistics, each }));
+                moments.push((Instant::Forward(layer), Line { once: states + held + statistics, each }));
             }
         }
         for alive in walk.backward(every) {
