@@ -191,6 +191,7 @@ impl Default for Scenario {
                 adapter_type: AdapterType::Full,
                 adapter_dropout: Switch::Off,
                 unquantized: Unquantized::Half,
+                source: 0,
             },
             cluster: Cluster {
                 gpus: 8,

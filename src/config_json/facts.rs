@@ -57,6 +57,7 @@ impl<'a> Facts<'a> {
         query_rank: latent.query_rank;
         kv_rank: latent.kv_rank;
         rope_dim: latent.rope_dim;
+        encoder_layers: encoder.layers;
     }
 
     /// All query heads side by side.

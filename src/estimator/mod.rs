@@ -49,6 +49,6 @@ pub use conflict::Conflict;
 pub use error::{InputError, InputErrorKind};
 pub use estimate::{Balance, Counters, Entry, Estimate, Peak, StagePeak, counters, estimate};
 pub use ledger::{Bucket, Instant, Instants};
-pub use scenario::{Cluster, Comparison, Device, Experts, Goal, Latent, Model, Recipe, Scenario, Task};
+pub use scenario::{Cluster, Comparison, Device, Encoder, Experts, Goal, Latent, Model, Recipe, Scenario, Task};
 pub use units::{Bytes, Percent};
 pub use weights::Weights;

@@ -8,8 +8,10 @@ mod decoders;
 mod encoders;
 mod experts;
 mod others;
+mod stacks;
 
 pub(super) use others::{OTHERS, STATES};
+pub(super) use stacks::{PAIRS, SIZES as STACK_SIZES};
 
 use super::facts::Facts;
 
@@ -62,6 +64,8 @@ pub(super) const WORDS: &[(&str, &str)] = &[
     ("masked", "an encoder whose head for masked words has H² + 3H + V weights"),
     ("one-bias", "that head has one bias whether or not it is the embedding"),
     ("pooler", "the bare encoder has a pooler of H² + H weights"),
+    ("encoder", "there is an encoder before the decoder, as wide and with as many heads"),
+    ("sound", "two convolutions turn sound into the source of the encoder"),
 ];
 
 /// The block of Llama, with fields for key/value heads and the width of a head.
@@ -123,7 +127,7 @@ pub(super) fn of(model_type: &str) -> Option<&'static Family> {
 
 /// Every row.
 pub(super) fn all() -> impl Iterator<Item = &'static Family> {
-    [decoders::ROWS, experts::ROWS, encoders::ROWS].into_iter().flatten()
+    [decoders::ROWS, experts::ROWS, encoders::ROWS, stacks::ROWS].into_iter().flatten()
 }
 
 /// Whether `word` is one of `words`.

@@ -238,15 +238,15 @@ fn a_guess_reads_the_activation_before_it_assumes_a_gate() {
 
 #[test]
 fn an_encoder_with_a_decoder_is_refused_with_the_sizes_of_its_decoder() {
-    let t5 = r#"{"model_type": "t5", "is_encoder_decoder": true, "d_model": 512, "num_decoder_layers": 6,
+    let t5 = r#"{"model_type": "longt5", "is_encoder_decoder": true, "d_model": 512, "num_decoder_layers": 6,
         "num_heads": 8, "d_kv": 64, "d_ff": 2048, "vocab_size": 32128}"#;
     assert_eq!(
         refusal(t5),
-        "This is an encoder with a decoder, and only one stack of layers can be counted. Its decoder can be given by \
-         hand, with its weights in billions as “params”: bmax 'model=own&params=…&hidden=512&layers=6&heads=8&kv=8&\
+        "This is an encoder with a decoder of a build that is not counted; whole models of the kind of T5, BART and \
+         Whisper are. Its decoder can be given by hand, with its weights in billions as “params”: bmax 'model=own&params=…&hidden=512&layers=6&heads=8&kv=8&\
          head_dim=64&ffn=2048&vocab=32128'."
     );
-    let whisper = r#"{"model_type": "whisper", "d_model": 384, "encoder_layers": 4, "decoder_layers": 4,
+    let whisper = r#"{"model_type": "whisper", "architectures": ["WhisperForCausalLM"], "d_model": 384, "encoder_layers": 4, "decoder_layers": 4,
         "decoder_attention_heads": 6, "decoder_ffn_dim": 1536, "vocab_size": 51865}"#;
     assert!(refusal(whisper).contains("hidden=384&layers=4&heads=6&kv=6&head_dim=64&ffn=1536&vocab=51865"));
     let pair = r#"{"model_type": "encoder-decoder", "encoder": {}, "decoder": {"hidden_size": 768, "vocab_size": -1}}"#;

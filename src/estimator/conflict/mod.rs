@@ -1,5 +1,6 @@
 //! Settings that contradict each other, each with the nearest valid one.
 
+mod encoder;
 mod engine;
 mod pipeline;
 mod recipe;
@@ -49,6 +50,7 @@ impl Scenario {
             found.recipe(self);
         }
         found.task(self);
+        found.encoder(self);
         found.0
     }
 }

@@ -191,8 +191,11 @@ impl Pipeline {
     /// same number of layers, but behind the dense ones more of them have experts: the first that has more than
     /// the second, and the first that has most, are counted as well.
     pub(super) fn counted(&self, scenario: &Scenario, weights: &Weights) -> Vec<Stage> {
-        let at =
-            if scenario.task.kind == TaskKind::Train { LAST_STAGE } else { StageInstants::of_task(scenario.task.kind) };
+        let at = match scenario.task.kind {
+            TaskKind::Train if scenario.model.encoder.is_there() => StageInstants::with_encoder(),
+            TaskKind::Train => LAST_STAGE,
+            kind => StageInstants::of_task(kind),
+        };
         let mut stages = vec![self.stage(scenario, weights, self.stages - 1, at)];
         if self.stages > 1 {
             stages.push(self.stage(scenario, weights, 0, FIRST_STAGE));

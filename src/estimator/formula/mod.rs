@@ -107,6 +107,8 @@ symbols! {
     Generations = "G", "", "sequences generated at once";
     /// Sequences that are scored at once.
     Scored = "b", "s", "sequences scored at once";
+    /// Positions of an encoder.
+    Source = "S", "e", "positions of the encoder";
     /// Memory of the device.
     Memory = "M", "", "memory of the GPU in bytes";
     /// Chunks of the loss.
@@ -279,6 +281,7 @@ pub(crate) mod terms {
     pub(crate) const T: Expr = Expr::Symbol(Symbol::TensorParallel);
     pub(crate) const B: Expr = Expr::Symbol(Symbol::Batch);
     pub(crate) const S: Expr = Expr::Symbol(Symbol::Sequence);
+    pub(crate) const SE: Expr = Expr::Symbol(Symbol::Source);
     pub(crate) const H: Expr = Expr::Symbol(Symbol::Hidden);
     pub(crate) const L: Expr = Expr::Symbol(Symbol::Layers);
     pub(crate) const HEADS: Expr = Expr::Symbol(Symbol::Heads);

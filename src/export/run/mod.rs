@@ -10,7 +10,7 @@ pub(super) use words::{address, b_max_words, model_name, shortage, subject};
 
 use super::text::{gib, wrap};
 use crate::planner::{Accumulation, plan};
-use crate::{Choice, Cluster, Field, Scenario, TaskKind, estimate, largest_micro_batch};
+use crate::{Choice, Cluster, Encoder, Field, Scenario, TaskKind, estimate, largest_micro_batch};
 use words::{batches, peak};
 
 /// A scenario on its way into a file.
@@ -121,6 +121,11 @@ impl Run {
             let sentence =
                 format!("{} needs a trainer of its own: this file trains on the next token alone", task.label());
             run.change(&sentence, |s| s.task.kind = TaskKind::Train);
+        }
+        if scenario.model.encoder.is_there() {
+            run.change("These files train decoders: this one leaves the encoder out", |s| {
+                s.model.encoder = Encoder::NONE;
+            });
         }
         run
     }

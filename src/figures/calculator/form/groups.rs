@@ -25,7 +25,7 @@ pub static SHAPE: &[Input] = &[
 ];
 
 /// The rest of the network, beside the picker of models.
-pub static MODEL: [Fold; 3] = [
+pub static MODEL: [Fold; 4] = [
     Fold {
         name: "More of the architecture",
         tell: tells::architecture,
@@ -64,6 +64,16 @@ pub static MODEL: [Fold; 3] = [
         name: "Latent attention",
         tell: tells::latent,
         inputs: &[Number(Field::KvRank), Number(Field::QueryRank), Number(Field::RopeDim)],
+    },
+    Fold {
+        name: "Encoder",
+        tell: tells::encoder,
+        inputs: &[
+            Number(Field::EncoderLayers),
+            Number(Field::Source),
+            Number(Field::EncoderPositions),
+            Number(Field::MelChannels),
+        ],
     },
 ];
 
@@ -180,7 +190,7 @@ mod tests {
     }
 
     /// Scenarios in which other inputs matter than in the default.
-    const STARTS: [&str; 20] = [
+    const STARTS: [&str; 22] = [
         "",
         "?experts=8&active=2&kv_rank=512&q_rank=64&recompute=every-k&loss=chunked&position=learned&adapter=lora",
         "?experts=8&active=2&ep=2&norms=1",
@@ -201,6 +211,8 @@ mod tests {
         "?attn=eager",
         "?method=paper&tp=2&attn=eager",
         "?method=workshop&dropout=off",
+        "?model=t5-base&attn=eager",
+        "?model=whisper-small&precision=autocast",
     ];
 
     /// Every scenario that differs from `start` in the one input: numbers at both ends of their range, just
@@ -288,6 +300,10 @@ mod tests {
             ("grad", "?adapter=lora", "?adapter=lora&adapter_type=16"),
             ("grad", "?adapter=lora&adapter_type=16&precision=mixed", "?precision=fp16"),
             ("softmax", "?attn=flash", "?attn=eager"),
+            ("source", "", "?enc_layers=6"),
+            ("source", "?model=whisper-small", "?model=bart-large"),
+            ("enc_positions", "?position=learned", "?position=learned&enc_layers=6"),
+            ("mels", "", "?model=whisper-small"),
             ("parallel", "?norms=1", "?norms=2"),
             ("logits", "?loss=fused", "?loss=plain"),
             ("logits", "?loss=classifier", "?loss=masked-lm"),

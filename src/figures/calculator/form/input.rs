@@ -81,9 +81,9 @@ const OTHER_RECOMPUTATION: &str = "No effect on other recomputation.";
 
 fn number_needs(field: Field, scenario: &Scenario) -> &'static str {
     use Field::{
-        ActiveExperts, Chunks, Communication, DenseLayers, Every, ExpertParallel, ExpertWidth, FirstStageLayers,
-        Imbalance, LastStageLayers, Positions, QueryRank, Rank, RecomputedLayers, ReduceBucket, Reshard, RopeDim,
-        SharedWidth, VirtualStages,
+        ActiveExperts, Chunks, Communication, DenseLayers, EncoderPositions, Every, ExpertParallel, ExpertWidth,
+        FirstStageLayers, Imbalance, LastStageLayers, MelChannels, Positions, QueryRank, Rank, RecomputedLayers,
+        ReduceBucket, Reshard, RopeDim, SharedWidth, Source, VirtualStages,
     };
     let Scenario { model, recipe, cluster, .. } = scenario;
     let (missing, reason) = match field {
@@ -95,7 +95,15 @@ fn number_needs(field: Field, scenario: &Scenario) -> &'static str {
             "No effect unless GPUs divide experts among themselves.",
         ),
         QueryRank | RopeDim => (model.latent.kv_rank == 0, "No effect without a key/value rank."),
-        Positions => (model.position != Position::Learned, "No effect without a learned table."),
+        Source => (
+            !model.encoder.is_there() || (model.encoder.hears() && model.encoder.positions > 0),
+            "No effect without an encoder, or with one that hears.",
+        ),
+        EncoderPositions | MelChannels => (!model.encoder.is_there(), "No effect without an encoder."),
+        Positions => {
+            let table = matches!(model.position, Position::Learned | Position::Relative);
+            (!table, "No effect without a learned table.")
+        }
         Every => {
             let reads = matches!(recipe.recomputation, Recomputation::EveryK | Recomputation::KthLayer);
             (!reads, OTHER_RECOMPUTATION)

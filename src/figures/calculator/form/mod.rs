@@ -214,7 +214,7 @@ mod tests {
             (divided.tell.as_str(), divided.changed.as_deref()),
             ("2 data × 2 tensor × 4 pipeline", Some("2 changed"))
         );
-        let [_, experts, _] = &MODEL;
+        let [_, experts, ..] = &MODEL;
         let mixture = told(experts, "?model=mixtral-8x7b");
         assert_eq!((mixture.tell.as_str(), mixture.changed), ("8, of which 2 active", None));
     }
