@@ -372,7 +372,8 @@ const fn bart(origin: &'static str, parameters: u64, shape: [u32; 7], positions:
 
 /// A model of the BERT block, with its table of 512 positions.
 const fn bert(origin: &'static str, parameters: u64, shape: [u32; 7]) -> Model {
-    Model { position: Position::Learned, positions: 512, ..gelu(origin, parameters, shape, On) }
+    let (softmax, position) = (Softmax::Scores, Position::Learned);
+    Model { softmax, position, positions: 512, ..gelu(origin, parameters, shape, On) }
 }
 
 /// The same model with experts, from `[E, active, width, shared width, dense layers]`.

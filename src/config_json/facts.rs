@@ -114,14 +114,6 @@ impl<'a> Facts<'a> {
         usual
     }
 
-    /// The same, where a negative number is no mistake but stands for the usual one.
-    pub fn size_or(&self, key: &'static str, usual: f64) -> f64 {
-        match self.config.get(key).and_then(Value::number) {
-            Some(given) if given < 0.0 => usual,
-            _ => self.number(key, usual),
-        }
-    }
-
     /// A switch; the usual position stands in for what is not true or false.
     pub fn is_on(&self, key: &'static str, usual: bool) -> bool {
         self.asked.borrow_mut().push(key);

@@ -20,6 +20,7 @@ FLAN = {"model": "flan-t5-xl", "batch": 2, "sequence": 256, "source": 1024}
 BART = {"model": "bart-large", "batch": 8, "sequence": 256, "source": 1024}
 WHISPER = {"model": "whisper-small", "batch": 16, "sequence": 128, "source": 1500}
 LARGE = {"model": "whisper-large-v3", "batch": 8, "sequence": 448, "source": 1500}
+LORA = {"base": "bf16", "rank": 16}
 BERT = {"model": "bert-base", "batch": 32, "sequence": 512, "loss": "masked-lm"}
 MODERN = {"model": "modernbert-base", "batch": 8, "sequence": 1024, "loss": "masked-lm"}
 CASES = [
@@ -37,6 +38,10 @@ CASES = [
     *({**WHISPER, "precision": precision} for precision in PRECISIONS),
     {**WHISPER, "precision": "amp", "attn": "eager", "batch": 4},
     *({**LARGE, "precision": precision, "ckpt": ckpt} for precision in ("amp", "bf16") for ckpt in (False, True)),
+    *({**FLAN, **LORA, "precision": "amp", "targets": "all", "ckpt": ckpt} for ckpt in (False, True)),
+    {**BART, **LORA, "precision": "amp", "targets": "qv"},
+    {**BART, **LORA, "precision": "bf16", "targets": "all"},
+    {**LARGE, **LORA, "precision": "amp", "targets": "qv"},
     {**BERT, "precision": "amp"},
     {**BERT, "precision": "bf16", "attn": "eager"},
     {**BERT, "precision": "amp", "attn": "eager", "loss": "classifier", "ckpt": True},
@@ -94,14 +99,27 @@ def build(run):
     for name in [name for name in vars(config) if name.endswith(("dropout", "dropout_rate", "layerdrop"))]:
         setattr(config, name, 0.0 if name.endswith("layerdrop") else run["dropout"])
     config._attn_implementation = "eager" if run["attn"] == "eager" else "sdpa"
-    half = run["precision"] == "bf16"
+    half = run["precision"] == "bf16" or run["base"] == "bf16"
     torch.set_default_dtype(torch.bfloat16 if half else torch.float32)
     with torch.device("cuda"):
         model = kind.from_config(config, dtype=torch.bfloat16 if half else torch.float32)
     torch.set_default_dtype(torch.float32)
     if run["ckpt"]:
         model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+    if run["base"]:
+        model = adapted(model, run)
     return model.train()
+
+
+def adapted(model, run):
+    """The model with LoRA beside the matrices of both stacks. T5 has names of its own for queries and values."""
+    import peft
+
+    if run["ckpt"]:
+        model.enable_input_require_grads()
+    targets = {"qv": ["q", "v", "q_proj", "v_proj"], "all": "all-linear"}[run["targets"]]
+    lora = peft.LoraConfig(r=run["rank"], lora_alpha=run["rank"], lora_dropout=run["adapter_dropout"], target_modules=targets)
+    return peft.get_peft_model(model, lora)
 
 
 def run(case):
@@ -123,7 +141,7 @@ def run(case):
         given = {"input_ids": labels}
         if run["loss"] == "classifier":
             labels = torch.zeros(run["batch"], dtype=torch.long, device="cuda")
-    elif hasattr(model.config, "num_mel_bins"):
+    elif "num_mel_bins" in model.config.to_dict():
         given = {"input_features": torch.zeros(run["batch"], model.config.num_mel_bins, 2 * case["source"], device="cuda", dtype=dtype)}
     else:
         given = {"input_ids": tokens(case["source"])}

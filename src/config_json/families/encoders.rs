@@ -1,6 +1,6 @@
 //! Encoders of text. Their heads and poolers are named by the class in “architectures”.
 
-use super::{BERT, Difference, Facts, Family, GPT, LLAMA, NARROW, family};
+use super::{BERT, Difference, Family, GPT, LLAMA, NARROW, family};
 
 /// Some encoders have their pooler beside a head for masked words, too.
 const POOLER: Difference = ("the pooler", |f| f.hidden() * f.hidden() + f.hidden());
@@ -180,10 +180,7 @@ pub(super) static ROWS: &[Family] = &[
         "DeBERTa",
         BERT,
         "types:0 masked",
-        &[
-            UNBIASED,
-            ("the biases of keys", |f| -f.layers() * f.hidden()),
-        ],
+        &[UNBIASED, ("the biases of keys", |f| -f.layers() * f.hidden())],
     ),
     family(
         "deberta-v2",

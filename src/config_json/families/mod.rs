@@ -77,8 +77,7 @@ const GPT2: &str =
 /// The same without a position table, and with a width that the file has to give.
 const GPT: &str = "mlp=gelu norm=layernorm norms=2 qk_norm=off bias=all position=rotary tied=off switched";
 /// The block of BERT, with rows for token types.
-const BERT: &str =
-    "mlp=gelu norm=layernorm norms=2 qk_norm=off bias=all position=learned positions=512 tied=on types:2";
+const BERT: &str = "mlp=gelu norm=layernorm norms=2 qk_norm=off bias=all position=learned positions=512 softmax=scores tied=on types:2";
 
 const fn family(
     types: &'static str,

@@ -39,8 +39,8 @@ const FILES: &[(&str, &str, i64, &str)] = files! {
     "olmo-7b": 6_888_095_744, "[4096, 32, 32, 32, 128, 11008, 50304] 2 gated plain off none rotary untied";
     "olmo-2-7b": 7_298_617_344, "[4096, 32, 32, 32, 128, 11008, 100352] 2 gated rmsnorm-fp32 full none rotary untied";
     "olmoe-1b-7b": 6_919_161_856, "[2048, 16, 16, 16, 128, 1024, 50304] 2 gated rmsnorm full none rotary untied experts [64, 8, 0, 0, 0]";
-    "bert-base": 109_514_298, "[768, 12, 12, 12, 64, 3072, 30522] 2 gelu layernorm off all learned tied positions 514";
-    "roberta-base": 124_697_433, "[768, 12, 12, 12, 64, 3072, 50265] 2 gelu layernorm off all learned tied positions 515";
+    "bert-base": 109_514_298, "[768, 12, 12, 12, 64, 3072, 30522] 2 gelu layernorm off all learned tied positions 514 softmax-of-scores";
+    "roberta-base": 124_697_433, "[768, 12, 12, 12, 64, 3072, 50265] 2 gelu layernorm off all learned tied positions 515 softmax-of-scores";
     // transformers has no model of this type; this is the count of its published code, added up by hand.
     "deepseek-moe-16b": 16_375_728_128, "[2048, 28, 16, 16, 128, 10944, 102400] 2 gated rmsnorm off none rotary untied experts [64, 6, 1408, 2816, 1]";
     "deepseek-v2-lite": 15_706_484_224, "[2048, 27, 16, 16, 128, 10944, 102400] 2 gated rmsnorm off none rotary untied experts [64, 6, 1408, 2816, 1] latent [0, 512, 64]";

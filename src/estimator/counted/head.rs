@@ -143,12 +143,12 @@ fn stacks(head: &mut Head, scenario: &Scenario, e: f64) {
     let biased = scenario.model.bias == Bias::All && !scenario.model.encoder.hears();
     // Without a bias the cast of autocast reads a copy of its own.
     let (logits, before) = match (biased, autocast) {
-        (true, true) => (loss, e),
-        (true, false) | (false, true) => (e, e),
+        (true, _) => (loss, 0.0),
+        (false, true) => (e, e),
         (false, false) => (e, 0.0),
     };
     head.passing("Logits", logits, head.forward, source);
-    head.passing("Logits, before they are cast or have a bias", before, head.forward, source);
+    head.passing("Logits, before they are cast", before, head.forward, source);
     head.kept("Log-softmax of the logits", loss, head.both, source);
     head.passing("Gradient of the log-softmax", loss, head.backward, source);
     head.passing("Gradient of the logits", logits, head.backward, source);

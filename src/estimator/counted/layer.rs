@@ -338,9 +338,10 @@ impl<'a> Layer<'a> {
     /// Whether the kernel reads tensors that lie in memory head by head.
     pub(super) fn lies_head_by_head(&self) -> bool {
         // Whisper’s queries, keys and values are copied into that order (`.contiguous()` in
-        // transformers/models/whisper/modeling_whisper.py, 5.23.0).
+        // transformers/models/whisper/modeling_whisper.py, 5.23.0); the kernel for fp32 puts out tokens in theirs.
         let model = &self.scenario.model;
-        (model.position == Position::PartialRotary || model.encoder.mels > 0) && !self.fused
+        let copied = model.encoder.mels > 0 && self.types.element < 4.0;
+        (model.position == Position::PartialRotary || copied) && !self.fused
     }
 
     /// What attention puts out: the kernel keeps it, and so does the product that reads it. Where a part
