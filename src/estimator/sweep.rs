@@ -69,7 +69,9 @@ pub fn sequence_lengths(points: usize) -> Vec<u32> {
 /// ```
 pub fn b_max_by_sequence(scenario: &Scenario, lengths: &[u32]) -> Vec<Option<u32>> {
     // Under flash attention every tensor that knows the sequence is so many bytes a token.
-    if scenario.method == Method::Ledger && scenario.recipe.attention == AttentionKernel::Flash {
+    // An encoder has a length of its own, and T5’s bias on scores is quadratic.
+    let one_length = !scenario.model.encoder.is_there();
+    if scenario.method == Method::Ledger && scenario.recipe.attention == AttentionKernel::Flash && one_length {
         return by_tokens(scenario, lengths);
     }
     lengths.iter().map(|&length| largest_micro_batch(&at_length(scenario, length))).collect()

@@ -49,6 +49,7 @@ VERSION_3 = VERSION_2 | {
     "chart_axis": "sequence",
     "task": "train", "ref": "copy", "frozen": "policy", "teacher": "0", "reward": "usual", "rollout": "model",
     "engine_share": "30", "completion": "0", "generations": "0", "score_b": "0",
+    "enc_layers": "0", "enc_positions": "0", "mels": "0", "source": "0",
 }
 
 VERSIONS = {"1": VERSION_1, "2": VERSION_2, "3": VERSION_3}
@@ -216,6 +217,8 @@ LINKS = [
     ("v=3&model=llama-3.1-8b&gpu=h100-80&gpus=16&task=ppo&ref=offloaded&reward=offloaded&completion=256", []),
     ("v=3&model=llama-3.1-8b&gpu=h100-80&task=distil&teacher=70&ref=sharded", []),
     ("v=3&model=llama-3.1-8b&gpu=h100-80&task=reward&b=4", []),
+    ("v=3&model=own&hidden=768&layers=12&heads=12&kv=12&head_dim=64&ffn=3072&vocab=51865&position=learned&positions=448"
+     "&enc_layers=12&enc_positions=1500&mels=80&source=1024", []),
     ("v=3&s=4k&gpus=1e1&mem=40GB&target=1e3", ["mem"]),
     ("v=3&model=llama-3.1-8b&gpu=h100&precision=fp8&gpus=0", ["gpu", "precision", "gpus"]),
 ]
@@ -362,6 +365,7 @@ def is_of_both(means):
         and means["recompute"] in ("none", "selective", "full")
         and means.get("pp", "1") == means.get("cp", "1") == "1"
         and means.get("task", "train") == "train"
+        and means.get("enc_layers", "0") == "0"
     )
 
 

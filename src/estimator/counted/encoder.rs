@@ -155,9 +155,7 @@ fn around(to: &mut Assembly, scenario: &Scenario, decoder: &StageInstants, at: &
 /// Weights of norms, biases, convolutions and of the trained table of the encoder.
 pub(super) fn small_weights(model: &Model, weights: &Weights) -> f64 {
     let table = if model.encoder.hears() { 0 } else { weights.encoder_positions };
-    // A relative table is no position table of the decoder’s kind either.
-    let relative = if model.position == Position::Relative { weights.positions } else { 0 };
-    (weights.encoder_small + table + relative) as f64
+    if model.encoder.is_there() { (weights.encoder_small + table) as f64 } else { 0.0 }
 }
 
 /// A table of sines has neither gradients nor optimizer state.

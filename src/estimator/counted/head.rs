@@ -140,7 +140,9 @@ fn stacks(head: &mut Head, scenario: &Scenario, e: f64) {
     let source = &TRANSFORMERS;
     let autocast = Types::of(scenario).autocast;
     let loss = if autocast { 4.0 } else { e };
-    let biased = scenario.model.bias == Bias::All && !scenario.model.encoder.hears();
+    // Beside frozen 16-bit weights the bias has 16 bits as well.
+    let full = base_bytes(scenario) > 2.0 || !autocast;
+    let biased = full && scenario.model.bias == Bias::All && !scenario.model.encoder.hears();
     // Without a bias the cast of autocast reads a copy of its own.
     let (logits, before) = match (biased, autocast) {
         (true, _) => (loss, 0.0),

@@ -131,6 +131,10 @@ fn groups(scenario: &Scenario, weights: &Weights, stage: &Stage) -> Vec<Group> {
     if stage.has_head {
         small += weights.final_norm as f64 + super::encoder::small_weights(model, weights);
     }
+    // A table of distances is one of small weights, where the first layer is.
+    if stage.has_embedding && model.position == Position::Relative {
+        small += weights.positions as f64;
+    }
     if small > 0.0 {
         push(Kind::Small, &forms::SMALL, 1.0, small);
     }
