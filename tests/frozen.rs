@@ -35,7 +35,8 @@ fn peak(scenario: &Scenario) -> f64 {
 /// training keeps, unless optimizer states are divided so often that nothing is left of them.
 fn own_of_adapters(scenario: &Scenario) -> f64 {
     let estimate = estimate(scenario);
-    let own = |name: &str| name.starts_with("Adapters") || name.starts_with("Outputs of the adapters");
+    let outputs = ["Outputs of the adapters", "Outputs of first matrices"];
+    let own = |name: &str| name.starts_with("Adapters") || outputs.iter().any(|start| name.starts_with(start));
     let at = |position| {
         let alive = estimate.entries.iter().filter(|entry| own(entry.name) && entry.alive.contains(position));
         alive.map(|entry| entry.bytes.get()).sum::<f64>()

@@ -4,7 +4,7 @@
 //! that the library is held to them and not to itself.
 
 use bmax::{
-    Adapter, Bias, Choice, Experts, Latent, LossHead, Mlp, Model, Norm, Packing, Position, Precision, QkNorm,
+    Adapter, Bias, Choice, Encoder, Experts, Latent, LossHead, Mlp, Model, Norm, Packing, Position, Precision, QkNorm,
     Recomputation, Scenario, Softmax, Switch, Weights, catalogue,
     cost::{Speed, Work, bubble, cost, extra_work, flops_per_token},
 };
@@ -54,6 +54,7 @@ fn palm() -> Model {
         experts: Experts::NONE,
         latent: Latent::NONE,
         vision: bmax::Vision::NONE,
+        encoder: Encoder::NONE,
         origin: "",
     }
 }

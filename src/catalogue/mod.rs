@@ -203,6 +203,7 @@ impl Default for Scenario {
                 projection: 128,
                 preconditioner: 0,
                 images: Images::ONE,
+                source: 0,
             },
             cluster: Cluster {
                 gpus: 8,

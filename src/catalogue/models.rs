@@ -5,9 +5,7 @@
 //! configuration without its weights. Matrices that two parts share are counted once.
 
 use super::Declared;
-use crate::{
-    Bias, Experts, Latent, Mlp, Model, Norm, Packing, Position, QkNorm, Recomputation, Softmax, Switch, Tower, Vision,
-};
+use crate::{Bias, Encoder, Experts, Latent, Mlp, Model, Norm, Packing, Position, QkNorm, Recomputation, Softmax, Switch, Tower, Vision};
 
 use Switch::{Off, On};
 
@@ -112,8 +110,8 @@ const LARGE: u64 = 1_000_000_000;
 impl ModelRow {
     /// How this model is usually trained.
     ///
-    /// Dropout is that of the released `config.json`: 0.1 in GPT-2, GPT-3's reimplementations, BERT, OPT and
-    /// StarCoder, none elsewhere. Whole layers are recomputed by the recipes for models of a billion
+    /// Dropout is that of the released `config.json`: 0.1 in GPT-2, GPT-3's reimplementations, BERT, OPT,
+    /// StarCoder, T5 and BART, none elsewhere. Whole layers are recomputed by the recipes for models of a billion
     /// parameters or more (torchtune's llama3_1/8B_full.yaml and qwen2_5/7B_full.yaml, axolotl's examples)
     /// and by Pythia's (EleutherAI/pythia, models/*/*.yml, “checkpoint-activations”); karpathy/nanoGPT and
     /// BERT's own scripts recompute nothing.
@@ -121,7 +119,8 @@ impl ModelRow {
         if self.group == ModelGroup::Workshop || self.slug.starts_with("gpt-3") {
             return Usual::WORKSHOP;
         }
-        let drops = ["gpt2", "bert", "opt", "starcoder"].iter().any(|name| self.slug.starts_with(name));
+        let drops =
+            ["gpt2", "bert", "opt", "starcoder", "t5", "flan", "bart"].iter().any(|name| self.slug.starts_with(name));
         let large = self.model.parameters >= LARGE || self.group == ModelGroup::Pythia;
         let recomputation = if large { Recomputation::Full } else { Recomputation::None };
         Usual { dropout: drops.into(), recomputation }
@@ -168,6 +167,16 @@ const BROWN_13B_NOTE: &str = "The paper rounds its counts, and prints a width of
     5,120.";
 const NANO_GPT: &str = "Configuration of the released checkpoint, as in karpathy/nanoGPT, model.py at 3adf61e.";
 const LLAMA_1: &str = "Lightning-AI/lit-llama, lit_llama/model.py at 2a464de.";
+const T5: &str = "Raffel et al. 2020, arXiv 1910.10683, section 3.1.1; the vocabulary of 32,128 rows and the sizes as in \
+    the published configuration of google-t5/t5-base.";
+const FLAN: &str = "T5 1.1 XL, google-research/t5x, t5x/examples/t5/t5_1_1/xl.gin; Chung et al. 2022, arXiv 2210.11416, \
+    trained it further.";
+const BART: &str = "Lewis et al. 2020, arXiv 1910.13461, section 2; all sizes are the defaults of BartConfig in \
+    transformers 5.23.0.";
+const WHISPER: &str = "Radford et al. 2022, arXiv 2212.04356, table 1, and openai/whisper, model-card.md and \
+    whisper/model.py; version 3 of the large model has 128 channels and one token more.";
+const WHISPER_NOTE: &str = "Keys have no bias, which the derived count includes. The encoder’s positions are sines: \
+    weights without a gradient.";
 const BERT: &str = "google-research/bert, README.md and modeling.py at eedf571; vocabulary and sizes as in \
     cli99/llm-analysis, llm_analysis/model_configs at d841e40.";
 const BERT_NOTE: &str = "An encoder, with norms after its blocks; the one after the embedding stands for the last \
@@ -266,6 +275,7 @@ const fn gelu(origin: &'static str, parameters: u64, shape: [u32; 7], tied_embed
         experts: Experts::NONE,
         latent: Latent::NONE,
         vision: Vision::NONE,
+        encoder: Encoder::NONE,
     }
 }
 
@@ -355,9 +365,26 @@ const fn olmo2(origin: &'static str, parameters: u64, shape: [u32; 7]) -> Model 
     Model { qk_norm: QkNorm::Full, norm: Norm::RmsNormFull, ..gated(origin, parameters, shape, Off) }
 }
 
+/// A model of T5's block with an encoder of as many layers.
+const fn t5(origin: &'static str, parameters: u64, shape: [u32; 7], tied_embeddings: Switch, mlp: Mlp) -> Model {
+    let encoder = Encoder { layers: shape[1], positions: 32, mels: 0 };
+    let model =
+        Model { mlp, position: Position::Relative, positions: 32, encoder, ..gated(origin, parameters, shape, On) };
+    Model { softmax: Softmax::Scores, tied_embeddings, ..model }
+}
+
+/// A model of BART's block, or of Whisper's, with an encoder of as many layers.
+const fn bart(origin: &'static str, parameters: u64, shape: [u32; 7], positions: [u32; 2], mels: u32) -> Model {
+    let encoder = Encoder { layers: shape[1], positions: positions[0], mels };
+    let model = gelu(origin, parameters, shape, On);
+    let (softmax, position, positions) = (Softmax::Scores, Position::Learned, positions[1]);
+    Model { softmax, position, positions, encoder, ..model }
+}
+
 /// A model of the BERT block, with its table of 512 positions.
 const fn bert(origin: &'static str, parameters: u64, shape: [u32; 7]) -> Model {
-    Model { position: Position::Learned, positions: 512, ..gelu(origin, parameters, shape, On) }
+    let (softmax, position) = (Softmax::Scores, Position::Learned);
+    Model { softmax, position, positions: 512, ..gelu(origin, parameters, shape, On) }
 }
 
 /// The same model with experts, from `[E, active, width, shared width, dense layers]`.
@@ -1117,6 +1144,42 @@ const DECLARED: &[Row] = &[
         ),
         seen_file!("llava-next-mistral-7b"),
     )),
+    later(published(
+        Other,
+        "T5 base",
+        t5("t5-base", 222_903_552, [768, 12, 12, 12, 64, 3_072, 32_128], On, Mlp::Relu),
+        T5,
+    )),
+    later(published(
+        Other,
+        "FLAN-T5 XL",
+        t5("flan-t5-xl", 2_849_757_184, [2_048, 24, 32, 32, 64, 5_120, 32_128], Off, Mlp::GatedGeluTanh),
+        FLAN,
+    )),
+    later(published(
+        Other,
+        "BART large",
+        bart("bart-large", 406_291_456, [1_024, 12, 16, 16, 64, 4_096, 50_265], [1_026, 1_026], 0),
+        BART,
+    )),
+    later(noted(
+        published(
+            Other,
+            "Whisper small",
+            bart("whisper-small", 241_734_912, [768, 12, 12, 12, 64, 3_072, 51_865], [1_500, 448], 80),
+            WHISPER,
+        ),
+        WHISPER_NOTE,
+    )),
+    later(noted(
+        published(
+            Other,
+            "Whisper large v3",
+            bart("whisper-large-v3", 1_543_490_560, [1_280, 32, 20, 20, 64, 5_120, 51_866], [1_500, 448], 128),
+            WHISPER,
+        ),
+        WHISPER_NOTE,
+    )),
 ];
 
 #[cfg(test)]
@@ -1152,6 +1215,8 @@ mod tests {
             }
             // Its norms have no bias, which the derived count assumes of every LayerNorm.
             "mpt-7b" => -(2 * layers + 1) * hidden,
+            // Its keys have no bias: in the encoder, and twice in each layer of the decoder.
+            "whisper-small" | "whisper-large-v3" => -3 * layers * hidden,
             _ => 0,
         }
     }
@@ -1220,7 +1285,7 @@ mod tests {
     #[test]
     fn experts_positions_and_ranks_are_whole_or_absent() {
         for Model { origin, layers, position, positions, experts, latent, .. } in MODELS.iter().map(|row| row.model) {
-            assert_eq!(position == Position::Learned, positions > 0, "{origin}");
+            assert_eq!(matches!(position, Position::Learned | Position::Relative), positions > 0, "{origin}");
             assert!(experts == Experts::NONE || (1..=experts.count).contains(&experts.active), "{origin}");
             assert!(experts.dense_layers < layers, "{origin}");
             assert_eq!(latent.kv_rank > 0, latent.rope_dim > 0, "{origin}");

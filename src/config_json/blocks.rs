@@ -85,10 +85,24 @@ impl Reader<'_> {
 
     /// How the activation function is written, where it is the only thing between two matrices.
     fn gate(&mut self) {
+        // T5 names the gate and the function in one word.
+        const PROJECTION: &str = "feed_forward_proj";
+        if self.has("encoder")
+            && let Some(word) = self.get(PROJECTION).and_then(Value::text)
+        {
+            self.model().mlp = match word.strip_prefix("gated-") {
+                // The library takes this function, whatever the file says (T5Config.__post_init__).
+                Some("gelu") => Mlp::GatedGeluTanh,
+                Some(function) if activation(function) == Mlp::GeluTanh => Mlp::GatedGeluTanh,
+                Some(_) => Mlp::Gated,
+                None => activation(word),
+            };
+            return;
+        }
         let named = ACTIVATION.iter().find_map(|key| self.get(key)?.text());
         let mlp = self.model().mlp;
         match named {
-            _ if mlp == Mlp::Gated => {}
+            _ if mlp.is_gated() => {}
             Some(name) => self.model().mlp = activation(name),
             None if mlp == Mlp::GeluTanh => self.absent("activation_function", SPELT_OUT[0].to_owned(), ""),
             // All functions that are one operation count the same.
@@ -114,7 +128,11 @@ impl Reader<'_> {
             self.scenario.model.positions += self.detail(Field::Positions, TYPES, usual);
         }
         // Positions are numbered from 2 in some tables.
-        self.model().positions += number_behind(self, "offset").unwrap_or_default();
+        let offset = number_behind(self, "offset").unwrap_or_default();
+        self.model().positions += offset;
+        if self.has("encoder") {
+            self.model().encoder.positions += offset;
+        }
         if self.has("multi") && self.get("parallel_attn").and_then(Value::bool) != Some(false) {
             let norms = self.model().norms;
             self.model().norms = self.detail(Field::Norms, &["num_ln_in_parallel_attn"], norms);

@@ -57,6 +57,7 @@ impl<'a> Facts<'a> {
         query_rank: latent.query_rank;
         kv_rank: latent.kv_rank;
         rope_dim: latent.rope_dim;
+        encoder_layers: encoder.layers;
     }
 
     /// All query heads side by side.
@@ -111,14 +112,6 @@ impl<'a> Facts<'a> {
         };
         self.notes.borrow_mut().push(ConfigNotice::Unusable(unusable, Some(usual as u32)));
         usual
-    }
-
-    /// The same, where a negative number is no mistake but stands for the usual one.
-    pub fn size_or(&self, key: &'static str, usual: f64) -> f64 {
-        match self.config.get(key).and_then(Value::number) {
-            Some(given) if given < 0.0 => usual,
-            _ => self.number(key, usual),
-        }
     }
 
     /// A switch; the usual position stands in for what is not true or false.

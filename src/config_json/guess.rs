@@ -1,6 +1,6 @@
 //! What a file says about blocks that no family describes, and what cannot be counted at all.
 
-use super::families::{self, Family, LLAMA, OTHERS, STATES};
+use super::families::{self, Family, LLAMA, OTHERS, PAIRS, STATES};
 use super::inputs::ACTIVATION;
 use super::notes::{ByHand, ConfigError};
 use crate::bounds::excerpt;
@@ -77,7 +77,17 @@ pub(super) fn refuse(
     let is_there = |key: &str| config.get(key).is_some_and(|value| *value != Value::Null);
     let has_object = |key| matches!(file.get(key), Some(Value::Object(_)));
     let is_decoder = is_there("decoder_layers") || is_there("num_decoder_layers");
-    if is_on("is_encoder_decoder") || is_decoder || (has_object("encoder") && has_object("decoder")) {
+    let is_known = family.is_some_and(|family| families::has(family.block, "encoder"));
+    let differ = |[one, other]: &[&str; 2]| {
+        let sizes = [one, other].map(|key| config.get(key).and_then(Value::number));
+        sizes[0].zip(sizes[1]).is_some_and(|(one, other)| one != other)
+    };
+    let class = file.get("architectures").and_then(|list| list.items().first()?.text()).unwrap_or_default();
+    // Half of a model is not counted as one.
+    let half = ["ForCausalLM", "EncoderModel", "Encoder", "Decoder", "ForAudioClassification"];
+    let is_half = half.iter().any(|end| class.ends_with(end)) || PAIRS.iter().any(differ);
+    let two = is_on("is_encoder_decoder") || is_decoder || (has_object("encoder") && has_object("decoder"));
+    if (two && !is_known) || (is_known && is_half) {
         let decoder = file.get("decoder").filter(|decoder| matches!(decoder, Value::Object(_))).unwrap_or(config);
         return Err(ConfigError::TwoStacks(by_hand(decoder)));
     }
@@ -87,6 +97,13 @@ pub(super) fn refuse(
     {
         let sign = format!("“{}”", excerpt(model_type));
         return Err(ConfigError::OtherLayers { sign, what: other.what, by_hand: by_hand(config) });
+    }
+    // DeBERTa's scores are sums of products of words with words and of words with distances (He et al. 2021,
+    // arXiv 2006.03654, section 3.1), of which its code keeps more than is counted.
+    if is_on("relative_attention") {
+        let sign = "“relative_attention”".to_owned();
+        let what = "attend to words and to distances by scores of their own";
+        return Err(ConfigError::OtherLayers { sign, what, by_hand: by_hand(config) });
     }
     if family.is_none()
         && let Some(key) = other_senses(file, config)

@@ -14,6 +14,8 @@ pub(super) enum When {
     Latent,
     /// With the word “moe”, and but for the first of them, when there are experts.
     Experts,
+    /// With the word “sound”.
+    Sound,
 }
 
 /// The names of one size.
@@ -134,7 +136,12 @@ pub(super) const WEIGHTY: [&str; 8] =
     ["expert", "_rank", "_intermediate_size", "_per_layer", "mamba", "conv_", "ssm_", "linear_num"];
 
 /// What the presence of a field says about the count.
-pub(super) const REMARKS: [(&str, &str); 4] = [
+pub(super) const REMARKS: [(&str, &str); 5] = [
+    (
+        "local_attention",
+        "Under SDPA each layer of local attention keeps a mask of S² elements a sequence, which is not counted; with \
+         FlashAttention, which reads sequences without padding, there is none.",
+    ),
     ("add_cross_attention", "Its cross-attention to an encoder is not counted."),
     ("num_nextn_predict_layers", "The extra layers that predict further tokens are not counted."),
     ("quantization_config", "The published weights are quantized; how they are trained is for the recipe to say."),

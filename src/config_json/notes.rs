@@ -12,7 +12,7 @@ pub enum ConfigError {
     Json(json::JsonError),
     /// It is JSON, but this kind of value instead of an object.
     NotAnObject(&'static str),
-    /// It describes an encoder together with a decoder.
+    /// It describes an encoder together with a decoder, in a way that is not counted.
     TwoStacks(ByHand),
     /// It describes layers that are not attention with a feed-forward block.
     OtherLayers {
@@ -122,8 +122,8 @@ impl fmt::Display for ConfigError {
             Self::TwoStacks(by_hand) => {
                 write!(
                     f,
-                    "This is an encoder with a decoder, and only one stack of layers can be counted. Its decoder can \
-                     be given by hand{by_hand}"
+                    "This is an encoder with a decoder of a build that is not counted; whole models of the kind of T5, \
+                     BART and Whisper are. Its decoder can be given by hand{by_hand}"
                 )
             }
             Self::OtherLayers { sign, what, by_hand } => {

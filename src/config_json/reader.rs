@@ -1,5 +1,6 @@
 //! The sizes of a file, one after another.
 
+use super::families::STACK_SIZES;
 use super::families::{self, Family};
 use super::guess;
 use super::inputs::{EXPERT_WIDTH, INPUTS, Keys, PARTS, RATIO, When};
@@ -106,14 +107,17 @@ impl<'a> Reader<'a> {
         }
         let ratio = RATIO.iter().find_map(|key| self.get(key)?.number());
         let one_for_all = self.one_for_all();
-        for &(field, when, keys, why) in INPUTS {
+        let stacks = self.has("encoder");
+        for &(field, when, keys, why) in if stacks { STACK_SIZES } else { INPUTS } {
+            let keys = if stacks { self.first_there(keys) } else { keys };
             let model = self.scenario.model;
             let ranked = model.latent.kv_rank > 0;
             let (is_wanted, is_read) = match when {
                 When::Always => (true, field != Field::FeedForward || ratio.is_none() || !self.has("4h")),
                 When::Grouped if field == Field::HeadDim => (!ranked, self.has("grouped")),
                 When::Grouped => (true, self.has("grouped") && !ranked && !one_for_all),
-                When::Learned => (model.position == Position::Learned, true),
+                When::Learned => (matches!(model.position, Position::Learned | Position::Relative), true),
+                When::Sound => (self.has("sound"), true),
                 When::Latent => (self.has("mla") && (ranked || field == Field::KvRank), true),
                 When::Experts => (self.has("moe") && (model.experts.count > 0 || field == Field::Experts), true),
             };
@@ -139,6 +143,15 @@ impl<'a> Reader<'a> {
             self.scenario = self.scenario.with_number(field, value.into()).map_err(ConfigError::Range)?;
         }
         Ok(())
+    }
+
+    /// The first of several names that the file has, alone.
+    fn first_there(&self, keys: Keys) -> Keys {
+        let is_there = |key: &&str| self.config.get(key).is_some_and(|value| *value != Value::Null);
+        match keys.iter().position(is_there) {
+            Some(at) => &keys[at..=at],
+            None => keys,
+        }
     }
 
     /// Whether the file has the width of experts and no other.

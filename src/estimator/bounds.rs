@@ -187,6 +187,18 @@ fields! {
     /// Pixels along a tile.
     ImageSide { "image_side", "Side of a tile", "", "pixels", model.vision.side as whole 0 ..= 16_384,
         "Pixels along one side of an image or tile in the tower; 0 where images keep their shape." }
+    /// L of the encoder.
+    EncoderLayers { "enc_layers", "Encoder layers", "L_e", "", model.encoder.layers as whole 0 ..= 1_024,
+        "Layers of an encoder before the decoder, as in T5, BART and Whisper; each decoder layer then attends to its output as well. 0 for none." }
+    /// Rows of the encoder's position table.
+    EncoderPositions { "enc_positions", "Encoder positions", "", "", model.encoder.positions as whole 0 ..= 4_194_304,
+        "Rows of the encoder’s own position table; with relative positions its buckets, and with sound the length of the source." }
+    /// Channels of sound.
+    MelChannels { "mels", "Channels of sound", "", "", model.encoder.mels as whole 0 ..= 1_024,
+        "Mel channels that two convolutions turn into the source, as in Whisper; 0 for a source of tokens." }
+    /// S of the encoder.
+    Source { "source", "Source length", "S_e", "tokens", recipe.source as whole 0 ..= 4_194_304,
+        "Tokens that the encoder reads; 0 for as many as the decoder has. With sound it is the encoder’s positions." }
     /// S.
     Sequence { "s", "Sequence length", "S", "tokens", recipe.sequence as whole 1 ..= 4_194_304,
         "Tokens in one sequence." }

@@ -88,9 +88,11 @@ impl Work {
     pub fn of(scenario: &Scenario) -> Self {
         let (model, recipe) = (&scenario.model, &scenario.recipe);
         let weights = Weights::of(model);
-        let layers = 2.0 * weights.multiplied_in_layers(model) as f64;
+        // What an encoder does is shared out among the tokens of the decoder.
+        let stacks = Stacks::of(scenario, &weights);
+        let layers = 2.0 * (weights.multiplied_in_layers(model) as f64 + stacks.multiplied);
         let head = if recipe.loss == LossHead::Classifier { 0.0 } else { 2.0 * weights.multiplied_by_head() as f64 };
-        let attention = attention_forward(scenario) * f64::from(model.layers);
+        let attention = attention_forward(scenario) * f64::from(model.layers) + stacks.attention;
         let frozen = recipe.adapter != Adapter::None;
         let adapters = if frozen {
             2.0 * Weights::adapter(model, recipe.targets, recipe.rank.into()) as f64 * f64::from(model.layers)
@@ -121,6 +123,37 @@ impl Work {
     /// What recomputation adds to a step, as a part of the step without it.
     pub fn extra(&self) -> f64 {
         self.again / self.once()
+    }
+}
+
+/// What an encoder adds for each token of the decoder.
+#[derive(Default)]
+struct Stacks {
+    /// Weights that it is multiplied with.
+    multiplied: f64,
+    /// Operations of the products of queries with keys and of probabilities with values.
+    attention: f64,
+}
+
+impl Stacks {
+    /// The encoder multiplies each of its S_e positions with its matrices, and each layer of the decoder makes keys and
+    /// values of them; queries and the output of attention to them belong to the decoder's tokens.
+    fn of(scenario: &Scenario, weights: &Weights) -> Self {
+        let model = &scenario.model;
+        if !model.encoder.is_there() {
+            return Self::default();
+        }
+        let (source, sequence) = (f64::from(scenario.source()), f64::from(scenario.recipe.sequence.max(1)));
+        let width = f64::from(model.heads) * f64::from(model.head_dim);
+        let queries = 2.0 * f64::from(model.hidden) * width;
+        let (layers, own) = (f64::from(model.layers), f64::from(model.encoder.layers));
+        let keys = (weights.cross as f64 - queries).max(0.0);
+        let ratio = source / sequence;
+        let pairs = 4.0 * width * source;
+        Self {
+            multiplied: layers * queries + ratio * (layers * keys + weights.encoder as f64),
+            attention: pairs * (layers + own * ratio),
+        }
     }
 }
 

@@ -40,7 +40,7 @@ pub struct Scenario {
     pub host: Host,
 }
 
-/// A decoder-only transformer.
+/// A transformer: a decoder, or an encoder of its own, and where there is one an encoder before it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Model {
     /// The catalogue row these numbers were taken from; the estimator does not read it.
@@ -91,6 +91,8 @@ pub struct Model {
     pub latent: Latent,
     /// What sees images.
     pub vision: Vision,
+    /// The encoder whose output every layer attends to.
+    pub encoder: Encoder,
 }
 
 /// The mixture of experts of a layer; without experts it is a dense model.
@@ -127,6 +129,35 @@ pub struct Latent {
 impl Latent {
     /// Ordinary attention.
     pub const NONE: Self = Self { query_rank: 0, kv_rank: 0, rope_dim: 0 };
+}
+
+/// An encoder before the decoder, in layers of the decoder's width, heads and feed-forward width, without the
+/// attention to another stack that each layer of the decoder then has (Vaswani et al. 2017, arXiv 1706.03762, section
+/// 3.1). Vocabulary and its matrix are those of the decoder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Encoder {
+    /// Layers of the encoder, 0 when there is none.
+    pub layers: u32,
+    /// Rows of its own position table; with sound as many as the source is long.
+    pub positions: u32,
+    /// Channels of sound that two convolutions turn into the source; 0 for a source of tokens.
+    pub mels: u32,
+}
+
+impl Encoder {
+    /// No encoder.
+    pub const NONE: Self = Self { layers: 0, positions: 0, mels: 0 };
+
+    /// Whether there is one.
+    pub const fn is_there(&self) -> bool {
+        self.layers > 0
+    }
+
+    /// Whether it hears: its table then holds sines, which are no trained weights (`requires_grad_(False)` in
+    /// transformers/models/whisper/modeling_whisper.py, 5.23.0).
+    pub const fn hears(&self) -> bool {
+        self.layers > 0 && self.mels > 0
+    }
 }
 
 /// How the model is trained.
@@ -188,6 +219,8 @@ pub struct Recipe {
     pub preconditioner: u32,
     /// The images of a sequence; read with a vision tower only.
     pub images: Images,
+    /// Tokens of the sequence that an encoder reads; 0 for as many as the decoder has.
+    pub source: u32,
 }
 
 /// What the model is trained for, and what stands beside the training step for it.
@@ -415,6 +448,16 @@ impl Goal {
 }
 
 impl Scenario {
+    /// S_e: positions of the encoder. Sound is cut to as many as its table has rows.
+    pub fn source(&self) -> u32 {
+        let (encoder, recipe) = (&self.model.encoder, &self.recipe);
+        match recipe.source {
+            _ if encoder.hears() && encoder.positions > 0 => encoder.positions,
+            0 => recipe.sequence,
+            given => given,
+        }
+    }
+
     /// The part of the device kept free: the headroom, for the methods that know no other overhead.
     pub fn reserved(&self) -> Bytes {
         match self.method {

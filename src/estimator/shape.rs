@@ -35,7 +35,7 @@ impl<'a> Shape<'a> {
         let limit = [
             (Field::Heads, model.heads),
             (Field::Hidden, model.hidden),
-            (Field::Layers, model.layers),
+            (Field::Layers, model.layers.max(model.encoder.layers)),
             (Field::FeedForward, model.feed_forward),
         ]
         .iter()
@@ -59,6 +59,9 @@ impl<'a> Shape<'a> {
         scaled.hidden = part(model.hidden).max(8);
         scaled.feed_forward = part(model.feed_forward).max(8);
         scaled.layers = part(model.layers);
+        if model.encoder.is_there() {
+            scaled.encoder.layers = part(model.encoder.layers);
+        }
         if model.experts.width > 0 {
             scaled.experts.width = part(model.experts.width);
         }

@@ -37,6 +37,16 @@ pub struct Weights {
     pub expert_layers: u64,
     /// E: routed experts of a layer.
     pub experts: u64,
+    /// The matrices with which one layer attends to an encoder; 0 without one.
+    pub cross: u64,
+    /// The biases and the norm beside them.
+    pub cross_small: u64,
+    /// The matrices of all layers of the encoder.
+    pub encoder: u64,
+    /// Norms, biases and convolutions of the encoder.
+    pub encoder_small: u64,
+    /// The position table of the encoder.
+    pub encoder_positions: u64,
 }
 
 impl Weights {
@@ -87,9 +97,26 @@ impl Weights {
             QkNorm::Head => 2 * d,
             QkNorm::Full => query + key_value,
         };
+        // Each number of a relative table is one head's.
+        let position = match model.position {
+            Position::Learned => h,
+            Position::Relative => n,
+            _ => 0,
+        };
+        let encoder = model.encoder;
+        let [layers, rows, mels] = [encoder.layers, encoder.positions, encoder.mels].map(u64::from);
+        let is_there = u64::from(encoder.is_there());
+        let attends = match model.bias {
+            Bias::None => 0,
+            Bias::Qkv => query + 2 * key_value,
+            Bias::All => query + 2 * key_value + h,
+        };
+        // Two convolutions over three frames (Radford et al. 2022, arXiv 2212.04356, section 2.2).
+        let convolutions = if mels > 0 { 3 * h * (mels + h) + 2 * h } else { 0 };
+        let per_layer = biases + u64::from(model.norms) * norm + qk_norms;
         Self {
             embedding: v * h,
-            positions: if model.position == Position::Learned { u64::from(model.positions) * h } else { 0 },
+            positions: u64::from(model.positions) * position,
             head: if model.tied_embeddings.is_on() { 0 } else { v * h },
             attention,
             dense_mlp: matrices * h * f,
@@ -102,17 +129,29 @@ impl Weights {
             dense_layers,
             expert_layers,
             experts: experts.count.into(),
+            cross: is_there * attention,
+            cross_small: is_there * (attends + norm),
+            encoder: layers * (attention + matrices * h * f),
+            encoder_small: is_there * (layers * per_layer + norm + convolutions),
+            encoder_positions: is_there * rows * position,
         }
     }
 
     /// Weights of one layer with a dense feed-forward block.
     pub fn dense_layer(&self) -> u64 {
-        self.attention + self.dense_mlp + self.biases + self.norms
+        self.attention + self.dense_mlp + self.biases + self.norms + self.cross + self.cross_small
     }
 
     /// Weights of one layer with experts.
     pub fn expert_layer(&self) -> u64 {
-        self.attention + self.biases + self.norms + self.router + self.experts * self.expert + self.shared_experts
+        let attends = self.cross + self.cross_small;
+        self.attention
+            + self.biases
+            + self.norms
+            + self.router
+            + self.experts * self.expert
+            + self.shared_experts
+            + attends
     }
 
     /// All weights.
@@ -123,6 +162,9 @@ impl Weights {
             + self.dense_layers * self.dense_layer()
             + self.expert_layers * self.expert_layer()
             + self.final_norm
+            + self.encoder
+            + self.encoder_small
+            + self.encoder_positions
     }
 
     /// Weights of all layers that a token is multiplied with: matrices, and of the routed experts those
@@ -151,7 +193,7 @@ impl Weights {
 
     /// Trainable elements of rank-`rank` adapters on the matrices of one dense layer: r·(rows +
     /// columns) for each target (Hu et al. 2021, arXiv 2106.09685, section 4.1). A matrix that holds
-    /// queries, keys and values is one target.
+    /// queries, keys and values is one target. A layer that attends to an encoder has those of attention twice.
     pub fn adapter(model: &Model, targets: AdapterTargets, rank: u64) -> u64 {
         let [h, f, d] = [model.hidden, model.feed_forward, model.head_dim].map(u64::from);
         let (query, key_value) = (u64::from(model.heads) * d, u64::from(model.kv_heads) * d);
@@ -161,7 +203,8 @@ impl Weights {
             (Packing::Separate, _) => (h + query) + 2 * (h + key_value),
         };
         let output = if targets == AdapterTargets::QueryValue { 0 } else { h + query };
-        let attention = projections + output;
+        let stacks = 1 + u64::from(model.encoder.is_there());
+        let attention = stacks * (projections + output);
         let matrices = u64::from(model.mlp.matrices());
         let mlp = if targets == AdapterTargets::All { matrices * (h + f) } else { 0 };
         rank * (attention + mlp)

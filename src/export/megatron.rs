@@ -231,12 +231,12 @@ fn flags(now: &Scenario, micro_batch: u32, global_batch: u64) -> Vec<String> {
     push(match model.position {
         Position::Rotary | Position::PartialRotary => "position-embedding-type rope",
         Position::Learned => "position-embedding-type learned_absolute",
-        Position::None => "position-embedding-type none",
+        Position::None | Position::Relative => "position-embedding-type none",
     });
     if model.position == Position::PartialRotary {
         push("rotary-percent 0.5");
     }
-    if model.mlp == Mlp::Gated {
+    if model.mlp.is_gated() {
         push("swiglu");
     }
     match model.bias {

@@ -2,7 +2,7 @@
 
 use crate::input::Input;
 use crate::{
-    Adapter, AttentionKernel, Field, LossHead, Mlp, Offload, Optimizer, Precision, Recomputation, Scenario, ZeroStage,
+    Adapter, AttentionKernel, Field, LossHead, Offload, Optimizer, Precision, Recomputation, Scenario, ZeroStage,
     setting,
 };
 
@@ -41,6 +41,8 @@ absent! {
     SHARED_EXPERTS = number(Field::SharedWidth), |s| s.model.experts.count > 0 && s.model.experts.shared_width > 0;
     /// Layers without experts among those with them.
     DENSE_LAYERS = number(Field::DenseLayers), |s| s.model.experts.count > 0 && s.model.experts.dense_layers > 0;
+    /// An encoder before the decoder.
+    ENCODER = number(Field::EncoderLayers), |s| s.model.encoder.is_there();
     /// Latent attention.
     LATENT = number(Field::KvRank), |s| s.model.latent.kv_rank > 0;
     /// Matrices that several GPUs share.
@@ -92,9 +94,9 @@ absent! {
     /// A feed-forward width other than four times the hidden size.
     WIDTH = number(Field::FeedForward), |s| u64::from(s.model.feed_forward) != 4 * u64::from(s.model.hidden);
     /// A feed-forward block of three matrices.
-    GATE = word(&setting::MLP), |s| s.model.mlp == Mlp::Gated;
+    GATE = word(&setting::MLP), |s| s.model.mlp.is_gated();
     /// A feed-forward block of two matrices.
-    NO_GATE = word(&setting::MLP), |s| s.model.mlp != Mlp::Gated;
+    NO_GATE = word(&setting::MLP), |s| !s.model.mlp.is_gated();
     /// Blocks without dropout.
     NO_DROPOUT = word(&setting::DROPOUT), |s| !s.recipe.dropout.is_on();
     /// Blocks with dropout.

@@ -8,7 +8,7 @@
 
 use super::{Covers, Largest, Memory, Origin, Other, Printed, Unit, inputs, part};
 use crate::input::Input;
-use crate::{AttentionKernel, Mlp, Optimizer, Recomputation, Scenario, ZeroStage, setting};
+use crate::{AttentionKernel, Optimizer, Recomputation, Scenario, ZeroStage, setting};
 
 /// An optimizer is given by the bytes of its state for each parameter, which these do not have.
 static OPTIMIZER: inputs::Absent =
@@ -118,7 +118,7 @@ impl Counted {
 
         let kv_heads = (k / t).max(1.0) * t;
         let attention = 2.0 * h * h + 2.0 * h * (h * kv_heads / n);
-        let mlp = (if model.mlp == Mlp::Gated { 3.0 } else { 2.0 }) * h * width * experts;
+        let mlp = (if model.mlp.is_gated() { 3.0 } else { 2.0 }) * h * width * experts;
         let router = if experts > 1.0 { h * experts } else { 0.0 };
         let norms = 2.0 * h;
         // Input and output embedding are one matrix to it.

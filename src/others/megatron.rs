@@ -8,7 +8,7 @@
 
 use super::{Covers, Largest, Memory, Origin, Other, Printed, Unit, inputs, part};
 use crate::input::Input;
-use crate::{Mlp, Norm, Recomputation, Scenario, ZeroStage, setting};
+use crate::{Norm, Recomputation, Scenario, ZeroStage, setting};
 
 /// `use_distributed_optimizer` is the first stage; the formula knows no other.
 static LATER_STAGES: inputs::Absent = inputs::Absent {
@@ -86,7 +86,7 @@ fn states(scenario: &Scenario) -> f64 {
     let [h, f, n, k, d] =
         [model.hidden, model.feed_forward, model.heads, model.kv_heads, model.head_dim].map(f64::from);
     let [t, p] = [cluster.tensor_parallel, cluster.pipeline_parallel].map(|size| f64::from(size.max(1)));
-    let gate = if model.mlp == Mlp::Gated { 1.5 } else { 1.0 };
+    let gate = if model.mlp.is_gated() { 1.5 } else { 1.0 };
     let norm_size = match model.norm {
         Norm::RmsNorm | Norm::RmsNormFull => 1.0,
         Norm::LayerNorm | Norm::Plain => 2.0,
@@ -223,7 +223,7 @@ mod tests {
             head_dim: 4,
             feed_forward: 16,
             vocabulary: 32,
-            mlp: Mlp::Gelu,
+            mlp: crate::Mlp::Gelu,
             norm: Norm::RmsNorm,
             bias: crate::Bias::None,
             tied_embeddings: crate::Switch::On,

@@ -221,7 +221,9 @@ pub fn all(scenario: &Scenario) -> Vec<Row> {
 impl Other {
     /// What this estimator says of `scenario`.
     pub fn row(&'static self, scenario: &Scenario) -> Row {
-        let lacking = self.lacks.iter().find(|absent| (absent.is_asked)(scenario));
+        // None of them knows a second stack of layers.
+        let mut absent = [&inputs::ENCODER].into_iter().chain(self.lacks.iter().copied());
+        let lacking = absent.find(|absent| (absent.is_asked)(scenario));
         let lacking = lacking.map(|absent| Lacking::of(absent.input, scenario));
         Row {
             other: self,

@@ -86,7 +86,7 @@ fn count(scenario: &Scenario) -> Memory {
     let inner = match model.mlp {
         Mlp::Relu => 1.0,
         Mlp::Gelu | Mlp::GeluTanh => 2.0,
-        Mlp::Gated => 4.0,
+        Mlp::Gated | Mlp::GatedGeluTanh => 4.0,
     };
     let feed_forward = tokens * h * (element + 1.0) / split + inner * tokens * f * element / t;
     let norms = 2.0 * tokens * h * element / split;

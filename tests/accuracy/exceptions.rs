@@ -27,7 +27,22 @@ const BUCKET: &str = "The ledger has a full bucket beside all inputs of the laye
 const APART: &str = "Embedding and head are units of FSDP by themselves. The ledger counts one unit with both, as Hugging \
                      Face’s wrapping makes it.";
 
+const LOCAL_MASKS: &str = "Under SDPA ModernBERT’s layers of local attention keep a mask each, which is not counted.";
+const SOFTMAX: &str = "Under autocast the gradient of a recomputed layer’s scores arrives in 16 bits: fourteen bytes a score are \
+                       alive where the ledger counts sixteen.";
+
 pub const ALL: &[Exception] = &[
+    Exception {
+        start: "transformers model=modernbert-base batch=8 sequence=1024 loss=masked-lm precision=fp32 attn=flash",
+        within: 0.04,
+        reason: LOCAL_MASKS,
+    },
+    Exception { start: "transformers model=modernbert-base batch=2 sequence=8192", within: 0.17, reason: LOCAL_MASKS },
+    Exception {
+        start: "transformers model=bert-base batch=32 sequence=512 loss=classifier precision=amp attn=eager ckpt",
+        within: 0.042,
+        reason: SOFTMAX,
+    },
     Exception {
         start: "torch model=llama-3.1-8b batch=2 sequence=4096 precision=amp ckpt apart",
         within: 0.054,

@@ -22,13 +22,14 @@ use report::Report;
 use statistics::Summary;
 
 /// The files, measured rows first.
-const FILES: [&str; 7] = [
+const FILES: [&str; 8] = [
     "measured.json",
     "measured_fine_tuning.json",
     "measured_parallel.json",
     "cuda.json",
     "cuda_parallel.json",
     "trl.json",
+    "encoders.json",
     "memtracker.json",
 ];
 

@@ -23,6 +23,7 @@ mod course_notes;
 mod derivation;
 mod embed;
 mod embed_script;
+mod encoders;
 mod firefox;
 mod grid;
 mod host_messages;

@@ -22,8 +22,22 @@ from every_type import CLASSES, distinct, made  # noqa: E402
 INNER = {"mllama_text_model": transformers.MllamaForCausalLM}
 
 
+def stacks(fields):
+    """An encoder with a decoder, which the class for speech or for sequences makes."""
+    config = CONFIG_MAPPING[fields.pop("model_type")](**fields)
+    kind = transformers.AutoModelForSpeechSeq2Seq if "num_mel_bins" in fields else transformers.AutoModelForSeq2SeqLM
+    with torch.device("meta"):
+        model = kind.from_config(config)
+    model.tie_weights()
+    count = distinct(model.parameters())
+    # T5's configuration forgets that its head is a matrix of its own, which the published checkpoints hold.
+    return count if fields.get("tie_word_embeddings", True) else count + config.vocab_size * config.d_model
+
+
 def weights(fields):
     fields = dict(fields)
+    if fields.get("is_encoder_decoder"):
+        return stacks(fields)
     # How weights are stored says nothing of how many there are.
     fields.pop("quantization_config", None)
     kind = fields.pop("model_type")

@@ -56,6 +56,7 @@ VERSION_3 = VERSION_2 | {
     "vision": "none", "vision_layers": "0", "vision_hidden": "0", "vision_heads": "0", "vision_ffn": "0", "patch": "0",
     "image_side": "0", "images": "1", "image_h": "1024", "image_w": "1024", "max_pixels": "12845056", "tiles": "0",
     "tower": "frozen", "projector": "trained",
+    "enc_layers": "0", "enc_positions": "0", "mels": "0", "source": "0",
 }
 
 VERSIONS = {"1": VERSION_1, "2": VERSION_2, "3": VERSION_3}
@@ -244,6 +245,8 @@ LINKS = [
     ("v=3&model=qwen2.5-vl-7b&gpus=1&zero=0&adapter=lora&tower=adapters&projector=frozen", []),
     ("v=3&vision=llama4&vision_layers=34&vision_hidden=1408&vision_heads=16&vision_ffn=5632&patch=14&image_side=336"
      "&tiles=4", []),
+    ("v=3&model=own&hidden=768&layers=12&heads=12&kv=12&head_dim=64&ffn=3072&vocab=51865&position=learned&positions=448"
+     "&enc_layers=12&enc_positions=1500&mels=80&source=1024", []),
     ("v=3&s=4k&gpus=1e1&mem=40GB&target=1e3", ["mem"]),
     ("v=3&model=llama-3.1-8b&gpu=h100&precision=fp8&gpus=0", ["gpu", "precision", "gpus"]),
 ]
@@ -394,6 +397,7 @@ def is_of_both(means):
         and means.get("pp", "1") == means.get("cp", "1") == "1"
         and means.get("task", "train") == "train"
         and means.get("lengths", "equal") == "equal"
+        and means.get("enc_layers", "0") == "0"
     )
 
 

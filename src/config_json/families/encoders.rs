@@ -1,6 +1,6 @@
 //! Encoders of text. Their heads and poolers are named by the class in “architectures”.
 
-use super::{BERT, Difference, Facts, Family, GPT, LLAMA, NARROW, family};
+use super::{BERT, Difference, Family, GPT, LLAMA, NARROW, family};
 
 /// Some encoders have their pooler beside a head for masked words, too.
 const POOLER: Difference = ("the pooler", |f| f.hidden() * f.hidden() + f.hidden());
@@ -18,12 +18,6 @@ const NARROW_HEAD: Difference = ("the head for masked words", |f| {
 /// DeBERTa may do without absolute positions.
 const UNBIASED: Difference =
     ("the position table", |f| (f.switch("position_biased_input", true) - 1.0) * f.positions() * f.hidden());
-
-/// The longest distance of relative positions: −1 in a file, and here 0, stands for the longest text.
-fn reach(f: &Facts) -> f64 {
-    let given = f.size_or("max_relative_positions", f.number("max_position_embeddings", 512.0));
-    if given > 0.0 { given } else { f.number("max_position_embeddings", 512.0) }
-}
 
 pub(super) static ROWS: &[Family] = &[
     family("bert", "BERT", BERT, "masked pooler", &[]),
@@ -186,16 +180,7 @@ pub(super) static ROWS: &[Family] = &[
         "DeBERTa",
         BERT,
         "types:0 masked",
-        &[
-            UNBIASED,
-            ("the biases of keys", |f| -f.layers() * f.hidden()),
-            ("the relative positions", |f| {
-                let h = f.hidden();
-                let keys = f64::from(f.names("pos_att_type", "c2p")) * h * h;
-                let queries = f64::from(f.names("pos_att_type", "p2c")) * (h * h + h);
-                f.switch("relative_attention", false) * (2.0 * reach(f) * h + f.layers() * (keys + queries))
-            }),
-        ],
+        &[UNBIASED, ("the biases of keys", |f| -f.layers() * f.hidden())],
     ),
     family(
         "deberta-v2",
@@ -204,18 +189,6 @@ pub(super) static ROWS: &[Family] = &[
         "types:0 masked",
         &[
             UNBIASED,
-            ("the relative positions", |f| {
-                let h = f.hidden();
-                let kinds = f64::from(f.names("pos_att_type", "c2p")) + f64::from(f.names("pos_att_type", "p2c"));
-                let own = 1.0 - f.switch("share_att_key", false);
-                let reach = match f.number("position_buckets", 0.0) {
-                    0.0 => reach(f),
-                    buckets => buckets,
-                };
-                let norm = f64::from(f.names("norm_rel_ebd", "layer_norm")) * 2.0 * h;
-                f.switch("relative_attention", false)
-                    * (2.0 * reach * h + norm + f.layers() * own * kinds * (h * h + h))
-            }),
             ("the convolution beside the first layer", |f| {
                 let (h, size) = (f.hidden(), f.number("conv_kernel_size", 0.0));
                 if size > 0.0 { h * h * size / f.number("conv_groups", 1.0).max(1.0) + 3.0 * h } else { 0.0 }

@@ -9,8 +9,10 @@ mod encoders;
 mod experts;
 mod others;
 pub(super) mod vision;
+mod stacks;
 
 pub(super) use others::{OTHERS, STATES};
+pub(super) use stacks::{PAIRS, SIZES as STACK_SIZES};
 
 use super::facts::Facts;
 
@@ -63,6 +65,8 @@ pub(super) const WORDS: &[(&str, &str)] = &[
     ("masked", "an encoder whose head for masked words has H² + 3H + V weights"),
     ("one-bias", "that head has one bias whether or not it is the embedding"),
     ("pooler", "the bare encoder has a pooler of H² + H weights"),
+    ("encoder", "there is an encoder before the decoder, as wide and with as many heads"),
+    ("sound", "two convolutions turn sound into the source of the encoder"),
 ];
 
 /// The block of Llama, with fields for key/value heads and the width of a head.
@@ -74,8 +78,7 @@ const GPT2: &str =
 /// The same without a position table, and with a width that the file has to give.
 const GPT: &str = "mlp=gelu norm=layernorm norms=2 qk_norm=off bias=all position=rotary tied=off switched";
 /// The block of BERT, with rows for token types.
-const BERT: &str =
-    "mlp=gelu norm=layernorm norms=2 qk_norm=off bias=all position=learned positions=512 tied=on types:2";
+const BERT: &str = "mlp=gelu norm=layernorm norms=2 qk_norm=off bias=all position=learned positions=512 softmax=scores tied=on types:2";
 
 const fn family(
     types: &'static str,
@@ -124,7 +127,7 @@ pub(super) fn of(model_type: &str) -> Option<&'static Family> {
 
 /// Every row.
 pub(super) fn all() -> impl Iterator<Item = &'static Family> {
-    [decoders::ROWS, experts::ROWS, encoders::ROWS].into_iter().flatten()
+    [decoders::ROWS, experts::ROWS, encoders::ROWS, stacks::ROWS].into_iter().flatten()
 }
 
 /// Whether `word` is one of `words`.

@@ -238,19 +238,58 @@ fn a_guess_reads_the_activation_before_it_assumes_a_gate() {
 
 #[test]
 fn an_encoder_with_a_decoder_is_refused_with_the_sizes_of_its_decoder() {
-    let t5 = r#"{"model_type": "t5", "is_encoder_decoder": true, "d_model": 512, "num_decoder_layers": 6,
+    let t5 = r#"{"model_type": "longt5", "is_encoder_decoder": true, "d_model": 512, "num_decoder_layers": 6,
         "num_heads": 8, "d_kv": 64, "d_ff": 2048, "vocab_size": 32128}"#;
     assert_eq!(
         refusal(t5),
-        "This is an encoder with a decoder, and only one stack of layers can be counted. Its decoder can be given by \
-         hand, with its weights in billions as “params”: bmax 'model=own&params=…&hidden=512&layers=6&heads=8&kv=8&\
+        "This is an encoder with a decoder of a build that is not counted; whole models of the kind of T5, BART and \
+         Whisper are. Its decoder can be given by hand, with its weights in billions as “params”: bmax 'model=own&params=…&hidden=512&layers=6&heads=8&kv=8&\
          head_dim=64&ffn=2048&vocab=32128'."
     );
-    let whisper = r#"{"model_type": "whisper", "d_model": 384, "encoder_layers": 4, "decoder_layers": 4,
+    let whisper = r#"{"model_type": "whisper", "architectures": ["WhisperForCausalLM"], "d_model": 384, "encoder_layers": 4, "decoder_layers": 4,
         "decoder_attention_heads": 6, "decoder_ffn_dim": 1536, "vocab_size": 51865}"#;
     assert!(refusal(whisper).contains("hidden=384&layers=4&heads=6&kv=6&head_dim=64&ffn=1536&vocab=51865"));
     let pair = r#"{"model_type": "encoder-decoder", "encoder": {}, "decoder": {"hidden_size": 768, "vocab_size": -1}}"#;
     assert!(refusal(pair).contains("hidden=768&layers=…"), "{}", refusal(pair));
+}
+
+#[test]
+fn stacks_of_different_widths_and_half_of_a_model_are_refused() {
+    let bart = include_str!("../../../tests/config_files/bart-base.json");
+    assert!(read(bart).is_ok());
+    for (old, new) in [
+        ("\"encoder_attention_heads\": 12", "\"encoder_attention_heads\": 8"),
+        ("\"encoder_ffn_dim\": 3072", "\"encoder_ffn_dim\": 2048"),
+        ("BartForConditionalGeneration", "BartForCausalLM"),
+    ] {
+        assert!(bart.contains(old), "{old}");
+        assert!(refusal(&bart.replace(old, new)).starts_with("This is an encoder with a decoder of a build"), "{new}");
+    }
+    let t5 = include_str!("../../../tests/config_files/t5-small.json");
+    assert!(refusal(&t5.replace("T5ForConditionalGeneration", "T5EncoderModel")).contains("Its decoder can be given"));
+}
+
+#[test]
+fn t5_s_word_for_gate_and_function_is_read() {
+    let t5 = include_str!("../../../tests/config_files/flan-t5-base.json");
+    let mlp = |word: &str| {
+        let text = t5.replace("\"gated-gelu\"", &format!("\"{word}\""));
+        read(&text).unwrap_or_else(|refusal| panic!("{word}: {refusal}")).model.mlp
+    };
+    assert_eq!(mlp("gated-gelu"), Mlp::GatedGeluTanh);
+    assert_eq!(mlp("gated-silu"), Mlp::Gated);
+    assert_eq!(mlp("relu"), Mlp::Relu);
+    assert_eq!(mlp("gelu_new"), Mlp::GeluTanh);
+    // Layers of the decoder may be others than those of the encoder.
+    let text = t5.replace("\"num_decoder_layers\": 12", "\"num_decoder_layers\": 4");
+    let model = read(&text).expect("a model").model;
+    assert_eq!((model.layers, model.encoder.layers), (4, 12));
+}
+
+#[test]
+fn attention_to_words_and_distances_is_refused() {
+    let message = refusal(include_str!("../../../tests/config_files/deberta-v3-base.json"));
+    assert!(message.starts_with("“relative_attention”: its layers attend to words and to distances"), "{message}");
 }
 
 #[test]

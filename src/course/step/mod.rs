@@ -140,6 +140,9 @@ impl Places {
         Self { forward: count - if count > LAST_STAGE.update + 1 { 7 } else { 6 }, loss, last, first, end, update }
     }
 
+    /// Of a decoder behind an encoder, whose layers run backward in between.
+    const WITH_ENCODER: Self = Self { first: 5, end: 6, update: 7, ..LAST_STAGE };
+
     /// Of the stage that has the instant at this position.
     const fn around(position: usize) -> Self {
         match position.checked_sub(LAST_STAGE.update + 1) {
@@ -154,6 +157,9 @@ impl Places {
 const SCORED: &[(f64, usize)] = &[(0.31, 2), (0.32, 0), (0.33, 1), (0.36, 4)];
 /// Those that generate do so, and score, before it.
 const GENERATED: &[(f64, usize)] = &[(0.04, 0), (0.07, 1), (0.10, 2), (0.14, 3), (0.31, 4), (0.36, 6)];
+
+/// The backward pass of a decoder ends where that of its encoder begins.
+const TWO_STACKS: &[(f64, usize)] = &[(0.66, 3), (0.70, 4)];
 
 /// Which entries are counted.
 #[derive(Clone, Copy)]
@@ -280,7 +286,11 @@ pub fn timeline(scenario: &Scenario) -> Timeline {
         return Timeline { moments: vec![moment(1), moment(2)], instants, drawn: 1 };
     }
     let is_task = scenario.method == Method::Ledger && scenario.task.kind != TaskKind::Train;
-    let places = if is_task { Places::of_task(count) } else { Places::around(whole.binding().0.min(count - 1)) };
+    let places = match (is_task, count) {
+        (true, _) => Places::of_task(count),
+        (false, 8) => Places::WITH_ENCODER,
+        (false, _) => Places::around(whole.binding().0.min(count - 1)),
+    };
     let drawn = if count > 6 { 1 } else { scenario.recipe.micro_batches.clamp(1, MOST_DRAWN) };
     let mut alone = *scenario;
     if drawn > 1 {
@@ -305,6 +315,7 @@ pub fn timeline(scenario: &Scenario) -> Timeline {
     let beside = match (is_task, count) {
         (true, 12) => GENERATED,
         (true, 10) => SCORED,
+        (false, 8) => TWO_STACKS,
         _ => &[],
     };
     let mut all: Vec<(f64, Cut, bool)> = Vec::with_capacity(passes.len() + beside.len());

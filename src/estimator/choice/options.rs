@@ -435,6 +435,9 @@ choices! {
         /// Three matrices.
         Gated = "gated", "SwiGLU or GeGLU, 3 matrices",
             "Three matrices: one gates another, as in Llama.";
+        /// Three matrices and a tanh formula spelt out in operations.
+        GatedGeluTanh = "gated-gelu-tanh", "GeGLU by tanh, 3 matrices",
+            "Three matrices, of which one gates another by a GELU spelt out in operations, as in T5 1.1 and FLAN-T5; the same as GeGLU with fused kernels.";
     }
 
     /// The normalization.
@@ -483,6 +486,8 @@ choices! {
         Learned = "learned", "learned table", "A learned vector per position, added to the embedding.";
         /// A bias on scores, or nothing.
         None = "none", "ALiBi or none", "Nothing to learn and nothing to rotate.";
+        /// A learned bias on scores for each distance.
+        Relative = "relative", "relative, as in T5", "A learned bias for each head and range of distances, added to the scores of every layer, as in T5, whose norms keep their input in the type of the weights as well.";
     }
 
     /// In what the target global batch is given.
@@ -682,8 +687,13 @@ impl Mlp {
     pub const fn matrices(self) -> u32 {
         match self {
             Self::Gelu | Self::Relu | Self::GeluTanh => 2,
-            Self::Gated => 3,
+            Self::Gated | Self::GatedGeluTanh => 3,
         }
+    }
+
+    /// Whether one matrix gates another.
+    pub const fn is_gated(self) -> bool {
+        self.matrices() == 3
     }
 }
 

@@ -1,5 +1,6 @@
 //! Settings that contradict each other, each with the nearest valid one.
 
+mod encoder;
 mod engine;
 mod lengths;
 mod outside;
@@ -57,6 +58,7 @@ impl Scenario {
         found.outside(self);
         found.lengths(self);
         found.vision(self);
+        found.encoder(self);
         found.0
     }
 }

@@ -1,6 +1,7 @@
 //! Which layers keep what, which are computed again, and what lives while a layer runs backward.
 
 use super::Assembly;
+use super::encoder;
 use super::forms;
 use super::head;
 use super::instants::StageInstants;
@@ -12,8 +13,14 @@ use crate::estimator::ledger::{Bucket, Instants, Line};
 use crate::source::{CHECKPOINTS, DEEPSPEED, KORTHIKANTI, PYTORCH, TRANSFORMERS};
 use crate::{Engine, Recomputation, Scenario, formula::Expr, source::Source};
 
-/// The activations of one stage.
+/// The activations of one stage, and those of an encoder before it.
 pub(super) fn assemble(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
+    stack(to, scenario, &Stage { at: stage.at.of_decoder(), ..*stage });
+    encoder::activations(to, scenario, stage);
+}
+
+/// The activations of one stack of layers.
+pub(super) fn stack(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
     let recomputation = scenario.recipe.recomputation;
     let at = &stage.at;
     let whole = layer::kept(scenario);

@@ -2,6 +2,7 @@
 //! they are divided, 16-bit casts, dequantized matrices.
 
 use super::Assembly;
+use super::encoder;
 use super::forms;
 use super::instants::StageInstants;
 use super::stage::Stage;
@@ -23,7 +24,8 @@ pub(super) fn assemble(to: &mut Assembly, scenario: &Scenario, weights: &Weights
         dequantized(to, scenario, weights, stage);
     }
     if scenario.recipe.precision == Precision::Autocast {
-        weight_casts(to, scenario, weights, stage);
+        weight_casts(to, scenario, weights, &Stage { at: stage.at.of_decoder(), ..*stage });
+        encoder::beside(scenario, stage, |scenario, weights, stage| weight_casts(to, scenario, weights, stage));
     }
     dense_embedding_gradient(to, scenario, stage);
     whole_embedding_gradient(to, scenario, stage);
@@ -114,7 +116,7 @@ fn gathered_by_trace(to: &mut Assembly, weights: &Weights, stage: &Stage, copy: 
     let again = all.min(REUSE_DISTANCE);
     Copy { name: "Gathered weights that are read again soon", ..copy }.push(to, again, at.all_layers_kept());
     let layer = to.shared_layer_weights(weights, stage) + to.expert_weights(weights, stage);
-    copy.push(to, (layer + PREFETCHED).min(all), StageInstants::only(at.first));
+    copy.push(to, (layer + PREFETCHED).min(all), at.behind_the_last_layer());
     if stage.has_embedding {
         let embedding = weights.embedding as f64 / to.tensor_parallel;
         Copy { name: "Gathered embedding", ..copy }.push(to, embedding, StageInstants::only(at.end));

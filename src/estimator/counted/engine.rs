@@ -57,7 +57,7 @@ fn trained_weights(to: &Assembly, scenario: &Scenario, weights: &Weights, stage:
     if scenario.recipe.adapter == Adapter::None {
         to.stage_weights(weights, stage)
     } else {
-        to.adapter_weights(scenario) * stage.layers()
+        to.all_adapter_weights(scenario, stage)
     }
 }
 

@@ -5,7 +5,7 @@
 //! out when it is written.
 
 use crate::formula::terms::{
-    A, B, COEFF, CP, D, DR, E, F, FE, FS, H, HEADS, K, LINE_LAYERS, R, RHO, S, T, TS, V, W, X,
+    A, B, COEFF, CP, D, DR, E, F, FE, FS, H, HEADS, K, LINE_LAYERS, R, RHO, S, SE, T, TS, V, W, X,
 };
 use crate::formula::{Expr, Symbol};
 
@@ -141,6 +141,34 @@ shapes! {
     EVALUATED_PROMPT_CACHE = [COEFF, LINE_LAYERS, BE, SP, K, D] / [CP, T];
     /// [b_e, S_p, n, d]: the same of latent attention, expanded.
     EVALUATED_WIDE_PROMPT_CACHE = [COEFF, LINE_LAYERS, BE, SP, HEADS, DR] / [CP, T];
+    /// [n, S, S]: a bias on scores, whatever the micro-batch.
+    PAIRS = [COEFF, LINE_LAYERS, HEADS, Expr::Square(&S)] / [CP, T];
+    /// [n, S_e, S_e]: the same in an encoder.
+    SOURCE_PAIRS = [COEFF, LINE_LAYERS, HEADS, Expr::Square(&SE)] / [CP, T];
+    /// [n, S, S_e]: the same of one stack that attends to another.
+    CROSS_PAIRS = [COEFF, LINE_LAYERS, HEADS, S, SE] / [CP, T];
+    /// [b, n, S, S_e]: one number per head and pair of tokens of two stacks.
+    CROSS_SCORES = [COEFF, LINE_LAYERS, B, HEADS, S, SE] / [CP, T];
+    /// [b, S_e, H]: elements of the residual stream of an encoder.
+    SOURCE_RESIDUAL = [COEFF, LINE_LAYERS, B, SE, H] / [CP, TS];
+    /// [b, S_e, n, d]: elements of its queries or of its attention output.
+    SOURCE_QUERIES = [COEFF, LINE_LAYERS, B, SE, HEADS, D] / [CP, T];
+    /// [b, S_e, k, d]: elements of its keys or values, or of those made of its output.
+    SOURCE_KEYS = [COEFF, LINE_LAYERS, B, SE, K, D] / [CP, T];
+    /// [b, S_e, n + 2k, d]: elements of its queries, keys and values in one tensor.
+    SOURCE_PACKED = [COEFF, LINE_LAYERS, B, SE, Expr::Sum(&[HEADS, Expr::Product(&[Expr::Number(2.0), K])]), D] / [CP, T];
+    /// [b, S_e, r]: what the first matrices of its adapters put out.
+    SOURCE_RANKS = [COEFF, LINE_LAYERS, B, SE, R] / [CP];
+    /// [b, n, S_e]: one number per head and token of an encoder.
+    SOURCE_ROWS = [COEFF, LINE_LAYERS, B, SE, HEADS] / [CP, T];
+    /// [b, n, S_e, S_e]: one number per head and pair of its tokens.
+    SOURCE_SCORES = [COEFF, LINE_LAYERS, B, HEADS, Expr::Square(&SE)] / [CP, T];
+    /// [b, S_e, f]: elements inside its feed-forward blocks.
+    SOURCE_INNER = [COEFF, LINE_LAYERS, B, SE, F] / [CP, T];
+    /// [b, S_e, w]: a width of its own that is the line's own number.
+    SOURCE_WIDTH = [COEFF, LINE_LAYERS, B, SE, W] / [CP, TS];
+    /// [b, S_e]: its token ids.
+    SOURCE_TOKENS = [COEFF, B, SE] / [CP];
     /// [b, S]: token ids and labels.
     TOKENS = [COEFF, B, S] / [CP];
 }

@@ -12,7 +12,7 @@ use crate::source::{
     FLASH_CROSS_ENTROPY, KORTHIKANTI, LIGER, LOSS_PARALLEL, MEGATRON_LOSS, PYTORCH, Source, TORCHTITAN_LOSS, TORCHTUNE,
     TRANSFORMERS,
 };
-use crate::{Adapter, Engine, Kernels, Logits, LossHead, Norm, Scenario, TaskKind, formula::Expr};
+use crate::{Adapter, Bias, Engine, Kernels, Logits, LossHead, Norm, Position, Scenario, TaskKind, formula::Expr};
 
 /// What the head of one stage is assembled with.
 struct Head<'a> {
@@ -85,6 +85,7 @@ pub(super) fn assemble(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
         head.kept("Logits that are still held", held, late, &TRANSFORMERS);
     }
     match scenario.recipe.loss {
+        LossHead::Plain if scenario.model.encoder.is_there() => stacks(&mut head, scenario, e),
         LossHead::Plain if scenario.cluster.tensor_parallel > 1 => loss_parallel(&mut head, scenario, e),
         LossHead::Plain => plain(&mut head, e),
         LossHead::MaskedLm => masked_words(&mut head, scenario, e),
@@ -131,6 +132,28 @@ fn plain(head: &mut Head, e: f64) {
     head.kept("Log-softmax of the logits", 4.0, head.both, &TRANSFORMERS);
     head.passing("Gradient of the log-softmax", 4.0, head.backward, &TRANSFORMERS);
     head.passing("Gradient of the logits", 4.0, head.backward, &TRANSFORMERS);
+}
+
+/// The loss of encoder–decoders, whose logits are not cast: only autocast runs it in fp32. BART and its kin add a bias
+/// to every logit, which autocast has in fp32 (`final_logits_bias` in transformers/models/bart/modeling_bart.py).
+fn stacks(head: &mut Head, scenario: &Scenario, e: f64) {
+    let source = &TRANSFORMERS;
+    let autocast = Types::of(scenario).autocast;
+    let loss = if autocast { 4.0 } else { e };
+    // Beside frozen 16-bit weights the bias has 16 bits as well.
+    let full = base_bytes(scenario) > 2.0 || !autocast;
+    let biased = full && scenario.model.bias == Bias::All && !scenario.model.encoder.hears();
+    // Without a bias the cast of autocast reads a copy of its own.
+    let (logits, before) = match (biased, autocast) {
+        (true, _) => (loss, 0.0),
+        (false, true) => (e, e),
+        (false, false) => (e, 0.0),
+    };
+    head.passing("Logits", logits, head.forward, source);
+    head.passing("Logits, before they are cast", before, head.forward, source);
+    head.kept("Log-softmax of the logits", loss, head.both, source);
+    head.passing("Gradient of the log-softmax", loss, head.backward, source);
+    head.passing("Gradient of the logits", logits, head.backward, source);
 }
 
 /// PyTorch's loss on a sharded vocabulary: the backward pass holds log-softmax, a tensor of zeros, its
@@ -279,12 +302,15 @@ pub(super) fn is_encoder(scenario: &Scenario) -> bool {
     matches!(scenario.recipe.loss, LossHead::Classifier | LossHead::MaskedLm)
 }
 
-/// What the norm before the head and the head's product keep; frozen, they keep what the gradient of the
-/// hidden state needs. An encoder has that norm behind its embedding, where it waits for the end of the
-/// backward pass.
-pub(super) fn final_norm(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
-    let Types { element: e, residual: r, autocast, .. } = Types::of(scenario);
-    let trained = scenario.recipe.adapter == Adapter::None;
+/// Bytes an element of the hidden state that a norm outside the blocks keeps of its input.
+pub(super) fn norm_bytes(scenario: &Scenario) -> f64 {
+    let (input, normalized) = norm_parts(scenario);
+    input + if scenario.recipe.adapter == Adapter::None { normalized } else { 0.0 }
+}
+
+/// The same: of its input, and of what has no weight yet.
+fn norm_parts(scenario: &Scenario) -> (f64, f64) {
+    let Types { residual: r, autocast, .. } = Types::of(scenario);
     let kernels = if scenario.cluster.engine == Engine::Torchtitan { Kernels::Fused } else { scenario.recipe.kernels };
     let input = match (kernels, scenario.model.norm) {
         (Kernels::Fused, _) => r,
@@ -302,6 +328,18 @@ pub(super) fn final_norm(to: &mut Assembly, scenario: &Scenario, stage: &Stage) 
         (Kernels::Eager, Norm::RmsNormFull) => 4.0,
         _ => 0.0,
     };
+    // T5 divides its input in the type in which it comes.
+    let undivided = if scenario.model.position == Position::Relative && r < 4.0 { r } else { 0.0 };
+    (input + undivided, normalized)
+}
+
+/// What the norm before the head and the head's product keep; frozen, they keep what the gradient of the
+/// hidden state needs. An encoder has that norm behind its embedding, where it waits for the end of the
+/// backward pass.
+pub(super) fn final_norm(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
+    let Types { element: e, .. } = Types::of(scenario);
+    let trained = scenario.recipe.adapter == Adapter::None;
+    let (input, normalized) = norm_parts(scenario);
     let encoder = is_encoder(scenario);
     let bytes = if trained && !encoder { input + normalized + e } else { input };
     let alive = if encoder { stage.at.in_passes() } else { stage.at.around_loss() };

@@ -30,6 +30,10 @@ pub(super) struct StageInstants {
     pub(super) generate: [Option<usize>; 2],
     /// A pass without gradients is in a layer, and at its logits.
     pub(super) score: [Option<usize>; 2],
+    /// The backward pass of an encoder’s last layer, and of its first.
+    pub(super) encoder: [Option<usize>; 2],
+    /// Of an encoder: the backward pass of the decoder, which comes before its own.
+    pub(super) before: [Option<usize>; 2],
     /// Whether that pass runs while the activations of the training pass are kept.
     pub(super) scores_in_the_step: bool,
     /// What is outside the step.
@@ -97,6 +101,8 @@ impl StageInstants {
             rows: None,
             generate: [None; 2],
             score: [None; 2],
+            encoder: [None; 2],
+            before: [None; 2],
             scores_in_the_step: false,
             outside: OutsideInstants::NONE,
             tower: [None; 3],
@@ -111,6 +117,28 @@ impl StageInstants {
     /// While a vision tower runs.
     pub(super) fn in_tower(&self) -> Instants {
         Instants::among(&self.tower)
+    }
+
+    /// A step of a decoder behind an encoder, which runs backward last.
+    pub(super) const fn with_encoder() -> Self {
+        let step = Self::from(0);
+        Self { encoder: [Some(step.end), Some(step.step)], end: step.end + 2, step: step.step + 2, ..step }
+    }
+
+    /// Of the decoder alone, while its own layers run backward.
+    pub(super) const fn of_decoder(&self) -> Self {
+        Self { encoder: [None; 2], ..*self }
+    }
+
+    /// Of the encoder alone, which keeps what it has until the decoder is through.
+    pub(super) const fn of_encoder(&self) -> Option<Self> {
+        match self.encoder {
+            [Some(last), Some(first)] => {
+                let before = [Some(self.last), Some(self.first)];
+                Some(Self { last, first, before, encoder: [None; 2], ..*self })
+            }
+            _ => None,
+        }
     }
 
     /// The instants of a task, those of its training step behind the others.
@@ -163,12 +191,18 @@ impl StageInstants {
 
     /// The computation of the loss, there and back.
     pub(super) fn around_loss(&self) -> Instants {
-        Instants::among(&[Some(self.logits), Some(self.forward), self.rows, self.loss]).or(self.scores_within())
+        let loss = Instants::among(&[Some(self.logits), Some(self.forward), self.rows, self.loss]);
+        loss.or(self.scores_within()).or(Instants::among(&self.before))
     }
 
     /// While some layer runs backward.
     pub(super) fn in_backward(&self) -> Instants {
-        Instants::at(&[self.last, self.first])
+        Instants::at(&[self.last]).or(self.behind_the_last_layer())
+    }
+
+    /// While some layer behind the last runs backward.
+    pub(super) fn behind_the_last_layer(&self) -> Instants {
+        Self::only(self.first).or(Instants::among(&self.encoder))
     }
 
     /// Until the backward pass has ended.
@@ -343,6 +377,20 @@ pub(super) fn instants_of_task(kind: TaskKind) -> &'static [Instant] {
         before => &TASKS[without - before..],
     }
 }
+
+/// The instants of a decoder behind an encoder.
+pub(super) static WITH_ENCODER: &[Instant] = instants! {
+    in "" {
+        "loss, forward", "Every layer’s activations are kept and the loss is being computed from the logits.";
+        "loss, backward", "Every layer’s activations are kept and the gradient of the logits is being computed.";
+        "backward, last layer", "Every layer’s activations are kept and the decoder’s last layer’s gradients are being computed.";
+        "backward, first layer", "The decoder’s gradients are there but for its first layer’s; all of the encoder’s activations are kept.";
+        "encoder: backward, last layer", "The decoder is through, and the gradients of the encoder’s last layer are being computed.";
+        "encoder: backward, first layer", "Nearly all gradients are there and those of the encoder’s first layer are being computed.";
+        "end of backward", "Every gradient is there, the embedding’s just now.";
+        "optimizer step", "Weights are updated from gradients and optimizer state; no activation is left.";
+    }
+};
 
 /// The instants of so many counted stages.
 pub(super) fn instants_of(counted: usize) -> &'static [Instant] {

@@ -15,7 +15,7 @@
 
 use super::forms::{
     EXPERT_INNER, EXPERT_RESIDUAL, INNER, KEYS, OWN_WIDTH, PACKED, QUERIES, RANKS, RESIDUAL, ROTARY_QUERIES, ROWS,
-    SCORES, SHARED_INNER, WHOLE_RESIDUAL,
+    SCORES, SHARED_INNER, SOURCE_RANKS, SOURCE_RESIDUAL, WHOLE_RESIDUAL,
 };
 use super::fp8;
 use super::types::{InputOf, Types};
@@ -65,6 +65,8 @@ pub(super) fn kept(scenario: &Scenario) -> Vec<Tensor> {
     let mut layer = Layer::new(scenario);
     layer.norms();
     layer.attention();
+    layer.position_bias();
+    layer.cross_attention();
     layer.feed_forward();
     layer.dropout_masks();
     layer.adapters();
@@ -90,13 +92,13 @@ pub(super) fn score_bytes(scenario: &Scenario) -> (f64, f64) {
 }
 
 pub(super) struct Layer<'a> {
-    scenario: &'a Scenario,
+    pub(super) scenario: &'a Scenario,
     pub(super) types: Types,
     inputs: InputOf,
     fused: bool,
     /// Whether a norm is one operation, which keeps its input once.
     norms_are_kernels: bool,
-    dropout: bool,
+    pub(super) dropout: bool,
     /// Bytes an element that a product keeps of its input, where it runs in fp8.
     fp8: Option<f64>,
     tensors: Vec<Tensor>,
@@ -104,11 +106,15 @@ pub(super) struct Layer<'a> {
 
 /// Adapted matrices of a layer, by what they read.
 #[derive(Clone, Copy, Debug, Default)]
-struct Adapted {
+pub(super) struct Adapted {
     /// The norm before attention.
     attention: f64,
     /// The attention output.
-    output: f64,
+    pub(super) output: f64,
+    /// The norm before attention to an encoder.
+    crossing: f64,
+    /// The encoder’s output.
+    pub(super) source: f64,
     /// The norm before the feed-forward block.
     mlp: f64,
     /// The feed-forward block's inner product.
@@ -155,8 +161,20 @@ impl<'a> Layer<'a> {
         if self.fused { &KORTHIKANTI } else { &TRANSFORMERS }
     }
 
-    fn trained(&self) -> bool {
+    pub(super) fn trained(&self) -> bool {
         self.inputs == InputOf::Trained
+    }
+
+    /// The last tensor is one of attention scores.
+    pub(super) fn holds_scores(&mut self) {
+        if let Some(tensor) = self.tensors.last_mut() {
+            tensor.scores = true;
+        }
+    }
+
+    /// What adapters keep of the norm before attention to an encoder.
+    fn crossed(&self, adapted: f64) -> f64 {
+        if self.crosses() { self.for_adapters(adapted) } else { 0.0 }
     }
 
     /// Products that read the norm before attention: one where queries, keys and values are packed.
@@ -166,16 +184,18 @@ impl<'a> Layer<'a> {
 
     /// Products that read the norm before the feed-forward block.
     fn mlp_products(&self) -> f64 {
-        if self.scenario.model.mlp == Mlp::Gated { 2.0 } else { 1.0 }
+        if self.scenario.model.mlp.is_gated() { 2.0 } else { 1.0 }
     }
 
-    fn adapted(&self) -> Adapted {
+    pub(super) fn adapted(&self) -> Adapted {
         let (projections, fed) = (self.attention_products(), self.mlp_products());
+        let crossing = if self.crosses() { 1.0 } else { 0.0 };
+        let none = Adapted { crossing, source: 2.0 * crossing, ..Adapted::default() };
         match (self.inputs, self.scenario.recipe.targets) {
             (InputOf::Trained, _) => Adapted::default(),
-            (_, AdapterTargets::QueryValue) => Adapted { attention: projections.min(2.0), ..Adapted::default() },
-            (_, AdapterTargets::Attention) => Adapted { attention: projections, output: 1.0, ..Adapted::default() },
-            (_, AdapterTargets::All) => Adapted { attention: projections, output: 1.0, mlp: fed, inner: 1.0 },
+            (_, AdapterTargets::QueryValue) => Adapted { attention: projections.min(2.0), source: crossing, ..none },
+            (_, AdapterTargets::Attention) => Adapted { attention: projections, output: 1.0, ..none },
+            (_, AdapterTargets::All) => Adapted { attention: projections, output: 1.0, mlp: fed, inner: 1.0, ..none },
         }
     }
 
@@ -188,7 +208,7 @@ impl<'a> Layer<'a> {
 
     /// Bytes an element that frozen matrices and `adapted` adapters keep of the tensor they read, where nothing
     /// else does.
-    fn for_adapters(&self, adapted: f64) -> f64 {
+    pub(super) fn for_adapters(&self, adapted: f64) -> f64 {
         if self.frozen_keep_inputs() {
             return self.types.inner + self.copies_for_adapters(adapted);
         }
@@ -200,17 +220,19 @@ impl<'a> Layer<'a> {
     }
 
     /// The same of a tensor that is kept anyway, so that only copies add to it.
-    fn copies_for_adapters(&self, adapted: f64) -> f64 {
+    pub(super) fn copies_for_adapters(&self, adapted: f64) -> f64 {
         if let InputOf::OwnCopy(bytes) = self.inputs { bytes * adapted } else { 0.0 }
     }
 
     /// The inputs and outputs of the norms. The outputs are the inputs of matrix products.
     fn norms(&mut self) {
         let model = &self.scenario.model;
-        let norms = f64::from(model.norms);
+        // Attention to an encoder has a norm of its own.
+        let crossing = if self.crosses() { 1.0 } else { 0.0 };
+        let norms = f64::from(model.norms) + crossing;
         // One norm before attention and one before the MLP, or one for both; further norms stand
         // behind them and feed no product.
-        let before = norms.min(2.0);
+        let before = f64::from(model.norms).min(2.0) + crossing;
         // Side by side, both norms read the same input.
         let shared = if model.parallel.is_on() { (norms - 1.0).max(1.0) } else { norms };
         let source = self.counted_in();
@@ -223,7 +245,7 @@ impl<'a> Layer<'a> {
             self.for_adapters(adapted.attention + adapted.mlp)
         } else {
             self.for_adapters(adapted.attention) + self.for_adapters(adapted.mlp)
-        };
+        } + self.crossed(adapted.crossing);
         if self.norms_are_kernels {
             self.push("Inputs of the norms", &RESIDUAL, r * inputs, source);
             if let Some(kept) = self.fp8 {
@@ -236,6 +258,7 @@ impl<'a> Layer<'a> {
         match model.norm {
             Norm::RmsNorm | Norm::RmsNormFull => {
                 self.push("Inputs of the norms, in fp32", &RESIDUAL, 4.0 * inputs, source);
+                self.push("Inputs of the norms", &RESIDUAL, self.undivided() * inputs, source);
                 // The gradient of a norm's weight is what needs them.
                 if self.trained() {
                     self.push("Normalized inputs", &RESIDUAL, self.normalized_bytes() * norms, source);
@@ -254,7 +277,7 @@ impl<'a> Layer<'a> {
         // Under autocast every product makes its own 16-bit copy of an fp32 input.
         let fp32_outputs = autocast && (r > e || model.norm == Norm::LayerNorm);
         let outputs = match (self.trained(), fp32_outputs) {
-            (true, true) => e * (self.attention_products() + self.mlp_products()),
+            (true, true) => e * (self.attention_products() + self.mlp_products() + crossing),
             (true, false) => e * before,
             (false, _) => read_by_adapters,
         };
@@ -364,6 +387,15 @@ impl<'a> Layer<'a> {
         }
     }
 
+    /// Whether the kernel reads tensors that lie in memory head by head.
+    pub(super) fn lies_head_by_head(&self) -> bool {
+        // Whisper’s queries, keys and values are copied into that order (`.contiguous()` in
+        // transformers/models/whisper/modeling_whisper.py, 5.23.0); the kernel for fp32 puts out tokens in theirs.
+        let model = &self.scenario.model;
+        let copied = model.encoder.mels > 0 && self.types.element < 4.0;
+        (model.position == Position::PartialRotary || copied) && !self.fused
+    }
+
     /// What attention puts out: the kernel keeps it, and so does the product that reads it. Where a part
     /// of each head is rotated and joined again, queries lie in memory head by head; the kernel's output
     /// lies like them, and the product reads a copy in the order of tokens. Where padding is left out, the output has the
@@ -377,8 +409,8 @@ impl<'a> Layer<'a> {
         }
         let adapted = self.adapted().output;
         self.push("Attention output", &QUERIES, if flash { e } else { 0.0 }, source);
-        let partial = self.scenario.model.position == Position::PartialRotary && !self.fused;
-        let reordered = !flash || (partial && !self.scenario.lengths.batching.pads());
+        let partial = !flash || self.scenario.model.position == Position::PartialRotary && !self.fused;
+        let reordered = !flash || (partial && !self.scenario.lengths.batching.pads()lies_head_by_head();
         let read = match (self.trained(), reordered) {
             (true, true) => e,
             (true, false) => 0.0,
@@ -435,7 +467,8 @@ impl<'a> Layer<'a> {
             (false, Mlp::Relu) => self.copies_for_adapters(adapted),
             (false, _) => self.for_adapters(adapted),
         };
-        self.scoped(Scope::Dense, "Inside the feed-forward block", &INNER, inner + read, source);
+        let behind = self.behind_the_activation();
+        self.scoped(Scope::Dense, "Inside the feed-forward block", &INNER, inner + read + behind, source);
         if self.scenario.model.experts.count == 0 {
             return;
         }
@@ -463,22 +496,31 @@ impl<'a> Layer<'a> {
     /// One byte for each element behind attention and behind the MLP.
     fn dropout_masks(&mut self) {
         if self.dropout {
-            self.push("Masks of the residual dropouts", &RESIDUAL, 2.0, &KORTHIKANTI);
+            let masks = if self.crosses() { 3.0 } else { 2.0 };
+            self.push("Masks of the residual dropouts", &RESIDUAL, masks, &KORTHIKANTI);
         }
     }
 
     /// What the first of the two thin matrices puts out, which the second reads, and a byte for each element
     /// that a dropout before them has passed or not.
     fn adapters(&mut self) {
-        let Adapted { attention, output, mlp, inner } = self.adapted();
+        let Adapted { attention, output, mlp, inner, crossing, source } = self.adapted();
+        let output = if self.crosses() { 2.0 * output } else { output };
         let bytes = match self.inputs {
             InputOf::OwnCopy(bytes) => bytes,
             _ => self.types.element,
         };
-        self.push("Outputs of the adapters’ first matrices", &RANKS, bytes * (attention + output + mlp + inner), &PEFT);
+        self.push(
+            "Outputs of the adapters’ first matrices",
+            &RANKS,
+            bytes * (attention + output + mlp + inner + crossing),
+            &PEFT,
+        );
+        self.push("Outputs of first matrices over the encoder’s output", &SOURCE_RANKS, bytes * source, &PEFT);
         if self.scenario.recipe.adapter_dropout.is_on() {
             let norms = self.norm_outputs();
-            self.push("Masks of the adapters’ dropout, behind the norms", norms, attention + mlp, &PEFT);
+            self.push("Masks of the adapters’ dropout, behind the norms", norms, attention + mlp + crossing, &PEFT);
+            self.push("Masks of the adapters’ dropout, behind the encoder", &SOURCE_RESIDUAL, source, &PEFT);
             self.push("Masks of the adapters’ dropout, behind attention", &QUERIES, output, &PEFT);
             let scope = Scope::Dense;
             self.scoped(scope, "Masks of the adapters’ dropout, inside the block", &INNER, inner, &PEFT);
@@ -495,9 +537,12 @@ fn inner_bytes(scenario: &Scenario) -> f64 {
     let e = types.inner;
     let fused = scenario.recipe.kernels == Kernels::Fused;
     match scenario.model.mlp {
-        Mlp::Gated if scenario.recipe.fp8 == Fp8::DeepSeekV3 => 2.0 * fp8::TILE,
+        Mlp::Gated | Mlp::GatedGeluTanh if scenario.recipe.fp8 == Fp8::DeepSeekV3 => 2.0 * fp8::TILE,
         Mlp::Gated if fused => 2.0 * e,
         Mlp::Gated => 3.0 * e,
+        // Four of the GELU, whose power autocast takes in fp32, and both factors of the product.
+        Mlp::GatedGeluTanh if types.autocast => 4.0 * 4.0 + 2.0 * e,
+        Mlp::GatedGeluTanh => 6.0 * e,
         Mlp::GeluTanh if !fused && types.autocast => 3.0 * 4.0 + e,
         Mlp::GeluTanh if !fused => 4.0 * e,
         Mlp::Relu | Mlp::Gelu | Mlp::GeluTanh => e,
@@ -512,5 +557,6 @@ pub(super) fn inner_gradients(scenario: &Scenario) -> f64 {
         Mlp::Gated => 2.0,
         Mlp::Gelu | Mlp::Relu => 1.0,
         Mlp::GeluTanh => 2.0,
+        Mlp::GatedGeluTanh => 3.0,
     }
 }

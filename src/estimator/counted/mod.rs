@@ -7,6 +7,7 @@
 
 mod activations;
 mod copies;
+mod encoder;
 mod engine;
 mod forms;
 mod fp8;
@@ -78,6 +79,7 @@ pub(crate) fn ledger(scenario: &Scenario, allocator: Allocator) -> Ledger {
     let counted = pipeline.counted(scenario, &weights);
     let instants = match scenario.task.kind {
         _ if scenario.model.vision.is_there() => instants::WITH_TOWER,
+        TaskKind::Train if scenario.model.encoder.is_there() => instants::WITH_ENCODER,
         TaskKind::Train => instants::instants_of(counted.len()),
         kind => instants::instants_of_task(kind),
     };
@@ -169,6 +171,7 @@ fn values(scenario: &Scenario) -> Values {
         (Symbol::ImageTokens, vision::of_a_sequence(scenario).1),
         (Symbol::VisionHidden, model.vision.hidden.into()),
         (Symbol::VisionFeedForward, model.vision.feed_forward.into()),
+        (Symbol::Source, scenario.source().into()),
         (Symbol::Memory, device.memory.get()),
         (Symbol::Fragmentation, device.fragmentation.fraction()),
     ]
@@ -268,16 +271,22 @@ impl Assembly {
         Weights::adapter(&scenario.model, recipe.targets, recipe.rank.into()) as f64 / self.tensor_parallel
     }
 
+    /// Weights of all adapters.
+    fn all_adapter_weights(&self, scenario: &Scenario, stage: &Stage) -> f64 {
+        let beside = encoder::adapters(scenario) / self.tensor_parallel;
+        self.adapter_weights(scenario) * stage.layers() + beside
+    }
+
     /// Weights of one layer on this device, without routed experts: those that every data-parallel
     /// device has.
     fn shared_layer_weights(&self, weights: &Weights, stage: &Stage) -> f64 {
-        let small = (weights.norms + weights.biases) as f64;
+        let small = (weights.norms + weights.biases + weights.cross_small) as f64;
         let (inner, router) = if stage.expert_layers > 0.0 {
             (weights.shared_experts as f64, weights.router as f64)
         } else {
             (weights.dense_mlp as f64, 0.0)
         };
-        (weights.attention as f64 + inner) / self.tensor_parallel + small + router
+        ((weights.attention + weights.cross) as f64 + inner) / self.tensor_parallel + small + router
     }
 
     /// Routed experts of one layer on this device, where the stage has any.
@@ -292,7 +301,7 @@ impl Assembly {
     /// Matrices of one layer on this device.
     fn matrix_weights(&self, weights: &Weights, stage: &Stage) -> f64 {
         let inner = if stage.expert_layers > 0.0 { weights.shared_experts } else { weights.dense_mlp };
-        (weights.attention + inner) as f64 / self.tensor_parallel + self.expert_weights(weights, stage)
+        (weights.attention + weights.cross + inner) as f64 / self.tensor_parallel + self.expert_weights(weights, stage)
     }
 
     /// Embedding and head of the stage on this device.
@@ -310,14 +319,16 @@ impl Assembly {
     /// All weights of the stage on this device, before ZeRO divides them.
     fn stage_weights(&self, weights: &Weights, stage: &Stage) -> f64 {
         let t = self.tensor_parallel;
-        let small = (weights.norms + weights.biases) as f64;
-        let dense = (weights.attention + weights.dense_mlp) as f64 / t + small;
+        let small = (weights.norms + weights.biases + weights.cross_small) as f64;
+        let dense = (weights.attention + weights.cross + weights.dense_mlp) as f64 / t + small;
         let experts = weights.experts as f64 * weights.expert as f64 / self.expert_parallel;
-        let expert =
-            (weights.attention as f64 + experts + weights.shared_experts as f64) / t + small + weights.router as f64;
+        let expert = ((weights.attention + weights.cross) as f64 + experts + weights.shared_experts as f64) / t
+            + small
+            + weights.router as f64;
         let last_norm = if stage.has_head { weights.final_norm as f64 } else { 0.0 };
         let positions = if stage.has_embedding { weights.positions as f64 } else { 0.0 };
-        let ends = self.end_weights(weights, stage) + last_norm + positions;
+        let encoder = weights.encoder as f64 / t + (weights.encoder_small + weights.encoder_positions) as f64;
+        let ends = self.end_weights(weights, stage) + last_norm + positions + encoder;
         ends + stage.dense_layers * dense + stage.expert_layers * expert
     }
 
@@ -328,10 +339,13 @@ impl Assembly {
         let (query, key) = (f64::from(model.heads) * d, f64::from(model.kv_heads) * d);
         let matrices = f64::from(model.mlp.matrices());
         let attention = 2.0 * (h + query) + 2.0 * (h + key);
+        let cross = if model.encoder.is_there() { attention } else { 0.0 };
+        let encoder = f64::from(model.encoder.layers) * (attention + matrices * (h + f));
+        let attention = attention + cross;
         let dense = attention + matrices * (h + f);
         let width = f64::from(model.expert_width());
         let experts = attention + weights.experts as f64 * matrices * (h + width);
         let ends = [stage.has_embedding, stage.has_head && weights.head > 0].iter().filter(|there| **there).count();
-        ends as f64 * (v + h) + stage.dense_layers * dense + stage.expert_layers * experts
+        encoder + ends as f64 * (v + h) + stage.dense_layers * dense + stage.expert_layers * experts
     }
 }

@@ -3,7 +3,7 @@
 use super::forms::{EXPERT_INNER, INNER, KEYS, QUERIES, RESIDUAL, ROWS, WHOLE_RESIDUAL};
 use super::layer::{Layer, Scope, Tensor};
 use crate::source::TORCHTITAN;
-use crate::{AttentionKernel, Mlp, Scenario};
+use crate::{AttentionKernel, Scenario};
 
 /// The outputs of every second matrix product, counted in the order in which a layer computes them, and
 /// that of attention (torchtitan 0.2.2, distributed/activation_checkpoint.py and the save list of
@@ -26,7 +26,7 @@ pub(super) fn kept(scenario: &Scenario) -> Vec<Tensor> {
     // where there are three, the seventh are kept.
     layer.scoped(Scope::Dense, "First product of the MLP", &INNER, e, source);
     layer.scoped(Scope::Expert, "First product of the experts", &EXPERT_INNER, e, source);
-    let gated = scenario.model.mlp == Mlp::Gated;
+    let gated = scenario.model.mlp.is_gated();
     let scattered = scenario.cluster.tensor_parallel > 1 && scenario.cluster.sequence_parallel.is_on();
     if gated {
         layer.push("Last product of the MLP", if scattered { &WHOLE_RESIDUAL } else { &RESIDUAL }, e, source);

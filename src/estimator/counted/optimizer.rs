@@ -131,8 +131,7 @@ fn step_temporaries(to: &mut Assembly, scenario: &Scenario, weights: &Weights, s
     // DeepSpeed's flat partition is one tensor.
     let flat = scenario.cluster.engine == Engine::DeepSpeed;
     let largest = || weights.largest_matrix(&scenario.model) as f64 / to.tensor_parallel / to.optimizer_shards;
-    let trained =
-        || if adapters { to.adapter_weights(scenario) * stage.layers() } else { to.stage_weights(weights, stage) };
+    let trained = || if adapters { to.all_adapter_weights(scenario, stage) } else { to.stage_weights(weights, stage) };
     match (optimizer, scenario.recipe.step) {
         (Optimizer::AdamW, StepKernel::Foreach) => {
             let line = own("Root of the second moments", bytes.moment, trained() / to.optimizer_shards);

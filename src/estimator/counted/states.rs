@@ -8,8 +8,7 @@ use super::{Assembly, optimizer};
 use crate::estimator::ledger::{Bucket, Instants, Line};
 use crate::source::{DEEPSPEED, FSDP, LORA, MEGATRON, MICIKEVICIUS, MODEL, PEFT, PYTORCH, QLORA, Source};
 use crate::{
-    Adapter, AdapterType, Engine, Fp8, GradientType, LossHead, Mlp, Position, Precision, Scenario, StepKernel, Switch,
-    TaskKind, Weights, ZeroStage,
+    Adapter, AdapterType, Engine, Fp8, GradientType, LossHead, Position, Precision, Scenario, StepKernel, Switch, TaskKind, Weights, ZeroStage,
 };
 
 /// The kinds of matrices that are counted apart.
@@ -24,6 +23,8 @@ pub(super) enum Kind {
     SharedExperts,
     Small,
     Adapters,
+    Cross,
+    Encoder,
 }
 
 /// The names of the lines that a kind of matrix has.
@@ -51,13 +52,15 @@ impl Kind {
             Self::SharedExperts => names!("Shared experts"),
             Self::Small => names!("Norms, biases and routers"),
             Self::Adapters => names!("Adapters"),
+            Self::Cross => names!("Matrices that attend to the encoder"),
+            Self::Encoder => names!("Matrices of the encoder"),
         }
     }
 
     /// Whether it is a matrix inside a block: what adapters stand beside, what quantization shrinks
     /// and what Muon orthogonalizes.
     pub(super) const fn is_block_matrix(self) -> bool {
-        matches!(self, Self::Attention | Self::Mlp | Self::Experts | Self::SharedExperts)
+        matches!(self, Self::Attention | Self::Mlp | Self::Experts | Self::SharedExperts | Self::Cross | Self::Encoder)
     }
 
     const fn is_outside_blocks(self) -> bool {
@@ -88,7 +91,7 @@ impl Group {
 
 pub(super) fn groups(scenario: &Scenario, weights: &Weights, stage: &Stage) -> Vec<Group> {
     let model = &scenario.model;
-    let gated = model.mlp == Mlp::Gated;
+    let gated = model.mlp.is_gated();
     let mut groups = Vec::with_capacity(9);
     let mut push = |kind, divided, layers: f64, weights: f64| groups.push(Group { kind, divided, layers, weights });
     if stage.has_embedding {
@@ -118,10 +121,18 @@ pub(super) fn groups(scenario: &Scenario, weights: &Weights, stage: &Stage) -> V
             push(Kind::SharedExperts, divided, stage.expert_layers, 1.0);
         }
     }
-    let per_layer = (weights.norms + weights.biases) as f64;
+    if model.encoder.is_there() {
+        push(Kind::Cross, &forms::ATTENTION, stage.layers(), 1.0);
+        push(Kind::Encoder, &forms::COUNTED, 1.0, weights.encoder as f64);
+    }
+    let per_layer = (weights.norms + weights.biases + weights.cross_small) as f64;
     let mut small = stage.layers() * per_layer + stage.expert_layers * weights.router as f64;
     if stage.has_head {
-        small += weights.final_norm as f64;
+        small += weights.final_norm as f64 + super::encoder::small_weights(model, weights);
+    }
+    // A table of distances is one of small weights, where the first layer is.
+    if stage.has_embedding && model.position == Position::Relative {
+        small += weights.positions as f64;
     }
     if small > 0.0 {
         push(Kind::Small, &forms::SMALL, 1.0, small);
@@ -241,6 +252,7 @@ pub(super) fn assemble(to: &mut Assembly, scenario: &Scenario, weights: &Weights
         let (bytes, source) = frozen_bytes(scenario, group.kind).unwrap_or((bytes.weight, &MODEL));
         to.lines.push(group.line(Bucket::Parameters, bytes, always, source));
     }
+    super::encoder::fixed_positions(to, scenario, weights, stage);
     whole_weights(to, scenario, weights, stage);
     if scenario.recipe.adapter == Adapter::None {
         trained(to, scenario, weights, stage, &groups);
@@ -250,7 +262,7 @@ pub(super) fn assemble(to: &mut Assembly, scenario: &Scenario, weights: &Weights
             kind: Kind::Adapters,
             divided: &forms::COUNTED,
             layers: 1.0,
-            weights: per_layer as f64 * stage.layers(),
+            weights: per_layer as f64 * stage.layers() + super::encoder::adapters(scenario),
         };
         // They are made when the weights beside them have been loaded.
         if kept(Kind::Adapters) {
@@ -312,11 +324,8 @@ fn copied_whole(to: &Assembly, scenario: &Scenario, weights: &Weights, stage: &S
     };
     let recipe = &scenario.recipe;
     let in_fp32 = recipe.adapter != Adapter::None && recipe.adapter_type == AdapterType::Full;
-    let adapters = if in_fp32 && recipe.precision == Precision::Mixed {
-        to.adapter_weights(scenario) * stage.layers()
-    } else {
-        0.0
-    };
+    let adapters =
+        if in_fp32 && recipe.precision == Precision::Mixed { to.all_adapter_weights(scenario, stage) } else { 0.0 };
     [(bytes(Kind::Attention), all - ends), (bytes(Kind::Embedding), ends), (2.0, adapters)]
 }
 
@@ -484,6 +493,7 @@ fn gradient_lifetime(kind: Kind, scenario: &Scenario, stage: &Stage) -> Instants
         Kind::Head => late.or(at.in_backward()),
         Kind::Embedding if stage.has_head && is_tied_head(scenario) => late.or(at.in_backward()),
         Kind::Embedding | Kind::Positions => late,
-        _ => late.or(StageInstants::only(at.first)),
+        Kind::Encoder => late.or(Instants::among(&at.encoder[1..])),
+        _ => late.or(at.behind_the_last_layer()),
     }
 }

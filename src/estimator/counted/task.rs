@@ -17,13 +17,13 @@ use super::types::Types;
 use crate::estimator::ledger::{Bucket, Instants, Line};
 use crate::source::{PYTORCH, Source, TRANSFORMERS, TRL, VLLM};
 use crate::{
-    Adapter, Engine, FrozenType, LossHead, Mlp, Optimizer, Precision, Reference, RewardModel, Rollout, Scenario,
+    Adapter, Encoder, Engine, FrozenType, LossHead, Optimizer, Precision, Reference, RewardModel, Rollout, Scenario,
     StepKernel, Switch, Task, TaskKind, Weights, ZeroStage, formula::Expr, formula::Symbol,
 };
 
 /// The scenario as the trainers of tasks run it: without what they do not have. [`Scenario::conflicts`] names it.
 pub(super) fn as_run(scenario: &Scenario) -> Scenario {
-    let mut run = *scenario;
+    let mut run = super::encoder::as_run(scenario);
     if run.task.kind == TaskKind::Train {
         // Nothing else of a task is read.
         run.task = Task::TRAIN;
@@ -36,6 +36,8 @@ pub(super) fn as_run(scenario: &Scenario) -> Scenario {
         cluster.engine = Engine::Torch;
     }
     run.recipe.loss = LossHead::Plain;
+    // trl trains decoders.
+    run.model.encoder = Encoder::NONE;
     if run.task.kind == TaskKind::Reward {
         // One output in the place of a vocabulary (`num_labels` in trl/trainer/reward_trainer.py).
         run.model.tied_embeddings = Switch::On;
@@ -318,7 +320,7 @@ impl Frozen<'_> {
 /// (transformers 5.23.0, `LlamaMLP.forward` and `eager_attention_forward` in models/llama/modeling_llama.py).
 pub(super) fn widest(scenario: &Scenario, stage: &Stage, fixed: bool) -> (&'static Expr, f64) {
     let e = Types::of(scenario).inner;
-    let inner = if scenario.model.mlp == Mlp::Gated { 3.0 * e } else { 2.0 * e };
+    let inner = if scenario.model.mlp.is_gated() { 3.0 * e } else { 2.0 * e };
     let (kept, softmax) = layer::score_bytes(scenario);
     let scores = if kept > 0.0 { e + softmax } else { 0.0 };
     let model = &scenario.model;
@@ -459,7 +461,7 @@ fn value_model(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage:
         }
     }
     let before = to.lines.len();
-    activations::assemble(to, &full, stage);
+    activations::stack(to, &full, stage);
     head::final_norm(to, &full, stage);
     let made = to.lines.split_off(before);
     let kept = made.into_iter().filter(|line| line.bucket == Bucket::Activations && line.alive.contains(at.forward));
@@ -565,6 +567,21 @@ fn by_the_model(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage
         let line = Line::new(name, bucket, shape, source, alive);
         to.lines.push(Line { coefficient: bytes * steps, layers, ..line });
     };
+    let wide = model.latent.kv_rank > 0;
+    let cache: [&'static Expr; 2] =
+        if wide { [&forms::WIDE_CACHE, &forms::WIDE_STEP_CACHE] } else { [&forms::CACHE, &forms::STEP_CACHE] };
+    let grown = StageInstants::only(last);
+    // Rotated keys have the type of the hidden states.
+    let key = if model.position.rotates() { r } else { e };
+    push("Cache of keys", Bucket::Activations, cache, key, stage.layers(), grown, &TRANSFORMERS);
+    push("Cache of values", Bucket::Activations, cache, e, stage.layers(), grown, &TRANSFORMERS);
+    push("One layer’s keys, longer by a token", Bucket::Temporary, cache, key, 1.0, grown, &TRANSFORMERS);
+    let next: [&'static Expr; 2] = [&forms::NEXT_LOGITS, &forms::NEXT_STEP_LOGITS];
+    push("Logits of the next tokens", Bucket::Temporary, next, e + 12.0, 1.0, grown, &TRANSFORMERS);
+    let inner = if model.mlp.is_gated() { 3.0 } else { 2.0 } * Types::of(scenario).inner;
+    let prompt: [&'static Expr; 2] = [&forms::PROMPT_INNER, &forms::PROMPT_STEP_INNER];
+    let reading = StageInstants::only(prompts);
+    push("Inside one layer, reading prompts", Bucket::Temporary, prompt, inner, 1.0, reading, &TRANSFORMERS);
     if task.kind == TaskKind::Ppo {
         // `generate` returns the scores of every token, which are stacked and then padded
         // (`batch_generation` in trl/experimental/utils.py).

@@ -119,6 +119,8 @@ symbols! {
     VisionHidden = "H", "v", "width of the vision tower";
     /// Feed-forward width of the vision tower.
     VisionFeedForward = "f", "v", "feed-forward width of the vision tower";
+    /// Positions of an encoder.
+    Source = "S", "e", "positions of the encoder";
     /// Memory of the device.
     Memory = "M", "", "memory of the GPU in bytes";
     /// Chunks of the loss.
@@ -291,6 +293,7 @@ pub(crate) mod terms {
     pub(crate) const T: Expr = Expr::Symbol(Symbol::TensorParallel);
     pub(crate) const B: Expr = Expr::Symbol(Symbol::Batch);
     pub(crate) const S: Expr = Expr::Symbol(Symbol::Sequence);
+    pub(crate) const SE: Expr = Expr::Symbol(Symbol::Source);
     pub(crate) const H: Expr = Expr::Symbol(Symbol::Hidden);
     pub(crate) const L: Expr = Expr::Symbol(Symbol::Layers);
     pub(crate) const HEADS: Expr = Expr::Symbol(Symbol::Heads);

@@ -356,7 +356,7 @@ const fn mlp(scenario: &Scenario) -> &'static str {
         Mlp::Gelu => "gelu",
         Mlp::Relu => "relu",
         Mlp::GeluTanh => "gelu-tanh",
-        Mlp::Gated => "gated",
+        Mlp::Gated | Mlp::GatedGeluTanh => "gated",
     }
 }
 

@@ -10,10 +10,7 @@ pub(super) use words::{address, b_max_words, model_name, shortage, subject};
 
 use super::text::{gib, wrap};
 use crate::planner::{Accumulation, plan};
-use crate::{
-    Batching, Bytes, Choice, Cluster, Field, Fp8, Lengths, Offload, Optimizer, Outside, Scenario, StepKernel, TaskKind,
-    Vision, estimate, largest_micro_batch,
-};
+use crate::{Batching, Bytes, Choice, Cluster, Encoder, estimate, Field, Fp8, largest_micro_batch, Lengths, Offload, Optimizer, Outside, Scenario, StepKernel, TaskKind, Vision};
 use words::{batches, peak};
 
 /// A scenario on its way into a file.
@@ -227,6 +224,11 @@ impl Run {
             run.change(sentence, |s| {
                 s.model.vision = Vision::NONE;
                 s.model.parameters = s.model.derived_parameters();
+            });
+        }
+        if scenario.model.encoder.is_there() {
+            run.change("These files train decoders: this one leaves the encoder out", |s| {
+                s.model.encoder = Encoder::NONE;
             });
         }
         run

@@ -1,6 +1,6 @@
 //! The architecture of a row, from its dimensions and the family that its name says.
 
-use bmax::{Bias, Experts, Latent, Mlp, Model, Norm, Packing, Position, QkNorm, Softmax, Switch};
+use bmax::{Bias, Encoder, Experts, Latent, Mlp, Model, Norm, Packing, Position, QkNorm, Softmax, Switch};
 use serde_json::Value;
 
 use super::{flag, text, whole};
@@ -122,6 +122,7 @@ pub(super) fn read(row: &Value) -> Result<Model, &'static str> {
         positions: 0,
         experts: experts(extra),
         latent: latent(extra),
+        encoder: Encoder::NONE,
     };
     // Side by side, Falcon's and Phi's blocks have one norm; GPT-NeoX's have two.
     if model.parallel.is_on() && (name.contains("falcon") || name.contains("phi")) {

@@ -85,6 +85,16 @@ pub static MODEL: [Fold; 4] = [
             Number(Field::ImageSide),
         ],
     },
+    Fold {
+        name: "Encoder",
+        tell: tells::encoder,
+        inputs: &[
+            Number(Field::EncoderLayers),
+            Number(Field::Source),
+            Number(Field::EncoderPositions),
+            Number(Field::MelChannels),
+        ],
+    },
 ];
 
 /// The devices, beside their picker.
@@ -255,7 +265,7 @@ mod tests {
     }
 
     /// Scenarios in which other inputs matter than in the default.
-    const STARTS: [&str; 36] = [
+    const STARTS: [&str; 38] = [
         "",
         "?experts=8&active=2&kv_rank=512&q_rank=64&recompute=every-k&loss=chunked&position=learned&adapter=lora",
         "?experts=8&active=2&ep=2&norms=1",
@@ -292,6 +302,8 @@ mod tests {
         "?lengths=bucketed&len_attn=varlen&kv=8",
         "?lengths=packed",
         "?lengths=flattened&len_max=1000&method=paper",
+        "?model=t5-base&attn=eager",
+        "?model=whisper-small&precision=autocast",
     ];
 
     /// Every scenario that differs from `start` in the one input: numbers at both ends of their range, just
@@ -412,6 +424,10 @@ mod tests {
             ("grad", "?adapter=lora", "?adapter=lora&adapter_type=16"),
             ("grad", "?adapter=lora&adapter_type=16&precision=mixed", "?precision=fp16"),
             ("softmax", "?attn=flash", "?attn=eager"),
+            ("source", "", "?enc_layers=6"),
+            ("source", "?model=whisper-small", "?model=bart-large"),
+            ("enc_positions", "?position=learned", "?position=learned&enc_layers=6"),
+            ("mels", "", "?model=whisper-small"),
             ("parallel", "?norms=1", "?norms=2"),
             ("logits", "?loss=fused", "?loss=plain"),
             ("logits", "?loss=classifier", "?loss=masked-lm"),

@@ -102,11 +102,7 @@ const OTHER_RECOMPUTATION: &str = "No effect on other recomputation.";
 
 fn number_needs(field: Field, scenario: &Scenario) -> &'static str {
     use Field::{
-        ActiveExperts, Chunks, Communication, Completion, DenseLayers, EngineShare, Every, ExpertParallel, ExpertWidth,
-        FirstStageLayers, Generations, ImageHeight, ImageSide, ImageWidth, Images, Imbalance, LastStageLayers,
-        LengthMax, LengthMedian, LengthMultiple, LengthP95, MaxPixels, NodeGpus, Patch, Positions, Preconditioner,
-        Projection, QueryRank, Rank, RecomputedLayers, ReduceBucket, Reshard, RopeDim, Scored, SharedWidth, Teacher,
-        Tiles, VirtualStages, VisionFeedForward, VisionHeads, VisionHidden, VisionLayers,
+    ActiveExperts, Chunks, Communication, Completion, DenseLayers, EncoderPositions, EngineShare, Every, ExpertParallel, ExpertWidth, FirstStageLayers, Generations, ImageHeight, Images, ImageSide, ImageWidth, Imbalance, LastStageLayers, LengthMax, LengthMedian, LengthMultiple, LengthP95, MaxPixels, MelChannels, NodeGpus, Patch, Positions, Preconditioner, Projection, QueryRank, Rank, RecomputedLayers, ReduceBucket, Reshard, RopeDim, Scored, SharedWidth, Source, Teacher, Tiles, VirtualStages, VisionFeedForward, VisionHeads, VisionHidden, VisionLayers,
     };
     let Scenario { model, recipe, cluster, task, outside, .. } = scenario;
     let batching = scenario.lengths.batching;
@@ -123,7 +119,15 @@ fn number_needs(field: Field, scenario: &Scenario) -> &'static str {
             "No effect unless GPUs divide experts among themselves.",
         ),
         QueryRank | RopeDim => (model.latent.kv_rank == 0, "No effect without a key/value rank."),
-        Positions => (model.position != Position::Learned, "No effect without a learned table."),
+        Source => (
+            !model.encoder.is_there() || (model.encoder.hears() && model.encoder.positions > 0),
+            "No effect without an encoder, or with one that hears.",
+        ),
+        EncoderPositions | MelChannels => (!model.encoder.is_there(), "No effect without an encoder."),
+        Positions => {
+            let table = matches!(model.position, Position::Learned | Position::Relative);
+            (!table, "No effect without a learned table.")
+        }
         Every => {
             let reads = matches!(recipe.recomputation, Recomputation::EveryK | Recomputation::KthLayer);
             (!reads, OTHER_RECOMPUTATION)

@@ -41,6 +41,17 @@ pub fn images(scenario: &Scenario) -> String {
     format!("{images}, {} of a sequence", format::counted(tokens, "token", "tokens"))
 }
 
+/// How many layers the encoder has, and how long its source is.
+pub fn encoder(scenario: &Scenario) -> String {
+    match scenario.model.encoder.layers {
+        0 => "none".to_owned(),
+        layers => {
+            let layers = format::counted(layers, "layer", "layers");
+            format!("{layers}, {}", format::counted(scenario.source(), "position", "positions"))
+        }
+    }
+}
+
 /// The ways the work is divided, each with its size.
 pub fn parallelism(scenario: &Scenario) -> String {
     let cluster = &scenario.cluster;
