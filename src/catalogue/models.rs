@@ -5,7 +5,10 @@
 //! configuration without its weights. Matrices that two parts share are counted once.
 
 use super::Declared;
-use crate::{Bias, Encoder, Experts, Latent, Mlp, Model, Norm, Packing, Position, QkNorm, Recomputation, Softmax, Switch, Tower, Vision};
+use crate::{
+    Bias, Encoder, Experts, Latent, Mlp, Model, Norm, Packing, Position, QkNorm, Recomputation, Softmax, Switch, Tower,
+    Vision,
+};
 
 use Switch::{Off, On};
 

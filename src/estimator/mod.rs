@@ -55,7 +55,9 @@ pub use error::{InputError, InputErrorKind};
 pub use estimate::{Balance, Counters, Entry, Estimate, HostCounter, Peak, StagePeak, counters, estimate};
 pub use ledger::{Bucket, Instant, Instants};
 pub use outside::Outside;
-pub use scenario::{Cluster, Comparison, Device, Encoder, Experts, Goal, Host, Latent, Lengths, Model, Recipe, Scenario, Task};
+pub use scenario::{
+    Cluster, Comparison, Device, Encoder, Experts, Goal, Host, Latent, Lengths, Model, Recipe, Scenario, Task,
+};
 pub use unit::Unit;
 pub use units::{Bytes, Percent};
 pub use vision::{Images, Vision};

@@ -69,9 +69,9 @@ pub fn sequence_lengths(points: usize) -> Vec<u32> {
 /// ```
 pub fn b_max_by_sequence(scenario: &Scenario, lengths: &[u32]) -> Vec<Option<u32>> {
     // Under flash attention every tensor that knows the sequence is so many bytes a token.
-    // A task and what is outside the step have sequences that are not of the// An encoder has a length of its own, and T5’s bias on scores is quadratic.
+    // A task and what is outside the step have sequences that are not of the micro-batch.
+    // An encoder has a length of its own, and T5’s bias on scores is quadratic.
     let one_length = !scenario.model.encoder.is_there();
-    if micro-batch.
     let in_step = !scenario.outside.is_on() && scenario.task.kind == TaskKind::Train;
     let is_flash = scenario.at_longest().recipe.attention == AttentionKernel::Flash;
     if in_step && scenario.method == Method::Ledger && is_flash && !scenario.masks_padding() && one_length {

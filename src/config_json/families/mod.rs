@@ -8,8 +8,8 @@ mod decoders;
 mod encoders;
 mod experts;
 mod others;
-pub(super) mod vision;
 mod stacks;
+pub(super) mod vision;
 
 pub(super) use others::{OTHERS, STATES};
 pub(super) use stacks::{PAIRS, SIZES as STACK_SIZES};

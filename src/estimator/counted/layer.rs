@@ -409,8 +409,7 @@ impl<'a> Layer<'a> {
         }
         let adapted = self.adapted().output;
         self.push("Attention output", &QUERIES, if flash { e } else { 0.0 }, source);
-        let partial = !flash || self.scenario.model.position == Position::PartialRotary && !self.fused;
-        let reordered = !flash || (partial && !self.scenario.lengths.batching.pads()lies_head_by_head();
+        let reordered = !flash || (self.lies_head_by_head() && !self.scenario.lengths.batching.pads());
         let read = match (self.trained(), reordered) {
             (true, true) => e,
             (true, false) => 0.0,

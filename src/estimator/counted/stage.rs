@@ -192,9 +192,8 @@ impl Pipeline {
     /// the second, and the first that has most, are counted as well.
     pub(super) fn counted(&self, scenario: &Scenario, weights: &Weights) -> Vec<Stage> {
         let at = match scenario.task.kind {
-            _ if scenario.model.vision.is_there() {
-            TaskKind::Train if scenario.model.encoder.is_there() => StageInstants::with_tower(),
-            StageInstants::with_encoder(),
+            _ if scenario.model.vision.is_there() => StageInstants::with_tower(),
+            TaskKind::Train if scenario.model.encoder.is_there() => StageInstants::with_encoder(),
             TaskKind::Train => LAST_STAGE,
             kind => StageInstants::of_task(kind),
         };

@@ -8,7 +8,8 @@ use super::{Assembly, optimizer};
 use crate::estimator::ledger::{Bucket, Instants, Line};
 use crate::source::{DEEPSPEED, FSDP, LORA, MEGATRON, MICIKEVICIUS, MODEL, PEFT, PYTORCH, QLORA, Source};
 use crate::{
-    Adapter, AdapterType, Engine, Fp8, GradientType, LossHead, Position, Precision, Scenario, StepKernel, Switch, TaskKind, Weights, ZeroStage,
+    Adapter, AdapterType, Engine, Fp8, GradientType, LossHead, Position, Precision, Scenario, StepKernel, Switch,
+    TaskKind, Weights, ZeroStage,
 };
 
 /// The kinds of matrices that are counted apart.

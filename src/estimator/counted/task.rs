@@ -543,7 +543,7 @@ pub(super) fn cache_and_next(
     push("Cache of values", Bucket::Activations, cache, key, stage.layers(), grown);
     push("One layer’s keys, longer by a token", Bucket::Temporary, cache, key, 1.0, grown);
     push("Logits of the next tokens", Bucket::Temporary, shapes.next_logits, e + 12.0, 1.0, grown);
-    let inner = if model.mlp == Mlp::Gated { 3.0 } else { 2.0 } * Types::of(scenario).inner;
+    let inner = if model.mlp.is_gated() { 3.0 } else { 2.0 } * Types::of(scenario).inner;
     push("Inside one layer, reading prompts", Bucket::Temporary, shapes.prompt_inner, inner, 1.0, reading);
     // In the last layer: the embeddings, which the model keeps to the end, the layer's input, the stream behind its
     // attention, and the norm of that (`LlamaModel.forward` and `LlamaDecoderLayer.forward`).
@@ -567,21 +567,6 @@ fn by_the_model(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage
         let line = Line::new(name, bucket, shape, source, alive);
         to.lines.push(Line { coefficient: bytes * steps, layers, ..line });
     };
-    let wide = model.latent.kv_rank > 0;
-    let cache: [&'static Expr; 2] =
-        if wide { [&forms::WIDE_CACHE, &forms::WIDE_STEP_CACHE] } else { [&forms::CACHE, &forms::STEP_CACHE] };
-    let grown = StageInstants::only(last);
-    // Rotated keys have the type of the hidden states.
-    let key = if model.position.rotates() { r } else { e };
-    push("Cache of keys", Bucket::Activations, cache, key, stage.layers(), grown, &TRANSFORMERS);
-    push("Cache of values", Bucket::Activations, cache, e, stage.layers(), grown, &TRANSFORMERS);
-    push("One layer’s keys, longer by a token", Bucket::Temporary, cache, key, 1.0, grown, &TRANSFORMERS);
-    let next: [&'static Expr; 2] = [&forms::NEXT_LOGITS, &forms::NEXT_STEP_LOGITS];
-    push("Logits of the next tokens", Bucket::Temporary, next, e + 12.0, 1.0, grown, &TRANSFORMERS);
-    let inner = if model.mlp.is_gated() { 3.0 } else { 2.0 } * Types::of(scenario).inner;
-    let prompt: [&'static Expr; 2] = [&forms::PROMPT_INNER, &forms::PROMPT_STEP_INNER];
-    let reading = StageInstants::only(prompts);
-    push("Inside one layer, reading prompts", Bucket::Temporary, prompt, inner, 1.0, reading, &TRANSFORMERS);
     if task.kind == TaskKind::Ppo {
         // `generate` returns the scores of every token, which are stacked and then padded
         // (`batch_generation` in trl/experimental/utils.py).

@@ -10,7 +10,10 @@ pub(super) use words::{address, b_max_words, model_name, shortage, subject};
 
 use super::text::{gib, wrap};
 use crate::planner::{Accumulation, plan};
-use crate::{Batching, Bytes, Choice, Cluster, Encoder, estimate, Field, Fp8, largest_micro_batch, Lengths, Offload, Optimizer, Outside, Scenario, StepKernel, TaskKind, Vision};
+use crate::{
+    Batching, Bytes, Choice, Cluster, Encoder, Field, Fp8, Lengths, Offload, Optimizer, Outside, Scenario, StepKernel,
+    TaskKind, Vision, estimate, largest_micro_batch,
+};
 use words::{batches, peak};
 
 /// A scenario on its way into a file.

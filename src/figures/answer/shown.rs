@@ -63,7 +63,7 @@ fn reason(facts: &Facts) -> String {
             }
         }
         Answer::Infeasible(reason) if reason.shortage == Shortage::HostMemory => {
-            format::shortage(&facts.answer).unwrap_or_default()
+            format::shortage(&facts.answer, facts.scenario.unit()).unwrap_or_default()
         }
         Answer::Infeasible(reason) => {
             let why = format::shortage(&facts.answer, unit).unwrap_or_default();

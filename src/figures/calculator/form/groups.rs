@@ -25,7 +25,7 @@ pub static SHAPE: &[Input] = &[
 ];
 
 /// The rest of the network, beside the picker of models.
-pub static MODEL: [Fold; 4] = [
+pub static MODEL: [Fold; 5] = [
     Fold {
         name: "More of the architecture",
         tell: tells::architecture,
@@ -166,7 +166,7 @@ pub static TASK: [Fold; 1] = [Fold {
 }];
 
 /// What fewer enter about it.
-pub static DETAILS: [Fold; 3] = [
+pub static DETAILS: [Fold; 4] = [
     Fold {
         name: "Training details",
         tell: tells::details,

@@ -102,7 +102,12 @@ const OTHER_RECOMPUTATION: &str = "No effect on other recomputation.";
 
 fn number_needs(field: Field, scenario: &Scenario) -> &'static str {
     use Field::{
-    ActiveExperts, Chunks, Communication, Completion, DenseLayers, EncoderPositions, EngineShare, Every, ExpertParallel, ExpertWidth, FirstStageLayers, Generations, ImageHeight, Images, ImageSide, ImageWidth, Imbalance, LastStageLayers, LengthMax, LengthMedian, LengthMultiple, LengthP95, MaxPixels, MelChannels, NodeGpus, Patch, Positions, Preconditioner, Projection, QueryRank, Rank, RecomputedLayers, ReduceBucket, Reshard, RopeDim, Scored, SharedWidth, Source, Teacher, Tiles, VirtualStages, VisionFeedForward, VisionHeads, VisionHidden, VisionLayers,
+        ActiveExperts, Chunks, Communication, Completion, DenseLayers, EncoderPositions, EngineShare, Every,
+        ExpertParallel, ExpertWidth, FirstStageLayers, Generations, ImageHeight, ImageSide, ImageWidth, Images,
+        Imbalance, LastStageLayers, LengthMax, LengthMedian, LengthMultiple, LengthP95, MaxPixels, MelChannels,
+        NodeGpus, Patch, Positions, Preconditioner, Projection, QueryRank, Rank, RecomputedLayers, ReduceBucket,
+        Reshard, RopeDim, Scored, SharedWidth, Source, Teacher, Tiles, VirtualStages, VisionFeedForward, VisionHeads,
+        VisionHidden, VisionLayers,
     };
     let Scenario { model, recipe, cluster, task, outside, .. } = scenario;
     let batching = scenario.lengths.batching;
