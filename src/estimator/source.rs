@@ -185,11 +185,6 @@ sources! {
         "huggingface/trl 1.10.0, trl/trainer: dpo_trainer.py, grpo_trainer.py, reward_trainer.py and utils.py; trl/experimental: ppo and gkd",
         "_compute_loss, selective_log_softmax, entropy_from_logits, _get_per_token_logps_and_entropies; generalized_jsd_loss",
         "https://github.com/huggingface/trl/tree/v1.10.0", "2026-07";
-    /// Padding, and rows without it.
-    PADDING = "transformers 5.23",
-        "huggingface/transformers 5.23.0: data/data_collator.py, masking_utils.py, modeling_flash_attention_utils.py, integrations/sdpa_attention.py, trainer_pt_utils.py; trl 1.10.0: data_utils.py, trainer/sft_trainer.py",
-        "DataCollatorWithPadding and DataCollatorWithFlattening, sdpa_mask, _pad_input, use_gqa_in_sdpa, get_length_grouped_indices; pack_dataset, DataCollatorForLanguageModeling",
-        "https://github.com/huggingface/transformers/tree/v5.23.0", "2026";
     /// An inference engine beside the trained model.
     VLLM = "vLLM in trl 1.10",
         "huggingface/trl 1.10.0, trl/generation/vllm_generation.py: colocated vLLM with gpu_memory_utilization and sleep(level=2)",

@@ -1,20 +1,22 @@
 //! What lengths that vary add to a step: masks, positions, and what attention makes of them.
 //!
-//! Counted in transformers 5.23.0 and PyTorch 2.15, and seen in runs of them (tests/vectors/README.md).
+//! Counted in transformers 5.23.0 (data/data_collator.py, masking_utils.py, modeling_flash_attention_utils.py and
+//! integrations/sdpa_attention.py), trl 1.10.0 (trainer/sft_trainer.py) and PyTorch 2.15, and seen in runs of them
+//! (tests/vectors/README.md).
 
 use super::Assembly;
 use super::forms::{INDICES, MASK, QUERIES, TOKENS};
 use super::layer::Layer;
 use super::stage::Stage;
 use crate::estimator::ledger::{Bucket, Line};
-use crate::source::{PADDING, PYTORCH};
+use crate::source::{PYTORCH, TRANSFORMERS};
 use crate::{AttentionKernel, Batching, PaddedAttention, Scenario};
 
 /// What a collator gives beside ids and labels, and the mask of pairs that is made of it.
 pub(super) fn assemble(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
     let at = &stage.at;
     let mut push = |name, bucket, coefficient, shape, alive| {
-        to.lines.push(Line { coefficient, ..Line::new(name, bucket, shape, &PADDING, alive) });
+        to.lines.push(Line { coefficient, ..Line::new(name, bucket, shape, &TRANSFORMERS, alive) });
     };
     match scenario.lengths.batching {
         Batching::Equal => {}
@@ -43,8 +45,8 @@ impl Layer<'_> {
         if scenario.masks_padding() {
             self.push("Attention mask in the type of the queries", &MASK, self.types.element, &PYTORCH);
         } else if unpads(scenario) {
-            self.push("Attention output, without padding", &QUERIES, self.types.element, &PADDING);
-            self.push("Places of tokens among padding", &INDICES, 8.0, &PADDING);
+            self.push("Attention output, without padding", &QUERIES, self.types.element, &TRANSFORMERS);
+            self.push("Places of tokens among padding", &INDICES, 8.0, &TRANSFORMERS);
         }
     }
 }
