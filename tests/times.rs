@@ -53,6 +53,7 @@ fn palm() -> Model {
         positions: 0,
         experts: Experts::NONE,
         latent: Latent::NONE,
+        vision: bmax::Vision::NONE,
         origin: "",
     }
 }

@@ -69,7 +69,9 @@ pub fn sequence_lengths(points: usize) -> Vec<u32> {
 /// ```
 pub fn b_max_by_sequence(scenario: &Scenario, lengths: &[u32]) -> Vec<Option<u32>> {
     // Under flash attention every tensor that knows the sequence is so many bytes a token.
-    if scenario.method == Method::Ledger && scenario.recipe.attention == AttentionKernel::Flash {
+    // Images take what they take at any length.
+    let linear = scenario.recipe.attention == AttentionKernel::Flash && !scenario.model.vision.is_there();
+    if scenario.method == Method::Ledger && linear {
         return by_tokens(scenario, lengths);
     }
     lengths.iter().map(|&length| largest_micro_batch(&at_length(scenario, length))).collect()
