@@ -55,6 +55,7 @@ fn palm() -> Model {
         latent: Latent::NONE,
         vision: bmax::Vision::NONE,
         encoder: Encoder::NONE,
+        vision: bmax::Vision::NONE,
         origin: "",
     }
 }

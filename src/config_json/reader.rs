@@ -105,6 +105,8 @@ impl<'a> Reader<'a> {
         for words in [self.family.block, self.family.own, self.guessed] {
             self.apply(words);
         }
+        let unsaid = self.path.first().map_or("", |file| families::vision::unsaid(file));
+        self.apply(unsaid);
         let ratio = RATIO.iter().find_map(|key| self.get(key)?.number());
         let one_for_all = self.one_for_all();
         let stacks = self.has("encoder");

@@ -224,7 +224,7 @@ fields! {
     Rank { "rank", "Adapter rank", "r", "", recipe.rank as whole 1 ..= 8_192,
         "Rank of the two thin matrices of an adapter." }
     /// Images of a sequence.
-    Images { "images", "Images of a sequence", "", "", recipe.images.count as whole 0 ..= 4_096,
+    Images { "images", "Number of images", "", "", recipe.images.count as whole 0 ..= 4_096,
         "Images in one sequence. Their tokens are among those of the sequence length." }
     /// Height of an image.
     ImageHeight { "image_h", "Height of an image", "", "pixels", recipe.images.height as whole 1 ..= 65_536,

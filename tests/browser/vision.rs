@@ -9,7 +9,7 @@ async fn a_model_that_sees_says_how_many_tokens_its_images_take() {
     let calculator = page.figure("calculator");
     calculator.says("1 image, 1,369 tokens of a sequence").await;
     page.unfold_everything().await;
-    calculator.enter("Images of a sequence", "2").await;
+    calculator.enter("Number of images", "2").await;
     let query = "v=3&model=qwen2.5-vl-7b&gpus=1&s=4096&images=2";
     page.until_query("images=2").await;
     calculator.says("2 images, 2,738 tokens of a sequence").await;
@@ -20,7 +20,7 @@ async fn a_model_that_sees_says_how_many_tokens_its_images_take() {
 #[tokio::test]
 async fn images_that_exceed_the_sequence_are_refused_with_the_max_pixels_that_fit() {
     let page = Page::open("?model=qwen2.5-vl-7b&gpus=1&s=1024").await;
-    page.figure("calculator").says("with max_pixels 802,816 they fit").await;
+    page.figure("calculator").says("with max_pixels 852,992 they fit").await;
     page.close().await;
 }
 

@@ -110,7 +110,7 @@ pub(in crate::config_json) const FIELD: &str = "vision_config";
 pub(in crate::config_json) fn tower(file: &Value, text: u32) -> Option<Vision> {
     let kind = file.get("model_type")?.text()?;
     let row = ROWS.iter().find(|row| row.of == kind)?;
-    let config = file.get(FIELD).filter(|config| matches!(config, Value::Object(_)))?;
+    let config = file.get(FIELD).filter(|config| !config.entries().is_empty())?;
     let is_there = |value: &&Value| **value != Value::Null;
     let holds = row.holds.iter().all(|(key, wanted, default)| {
         let found = config.get(key).filter(is_there).or_else(|| file.get(key).filter(is_there));
@@ -155,6 +155,16 @@ pub(in crate::config_json) fn tower(file: &Value, text: u32) -> Option<Vision> {
     let fits = layers <= 1_024 && heads <= 1_024 && feed_forward <= 1_048_576 && patch <= 1_024 && side <= 16_384;
     let divides = hidden % heads == 0 && (side == 0 || side >= patch);
     (fits && divides).then_some(Vision { tower: row.tower, layers, hidden, heads, feed_forward, patch, side })
+}
+
+/// What LLaVA's files leave out of their language model, because it is the default of its class in the library.
+pub(in crate::config_json) fn unsaid(file: &Value) -> &'static str {
+    let text = file.get("text_config").and_then(|text| text.get("model_type")?.text());
+    match (file.get("model_type").and_then(Value::text), text) {
+        (Some("llava" | "llava_next"), Some("llama")) => "hidden=4096 layers=32 heads=32 ffn=11008",
+        (Some("llava" | "llava_next"), Some("mistral")) => "hidden=4096 layers=32 heads=32 ffn=14336",
+        _ => "",
+    }
 }
 
 #[cfg(test)]

@@ -152,9 +152,9 @@ mod tests {
         let mut scenario = qwen();
         scenario.recipe.sequence = 1_024;
         let conflict = only(scenario);
-        // 1,024 tokens of 28 × 28 pixels: a square of 32 tokens.
-        assert_eq!(conflict.mend, Change::Number(Field::MaxPixels, f64::from(32 * 32 * 28 * 28)));
-        assert!(conflict.message.contains("max_pixels 802,816"), "{}", conflict.message);
+        // A square of 33 tokens a side is too large; one unit of 28 × 28 pixels less leaves 32.
+        assert_eq!(conflict.mend, Change::Number(Field::MaxPixels, f64::from((33 * 33 - 1) * 28 * 28)));
+        assert!(conflict.message.contains("max_pixels 852,992"), "{}", conflict.message);
         scenario.model.vision = Vision { tower: Tower::Llava, side: 336, ..scenario.model.vision };
         scenario.recipe.images = Images { count: 2, ..Images::ONE };
         assert_eq!(only(scenario).mend, Change::Number(Field::Sequence, 1_152.0));
