@@ -30,6 +30,11 @@ fn scenarios() -> Vec<Scenario> {
         piped.cluster.pipeline_parallel = 4;
         piped.recipe.micro_batches = 8;
         found.push(piped);
+        // Products in fp8, on a device that has them.
+        let hopper = catalogue::device("h100-80").expect("listed").apply(row.apply(Scenario::default()));
+        for option in setting::FP8.options {
+            found.push(setting::FP8.read(option.key, hopper).expect("a word of its own"));
+        }
         // A vocabulary that several devices share.
         let mut divided = row.apply(Scenario::default());
         divided.cluster.tensor_parallel = 2;
@@ -42,7 +47,8 @@ fn scenarios() -> Vec<Scenario> {
 pub fn entries() -> BTreeMap<&'static str, BTreeSet<&'static str>> {
     let mut found: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for scenario in scenarios() {
-        for entry in estimate(&scenario).entries {
+        let estimate = estimate(&scenario);
+        for entry in estimate.entries.into_iter().chain(estimate.host.entries) {
             assert!(source::ALL.contains(&entry.source), "{} has a source that no list names", entry.name);
             found.entry(entry.source.short).or_default().insert(entry.name);
         }
