@@ -190,11 +190,9 @@ impl StageInstants {
 
     /// The same stage with the instants outside the step behind its own.
     pub(super) fn with(self, outside: &Outside) -> Self {
-        let mut next = self.step + 1;
         let mut taken = [None; OUTSIDE.len()];
-        for (place, _) in counted_outside(outside) {
+        for (next, (place, _)) in (self.step + 1..).zip(counted_outside(outside)) {
             taken[place] = Some(next);
-            next += 1;
         }
         let [layers, loss, joined, prompts, last, weights, states, save, merge, load, resume] = taken;
         let outside = OutsideInstants {
