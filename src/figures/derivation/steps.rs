@@ -104,7 +104,7 @@ impl Steps {
                         self.quotient(),
                         format::memory(reason.over)
                     ),
-                    Shortage::Outside => return format!("No sequence fits. {}", format::outside(&reason)),
+                    Shortage::Outside => return format!("No sequence fits. {}", format::outside(reason)),
                 };
                 let mend = reason.fewest_gpus.map_or_else(
                     || " More GPUs alone do not help.".to_owned(),
