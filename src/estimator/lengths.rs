@@ -42,7 +42,7 @@ impl Scenario {
     pub fn batching(&self) -> Batching {
         let asked = self.lengths.batching;
         if asked == Batching::Equal || self.method != Method::Ledger {
-            return if self.task.kind == TaskKind::Train { asked } else { Batching::Equal };
+            return asked;
         }
         let cluster = &self.cluster;
         let has_shapes = cluster.context_parallel > 1

@@ -69,14 +69,13 @@ pub fn sequence_lengths(points: usize) -> Vec<u32> {
 /// ```
 pub fn b_max_by_sequence(scenario: &Scenario, lengths: &[u32]) -> Vec<Option<u32>> {
     // Under flash attention every tensor that knows the sequence is so many bytes a token.
-    // A task and what is outside the step have sequences that are not of the micro-batch.
-    // An encoder has a length// Images take what they take at any length.
-    let linear = of its own, and T5’s bias on scores is quadratic.
-    let one_length = !scenario.model.encoder.is_there();
-    let in_step = !scenario.outside.is_on() && scenario.task.kindrecipe.attention == TaskKindAttentionKernel::Train;
-    letFlash is_flash = !scenario.at_longest().recipemodel.vision.is_there();
-    if scenario.method == Method::Flash;
-    if in_step && scenario.method == Method::Ledger && is_flash && !scenario.masks_padding() && one_lengthLedger && linear {
+    // A task and what is outside the step have sequences that are not of the micro-batch. An encoder has a length of its
+    // own, T5’s bias on scores is quadratic, and images take what they take at any length.
+    let in_step = !scenario.outside.is_on() && scenario.task.kind == TaskKind::Train;
+    let is_one_length = !scenario.model.encoder.is_there() && !scenario.model.vision.is_there();
+    let is_flash = scenario.at_longest().recipe.attention == AttentionKernel::Flash;
+    let is_linear = in_step && is_one_length && is_flash && !scenario.masks_padding();
+    if scenario.method == Method::Ledger && is_linear {
         return by_tokens(scenario, lengths);
     }
     lengths.iter().map(|&length| largest_micro_batch(&at_length(scenario, length))).collect()

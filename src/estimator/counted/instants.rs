@@ -242,7 +242,7 @@ impl StageInstants {
     /// The same stage with the instants outside the step behind its own.
     pub(super) fn with(self, outside: &Outside) -> Self {
         let mut taken = [None; OUTSIDE.len()];
-        for ((next, (place, _), next)) in (self.step + 1..).zip(counted_outside(outside).zip(self.step + 1..)) {
+        for ((place, _), next) in counted_outside(outside).zip(self.step + 1..) {
             taken[place] = Some(next);
         }
         let [layers, loss, joined, prompts, last, weights, states, save, merge, load, resume] = taken;

@@ -183,7 +183,7 @@ fn List(text: RwSignal<String>, counted: Memo<Counted>) -> impl IntoView {
     #[cfg(feature = "hydrate")]
     Effect::new(move |_| {
         let asked = crate::site::fragment();
-        if let Some((_, list)) = PRESETS.iter().find(|(name, _)| place(name) == asked) {
+        if let Some((_, _, list)) = presets::ALL.iter().find(|(_, name, _)| place(name) == asked) {
             text.set((*list).to_owned());
         }
     });

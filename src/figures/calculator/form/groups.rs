@@ -208,7 +208,7 @@ pub static DETAILS: [Fold; 4] = [
         ],
     },
     Fold {
-        name: "Host memory",
+        name: "CPU memory",
         tell: tells::host,
         inputs: &[Number(Field::HostMemory), Number(Field::NodeGpus), Word(&setting::HOST_LOAD)],
     },
