@@ -155,6 +155,10 @@ const SCORED: &[(f64, usize)] = &[(0.31, 2), (0.32, 0), (0.33, 1), (0.36, 4)];
 /// Those that generate do so, and score, before it.
 const GENERATED: &[(f64, usize)] = &[(0.04, 0), (0.07, 1), (0.10, 2), (0.14, 3), (0.31, 4), (0.36, 6)];
 
+/// A vision tower runs before the language model, and behind it on the way back.
+const SEEN: &[(f64, usize)] = &[(0.14, 0), (0.93, 5), (0.945, 6)];
+const WITH_TOWER: Places = Places { forward: 1, loss: 2, last: 3, first: 4, end: 7, update: 8 };
+
 /// Which entries are counted.
 #[derive(Clone, Copy)]
 enum Cut {
@@ -272,8 +276,13 @@ pub fn timeline(scenario: &Scenario) -> Timeline {
         };
         return Timeline { moments: vec![moment(1), moment(2)], instants, drawn: 1 };
     }
-    let is_task = scenario.method == Method::Ledger && scenario.task.kind != TaskKind::Train;
-    let places = if is_task { Places::of_task(count) } else { Places::around(whole.binding().0) };
+    let sees = scenario.method == Method::Ledger && scenario.model.vision.is_there();
+    let is_task = scenario.method == Method::Ledger && scenario.task.kind != TaskKind::Train && !sees;
+    let places = match (sees, is_task) {
+        (true, _) => WITH_TOWER,
+        (_, true) => Places::of_task(count),
+        _ => Places::around(whole.binding().0),
+    };
     let drawn = if count > 6 { 1 } else { scenario.recipe.micro_batches.clamp(1, MOST_DRAWN) };
     let mut alone = *scenario;
     if drawn > 1 {
@@ -298,6 +307,7 @@ pub fn timeline(scenario: &Scenario) -> Timeline {
     let beside = match (is_task, count) {
         (true, 12) => GENERATED,
         (true, 10) => SCORED,
+        _ if sees => SEEN,
         _ => &[],
     };
     let mut all: Vec<(f64, Cut, bool)> = Vec::with_capacity(passes.len() + beside.len());

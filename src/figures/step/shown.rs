@@ -137,7 +137,7 @@ fn remarks(timeline: &Timeline, scenario: &Scenario) -> Vec<String> {
         );
     }
     let is_pipeline = !timeline.instants[0].stage.is_empty();
-    if instants > 6 && !is_pipeline {
+    if instants > 6 && !is_pipeline && !scenario.model.vision.is_there() {
         remarks.push("What is generated and scored before the step is drawn once, for any number of them.".to_owned());
     }
     if is_pipeline {

@@ -122,6 +122,7 @@ pub(super) fn read(row: &Value) -> Result<Model, &'static str> {
         positions: 0,
         experts: experts(extra),
         latent: latent(extra),
+        vision: bmax::Vision::NONE,
     };
     // Side by side, Falcon's and Phi's blocks have one norm; GPT-NeoX's have two.
     if model.parallel.is_on() && (name.contains("falcon") || name.contains("phi")) {
