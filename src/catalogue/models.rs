@@ -212,11 +212,7 @@ const GEMMA_3_NOTE: &str = "The language model: the vision encoder has 417 milli
 /// Configurations of models that see, which are files of the tests here.
 macro_rules! seen_file {
     ($file:literal) => {
-        concat!(
-            "Sizes as in tests/config_files/",
-            $file,
-            ".json, written down without the hub; the class of transformers 5.23.0 made of them has this count."
-        )
+        concat!("Sizes as in tests/config_files/", $file, ".json, counted by transformers 5.23.0.")
     };
 }
 const GEMMA_3_SEEING_NOTE: &str = "With its vision tower and projector. Five of six layers attend to the last 1,024 \

@@ -161,6 +161,10 @@ const GENERATED: &[(f64, usize)] = &[(0.04, 0), (0.07, 1), (0.10, 2), (0.14, 3),
 /// The backward pass of a decoder ends where that of its encoder begins.
 const TWO_STACKS: &[(f64, usize)] = &[(0.66, 3), (0.70, 4)];
 
+/// A vision tower runs before the language model, and behind it on the way back.
+const SEEN: &[(f64, usize)] = &[(0.14, 0), (0.93, 5), (0.945, 6)];
+const WITH_TOWER: Places = Places { forward: 1, loss: 2, last: 3, first: 4, end: 7, update: 8 };
+
 /// Which entries are counted.
 #[derive(Clone, Copy)]
 enum Cut {
@@ -285,11 +289,16 @@ pub fn timeline(scenario: &Scenario) -> Timeline {
         };
         return Timeline { moments: vec![moment(1), moment(2)], instants, drawn: 1 };
     }
-    let is_task = scenario.method == Method::Ledger && scenario.task.kind != TaskKind::Train;
-    let places = match (is_task, count) {
-        (true, _) => Places::of_task(count),
-        (false, 8) => Places::WITH_ENCODER,
-        (false, _) => Places::around(whole.binding().0.min(count - 1)),
+    let sees = scenario.method == Method::Ledger && scenario.model.vision.is_there();
+    let is_task = scenario.method == Method::Ledger && scenario.task.kind != TaskKind::Train && !sees;
+    let places = matchmatch (sees, (is_task, count)) {
+        (true, _) =>
+        (true, _) => WITH_TOWER,
+        (_, true) => Places::of_task(count),
+        (false,,
+        _ 8) => Places::WITH_ENCODER,
+        (false, _) =>=> Places::around(whole.binding().0.min(count - 1)),
+    ),
     };
     let drawn = if count > 6 { 1 } else { scenario.recipe.micro_batches.clamp(1, MOST_DRAWN) };
     let mut alone = *scenario;
@@ -316,6 +325,7 @@ pub fn timeline(scenario: &Scenario) -> Timeline {
         (true, 12) => GENERATED,
         (true, 10) => SCORED,
         (false, 8) => TWO_STACKS,
+        _ if sees => SEEN,
         _ => &[],
     };
     let mut all: Vec<(f64, Cut, bool)> = Vec::with_capacity(passes.len() + beside.len());

@@ -147,7 +147,7 @@ fn remarks(timeline: &Timeline, scenario: &Scenario) -> Vec<String> {
     if outside {
         remarks.push("What is outside the step stands behind the second update, moment by moment.".to_owned());
     }
-    if instants > 6 && !is_pipeline {
+    if instants > 6 && !is_pipeline && !scenario.model.vision.is_there() {
         let said = if scenario.task.kind.generates() {
             "What is generated and scored before the step is drawn once, for any number of them."
         } else {

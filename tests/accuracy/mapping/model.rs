@@ -124,6 +124,7 @@ pub(super) fn read(row: &Value) -> Result<Model, &'static str> {
         latent: latent(extra),
         vision: bmax::Vision::NONE,
         encoder: Encoder::NONE,
+        vision: bmax::Vision::NONE,
     };
     // Side by side, Falcon's and Phi's blocks have one norm; GPT-NeoX's have two.
     if model.parallel.is_on() && (name.contains("falcon") || name.contains("phi")) {
