@@ -291,14 +291,11 @@ pub fn timeline(scenario: &Scenario) -> Timeline {
     }
     let sees = scenario.method == Method::Ledger && scenario.model.vision.is_there();
     let is_task = scenario.method == Method::Ledger && scenario.task.kind != TaskKind::Train && !sees;
-    let places = matchmatch (sees, (is_task, count)) {
-        (true, _) =>
-        (true, _) => WITH_TOWER,
-        (_, true) => Places::of_task(count),
-        (false,,
-        _ 8) => Places::WITH_ENCODER,
-        (false, _) =>=> Places::around(whole.binding().0.min(count - 1)),
-    ),
+    let places = match (sees, is_task, count) {
+        (true, ..) => WITH_TOWER,
+        (_, true, _) => Places::of_task(count),
+        (.., 8) => Places::WITH_ENCODER,
+        _ => Places::around(whole.binding().0.min(count - 1)),
     };
     let drawn = if count > 6 { 1 } else { scenario.recipe.micro_batches.clamp(1, MOST_DRAWN) };
     let mut alone = *scenario;

@@ -2,7 +2,7 @@
 
 use bmax::course::step::{Held, Moment, PARTS, Timeline, timeline};
 use bmax::plot::{Axis, Ink, Mark, Plot, Rule, Series};
-use bmax::{Bucket, Bytes, Evaluation, Recomputation, Scenario};
+use bmax::{Bucket, Bytes, Evaluation, Recomputation, Scenario, TaskKind};
 
 use crate::figures::stacked::{self, BANDS};
 use crate::site::{Facts, format};
@@ -147,7 +147,8 @@ fn remarks(timeline: &Timeline, scenario: &Scenario) -> Vec<String> {
     if outside {
         remarks.push("What is outside the step stands behind the second update, moment by moment.".to_owned());
     }
-    if instants > 6 && !is_pipeline && !scenario.model.vision.is_there() {
+    let is_task = scenario.task.kind != TaskKind::Train && !scenario.model.vision.is_there();
+    if instants > 6 && !is_pipeline && is_task {
         let said = if scenario.task.kind.generates() {
             "What is generated and scored before the step is drawn once, for any number of them."
         } else {
