@@ -53,7 +53,6 @@ fn palm() -> Model {
         positions: 0,
         experts: Experts::NONE,
         latent: Latent::NONE,
-        vision: bmax::Vision::NONE,
         encoder: Encoder::NONE,
         vision: bmax::Vision::NONE,
         origin: "",

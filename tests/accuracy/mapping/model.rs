@@ -122,7 +122,6 @@ pub(super) fn read(row: &Value) -> Result<Model, &'static str> {
         positions: 0,
         experts: experts(extra),
         latent: latent(extra),
-        vision: bmax::Vision::NONE,
         encoder: Encoder::NONE,
         vision: bmax::Vision::NONE,
     };

@@ -7,8 +7,8 @@
 #
 # Micro-batch 1 × 1 data-parallel GPU × 64 accumulation steps = 64 sequences an optimizer step (target
 # 64).
-# As asked, b_max is 4. This file runs something else where the list below says so, and as it runs
-# b_max is none, for not even one sequence fits:
+# As asked, b_max is 4 pairs. This file runs something else where the list below says so, and as it
+# runs b_max is none, for not even one sequence fits:
 # https://example.org/bmax/?v=3&model=llama-3.1-8b&gpu=rtx-4090&s=1024&b=1&accum=64&gpus=1&target=64&grad=32&loss=vocab-parallel&kernels=fused&ref=adapter&engine=megatron&zero=0
 # Checked with Megatron-LM’s parser at commit d98e8a64ddf3 (22 August 2026).
 #
