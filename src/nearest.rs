@@ -19,7 +19,7 @@ const SYNONYMS: &[(&str, &str, &str)] = &[
     // Data-parallel copies that share nothing are stage 0.
     ("zero", "ddp", "0"),
     ("zero", "off", "0"),
-    // There is no 8-bit training yet. Recipes with 8-bit products keep what they store in bf16.
+    // Products in fp8 have a parameter of their own. Such recipes keep what they store in bf16.
     ("precision", "fp8", "bf16"),
     ("precision", "float8", "bf16"),
     ("precision", "bfloat16", "bf16"),
@@ -304,7 +304,7 @@ mod tests {
             ("hidden_size", &["hidden"]),
             ("num_key_value_heads", &["kv"]),
             ("checkpointing", &["recompute=full"]),
-            ("optim", &["optimizer"]),
+            ("optim", &["opt_rank", "optimizer"]),
             ("memory", &["mem"]),
             ("GPUS", &["gpus"]),
             ("colour", &[]),

@@ -206,6 +206,8 @@ proptest! {
 
     #[test]
     fn b_max_of_lengths_that_vary_fits_and_one_more_does_not(scenario in any_scenario::any_scenario()) {
+        let mut scenario = scenario;
+        scenario.host.ram = Bytes::new(0.0);
         if let Some(most) = largest_micro_batch(&scenario) {
             prop_assert!(estimate(&scenario.with_batch(most)).peak().bytes <= scenario.usable() + Bytes::new(64.0));
             if most < Field::Batch.bound().max as u32 {

@@ -390,6 +390,8 @@ prop_compose! {
         let mut scenario = Scenario { method: Method::Ledger, ..scenario };
         // No other task has a pipeline.
         scenario.task.kind = TaskKind::Train;
+        // Neither do networks with a vision tower or an encoder.
+        (scenario.model.vision, scenario.model.encoder) = (bmax::Vision::NONE, bmax::Encoder::NONE);
         let cluster = &mut scenario.cluster;
         cluster.pipeline_parallel = ranks;
         cluster.virtual_stages = 1;

@@ -307,6 +307,9 @@ proptest! {
         // trl trains decoders, and a task is counted without an encoder.
         let mut scenario = scenario;
         scenario.model.encoder = bmax::Encoder::NONE;
+        // Neither with products in fp8, nor with a step in the backward pass.
+        scenario.recipe.fp8 = bmax::Fp8::Off;
+        scenario.recipe.step = bmax::StepKernel::Foreach;
         let mut plain = scenario;
         plain.task.kind = TaskKind::Train;
         let update = |scenario: &Scenario| {

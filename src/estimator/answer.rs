@@ -145,7 +145,7 @@ pub fn largest_micro_batch(scenario: &Scenario) -> Option<u32> {
 }
 
 /// How many sequences the memory of the machine has room for; no limit where nobody said how much it is.
-fn in_host(scenario: &Scenario, ledger: &Ledger) -> u32 {
+pub(super) fn in_host(scenario: &Scenario, ledger: &Ledger) -> u32 {
     let ram = scenario.host.ram;
     if ram == Bytes::ZERO || ledger.host.is_empty() || ledger.host_peak(LIMIT) <= ram {
         return LIMIT;

@@ -76,7 +76,7 @@ pub struct Probe {
     pub batch: u32,
     /// What it would take.
     pub peak: Bytes,
-    /// Whether that fits the usable memory.
+    /// Whether that fits the usable memory, and what it has in CPU memory that of the machine.
     pub fits: bool,
     /// The largest micro-batch known to fit after this step; 0 when none is.
     pub low: u32,
@@ -92,12 +92,14 @@ pub struct Probe {
 pub fn by_running_out(scenario: &Scenario) -> Vec<Probe> {
     let ledger = Ledger::of(scenario);
     let usable = scenario.usable();
+    // The memory of the machine may run out first.
+    let in_host = super::answer::in_host(scenario, &ledger);
     let limit = Field::Batch.bound().max as u32;
     let mut probes = Vec::new();
     let (mut low, mut high) = (0, None);
     let mut attempt = |phase, batch, low: &mut u32, high: &mut Option<u32>| {
         let (_, peak) = ledger.peak(batch);
-        let fits = peak <= usable;
+        let fits = peak <= usable && batch <= in_host;
         if fits {
             *low = batch
         } else {

@@ -91,15 +91,14 @@ impl Conflicts {
     fn step(&mut self, scenario: &Scenario, why: Unfit) {
         let recipe = &scenario.recipe;
         match why {
+            Unfit::AddsUp if scenario.cluster.pipeline_parallel > 1 => self.word(
+                Word::Step(StepKernel::Foreach),
+                "A pipeline adds gradients up over its micro-batches, which a step in the backward pass cannot.",
+            ),
             Unfit::AddsUp if recipe.micro_batches > 1 => {
                 let message = "A step in the backward pass lets go of each gradient at once, so that no micro-batch adds to \
                                it; one micro-batch a step can.";
                 self.number(Field::MicroBatches, 1, message.to_owned());
-            }
-            Unfit::AddsUp if scenario.cluster.pipeline_parallel > 1 => {
-                let message = "A pipeline adds gradients up over its micro-batches, which a step in the backward pass \
-                               cannot.";
-                self.number(Field::PipelineParallel, 1, message.to_owned());
             }
             Unfit::AddsUp => self.word(
                 Word::Gradients(GradientType::Half),
