@@ -172,6 +172,8 @@ proptest! {
         scenario.model.vision = bmax::Vision::NONE;
         // Adapters keep their inputs in 16 bits, where full training keeps those of its products in one byte.
         scenario.recipe.fp8 = bmax::Fp8::Off;
+        // What an encoder puts out is the input of a product in every layer of the decoder, each with its adapters.
+        scenario.model.encoder = bmax::Encoder::NONE;
         // PEFT casts the input of an adapter in fp32 for each adapter anew, and drops other parts of it for each
         // (`_cast_input_dtype` and `lora_dropout` in peft/tuners/lora/layer.py): copies that full training, where
         // matrices share their input, does not make.

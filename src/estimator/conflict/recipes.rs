@@ -108,6 +108,10 @@ impl Conflicts {
                 Word::Precision(Precision::Bf16),
                 "Loss scaling looks at all gradients before it updates any; bf16 needs none.",
             ),
+            Unfit::Averages if recipe.optimizer.projects() || recipe.optimizer.preconditions() => self.word(
+                Word::Step(StepKernel::Foreach),
+                "DDP averages gradients behind the hook that would update the weight, and this optimizer needs whole matrices.",
+            ),
             Unfit::Averages => self.word(
                 Word::Zero(ZeroStage::Stage3),
                 "DDP averages gradients behind the hook that would update the weight; FSDP averages before it.",
@@ -135,7 +139,12 @@ impl Conflicts {
                 plain,
                 format!("{name} works on matrices; stacks of experts have three sides, and that is not counted."),
             ),
-            Unfit::Divided if whole && scenario.recipe.optimizer == Optimizer::Shampoo => (
+            Unfit::Divided
+                if whole
+                    && scenario.recipe.optimizer == Optimizer::Shampoo
+                    && scenario.cluster.engine == Engine::Torch
+                    && scenario.cluster.tensor_parallel == 1 =>
+            (
                 Word::Zero(ZeroStage::Stage1),
                 "Distributed Shampoo hands whole blocks to data-parallel GPUs, which is counted like ZeRO 1; blocks of \
                  divided weights are not counted."
