@@ -105,7 +105,7 @@ fn selective_recomputation_costs_what_its_help_prints() {
         assert!(extra_work(&scenario) < f64::from(sequence) / (18.0 * f64::from(scenario.model.hidden)));
         100.0 * extra_work(&scenario)
     };
-    let help = Recomputation::Selective.option().effect;
+    let help = Recomputation::Selective.effect();
     assert!(help.contains(&format!("{:.1} % for GPT-3", extra("gpt-3-175b", 2_048))), "{help}");
     assert!(help.contains(&format!("{:.0} % for 7B at 8,192 tokens", extra("7b", 8_192))), "{help}");
 }

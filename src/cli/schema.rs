@@ -9,9 +9,7 @@ use super::comparison::Comparison;
 use super::others::Others;
 use super::report::Line;
 use crate::{
-    Field, Scenario,
-    bounds::Bound,
-    catalogue,
+    Field, Scenario, catalogue,
     choice::ChoiceOption,
     link,
     setting::{self, Setting},
@@ -35,7 +33,7 @@ pub fn scenario() -> Value {
     let devices = catalogue::DEVICES.iter().map(|row| (row.slug, row.name)).collect();
     properties.insert("gpu".to_owned(), row("GPU", devices, default.device.origin));
     for field in Field::ALL {
-        properties.insert(field.bound().key.to_owned(), number(&field.bound(), default.number(*field)));
+        properties.insert(field.bound().key.to_owned(), number(*field, default.number(*field)));
     }
     for word in setting::ALL {
         properties.insert(word.key.to_owned(), words(word, word.get(&default)));
@@ -118,11 +116,12 @@ fn row(title: &str, rows: Vec<(&'static str, &'static str)>, default: &str) -> V
     json!({ "title": title, "anyOf": options, "default": default })
 }
 
-fn number(bound: &Bound, default: f64) -> Value {
+fn number(field: Field, default: f64) -> Value {
+    let bound = &field.bound();
     let kind = if bound.whole { "integer" } else { "number" };
     json!({
         "title": bound.name,
-        "description": format!("{} It takes {bound}.", bound.help),
+        "description": format!("{} It takes {bound}.", field.help()),
         // A text is read like what somebody types: with separators, or with the unit behind it.
         "type": [kind, "string", "null"],
         "minimum": super::values::Number(bound.min),
@@ -132,18 +131,18 @@ fn number(bound: &Bound, default: f64) -> Value {
 }
 
 fn words(word: &Setting, default: &str) -> Value {
-    let mut options: Vec<Value> = word.options.iter().map(option).collect();
+    let mut options: Vec<Value> = word.options.iter().map(|one| option(word, one)).collect();
     options.push(json!({ "type": "null" }));
     json!({ "title": word.name, "anyOf": options, "default": default })
 }
 
 /// A word, and what JSON has for the same: numbers for digits, true and false for on and off.
-fn option(option: &ChoiceOption) -> Value {
+fn option(of: &Setting, option: &ChoiceOption) -> Value {
     let mut accepted = vec![json!(option.key)];
     match option.key {
         "on" => accepted.push(json!(true)),
         "off" => accepted.push(json!(false)),
         key => accepted.extend(key.parse::<u32>().ok().map(|number| json!(number))),
     }
-    json!({ "enum": accepted, "title": option.label, "description": option.effect })
+    json!({ "enum": accepted, "title": option.label, "description": of.effect(option.key) })
 }

@@ -29,8 +29,6 @@ pub struct Bound {
     pub max: f64,
     /// Whether only whole numbers are accepted.
     pub whole: bool,
-    /// One sentence on what the field is.
-    pub help: &'static str,
 }
 
 macro_rules! fields {
@@ -52,8 +50,16 @@ macro_rules! fields {
                 match self {
                     $(Self::$field => Bound {
                         key: $key, name: $name, symbol: $symbol, unit: $unit,
-                        min: $min as f64, max: $max as f64, whole: kept::$kept::WHOLE, help: $help,
+                        min: $min as f64, max: $max as f64, whole: kept::$kept::WHOLE,
                     },)+
+                }
+            }
+
+            /// One sentence on what the field is. It stands beside the range and not in it, so that a part of the page
+            /// that explains nothing need not carry the sentences.
+            pub const fn help(self) -> &'static str {
+                match self {
+                    $(Self::$field => $help,)+
                 }
             }
         }

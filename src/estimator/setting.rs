@@ -104,6 +104,23 @@ macro_rules! settings {
         #[non_exhaustive]
         pub enum Word { $($(#[$meta])* $word($ty),)+ }
 
+        impl Setting {
+            /// One sentence on what each option changes, in the order of the options. It is apart from them, so that a
+            /// part of the page that explains nothing need not carry the sentences.
+            pub fn effects(&self) -> &'static [&'static str] {
+                match self.key {
+                    $($key => <$ty as Choice>::EFFECTS,)+
+                    _ => &[],
+                }
+            }
+
+            /// What the option with this word changes.
+            pub fn effect(&self, key: &str) -> &'static str {
+                let at = self.options.iter().position(|option| option.key == key);
+                at.and_then(|at| self.effects().get(at)).copied().unwrap_or_default()
+            }
+        }
+
         impl Word {
             /// The setting.
             pub fn setting(self) -> &'static Setting {
@@ -266,7 +283,7 @@ mod tests {
                 let word = setting.chosen(&scenario);
                 assert_eq!((word.setting(), word.key()), (*setting, option.key));
                 assert_eq!(word.apply(Scenario::default()), scenario);
-                assert!(!option.label.is_empty() && !option.effect.is_empty());
+                assert!(!option.label.is_empty() && !setting.effect(option.key).is_empty());
             }
         }
     }

@@ -38,7 +38,7 @@ fn Numbers() -> impl IntoView {
     view! {
         <Specimen name="number_field">
             <Case state="An input of the scenario at its default">
-                <NumberField input=usual.field(Field::Sequence) id="usual-sequence" help=Field::Sequence.bound().help/>
+                <NumberField input=usual.field(Field::Sequence) id="usual-sequence" help=Field::Sequence.help()/>
             </Case>
             <Case state="Changed, without a help"><NumberField input=small id="changed-batch"/></Case>
             <Case state="A number of a figure; where a program runs, what is typed here is refused">

@@ -1,5 +1,7 @@
 //! The ranking of single changes, which several figures show and none should compute again.
 
+use std::cell::RefCell;
+
 use bmax::Scenario;
 use bmax::catalogue;
 use bmax::levers::{self, Lever};
@@ -29,8 +31,21 @@ impl Ranking {
         let scenario = scenario.with_batch(1);
         match before {
             Some(ranking) if ranking.scenario == scenario => (ranking, false),
-            _ => (Self::of(&scenario), true),
+            _ => (Self::known(&scenario), true),
         }
+    }
+
+    /// The ranking of `scenario`, which the figure before may have asked for.
+    fn known(scenario: &Scenario) -> Self {
+        thread_local! {
+            static LAST: RefCell<Option<Ranking>> = const { RefCell::new(None) };
+        }
+        let last = LAST.with_borrow(|last| last.clone().filter(|last| last.scenario == *scenario));
+        last.unwrap_or_else(|| {
+            let ranking = Self::of(scenario);
+            LAST.set(Some(ranking.clone()));
+            ranking
+        })
     }
 
     /// The changes that make room, the strongest first.

@@ -139,8 +139,6 @@ pub struct State {
     pub scenario: RwSignal<Scenario>,
     /// What follows from it.
     pub facts: Memo<Facts>,
-    /// The single changes that are open to it, ranked; it does not depend on the micro-batch.
-    pub ranking: Memo<Ranking>,
     /// The configuration that the reader has pinned to compare with; the link carries it.
     pub pinned: RwSignal<Option<Scenario>>,
     /// The same, as the figure knows it.
@@ -170,10 +168,8 @@ pub struct FieldHandle {
 /// An input of the scenario that is picked from a list, as controls take it.
 #[derive(Clone, Copy)]
 pub struct SettingHandle {
-    /// What it is called.
-    pub name: &'static str,
-    /// Its options.
-    pub options: &'static [ChoiceOption],
+    /// Its name and its options.
+    pub setting: &'static Setting,
     /// The word of the chosen option.
     pub value: Signal<&'static str>,
     /// The word it has when nobody changed it.
@@ -185,12 +181,12 @@ pub struct SettingHandle {
 impl SettingHandle {
     /// The option with this word.
     pub fn option(self, key: &str) -> Option<&'static ChoiceOption> {
-        self.options.iter().find(|option| option.key == key)
+        self.setting.option(key)
     }
 
     /// One sentence on what the chosen option changes.
     pub fn effect(self) -> &'static str {
-        self.option(self.value.get()).map_or("", |option| option.effect)
+        self.setting.effect(self.value.get())
     }
 }
 
@@ -210,7 +206,6 @@ impl State {
             pinned,
             beside: Memo::new(move |_| pinned.get()),
             facts: Memo::new(move |before: Option<&Facts>| Facts::of(scenario.get(), before)),
-            ranking: Memo::new_owning(move |before| Ranking::next(scenario.get(), before)),
             own: RwSignal::new(None),
             notices: RwSignal::new(Vec::new()),
             turns: Turns::new(),
@@ -231,7 +226,7 @@ impl State {
     /// The same state for a figure that is taken over as the page was built: until `taken` it knows the
     /// default configuration, then once what is asked, and from then on what is asked while it is near.
     pub fn for_figure(self, near: RwSignal<bool>, taken: RwSignal<bool>) -> Self {
-        let Self { facts, ranking, beside, .. } = self;
+        let Self { facts, beside, .. } = self;
         let pace = Memo::new(move |before: Option<&Pace>| match (before, taken.get(), near.get()) {
             (_, false, _) => Pace::Built,
             (_, _, true) => Pace::Follows,
@@ -241,9 +236,14 @@ impl State {
         Self {
             facts: paced(pace, facts, || Facts::of(Scenario::default(), None)),
             beside: paced(pace, beside, || None),
-            ranking: paced(pace, ranking, || Ranking::of(&Scenario::default().with_batch(1))),
             ..self
         }
+    }
+
+    /// The single changes that are open to the scenario, ranked; it does not depend on the micro-batch. It is made where
+    /// it is shown, so that the parts of the program that show none need not carry it.
+    pub fn ranking(self) -> Memo<Ranking> {
+        Memo::new_owning(move |before| Ranking::next(self.asked(|scenario| *scenario), before))
     }
 
     /// Reads the facts; whatever reads them here runs again when they change.
@@ -288,8 +288,7 @@ impl State {
     /// The handle of an input with a list of values.
     pub fn setting(self, setting: &'static Setting) -> SettingHandle {
         SettingHandle {
-            name: setting.name,
-            options: setting.options,
+            setting,
             value: Memo::new(move |_| self.asked(|scenario| setting.get(scenario))).into(),
             default: Memo::new(move |_| self.read(|facts| setting.get(&facts.base))).into(),
             write: Callback::new(move |word: String| {

@@ -187,7 +187,7 @@ async fn every_word_of_a_scenario_is_in_the_form_changes_the_answer_the_library_
             calculator.pick(word.name, option.label).await;
             page.until_query(&link::encode(&scenario)).await;
             calculator.shows("calculator-answer", &expected::answer(&scenario)).await;
-            calculator.says(option.effect).await;
+            calculator.says(word.effect(option.key)).await;
             put_back(&page, &start, word.name, word.key).await;
         }
         page.close().await;

@@ -13,8 +13,6 @@ pub struct ChoiceOption {
     pub key: &'static str,
     /// Its label in a form.
     pub label: &'static str,
-    /// One sentence on what it changes.
-    pub effect: &'static str,
 }
 
 /// A text that is none of the words of a choice.
@@ -52,10 +50,13 @@ pub(crate) fn keys(options: &[ChoiceOption]) -> String {
 pub trait Choice: Copy + PartialEq + Sized + FromStr<Err = WordError> + fmt::Display + 'static {
     /// Every value, in the order a form shows them.
     const ALL: &'static [Self];
-    /// The same as words, labels and sentences.
+    /// The same as words and labels.
     const OPTIONS: &'static [ChoiceOption];
 
-    /// Word, label and sentence of this value.
+    /// One sentence on what each changes, in the same order. A part of the page that explains nothing need not carry them.
+    const EFFECTS: &'static [&'static str];
+
+    /// Word and label of this value.
     fn option(self) -> &'static ChoiceOption;
 
     /// The word for this value in a link.
@@ -67,6 +68,9 @@ pub trait Choice: Copy + PartialEq + Sized + FromStr<Err = WordError> + fmt::Dis
     fn label(self) -> &'static str {
         self.option().label
     }
+
+    /// One sentence on what this value changes.
+    fn effect(self) -> &'static str;
 
     /// The value behind a word of a link; the case of its letters does not matter.
     fn from_key(key: &str) -> Option<Self> {
@@ -106,11 +110,16 @@ macro_rules! choices {
         impl Choice for $name {
             const ALL: &'static [Self] = &[$(Self::$value,)+];
             const OPTIONS: &'static [ChoiceOption] =
-                &[$(ChoiceOption { key: $key, label: $label, effect: $effect },)+];
+                &[$(ChoiceOption { key: $key, label: $label },)+];
+            const EFFECTS: &'static [&'static str] = &[$($effect,)+];
 
             fn option(self) -> &'static ChoiceOption {
                 // The values are numbered in the order of the list.
                 &Self::OPTIONS[self as usize]
+            }
+
+            fn effect(self) -> &'static str {
+                Self::EFFECTS[self as usize]
             }
         }
     )+};

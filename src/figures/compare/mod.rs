@@ -112,9 +112,9 @@ fn Buttons(state: State, shown: Memo<Shown>) -> impl IntoView {
 fn Controls(state: State) -> impl IntoView {
     view! {
         <div class="live-controls">
-            <NumberField input=state.field(Field::Batch) id="compare-b" help=Field::Batch.bound().help/>
-            <NumberField input=state.field(Field::Sequence) id="compare-s" help=Field::Sequence.bound().help/>
-            <NumberField input=state.field(Field::Gpus) id="compare-gpus" help=Field::Gpus.bound().help/>
+            <NumberField input=state.field(Field::Batch) id="compare-b" help=const { Field::Batch.help() }/>
+            <NumberField input=state.field(Field::Sequence) id="compare-s" help=const { Field::Sequence.help() }/>
+            <NumberField input=state.field(Field::Gpus) id="compare-gpus" help=const { Field::Gpus.help() }/>
             <SettingField handle=state.setting(&setting::RECOMPUTATION) id="compare-recompute"/>
             <SettingField handle=state.setting(&setting::ZERO) id="compare-zero"/>
             <SettingField handle=state.setting(&setting::OPTIMIZER) id="compare-optimizer"/>

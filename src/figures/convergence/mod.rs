@@ -73,7 +73,7 @@ pub fn Convergence(
             <NumberField
                 input=state.field(Field::GlobalBatch)
                 id="convergence-target"
-                help=Field::GlobalBatch.bound().help
+                help=const { Field::GlobalBatch.help() }
             />
             <Slider id="convergence-at" value=at ends step=STEP text=spoken>
                 "Read off at (doublings of your batch)"

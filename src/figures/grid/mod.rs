@@ -85,14 +85,14 @@ fn Controls(state: State) -> impl IntoView {
     // D stands for the copies here.
     let gpus = NumberInput { symbol: "", ..state.field(Field::Gpus).into() };
     let number =
-        |field: Field, id: &'static str| view! { <NumberField input=state.field(field) id help=field.bound().help/> };
+        |field: Field, id: &'static str| view! { <NumberField input=state.field(field) id help=field.help()/> };
     view! {
         <p class="live-note">
             "An example, 16 GPUs with T = 2, P = 4 and 8 micro-batches: "
             <UseButton what="the example" press=move |()| state.change(example)/>
         </p>
         <div class="live-controls">
-            <NumberField input=gpus id="grid-gpus" help=Field::Gpus.bound().help/>
+            <NumberField input=gpus id="grid-gpus" help=const { Field::Gpus.help() }/>
             {number(Field::TensorParallel, "grid-t")}
             {number(Field::PipelineParallel, "grid-p")}
             {number(Field::ContextParallel, "grid-c")}

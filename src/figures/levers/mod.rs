@@ -10,7 +10,7 @@ use leptos::html::Div;
 use leptos::prelude::*;
 use web_sys::Element;
 
-use crate::site::{State, read};
+use crate::site::{Ranking, State, read};
 use applied::{Applied, remember};
 use shown::{Gain, Idle, Now, Ranked};
 pub use text::describe;
@@ -25,7 +25,8 @@ pub fn Levers(
     let applied = RwSignal::new(Vec::new());
     let place = NodeRef::<Div>::new();
     let now = Memo::new(move |_| state.read(|facts| applied.with(|applied: &Vec<Applied>| Now::of(facts, applied))));
-    let ranked = Memo::new(move |_| state.ranking.with(Ranked::of));
+    let ranking = state.ranking();
+    let ranked = Memo::new(move |_| ranking.with(Ranked::of));
     let make = move |change: Change| {
         state.change(|scenario| change.apply(scenario));
         // The pressed button may be gone: without this the keyboard would start over at the top of the page.
@@ -54,7 +55,7 @@ pub fn Levers(
                 <AppliedChanges now undo/>
             </div>
             <GainingChanges ranked apply/>
-            <IdleChanges state ranked apply/>
+            <IdleChanges ranking ranked apply/>
         </div>
     }
 }
@@ -133,10 +134,10 @@ fn gaining(gain: Gain, apply: Callback<Change>) -> impl IntoView {
 /// closes what the reader may have opened. It follows the disclosure pattern with the browser's own `details`:
 /// <https://www.w3.org/WAI/ARIA/apg/patterns/disclosure/>.
 #[component]
-fn IdleChanges(state: State, ranked: Memo<Ranked>, apply: Callback<Change>) -> impl IntoView {
+fn IdleChanges(ranking: Memo<Ranking>, ranked: Memo<Ranked>, apply: Callback<Change>) -> impl IntoView {
     let alone = Memo::new(move |_| ranked.with(Ranked::alone));
     let open = RwSignal::new(false);
-    let idle = Memo::new(move |_| if open.get() || alone.get() { state.ranking.with(Idle::all) } else { Vec::new() });
+    let idle = Memo::new(move |_| if open.get() || alone.get() { ranking.with(Idle::all) } else { Vec::new() });
     let row = move |Idle { change, name, why }| {
         view! {
             <li class="lever lever-idle">

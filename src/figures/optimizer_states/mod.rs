@@ -38,7 +38,7 @@ pub fn OptimizerStates(
             <NumberField
                 input=state.field(Field::Gpus)
                 id="optimizer-states-gpus"
-                help=Field::Gpus.bound().help
+                help=const { Field::Gpus.help() }
             />
         </div>
         <p class="live-note state-note">

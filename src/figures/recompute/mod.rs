@@ -33,7 +33,7 @@ pub fn Recompute(
             }
             scenario
         });
-        done.set(policy.option().effect);
+        done.set(policy.effect());
     });
     let apply_best = move |_| {
         at.set(distances.with_untracked(|distances| distances.best).into());

@@ -79,7 +79,7 @@ fn Regime(at: usize, state: State, shown: Memo<Shown>, done: RwSignal<&'static s
     };
     let apply = move |()| {
         state.change(|scenario| row.applied_to(scenario));
-        done.set(row.precision.option().effect);
+        done.set(row.precision.effect());
     };
     view! {
         <tr class:is-own=move || shown.with(|shown| shown.own[at])>

@@ -33,8 +33,8 @@ pub fn Saturation(
     let spoken = Signal::derive(move || shown.with(|shown| shown.reading.spoken()));
     view! {
         <div class="live-controls">
-            <NumberField input=state.field(Field::Batch) id="saturation-b" help=Field::Batch.bound().help/>
-            <NumberField input=state.field(Field::Sequence) id="saturation-s" help=Field::Sequence.bound().help/>
+            <NumberField input=state.field(Field::Batch) id="saturation-b" help=const { Field::Batch.help() }/>
+            <NumberField input=state.field(Field::Sequence) id="saturation-s" help=const { Field::Sequence.help() }/>
             <Slider id="saturation-at" value=at ends=ENDS step=0.25 text=spoken>
                 "Read off at (doublings of one)"
             </Slider>

@@ -42,8 +42,8 @@ pub fn Sharding(
     let shown = Memo::new(move |_| state.asked(Shown::of));
     view! {
         <div class="live-controls">
-            <NumberField input=state.field(Field::Gpus) id="sharding-gpus" help=Field::Gpus.bound().help/>
-            <NumberField input=state.field(Field::Batch) id="sharding-b" help=Field::Batch.bound().help/>
+            <NumberField input=state.field(Field::Gpus) id="sharding-gpus" help=const { Field::Gpus.help() }/>
+            <NumberField input=state.field(Field::Batch) id="sharding-b" help=const { Field::Batch.help() }/>
         </div>
         <div class="shards" style=("--usable", read(shown, |shown| &shown.usable))>
             {(0..STAGES.len()).map(|stage| view! { <Bar shown stage/> }).collect_view()}

@@ -29,8 +29,8 @@ pub fn Swapping(
         <div class="live-controls">
             <DevicePicker id="swapping-gpu" state/>
             <Select id="swapping-link" label="Link to CPU memory, each way" options=LINKS value=link/>
-            <NumberField input=state.field(Field::Batch) id="swapping-b" help=Field::Batch.bound().help/>
-            <NumberField input=state.field(Field::Sequence) id="swapping-s" help=Field::Sequence.bound().help/>
+            <NumberField input=state.field(Field::Batch) id="swapping-b" help=const { Field::Batch.help() }/>
+            <NumberField input=state.field(Field::Sequence) id="swapping-s" help=const { Field::Sequence.help() }/>
         </div>
         <p class="figure-part">"Each further memory is larger and slower"</p>
         <Tiers shown/>

@@ -96,10 +96,10 @@ fn Controls(state: State, inputs: Inputs) -> impl IntoView {
             <NumberField
                 input=state.field(Field::GlobalBatch)
                 id="tuning-target"
-                help=Field::GlobalBatch.bound().help
+                help=const { Field::GlobalBatch.help() }
             />
             <SettingField handle=state.setting(&setting::BATCH_UNIT) id="tuning-unit"/>
-            <NumberField input=state.field(Field::Sequence) id="tuning-s" help=Field::Sequence.bound().help/>
+            <NumberField input=state.field(Field::Sequence) id="tuning-s" help=const { Field::Sequence.help() }/>
         </div>
     }
 }

@@ -51,7 +51,7 @@ pub fn UpdateTime(
                 input=NumberInput::of("Tokens of the run, in billions", TOKENS, USUAL, tokens)
                 id="update-tokens"
             />
-            <NumberField input=state.field(Field::Batch) id="update-time-b" help=Field::Batch.bound().help/>
+            <NumberField input=state.field(Field::Batch) id="update-time-b" help=const { Field::Batch.help() }/>
         </div>
         <Answer shown/>
         <Assumed text=Signal::derive(move || shown.with(|shown| shown.assumed.clone()))/>

@@ -74,7 +74,7 @@ fn MethodSwitch(state: State) -> impl IntoView {
             legend="Method"
             options=Method::ALL.iter().map(|method| (*method, method.label()))
             value=Model::new(method, pick)
-            effect=Signal::derive(move || method.get().option().effect)
+            effect=Signal::derive(move || method.get().effect())
             changed=Signal::derive(move || state.read(|facts| facts.scenario.method != facts.base.method))
         />
     }
@@ -187,7 +187,7 @@ fn control(state: State, input: Input, hidden: Memo<bool>) -> impl IntoView {
     let or_idle = move |help: &'static str| if idle.get() { why_idle() } else { help };
     match input {
         Number(field) => {
-            let help = Signal::derive(move || or_idle(field.bound().help));
+            let help = Signal::derive(move || or_idle(field.help()));
             let id = format!("calculator-{}", field.bound().key);
             Either::Left(view! { <NumberField input=state.field(field) id help idle hidden/> })
         }

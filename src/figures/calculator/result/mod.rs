@@ -127,7 +127,8 @@ fn Memory(state: State, shown: Memo<Shown>) -> impl IntoView {
 /// What binds, and the single changes that would help most.
 #[component]
 fn Explanation(state: State, shown: Memo<Shown>) -> impl IntoView {
-    let helps = Memo::new(move |_| state.ranking.with(helpful));
+    let ranking = state.ranking();
+    let helps = Memo::new(move |_| ranking.with(helpful));
     let help = |(change, leads_to): (String, String)| {
         view! { <li><span>{change}</span> " " <strong class="num">{leads_to}</strong></li> }
     };
