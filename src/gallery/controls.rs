@@ -1,5 +1,6 @@
 //! What the reader sets.
 
+use bmax::Choice;
 use bmax::{Field, Recomputation, Scenario, setting};
 use leptos::attr::custom::custom_attribute;
 use leptos::prelude::*;
@@ -84,7 +85,7 @@ fn Lists() -> impl IntoView {
     let kinds = [(Recomputation::None, "none"), (Recomputation::Selective, "selective"), (Recomputation::Full, "full")];
     let usual = State::new();
     let other = State::new();
-    other.setting(&setting::RECOMPUTATION).write.run("full".to_owned());
+    other.setting(&setting::RECOMPUTATION, Recomputation::EFFECTS).write.run("full".to_owned());
     view! {
         <Specimen name="segmented">
             <Case state="A choice">
@@ -104,13 +105,13 @@ fn Lists() -> impl IntoView {
         </Specimen>
         <Specimen name="setting_field">
             <Case state="At its default">
-                <SettingField handle=usual.setting(&setting::RECOMPUTATION) id="setting-usual"/>
+                <SettingField handle=usual.setting(&setting::RECOMPUTATION, Recomputation::EFFECTS) id="setting-usual"/>
             </Case>
             <Case state="Changed">
-                <SettingField handle=other.setting(&setting::RECOMPUTATION) id="setting-changed"/>
+                <SettingField handle=other.setting(&setting::RECOMPUTATION, Recomputation::EFFECTS) id="setting-changed"/>
             </Case>
             <Case state="Nothing reads it">
-                <SettingField handle=usual.setting(&setting::RECOMPUTATION) id="setting-idle"
+                <SettingField handle=usual.setting(&setting::RECOMPUTATION, Recomputation::EFFECTS) id="setting-idle"
                     idle=Signal::derive(|| true)/>
             </Case>
         </Specimen>

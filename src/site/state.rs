@@ -170,6 +170,8 @@ pub struct FieldHandle {
 pub struct SettingHandle {
     /// Its name and its options.
     pub setting: &'static Setting,
+    /// What each option changes, in the same order.
+    pub effects: &'static [&'static str],
     /// The word of the chosen option.
     pub value: Signal<&'static str>,
     /// The word it has when nobody changed it.
@@ -186,7 +188,9 @@ impl SettingHandle {
 
     /// One sentence on what the chosen option changes.
     pub fn effect(self) -> &'static str {
-        self.setting.effect(self.value.get())
+        let chosen = self.value.get();
+        let at = self.setting.options.iter().position(|option| option.key == chosen);
+        at.and_then(|at| self.effects.get(at)).copied().unwrap_or_default()
     }
 }
 
@@ -285,10 +289,12 @@ impl State {
         }
     }
 
-    /// The handle of an input with a list of values.
-    pub fn setting(self, setting: &'static Setting) -> SettingHandle {
+    /// The handle of an input with a list of values, with what they change: a part of the program carries the sentences of
+    /// those that it names.
+    pub fn setting(self, setting: &'static Setting, effects: &'static [&'static str]) -> SettingHandle {
         SettingHandle {
             setting,
+            effects,
             value: Memo::new(move |_| self.asked(|scenario| setting.get(scenario))).into(),
             default: Memo::new(move |_| self.read(|facts| setting.get(&facts.base))).into(),
             write: Callback::new(move |word: String| {

@@ -25,7 +25,7 @@ pub fn SettingField(
     #[prop(optional, into)]
     hidden: Signal<bool>,
 ) -> impl IntoView {
-    let SettingHandle { setting, value, default, write } = handle;
+    let SettingHandle { setting, value, default, write, .. } = handle;
     let (name, options) = (setting.name, setting.options);
     let changed = Signal::derive(move || value.get() != default.get());
     let label_of_default =

@@ -2,6 +2,7 @@
 
 mod shown;
 
+use bmax::{Choice, Precision, Recomputation};
 use bmax::{Field, setting};
 use leptos::prelude::*;
 
@@ -25,8 +26,8 @@ pub fn Answer(
                 <DevicePicker state id="opening-gpu"/>
                 <NumberField input=state.field(Field::Gpus) id="opening-gpus"/>
                 <NumberField input=state.field(Field::Sequence) id="opening-sequence"/>
-                <SettingField handle=state.setting(&setting::PRECISION) id="opening-precision"/>
-                <SettingField handle=state.setting(&setting::RECOMPUTATION) id="opening-recomputation"/>
+                <SettingField handle=state.setting(&setting::PRECISION, Precision::EFFECTS) id="opening-precision"/>
+                <SettingField handle=state.setting(&setting::RECOMPUTATION, Recomputation::EFFECTS) id="opening-recomputation"/>
             </div>
             <div class="opening-answer">
                 <Answers state shown/>

@@ -5,6 +5,7 @@ mod shown;
 #[cfg(feature = "prerender")]
 mod unscripted;
 
+use bmax::Recomputation;
 use bmax::chart::{
     Curves, OWN, PAD, PATTERNS, Words, as_in_workshop, description, first, last, names, set_back, swept, words,
 };
@@ -160,7 +161,7 @@ fn Settings(state: State) -> impl IntoView {
                     {OFFERED.map(button).into_iter().collect_view()}
                 </div>
             </div>
-            <SettingField handle=state.setting(&setting::COMPARISON_RECOMPUTATION) id="chart-recomputation"/>
+            <SettingField handle=state.setting(&setting::COMPARISON_RECOMPUTATION, Recomputation::EFFECTS) id="chart-recomputation"/>
             <WorkshopButton state/>
         </div>
     }

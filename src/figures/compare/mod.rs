@@ -2,6 +2,7 @@
 
 mod shown;
 
+use bmax::{Choice, Optimizer, Recomputation, ZeroStage};
 use bmax::{Field, Scenario, setting};
 use leptos::html::Button;
 use leptos::prelude::*;
@@ -115,9 +116,9 @@ fn Controls(state: State) -> impl IntoView {
             <NumberField input=state.field(Field::Batch) id="compare-b" help=const { Field::Batch.help() }/>
             <NumberField input=state.field(Field::Sequence) id="compare-s" help=const { Field::Sequence.help() }/>
             <NumberField input=state.field(Field::Gpus) id="compare-gpus" help=const { Field::Gpus.help() }/>
-            <SettingField handle=state.setting(&setting::RECOMPUTATION) id="compare-recompute"/>
-            <SettingField handle=state.setting(&setting::ZERO) id="compare-zero"/>
-            <SettingField handle=state.setting(&setting::OPTIMIZER) id="compare-optimizer"/>
+            <SettingField handle=state.setting(&setting::RECOMPUTATION, Recomputation::EFFECTS) id="compare-recompute"/>
+            <SettingField handle=state.setting(&setting::ZERO, ZeroStage::EFFECTS) id="compare-zero"/>
+            <SettingField handle=state.setting(&setting::OPTIMIZER, Optimizer::EFFECTS) id="compare-optimizer"/>
         </div>
     }
 }

@@ -3,6 +3,7 @@
 mod shown;
 
 use bmax::course::splitting::Group;
+use bmax::{Choice, Switch};
 use bmax::{Field, setting};
 use leptos::prelude::*;
 
@@ -98,7 +99,7 @@ fn Controls(state: State) -> impl IntoView {
             {number(Field::ContextParallel, "grid-c")}
             {number(Field::ExpertParallel, "grid-x")}
             {number(Field::MicroBatches, "grid-m")}
-            <SettingField handle=state.setting(&setting::SEQUENCE_PARALLEL) id="grid-sp"/>
+            <SettingField handle=state.setting(&setting::SEQUENCE_PARALLEL, Switch::EFFECTS) id="grid-sp"/>
         </div>
     }
 }

@@ -5,6 +5,7 @@ mod shown;
 use bmax::course::networks::{Named, presets};
 use bmax::setting;
 use bmax::starts::place;
+use bmax::{Choice, Optimizer, Precision};
 use leptos::prelude::*;
 
 use crate::components::{
@@ -238,8 +239,8 @@ fn Controls(state: State, inputs: Inputs, counted: Memo<Counted>) -> impl IntoVi
     view! {
         <div class="network-controls">
             <NumberField input=examples id="network-batch" help="A whole number from 1 to 1,000,000."/>
-            <SettingField handle=state.setting(&setting::PRECISION) id="network-precision"/>
-            <SettingField handle=state.setting(&setting::OPTIMIZER) id="network-optimizer"/>
+            <SettingField handle=state.setting(&setting::PRECISION, Precision::EFFECTS) id="network-precision"/>
+            <SettingField handle=state.setting(&setting::OPTIMIZER, Optimizer::EFFECTS) id="network-optimizer"/>
             <Segmented id="network-policy" legend="Compute again" options=POLICIES value=choice/>
             <Slider id="network-every" value=pieces ends text>
                 "Pieces per segment " <i>"K"</i> ": " <span data-testid="every">{move || text.get()}</span>

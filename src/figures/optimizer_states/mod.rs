@@ -2,6 +2,7 @@
 
 mod shown;
 
+use bmax::{Choice, Precision, ZeroStage};
 use bmax::{Field, Optimizer, setting};
 use leptos::prelude::*;
 
@@ -33,8 +34,8 @@ pub fn OptimizerStates(
     let done = RwSignal::new(String::new());
     view! {
         <div class="live-controls">
-            <SettingField handle=state.setting(&setting::PRECISION) id="optimizer-states-precision"/>
-            <SettingField handle=state.setting(&setting::ZERO) id="optimizer-states-zero"/>
+            <SettingField handle=state.setting(&setting::PRECISION, Precision::EFFECTS) id="optimizer-states-precision"/>
+            <SettingField handle=state.setting(&setting::ZERO, ZeroStage::EFFECTS) id="optimizer-states-zero"/>
             <NumberField
                 input=state.field(Field::Gpus)
                 id="optimizer-states-gpus"

@@ -3,6 +3,7 @@
 mod shown;
 
 use bmax::setting;
+use bmax::{Choice, ZeroStage};
 use leptos::prelude::*;
 
 use crate::components::{Assumed, Column, DataTable, Fold, Key, Legend, Plot, Scrub, Select, SettingField, Slider};
@@ -51,7 +52,7 @@ pub fn Scaling(
     view! {
         <div class="live-controls">
             <Select id="scaling-link" label="Link of each GPU, one way" options=LINKS value=link help/>
-            <SettingField handle=state.setting(&setting::ZERO) id="scaling-zero"/>
+            <SettingField handle=state.setting(&setting::ZERO, ZeroStage::EFFECTS) id="scaling-zero"/>
             <Slider id="scaling-at" value=at ends=ENDS text=spoken>"Read off at (doublings of one)"</Slider>
         </div>
         <Answer shown/>

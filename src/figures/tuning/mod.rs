@@ -2,6 +2,7 @@
 
 mod shown;
 
+use bmax::{BatchUnit, Choice};
 use bmax::{Field, Scenario, setting};
 use leptos::prelude::*;
 
@@ -98,7 +99,7 @@ fn Controls(state: State, inputs: Inputs) -> impl IntoView {
                 id="tuning-target"
                 help=const { Field::GlobalBatch.help() }
             />
-            <SettingField handle=state.setting(&setting::BATCH_UNIT) id="tuning-unit"/>
+            <SettingField handle=state.setting(&setting::BATCH_UNIT, BatchUnit::EFFECTS) id="tuning-unit"/>
             <NumberField input=state.field(Field::Sequence) id="tuning-s" help=const { Field::Sequence.help() }/>
         </div>
     }

@@ -46,6 +46,9 @@ pub static MODEL: [Fold; 5] = [
             Number(Field::Positions),
             Word(&setting::SOFTMAX),
             Word(&setting::SOFT_CAP),
+            // What these bring has groups of its own, which stand there once they do.
+            Word(&setting::VISION),
+            Number(Field::EncoderLayers),
         ],
     },
     Fold {
@@ -69,7 +72,6 @@ pub static MODEL: [Fold; 5] = [
         name: "Images",
         tell: tells::images,
         inputs: &[
-            Word(&setting::VISION),
             Number(Field::Images),
             Number(Field::ImageHeight),
             Number(Field::ImageWidth),
@@ -88,12 +90,7 @@ pub static MODEL: [Fold; 5] = [
     Fold {
         name: "Encoder",
         tell: tells::encoder,
-        inputs: &[
-            Number(Field::EncoderLayers),
-            Number(Field::Source),
-            Number(Field::EncoderPositions),
-            Number(Field::MelChannels),
-        ],
+        inputs: &[Number(Field::Source), Number(Field::EncoderPositions), Number(Field::MelChannels)],
     },
 ];
 
@@ -128,6 +125,7 @@ pub static GPUS: [Fold; 2] = [
             Word(&setting::SEGMENTS),
             Number(Field::Fragmentation),
             Number(Field::Headroom),
+            Number(Field::HostMemory),
         ],
     },
 ];
@@ -172,6 +170,7 @@ pub static DETAILS: [Fold; 4] = [
         tell: tells::details,
         inputs: &[
             Number(Field::MicroBatches),
+            Word(&setting::LENGTHS),
             Word(&setting::GRADIENTS),
             Word(&setting::ENGINE),
             Number(Field::ReduceBucket),
@@ -199,7 +198,6 @@ pub static DETAILS: [Fold; 4] = [
         name: "Lengths that vary",
         tell: tells::lengths,
         inputs: &[
-            Word(&setting::LENGTHS),
             Number(Field::LengthMedian),
             Number(Field::LengthP95),
             Number(Field::LengthMax),
@@ -207,11 +205,7 @@ pub static DETAILS: [Fold; 4] = [
             Word(&setting::PADDED_ATTENTION),
         ],
     },
-    Fold {
-        name: "CPU memory",
-        tell: tells::host,
-        inputs: &[Number(Field::HostMemory), Number(Field::NodeGpus), Word(&setting::HOST_LOAD)],
-    },
+    Fold { name: "CPU memory", tell: tells::host, inputs: &[Number(Field::NodeGpus), Word(&setting::HOST_LOAD)] },
 ];
 
 /// What a training program does outside its step.

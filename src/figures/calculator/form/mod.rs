@@ -129,10 +129,21 @@ impl Told {
     }
 }
 
-/// A folded group of inputs, which are made when it is first unfolded: there are more of them than of all else in the
-/// form, and most readers never ask for them.
+/// A folded group of inputs. Where nothing can come of any of them, as with images of a model that sees none, it is not
+/// even made.
 #[component]
 fn FoldedInputs(state: State, fold: &'static Fold) -> impl IntoView {
+    let made = Memo::new(move |before| {
+        let any = || state.read(|facts| fold.inputs.iter().any(|input| !input.hidden(&facts.scenario, &facts.base)));
+        before == Some(&true) || any()
+    });
+    move || made.get().then(|| view! { <Unfolding state fold/> })
+}
+
+/// The inputs of such a group are made when it is first unfolded: there are more of them than of all else in the form, and
+/// most readers never ask for them.
+#[component]
+fn Unfolding(state: State, fold: &'static Fold) -> impl IntoView {
     let told = Memo::new(move |_| state.read(|facts| Told::of(fold, facts)));
     let unfolded = RwSignal::new(false);
     view! {
@@ -192,7 +203,7 @@ fn control(state: State, input: Input, hidden: Memo<bool>) -> impl IntoView {
             Either::Left(view! { <NumberField input=state.field(field) id help idle hidden/> })
         }
         Word(setting) => {
-            let handle = state.setting(setting);
+            let handle = state.setting(setting, setting.effects());
             let help = Signal::derive(move || or_idle(handle.effect()));
             let id = format!("calculator-{}", setting.key);
             Either::Right(view! { <SettingField handle id help idle hidden/> })
