@@ -124,7 +124,7 @@ async fn a_batch_that_is_no_count_is_named() {
 
 #[tokio::test]
 async fn a_link_names_a_network_and_follows_what_is_set_of_it() {
-    let query = "network=sdxl.512.every-1.ema&v=3&gpu=rtx-4090&precision=bf16-pure&optimizer=adam8bit";
+    let query = "?network=sdxl.512.every-1.ema&v=3&gpu=rtx-4090&precision=bf16-pure&optimizer=adam8bit";
     let page = Page::about("network", query).await;
     let figure = page.figure("network");
     figure.shows("parameters", "2,567,463,684").await;

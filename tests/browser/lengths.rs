@@ -52,6 +52,7 @@ async fn the_numbers_of_the_figure_are_those_of_the_link() {
     let page = Page::about("lengths", "").await;
     let figure = page.figure("lengths");
     figure.fill("Longest document", "1500").await;
+    page.until_query("v=3&len_max=1500").await;
     let scenario = padded(expected::scenario(&page.query().await));
     assert_eq!(scenario.lengths.longest, 1_500);
     let most = largest_micro_batch(&scenario).expect("some fit");
@@ -61,10 +62,11 @@ async fn the_numbers_of_the_figure_are_those_of_the_link() {
 }
 
 #[tokio::test]
-async fn the_fold_shows_one_input_until_lengths_vary() {
+async fn the_group_of_lengths_is_there_once_they_vary() {
     let page = Page::about("calculator", "").await;
-    let figure = page.figure("calculator");
-    figure.says("none, every sequence has S tokens").await;
+    let groups = "return [...document.querySelectorAll('#calculator summary')].map((one) => one.textContent);";
+    let groups = page.script(groups, vec![]).await.to_string();
+    assert!(groups.contains("Training details") && !groups.contains("Lengths that vary"), "{groups}");
     page.close().await;
     let page = Page::about("calculator", "?lengths=padded&len_max=1000&len_p95=900").await;
     page.figure("calculator").says("padded, up to 1,000 tokens").await;

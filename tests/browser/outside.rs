@@ -15,7 +15,7 @@ async fn the_answer_names_the_moment_of_an_evaluation_that_does_not_fit() {
     let scenario = evaluated();
     let peak = estimate(&scenario.with_batch(1)).peak();
     assert!(peak.instant.is_outside());
-    let page = Page::about("calculator", &link::encode(&scenario)).await;
+    let page = Page::about("calculator", &format!("?{}", link::encode(&scenario))).await;
     page.figure("calculator").says(peak.instant.name).await;
     page.figure("calculator").says("Training would fit").await;
     page.close().await;

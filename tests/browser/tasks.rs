@@ -14,7 +14,7 @@ const IN_SIGHT: &str = "const fold = [...document.querySelectorAll('#calculator 
 async fn a_plain_run_sees_one_field_and_each_task_asks_for_its_own() {
     let page = Page::open("").await;
     let calculator = page.figure("calculator");
-    calculator.says("Task: DPO, GRPO, PPO, distillation : next-token training").await;
+    calculator.says("next-token training").await;
     page.until_script("one field", IN_SIGHT, json!(["task"])).await;
     for (task, fields) in [
         ("DPO", json!(["task", "ref", "frozen"])),

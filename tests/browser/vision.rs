@@ -11,7 +11,7 @@ async fn a_model_that_sees_says_how_many_tokens_its_images_take() {
     page.unfold_everything().await;
     calculator.enter("Number of images", "2").await;
     let query = "v=3&model=qwen2.5-vl-7b&gpus=1&s=4096&images=2";
-    page.until_query("images=2").await;
+    page.until_query("v=3&model=qwen2.5-vl-7b&s=4096&images=2&gpus=1").await;
     calculator.says("2 images, 2,738 tokens of a sequence").await;
     calculator.shows("calculator-answer", &expected::answer(&link::decode(query).scenario)).await;
     page.close().await;
@@ -25,8 +25,10 @@ async fn images_that_exceed_the_sequence_are_refused_with_the_max_pixels_that_fi
 }
 
 #[tokio::test]
-async fn a_model_of_text_says_that_it_has_no_images() {
+async fn a_model_of_text_has_no_group_of_images() {
     let page = Page::open("").await;
-    page.figure("calculator").says("none: a model of text").await;
+    let groups = "return [...document.querySelectorAll('#calculator summary')].map((one) => one.textContent.split(':')[0].trim());";
+    let groups = page.script(groups, vec![]).await.to_string();
+    assert!(groups.contains("Parallelism") && !groups.contains("Images") && !groups.contains("Encoder"), "{groups}");
     page.close().await;
 }

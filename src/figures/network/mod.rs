@@ -121,7 +121,7 @@ fn follow_address(inputs: Inputs) {
             if let Some(named) = network().and_then(|word| Named::read(&word)) {
                 inputs.take(&named);
             }
-            return untrack(|| inputs.word());
+            return inputs.word();
         };
         let word = inputs.word();
         if word != told {
