@@ -125,7 +125,7 @@ impl Shown {
             batch,
             ends,
             batch_text: format::counted(batch as u32, "sequence", "sequences"),
-            fails: if counts { fails_text(&padded, &lengths, batch as u32, fits, fails) } else { refused(&padded) },
+            fails: if counts { fails_text(&padded, &lengths, batch as u32, fits, fails) } else { refused() },
             failed: failed(fails),
         }
     }
@@ -199,10 +199,9 @@ fn worst(padded: &Scenario, lengths: &Spread, most: Option<u32>, by_median: Opti
     )
 }
 
-fn refused(padded: &Scenario) -> String {
-    // What is said of lengths stands last.
-    let last = padded.conflicts().pop();
-    last.map_or_else(|| "Lengths that vary are not counted here.".to_owned(), |conflict| conflict.message)
+/// Why stands in the calculator, which has all of what does not go together.
+fn refused() -> String {
+    "Lengths that vary are not counted in this configuration. The calculator says why, and what to change.".to_owned()
 }
 
 fn fails_text(padded: &Scenario, lengths: &Spread, batch: u32, fits: Option<u32>, fails: Option<Failing>) -> String {
