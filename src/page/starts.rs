@@ -12,6 +12,9 @@ use crate::site::{State, open};
 /// The links to starting points.
 const LINKS: &str = "a[data-start]";
 
+/// What stays between a card and the edge of its row, in CSS pixels.
+const EDGE: f64 = 16.0;
+
 /// Takes presses on the starting points over, and marks the one in use. A page without them has nothing to take over.
 pub fn follow(state: State) {
     let Ok(found) = document().query_selector_all(LINKS) else { return };
@@ -30,7 +33,8 @@ pub fn follow(state: State) {
             };
         }
     });
-    // It hears as long as the page lives.
+    // They hear as long as the page lives.
+    _ = window_event_listener(ev::focusin, |event| bring_into_sight(&event));
     _ = window_event_listener(ev::click, move |event| {
         // Whoever wants it in another tab gets it there.
         let is_plain = event.button() == 0
@@ -46,6 +50,28 @@ pub fn follow(state: State) {
             open(state, wanted(&link));
         }
     });
+}
+
+/// Browsers leave a card that the keyboard reaches where it is while a part of it can be seen.
+fn bring_into_sight(event: &web_sys::FocusEvent) {
+    let reached = event
+        .target()
+        .and_then(|target| target.dyn_into::<Element>().ok())
+        .filter(|one| one.matches(LINKS) == Ok(true));
+    let Some((card, row)) = reached.and_then(|card| Some((card.get_bounding_client_rect(), card.closest("ul").ok()??)))
+    else {
+        return;
+    };
+    let within = row.get_bounding_client_rect();
+    let (before, behind) = (card.left() - within.left(), card.right() - within.right());
+    let by = if before < 0.0 {
+        before - EDGE
+    } else if behind > 0.0 {
+        behind + EDGE
+    } else {
+        return;
+    };
+    row.set_scroll_left(row.scroll_left() + by as i32);
 }
 
 /// Whether a link leads to this page; another page is loaded as by any link.
