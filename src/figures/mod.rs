@@ -49,7 +49,7 @@ use crate::site::Figure;
 /// Names a component by its place in the page, and the part of the program that has it.
 ///
 /// A part is fetched when the first of its figures comes near; what several parts need is fetched with the first of
-/// them. More parts make each smaller and the number of files larger: for eight parts, one a page, there were
+/// them. A figure that is alone on its page may stand in any part that has room. More parts make each smaller and the number of files larger: for eight parts, one a page, there were
 /// seventy-six files of what they share.
 macro_rules! figure {
     ($name:literal in $part:ident => $component:path) => {
@@ -135,5 +135,5 @@ figures! {
     "compare" in practice => compare::Compare,
     "calibration" in practice => calibration::Calibration,
     "quiz" in practice => quiz::Quiz,
-    "others" in practice => others::Others,
+    "others" in room => others::Others,
 }

@@ -22,7 +22,7 @@ const ELEMENTS: u64 = 2_800;
 const HEIGHT: u64 = 22_000;
 
 /// The worker itself, which lists the files of twelve pages and of the parts of the program with their digests.
-const WORKER: usize = 2_900;
+const WORKER: usize = 3_500;
 
 /// All icons together. They are kept for a visit without a network, so they are a part of what the worker loads.
 const ICONS: usize = 8_000;

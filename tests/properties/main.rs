@@ -28,6 +28,8 @@ fn as_drawn(scenario: Scenario) -> Scenario {
 /// A scenario whose sizes can be compared: no more keys than queries, no more stages than layers, every stage as
 /// large as the next. What is outside is named as a conflict and counted all the same.
 fn sensible(mut scenario: Scenario) -> Scenario {
+    // What a vision tower has is held in tests/vision.rs.
+    scenario.model.vision = bmax::Vision::NONE;
     scenario.model.kv_heads = scenario.model.kv_heads.min(scenario.model.heads);
     scenario.cluster.pipeline_parallel = scenario.cluster.pipeline_parallel.min(scenario.model.layers);
     scenario.cluster.first_stage_layers = 0;

@@ -116,7 +116,10 @@ impl Conflicts {
                 longer,
                 format!("{message}; {why}, and a sequence of {tokens_text} holds them."),
             ),
-            None => self.number(Field::Images, 1, format!("{message}; fewer images fit.")),
+            None if scenario.recipe.images.count > 1 => {
+                self.number(Field::Images, 1, format!("{message}; fewer images may fit."));
+            }
+            None => self.number(Field::Images, 0, format!("{message}; without images it holds text alone.")),
         }
     }
 }
