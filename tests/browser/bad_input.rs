@@ -75,7 +75,11 @@ async fn every_field_names_itself_and_its_range_and_leaves_the_other_fields_alon
     let query = "?v=3&model=13b&gpu=h200&gpus=24&tp=2&s=3072&b=3&headroom=12&recompute=every-k&every=3&target=512\
         &chart_gpus=16&experts=8&active=2&kv_rank=512&loss=chunked&position=learned&positions=4096&adapter=lora\
         &pp=2&vpp=2&pp_first=18&pp_last=22&reshard=2&engine=deepspeed&bucket=100&workspace=32&imbalance=1.5\
-        &recompute_layers=2&method=paper";
+        &recompute_layers=2&method=paper&teacher=70&engine_share=40&completion=512&generations=16&score_b=4\
+        &len_median=300&len_p95=700&len_max=3000&len_multiple=8&eval_b=4&eval_n=64&eval_steps=2&eval_tokens=64&node_gpus=4\
+        &ram=512&opt_rank=64&precond_dim=512&enc_layers=2&enc_positions=64&mels=80&source=512&images=2&image_h=600\
+        &image_w=600&max_pixels=500000&tiles=2&vision_layers=2&vision_hidden=64&vision_heads=2&vision_ffn=64&patch=16\
+        &image_side=224";
     let pages: BTreeSet<_> = Field::ALL.iter().map(|field| page_of(figure_of(*field))).collect();
     for name in pages {
         let page = opened(&format!("{name}{query}")).await;
@@ -251,8 +255,12 @@ async fn sound(page: &Page, query: &str) {
     for part in page.script(script, vec![]).await.as_array().expect("a list") {
         let (name, text) = (part[0].as_str().unwrap_or_default(), part[1].as_str().unwrap_or_default());
         assert!(text.trim().len() > 2, "{name} is blank at {query}");
-        for broken in ["NaN", "inf ", "Infinity", "undefined", "null", "-0"] {
+        for broken in ["NaN", "inf ", "Infinity", "undefined", "null"] {
             assert!(!text.contains(broken), "{name} shows “{broken}” at {query}: {text}");
         }
+        // A date has such a piece behind its year.
+        let negative_zero =
+            text.match_indices("-0").any(|(at, _)| !text[..at].ends_with(|one: char| one.is_ascii_digit()));
+        assert!(!negative_zero, "{name} shows “-0” at {query}: {text}");
     }
 }

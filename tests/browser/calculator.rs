@@ -126,12 +126,26 @@ async fn every_row_of_the_catalogue_can_be_picked_and_gives_the_library_s_answer
 }
 
 /// Scenarios in one or the other of which every input of the form means something.
-const MATTERS: [&str; 3] = [
+const MATTERS: [&str; 16] = [
     "?v=3&experts=8&active=2&kv_rank=512&recompute=every-k&recompute_layers=2&loss=chunked&position=learned\
         &adapter=qlora&tp=2&pp=2&ep=2&engine=deepspeed",
     "?v=3&attn=eager",
     // The ledger asks for no number of parameters.
     "?v=3&method=paper",
+    // Groups that are there once something can come of them.
+    "?v=3&task=grpo",
+    "?v=3&task=distil",
+    "?v=3&task=ppo&rollout=awake",
+    "?v=3&lengths=padded",
+    "?v=3&eval=logits&eval_generate=on",
+    "?v=3&zero=3&gather=cpu",
+    "?v=3&gpus=1&adapter=lora",
+    "?v=3&offload=optimizer&ram=512",
+    "?v=3&gpus=1&zero=0&optimizer=galore",
+    "?v=3&gpus=1&zero=0&optimizer=soap",
+    "?v=3&model=qwen2.5-vl-7b&gpus=1&s=8192",
+    "?v=3&model=llava-next-mistral-7b&gpus=1&s=8192",
+    "?v=3&model=whisper-large-v3&gpus=1",
 ];
 
 /// Another value of a numeric field than the one it has.
