@@ -126,7 +126,7 @@ async fn every_row_of_the_catalogue_can_be_picked_and_gives_the_library_s_answer
 }
 
 /// Scenarios in one or the other of which every input of the form means something.
-const MATTERS: [&str; 16] = [
+const MATTERS: [&str; 17] = [
     "?v=3&experts=8&active=2&kv_rank=512&recompute=every-k&recompute_layers=2&loss=chunked&position=learned\
         &adapter=qlora&tp=2&pp=2&ep=2&engine=deepspeed",
     "?v=3&attn=eager",
@@ -137,7 +137,8 @@ const MATTERS: [&str; 16] = [
     "?v=3&task=distil",
     "?v=3&task=ppo&rollout=awake",
     "?v=3&lengths=padded",
-    "?v=3&eval=logits&eval_generate=on",
+    "?v=3&eval=logits",
+    "?v=3&eval=loss&eval_generate=on",
     "?v=3&zero=3&gather=cpu",
     "?v=3&gpus=1&adapter=lora",
     "?v=3&offload=optimizer&ram=512",
@@ -151,7 +152,7 @@ const MATTERS: [&str; 16] = [
 /// Another value of a numeric field than the one it has.
 fn another(field: Field, scenario: &Scenario) -> f64 {
     let other = |value: &f64| *value != scenario.number(field) && field.check(*value).is_ok();
-    [4.0, 6.0, 64.0].into_iter().find(other).expect("a value in range")
+    [4.0, 6.0, 64.0, 1_000.0].into_iter().find(other).expect("a value in range")
 }
 
 #[tokio::test]
