@@ -22,7 +22,7 @@ pub struct State {
 }
 
 /// The optimizers that are compared: those that any division of the work goes with and whose state stays where it is, in
-/// the order of [`Optimizer::ALL`].
+/// the order of [`Choice::ALL`](crate::Choice::ALL).
 pub const COMPARED: [Optimizer; 8] = [
     Optimizer::AdamW,
     Optimizer::Adam8bit,
