@@ -126,7 +126,7 @@ async fn every_row_of_the_catalogue_can_be_picked_and_gives_the_library_s_answer
 }
 
 /// Scenarios in one or the other of which every input of the form means something.
-const MATTERS: [&str; 17] = [
+const MATTERS: [&str; 18] = [
     "?v=3&experts=8&active=2&kv_rank=512&recompute=every-k&recompute_layers=2&loss=chunked&position=learned\
         &adapter=qlora&tp=2&pp=2&ep=2&engine=deepspeed",
     "?v=3&attn=eager",
@@ -147,6 +147,7 @@ const MATTERS: [&str; 17] = [
     "?v=3&model=qwen2.5-vl-7b&gpus=1&s=8192",
     "?v=3&model=llava-next-mistral-7b&gpus=1&s=8192",
     "?v=3&model=whisper-large-v3&gpus=1",
+    "?v=3&model=t5-base&gpus=1",
 ];
 
 /// Another value of a numeric field than the one it has.
