@@ -1,7 +1,7 @@
 //! Tasks beside next-token training: the group of the form, what each task asks for, and what the figures then count.
 
 use crate::support::{Page, expected};
-use bmax::{TaskKind, link};
+use bmax::link;
 use serde_json::json;
 
 /// The inputs of the group that are in sight.
@@ -32,7 +32,7 @@ async fn a_plain_run_sees_one_field_and_each_task_asks_for_its_own() {
         json!(["task", "ref", "frozen", "reward", "rollout", "engine_share", "completion", "score_b"]),
     )
     .await;
-    assert_eq!(link::decode(&page.query().await).scenario.task.kind, TaskKind::Grpo);
+    page.until_query(&link::encode(&expected::scenario("?task=grpo&rollout=awake"))).await;
     page.close().await;
 }
 
