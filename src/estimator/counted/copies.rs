@@ -41,13 +41,7 @@ struct Copy {
 
 impl Copy {
     fn push(&self, to: &mut Assembly, weights: f64, alive: Instants) {
-        if weights > 0.0 {
-            to.lines.push(Line {
-                coefficient: self.bytes,
-                weights,
-                ..Line::new(self.name, self.bucket, &forms::OWN_WEIGHTS, self.source, alive)
-            });
-        }
+        to.own(self.name, self.bucket, self.bytes, weights, alive, self.source);
     }
 }
 
@@ -239,16 +233,7 @@ fn dense_embedding_gradient(to: &mut Assembly, scenario: &Scenario, stage: &Stag
         let element = if bytes.compute > 2.0 || autocast { 4.0 } else { 2.0 };
         let bytes = if tied && !autocast { 2.0 * element } else { element };
         let embedding = f64::from(scenario.model.vocabulary) * f64::from(scenario.model.hidden) / to.tensor_parallel;
-        to.lines.push(Line {
-            coefficient: bytes,
-            weights: embedding,
-            ..Line::new(
-                "Embedding’s gradient before it is added",
-                Bucket::Temporary,
-                &forms::OWN_WEIGHTS,
-                &PYTORCH,
-                StageInstants::only(stage.at.end),
-            )
-        });
+        let name = "Embedding’s gradient before it is added";
+        to.own(name, Bucket::Temporary, bytes, embedding, StageInstants::only(stage.at.end), &PYTORCH);
     }
 }

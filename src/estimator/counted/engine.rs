@@ -8,7 +8,7 @@ use super::stage::Stage;
 use super::states::StateBytes;
 use crate::estimator::ledger::{Bucket, Instants, Line};
 use crate::source::{DEEPSPEED, PYTORCH, TRANSFORMER_ENGINE};
-use crate::{Adapter, Engine, GradientType, Precision, Scenario, Weights, ZeroStage, formula::Expr, source::Source};
+use crate::{Adapter, Engine, GradientType, Precision, Scenario, Weights, ZeroStage};
 
 /// The buffers of one stage.
 pub(super) fn assemble(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &Stage) {
@@ -74,7 +74,7 @@ fn data_parallel_buckets(to: &mut Assembly, scenario: &Scenario, weights: &Weigh
     if averaged {
         let bytes = StateBytes::of(scenario).gradient;
         let weights = trained_weights(to, scenario, weights, stage);
-        push(to, "Gradients in DDP’s buckets", Bucket::Gradients, bytes, weights, stage.at.always(), &PYTORCH);
+        to.own("Gradients in DDP’s buckets", Bucket::Gradients, bytes, weights, stage.at.always(), &PYTORCH);
     }
 }
 
@@ -100,7 +100,7 @@ fn dummy_gradients(to: &mut Assembly, scenario: &Scenario, weights: &Weights, st
     let bytes = StateBytes::of(scenario).weight;
     let alive = stage.at.always();
     let shared = all / to.tensor_parallel;
-    push(to, "Dummy gradients, one for each shape", Bucket::Temporary, bytes, shared, alive, &TRANSFORMER_ENGINE);
+    to.own("Dummy gradients, one for each shape", Bucket::Temporary, bytes, shared, alive, &TRANSFORMER_ENGINE);
 }
 
 /// DeepSpeed reduces gradients from buckets of a fixed size. ZeRO 1 and 2 have two, of which one fills while
@@ -122,10 +122,10 @@ fn reduction_bucket(to: &mut Assembly, scenario: &Scenario, weights: &Weights, s
     };
     let elements = f64::from(scenario.cluster.reduce_bucket) * 1e6;
     let (kinds, bytes) = bucket_types(scenario);
-    push(to, "Reduction buckets", Bucket::Temporary, kinds * bytes, buckets * elements, alive, &DEEPSPEED);
+    to.own("Reduction buckets", Bucket::Temporary, kinds * bytes, buckets * elements, alive, &DEEPSPEED);
     if scenario.cluster.zero < ZeroStage::Stage3 {
         let full = elements.min(trained_weights(to, scenario, weights, stage));
-        push(to, "Reduction bucket, flattened", Bucket::Temporary, bytes, full, at.in_backward(), &DEEPSPEED);
+        to.own("Reduction bucket, flattened", Bucket::Temporary, bytes, full, at.in_backward(), &DEEPSPEED);
     }
 }
 
@@ -157,7 +157,7 @@ fn adds_up_flat(scenario: &Scenario) -> bool {
 fn whole_reduction(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &Stage) {
     let whole = trained_weights(to, scenario, weights, stage);
     let alive = StageInstants::only(stage.at.end);
-    push(to, "Gradients, cast for their reduction", Bucket::Temporary, 2.0, whole, alive, &DEEPSPEED);
+    to.own("Gradients, cast for their reduction", Bucket::Temporary, 2.0, whole, alive, &DEEPSPEED);
 }
 
 /// Weights of one group that ZeRO 3 updates at a time (`sub_group_size`, runtime/zero/config.py).
@@ -170,7 +170,7 @@ const SUB_GROUP: f64 = 1e9;
 fn flat_gradients(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &Stage) {
     let (bytes, flat) = flat_copies(to, scenario, weights, stage);
     let alive = StageInstants::only(stage.at.step);
-    push(to, "Gradients, flattened and cast to fp32", Bucket::Temporary, bytes, flat, alive, &DEEPSPEED);
+    to.own("Gradients, flattened and cast to fp32", Bucket::Temporary, bytes, flat, alive, &DEEPSPEED);
 }
 
 /// One flat tensor of the step fits into no block that the passes have left: its own stays reserved while
@@ -179,7 +179,7 @@ pub(super) fn held_by_the_step(to: &mut Assembly, scenario: &Scenario, weights: 
     if scenario.cluster.engine == Engine::DeepSpeed && scenario.cluster.zero != ZeroStage::Stage0 {
         let (bytes, flat) = flat_copies(to, scenario, weights, stage);
         let alive = stage.at.in_passes().or(StageInstants::only(stage.at.end));
-        push(to, "Reserved for the step’s flat gradients", Bucket::Runtime, bytes, flat, alive, &DEEPSPEED);
+        to.own("Reserved for the step’s flat gradients", Bucket::Runtime, bytes, flat, alive, &DEEPSPEED);
     }
 }
 
@@ -199,20 +199,5 @@ fn flat_copies(to: &Assembly, scenario: &Scenario, weights: &Weights, stage: &St
         ZeroStage::Stage0 => (cast, own),
         ZeroStage::Stage1 | ZeroStage::Stage2 => (flattened + cast, own),
         ZeroStage::Stage3 => (flattened + cast, own.min(SUB_GROUP)),
-    }
-}
-
-fn push(
-    to: &mut Assembly,
-    name: &'static str,
-    bucket: Bucket,
-    bytes: f64,
-    weights: f64,
-    alive: Instants,
-    source: &'static Source,
-) {
-    static SHAPE: &Expr = &forms::OWN_WEIGHTS;
-    if weights > 0.0 && bytes > 0.0 {
-        to.lines.push(Line { coefficient: bytes, weights, ..Line::new(name, bucket, SHAPE, source, alive) });
     }
 }

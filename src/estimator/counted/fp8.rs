@@ -8,10 +8,9 @@
 //! Transformer Engine rest on its code alone.
 
 use super::Assembly;
-use super::forms;
 use super::stage::Stage;
-use crate::estimator::ledger::{Bucket, Instants, Line};
-use crate::source::{Source, TORCHAO, TRANSFORMER_ENGINE};
+use crate::estimator::ledger::Bucket;
+use crate::source::{TORCHAO, TRANSFORMER_ENGINE};
 use crate::{Adapter, Engine, Fp8, Kernels, Mlp, Precision, Recomputation, Scenario, TaskKind, Weights, ZeroStage};
 
 /// Bytes of an fp8 value whose tile of 128 has a scale in fp32 (`get_scale_shape` in
@@ -145,12 +144,6 @@ pub(super) fn weight_copies(to: &mut Assembly, scenario: &Scenario, weights: &We
     let at = &stage.at;
     let tensor_parallel = to.tensor_parallel;
     let in_experts = to.expert_weights(weights, stage) + weights.shared_experts as f64 / tensor_parallel;
-    let mut push = |name, bucket, bytes, weights: f64, alive: Instants, source: &'static Source| {
-        if weights > 0.0 {
-            let line = Line::new(name, bucket, &forms::OWN_WEIGHTS, source, alive);
-            to.lines.push(Line { coefficient: bytes, weights, ..line });
-        }
-    };
     let attention = weights.attention as f64 / tensor_parallel;
     let dense = attention + weights.dense_mlp as f64 / tensor_parallel;
     let bytes = weight_bytes(scenario);
@@ -162,24 +155,24 @@ pub(super) fn weight_copies(to: &mut Assembly, scenario: &Scenario, weights: &We
     let largest = (inner as f64 * of_block / matrices).max(weights.attention as f64 / 4.0) / tensor_parallel;
     if fp8.is_torchao() {
         let cast = cast_bytes(fp8, fused);
-        return push("One matrix, cast to fp8", Bucket::Temporary, cast, largest, at.in_backward(), &TORCHAO);
+        return to.own("One matrix, cast to fp8", Bucket::Temporary, cast, largest, at.in_backward(), &TORCHAO);
     }
     let source = &TRANSFORMER_ENGINE;
     if is_fsdp2(scenario) {
-        return push("One matrix in fp8, both ways", Bucket::Temporary, bytes, largest, at.in_backward(), source);
+        return to.own("One matrix in fp8, both ways", Bucket::Temporary, bytes, largest, at.in_backward(), source);
     }
     let experts = attention + in_experts;
     let all = stage.dense_layers * dense + stage.expert_layers * experts;
     let name = "Weights in fp8, by row and by column";
     if scenario.cluster.engine == Engine::Megatron {
-        return push(name, Bucket::Parameters, bytes, all, at.always(), source);
+        return to.own(name, Bucket::Parameters, bytes, all, at.always(), source);
     }
     let again =
         if scenario.recipe.recomputation == Recomputation::Selective { 0.0 } else { stage.recomputed_part(scenario) };
     let one = if stage.expert_layers > 0.0 { experts } else { dense };
-    push(name, Bucket::Temporary, bytes, all * (1.0 - again), at.all_layers_kept(), source);
+    to.own(name, Bucket::Temporary, bytes, all * (1.0 - again), at.all_layers_kept(), source);
     let rest = if again >= 1.0 { at.in_backward() } else { super::instants::StageInstants::only(at.first) };
-    push(name, Bucket::Temporary, bytes, one * stage.layers_per_segment(scenario), rest, source);
+    to.own(name, Bucket::Temporary, bytes, one * stage.layers_per_segment(scenario), rest, source);
 }
 
 /// Whether `fully_shard` has the weights.

@@ -284,17 +284,8 @@ fn fused(head: &mut Head, scenario: &Scenario, e: f64) {
 fn head_gradient(head: &mut Head, scenario: &Scenario, bytes: f64, source: &'static Source) {
     let bytes = if Types::of(scenario).autocast { base_bytes(scenario) } else { bytes };
     let weights = f64::from(scenario.model.vocabulary) * f64::from(scenario.model.hidden) / head.to.tensor_parallel;
-    head.to.lines.push(Line {
-        coefficient: bytes,
-        weights,
-        ..Line::new(
-            "Head’s gradient, made in the forward pass",
-            Bucket::Gradients,
-            &forms::OWN_WEIGHTS,
-            source,
-            head.both,
-        )
-    });
+    let name = "Head’s gradient, made in the forward pass";
+    head.to.own(name, Bucket::Gradients, bytes, weights, head.both, source);
 }
 
 /// Whether the model is an encoder of BERT's kind, whose norms stand behind its blocks and its embedding.

@@ -1,12 +1,11 @@
 //! Matrices of a model by their sides, for optimizers whose state follows from them.
 
 use super::Assembly;
-use super::forms;
 use super::instants::StageInstants;
 use super::stage::Stage;
 use super::states::{StateBytes, is_tied_head};
-use crate::estimator::ledger::{Bucket, Line};
-use crate::source::{APOLLO, GALORE, SHAMPOO, SOAP, Source};
+use crate::estimator::ledger::Bucket;
+use crate::source::{APOLLO, GALORE, SHAMPOO, SOAP};
 use crate::{Mlp, Optimizer, Packing, Position, Scenario, Weights};
 
 /// So many matrices of one shape.
@@ -80,11 +79,8 @@ pub(super) fn state(to: &mut Assembly, scenario: &Scenario, weights: &Weights, s
     let matrices = of(scenario, stage);
     let always = stage.at.always();
     let shards = to.optimizer_shards;
-    let mut push = |name, coefficient, weights: f64, source: &'static Source| {
-        if weights > 0.0 {
-            let line = Line::new(name, Bucket::Optimizer, &forms::OWN_WEIGHTS, source, always);
-            to.lines.push(Line { coefficient, weights: weights / shards, ..line });
-        }
+    let mut push = |name, bytes, weights: f64, source| {
+        to.own(name, Bucket::Optimizer, bytes, weights / shards, always, source);
     };
     let inside = || matrices.iter().filter(|matrix| matrix.inside);
     let rank = f64::from(scenario.recipe.projection);

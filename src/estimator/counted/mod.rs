@@ -32,7 +32,7 @@ use self::stage::{Pipeline, Stage};
 use self::types::Types;
 use super::formula::{Symbol, Values};
 use super::ledger::{Bucket, Instants, Ledger, Line, common_values};
-use super::source::{FSDP, TRANSFORMERS};
+use super::source::{FSDP, Source, TRANSFORMERS};
 use super::stages::StageShare;
 use super::{Adapter, Scenario, TaskKind, Weights, ZeroStage};
 
@@ -263,6 +263,22 @@ impl Assembly {
         }
         let gathered = states::gathered_bytes(scenario, states::Kind::Attention);
         push("Reserved for gathering", gathered, unit, &forms::OWN_WEIGHTS, stage.at.always());
+    }
+
+    /// So many bytes for each of these weights, which are this device's own; nothing where there are none.
+    fn own(
+        &mut self,
+        name: &'static str,
+        bucket: Bucket,
+        bytes: f64,
+        weights: f64,
+        alive: Instants,
+        source: &'static Source,
+    ) {
+        if weights > 0.0 && bytes > 0.0 {
+            let line = Line::new(name, bucket, &forms::OWN_WEIGHTS, source, alive);
+            self.lines.push(Line { coefficient: bytes, weights, ..line });
+        }
     }
 
     /// Weights of the adapters beside one layer, on this device.

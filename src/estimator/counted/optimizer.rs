@@ -109,10 +109,7 @@ fn steps_in_backward(to: &mut Assembly, scenario: &Scenario, weights: &Weights, 
         _ => [0.0; 2],
     };
     for (held, alive) in [in_blocks, in_ends].into_iter().zip(matrices::when(scenario, stage)) {
-        if held > 0.0 {
-            let line = Line::new("Update of one weight", Bucket::Temporary, &forms::OWN_WEIGHTS, &PYTORCH, alive);
-            to.lines.push(Line { weights: held / shards, ..line });
-        }
+        to.own("Update of one weight", Bucket::Temporary, 1.0, held / shards, alive, &PYTORCH);
     }
 }
 

@@ -166,18 +166,6 @@ impl Counted<'_> {
         }
     }
 
-    fn own(
-        &mut self,
-        name: &'static str,
-        bucket: Bucket,
-        bytes: f64,
-        weights: f64,
-        alive: Instants,
-        source: &'static Source,
-    ) {
-        task::own(self.to, name, bucket, bytes, weights, alive, source);
-    }
-
     /// A pass without gradients by `Trainer.prediction_step`, and what `evaluation_loop` keeps of it
     /// (transformers/trainer.py, 5.23.0).
     fn evaluation(&mut self) {
@@ -290,8 +278,8 @@ impl Counted<'_> {
         };
         let passing = Bucket::Temporary;
         let both = in_layers.or(at_loss);
-        self.own("16-bit casts of an evaluation", passing, 2.0, cached, both, &PYTORCH);
-        self.own("16-bit cast of the head, evaluated", passing, 2.0, head, at_loss, &PYTORCH);
+        self.to.own("16-bit casts of an evaluation", passing, 2.0, cached, both, &PYTORCH);
+        self.to.own("16-bit cast of the head, evaluated", passing, 2.0, head, at_loss, &PYTORCH);
     }
 
     /// Two layers and the root unit, as in the training pass; the root stays whole behind the last layer.
@@ -305,8 +293,8 @@ impl Counted<'_> {
         let [inside, outside] = [Kind::Attention, Kind::Embedding].map(|kind| gathered_bytes(scenario, kind));
         let source: &'static Source =
             if scenario.cluster.engine == Engine::DeepSpeed { &DEEPSPEED } else { &crate::source::FSDP };
-        self.own("Gathered layers, evaluated", Bucket::Parameters, inside, layers, in_layers, source);
-        self.own("Gathered embedding and head, evaluated", Bucket::Parameters, outside, ends, whole, source);
+        self.to.own("Gathered layers, evaluated", Bucket::Parameters, inside, layers, in_layers, source);
+        self.to.own("Gathered embedding and head, evaluated", Bucket::Parameters, outside, ends, whole, source);
     }
 
     /// Elements of the largest tensor.
@@ -345,13 +333,13 @@ impl Counted<'_> {
         if self.to.parameter_shards > 1.0 {
             let weights = Bucket::Parameters;
             if gather == Gather::Gpu {
-                self.own("Full state dict", weights, inside, blocks, at, source);
+                self.to.own("Full state dict", weights, inside, blocks, at, source);
                 // A tied head stands in it under its own name and is gathered once more.
                 let tied = if self.scenario.model.tied_embeddings.is_on() { 2.0 * ends } else { ends };
-                self.own("Full state dict, embedding and head", weights, outside, tied, at, source);
+                self.to.own("Full state dict, embedding and head", weights, outside, tied, at, source);
             } else {
                 let bytes = if deepspeed { StateBytes::of(scenario).compute } else { inside.max(outside) };
-                self.own("One tensor, gathered", weights, bytes, self.largest(), at, source);
+                self.to.own("One tensor, gathered", weights, bytes, self.largest(), at, source);
             }
         }
         let Some(at_states) = at_states.filter(|_| gathered == Gathered::All) else { return };
@@ -372,11 +360,11 @@ impl Counted<'_> {
         };
         if gather == Gather::Gpu {
             let each = moments + bytes.master;
-            self.own("Optimizer state, gathered", Bucket::Optimizer, each, all, at, source);
+            self.to.own("Optimizer state, gathered", Bucket::Optimizer, each, all, at, source);
         } else if moments > 0.0 {
             // One moment of the largest weight.
             let one = bytes.moment.min(moments);
-            self.own("One tensor of the state, gathered", Bucket::Optimizer, one, largest, at, source);
+            self.to.own("One tensor of the state, gathered", Bucket::Optimizer, one, largest, at, source);
         }
     }
 
@@ -396,7 +384,7 @@ impl Counted<'_> {
             // The sum goes to CPU memory and comes back to be quantized, while the loop holds what it was made of.
             let (sum, eight) = (delta.max(2.0), recipe.adapter == Adapter::Lora8);
             let back = if eight { 2.0 } else { sum };
-            self.own(
+            self.to.own(
                 "One matrix, dequantized to be merged",
                 passing,
                 if eight { 4.0 } else { 2.0 },
@@ -404,12 +392,12 @@ impl Counted<'_> {
                 at,
                 &PEFT,
             );
-            self.own("Product of one adapter", passing, delta, largest, at, &PEFT);
-            self.own("Their sum, and the same to be quantized", passing, sum + back, largest, at, &PEFT);
-            self.own("One matrix, quantized anew", passing, held, largest, at, &PEFT);
+            self.to.own("Product of one adapter", passing, delta, largest, at, &PEFT);
+            self.to.own("Their sum, and the same to be quantized", passing, sum + back, largest, at, &PEFT);
+            self.to.own("One matrix, quantized anew", passing, held, largest, at, &PEFT);
             return;
         }
-        self.own("Product of one adapter, and scaled", passing, 2.0 * delta, largest, at, &PEFT);
+        self.to.own("Product of one adapter, and scaled", passing, 2.0 * delta, largest, at, &PEFT);
         if merge == Merge::Whole {
             // Quantized matrices go as their 16-bit copies come.
             let (weights, stage) = (self.weights, self.stage);
@@ -417,9 +405,9 @@ impl Counted<'_> {
                 + stage.expert_layers * weights.router as f64
                 + (weights.final_norm + weights.positions) as f64;
             let [blocks, _] = self.whole();
-            self.own("What dequantizing adds", Bucket::Parameters, 2.0 - held, blocks - small, at, &PEFT);
+            self.to.own("What dequantizing adds", Bucket::Parameters, 2.0 - held, blocks - small, at, &PEFT);
         } else if merge == Merge::Safe {
-            self.own("Copy of one matrix", passing, held, largest, at, &PEFT);
+            self.to.own("Copy of one matrix", passing, held, largest, at, &PEFT);
         }
     }
 
@@ -451,15 +439,15 @@ impl Counted<'_> {
             let resumed = at.resume.filter(|_| scenario.outside.resume == Resume::Gpu);
             let alive = Instants::among(&[Some(load), resumed]);
             let [blocks, ends] = self.whole();
-            self.own("Weights as they were read", Bucket::Parameters, inside, blocks, alive, &TRAINER);
-            self.own("Embedding and head as they were read", Bucket::Parameters, outside, ends, alive, &TRAINER);
+            self.to.own("Weights as they were read", Bucket::Parameters, inside, blocks, alive, &TRAINER);
+            self.to.own("Embedding and head as they were read", Bucket::Parameters, outside, ends, alive, &TRAINER);
         } else if scenario.recipe.adapter.is_quantized() {
             let matrices = f64::from(scenario.model.mlp.matrices());
             let one = self.weights.dense_mlp.max(self.weights.expert) as f64 / matrices;
-            self.own("One matrix, before it is quantized", Bucket::Temporary, 2.0, one, alive, &TRAINER);
+            self.to.own("One matrix, before it is quantized", Bucket::Temporary, 2.0, one, alive, &TRAINER);
         } else if self.to.parameter_shards > 1.0 {
             let bytes = inside.max(outside);
-            self.own("One tensor, before it is divided", Bucket::Temporary, bytes, self.largest(), alive, &TRAINER);
+            self.to.own("One tensor, before it is divided", Bucket::Temporary, bytes, self.largest(), alive, &TRAINER);
         }
     }
 
@@ -484,14 +472,14 @@ impl Counted<'_> {
             Resume::Gpu if recipe.optimizer == Optimizer::Adam8bit => {
                 let (moments, source) = optimizer::moment_bytes(recipe.optimizer, Kind::Attention, &bytes);
                 let own = trained / self.to.optimizer_shards;
-                self.own("State as it was read", Bucket::Optimizer, moments, own, at, source);
+                self.to.own("State as it was read", Bucket::Optimizer, moments, own, at, source);
             }
             Resume::Init => {
                 let own = trained / self.to.parameter_shards;
-                self.own("Gradients of zeros", Bucket::Gradients, bytes.weight, own, at, &STATE_DICT);
+                self.to.own("Gradients of zeros", Bucket::Gradients, bytes.weight, own, at, &STATE_DICT);
                 if recipe.optimizer == Optimizer::AdamW && recipe.step == StepKernel::Foreach {
                     let own = trained / self.to.optimizer_shards;
-                    self.own("Root of the moments, of zeros", Bucket::Temporary, bytes.moment, own, at, &PYTORCH);
+                    self.to.own("Root of the moments, of zeros", Bucket::Temporary, bytes.moment, own, at, &PYTORCH);
                 }
             }
             _ => {}

@@ -295,20 +295,9 @@ fn whole_weights(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stag
     };
     // Other passes of the same model gather it, too.
     let alive = alive.or(stage.at.scoring()).or(stage.at.generating()).or(stage.at.evaluating());
-    for (coefficient, copied) in copied_whole(to, scenario, weights, stage) {
-        if coefficient * copied > 0.0 {
-            to.lines.push(Line {
-                coefficient,
-                weights: copied / parts,
-                ..Line::new(
-                    if parts > 1.0 { "Weights, resharded over a group" } else { "16-bit copy of the weights" },
-                    Bucket::Parameters,
-                    &forms::OWN_WEIGHTS,
-                    &FSDP,
-                    alive,
-                )
-            });
-        }
+    for (bytes, copied) in copied_whole(to, scenario, weights, stage) {
+        let name = if parts > 1.0 { "Weights, resharded over a group" } else { "16-bit copy of the weights" };
+        to.own(name, Bucket::Parameters, bytes, copied / parts, alive, &FSDP);
     }
 }
 
@@ -395,12 +384,7 @@ fn passing_gradients(to: &mut Assembly, scenario: &Scenario, weights: &Weights, 
     let tied = stage.has_head && is_tied_head(scenario) && !adapted;
     let one = weights.embedding as f64 / to.tensor_parallel;
     let ends = if adapted || !stage.has_embedding { 0.0 } else { one / to.gradient_shards };
-    let mut push = |name, weights: f64, alive| {
-        if weights > 0.0 {
-            let line = Line::new(name, Bucket::Gradients, &forms::OWN_WEIGHTS, &PYTORCH, alive);
-            to.lines.push(Line { coefficient: bytes, weights, ..line });
-        }
-    };
+    let mut push = |name, weights, alive| to.own(name, Bucket::Gradients, bytes, weights, alive, &PYTORCH);
     let name = if units { "Gradients of one layer" } else { "Gradient of one matrix" };
     push(name, in_layer, at.in_backward());
     let alive = if tied { at.in_backward().or(StageInstants::only(at.end)) } else { StageInstants::only(at.end) };

@@ -15,7 +15,7 @@ use super::stage::Stage;
 use super::states::{Kind, StateBytes, frozen_bytes, gathered_bytes, gradients_persist};
 use super::types::Types;
 use crate::estimator::ledger::{Bucket, Instants, Line};
-use crate::source::{PYTORCH, Source, TRANSFORMERS, TRL, VLLM};
+use crate::source::{PYTORCH, TRANSFORMERS, TRL, VLLM};
 use crate::{
     Adapter, Encoder, Engine, FrozenType, LossHead, Optimizer, Precision, Reference, RewardModel, Rollout, Scenario,
     StepKernel, Switch, Task, TaskKind, Weights, ZeroStage, formula::Expr, formula::Symbol,
@@ -136,7 +136,7 @@ struct Frozen<'a> {
 
 impl Frozen<'_> {
     fn push(&mut self, name: &'static str, bucket: Bucket, bytes: f64, weights: f64, alive: Instants) {
-        own(self.to, name, bucket, bytes, weights, alive, &TRL);
+        self.to.own(name, bucket, bytes, weights, alive, &TRL);
     }
 
     /// The weights of the trained model inside its blocks and outside them, as one device of `place` holds them.
@@ -422,7 +422,7 @@ pub(super) fn loss(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
     let rows = f64::from(scenario.task.completed(scenario.recipe.sequence));
     let row = if l > 2.0 { 2.0 * l } else { 0.0 } * rows;
     if kind == TaskKind::Dpo || chunk >= row {
-        own(to, "128 rows of their entropy", passing, chunk, vocabulary, forward, &TRL);
+        to.own("128 rows of their entropy", passing, chunk, vocabulary, forward, &TRL);
     } else {
         let line = Line::new("Exponentials of one sequence", passing, one, &TRL, forward);
         to.lines.push(Line { coefficient: 2.0 * l, ..line });
@@ -449,15 +449,15 @@ fn value_model(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage:
     let (parameters, gradients) =
         (over(to.parameter_shards, to.expert_parameter_shards), over(to.gradient_shards, to.expert_gradient_shards));
     let there = if gradients_persist(scenario) { at.in_step() } else { Instants::at(&[at.end, at.step]) };
-    own(to, "Value model", Bucket::Parameters, bytes.weight, parameters, at.always(), &TRL);
-    own(to, "Value model’s gradients", Bucket::Gradients, bytes.gradient, gradients, there, &TRL);
+    to.own("Value model", Bucket::Parameters, bytes.weight, parameters, at.always(), &TRL);
+    to.own("Value model’s gradients", Bucket::Gradients, bytes.gradient, gradients, there, &TRL);
     if !scenario.recipe.offload.takes_optimizer() {
         let (moments, _) = moment_bytes(scenario.recipe.optimizer, Kind::Embedding, &bytes);
         let name = "Value model’s optimizer state";
-        own(to, name, Bucket::Optimizer, bytes.master + moments, states, at.with_the_optimizer(), &TRL);
+        to.own(name, Bucket::Optimizer, bytes.master + moments, states, at.with_the_optimizer(), &TRL);
         if scenario.recipe.optimizer == Optimizer::AdamW && scenario.recipe.step == StepKernel::Foreach {
             let step = StageInstants::only(at.step);
-            own(to, "Root of the value model’s moments", Bucket::Temporary, bytes.moment, states, step, &PYTORCH);
+            to.own("Root of the value model’s moments", Bucket::Temporary, bytes.moment, states, step, &PYTORCH);
         }
     }
     let before = to.lines.len();
@@ -603,7 +603,7 @@ pub(super) fn weights_that_generate(
     if to.parameter_shards > 1.0 && whole {
         let all = to.stage_weights(weights, stage);
         let bytes = gathered_bytes(scenario, Kind::Attention);
-        own(to, "Weights, gathered to generate", Bucket::Parameters, bytes, all, alive, &TRL);
+        to.own("Weights, gathered to generate", Bucket::Parameters, bytes, all, alive, &TRL);
     }
     let gathers = layer_by_layer(to, scenario) && !whole;
     let mut frozen = Frozen { to, scenario, weights, stage };
@@ -617,20 +617,5 @@ pub(super) fn weights_that_generate(
         // The head comes behind the layers.
         let head = Instants::among(&[stage.at.generate[1]]);
         frozen.push(name, Bucket::Temporary, 2.0, weights.embedding as f64, head);
-    }
-}
-
-pub(super) fn own(
-    to: &mut Assembly,
-    name: &'static str,
-    bucket: Bucket,
-    bytes: f64,
-    weights: f64,
-    alive: Instants,
-    source: &'static Source,
-) {
-    static SHAPE: &Expr = &forms::OWN_WEIGHTS;
-    if weights > 0.0 && bytes > 0.0 {
-        to.lines.push(Line { coefficient: bytes, weights, ..Line::new(name, bucket, SHAPE, source, alive) });
     }
 }
