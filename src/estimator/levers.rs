@@ -109,7 +109,7 @@ pub fn ranked(scenario: &Scenario, devices: &[Change]) -> Vec<Lever> {
     // What a task does not have is no lever of it, and neither is what its optimizer does not go with.
     let recipe = &scenario.recipe;
     let is_bound = scenario.task.kind != TaskKind::Train
-        || recipe.optimizer > Optimizer::Sgd
+        || !recipe.optimizer.is_common()
         || recipe.step == StepKernel::InBackward
         || recipe.fp8.is_on()
         || scenario.model.vision.is_there();

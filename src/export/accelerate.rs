@@ -130,12 +130,11 @@ fn adapt(run: &mut Run) {
         "there is no offload without FSDP, and that of layer inputs goes with recomputation of every layer",
         |s| {
             let swaps = shards(s) && s.recipe.recomputation == Recomputation::Full;
-            s.recipe.offload = match s.recipe.offload {
-                _ if !shards(s) => Offload::None,
-                Offload::Activations if !swaps => Offload::None,
-                Offload::Both if !swaps => Offload::Optimizer,
-                other => other,
-            };
+            if !shards(s) {
+                s.recipe.offload = Offload::None;
+            } else if !swaps {
+                s.recipe.offload = s.recipe.offload.without_activations();
+            }
         },
     );
     if run.now().recipe.offload.takes_optimizer() {

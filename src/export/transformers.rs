@@ -8,8 +8,8 @@ use super::deepspeed::{self, CAST_UNQUANTIZED, Caller, loaded_in, quantization};
 use super::run::{Resharding, Run, Says, resharding, shards};
 use super::text::{Spelling, Value, allocator_in_python, commented, quoted};
 use crate::{
-    Adapter, AdapterTargets, AdapterType, AttentionKernel, Engine as Program, Kernels, LossHead, Offload, Optimizer,
-    Packing, Precision, Recomputation, Scenario, StepKernel, Unquantized, ZeroStage,
+    Adapter, AdapterTargets, AdapterType, AttentionKernel, Engine as Program, Kernels, LossHead, Optimizer, Packing,
+    Precision, Recomputation, Scenario, StepKernel, Unquantized, ZeroStage,
 };
 
 /// What divides model states.
@@ -218,11 +218,7 @@ pub(super) fn adapt(run: &mut Run, engine: Engine) {
                 }
             });
             run.change("the Trainer’s FSDP keeps optimizer state on the GPU, unless parameters leave it, too", |s| {
-                s.recipe.offload = match s.recipe.offload {
-                    Offload::Optimizer => Offload::None,
-                    Offload::Both => Offload::Activations,
-                    other => other,
-                };
+                s.recipe.offload = s.recipe.offload.without_optimizer();
             });
             run.shards_gradients_with_states("FSDP");
             run.change("the Trainer’s tensor parallelism does not divide what lies between the matrices", |s| {

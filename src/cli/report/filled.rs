@@ -120,8 +120,8 @@ fn varied(question: &Question) -> Option<Lengths> {
     let cut = scenario.recipe.sequence;
     let lengths = question.lengths.as_ref().map_or_else(|| Spread::of_scenario(scenario), |lengths| lengths.cut(cut));
     let batch = scenario.recipe.batch;
-    let way = |way: &Batching| {
-        let made = lengths::batched(scenario, &lengths, *way, batch);
+    let way = |way: Batching| {
+        let made = lengths::batched(scenario, &lengths, way, batch);
         Way {
             batching: way.key(),
             worst_tokens: Number(made.worst),
@@ -143,7 +143,7 @@ fn varied(question: &Question) -> Option<Lengths> {
         longest: lengths.longest(),
         mean: Number(lengths.mean()),
         micro_batch: batch,
-        ways: Batching::ALL.iter().filter(|way| **way != Batching::Equal).map(way).collect(),
+        ways: Batching::varied().map(way).collect(),
         documents_a_row: Number(lengths::documents_a_row(&lengths, cut)),
         failing: failing.map(|(micro_batch, failing)| Failing {
             micro_batch,

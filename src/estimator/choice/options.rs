@@ -726,6 +726,33 @@ impl Offload {
     pub const fn takes_parameters(self) -> bool {
         matches!(self, Self::Parameters | Self::Everything)
     }
+
+    /// The same with weights and gradients on the device.
+    #[must_use]
+    pub const fn without_parameters(self) -> Self {
+        match self {
+            Self::Parameters => Self::Optimizer,
+            Self::Everything => Self::Both,
+            other => other,
+        }
+    }
+
+    /// The same with the optimizer's states on the device, and with them all that is trained.
+    #[must_use]
+    pub const fn without_optimizer(self) -> Self {
+        if self.takes_activations() { Self::Activations } else { Self::None }
+    }
+
+    /// The same with inputs of layers on the device.
+    #[must_use]
+    pub const fn without_activations(self) -> Self {
+        match self {
+            Self::Activations => Self::None,
+            Self::Both => Self::Optimizer,
+            Self::Everything => Self::Parameters,
+            other => other,
+        }
+    }
 }
 
 impl Fp8 {
@@ -753,6 +780,21 @@ impl Fp8 {
 }
 
 impl Optimizer {
+    /// Whether most training programs have it; the others come from libraries of their own.
+    pub const fn is_common(self) -> bool {
+        matches!(
+            self,
+            Self::AdamW
+                | Self::Adam8bit
+                | Self::Adafactor
+                | Self::AdafactorTorch
+                | Self::Lion
+                | Self::Muon
+                | Self::Momentum
+                | Self::Sgd
+        )
+    }
+
     /// Whether a rank says what its state is.
     pub const fn projects(self) -> bool {
         matches!(self, Self::Galore | Self::Galore8bit | Self::Apollo)
@@ -761,6 +803,11 @@ impl Optimizer {
     /// Whether it keeps squares for the sides of matrices.
     pub const fn preconditions(self) -> bool {
         matches!(self, Self::Shampoo | Self::Soap)
+    }
+
+    /// Whether it works on whole matrices, which neither ZeRO nor tensor parallelism may divide.
+    pub const fn needs_whole_matrices(self) -> bool {
+        self.projects() || self.preconditions()
     }
 }
 
@@ -771,12 +818,14 @@ impl Adapter {
     }
 }
 
-impl TaskKind {
-    /// Whether the micro-batch counts pairs of sequences.
-    pub const fn has_pairs(self) -> bool {
-        matches!(self, Self::Dpo | Self::Reward)
+impl Batching {
+    /// Every way in which sequences of different lengths become a micro-batch.
+    pub fn varied() -> impl Iterator<Item = Self> {
+        Self::ALL.iter().copied().filter(|way| *way != Self::Equal)
     }
+}
 
+impl TaskKind {
     /// Whether completions are generated.
     pub const fn generates(self) -> bool {
         matches!(self, Self::Ppo | Self::Grpo)

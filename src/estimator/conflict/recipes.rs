@@ -3,8 +3,8 @@
 use super::Conflicts;
 use crate::estimator::counted::{Unfit, has_products, unfit};
 use crate::{
-    Adapter, Engine, Field, Fp8, GradientType, Offload, Optimizer, Precision, Scenario, StepKernel, TaskKind,
-    ZeroStage, choice::Choice, number, setting::Word,
+    Adapter, Engine, Field, Fp8, GradientType, Optimizer, Precision, Scenario, StepKernel, TaskKind, ZeroStage,
+    choice::Choice, number, setting::Word,
 };
 
 impl Conflicts {
@@ -108,7 +108,7 @@ impl Conflicts {
                 Word::Precision(Precision::Bf16),
                 "Loss scaling looks at all gradients before it updates any; bf16 needs none.",
             ),
-            Unfit::Averages if recipe.optimizer.projects() || recipe.optimizer.preconditions() => self.word(
+            Unfit::Averages if recipe.optimizer.needs_whole_matrices() => self.word(
                 Word::Step(StepKernel::Foreach),
                 "DDP averages gradients behind the hook that would update the weight, and this optimizer needs whole matrices.",
             ),
@@ -167,16 +167,14 @@ impl Conflicts {
                 } else {
                     format!("{name} steps on the GPU; a step of it on the CPU is not counted.")
                 };
-                let takes = scenario.recipe.offload.takes_activations();
-                (Word::Offload(if takes { Offload::Activations } else { Offload::None }), message)
+                (Word::Offload(scenario.recipe.offload.without_optimizer()), message)
             }
         };
         self.word(other, &message);
     }
 
     fn parameters(&mut self, scenario: &Scenario, why: Unfit) {
-        let takes = scenario.recipe.offload.takes_activations();
-        let other = Word::Offload(if takes { Offload::Both } else { Offload::Optimizer });
+        let other = Word::Offload(scenario.recipe.offload.without_parameters());
         match why {
             Unfit::Undivided if scenario.cluster.pipeline_parallel > 1 => {
                 self.word(other, "Weights in CPU memory come layer by layer, which a pipeline does not wait for.");
@@ -201,7 +199,7 @@ impl Conflicts {
 mod tests {
     use super::super::tests::{ledger, only};
     use super::*;
-    use crate::{Change, catalogue};
+    use crate::{Change, Offload, catalogue};
 
     fn hopper() -> Scenario {
         catalogue::device("h100-80").expect("listed").apply(ledger())

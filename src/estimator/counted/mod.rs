@@ -34,7 +34,7 @@ use super::formula::{Symbol, Values};
 use super::ledger::{Bucket, Instants, Ledger, Line, common_values};
 use super::source::{FSDP, Source, TRANSFORMERS};
 use super::stages::StageShare;
-use super::{Adapter, Scenario, TaskKind, Weights, ZeroStage};
+use super::{Adapter, Scenario, TaskKind, Unit, Weights, ZeroStage};
 
 /// The lines as they come together, with the sizes that several parts ask for.
 struct Assembly {
@@ -96,7 +96,7 @@ pub(crate) fn ledger(scenario: &Scenario, allocator: Allocator) -> Ledger {
     if scenario.model.vision.is_there() {
         vision::assemble(&mut assembly, scenario);
     }
-    if scenario.task.kind.has_pairs() {
+    if scenario.task.kind.unit() == Unit::Pairs {
         task::twice(&mut assembly);
     }
     overhead::assemble(&mut assembly, scenario);

@@ -1,9 +1,7 @@
 //! Recipes that need something of the scenario, and the scenario as it runs where that is missing.
 
 use super::fp8;
-use crate::{
-    Adapter, Engine, Fp8, GradientType, Offload, Optimizer, Precision, Scenario, StepKernel, TaskKind, ZeroStage,
-};
+use crate::{Adapter, Engine, Fp8, GradientType, Optimizer, Precision, Scenario, StepKernel, TaskKind, ZeroStage};
 
 /// What an optimizer, its step or its place lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +59,7 @@ fn of_step(scenario: &Scenario) -> Option<Unfit> {
 fn of_optimizer(scenario: &Scenario) -> Option<Unfit> {
     let (recipe, cluster) = (&scenario.recipe, &scenario.cluster);
     let optimizer = recipe.optimizer;
-    let whole = optimizer.projects() || optimizer.preconditions();
+    let whole = optimizer.needs_whole_matrices();
     let shares = cluster.data_parallel().saturating_mul(cluster.context_parallel);
     // Distributed Shampoo hands blocks out to data-parallel GPUs; no other divides its state.
     let most = if optimizer == Optimizer::Shampoo { ZeroStage::Stage1 } else { ZeroStage::Stage0 };
@@ -101,10 +99,10 @@ pub(super) fn as_run(mut run: Scenario) -> Scenario {
         recipe.optimizer = Optimizer::AdamW;
     }
     if offload.is_some() {
-        recipe.offload = if recipe.offload.takes_activations() { Offload::Both } else { Offload::Optimizer };
+        recipe.offload = recipe.offload.without_parameters();
     }
     if optimizer == Some(Unfit::Bound) {
-        recipe.offload = if recipe.offload.takes_activations() { Offload::Activations } else { Offload::None };
+        recipe.offload = recipe.offload.without_optimizer();
     }
     run
 }

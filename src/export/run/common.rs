@@ -3,7 +3,7 @@
 use super::Run;
 use super::division::{Resharding, one_stage, resharding, shards, sharing};
 use crate::format::{count, counted};
-use crate::{Adapter, Engine, GradientType, Logits, Offload, Precision, Recomputation, Scenario, ZeroStage};
+use crate::{Adapter, Engine, GradientType, Logits, Precision, Recomputation, Scenario, ZeroStage};
 
 /// What several targets have in common. Each names the program that cannot do it.
 impl Run {
@@ -224,11 +224,7 @@ impl Run {
     /// No offload of activations.
     pub(in crate::export) fn keeps_activations_on_the_gpu(&mut self, program: &str) {
         self.change(&format!("{program} has no setting that swaps layer inputs to the host"), |scenario| {
-            scenario.recipe.offload = match scenario.recipe.offload {
-                Offload::Activations => Offload::None,
-                Offload::Both => Offload::Optimizer,
-                other => other,
-            };
+            scenario.recipe.offload = scenario.recipe.offload.without_activations();
         });
     }
 

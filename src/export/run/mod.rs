@@ -11,8 +11,8 @@ pub(super) use words::{address, b_max_words, model_name, shortage, subject};
 use super::text::{gib, wrap};
 use crate::planner::{Accumulation, plan};
 use crate::{
-    Batching, Bytes, Choice, Cluster, Encoder, Field, Fp8, Lengths, Offload, Optimizer, Outside, Scenario, StepKernel,
-    TaskKind, Vision, estimate, largest_micro_batch,
+    Batching, Bytes, Choice, Cluster, Encoder, Field, Fp8, Lengths, Optimizer, Outside, Scenario, StepKernel, TaskKind,
+    Vision, estimate, largest_micro_batch,
 };
 use words::{batches, peak};
 
@@ -125,7 +125,7 @@ fn fits(scenario: &Scenario, beside: fn(&Scenario) -> Bytes) -> bool {
 
 /// The recipes that not every target has words for, as far as one has them.
 pub(super) struct Says {
-    /// Optimizers.
+    /// Optimizers that are not common.
     pub optimizers: &'static [Optimizer],
     /// Products in fp8 by Transformer Engine.
     pub fp8: bool,
@@ -139,19 +139,6 @@ impl Says {
     /// None of them.
     pub(super) const NOTHING: Self = Self { optimizers: &[], fp8: false, parameters: false, tasks: &[] };
 }
-
-/// Optimizers that a target is asked for by name.
-const BY_NAME: [Optimizer; 9] = [
-    Optimizer::PagedAdam8bit,
-    Optimizer::Adam8bitTorchao,
-    Optimizer::Adam4bit,
-    Optimizer::AdamFp8,
-    Optimizer::Galore,
-    Optimizer::Galore8bit,
-    Optimizer::Apollo,
-    Optimizer::Shampoo,
-    Optimizer::Soap,
-];
 
 impl Run {
     /// A scenario for a program that trains on the next token alone.
@@ -178,17 +165,16 @@ impl Run {
             }
         });
         run.change("this file keeps weights on the GPU, and optimizer state alone in CPU memory", |s| {
-            if !says.parameters && s.recipe.offload.takes_parameters() {
-                let takes = s.recipe.offload.takes_activations();
-                s.recipe.offload = if takes { Offload::Both } else { Offload::Optimizer };
+            if !says.parameters {
+                s.recipe.offload = s.recipe.offload.without_parameters();
             }
         });
         let name = scenario.recipe.optimizer.label();
         run.change(&format!("{name} has no word in this file: the nearest Adam stands in"), |s| {
             let optimizer = s.recipe.optimizer;
-            if BY_NAME.contains(&optimizer) && !says.optimizers.contains(&optimizer) {
-                let few_bits = !(optimizer.projects() || optimizer.preconditions());
-                s.recipe.optimizer = if few_bits { Optimizer::Adam8bit } else { Optimizer::AdamW };
+            if !optimizer.is_common() && !says.optimizers.contains(&optimizer) {
+                let whole = optimizer.needs_whole_matrices();
+                s.recipe.optimizer = if whole { Optimizer::AdamW } else { Optimizer::Adam8bit };
             }
         });
         run

@@ -2,12 +2,12 @@
 
 mod shown;
 
-use bmax::Field;
+use bmax::{Batching, Field};
 use leptos::prelude::*;
 
 use crate::components::{DataTable, Fold, Key, Legend, Model, NumberField, Plot, Slider};
 use crate::site::{State, read};
-use shown::{COLUMNS, Pasted, Shown, WAYS};
+use shown::{COLUMNS, Pasted, Shown};
 
 static KEYS: [Key; 3] = [
     Key { class: "lengths-real", name: "tokens of sequences" },
@@ -109,7 +109,7 @@ fn Bars(shown: Memo<Shown>) -> impl IntoView {
             </li>
         }
     };
-    view! { <ul class="lengths-bars">{(0..WAYS.len()).map(bar).collect_view()}</ul> }
+    view! { <ul class="lengths-bars">{(0..Batching::varied().count()).map(bar).collect_view()}</ul> }
 }
 
 /// How lengths are spread, and how many runs have failed by each step.

@@ -8,9 +8,6 @@ use bmax::{Batching, Choice, Scenario, largest_micro_batch, number};
 use crate::components::Column;
 use crate::site::format;
 
-/// The ways that are compared.
-pub const WAYS: [Batching; 4] = [Batching::Padded, Batching::Bucketed, Batching::Flattened, Batching::Packed];
-
 /// The table.
 pub static COLUMNS: [Column; 6] = [
     Column::words("Way"),
@@ -115,7 +112,7 @@ impl Shown {
         let counts = padded.batching() == Batching::Padded;
         let fails = if counts { failing(&padded, &lengths, batch as u32) } else { None };
         let fits = fits_to(&padded, batch as u32);
-        let ways: Vec<_> = WAYS.iter().map(|way| Way::of(scenario, &lengths, *way)).collect();
+        let ways: Vec<_> = Batching::varied().map(|way| Way::of(scenario, &lengths, way)).collect();
         Self {
             whose: if sample.is_some() { "your own lengths" } else { "a curve through three numbers" },
             bars: ways.iter().map(Way::bar).collect(),
@@ -279,7 +276,7 @@ mod tests {
     #[test]
     fn every_bar_fills_the_room_of_its_worst_micro_batch() {
         let shown = Shown::of(&Scenario::default(), None, None);
-        assert_eq!(shown.bars.len(), WAYS.len());
+        assert_eq!(shown.bars.len(), Batching::varied().count());
         for bar in &shown.bars {
             let all: f64 =
                 bar.shares.iter().map(|share| share.trim_end_matches('%').parse::<f64>().expect("a number")).sum();
