@@ -74,6 +74,26 @@ impl Conflicts {
         self.0.push(Conflict { mend: nearest.into(), message: message.to_owned() });
     }
 
+    /// What is counted on data-parallel devices alone, as `where_counted` says without its full stop.
+    fn divides_data_alone(&mut self, scenario: &Scenario, where_counted: &str) {
+        let cluster = &scenario.cluster;
+        for (field, size, what) in [
+            (Field::PipelineParallel, cluster.pipeline_parallel, "pipeline stages"),
+            (Field::TensorParallel, cluster.tensor_parallel, "tensor-parallel GPUs"),
+            (Field::ContextParallel, cluster.context_parallel, "context-parallel GPUs"),
+        ] {
+            if size > 1 {
+                self.number(field, 1, format!("{where_counted}; it is not counted over {size} {what}."));
+            }
+        }
+        if cluster.sequence_parallel == Switch::On && cluster.tensor_parallel > 1 {
+            self.word(
+                Word::SequenceParallel(Switch::Off),
+                "Without tensor parallelism there is nothing for sequence parallelism to split.",
+            );
+        }
+    }
+
     /// D · T · P · C must be the number of GPUs.
     fn groups(&mut self, scenario: &Scenario) {
         let cluster = &scenario.cluster;

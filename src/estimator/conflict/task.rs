@@ -1,9 +1,7 @@
 //! What the trainers of tasks have not.
 
 use super::Conflicts;
-use crate::{
-    Adapter, Engine, Field, LossHead, Method, Reference, Scenario, Switch, TaskKind, choice::Choice, setting::Word,
-};
+use crate::{Adapter, Engine, Field, LossHead, Method, Reference, Scenario, TaskKind, choice::Choice, setting::Word};
 
 impl Conflicts {
     /// A task is counted by the ledger alone, as trl runs it.
@@ -22,24 +20,7 @@ impl Conflicts {
             self.0.push(super::Conflict { mend: Word::Method(Method::Ledger).into(), message });
             return;
         }
-        for (field, size, what) in [
-            (Field::PipelineParallel, cluster.pipeline_parallel, "pipeline stages"),
-            (Field::TensorParallel, cluster.tensor_parallel, "tensor-parallel GPUs"),
-            (Field::ContextParallel, cluster.context_parallel, "context-parallel GPUs"),
-        ] {
-            if size > 1 {
-                let message = format!(
-                    "{name} is counted as trl runs it, on data-parallel GPUs; it is not counted over {size} {what}."
-                );
-                self.number(field, 1, message);
-            }
-        }
-        if cluster.sequence_parallel == Switch::On && cluster.tensor_parallel > 1 {
-            self.word(
-                Word::SequenceParallel(Switch::Off),
-                "Without tensor parallelism there is nothing for sequence parallelism to split.",
-            );
-        }
+        self.divides_data_alone(scenario, &format!("{name} is counted as trl runs it, on data-parallel GPUs"));
         if !matches!(cluster.engine, Engine::Torch | Engine::DeepSpeed) {
             let message = "trl runs on PyTorch’s data parallelism and on DeepSpeed; tasks on torchtitan and Megatron-LM \
                            are not counted.";

@@ -2,8 +2,8 @@
 
 use super::Conflicts;
 use crate::{
-    Adapter, AdapterTargets, Engine, Field, Kernels, Method, Recomputation, Scenario, Switch, TaskKind, Tower,
-    TowerTraining, number, setting::Word,
+    Adapter, AdapterTargets, Engine, Field, Kernels, Method, Recomputation, Scenario, TaskKind, Tower, TowerTraining,
+    number, setting::Word,
 };
 
 impl Conflicts {
@@ -22,27 +22,11 @@ impl Conflicts {
             let message = "The workshop’s and the paper’s accounts know no vision tower; the ledger counts it.";
             return self.word(Word::Method(Method::Ledger), message);
         }
-        if scenario.task.kind != TaskKind::Train {
+        if scenario.task.kind == TaskKind::Train {
+            self.divides_data_alone(scenario, "A vision tower is counted on data-parallel GPUs alone");
+        } else {
             let message = "A vision tower is counted in training on the next token alone, not in other tasks.";
             self.word(Word::Task(TaskKind::Train), message);
-        }
-        for (field, size, what) in [
-            (Field::PipelineParallel, cluster.pipeline_parallel, "pipeline stages"),
-            (Field::TensorParallel, cluster.tensor_parallel, "tensor-parallel GPUs"),
-            (Field::ContextParallel, cluster.context_parallel, "context-parallel GPUs"),
-        ] {
-            if size > 1 && scenario.task.kind == TaskKind::Train {
-                let message = format!(
-                    "A vision tower is counted on data-parallel GPUs alone; it is not counted over {size} {what}."
-                );
-                self.number(field, 1, message);
-            }
-        }
-        if cluster.sequence_parallel == Switch::On && cluster.tensor_parallel > 1 {
-            self.word(
-                Word::SequenceParallel(Switch::Off),
-                "Without tensor parallelism there is nothing for sequence parallelism to split.",
-            );
         }
         if cluster.engine != Engine::Torch {
             let message = "A vision tower is counted under PyTorch’s own step, not under DeepSpeed, torchtitan or \
@@ -128,7 +112,7 @@ impl Conflicts {
 mod tests {
     use super::super::tests::{ledger, only};
     use super::*;
-    use crate::{Change, Images, Vision};
+    use crate::{Change, Images, Switch, Vision};
 
     fn qwen() -> Scenario {
         let mut scenario = ledger();
@@ -161,6 +145,19 @@ mod tests {
         scenario.model.vision = Vision { tower: Tower::Llava, side: 336, ..scenario.model.vision };
         scenario.recipe.images = Images { count: 2, ..Images::ONE };
         assert_eq!(only(scenario).mend, Change::Number(Field::Sequence, 1_152.0));
+    }
+
+    #[test]
+    fn what_a_task_and_a_tower_refuse_alike_is_said_once() {
+        let mut scenario = qwen();
+        scenario.task.kind = TaskKind::Dpo;
+        scenario.cluster.tensor_parallel = 2;
+        scenario.cluster.sequence_parallel = Switch::On;
+        let messages: Vec<_> = scenario.conflicts().into_iter().map(|conflict| conflict.message).collect();
+        assert!(messages.iter().any(|message| message.contains("sequence parallelism")), "{messages:?}");
+        for message in &messages {
+            assert_eq!(messages.iter().filter(|other| *other == message).count(), 1, "{message}");
+        }
     }
 
     #[test]
