@@ -4,8 +4,8 @@
 //! runs autocast over that (`resolve_dtype` in axolotl/utils/config, `core/builders/base.py`).
 
 use super::{
-    DROPPED, Keys, RATE, at_once, drops_nothing, elsewhere, file, frozen_models, groups, leaves_room, logits, prepare,
-    trainer_keys,
+    DROPPED, Keys, RATE, at_once, checkpointing, drops_nothing, elsewhere, file, frozen_models, groups, leaves_room,
+    logits, prepare, trainer_keys,
 };
 use crate::export::run::{Planned, Resharding, Run, machines, resharding, shards};
 use crate::export::text::{EXPANDABLE, Value};
@@ -73,10 +73,7 @@ pub(in crate::export) fn write(scenario: &Scenario, page: &str) -> String {
     };
     keys.push(("attn_implementation", attention.into()));
     let full = now.recipe.recomputation == Recomputation::Full;
-    keys.push(("gradient_checkpointing", super::recomputes(&now, engine).into()));
-    if super::recomputes(&now, engine) {
-        keys.push(("gradient_checkpointing_kwargs", Value::Map(vec![("use_reentrant", false.into())])));
-    }
+    keys.extend(checkpointing(&now, engine));
     if now.recipe.adapter != Adapter::None {
         keys.extend(adapters(&now));
     }

@@ -164,8 +164,13 @@ fn trainer_keys(planned: &Planned, engine: Engine) -> Keys {
 }
 
 /// Whether the Trainer, and not FSDP, recomputes whole layers.
-fn recomputes(now: &Scenario, engine: Engine) -> bool {
-    now.recipe.recomputation == Recomputation::Full && engine != Engine::Fsdp
+fn checkpointing(now: &Scenario, engine: Engine) -> Keys {
+    let recomputes = now.recipe.recomputation == Recomputation::Full && engine != Engine::Fsdp;
+    let mut keys: Keys = vec![("gradient_checkpointing", recomputes.into())];
+    if recomputes {
+        keys.push(("gradient_checkpointing_kwargs", Value::Map(vec![("use_reentrant", false.into())])));
+    }
+    keys
 }
 
 /// What all of these files leave to the reader.

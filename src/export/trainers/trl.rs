@@ -4,7 +4,7 @@
 //! a fixed teacher have no command: `TrlParser` reads their file in `examples/scripts/ppo/ppo.py` and
 //! `examples/scripts/gkd.py` of its repository.
 
-use super::{DROPPED, Keys, RATE, elsewhere, file, frozen_models, groups, prepare, recomputes, trainer_keys};
+use super::{DROPPED, Keys, RATE, checkpointing, elsewhere, file, frozen_models, groups, prepare, trainer_keys};
 use crate::export::deepspeed::loaded_in;
 use crate::export::run::{Planned, Run};
 use crate::export::text::{EXPANDABLE, Value, expandable};
@@ -80,10 +80,7 @@ pub(in crate::export) fn write(scenario: &Scenario, page: &str) -> String {
     if flag == "fp16" {
         keys.push(("fp16", true.into()));
     }
-    keys.push(("gradient_checkpointing", recomputes(&now, engine).into()));
-    if recomputes(&now, engine) {
-        keys.push(("gradient_checkpointing_kwargs", Value::Map(vec![("use_reentrant", false.into())])));
-    }
+    keys.extend(checkpointing(&now, engine));
     if now.recipe.adapter != Adapter::None {
         keys.extend(adapters(&now));
     }
