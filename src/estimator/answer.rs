@@ -10,6 +10,7 @@ use super::ledger::{Instant, Ledger, Straight};
 use super::levers::outside_changes;
 use super::scenario::Scenario;
 use super::search;
+use super::sweep::{at_length, with_memory};
 use super::units::Bytes;
 
 /// What [`b_max`] answers. "Does not fit" is an answer with a reason, never a bare zero.
@@ -180,13 +181,10 @@ pub(crate) fn by_tokens(scenario: &Scenario, lengths: &[u32]) -> Vec<Option<u32>
     let own = f64::from(scenario.longest());
     let bounded = scenario.host.ram > Bytes::ZERO && !ledger.host.is_empty();
     let at = |length: &u32| {
+        let other = at_length(scenario, *length);
         if bounded {
-            let mut longer = *scenario;
-            longer.recipe.sequence = *length;
-            return largest_micro_batch(&longer);
+            return largest_micro_batch(&other);
         }
-        let mut other = *scenario;
-        other.recipe.sequence = *length;
         let batch = largest_batch(&straight.scaled(f64::from(other.longest()) / own), usable);
         (batch > 0).then_some(batch)
     };
@@ -200,7 +198,7 @@ pub(crate) fn by_memory(scenario: &Scenario, memories: &[u32]) -> Vec<Option<u32
     let straight = ledger.straight();
     let host = in_host(scenario, &ledger);
     let at = |mib: &u32| {
-        let with = super::sweep::with_memory(*scenario, *mib);
+        let with = with_memory(*scenario, *mib);
         if scenario.task.has_engine() {
             return largest_micro_batch(&with);
         }

@@ -42,6 +42,12 @@ impl Setting {
         self.options.iter().find(|option| option.key == key)
     }
 
+    /// What the option with this word changes, of these [`effects`](Self::effects).
+    pub fn effect_among(&self, effects: &[&'static str], key: &str) -> &'static str {
+        let at = self.options.iter().position(|option| option.key == key);
+        at.and_then(|at| effects.get(at)).copied().unwrap_or_default()
+    }
+
     /// The accepted words, for messages.
     pub fn keys(&self) -> String {
         keys(self.options)
@@ -116,8 +122,7 @@ macro_rules! settings {
 
             /// What the option with this word changes.
             pub fn effect(&self, key: &str) -> &'static str {
-                let at = self.options.iter().position(|option| option.key == key);
-                at.and_then(|at| self.effects().get(at)).copied().unwrap_or_default()
+                self.effect_among(self.effects(), key)
             }
         }
 

@@ -157,7 +157,7 @@ pub fn reference(scenario: &Scenario, model: Model) -> Scenario {
     reference
 }
 
-fn at_length(scenario: &Scenario, length: u32) -> Scenario {
+pub(super) fn at_length(scenario: &Scenario, length: u32) -> Scenario {
     let mut at = *scenario;
     at.recipe.sequence = length;
     at

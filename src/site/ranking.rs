@@ -40,7 +40,7 @@ impl Ranking {
         thread_local! {
             static LAST: RefCell<Option<Ranking>> = const { RefCell::new(None) };
         }
-        let last = LAST.with_borrow(|last| last.clone().filter(|last| last.scenario == *scenario));
+        let last = LAST.with_borrow(|last| last.as_ref().filter(|last| last.scenario == *scenario).cloned());
         last.unwrap_or_else(|| {
             let ranking = Self::of(scenario);
             LAST.set(Some(ranking.clone()));

@@ -188,9 +188,7 @@ impl SettingHandle {
 
     /// One sentence on what the chosen option changes.
     pub fn effect(self) -> &'static str {
-        let chosen = self.value.get();
-        let at = self.setting.options.iter().position(|option| option.key == chosen);
-        at.and_then(|at| self.effects.get(at)).copied().unwrap_or_default()
+        self.setting.effect_among(self.effects, self.value.get())
     }
 }
 
