@@ -2,7 +2,7 @@
 //!
 //! A ledger counts that one. What a typical micro-batch is like is `course::lengths`'s.
 
-use super::choice::{AttentionKernel, Batching, Engine, LossHead, Method, PaddedAttention, TaskKind};
+use super::choice::{AttentionKernel, Batching, Choice, Engine, LossHead, Method, PaddedAttention, TaskKind};
 use super::scenario::{Lengths, Scenario};
 
 impl Lengths {
@@ -25,6 +25,11 @@ impl Lengths {
 }
 
 impl Batching {
+    /// Every way in which sequences of different lengths become a micro-batch.
+    pub fn varied() -> impl Iterator<Item = Self> {
+        Self::ALL.iter().copied().filter(|way| *way != Self::Equal)
+    }
+
     /// Whether a micro-batch is padded to its longest sequence.
     pub const fn pads(self) -> bool {
         matches!(self, Self::Padded | Self::Bucketed)

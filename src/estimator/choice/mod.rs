@@ -6,6 +6,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::text::excerpt;
+
 /// One value of a choice, as forms and links know it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChoiceOption {
@@ -78,6 +80,11 @@ pub trait Choice: Copy + PartialEq + Sized + FromStr<Err = WordError> + fmt::Dis
     }
 }
 
+/// The value behind a word of a link, or what there is in its place.
+fn read<T: Choice>(text: &str) -> Result<T, WordError> {
+    T::from_key(text).ok_or_else(|| WordError { given: excerpt(text), options: T::OPTIONS })
+}
+
 macro_rules! choices {
     ($(
         $(#[$meta:meta])*
@@ -86,34 +93,34 @@ macro_rules! choices {
         }
     )+) => {$(
         $(#[$meta])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
         pub enum $name {
             $($(#[$value_meta])* #[serde(rename = $key)] $value,)+
         }
 
         /// Reads the word that links use.
-        impl FromStr for $name {
-            type Err = WordError;
+        impl std::str::FromStr for $name {
+            type Err = crate::choice::WordError;
 
-            fn from_str(text: &str) -> Result<Self, WordError> {
-                Self::from_key(text).ok_or_else(|| WordError { given: excerpt(text), options: Self::OPTIONS })
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                crate::choice::read(text)
             }
         }
 
         /// Writes the word that links use.
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.pad(self.key())
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(crate::Choice::key(*self))
             }
         }
 
-        impl Choice for $name {
+        impl crate::Choice for $name {
             const ALL: &'static [Self] = &[$(Self::$value,)+];
-            const OPTIONS: &'static [ChoiceOption] =
-                &[$(ChoiceOption { key: $key, label: $label },)+];
+            const OPTIONS: &'static [crate::choice::ChoiceOption] =
+                &[$(crate::choice::ChoiceOption { key: $key, label: $label },)+];
             const EFFECTS: &'static [&'static str] = &[$($effect,)+];
 
-            fn option(self) -> &'static ChoiceOption {
+            fn option(self) -> &'static crate::choice::ChoiceOption {
                 // The values are numbered in the order of the list.
                 &Self::OPTIONS[self as usize]
             }
@@ -125,10 +132,30 @@ macro_rules! choices {
     )+};
 }
 
-// Behind the macro, which it uses.
-mod options;
+// Behind the macro, which they use.
+mod adapter;
+mod lengths;
+mod machine;
+mod method;
+mod model;
+mod optimizer;
+mod outside;
+mod recipe;
+mod switch;
+mod task;
+mod vision;
 
-pub use options::*;
+pub use adapter::*;
+pub use lengths::*;
+pub use machine::*;
+pub use method::*;
+pub use model::*;
+pub use optimizer::*;
+pub use outside::*;
+pub use recipe::*;
+pub use switch::*;
+pub use task::*;
+pub use vision::*;
 
 #[cfg(test)]
 mod tests {
