@@ -1,0 +1,94 @@
+//! What adapters beside the matrices of a layer keep.
+
+use super::{Layer, Scope};
+use crate::estimator::counted::forms::{INNER, QUERIES, RANKS, SOURCE_RANKS, SOURCE_RESIDUAL};
+use crate::estimator::counted::types::InputOf;
+use crate::source::PEFT;
+use crate::{Adapter, AdapterTargets};
+
+/// Adapted matrices of a layer, by what they read.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::estimator::counted) struct Adapted {
+    /// The norm before attention.
+    pub(super) attention: f64,
+    /// The attention output.
+    pub(in crate::estimator::counted) output: f64,
+    /// The norm before attention to an encoder.
+    pub(super) crossing: f64,
+    /// The encoder’s output.
+    pub(in crate::estimator::counted) source: f64,
+    /// The norm before the feed-forward block.
+    pub(super) mlp: f64,
+    /// The feed-forward block's inner product.
+    pub(super) inner: f64,
+}
+
+impl Layer<'_> {
+    pub(in crate::estimator::counted) fn adapted(&self) -> Adapted {
+        let (projections, fed) = (self.attention_products(), self.mlp_products());
+        let crossing = if self.crosses() { 1.0 } else { 0.0 };
+        let none = Adapted { crossing, source: 2.0 * crossing, ..Adapted::default() };
+        match (self.inputs, self.scenario.recipe.targets) {
+            (InputOf::Trained, _) => Adapted::default(),
+            (_, AdapterTargets::QueryValue) => Adapted { attention: projections.min(2.0), source: crossing, ..none },
+            (_, AdapterTargets::Attention) => Adapted { attention: projections, output: 1.0, ..none },
+            (_, AdapterTargets::All) => Adapted { attention: projections, output: 1.0, mlp: fed, inner: 1.0, ..none },
+        }
+    }
+
+    /// What adapters keep of the norm before attention to an encoder.
+    pub(super) fn crossed(&self, adapted: f64) -> f64 {
+        if self.crosses() { self.for_adapters(adapted) } else { 0.0 }
+    }
+
+    /// Whether frozen products keep what they read: LLM.int8's do (`ctx.tensors` of `MatMul8bitLt` in
+    /// bitsandbytes/autograd/_functions.py, 95f9af309d4d), in the type in which it comes; those in 4 bits do not
+    /// (`MatMul4Bit` there).
+    pub(super) fn frozen_keep_inputs(&self) -> bool {
+        self.scenario.recipe.adapter == Adapter::Lora8
+    }
+
+    /// Bytes an element that frozen matrices and `adapted` adapters keep of the tensor they read, where nothing
+    /// else does.
+    pub(in crate::estimator::counted) fn for_adapters(&self, adapted: f64) -> f64 {
+        if self.frozen_keep_inputs() {
+            return self.types.inner + self.copies_for_adapters(adapted);
+        }
+        match self.inputs {
+            InputOf::Trained => 0.0,
+            InputOf::SharedAdapter => self.types.element * adapted.min(1.0),
+            InputOf::OwnCopy(bytes) => bytes * adapted,
+        }
+    }
+
+    /// The same of a tensor that is kept anyway, so that only copies add to it.
+    pub(in crate::estimator::counted) fn copies_for_adapters(&self, adapted: f64) -> f64 {
+        if let InputOf::OwnCopy(bytes) = self.inputs { bytes * adapted } else { 0.0 }
+    }
+
+    /// What the first of the two thin matrices puts out, which the second reads, and a byte for each element
+    /// that a dropout before them has passed or not.
+    pub(super) fn adapters(&mut self) {
+        let Adapted { attention, output, mlp, inner, crossing, source } = self.adapted();
+        let output = if self.crosses() { 2.0 * output } else { output };
+        let bytes = match self.inputs {
+            InputOf::OwnCopy(bytes) => bytes,
+            _ => self.types.element,
+        };
+        self.push(
+            "Outputs of the adapters’ first matrices",
+            &RANKS,
+            bytes * (attention + output + mlp + inner + crossing),
+            &PEFT,
+        );
+        self.push("Outputs of first matrices over the encoder’s output", &SOURCE_RANKS, bytes * source, &PEFT);
+        if self.scenario.recipe.adapter_dropout.is_on() {
+            let norms = self.norm_outputs();
+            self.push("Masks of the adapters’ dropout, behind the norms", norms, attention + mlp + crossing, &PEFT);
+            self.push("Masks of the adapters’ dropout, behind the encoder", &SOURCE_RESIDUAL, source, &PEFT);
+            self.push("Masks of the adapters’ dropout, behind attention", &QUERIES, output, &PEFT);
+            let scope = Scope::Dense;
+            self.scoped(scope, "Masks of the adapters’ dropout, inside the block", &INNER, inner, &PEFT);
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! What the norms of a layer keep, and what the products behind them read.
+
+use super::{Layer, Scope};
+use crate::estimator::counted::forms::{RESIDUAL, WHOLE_RESIDUAL};
+use crate::estimator::counted::types::Types;
+use crate::source::TRANSFORMER_ENGINE;
+use crate::{Engine, Fp8, Norm, formula::Expr};
+
+impl Layer<'_> {
+    /// The inputs and outputs of the norms. The outputs are the inputs of matrix products.
+    pub(super) fn norms(&mut self) {
+        let model = &self.scenario.model;
+        // Attention to an encoder has a norm of its own.
+        let crossing = if self.crosses() { 1.0 } else { 0.0 };
+        let norms = f64::from(model.norms) + crossing;
+        // One norm before attention and one before the MLP, or one for both; further norms stand
+        // behind them and feed no product.
+        let before = f64::from(model.norms).min(2.0) + crossing;
+        // Side by side, both norms read the same input.
+        let shared = if model.parallel.is_on() { (norms - 1.0).max(1.0) } else { norms };
+        let source = self.counted_in();
+        let Types { element: e, residual: r, autocast, .. } = self.types;
+        // Autocast runs LayerNorm in fp32, on a copy of its own where the residual stream has 16 bits.
+        let copied = autocast && r < 4.0 && !self.norms_are_kernels && model.norm == Norm::LayerNorm;
+        let inputs = if copied { norms } else { shared };
+        let adapted = self.adapted();
+        let read_by_adapters = if model.norms == 1 {
+            self.for_adapters(adapted.attention + adapted.mlp)
+        } else {
+            self.for_adapters(adapted.attention) + self.for_adapters(adapted.mlp)
+        } + self.crossed(adapted.crossing);
+        if self.norms_are_kernels {
+            self.push("Inputs of the norms", &RESIDUAL, r * inputs, source);
+            if let Some(kept) = self.fp8 {
+                return self.norm_outputs_in_fp8(kept);
+            }
+            let outputs = if self.trained() { e * before } else { read_by_adapters };
+            self.push("Outputs of the norms, inputs of the products", self.norm_outputs(), outputs, source);
+            return;
+        }
+        match model.norm {
+            Norm::RmsNorm | Norm::RmsNormFull => {
+                self.push("Inputs of the norms, in fp32", &RESIDUAL, 4.0 * inputs, source);
+                self.push("Inputs of the norms", &RESIDUAL, self.undivided() * inputs, source);
+                // The gradient of a norm's weight is what needs them.
+                if self.trained() {
+                    self.push("Normalized inputs", &RESIDUAL, self.normalized_bytes() * norms, source);
+                }
+            }
+            Norm::LayerNorm => {
+                let bytes = if copied { 4.0 } else { r };
+                self.push("Inputs of the norms", &RESIDUAL, bytes * inputs, source);
+            }
+            // OLMo's code takes the norm in fp32, of which it keeps a copy.
+            Norm::Plain => self.push("Inputs of the norms, in fp32", &RESIDUAL, 4.0 * inputs, source),
+        }
+        if let Some(kept) = self.fp8 {
+            return self.norm_outputs_in_fp8(kept);
+        }
+        // Under autocast every product makes its own 16-bit copy of an fp32 input.
+        let fp32_outputs = autocast && (r > e || model.norm == Norm::LayerNorm);
+        let outputs = match (self.trained(), fp32_outputs) {
+            (true, true) => e * (self.attention_products() + self.mlp_products() + crossing),
+            (true, false) => e * before,
+            (false, _) => read_by_adapters,
+        };
+        self.push("Outputs of the norms, inputs of the products", self.norm_outputs(), outputs, source);
+    }
+
+    /// Each linear layer of Transformer Engine keeps a copy of its own in fp8; the router reads 16 bits. Two matrices of
+    /// latent attention read the norm (`ctx.save_for_backward` in transformer_engine/pytorch/module/linear.py and
+    /// layernorm_linear.py, d0067d0da6cb).
+    fn norm_outputs_in_fp8(&mut self, kept: f64) {
+        let shape = self.norm_outputs();
+        let attention = match (self.scenario.model.latent.kv_rank > 0, self.fused) {
+            (true, _) => 2.0,
+            (false, true) => 1.0,
+            (false, false) => self.attention_products(),
+        };
+        let mlp = if self.fused { 1.0 } else { self.mlp_products() };
+        let shared = if self.scenario.model.experts.shared_width > 0 { mlp } else { 0.0 };
+        let from = self.tensors.len();
+        self.push("Outputs of the norms, in fp8 for attention", shape, kept * attention, &TRANSFORMER_ENGINE);
+        let name = "Outputs of the norms, in fp8 for the feed-forward block";
+        self.scoped(Scope::Dense, name, shape, kept * mlp, &TRANSFORMER_ENGINE);
+        self.scoped(Scope::Expert, name, shape, kept * shared, &TRANSFORMER_ENGINE);
+        self.scoped(Scope::Expert, "Input of the router", shape, self.types.element, &TRANSFORMER_ENGINE);
+        if self.scenario.recipe.fp8 == Fp8::DeepSeekV3 {
+            // RMSNorm is computed again (DeepSeek-AI 2024b, section 3.2.3).
+            self.again_from(from);
+        }
+    }
+
+    /// Under sequence parallelism the products read tokens gathered over the group. PyTorch's tensor
+    /// parallelism keeps what it gathered (torch/distributed/tensor/parallel/style.py); Megatron-LM keeps
+    /// its own part and gathers again (megatron/core/tensor_parallel/layers.py).
+    pub(super) fn norm_outputs(&self) -> &'static Expr {
+        let cluster = &self.scenario.cluster;
+        let gathers_again = matches!(cluster.engine, Engine::Megatron | Engine::DeepSpeed);
+        if cluster.sequence_parallel.is_on() && !gathers_again { &WHOLE_RESIDUAL } else { &RESIDUAL }
+    }
+
+    /// Bytes of an element that RMSNorm has scaled and not yet weighted.
+    pub(super) fn normalized_bytes(&self) -> f64 {
+        if self.scenario.model.norm == Norm::RmsNormFull { 4.0 } else { self.types.residual }
+    }
+}
