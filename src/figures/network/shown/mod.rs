@@ -1,10 +1,15 @@
 //! What the figure shows: a network of the reader's own, what its layers keep and how large a batch fits.
 
-use bmax::course::networks::{Again, Element, Instant, Kind, Need, Network, Setup, Shape, room};
+mod parts;
+mod sizes;
+
+use bmax::course::networks::{Again, Element, Instant, Need, Network, Setup, room};
 use bmax::plot::{Axis, Ink, Mark, Plot, Rule, Series};
 use bmax::{Bucket, Bytes, Scenario, number};
 
 use crate::site::format;
+use parts::{Part, parts, shape};
+use sizes::{Size, size_cells, sizes};
 
 /// Layers that the table shows.
 const SHOWN: usize = 300;
@@ -43,12 +48,6 @@ impl Policy {
     }
 }
 
-/// Sides that the drawing of sizes has, as parts of the list's own.
-const FACTORS: [f64; 8] = [0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0];
-
-/// Patches that the drawing of sizes has, as parts of the list's own, and how they look.
-const PATCHES: [(f64, Ink); 3] = [(1.0, Ink::Own), (0.5, Ink::Series1), (2.0, Ink::Series3)];
-
 /// What the figure asks beside the configuration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Asked {
@@ -66,28 +65,13 @@ pub struct Asked {
     pub averages: bool,
 }
 
-/// A layer or block as it is shown.
-#[derive(Clone, Debug, PartialEq)]
-struct Part {
-    /// Its layers by position, the last not included.
-    end: usize,
-    name: &'static str,
-    line: usize,
-    output: Shape,
-    parameters: f64,
-    /// Bytes kept of one example, and once.
-    each: f64,
-    once: f64,
-}
-
 /// What is counted, which does not depend on the layer that is read off.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Counted {
     parts: Vec<Part>,
     setup: Setup,
     batch: f64,
-    /// Side in pixels, and the largest batch with each of [`PATCHES`].
-    sizes: Vec<(f64, [Option<f64>; PATCHES.len()])>,
+    sizes: Vec<Size>,
     patch: Option<f64>,
     side: f64,
     /// The sizes, as the rows of their table.
@@ -277,107 +261,6 @@ impl Counted {
     }
 }
 
-impl Counted {
-    /// The largest batch against the side of the picture, with a line for each patch size.
-    pub fn sizes_plot(&self) -> Plot {
-        let series = PATCHES.iter().enumerate().map(|(at, (factor, ink))| {
-            let points = self.sizes.iter().map(|(side, fits)| (*side, fits[at].unwrap_or(f64::NAN))).collect();
-            let name =
-                self.patch.map_or_else(String::new, |patch| format!("patches of {}", number::grouped(patch * factor)));
-            Series::line(*ink, points).named(name)
-        });
-        let series = series.take(if self.patch.is_some() { PATCHES.len() } else { 1 }).collect();
-        let all = self.sizes.iter().flat_map(|(_, fits)| fits.iter().flatten());
-        let most = all.fold(1.0, |most: f64, fit| most.max(*fit));
-        let last = self.sizes.iter().map(|(side, _)| *side).fold(1.0, f64::max);
-        Plot {
-            x: Axis::linear(0.0, last, "pixels along the height"),
-            y: Axis::log(1.0, most.max(10.0) * 1.2, "largest batch"),
-            series,
-            marks: vec![Mark::at(self.side, Rule::Soft)],
-        }
-    }
-
-    /// What the drawing of sizes shows, in a sentence.
-    pub fn sizes_text(&self) -> String {
-        let fit = |factor: f64| {
-            let near = |(side, _): &&(f64, [Option<f64>; 3])| (side - self.side * factor).abs() <= self.side * 0.05;
-            let found = self.sizes.iter().find(near);
-            found.map(|(_, fits)| fits[0].map_or_else(|| "none".to_owned(), number::grouped))
-        };
-        let lines = match self.patch {
-            Some(patch) => {
-                let [own, half, double] = [1.0, 0.5, 2.0].map(|factor| number::grouped((patch * factor).max(1.0)));
-                format!(" Solid: patches of {own} pixels; the other lines: of {half} and {double}.")
-            }
-            None => String::new(),
-        };
-        match (fit(0.5), fit(1.0), fit(2.0)) {
-            (Some(half), Some(own), Some(double)) => format!(
-                "At {}, {} and {} pixels along the height {half}, {own} and {double} examples fit.{lines}",
-                number::grouped(self.side * 0.5),
-                number::grouped(self.side),
-                number::grouped(self.side * 2.0)
-            ),
-            _ => "The input of this list has no height and width to change, or not all sizes go through its layers."
-                .to_owned(),
-        }
-    }
-}
-
-/// The largest batches of a list at other sizes of its input. A size or patch that does not go through all layers
-/// has none.
-fn sizes(text: &str, own: &Network, fit: impl Fn(&Network) -> Option<f64>) -> Vec<(f64, [Option<f64>; PATCHES.len()])> {
-    if own.input.height * own.input.width <= 1.0 || own.input.height.min(own.input.width) < 8.0 {
-        return Vec::new();
-    }
-    let at = |factor: f64| {
-        let fits = PATCHES.map(|(part, _)| {
-            let patch = own.patch.map(|patch| (patch * part).max(1.0));
-            if patch.is_none() && part != 1.0 {
-                return None;
-            }
-            let network = Network::sized(text, factor, patch);
-            if network.troubles.len() > own.troubles.len() { None } else { fit(&network) }
-        });
-        ((own.input.height * factor).round() * own.pixels, fits)
-    };
-    FACTORS.into_iter().map(at).collect()
-}
-
-fn size_cells((side, fits): &(f64, [Option<f64>; PATCHES.len()]), patch: Option<f64>) -> Vec<String> {
-    let cell = |fit: &Option<f64>| fit.map_or_else(|| "–".to_owned(), number::grouped);
-    let others = if patch.is_some() { [cell(&fits[1]), cell(&fits[2])] } else { ["–", "–"].map(str::to_owned) };
-    let [half, double] = others;
-    vec![number::grouped(*side), cell(&fits[0]), half, double]
-}
-
-/// Layers and blocks as they were written.
-fn parts(network: &Network, setup: &Setup) -> Vec<Part> {
-    let mut parts: Vec<Part> = Vec::new();
-    for (position, (layer, each)) in network.layers.iter().zip(network.kept(setup)).enumerate() {
-        match parts.last_mut() {
-            Some(part) if layer.word.is_empty() => {
-                part.end = position + 1;
-                part.output = layer.output;
-                part.parameters += layer.parameters();
-                part.each += each;
-                part.once += layer.once;
-            }
-            _ => parts.push(Part {
-                end: position + 1,
-                name: name(layer.kind, layer.word),
-                line: layer.line,
-                output: layer.output,
-                parameters: layer.parameters(),
-                each,
-                once: layer.once,
-            }),
-        }
-    }
-    parts
-}
-
 fn highest(points: &[(f64, f64, f64)]) -> f64 {
     points.iter().map(|point| point.2).fold(0.0, f64::max)
 }
@@ -407,74 +290,9 @@ fn sums(network: &Network, need: &Need, batch: f64) -> [[String; 2]; PARTS.len()
     ]
 }
 
-/// The words of the list that stand for several layers are their names.
-const BLOCKS: [&str; 15] = [
-    "patch",
-    "attention",
-    "cross",
-    "mlp",
-    "geglu",
-    "swiglu",
-    "joint",
-    "adanorm",
-    "time",
-    "resblock",
-    "transformer",
-    "unit",
-    "csp",
-    "pyramid",
-    "first",
-];
-
-fn name(kind: Kind, word: &'static str) -> &'static str {
-    if BLOCKS.contains(&word) {
-        return word;
-    }
-    match kind {
-        Kind::Conv => "convolution",
-        Kind::Deconv => "transposed convolution",
-        Kind::Dense => "dense",
-        Kind::Norm => "batch norm",
-        Kind::GroupNorm => "group norm",
-        Kind::InstanceNorm => "instance norm",
-        Kind::LayerNorm => "layer norm",
-        Kind::Relu => "ReLU",
-        Kind::Gelu => "GELU",
-        Kind::MaxPool => "max pool",
-        Kind::AvgPool => "average pool",
-        Kind::GlobalPool => "global mean",
-        Kind::Flatten => "flatten",
-        Kind::Slice => "part",
-        Kind::Copy => "image",
-        Kind::Dropout => "dropout",
-        Kind::Add => "add",
-        Kind::Concat => "concat",
-        Kind::Upsample => "up-sampling",
-        Kind::Attention => "attention",
-        Kind::Gate | Kind::Scale => "gate",
-        Kind::Modulate | Kind::Shift => "shift",
-        Kind::Divide => "division",
-        Kind::Token => "token",
-        Kind::Position => "position",
-        Kind::Softmax => "cross-entropy",
-        Kind::Mse => "squared distance",
-    }
-}
-
-fn shape(shape: Shape) -> String {
-    let [channels, depth, height, width] =
-        [shape.channels, shape.depth, shape.height, shape.width].map(number::grouped);
-    if shape.places() == 1.0 {
-        channels
-    } else if shape.depth > 1.0 {
-        format!("{channels} × {depth} × {height} × {width}")
-    } else {
-        format!("{channels} × {height} × {width}")
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::sizes::FACTORS;
     use super::*;
     use crate::figures::check::{any_scenario, plot_is_sound, texts_are_sound};
     use bmax::course::networks::presets;
