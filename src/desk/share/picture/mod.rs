@@ -2,6 +2,7 @@
 //!
 //! Nothing is kept for a press: a file is made when it is asked for, of what the page shows then.
 
+mod copy;
 mod data;
 mod flat;
 
