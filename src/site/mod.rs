@@ -27,7 +27,7 @@ pub use ranking::Ranking;
 pub use standing::Standing;
 #[cfg(test)]
 pub use state::facts_of;
-pub use state::{Facts, FieldHandle, SettingHandle, State, read};
+pub use state::{Facts, FieldHandle, SettingHandle, State, derived, read};
 
 use any_spawner::Executor;
 use leptos::prelude::*;

@@ -126,6 +126,14 @@ pub fn read<S: Send + Sync + 'static>(shown: Memo<S>, of: fn(&S) -> &String) -> 
     move || shown.with(|shown| of(shown).clone())
 }
 
+/// A part of what a figure shows, as components take it.
+pub fn derived<S: Send + Sync + 'static, T: Clone + Send + Sync + 'static>(
+    shown: Memo<S>,
+    of: fn(&S) -> &T,
+) -> Signal<T> {
+    Signal::derive(move || shown.with(|shown| of(shown).clone()))
+}
+
 /// The facts of a scenario, as tests ask for them.
 #[cfg(test)]
 pub fn facts_of(scenario: Scenario) -> Facts {

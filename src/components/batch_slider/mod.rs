@@ -6,7 +6,7 @@ use leptos::ev::PointerEvent;
 use leptos::prelude::*;
 
 use super::{Model, Slider};
-use crate::site::{State, format};
+use crate::site::{State, derived, format};
 use shown::{Shown, Tick};
 
 /// A slider that sets the micro-batch everywhere on the page; below it stand the values that fit and those
@@ -28,7 +28,7 @@ pub fn BatchSlider(
         state.change(|scenario| scenario.with_batch(batch as u32))
     });
     let ends = Signal::derive(move || (1.0, shown.with(|shown| f64::from(shown.end))));
-    let text = Signal::derive(move || shown.with(|shown| shown.text.clone()));
+    let text = derived(shown, |shown| &shown.text);
     let release = move |_: PointerEvent| held.set(false);
     view! {
         <div

@@ -6,7 +6,7 @@ use bmax::{Choice, Recomputation};
 use leptos::prelude::*;
 
 use crate::components::{DataTable, Fold, Key, Legend, Plot, Scrub, Segmented, Slider};
-use crate::site::{State, read};
+use crate::site::{State, derived, read};
 use shown::{COLUMNS, Curves, ENDS, Reading};
 
 /// Where the slider starts: at 8,192 tokens.
@@ -69,7 +69,7 @@ pub fn Activations(
                 name="lengths"
                 label="Activations by sequence length"
                 columns=&COLUMNS
-                rows=Signal::derive(move || curves.with(|curves| curves.rows.clone()))
+                rows=derived(curves, |curves| &curves.rows)
             />
         </Fold>
     }

@@ -7,7 +7,7 @@ use leptos::prelude::*;
 
 use crate::components::{DataTable, Fold, Legend, Plot, Scrub, Segmented, Slider};
 use crate::figures::stacked::{KEYS, policies};
-use crate::site::{State, read};
+use crate::site::{State, derived, read};
 use shown::{COLUMNS, ENDS, Reading, Stack};
 
 /// Where the slider starts: at 4,096 tokens.
@@ -59,7 +59,7 @@ pub fn BucketsByLength(
                 name="stack-rows"
                 label="Memory by bucket and sequence length"
                 columns=&COLUMNS
-                rows=Signal::derive(move || stack.with(|stack| stack.rows.clone()))
+                rows=derived(stack, |stack| &stack.rows)
             />
         </Fold>
     }

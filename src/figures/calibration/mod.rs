@@ -7,7 +7,7 @@ use leptos::either::EitherOf4;
 use leptos::prelude::*;
 
 use crate::components::{Column, DataTable, Select};
-use crate::site::State;
+use crate::site::{State, derived};
 use shown::{RUNS, Says, Shown, Typed};
 
 /// The counters, by the names of what shows them.
@@ -83,7 +83,7 @@ pub fn Calibration(
             name="runs"
             label="Measured and predicted"
             columns=&COLUMNS
-            rows=Signal::derive(move || shown.with(|shown| shown.rows.clone()))
+            rows=derived(shown, |shown| &shown.rows)
         />
     }
 }

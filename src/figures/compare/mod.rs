@@ -9,7 +9,7 @@ use leptos::prelude::*;
 use leptos_use_fn_debounce_throttle::use_debounce_fn;
 
 use crate::components::{Column, DataTable, MemoryBar, MemoryLegend, NumberField, SettingField};
-use crate::site::{State, read};
+use crate::site::{State, derived, read};
 use shown::{Shown, Side, example};
 
 static COLUMNS: [Column; 5] = [
@@ -51,7 +51,7 @@ pub fn Compare(
             name="entries"
             label="Entries of A and B"
             columns=&COLUMNS
-            rows=Signal::derive(move || shown.with(|shown| shown.rows.clone()))
+            rows=derived(shown, |shown| &shown.rows)
             class="compare-table"
         />
     }

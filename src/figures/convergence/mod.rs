@@ -7,7 +7,7 @@ use bmax::course::quoted::{RULE_CIFAR, RULE_IMAGENET, RULE_LANGUAGE};
 use leptos::prelude::*;
 
 use crate::components::{Column, DataTable, Fold, Key, Legend, NumberField, NumberInput, Plot, Scrub, Select, Slider};
-use crate::site::{State, read};
+use crate::site::{State, derived, read};
 use shown::{Critical, Shown, Unit};
 
 /// Where the slider starts, in doublings of the reader's batch: nearest to the critical batch of the default.
@@ -81,7 +81,7 @@ pub fn Convergence(
         </div>
         <Answer shown/>
         <Plot
-            plot=Signal::derive(move || shown.with(|shown| shown.plot.clone()))
+            plot=derived(shown, |shown| &shown.plot)
             name="curves"
             label="A larger batch saves steps and takes more examples"
             scrub=Scrub { value: at.into(), ends, step: STEP }
@@ -94,7 +94,7 @@ pub fn Convergence(
                 name="batches"
                 label="Steps and examples against the batch"
                 columns=&COLUMNS
-                rows=Signal::derive(move || shown.with(|shown| shown.rows.clone()))
+                rows=derived(shown, |shown| &shown.rows)
             />
         </Fold>
     }

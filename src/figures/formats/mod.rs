@@ -6,7 +6,7 @@ use bmax::course::formats::FORMATS;
 use leptos::prelude::*;
 
 use crate::components::{Checkbox, DataTable, Key, Legend, Slider};
-use crate::site::{State, read};
+use crate::site::{State, derived, read};
 use shown::{COLUMNS, Kept, NAMES, Shown, Typed};
 
 /// Numbers to try: what the button says and what it puts into the field.
@@ -89,7 +89,7 @@ pub fn Formats(
                 name="updates"
                 label="Changes added up in each format"
                 columns=&COLUMNS
-                rows=Signal::derive(move || shown.with(|shown| shown.rows.clone()))
+                rows=derived(shown, |shown| &shown.rows)
             />
         </div>
     }

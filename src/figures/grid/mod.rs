@@ -8,7 +8,7 @@ use bmax::{Field, setting};
 use leptos::prelude::*;
 
 use crate::components::{Column, DataTable, Key, Legend, NumberField, NumberInput, Segmented, SettingField, UseButton};
-use crate::site::{State, read};
+use crate::site::{State, derived, read};
 use shown::{Replica, Shown, example};
 
 static GROUPS: [(Group, &str); 5] = [
@@ -66,7 +66,7 @@ pub fn Grid(
             name="stages"
             label="Memory of one GPU by stage"
             columns=&HELD
-            rows=Signal::derive(move || shown.with(|shown| shown.held.clone()))
+            rows=derived(shown, |shown| &shown.held)
             class="grid-table"
         />
         <DataTable
@@ -74,7 +74,7 @@ pub fn Grid(
             name="crossing"
             label="Communication by kind of parallelism"
             columns=&CROSSING
-            rows=Signal::derive(move || shown.with(|shown| shown.crossing.clone()))
+            rows=derived(shown, |shown| &shown.crossing)
             class="grid-table"
         />
     }

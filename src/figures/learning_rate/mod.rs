@@ -7,7 +7,7 @@ use bmax::course::quoted::GOYAL_BATCH;
 use leptos::prelude::*;
 
 use crate::components::{Column, DataTable, Fold, Key, Legend, NumberField, NumberInput, Plot, Scrub, Select, Slider};
-use crate::site::{State, read};
+use crate::site::{State, derived, read};
 use shown::{Asked, Shown};
 
 /// Both ends of the slider, in epochs.
@@ -54,12 +54,12 @@ pub fn LearningRate(
         <Answer shown/>
         <div class="batches-pair">
             <Plot
-                plot=Signal::derive(move || shown.with(|shown| shown.band.clone()))
+                plot=derived(shown, |shown| &shown.band)
                 name="band"
                 label="Learning rate against the batch, by both rules"
             />
             <Plot
-                plot=Signal::derive(move || shown.with(|shown| shown.schedule.clone()))
+                plot=derived(shown, |shown| &shown.schedule)
                 name="schedule"
                 label="Learning rate over 90 epochs: five of warm-up, then three falls to a tenth"
                 scrub=Scrub { value: at.into(), ends: ENDS, step: STEP }
@@ -74,7 +74,7 @@ pub fn LearningRate(
                 name="rates"
                 label="Learning rate against the batch"
                 columns=&COLUMNS
-                rows=Signal::derive(move || shown.with(|shown| shown.rows.clone()))
+                rows=derived(shown, |shown| &shown.rows)
             />
         </Fold>
     }

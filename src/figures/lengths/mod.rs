@@ -6,7 +6,7 @@ use bmax::{Batching, Field};
 use leptos::prelude::*;
 
 use crate::components::{DataTable, Fold, Key, Legend, Model, NumberField, Plot, Slider};
-use crate::site::{State, read};
+use crate::site::{State, derived, read};
 use shown::{COLUMNS, Pasted, Shown};
 
 static KEYS: [Key; 3] = [
@@ -47,7 +47,7 @@ pub fn Lengths(
                 name="ways"
                 label="Ways of making micro-batches"
                 columns=&COLUMNS
-                rows=Signal::derive(move || shown.with(|shown| shown.rows.clone()))
+                rows=derived(shown, |shown| &shown.rows)
             />
         </Fold>
     }
@@ -118,7 +118,7 @@ fn Drawings(shown: Memo<Shown>, chosen: RwSignal<Option<f64>>) -> impl IntoView 
     let batch = Signal::derive(move || shown.with(|shown| shown.batch));
     let value = Model::new(batch, move |batch| chosen.set(Some(batch)));
     let ends = Signal::derive(move || shown.with(|shown| shown.ends));
-    let text = Signal::derive(move || shown.with(|shown| shown.batch_text.clone()));
+    let text = derived(shown, |shown| &shown.batch_text);
     view! {
         <Slider id="lengths-batch" value ends text shown=true>
             "Micro-batch of a padded run"
@@ -128,14 +128,14 @@ fn Drawings(shown: Memo<Shown>, chosen: RwSignal<Option<f64>>) -> impl IntoView 
         </p>
         <div class="lengths-drawings">
             <Plot
-                plot=Signal::derive(move || shown.with(|shown| shown.failed.clone()))
+                plot=derived(shown, |shown| &shown.failed)
                 name="failed"
                 label="Runs that have failed by each optimizer step"
                 described_by="lengths-fails"
                 class="lengths-plot"
             />
             <Plot
-                plot=Signal::derive(move || shown.with(|shown| shown.spread.clone()))
+                plot=derived(shown, |shown| &shown.spread)
                 name="spread"
                 label="Sequences up to each length"
                 class="lengths-plot"

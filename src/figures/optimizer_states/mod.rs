@@ -7,7 +7,7 @@ use bmax::{Field, Optimizer, setting};
 use leptos::prelude::*;
 
 use crate::components::{Column, DataTable, Fold, Key, Legend, NumberField, SettingField, UseButton};
-use crate::site::{State, format, read};
+use crate::site::{State, derived, format, read};
 use shown::{COMPARED, Held, Shown};
 
 static KEYS: [Key; 2] = [
@@ -59,7 +59,7 @@ pub fn OptimizerStates(
                 name="states"
                 label="Optimizer state by optimizer"
                 columns=&COLUMNS
-                rows=Signal::derive(move || shown.with(|shown| shown.rows.clone()))
+                rows=derived(shown, |shown| &shown.rows)
             />
         </Fold>
     }

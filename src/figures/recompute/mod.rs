@@ -6,7 +6,7 @@ use bmax::{Choice, Recomputation};
 use leptos::prelude::*;
 
 use crate::components::{DataTable, Fold, Model, Plot, Scrub, Slider, UseButton};
-use crate::site::{State, read};
+use crate::site::{State, derived, read};
 use shown::{COLUMNS, Distances, Inside, NAMED, Policies, Reading, Row};
 
 /// Where the slider starts: at the distance of the default configuration.
@@ -46,7 +46,7 @@ pub fn Recompute(
             <strong data-testid="discard">{read(policies, |policies| &policies.discard)}</strong>" to the work."
         </p>
         <Plot
-            plot=Signal::derive(move || policies.with(|policies| policies.plot.clone()))
+            plot=derived(policies, |policies| &policies.plot)
             name="trade"
             label="Activations against extra work, a dot for each policy of the table"
             class="recompute-trade"
@@ -71,7 +71,7 @@ pub fn Recompute(
                 name="every"
                 label="Activations for every K"
                 columns=&COLUMNS
-                rows=Signal::derive(move || distances.with(|distances| distances.rows.clone()))
+                rows=derived(distances, |distances| &distances.rows)
             />
         </Fold>
     }

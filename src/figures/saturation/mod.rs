@@ -6,7 +6,7 @@ use bmax::Field;
 use leptos::prelude::*;
 
 use crate::components::{Assumed, Column, DataTable, Fold, Key, Legend, NumberField, Plot, Scrub, Slider};
-use crate::site::{State, read};
+use crate::site::{State, derived, read};
 use shown::{DOUBLINGS, Shown};
 
 /// Both ends of the slider, in doublings of one token.
@@ -40,9 +40,9 @@ pub fn Saturation(
             </Slider>
         </div>
         <Answer shown/>
-        <Assumed text=Signal::derive(move || shown.with(|shown| shown.assumed.clone()))/>
+        <Assumed text=derived(shown, |shown| &shown.assumed)/>
         <Plot
-            plot=Signal::derive(move || shown.with(|shown| shown.plot.clone()))
+            plot=derived(shown, |shown| &shown.plot)
             name="roofline"
             label="Throughput rises with the micro-batch up to the ridge, then levels off"
             scrub=Scrub { value: at.into(), ends: ENDS, step: 0.25 }
@@ -59,7 +59,7 @@ pub fn Saturation(
                 name="tokens"
                 label="Throughput against the micro-batch"
                 columns=&COLUMNS
-                rows=Signal::derive(move || shown.with(|shown| shown.rows.clone()))
+                rows=derived(shown, |shown| &shown.rows)
             />
         </Fold>
     }

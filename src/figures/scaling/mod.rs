@@ -7,7 +7,7 @@ use bmax::{Choice, ZeroStage};
 use leptos::prelude::*;
 
 use crate::components::{Assumed, Column, DataTable, Fold, Key, Legend, Plot, Scrub, Select, SettingField, Slider};
-use crate::site::{State, read};
+use crate::site::{State, derived, read};
 use shown::{DOUBLINGS, Shown};
 
 /// Both ends of the slider, in doublings of one GPU.
@@ -56,9 +56,9 @@ pub fn Scaling(
             <Slider id="scaling-at" value=at ends=ENDS text=spoken>"Read off at (doublings of one)"</Slider>
         </div>
         <Answer shown/>
-        <Assumed text=Signal::derive(move || shown.with(|shown| shown.assumed.clone()))/>
+        <Assumed text=derived(shown, |shown| &shown.assumed)/>
         <Plot
-            plot=Signal::derive(move || shown.with(|shown| shown.plot.clone()))
+            plot=derived(shown, |shown| &shown.plot)
             name="efficiency"
             label="Only communication that does not overlap with computing costs time"
             scrub=Scrub { value: at.into(), ends: ENDS, step: 1.0 }
@@ -71,7 +71,7 @@ pub fn Scaling(
                 name="gpus"
                 label="Speed-up against GPUs"
                 columns=&COLUMNS
-                rows=Signal::derive(move || shown.with(|shown| shown.rows.clone()))
+                rows=derived(shown, |shown| &shown.rows)
             />
         </Fold>
     }

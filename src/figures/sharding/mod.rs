@@ -7,7 +7,7 @@ use bmax::{Bucket, Field};
 use leptos::prelude::*;
 
 use crate::components::{Column, DataTable, Fold, Key, Legend, NumberField};
-use crate::site::{State, read};
+use crate::site::{State, derived, read};
 use shown::Shown;
 
 /// The parts of a bar from its left, by the colours of their buckets; the last has all the rest.
@@ -62,7 +62,7 @@ pub fn Sharding(
                 name="stages"
                 label="Memory of one GPU by ZeRO stage"
                 columns=&COLUMNS
-                rows=Signal::derive(move || shown.with(|shown| shown.rows.clone()))
+                rows=derived(shown, |shown| &shown.rows)
             />
         </Fold>
     }

@@ -9,7 +9,7 @@ use leptos::prelude::*;
 
 use crate::components::{Column, DataTable, Fold, Legend, Plot, Scrub, Segmented, Slider};
 use crate::figures::stacked::{BANDS, KEYS, columns, policies};
-use crate::site::{State, read};
+use crate::site::{State, derived, read};
 use overlay::StepOverlay;
 use shown::{Curve, Reading};
 
@@ -73,7 +73,7 @@ pub fn Step(
                 name="moments"
                 label="Memory at every named moment"
                 columns=&COLUMNS
-                rows=Signal::derive(move || curve.with(|curve| curve.rows.clone()))
+                rows=derived(curve, |curve| &curve.rows)
             />
         </Fold>
         <StepOverlay state policy micro_batches/>

@@ -5,7 +5,7 @@ use leptos::prelude::*;
 
 use super::overlaid::{COLUMNS, Overlay, PARTS};
 use crate::components::{DataTable, Fold, Key, Legend, Model, Plot, Scrub, Segmented, Slider};
-use crate::site::{State, read};
+use crate::site::{State, derived, read};
 
 /// Where the slider starts: half-way through the backward pass.
 const START: f64 = 2.0 * PARTS;
@@ -67,7 +67,7 @@ pub fn StepOverlay(
                     name="overlay-moments"
                     label="Both steps at every named moment"
                     columns=&COLUMNS
-                    rows=Signal::derive(move || overlay.with(|overlay| overlay.rows.clone()))
+                    rows=derived(overlay, |overlay| &overlay.rows)
                 />
             </Fold>
         </div>

@@ -7,7 +7,7 @@ use bmax::course::swapping::Swapped;
 use leptos::prelude::*;
 
 use crate::components::{Assumed, DevicePicker, Key, Legend, NumberField, Plot, Select};
-use crate::site::{State, read};
+use crate::site::{State, derived, read};
 use shown::{LINKS, Lanes, Link, Row, Shown, TENSORS, Tier};
 
 static KEYS: [Key; 3] = [
@@ -36,7 +36,7 @@ pub fn Swapping(
         <Tiers shown/>
         <p class="figure-part">"One layer, tensor by tensor, on each GPU"</p>
         <Tensors shown/>
-        <Assumed text=Signal::derive(move || shown.with(|shown| shown.assumed.clone()))/>
+        <Assumed text=derived(shown, |shown| &shown.assumed)/>
         <p class="live-note swap-note">
             "While one byte crosses the link your GPU does "
             <strong class="num" data-testid="even">{read(shown, |shown| &shown.even)}</strong>

@@ -7,7 +7,7 @@ use bmax::{Field, Scenario, setting};
 use leptos::prelude::*;
 
 use crate::components::{Assumed, Column, DataTable, NumberField, NumberInput, Segmented, SettingField};
-use crate::site::{State, read};
+use crate::site::{State, derived, read};
 use shown::{Devices, Lacking, Late, Plan, Shown, Tunings};
 
 /// Billions of tokens and hours, as long as no others are entered.
@@ -58,7 +58,7 @@ pub fn TuningPlan(
                 {move || shown.with(|shown| shown.lacking.clone()).map(lacking)}
                 <Apply state shown setup/>
             </div>
-            <Assumed text=Signal::derive(move || tunings.with(|tunings| tunings.assumed.clone()))/>
+            <Assumed text=derived(tunings, |tunings| &tunings.assumed)/>
             <p class="live-note tuning-other">
                 {move || shown.with(|shown| shown.other)}
                 <strong>{read(shown, |shown| &shown.summary)}</strong> "."
@@ -69,7 +69,7 @@ pub fn TuningPlan(
             name="candidates"
             label="Candidates of the plan"
             columns=&COLUMNS
-            rows=Signal::derive(move || shown.with(|shown| shown.rows.clone()))
+            rows=derived(shown, |shown| &shown.rows)
             class="tuning-table"
         />
     }

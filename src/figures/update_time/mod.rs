@@ -6,7 +6,7 @@ use bmax::Field;
 use leptos::prelude::*;
 
 use crate::components::{Assumed, Column, DataTable, Fold, Key, Legend, NumberField, NumberInput, Plot, Scrub, Slider};
-use crate::site::{State, read};
+use crate::site::{State, derived, read};
 use shown::{DOUBLINGS, Shown};
 
 /// Both ends of the slider, in doublings of one step.
@@ -54,9 +54,9 @@ pub fn UpdateTime(
             <NumberField input=state.field(Field::Batch) id="update-time-b" help=const { Field::Batch.help() }/>
         </div>
         <Answer shown/>
-        <Assumed text=Signal::derive(move || shown.with(|shown| shown.assumed.clone()))/>
+        <Assumed text=derived(shown, |shown| &shown.assumed)/>
         <Plot
-            plot=Signal::derive(move || shown.with(|shown| shown.plot.clone()))
+            plot=derived(shown, |shown| &shown.plot)
             name="times"
             label="Optimizer steps grow longer and fewer; the run takes the same time"
             scrub=Scrub { value: at.into(), ends: ENDS, step: 1.0 }
@@ -73,7 +73,7 @@ pub fn UpdateTime(
                 name="steps"
                 label="Time against accumulation steps"
                 columns=&COLUMNS
-                rows=Signal::derive(move || shown.with(|shown| shown.rows.clone()))
+                rows=derived(shown, |shown| &shown.rows)
             />
         </Fold>
     }
