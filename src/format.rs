@@ -147,23 +147,6 @@ pub fn length(scenario: &Scenario) -> String {
     }
 }
 
-/// How many sequences, or pairs or rows where a micro-batch counts those.
-///
-/// ```
-/// use bmax::{Scenario, format};
-/// assert_eq!(format::sequences(&Scenario::default(), 2), "2 sequences");
-/// ```
-#[must_use]
-pub fn sequences(scenario: &Scenario, number: u32) -> String {
-    if scenario.task.kind.has_pairs() {
-        counted(number, "pair", "pairs")
-    } else if scenario.batching() == Batching::Packed {
-        counted(number, "row", "rows")
-    } else {
-        counted(number, "sequence", "sequences")
-    }
-}
-
 /// The tokens of the worst micro-batch of so many sequences, as a sentence; `None` where all are as long.
 ///
 /// ```
