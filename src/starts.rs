@@ -10,7 +10,7 @@
 //! assert_eq!(lora.answer(), format!("{most} sequences"));
 //! ```
 
-use crate::course::networks::{Network, Setup, presets, room};
+use crate::course::networks::{Named, Network, Setup, room};
 use crate::{Answer, Scenario, b_max, format, link};
 
 /// A starting point.
@@ -26,21 +26,9 @@ pub struct Start {
     pub line: &'static str,
     /// The configuration as the query of a link, as [`link::encode`] writes it.
     pub query: &'static str,
-    /// The list of layers that is trained in place of a language model.
-    pub list: Option<&'static List>,
+    /// The list of layers that is trained in place of a language model, as the word of a link ([`Named`]).
+    pub network: Option<&'static str>,
 }
-
-/// A network as a list of layers, which has its own figure.
-#[derive(Clone, Copy, Debug)]
-pub struct List {
-    /// What the figure calls it.
-    pub name: &'static str,
-    /// Its layers.
-    pub layers: &'static str,
-}
-
-/// The image model of the last start.
-const IMAGES: List = List { name: "ResNet-50", layers: presets::RESNET_50 };
 
 /// Every start, in the order in which they are offered.
 pub static STARTS: [Start; 6] = [
@@ -50,7 +38,7 @@ pub static STARTS: [Start; 6] = [
         with: "Llama\u{a0}3.1\u{a0}8B, RTX\u{a0}4090",
         line: "Adapters of rank 16 beside frozen 16-bit weights, 1,024 tokens, whole layers recomputed.",
         query: "v=3&model=llama-3.1-8b&gpu=rtx-4090&s=1024&b=1&gpus=1&adapter=lora&zero=0",
-        list: None,
+        network: None,
     },
     Start {
         id: "qlora",
@@ -58,7 +46,7 @@ pub static STARTS: [Start; 6] = [
         with: "Llama\u{a0}3.1\u{a0}70B, RTX\u{a0}6000\u{a0}Ada",
         line: "Adapters of rank 16 beside weights of 4 bits, 1,024 tokens, whole layers recomputed.",
         query: "v=3&model=llama-3.1-70b&gpu=rtx-6000-ada&s=1024&b=1&gpus=1&adapter=qlora&zero=0",
-        list: None,
+        network: None,
     },
     Start {
         id: "full",
@@ -66,7 +54,7 @@ pub static STARTS: [Start; 6] = [
         with: "Llama\u{a0}3.1\u{a0}8B, 8\u{a0}×\u{a0}H100",
         line: "All weights trained under FSDP, in fp32 with bf16 products, 4,096 tokens, whole layers recomputed.",
         query: "v=3&model=llama-3.1-8b&gpu=h100-80&s=4096&b=4&precision=mixed",
-        list: None,
+        network: None,
     },
     Start {
         id: "pretrain",
@@ -74,7 +62,7 @@ pub static STARTS: [Start; 6] = [
         with: "GPT-2 124M, 8\u{a0}×\u{a0}A100",
         line: "The model that nanoGPT trains, on each of eight GPUs whole, under autocast, 1,024 tokens.",
         query: "v=3&model=gpt2&s=1024&b=12&precision=autocast&zero=0",
-        list: None,
+        network: None,
     },
     Start {
         id: "grpo",
@@ -82,15 +70,15 @@ pub static STARTS: [Start; 6] = [
         with: "Llama\u{a0}3.1\u{a0}8B, 8\u{a0}×\u{a0}H100",
         line: "GRPO with 1,024 tokens a completion and an engine on the same GPUs that sleeps while the model trains; for DPO change the task.",
         query: "v=3&model=llama-3.1-8b&gpu=h100-80&b=8&completion=1024&precision=mixed&task=grpo&rollout=asleep",
-        list: None,
+        network: None,
     },
     Start {
         id: "images",
-        name: "An image model",
-        with: "ResNet-50, RTX\u{a0}4090",
-        line: "A list of layers under autocast, 224 × 224 pixels.",
-        query: "v=3&model=gpt2&gpu=rtx-4090&s=1024&gpus=1&precision=autocast",
-        list: Some(&IMAGES),
+        name: "A diffusion model",
+        with: "SDXL U-Net, H100",
+        line: "All weights of the U-Net as a list of layers, under autocast, 1,024 × 1,024 pixels, each piece computed again, text encoders and VAE run beforehand.",
+        query: "v=3&model=gpt2&gpu=h100-80&s=1024&gpus=1&precision=autocast",
+        network: Some("sdxl.every-1"),
     },
 ];
 
@@ -105,39 +93,25 @@ impl Start {
     #[must_use]
     pub fn answer(&self) -> String {
         let scenario = self.scenario();
-        let Some(list) = self.list else {
+        let Some(named) = self.network.and_then(Named::read) else {
             let answer = b_max(&scenario);
             return match answer {
                 Answer::Fits(room) if !room.capped => format::batch(room.batch, scenario.unit()),
                 _ => format::answer(&answer),
             };
         };
-        let network = Network::read(list.layers);
-        let fit = network.fit(&Setup::of(&scenario), network.units().max(1), room(&scenario));
+        let network = Network::read(&named.text());
+        let setup = Setup { frozen: named.frozen, averages: named.averages, ..Setup::of(&scenario) };
+        let fit = network.fit(&setup, named.again.pieces(&network), room(&scenario));
         fit.batch.map_or_else(|| "does not fit".to_owned(), |most| format::examples(most) + " images")
     }
 
     /// Where it leads, seen from the first page.
     #[must_use]
     pub fn address(&self) -> String {
-        match self.list {
+        match self.network {
             None => format!("?{}", self.query),
-            Some(list) => format!("networks/?{}#{}", self.query, place(list.name)),
+            Some(word) => format!("networks/?{}={word}&{}#network", link::NETWORK, self.query),
         }
     }
-}
-
-/// The place of a list of layers in its figure: the id of the button that chooses it.
-///
-/// ```
-/// assert_eq!(bmax::starts::place("ResNet-50"), "network-resnet-50");
-/// ```
-#[must_use]
-pub fn place(name: &str) -> String {
-    let mut place = "network".to_owned();
-    for word in name.split(|sign: char| !sign.is_ascii_alphanumeric()).filter(|word| !word.is_empty()) {
-        place.push('-');
-        place.push_str(&word.to_ascii_lowercase());
-    }
-    place
 }

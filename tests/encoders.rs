@@ -2,13 +2,17 @@
 //! saved-tensor hooks showed of transformers 5.23.0.
 
 use bmax::{
-    AttentionKernel, Bytes, Encoder, Estimate, Field, Mlp, Position, Precision, Recomputation, Scenario, Switch,
-    TaskKind, Weights, ZeroStage, b_max, catalogue, cost, estimate, link,
+    AttentionKernel, Bytes, Encoder, Field, Mlp, Position, Precision, Recomputation, Scenario, Switch, TaskKind,
+    Weights, ZeroStage, b_max, catalogue, cost, estimate, link,
 };
 use proptest::prelude::*;
 
 #[path = "support/any_scenario.rs"]
 mod any_scenario;
+#[path = "support/held.rs"]
+mod held;
+
+use held::{at, exactly};
 
 /// A model on one GPU, in fp32, with nothing recomputed and no dropout.
 fn on_one_gpu(slug: &str) -> Scenario {
@@ -21,18 +25,6 @@ fn on_one_gpu(slug: &str) -> Scenario {
     scenario.recipe.sequence = 512;
     scenario.recipe.batch = 8;
     scenario
-}
-
-/// The entries of a name that are alive at an instant.
-fn at(estimate: &Estimate, entry: &str, instant: &str) -> f64 {
-    let there = estimate.instants.iter().position(|found| found.name == instant);
-    let there = there.unwrap_or_else(|| panic!("no instant “{instant}”"));
-    let named = estimate.entries.iter().filter(|found| found.name == entry && found.alive.contains(there));
-    named.map(|found| found.bytes.get()).sum()
-}
-
-fn exactly(bytes: f64, expected: f64) {
-    assert!((bytes - expected).abs() < 1e-3, "{bytes} is not {expected}");
 }
 
 #[test]

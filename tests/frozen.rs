@@ -8,8 +8,11 @@ use proptest::prelude::*;
 
 #[path = "support/any_scenario.rs"]
 mod any_scenario;
+#[path = "support/peaks.rs"]
+mod peaks;
 
 use any_scenario::any_scenario;
+use peaks::peak;
 
 /// Scenarios of the ledger whose sizes can be compared: no more keys than queries, no more stages than layers.
 fn comparable() -> impl Strategy<Value = Scenario> {
@@ -26,10 +29,6 @@ fn comparable() -> impl Strategy<Value = Scenario> {
         scenario.outside = bmax::Outside::OFF;
         scenario
     })
-}
-
-fn peak(scenario: &Scenario) -> f64 {
-    estimate(scenario).peak().bytes.get()
 }
 
 /// What adapters add that full training has no part of, at most at one instant: themselves, and what the first
@@ -57,7 +56,7 @@ fn with(scenario: &Scenario, adapter: Adapter) -> Scenario {
 fn at_least(more: &Scenario, less: &Scenario) -> Result<(), TestCaseError> {
     let (larger, smaller) = (peak(more), peak(less));
     prop_assert!(
-        larger >= smaller * (1.0 - 1e-12),
+        peaks::at_least(larger, smaller),
         "{} < {}:\n{}\n{}",
         larger,
         smaller,

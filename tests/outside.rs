@@ -2,15 +2,19 @@
 //! sources name, and against runs of it under PyTorch's allocator.
 
 use bmax::{
-    Adapter, Answer, Bytes, Change, Choice, Engine, Estimate, Evaluation, Field, Gather, Gathered, Load, LossHead,
-    Merge, Outside, Precision, Recomputation, Resume, Save, Scenario, Shortage, Switch, TaskKind, ZeroStage, b_max,
-    catalogue, counters, estimate, levers::ranked, link, setting::Word,
+    Adapter, Answer, Bytes, Change, Choice, Engine, Evaluation, Field, Gather, Gathered, Load, LossHead, Merge,
+    Outside, Precision, Recomputation, Resume, Save, Scenario, Shortage, Switch, TaskKind, ZeroStage, b_max, catalogue,
+    counters, estimate, levers::ranked, link, setting::Word,
 };
 use proptest::prelude::*;
 use serde::Deserialize;
 
 #[path = "support/any_scenario.rs"]
 mod any_scenario;
+#[path = "support/held.rs"]
+mod held;
+
+use held::{at, exactly, position};
 
 /// Llama 3.1 8B with adapters on one GPU of 80 GB.
 fn llama() -> Scenario {
@@ -24,21 +28,6 @@ fn llama() -> Scenario {
     scenario.recipe.sequence = 1024;
     scenario.recipe.batch = 1;
     scenario
-}
-
-fn position(estimate: &Estimate, name: &str) -> usize {
-    estimate.instants.iter().position(|instant| instant.name == name).unwrap_or_else(|| panic!("no instant “{name}”"))
-}
-
-/// The entries of a name that are alive at an instant.
-fn at(estimate: &Estimate, entry: &str, instant: &str) -> f64 {
-    let there = position(estimate, instant);
-    let named = estimate.entries.iter().filter(|found| found.name == entry && found.alive.contains(there));
-    named.map(|found| found.bytes.get()).sum()
-}
-
-fn exactly(bytes: f64, expected: f64) {
-    assert!((bytes - expected).abs() < 1e-3, "{bytes} is not {expected}");
 }
 
 /// Every switch at every value but off.

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use bmax::course::networks::{Network, Setup, presets, room};
-use bmax::starts::{STARTS, Start, place};
+use bmax::course::networks::{Named, Network, Setup, presets, room};
+use bmax::starts::{STARTS, Start};
 use bmax::{Adapter, TaskKind, b_max, catalogue, link, range::range};
 
 fn start(id: &str) -> &'static Start {
@@ -40,7 +40,7 @@ fn the_link_of_a_start_is_read_without_a_notice_and_written_again_as_it_stands()
 
 #[test]
 fn a_card_says_what_the_estimator_answers() {
-    for start in STARTS.iter().filter(|start| start.list.is_none()) {
+    for start in STARTS.iter().filter(|start| start.network.is_none()) {
         let most = b_max(&start.scenario()).batch().expect("it fits");
         let unit = start.scenario().unit();
         let counted = if most == 1 { unit.one() } else { unit.many() };
@@ -53,12 +53,13 @@ fn a_card_says_what_the_estimator_answers() {
 #[test]
 fn the_card_of_images_says_what_the_list_of_layers_answers() {
     let start = start("images");
-    let list = start.list.expect("a list of layers");
-    assert_eq!(list.layers, presets::RESNET_50);
-    let network = Network::read(list.layers);
-    let fit = network.fit(&Setup::of(&start.scenario()), network.units(), room(&start.scenario()));
+    // Each piece is computed again, and nothing but the U-Net is in memory.
+    let network = Network::read(presets::SDXL);
+    let fit = network.fit(&Setup::of(&start.scenario()), 1, room(&start.scenario()));
     assert_eq!(start.answer(), bmax::format::examples(fit.batch.expect("it fits")) + " images");
-    assert!(start.address().starts_with("networks/?") && start.address().ends_with(&place(list.name)));
+    let word = start.network.expect("a list of layers");
+    assert_eq!(Named::read(word).map(|named| (named.text(), named.word())), Some((presets::SDXL.into(), word.into())));
+    assert_eq!(start.address(), format!("networks/?network={word}&{}#network", start.query));
 }
 
 #[test]
@@ -71,7 +72,7 @@ fn a_card_names_the_model_and_the_gpus_of_its_link() {
         assert!(device.name.starts_with(gpu) && !edited, "{}: {}", start.id, device.name);
         let counted = name.split_once(" × ").map_or(1, |(count, _)| count.parse().expect("a number"));
         assert_eq!(scenario.cluster.gpus, counted, "{}", start.id);
-        if start.list.is_none() {
+        if start.network.is_none() {
             let (model, edited) = catalogue::model_row_of(&scenario).expect("a model of the list");
             assert_eq!((with.split(", ").next(), edited), (Some(model.name), false), "{}", start.id);
         }

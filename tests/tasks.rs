@@ -11,6 +11,13 @@ use proptest::sample::select;
 
 #[path = "support/any_scenario.rs"]
 mod any_scenario;
+#[path = "support/held.rs"]
+mod held;
+#[path = "support/peaks.rs"]
+mod peaks;
+
+use held::{at, exactly};
+use peaks::{at_least, peak};
 
 /// Llama 3.1 8B on one GPU, in 16 bits, with a recomputed step.
 fn llama(kind: TaskKind) -> Scenario {
@@ -24,21 +31,6 @@ fn llama(kind: TaskKind) -> Scenario {
     scenario.recipe.batch = 2;
     scenario.task.kind = kind;
     scenario
-}
-
-fn position(estimate: &Estimate, name: &str) -> usize {
-    estimate.instants.iter().position(|instant| instant.name == name).unwrap_or_else(|| panic!("no instant “{name}”"))
-}
-
-/// The entries of a name that are alive at an instant.
-fn at(estimate: &Estimate, entry: &str, instant: &str) -> f64 {
-    let there = position(estimate, instant);
-    let named = estimate.entries.iter().filter(|found| found.name == entry && found.alive.contains(there));
-    named.map(|found| found.bytes.get()).sum()
-}
-
-fn exactly(bytes: f64, expected: f64) {
-    assert!((bytes - expected).abs() < 1e-3, "{bytes} is not {expected}");
 }
 
 /// Parameters of Llama 3.1 8B, as its card and its catalogue row have them.
@@ -286,15 +278,6 @@ prop_compose! {
         }
         scenario
     }
-}
-
-fn peak(scenario: &Scenario) -> f64 {
-    estimate(scenario).peak().bytes.get()
-}
-
-/// Sums of the same terms in another order may differ in the last bits.
-fn at_least(larger: f64, smaller: f64) -> bool {
-    larger >= smaller * (1.0 - 1e-12)
 }
 
 proptest! {

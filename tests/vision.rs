@@ -11,6 +11,10 @@ use serde_json::Value;
 
 #[path = "support/any_scenario.rs"]
 mod any_scenario;
+#[path = "support/peaks.rs"]
+mod peaks;
+
+use peaks::{at_least, peak};
 
 const TOKENS: &str = include_str!("vectors/image_tokens.json");
 const STEPS: &str = include_str!("vectors/vision.json");
@@ -177,11 +181,6 @@ fn any_seeing() -> impl Strategy<Value = Scenario> {
     })
 }
 
-/// Sums of the same terms in another order may differ in the last bits.
-fn at_least(larger: f64, smaller: f64) -> bool {
-    larger >= smaller * (1.0 - 1e-12)
-}
-
 proptest! {
     #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -211,7 +210,6 @@ proptest! {
         let mut with = scenario;
         with.recipe.images.count = scenario.recipe.images.count.saturating_add(more).min(4_096);
         prop_assume!(scenario.recipe.images.count > 0);
-        let peak = |scenario: &Scenario| estimate(scenario).peak().bytes.get();
         prop_assert!(at_least(peak(&with), peak(&scenario)), "{}", link::encode(&scenario));
     }
 

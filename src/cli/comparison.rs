@@ -46,8 +46,8 @@ pub struct Side {
     pub conflicts: Vec<Conflict>,
     /// The largest micro-batch, or why not even one sequence fits.
     pub answer: Answer,
-    /// The micro-batch that the peak is for, in sequences per GPU, or in pairs or completions where its task counts
-    /// those.
+    /// The micro-batch that the peak is for, in sequences per GPU, or in pairs, completions or rows where its task
+    /// or its lengths count those.
     pub micro_batch: u32,
     /// The instant with most memory.
     pub peak: Peak,

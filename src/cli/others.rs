@@ -23,8 +23,8 @@ pub struct Others {
     /// What could not be used as it stands, and what was read in a way that should be known; one or two
     /// sentences each.
     pub notices: Vec<String>,
-    /// The micro-batch that the memory is for, in sequences per GPU, or in pairs or completions where its task counts
-    /// those.
+    /// The micro-batch that the memory is for, in sequences per GPU, or in pairs, completions or rows where its task
+    /// or its lengths count those.
     pub micro_batch: u32,
     /// What this program says, by the method of the scenario.
     pub own: Own,
@@ -96,7 +96,7 @@ pub struct Part {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Most {
-    /// In sequences per GPU, or in pairs or completions where its task counts those; 0 when not even one fits.
+    /// In sequences per GPU; 0 when not even one fits.
     pub b_max: u32,
     /// Whether the search ended there, so that more may fit.
     pub capped: bool,

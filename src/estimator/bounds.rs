@@ -209,8 +209,8 @@ fields! {
     Sequence { "s", "Sequence length", "S", "tokens", recipe.sequence as whole 1 ..= 4_194_304,
         "Tokens in one sequence." }
     /// b.
-    Batch { "b", "Micro-batch", "b", "sequences", recipe.batch as whole 1 ..= 1_048_576,
-        "What one GPU processes at once: sequences, or pairs or completions where the task counts those." }
+    Batch { "b", "Micro-batch", "b", "", recipe.batch as whole 1 ..= 1_048_576,
+        "What one GPU processes at once: sequences, or pairs, completions or rows where the task or packing counts those." }
     /// How unevenly tokens reach the experts.
     Imbalance { "imbalance", "Load of the busiest expert GPU", "ρ", "", recipe.imbalance as hundredths 1 ..= 64,
         "Tokens that the GPU with the busiest experts gets, as a multiple of the mean: 1 when the load is even." }

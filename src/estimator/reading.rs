@@ -7,6 +7,7 @@ use super::input::Input;
 use super::scenario::Scenario;
 use super::setting::Setting;
 use super::text::excerpt;
+use super::unit::Unit;
 use crate::number::{self, NumberError};
 
 impl Field {
@@ -42,6 +43,7 @@ impl Field {
     /// use bmax::Field;
     /// assert_eq!(Field::Sequence.read("4,096 tokens"), Ok(4096.0));
     /// assert_eq!(Field::Sequence.read("4k"), Ok(4096.0));
+    /// assert_eq!(Field::Batch.read("8 pairs"), Ok(8.0));
     /// assert_eq!(Field::Parameters.read("350M"), Ok(0.35));
     /// let problem = Field::Sequence.read("-1").unwrap_err();
     /// assert_eq!(
@@ -77,6 +79,10 @@ impl Field {
         let text = text.trim();
         let refused = |fault| InputError { input: Input::Number(self), given: excerpt(text), fault };
         let mut bare = without(text, self.bound().unit).unwrap_or(text);
+        if self == Self::Batch {
+            // It counts what its task and its lengths make of it.
+            bare = Unit::ALL.iter().find_map(|unit| without(bare, unit.many())).unwrap_or(bare);
+        }
         let mut unit = None;
         if self == Self::GlobalBatch {
             // Its unit is an input of its own.

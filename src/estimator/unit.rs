@@ -1,6 +1,6 @@
-//! What a micro-batch counts: sequences, unless a task hands over pairs or completions.
+//! What a micro-batch counts: sequences, unless a task hands over pairs or completions, or documents fill rows.
 
-use super::choice::{Method, TaskKind};
+use super::choice::{Batching, Method, TaskKind};
 use super::scenario::Scenario;
 
 /// What a micro-batch counts.
@@ -13,15 +13,21 @@ pub enum Unit {
     Pairs,
     /// Prompts with what was generated for them.
     Completions,
+    /// Rows of S tokens, which documents fill.
+    Rows,
 }
 
 impl Unit {
+    /// Each of them.
+    pub const ALL: [Self; 4] = [Self::Sequences, Self::Pairs, Self::Completions, Self::Rows];
+
     /// One of them.
     pub const fn one(self) -> &'static str {
         match self {
             Self::Sequences => "sequence",
             Self::Pairs => "pair",
             Self::Completions => "completion",
+            Self::Rows => "row",
         }
     }
 
@@ -31,14 +37,15 @@ impl Unit {
             Self::Sequences => "sequences",
             Self::Pairs => "pairs",
             Self::Completions => "completions",
+            Self::Rows => "rows",
         }
     }
 
-    /// Sequences of one of them that go through the model.
+    /// Sequences of S tokens of one of them that go through the model.
     pub const fn sequences(self) -> u32 {
         match self {
             Self::Pairs => 2,
-            Self::Sequences | Self::Completions => 1,
+            Self::Sequences | Self::Completions | Self::Rows => 1,
         }
     }
 }
@@ -58,22 +65,29 @@ impl TaskKind {
 impl Scenario {
     /// What its micro-batch counts. The workshop's and the paper's method know no tasks.
     ///
+    /// Documents are packed into rows before a batch is made of them, so that `per_device_train_batch_size` counts the
+    /// rows (`pack_dataset` in trl/data_utils.py, 1.10.0).
+    ///
     /// ```
-    /// use bmax::{Scenario, TaskKind, Unit};
+    /// use bmax::{Batching, Scenario, TaskKind, Unit};
     /// let mut scenario = Scenario::default();
     /// assert_eq!(scenario.unit(), Unit::Sequences);
     /// scenario.task.kind = TaskKind::Dpo;
     /// assert_eq!(scenario.unit(), Unit::Pairs);
+    /// scenario.task.kind = TaskKind::Train;
+    /// scenario.lengths.batching = Batching::Packed;
+    /// assert_eq!(scenario.unit(), Unit::Rows);
     /// ```
-    pub const fn unit(&self) -> Unit {
+    pub fn unit(&self) -> Unit {
         match self.method {
+            _ if self.batching() == Batching::Packed => Unit::Rows,
             Method::Ledger => self.task.kind.unit(),
             Method::Workshop | Method::Paper => Unit::Sequences,
         }
     }
 
     /// The same run as next-token training of as many sequences: what a layer keeps, whatever stands beside the step.
-    pub const fn without_task(&self) -> Self {
+    pub fn without_task(&self) -> Self {
         let mut plain = *self;
         plain.recipe.batch = plain.recipe.batch.saturating_mul(self.unit().sequences());
         plain.task.kind = TaskKind::Train;
@@ -89,7 +103,7 @@ impl Scenario {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{BatchUnit, Goal};
+    use crate::{BatchUnit, Choice, Goal};
 
     #[test]
     fn a_pair_takes_the_tokens_of_two_sequences_of_a_target() {
@@ -112,6 +126,23 @@ mod tests {
         assert_eq!(scenario.without_task(), Scenario::default().with_batch(6));
         scenario.task.kind = TaskKind::Grpo;
         assert_eq!(scenario.without_task(), Scenario::default().with_batch(3));
+    }
+
+    #[test]
+    fn packed_lengths_count_rows_where_they_are_counted() {
+        let mut scenario = Scenario::default();
+        scenario.lengths.batching = Batching::Flattened;
+        assert_eq!(scenario.unit(), Unit::Sequences);
+        scenario.lengths.batching = Batching::Packed;
+        for method in Method::ALL {
+            assert_eq!(Scenario { method: *method, ..scenario }.unit(), Unit::Rows, "{method}");
+        }
+        // Tasks are counted with equal lengths, and so is context parallelism.
+        scenario.task.kind = TaskKind::Dpo;
+        assert_eq!(scenario.unit(), Unit::Pairs);
+        scenario.task.kind = TaskKind::Train;
+        scenario.cluster.context_parallel = 2;
+        assert_eq!(scenario.unit(), Unit::Sequences);
     }
 
     #[test]

@@ -3,15 +3,21 @@
 //!
 //! P parameters on N GPUs: stage 2 has 2·P + 18·P/N bytes, or 2·P with the optimizer in the host's memory. Stage 3 has
 //! 4 bytes for each parameter of the largest layer, and beside them 18·P/N, or 2·P/N with the optimizer in the host's
-//! memory. A layer is a module without its children.
+//! memory, or nothing with the parameters there as well. A layer is a module without its children.
 
 use super::{Covers, Memory, Origin, Other, Printed, Unit, inputs, part};
 use crate::input::Input;
-use crate::{Bias, Packing, Scenario, Weights, ZeroStage, setting};
+use crate::{Bias, Offload, Packing, Scenario, Weights, ZeroStage, setting};
 
 /// There is no function for stage 1, and none is needed for stage 0.
 static EARLIER_STAGES: inputs::Absent =
     inputs::Absent { input: Input::Word(&setting::ZERO), is_asked: |s| s.cluster.zero < ZeroStage::Stage2 };
+
+/// Only the function for stage 3 has parameters in the host's memory.
+static OFFLOADED_PARAMETERS: inputs::Absent = inputs::Absent {
+    input: Input::Word(&setting::OFFLOAD),
+    is_asked: |s| s.recipe.offload.takes_parameters() && s.cluster.zero < ZeroStage::Stage3,
+};
 
 pub(super) static OTHER: Other = Other {
     key: "deepspeed",
@@ -34,6 +40,7 @@ pub(super) static OTHER: Other = Other {
         &inputs::CONTEXT,
         &inputs::EXPERT_PARALLEL,
         &EARLIER_STAGES,
+        &OFFLOADED_PARAMETERS,
         &inputs::OPTIMIZER,
         &inputs::NOT_MIXED,
     ],
@@ -45,15 +52,16 @@ pub(super) static OTHER: Other = Other {
 fn count(scenario: &Scenario) -> Memory {
     let parameters = scenario.model.derived_parameters() as f64;
     let gpus = f64::from(scenario.cluster.gpus.max(1));
-    states(scenario.cluster.zero, scenario.recipe.offload.takes_optimizer(), parameters, largest_layer(scenario), gpus)
+    states(scenario.cluster.zero, scenario.recipe.offload, parameters, largest_layer(scenario), gpus)
 }
 
 /// The two functions, for so many parameters, so many of them in the largest layer, on so many GPUs.
-fn states(stage: ZeroStage, on_host: bool, parameters: f64, largest_layer: f64, gpus: f64) -> Memory {
+fn states(stage: ZeroStage, offload: Offload, parameters: f64, largest_layer: f64, gpus: f64) -> Memory {
     // Both functions cut what is left of a division to whole bytes.
     let shard = |bytes: f64| (bytes * parameters / gpus).floor();
     let layer = part("Largest layer", 4.0 * largest_layer);
-    Memory::sum(match (stage, on_host) {
+    Memory::sum(match (stage, offload.takes_optimizer()) {
+        (ZeroStage::Stage3, _) if offload.takes_parameters() => vec![layer],
         (ZeroStage::Stage3, true) => vec![layer, part("Weights, sharded", shard(2.0))],
         (ZeroStage::Stage3, false) => vec![layer, part("Model states, sharded", shard(18.0))],
         (_, true) => vec![part("Weights", 2.0 * parameters)],
@@ -91,21 +99,22 @@ mod tests {
     fn it_prints_the_numbers_of_the_documentation() {
         // docs/code-docs/source/memory.rst: t5-3b with 2,851 million parameters, 32 million in its largest layer, on
         // 8 GPUs.
-        let of = |stage, on_host| format!("{:.2}", states(stage, on_host, 2_851e6, 32e6, 8.0).total.gib());
-        assert_eq!(of(ZeroStage::Stage3, false), "6.09");
-        assert_eq!(of(ZeroStage::Stage3, true), "0.78");
-        assert_eq!(of(ZeroStage::Stage2, true), "5.31");
+        let of = |stage, offload| format!("{:.2}", states(stage, offload, 2_851e6, 32e6, 8.0).total.gib());
+        assert_eq!(of(ZeroStage::Stage3, Offload::None), "6.09");
+        assert_eq!(of(ZeroStage::Stage3, Offload::Optimizer), "0.78");
+        assert_eq!(of(ZeroStage::Stage3, Offload::Parameters), "0.12");
+        assert_eq!(of(ZeroStage::Stage2, Offload::Optimizer), "5.31");
         // The documentation still prints 15.93, by the rule before pull request 5099. The code: 2 · 2,851e6 +
         // 18 · 2,851e6 / 8 = 12,116,750,000 bytes.
-        assert_eq!(of(ZeroStage::Stage2, false), "11.28");
+        assert_eq!(of(ZeroStage::Stage2, Offload::None), "11.28");
     }
 
     #[test]
     fn it_prints_the_worked_example_of_the_documentation() {
         // The same page works t5-large out on 4 GPUs, cut to whole MiB: of 737.67 million parameters 32.90 are in the
         // largest layer; 3291 MB with everything on the GPUs, 477 MB with the optimizer on the host.
-        let of = |on_host| states(ZeroStage::Stage3, on_host, 737.67e6, 32.90e6, 4.0).total.mib().floor();
-        assert_eq!([of(false), of(true)], [3_291.0, 477.0]);
+        let of = |offload| states(ZeroStage::Stage3, offload, 737.67e6, 32.90e6, 4.0).total.mib().floor();
+        assert_eq!([of(Offload::None), of(Offload::Optimizer)], [3_291.0, 477.0]);
     }
 
     #[test]
@@ -119,6 +128,19 @@ mod tests {
         assert_eq!(of("zero=3&offload=optimizer"), 2.0571908950805664);
         assert_eq!(of("zero=2"), 26.67146396636963);
         assert_eq!(of("zero=2&offload=optimizer"), 12.551277160644531);
+    }
+
+    #[test]
+    fn parameters_on_the_host_leave_the_largest_layer_at_stage_3_and_are_unknown_to_stage_2() {
+        let of = |query: &str| {
+            let scenario = link::decode(&format!("model=llama-2-7b&gpus=8&engine=deepspeed&{query}")).scenario;
+            OTHER.row(&scenario).memory
+        };
+        // 4 · 32,000 · 4,096 bytes.
+        for offload in ["parameters", "everything"] {
+            assert_eq!(of(&format!("zero=3&offload={offload}")).expect("it has").total.get(), 524_288_000.0);
+        }
+        assert_eq!(of("zero=2&offload=parameters").expect_err("it has not").input.key(), "offload");
     }
 
     #[test]

@@ -30,12 +30,13 @@ static PRECISION: inputs::Absent = inputs::Absent {
     },
 };
 
-/// Only DeepSpeed's engine puts the optimizer into the host's memory.
+/// Only DeepSpeed's engine puts the optimizer into the host's memory, and the parameters only at its stage 3.
 static OFFLOAD: inputs::Absent = inputs::Absent {
     input: Input::Word(&setting::OFFLOAD),
     is_asked: |s| {
         s.recipe.offload.takes_activations()
             || s.recipe.offload.takes_optimizer() && !matches!(Sharing::of(s), Sharing::DeepSpeed | Sharing::Both)
+            || s.recipe.offload.takes_parameters() && !keeps_one_layer(s)
     },
 };
 
@@ -112,6 +113,11 @@ impl Sharing {
     }
 }
 
+/// Whether it is DeepSpeed's stage 3, of which parameters and optimizer in the host's memory leave one layer.
+fn keeps_one_layer(scenario: &Scenario) -> bool {
+    Sharing::of(scenario) == Sharing::DeepSpeed && scenario.cluster.zero == ZeroStage::Stage3
+}
+
 fn count(scenario: &Scenario) -> Memory {
     let (model, recipe, cluster) = (&scenario.model, &scenario.recipe, &scenario.cluster);
     let parameters = model.parameters as f64;
@@ -138,6 +144,7 @@ fn count(scenario: &Scenario) -> Memory {
             let over = |from: ZeroStage| parameters / group / if stage >= from { data_parallel } else { 1.0 };
             [2.0 * over(ZeroStage::Stage3), 2.0 * over(ZeroStage::Stage2), adam * over(ZeroStage::Stage1)]
         }
+        (Sharing::DeepSpeed, ZeroStage::Stage3) if recipe.offload.takes_parameters() => [largest_layer, 0.0, 0.0],
         (Sharing::DeepSpeed, ZeroStage::Stage3) => {
             // The shard of the weights is in what the overhead is a fifth of, and not in the sum.
             let states = if on_host { 0.0 } else { 16.0 };
@@ -163,7 +170,7 @@ fn count(scenario: &Scenario) -> Memory {
         }
     }
     let uncounted = match (Sharing::of(scenario), cluster.zero) {
-        (Sharing::DeepSpeed, ZeroStage::Stage3) => 2.0 * parameters / gpus,
+        (Sharing::DeepSpeed, ZeroStage::Stage3) if !recipe.offload.takes_parameters() => 2.0 * parameters / gpus,
         _ => 0.0,
     };
     let counted = weights + gradients + optimizer + activations + uncounted;
@@ -213,6 +220,7 @@ mod tests {
         // layers of 4,096, 4 sequences of 4,096 tokens, 8 GPUs. The first is the example of the README.
         let expected = [
             ("params=7&engine=deepspeed&zero=3&offload=optimizer", 40.981740307807925),
+            ("params=7&engine=deepspeed&zero=3&offload=parameters", 38.7),
             ("params=7&engine=deepspeed&zero=3", 56.627959561347964),
             ("params=7&engine=deepspeed&zero=2", 67.73666110038758),
             ("params=7&engine=deepspeed&zero=1&recompute=full", 50.70710294723511),

@@ -2,8 +2,8 @@
 
 use crate::input::Input;
 use crate::{
-    Adapter, AttentionKernel, Field, LossHead, Offload, Optimizer, Precision, Recomputation, Scenario, ZeroStage,
-    setting,
+    Adapter, AttentionKernel, Batching, Evaluation, Field, Gather, Load, LossHead, Merge, Offload, Optimizer,
+    Precision, Recomputation, Resume, Save, Scenario, StepKernel, TaskKind, ZeroStage, setting,
 };
 
 /// An input that a formula has no place for.
@@ -41,6 +41,28 @@ absent! {
     SHARED_EXPERTS = number(Field::SharedWidth), |s| s.model.experts.count > 0 && s.model.experts.shared_width > 0;
     /// Layers without experts among those with them.
     DENSE_LAYERS = number(Field::DenseLayers), |s| s.model.experts.count > 0 && s.model.experts.dense_layers > 0;
+    /// Models beside the trained one, and passes before the step.
+    TASK = word(&setting::TASK), |s| s.task.kind != TaskKind::Train;
+    /// A vision tower.
+    VISION = word(&setting::VISION), |s| s.model.vision.is_there();
+    /// Sequences of different lengths.
+    LENGTHS = word(&setting::LENGTHS), |s| s.lengths.batching != Batching::Equal;
+    /// Copies of weights and inputs in 8 bits beside those in 16.
+    FP8 = word(&setting::FP8), |s| s.recipe.fp8.is_on();
+    /// Gradients that go as soon as they are there.
+    IN_BACKWARD = word(&setting::STEP), |s| s.recipe.step == StepKernel::InBackward;
+    /// A pass over an evaluation set.
+    EVALUATION = word(&setting::EVALUATION), |s| s.outside.evaluation != Evaluation::Off;
+    /// Weights that are gathered from all GPUs.
+    GATHER = word(&setting::GATHER), |s| s.outside.gather != Gather::Off;
+    /// A checkpoint that is written.
+    SAVE = word(&setting::SAVE), |s| s.outside.save != Save::Off;
+    /// Weights that are read.
+    LOAD = word(&setting::LOAD), |s| s.outside.load != Load::Off;
+    /// Optimizer state that is read.
+    RESUME = word(&setting::RESUME), |s| s.outside.resume != Resume::Off;
+    /// Adapters that are merged.
+    MERGE = word(&setting::MERGE), |s| s.outside.merge != Merge::Off;
     /// An encoder before the decoder.
     ENCODER = number(Field::EncoderLayers), |s| s.model.encoder.is_there();
     /// Latent attention.
@@ -129,6 +151,11 @@ absent! {
     /// Weights that only a part of the GPUs shards between the passes.
     RESHARD = number(Field::Reshard), |s| s.cluster.zero == ZeroStage::Stage3 && s.cluster.reshard > 0;
 }
+
+/// What none of the estimators has: a second stack of layers, anything beside the trained model, more than one length,
+/// products in 8 bits, an optimizer step within the backward pass, and any moment outside the step.
+pub(super) static COMMON: &[&Absent] =
+    &[&ENCODER, &VISION, &TASK, &LENGTHS, &FP8, &IN_BACKWARD, &EVALUATION, &GATHER, &SAVE, &LOAD, &RESUME, &MERGE];
 
 /// Whether data-parallel GPUs share model states.
 pub(super) fn is_sharded(scenario: &Scenario) -> bool {

@@ -5,7 +5,14 @@
 //! rounded, by up to a third: 7B has 120 GB in full training for 126, 16 for 14 with LoRA, 6 for 3.5 with QLoRA.
 
 use super::{Covers, Memory, Origin, Other, Printed, Unit, inputs, part};
-use crate::{Adapter, Precision, Scenario};
+use crate::input::Input;
+use crate::{Adapter, Optimizer, Precision, Scenario, setting};
+
+/// Beside Adam the table names GaLore and APOLLO, in the row of LoRA.
+static OPTIMIZER: inputs::Absent = inputs::Absent {
+    input: Input::Word(&setting::OPTIMIZER),
+    is_asked: |s| s.recipe.optimizer != Optimizer::AdamW && !s.recipe.optimizer.projects(),
+};
 
 pub(super) static OTHER: Other = Other {
     key: "llama-factory",
@@ -27,7 +34,7 @@ pub(super) static OTHER: Other = Other {
         &inputs::CONTEXT,
         &inputs::EXPERT_PARALLEL,
         &inputs::SHARDED,
-        &inputs::OPTIMIZER,
+        &OPTIMIZER,
         &inputs::FP32,
         &inputs::OFFLOAD,
     ],
@@ -38,6 +45,7 @@ pub(super) static OTHER: Other = Other {
 
 fn count(scenario: &Scenario) -> Memory {
     let bytes = match (scenario.recipe.adapter, scenario.recipe.precision) {
+        (Adapter::None, _) if scenario.recipe.optimizer.projects() => 2.0,
         (Adapter::None, Precision::PureBf16) => 8.0,
         (Adapter::None, _) => 18.0,
         (Adapter::Lora | Adapter::LoraFp32, _) => 2.0,
@@ -59,6 +67,8 @@ mod tests {
             ("precision=bf16", 1_260.0),
             ("precision=bf16-pure", 560.0),
             ("adapter=lora", 140.0),
+            ("precision=bf16-pure&optimizer=galore", 140.0),
+            ("precision=bf16-pure&optimizer=apollo", 140.0),
             ("adapter=lora-8bit", 70.0),
             ("adapter=qlora", 35.0),
         ];

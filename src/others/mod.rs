@@ -20,8 +20,10 @@
 //!
 //! - **It cannot say** where the scenario asks for something that decides what is held on which GPU, and the program
 //!   has no input for it: adapters, experts, a way of dividing the model, a ZeRO stage, an optimizer, a way of
-//!   recomputation, something off-loaded. [`Lacking`] names the first such input. What it would print for another
-//!   scenario is not printed for this one.
+//!   recomputation, something off-loaded. None of them has a second stack of layers, a vision tower, a task beside
+//!   next-token training, lengths that vary, fp8, an optimizer step within the backward pass, or a moment outside the
+//!   step. [`Lacking`] names the first such input. What it would print for another scenario is not printed for this
+//!   one.
 //! - **It leaves out** what only changes how large a tensor is: the attention kernel, grouped keys, a gate, dropout,
 //!   the loss head. It prints a number all the same, as its users see it, and [`Row::ignores`] names these inputs.
 //! - A program that loads the model has the weights that the matrices hold; one that asks for a count has
@@ -72,7 +74,8 @@ pub struct Other {
     pub covers: Covers,
     /// In one sentence, why it differs from the ledger.
     pub why: &'static str,
-    /// What it has no input for and cannot leave out; what is asked for first is named first.
+    /// What it has no input for and cannot leave out, beside what none of them has; what is asked for first is named
+    /// first.
     lacks: &'static [&'static Absent],
     /// What it has no input for and leaves out.
     ignores: &'static [&'static Absent],
@@ -221,9 +224,7 @@ pub fn all(scenario: &Scenario) -> Vec<Row> {
 impl Other {
     /// What this estimator says of `scenario`.
     pub fn row(&'static self, scenario: &Scenario) -> Row {
-        // None of them knows a second stack of layers.
-        let mut absent = [&inputs::ENCODER].into_iter().chain(self.lacks.iter().copied());
-        let lacking = absent.find(|absent| (absent.is_asked)(scenario));
+        let lacking = inputs::COMMON.iter().chain(self.lacks).find(|absent| (absent.is_asked)(scenario));
         let lacking = lacking.map(|absent| Lacking::of(absent.input, scenario));
         Row {
             other: self,

@@ -42,6 +42,45 @@ fn what_is_asked_for_and_not_there_is_named_with_its_value() {
 }
 
 #[test]
+fn what_no_program_has_is_named_by_each_of_them() {
+    let expected = [
+        ("model=t5-base", "enc_layers"),
+        ("model=qwen2.5-vl-7b", "vision"),
+        ("task=dpo", "task"),
+        ("task=grpo&rollout=asleep", "task"),
+        ("lengths=padded", "lengths"),
+        ("lengths=packed", "lengths"),
+        ("gpu=h100-80&fp8=te-delayed", "fp8"),
+        ("step=in-backward", "step"),
+        ("eval=logits", "eval"),
+        ("eval=loss&eval_generate=on", "eval"),
+        ("zero=3&gather=gpu", "gather"),
+        ("save=async", "save"),
+        ("load=gpu", "load"),
+        ("resume=init", "resume"),
+        ("adapter=lora&zero=0&merge=safe", "merge"),
+        ("optimizer=shampoo", "optimizer"),
+        ("optimizer=adam4bit", "optimizer"),
+        ("optimizer=adam8bit-paged", "optimizer"),
+    ];
+    for (query, key) in expected {
+        // One GPU, and what every one of them knows beside it.
+        let usual = "gpus=1&zero=2&recompute=none&precision=bf16";
+        let read = link::decode(&format!("{usual}&{query}"));
+        for row in all(&read.scenario) {
+            let lacking = row.memory.expect_err(row.other.key);
+            assert_eq!((lacking.input.key(), row.largest), (key, Err(lacking)), "{query}: {}", row.other.key);
+        }
+    }
+}
+
+#[test]
+fn the_memory_of_the_machine_changes_no_row() {
+    let of = |query| all(&link::decode(query).scenario);
+    assert_eq!(of("model=llama-2-7b&gpus=1&zero=0&ram=1&host_load=twice"), of("model=llama-2-7b&gpus=1&zero=0"));
+}
+
+#[test]
 fn the_method_of_the_scenario_does_not_matter() {
     for query in ["model=llama-3.1-8b", "model=7b&gpus=1&zero=0&recompute=none"] {
         let of = |method| all(&Scenario { method, ..link::decode(query).scenario });

@@ -1,6 +1,7 @@
 //! The starting points of the first page: what their cards say, a press on one, and what stays.
 
 use crate::support::{FOLDER, Page, Visit, expected, key};
+use bmax::course::networks::Named;
 use bmax::starts::STARTS;
 use bmax::{Scenario, link};
 use serde_json::json;
@@ -33,7 +34,7 @@ async fn a_press_opens_the_configuration_without_loading_the_page_and_back_leads
     let before = "v=3&gpus=16&chart_gpus=128&vs=gpus:32";
     let page = Page::open(&format!("?{before}")).await;
     page.script("window.stays = true;", vec![]).await;
-    for start in STARTS.iter().filter(|start| start.list.is_none()) {
+    for start in STARTS.iter().filter(|start| start.network.is_none()) {
         page.script("document.querySelector(`.starts a[data-start=${arguments[0]}]`).click();", vec![json!(start.id)])
             .await;
         let wanted = start.scenario();
@@ -48,7 +49,7 @@ async fn a_press_opens_the_configuration_without_loading_the_page_and_back_leads
         assert_eq!(read.vs.map(|pinned| pinned.cluster.gpus), Some(32));
         assert_eq!(page.script("return window.stays;", vec![]).await, true, "the page was loaded again");
     }
-    for _ in STARTS.iter().filter(|start| start.list.is_none()) {
+    for _ in STARTS.iter().filter(|start| start.network.is_none()) {
         page.script("history.back();", vec![]).await;
     }
     page.until_query(before).await;
@@ -59,12 +60,12 @@ async fn a_press_opens_the_configuration_without_loading_the_page_and_back_leads
 #[tokio::test]
 async fn the_card_of_images_leads_to_the_figure_of_layers_with_its_list_and_its_answer() {
     let page = Page::open("").await;
-    let start = STARTS.iter().find(|start| start.list.is_some()).expect("a list of layers");
+    let start = STARTS.iter().find(|start| start.network.is_some()).expect("a list of layers");
     page.script("document.querySelector(`.starts a[data-start=${arguments[0]}]`).click();", vec![json!(start.id)])
         .await;
     page.until_script("the other page", "return location.pathname;", json!(format!("{FOLDER}networks/"))).await;
     page.wait_for_figures().await;
-    let first = start.list.expect("a list").layers;
+    let first = start.network.and_then(Named::read).expect("a list").text();
     let list = "return document.getElementById('network-layers').value;";
     page.until_script("the list", list, json!(first)).await;
     let most = start.answer().replace(" images", "");

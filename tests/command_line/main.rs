@@ -119,11 +119,19 @@ fn tables_show_what_the_json_says() {
 }
 
 #[test]
-fn a_task_is_told_with_its_instants_and_in_pairs_where_it_counts_them() {
+fn a_micro_batch_is_told_in_what_it_counts_and_a_task_with_its_instants() {
     let output = run(&["model=llama-3.1-8b&gpu=h100-80&task=dpo"]);
     let text = words(&output.stdout);
     assert!(text.contains(" pairs per GPU"), "{text}");
     assert!(text.contains("score, logits") && text.contains("train: loss, forward"), "{text}");
+    // Rows are what documents are packed into, and what is out of range has no unit of its own.
+    let packed = run(&["model=llama-3.1-8b&gpu=h100-80&lengths=packed&b=0"]);
+    assert!(words(&packed.stdout).contains(" rows per GPU"), "{}", words(&packed.stdout));
+    assert!(
+        words(&packed.stdout).contains("it takes a whole number from 1 to 1,048,576."),
+        "{}",
+        words(&packed.stdout)
+    );
     let refused = run(&["model=llama-3.1-8b&task=dpo&method=workshop"]);
     assert!(words(&refused.stdout).contains("the ledger counts DPO"), "{}", words(&refused.stdout));
 }
@@ -648,7 +656,14 @@ fn what_others_say_of_one_question_is_as_committed() {
 
 #[test]
 fn what_others_say_is_as_its_schema_says_and_as_the_tables_do() {
-    for asked in ["?", "model=llama-2-7b&gpus=1&zero=0&recompute=none", "adapter=qlora&gpus=1", "gpus=1&colour=red"] {
+    for asked in [
+        "?",
+        "model=llama-2-7b&gpus=1&zero=0&recompute=none",
+        "adapter=qlora&gpus=1",
+        "gpus=1&colour=red",
+        "task=grpo",
+        "lengths=packed",
+    ] {
         let output = run(&["--others", "--json", asked]);
         let said: Value = serde_json::from_slice(&output.stdout).expect("JSON");
         check(&schema::others(), &said).unwrap_or_else(|fault| panic!("{asked}: {fault}"));
@@ -663,6 +678,10 @@ fn what_others_say_is_as_its_schema_says_and_as_the_tables_do() {
             }
         }
     }
+    let text = run(&["--others", "lengths=packed&b=2"]);
+    let text = words(&text.stdout);
+    assert!(text.contains("Memory of the fullest GPU with 2 rows"), "{text}");
+    assert!(text.contains("Megatron-LM: it has no input for Lengths that vary “Packed”."), "{text}");
 }
 
 #[test]

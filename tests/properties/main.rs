@@ -2,6 +2,8 @@
 
 #[path = "../support/any_scenario.rs"]
 mod any_scenario;
+#[path = "../support/peaks.rs"]
+mod peaks;
 
 #[macro_use]
 mod found;

@@ -13,21 +13,13 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use crate::any_scenario::any_scenario;
+use crate::peaks::{at_least, peak};
 use crate::{as_drawn, counted, found, random, sensible};
-
-fn peak(scenario: &Scenario) -> f64 {
-    estimate(scenario).peak().bytes.get()
-}
 
 /// Where dense layers and layers with experts stand beside each other, the layer that runs backward is
 /// counted as one of the wider kind, and which kind that is may change as a size grows.
 fn one_kind_of_layer(scenario: &Scenario) -> bool {
     scenario.model.experts.count == 0 || scenario.model.experts.dense_layers == 0
-}
-
-/// Sums of the same terms in another order may differ in the last bits.
-fn at_least(larger: f64, smaller: f64) -> bool {
-    larger >= smaller * (1.0 - 1e-12)
 }
 
 /// What ZeRO 3 may cost and no weaker stage does: the weights it gathers, or keeps for a group, are a copy beside

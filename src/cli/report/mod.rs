@@ -127,7 +127,8 @@ pub struct Room {
     /// True: at least one sequence fits.
     #[schemars(extend("const" = true))]
     pub fits: bool,
-    /// The largest micro-batch, in sequences per GPU, or in pairs or completions where its task counts those.
+    /// The largest micro-batch, in sequences per GPU, or in pairs, completions or rows where its
+    /// task or its lengths count those.
     pub b_max: u32,
     /// Whether the search stopped at the end of the range of “b”, so that more may fit.
     pub capped: bool,
@@ -201,7 +202,8 @@ pub struct Estimate {
     /// The accounting that made it.
     #[schemars(schema_with = "methods")]
     pub method: &'static str,
-    /// The micro-batch it is made for, in sequences per GPU, or in pairs or completions where its task counts those.
+    /// The micro-batch it is made for, in sequences per GPU, or in pairs, completions or rows where its
+    /// task or its lengths count those.
     pub micro_batch: u32,
     /// The instant with most memory.
     pub peak: Peak,

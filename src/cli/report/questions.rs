@@ -27,7 +27,8 @@ pub struct Lever {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Solve {
-    /// The micro-batch that is to fit, in sequences per GPU, or in pairs or completions where its task counts those.
+    /// The micro-batch that is to fit, in sequences per GPU, or in pairs, completions or rows where its
+    /// task or its lengths count those.
     pub micro_batch: u32,
     /// The longest sequence, in tokens.
     pub longest_sequence: Option<u32>,

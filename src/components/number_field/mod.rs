@@ -1,6 +1,6 @@
 //! A number that is typed.
 
-use bmax::{Field, number};
+use bmax::number;
 use leptos::prelude::*;
 
 use super::ResetButton;
@@ -31,18 +31,13 @@ pub struct NumberInput {
 
 impl From<FieldHandle> for NumberInput {
     fn from(FieldHandle { field, value, default, write }: FieldHandle) -> Self {
-        let (bound, range) = (field.bound(), field.bound().to_string());
-        // A micro-batch counts what its task does, which the sentence below the field says.
-        let (unit, range) = match (field, range.strip_suffix(bound.unit)) {
-            (Field::Batch, Some(number)) => ("", number.trim_end().to_owned()),
-            _ => (bound.unit, range),
-        };
+        let bound = field.bound();
         Self {
             name: bound.name,
             symbol: bound.symbol,
-            unit,
+            unit: bound.unit,
             whole: bound.whole,
-            range,
+            range: bound.to_string(),
             value,
             default,
             written: format::input,

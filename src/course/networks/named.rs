@@ -16,6 +16,18 @@ pub enum Again {
     Every(f64),
 }
 
+impl Again {
+    /// Pieces of a segment; as many as the network has, where nothing is computed again.
+    pub fn pieces(self, network: &Network) -> usize {
+        let units = network.units();
+        match self {
+            Self::Nothing => units.max(1),
+            Self::Root => network.root_of_units(),
+            Self::Every(pieces) => pieces.clamp(1.0, (units as f64).max(2.0)) as usize,
+        }
+    }
+}
+
 /// A preset, and what is set of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Named {

@@ -152,7 +152,7 @@ fn say(says: Says) -> impl IntoView {
         Says::Line { measured: [fixed, slope], predicted: [foreseen, each], most } => EitherOf4::C(view! {
             <p>
                 "Measured: " <strong class="num">{fixed}</strong> " at any batch, and "
-                <strong class="num">{slope}</strong> " for each of its sequences, pairs or completions. Predicted: "
+                <strong class="num">{slope}</strong> " for each of its sequences, pairs, completions or rows. Predicted: "
                 <span class="num">{foreseen}</span> " and " <span class="num">{each}</span> ". " {answers(most)}
             </p>
         }),

@@ -1,7 +1,7 @@
 //! The quantities of the derivation, taken from the estimate of one sequence.
 
 use bmax::{
-    Answer, Bucket, Bytes, Entry, Method, Scenario, Shortage, b_max,
+    Answer, Bucket, Bytes, Entry, Method, Scenario, Shortage, Unit, b_max,
     division::{Division, division},
     estimate,
     formula::Values,
@@ -24,6 +24,8 @@ pub struct Steps {
     pub values: Values,
     headroom: f64,
     entries: Vec<Entry>,
+    /// What the answer counts.
+    unit: Unit,
     pub answer: Answer,
     /// The ledger's own division and its answer, where the ledger is in use: what is derived is then
     /// the workshop's method.
@@ -46,6 +48,7 @@ impl Steps {
             one_sequence,
             values: estimate.values,
             headroom: scenario.device.headroom.fraction(),
+            unit: scenario.unit(),
             answer: b_max(scenario),
             entries: estimate.entries,
             ledger,
@@ -78,10 +81,11 @@ impl Steps {
 
     /// The last line in words.
     pub fn conclusion(&self) -> String {
+        let [one, many] = [self.unit.one(), self.unit.many()];
         match &self.answer {
             Answer::Fits(room) if room.capped => {
                 format!(
-                    "⌊{}⌋: at least {} sequences; larger values are not tried.",
+                    "⌊{}⌋: at least {} {many}; larger values are not tried.",
                     self.quotient(),
                     format::count(room.batch)
                 )
@@ -90,23 +94,23 @@ impl Steps {
                 "⌊{}⌋ = {}: {} on each GPU. One more would lack {}.",
                 self.quotient(),
                 format::count(room.batch),
-                format::counted(room.batch, "sequence fits", "sequences fit"),
+                format::batch(room.batch, self.unit) + if room.batch == 1 { " fits" } else { " fit" },
                 format::memory(room.next_lacks)
             ),
             Answer::Infeasible(reason) => {
                 let short = match reason.shortage {
                     Shortage::ModelStates => {
                         let over = Bytes::new(-self.left().get());
-                        format!("No sequence fits: the fixed part alone is {} GiB too large.", gib(over))
+                        format!("No {one} fits: the fixed part alone is {} GiB too large.", gib(over))
                     }
-                    Shortage::HostMemory => return "No sequence fits into CPU memory.".to_owned(),
+                    Shortage::HostMemory => return format!("No {one} fits into CPU memory."),
                     Shortage::FirstSequence => format!(
-                        "No sequence fits: ⌊{}⌋ = 0. There is room for the fixed part, but the first sequence lacks {}.",
+                        "No {one} fits: ⌊{}⌋ = 0. There is room for the fixed part, but the first {one} lacks {}.",
                         self.quotient(),
                         format::memory(reason.over)
                     ),
                     Shortage::Outside => {
-                        return format!("No sequence fits. {}", format::outside(reason, bmax::Unit::Sequences));
+                        return format!("No {one} fits. {}", format::outside(reason, self.unit));
                     }
                 };
                 let mend = reason.fewest_gpus.map_or_else(
@@ -167,6 +171,17 @@ mod tests {
                 assert_eq!(shown.floor() as u32, b_max(&workshop).batch().unwrap_or(0));
             }
         }
+    }
+
+    #[test]
+    fn packed_lengths_are_derived_in_rows() {
+        let of = |gpus: u32| {
+            let mut scenario = with(Field::Gpus, gpus.into());
+            scenario.lengths.batching = bmax::Batching::Packed;
+            Steps::of(&scenario).conclusion()
+        };
+        assert!(of(8).contains(" rows fit on each GPU"), "{}", of(8));
+        assert!(of(1).starts_with("No row fits: the fixed part"), "{}", of(1));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use bmax::course::lengths::{Batched, Failing, Spread, batched, failing, fits_to, pasted};
 use bmax::plot::{Axis, Ink, Mark, Plot, Rule, Series};
-use bmax::{Batching, Choice, Scenario, largest_micro_batch, number};
+use bmax::{Batching, Choice, Scenario, Unit, largest_micro_batch, number};
 
 use crate::components::Column;
 use crate::site::format;
@@ -169,9 +169,8 @@ impl Way {
         let Some((most, made)) = self.most.zip(self.made) else {
             return vec![name, "none".to_owned(), "–".to_owned(), "–".to_owned(), "–".to_owned(), "–".to_owned()];
         };
-        let one_row = self.way == Batching::Packed;
-        let most =
-            format::counted(most, if one_row { "row" } else { "sequence" }, if one_row { "rows" } else { "sequences" });
+        let unit = if self.way == Batching::Packed { Unit::Rows } else { Unit::Sequences };
+        let most = format::batch(most, unit);
         let [worst, computed, real] = [made.worst, made.computed, made.real].map(whole);
         vec![name, most, worst, computed, real, format::percent(made.padding())]
     }

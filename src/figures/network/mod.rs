@@ -4,7 +4,6 @@ mod shown;
 
 use bmax::course::networks::{Named, presets};
 use bmax::setting;
-use bmax::starts::place;
 use bmax::{Choice, Optimizer, Precision};
 use leptos::prelude::*;
 
@@ -175,19 +174,11 @@ fn List(text: RwSignal<String>, counted: Memo<Counted>) -> impl IntoView {
     let preset = move |&(_, name, list): &presets::Preset| {
         let press = move |_| text.set(list.to_owned());
         view! {
-            <button type="button" class="button button-quiet button-small" id=place(name) on:click=press>
+            <button type="button" class="button button-quiet button-small" on:click=press>
                 {name}
             </button>
         }
     };
-    // A link to one of them chooses it.
-    #[cfg(feature = "hydrate")]
-    Effect::new(move |_| {
-        let asked = crate::site::fragment();
-        if let Some((_, _, list)) = presets::ALL.iter().find(|(_, name, _)| place(name) == asked) {
-            text.set((*list).to_owned());
-        }
-    });
     let trouble = move || counted.with(|counted| counted.trouble.clone());
     view! {
         <div class="network-list">

@@ -241,6 +241,11 @@ mod tests {
         assert_eq!((silent.bar, silent.left_out.as_str()), (None, "–"));
         let adapter = row("model=llama-2-7b&gpus=1&adapter=lora-fp32", "workshop");
         assert!(adapter.why.contains("“Adapters”, which is set to “LoRA on fp32 weights”"), "{}", adapter.why);
+        let rows = shown("task=dpo").rows;
+        let why = "It has no input for “Task”, which is set to “DPO” here.";
+        assert!(rows[1..].iter().all(|row| (row.memory.as_str(), row.why.as_str()) == (CANNOT_SAY, why)), "{rows:?}");
+        // What this program says is there all the same, beside the GPU.
+        assert!(rows[0].bar.is_some() && rows[0].memory != CANNOT_SAY);
     }
 
     #[test]

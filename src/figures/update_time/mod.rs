@@ -28,7 +28,7 @@ static COLUMNS: [Column; 6] = [
     Column::words("Steps"),
     Column::words("Global batch"),
     Column::words("Optimizer step"),
-    Column::words("One of its sequences or pairs"),
+    Column::words("One of its sequences, pairs or rows"),
     Column::words("Updates"),
     Column::words("Run"),
 ];

@@ -116,6 +116,7 @@ fn lacking(question: Question, scenario: &Scenario) -> String {
             match scenario.unit() {
                 Unit::Pairs => "Not even one pair fits",
                 Unit::Completions => "Not even one completion fits",
+                Unit::Rows => "Not even one row fits",
                 _ => "Not even one sequence fits",
             }
         }

@@ -129,19 +129,11 @@ impl Counted {
         let room = room(scenario);
         let units = network.units();
         let most = (units as f64).max(2.0);
-        let every = match asked.policy {
-            Policy::Nothing => units.max(1),
-            Policy::Root => network.root_of_units(),
-            Policy::Every => asked.every.clamp(1.0, most) as usize,
-        };
+        let again = asked.policy.again(asked.every);
+        let every = again.pieces(&network);
         let need = network.need(&setup, every, asked.batch);
         let fit = network.fit(&setup, every, room);
-        let again = |network: &Network| match asked.policy {
-            Policy::Nothing => usize::MAX,
-            Policy::Root => network.root_of_units(),
-            Policy::Every => every,
-        };
-        let sizes = sizes(&asked.text, &network, |network| network.fit(&setup, again(network), room).batch);
+        let sizes = sizes(&asked.text, &network, |network| network.fit(&setup, again.pieces(network), room).batch);
         let parts = parts(&network, &setup);
         let counted = Self {
             trouble: network.troubles.first().map(|trouble| trouble.message()),
