@@ -132,7 +132,7 @@ fn adapt(run: &mut Run) {
             let swaps = shards(s) && s.recipe.recomputation == Recomputation::Full;
             if !shards(s) {
                 s.recipe.offload = Offload::None;
-            } else if !swaps {
+            } else if !swaps && !s.recipe.offload.takes_parameters() {
                 s.recipe.offload = s.recipe.offload.without_activations();
             }
         },

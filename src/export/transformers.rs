@@ -218,7 +218,9 @@ pub(super) fn adapt(run: &mut Run, engine: Engine) {
                 }
             });
             run.change("the Trainer’s FSDP keeps optimizer state on the GPU, unless parameters leave it, too", |s| {
-                s.recipe.offload = s.recipe.offload.without_optimizer();
+                if !s.recipe.offload.takes_parameters() {
+                    s.recipe.offload = s.recipe.offload.without_optimizer();
+                }
             });
             run.shards_gradients_with_states("FSDP");
             run.change("the Trainer’s tensor parallelism does not divide what lies between the matrices", |s| {

@@ -224,7 +224,10 @@ impl Run {
     /// No offload of activations.
     pub(in crate::export) fn keeps_activations_on_the_gpu(&mut self, program: &str) {
         self.change(&format!("{program} has no setting that swaps layer inputs to the host"), |scenario| {
-            scenario.recipe.offload = scenario.recipe.offload.without_activations();
+            // Weights in CPU memory are the business of another change; each is tried alone, too.
+            if !scenario.recipe.offload.takes_parameters() {
+                scenario.recipe.offload = scenario.recipe.offload.without_activations();
+            }
         });
     }
 
