@@ -160,7 +160,7 @@ fn ppo_trains_a_value_model_and_holds_a_reward_model() {
     exactly(at(&seen, "Value model", step), 2.0 * body);
     exactly(at(&seen, "Value model’s gradients", step), 2.0 * body);
     exactly(at(&seen, "Value model’s optimizer state", step), 4.0 * body);
-    exactly(at(&seen, "Reward model", step), 2.0 * LLAMA);
+    exactly(at(&seen, "Reward model", step), 2.0 * body);
     scenario.task.reward = RewardModel::Function;
     exactly(at(&estimate(&scenario), "Reward model", step), 0.0);
     scenario.recipe.optimizer = Optimizer::Sgd;

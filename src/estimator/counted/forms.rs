@@ -83,6 +83,10 @@ shapes! {
     SCORED_LOGITS = [COEFF, BS, S, V] / [CP, T];
     /// [b_s, S_c, V]: its logits of completions.
     SCORED_COMPLETION_LOGITS = [COEFF, BS, SC, V] / [CP, T];
+    /// [b_s, S, k, d]: keys or values of its cache.
+    SCORED_CACHE = [COEFF, LINE_LAYERS, BS, S, K, D] / [CP, T];
+    /// [b_s, S, n, d]: the same with those of latent attention expanded.
+    SCORED_WIDE_CACHE = [COEFF, LINE_LAYERS, BS, S, HEADS, DR] / [CP, T];
     /// [G, S, k, d]: keys or values of a cache.
     CACHE = [COEFF, LINE_LAYERS, G, S, K, D] / [CP, T];
     /// [b, S, k, d]: the same of the sequences of a step.
