@@ -128,7 +128,7 @@ def run(case):
     reward = case["task"] == "reward"
     plain = {**run, "base": "", "ckpt": False, "loss": "classifier" if reward else "causal"}
     if run["base"]:
-        plain["precision"] = "bf16"
+        plain["precision"] = "fp32" if run["base"] == "fp32" else "bf16"
     model = build(plain, reward)
     if case["task"] == "grpo":
         return log_probs(run, case, model, plain)

@@ -162,17 +162,8 @@ const SCORED: &[(f64, usize)] = &[(0.31, 2), (0.32, 0), (0.33, 1), (0.36, 4)];
 const GENERATED: &[(f64, usize)] = &[(0.04, 0), (0.07, 1), (0.10, 2), (0.14, 3), (0.31, 4), (0.36, 6)];
 
 /// The same, and PPO’s value model; the entropies of a micro-batch come behind its backward pass.
-const WITH_VALUE: &[(f64, usize)] = &[
-    (0.04, 0),
-    (0.07, 1),
-    (0.10, 2),
-    (0.14, 3),
-    (0.31, 4),
-    (0.36, 6),
-    (0.68, 10),
-    (0.70, 11),
-    (0.92, 12),
-];
+const WITH_VALUE: &[(f64, usize)] =
+    &[(0.04, 0), (0.07, 1), (0.10, 2), (0.14, 3), (0.31, 4), (0.36, 6), (0.68, 10), (0.70, 11), (0.92, 12)];
 const ENTROPIES: usize = 14;
 
 /// The backward pass of a decoder ends where that of its encoder begins.

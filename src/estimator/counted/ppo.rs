@@ -52,6 +52,9 @@ pub(super) fn assemble(to: &mut Assembly, scenario: &Scenario, weights: &Weights
     let value = value_of(scenario);
     // It has one output in the place of a vocabulary.
     let of_value = Stage { at, has_head: false, ..*stage };
+    if policy_caches(scenario) {
+        read_from_the_cache(to, scenario, 0);
+    }
     states(to, &value, weights, &of_value, stage);
     passes(to, &value, weights, &of_value);
     held_outputs(to, scenario, &value, stage);
@@ -104,6 +107,7 @@ fn passes(to: &mut Assembly, value: &Scenario, weights: &Weights, of_value: &Sta
     let before = to.lines.len();
     activations::stack(to, value, of_value);
     head::final_norm(to, value, of_value);
+    read_from_the_cache(to, value, before);
     for line in to.lines.iter_mut().skip(before).filter(|line| line.bucket == Bucket::Activations) {
         line.name = "Value model’s activations";
     }
@@ -115,6 +119,23 @@ fn passes(to: &mut Assembly, value: &Scenario, weights: &Weights, of_value: &Sta
         }
     }
     copies::dense_embedding_gradient(to, value, of_value);
+}
+
+/// A cache has copies of keys and values, which attention then reads (`torch.cat` in `DynamicLayer`,
+/// transformers/cache_utils.py, 5.23.0). Of a packed product only queries are left, and not even they where they are
+/// rotated, so that the values take its place.
+fn read_from_the_cache(to: &mut Assembly, scenario: &Scenario, from: usize) {
+    for position in from..to.lines.len() {
+        let Some(&line) = to.lines.get(position).filter(|line| std::ptr::eq(line.formula, &forms::PACKED)) else {
+            continue;
+        };
+        if scenario.model.position.rotates() {
+            to.lines[position] = Line { name: "Values", formula: &forms::KEYS, ..line };
+        } else {
+            let copies = 2.0 * line.coefficient;
+            to.lines.push(Line { name: "Keys and values", formula: &forms::KEYS, coefficient: copies, ..line });
+        }
+    }
 }
 
 /// Bytes an element of keys and of values in a cache.
@@ -129,6 +150,9 @@ fn cached_bytes(scenario: &Scenario) -> f64 {
 fn cached_beside(scenario: &Scenario) -> f64 {
     let cached = cached_bytes(scenario);
     let kept = layer::kept(scenario);
+    if cached == Types::of(scenario).element && kept.iter().any(|tensor| std::ptr::eq(tensor.shape, &forms::PACKED)) {
+        return 0.0;
+    }
     let same = kept.iter().filter(|tensor| std::ptr::eq(tensor.shape, &forms::KEYS) && tensor.bytes == cached);
     (2.0 * cached - same.map(|tensor| tensor.bytes).sum::<f64>()).max(0.0)
 }
@@ -274,8 +298,11 @@ pub(super) fn held_by_a_pass(
         _ => true,
     };
     let cached = if caches { 2.0 * cached_bytes(scenario) } else { 0.0 };
+    let each = Types::of(scenario).residual;
+    // Behind the last layer its norm is one of them.
+    push("Hidden states of a scoring pass", residual, stage.layers() * each, layers, &TRL);
+    push("Hidden states of a scoring pass", residual, (stage.layers() + 1.0) * each, logits, &TRL);
     for at in [layers, logits] {
-        push("Hidden states of a scoring pass", residual, stage.layers() * Types::of(scenario).residual, at, &TRL);
         push("Cache of a scoring pass", cache, stage.layers() * cached, at, &TRL);
     }
 }
