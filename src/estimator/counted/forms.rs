@@ -99,8 +99,6 @@ shapes! {
     NEXT_LOGITS = [COEFF, G, V] / [T];
     /// [b, V]: the same of the sequences of a step.
     NEXT_STEP_LOGITS = [COEFF, B, V] / [T];
-    /// [G, S_c, V]: logits of every token that is generated.
-    GENERATED_LOGITS = [COEFF, G, SC, V] / [T];
     /// [G, S_p, f]: elements inside a feed-forward block while prompts are read.
     PROMPT_INNER = [COEFF, LINE_LAYERS, G, SP, F] / [CP, T];
     /// [b, S_p, f]: the same of the sequences of a step.

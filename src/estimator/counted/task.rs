@@ -532,11 +532,6 @@ fn by_the_model(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage
     let steps = if fixed { 1.0 } else { f64::from(scenario.recipe.micro_batches) };
     cache_and_next(to, scenario, stage, if fixed { &GROUP } else { &MICRO_BATCH }, steps, [prompts, last]);
     let grown = StageInstants::only(last);
-    let mut push = |name, bucket, shapes: [&'static Expr; 2], bytes: f64, layers: f64, alive, source| {
-        let shape = if fixed { shapes[0] } else { shapes[1] };
-        let line = Line::new(name, bucket, shape, source, alive);
-        to.lines.push(Line { coefficient: bytes * steps, layers, ..line });
-    };
     if task.kind == TaskKind::Ppo {
         ppo::generated_logits(to, scenario, grown, at);
     }
