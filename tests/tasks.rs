@@ -152,11 +152,77 @@ fn ppo_trains_a_value_model_and_holds_a_reward_model() {
     exactly(at(&seen, "Value model", step), 2.0 * body);
     exactly(at(&seen, "Value model’s gradients", step), 2.0 * body);
     exactly(at(&seen, "Value model’s optimizer state", step), 4.0 * body);
-    exactly(at(&seen, "Reward model", step), 2.0 * LLAMA);
+    exactly(at(&seen, "Reward model", step), 2.0 * body);
     scenario.task.reward = RewardModel::Function;
     exactly(at(&estimate(&scenario), "Reward model", step), 0.0);
     scenario.recipe.optimizer = Optimizer::Sgd;
     exactly(at(&estimate(&scenario), "Value model’s optimizer state", step), 0.0);
+}
+
+#[test]
+fn ppo_holds_what_the_policy_put_out_through_the_step_and_generated_logits_throughout() {
+    let mut scenario = llama(TaskKind::Ppo);
+    scenario.task.rollout = Rollout::Model;
+    scenario.task.completion = 256;
+    let (step, tokens) = ("train: optimizer step", 2.0 * 1024.0);
+    let seen = estimate(&scenario);
+    exactly(at(&seen, "Logits", step), 2.0 * tokens * VOCABULARY);
+    // The embeddings and what 32 layers put out.
+    let hidden = "Hidden states that the trainer holds";
+    exactly(at(&seen, hidden, step), 2.0 * 33.0 * tokens * 4096.0);
+    // Recomputed layers fill no cache; kept ones have 2 · 8 heads · 128 · 2 bytes for a token and a layer.
+    let cache = "Cache that the trainer holds";
+    exactly(at(&seen, cache, step), 0.0);
+    for instant in ["generate, prompts", "score, logits", "train: value model, last layer", step] {
+        exactly(at(&seen, "Logits of every token that was generated", instant), 4.0 * 2.0 * 256.0 * VOCABULARY);
+    }
+    scenario.recipe.recomputation = Recomputation::None;
+    exactly(at(&estimate(&scenario), cache, step), 131_072.0 * tokens);
+    // accelerate casts hidden states and logits to fp32.
+    scenario.recipe.precision = Precision::Autocast;
+    scenario.recipe.adapter = Adapter::Lora;
+    let cast = estimate(&scenario);
+    exactly(at(&cast, "Logits", step), 4.0 * tokens * VOCABULARY);
+    exactly(at(&cast, hidden, step), 4.0 * 33.0 * tokens * 4096.0);
+}
+
+#[test]
+fn ppo_recomputes_in_the_policy_and_never_in_the_value_model() {
+    let mut scenario = llama(TaskKind::Ppo);
+    let value = "Value model’s activations";
+    let [full, none] = [Recomputation::Full, Recomputation::None].map(|recomputation| {
+        scenario.recipe.recomputation = recomputation;
+        estimate(&scenario)
+    });
+    for instant in ["train: logits", "train: backward, first layer", "train: value model, last layer"] {
+        assert!(at(&full, value, instant) > 0.0);
+        exactly(at(&full, value, instant), at(&none, value, instant));
+    }
+    exactly(at(&full, value, "train: end of backward"), 0.0);
+}
+
+#[test]
+fn ppo_s_value_model_is_in_the_type_of_the_policy_s_weights() {
+    let body = LLAMA - VOCABULARY * 4096.0;
+    let mut scenario = llama(TaskKind::Ppo);
+    scenario.recipe.precision = Precision::Autocast;
+    for (adapter, bytes) in [(Adapter::None, 4.0), (Adapter::LoraFp32, 4.0), (Adapter::Lora, 2.0)] {
+        scenario.recipe.adapter = adapter;
+        let seen = estimate(&scenario);
+        exactly(at(&seen, "Value model", "train: optimizer step"), bytes * body);
+        exactly(at(&seen, "Value model’s optimizer state", "train: optimizer step"), 2.0 * bytes * body);
+    }
+}
+
+#[test]
+fn autocast_does_not_reach_what_ppo_generates_and_scores() {
+    let mut scenario = llama(TaskKind::Ppo);
+    scenario.recipe.precision = Precision::Autocast;
+    let seen = estimate(&scenario);
+    let tokens = 2.0 * 1024.0;
+    exactly(at(&seen, "Hidden states of a scoring pass", "score, logits"), 4.0 * 33.0 * tokens * 4096.0);
+    exactly(at(&seen, "Logits of a scoring pass", "score, logits"), 4.0 * tokens * VOCABULARY);
+    exactly(at(&seen, "16-bit casts of a pass without gradients", "score, layers"), 0.0);
 }
 
 #[test]

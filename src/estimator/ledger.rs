@@ -100,7 +100,7 @@ pub static HOST: &[Instant] = &[
 ];
 
 /// The most instants a ledger may tell apart.
-pub(crate) const MOST_INSTANTS: usize = 26;
+pub(crate) const MOST_INSTANTS: usize = 27;
 
 /// A set of instants, as positions in the ledger's list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

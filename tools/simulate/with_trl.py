@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Runs trl's DPOTrainer, RewardTrainer and GKDTrainer on one device, as they are, and the passes of its GRPOTrainer and
-PPOTrainer.
+"""Runs trl's DPOTrainer, RewardTrainer, GKDTrainer and PPOTrainer on one device, as they are, and the passes of its
+GRPOTrainer.
 
     python3 tools/simulate/with_trl.py --segments fixed --out tests/vectors/trl.json
     python3 tools/simulate/with_trl.py --case '{"task": "dpo", "model": "tinyllama-1.1b", "batch": 1, "sequence": 1024}'
@@ -9,6 +9,8 @@ It needs what tools/measure_peak.py needs, trl (tests/vectors/requirements.txt) 
 says what a run of tools/measure_peak.py says. "precision": "amp" is the trainers' own bf16=True, and "bf16" a
 model in bf16 with bf16=False. "batch" counts pairs: chosen and rejected are two sequences of "sequence" tokens.
 """
+
+import os
 
 from simulate import hugging_face_scenario, last_peak, main, measure_peak
 
@@ -25,6 +27,7 @@ TINY = {"model": "tinyllama-1.1b", "batch": 1, "sequence": 1024}
 QWEN = {"model": "qwen2.5-0.5b", "batch": 2, "sequence": 1024}
 LLAMA = {"model": "llama-3.1-8b", "batch": 1, "sequence": 1024, "ckpt": True}
 GENERATED = {"task": "grpo", "ref": "none", "prompt": 384, "ckpt": True}
+PPO = {"task": "ppo", "prompt": 128}
 ADAPTED = {"base": "bf16", "targets": "all", "rank": 16, "ref": "adapter"}
 CASES = [
     *({**TINY, "precision": precision, "ckpt": ckpt} for precision in ("fp32", "amp", "bf16") for ckpt in (False, True)),
@@ -45,6 +48,14 @@ CASES = [
     *({**GENERATED, **TINY, "sequence": 512, "precision": "bf16", "generations": many} for many in (512, 2048)),
     # Short prompts, so that the last token needs more than they do.
     *({**GENERATED, **TINY, "sequence": 384, "prompt": 32, "precision": precision, "generations": 1024} for precision in ("amp", "bf16")),
+    # Chosen before any of them was compared with what is counted.
+    {**PPO, **TINY, "precision": "fp32"},
+    *({**PPO, **TINY, "precision": precision, "ckpt": ckpt} for precision in ("amp", "bf16") for ckpt in (False, True)),
+    *({**PPO, **QWEN, "prompt": 512, "precision": precision, "ckpt": True} for precision in ("amp", "bf16")),
+    {**PPO, **QWEN, "batch": 4, "sequence": 512, "prompt": 384, "precision": "bf16"},
+    {**PPO, **QWEN, "batch": 1, "prompt": 512, "precision": "bf16", "ckpt": True, "accum": 4},
+    {**PPO, **LLAMA, "prompt": 896, "precision": "bf16"},
+    *({**PPO, **LLAMA, **ADAPTED, "prompt": 896, "precision": "amp", "ckpt": ckpt} for ckpt in (False, True)),
 ]
 
 
@@ -58,7 +69,8 @@ def scenario(case):
     if case["task"] in ("dpo", "grpo", "ppo"):
         asked |= {"completion": run["sequence"] - case["prompt"]}
     if case["task"] == "ppo":
-        asked |= {"rollout": "model", "reward": "model"}
+        # What one update trains on is scored at once, up to 64 sequences (`local_rollout_forward_batch_size`).
+        asked |= {"rollout": "model", "reward": "model"} | ({"score_b": run["batch"] * run["accum"]} if run["accum"] > 1 else {})
     if case["task"] == "grpo":
         many = case["generations"]
         asked |= {"rollout": "model", "generations": many} if many else {"rollout": "server"}
@@ -116,7 +128,7 @@ def run(case):
     reward = case["task"] == "reward"
     plain = {**run, "base": "", "ckpt": False, "loss": "classifier" if reward else "causal"}
     if run["base"]:
-        plain["precision"] = "bf16"
+        plain["precision"] = "fp32" if run["base"] == "fp32" else "bf16"
     model = build(plain, reward)
     if case["task"] == "grpo":
         return log_probs(run, case, model, plain)
@@ -158,13 +170,7 @@ def run(case):
     if case["task"] == "distil":
         more |= {"teacher_model": build(plain, reward), "data_collator": lambda rows: collated(rows, case)}
     if run["base"]:
-        import peft
-
-        names = measure_peak.TARGETS.get(run["targets"])
-        more["peft_config"] = peft.LoraConfig(
-            r=run["rank"], lora_alpha=run["rank"], lora_dropout=run["adapter_dropout"],
-            target_modules=names or "all-linear", task_type="CAUSAL_LM",
-        )
+        more["peft_config"] = lora_of(run)
     trainer = Tokenized(
         model=model, args=arguments_of(configuration, run, case), train_dataset=data,
         processing_class=tokenizer(model.config.vocab_size), callbacks=[LastStep()], **more,
@@ -279,70 +285,80 @@ def log_probs(run, case, model, plain):
 
 
 def policy_and_value(run, case, policy, plain):
-    """The passes of PPOTrainer.train by its own functions, in its order and with what it keeps, in a loop of ours.
+    """Three updates of PPOTrainer's own loop, of which the last counts.
 
-    Rewards, advantages and the losses' numbers are a few values a token; the trainer around them reads lengths back.
+    Two things in it look at numbers: how many tokens are generated, which their number says, and whether a mask over
+    which advantages are whitened is empty. They are a few bytes a token, and are left as they are.
     """
-    import accelerate
+    import datasets
     import torch
     import transformers
-    from trl.experimental.ppo import ppo_trainer as ppo
-    from trl.experimental.utils import get_reward
-    from trl.models import unwrap_model_for_generation
-    from trl.trainer.utils import selective_log_softmax
+    from trl.experimental.ppo import PPOConfig, PPOTrainer, ppo_trainer
 
-    accelerator = accelerate.Accelerator(mixed_precision="bf16" if run["precision"] == "amp" else "no")
-    value, reward = build({**plain, "loss": "classifier"}, True), build({**plain, "loss": "classifier"}, True)
-    reference = build(plain, False)
+    ppo_trainer.masked_whiten = lambda values, *_, **__: values
+    # The trainer asks accelerate for autocast, and accelerate asks how it was launched.
+    os.environ["ACCELERATE_MIXED_PRECISION"] = "bf16" if run["precision"] == "amp" else "no"
+    value, reward = (build({**plain, "loss": "classifier"}, True) for _ in range(2))
+    reference = build(plain, False) if case["ref"] == "copy" else None
+    for model in filter(None, (policy, value, reward, reference)):
+        # As in the files of these models; the trainer leaves it so.
+        model.config.use_cache = True
     if run["ckpt"]:
+        # The wrapper around both models passes it on to the policy alone.
         policy.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
-    model = ppo.PolicyAndValueWrapper(policy, value)
-    model, optimizer = accelerator.prepare(model, torch.optim.AdamW(model.parameters(), lr=1e-5, fused=True))
-    torch.cuda.empty_cache()
-    context, pad = case["prompt"], 1
-    queries = torch.zeros(run["batch"], context, dtype=torch.long, device="cuda")
-    settings = transformers.GenerationConfig(
-        max_new_tokens=run["sequence"] - context, do_sample=True, temperature=0.7 + 1e-7, top_k=0, top_p=1.0,
-        pad_token_id=pad, eos_token_id=None,
+    length = run["sequence"] - case["prompt"]
+    generated_by_number(length)
+    peaks = []
+
+    class LastUpdate(transformers.TrainerCallback):
+        def on_step_end(self, *_, **__):
+            peaks.append((torch.cuda.max_memory_allocated(), torch.cuda.max_memory_reserved()))
+            torch.cuda.reset_peak_memory_stats()
+
+    together = run["batch"] * run["accum"]
+    # More than is read: behind the last batch of an epoch accelerate steps after every micro-batch.
+    data = datasets.Dataset.from_list([{"input_ids": [2] * case["prompt"]}] * (together * 4))
+    arguments = PPOConfig(
+        output_dir="/tmp", report_to=[], save_strategy="no", disable_tqdm=True, logging_strategy="no",
+        per_device_train_batch_size=run["batch"], gradient_accumulation_steps=run["accum"], total_episodes=3 * together,
+        num_sample_generations=0, response_length=length, bf16=run["precision"] == "amp",
+        gradient_checkpointing=run["ckpt"], optim="adamw_torch_fused", learning_rate=1e-5,
     )
-    held = {}
+    PPOTrainer(
+        args=arguments, processing_class=tokenizer(policy.config.vocab_size), model=policy, ref_model=reference,
+        reward_model=reward, value_model=value, train_dataset=data, eval_dataset=data, callbacks=[LastUpdate()],
+        peft_config=lora_of(run),
+    ).train()
+    allocated, reserved = peaks[-1]
+    return {"peak_bytes": {"total": allocated}, "reserved_bytes": reserved}
 
-    def generated(policy):
-        made = []
-        policy._has_unfinished_sequences = lambda *_, **__: len(made) < run["sequence"] - context and not made.append(0)
-        return ppo.batch_generation(policy, queries, run["batch"], pad, settings)
 
-    def step():
-        with torch.no_grad():
-            with unwrap_model_for_generation(model, accelerator) as unwrapped:
-                # The trainer’s own name for them goes on holding those of the last round.
-                query_responses, held["logits"] = generated(unwrapped.policy)
-            if run["ckpt"]:
-                policy.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
-            responses = query_responses[:, context:]
-            logprobs = selective_log_softmax(held["logits"], responses)
-            output = ppo.forward(reference, query_responses, pad)
-            logits = output.logits[:, context - 1 : -1]
-            logits /= 0.7 + 1e-7
-            selective_log_softmax(logits, responses)
-            del output, logits
-            values, _, _ = get_reward(accelerator.unwrap_model(model).value_model, query_responses, pad, context)
-            values = values[:, context - 1 : -1].squeeze(-1)
-            get_reward(reward, query_responses, pad, context)
-        output, predicted = ppo.forward(model, query_responses, pad)
-        logits = output.logits[:, context - 1 : -1]
-        logits /= 0.7 + 1e-7
-        ratio = torch.exp(selective_log_softmax(logits, responses) - logprobs)
-        predicted = predicted[:, context - 1 : -1].squeeze(-1)
-        loss = torch.max(-ratio, -torch.clamp(ratio, 0.8, 1.2)).mean() + 0.1 * torch.square(predicted - values).mean()
-        accelerator.backward(loss)
-        optimizer.step()
-        optimizer.zero_grad()
-        with torch.no_grad():
-            prob_dist = torch.nn.functional.softmax(logits, dim=-1)
-            torch.logsumexp(logits, dim=-1) - torch.sum(prob_dist * logits, dim=-1)
+def generated_by_number(length):
+    """transformers' generate stops at the length, which it would read back as zero."""
+    import transformers
 
-    return last_peak(step)
+    made = []
+
+    def unfinished(*_, **__):
+        if len(made) == length:
+            made.clear()
+            return False
+        made.append(0)
+        return True
+
+    transformers.GenerationMixin._has_unfinished_sequences = unfinished
+
+
+def lora_of(run):
+    """The adapters of a run, where it has any."""
+    if not run["base"]:
+        return None
+    import peft
+
+    return peft.LoraConfig(
+        r=run["rank"], lora_alpha=run["rank"], lora_dropout=run["adapter_dropout"],
+        target_modules=measure_peak.TARGETS.get(run["targets"]) or "all-linear", task_type="CAUSAL_LM",
+    )
 
 
 def build(run, reward):

@@ -140,6 +140,9 @@ impl Places {
         Self { forward: count - if count > LAST_STAGE.update + 1 { 7 } else { 6 }, loss, last, first, end, update }
     }
 
+    /// Of PPO, whose value model runs backward behind the policy.
+    const WITH_VALUE: Self = Self { forward: 5, loss: 7, last: 8, first: 9, end: 13, update: 15 };
+
     /// Of a decoder behind an encoder, whose layers run backward in between.
     const WITH_ENCODER: Self = Self { first: 5, end: 6, update: 7, ..LAST_STAGE };
 
@@ -157,6 +160,11 @@ impl Places {
 const SCORED: &[(f64, usize)] = &[(0.31, 2), (0.32, 0), (0.33, 1), (0.36, 4)];
 /// Those that generate do so, and score, before it.
 const GENERATED: &[(f64, usize)] = &[(0.04, 0), (0.07, 1), (0.10, 2), (0.14, 3), (0.31, 4), (0.36, 6)];
+
+/// The same, and PPO’s value model; the entropies of a micro-batch come behind its backward pass.
+const WITH_VALUE: &[(f64, usize)] =
+    &[(0.04, 0), (0.07, 1), (0.10, 2), (0.14, 3), (0.31, 4), (0.36, 6), (0.68, 10), (0.70, 11), (0.92, 12)];
+const ENTROPIES: usize = 14;
 
 /// The backward pass of a decoder ends where that of its encoder begins.
 const TWO_STACKS: &[(f64, usize)] = &[(0.66, 3), (0.70, 4)];
@@ -209,7 +217,7 @@ impl Drawn<'_> {
                     alive(places.forward)
                         && alive(places.last)
                         && alive(places.first)
-                        && entry.name != "Value model’s activations"
+                        && !matches!(entry.name, "Value model’s activations" | "Value model’s 16-bit casts")
                 }
                 // Entries that stand for layers are theirs; the head's are gone when the last layer runs
                 // backward.
@@ -291,8 +299,10 @@ pub fn timeline(scenario: &Scenario) -> Timeline {
     }
     let sees = scenario.method == Method::Ledger && scenario.model.vision.is_there();
     let is_task = scenario.method == Method::Ledger && scenario.task.kind != TaskKind::Train && !sees;
+    let has_value = is_task && count == 16;
     let places = match (sees, is_task, count) {
         (true, ..) => WITH_TOWER,
+        _ if has_value => Places::WITH_VALUE,
         (_, true, _) => Places::of_task(count),
         (.., 8) => Places::WITH_ENCODER,
         _ => Places::around(whole.binding().0.min(count - 1)),
@@ -315,10 +325,11 @@ pub fn timeline(scenario: &Scenario) -> Timeline {
         (0.34, Cut::At(places.forward), true),
         (0.38, Cut::At(places.loss), true),
         (0.44, Cut::At(places.last), true),
-        (0.92, Cut::At(places.first), true),
+        (if has_value { 0.66 } else { 0.92 }, Cut::At(places.first), true),
         (0.96, Cut::At(places.end), true),
     ];
     let beside = match (is_task, count) {
+        _ if has_value => WITH_VALUE,
         (true, 12) => GENERATED,
         (true, 10) => SCORED,
         (false, 8) => TWO_STACKS,
@@ -331,6 +342,9 @@ pub fn timeline(scenario: &Scenario) -> Timeline {
         let between = beside.iter().filter(|(part, _)| *part > earlier && *part < row.0);
         all.extend(between.map(|(part, position)| (*part, Cut::At(*position), true)));
         all.push(row);
+    }
+    if has_value {
+        all.push((0.98, Cut::At(ENTROPIES), true));
     }
     let passes = all;
     let update = [(0.3, Cut::At(places.update), true), (0.8, Cut::At(places.update), false), (1.0, Cut::Idle, false)];

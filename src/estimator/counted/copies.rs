@@ -168,7 +168,7 @@ fn dequantized(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage:
 /// pass ends; frozen ones are cast for their product alone (aten/src/ATen/autocast_mode.cpp, `cached_cast`:
 /// leaves that require a gradient). From then on those live that the backward pass will read, which a
 /// recomputed layer makes anew.
-fn weight_casts(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &Stage) {
+pub(super) fn weight_casts(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &Stage) {
     let at = &stage.at;
     let recipe = &scenario.recipe;
     let cast = |name, weights, alive| Line {
@@ -223,7 +223,7 @@ fn whole_embedding_gradient(to: &mut Assembly, scenario: &Scenario, stage: &Stag
 /// The embedding's gradient is computed in full before it is added to that of a tied head. Only under
 /// autocast, which makes a fresh copy of the head's, is the sum taken in place; otherwise it is a third
 /// tensor (`InputBuffer::accumulate` in torch/csrc/autograd/input_buffer.cpp).
-fn dense_embedding_gradient(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
+pub(super) fn dense_embedding_gradient(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
     let bytes = StateBytes::of(scenario);
     let tied = is_tied_head(scenario) && stage.has_head;
     let adds_up = tied || gradients_persist(scenario);

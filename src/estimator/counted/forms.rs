@@ -83,6 +83,10 @@ shapes! {
     SCORED_LOGITS = [COEFF, BS, S, V] / [CP, T];
     /// [b_s, S_c, V]: its logits of completions.
     SCORED_COMPLETION_LOGITS = [COEFF, BS, SC, V] / [CP, T];
+    /// [b_s, S, k, d]: keys or values of its cache.
+    SCORED_CACHE = [COEFF, LINE_LAYERS, BS, S, K, D] / [CP, T];
+    /// [b_s, S, n, d]: the same with those of latent attention expanded.
+    SCORED_WIDE_CACHE = [COEFF, LINE_LAYERS, BS, S, HEADS, DR] / [CP, T];
     /// [G, S, k, d]: keys or values of a cache.
     CACHE = [COEFF, LINE_LAYERS, G, S, K, D] / [CP, T];
     /// [b, S, k, d]: the same of the sequences of a step.
@@ -95,8 +99,6 @@ shapes! {
     NEXT_LOGITS = [COEFF, G, V] / [T];
     /// [b, V]: the same of the sequences of a step.
     NEXT_STEP_LOGITS = [COEFF, B, V] / [T];
-    /// [G, S_c, V]: logits of every token that is generated.
-    GENERATED_LOGITS = [COEFF, G, SC, V] / [T];
     /// [G, S_p, f]: elements inside a feed-forward block while prompts are read.
     PROMPT_INNER = [COEFF, LINE_LAYERS, G, SP, F] / [CP, T];
     /// [b, S_p, f]: the same of the sequences of a step.

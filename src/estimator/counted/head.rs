@@ -300,7 +300,7 @@ pub(super) fn norm_bytes(scenario: &Scenario) -> f64 {
 }
 
 /// The same: of its input, and of what has no weight yet.
-fn norm_parts(scenario: &Scenario) -> (f64, f64) {
+pub(super) fn norm_parts(scenario: &Scenario) -> (f64, f64) {
     let Types { residual: r, autocast, .. } = Types::of(scenario);
     let kernels = if scenario.cluster.engine == Engine::Torchtitan { Kernels::Fused } else { scenario.recipe.kernels };
     let input = match (kernels, scenario.model.norm) {

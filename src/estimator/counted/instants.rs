@@ -32,8 +32,12 @@ pub(super) struct StageInstants {
     pub(super) score: [Option<usize>; 2],
     /// The backward pass of an encoder’s last layer, and of its first.
     pub(super) encoder: [Option<usize>; 2],
-    /// Of an encoder: the backward pass of the decoder, which comes before its own.
-    pub(super) before: [Option<usize>; 2],
+    /// Of an encoder or a value model: the backward pass of what ran behind it, which comes before its own.
+    pub(super) before: [Option<usize>; 3],
+    /// PPO’s value model: the backward pass of its last layer, of its first, and the end of it.
+    pub(super) value: [Option<usize>; 3],
+    /// PPO’s trainer takes entropies of the logits that it still holds.
+    pub(super) statistics: Option<usize>,
     /// Whether that pass runs while the activations of the training pass are kept.
     pub(super) scores_in_the_step: bool,
     /// What is outside the step.
@@ -102,7 +106,9 @@ impl StageInstants {
             generate: [None; 2],
             score: [None; 2],
             encoder: [None; 2],
-            before: [None; 2],
+            before: [None; 3],
+            value: [None; 3],
+            statistics: None,
             scores_in_the_step: false,
             outside: OutsideInstants::NONE,
             tower: [None; 3],
@@ -134,8 +140,19 @@ impl StageInstants {
     pub(super) const fn of_encoder(&self) -> Option<Self> {
         match self.encoder {
             [Some(last), Some(first)] => {
-                let before = [Some(self.last), Some(self.first)];
+                let before = [Some(self.last), Some(self.first), None];
                 Some(Self { last, first, before, encoder: [None; 2], ..*self })
+            }
+            _ => None,
+        }
+    }
+
+    /// Of PPO’s value model alone, which keeps what it has until the policy has run backward.
+    pub(super) const fn of_value(&self) -> Option<Self> {
+        match self.value {
+            [Some(last), Some(first), Some(end)] => {
+                let before = [Some(self.last), Some(self.first), Some(self.end)];
+                Some(Self { last, first, end, before, value: [None; 3], ..*self })
             }
             _ => None,
         }
@@ -150,6 +167,12 @@ impl StageInstants {
             return Self::from(0);
         }
         let logits = score + 2;
+        let step = Self::from(logits + 2);
+        let behind = step.end;
+        let (value, statistics, step) = match kind {
+            TaskKind::Ppo => ([Some(behind + 1), Some(behind + 2), Some(behind + 3)], Some(behind + 4), behind + 5),
+            _ => ([None; 3], None, step.step),
+        };
         Self {
             logits,
             forward: logits + 1,
@@ -157,6 +180,9 @@ impl StageInstants {
             generate: if generates { [Some(0), Some(1)] } else { [None; 2] },
             score: [Some(score), Some(score + 1)],
             scores_in_the_step: kind.scores_in_the_step(),
+            value,
+            statistics,
+            step,
             // The loss and what follows stand behind the rows.
             ..Self::from(logits + 2)
         }
@@ -207,12 +233,17 @@ impl StageInstants {
 
     /// Until the backward pass has ended.
     pub(super) fn in_passes(&self) -> Instants {
-        self.all_layers_kept().or(self.in_backward())
+        self.all_layers_kept().or(self.in_backward()).or(Instants::among(&self.value))
+    }
+
+    /// Every gradient of the model is there.
+    pub(super) fn with_all_gradients(&self) -> Instants {
+        Instants::at(&[self.end, self.step]).or(Instants::among(&self.value))
     }
 
     /// The whole step.
     pub(super) fn in_step(&self) -> Instants {
-        self.in_passes().or(Instants::at(&[self.end, self.step]))
+        self.in_passes().or(self.with_all_gradients()).or(Instants::among(&[self.statistics]))
     }
 
     /// The whole step, what its task has before it, and what is outside it.
@@ -342,6 +373,28 @@ static TASKS: &[Instant] = instants! {
     }
 };
 
+/// The instants of PPO, whose value model runs backward behind the policy.
+static PPO: &[Instant] = instants! {
+    in "" {
+        "generate, prompts", "The prompts run through the layers, and the cache holds their keys and values.";
+        "generate, last token", "The cache holds the keys and values of every token, and the last ones are drawn.";
+        "score, layers", "A pass without gradients is in one of its layers, or at its head.";
+        "score, logits", "A pass without gradients has the logits of its sequences.";
+        "train: logits", "Both models have run forward, and the policy has come to its logits.";
+        "train: loss, forward", "Every layer’s activations are kept and the loss is being computed from the logits.";
+        "train: log-probabilities, backward", "The gradient of one sequence’s logits is being computed beside those of the others.";
+        "train: loss, backward", "The gradients of all sequences’ logits become one.";
+        "train: backward, last layer", "Every layer’s activations are kept and the policy’s last layer’s gradients are being computed.";
+        "train: backward, first layer", "The value model’s activations are kept, and the policy’s first layer’s gradients are being computed.";
+        "train: end of the policy’s backward pass", "Every gradient of the policy is there, and the value model’s activations are.";
+        "train: value model, last layer", "The policy is through, and the value model’s last layer’s gradients are being computed.";
+        "train: value model, first layer", "Nearly all gradients are there and those of the value model’s first layer are being computed.";
+        "train: end of backward", "Every gradient is there, that of the value model’s embedding just now.";
+        "train: entropies", "The entropies of a micro-batch are taken from its logits; the gradients are gone unless others follow.";
+        "train: optimizer step", "Weights are updated from gradients and optimizer state; what the policy put out is still held.";
+    }
+};
+
 /// The instants of a step with a vision tower.
 pub(super) static WITH_TOWER: &[Instant] = instants! {
     in "" {
@@ -371,6 +424,9 @@ static REWARD: &[Instant] = instants! {
 
 /// The instants of a task, which knows no pipeline.
 pub(super) fn instants_of_task(kind: TaskKind) -> &'static [Instant] {
+    if kind == TaskKind::Ppo {
+        return PPO;
+    }
     let without = TASKS.len() - 8;
     match StageInstants::of_task(kind).logits {
         0 => REWARD,

@@ -21,6 +21,7 @@ mod operators;
 mod optimizer;
 pub(super) mod outside;
 mod overhead;
+mod ppo;
 mod recipes;
 mod stage;
 mod states;

@@ -426,7 +426,7 @@ fn gradients(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &
             early.alive = StageInstants::only(at.first);
             early.coefficient *= there;
             to.lines.push(early);
-            gradients.alive = Instants::at(&[at.end, at.step]);
+            gradients.alive = at.with_all_gradients();
         }
         to.lines.push(gradients);
         if lets_go {
@@ -472,7 +472,7 @@ pub(super) fn is_tied_head(scenario: &Scenario) -> bool {
 /// From when on the gradients of a kind are there, when none are left over from before.
 fn gradient_lifetime(kind: Kind, scenario: &Scenario, stage: &Stage) -> Instants {
     let at = &stage.at;
-    let late = Instants::at(&[at.end, at.step]);
+    let late = at.with_all_gradients();
     match kind {
         // The backward pass starts at the head, which a tied embedding is.
         Kind::Head => late.or(at.in_backward()),

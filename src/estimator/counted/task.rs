@@ -2,23 +2,21 @@
 //! score.
 //!
 //! It is counted as trl 1.10.0 runs it, on data-parallel devices alone. What its passes make of logits was counted in
-//! its code and seen in runs of it (tests/vectors/README.md), but for PPO, whose trainer was read.
+//! its code and seen in runs of it (tests/vectors/README.md). What PPO has of its own is in `ppo.rs`.
 
 use super::Assembly;
-use super::activations;
 use super::forms;
-use super::head;
 use super::instants::StageInstants;
 use super::layer;
-use super::optimizer::moment_bytes;
+use super::ppo;
 use super::stage::Stage;
-use super::states::{Kind, StateBytes, frozen_bytes, gathered_bytes, gradients_persist};
+use super::states::{Kind, StateBytes, frozen_bytes, gathered_bytes};
 use super::types::Types;
 use crate::estimator::ledger::{Bucket, Instants, Line};
-use crate::source::{PYTORCH, TRANSFORMERS, TRL, VLLM};
+use crate::source::{TRANSFORMERS, TRL, VLLM};
 use crate::{
-    Adapter, Encoder, Engine, FrozenType, LossHead, Optimizer, Precision, Reference, RewardModel, Rollout, Scenario,
-    StepKernel, Switch, Task, TaskKind, Weights, ZeroStage, formula::Expr, formula::Symbol,
+    Adapter, Encoder, Engine, FrozenType, LossHead, Precision, Reference, RewardModel, Rollout, Scenario, Switch, Task,
+    TaskKind, Weights, ZeroStage, formula::Expr, formula::Symbol,
 };
 
 /// The scenario as the trainers of tasks run it: without what they do not have. [`Scenario::conflicts`] names it.
@@ -66,6 +64,8 @@ pub(super) fn assemble(to: &mut Assembly, scenario: &Scenario, weights: &Weights
     if matches!(scenario.task.kind, TaskKind::Train | TaskKind::Reward) {
         return;
     }
+    let with_gradients = scenario;
+    let scenario = &ppo::without_autocast(scenario);
     let mut frozen = Frozen { to, scenario, weights, stage };
     frozen.reference();
     frozen.reward_model();
@@ -73,7 +73,7 @@ pub(super) fn assemble(to: &mut Assembly, scenario: &Scenario, weights: &Weights
         frozen.scoring_pass();
     }
     if scenario.task.kind == TaskKind::Ppo {
-        value_model(to, scenario, weights, stage);
+        ppo::assemble(to, with_gradients, weights, stage);
     }
     if scenario.task.kind.generates() {
         generation(to, scenario, weights, stage);
@@ -168,6 +168,10 @@ impl Frozen<'_> {
     /// A frozen model of the same shape as the trained one.
     fn model(&mut self, name: &'static str, place: Place) {
         let (blocks, ends) = self.held(place);
+        self.parts(name, blocks, ends);
+    }
+
+    fn parts(&mut self, name: &'static str, blocks: f64, ends: f64) {
         let always = self.stage.at.always();
         let inside = bytes_of_frozen(self.scenario, Kind::Attention);
         let outside = bytes_of_frozen(self.scenario, Kind::Embedding);
@@ -201,7 +205,11 @@ impl Frozen<'_> {
     fn reward_model(&mut self) {
         let task = &self.scenario.task;
         if task.kind.generates() && task.rewarded_by() == RewardModel::Model {
-            self.model("Reward model", Place::Beside);
+            // One output in the place of a vocabulary (`AutoModelForSequenceClassification` in
+            // trl/trainer/grpo_trainer.py and examples/scripts/ppo/ppo.py).
+            let (blocks, ends) = self.held(Place::Beside);
+            let head = self.weights.head as f64 / self.to.tensor_parallel / self.to.parameter_shards;
+            self.parts("Reward model", blocks, ends - head);
         }
     }
 
@@ -220,6 +228,9 @@ impl Frozen<'_> {
             self.to.lines.push(Line { coefficient: bytes, ..line });
         };
         passing("Residual stream and its norm, without gradients", residual, r + e, layers, &TRANSFORMERS);
+        if scenario.task.kind == TaskKind::Ppo {
+            ppo::held_by_a_pass(&mut passing, scenario, self.stage, fixed);
+        }
         let l = logit_bytes(scenario);
         // The head is one more layer, and the widest where the vocabulary is wide.
         let completed = scenario.task.completed(scenario.recipe.sequence);
@@ -250,7 +261,7 @@ impl Frozen<'_> {
                     (_, false) => (&forms::LOGITS, if l > e { e + l } else { l }),
                 };
                 passing("Logits of a scoring pass", shape, bytes, logits, &TRL);
-                let row = if l > 2.0 { 2.0 * l } else { l };
+                let row = if l > 2.0 && kind != TaskKind::Ppo { 2.0 * l } else { l };
                 passing("Exponentials of one sequence", &forms::ONE_COMPLETION, row, logits, &TRL);
             }
         }
@@ -372,6 +383,7 @@ pub(super) fn loss(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
     let completed: &'static Expr = if kind == TaskKind::Grpo { &forms::COMPLETION_LOGITS } else { &forms::LOGITS };
     match kind {
         TaskKind::Train | TaskKind::Reward => return,
+        TaskKind::Ppo => return ppo::loss(to, scenario, stage),
         TaskKind::Distil => {
             push("Logits", passing, &forms::LOGITS, e, logits);
             push("Logits", kept, &forms::LOGITS, l, at.scores_within());
@@ -398,23 +410,17 @@ pub(super) fn loss(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
             push("Logits, and divided by the temperature", kept, completed, 2.0 * l, forward);
             push("Log-softmax of the logits", kept, completed, halves, forward);
         }
-        TaskKind::Ppo => {
-            push("Logits", passing, completed, e, logits);
-            push("Logits", kept, completed, l, forward.or(backward).or(Instants::among(&[at.rows])));
-            push("Log-softmax of the logits", kept, &forms::COMPLETION_LOGITS, halves, forward);
-        }
     }
     let gradients: &'static Expr = if kind == TaskKind::Dpo { &forms::LOGITS } else { &forms::COMPLETION_LOGITS };
     // DPO takes log-probabilities of whole sequences and masks the prompt behind them.
     let one: &'static Expr = if kind == TaskKind::Dpo { &forms::ONE_SEQUENCE } else { &forms::ONE_COMPLETION };
-    let read = if kind == TaskKind::Ppo { 0.0 } else { l };
-    push("Logits, or their log-softmax", kept, gradients, read, backward);
+    push("Logits, or their log-softmax", kept, gradients, l, backward);
     // In fp32 what was gathered has a gradient of its own beside that of the log-sum-exp.
     push("Gradients of the logits", passing, gradients, if l > 2.0 { 2.0 * l } else { l }, backward);
     // Before, one sequence after another: two temporaries of its log-sum-exp, or of its gather, stand beside what is
     // there of the others.
     let rows = Instants::among(&[at.rows]);
-    push("Logits, or their log-softmax", kept, gradients, read, rows);
+    push("Logits, or their log-softmax", kept, gradients, l, rows);
     push("Gradients of the logits", passing, gradients, if l > 2.0 { l } else { 0.0 }, rows);
     push("Temporaries of one sequence’s gradient", passing, one, 2.0 * l, rows);
     // 128 rows at a time: log-softmax, exponential and their product; or, before, the exponentials of one sequence.
@@ -431,42 +437,6 @@ pub(super) fn loss(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
 
 /// Rows that are taken at once for entropies (`chunk_size` of `entropy_from_logits`, trl/trainer/utils.py).
 const ENTROPY_ROWS: f64 = 128.0;
-
-/// PPO's value model is as large as the policy and trained in the same passes (`PolicyAndValueWrapper` in
-/// trl/experimental/ppo/ppo_trainer.py): what its layers keep is there until the policy has run backward, because it
-/// runs forward first.
-fn value_model(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &Stage) {
-    let at = &stage.at;
-    let full = Scenario { recipe: crate::Recipe { adapter: Adapter::None, ..scenario.recipe }, ..*scenario };
-    let bytes = StateBytes::of(&full);
-    let experts = stage.expert_layers * to.expert_weights(weights, stage);
-    let shared = to.stage_weights(weights, stage) - experts - weights.head as f64 / to.tensor_parallel;
-    let over = |shards: f64, expert_shards: f64| shared / shards + experts / expert_shards;
-    let all = f64::from(scenario.cluster.data_parallel());
-    let expert_all = (all / to.expert_parallel).max(1.0);
-    let optimizer_shards = if to.optimizer_shards > 1.0 { (all, expert_all) } else { (1.0, 1.0) };
-    let states = over(optimizer_shards.0, optimizer_shards.1);
-    let (parameters, gradients) =
-        (over(to.parameter_shards, to.expert_parameter_shards), over(to.gradient_shards, to.expert_gradient_shards));
-    let there = if gradients_persist(scenario) { at.in_step() } else { Instants::at(&[at.end, at.step]) };
-    to.own("Value model", Bucket::Parameters, bytes.weight, parameters, at.always(), &TRL);
-    to.own("Value model’s gradients", Bucket::Gradients, bytes.gradient, gradients, there, &TRL);
-    if !scenario.recipe.offload.takes_optimizer() {
-        let (moments, _) = moment_bytes(scenario.recipe.optimizer, Kind::Embedding, &bytes);
-        let name = "Value model’s optimizer state";
-        to.own(name, Bucket::Optimizer, bytes.master + moments, states, at.with_the_optimizer(), &TRL);
-        if scenario.recipe.optimizer == Optimizer::AdamW && scenario.recipe.step == StepKernel::Foreach {
-            let step = StageInstants::only(at.step);
-            to.own("Root of the value model’s moments", Bucket::Temporary, bytes.moment, states, step, &PYTORCH);
-        }
-    }
-    let before = to.lines.len();
-    activations::stack(to, &full, stage);
-    head::final_norm(to, &full, stage);
-    let made = to.lines.split_off(before);
-    let kept = made.into_iter().filter(|line| line.bucket == Bucket::Activations && line.alive.contains(at.forward));
-    to.lines.extend(kept.map(|line| Line { name: "Value model’s activations", alive: at.in_passes(), ..line }));
-}
 
 /// Completions, token by token, or an engine that makes them.
 fn generation(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &Stage) {
@@ -562,25 +532,8 @@ fn by_the_model(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage
     let steps = if fixed { 1.0 } else { f64::from(scenario.recipe.micro_batches) };
     cache_and_next(to, scenario, stage, if fixed { &GROUP } else { &MICRO_BATCH }, steps, [prompts, last]);
     let grown = StageInstants::only(last);
-    let mut push = |name, bucket, shapes: [&'static Expr; 2], bytes: f64, layers: f64, alive, source| {
-        let shape = if fixed { shapes[0] } else { shapes[1] };
-        let line = Line::new(name, bucket, shape, source, alive);
-        to.lines.push(Line { coefficient: bytes * steps, layers, ..line });
-    };
     if task.kind == TaskKind::Ppo {
-        // `generate` returns the scores of every token, which are stacked and then padded
-        // (`batch_generation` in trl/experimental/utils.py).
-        let all: [&'static Expr; 2] = [&forms::GENERATED_LOGITS, &forms::COMPLETION_LOGITS];
-        push(
-            "Logits of every token that was generated",
-            Bucket::Activations,
-            all,
-            4.0,
-            1.0,
-            at.scoring().or(grown),
-            &TRL,
-        );
-        push("The same, before they are stacked", Bucket::Temporary, all, 4.0, 1.0, grown, &TRL);
+        ppo::generated_logits(to, scenario, grown, at);
     }
     weights_that_generate(to, scenario, weights, stage, stage.at.generating());
 }
