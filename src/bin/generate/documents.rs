@@ -22,7 +22,7 @@ pub fn starts(document: &str) -> Result<String, String> {
     let row = |start: &Start| {
         // Plain spaces: nothing has to stay on one line here.
         let [name, with] = [start.name, start.with].map(|text| text.replace('\u{a0}', " "));
-        let safe = match start.list {
+        let safe = match start.network {
             None => format!(", safe {}", format::answer(&range(&start.scenario()).safe)),
             Some(_) => String::new(),
         };
