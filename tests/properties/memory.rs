@@ -1,8 +1,8 @@
 //! What memory is made of, what makes it more or less, and what follows from it.
 
 use bmax::{
-    Adapter, Answer, AttentionKernel, Bucket, Bytes, Choice, Engine, Field, LossHead, Optimizer, Outside,
-    Recomputation, Scenario, StepKernel, Vision, ZeroStage, b_max, counters, estimate,
+    Adapter, Answer, AttentionKernel, Bucket, Bytes, Choice, Engine, Field, LossHead, Optimizer, Outside, Packing,
+    Recomputation, Scenario, StepKernel, TaskKind, Vision, ZeroStage, b_max, counters, estimate,
     inverse::{largest_model, least_memory, longest_sequence},
     link,
     range::range,
@@ -187,6 +187,11 @@ of_every_scenario! {
             // The input of the layer that is computed again is one more tensor, and so is what an encoder puts out; they are
             // a gain from two layers on, and where more than scores is computed again.
             if scenario.model.layers == 1 || scenario.model.encoder.is_there() {
+                continue;
+            }
+            // Without recomputation PPO fills a cache with copies of keys and values, which frees a packed product; with it
+            // the packed product is kept (`DynamicLayer` in transformers/cache_utils.py, 5.23.0).
+            if scenario.task.kind == TaskKind::Ppo && scenario.model.packing == Packing::Packed {
                 continue;
             }
             let [mut more, mut less] = [scenario; 2];

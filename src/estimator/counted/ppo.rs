@@ -265,9 +265,10 @@ pub(super) fn loss(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
     push("Gradients of all logits", &forms::LOGITS, 2.0 * l, backward);
     push("Gradients of completions’ logits", completed, 2.0 * l, backward);
     // Lines 855 and 856: their softmax, and its product with the logits, or, where several sequences are no one block
-    // of memory, a copy of the logits for it. The softmax of the micro-batch before is held meanwhile.
+    // of memory, a copy of the logits for it. The softmax of the micro-batch before is held meanwhile. A single sequence
+    // needs no copy; it is counted like several, so that memory stays a straight line in the micro-batch.
     let adds_up = scenario.recipe.micro_batches > 1;
-    let before = if adds_up && scenario.recipe.batch > 1 { 3.0 } else { 2.0 };
+    let before = if adds_up { 3.0 } else { 2.0 };
     push("Softmax of the logits, for their entropy", completed, before * l, statistics);
     if adds_up {
         let others = StageInstants::only(at.logits).or(forward).or(rows).or(backward);
