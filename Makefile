@@ -1,7 +1,7 @@
 # One command each; the work is in tools/. Everything here may be repeated: what is there is kept.
 
 .DEFAULT_GOAL := help
-.PHONY: help serve gallery generate test test-exports test-configs dist bench accuracy setup clean
+.PHONY: help serve gallery generate test test-chromium test-firefox test-webkit test-exports test-configs dist bench accuracy setup clean
 
 PORT ?= 8080
 
@@ -19,6 +19,15 @@ generate: ## write every committed file that follows from the code: sources, cat
 
 test: ## run every check
 	@sh tools/check.sh
+
+test-chromium: ## run all browser tests in Chromium, on the page in dist/
+	@sh tools/browsers.sh chromium
+
+test-firefox: ## the same in Firefox
+	@sh tools/browsers.sh firefox
+
+test-webkit: ## the same in WebKit
+	@sh tools/browsers.sh webkit
 
 test-exports: ## hand every export to the program it is for (installs them: 8 GB), run the code of the course, record it all
 	@sh tools/exports.sh

@@ -50,13 +50,6 @@ step "tools"
 sh tools/setup.sh test
 use_tools
 
-CHROMIUM=$(find_chromium)
-CHROMEDRIVER=$(find_chromedriver)
-FIREFOX=$(find_firefox)
-GECKODRIVER=$(find_geckodriver)
-AXE_PATH=$(axe_dir)/axe.min.js
-export CHROMIUM CHROMEDRIVER FIREFOX GECKODRIVER AXE_PATH
-
 # The page's program as it renders the figures, the command line and what finishes the page; the library alone is the
 # default. One set of features for all that runs here is one build. Leptos runs effects where it is told of a browser
 # (hydrate, desk), and there is none here.
@@ -105,6 +98,12 @@ cargo test --features "$EVERYTHING" --lib --bins $(native_tests)
 cargo test --features "$EVERYTHING" --doc
 step "course notes that embed figures"
 sh tools/hosts.sh
-step "tests in the browsers"
-# Some wait for the page while others keep the processor busy.
-cargo test --features "$EVERYTHING" --test browser -- --test-threads=4
+step "tests in Chromium"
+sh tools/browsers.sh chromium
+# The other engines take turns with the tests: each commit runs another part of them there.
+PARTS=8
+part=$(($(git rev-list --count HEAD 2>/dev/null || echo 0) % PARTS + 1))
+step "tests in Firefox, part $part of $PARTS"
+sh tools/browsers.sh firefox "$part" "$PARTS"
+step "tests in WebKit, part $part of $PARTS"
+sh tools/browsers.sh webkit "$part" "$PARTS"

@@ -5,7 +5,8 @@
 #   BMAX_TOOLS      folder of the tools this project installs for itself (default: .tools)
 #   BMAX_WASM_RUST  "installed" or "debian": which Rust compiles the page, instead of finding out
 #   CHROMIUM, CHROMEDRIVER   the browser and the driver of the browser tests
-#   FIREFOX, GECKODRIVER     the same for those that are run in a second browser
+#   FIREFOX, GECKODRIVER     the same of Firefox
+#   MINIBROWSER, WEBKITDRIVER   the same of WebKit
 # shellcheck shell=sh
 
 ROOT=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
@@ -214,6 +215,19 @@ find_geckodriver() {
     find_program "${GECKODRIVER:-}" "$(geckodriver_dir)/bin/geckodriver" geckodriver \
         "${GECKOWEBDRIVER:+$GECKOWEBDRIVER/geckodriver}" /snap/bin/geckodriver
 }
+find_webkitdriver() { find_program "${WEBKITDRIVER:-}" WebKitWebDriver; }
+# WebKitGTK's browser is on no path: it is for tests alone.
+find_minibrowser() {
+    for candidate in "${MINIBROWSER:-}" /usr/lib/*/webkit2gtk-4.1/MiniBrowser /usr/libexec/webkit2gtk-4.1/MiniBrowser; do
+        if [ -n "$candidate" ] && [ -x "$candidate" ]; then
+            printf '%s\n' "$candidate"
+            return 0
+        fi
+    done
+    return 1
+}
+# It has a window, which wants a screen; Xvfb is one that nobody sees.
+webkit_ok() { find_webkitdriver >/dev/null && find_minibrowser >/dev/null && have xvfb-run; }
 find_python() {
     for candidate in "${PYTHON:-}" python3 python3.14 python3.13 python3.12 python3.11; do
         if [ -n "$candidate" ] && have "$candidate" &&

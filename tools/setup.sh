@@ -56,6 +56,8 @@ use_stage() {
     done
     stage=$BMAX_TOOLS/tmp.$$
     mkdir -p "$stage"
+    # npm takes a folder behind a link for a package that it should find in its lock file.
+    stage=$(CDPATH='' cd -P -- "$stage" && pwd)
 }
 
 # publish FOLDER NAME: the moment at which a tool becomes installed.
@@ -253,6 +255,8 @@ missing_packages() {
         find_chromium >/dev/null || want "the browser of the browser tests" chromium
         find_chromedriver >/dev/null || want "its driver" chromium-driver
         find_firefox >/dev/null || want "the second browser" "$(firefox_package)"
+        # WebKit comes for WebDriver with Debian and its kin alone; elsewhere its tests are left out, and it is said.
+        if have apt-get && ! webkit_ok; then want "the third browser, and a screen for it" webkit2gtk-driver xvfb xauth; fi
         [ -z "$need_hosts" ] || find_python >/dev/null ||
             want "Python $PYTHON_MINIMUM or newer with venv, for the course notes of the tests" python3 python3-venv
     fi

@@ -1,5 +1,5 @@
 //! Figures in real course notes: a page written by hand, MkDocs and Jupyter Book, each with two figures of
-//! different parameters, on another host than the page, in both browsers.
+//! different parameters, on another host than the page.
 //!
 //! The notes are in `tests/hosts/`, and `tools/hosts.sh` builds them with their own tools.
 
@@ -7,7 +7,7 @@ use bmax::{b_max, link};
 use fantoccini::Locator;
 use serde_json::{Value, json};
 
-use crate::support::{BMAX, Browser, COURSE, Page, Visit, expected, key};
+use crate::support::{BMAX, COURSE, Page, Visit, expected, key};
 
 /// A site of course notes, and the two figures in it, in order: their names and their scenarios.
 struct Notes {
@@ -38,31 +38,9 @@ const SITES: [Notes; 3] = [
     },
 ];
 
-/// Runs each guarantee in each browser.
-macro_rules! in_both_browsers {
-    ($($guarantee:ident),* $(,)?) => {
-        mod chromium {
-            $(#[tokio::test] async fn $guarantee() { super::$guarantee(super::Browser::Chromium).await; })*
-        }
-        mod firefox {
-            $(#[tokio::test] async fn $guarantee() { super::$guarantee(super::Browser::Firefox).await; })*
-        }
-    };
-}
-
-in_both_browsers!(
-    frames_are_as_high_as_what_they_show,
-    each_figure_has_the_answer_of_its_own_parameters,
-    driving_one_figure_touches_neither_the_other_nor_the_notes,
-    figures_are_as_light_or_as_dark_as_the_notes,
-    a_frame_far_below_is_loaded_and_sized_when_it_comes_near,
-    without_the_script_for_heights_frames_keep_the_height_they_were_given,
-    without_javascript_a_frame_has_its_text_and_a_link,
-);
-
 /// Opens a browser that has not been to any of the notes.
-async fn open(browser: Browser) -> Page {
-    Visit::to_notes(".blank").with(browser).open().await
+async fn open() -> Page {
+    Visit::to_notes(".blank").open().await
 }
 
 /// From now on the notes remember the last message of each type from each frame.
@@ -166,8 +144,9 @@ async fn fits(page: &Page, frame: u16) -> f64 {
     .await
 }
 
-async fn frames_are_as_high_as_what_they_show(browser: Browser) {
-    let page = open(browser).await;
+#[tokio::test]
+async fn frames_are_as_high_as_what_they_show() {
+    let page = open().await;
     for notes in &SITES {
         go_to(&page, notes).await;
         let mut wide = Vec::new();
@@ -199,8 +178,9 @@ async fn frames_are_as_high_as_what_they_show(browser: Browser) {
     close(page).await;
 }
 
-async fn each_figure_has_the_answer_of_its_own_parameters(browser: Browser) {
-    let page = open(browser).await;
+#[tokio::test]
+async fn each_figure_has_the_answer_of_its_own_parameters() {
+    let page = open().await;
     for notes in &SITES {
         go_to(&page, notes).await;
         for (frame, (figure, query)) in (0..).zip(notes.figures) {
@@ -212,8 +192,9 @@ async fn each_figure_has_the_answer_of_its_own_parameters(browser: Browser) {
     close(page).await;
 }
 
-async fn driving_one_figure_touches_neither_the_other_nor_the_notes(browser: Browser) {
-    let page = open(browser).await;
+#[tokio::test]
+async fn driving_one_figure_touches_neither_the_other_nor_the_notes() {
+    let page = open().await;
     for notes in &SITES {
         go_to(&page, notes).await;
         for frame in [0, 1] {
@@ -268,8 +249,9 @@ async fn becomes(page: &Page, frame: u16, dark: bool) {
     .await;
 }
 
-async fn figures_are_as_light_or_as_dark_as_the_notes(browser: Browser) {
-    let page = open(browser).await;
+#[tokio::test]
+async fn figures_are_as_light_or_as_dark_as_the_notes() {
+    let page = open().await;
     for notes in &SITES {
         go_to(&page, notes).await;
         shown(&page, 1).await;
@@ -302,8 +284,9 @@ async fn figures_are_as_light_or_as_dark_as_the_notes(browser: Browser) {
     close(page).await;
 }
 
-async fn a_frame_far_below_is_loaded_and_sized_when_it_comes_near(browser: Browser) {
-    let page = open(browser).await;
+#[tokio::test]
+async fn a_frame_far_below_is_loaded_and_sized_when_it_comes_near() {
+    let page = open().await;
     go_to(&page, &SITES[0]).await;
     shown(&page, 0).await;
     let add = "const spacer = document.createElement('div'); \
@@ -325,8 +308,9 @@ async fn a_frame_far_below_is_loaded_and_sized_when_it_comes_near(browser: Brows
     close(page).await;
 }
 
-async fn without_the_script_for_heights_frames_keep_the_height_they_were_given(browser: Browser) {
-    let page = Visit::to_notes(".blank").with(browser).withholding("embed.js").open().await;
+#[tokio::test]
+async fn without_the_script_for_heights_frames_keep_the_height_they_were_given() {
+    let page = Visit::to_notes(".blank").withholding("embed.js").open().await;
     for notes in &SITES {
         go_to(&page, notes).await;
         for frame in [0, 1] {
@@ -338,8 +322,9 @@ async fn without_the_script_for_heights_frames_keep_the_height_they_were_given(b
     close(page).await;
 }
 
-async fn without_javascript_a_frame_has_its_text_and_a_link(browser: Browser) {
-    let page = Visit::to_notes(".blank").with(browser).without_scripts().open().await;
+#[tokio::test]
+async fn without_javascript_a_frame_has_its_text_and_a_link() {
+    let page = Visit::to_notes(".blank").without_scripts().open().await;
     for notes in &SITES {
         page.client.goto(&format!("{COURSE}{}/", notes.site)).await.expect("the notes load");
         for (frame, (figure, _)) in (0..).zip(notes.figures) {

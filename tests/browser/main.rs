@@ -24,7 +24,7 @@ mod derivation;
 mod embed;
 mod embed_script;
 mod encoders;
-mod firefox;
+mod engines;
 mod grid;
 mod host_messages;
 mod injection;

@@ -5,7 +5,7 @@
 
 use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -24,7 +24,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use url::{ParseError, Url};
 
 use super::server::{BMAX, COURSE, Network, Server};
-use super::{chromium, firefox};
+use super::{chromium, firefox, webkit};
 
 /// More browsers than this at once only wait for each other on a small machine.
 static BROWSERS: Semaphore = Semaphore::const_new(2);
@@ -32,28 +32,41 @@ static BROWSERS: Semaphore = Semaphore::const_new(2);
 /// How long programs may take to start and to end on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Which of the two. Both are asked by the same standard; what it leaves out is in `chromium` and `firefox`.
+/// Which of the three. All are asked by the same standard; what it leaves out is in `chromium`, `firefox` and `webkit`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Browser {
     Chromium,
     Firefox,
+    WebKit,
 }
 
 impl Browser {
+    /// The one that tests use which ask for none: BMAX_BROWSER names it.
+    pub fn usual() -> Self {
+        match env::var("BMAX_BROWSER").as_deref() {
+            Ok("firefox") => Self::Firefox,
+            Ok("webkit") => Self::WebKit,
+            Ok("chromium") | Err(_) => Self::Chromium,
+            Ok(other) => panic!("BMAX_BROWSER is '{other}': it may be chromium, firefox or webkit"),
+        }
+    }
+
     /// The variable that names its driver, the name this is looked for by, and what it is started with.
     const fn driver(self) -> (&'static str, &'static str, &'static [&'static str]) {
         match self {
             Self::Chromium => ("CHROMEDRIVER", "chromedriver", &["--port=0", "--log-level=SEVERE"]),
             // Console and preferences are the browser's, and no page's.
             Self::Firefox => ("GECKODRIVER", "geckodriver", &["--port=0", "--allow-system-access"]),
+            Self::WebKit => ("WEBKITDRIVER", "WebKitWebDriver", &[]),
         }
     }
 
-    /// What the driver says before its port once it is ready.
-    const fn announcement(self) -> &'static str {
+    /// What the driver says before its port once it is ready; nothing where it wants to be told its port.
+    const fn announcement(self) -> Option<&'static str> {
         match self {
-            Self::Chromium => "started successfully on port ",
-            Self::Firefox => "Listening on 127.0.0.1:",
+            Self::Chromium => Some("started successfully on port "),
+            Self::Firefox => Some("Listening on 127.0.0.1:"),
+            Self::WebKit => None,
         }
     }
 }
@@ -108,6 +121,7 @@ impl Program {
         let capabilities = match self.wanted.browser {
             Browser::Chromium => chromium::capabilities(&self.profile, self.network.address(), self.wanted),
             Browser::Firefox => firefox::capabilities(self.network.address()),
+            Browser::WebKit => webkit::capabilities(self.network.address()),
         };
         let Value::Object(capabilities) = capabilities else { unreachable!("capabilities are an object") };
         let connect = async || {
@@ -118,7 +132,7 @@ impl Program {
             Ok(client) => Ok(client),
             Err(_) => connect().await,
         };
-        let client = client.expect("a browser that the driver can start; name one in CHROMIUM or FIREFOX");
+        let client = client.expect("a browser that the driver can start; name one in CHROMIUM, FIREFOX or MINIBROWSER");
         // What comes to an end with the test is the connection, and the browser with this program.
         client.persist().await.expect("the connection is there");
         self.session = client.session_id().await.ok().flatten();
@@ -151,8 +165,8 @@ impl Program {
     fn shut_down(&self) -> io::Result<()> {
         let request = match (self.wanted.browser, &self.session) {
             (Browser::Chromium, _) => "GET /shutdown".to_owned(),
-            (Browser::Firefox, Some(session)) => format!("DELETE /session/{session}"),
-            (Browser::Firefox, None) => return Ok(()),
+            (Browser::Firefox | Browser::WebKit, Some(session)) => format!("DELETE /session/{session}"),
+            (Browser::Firefox | Browser::WebKit, None) => return Ok(()),
         };
         let mut stream = TcpStream::connect(("127.0.0.1", self.port))?;
         stream.set_read_timeout(Some(PATIENCE))?;
@@ -238,6 +252,7 @@ const KEEPER: &str = r#"
 /// and may want the same one for IPv4 and IPv6, which another program may have: then the next one is luckier.
 fn launched(browser: Browser, profile: &Path) -> Option<(Child, u16)> {
     let (variable, name, arguments) = browser.driver();
+    let given = if browser.announcement().is_none() { Some(free_port()?) } else { None };
     let program = env::var(variable).unwrap_or_else(|_| name.to_owned());
     let version = Command::new(&program).arg("--version").stdout(Stdio::null()).status();
     version.unwrap_or_else(|error| panic!("{program} cannot be started ({error}); name one in {variable}"));
@@ -246,19 +261,43 @@ fn launched(browser: Browser, profile: &Path) -> Option<(Child, u16)> {
         .arg(profile)
         .arg(&program)
         .args(arguments)
+        .args(given.map(|port| format!("--port={port}")))
         .envs(firefox::ENVIRONMENT)
+        .envs(webkit::ENVIRONMENT)
         .process_group(0)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
         .expect("a shell can be started");
-    let port = announced_port(process.stdout.take().expect("the output is piped"), browser.announcement());
+    let output = process.stdout.take().expect("the output is piped");
+    let port = match browser.announcement() {
+        Some(announcement) => announced_port(output, announcement),
+        None => given.filter(|port| answers(*port)),
+    };
     if port.is_none() {
         drop(process.stdin.take());
         _ = process.wait();
     }
     port.map(|port| (process, port))
+}
+
+/// A port that nobody has at this moment.
+fn free_port() -> Option<u16> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).ok()?;
+    listener.local_addr().ok().map(|address| address.port())
+}
+
+/// Waits until somebody listens at this port.
+fn answers(port: u16) -> bool {
+    let deadline = Instant::now() + PATIENCE;
+    while Instant::now() < deadline {
+        if TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok() {
+            return true;
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    false
 }
 
 /// The port that the driver names once it is ready.

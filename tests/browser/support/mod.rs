@@ -7,8 +7,8 @@ mod firefox;
 pub mod host;
 mod page;
 mod server;
+mod webkit;
 
-pub use driver::Browser;
 pub use page::{Page, Scope, Visit, tidy};
 pub use server::{BLANK, BMAX, COURSE, FOLDER, Files, OTHER_FOLDER, PAGES, dist, figures_of, html, page_of};
 

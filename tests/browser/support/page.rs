@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::driver::{Browser, Driver, Wanted};
 use super::server::{BLANK, COURSE, FOLDER, HOST_PAGE, Server, page_of};
-use super::{chromium, firefox};
+use super::{chromium, firefox, webkit};
 
 /// How long the page may take to show what it should; a busy machine needs some.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -44,7 +44,7 @@ impl Visit {
             address: format!("{FOLDER}{address}"),
             size: (1440, 900),
             media: Vec::new(),
-            wanted: Wanted { browser: Browser::Chromium, scripts: true, log: false },
+            wanted: Wanted { browser: Browser::usual(), scripts: true, log: false },
             withheld: None,
             untouched: false,
             kept: false,
@@ -80,12 +80,6 @@ impl Visit {
     /// The same where this file of the page's folder has nothing in it.
     pub fn withholding(mut self, file: &'static str) -> Self {
         self.withheld = Some(file);
-        self
-    }
-
-    /// The same in this browser.
-    pub fn with(mut self, browser: Browser) -> Self {
-        self.wanted.browser = browser;
         self
     }
 
@@ -133,6 +127,9 @@ impl Visit {
     /// Opens it in a fresh browser and waits until the figures are there, where there are any to come.
     pub async fn open(self) -> Page {
         let server = Server::start(self.withheld);
+        if self.wanted.browser == Browser::WebKit {
+            server.begin_pages_with(&format!("{}{}", webkit::LISTEN, if self.kept { "" } else { KEEP_NOTHING }));
+        }
         let (driver, client) = Driver::start(self.wanted, &server).await;
         let page = Page { client, driver, server };
         // What starts with a slash is on this machine.
@@ -187,7 +184,8 @@ impl Page {
         self.driver.hand_back(self.client, &self.server).await;
     }
 
-    /// Runs this in every page and frame that the browser opens from now on, before anything of theirs.
+    /// Runs this in every page and frame that the browser opens from now on, before anything of theirs. Chromium alone
+    /// can be told.
     pub async fn before_every_page(&self, script: &str) {
         self.devtools("Page.addScriptToEvaluateOnNewDocument", json!({ "source": script })).await;
     }
@@ -314,6 +312,10 @@ impl Page {
             said.retain(|message| !message.contains("not used within a few seconds"));
             return said;
         }
+        if self.browser() == Browser::WebKit {
+            let said = self.script(webkit::COMPLAINTS, vec![]).await;
+            return serde_json::from_value(said).expect("a list of texts");
+        }
         let serious = |entry: &Value| ["WARNING", "SEVERE"].contains(&entry["level"].as_str().unwrap_or_default());
         let messages = self.log("browser").await;
         let messages = messages.iter().filter(|entry| serious(entry)).map(|entry| entry["message"].to_string());
@@ -325,6 +327,12 @@ impl Page {
     pub async fn resize(&self, width: u32, height: u32) {
         if self.browser() == Browser::Firefox {
             _ = self.in_browser(firefox::RESIZE, vec![json!(width), json!(height)]).await;
+            return;
+        }
+        if self.browser() == Browser::WebKit {
+            // The window has a bar over the page, and its own smallest width.
+            self.client.set_window_size(width, height + webkit::BAR).await.expect("a window of this size");
+            self.until_script("the page to have this width", "return innerWidth;", json!(width)).await;
             return;
         }
         let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
@@ -340,6 +348,7 @@ impl Page {
             }
             return;
         }
+        assert_eq!(self.browser(), Browser::Chromium, "WebKit is told of no preference");
         let features: Vec<_> = media.iter().map(|(name, value)| json!({ "name": name, "value": value })).collect();
         self.devtools("Emulation.setEmulatedMedia", json!({ "features": features })).await;
     }

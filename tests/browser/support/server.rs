@@ -40,6 +40,8 @@ struct Shared {
     requests: Mutex<Vec<String>>,
     site: Mutex<Site>,
     strangers: Mutex<Vec<String>>,
+    /// A script that stands before everything else in every page.
+    first: Mutex<String>,
 }
 
 /// One server, on a port of its own, with a log of its own. It answers GET and HEAD, one request a connection and a
@@ -59,7 +61,7 @@ impl Server {
         let mut site = Site::from([(FOLDER, files.clone()), (BMAX, files)]);
         site.extend(notes().map(|notes| (COURSE, notes.clone())));
         let shared =
-            Arc::new(Shared { requests: Mutex::default(), site: Mutex::new(site), strangers: Mutex::default() });
+            Arc::new(Shared { site: Mutex::new(site), requests: Mutex::default(), strangers: Mutex::default(), first: Mutex::default() });
         let asked = shared.clone();
         Self { shared, listener: Listener::start(move || Some(asked.clone())) }
     }
@@ -67,6 +69,11 @@ impl Server {
     /// Puts other files into a folder, all at once, as a deployment should.
     pub fn publish(&self, folder: &'static str, files: Files) {
         self.shared.site.lock().expect("no panic under this lock").insert(folder, Arc::new(files));
+    }
+
+    /// Puts a script before everything else in every page: even before its policy, which is for what follows.
+    pub fn begin_pages_with(&self, script: &str) {
+        *self.shared.first.lock().expect("no panic under this lock") = script.to_owned();
     }
 
     /// Is gone from here on: connections are refused.
@@ -193,7 +200,7 @@ fn answer(mut stream: &TcpStream, shared: &Shared) -> io::Result<()> {
         let name = path.strip_prefix(folder)?;
         Some((name.to_owned(), files.clone()))
     });
-    let reply = match there {
+    let mut reply = match there {
         _ if path.ends_with(BLANK) => Reply::page(blank_page()),
         Some((name, files)) => file(&files, &name, address),
         None if path == HOST_PAGE => Reply::page(host_page()),
@@ -203,6 +210,11 @@ fn answer(mut stream: &TcpStream, shared: &Shared) -> io::Result<()> {
             Reply::of("502 Bad Gateway", "text/plain", "no such host")
         }
     };
+    let first = shared.first.lock().expect("no panic under this lock").clone();
+    if !first.is_empty() && reply.kind == kind_of("page.html") {
+        let page = String::from_utf8_lossy(&reply.body);
+        reply.body = page.replacen("<head>", &format!("<head><script>{first}</script>"), 1).into_bytes();
+    }
     if !path.ends_with(BLANK) {
         shared.requests.lock().expect("no panic under this lock").push(address.to_owned());
     }
