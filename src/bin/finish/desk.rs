@@ -4,33 +4,46 @@
 use std::fs;
 use std::path::Path;
 
-use super::digest::short;
-use super::program::optimize;
+use super::digest::{sha256, short};
+use super::program::{checking, optimize};
 use super::script::tidied;
 use super::{Result, read, read_bytes, write};
 
 /// What Trunk calls the module.
 const TRUNK: &str = "bmax-desk";
 
-/// Renames the three files, and returns what they are called now, without their endings.
-pub fn name_by_content(folder: &Path) -> Result<String> {
+/// The files of the desk.
+pub struct Desk {
+    /// What they are called, without their endings.
+    pub name: String,
+    /// The digest of the script.
+    pub script: String,
+    /// The digest of the sheet.
+    pub sheet: String,
+}
+
+/// Renames the three files, and returns what they are called now.
+pub fn name_by_content(folder: &Path) -> Result<Desk> {
     let [script, module, sheet] =
         [format!("{TRUNK}.js"), format!("{TRUNK}_bg.wasm"), "desk.css".to_owned()].map(|name| folder.join(name));
     let style = tidied(&read(&sheet)?);
     optimize(std::slice::from_ref(&module))?;
-    let code = tidied(&read(&script)?);
+    let code = checking(&tidied(&read(&script)?), folder)?;
     let name = name(&[code.as_bytes(), &read_bytes(&module)?, style.as_bytes()]);
     let old = format!("{TRUNK}_bg.wasm");
     if !code.contains(&old) {
         return Err(format!("{} does not name {old}", script.display()));
     }
-    write(&folder.join(format!("{name}.js")), code.replace(&old, &format!("{name}.wasm")))?;
+    let code = code.replace(&old, &format!("{name}.wasm"));
+    let digests = [&code, &style].map(sha256);
+    write(&folder.join(format!("{name}.js")), code)?;
     write(&folder.join(format!("{name}.css")), style)?;
     fs::rename(&module, folder.join(format!("{name}.wasm")))
         .and_then(|()| fs::remove_file(&script))
         .and_then(|()| fs::remove_file(&sheet))
         .map_err(|error| format!("the files of the desk: {error}"))?;
-    Ok(name)
+    let [script, sheet] = digests;
+    Ok(Desk { name, script, sheet })
 }
 
 /// One name for all files, so that they change together or not at all.
@@ -45,6 +58,9 @@ mod tests {
 
     use super::*;
 
+    const LOAD: &str =
+        "module_or_path = new URL('bmax-desk_bg.wasm', import.meta.url);\nmodule_or_path = fetch(module_or_path);";
+
     #[test]
     fn the_name_follows_from_what_all_files_hold() {
         let all = name(&[b"a", b"b", b"c"]);
@@ -58,20 +74,20 @@ mod tests {
         let folder = env::temp_dir().join(format!("bmax-desk-{}", process::id()));
         fs::create_dir_all(&folder).expect("a folder");
         // The smallest module there is: it has nothing in it.
-        let files = [
-            ("bmax-desk.js", "load('bmax-desk_bg.wasm')"),
-            ("bmax-desk_bg.wasm", "\0asm\x01\0\0\0"),
-            ("desk.css", "a {}"),
-        ];
+        let files = [("bmax-desk.js", LOAD), ("bmax-desk_bg.wasm", "\0asm\x01\0\0\0"), ("desk.css", "a {}")];
         for (name, text) in files {
             fs::write(folder.join(name), text).expect("a file");
         }
-        let name = name_by_content(&folder).expect("all three are there");
+        let Desk { name, .. } = name_by_content(&folder).expect("all three are there");
         let mut left: Vec<_> = fs::read_dir(&folder).expect("it").flatten().map(|file| file.file_name()).collect();
         left.sort();
         assert_eq!(left, ["css", "js", "wasm"].map(|ending| OsString::from(format!("{name}.{ending}"))));
         let script = fs::read_to_string(folder.join(format!("{name}.js"))).expect("it is there");
-        assert_eq!(script, format!("load('{name}.wasm')\n"));
+        assert!(
+            script.starts_with(&format!("module_or_path = new URL('{name}.wasm', import.meta.url);\n")),
+            "{script}"
+        );
+        assert!(script.contains("fetch(module_or_path, { integrity: \"sha256-"), "{script}");
         fs::remove_dir_all(&folder).expect("it can go");
     }
 }

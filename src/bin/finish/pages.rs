@@ -7,6 +7,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
+use super::desk::Desk;
 use super::figures::Figures;
 use super::markup::{escaped, tags};
 use super::page::{filled, with_policy};
@@ -19,8 +20,7 @@ pub struct Parts<'a> {
     pub program: &'a Program,
     pub figures: &'a Figures,
     pub places: &'a Places,
-    /// The name of the desk's files.
-    pub desk: &'a str,
+    pub desk: &'a Desk,
 }
 
 /// Writes every page into its folder.
@@ -64,7 +64,11 @@ fn assembled(template: &str, pages: &[Page], at: usize, parts: &Parts) -> Result
         ("{{contents}}", contents(page)),
         ("{{neighbours}}", neighbours(pages, at)),
         ("{{figure:answer-bar}}", bar),
-        ("{{desk}}", parts.desk.to_owned()),
+        ("{{desk}}", parts.desk.name.clone()),
+        ("{{desk-sheet}}", format!("sha256-{}", parts.desk.sheet)),
+        ("{{version}}", env!("CARGO_PKG_VERSION").to_owned()),
+        ("{{program-digest}}", parts.program.digest.clone()),
+        ("{{modules}}", modules(parts, root(page)).to_string()),
         ("{{program}}", parts.program.folder.clone()),
         ("{{main}}", main),
     ];
@@ -128,6 +132,14 @@ fn fetched(names: &[&str], has_sentences: bool, parts: &Parts) -> Result<Value> 
         files.insert(SENTENCES, parts.program.part(SENTENCES)?);
     }
     Ok(json!({ "of": of, "files": files }))
+}
+
+/// The digests of all scripts that the page imports, as an import map has them.
+fn modules(parts: &Parts, root: &str) -> Value {
+    let desk = (format!("{}.js", parts.desk.name), parts.desk.script.as_str());
+    let all = parts.program.scripts().chain([desk]);
+    let integrity = all.map(|(file, digest)| (format!("{root}{file}"), format!("sha256-{digest}").into()));
+    json!({ "integrity": integrity.collect::<Map<String, Value>>() })
 }
 
 /// A way to another page, which takes the configuration along.

@@ -35,8 +35,12 @@ const OPTIMIZE: &str = "--enable-bulk-memory --enable-nontrapping-float-to-int -
 pub struct Program {
     /// Its folder, seen from the page's.
     pub folder: String,
+    /// The digest of the digests of its files.
+    pub digest: String,
     /// The files of each part, as names in that folder.
     parts: BTreeMap<String, Vec<String>>,
+    /// Its scripts and their digests.
+    scripts: BTreeMap<String, String>,
 }
 
 impl Program {
@@ -44,6 +48,11 @@ impl Program {
     pub fn part(&self, name: &str) -> Result<Vec<String>> {
         let files = self.parts.get(name).ok_or_else(|| format!("the program has no part “{name}”"))?;
         Ok(files.iter().map(|file| format!("{}/{file}.wasm", self.folder)).collect())
+    }
+
+    /// Its scripts as they are called from the page's folder, and their digests.
+    pub fn scripts(&self) -> impl Iterator<Item = (String, &str)> {
+        self.scripts.iter().map(|(name, digest)| (format!("{}/{name}", self.folder), digest.as_str()))
     }
 }
 
@@ -68,12 +77,55 @@ pub fn divide(page: &Path, built: &Path) -> Result<Program> {
     optimize(&modules)?;
     for name in [format!("{STEM}.js"), LOADER.to_owned()] {
         let path = work.join(name);
-        write(&path, tidied(&read(&path)?))?;
+        write(&path, checking(&tidied(&read(&path)?), &work)?)?;
     }
-    let folder = name(&work)?;
+    let scripts = [format!("{STEM}.js"), LOADER.to_owned()].map(|script| {
+        let digest = sha256(read_bytes(&work.join(&script))?);
+        Ok((script, digest))
+    });
+    let scripts = scripts.into_iter().collect::<Result<_>>()?;
+    let digest = digest(&work)?;
+    let folder = format!("program-{}", short(&digest));
     fs::rename(&work, page.join(&folder)).map_err(|error| format!("{folder}: {error}"))?;
     let parts = divided.prefetch_map.into_iter().collect();
-    Ok(Program { folder, parts })
+    let digest = sha256(digest);
+    Ok(Program { folder, digest, parts, scripts })
+}
+
+/// A script that refuses a module whose digest is not that of the file beside it: each is fetched with its integrity.
+pub fn checking(script: &str, folder: &Path) -> Result<String> {
+    let fetch = "module_or_path = fetch(module_or_path);";
+    let mut checked = String::with_capacity(script.len());
+    let mut rest = script;
+    // The first module is named where nothing else is given, the others where each is fetched.
+    let mut first = None;
+    while let Some((before, after)) = rest.split_once("new URL(") {
+        let quote = after.chars().next().unwrap_or_default();
+        let name = after[1..].split(quote).next().unwrap_or_default();
+        let file = name.trim_start_matches("./");
+        let end = after.find(')').ok_or_else(|| format!("{file}: the script is cut off"))? + 1;
+        checked.push_str(before);
+        checked.push_str("new URL(");
+        checked.push_str(&after[..end]);
+        rest = &after[end..];
+        if file.ends_with(".wasm") {
+            let integrity = format!("{{ integrity: \"sha256-{}\" }}", sha256(read_bytes(&folder.join(file))?));
+            if before.ends_with("fetch(") {
+                checked.push_str(", ");
+                checked.push_str(&integrity);
+            } else {
+                first = Some(integrity);
+            }
+        }
+    }
+    checked.push_str(rest);
+    match first {
+        Some(integrity) if checked.contains(fetch) => {
+            Ok(checked.replace(fetch, &format!("module_or_path = fetch(module_or_path, {integrity});")))
+        }
+        Some(_) => Err("the script fetches its module in another way than it did".to_owned()),
+        None => Ok(checked),
+    }
 }
 
 /// Removes what Trunk made of the undivided program.
@@ -124,24 +176,45 @@ fn run(command: &mut Command) -> Result<()> {
     Err(format!("{program}: {}", String::from_utf8_lossy(&output.stderr)))
 }
 
-/// A name for the folder that follows from all that its files hold.
-fn name(folder: &Path) -> Result<String> {
-    let digests = paths(folder)?.into_iter().map(|file| Ok(sha256(read_bytes(&file)?)));
-    let all = digests.collect::<Result<String>>()?;
-    Ok(format!("program-{}", short(all)))
+/// The digests of all files, one behind the other in the order of their names: what the name of the folder follows from.
+fn digest(folder: &Path) -> Result<String> {
+    paths(folder)?.into_iter().map(|file| Ok(sha256(read_bytes(&file)?))).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::{env, process};
+
     use super::*;
 
     #[test]
     fn a_part_is_named_with_its_folder_and_one_that_is_missing_is_said() {
         let parts = BTreeMap::from([("first".to_owned(), vec!["chunk_3".to_owned(), "split_first".to_owned()])]);
-        let program = Program { folder: "program-x".to_owned(), parts };
+        let program =
+            Program { folder: "program-x".to_owned(), digest: String::new(), parts, scripts: BTreeMap::new() };
         let files = ["program-x/chunk_3.wasm".to_owned(), "program-x/split_first.wasm".to_owned()];
         assert_eq!(program.part("first"), Ok(files.to_vec()));
         assert_eq!(program.part("last"), Err("the program has no part “last”".to_owned()));
+    }
+
+    #[test]
+    fn every_module_is_fetched_with_the_digest_of_its_file() {
+        let folder = env::temp_dir().join(format!("bmax-program-{}", process::id()));
+        fs::create_dir_all(&folder).expect("a folder");
+        // The digest of “abc” is that of FIPS 180-4, appendix B.1.
+        fs::write(folder.join("a.wasm"), "abc").expect("a file");
+        let digest = "{ integrity: \"sha256-ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=\" }";
+        let part = "const src = fetch(new URL(\"./a.wasm\", import.meta.url));";
+        let checked = format!("const src = fetch(new URL(\"./a.wasm\", import.meta.url), {digest});");
+        assert_eq!(checking(part, &folder), Ok(checked));
+        let first = "module_or_path = new URL('a.wasm', import.meta.url);\nmodule_or_path = fetch(module_or_path);";
+        let checked = format!(
+            "module_or_path = new URL('a.wasm', import.meta.url);\nmodule_or_path = fetch(module_or_path, {digest});"
+        );
+        assert_eq!(checking(first, &folder), Ok(checked));
+        assert!(checking("module_or_path = new URL('a.wasm', import.meta.url);", &folder).is_err());
+        assert!(checking("fetch(new URL(\"./missing.wasm\", import.meta.url))", &folder).is_err());
+        fs::remove_dir_all(&folder).expect("it can go");
     }
 
     #[test]

@@ -28,13 +28,13 @@ pub fn list(folder: &Path, is_kept: bool) -> Result<()> {
     write(&path, filled(&read(&path)?, &files)?)
 }
 
-/// The files below a folder, as paths from the page. What is hidden is left over from the build, and the
-/// worker itself is kept by the browser.
+/// The files below a folder, as paths from the page. What is hidden is left over from the build, what begins with a line
+/// is for the host, and the worker itself is kept by the browser.
 fn collect(folder: &Path, prefix: &str, names: &mut Vec<String>) -> Result<()> {
     for path in paths(folder)? {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or("\u{fffd}");
         let place = format!("{prefix}{name}");
-        if name.starts_with('.') || place == WORKER {
+        if name.starts_with(['.', '_']) || place == WORKER {
             continue;
         }
         if path.is_dir() {

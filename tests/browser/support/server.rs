@@ -60,8 +60,12 @@ impl Server {
         }
         let mut site = Site::from([(FOLDER, files.clone()), (BMAX, files)]);
         site.extend(notes().map(|notes| (COURSE, notes.clone())));
-        let shared =
-            Arc::new(Shared { site: Mutex::new(site), requests: Mutex::default(), strangers: Mutex::default(), first: Mutex::default() });
+        let shared = Arc::new(Shared {
+            site: Mutex::new(site),
+            requests: Mutex::default(),
+            strangers: Mutex::default(),
+            first: Mutex::default(),
+        });
         let asked = shared.clone();
         Self { shared, listener: Listener::start(move || Some(asked.clone())) }
     }
