@@ -51,6 +51,7 @@ mod pages;
 mod pictures;
 mod planner;
 mod policy;
+mod previews;
 mod problems;
 mod program_parts;
 mod questions;
