@@ -25,7 +25,7 @@ pub const DEVICE: &str = "h100-80";
 const SHORT: [(&str, u32); 6] =
     [("gpt2", 1_024), ("bert", 512), ("t5", 512), ("flan-t5", 512), ("bart", 1_024), ("whisper", 448)];
 
-/// What the preview of a model shows: all its weights trained on eight GPUs, with the defaults for the rest.
+/// What the preview of a model shows: its weights trained on eight GPUs, with the defaults for the rest.
 #[must_use]
 pub fn of_model(row: &ModelRow) -> Scenario {
     let scenario = Scenario::default();
@@ -33,7 +33,8 @@ pub fn of_model(row: &ModelRow) -> Scenario {
     if let Some((_, positions)) = SHORT.iter().find(|(name, _)| row.slug.starts_with(name)) {
         scenario.recipe.sequence = *positions;
     }
-    scenario
+    // Where what the model sees does not go into the sequence, one that holds it.
+    scenario.conflicts().first().map_or(scenario, |conflict| conflict.mend.apply(scenario))
 }
 
 /// The folder of a model, seen from the first page.

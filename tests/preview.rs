@@ -38,7 +38,8 @@ fn a_figure_has_an_address_for_the_default_configuration_alone() {
 #[test]
 fn whatever_differs_in_one_input_has_no_address() {
     let llama = preview::of_model(catalogue::model("llama-3.1-8b").expect("listed"));
-    for (field, value) in [(Field::Sequence, 4096.0), (Field::Batch, 1.0), (Field::Gpus, 16.0), (Field::Headroom, 5.0)] {
+    for (field, value) in [(Field::Sequence, 4096.0), (Field::Batch, 1.0), (Field::Gpus, 16.0), (Field::Headroom, 5.0)]
+    {
         let other = llama.with_number(field, value).expect("it is in range");
         assert_eq!(preview::folder(&other, None), None, "{field:?}");
     }
@@ -61,7 +62,12 @@ fn what_is_shared_from_another_page_or_beside_another_configuration_has_none() {
 /// The positions that the published configurations have; what they leave out is the default of their class.
 #[test]
 fn no_model_is_shown_with_longer_sequences_than_it_has_positions_for() {
-    for (slug, key) in [("gpt2", "n_positions"), ("t5-base", "n_positions"), ("flan-t5-xl", "n_positions"), ("whisper-small", "max_target_positions")] {
+    for (slug, key) in [
+        ("gpt2", "n_positions"),
+        ("t5-base", "n_positions"),
+        ("flan-t5-xl", "n_positions"),
+        ("whisper-small", "max_target_positions"),
+    ] {
         let path = format!("{}/tests/config_files/{slug}.json", env!("CARGO_MANIFEST_DIR"));
         let file = std::fs::read_to_string(path).expect("it is committed");
         let config: serde_json::Value = serde_json::from_str(&file).expect("JSON");

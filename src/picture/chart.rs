@@ -131,8 +131,12 @@ fn axes(drawing: &mut Drawing, look: Look, curves: &Curves, (left, top): (f64, f
     symbol(drawing, (MARGIN, top - 12.0), &place, &format!(", {unit} per GPU"));
     let named = |ticks: &[Tick]| ticks.iter().filter(|tick| !tick.label.is_empty()).cloned().collect::<Vec<_>>();
     let style = |anchor| [("font-size", "13"), ("text-anchor", anchor), ("fill", soft)];
-    for tick in named(&curves.axes.batches) {
-        let y = top + frame.y(curves.axes.up.position(tick.value)) + 4.5;
+    let batches = named(&curves.axes.batches);
+    let at = |tick: &Tick| top + frame.y(curves.axes.up.position(tick.value)) + 4.5;
+    // In a low plot only the powers of ten have room.
+    let is_low = batches.windows(2).any(|pair| (at(&pair[0]) - at(&pair[1])).abs() < 14.0);
+    for tick in batches.iter().filter(|tick| !is_low || tick.label.starts_with('1')) {
+        let y = at(tick);
         drawing.text((left - 8.0, y), &style("end"), &tick.label);
     }
     for tick in named(&curves.axes.ticks) {

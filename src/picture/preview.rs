@@ -16,12 +16,13 @@ pub const SIZE: (f64, f64) = (1_200.0, 630.0);
 const EDGE: f64 = 64.0;
 /// A preview stands on the ground of whoever shows it, which is not known, so that it has its own.
 const LOOK: Look = Look { theme: Theme::Light, ground: true };
-/// How large the letters of a title may be.
-const TITLES: [f64; 3] = [54.0, 44.0, 36.0];
+/// How large the letters of a title are, with the most lines of them.
+const TITLES: [(f64, usize); 3] = [(54.0, 1), (46.0, 2), (36.0, 3)];
 /// The most parts that the bar’s legend names, so that each has room for large letters.
 const NAMED: usize = 5;
-/// A plot is drawn so much larger than on the page, with all its words.
+/// A plot is drawn so much larger than on the page, with all its words, and the chart, which has more of them.
 const SCALE: f64 = 1.9;
+const CHART_SCALE: f64 = 1.6;
 
 /// What a preview says.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +31,7 @@ pub struct Preview<'a> {
     pub title: &'a str,
     /// The answer: a number or a few words that are drawn large, and the rest of the sentence.
     pub answer: Option<(&'a str, &'a str)>,
-    /// What is said below the title where there is no answer.
+    /// What more is said: below the answer, or above the memory.
     pub note: &'a str,
     /// What it belongs to, in a few words.
     pub line: &'a str,
@@ -61,12 +62,12 @@ pub fn preview(preview: &Preview) -> String {
         Scene::Words => {}
         Scene::Memory(scenario) => memory(&mut drawing, scenario, 424.0_f64.max(bottom + 60.0)),
         Scene::Chart(scenario) => {
-            begin(&mut drawing, bottom + 24.0);
-            let size = (room / SCALE, (SIZE.1 - bottom - 44.0) / SCALE);
+            begin(&mut drawing, bottom + 24.0, CHART_SCALE);
+            let size = (room / CHART_SCALE, (SIZE.1 - bottom - 40.0) / CHART_SCALE);
             chart::scene(&mut drawing, LOOK, scenario, (0.0, 0.0), size);
         }
         Scene::Plot(plot) => {
-            begin(&mut drawing, bottom + 24.0);
+            begin(&mut drawing, bottom + 24.0, SCALE);
             let (width, height) = (room / SCALE, (SIZE.1 - bottom - 44.0) / SCALE);
             // How high the legend is, is known when it is drawn.
             let legend = plot::legend(&mut Drawing::new(""), plot, LOOK, (0.0, width), 0.0);
@@ -77,9 +78,9 @@ pub fn preview(preview: &Preview) -> String {
     drawing.finish(SIZE, LOOK, preview.title, preview.line)
 }
 
-/// Begins what is drawn larger than on the page, so far down.
-fn begin(drawing: &mut Drawing, top: f64) {
-    let place = format!("translate({} {}) scale({SCALE})", px(EDGE), px(top));
+/// Begins what is drawn so much larger than on the page, so far down.
+fn begin(drawing: &mut Drawing, top: f64, scale: f64) {
+    let place = format!("translate({} {}) scale({scale})", px(EDGE), px(top));
     drawing.start("g", &[("transform", &place)]);
 }
 
@@ -91,34 +92,37 @@ fn words(drawing: &mut Drawing, preview: &Preview) -> f64 {
     brand(drawing, accent);
     let small = [("text-anchor", "end"), ("font-size", "28"), ("fill", soft)];
     drawing.text((SIZE.0 - EDGE, 78.0), &small, preview.line);
-    // As large as two lines allow.
-    let two = |size: &f64| paragraph(preview.title, room, *size).len() <= 2;
-    let letters = TITLES.into_iter().find(two).unwrap_or(TITLES[2]);
+    let lines = |letters: f64| paragraph(preview.title, room, letters).len();
+    let is_right = |(letters, most): &(f64, usize)| lines(*letters) <= *most;
+    let (letters, _) = TITLES.into_iter().find(is_right).unwrap_or(TITLES[TITLES.len() - 1]);
     let (mut y, size) = (96.0, px(letters));
     for line in paragraph(preview.title, room, letters).iter().take(3) {
         y += letters * 1.16;
         drawing.text((EDGE, y), &[("font-size", &size), ("font-weight", "600"), ("fill", ink)], line);
     }
     let Some((large, rest)) = preview.answer else {
-        for line in paragraph(preview.note, room, 30.0) {
-            y += 44.0;
-            drawing.text((EDGE, y), &[("font-size", "30"), ("fill", soft)], &line);
+        if !preview.note.is_empty() {
+            drawing.text((EDGE, 352.0), &[("font-size", "28"), ("fill", soft)], preview.note);
         }
         return y;
     };
     let fits = large.starts_with(|first: char| first.is_ascii_digit() || first == '≥');
-    let (letters, colour) = if fits { (150.0, accent) } else { (84.0, theme.colour("--bad")) };
+    let (letters, colour) = if fits { (140.0, accent) } else { (84.0, theme.colour("--bad")) };
     // The words stand in the middle between the title and the bar, whatever the title takes.
     y = (y + 410.0) / 2.0 + letters * 0.32;
     let size = px(letters);
     let bold: [Attribute; 3] = [("font-size", &size), ("font-weight", "600"), ("fill", colour)];
     drawing.text((EDGE - letters * 0.04, y), &bold, large);
-    let left = EDGE + width_of(large, letters) * 1.2 + 28.0;
+    // Digits are wider than most letters.
+    let left = EDGE + width_of(large, letters) * if fits { 1.2 } else { 1.0 } + 24.0;
     let lines = paragraph(rest, SIZE.0 - EDGE - left, 38.0);
     let first = y - letters * 0.36 + 13.0 - 23.0 * (lines.len() as f64 - 1.0);
     for (number, line) in lines.iter().enumerate() {
         let style = [("font-size", "38"), ("fill", ink)];
         drawing.text((left, first + 46.0 * number as f64), &style, line);
+    }
+    for (number, line) in paragraph(preview.note, room, 30.0).iter().enumerate() {
+        drawing.text((EDGE, y + 90.0 + 42.0 * number as f64), &[("font-size", "30"), ("fill", soft)], line);
     }
     y
 }
@@ -154,14 +158,14 @@ fn memory(drawing: &mut Drawing, scenario: &Scenario, top: f64) {
     for (place, &at) in named.iter().enumerate() {
         let (key, name) = part(at);
         let (left, y) = (EDGE + column * place as f64, top + 132.0);
-        fill(drawing, theme, key, (left, y - 20.0), (24.0, 24.0));
+        fill(drawing, theme, key, (left, y - 18.0), (22.0, 22.0));
         if key == "free" {
             let border = [("fill", "none"), ("stroke", theme.colour("--ink-soft"))];
-            drawing.rect((left + 0.5, y - 19.5), (23.0, 23.0), &border);
+            drawing.rect((left + 0.5, y - 17.5), (21.0, 21.0), &border);
         }
-        drawing.text((left + 34.0, y), &[("font-size", "25"), ("fill", theme.colour("--ink-soft"))], name);
+        drawing.text((left + 32.0, y), &[("font-size", "23"), ("fill", theme.colour("--ink-soft"))], name);
         let bold = [("font-size", "28"), ("font-weight", "600"), ("fill", theme.colour("--ink"))];
-        drawing.text((left + 34.0, y + 34.0), &bold, &bar.size_text(at));
+        drawing.text((left + 32.0, y + 34.0), &bold, &bar.size_text(at));
     }
 }
 

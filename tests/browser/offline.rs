@@ -103,7 +103,8 @@ fn replaced(text: &str, old: &str, new: &str) -> String {
 /// Whether a file is for readers, and so kept: folders for previews, their pictures and lists are for crawlers.
 fn is_for_readers(name: &str) -> bool {
     let folders = ["figure/", "model/", "start/"];
-    !folders.iter().any(|folder| name.starts_with(folder)) && !["picture.png", "robots.txt", "sitemap.xml"].contains(&name)
+    !folders.iter().any(|folder| name.starts_with(folder))
+        && !["picture.png", "robots.txt", "sitemap.xml"].contains(&name)
 }
 
 /// Another build of the site: other text, styles and program, whose files have other names.

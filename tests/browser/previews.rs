@@ -42,7 +42,8 @@ async fn without_javascript_a_folder_says_its_answer_shows_its_picture_and_leads
     page.go(&format!("{FOLDER}model/llama-3.1-8b/")).await;
     page.part("h1").says("Llama 3.1 8B").await;
     page.part("main").says(&preview::sentence(&llama(), &b_max(&llama()))).await;
-    let picture = "const picture = document.images[0]; return [picture.complete, picture.naturalWidth, picture.naturalHeight];";
+    let picture =
+        "const picture = document.images[0]; return [picture.complete, picture.naturalWidth, picture.naturalHeight];";
     page.until_script("the picture", picture, json!([true, 1_200, 630])).await;
     page.all().click("link", "Open it in bmax").await;
     page.until_script("the page", "return location.pathname;", json!(FOLDER)).await;
@@ -65,7 +66,8 @@ fn the_site_has_a_picture_for_every_model_and_without_its_address_nothing_that_n
 #[tokio::test]
 async fn the_policy_refuses_no_structured_data() {
     let page = Page::open("").await;
-    let kind = "return JSON.parse(document.querySelector('script[type=\"application/ld+json\"]').textContent)['@type'];";
+    let kind =
+        "return JSON.parse(document.querySelector('script[type=\"application/ld+json\"]').textContent)['@type'];";
     assert_eq!(page.script(kind, vec![]).await, json!("SoftwareApplication"));
     assert_eq!(page.complaints().await, Vec::<String>::new());
     page.close().await;

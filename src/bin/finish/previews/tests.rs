@@ -87,7 +87,7 @@ fn each_folder_has_a_title_a_description_and_every_tag_that_crawlers_read() {
         let folder = &preview.folder;
         let title = content(&tags, "og:title").expect("a title");
         let description = content(&tags, "description").expect("a description");
-        assert!((8..=110).contains(&title.chars().count()), "{folder}: “{title}”");
+        assert!((8..=140).contains(&title.chars().count()), "{folder}: “{title}”");
         assert!((80..=300).contains(&description.chars().count()), "{folder}: “{description}”");
         assert_eq!(content(&tags, "og:description").as_ref(), Some(&description));
         assert!(titles.insert(title.clone()) && descriptions.insert((title, description)), "{folder}");
@@ -156,6 +156,10 @@ fn the_words_of_a_model_are_the_answer_of_the_estimator() {
         };
         let description = preview.description();
         assert!(description.starts_with(row.name) && description.contains(&words), "{description}");
+        // “Full training with AdamW in bf16, sharded over the GPUs.”
+        let recipe = ["adapter", "optimizer", "precision", "zero"]
+            .map(|key| bmax::setting::Setting::from_key(key).expect("a setting").get(&scenario));
+        assert_eq!(recipe, ["none", "adamw", "bf16", "3"], "{}", row.slug);
     }
 }
 
