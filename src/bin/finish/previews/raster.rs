@@ -13,7 +13,7 @@ use super::super::Result;
 const FACES: [&[u8]; 2] = [include_bytes!("fonts/Inter-Regular.ttf"), include_bytes!("fonts/Inter-SemiBold.ttf")];
 
 /// The letters that both have beside ASCII.
-const LETTERS: &str = "\u{a0}\u{202f}°±²³´µ¶·×äöüé–—‘’“”…−≠≤≥₀₁₂₃₄₅₆₇₈₉→√";
+const LETTERS: &str = "\u{a0}\u{202f}°±²³´µ¶·¼½×äçèéñö÷üΔΣαβγδεηλμπσ–—‘’“”†•…⁰⁴⁵⁶⁷⁸⁹⁻ⁿ₀₁₂₃₄₅₆₇₈₉←↑→↓√∞≈−≠≤≥";
 
 /// How many colours a picture has: those of a palette. Most of its hundreds are mixtures at the edges of letters.
 const COLOURS: usize = 256;
