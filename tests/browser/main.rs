@@ -8,6 +8,7 @@ mod support;
 
 mod accessibility;
 mod activations;
+mod ask;
 mod bad_input;
 mod bad_link;
 mod batch_slider;
