@@ -13,7 +13,7 @@
 
 use crate::catalogue::{self, ModelRow};
 use crate::starts::STARTS;
-use crate::{Answer, Scenario, b_max, format};
+use crate::{Answer, Scenario, b_max, format, link};
 
 /// The GPU of the previews of models. There are eight of them, as in the default configuration: what one node of a cloud
 /// has, whichever cloud it is.
@@ -24,6 +24,20 @@ pub const DEVICE: &str = "h100-80";
 /// `max_position_embeddings` of BERT and BART, `max_target_positions` of Whisper.
 const SHORT: [(&str, u32); 6] =
     [("gpt2", 1_024), ("bert", 512), ("t5", 512), ("flan-t5", 512), ("bart", 1_024), ("whisper", 448)];
+
+/// Name and link of each starting point. That of a list of layers has none here, because no configuration says the list.
+/// The desk carries these and nothing else of the starting points.
+const QUERIES: [(&str, &str); STARTS.len()] = {
+    let mut queries = [("", ""); STARTS.len()];
+    let mut at = 0;
+    while at < queries.len() {
+        if STARTS[at].list.is_none() {
+            queries[at] = (STARTS[at].id, STARTS[at].query);
+        }
+        at += 1;
+    }
+    queries
+};
 
 /// What the preview of a model shows: its weights trained on eight GPUs, with the defaults for the rest.
 #[must_use]
@@ -50,10 +64,10 @@ pub fn folder(scenario: &Scenario, figure: Option<&str>) -> Option<String> {
     if let Some(name) = figure {
         return (*scenario == Scenario::default()).then(|| format!("figure/{name}/"));
     }
-    // A list of layers is no part of a configuration.
-    let start = STARTS.iter().find(|start| start.list.is_none() && start.scenario() == *scenario);
+    let query = link::encode(scenario);
+    let start = QUERIES.iter().find(|(_, start)| *start == query);
     let model = || catalogue::model(scenario.model.origin).filter(|row| of_model(row) == *scenario);
-    start.map(|start| format!("start/{}/", start.id)).or_else(|| Some(of_slug(model()?.slug)))
+    start.map(|(id, _)| format!("start/{id}/")).or_else(|| Some(of_slug(model()?.slug)))
 }
 
 /// The address of that folder, for what is shared from `page`, a page of the site whose first page is at `site`. What is

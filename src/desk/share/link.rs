@@ -58,8 +58,7 @@ pub fn LinkPanel(
             <div hidden=plain>
                 <LinkRow shown of=|shown| &shown.preview id="desk-preview-link" name="Link with a preview"
                     copy="Copy the link with a preview" said first=true
-                    help="Chats and feeds show its title, answer and picture. It opens this configuration, and \
-                        follows the site: should a default change, it changes with it."/>
+                    help="Chats and feeds show its title, answer and picture. If a default changes, this link follows."/>
             </div>
             <LinkRow shown of=|shown| &shown.short id="desk-short" name="Short link" copy="Copy the short link" said
                 first=true
