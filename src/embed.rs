@@ -1,6 +1,6 @@
 //! One figure of the page in somebody else's: what is shown, and how, as parameters of the link.
 //!
-//! The query of an embed is that of a link ([`crate::link`]) with the figure's name and up to four options
+//! The query of an embed is that of a link ([`crate::link`]) with the figure's name and up to five options
 //! before it. Links pass these parameters over, so that the same query without them opens the whole page.
 //!
 //! ```
@@ -28,19 +28,20 @@ use crate::link::{self, Decoded, Notice};
 use crate::{Scenario, number};
 
 /// The parameters of embeds, which links pass over.
-pub const KEYS: [&str; 5] = link::PASSED_OVER;
+pub const KEYS: [&str; 6] = link::PASSED_OVER;
 
 /// The least and the greatest height that can be asked for, in CSS pixels: the lowest frame in which a caption
 /// and a line of a figure can be read, and more than the longest figure but the calculator takes.
 pub const HEIGHTS: (u32, u32) = (120, 4_000);
 
 /// Each parameter: its name in links and on the page, what it takes, and what stands in for anything else.
-const OPTIONS: [(&str, &str, &str, &str); 5] = [
+const OPTIONS: [(&str, &str, &str, &str); 6] = [
     ("embed", "Figure", "the name of a figure", "none"),
     ("controls", "Controls", "on, off", "on"),
     ("theme", "Theme", "auto, light, dark", "auto"),
     ("title", "Title", "on, off", "on"),
     ("height", "Height", "a whole number from 120 to 4000", "that of the figure"),
+    ("ask", "Ask first", "on, off", "off"),
 ];
 
 /// The longest name of a figure, in characters.
@@ -91,12 +92,15 @@ pub struct Embed {
     pub title: bool,
     /// The height of the frame in CSS pixels, 120 to 4,000; without it the frame is as high as the figure.
     pub height: Option<u32>,
+    /// Whether the answer is not seen until the reader has named one. Only the figure of the answer asks; on the first page
+    /// it does so without a frame, too.
+    pub ask: bool,
 }
 
 impl Embed {
     /// The figure of this name with every option at its default.
     pub fn of(figure: &str) -> Self {
-        Self { figure: figure.to_owned(), controls: true, theme: Theme::Auto, title: true, height: None }
+        Self { figure: figure.to_owned(), controls: true, theme: Theme::Auto, title: true, height: None, ask: false }
     }
 
     /// Reads the parameters of an embed from a query string, with or without its question mark, and says which
@@ -128,6 +132,7 @@ impl Embed {
         match key {
             "controls" if switch => self.controls = value == "on",
             "title" if switch => self.title = value == "on",
+            "ask" if switch => self.ask = value == "on",
             "theme" => match Theme::from_key(value) {
                 Some(theme) => self.theme = theme,
                 None => return false,
@@ -157,6 +162,9 @@ impl Embed {
         }
         if let Some(height) = self.height {
             query.append_pair("height", &number::plain(height.into()));
+        }
+        if self.ask {
+            query.append_pair("ask", "on");
         }
         query.finish() + "&" + &link::encode(scenario)
     }
@@ -305,8 +313,9 @@ mod tests {
             theme in select(&Theme::ALL[..]),
             title in any::<bool>(),
             height in prop::option::of(HEIGHTS.0..=HEIGHTS.1),
+            ask in any::<bool>(),
         ) -> Embed {
-            Embed { figure, controls, theme, title, height }
+            Embed { figure, controls, theme, title, height, ask }
         }
     }
 
@@ -346,6 +355,7 @@ mod tests {
             ("controls=none", "Controls", "on, off"),
             ("controls=", "Controls", "on, off"),
             ("controls=OFF", "Controls", "on, off"),
+            ("ask=1", "Ask first", "on, off"),
             ("height=119", "Height", "from 120 to 4000"),
             ("height=4001", "Height", "from 120 to 4000"),
             ("height=500px", "Height", "from 120 to 4000"),

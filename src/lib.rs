@@ -57,6 +57,7 @@ pub mod others;
 pub mod picture;
 #[cfg(feature = "chart")]
 pub mod plot;
+pub mod preview;
 pub mod snippet;
 pub mod starts;
 pub mod tour;

@@ -14,18 +14,22 @@ compressed() {
     fi
 }
 
-find dist -type f | LC_ALL=C sort | while IFS= read -r file; do
+# What crawlers read is hundreds of files, which no reader loads (src/bin/finish/previews/).
+crawled() { find dist/figure dist/model dist/start dist/picture.png -type f; }
+
+find dist \( -path dist/figure -o -path dist/model -o -path dist/start -o -path dist/picture.png \) -prune -o -type f -print |
+    LC_ALL=C sort | while IFS= read -r file; do
     printf '%s %s %s\n' "$(($(wc -c <"$file")))" "$(($(compressed "$file")))" "${file#dist/}"
 done | awk '
     function row(name, raw, small) { printf "  %-44s %9d %9s\n", name, raw, small == 0 ? "?" : small }
     BEGIN { printf "  %-44s %9s %9s\n", "file (bytes)", "raw", "Brotli" }
     {
         row($3, $1, $2)
-        # The desk and the page of the catalogue are loaded by those who ask for them, embed.js by other pages,
+        # The desk and the page of the catalogue are loaded by those who ask for them, embed.js by other pages, ask.js by links that ask,
         # icons by those who install the page, and the worker when the page is there. What a visit to one page takes
         # of the rest is held by a test, tests/browser/size_budget.rs.
         if ($3 ~ /^desk-/) { desk_raw += $1; desk_small += $2; next }
-        if ($3 ~ /^(catalogue\.|icons\/|embed\.js$|sw\.js$)/) next
+        if ($3 ~ /^(catalogue\.|icons\/|embed\.js$|ask\.js$|sw\.js$)/) next
         raw += $1
         small += $2
         if ($3 ~ /\.(wasm|js)$/) { program_raw += $1; program_small += $2 }
@@ -37,3 +41,5 @@ done | awk '
         if (program_small) printf "  WebAssembly and JavaScript, Brotli: %.1f kB (1 kB = 1000 bytes)\n", program_small / 1000
         else print "  No sizes as Brotli: neither brotli nor node is installed."
     }'
+printf '  previews for crawlers: %s kB in %s files\n' \
+    "$(($(crawled | tr '\n' '\0' | xargs -0 cat | wc -c) / 1000))" "$(($(crawled | wc -l)))"

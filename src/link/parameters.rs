@@ -15,7 +15,7 @@ pub(super) const ROWS: [(&str, &str); 3] = [("v", "Version"), ("model", "Model")
 
 /// The parameters that say how a figure is embedded ([`crate::embed`]). No parameter of a scenario may ever be
 /// called like one of them.
-pub const PASSED_OVER: [&str; 5] = ["embed", "controls", "theme", "title", "height"];
+pub const PASSED_OVER: [&str; 6] = ["embed", "controls", "theme", "title", "height", "ask"];
 
 /// The parameter that names a network of layers and its settings ([`crate::course::networks::Named`]). It is no part
 /// of a scenario, and only the figure of layer lists reads it.

@@ -32,8 +32,8 @@ pub fn chart(scenario: &Scenario, look: Look, page: &str) -> String {
     let title = words(curves.axis).claim;
     let head_end = head(&mut drawing, theme, title, scenario, WIDTH);
     let corner = (MARGIN + LABELS, head_end + 42.0);
-    axes(&mut drawing, look, &curves, corner);
-    plot(&mut drawing, look, &curves, scenario, corner);
+    axes(&mut drawing, look, &curves, corner, PLOT);
+    plot(&mut drawing, look, &curves, scenario, corner, PLOT);
     legend(&mut drawing, look, &curves, scenario, (corner.0 + PLOT.0 + 28.0, corner.1));
     let mut y = corner.1 + PLOT.1 + 56.0;
     let small = [("font-size", "12"), ("fill", theme.colour("--ink-soft"))];
@@ -45,6 +45,15 @@ pub fn chart(scenario: &Scenario, look: Look, page: &str) -> String {
     footer.draw(&mut drawing, theme, y + 6.0);
     let size = (WIDTH, y + 6.0 + footer.height());
     drawing.finish(size, look, title, &description(&curves))
+}
+
+/// The plot with its axes and labels, and nothing beside it, in a box with this corner and size.
+pub(super) fn scene(drawing: &mut Drawing, look: Look, scenario: &Scenario, corner: (f64, f64), size: (f64, f64)) {
+    let curves = Curves::along(swept(scenario), None);
+    // The title of one axis is above the plot, that of the other and its labels below.
+    let (corner, size) = ((corner.0 + LABELS, corner.1 + 28.0), (size.0 - LABELS, size.1 - 28.0 - 46.0));
+    axes(drawing, look, &curves, corner, size);
+    plot(drawing, look, &curves, scenario, corner, size);
 }
 
 /// The plot alone, without a word: what the page has on its canvas, at this size in CSS pixels, with
@@ -88,12 +97,12 @@ fn painted(drawing: &mut Drawing, spec: &Spec, corner: (f64, f64)) {
 
 /// The plot in its frame, and the word at the reader's own length.
 #[inline(never)]
-fn plot(drawing: &mut Drawing, look: Look, curves: &Curves, scenario: &Scenario, corner: (f64, f64)) {
+fn plot(drawing: &mut Drawing, look: Look, curves: &Curves, scenario: &Scenario, corner: (f64, f64), size: (f64, f64)) {
     let theme = look.theme;
-    let spec = spec(curves, scenario, theme.palette(), PLOT);
+    let spec = spec(curves, scenario, theme.palette(), size);
     painted(drawing, &spec, corner);
     let frame = [("fill", "none"), ("stroke", theme.colour("--line"))];
-    drawing.rect((corner.0 - 0.5, corner.1 - 0.5), (PLOT.0 + 1.0, PLOT.1 + 1.0), &frame);
+    drawing.rect((corner.0 - 0.5, corner.1 - 0.5), (size.0 + 1.0, size.1 + 1.0), &frame);
     let own = own_place(curves.axis, scenario);
     let position = curves.axes.across.position(own);
     let value = format!("your {} = {}", words(curves.axis).symbol, value_text(curves.axis, own));
@@ -114,29 +123,33 @@ fn plot(drawing: &mut Drawing, look: Look, curves: &Curves, scenario: &Scenario,
 
 /// Titles and labels of both axes, and the word beside the band where nothing fits.
 #[inline(never)]
-fn axes(drawing: &mut Drawing, look: Look, curves: &Curves, (left, top): (f64, f64)) {
+fn axes(drawing: &mut Drawing, look: Look, curves: &Curves, (left, top): (f64, f64), (width, height): (f64, f64)) {
     let soft = look.theme.colour("--ink-soft");
-    let frame = Frame { width: PLOT.0, height: PLOT.1, density: 1.0, units: UNITS };
+    let frame = Frame { width, height, density: 1.0, units: UNITS };
     let place = [("font-size", "13"), ("fill", soft)];
     let unit = curves.unit().many();
     symbol(drawing, (MARGIN, top - 12.0), &place, &format!(", {unit} per GPU"));
     let named = |ticks: &[Tick]| ticks.iter().filter(|tick| !tick.label.is_empty()).cloned().collect::<Vec<_>>();
     let style = |anchor| [("font-size", "13"), ("text-anchor", anchor), ("fill", soft)];
-    for tick in named(&curves.axes.batches) {
-        let y = top + frame.y(curves.axes.up.position(tick.value)) + 4.5;
+    let batches = named(&curves.axes.batches);
+    let at = |tick: &Tick| top + frame.y(curves.axes.up.position(tick.value)) + 4.5;
+    // In a low plot only the powers of ten have room.
+    let is_low = batches.windows(2).any(|pair| (at(&pair[0]) - at(&pair[1])).abs() < 14.0);
+    for tick in batches.iter().filter(|tick| !is_low || tick.label.starts_with('1')) {
+        let y = at(tick);
         drawing.text((left - 8.0, y), &style("end"), &tick.label);
     }
     for tick in named(&curves.axes.ticks) {
         let x = left + frame.x(curves.axes.across.position(tick.value));
-        drawing.text((x, top + PLOT.1 + 19.0), &style("middle"), &tick.label);
+        drawing.text((x, top + height + 19.0), &style("middle"), &tick.label);
     }
-    let middle = (left + PLOT.0 / 2.0, top + PLOT.1 + 42.0);
+    let middle = (left + width / 2.0, top + height + 42.0);
     let words = words(curves.axis);
     let title = words.title.join(words.symbol);
     drawing.text(middle, &style("middle"), &title);
     let bad = [("font-size", "13"), ("font-weight", "600"), ("text-anchor", "end")];
     let bad = [&bad, &[("fill", look.theme.colour("--bad"))][..]].concat();
-    let band = top + PLOT.1 - BAND / 2.0;
+    let band = top + height - BAND / 2.0;
     drawing.text((left - 8.0, band - 3.0), &bad, "does");
     drawing.text((left - 8.0, band + 13.0), &bad, "not fit");
 }

@@ -2,7 +2,7 @@
 
 use super::frame::{MARGIN, SMALL_LINE, head, paragraph, width_of};
 use super::paint::Gradient;
-use super::{Drawing, Footer, Look, Theme};
+use super::{Drawing, Footer, Look, Theme, px};
 use crate::chart::{MemoryBar, PARTS, part};
 use crate::{Bytes, Scenario, estimate, format};
 
@@ -29,49 +29,61 @@ pub fn memory(scenario: &Scenario, look: Look, page: &str) -> String {
         drawing.text((MARGIN, y), &[("font-size", "15"), ("fill", theme.colour("--ink"))], &line);
     }
     y += 38.0;
-    parts(&mut drawing, theme, &bar, y);
+    let place = Place { corner: (MARGIN, y), length: WIDTH - 2.0 * MARGIN, height: BAR, letters: 12.0 };
+    parts(&mut drawing, theme, &bar, place);
     y = legend(&mut drawing, theme, &bar, y + BAR + 46.0);
     let footer = Footer::of(scenario, page, WIDTH);
     footer.draw(&mut drawing, theme, y);
     drawing.finish((WIDTH, y + footer.height()), look, title, &sentence)
 }
 
+/// Where a bar stands, and how large its labels are.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    /// Its upper left corner.
+    pub corner: (f64, f64),
+    pub length: f64,
+    pub height: f64,
+    /// The size of the letters.
+    pub letters: f64,
+}
+
 /// The bar: its parts, what hangs out of the device, the device as a frame, where the usable part of
 /// it ends.
-fn parts(drawing: &mut Drawing, theme: Theme, bar: &MemoryBar, top: f64) {
-    let length = WIDTH - 2.0 * MARGIN;
+pub(super) fn parts(drawing: &mut Drawing, theme: Theme, bar: &MemoryBar, place: Place) {
+    let Place { corner: (start, top), length, height, letters } = place;
     let at = |bytes: Bytes| bytes.share_of(bar.length).clamp(0.0, 1.0) * length;
-    let mut left = MARGIN;
+    let mut left = start;
     for (position, &size) in bar.drawn.iter().enumerate() {
-        let width = at(size).min(MARGIN + length - left).max(0.0);
-        fill(drawing, theme, part(position).0, (left, top), (width, BAR));
+        let width = at(size).min(start + length - left).max(0.0);
+        fill(drawing, theme, part(position).0, (left, top), (width, height));
         // A seam between neighbours, as on the page.
-        drawing.rect((left + width - 1.0, top), (width.min(1.0), BAR), &[("fill", theme.colour("--panel"))]);
+        drawing.rect((left + width - 1.0, top), (width.min(1.0), height), &[("fill", theme.colour("--panel"))]);
         left += width;
     }
     let device = at(bar.memory);
-    let over = hatched(drawing, theme.colour("--bad"), 3.0, 8.0, (MARGIN + device, top), (at(bar.over()), BAR));
-    drawing.rect((MARGIN + device, top), (at(bar.over()).min(length - device), BAR), &[("fill", &over)]);
+    let over = hatched(drawing, theme.colour("--bad"), 3.0, 8.0, (start + device, top), (at(bar.over()), height));
+    drawing.rect((start + device, top), (at(bar.over()).min(length - device), height), &[("fill", &over)]);
     let ink = theme.colour("--ink");
     let frame = [("fill", "none"), ("stroke", ink), ("stroke-width", "2"), ("rx", "3")];
-    drawing.rect((MARGIN + 1.0, top - 1.0), (device - 2.0, BAR + 2.0), &frame);
-    let usable = MARGIN + at(bar.usable);
+    drawing.rect((start + 1.0, top - 1.0), (device - 2.0, height + 2.0), &frame);
+    let usable = start + at(bar.usable);
     let dashed = [("stroke", ink), ("stroke-width", "2"), ("stroke-dasharray", "4 3")];
-    drawing.line((usable - 1.0, top - 8.0), (usable - 1.0, top + BAR), &dashed);
-    let soft = theme.colour("--ink-soft");
+    drawing.line((usable - 1.0, top - 8.0), (usable - 1.0, top + height), &dashed);
+    let (soft, size) = (theme.colour("--ink-soft"), px(letters));
     let texts = [
         (usable, top - 13.0, format::gib(bar.usable) + " usable"),
-        (MARGIN + device, top + BAR + 18.0, format::gib(bar.memory) + " GPU"),
+        (start + device, top + height + 1.5 * letters, format::gib(bar.memory) + " GPU"),
     ];
     for (end, y, words) in texts {
         // A label stays inside the picture at either end.
-        let end = end.max(MARGIN + width_of(&words, 12.0));
-        drawing.text((end, y), &[("font-size", "12"), ("text-anchor", "end"), ("fill", soft)], &words);
+        let end = end.max(start + width_of(&words, letters));
+        drawing.text((end, y), &[("font-size", &size), ("text-anchor", "end"), ("fill", soft)], &words);
     }
 }
 
 /// A part of the bar, or its sample in the legend.
-fn fill(drawing: &mut Drawing, theme: Theme, key: &str, corner: (f64, f64), size: (f64, f64)) {
+pub(super) fn fill(drawing: &mut Drawing, theme: Theme, key: &str, corner: (f64, f64), size: (f64, f64)) {
     if key == "turns" {
         // Gradients above, activations below: both have this room, one after the other.
         let half = (size.0, size.1 / 2.0);

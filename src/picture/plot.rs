@@ -25,7 +25,7 @@ pub fn plot(plot: &Plot, title: &str, description: &str, scenario: &Scenario, lo
     let mut drawing = Drawing::new("plot");
     let top = head(&mut drawing, look.theme, title, scenario, WIDTH) + 16.0;
     drawing.plot((MARGIN, top), (WIDTH - 2.0 * MARGIN, HEIGHT), plot, look);
-    let bottom = legend(&mut drawing, plot, look, top + HEIGHT + 8.0);
+    let bottom = legend(&mut drawing, plot, look, (MARGIN, WIDTH - MARGIN), top + HEIGHT + 8.0);
     let footer = Footer::of(scenario, page, WIDTH);
     footer.draw(&mut drawing, look.theme, bottom);
     drawing.finish((WIDTH, bottom + footer.height()), look, title, description)
@@ -105,15 +105,15 @@ fn painted(colour: &Colour, look: Look) -> String {
     mixed.fold("#".to_owned(), |text, channel| format!("{text}{channel:02x}"))
 }
 
-/// A sample and the name of every series that has one, in as many lines as they need; returns how far down
-/// they reach.
-fn legend(drawing: &mut Drawing, plot: &Plot, look: Look, top: f64) -> f64 {
-    let (mut left, mut line) = (MARGIN, 0.0);
+/// A sample and the name of every series that has one, in as many lines between two edges as they need; returns how far
+/// down they reach.
+pub(super) fn legend(drawing: &mut Drawing, plot: &Plot, look: Look, (edge, end): (f64, f64), top: f64) -> f64 {
+    let (mut left, mut line) = (edge, 0.0);
     let named: Vec<(Part, &str)> = plot.names().collect();
     for &(part, name) in &named {
         let width = SAMPLE + width_of(name, LETTERS);
-        if left > MARGIN && left + width > WIDTH - MARGIN {
-            (left, line) = (MARGIN, line + 1.0);
+        if left > edge && left + width > end {
+            (left, line) = (edge, line + 1.0);
         }
         let middle = top + LINE * (line + 0.5);
         sample(drawing, part, look, (left, middle));

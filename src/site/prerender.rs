@@ -3,6 +3,7 @@
 //! The content security policy of the page forbids `style` attributes, so that what a figure hands to the style
 //! sheet as custom properties becomes rules of a sheet, one for each different set.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
@@ -12,9 +13,21 @@ use leptos::prelude::*;
 
 use super::{Figure, State};
 
+thread_local! {
+    /// The first plot of the figure that is being rendered, as text.
+    static PLOT: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// Keeps the first plot of a figure that is rendered, for the picture of that figure.
+pub fn keep(plot: impl FnOnce() -> String) {
+    PLOT.with_borrow_mut(|kept| _ = kept.get_or_insert_with(plot));
+}
+
 /// The figures and sentences as HTML, by name, and the rules that they need.
 struct Prerendered {
     figures: Vec<(&'static str, String)>,
+    /// The first plot of each figure that has one, as `bmax::plot::Plot::from_text` reads it.
+    plots: Vec<(&'static str, String)>,
     sentences: Vec<(&'static str, String)>,
     rules: String,
 }
@@ -24,12 +37,19 @@ impl Prerendered {
     fn of<'a>(figures: impl IntoIterator<Item = &'a Figure>, sentences: &[(&'static str, String)]) -> Self {
         let owner = Owner::new();
         let mut styles = Styles::default();
+        let mut plots = Vec::new();
         let figures = owner.with(|| {
             let state = State::new();
-            figures.into_iter().map(|figure| (figure.name, styles.moved_out((figure.html)(state)))).collect()
+            let mut rendered = |figure: &Figure| {
+                PLOT.take();
+                let html = styles.moved_out((figure.html)(state));
+                plots.extend(PLOT.take().map(|plot| (figure.name, plot)));
+                (figure.name, html)
+            };
+            figures.into_iter().map(&mut rendered).collect()
         });
         let sentences = sentences.iter().map(|(name, html)| (*name, styles.moved_out(html.clone()))).collect();
-        Self { figures, sentences, rules: styles.rules() }
+        Self { figures, plots, sentences, rules: styles.rules() }
     }
 }
 
@@ -60,7 +80,7 @@ impl Styles {
     }
 }
 
-/// Writes each figure as a file `NAME.html`, each sentence as `sentences/NAME.html`, `rules.css`, and `parts.txt` with the
+/// Writes each figure as a file `NAME.html` and its plot, if it has one, as `NAME.plot`, each sentence as `sentences/NAME.html`, `rules.css`, and `parts.txt` with the
 /// part of the program that has each figure, into a folder that holds nothing else.
 ///
 /// # Errors
@@ -80,9 +100,13 @@ pub fn write<'a>(
     fs::write(folder.join("rules.css"), &prerendered.rules)?;
     let listed: String = parts.iter().map(|(figure, part)| format!("{figure} {part}\n")).collect();
     fs::write(folder.join("parts.txt"), listed)?;
-    for (folder, written) in [(folder, &prerendered.figures), (&sentences, &prerendered.sentences)] {
-        for (name, html) in written {
-            fs::write(folder.join(format!("{name}.html")), html)?;
+    for (folder, ending, written) in [
+        (folder, "html", &prerendered.figures),
+        (folder, "plot", &prerendered.plots),
+        (&sentences, "html", &prerendered.sentences),
+    ] {
+        for (name, content) in written {
+            fs::write(folder.join(format!("{name}.{ending}")), content)?;
         }
     }
     Ok(())

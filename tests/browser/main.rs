@@ -8,6 +8,7 @@ mod support;
 
 mod accessibility;
 mod activations;
+mod ask;
 mod bad_input;
 mod bad_link;
 mod batch_slider;
@@ -51,6 +52,7 @@ mod pages;
 mod pictures;
 mod planner;
 mod policy;
+mod previews;
 mod problems;
 mod program_parts;
 mod questions;

@@ -100,6 +100,13 @@ fn replaced(text: &str, old: &str, new: &str) -> String {
     text.replace(old, new)
 }
 
+/// Whether a file is for readers, and so kept: folders for previews, their pictures and lists are for crawlers.
+fn is_for_readers(name: &str) -> bool {
+    let folders = ["figure/", "model/", "start/"];
+    !folders.iter().any(|folder| name.starts_with(folder))
+        && !["picture.png", "robots.txt", "sitemap.xml"].contains(&name)
+}
+
 /// Another build of the site: other text, styles and program, whose files have other names.
 fn another_build() -> Files {
     // What is named by what it holds, a file or a folder: its name ends in sixteen signs.
@@ -114,7 +121,7 @@ fn another_build() -> Files {
     let renamed = |text: &str| names.iter().fold(text.to_owned(), |text, (old, new)| text.replace(old, new));
     let mut files = Files::new();
     let mut digests = Vec::new();
-    for (name, bytes) in dist().iter() {
+    for (name, bytes) in dist().iter().filter(|(name, _)| is_for_readers(name)) {
         let mut bytes = bytes.clone();
         if name.ends_with(".js") || name.ends_with(".css") {
             let mark = if name.ends_with(".js") { "\nglobalThis.build = 'B';" } else { "\n:root { --build: B; }" };
@@ -218,7 +225,7 @@ async fn every_file_of_the_build_is_kept_and_nothing_else() {
         });";
     let kept: Vec<String> = serde_json::from_value(page.script_async(script, vec![]).await).expect("addresses");
     let kept: BTreeSet<_> = kept.iter().map(|address| address.strip_prefix(&home).expect("of this folder")).collect();
-    let built = dist().keys().map(String::as_str).filter(|name| *name != "sw.js");
+    let built = dist().keys().map(String::as_str).filter(|name| *name != "sw.js" && is_for_readers(name));
     let built: BTreeSet<_> = built.map(|name| name.strip_suffix("index.html").unwrap_or(name)).collect();
     assert_eq!(kept, built);
     // What the visit had loaded already was not loaded again.

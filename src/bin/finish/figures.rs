@@ -4,6 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use bmax::plot::Plot;
+
 use super::markup::tags;
 use super::script::tidied;
 use super::{Result, paths, read};
@@ -15,9 +17,12 @@ struct Figure {
     part: Option<String>,
     /// Its style sheet; empty where it needs none of its own.
     sheet: String,
+    /// What it draws between two axes, for the default configuration; the first where it has several.
+    plot: Option<Plot>,
 }
 
 /// All figures and sentences, by name.
+#[derive(Default)]
 pub struct Figures {
     by_name: BTreeMap<String, Figure>,
     /// The sentences with numbers to drag, as HTML.
@@ -36,7 +41,9 @@ impl Figures {
             let sheet = sources.join(name.replace('-', "_")).join("style.css");
             let sheet = if sheet.is_file() { tidied(&read(&sheet)?) } else { String::new() };
             let part = parts.get(name.as_str()).map(|part| (*part).to_owned());
-            by_name.insert(name, Figure { html, part, sheet });
+            let plot = rendered.join(format!("{name}.plot"));
+            let plot = if plot.is_file() { Plot::from_text(&read(&plot)?) } else { None };
+            by_name.insert(name, Figure { html, part, sheet, plot });
         }
         let rules = read(&rendered.join("rules.css"))?;
         let numbered = |rule: &str| Some((rule.split('"').nth(1)?.to_owned(), rule.to_owned()));
@@ -62,6 +69,11 @@ impl Figures {
     /// A figure's HTML.
     pub fn html(&self, name: &str) -> Result<&str> {
         Ok(&self.get(name)?.html)
+    }
+
+    /// What a figure draws between two axes, if it does.
+    pub fn plot(&self, name: &str) -> Option<&Plot> {
+        self.by_name.get(name)?.plot.as_ref()
     }
 
     /// The part of the program that has a figure.
@@ -127,6 +139,7 @@ mod tests {
             html: html.to_owned(),
             part: part.map(str::to_owned),
             sheet: sheet.to_owned(),
+            plot: None,
         };
         Figures {
             by_name: BTreeMap::from([

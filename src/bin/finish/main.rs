@@ -4,18 +4,22 @@
 //! - `finish styles` joins the style sheets, before each build;
 //! - `finish pages FOLDER RENDERED BUILT`, after each build, takes the steps below in the folder as it will be served:
 //!   it divides the program, names files by what they hold, and writes every page out of the text (`src/pages/`), the
-//!   figures that were rendered before, and the template that Trunk has put together;
+//!   figures that were rendered before, and the template that Trunk has put together, and a folder with a preview for each
+//!   figure, model and starting point;
 //! - `finish again FOLDER` fills in anew what depends on what the files hold: tests make copies of the site in which
 //!   something is different.
 
 #![forbid(unsafe_code)]
 
+mod address;
 mod desk;
 mod digest;
+mod discovery;
 mod figures;
 mod markup;
 mod page;
 mod pages;
+mod previews;
 mod program;
 mod script;
 mod sheets;
@@ -26,6 +30,8 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+
+use address::Address;
 
 /// What went wrong, in a sentence for whoever builds the page.
 type Result<T> = std::result::Result<T, String>;
@@ -53,6 +59,7 @@ fn paths(folder: &Path) -> Result<Vec<PathBuf>> {
 
 /// Every step after a build.
 fn pages(folder: &Path, rendered: &Path, built: &Path) -> Result<()> {
+    let address = Address::of_the_setting()?;
     let template = folder.join("index.html");
     // Nothing may change the inline scripts from here on but what fills their places.
     let page = page::tidied(&read(&template)?);
@@ -65,11 +72,17 @@ fn pages(folder: &Path, rendered: &Path, built: &Path) -> Result<()> {
     text::explain(&mut site);
     text::link(&mut site)?;
     let places = text::Places::of(&site).with_figures(&site, &figures.all());
-    let parts = pages::Parts { program: &program, figures: &figures, places: &places, desk: &desk };
+    let parts = pages::Parts { program: &program, figures: &figures, places: &places, desk: &desk, address: &address };
     // Trunk's minifier would take the comments by which the program finds its way through a figure, so that figures
     // come after it.
     pages::write_all(folder, &page, &site, &parts)?;
     pages::write_missing(folder, &site)?;
+    let previews = previews::write_all(folder, &site, &figures, &address)?;
+    if let Some(address) = address.site() {
+        let pages = site.iter().map(pages::address).chain(["catalogue.html".to_owned()]).chain(previews);
+        write(&folder.join("sitemap.xml"), discovery::sitemap(&pages.collect::<Vec<_>>(), address))?;
+        write(&folder.join("robots.txt"), discovery::robots(address))?;
+    }
     // The files are what they will be now.
     worker::list(folder, is_kept())
 }

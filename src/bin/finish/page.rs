@@ -48,7 +48,9 @@ fn tidied_script(script: &str) -> String {
 /// and no others.
 pub fn with_policy(page: &str) -> Result<String> {
     obeys(page)?;
-    let scripts = digests(page, |tag| tag.is("script") && tag.attribute("src").is_none());
+    // A block of data is none that a policy is about.
+    let is_data = |tag: &Tag| tag.attribute("type").is_some_and(|kind| kind.value.ends_with("json"));
+    let scripts = digests(page, |tag| tag.is("script") && tag.attribute("src").is_none() && !is_data(tag));
     let sheets = digests(page, |tag| tag.is("style"));
     let page = filled(page, SCRIPTS, &scripts)?;
     Ok(page.replace(STYLES, &sheets))
@@ -73,8 +75,8 @@ fn obeys(page: &str) -> Result<()> {
 }
 
 /// The digests of what these tags hold, as a policy lists them.
-fn digests(page: &str, wanted: fn(&Tag) -> bool) -> String {
-    let contents = tags(page).into_iter().filter(wanted).filter_map(|tag| tag.content);
+fn digests(page: &str, wanted: impl Fn(&Tag) -> bool) -> String {
+    let contents = tags(page).into_iter().filter(|tag| wanted(tag)).filter_map(|tag| tag.content);
     contents.map(|content| format!("'sha256-{}'", sha256(&page[content]))).collect::<Vec<_>>().join(" ")
 }
 
@@ -102,6 +104,8 @@ mod tests {
         let digest = "'sha256-ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0='";
         let done = with_policy(page).expect("it has a place for them");
         assert!(done.contains(&format!("script-src {digest} {digest};")), "{done}");
+        let data = page.replace("<script>abc</script>", "<script type=application/ld+json>abc</script>");
+        assert!(with_policy(&data).is_ok_and(|done| done.contains("script-src ;")), "data is no script");
         assert!(with_policy("<script>abc</script>").is_err(), "a page without the place for digests");
         let page = "<meta content=\"script-src {{inline-script-hashes}}; style-src {{inline-style-hashes}};\"><style>abc</style>";
         let done = with_policy(page).expect("it has a place for them");

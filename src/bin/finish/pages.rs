@@ -7,10 +7,13 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
+use super::address::Address;
 use super::desk::Desk;
+use super::discovery::{About, structured, tags as crawled};
 use super::figures::Figures;
 use super::markup::{escaped, tags};
 use super::page::{filled, with_policy};
+use super::previews::PICTURE;
 use super::program::Program;
 use super::text::{Page, Places};
 use super::{Result, read, write};
@@ -21,6 +24,8 @@ pub struct Parts<'a> {
     pub figures: &'a Figures,
     pub places: &'a Places,
     pub desk: &'a Desk,
+    /// Where the site will lie.
+    pub address: &'a Address,
 }
 
 /// Writes every page into its folder.
@@ -59,6 +64,7 @@ fn assembled(template: &str, pages: &[Page], at: usize, parts: &Parts) -> Result
         ("{{page}}", address(page)),
         ("{{parts}}", fetched(&names, !sentences.is_empty(), parts)?.to_string()),
         ("{{first-figure}}", names.first().copied().unwrap_or_default().to_owned()),
+        ("{{crawled}}", crawlers(page, parts.address)),
         ("{{styles}}", format!("<style>{}</style>", parts.figures.styles(&names, &sentences))),
         ("{{pages}}", header(pages, at)),
         ("{{contents}}", contents(page)),
@@ -72,7 +78,7 @@ fn assembled(template: &str, pages: &[Page], at: usize, parts: &Parts) -> Result
         ("{{program}}", parts.program.folder.clone()),
         ("{{main}}", main),
     ];
-    let mut html = rooted(template, page);
+    let mut html = rooted(template, page, parts.address);
     for (place, value) in fills {
         html = filled(&html, place, &value)?;
     }
@@ -91,19 +97,34 @@ fn root(page: &Page) -> &'static str {
     if page.slug.is_empty() { "./" } else { "../" }
 }
 
+/// What the page says of itself to crawlers.
+fn crawlers(page: &Page, site: &Address) -> String {
+    let about = About {
+        title: &page.title,
+        description: &page.description,
+        place: &address(page),
+        picture: (PICTURE, "How many sequences one GPU can train on, and what fills its memory"),
+        root: root(page),
+    };
+    crawled(&about, site) + &structured(page.slug, &page.title, &page.description, site)
+}
+
 /// The template with the files of the build as they are called from the page's folder: Trunk writes `./NAME`.
-fn rooted(template: &str, page: &Page) -> String {
+fn rooted(template: &str, page: &Page, site: &Address) -> String {
     let mut html = String::with_capacity(template.len());
     let mut done = 0;
     for tag in tags(template) {
         // A canonical address is the page's own.
-        if tag.attribute("rel").is_some_and(|rel| rel.value == "canonical") {
-            continue;
-        }
+        let is_own = tag.attribute("rel").is_some_and(|rel| rel.value == "canonical");
         for attribute in tag.attributes.iter().filter(|attribute| ["href", "src"].contains(&attribute.name)) {
             let Some(file) = attribute.value.strip_prefix("./") else { continue };
+            let to = match site.site() {
+                Some(site) if is_own => format!("{site}{}", address(page)),
+                None if is_own => continue,
+                _ => format!("{}{file}", root(page)),
+            };
             html.push_str(&template[done..attribute.span.start]);
-            html += &format!("{}=\"{}{file}\"", attribute.name, root(page));
+            html += &format!("{}=\"{to}\"", attribute.name);
             done = attribute.span.end;
         }
     }
@@ -223,8 +244,12 @@ mod tests {
     fn files_of_the_build_are_called_from_where_the_page_is_and_a_canonical_address_is_its_own() {
         let template = "<link href=./a.css rel=stylesheet><link href=./ rel=canonical><a href=\"#x\">y</a>";
         let below = "<link href=\"../a.css\" rel=stylesheet><link href=./ rel=canonical><a href=\"#x\">y</a>";
-        assert_eq!(rooted(template, &page("memory", "Memory")), below);
-        assert_eq!(rooted(template, &page("", "Home")), below.replace("../", "./"));
+        let none = Address::read("").expect("none");
+        assert_eq!(rooted(template, &page("memory", "Memory"), &none), below);
+        assert_eq!(rooted(template, &page("", "Home"), &none), below.replace("../", "./"));
+        let known = Address::read("https://example.org/").expect("an address");
+        let whole = below.replace("href=./ ", "href=\"https://example.org/memory/\" ");
+        assert_eq!(rooted(template, &page("memory", "Memory"), &known), whole);
     }
 
     #[test]

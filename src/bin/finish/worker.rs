@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use super::digest::sha256;
+use super::previews::is_for_crawlers;
 use super::{Result, paths, read, read_bytes, write};
 
 /// The worker, whose source is `assets/sw.js`.
@@ -29,7 +30,7 @@ pub fn list(folder: &Path, is_kept: bool) -> Result<()> {
 }
 
 /// The files below a folder, as paths from the page. What is hidden is left over from the build, what begins with a line
-/// is for the host, and the worker itself is kept by the browser.
+/// is for the host, the worker itself is kept by the browser, and what crawlers ask for is nothing that a reader sees.
 fn collect(folder: &Path, prefix: &str, names: &mut Vec<String>) -> Result<()> {
     for path in paths(folder)? {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or("\u{fffd}");
@@ -39,7 +40,7 @@ fn collect(folder: &Path, prefix: &str, names: &mut Vec<String>) -> Result<()> {
         }
         if path.is_dir() {
             collect(&path, &format!("{place}/"), names)?;
-        } else {
+        } else if !is_for_crawlers(&place) {
             names.push(place);
         }
     }
@@ -99,12 +100,12 @@ mod tests {
     }
 
     #[test]
-    fn every_file_is_listed_but_the_worker_and_what_is_hidden() {
+    fn every_file_is_listed_but_the_worker_what_is_hidden_and_what_is_for_crawlers() {
         let folder = env::temp_dir().join(format!("bmax-worker-{}", process::id()));
-        for name in ["icons", ".stage"] {
+        for name in ["icons", ".stage", "model/a"] {
             fs::create_dir_all(folder.join(name)).expect("a folder");
         }
-        for name in ["index.html", "icons/b.png", ".hidden", ".stage/c.js"] {
+        for name in ["index.html", "icons/b.png", ".hidden", ".stage/c.js", "model/a/index.html", "picture.png"] {
             fs::write(folder.join(name), "abc").expect("a file");
         }
         let made = |is_kept| {

@@ -51,6 +51,8 @@ pub fn Plot(
     #[prop(optional)]
     class: &'static str,
 ) -> impl IntoView {
+    #[cfg(feature = "prerender")]
+    crate::site::prerender::keep(|| plot.with_untracked(Spec::to_text));
     let drawing = NodeRef::<Svg>::new();
     let size = RwSignal::new(BUILT);
     use_resize_observer(drawing, move |entries, _| {

@@ -13,6 +13,9 @@ use crate::figures::{self, Figure};
 use crate::page::property;
 use crate::present;
 
+/// The figure that can ask before it answers.
+const ASKS: &str = "answer";
+
 /// The options as the reader has set them.
 #[derive(Clone, Copy)]
 pub struct EmbedOptions {
@@ -23,6 +26,7 @@ pub struct EmbedOptions {
     height: RwSignal<String>,
     controls: RwSignal<bool>,
     title: RwSignal<bool>,
+    ask: RwSignal<bool>,
     host: RwSignal<Host>,
 }
 
@@ -35,6 +39,7 @@ impl EmbedOptions {
             height: RwSignal::default(),
             controls: RwSignal::new(true),
             title: RwSignal::new(true),
+            ask: RwSignal::new(false),
             host: RwSignal::new(Host::Html),
         }
     }
@@ -46,6 +51,7 @@ impl EmbedOptions {
             title: self.title.get(),
             theme: self.theme.get(),
             height: self.height.with(|text| height(text)).unwrap_or_default(),
+            ask: figure.name == ASKS && self.ask.get(),
             ..Embed::of(&figure.name)
         }
     }
@@ -165,6 +171,9 @@ fn Options(options: EmbedOptions, figures: StoredValue<Vec<Figure>>) -> impl Int
             <div class="desk-checks">
                 <Checkbox label="Controls" checked=options.controls/>
                 <Checkbox label="Title" checked=options.title/>
+                <span hidden=move || options.figure.with(|name| name != ASKS)>
+                    <Checkbox label="Ask before the answer" checked=options.ask/>
+                </span>
             </div>
         </div>
     }

@@ -17,6 +17,8 @@ const PIXELS: i32 = 1_024;
 /// What the panel shows.
 #[derive(Clone, PartialEq)]
 struct Shown {
+    /// The address that shows a preview where it is pasted; empty where what is shared has none.
+    preview: String,
     short: String,
     full: String,
     markdown: String,
@@ -30,6 +32,7 @@ impl Shown {
         subject.share(|share| {
             let short = share.short_link();
             Self {
+                preview: subject.preview().unwrap_or_default(),
                 code: qr::svg(&short).map(|svg| page::svg_address(&svg)),
                 full: share.full_link(),
                 markdown: share.markdown(),
@@ -49,8 +52,14 @@ pub fn LinkPanel(
     said: RwSignal<String>,
 ) -> impl IntoView {
     let shown = Memo::new(move |_| subject.with(Shown::of));
+    let plain = move || shown.with(|shown| shown.preview.is_empty());
     view! {
         <div class="desk-rows">
+            <div hidden=plain>
+                <LinkRow shown of=|shown| &shown.preview id="desk-preview-link" name="Link with a preview"
+                    copy="Copy the link with a preview" said first=true
+                    help="Chats and feeds show its title, answer and picture. If a default changes, this link follows."/>
+            </div>
             <LinkRow shown of=|shown| &shown.short id="desk-short" name="Short link" copy="Copy the short link" said
                 first=true
                 help="Names the model, the GPU and what differs from the defaults of its version. If a number in \

@@ -1,7 +1,7 @@
 //! What is shared.
 
 use bmax::snippet::Share;
-use bmax::{Answer, Scenario, b_max, catalogue, number};
+use bmax::{Answer, Scenario, b_max, catalogue, number, preview};
 use leptos::prelude::document;
 
 use crate::figures::Figure;
@@ -36,6 +36,12 @@ impl Subject {
             title: figure.map_or(&title, |figure| &figure.title),
             anchor: figure.map_or("", |figure| &figure.anchor),
         })
+    }
+
+    /// The address that shows a preview of it, where the site has one.
+    pub fn preview(&self) -> Option<String> {
+        let name = self.figure.as_ref().map(|figure| figure.name.as_str());
+        preview::address(&page::site(), &page::address(), &self.scenario, self.vs.as_ref(), name)
     }
 
     /// The configuration in a few words.

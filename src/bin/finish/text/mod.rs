@@ -31,6 +31,7 @@ mod words;
 pub use check::check;
 pub use glossary::explain;
 pub use links::{Places, link};
+pub use words::plain;
 
 use std::path::Path;
 
