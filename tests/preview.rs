@@ -20,7 +20,7 @@ fn every_model_has_a_configuration_without_conflicts_whose_address_is_its_own() 
 #[test]
 fn every_start_of_a_language_model_has_its_address() {
     for start in &STARTS {
-        let wanted = start.list.is_none().then(|| format!("start/{}/", start.id));
+        let wanted = start.network.is_none().then(|| format!("start/{}/", start.id));
         assert_eq!(preview::folder(&start.scenario(), None), wanted, "{}", start.id);
     }
 }
