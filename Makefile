@@ -1,7 +1,7 @@
 # One command each; the work is in tools/. Everything here may be repeated: what is there is kept.
 
 .DEFAULT_GOAL := help
-.PHONY: help serve gallery generate test test-chromium test-firefox test-webkit test-exports test-configs dist bench accuracy setup clean
+.PHONY: help serve gallery generate test test-chromium test-firefox test-webkit test-exports test-configs fuzz dist bench accuracy setup clean
 
 PORT ?= 8080
 
@@ -34,6 +34,9 @@ test-exports: ## hand every export to the program it is for (installs them: 8 GB
 
 test-configs: ## read the config.json of every model_type of transformers (installed with test-exports), and record it
 	@sh tools/configs.sh
+
+fuzz: ## a million scenarios and ten million texts for each reader, some hours (docs/hard-inputs.md; needs a nightly Rust)
+	@sh tools/fuzz.sh
 
 dist: ## build the page into dist/, a folder that works from any path
 	@sh tools/dist.sh

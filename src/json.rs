@@ -15,6 +15,7 @@
 //! assert_eq!(fault.to_string(), "line 3, column 3: expected `,` or `}`");
 //! ```
 
+use std::cell::Cell;
 use std::fmt;
 
 use serde::Deserialize;
@@ -33,6 +34,10 @@ pub const DEEPEST: usize = 64;
 /// The most keys of one object. Every new key is compared with those before it, and this bound keeps
 /// that affordable for any text of [`MAX_JSON_BYTES`] bytes.
 pub const MOST_KEYS: usize = 2_048;
+
+/// The most values of a text, those in lists and objects included. Each is looked at by itself, and this bound keeps
+/// that affordable.
+pub const MOST_VALUES: usize = 32_768;
 
 /// A JSON value.
 #[derive(Clone, Debug, PartialEq)]
@@ -120,6 +125,8 @@ pub enum JsonErrorKind {
     TooDeep,
     /// An object has more than [`MOST_KEYS`] keys.
     TooManyKeys,
+    /// It has more than [`MOST_VALUES`] values.
+    TooManyValues,
     /// The text has this many bytes, more than [`MAX_JSON_BYTES`].
     TooLong(usize),
 }
@@ -137,6 +144,7 @@ impl fmt::Display for JsonErrorKind {
             Self::Repeated(key) => write!(f, "“{key}” is here for the second time"),
             Self::TooDeep => write!(f, "more than {DEEPEST} lists and objects lie in one another"),
             Self::TooManyKeys => write!(f, "an object has more than {MOST_KEYS} keys"),
+            Self::TooManyValues => write!(f, "the text has more than {MOST_VALUES} values"),
             Self::TooLong(length) => write!(f, "the text has {length} bytes; at most {MAX_JSON_BYTES} are read"),
         }
     }
@@ -153,13 +161,15 @@ pub fn read(text: &str) -> Result<Value, JsonError> {
     if text.len() > MAX_JSON_BYTES {
         return Err(JsonError { line: 1, column: 1, reason: JsonErrorKind::TooLong(text.len()) });
     }
-    let reader = Reader { text };
+    let reader = Reader { text, values: Cell::new(0) };
     reader.part::<&RawValue>(text).and_then(|whole| reader.value(whole.get(), 0))
 }
 
 /// The whole text, of which all other texts here are parts.
 struct Reader<'a> {
     text: &'a str,
+    /// Values that have been read so far.
+    values: Cell<usize>,
 }
 
 impl<'a> Reader<'a> {
@@ -191,6 +201,10 @@ impl<'a> Reader<'a> {
 
     /// The value that a part of the text is. Recursion is safe: it goes no deeper than [`DEEPEST`].
     fn value(&self, part: &'a str, depth: usize) -> Result<Value, JsonError> {
+        self.values.set(self.values.get() + 1);
+        if self.values.get() > MOST_VALUES {
+            return Err(self.fault(part, 0, JsonErrorKind::TooManyValues));
+        }
         let first = part.bytes().next().unwrap_or_default();
         if matches!(first, b'{' | b'[') && depth == DEEPEST {
             return Err(self.fault(part, 0, JsonErrorKind::TooDeep));
@@ -275,6 +289,14 @@ mod tests {
         assert_eq!(value.get("c"), Some(&Value::List(vec![])));
         assert_eq!(value.get("d").and_then(Value::text), Some("é"));
         assert_eq!((value.get("e"), value.number(), value.get("b").and_then(Value::bool)), (None, None, None));
+    }
+
+    #[test]
+    fn as_many_values_are_read_as_are_allowed_and_one_more_is_refused() {
+        // The list itself is one.
+        let list = |items: usize| format!("[{}]", vec!["0"; items].join(","));
+        assert_eq!(read(&list(MOST_VALUES - 1)).expect("JSON").items().len(), MOST_VALUES - 1);
+        assert_eq!(fault(&list(MOST_VALUES)), "line 1, column 65536: the text has more than 32768 values");
     }
 
     #[test]

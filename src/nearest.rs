@@ -171,10 +171,14 @@ impl Spelling {
             return far::PART;
         }
         // One letter in three may be wrong, but no more than two where a number is.
-        let letters = edits(self.bare.as_bytes(), known.bare.as_bytes());
-        let numbers = |word: &Self| word.bare.chars().filter(char::is_ascii_digit).collect::<String>();
-        if letters <= self.bare.len() / 3 && (letters <= 2 || numbers(self) == numbers(known)) {
-            return far::LETTERS + letters;
+        let wrong = self.bare.len() / 3;
+        // Words that differ in length by more differ in as many letters, which need not be counted.
+        if self.bare.len().abs_diff(known.bare.len()) <= wrong {
+            let letters = edits(self.bare.as_bytes(), known.bare.as_bytes());
+            let numbers = |word: &Self| word.bare.chars().filter(char::is_ascii_digit).collect::<String>();
+            if letters <= wrong && (letters <= 2 || numbers(self) == numbers(known)) {
+                return far::LETTERS + letters;
+            }
         }
         if is_in(&known.parts, &self.parts) {
             return far::WHOLE - known.bare.len().min(100);

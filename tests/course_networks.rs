@@ -245,6 +245,17 @@ fn a_line_that_cannot_be_read_is_named_and_the_others_stay() {
     assert_eq!(says("").1, 0);
 }
 
+/// What is repeated without making a layer, or is undone again and again, is work all the same.
+#[test]
+fn a_text_that_repeats_too_many_words_or_names_is_read_as_far_as_it_goes() {
+    let said = |text: &str| Network::read(text).troubles.first().map(ToString::to_string).unwrap_or_default();
+    let names = "relu\n".to_owned() + &"-> a x999\n".repeat(2);
+    assert_eq!(said(&names), "Line 3, name “a”: there are too many names.");
+    let words = "relu -> a\n".to_owned() + &"from a x1000\n".repeat(41);
+    assert_eq!(said(&"relu ".repeat(201)), "Line 1, word “relu relu relu relu ”: a line has 1,000 letters at most.");
+    assert_eq!(said(&words), "Line 41, word “from”: the lines up to here repeat more than 40,000 words.");
+}
+
 #[test]
 fn a_line_left_out_leaves_no_trace() {
     // The convolution would have needed the ReLU's input; the third repetition does not fit.

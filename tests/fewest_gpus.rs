@@ -98,3 +98,14 @@ fn a_group_that_fits_alone_is_enough_though_two_of_them_would_not_fit() {
     half.device.memory = Bytes::new(half.device.memory.get() / 2.0);
     assert_eq!(fewest_gpus(&half, 1), None);
 }
+
+/// Kept logits come from all GPUs, so that more of them may need more, and each number is tried. What the step alone
+/// leaves out is not.
+#[test]
+fn an_evaluation_that_keeps_logits_needs_no_fewer_gpus_than_the_step_alone() {
+    let asked = "v=3&model=llama-3.1-8b&gpu=a100-40&b=1&s=512&eval_n=40&eval_b=4&recompute=full";
+    let [alone, kept] = [asked.to_owned(), format!("{asked}&eval=logits")].map(|link| link::decode(&link).scenario);
+    let fewest = by_trying(&kept).expect("some number is enough");
+    assert_eq!(fewest_gpus(&kept, kept.recipe.batch), Some(fewest));
+    assert!(by_trying(&alone).is_some_and(|alone| (2..=fewest).contains(&alone)));
+}

@@ -258,10 +258,15 @@ pub fn fewest_gpus(scenario: &Scenario, batch: u32) -> Option<u32> {
         wider.cluster.gpus = groups.saturating_mul(group);
         Ledger::of(&wider).peak(batch).1 > scenario.usable()
     };
-    // Up to here more groups may need more for an evaluation, so that each is tried.
+    // Up to here more groups may need more for an evaluation, so that each is tried that is enough without it.
     let mut before = groups_that_join_logits(scenario).min(limit);
-    if let Some(groups) = (1..=before).find(|groups| !lacks(*groups)) {
-        return Some(groups * group);
+    if before > 0 {
+        let mut without = *scenario;
+        without.outside.evaluation = Evaluation::Off;
+        let first = fewest_gpus(&without, batch)? / group;
+        if let Some(groups) = (first..=before).find(|groups| !lacks(*groups)) {
+            return Some(groups * group);
+        }
     }
     for end in turns(scenario, limit) {
         if end <= before {

@@ -101,6 +101,14 @@ pub fn pasted(text: &str) -> Result<Vec<(u32, u64)>, PastedError> {
 }
 
 fn read_line(line: &str, lengths: &mut Vec<(u32, u64)>) -> Result<(), PastedErrorKind> {
+    // Most lines of a long text are one number.
+    if line.is_empty() {
+        return Ok(());
+    }
+    if line.bytes().all(|byte| byte.is_ascii_digit()) {
+        lengths.push((length(line)?, 1));
+        return Ok(());
+    }
     let is_list = line.contains([',', ';']);
     let between = |c: char| if is_list { c == ',' || c == ';' } else { c.is_whitespace() || c == ':' };
     let mut words = line.split(between).map(str::trim).filter(|word| !word.is_empty());

@@ -14,6 +14,13 @@ use crate::number;
 pub const MAX_LINES: usize = 400;
 /// Layers that a network may have, repeated ones and the inside of blocks included.
 pub const MAX_LAYERS: usize = 10_000;
+/// Words that are put, repeated ones and those of lines that are then left out included: a line may repeat names and
+/// begin again without a layer, and no text may take longer to read than the largest network.
+pub(super) const MAX_WORDS: usize = 4 * MAX_LAYERS;
+/// Bytes that are read of a line.
+pub(super) const MAX_LINE_BYTES: usize = 1_000;
+/// Names that outputs may have.
+pub(super) const MAX_NAMES: usize = 1_000;
 /// The largest number of channels, neurons, rows or pixels along a side.
 pub const MAX_SIZE: f64 = 1_000_000.0;
 /// The largest kernel, stride, padding and repetition.
@@ -271,7 +278,9 @@ impl Network {
             // Undone as a whole, also where only the third repetition does not fit.
             let (before, layers) = (walk.clone(), network.layers.len());
             if let Err(trouble) = walk.words(&mut network, line) {
+                let tried = walk.tried;
                 walk = before;
+                walk.tried = tried;
                 network.layers.truncate(layers);
                 network.troubles.push(LayerError { line: position + 1, ..*trouble });
             }
@@ -291,6 +300,9 @@ impl Network {
 impl Walk {
     /// One line, or what a block stands for.
     pub(super) fn words(&mut self, network: &mut Network, line: &str) -> Result<(), Flaw> {
+        if line.len() > MAX_LINE_BYTES {
+            return because("word", line, "a line has 1,000 letters at most");
+        }
         let mut specs: Vec<Spec> = Vec::new();
         let mut times = 1.0;
         let mut words = line.split_whitespace().filter(|word| !word.eq_ignore_ascii_case("pool")).peekable();

@@ -4,8 +4,8 @@ mod attention;
 mod layer;
 mod time;
 
-use super::list::{ADD, CONV, Flaw, RESIDUAL, Sides, Spec, What, because, out_of_range, whole};
-use super::{Kind, Layer, MAX_LAYERS, MAX_SIZE, Network, Shape, Source};
+use super::list::{ADD, CONV, Flaw, MAX_NAMES, MAX_WORDS, RESIDUAL, Sides, Spec, What, because, out_of_range, whole};
+use super::{Kind, Layer, MAX_SIZE, Network, Shape, Source};
 use crate::number;
 
 /// A tensor that the reading is at, or that has a name.
@@ -28,6 +28,8 @@ struct Shortcut {
 #[derive(Clone)]
 pub(super) struct Walk {
     pub(super) line: usize,
+    /// Words that have been put so far, repeated ones and those of undone lines included.
+    pub(super) tried: usize,
     at: At,
     residuals: Vec<Shortcut>,
     /// Named outputs, the last one last. A name given several times is a stack.
@@ -49,6 +51,7 @@ impl Walk {
         let at = At { shape: Shape::rows(1.0, 1.0), sides: 0, source: Source::Given };
         Self {
             line: 0,
+            tried: 0,
             at,
             residuals: Vec::new(),
             names: Vec::new(),
@@ -71,6 +74,10 @@ impl Walk {
 
     pub(super) fn put(&mut self, network: &mut Network, spec: &Spec) -> Result<(), Flaw> {
         let word = spec.head.word;
+        self.tried += 1;
+        if self.tried > MAX_WORDS {
+            return because("word", word, "the lines up to here repeat more than 40,000 words");
+        }
         if spec.count < spec.head.needs {
             return whole(spec.head.values[spec.count], "", 1.0, MAX_SIZE).map(drop);
         }
@@ -128,7 +135,7 @@ impl Walk {
             What::Name if spec.name.starts_with(|first: char| first == '/' || first.is_ascii_digit()) => {
                 because("name", &spec.name, "a name begins with a letter")
             }
-            What::Name if self.names.len() >= MAX_LAYERS => because("name", &spec.name, "there are too many names"),
+            What::Name if self.names.len() >= MAX_NAMES => because("name", &spec.name, "there are too many names"),
             What::Name => {
                 self.names.push((spec.name.clone(), self.at));
                 Ok(())

@@ -1,0 +1,41 @@
+#!/bin/sh
+# Random scenarios by the million, random texts for every reader, and how long the worst of them take. What the fuzzer
+# keeps becomes tests/corpus/.
+#
+#   BMAX_SCENARIOS  how many scenarios (default 1,000,000)
+#   BMAX_TEXTS      how many texts for each reader (default 10,000,000)
+#   BMAX_READERS    which readers (default: all)
+set -eu
+. "$(dirname -- "$0")/env.sh"
+
+SCENARIOS=${BMAX_SCENARIOS:-1000000}
+TEXTS=${BMAX_TEXTS:-10000000}
+READERS=${BMAX_READERS:-$(ls tests/corpus | sed 's/\.jsonl$//')}
+# libFuzzer's own instrumentation wants a nightly compiler; the code under test is the same.
+NIGHTLY=${BMAX_NIGHTLY:-nightly}
+
+export CARGO_TERM_PROGRESS_WHEN=never
+step() { printf '\n== %s\n' "$1"; }
+
+step "scenarios"
+BMAX_SCENARIOS=$SCENARIOS cargo test --quiet --profile fuzz --test metamorphic -- --ignored --nocapture by_the_million
+
+step "texts"
+have cargo-fuzz || [ -x "$BMAX_TOOLS/cargo-fuzz/bin/cargo-fuzz" ] || cargo install --quiet --root "$BMAX_TOOLS/cargo-fuzz" cargo-fuzz
+PATH=$PATH:$BMAX_TOOLS/cargo-fuzz/bin
+replay() { cargo test --quiet --profile fuzz --features cli,chart --test corpus -- --nocapture "$@"; }
+rm -rf fuzz/corpus
+replay --ignored --exact unpack
+for reader in $READERS; do
+    step "texts for $reader"
+    # No unsafe code is in the package, so that no sanitizer has anything to see.
+    log=fuzz/corpus/$reader.log
+    cargo "+$NIGHTLY" fuzz run --sanitizer none "$reader" -- -runs="$TEXTS" -max_len=512 -dict=fuzz/corpus/words.dict \
+        -timeout=10 -print_final_stats=1 >"$log" 2>&1 || { tail -n 40 "$log"; fail "$reader: the text is in fuzz/artifacts"; }
+    grep -E 'DONE|^stat::(number|average)' "$log"
+    cargo "+$NIGHTLY" fuzz cmin --sanitizer none "$reader" >>"$log" 2>&1
+done
+replay --ignored --exact pack
+
+step "how long the worst take"
+replay --test-threads=1
