@@ -33,6 +33,9 @@ async fn a_plain_run_sees_one_field_and_each_task_asks_for_its_own() {
     )
     .await;
     page.until_query(&link::encode(&expected::scenario("?task=grpo&rollout=awake"))).await;
+    // The other methods know no tasks.
+    calculator.shows("other-answer-0", "cannot say").await;
+    calculator.shows("other-answer-1", "cannot say").await;
     page.close().await;
 }
 

@@ -1,7 +1,7 @@
 //! The answer three times: as the unknowns turn out badly, as expected, or well. And beside it, what the other two
 //! methods say.
 
-use bmax::{Answer, Choice, Method, range::Range};
+use bmax::{Answer, Choice, Method, Scenario, range::Range};
 use leptos::prelude::*;
 
 use crate::site::{Facts, State, format};
@@ -42,7 +42,7 @@ pub fn Beside(
             <span>
                 {move || state.read(|facts| format!("{}: ", facts.others[at].0.label()))}
                 <strong class="num" data-testid=format!("other-answer-{at}")>
-                    {move || state.read(|facts| format::answer(&facts.others[at].1))}
+                    {move || state.read(|facts| said(facts, at))}
                 </strong>
                 ". "
             </span>
@@ -50,14 +50,26 @@ pub fn Beside(
     };
     view! {
         <p class="beside soft small">
-            {other(0)} {other(1)} {move || state.read(|facts| why_they_differ(facts.scenario.method))}
+            {other(0)} {other(1)} {move || state.read(|facts| why_they_differ(&facts.scenario))}
         </p>
     }
 }
 
+/// The answer of another method, if it has one.
+fn said(facts: &Facts, at: usize) -> String {
+    let (method, answer) = &facts.others[at];
+    if *method != Method::Ledger && facts.scenario.needs_the_ledger() {
+        return "cannot say".to_owned();
+    }
+    format::answer(answer)
+}
+
 /// What the chosen method counts otherwise than the other two.
-const fn why_they_differ(method: Method) -> &'static str {
-    match method {
+fn why_they_differ(scenario: &Scenario) -> &'static str {
+    match scenario.method {
+        Method::Ledger if scenario.needs_the_ledger() => {
+            "Both know next-token training of one decoder alone, on text of one length, without fp8."
+        }
         Method::Ledger => {
             "The workshop multiplies its 34, which is in bytes already, by the element size once more; the paper counts a plain GPT block, with no loss head, no overhead and no knowledge of your kernels."
         }

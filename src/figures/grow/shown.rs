@@ -114,6 +114,9 @@ fn sentence(estimate: &Estimate, answer: &Answer, scenario: &Scenario) -> String
 
 /// The chosen micro-batch by another method.
 fn other(method: Method, scenario: &Scenario, answer: &Answer) -> String {
+    if method != Method::Ledger && scenario.needs_the_ledger() {
+        return format!("The {} method cannot say.", method.label().to_ascii_lowercase());
+    }
     let scenario = Scenario { method, ..*scenario };
     let (batch, estimate) = (scenario.recipe.batch, estimate(&scenario));
     let word = Standing::by(estimate.balance()).word();
