@@ -1,7 +1,7 @@
 //! The pages of the site: each is the template that Trunk has put together, `index.html`, with its own text, contents
 //! and ways to the others.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
@@ -131,9 +131,17 @@ fn rooted(template: &str, page: &Page, site: &Address) -> String {
     html + &template[done..]
 }
 
-/// Every page, and the places that it has: what an address with a fragment or a figure's name is looked up in.
+/// Every page, and the places that it has: what an address with a fragment or a figure's name is looked up in. Sources,
+/// and what belongs to another place, the page finds by how they begin and end (index.html).
 fn places(pages: &[Page], places: &Places) -> Value {
-    let of = |page: &Page| places.on(page.slug).collect::<Vec<_>>().join(" ");
+    let of = |page: &Page| {
+        let all: BTreeSet<&str> = places.on(page.slug).collect();
+        let belongs = |id: &str| {
+            let to = ["-title", "-help", "-error"].into_iter().find_map(|end| id.strip_suffix(end));
+            id.starts_with("source-") || to.is_some_and(|place| all.contains(place))
+        };
+        all.iter().filter(|id| !belongs(id)).copied().collect::<Vec<_>>().join(" ")
+    };
     Value::Object(pages.iter().map(|page| (address(page), of(page).into())).collect())
 }
 
@@ -281,5 +289,11 @@ mod tests {
     fn an_address_is_looked_up_among_the_places_of_every_page() {
         let pages = [page("", "Home")];
         assert_eq!(places(&pages, &Places::of(&pages)), json!({ "": "one three" }));
+        let grid = "<p id=\"grid\"></p><h2 id=\"grid-title\"></h2><p id=\"a-help\"></p><p id=\"source-x\"></p>";
+        let mut pages = pages;
+        pages[0].sections[0].figures.push("grid".to_owned());
+        let all = Places::of(&pages).with_figures(&pages, &[("grid", grid)]);
+        // What belongs to another place is found by its name.
+        assert_eq!(places(&pages, &all), json!({ "": "a-help embed-grid grid one three" }));
     }
 }

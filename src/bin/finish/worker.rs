@@ -9,6 +9,8 @@ use super::{Result, paths, read, read_bytes, write};
 
 /// The worker, whose source is `assets/sw.js`.
 const WORKER: &str = "sw.js";
+/// What some hosts read and do not serve.
+const HEADERS: &str = "_headers";
 const FILES: &str = "/* {{files}} */";
 const VERSION: &str = "{{version}}";
 
@@ -29,13 +31,13 @@ pub fn list(folder: &Path, is_kept: bool) -> Result<()> {
     write(&path, filled(&read(&path)?, &files)?)
 }
 
-/// The files below a folder, as paths from the page. What is hidden is left over from the build, what begins with a line
-/// is for the host, the worker itself is kept by the browser, and what crawlers ask for is nothing that a reader sees.
+/// The files below a folder, as paths from the page. What is hidden is left over from the build, the headers are
+/// for the host, the worker itself is kept by the browser, and what crawlers ask for is nothing that a reader sees.
 fn collect(folder: &Path, prefix: &str, names: &mut Vec<String>) -> Result<()> {
     for path in paths(folder)? {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or("\u{fffd}");
         let place = format!("{prefix}{name}");
-        if name.starts_with(['.', '_']) || place == WORKER {
+        if name.starts_with('.') || [WORKER, HEADERS].contains(&place.as_str()) {
             continue;
         }
         if path.is_dir() {

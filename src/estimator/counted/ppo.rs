@@ -149,6 +149,10 @@ fn cached_bytes(scenario: &Scenario) -> f64 {
 /// the same tensors.
 fn cached_beside(scenario: &Scenario) -> f64 {
     let cached = cached_bytes(scenario);
+    // Latent attention's are wider than what a norm of keys keeps, and none of them is taken for the same.
+    if scenario.model.latent.kv_rank > 0 {
+        return 2.0 * cached;
+    }
     let kept = layer::kept(scenario);
     if cached == Types::of(scenario).element && kept.iter().any(|tensor| std::ptr::eq(tensor.shape, &forms::PACKED)) {
         return 0.0;
