@@ -192,7 +192,7 @@ fn every_type_is_in_one_row() {
 #[test]
 fn a_hostile_file_has_short_notes_and_an_answer_at_once() {
     let keys: String = (0..2_000).map(|key| format!("\"{key}_experts_{}\": 1,", "é".repeat(99))).collect();
-    let list = vec!["1e9"; 100_000].join(",");
+    let list = vec!["1e9"; 30_000].join(",");
     let text = llama_with("\"mlp_bias\": false,", &format!("{keys} \"mlp_only_layers\": [{list}],"));
     let reading = read(&text.replace("\"llama\"", "\"qwen3_moe\"")).expect("a model");
     assert!(messages(&reading).iter().all(|message| message.len() < 400), "{:?}", messages(&reading));
