@@ -100,7 +100,8 @@ fn longest(name: &str) -> Vec<String> {
             vec![filled("", "1", file), filled("1", ",000", file), filled("0.", "0", file), filled("", "k", file)]
         }
         "plot" => vec![filled("", "0 ", file), filled("", "1", file)],
-        _ => vec![filled("", "1.5 GiB\t", file), filled("", "1.5 MiB\n", file), filled("", "\"\n", file)],
+        // The page writes no table of more than some hundred cells.
+        _ => ["1.5 GiB\t", "1.5 MiB\n", "\"\n"].map(|cell| filled("", cell, 1 << 16)).to_vec(),
     }
 }
 
@@ -108,13 +109,9 @@ fn longest(name: &str) -> Vec<String> {
 fn timed(read: fn(&str), texts: impl IntoIterator<Item = String>) -> (usize, Duration, String) {
     let mut found = (0, Duration::ZERO, String::new());
     for text in texts {
-        // The machine does other things as well: the shortest of three times is the reader's.
-        let time = |()| {
-            let began = Instant::now();
-            read(&text);
-            began.elapsed()
-        };
-        let took = [(), (), ()].map(time).into_iter().min().unwrap_or_default();
+        let began = Instant::now();
+        read(&text);
+        let took = began.elapsed();
         found.0 += 1;
         if took >= found.1 {
             (found.1, found.2) = (took, text.chars().take(60).collect());
