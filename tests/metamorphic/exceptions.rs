@@ -451,6 +451,13 @@ pub static ALL: &[Exception] = &[
         ],
     },
     Exception {
+        because: "Without recomputation PPO fills a cache with copies of keys and values, which frees a packed product; with it the packed product is kept (`DynamicLayer` in transformers/cache_utils.py, 5.23.0).",
+        shown: &[
+            ("recompute none → selective", "v=3&model=phi-4&task=ppo"),
+        ],
+        entries: &["Queries, keys and values, packed"],
+    },
+    Exception {
         because: "What an encoder puts out is kept once more, as an input of what is computed again.",
         shown: &[
             ("recompute none → selective", "v=3&enc_layers=586&precision=autocast&zero=0"),

@@ -294,6 +294,6 @@ mod tests {
         pages[0].sections[0].figures.push("grid".to_owned());
         let all = Places::of(&pages).with_figures(&pages, &[("grid", grid)]);
         // What belongs to another place is found by its name.
-        assert_eq!(places(&pages, &all), json!({ "": "a-help embed-grid grid one three" }));
+        assert_eq!(places(&pages, &all), json!({ "": "a-help grid one three" }));
     }
 }
