@@ -356,18 +356,21 @@ async fn the_watch_would_see_what_these_tests_are_about() {
     let page = watched("").await;
     let make = "const place = document.createElement('div'); \
         document.body.append(place); \
-        place.innerHTML = arguments[0]; \
+        try { place.innerHTML = arguments[0]; } catch { foundSoFar().splice(0); return ['refused']; } \
         return new Promise((done) => setTimeout(() => done(foundSoFar().splice(0)), 100));";
     for (payload, traces) in [
         (PAYLOADS[0], ["parsed: ", "made: <img", "script-src-attr: inline"]),
         ("<a href=javascript:hit()>x</a>", ["parsed: ", "made: <a", ""]),
         ("<b id=hit></b>", ["parsed: ", "made: <b", ""]),
+        ("<img id=hit src=x>", ["parsed: ", "made: <img", ""]),
         ("<iframe srcdoc='<b>hit'></iframe>", ["parsed: ", "made: <iframe", ""]),
     ] {
         let found = page.script(make, vec![payload.into()]).await;
         let found: Vec<String> = serde_json::from_value(found).expect("texts");
+        // Where there are trusted types, markup that runs does not even become elements.
+        let refused = found == ["refused"] && !payload.contains("id=hit");
         for trace in traces {
-            assert!(found.iter().any(|one| one.starts_with(trace)), "{trace} in {found:?} for {payload}");
+            assert!(refused || found.iter().any(|one| one.starts_with(trace)), "{trace} in {found:?} for {payload}");
         }
     }
     page.complaints().await;
