@@ -217,7 +217,10 @@ fn answer(mut stream: &TcpStream, shared: &Shared) -> io::Result<()> {
     let first = shared.first.lock().expect("no panic under this lock").clone();
     if !first.is_empty() && reply.kind == kind_of("page.html") {
         let page = String::from_utf8_lossy(&reply.body);
-        reply.body = page.replacen("<head>", &format!("<head><script>{first}</script>"), 1).into_bytes();
+        // A minifier leaves the tag of the head out where it can.
+        let place = ["<head>", "<meta "].into_iter().find_map(|tag| page.find(tag).map(|at| (at, tag)));
+        let at = place.map_or(0, |(at, tag)| if tag == "<head>" { at + tag.len() } else { at });
+        reply.body = format!("{}<script>{first}</script>{}", &page[..at], &page[at..]).into_bytes();
     }
     if !path.ends_with(BLANK) {
         shared.requests.lock().expect("no panic under this lock").push(address.to_owned());
