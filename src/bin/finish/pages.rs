@@ -1,9 +1,9 @@
 //! The pages of the site: each is the template that Trunk has put together, `index.html`, with its own text, contents
 //! and ways to the others.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use std::collections::BTreeMap;
 use std::path::Path;
+use std::{fs, iter};
 
 use serde_json::{Map, Value, json};
 
@@ -131,16 +131,19 @@ fn rooted(template: &str, page: &Page, site: &Address) -> String {
     html + &template[done..]
 }
 
-/// Every page, and the places that it has: what an address with a fragment or a figure's name is looked up in. Sources,
-/// and what belongs to another place, the page finds by how they begin and end (index.html).
+/// Every page, and the places that it has: what an address with a fragment or a figure's name is looked up in. Sources
+/// are left out, and what is called by another place of its page, with more behind a dash: the page finds them by that
+/// (index.html).
 fn places(pages: &[Page], places: &Places) -> Value {
+    let all: BTreeMap<&str, &str> =
+        pages.iter().flat_map(|page| places.on(page.slug).map(|id| (id, page.slug))).collect();
+    let is_found = |id: &str| {
+        let mut shorter = iter::successors(id.rsplit_once('-'), |(start, _)| start.rsplit_once('-'));
+        shorter.find_map(|(start, _)| all.get(start)) == all.get(id)
+    };
     let of = |page: &Page| {
-        let all: BTreeSet<&str> = places.on(page.slug).collect();
-        let belongs = |id: &str| {
-            let to = ["-title", "-help", "-error"].into_iter().find_map(|end| id.strip_suffix(end));
-            id.starts_with("source-") || to.is_some_and(|place| all.contains(place))
-        };
-        all.iter().filter(|id| !belongs(id)).copied().collect::<Vec<_>>().join(" ")
+        let ids = places.on(page.slug).filter(|id| !id.starts_with("source-") && !is_found(id));
+        ids.collect::<Vec<_>>().join(" ")
     };
     Value::Object(pages.iter().map(|page| (address(page), of(page).into())).collect())
 }
