@@ -11,7 +11,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bmax::catalogue::DEVICES;
 use serde_json::{Value, json};
-use sha2::{Digest, Sha384};
+use sha2::{Digest, Sha256, Sha384};
 
 /// Where the page's own worker stands: on its way, waiting for its turn, in charge.
 const WORKERS: &str = "const done = arguments[0]; \
@@ -89,9 +89,9 @@ fn without_digests(page: &str) -> String {
     format!("{before}{}\"{rest}", directives.collect::<Vec<_>>().join("; "))
 }
 
-/// The digest of a file as a page names it.
-fn digest(bytes: &[u8]) -> String {
-    STANDARD.encode(Sha384::digest(bytes))
+/// The digests of a file as a page names them: Trunk's of a sheet, and those of what is fetched later.
+fn digests_of(bytes: &[u8]) -> [String; 2] {
+    [STANDARD.encode(Sha384::digest(bytes)), STANDARD.encode(Sha256::digest(bytes))]
 }
 
 /// Replaces in a text, which must have it.
@@ -100,11 +100,12 @@ fn replaced(text: &str, old: &str, new: &str) -> String {
     text.replace(old, new)
 }
 
-/// Whether a file is for readers, and so kept: folders for previews, their pictures and lists are for crawlers.
+/// Whether a file is for readers, and so kept: folders for previews, their pictures and lists are for crawlers, and the
+/// headers for the host.
 fn is_for_readers(name: &str) -> bool {
     let folders = ["figure/", "model/", "start/"];
     !folders.iter().any(|folder| name.starts_with(folder))
-        && !["picture.png", "robots.txt", "sitemap.xml"].contains(&name)
+        && !["_headers", "picture.png", "robots.txt", "sitemap.xml"].contains(&name)
 }
 
 /// Another build of the site: other text, styles and program, whose files have other names.
@@ -126,7 +127,7 @@ fn another_build() -> Files {
         if name.ends_with(".js") || name.ends_with(".css") {
             let mark = if name.ends_with(".js") { "\nglobalThis.build = 'B';" } else { "\n:root { --build: B; }" };
             let changed = renamed(&String::from_utf8(bytes.clone()).expect("text")) + mark;
-            digests.push((digest(&bytes), digest(changed.as_bytes())));
+            digests.extend(digests_of(&bytes).into_iter().zip(digests_of(changed.as_bytes())));
             bytes = changed.into_bytes();
         }
         files.insert(renamed(name), bytes);
