@@ -28,8 +28,10 @@ fn by_trying(scenario: &Scenario) -> Option<u32> {
 fn is_the_first_that_fits(scenario: &Scenario) -> Result<(), TestCaseError> {
     let group = scenario.cluster.group();
     prop_assume!(u64::from(group) * u64::from(GROUPS) <= Field::Gpus.bound().max as u64);
-    // A task on groups of GPUs is refused.
+    // A task on groups of GPUs is refused, and so is a pipeline with an encoder or with weights in CPU memory.
     prop_assume!(group == 1 || scenario.task.kind == TaskKind::Train);
+    let is_refused = scenario.model.encoder.is_there() || scenario.recipe.offload.takes_parameters();
+    prop_assume!(scenario.cluster.pipeline_parallel == 1 || !is_refused);
     let found = fewest_gpus(scenario, scenario.recipe.batch);
     match by_trying(scenario) {
         Some(fewest) => prop_assert_eq!(found, Some(fewest), "{}", link::encode(scenario)),

@@ -36,6 +36,10 @@ fn sensible(mut scenario: Scenario) -> Scenario {
     scenario.cluster.pipeline_parallel = scenario.cluster.pipeline_parallel.min(scenario.model.layers);
     scenario.cluster.first_stage_layers = 0;
     scenario.cluster.last_stage_layers = 0;
+    // Latent attention to an encoder is refused.
+    if scenario.model.encoder.is_there() {
+        scenario.model.latent.kv_rank = 0;
+    }
     scenario
 }
 

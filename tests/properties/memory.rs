@@ -181,7 +181,9 @@ of_every_scenario! {
             let frozen = scenario.recipe.adapter != Adapter::None;
             // With padding it keeps a second output of attention, whose tokens lie in another order.
             let frozen = frozen || scenario.batching().pads();
-            if stronger == Operators && (scenario.cluster.tensor_parallel > 1 || frozen) {
+            // With fp8 what a product reads is kept in one byte, and what the choice keeps of it in two.
+            let in_bytes = scenario.recipe.fp8.is_on();
+            if stronger == Operators && (scenario.cluster.tensor_parallel > 1 || frozen || in_bytes) {
                 continue;
             }
             // The input of the layer that is computed again is one more tensor, and so is what an encoder puts out; they are
