@@ -33,7 +33,15 @@ BMAX_BROWSER=$engine
 export CHROMIUM CHROMEDRIVER FIREFOX GECKODRIVER MINIBROWSER WEBKITDRIVER AXE_PATH BMAX_DIST BMAX_BROWSER
 export CARGO_PROFILE_DEV_DEBUG="${CARGO_PROFILE_DEV_DEBUG:-line-tables-only}"
 
-run() { cargo test --quiet --features prerender,cli,finish --test browser -- "$@"; }
+# WebKit has a window, which wants a screen; this one nobody sees.
+on_screen() {
+    if [ "$engine" = webkit ]; then
+        xvfb-run --auto-servernum --server-args='-screen 0 1600x3000x24 -nolisten tcp' "$@"
+    else
+        "$@"
+    fi
+}
+run() { on_screen cargo test --quiet --features prerender,cli,finish --test browser -- "$@"; }
 
 mkdir -p target
 all=$ROOT/target/browser-tests-$engine
@@ -53,12 +61,11 @@ chosen=$(awk -F ': ' -v listed="$left_out" -v engine="$engine" '
         else printf "left out in %s: %s: %s\n", engine, $1, why >"/dev/stderr"
     }' "$left_out" "$all")
 
-# Unquoted: one argument a test, and no name has a space. Some tests wait for the page while others keep the processor busy.
-# shellcheck disable=SC2046
-set -- --test-threads="${BMAX_THREADS:-4}" --exact $chosen
-if [ "$engine" = webkit ]; then
-    xvfb-run --auto-servernum --server-args='-screen 0 1600x3000x24 -nolisten tcp' \
-        cargo test --quiet --features prerender,cli,finish --test browser -- "$@"
-else
-    run "$@"
+# Without a name all tests would run.
+if [ -z "$chosen" ]; then
+    say "nothing is left to run in $engine"
+    exit 0
 fi
+# Unquoted: one argument a test, and no name has a space. Some tests wait for the page while others keep the processor busy.
+# shellcheck disable=SC2086
+run --test-threads="${BMAX_THREADS:-4}" --exact $chosen

@@ -25,9 +25,9 @@ done | awk '
     BEGIN { printf "  %-44s %9s %9s\n", "file (bytes)", "raw", "Brotli" }
     {
         row($3, $1, $2)
-        # The desk and the page of the catalogue are loaded by those who ask for them, embed.js by other pages, ask.js by links that ask,
-        # icons by those who install the page, and the worker when the page is there. What a visit to one page takes
-        # of the rest is held by a test, tests/browser/size_budget.rs.
+        # The desk and the page of the catalogue are loaded by those who ask for them, embed.js by other pages, ask.js by
+        # links that ask, icons by those who install the page, and the worker when the page is there. What a visit to one
+        # page takes of the rest is held by a test, tests/browser/size_budget.rs.
         if ($3 ~ /^desk-/) { desk_raw += $1; desk_small += $2; next }
         if ($3 ~ /^(catalogue\.|icons\/|embed\.js$|ask\.js$|sw\.js$)/) next
         raw += $1

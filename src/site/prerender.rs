@@ -80,8 +80,9 @@ impl Styles {
     }
 }
 
-/// Writes each figure as a file `NAME.html` and its plot, if it has one, as `NAME.plot`, each sentence as `sentences/NAME.html`, `rules.css`, and `parts.txt` with the
-/// part of the program that has each figure, into a folder that holds nothing else.
+/// Writes each figure as a file `NAME.html` and its plot, if it has one, as `NAME.plot`, each sentence as
+/// `sentences/NAME.html`, `rules.css`, and `parts.txt` with the part of the program that has each figure, into a folder that
+/// holds nothing else.
 ///
 /// # Errors
 /// Those of the files.

@@ -54,6 +54,14 @@ of_every_scenario! {
         }
     }
 
+    fn what_the_ledger_alone_counts_none_of_them_says(scenario in as_drawn) {
+        let plain = known(scenario);
+        prop_assert!(!plain.needs_the_ledger());
+        if scenario.needs_the_ledger() {
+            prop_assert!(others::all(&scenario).iter().all(|row| row.memory.is_err()));
+        }
+    }
+
     fn a_larger_micro_batch_takes_no_less_memory(scenario in known) {
         let batch = scenario.recipe.batch.min(1 << 19);
         for (less, more) in at_batch(&scenario, batch).into_iter().zip(at_batch(&scenario, 2 * batch)) {

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::address::Address;
-use super::markup::escaped;
+use super::markup::{escaped, in_script};
 
 /// The name of the site.
 pub const SITE: &str = "bmax";
@@ -70,12 +70,7 @@ pub fn structured(slug: &str, title: &str, description: &str, address: &Address)
             data.insert("url".to_owned(), format!("{site}{folder}").into());
         }
     }
-    data_block(&data)
-}
-
-/// A value as a block of data in a page, which nothing in it can end.
-fn data_block(data: &Value) -> String {
-    format!("<script type=\"application/ld+json\">{}</script>", data.to_string().replace('<', "\\u003c"))
+    format!("<script type=\"application/ld+json\">{}</script>", in_script(&data))
 }
 
 /// The list of all pages (<https://www.sitemaps.org/protocol.html>), by their places seen from the first one. It takes

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use serde_json::Value;
+
 /// An attribute of a start tag. Positions are those in the page's text.
 pub struct Attribute<'a> {
     /// As it is written; HTML does not tell capitals from small letters.
@@ -35,6 +37,17 @@ impl Tag<'_> {
 /// A text as it is written between tags and in attributes.
 pub fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+/// A text of markup as it is read: without what stands for signs in it.
+pub fn unescaped(text: &str) -> String {
+    let signs = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&nbsp;", "\u{a0}"), ("&amp;", "&")];
+    signs.iter().fold(text.to_owned(), |text, (name, sign)| text.replace(name, sign))
+}
+
+/// A value as it is written in a script, which nothing in it can end.
+pub fn in_script(value: &Value) -> String {
+    value.to_string().replace('<', "\\u003c")
 }
 
 /// A page as texts, each with the tag that ends it; the last has none. The name of a tag, and whether it ends an

@@ -75,15 +75,13 @@ pub fn divide(page: &Path, built: &Path) -> Result<Program> {
     let mut modules = divided.split_modules;
     modules.push(work.join(format!("{STEM}_bg.wasm")));
     optimize(&modules)?;
+    let mut scripts = BTreeMap::new();
     for name in [format!("{STEM}.js"), LOADER.to_owned()] {
-        let path = work.join(name);
-        write(&path, checking(&tidied(&read(&path)?), &work)?)?;
+        let path = work.join(&name);
+        let script = checking(&tidied(&read(&path)?), &work)?;
+        scripts.insert(name, sha256(&script));
+        write(&path, script)?;
     }
-    let scripts = [format!("{STEM}.js"), LOADER.to_owned()].map(|script| {
-        let digest = sha256(read_bytes(&work.join(&script))?);
-        Ok((script, digest))
-    });
-    let scripts = scripts.into_iter().collect::<Result<_>>()?;
     let digest = digest(&work)?;
     let folder = format!("program-{}", short(&digest));
     fs::rename(&work, page.join(&folder)).map_err(|error| format!("{folder}: {error}"))?;
@@ -93,39 +91,23 @@ pub fn divide(page: &Path, built: &Path) -> Result<Program> {
 }
 
 /// A script that refuses a module whose digest is not that of the file beside it: each is fetched with its integrity.
+/// wasm-bindgen and the division write two ways of fetching one; any other stops the build.
 pub fn checking(script: &str, folder: &Path) -> Result<String> {
-    let fetch = "module_or_path = fetch(module_or_path);";
-    let mut checked = String::with_capacity(script.len());
-    let mut rest = script;
-    // The first module is named where nothing else is given, the others where each is fetched.
-    let mut first = None;
-    while let Some((before, after)) = rest.split_once("new URL(") {
-        let quote = after.chars().next().unwrap_or_default();
-        let name = after[1..].split(quote).next().unwrap_or_default();
-        let file = name.trim_start_matches("./");
-        let end = after.find(')').ok_or_else(|| format!("{file}: the script is cut off"))? + 1;
-        checked.push_str(before);
-        checked.push_str("new URL(");
-        checked.push_str(&after[..end]);
-        rest = &after[end..];
-        if file.ends_with(".wasm") {
-            let integrity = format!("{{ integrity: \"sha256-{}\" }}", sha256(read_bytes(&folder.join(file))?));
-            if before.ends_with("fetch(") {
-                checked.push_str(", ");
-                checked.push_str(&integrity);
-            } else {
-                first = Some(integrity);
-            }
+    let mut checked = script.to_owned();
+    for file in paths(folder)?.iter().filter(|file| file.extension().is_some_and(|ending| ending == "wasm")) {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        let integrity = format!("{{ integrity: \"sha256-{}\" }}", sha256(read_bytes(file)?));
+        let part = format!("fetch(new URL(\"./{name}\", import.meta.url)");
+        checked = checked.replace(&format!("{part})"), &format!("{part}, {integrity})"));
+        if checked.contains(&format!("new URL('{name}', import.meta.url)")) {
+            checked = checked.replace("fetch(module_or_path)", &format!("fetch(module_or_path, {integrity})"));
         }
     }
-    checked.push_str(rest);
-    match first {
-        Some(integrity) if checked.contains(fetch) => {
-            Ok(checked.replace(fetch, &format!("module_or_path = fetch(module_or_path, {integrity});")))
-        }
-        Some(_) => Err("the script fetches its module in another way than it did".to_owned()),
-        None => Ok(checked),
+    let counts = ["import.meta.url", "fetch(", "{ integrity: "].map(|words| checked.matches(words).count());
+    if counts != [counts[0]; 3] {
+        return Err("a script fetches a module in another way than it did, without its digest".to_owned());
     }
+    Ok(checked)
 }
 
 /// Removes what Trunk made of the undivided program.
@@ -213,6 +195,7 @@ mod tests {
         );
         assert_eq!(checking(first, &folder), Ok(checked));
         assert!(checking("module_or_path = new URL('a.wasm', import.meta.url);", &folder).is_err());
+        assert!(checking("module_or_path = new URL('a.wasm', import.meta.url); fetch(path);", &folder).is_err());
         assert!(checking("fetch(new URL(\"./missing.wasm\", import.meta.url))", &folder).is_err());
         fs::remove_dir_all(&folder).expect("it can go");
     }

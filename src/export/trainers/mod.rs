@@ -163,7 +163,7 @@ fn trainer_keys(planned: &Planned, engine: Engine) -> Keys {
     keys
 }
 
-/// Whether the Trainer, and not FSDP, recomputes whole layers.
+/// What tells the Trainer to recompute whole layers, where FSDP does not.
 fn checkpointing(now: &Scenario, engine: Engine) -> Keys {
     let recomputes = now.recipe.recomputation == Recomputation::Full && engine != Engine::Fsdp;
     let mut keys: Keys = vec![("gradient_checkpointing", recomputes.into())];

@@ -9,6 +9,7 @@ use bmax::{Answer, Scenario, b_max, estimate, format, link, preview};
 
 use super::super::Result;
 use super::super::figures::Figures;
+use super::super::markup::unescaped;
 use super::super::pages;
 use super::super::text::{Page, plain};
 
@@ -126,14 +127,7 @@ fn figure(page: &Page, html: &str, name: &str, figures: &Figures) -> Result<Prev
 fn caption(html: &str, name: &str) -> Option<String> {
     let figure = html.split_once(&format!("id=\"embed-{name}\""))?.1;
     let caption = figure.split_once("<figcaption")?.1.split_once('>')?.1.split_once("</figcaption>")?.0;
-    Some(read(&plain(caption)))
-}
-
-/// Text of markup without what stands for signs in it.
-fn read(text: &str) -> String {
-    let signs = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&nbsp;", "\u{a0}"), ("&amp;", "&")];
-    let text = signs.iter().fold(text.to_owned(), |text, (name, sign)| text.replace(name, sign));
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    Some(unescaped(&plain(caption)).split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 fn model(row: &ModelRow) -> Preview {

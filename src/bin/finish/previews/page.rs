@@ -7,7 +7,7 @@ use serde_json::json;
 use super::super::Result;
 use super::super::address::Address;
 use super::super::discovery::{About, SITE, tags};
-use super::super::markup::escaped;
+use super::super::markup::{escaped, in_script};
 use super::super::page::with_policy;
 use super::PICTURE;
 use super::list::Preview;
@@ -61,8 +61,8 @@ pub fn written(preview: &Preview, address: &Address) -> Result<String> {
          <h1>{title}</h1>\n<p><strong>{sentence}</strong> {more}</p>\n\
          <p><a href=\"{}\">{press}</a></p>\n\
          <p><img src=\"{PICTURE}\" width=\"1200\" height=\"630\" alt=\"{shown}\"></p>\n</main>\n</body>\n</html>\n",
-        // A string of JSON is one of JavaScript; nothing in it ends the script.
-        json!(way).to_string().replace('<', "\\u003c"),
+        // A string of JSON is one of JavaScript.
+        in_script(&json!(way)),
         escaped(&description),
         tags(&about, address),
         escaped(&way),

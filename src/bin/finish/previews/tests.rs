@@ -11,7 +11,7 @@ use bmax::{b_max, link, preview};
 use serde_json::Value;
 
 use super::*;
-use crate::markup::{Tag, tags};
+use crate::markup::{Tag, tags, unescaped};
 
 fn site() -> Vec<Page> {
     crate::text::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src/pages")).expect("the text can be read")
@@ -34,7 +34,7 @@ fn content(tags: &[Tag], name: &str) -> Option<String> {
     let is_named =
         |tag: &&Tag| ["property", "name"].iter().any(|key| tag.attribute(key).is_some_and(|one| one.value == name));
     let content = tags.iter().find(is_named)?.attribute("content")?.value;
-    Some(content.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&amp;", "&"))
+    Some(unescaped(content))
 }
 
 fn link_to<'a>(tags: &'a [Tag], rel: &str) -> Option<&'a str> {
