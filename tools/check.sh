@@ -25,8 +25,15 @@ step() {
     step_began=$(date +%s)
     printf '\n== %s\n' "$1"
 }
+beside=
+# Ends a process and all that it has started.
+end() {
+    for child in $(ps -A -o pid=,ppid= | awk -v parent="$1" '$2 == parent { print $1 }'); do end "$child"; done
+    kill "$1" 2>/dev/null || :
+}
 report_times() {
     status=$?
+    [ -z "$beside" ] || end "$beside"
     step_ends
     printf '\nSeconds of each step, of %s:\n' "$(elapsed "$began")"
     cat "$STEP_TIMES"
@@ -50,11 +57,6 @@ step "tools"
 sh tools/setup.sh test
 use_tools
 
-# The page's program as it renders the figures, the command line and what finishes the page; the library alone is the
-# default. One set of features for all that runs here is one build. Leptos runs effects where it is told of a browser
-# (hydrate, desk), and there is none here.
-EVERYTHING=prerender,cli,finish
-
 # Every test program but the browser's, which has a step of its own.
 native_tests() {
     for file in tests/*.rs tests/*/main.rs; do
@@ -66,38 +68,45 @@ native_tests() {
     done
 }
 
+# Half of the minutes that the page takes are one core's, so it is built beside the checks that do not look at it.
+build_page() {
+    page_began=$(date +%s)
+    BMAX_BUILT=yes sh tools/dist.sh && sh tools/sizes.sh && code=0 || code=1
+    printf '%6d  page (beside other steps)\n' "$(elapsed "$page_began")" >>"$STEP_TIMES"
+    return "$code"
+}
+
 step "format"
 cargo fmt --check
-step "Python"
 # A syntax error in an exported script would be the reader's.
 PYTHONPYCACHEPREFIX=$ROOT/target/python "$(find_python)" -m py_compile tests/exports/files/*/*.py
+step "compiling for this machine"
+cargo test --quiet --no-run --features "$NATIVE" --lib --bins --tests
+build_page >target/page-log 2>&1 &
+beside=$!
 step "lints, library alone"
 cargo clippy --quiet --lib --tests -- -D warnings
 step "lints, command line alone"
 cargo clippy --quiet --features cli --lib --bin bmax -- -D warnings
 step "lints, everything"
-cargo clippy --quiet --features "$EVERYTHING" --all-targets -- -D warnings
+cargo clippy --quiet --features "$NATIVE" --all-targets -- -D warnings
 step "lints, as the browser runs it"
-cargo clippy --quiet --features hydrate --bin bmax-site -- -D warnings
-cargo clippy --quiet --features desk --bin bmax-desk -- -D warnings
+cargo clippy --quiet --features hydrate,desk --bin bmax-site --bin bmax-desk -- -D warnings
 step "documentation"
-RUSTDOCFLAGS='-D warnings' cargo doc --quiet --no-deps --lib
-RUSTDOCFLAGS='-D warnings' cargo doc --quiet --no-deps --features "$EVERYTHING"
-step "tests, library alone"
-cargo test
-step "page"
-sh tools/dist.sh
-# From here on there is a page, for the tests that look at it.
-BMAX_DIST=$ROOT/dist
-export BMAX_DIST
-step "sizes"
-sh tools/sizes.sh
+RUSTDOCFLAGS='-D warnings' cargo doc --quiet --no-deps --features "$NATIVE"
 step "tests, everything but the browser"
 # shellcheck disable=SC2046
-cargo test --features "$EVERYTHING" --lib --bins $(native_tests)
-cargo test --features "$EVERYTHING" --doc
+cargo test --quiet --features "$NATIVE" --lib --bins $(native_tests)
+cargo test --quiet --features "$NATIVE" --doc
 step "course notes that embed figures"
 sh tools/hosts.sh
+step "the rest of the page"
+wait "$beside" && built=yes || built=no
+beside=
+cat target/page-log
+[ "$built" = yes ] || exit 1
+BMAX_DIST=$ROOT/dist
+export BMAX_DIST
 step "tests in Chromium"
 sh tools/browsers.sh chromium
 # In the other engines at least the whole page once, and course notes in the second.

@@ -175,9 +175,15 @@ native_cargo() (
     exec /usr/bin/cargo "$@"
 )
 
-# Builds the program that Trunk runs on the page, for this machine, and names it in BMAX_FINISH.
+# What is built for this machine has one set of features, so that it is compiled once: the page's program as it renders
+# the figures, the command line, and what finishes the page. Leptos runs effects where it is told of a browser (hydrate,
+# desk), and there is none here.
+NATIVE=prerender,cli,finish
+
+# Builds the two programs that Trunk runs, for this machine, and names the one that it is told of in BMAX_FINISH. The
+# checks have built them already, with their tests.
 build_finish() {
-    native_cargo build --quiet --no-default-features --features finish --bin finish ||
+    [ -n "${BMAX_BUILT:-}" ] || native_cargo build --quiet --features "$NATIVE" --bin finish --bin bmax-site ||
         fail "could not build src/bin/finish"
     BMAX_FINISH=$ROOT/target/debug/finish
     export BMAX_FINISH

@@ -4,5 +4,5 @@
 set -eu
 . "$(dirname -- "$0")/env.sh"
 
-native_cargo build --quiet --no-default-features --features prerender --bin bmax-site
+[ -n "${BMAX_BUILT:-}" ] || native_cargo build --quiet --features "$NATIVE" --bin bmax-site
 "$ROOT/target/debug/bmax-site" target/prerendered

@@ -150,6 +150,14 @@ impl Visit {
             page.prefer(&self.media).await;
         }
         page.client.goto(&address).await.expect("the page loads");
+        // On a busy machine a driver may be back before that, with the empty page it began on still there.
+        let there = "return document.readyState === 'complete' && location.protocol.startsWith('http') \
+            && (location.href === arguments[0] || !location.pathname.endsWith(arguments[1]));";
+        page.until("the page to load", async || {
+            let seen = page.script(there, vec![json!(address), json!(BLANK)]).await;
+            if seen == json!(true) { Ok(()) } else { Err(seen) }
+        })
+        .await;
         if self.wanted.scripts && here && ![HOST_PAGE, BLANK].contains(&self.address.as_str()) {
             page.wait_for_the_frame().await;
             if !self.untouched {
