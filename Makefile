@@ -1,7 +1,7 @@
 # One command each; the work is in tools/. Everything here may be repeated: what is there is kept.
 
 .DEFAULT_GOAL := help
-.PHONY: help serve gallery generate test test-chromium test-firefox test-webkit test-exports test-configs fuzz dist bench accuracy setup clean
+.PHONY: help serve gallery generate test quick test-chromium test-firefox test-webkit test-exports test-configs fuzz dist bench accuracy setup clean
 
 PORT ?= 8080
 
@@ -19,6 +19,9 @@ generate: ## write every committed file that follows from the code: sources, cat
 
 test: ## run every check
 	@sh tools/check.sh
+
+quick: ## format, lints, everything that needs no browser, and each page once in Chromium
+	@sh tools/check.sh quick
 
 test-chromium: ## run all browser tests in Chromium, on the page in dist/
 	@sh tools/browsers.sh chromium

@@ -1,7 +1,13 @@
 #!/bin/sh
 # Every check, the quick ones first; stops at the first that fails, and says in any case where the time went.
+#
+#   check.sh         all of them
+#   check.sh quick   format, lints, what needs no browser, and each page once in one browser
 set -eu
 . "$(dirname -- "$0")/env.sh"
+
+extent=${1:-all}
+case $extent in all | quick) ;; *) fail "unknown extent '$extent'" ;; esac
 
 mkdir -p target
 # Seconds and name of each step, and of each visit of a browser test.
@@ -84,22 +90,28 @@ step "compiling for this machine"
 cargo test --quiet --no-run --features "$NATIVE" --lib --bins --tests
 build_page >target/page-log 2>&1 &
 beside=$!
-step "lints, library alone"
-cargo clippy --quiet --lib --tests -- -D warnings
-step "lints, command line alone"
-cargo clippy --quiet --features cli --lib --bin bmax -- -D warnings
+if [ "$extent" = all ]; then
+    step "lints, library alone"
+    cargo clippy --quiet --lib --tests -- -D warnings
+    step "lints, command line alone"
+    cargo clippy --quiet --features cli --lib --bin bmax -- -D warnings
+fi
 step "lints, everything"
 cargo clippy --quiet --features "$NATIVE" --all-targets -- -D warnings
 step "lints, as the browser runs it"
 cargo clippy --quiet --features hydrate,desk --bin bmax-site --bin bmax-desk -- -D warnings
-step "documentation"
-RUSTDOCFLAGS='-D warnings' cargo doc --quiet --no-deps --features "$NATIVE"
+if [ "$extent" = all ]; then
+    step "documentation"
+    RUSTDOCFLAGS='-D warnings' cargo doc --quiet --no-deps --features "$NATIVE"
+fi
 step "tests, everything but the browser"
 # shellcheck disable=SC2046
 cargo test --quiet --features "$NATIVE" --lib --bins $(native_tests)
-cargo test --quiet --features "$NATIVE" --doc
-step "course notes that embed figures"
-sh tools/hosts.sh
+if [ "$extent" = all ]; then
+    cargo test --quiet --features "$NATIVE" --doc
+    step "course notes that embed figures"
+    sh tools/hosts.sh
+fi
 step "the rest of the page"
 wait "$beside" && built=yes || built=no
 beside=
@@ -107,6 +119,11 @@ cat target/page-log
 [ "$built" = yes ] || exit 1
 BMAX_DIST=$ROOT/dist
 export BMAX_DIST
+if [ "$extent" = quick ]; then
+    step "every page once in Chromium"
+    sh tools/browsers.sh chromium engines::
+    exit 0
+fi
 step "tests in Chromium"
 sh tools/browsers.sh chromium
 # In the other engines at least the whole page once, and course notes in the second.

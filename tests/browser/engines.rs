@@ -4,23 +4,50 @@ use std::cell::RefCell;
 
 use serde_json::json;
 
-use crate::support::{FOLDER, PAGES, Page, Visit, expected, key};
+use crate::support::{FOLDER, Page, Visit, expected, key};
 use crate::theme::becomes;
 
-#[tokio::test]
-async fn every_figure_of_every_page_mounts_unfolds_and_asks_no_other_host() {
-    let page = Page::open("?v=3&model=13b").await;
-    for name in PAGES {
-        page.go(&format!("{FOLDER}{name}?v=3&model=13b")).await;
-        page.wait_for_figures().await;
-        page.unfold_everything().await;
-        let answer = expected::answer(&expected::scenario("?model=13b"));
-        page.part("#answer-bar").shows("bar-answer", &answer).await;
-        let silent = "return [...document.querySelectorAll('[data-figure]')] \
-            .filter((one) => one.textContent.trim() === '' || one.getBoundingClientRect().height < 20) \
-            .map((one) => one.dataset.figure);";
-        assert_eq!(page.script(silent, vec![]).await, json!([]), "/{name}");
-    }
+/// One test a page, so that two browsers share them.
+macro_rules! every_figure_mounts_unfolds_and_asks_no_other_host {
+    ($($test:ident: $page:expr,)+) => {
+        mod every_figure_mounts_unfolds_and_asks_no_other_host {
+            $(#[tokio::test]
+            async fn $test() {
+                super::figures_mount_and_unfold($page).await;
+            })+
+
+            #[test]
+            fn no_page_is_forgotten() {
+                assert_eq!([$($page),+], crate::support::PAGES);
+            }
+        }
+    };
+}
+
+every_figure_mounts_unfolds_and_asks_no_other_host! {
+    home: "",
+    memory: "memory/",
+    room: "room/",
+    batch: "batch/",
+    gpus: "gpus/",
+    networks: "networks/",
+    plan: "plan/",
+    check: "check/",
+    trust: "trust/",
+    sources: "sources/",
+    questions: "questions/",
+    teach: "teach/",
+}
+
+async fn figures_mount_and_unfold(name: &str) {
+    let page = Page::open(&format!("{name}?v=3&model=13b")).await;
+    page.unfold_everything().await;
+    let answer = expected::answer(&expected::scenario("?model=13b"));
+    page.part("#answer-bar").shows("bar-answer", &answer).await;
+    let silent = "return [...document.querySelectorAll('[data-figure]')] \
+        .filter((one) => one.textContent.trim() === '' || one.getBoundingClientRect().height < 20) \
+        .map((one) => one.dataset.figure);";
+    assert_eq!(page.script(silent, vec![]).await, json!([]), "/{name}");
     assert_eq!(page.server.strangers(), Vec::<String>::new());
     let asked = page.server.requests();
     assert!(asked.iter().any(|path| path.ends_with(".wasm")), "{asked:?}");

@@ -23,7 +23,7 @@ const WIDTH: u32 = 720;
 
 /// The look of the page for those who are not led on, in the colours of `style/tokens.css`.
 const STYLE: &str = "body{max-width:44rem;margin:0 auto;padding:2rem 1.25rem;background:light-dark(#fbfaf7,#14181d);\
-    color:light-dark(#1d2329,#e7e4dc);font:1.0625rem/1.6 system-ui,sans-serif}h1{line-height:1.2}a{color:light-dark(#1b5e8c,#82bdea)}\
+    color:light-dark(#1d2329,#e7e4dc);font:1.0625rem/1.6 system-ui,sans-serif}h1{line-height:1.2}a{color:light-dark(#175179,#91c5ec)}\
     img{width:100%;height:auto}";
 
 /// The page. Its script leads to the page of the site before anything is painted; without scripts it is read as it is.
