@@ -4,6 +4,7 @@ use std::cell::RefCell;
 
 use serde_json::json;
 
+use crate::support::host::{Host, sandboxed};
 use crate::support::{FOLDER, Page, Visit, expected, key};
 use crate::theme::becomes;
 
@@ -95,6 +96,17 @@ async fn the_theme_follows_the_system_until_the_reader_chooses() {
     page.all().press("Theme: light").await;
     becomes(&page, true).await;
     page.close().await;
+}
+
+/// In a frame without an origin of its own “self” is no host in some versions of WebKit.
+#[tokio::test]
+async fn a_figure_in_a_sandboxed_frame_mounts_and_answers() {
+    let host = Host::with(&sandboxed("embed=grow&v=3&model=1b&gpus=1&zero=0")).await;
+    let answer = host.hears(0, "answer", |_| true).await;
+    let expected = bmax::b_max(&expected::scenario("v=3&model=1b&gpus=1&zero=0")).batch();
+    assert_eq!(answer["b_max"], json!(expected));
+    host.settled(0).await;
+    host.close().await;
 }
 
 /// The tests above would pass in a browser whose console nobody hears.
