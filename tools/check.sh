@@ -71,6 +71,8 @@ cargo fmt --check
 step "Python"
 # A syntax error in an exported script would be the reader's.
 PYTHONPYCACHEPREFIX=$ROOT/target/python "$(find_python)" -m py_compile tests/exports/files/*/*.py
+step "dependencies"
+sh tools/deny.sh
 step "lints, library alone"
 cargo clippy --quiet --lib --tests -- -D warnings
 step "lints, command line alone"
