@@ -1,7 +1,7 @@
 # One command each; the work is in tools/. Everything here may be repeated: what is there is kept.
 
 .DEFAULT_GOAL := help
-.PHONY: help serve gallery generate test quick test-chromium test-firefox test-webkit test-exports test-configs fuzz dist bench accuracy setup clean
+.PHONY: help serve gallery generate test quick test-chromium test-firefox test-webkit test-exports test-configs fuzz dist reproduce bench accuracy setup clean
 
 PORT ?= 8080
 
@@ -43,6 +43,9 @@ fuzz: ## a million scenarios and ten million texts for each reader, some hours (
 
 dist: ## build the page into dist/, a folder that works from any path
 	@sh tools/dist.sh
+
+reproduce: ## build the page here and in another folder, and compare every byte (twice as long as dist)
+	@sh tools/reproduce.sh
 
 bench: ## measure the estimator, how pages load, and every slider beside the workshop's page (its folder: ORIGINAL=path)
 	@ORIGINAL='$(ORIGINAL)' sh tools/bench.sh

@@ -75,6 +75,26 @@ fn nginx_and_caddy_send_the_same() {
 }
 
 #[test]
-fn a_module_of_webassembly_is_declared_as_one() {
-    assert!(file("nginx.conf").contains("application/wasm wasm;"));
+fn a_module_of_webassembly_is_declared_as_one_and_compressed() {
+    let (nginx, caddy) = (file("nginx.conf"), file("Caddyfile"));
+    assert!(nginx.contains("application/wasm wasm;"));
+    assert!(nginx.lines().any(|line| line.trim().starts_with("gzip_types ") && line.contains(" application/wasm ")));
+    // Caddy declares it by itself.
+    assert!(caddy.contains("header Content-Type application/wasm*\n"));
+}
+
+/// While a new build is uploaded, a page may ask for a file that is not there yet.
+#[test]
+fn what_is_missing_is_not_kept() {
+    // nginx goes on to another address, whose name is not among those that are kept.
+    assert!(file("nginx.conf").contains("error_page 404 /bmax/404.html;"));
+    let caddy = file("Caddyfile");
+    let (_, missing) = caddy.split_once("handle_errors {").expect("what Caddy does about errors");
+    assert!(missing.contains(&format!("header Cache-Control \"{ASKED_AGAIN}\"")));
+}
+
+#[test]
+fn an_address_without_its_last_slash_keeps_the_configuration() {
+    assert!(file("nginx.conf").contains("return 301 /bmax/$is_args$args;"));
+    assert!(file("Caddyfile").contains("redir /bmax /bmax/?{query} permanent"));
 }

@@ -91,6 +91,8 @@ cargo test --quiet --no-run --features "$NATIVE" --lib --bins --tests
 build_page >target/page-log 2>&1 &
 beside=$!
 if [ "$extent" = all ]; then
+    step "dependencies"
+    sh tools/deny.sh
     step "lints, library alone"
     cargo clippy --quiet --lib --tests -- -D warnings
     step "lints, command line alone"

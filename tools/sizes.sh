@@ -26,10 +26,11 @@ done | awk '
     {
         row($3, $1, $2)
         # The desk and the page of the catalogue are loaded by those who ask for them, embed.js by other pages, ask.js by
-        # links that ask, icons by those who install the page, and the worker when the page is there. What a visit to one
-        # page takes of the rest is held by a test, tests/browser/size_budget.rs.
+        # links that ask, icons by those who install the page, the list of packages by who wants to know, and the worker
+        # when the page is there. What a visit to one page takes of the rest is held by a test,
+        # tests/browser/size_budget.rs.
         if ($3 ~ /^desk-/) { desk_raw += $1; desk_small += $2; next }
-        if ($3 ~ /^(catalogue\.|icons\/|embed\.js$|ask\.js$|sw\.js$)/) next
+        if ($3 ~ /^(catalogue\.|icons\/|embed\.js$|ask\.js$|bmax\.cdx\.json$|sw\.js$)/) next
         raw += $1
         small += $2
         if ($3 ~ /\.(wasm|js)$/) { program_raw += $1; program_small += $2 }

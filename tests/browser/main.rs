@@ -6,6 +6,7 @@
 
 mod support;
 
+mod about_this_build;
 mod accessibility;
 mod activations;
 mod ask;

@@ -100,12 +100,12 @@ fn replaced(text: &str, old: &str, new: &str) -> String {
     text.replace(old, new)
 }
 
-/// Whether a file is for readers, and so kept: folders for previews, their pictures and lists are for crawlers, and the
-/// headers for the host.
+/// Whether a file is for readers, and so kept: folders for previews, their pictures and lists are for crawlers, the
+/// headers for the host, and the list of packages for those who look into a build.
 fn is_for_readers(name: &str) -> bool {
     let folders = ["figure/", "model/", "start/"];
     !folders.iter().any(|folder| name.starts_with(folder))
-        && !["_headers", "picture.png", "robots.txt", "sitemap.xml"].contains(&name)
+        && !["_headers", "bmax.cdx.json", "picture.png", "robots.txt", "sitemap.xml"].contains(&name)
 }
 
 /// Another build of the site: other text, styles and program, whose files have other names.

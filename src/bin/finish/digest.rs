@@ -9,6 +9,11 @@ pub fn sha256(bytes: impl AsRef<[u8]>) -> String {
     STANDARD.encode(Sha256::digest(bytes))
 }
 
+/// SHA-256 in hexadecimal, as lists of packages have it.
+pub fn hexadecimal(bytes: impl AsRef<[u8]>) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// The first signs of it that are letters and digits: as many as tell builds apart, and nothing that a name has to
 /// escape.
 pub fn short(bytes: impl AsRef<[u8]>) -> String {
@@ -23,6 +28,11 @@ mod tests {
     #[test]
     fn a_digest_is_that_of_the_standard() {
         assert_eq!(sha256("abc"), "ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=");
+    }
+
+    #[test]
+    fn in_hexadecimal_it_is_printed_as_there() {
+        assert_eq!(hexadecimal("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
     }
 
     #[test]

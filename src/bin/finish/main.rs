@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 mod address;
+mod bill;
 mod desk;
 mod digest;
 mod discovery;
@@ -83,6 +84,7 @@ fn pages(folder: &Path, rendered: &Path, built: &Path) -> Result<()> {
         write(&folder.join("sitemap.xml"), discovery::sitemap(&pages.collect::<Vec<_>>(), address))?;
         write(&folder.join("robots.txt"), discovery::robots(address))?;
     }
+    bill::write_it(folder, &[program.files(folder)?, desk.files()].concat())?;
     // The files are what they will be now.
     worker::list(folder, is_kept())
 }

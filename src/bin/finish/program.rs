@@ -50,6 +50,12 @@ impl Program {
         Ok(files.iter().map(|file| format!("{}/{file}.wasm", self.folder)).collect())
     }
 
+    /// Its files, as paths from the page's folder.
+    pub fn files(&self, page: &Path) -> Result<Vec<String>> {
+        let name = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Ok(paths(&page.join(&self.folder))?.iter().map(|path| format!("{}/{}", self.folder, name(path))).collect())
+    }
+
     /// Its scripts as they are called from the page's folder, and their digests.
     pub fn scripts(&self) -> impl Iterator<Item = (String, &str)> {
         self.scripts.iter().map(|(name, digest)| (format!("{}/{name}", self.folder), digest.as_str()))

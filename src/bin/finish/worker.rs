@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use super::bill;
 use super::digest::sha256;
 use super::previews::is_for_crawlers;
 use super::{Result, paths, read, read_bytes, write};
@@ -32,12 +33,13 @@ pub fn list(folder: &Path, is_kept: bool) -> Result<()> {
 }
 
 /// The files below a folder, as paths from the page. What is hidden is left over from the build, the headers are
-/// for the host, the worker itself is kept by the browser, and what crawlers ask for is nothing that a reader sees.
+/// for the host, the worker itself is kept by the browser, what crawlers ask for is nothing that a reader sees, and the bill
+/// of materials is as much as a part of the program.
 fn collect(folder: &Path, prefix: &str, names: &mut Vec<String>) -> Result<()> {
     for path in paths(folder)? {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or("\u{fffd}");
         let place = format!("{prefix}{name}");
-        if name.starts_with('.') || [WORKER, HEADERS].contains(&place.as_str()) {
+        if name.starts_with('.') || [WORKER, HEADERS, bill::FILE].contains(&place.as_str()) {
             continue;
         }
         if path.is_dir() {
@@ -107,7 +109,9 @@ mod tests {
         for name in ["icons", ".stage", "model/a"] {
             fs::create_dir_all(folder.join(name)).expect("a folder");
         }
-        for name in ["index.html", "icons/b.png", ".hidden", ".stage/c.js", "model/a/index.html", "picture.png"] {
+        for name in
+            ["index.html", "icons/b.png", ".hidden", ".stage/c.js", "model/a/index.html", "picture.png", bill::FILE]
+        {
             fs::write(folder.join(name), "abc").expect("a file");
         }
         let made = |is_kept| {
