@@ -13,8 +13,8 @@ const WRONG: &str = "const wrong = []; \
     const place = (one) => one.getBoundingClientRect(); \
     const title = place(document.querySelector('h1')); \
     if (title.top < 0 || title.bottom > 90) wrong.push(`title from ${title.top} to ${title.bottom}`); \
-    const says = 'svg, canvas, [role=img], table, pre, math, output, .num, strong, ul, legend, .network-answer'; \
-    const first = [...document.querySelectorAll(`[data-figure] :is(${says})`)].filter((one) => \
+    const says = 'svg, canvas, [role=img], table, pre, math, output, .num, strong, ul, legend, .network-answer, .compare-verdict, .solve-answer'; \
+    const first = [...document.querySelectorAll(`.figure > :not(figcaption, .figure-formula) :is(${says})`)].filter((one) => \
         one.checkVisibility({ visibilityProperty: true }) && place(one).height > 8 && one.textContent.trim() !== '' \
         && !one.closest('button, label, .field, .segmented:not(.quiz *), .visually-hidden')); \
     const least = Math.min(...first.map((one) => Math.max(place(one).top, 0))); \
@@ -22,16 +22,23 @@ const WRONG: &str = "const wrong = []; \
     if (document.documentElement.scrollWidth > innerWidth) wrong.push(`${document.documentElement.scrollWidth} px wide`); \
     return wrong;";
 
+/// Waits until the figure of the only frame is there.
+async fn mounted(host: &Host) {
+    let there = "return !!document.querySelector('[data-figure][data-mounted]');";
+    host.page
+        .until("the figure", async || if host.inside(0, there).await == true { Ok(()) } else { Err("not there") })
+        .await;
+}
+
 #[tokio::test]
 async fn every_figure_shows_what_it_says_in_the_first_600_pixels_of_a_frame() {
     let host = Host::with("").await;
     for name in PAGES.into_iter().flat_map(figures_of) {
         for (width, height) in FRAMES {
             let frame = frame(&format!("embed={name}&height={height}&v=3"), "sandbox=allow-scripts");
-            let frame = frame.replace("width=800", &format!("width={width} height={height}"));
-            assert!(frame.contains(&format!("height={height}")), "{frame}");
-            host.show(&frame).await;
-            assert_eq!(host.settled(0).await, u64::from(height), "{name}");
+            host.show(&frame.replace("width=800 height=400", &format!("width={width} height={height}"))).await;
+            mounted(&host).await;
+            assert_eq!(host.inside(0, "return [innerWidth, innerHeight];").await, json!([width, height]), "{name}");
             assert_eq!(host.inside(0, WRONG).await, json!([]), "{name} in {width} × {height}");
         }
     }
@@ -42,7 +49,7 @@ async fn every_figure_shows_what_it_says_in_the_first_600_pixels_of_a_frame() {
 async fn what_is_below_the_frame_is_reached_by_keyboard() {
     let host = Host::with("").await;
     host.show(&frame("embed=calculator&height=600&v=3", "sandbox=allow-scripts")).await;
-    host.settled(0).await;
+    mounted(&host).await;
     let last = "const all = [...document.querySelectorAll('input, select, button, summary')].filter((one) => one.checkVisibility()); \
         all.at(-1).focus(); const { top, bottom } = all.at(-1).getBoundingClientRect(); return top >= 0 && bottom <= innerHeight;";
     assert_eq!(host.inside(0, last).await, json!(true));
