@@ -374,24 +374,3 @@ async fn in_notes_from_right_to_left_a_figure_reads_as_on_its_own_page_and_nothi
     }
     close(page).await;
 }
-
-#[tokio::test]
-async fn on_paper_a_still_stands_in_the_place_of_its_frame_and_on_screens_it_is_not_seen() {
-    let page = open().await;
-    for site in ["mkdocs", "mdx"] {
-        let notes = SITES.iter().find(|notes| notes.site == site).expect("these notes");
-        go_to(&page, notes).await;
-        // The first frame has no still and is printed itself.
-        let seen = "const seen = (one) => one.checkVisibility(); \
-            return [[...document.querySelectorAll('iframe')].map(seen), \
-                [...document.querySelectorAll('p > a > img')].map((one) => [seen(one), one.complete && one.naturalWidth > 0])];";
-        page.until_script("the frames", seen, json!([[true, true], [[false, true]]])).await;
-        for (media, wanted) in
-            [("print", json!([[true, false], [[true, true]]])), ("", json!([[true, true], [[false, true]]]))]
-        {
-            page.devtools("Emulation.setEmulatedMedia", json!({ "media": media })).await;
-            page.until_script(&format!("{site} as {media}"), seen, wanted).await;
-        }
-    }
-    close(page).await;
-}

@@ -70,6 +70,7 @@ mod slides;
 mod solve_for;
 mod starts;
 mod step;
+mod stills;
 mod swapping;
 mod tasks;
 mod terms;

@@ -318,8 +318,8 @@ async fn a_picture_for_paper_is_the_file_of_the_tab_for_pictures_with_the_answer
     let (home, scenario) = (home(&page), expected::scenario("gpus=64"));
     let fits = bmax::b_max(&scenario).batch().expect("it fits");
     let still = Still {
-        file: "bmax-chart-7b-64xa100-80-s2048-b4.png".to_owned(),
-        caption: format!("7B on 64 × A100 80 GB, S = 2,048: {fits} sequences fit."),
+        file: "bmax-chart-7b-64xa100-80-s2048-b3.png".to_owned(),
+        caption: format!("7B on 64 × A100 SXM 80 GB, S = 2,048: {fits} sequences fit."),
     };
     let dialog = page.part(".desk");
     dialog.choose("Paste into", Host::Readme.name()).await;
