@@ -30,6 +30,22 @@ pub const HEIGHT: u32 = 520;
 /// origin, so that it can read nothing of the page around it.
 pub const SANDBOX: &str = "allow-scripts allow-popups allow-popups-to-escape-sandbox allow-downloads";
 
+/// Hides a still that follows a frame where the frame is shown, and the frame where the page is printed.
+const PRINT: &str = "@media screen{iframe[src*=\"embed=\"]+p:has(>a[href*=\"?v=\"]>img){display:none}}\
+@media print{iframe[src*=\"embed=\"]:has(+p>a[href*=\"?v=\"]>img){display:none}}";
+
+/// The height of a frame on a slide: what reveal.js’ slides of 960 × 700 leave beside a heading.
+const SLIDE_HEIGHT: u32 = 600;
+
+/// A picture of a figure, saved beside the page that shows it, for paper and for pages that take no frames.
+#[derive(Clone, Debug)]
+pub struct Still {
+    /// The name of its file.
+    pub file: String,
+    /// What it says, with the answer in words.
+    pub caption: String,
+}
+
 /// What is shared: a page with a configuration, or a place in it.
 #[derive(Clone, Copy, Debug)]
 pub struct Share<'a> {
@@ -84,6 +100,11 @@ impl Share<'_> {
         format!("<a href=\"{link}\"><img src=\"{file}\" alt=\"{title}\"></a>")
     }
 
+    /// A still with its caption in Markdown; it leads to the page.
+    pub fn markdown_still(&self, still: &Still) -> String {
+        format!("{}\n{}", self.markdown_image(&still.file), in_markdown(&still.caption))
+    }
+
     /// The address of one figure alone. The fragment leads readers without JavaScript to its text.
     pub fn frame_address(&self, embed: &Embed) -> String {
         let query = embed.query(self.scenario) + &link::versus(self.scenario, self.vs);
@@ -120,13 +141,29 @@ pub enum Host {
     Sphinx,
     /// Quarto.
     Quarto,
+    /// MDX, which Docusaurus stands on: every tag is JSX.
+    Mdx,
+    /// A slide of reveal.js.
+    Reveal,
+    /// Markdown where frames are taken out, as in a README on GitHub.
+    Readme,
     /// Programs that ask for an address and make the frame themselves, as Notion does.
     Address,
 }
 
 impl Host {
     /// Every tool, in the order in which a dialog shows them.
-    pub const ALL: [Self; 6] = [Self::Html, Self::MkDocs, Self::Myst, Self::Sphinx, Self::Quarto, Self::Address];
+    pub const ALL: [Self; 9] = [
+        Self::Html,
+        Self::MkDocs,
+        Self::Myst,
+        Self::Sphinx,
+        Self::Quarto,
+        Self::Mdx,
+        Self::Reveal,
+        Self::Readme,
+        Self::Address,
+    ];
 
     /// Its word in markup.
     pub const fn key(self) -> &'static str {
@@ -136,6 +173,9 @@ impl Host {
             Self::Myst => "myst",
             Self::Sphinx => "sphinx",
             Self::Quarto => "quarto",
+            Self::Mdx => "mdx",
+            Self::Reveal => "reveal",
+            Self::Readme => "readme",
             Self::Address => "address",
         }
     }
@@ -153,6 +193,9 @@ impl Host {
             Self::Myst => "MyST, Jupyter Book 2",
             Self::Sphinx => "Jupyter Book 1, Sphinx",
             Self::Quarto => "Quarto",
+            Self::Mdx => "MDX, Docusaurus",
+            Self::Reveal => "reveal.js",
+            Self::Readme => "README",
             Self::Address => "Notion",
         }
     }
@@ -172,27 +215,70 @@ impl Host {
             Self::Quarto => {
                 "Paste it into a .qmd file. In a book or paper that is not HTML, a link stands in its place."
             }
+            Self::Mdx => "Paste it into an .mdx file, with an empty line before and after.",
+            Self::Reveal => "Paste it into the section of a slide. The figure is loaded when the slide is shown.",
+            Self::Readme => {
+                "Paste it into Markdown that takes no frames, as on GitHub. The picture leads to the live figure."
+            }
             Self::Address => {
                 "Type /embed in Notion and paste this address. Other tools that ask for the address of an embed take it as well."
             }
         }
     }
 
+    /// Whether a still may stand beside the frame or in its place.
+    pub const fn takes_still(self) -> bool {
+        !matches!(self, Self::Reveal | Self::Address)
+    }
+
     /// Writes a figure for this tool; `height` in CSS pixels counts where `embed` names none.
     pub fn write(self, share: &Share, embed: &Embed, height: u32) -> String {
+        self.write_with(share, embed, height, None)
+    }
+
+    /// The same with a still, which stands on paper in place of the frame.
+    pub fn write_with(self, share: &Share, embed: &Embed, height: u32, still: Option<&Still>) -> String {
         let frame = share.frame(embed, embed.height.unwrap_or(height));
+        // Without a picture a link stands there.
+        let paper = || still.map_or_else(|| share.markdown(), |still| share.markdown_still(still));
         match self {
-            Self::Html | Self::MkDocs => frame,
-            Self::Myst => format!(
-                ":::{{iframe}} {}\n:width: 100%\n:title: {}\n:::",
-                share.frame_address(embed),
-                on_one_line(share.title)
-            ),
-            Self::Sphinx => format!("```{{raw}} html\n{frame}\n```"),
+            Self::Html => match still {
+                Some(still) => {
+                    let (image, caption) = (share.html_image(&still.file), in_html(&still.caption));
+                    format!("{frame}\n<p>{image}<br>{caption}</p>\n<style>{PRINT}</style>")
+                }
+                None => frame,
+            },
+            Self::MkDocs => {
+                still.map_or(frame.clone(), |_| format!("{frame}\n\n{}\n\n<style>{PRINT}</style>", paper()))
+            }
+            Self::Myst => {
+                let placeholder = still.map_or_else(String::new, |still| {
+                    let (file, caption) = (address(&still.file), in_markdown(&still.caption));
+                    format!("\n:placeholder: {file}\n\n{caption} [Live figure]({})", share.short_link())
+                });
+                let title = on_one_line(share.title);
+                format!(":::{{iframe}} {}\n:width: 100%\n:title: {title}{placeholder}\n:::", share.frame_address(embed))
+            }
+            Self::Sphinx => {
+                let paper = still.map_or_else(String::new, |_| format!("\n\n```{{only}} not html\n{}\n```", paper()));
+                format!("```{{raw}} html\n{frame}\n```{paper}")
+            }
             Self::Quarto => format!(
                 "```{{=html}}\n{frame}\n```\n\n::: {{.content-visible unless-format=\"html\"}}\n{}\n:::",
-                share.markdown()
+                paper()
             ),
+            Self::Mdx => {
+                let frame = frame.replace("style=\"border:0\"", "style={{ border: 0 }}");
+                still.map_or(frame.clone(), |_| format!("{frame}\n\n{}\n\n<style>{{`{PRINT}`}}</style>", paper()))
+            }
+            Self::Reveal => {
+                // A slide has one height, and what is higher scrolls in it.
+                let height = embed.height.unwrap_or(SLIDE_HEIGHT);
+                let frame = share.frame(&Embed { height: Some(height), ..embed.clone() }, height);
+                frame.replacen("src=", "data-src=", 1).replacen(" loading=\"lazy\"", "", 1)
+            }
+            Self::Readme => paper(),
             Self::Address => share.frame_address(embed),
         }
     }
@@ -203,7 +289,8 @@ impl Host {
         let script = share.script();
         let tag = format!("<script async src=\"{}\"></script>", in_html(&script));
         match self {
-            Self::Html => Some(("", tag)),
+            Self::Html | Self::Reveal => Some(("", tag)),
+            Self::Mdx => Some(("docusaurus.config.js", format!("scripts: [{{ src: '{script}', async: true }}],"))),
             Self::MkDocs => Some(("mkdocs.yml", format!("extra_javascript:\n  - {}", in_yaml(&script)))),
             Self::Sphinx => {
                 Some(("_config.yml", format!("sphinx:\n  config:\n    html_js_files:\n      - {}", in_yaml(&script))))
@@ -212,7 +299,7 @@ impl Host {
                 "_quarto.yml",
                 format!("format:\n  html:\n    include-in-header:\n      - text: {}", in_yaml(&tag)),
             )),
-            Self::Myst | Self::Address => None,
+            Self::Myst | Self::Readme | Self::Address => None,
         }
     }
 }

@@ -2,7 +2,7 @@
 //! read by parsers of HTML and Markdown that know nothing of this project.
 
 use bmax::embed::{Embed, Theme};
-use bmax::snippet::{Host, SANDBOX, Share};
+use bmax::snippet::{Host, SANDBOX, Share, Still};
 use bmax::{Scenario, link};
 use html5gum::{Token, Tokenizer};
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
@@ -155,6 +155,104 @@ fn myst_gets_a_directive_of_four_lines() {
         assert_eq!(lines[1], ":width: 100%");
         assert_eq!(lines[2].trim_end(), format!(":title: {}", one_line(title)).trim_end());
         assert_eq!(lines[3..], [":::"], "{myst}");
+    }
+}
+
+/// A still whose file and caption would end what they stand in, were they not escaped.
+fn hostile_still(caption: &str) -> Still {
+    Still { file: "bmax (chart) \"1\".png".to_owned(), caption: caption.to_owned() }
+}
+
+const STILL_FILE: &str = "bmax%20%28chart%29%20%221%22.png";
+
+/// The picture, what it says and where it leads, and the text behind it.
+fn still_in(markdown: &str) -> [String; 4] {
+    let [mut image, mut alt, mut link, mut caption] = [const { String::new() }; 4];
+    let (mut in_image, mut in_link) = (false, false);
+    for event in Parser::new_ext(markdown, Options::all() - Options::ENABLE_SMART_PUNCTUATION) {
+        match event {
+            Event::Start(Tag::Link { dest_url, .. }) => (link, in_link) = (dest_url.into_string(), true),
+            Event::Start(Tag::Image { dest_url, .. }) => (image, in_image) = (dest_url.into_string(), true),
+            Event::End(TagEnd::Image) => in_image = false,
+            Event::End(TagEnd::Link) => in_link = false,
+            Event::Text(text) if in_image => alt += &text,
+            Event::Text(text) if !in_link => caption += &text,
+            Event::SoftBreak | Event::Start(Tag::Paragraph) | Event::End(TagEnd::Paragraph) => {}
+            other => panic!("{other:?} in {markdown}"),
+        }
+    }
+    [image, alt, link, caption]
+}
+
+#[test]
+fn a_still_stands_in_place_of_the_frame_on_paper_with_its_caption_and_leads_to_the_page() {
+    let scenario = Scenario::default();
+    let link = format!("{PAGE}?v=3#chart-title");
+    for title in HOSTILE {
+        let (share, still, text) = (share(&scenario, title), hostile_still(title), one_line(title));
+        let wanted = [STILL_FILE, &text, &link, &text].map(str::to_owned);
+        let write = |host: Host| host.write_with(&share, &Embed::of("chart"), 520, Some(&still));
+        assert_eq!(still_in(&write(Host::Readme)), wanted);
+        for (host, begin, end) in [
+            (Host::MkDocs, "</iframe>\n\n", "\n\n<style>"),
+            (Host::Mdx, "</iframe>\n\n", "\n\n<style>{`"),
+            (Host::Sphinx, "\n```\n\n```{only} not html\n", "\n```"),
+            (Host::Quarto, "::: {.content-visible unless-format=\"html\"}\n", "\n:::"),
+        ] {
+            let written = write(host);
+            let (frame, rest) = written.split_once(begin).unwrap_or_else(|| panic!("{written}"));
+            assert!(frame.contains("<iframe "), "{written}");
+            let paper = rest.split_once(end).unwrap_or_else(|| panic!("{written}")).0;
+            assert_eq!(still_in(paper), wanted, "{written}");
+        }
+        let myst = write(Host::Myst);
+        let (head, caption) = myst.split_once("\n\n").expect("a caption");
+        assert_eq!(head.lines().last(), Some(&*format!(":placeholder: {STILL_FILE}")));
+        let caption = caption.strip_suffix("\n:::").expect("its end");
+        assert_eq!(
+            links(&caption.rsplit_once(" [").map(|(_, link)| format!("[{link}")).expect("a link")),
+            [(link.clone(), "Live figure".to_owned())]
+        );
+        // In HTML the frame is followed by a paragraph, as in all that are made of Markdown.
+        let html = write(Host::Html);
+        let names: Vec<_> =
+            elements(&html).into_iter().map(|(name, _)| name).filter(|name| !name.starts_with("text")).collect();
+        assert_eq!(names, ["iframe", "/iframe", "p", "a", "img", "/a", "br", "/p", "style", "/style"], "{html}");
+    }
+}
+
+#[test]
+fn a_frame_in_mdx_is_jsx_in_which_a_style_is_an_object() {
+    let scenario = Scenario::default();
+    for title in HOSTILE {
+        let share = share(&scenario, title);
+        let mdx = Host::Mdx.write(&share, &Embed::of("chart"), 520);
+        assert_eq!(
+            mdx.replace("style={{ border: 0 }}", "style=\"border:0\""),
+            Host::Html.write(&share, &Embed::of("chart"), 520)
+        );
+        assert_eq!(mdx.matches("style={{ border: 0 }}").count(), 1);
+    }
+    let (file, once) = Host::Mdx.once(&share(&scenario, "T")).expect("Docusaurus has a list of scripts");
+    assert_eq!(file, "docusaurus.config.js");
+    assert_eq!(once, format!("scripts: [{{ src: '{PAGE}embed.js', async: true }}],"));
+}
+
+#[test]
+fn a_frame_on_a_slide_is_loaded_with_its_slide_and_asks_for_no_more_than_that_has() {
+    let scenario = Scenario::default();
+    for (asked, height) in [(None, "600"), (Some(480), "480")] {
+        let embed = Embed { height: asked, ..Embed::of("chart") };
+        let wanted = attributes(&[
+            ("data-src", &format!("{PAGE}?embed=chart&height={height}&v=3#embed-chart")),
+            ("title", "T"),
+            ("width", "100%"),
+            ("height", height),
+            ("sandbox", SANDBOX),
+            ("style", "border:0"),
+        ]);
+        let slide = Host::Reveal.write(&share(&scenario, "T"), &embed, 900);
+        assert_eq!(elements(&slide), [("iframe".to_owned(), wanted), ("/iframe".to_owned(), vec![])], "{slide}");
     }
 }
 

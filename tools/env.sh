@@ -67,6 +67,7 @@ binaryen_dir() { printf '%s/binaryen-%s\n' "$BMAX_TOOLS" "$BINARYEN_VERSION"; }
 geckodriver_dir() { printf '%s/geckodriver-%s\n' "$BMAX_TOOLS" "$GECKODRIVER_VERSION"; }
 deny_dir() { printf '%s/cargo-deny-%s\n' "$BMAX_TOOLS" "$DENY_VERSION"; }
 hosts_dir() { printf '%s/hosts-%s\n' "$BMAX_TOOLS" "$(cksum <tests/hosts/requirements.txt | cut -d ' ' -f 1)"; }
+hosts_npm_dir() { printf '%s/hosts-npm-%s\n' "$BMAX_TOOLS" "$(cksum <tests/hosts/package-lock.json | cut -d ' ' -f 1)"; }
 axe_dir() { printf '%s/axe-core-%s\n' "$BMAX_TOOLS" "$AXE_VERSION"; }
 
 # Puts the project's own tools before the machine's. Called again after an installation.
@@ -100,6 +101,7 @@ deny_ok() {
 }
 # A virtual environment ends with the Python it was made from.
 hosts_ok() { "$(hosts_dir)/bin/python" -c 'import mkdocs' >/dev/null 2>&1; }
+hosts_npm_ok() { [ -d "$(hosts_npm_dir)/node_modules" ]; }
 axe_ok() { [ -f "$(axe_dir)/axe.min.js" ]; }
 
 rust_version() { "$1" --version 2>/dev/null | sed -n 's/^rustc \([0-9.]*\).*/\1/p'; }

@@ -177,6 +177,7 @@ need_axe=
 need_geckodriver=
 need_hosts=
 need_deny=
+need_hosts_npm=
 if [ "$mode" != native ]; then
     if [ ! -f Cargo.lock ] && rust_ok rustc; then
         say "writing Cargo.lock: it says which wasm-bindgen is wanted"
@@ -205,6 +206,7 @@ if [ "$mode" = test ]; then
     axe_ok || need_axe=yes
     hosts_ok || need_hosts=yes
     deny_ok || need_deny=yes
+    hosts_npm_ok || need_hosts_npm=yes
     geckodriver_ok || need_geckodriver=yes
     version=$GECKODRIVER_VERSION
     if [ -n "$need_geckodriver" ] && [ -n "$geckodriver_triple" ] &&
@@ -252,7 +254,9 @@ missing_packages() {
         [ -z "$llvm" ] || have "wasm-ld-$llvm" || want "the linker of that Rust" "lld-$llvm"
     fi
     if [ -n "$need_lints" ] && ! lints_ok; then want "formatting and lint checks" rustfmt-web rust-web-clippy; fi
-    if [ -n "$need_binaryen$need_axe" ] && ! have npm; then want "fetching ${need_binaryen:+wasm-opt }${need_axe:+axe-core }from npm" npm; fi
+    if [ -n "$need_binaryen$need_axe$need_hosts_npm" ] && ! have npm; then
+        want "fetching ${need_binaryen:+wasm-opt }${need_axe:+axe-core }${need_hosts_npm:+what builds slides }from npm" npm
+    fi
     if [ "$mode" = test ]; then
         find_chromium >/dev/null || want "the browser of the browser tests" chromium
         find_chromedriver >/dev/null || want "its driver" chromium-driver
@@ -369,18 +373,29 @@ if [ -n "$need_hosts" ]; then
         --requirement tests/hosts/requirements.txt || fail "pip could not fetch them"
     publish "$stage/hosts" "$(hosts_dir)"
 fi
+# npm_packages FOLDER OPTIONS…: what the lock file of the folder names, with the digest of each package.
+npm_packages() {
+    from=$1
+    shift
+    rm -rf "$stage/npm"
+    mkdir -p "$stage/npm"
+    cp "$from/package.json" "$from/package-lock.json" "$stage/npm/"
+    wait_for npm ci --prefix "$stage/npm" "$@" --ignore-scripts --no-audit --no-fund --loglevel=error >/dev/null ||
+        fail "npm could not fetch them"
+}
+if [ -n "$need_hosts_npm" ]; then
+    use_stage
+    say "fetching reveal.js, MDX, React and MyST from npm: they build slides and notes of the tests"
+    npm_packages tests/hosts
+    publish "$stage/npm" "$(hosts_npm_dir)"
+fi
 if [ -n "$need_binaryen$need_axe" ]; then
     use_stage
     say "fetching ${need_binaryen:+wasm-opt }${need_axe:+axe-core }from npm: ${need_binaryen:+wasm-opt makes the page small${need_axe:+, }}${need_axe:+axe-core checks its accessibility}"
-    rm -rf "$stage/npm"
-    mkdir -p "$stage/npm"
-    cp tools/npm/package.json tools/npm/package-lock.json "$stage/npm/"
     omit=
     [ -n "$need_binaryen" ] || omit=--omit=optional
-    # The lock file holds the digest of each package.
     # shellcheck disable=SC2086
-    wait_for npm ci --prefix "$stage/npm" $omit --ignore-scripts --no-audit --no-fund --loglevel=error >/dev/null ||
-        fail "npm could not fetch them"
+    npm_packages tools/npm $omit
     if [ -n "$need_binaryen" ]; then
         # One program of the ten, with the file beside it that says how to read it.
         mkdir -p "$stage/binaryen/bin"

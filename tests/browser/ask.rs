@@ -45,6 +45,33 @@ async fn a_frame_asks_too_and_nothing_moves_when_the_answer_comes() {
 }
 
 #[tokio::test]
+async fn the_question_is_in_sight_at_once_and_has_room_for_a_complaint_in_every_width() {
+    let page = Page::open("").await;
+    // A telephone, a frame in a narrow column, and a desk.
+    for (width, height, query) in
+        [(360, 740, "?v=3&gpus=4&ask=on"), (360, 740, "?embed=answer&v=3&ask=on"), (1440, 900, "?v=3&gpus=4&ask=on")]
+    {
+        page.resize(width, height).await;
+        page.go(&format!("{FOLDER}{query}")).await;
+        let sight = "const button = document.querySelector('.ask button')?.getBoundingClientRect(); \
+            return button ? button.top > 0 && button.bottom <= innerHeight : null;";
+        page.until_script(&format!("the question of {query} in {width} px"), sight, json!(true)).await;
+        page.script("document.getElementById('ask-guess').focus({ preventScroll: true });", vec![]).await;
+        page.press("many").await;
+        page.press(key::ENTER).await;
+        page.part(".ask").says("A whole number").await;
+        let room =
+            "const ask = document.querySelector('.ask'); return [ask.scrollHeight <= ask.clientHeight, scrollY];";
+        assert_eq!(page.script(room, vec![]).await, json!([true, 0]), "{query} in {width} px");
+        // The keyboard goes from the field to its button.
+        page.press(key::TAB).await;
+        let focused = "return document.activeElement.textContent;";
+        assert_eq!(page.script(focused, vec![]).await, json!("Show the answer"));
+    }
+    page.close().await;
+}
+
+#[tokio::test]
 async fn a_configuration_that_is_changed_keeps_the_question_in_its_address() {
     let page = Page::open("?ask=on&v=3").await;
     page.script("postMessage({ bmax: 1, type: 'set', scenario: 'v=3&gpus=64' }, '*');", vec![]).await;

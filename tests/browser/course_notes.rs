@@ -1,5 +1,5 @@
-//! Figures in real course notes: a page written by hand, MkDocs and Jupyter Book, each with two figures of
-//! different parameters, on another host than the page.
+//! Figures in real course notes: pages written by hand, one of them from right to left, MkDocs, Jupyter Book and MDX,
+//! each with two figures of different parameters, on another host than the page.
 //!
 //! The notes are in `tests/hosts/`, and `tools/hosts.sh` builds them with their own tools.
 
@@ -17,7 +17,7 @@ struct Notes {
     switch: &'static str,
 }
 
-const SITES: [Notes; 3] = [
+const SITES: [Notes; 5] = [
     Notes {
         site: "plain",
         figures: [("grow", "v=3&model=llama-3.1-8b&gpu=h100-80"), ("chart", "v=3&model=1b&gpus=64")],
@@ -35,6 +35,12 @@ const SITES: [Notes; 3] = [
             ("planner", "v=3&model=llama-3.1-8b&gpu=h100-80&s=8192&gpus=64&target=4000000&unit=tokens"),
         ],
         switch: "button.theme-switch-button",
+    },
+    Notes { site: "mdx", figures: [("formats", "v=3"), ("sharding", "v=3&model=13b&gpus=64")], switch: "#theme" },
+    Notes {
+        site: "right-to-left",
+        figures: [("answer", "v=3&model=13b&gpus=16"), ("buckets", "v=3&model=1b")],
+        switch: "#theme",
     },
 ];
 
@@ -345,6 +351,26 @@ async fn without_javascript_a_frame_has_its_text_and_a_link() {
             })
             .await;
         }
+    }
+    close(page).await;
+}
+
+#[tokio::test]
+async fn in_notes_from_right_to_left_a_figure_reads_as_on_its_own_page_and_nothing_is_wider_than_the_window() {
+    let page = open().await;
+    let notes = SITES.iter().find(|notes| notes.site == "right-to-left").expect("these notes");
+    go_to(&page, notes).await;
+    for width in [1440, 360] {
+        page.resize(width, 740).await;
+        for frame in [0, 1] {
+            shown(&page, frame).await;
+            fits(&page, frame).await;
+            let read = "return [getComputedStyle(document.documentElement).direction, document.documentElement.lang];";
+            assert_eq!(inside(&page, frame, read).await, json!(["ltr", "en"]));
+        }
+        let wide = "const root = document.documentElement; \
+            return [getComputedStyle(root).direction, root.scrollWidth <= root.clientWidth];";
+        assert_eq!(page.script(wide, vec![]).await, json!(["rtl", true]), "{width} px");
     }
     close(page).await;
 }

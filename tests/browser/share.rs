@@ -3,7 +3,7 @@
 use crate::support::{FOLDER, PAGES, Page, Visit, expected, figures_of, key};
 use bmax::embed::{Embed, Theme};
 use bmax::export::{self, Target};
-use bmax::snippet::{Host, Share};
+use bmax::snippet::{Host, Share, Still};
 use bmax::{Scenario, link};
 use serde_json::{Value, json};
 
@@ -290,7 +290,8 @@ async fn every_tool_gets_the_snippet_that_the_library_writes_for_it() {
     share(&page, CHART).await;
     tab(&page, "Embed").await;
     let (home, scenario) = (home(&page), expected::scenario("gpus=64"));
-    for host in Host::ALL {
+    // A README takes no frame but a picture.
+    for host in Host::ALL.into_iter().filter(|host| *host != Host::Readme) {
         page.part(".desk").choose("Paste into", host.name()).await;
         let chart = chart(&home, &scenario);
         page.until(&format!("the snippet for {}", host.name()), async || {
@@ -306,6 +307,32 @@ async fn every_tool_gets_the_snippet_that_the_library_writes_for_it() {
             None => assert!(page.part(".desk").matches("textbox", "Once").await.is_empty()),
         }
     }
+    page.close().await;
+}
+
+#[tokio::test]
+async fn a_picture_for_paper_is_the_file_of_the_tab_for_pictures_with_the_answer_in_words() {
+    let page = Page::open("?v=3&gpus=64").await;
+    share(&page, CHART).await;
+    tab(&page, "Embed").await;
+    let (home, scenario) = (home(&page), expected::scenario("gpus=64"));
+    let fits = bmax::b_max(&scenario).batch().expect("it fits");
+    let still = Still {
+        file: "bmax-chart-7b-64xa100-80-s2048-b3.png".to_owned(),
+        caption: format!("7B on 64 × A100 SXM 80 GB, S = 2,048: {fits} sequences fit."),
+    };
+    let dialog = page.part(".desk");
+    dialog.choose("Paste into", Host::Readme.name()).await;
+    let written = |host: Host| host.write_with(&chart(&home, &scenario), &Embed::of("chart"), 520, Some(&still));
+    let is = async |wanted: String| {
+        page.until_script("the snippet", "return document.getElementById('desk-frame').value;", json!(wanted)).await;
+    };
+    is(written(Host::Readme)).await;
+    dialog.says(&format!("Put the PNG of the tab Picture beside it, as “{}”.", still.file)).await;
+    dialog.choose("Paste into", Host::Myst.name()).await;
+    is(Host::Myst.write(&chart(&home, &scenario), &Embed::of("chart"), 520)).await;
+    dialog.click("checkbox", "Picture for paper").await;
+    is(written(Host::Myst)).await;
     page.close().await;
 }
 

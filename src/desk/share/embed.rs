@@ -2,11 +2,12 @@
 
 use bmax::embed::{Embed, HEIGHTS, Theme};
 use bmax::number;
-use bmax::snippet::{HEIGHT, Host, SANDBOX};
+use bmax::snippet::{HEIGHT, Host, SANDBOX, Still};
 use leptos::html::Iframe;
 use leptos::prelude::*;
 use leptos::{ev, html};
 
+use super::picture::has_picture;
 use super::subject::Subject;
 use crate::components::{Checkbox, CopyButton, Segmented, Select};
 use crate::figures::{self, Figure};
@@ -27,6 +28,8 @@ pub struct EmbedOptions {
     controls: RwSignal<bool>,
     title: RwSignal<bool>,
     ask: RwSignal<bool>,
+    /// Whether a picture stands on paper in place of the frame.
+    still: RwSignal<bool>,
     host: RwSignal<Host>,
 }
 
@@ -40,6 +43,7 @@ impl EmbedOptions {
             controls: RwSignal::new(true),
             title: RwSignal::new(true),
             ask: RwSignal::new(false),
+            still: RwSignal::new(false),
             host: RwSignal::new(Host::Html),
         }
     }
@@ -78,19 +82,26 @@ struct Shown {
     snippet: String,
     /// What is pasted once, with the name of the file where it goes.
     once: Option<(&'static str, String)>,
+    /// The name of the picture that it refers to.
+    picture: Option<String>,
 }
 
 impl Shown {
     /// `measured` is an address with the height that its frame asked for.
-    fn of(subject: &Subject, figure: &Figure, embed: &Embed, host: Host, measured: &(String, u32)) -> Self {
+    fn of(subject: &Subject, figure: &Figure, options: EmbedOptions, measured: &(String, u32)) -> Self {
+        let (embed, host) = (options.embed(figure), options.host.get());
+        let wanted = host.takes_still() && (host == Host::Readme || options.still.get()) && has_picture(&figure.name);
+        let picture = wanted.then(|| subject.file(&figure.name, ".png"));
+        let still = picture.clone().map(|file| Still { file, caption: subject.about() + "." });
         subject.share_as(Some(figure), |share| {
-            let address = share.frame_address(embed);
+            let address = share.frame_address(&embed);
             let needed = if measured.0 == address { measured.1 } else { HEIGHT };
             Self {
                 title: share.title.to_owned(),
                 height: embed.height.unwrap_or(needed),
-                snippet: host.write(share, embed, needed),
+                snippet: host.write_with(share, &embed, needed, still.as_ref()),
                 once: host.once(share),
+                picture,
                 address,
             }
         })
@@ -122,8 +133,7 @@ pub fn EmbedPanel(
         figures.with_value(|figures| {
             let named = options.figure.with(|name| figures.iter().find(|figure| figure.name == *name));
             let figure = named.or(figures.first())?;
-            let (embed, host) = (options.embed(figure), options.host.get());
-            Some(subject.with(|subject| measured.with(|measured| Shown::of(subject, figure, &embed, host, measured))))
+            Some(subject.with(|subject| measured.with(|measured| Shown::of(subject, figure, options, measured))))
         })
     });
     view! {
@@ -173,6 +183,9 @@ fn Options(options: EmbedOptions, figures: StoredValue<Vec<Figure>>) -> impl Int
                 <Checkbox label="Title" checked=options.title/>
                 <span hidden=move || options.figure.with(|name| name != ASKS)>
                     <Checkbox label="Ask before the answer" checked=options.ask/>
+                </span>
+                <span hidden=move || !options.host.get().takes_still() || options.host.get() == Host::Readme>
+                    <Checkbox label="Picture for paper" checked=options.still/>
                 </span>
             </div>
         </div>
@@ -224,6 +237,7 @@ fn measure(frame: NodeRef<html::Iframe>, address: String, measured: RwSignal<(St
 fn Paste(shown: Memo<Option<Shown>>, host: RwSignal<Host>, said: RwSignal<String>) -> impl IntoView {
     let hosts = Host::ALL.map(|host| (host, host.name()));
     let part = move |of: fn(&Shown) -> String| move || shown.with(|shown| shown.as_ref().map(of)).unwrap_or_default();
+    let picture = Signal::derive(part(|shown| shown.picture.clone().unwrap_or_default()));
     let once_label = Signal::derive(part(Shown::once_label));
     let no_once = move || shown.with(|shown| shown.as_ref().is_none_or(|shown| shown.once.is_none()));
     let once = part(|shown| shown.once.as_ref().map(|once| once.1.clone()).unwrap_or_default());
@@ -237,6 +251,9 @@ fn Paste(shown: Memo<Option<Shown>>, host: RwSignal<Host>, said: RwSignal<String
                 <textarea id="desk-frame" rows="7" readonly spellcheck="false"
                     prop:value=part(|shown| shown.snippet.clone())></textarea>
                 <p class="field-help">{move || host.get().describe()}</p>
+                <p class="field-help" hidden=move || picture.get().is_empty()>
+                    "Put the PNG of the tab Picture beside it, as “" {picture} "”."
+                </p>
                 <div class="button-row">
                     <CopyButton of="desk-frame" name="Snippet".to_owned() label="Copy snippet" said/>
                 </div>

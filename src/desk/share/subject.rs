@@ -44,6 +44,20 @@ impl Subject {
         preview::address(&page::site(), &page::address(), &self.scenario, self.vs.as_ref(), name)
     }
 
+    /// What a file of a figure is called: figure and configuration.
+    pub fn file(&self, figure: &str, end: &str) -> String {
+        let scenario = &self.scenario;
+        let word = |origin: &'static str| if origin.is_empty() { "own" } else { origin };
+        format!(
+            "bmax-{figure}-{}-{}x{}-s{}-b{}{end}",
+            word(scenario.model.origin),
+            scenario.cluster.gpus,
+            word(scenario.device.origin),
+            scenario.recipe.sequence,
+            scenario.recipe.batch,
+        )
+    }
+
     /// The configuration in a few words.
     pub fn about(&self) -> String {
         let scenario = &self.scenario;

@@ -191,7 +191,7 @@ fn file(subject: &Subject, look: Look) -> Option<String> {
     match figure_name(subject) {
         "chart" => Some(picture::chart(scenario, look, &page)),
         "answer" | "grow" | "calculator" => Some(picture::memory(scenario, look, &page)),
-        name if WITHOUT_PICTURE.contains(&name) => None,
+        name if !has_picture(name) => None,
         name => flat::picture(&element(subject)?, name, look, scenario, &page),
     }
 }
@@ -252,19 +252,14 @@ async fn pause(milliseconds: i32) {
     _ = JsFuture::from(waited).await;
 }
 
-/// What a file is called: figure and configuration.
+/// What a file is called.
 fn name(subject: &Subject, end: &str) -> String {
-    let scenario = &subject.scenario;
-    let word = |origin: &'static str| if origin.is_empty() { "own" } else { origin };
-    format!(
-        "bmax-{}-{}-{}x{}-s{}-b{}{end}",
-        figure_name(subject),
-        word(scenario.model.origin),
-        scenario.cluster.gpus,
-        word(scenario.device.origin),
-        scenario.recipe.sequence,
-        scenario.recipe.batch,
-    )
+    subject.file(figure_name(subject), end)
+}
+
+/// Whether the figure with this name can be saved as a picture.
+pub fn has_picture(name: &str) -> bool {
+    !WITHOUT_PICTURE.contains(&name)
 }
 
 fn is_dark() -> bool {

@@ -1,0 +1,57 @@
+//! A figure in a frame whose height the page around it has fixed, as slides and many course platforms do.
+
+use crate::support::host::{Host, frame};
+use crate::support::{PAGES, figures_of};
+use serde_json::json;
+
+/// Width and height of the frames: a column of notes, and one of a slide or a course platform.
+const FRAMES: [(u32, u32); 3] = [(800, 600), (760, 700), (720, 800)];
+
+/// What is wrong as seen from inside: the title is not at the top, nothing of what the figure says or draws is in the
+/// first 600 pixels, something is wider than the frame.
+const WRONG: &str = "const wrong = []; \
+    const place = (one) => one.getBoundingClientRect(); \
+    const title = place(document.querySelector('h1')); \
+    if (title.top < 0 || title.bottom > 90) wrong.push(`title from ${title.top} to ${title.bottom}`); \
+    const says = 'svg, canvas, [role=img], table, pre, math, output, .num, strong, ul, legend, .network-answer, .compare-verdict, .solve-answer'; \
+    const first = [...document.querySelectorAll(`.figure > :not(figcaption, .figure-formula) :is(${says})`)].filter((one) => \
+        one.checkVisibility({ visibilityProperty: true }) && place(one).height > 8 && one.textContent.trim() !== '' \
+        && !one.closest('button, label, .field, .segmented:not(.quiz *), .visually-hidden')); \
+    const least = Math.min(...first.map((one) => Math.max(place(one).top, 0))); \
+    if (!(least <= 560)) wrong.push(`what it says begins at ${least}`); \
+    if (document.documentElement.scrollWidth > innerWidth) wrong.push(`${document.documentElement.scrollWidth} px wide`); \
+    return wrong;";
+
+/// Waits until the figure of the only frame is there.
+async fn mounted(host: &Host) {
+    let there = "return !!document.querySelector('[data-figure][data-mounted]');";
+    host.page
+        .until("the figure", async || if host.inside(0, there).await == true { Ok(()) } else { Err("not there") })
+        .await;
+}
+
+#[tokio::test]
+async fn every_figure_shows_what_it_says_in_the_first_600_pixels_of_a_frame() {
+    let host = Host::with("").await;
+    for name in PAGES.into_iter().flat_map(figures_of) {
+        for (width, height) in FRAMES {
+            let frame = frame(&format!("embed={name}&height={height}&v=3"), "sandbox=allow-scripts");
+            host.show(&frame.replace("width=800 height=400", &format!("width={width} height={height}"))).await;
+            mounted(&host).await;
+            assert_eq!(host.inside(0, "return [innerWidth, innerHeight];").await, json!([width, height]), "{name}");
+            assert_eq!(host.inside(0, WRONG).await, json!([]), "{name} in {width} × {height}");
+        }
+    }
+    host.close().await;
+}
+
+#[tokio::test]
+async fn what_is_below_the_frame_is_reached_by_keyboard() {
+    let host = Host::with("").await;
+    host.show(&frame("embed=calculator&height=600&v=3", "sandbox=allow-scripts")).await;
+    mounted(&host).await;
+    let last = "const all = [...document.querySelectorAll('input, select, button, summary')].filter((one) => one.checkVisibility()); \
+        all.at(-1).focus(); const { top, bottom } = all.at(-1).getBoundingClientRect(); return top >= 0 && bottom <= innerHeight;";
+    assert_eq!(host.inside(0, last).await, json!(true));
+    host.close().await;
+}
