@@ -18,8 +18,8 @@ static KEYS: [Key; 8] = [
     Key { class: "series-3 proof-cross", name: "what the driver shows" },
     Key { class: "series-4 legend-line", name: "counter not named" },
     Key { class: "series-own proof-diamond", name: "your own runs" },
-    Key { class: "step-usable legend-line is-dashed", name: "predicted as measured" },
-    Key { class: "proof-band", name: "within 10 %" },
+    Key { class: "step-usable legend-line is-dashed", name: "predicted as it was measured" },
+    Key { class: "proof-band", name: "nine of ten runs" },
     Key { class: "legend-mark is-read", name: "read-out" },
 ];
 
@@ -69,7 +69,7 @@ pub fn Proof(
         <Plot
             plot=derived(shown, |shown| &shown.plot)
             name="runs"
-            label="What was measured in real runs, and what is predicted for them"
+            label="Real runs by what was measured, and how far the prediction is off"
             described_by="proof-read"
             scrub=scrub(points, shown, at)
         />

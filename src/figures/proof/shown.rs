@@ -7,8 +7,8 @@ use bmax::{Bytes, counters, number};
 
 use crate::site::{Runs, format};
 
-/// How far the band reaches on both sides of what was measured.
-const BAND: f64 = 0.1;
+/// The axis reaches at least so many percent up and down.
+const AT_LEAST: f64 = 20.0;
 
 /// What the counters are called, in the order of [`Counter::ALL`].
 const COUNTERS: [&str; 4] = ["live tensors", "the allocator", "the driver", "not named"];
@@ -32,7 +32,12 @@ impl Point {
     }
 
     fn error(&self) -> f64 {
-        self.predicted.get() / self.run.measured.get() - 1.0
+        error(self.run.measured, self.predicted)
+    }
+
+    /// Where it is drawn: what was measured in GiB, and by how many percent the prediction is off.
+    fn place(&self) -> (f64, f64) {
+        (self.run.measured.gib(), 100.0 * self.error())
     }
 }
 
@@ -56,6 +61,10 @@ impl Own {
             predicted: runs.counter.of(&counters(&runs.scenario.with_batch(measured.batch))),
         };
         runs.measured().into_iter().map(own).collect()
+    }
+
+    fn place(&self) -> (f64, f64) {
+        (self.measured.gib(), 100.0 * error(self.measured, self.predicted))
     }
 }
 
@@ -114,7 +123,7 @@ pub struct Shown {
     pub parts: String,
     /// What is read off.
     pub reading: Row,
-    /// Both ends of the axes, in doublings of a GiB.
+    /// Both ends of the axis, in doublings of a GiB.
     pub ends: (f64, f64),
     /// What the reader's own runs say.
     pub own: String,
@@ -185,9 +194,14 @@ fn gib(bytes: Bytes) -> String {
     format::digits(bytes.gib(), 2)
 }
 
-/// How far a prediction is off, with its sign: above zero it is too high.
+/// How far a prediction is off: above zero it is too high.
+fn error(measured: Bytes, predicted: Bytes) -> f64 {
+    predicted.get() / measured.get() - 1.0
+}
+
+/// The same with its sign.
 fn off(measured: Bytes, predicted: Bytes) -> String {
-    let share = predicted.get() / measured.get() - 1.0;
+    let share = error(measured, predicted);
     // What rounds to nothing has no sign.
     let sign = if share.abs() < 0.000_5 {
         ""
@@ -199,40 +213,40 @@ fn off(measured: Bytes, predicted: Bytes) -> String {
     sign.to_owned() + &format::percent_to(share.abs(), 1)
 }
 
-/// The whole doublings of a GiB between which everything lies.
+/// The whole doublings of a GiB between which all measurements lie.
 fn ends(points: &[Point], own: &[Own]) -> (f64, f64) {
-    let seen = points.iter().flat_map(|point| [point.run.measured, point.predicted]);
-    let sizes = seen.chain(own.iter().flat_map(|run| [run.measured, run.predicted])).map(|bytes| bytes.gib().log2());
+    let measured = points.iter().map(|point| point.run.measured).chain(own.iter().map(|run| run.measured));
+    let sizes = measured.map(|bytes| bytes.gib().log2());
     let (low, high) = sizes.fold((f64::MAX, f64::MIN), |(low, high), size| (low.min(size), high.max(size)));
     (low.floor(), high.ceil().max(low.floor() + 1.0))
 }
 
 fn plot(points: &[Point], own: &[Own], picked: Option<&Point>, (low, high): (f64, f64)) -> Plot {
     let [from, to] = [low, high].map(number::doublings);
-    let place = |point: &Point| (point.run.measured.gib(), point.predicted.gib());
     let of = |counter: Counter| -> Vec<(f64, f64)> {
-        let of = points.iter().filter(|point| point.run.counter == counter);
-        of.map(place).collect()
+        points.iter().filter(|point| point.run.counter == counter).map(Point::place).collect()
     };
-    let own: Vec<(f64, f64)> = own.iter().map(|run| (run.measured.gib(), run.predicted.gib())).collect();
-    // The band ends where the axes do, and its edges stay straight.
-    let band = [from, from / (1.0 - BAND), to / (1.0 + BAND), to];
-    let band = band.map(|at| (at, (at * (1.0 - BAND)).max(from), (at * (1.0 + BAND)).min(to)));
+    let own: Vec<(f64, f64)> = own.iter().map(Own::place).collect();
+    let ninetieth = 100.0 * Summary::of(points.iter().map(Point::error)).ninetieth;
+    let errors = || points.iter().map(|point| point.place().1).chain(own.iter().map(|place| place.1));
+    // Whole tens, with room for a sign at both ends.
+    let bottom = (errors().fold(-AT_LEAST, f64::min) / 10.0 - 0.2).floor() * 10.0;
+    let top = (errors().fold(AT_LEAST, f64::max) / 10.0 + 0.2).ceil() * 10.0;
     // Strokes of the same length wherever they stand.
-    let stroke = |across: f64, up: f64| [across, up].map(|part| number::doublings((high - low) * part));
+    let stroke = |across: f64, up: f64| [number::doublings((high - low) * across), (top - bottom) * up];
     let [live, reserved, device, unnamed] = Counter::ALL.map(of);
     Plot {
         x: Axis::powers_of_two(from, to, "measured, GiB"),
-        y: Axis::powers_of_two(from, to, "predicted, GiB"),
+        y: Axis::linear(bottom, top, "prediction off by, %"),
         series: vec![
-            Series::band(Ink::OwnRange, band.to_vec()),
-            Series::dashed(Ink::Limit, vec![(from, from), (to, to)]),
+            Series::band(Ink::OwnRange, vec![(from, -ninetieth, ninetieth), (to, -ninetieth, ninetieth)]),
+            Series::dashed(Ink::Limit, vec![(from, 0.0), (to, 0.0)]),
             Series::dots(Ink::Series1, live),
             Series::rings(Ink::Series2, reserved),
             Series::line(Ink::Series3, strokes(&device, stroke(0.007, 0.015), &CROSS)),
             Series::line(Ink::Series4, strokes(&unnamed, stroke(0.009, 0.0), &DASH)),
             Series::line(Ink::Own, strokes(&own, stroke(0.012, 0.026), &DIAMOND)),
-            Series::rings(Ink::Limit, picked.iter().map(|point| place(point)).collect()),
+            Series::rings(Ink::Limit, picked.iter().map(|point| point.place()).collect()),
         ],
         marks: picked.iter().map(|point| Mark::at(point.run.measured.gib(), Rule::Read)).collect(),
     }
@@ -245,10 +259,10 @@ const CROSS: [Option<(i32, i32)>; 5] = [Some((-1, -1)), Some((1, 1)), None, Some
 const DASH: [Option<(i32, i32)>; 2] = [Some((-1, 0)), Some((1, 0))];
 const DIAMOND: [Option<(i32, i32)>; 5] = [Some((-1, 0)), Some((0, 1)), Some((1, 0)), Some((0, -1)), Some((-1, 0))];
 
-/// A sign at every place, on axes where equal ratios take equal room.
+/// A sign at every place. To the right equal ratios take equal room, upwards equal differences.
 fn strokes(places: &[(f64, f64)], [across, up]: [f64; 2], sign: &Sign) -> Vec<(f64, f64)> {
     let at = |(x, y): (f64, f64), end: &Option<(i32, i32)>| {
-        end.map_or(NOTHING, |(right, above)| (x * number::power(across, right), y * number::power(up, above)))
+        end.map_or(NOTHING, |(right, above)| (x * number::power(across, right), y + up * f64::from(above)))
     };
     places.iter().flat_map(|place| sign.iter().map(|end| at(*place, end)).chain([NOTHING])).collect()
 }
@@ -318,6 +332,18 @@ mod tests {
         let elsewhere = shown(Setting::Adapters, Some(&own));
         assert_eq!(strokes(&elsewhere), 0);
         assert_eq!(elsewhere.own, "Your own runs are in the setting “FSDP, ZeRO and DDP alone”.");
+    }
+
+    #[test]
+    fn the_band_holds_nine_of_ten_runs() {
+        for setting in Setting::ALL {
+            let points = Point::all(setting);
+            let band = shown(setting, None).plot.series[0].points()[0];
+            let inside = points.iter().filter(|point| (band.1..=band.2).contains(&point.place().1)).count();
+            let part = inside as f64 / points.len() as f64;
+            // One run more or less is a twelfth where there are twelve.
+            assert!((part - 0.9).abs() < 1.0 / points.len() as f64, "{}: {part}", setting.name());
+        }
     }
 
     #[test]
