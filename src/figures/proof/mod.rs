@@ -133,17 +133,17 @@ fn Table(points: Memo<Vec<Point>>) -> impl IntoView {
         view! {
             <tr>
                 <th scope="row"><a href=row.opens>{row.model}</a><span class="proof-name">{row.name}</span></th>
-                <td>{row.counter}</td>
-                <td class="num">{row.measured}</td>
-                <td class="num">{row.predicted}</td>
-                <td class="num">{row.off}</td>
-                <td class="proof-source"><a href=row.address>{row.source}</a></td>
+                <td data-label="What was read">{row.counter}</td>
+                <td class="num" data-label="Measured">{row.measured}</td>
+                <td class="num" data-label="Predicted">{row.predicted}</td>
+                <td class="num" data-label="Off by">{row.off}</td>
+                <td class="proof-source" data-label="Source"><a href=row.address>{row.source}</a></td>
             </tr>
         }
     };
     view! {
         <div class="table-scroll" tabindex="0" role="region" aria-label="Every run of the setting">
-            <table class="data-table">
+            <table class="data-table data-table-rows proof-table">
                 <caption>"In GiB, from the smallest on. A name opens the configuration in the calculator"</caption>
                 <thead>
                     <tr>
