@@ -50,7 +50,7 @@ reproduce: ## build the page here and in another folder, and compare every byte 
 bench: ## measure the estimator, how pages load, and every slider beside the workshop's page (its folder: ORIGINAL=path)
 	@ORIGINAL='$(ORIGINAL)' sh tools/bench.sh
 
-accuracy: ## compare the estimator with measurements and write the report (another file: CASES=path)
+accuracy: ## compare the estimator with measurements; write the report and what the page says of it (another file: CASES=path)
 	@BMAX_CASES='$(CASES)' cargo test --quiet --test accuracy -- --ignored --nocapture --exact write_the_report
 
 setup: ## install what serve and test need, and nothing else

@@ -58,6 +58,7 @@ pub mod picture;
 #[cfg(feature = "chart")]
 pub mod plot;
 pub mod preview;
+pub mod proof;
 pub mod snippet;
 pub mod starts;
 pub mod tour;

@@ -6,7 +6,7 @@
 //! taken together by least squares. What is fitted is the difference between measurement and prediction and
 //! not the memory itself, so that the ledger keeps what it knows of the curve's bends.
 
-use crate::{Bytes, Counters, Field, Method, Scenario, counters, estimate, search};
+use crate::{Bytes, Counters, Field, Method, Scenario, counters, estimate, proof, search};
 
 /// The counter that a measurement was read from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +26,16 @@ impl Counter {
             Self::Allocated => counters.allocated,
             Self::Reserved => counters.reserved,
             Self::Device => counters.device,
+        }
+    }
+}
+
+impl From<Counter> for proof::Counter {
+    fn from(counter: Counter) -> Self {
+        match counter {
+            Counter::Allocated => Self::Live,
+            Counter::Reserved => Self::Reserved,
+            Counter::Device => Self::Device,
         }
     }
 }

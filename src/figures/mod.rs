@@ -26,6 +26,7 @@ mod oom_search;
 mod optimizer_states;
 mod others;
 mod planner;
+mod proof;
 mod quiz;
 mod recompute;
 mod regimes;
@@ -136,4 +137,5 @@ figures! {
     "calibration" in practice => calibration::Calibration,
     "quiz" in practice => quiz::Quiz,
     "others" in room => others::Others,
+    "proof" in room => proof::Proof,
 }

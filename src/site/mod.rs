@@ -10,6 +10,7 @@ mod notices;
 #[cfg(feature = "prerender")]
 pub mod prerender;
 mod ranking;
+mod runs;
 mod sight;
 mod standing;
 mod state;
@@ -24,6 +25,7 @@ pub use mount::{Figure, take_over, take_over_part};
 #[cfg(feature = "hydrate")]
 pub use mount::{Taking, take_over_sentences};
 pub use ranking::Ranking;
+pub use runs::{COUNTERS, Runs, Typed};
 pub use standing::Standing;
 #[cfg(test)]
 pub use state::facts_of;

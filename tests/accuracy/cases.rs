@@ -2,39 +2,16 @@
 
 use std::path::Path;
 
+use bmax::proof::predicted;
 use bmax::{
-    Adapter, Answer, Bytes, Engine, LossHead, Method, Percent, Scenario, ZeroStage, counters, estimate,
+    Answer, Bytes, Method, Scenario, counters, estimate,
     range::{Range, range},
 };
 use serde_json::Value;
 
 use super::mapping;
 
-/// How a figure was read off the device, which decides what of the ledger it is compared with.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Counter {
-    /// Live tensors: `max_memory_allocated`, active memory, a simulation.
-    Live,
-    /// What the caching allocator holds.
-    Reserved,
-    /// What the driver counts: context and buffers too.
-    Device,
-    /// The source does not name it; compared with live tensors.
-    Unnamed,
-}
-
-impl Counter {
-    pub const ALL: [Self; 4] = [Self::Live, Self::Reserved, Self::Device, Self::Unnamed];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Live => "live",
-            Self::Reserved => "reserved",
-            Self::Device => "device",
-            Self::Unnamed => "not named",
-        }
-    }
-}
+pub use bmax::proof::{Counter, Setting};
 
 /// What a row tells.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,67 +24,14 @@ pub enum Seen {
     OutOfMemory,
 }
 
-/// What decides which mechanisms of the ledger a row tests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Setting {
-    SingleDevice,
-    DataParallel,
-    TensorParallel,
-    Pipeline,
-    DeepSpeed,
-    Adapters,
-    Encoders,
-}
-
-impl Setting {
-    pub const ALL: [Self; 7] = [
-        Self::SingleDevice,
-        Self::DataParallel,
-        Self::TensorParallel,
-        Self::Pipeline,
-        Self::DeepSpeed,
-        Self::Adapters,
-        Self::Encoders,
-    ];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::SingleDevice => "single device",
-            Self::DataParallel => "FSDP, ZeRO and DDP alone",
-            Self::TensorParallel => "tensor parallelism",
-            Self::Pipeline => "pipelines",
-            Self::DeepSpeed => "DeepSpeed",
-            Self::Adapters => "LoRA and QLoRA",
-            Self::Encoders => "encoders",
-        }
-    }
-
-    fn of(scenario: &Scenario) -> Self {
-        let cluster = &scenario.cluster;
-        if scenario.recipe.adapter != Adapter::None {
-            Self::Adapters
-        } else if matches!(scenario.recipe.loss, LossHead::Classifier | LossHead::MaskedLm) {
-            Self::Encoders
-        } else if cluster.engine == Engine::DeepSpeed {
-            Self::DeepSpeed
-        } else if cluster.pipeline_parallel > 1 {
-            Self::Pipeline
-        } else if cluster.tensor_parallel > 1 {
-            Self::TensorParallel
-        } else if cluster.gpus > 1 || cluster.zero != ZeroStage::Stage0 {
-            Self::DataParallel
-        } else {
-            Self::SingleDevice
-        }
-    }
-}
-
 /// A row that could be turned into a scenario.
 pub struct Case {
     pub id: String,
     /// The file it stands in, without its ending.
     pub file: String,
     pub source: String,
+    /// What was trained, as the row calls it.
+    pub model: String,
     pub tier: String,
     pub seen: Seen,
     /// What the caching allocator held at most, where a simulated row says it beside the peak.
@@ -155,32 +79,10 @@ impl Case {
 
     /// The peak that method `method` predicts, by the row's own counter.
     pub fn predicted_by(&self, method: Method) -> Bytes {
-        let scenario = Scenario { method, ..self.scenario };
         if method != Method::Ledger {
-            return estimate(&scenario).peak().bytes;
+            return estimate(&Scenario { method, ..self.scenario }).peak().bytes;
         }
-        if !self.stage.is_empty() {
-            return self.predicted_on(&self.stage);
-        }
-        let predicted = counters(&scenario);
-        match self.seen {
-            Seen::Peak(_, Counter::Reserved) => predicted.reserved,
-            Seen::Peak(_, Counter::Device) => predicted.device,
-            _ => predicted.allocated,
-        }
-    }
-
-    /// The live tensors of one pipeline stage.
-    fn predicted_on(&self, stage: &str) -> Bytes {
-        let mut bare = Scenario { method: Method::Ledger, ..self.scenario };
-        bare.device.driver = Bytes::ZERO;
-        bare.device.cuda_context = Bytes::ZERO;
-        bare.device.communication = Bytes::ZERO;
-        bare.device.fragmentation = Percent::new(0.0);
-        let estimate = estimate(&bare);
-        let stages = estimate.stages();
-        let peak = stages.iter().find(|found| found.stage == stage).map(|found| found.peak);
-        peak.unwrap_or(estimate.peak()).bytes
+        predicted(&self.scenario, self.counter().unwrap_or(Counter::Live), &self.stage)
     }
 
     /// How far the ledger is from what was seen, as a part of it; above zero it predicts too much.

@@ -7,19 +7,19 @@
 mod cases;
 mod exceptions;
 mod mapping;
+mod proof;
 mod report;
-mod statistics;
 mod thresholds;
 
 use std::collections::BTreeSet;
 use std::env;
 use std::path::{Path, PathBuf};
 
+use bmax::proof::Summary;
 use bmax::range::Range;
 use cases::{Case, Counter, Row, Seen, Setting};
 use exceptions::WITHIN;
 use report::Report;
-use statistics::Summary;
 
 /// The files, measured rows first.
 const FILES: [&str; 8] = [
@@ -173,6 +173,29 @@ fn most_runs_out_of_memory_are_judged_so() {
 }
 
 #[test]
+fn what_the_page_shows_of_real_runs_is_what_make_accuracy_writes() {
+    for (path, text) in proof::files(&committed()) {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+        let shown = std::fs::read_to_string(&path).expect("it is committed");
+        assert!(shown == text, "{} is not of this estimator: run `make accuracy`", path.display());
+    }
+}
+
+#[test]
+fn the_page_predicts_for_every_real_run_what_the_report_does() {
+    let rows = committed();
+    let measured: Vec<&Case> =
+        compared(&rows).filter(|case| !case.is_simulated() && case.counter().is_some()).collect();
+    assert_eq!(bmax::proof::runs().count(), measured.len());
+    for case in measured {
+        let run = bmax::proof::runs().find(|run| run.name == case.id).expect("the page has it");
+        let (shown, reported) = (run.predicted_for(&run.scenario()), case.predicted_by(bmax::Method::Ledger));
+        // Links round what a device has to a thousandth of a GiB.
+        assert!((shown.get() / reported.get() - 1.0).abs() < 1e-4, "{}: {shown:?}, {reported:?}", case.id);
+    }
+}
+
+#[test]
 fn the_committed_report_is_what_make_accuracy_writes() {
     let committed_report = std::fs::read_to_string(vectors().join("REPORT.md")).expect("the report is committed");
     let rows = committed();
@@ -191,6 +214,10 @@ fn write_the_report() {
         let path = vectors().join("REPORT.md");
         std::fs::write(&path, Report::of(&committed()).to_string()).expect("the report can be written");
         println!("accuracy: wrote {}", path.display());
+        for (path, text) in proof::files(&committed()) {
+            std::fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join(path), text).expect("it can be written");
+            println!("accuracy: wrote {path}");
+        }
     } else {
         println!("{}", Report::of(&cases::read(Path::new(&other))));
     }

@@ -2,11 +2,11 @@
 
 use std::fmt;
 
+use bmax::proof::Summary;
 use bmax::{Answer, Bytes, Method, Segments, estimate, range::Range};
 
 use super::cases::{Case, Counter, Row, Seen, Setting};
 use super::exceptions::{self, WITHIN};
-use super::statistics::Summary;
 use super::thresholds;
 
 /// Figures about a set of rows, ready to be written as Markdown.

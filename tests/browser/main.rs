@@ -57,6 +57,7 @@ mod policy;
 mod previews;
 mod problems;
 mod program_parts;
+mod proof;
 mod questions;
 mod quiz;
 mod recipes;

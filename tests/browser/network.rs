@@ -57,7 +57,7 @@ async fn the_console_stays_clean_through_opening_and_using_the_page() {
 }
 
 #[tokio::test]
-async fn nothing_is_stored_but_a_chosen_theme() {
+async fn nothing_that_is_set_is_stored_but_a_chosen_theme() {
     let page = Page::open("").await;
     let stored = "return [document.cookie, Object.keys(localStorage), Object.keys(sessionStorage)];";
     page.figure("calculator").press("70B").await;

@@ -1,14 +1,14 @@
 //! What the figure shows: the answer, why it is no more, and the bar.
 
 use bmax::chart::MemoryBar;
-use bmax::{Answer, Choice, Instant, Shortage};
+use bmax::{Answer, Choice, Instant, Shortage, proof};
 
 use crate::site::{Facts, Standing, format};
 
 /// What the figure shows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shown {
-    /// Whose answer it is.
+    /// Whose answer it is, and how far off it was in real runs.
     pub method: String,
     /// Whether there is a micro-batch that fits.
     pub fits: bool,
@@ -30,7 +30,7 @@ impl Shown {
     /// What these facts show.
     pub fn of(facts: &Facts) -> Self {
         Self {
-            method: format!("{} method", facts.scenario.method.label()),
+            method: method(facts),
             fits: facts.answer.batch().is_some(),
             answer: format::answer(&facts.answer),
             unit: facts.scenario.unit().many(),
@@ -40,6 +40,12 @@ impl Shown {
             bar: MemoryBar::of(&facts.estimate, Some(MemoryBar::steady_length(&facts.estimate, &facts.answer))),
         }
     }
+}
+
+fn method(facts: &Facts) -> String {
+    let method = format!("{} method", facts.scenario.method.label());
+    // The other two were compared as well, and are further off (the accuracy report).
+    if facts.is_ledger() { method + ". " + proof::said(&facts.scenario) } else { method }
 }
 
 fn reason(facts: &Facts) -> String {
@@ -92,6 +98,16 @@ mod tests {
         let shown = Shown::of(&facts_of(Scenario { method: Method::Workshop, ..Scenario::default() }));
         assert_eq!((shown.answer.as_str(), shown.standing), ("3", Standing::Fits));
         assert_eq!(shown.reason, "3 sequences take 64.0 GiB; one more needs 17.0 GiB and would lack 9.04 GiB.");
+    }
+
+    #[test]
+    fn the_ledger_says_how_far_off_it_was_in_the_reader_s_setting_and_the_other_methods_do_not() {
+        let said = |query| Shown::of(&facts_of(bmax::link::decode(query).scenario)).method;
+        assert_eq!(said("gpus=8"), format!("Ledger method. {}", proof::SAID[proof::Setting::DataParallel as usize]));
+        assert!(said("gpus=1&zero=0").contains(" of only 19 real runs on one GPU, "), "{}", said("gpus=1&zero=0"));
+        assert!(said("adapter=qlora").contains(" with LoRA or QLoRA, and nine of ten are within "));
+        assert_eq!(said("task=dpo"), "Ledger method. No real run of this kind was compared.");
+        assert_eq!(said("method=paper"), "Paper method");
     }
 
     #[test]

@@ -7,15 +7,8 @@ use leptos::either::EitherOf4;
 use leptos::prelude::*;
 
 use crate::components::{Column, DataTable, Select};
-use crate::site::{State, derived};
-use shown::{RUNS, Says, Shown, Typed};
-
-/// The counters, by the names of what shows them.
-const COUNTERS: [(Counter, &str); 3] = [
-    (Counter::Allocated, "max_memory_allocated"),
-    (Counter::Reserved, "max_memory_reserved"),
-    (Counter::Device, "nvidia-smi"),
-];
+use crate::site::{COUNTERS, Runs, State, Typed, derived};
+use shown::{RUNS, Says, Shown};
 
 static COLUMNS: [Column; 5] = [
     Column::words("Run"),
@@ -65,6 +58,7 @@ pub fn Calibration(
 ) -> impl IntoView {
     let counter = RwSignal::new(Counter::Allocated);
     let typed = RwSignal::new([const { Typed::EMPTY }; 3]);
+    keep(state, counter, typed);
     let shown =
         Memo::new(move |_| state.asked(|scenario| typed.with(|typed| Shown::of(scenario, counter.get(), typed))));
     view! {
@@ -88,12 +82,34 @@ pub fn Calibration(
     }
 }
 
+/// Takes up the runs of this configuration that this browser has kept, and keeps what is typed.
+fn keep(state: State, counter: RwSignal<Counter>, typed: RwSignal<[Typed; 3]>) {
+    Effect::new(move |before: Option<bool>| {
+        let runs = Runs { scenario: state.scenario.get(), counter: counter.get(), typed: typed.get() };
+        let is_typed = runs.typed != [Typed::EMPTY; 3];
+        if before.is_none() {
+            // Runs of another configuration stay kept until there are new ones.
+            if let Some(kept) = Runs::kept().filter(|kept| kept.are_of(&runs.scenario)) {
+                counter.set(kept.counter);
+                typed.set(kept.typed);
+            }
+        } else if is_typed || before == Some(true) {
+            runs.keep();
+        }
+        is_typed
+    });
+}
+
 /// The two fields of a run.
 #[component]
 fn Run(run: usize, typed: RwSignal<[Typed; 3]>, shown: Memo<Shown>) -> impl IntoView {
     let field = move |part: &'static Part| {
         let id = format!("{}{}", part.id, run + 1);
         let invalid = move || (part.refused)(shown.with(|shown| shown.refused[run])).to_string();
+        let text = move || {
+            let mut typed = typed.get();
+            std::mem::take((part.text)(&mut typed[run]))
+        };
         let type_in = move |event| typed.update(|typed| *(part.text)(&mut typed[run]) = event_target_value(&event));
         view! {
             <div class="field">
@@ -105,6 +121,7 @@ fn Run(run: usize, typed: RwSignal<[Typed; 3]>, shown: Memo<Shown>) -> impl Into
                     autocomplete="off"
                     aria-describedby=format!("calibration-bad{}", run + 1)
                     aria-invalid=invalid
+                    prop:value=text
                     on:input=type_in
                 />
             </div>

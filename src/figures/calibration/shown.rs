@@ -1,42 +1,12 @@
 //! What the figure shows: what was typed, read as runs, and what they say about the prediction.
 
 use bmax::course::calibration::{Calibration, Compared, Counter, Measured, calibrate};
-use bmax::{Bytes, Field, Scenario, counters, number};
+use bmax::{Bytes, Scenario, counters};
 
-use crate::site::format;
+use crate::site::{Typed, format};
 
 /// Which run each of them is.
 pub const RUNS: [&str; 3] = ["First", "Second", "Third"];
-/// The largest reading that is believed, in GiB: that of the form's own memory field.
-const MOST: f64 = 4_096.0;
-/// The smallest.
-const LEAST: f64 = 0.01;
-
-/// What was typed of a run.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Typed {
-    /// Its micro-batch.
-    pub batch: String,
-    /// What it took, in GiB.
-    pub peak: String,
-}
-
-impl Typed {
-    /// Nothing yet.
-    pub const EMPTY: Self = Self { batch: String::new(), peak: String::new() };
-
-    /// The run, if both of its fields hold what they can, and which of them holds what it cannot. A run of
-    /// which nothing or only a half has been typed is none yet.
-    fn read(&self) -> (Option<Measured>, [bool; 2]) {
-        let [batch, peak] = [&self.batch, &self.peak].map(|text| number::parse(text).unwrap_or(f64::NAN));
-        let is_batch = batch.fract() == 0.0 && (1.0..=Field::Batch.bound().max).contains(&batch);
-        let is_peak = (LEAST..=MOST).contains(&peak);
-        let refused =
-            [(&self.batch, is_batch), (&self.peak, is_peak)].map(|(text, good)| !good && !text.trim().is_empty());
-        let measured = (is_batch && is_peak).then(|| Measured { batch: batch as u32, peak: Bytes::from_gib(peak) });
-        (measured, refused)
-    }
-}
 
 /// What the figure shows.
 #[derive(Clone, Debug, PartialEq)]
@@ -135,6 +105,7 @@ fn row(name: &str, point: Option<&Compared>) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::figures::check::{any_scenario, texts_are_sound};
+    use bmax::number;
     use proptest::prelude::*;
 
     fn typed<const COUNT: usize>(runs: [(&str, &str); COUNT]) -> [Typed; 3] {
