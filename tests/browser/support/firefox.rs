@@ -75,9 +75,10 @@ pub const RESIZE: &str = r#"
     });
 "#;
 
-/// Whether the reader's system prefers dark colours.
-pub const DARK: &str =
-    "Services.prefs.setIntPref('layout.css.prefers-color-scheme.content-override', arguments[0] ? 0 : 1);";
+/// What the reader's system prefers: dark colours (0) or light ones (1), and less motion (1) or any (0).
+pub const PREFER: &str = "Services.prefs.setIntPref(arguments[0], arguments[1]);";
+pub const SCHEME: &str = "layout.css.prefers-color-scheme.content-override";
+pub const MOTION: &str = "ui.prefersReducedMotion";
 
 /// Switches JavaScript on or off in the page and its frames, from the next page on.
 pub const SCRIPTS: &str = "gBrowser.selectedBrowser.browsingContext.allowJavascript = arguments[0];";

@@ -128,7 +128,10 @@ impl Visit {
     pub async fn open(self) -> Page {
         let server = Server::start(self.withheld);
         if self.wanted.browser == Browser::WebKit {
-            server.begin_pages_with(&format!("{}{}", webkit::LISTEN, if self.kept { "" } else { KEEP_NOTHING }));
+            server.begin_pages_with(webkit::LISTEN);
+            if !self.kept {
+                server.begin_pages_with(KEEP_NOTHING);
+            }
         }
         let (driver, client) = Driver::start(self.wanted, &server).await;
         let page = Page { client, driver, server };
@@ -192,10 +195,14 @@ impl Page {
         self.driver.hand_back(self.client, &self.server).await;
     }
 
-    /// Runs this in every page and frame that the browser opens from now on, before anything of theirs. Chromium alone
-    /// can be told.
+    /// Runs this in every page and frame of the server that the browser opens from now on, before anything of theirs.
     pub async fn before_every_page(&self, script: &str) {
-        self.devtools("Page.addScriptToEvaluateOnNewDocument", json!({ "source": script })).await;
+        match self.browser() {
+            Browser::Chromium => {
+                self.devtools("Page.addScriptToEvaluateOnNewDocument", json!({ "source": script })).await;
+            }
+            Browser::Firefox | Browser::WebKit => self.server.begin_pages_with(script),
+        }
     }
 
     /// Goes to another path of the same server.
@@ -353,8 +360,12 @@ impl Page {
     pub async fn prefer(&self, media: &[(&str, &str)]) {
         if self.browser() == Browser::Firefox {
             for (feature, value) in media {
-                assert_eq!(*feature, "prefers-color-scheme", "Firefox is told of nothing else");
-                self.in_browser(firefox::DARK, vec![json!(*value == "dark")]).await;
+                let setting = match (*feature, *value) {
+                    ("prefers-color-scheme", scheme) => (firefox::SCHEME, i32::from(scheme != "dark")),
+                    ("prefers-reduced-motion", motion) => (firefox::MOTION, i32::from(motion == "reduce")),
+                    other => panic!("Firefox is not told of {other:?}"),
+                };
+                self.in_browser(firefox::PREFER, vec![json!(setting.0), json!(setting.1)]).await;
             }
             return;
         }

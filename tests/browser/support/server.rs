@@ -40,7 +40,7 @@ struct Shared {
     requests: Mutex<Vec<String>>,
     site: Mutex<Site>,
     strangers: Mutex<Vec<String>>,
-    /// A script that stands before everything else in every page.
+    /// Scripts that stand before everything else in every page.
     first: Mutex<String>,
 }
 
@@ -75,9 +75,10 @@ impl Server {
         self.shared.site.lock().expect("no panic under this lock").insert(folder, Arc::new(files));
     }
 
-    /// Puts a script before everything else in every page: even before its policy, which is for what follows.
+    /// Puts one more script before everything else in every page: even before its policy, which is for what follows.
     pub fn begin_pages_with(&self, script: &str) {
-        *self.shared.first.lock().expect("no panic under this lock") = script.to_owned();
+        let mut first = self.shared.first.lock().expect("no panic under this lock");
+        *first += &format!("<script>{script}</script>");
     }
 
     /// Is gone from here on: connections are refused.
@@ -220,7 +221,7 @@ fn answer(mut stream: &TcpStream, shared: &Shared) -> io::Result<()> {
         // A minifier leaves the tag of the head out where it can.
         let place = ["<head>", "<meta "].into_iter().find_map(|tag| page.find(tag).map(|at| (at, tag)));
         let at = place.map_or(0, |(at, tag)| if tag == "<head>" { at + tag.len() } else { at });
-        reply.body = format!("{}<script>{first}</script>{}", &page[..at], &page[at..]).into_bytes();
+        reply.body = format!("{}{first}{}", &page[..at], &page[at..]).into_bytes();
     }
     if !path.ends_with(BLANK) {
         shared.requests.lock().expect("no panic under this lock").push(address.to_owned());
