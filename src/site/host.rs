@@ -78,7 +78,7 @@ pub fn listen(state: State, theme: RwSignal<Theme>) {
 }
 
 /// What is not there, or cannot be read, is undefined.
-fn get(object: &JsValue, name: &str) -> JsValue {
+pub(super) fn get(object: &JsValue, name: &str) -> JsValue {
     Reflect::get(object, &name.into()).unwrap_or(JsValue::UNDEFINED)
 }
 

@@ -5,6 +5,7 @@ use bmax::{Bytes, Field, Scenario, link, number};
 use leptos::prelude::*;
 
 use super::embedded;
+use super::host::get;
 
 /// Where they are kept.
 const KEY: &str = "bmax-runs";
@@ -101,8 +102,8 @@ impl Runs {
 
     /// Those that this browser has kept. A frame takes nothing from the store.
     pub fn kept() -> Option<Self> {
-        let storage = storage()?;
-        Self::from_text(&storage.get_item(KEY).ok().flatten()?)
+        // What is stored is a property of the store, and reading one is what the page's script can do already.
+        Self::from_text(&get(&storage()?.into(), KEY).as_string()?)
     }
 
     /// Keeps them in place of those before; of none nothing is kept.

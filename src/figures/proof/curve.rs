@@ -5,7 +5,7 @@ use bmax::proof::{self, Counter, Run, STUDIES, Study};
 use bmax::{Choice, Field, Scenario, number};
 
 use super::shown::Own;
-use crate::site::{Runs, format};
+use crate::site::{COUNTERS, Runs, format};
 
 /// About how many points a curve has.
 const POINTS: u32 = 48;
@@ -71,10 +71,11 @@ impl Curve {
         let line =
             batches.map(|batch| (f64::from(batch), proof::predicted(&scenario.with_batch(batch), counter, "").gib()));
         let dots: Vec<(f64, f64)> = own.iter().map(|run| (f64::from(run.batch), run.measured.gib())).collect();
-        let told = match dots.len() {
-            0 => "No run of yours is kept yet.".to_owned(),
-            count => {
-                format!("{} of yours, at what the calibration compares.", format::counted(count as u64, "run", "runs"))
+        let name = runs.and_then(|runs| COUNTERS.iter().find(|(counter, _)| *counter == runs.counter));
+        let told = match (dots.len(), name) {
+            (0, _) | (_, None) => "No run of yours is kept yet.".to_owned(),
+            (count, Some((_, name))) => {
+                format!("{} of yours, read from {name}.", format::counted(count as u64, "run", "runs"))
             }
         };
         Self {
