@@ -271,3 +271,17 @@ fn retyped(text: &str, kind: &str) -> String {
     let line = text.lines().find(|line| line.starts_with("  \"model_type\"")).expect("a type");
     text.replacen(line, &format!("  \"model_type\": \"{kind}\","), 1)
 }
+
+#[test]
+fn caps_of_logits_are_read_and_follow_the_family_where_a_file_says_nothing() {
+    let file = include_str!("../../../tests/config_files/gemma-2-9b.json");
+    let is_capped = |text: &str| read(text).expect("a model").model.soft_cap.is_on();
+    assert!(is_capped(file));
+    let uncapped = file
+        .replace("softcapping\": 50.0", "softcapping\": null")
+        .replace("softcapping\": 30.0", "softcapping\": null");
+    assert!(!is_capped(&uncapped));
+    let silent = file.replace("attn_logit_softcapping", "x").replace("final_logit_softcapping", "y");
+    assert!(is_capped(&silent));
+    assert!(!is_capped(LLAMA_FILE));
+}

@@ -149,8 +149,12 @@ fn gradients_inside(to: &mut Assembly, scenario: &Scenario, stage: &Stage, in_at
     push("Gradient of the residual stream", &forms::RESIDUAL, r);
     let inner = layer::inner_gradients(scenario) * e;
     if in_attention {
-        push("Gradients of the attention scores", &forms::SCORES, score_gradients(scenario));
-        if encoder::learns_a_mask(scenario) {
+        let learned = encoder::learns_a_mask(scenario);
+        let name =
+            if learned { "Gradient of the mask, for each sequence" } else { "Gradients of the attention scores" };
+        push(name, &forms::SCORES, score_gradients(scenario));
+        if learned {
+            // The same kernel puts them out.
             push("Gradients of queries, keys and values", &forms::QUERIES, 3.0 * e);
         }
     } else if stage.experts_are_wider {
