@@ -103,6 +103,30 @@ fn t5_s_bias_does_not_grow_with_the_micro_batch() {
 }
 
 #[test]
+fn sdpa_puts_out_a_gradient_of_t5_s_bias_for_every_sequence() {
+    let mut scenario = on_one_gpu("t5-base");
+    (scenario.recipe.sequence, scenario.recipe.batch) = (2048, 2);
+    let estimate = estimate(&scenario);
+    // 12 heads, 2,048² pairs, 4 bytes; the kernel's for two sequences, and the sum over the layers for one.
+    let one = 12.0 * 2048.0 * 2048.0 * 4.0;
+    for instant in ["backward, first layer", "encoder: backward, first layer"] {
+        exactly(at(&estimate, "Gradient of the mask, for each sequence", instant), 2.0 * one);
+    }
+    exactly(at(&estimate, "Gradient of the decoder’s position bias", "backward, first layer"), one);
+    exactly(at(&estimate, "Gradient of the encoder’s position bias", "encoder: backward, first layer"), one);
+    exactly(at(&estimate, "Gradient of the encoder’s position bias", "end of backward"), 0.0);
+}
+
+#[test]
+fn attention_in_fp32_copies_no_output_however_its_queries_lie() {
+    let query = "v=3&model=pythia-1.4b&gpus=1&zero=0&b=1&s=512&recompute=none&attn=flash&dropout=off";
+    for (precision, copies) in [("fp32", 0.0), ("bf16-pure", 24.0 * 512.0 * 2048.0 * 2.0)] {
+        let scenario = link::decode(&format!("{query}&precision={precision}")).scenario;
+        exactly(at(&estimate(&scenario), "Input of the output projection", "loss, backward"), copies);
+    }
+}
+
+#[test]
 fn the_encoder_s_activations_wait_for_the_decoder() {
     let estimate = estimate(&on_one_gpu("bart-large"));
     // The inputs of two norms in each of twelve layers, 8 · 512 · 1,024 · 4 bytes each; three in the decoder.

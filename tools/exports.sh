@@ -1,6 +1,6 @@
 #!/bin/sh
-# Hands what is exported to the programs it is for, runs the programs of the course with PyTorch, and records what
-# they said.
+# Hands what is exported to the programs it is for, runs the programs of the course with PyTorch, counts the memory of
+# random configurations with it, and records what they said.
 set -eu
 . "$(dirname -- "$0")/env.sh"
 . "$(dirname -- "$0")/exports_env.sh"
@@ -12,4 +12,13 @@ BMAX_BLESS=1 cargo test --quiet --features cli --test listings the_programs
 began=$(date +%s)
 "$venv/bin/python" -W ignore tests/exports/check.py "${CARGO_TARGET_DIR:-target}/debug/bmax" "$old" "$axolotl" "$llamafactory"
 "$venv/bin/python" -W ignore tests/listings/run.py
-say "$(($(date +%s) - began)) s; tests/exports/RESULT.md and tests/listings/RESULT.md are the record"
+
+# Random configurations against PyTorch's own count, on a GPU that computes nothing. The headers are those of triton.
+have g++ && have nm || fail "g++ and nm are wanted, to build tools/nullcuda"
+site=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+null=$ROOT/target/nullcuda-differential
+sh tools/nullcuda/build.sh "$site" "$null" "$site/triton/backends/nvidia/include"
+LD_LIBRARY_PATH=$null LD_PRELOAD=$null/libnullcuda.so NULLCUDA_MIB=4000000 \
+    "$venv/bin/python" -W ignore tests/exports/differential.py "${CARGO_TARGET_DIR:-target}/debug/bmax" 2>"$ROOT/target/differential.log" ||
+    fail "the random configurations were not counted: target/differential.log says why"
+say "$(($(date +%s) - began)) s; tests/exports/RESULT.md, tests/exports/DIFFERENTIAL.md and tests/listings/RESULT.md are the record"

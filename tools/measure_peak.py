@@ -122,7 +122,7 @@ VARIANTS = {
 
 # The names that a family gives the matrices of attention and of the feed-forward block.
 TARGETS = {
-    "qv": ("q_proj", "v_proj", "query_key_value", "c_attn"),
+    "qv": ("q_proj", "v_proj", "query_key_value", "qkv_proj", "Wqkv", "c_attn"),
     "attention": ("q_proj", "k_proj", "v_proj", "o_proj", "query_key_value", "dense", "c_attn", "c_proj"),
 }
 

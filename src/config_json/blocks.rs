@@ -40,6 +40,7 @@ impl Reader<'_> {
         }
         self.tied();
         self.gate();
+        self.caps();
         self.details();
         match self.model().experts.count {
             0 => self.without_experts(),
@@ -107,6 +108,16 @@ impl Reader<'_> {
             None if mlp == Mlp::GeluTanh => self.absent("activation_function", SPELT_OUT[0].to_owned(), ""),
             // All functions that are one operation count the same.
             None => {}
+        }
+    }
+
+    /// Caps on scores and logits are numbers, and null where there are none (`Gemma2Config`, transformers 5.23.0). A file
+    /// that says nothing of them has those of its family.
+    fn caps(&mut self) {
+        const KEYS: [&str; 2] = ["attn_logit_softcapping", "final_logit_softcapping"];
+        let said = KEYS.map(|key| self.get(key).map(|value| value.number().is_some()));
+        if said.iter().any(Option::is_some) {
+            self.model().soft_cap = said.contains(&Some(true)).into();
         }
     }
 

@@ -81,8 +81,8 @@ pub(super) static ROWS: &[Family] = &[
     family("qwen3 qwen3_vl", "Qwen 3", LLAMA, "qk_norm=head kv=32 head_dim=128", &[]),
     family("hunyuan_v1_dense hunyuan_vl", "Hunyuan", LLAMA, "qk_norm=head", &[]),
     family("gemma", "Gemma", LLAMA, "norm=rmsnorm-fp32 tied=on kv=16 head_dim=256", &[]),
-    family("gemma2", "Gemma 2", LLAMA, "norm=rmsnorm-fp32 tied=on norms=4 kv=4 head_dim=256", &[]),
-    family("vaultgemma", "VaultGemma", LLAMA, "norm=rmsnorm-fp32 tied=on kv=4 head_dim=256", &[]),
+    family("gemma2", "Gemma 2", LLAMA, "norm=rmsnorm-fp32 tied=on norms=4 softcap=on kv=4 head_dim=256", &[]),
+    family("vaultgemma", "VaultGemma", LLAMA, "norm=rmsnorm-fp32 tied=on softcap=on kv=4 head_dim=256", &[]),
     // The published files leave out what the library takes anyway, heads and vocabulary among it.
     family(
         "gemma3",

@@ -28,7 +28,7 @@ const FILES: &[(&str, &str, i64, &str)] = files! {
     "qwen3-8b": 8_190_735_360, "[4096, 36, 32, 8, 128, 12288, 151936] 2 gated rmsnorm head none rotary untied";
     "qwen3-30b-a3b": 30_532_122_624, "[2048, 48, 32, 4, 128, 6144, 151936] 2 gated rmsnorm head none rotary untied experts [128, 8, 768, 0, 0]";
     "gemma-7b": 8_537_680_896, "[3072, 28, 16, 16, 256, 24576, 256000] 2 gated rmsnorm-fp32 off none rotary tied";
-    "gemma-2-9b": 9_241_705_984, "[3584, 42, 16, 8, 256, 14336, 256000] 4 gated rmsnorm-fp32 off none rotary tied";
+    "gemma-2-9b": 9_241_705_984, "[3584, 42, 16, 8, 256, 14336, 256000] 4 gated rmsnorm-fp32 off none rotary tied capped";
     "gemma-3-4b": 4_300_079_472, "[2560, 34, 8, 4, 256, 10240, 262208] 4 gated rmsnorm-fp32 head none rotary tied";
     "gpt2": 124_439_808, "[768, 12, 12, 12, 64, 3072, 50257] 2 gelu-tanh layernorm off all learned tied positions 1024 packed softmax-of-scores";
     "pythia-1.4b": 1_414_647_808, "[2048, 24, 16, 16, 128, 8192, 50304] 2 gelu layernorm off all rotary-part untied packed side-by-side";
@@ -95,6 +95,7 @@ fn shape(model: &Model) -> String {
         ("packed", model.packing == Packing::Packed),
         ("softmax-of-scores", model.softmax == Softmax::Scores),
         ("side-by-side", model.parallel.is_on()),
+        ("capped", model.soft_cap.is_on()),
     ] {
         if is_so {
             shape += &format!(" {word}");
@@ -269,4 +270,18 @@ proptest! {
 fn retyped(text: &str, kind: &str) -> String {
     let line = text.lines().find(|line| line.starts_with("  \"model_type\"")).expect("a type");
     text.replacen(line, &format!("  \"model_type\": \"{kind}\","), 1)
+}
+
+#[test]
+fn caps_of_logits_are_read_and_follow_the_family_where_a_file_says_nothing() {
+    let file = include_str!("../../../tests/config_files/gemma-2-9b.json");
+    let is_capped = |text: &str| read(text).expect("a model").model.soft_cap.is_on();
+    assert!(is_capped(file));
+    let uncapped = file
+        .replace("softcapping\": 50.0", "softcapping\": null")
+        .replace("softcapping\": 30.0", "softcapping\": null");
+    assert!(!is_capped(&uncapped));
+    let silent = file.replace("attn_logit_softcapping", "x").replace("final_logit_softcapping", "y");
+    assert!(is_capped(&silent));
+    assert!(!is_capped(LLAMA_FILE));
 }

@@ -149,7 +149,14 @@ fn gradients_inside(to: &mut Assembly, scenario: &Scenario, stage: &Stage, in_at
     push("Gradient of the residual stream", &forms::RESIDUAL, r);
     let inner = layer::inner_gradients(scenario) * e;
     if in_attention {
-        push("Gradients of the attention scores", &forms::SCORES, score_gradients(scenario));
+        let learned = encoder::learns_a_mask(scenario);
+        let name =
+            if learned { "Gradient of the mask, for each sequence" } else { "Gradients of the attention scores" };
+        push(name, &forms::SCORES, score_gradients(scenario));
+        if learned {
+            // The same kernel puts them out.
+            push("Gradients of queries, keys and values", &forms::QUERIES, 3.0 * e);
+        }
     } else if stage.experts_are_wider {
         push("Gradients inside the experts", &forms::EXPERT_INNER, inner);
     } else {
@@ -254,7 +261,13 @@ fn attention_is_wider(scenario: &Scenario, stage: &Stage, kept: &[Tensor]) -> bo
 /// the softmax's own type are alive where one was (its output, the gradient that arrives, their product and
 /// the gradient that leaves: aten/src/ATen/native/cuda/SoftMax.cu, `softmax_backward_cuda_out`), and its
 /// copy for the product is gone.
+///
+/// SDPA has no scores in memory. Where its mask is learned, its backward pass puts out a gradient of the mask for every
+/// sequence (`_efficient_attention_backward` in aten/src/ATen/native/transformers/cuda/attention_backward.cu, 2.15).
 fn score_gradients(scenario: &Scenario) -> f64 {
+    if encoder::learns_a_mask(scenario) {
+        return Types::of(scenario).element;
+    }
     let (kept, softmax) = layer::score_bytes(scenario);
     (4.0 * softmax - kept).max(softmax)
 }

@@ -132,6 +132,20 @@ fn around(to: &mut Assembly, scenario: &Scenario, decoder: &StageInstants, at: &
         push("Position bias of the encoder", kept, &forms::SOURCE_PAIRS, base, at.in_passes());
         push("Position bias of the decoder", kept, &forms::PAIRS, base, decoder.of_decoder().in_passes());
     }
+    // The layers of a stack share one bias, whose gradient is summed up from the last to the first.
+    if scenario.model.position == Position::Relative && trained {
+        let base = super::types::base_bytes(scenario);
+        let gradient = Bucket::Temporary;
+        let decoder = decoder.of_decoder().behind_the_last_layer();
+        push(
+            "Gradient of the encoder’s position bias",
+            gradient,
+            &forms::SOURCE_PAIRS,
+            base,
+            at.behind_the_last_layer(),
+        );
+        push("Gradient of the decoder’s position bias", gradient, &forms::PAIRS, base, decoder);
+    }
     // Attention to the encoder has a bias of zeros, which all layers share.
     if scenario.model.position == Position::Relative && scenario.recipe.attention == AttentionKernel::Flash {
         push(
@@ -179,6 +193,13 @@ pub(super) fn adapters(scenario: &Scenario) -> f64 {
     } else {
         0.0
     }
+}
+
+/// Whether SDPA has a mask that is trained: T5's bias on scores (`create_position_bias_mask` in
+/// transformers/integrations/sdpa_attention.py, 5.23.0).
+pub(super) fn learns_a_mask(scenario: &Scenario) -> bool {
+    let flash = scenario.recipe.attention == AttentionKernel::Flash;
+    flash && scenario.model.position == Position::Relative && scenario.recipe.adapter == Adapter::None
 }
 
 impl Layer<'_> {

@@ -84,10 +84,12 @@ impl Layer<'_> {
     /// Whether the kernel reads tensors that lie in memory head by head.
     pub(in crate::estimator::counted) fn lies_head_by_head(&self) -> bool {
         // Whisper’s queries, keys and values are copied into that order (`.contiguous()` in
-        // transformers/models/whisper/modeling_whisper.py, 5.23.0); the kernel for fp32 puts out tokens in theirs.
+        // transformers/models/whisper/modeling_whisper.py, 5.23.0). The kernel for fp32 puts out tokens in theirs, however
+        // the queries lie (`_scaled_dot_product_efficient_attention_cuda` in
+        // aten/src/ATen/native/transformers/cuda/attention.cu, 2.15).
         let model = &self.scenario.model;
-        let copied = model.encoder.mels > 0 && self.types.element < 4.0;
-        (model.position == Position::PartialRotary || copied) && !self.fused
+        let copied = model.position == Position::PartialRotary || model.encoder.mels > 0;
+        copied && self.types.element < 4.0 && !self.fused
     }
 
     /// What attention puts out: the kernel keeps it, and so does the product that reads it. Where a part
