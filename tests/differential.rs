@@ -15,7 +15,10 @@ struct Held {
     worst: f64,
 }
 
-const HELD: &[Held] = &[Held { set: "first", rows: 300, median: 0.1, ninetieth: 3.0, worst: 57.0 }];
+const HELD: &[Held] = &[
+    Held { set: "first", rows: 300, median: 0.68, ninetieth: 9.2, worst: 32.5 },
+    Held { set: "fresh", rows: 100, median: 0.7, ninetieth: 11.6, worst: 27.2 },
+];
 
 fn rows() -> Vec<Value> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/vectors/differential.json");
@@ -42,7 +45,11 @@ fn random_configurations_are_as_near_to_pytorchs_count_as_the_record_says() {
         let mut errors: Vec<f64> = rows.iter().filter(|row| text(row, "set") == held.set).map(error).collect();
         errors.sort_by(f64::total_cmp);
         assert_eq!(errors.len(), held.rows, "{}", held.set);
-        let reached = [errors[errors.len() / 2], errors[errors.len() * 9 / 10 - 1], errors[errors.len() - 1]];
+        let reached = [
+            (errors[errors.len() / 2] + errors[(errors.len() - 1) / 2]) / 2.0,
+            errors[errors.len() * 9 / 10 - 1],
+            errors[errors.len() - 1],
+        ];
         for (reached, held_at) in reached.into_iter().zip([held.median, held.ninetieth, held.worst]) {
             assert!(reached <= held_at, "{}: {reached:.2} %, held at {held_at} %", held.set);
         }
