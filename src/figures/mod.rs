@@ -50,8 +50,8 @@ use crate::site::Figure;
 /// Names a component by its place in the page, and the part of the program that has it.
 ///
 /// A part is fetched when the first of its figures comes near; what several parts need is fetched with the first of
-/// them. A figure that is alone on its page may stand in any part that has room. More parts make each smaller and the number of files larger: for eight parts, one a page, there were
-/// seventy-six files of what they share.
+/// them. A figure that is alone on its page may stand in any part that has room. More parts make each smaller and the
+/// number of files larger: for eight parts, one a page, there were seventy-six files of what they share.
 macro_rules! figure {
     ($name:literal in $part:ident => $component:path) => {
         Figure {
@@ -136,6 +136,6 @@ figures! {
     "compare" in practice => compare::Compare,
     "calibration" in practice => calibration::Calibration,
     "quiz" in practice => quiz::Quiz,
-    "others" in room => others::Others,
-    "proof" in room => proof::Proof,
+    "others" in trust => others::Others,
+    "proof" in trust => proof::Proof,
 }

@@ -132,18 +132,20 @@ fn rooted(template: &str, page: &Page, site: &Address) -> String {
     html + &template[done..]
 }
 
-/// Every page, and the places that it has: what an address with a fragment or a figure's name is looked up in. Sources
-/// are left out, and what is called by another place of its page, with more behind a dash: the page finds them by that
-/// (index.html).
+/// Every page, and the places that it has: what an address with a fragment or a figure's name is looked up in. Left out
+/// are sources and terms of the glossary, places with the name of a figure of their page, and what is called by another
+/// place of its page, with more behind a dash: the page finds them by that (index.html).
 fn places(pages: &[Page], places: &Places) -> Value {
     let all: BTreeMap<&str, &str> =
         pages.iter().flat_map(|page| places.on(page.slug).map(|id| (id, page.slug))).collect();
+    let by_kind = |id: &str| ["source-", "term-"].iter().any(|kind| id.starts_with(kind));
     let is_found = |id: &str| {
+        let figure = all.get(format!("embed-{id}").as_str());
         let mut shorter = iter::successors(id.rsplit_once('-'), |(start, _)| start.rsplit_once('-'));
-        shorter.find_map(|(start, _)| all.get(start)) == all.get(id)
+        figure.or_else(|| shorter.find_map(|(start, _)| all.get(start))) == all.get(id)
     };
     let of = |page: &Page| {
-        let ids = places.on(page.slug).filter(|id| !id.starts_with("source-") && !is_found(id));
+        let ids = places.on(page.slug).filter(|id| !by_kind(id) && !is_found(id));
         ids.collect::<Vec<_>>().join(" ")
     };
     Value::Object(pages.iter().map(|page| (address(page), of(page).into())).collect())
@@ -293,11 +295,12 @@ mod tests {
     fn an_address_is_looked_up_among_the_places_of_every_page() {
         let pages = [page("", "Home")];
         assert_eq!(places(&pages, &Places::of(&pages)), json!({ "": "one three" }));
-        let grid = "<p id=\"grid\"></p><h2 id=\"grid-title\"></h2><p id=\"a-help\"></p><p id=\"source-x\"></p>";
+        let grid = "<p id=\"grid\"></p><h2 id=\"grid-title\"></h2><p id=\"a-help\"></p><p id=\"source-x\"></p>\
+            <p id=\"term-x\"></p><p id=\"embed-one\"></p>";
         let mut pages = pages;
         pages[0].sections[0].figures.push("grid".to_owned());
         let all = Places::of(&pages).with_figures(&pages, &[("grid", grid)]);
         // What belongs to another place is found by its name.
-        assert_eq!(places(&pages, &all), json!({ "": "a-help grid one three" }));
+        assert_eq!(places(&pages, &all), json!({ "": "a-help embed-one grid three" }));
     }
 }
