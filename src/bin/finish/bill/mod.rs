@@ -1,5 +1,5 @@
 //! Which packages the two programs of the page are made of: a bill of materials in the format CycloneDX 1.6
-//! (https://cyclonedx.org/docs/1.6/json/). It follows from Cargo.lock, the features and the compiler alone, so that it
+//! (<https://cyclonedx.org/docs/1.6/json/>). It follows from Cargo.lock, the features and the compiler alone, so that it
 //! has no date and no place in it. No page loads it; the footer has a link to it.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,7 +33,7 @@ struct Package {
 }
 
 impl Package {
-    /// Its address among packages (https://github.com/package-url/purl-spec), by which the bill calls it, too.
+    /// Its address among packages (<https://github.com/package-url/purl-spec>), by which the bill calls it, too.
     fn purl(&self) -> String {
         // A plus would be read as a space.
         let version = self.version.replace('+', "%2B");
