@@ -41,7 +41,11 @@ on_screen() {
         "$@"
     fi
 }
-run() { on_screen cargo test --quiet --features "$NATIVE" --test browser -- "$@"; }
+# The tests are started without cargo, which repeats all their names where one fails.
+cargo test --quiet --no-run --features "$NATIVE" --test browser
+tests=$(cargo test --quiet --no-run --features "$NATIVE" --test browser --message-format=json |
+    sed -n 's/.*"executable":"\([^"]*\)".*/\1/p' | tail -n 1)
+run() { on_screen "$tests" "$@"; }
 
 mkdir -p target
 all=$ROOT/target/browser-tests-$engine
@@ -69,7 +73,7 @@ fi
 log=$ROOT/target/browser-log-$engine
 # Unquoted: one argument a test, and no name has a space. Some tests wait for the page while others keep the processor busy.
 # shellcheck disable=SC2086
-{ run --test-threads="${BMAX_THREADS:-4}" --exact $chosen && echo passed >"$log.end" || echo failed >"$log.end"; } 2>&1 | tee "$log"
+{ run --quiet --test-threads="${BMAX_THREADS:-4}" --exact $chosen && echo passed >"$log.end" || echo failed >"$log.end"; } 2>&1 | tee "$log"
 [ "$(cat "$log.end")" = failed ] || exit 0
 
 # A busy machine may keep a browser waiting for longer than a test does. What fails has a second try, alone and by itself:
@@ -79,5 +83,5 @@ count=$(echo "$failed" | grep -c . || :)
 if [ "$count" -eq 0 ] || [ "$count" -gt "${BMAX_SECOND_TRIES:-5}" ]; then exit 101; fi
 printf '\nA second try, one at a time, of %s:\n%s\n' "$count" "$failed"
 # shellcheck disable=SC2086
-run --test-threads=1 --exact $failed || exit 101
+run --quiet --test-threads=1 --exact $failed || exit 101
 printf '\nPassed in %s, but only at the second try:\n%s\n' "$engine" "$failed"
