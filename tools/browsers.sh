@@ -44,7 +44,7 @@ on_screen() {
 # The tests are started without cargo, which repeats all their names where one fails.
 cargo test --quiet --no-run --features "$NATIVE" --test browser
 tests=$(cargo test --quiet --no-run --features "$NATIVE" --test browser --message-format=json |
-    sed -n 's/.*"executable":"\([^"]*\)".*/\1/p' | tail -n 1)
+    sed -n '/"kind":\["test"\]/s/.*"executable":"\([^"]*\)".*/\1/p')
 run() { on_screen "$tests" "$@"; }
 
 mkdir -p target
