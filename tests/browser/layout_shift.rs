@@ -52,11 +52,6 @@ async fn no_figure_moves_the_text_of_any_page_at_320_pixels() {
 }
 
 #[tokio::test]
-async fn no_figure_moves_the_text_of_any_page_at_360_pixels() {
-    nothing_moves(360).await;
-}
-
-#[tokio::test]
 async fn no_figure_moves_the_text_of_any_page_at_768_pixels() {
     nothing_moves(768).await;
 }
