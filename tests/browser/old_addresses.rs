@@ -34,12 +34,19 @@ fn every_old_fragment_and_figure_is_on_one_page() {
     let pages = serde_json::Deserializer::from_str(rest).into_iter::<Value>().next();
     let pages = pages.expect("what follows").expect("JSON");
     for id in all {
-        // What begins like a place, with more behind a dash, is on its page; sources have one of their own.
-        let has =
-            |page: &str, start: &str| pages[page].as_str().unwrap_or_default().split(' ').any(|known| known == start);
+        // What begins like a place, with more behind a dash, is on its page, and what has the name of a figure on that of
+        // the figure; sources and terms have one of their own.
+        let has = |page: &str, start: &str| {
+            let mut known = pages[page].as_str().unwrap_or_default().split(' ');
+            known.any(|known| known == start || known.strip_prefix("embed-") == Some(start))
+        };
         let starts = std::iter::successors(Some(id.as_str()), |start| Some(start.rsplit_once('-')?.0));
         let mut found = starts.filter_map(|start| PAGES.into_iter().find(|page| has(page, start)));
-        let found = if id.starts_with("source-") { Some("sources/") } else { found.next() };
+        let found = match id.split_once('-') {
+            Some(("source", _)) => Some("sources/"),
+            Some(("term", _)) => Some("questions/"),
+            _ => found.next(),
+        };
         assert_eq!(found, Some(pages_with(&id)[0]), "{id}");
     }
 }
