@@ -5,13 +5,13 @@ use crate::Field;
 
 /// A sentence for each of [`super::Setting::ALL`].
 pub static SAID: [&str; 7] = [
-    "Likely memory is 2.1 % off in the median of only 19 real runs on one GPU, and nine of ten are within 10.9 %.",
-    "Likely memory is 3.8 % off in the median of 80 real runs with FSDP, ZeRO or DDP alone, and nine of ten are within 13.4 %.",
-    "Likely memory is 4.5 % off in the median of 33 real runs with tensor parallelism, and nine of ten are within 20.6 %.",
-    "Likely memory is 2.0 % off in the median of 51 real runs with pipelines, and nine of ten are within 13.0 %.",
-    "Likely memory is 6.9 % off in the median of 38 real runs with DeepSpeed, and nine of ten are within 20.3 %.",
-    "Likely memory is 8.8 % off in the median of 86 real runs with LoRA or QLoRA, and nine of ten are within 39.0 %.",
-    "Likely memory is 13.1 % off in the median of only 12 real runs of encoders, and nine of ten are within 23.6 %.",
+    "Only 19 real runs on one GPU: median error 2.1 %, nine of ten within 10.9 %.",
+    "80 real runs with FSDP, ZeRO or DDP: median error 3.8 %, nine of ten within 13.4 %.",
+    "33 real runs with tensor parallelism: median error 4.5 %, nine of ten within 20.6 %.",
+    "51 real runs with pipelines: median error 2.0 %, nine of ten within 13.0 %.",
+    "38 real runs with DeepSpeed: median error 6.9 %, nine of ten within 20.3 %.",
+    "86 real runs with LoRA or QLoRA: median error 8.8 %, nine of ten within 39.0 %.",
+    "Only 12 real runs of encoders: median error 13.1 %, nine of ten within 23.6 %.",
 ];
 
 /// Runs that differ in one input alone.

@@ -63,18 +63,18 @@ fn line(case: &Case) -> Option<String> {
 fn sentence(setting: Setting, summary: &Summary) -> String {
     let like = match setting {
         Setting::SingleDevice => "on one GPU",
-        Setting::DataParallel => "with FSDP, ZeRO or DDP alone",
+        Setting::DataParallel => "with FSDP, ZeRO or DDP",
         Setting::TensorParallel => "with tensor parallelism",
         Setting::Pipeline => "with pipelines",
         Setting::DeepSpeed => "with DeepSpeed",
         Setting::Adapters => "with LoRA or QLoRA",
         Setting::Encoders => "of encoders",
     };
-    let only = if summary.count < FEW { "only " } else { "" };
+    let only = if summary.count < FEW { "Only " } else { "" };
     format!(
-        "Likely memory is {:.1} % off in the median of {only}{} real runs {like}, and nine of ten are within {:.1} %.",
-        summary.median * 100.0,
+        "{only}{} real runs {like}: median error {:.1} %, nine of ten within {:.1} %.",
         summary.count,
+        summary.median * 100.0,
         summary.ninetieth * 100.0
     )
 }
