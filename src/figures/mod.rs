@@ -136,6 +136,6 @@ figures! {
     "compare" in practice => compare::Compare,
     "calibration" in practice => calibration::Calibration,
     "quiz" in practice => quiz::Quiz,
-    "others" in trust => others::Others,
-    "proof" in trust => proof::Proof,
+    "others" in course => others::Others,
+    "proof" in room => proof::Proof,
 }

@@ -134,11 +134,12 @@ fn rooted(template: &str, page: &Page, site: &Address) -> String {
 
 /// Every page, and the places that it has: what an address with a fragment or a figure's name is looked up in. Left out
 /// are sources and terms of the glossary, places with the name of a figure of their page, and what is called by another
-/// place of its page, with more behind a dash: the page finds them by that (index.html).
+/// place of its page, with more behind a dash: the page finds them by that (index.html). Worked problems are asked for on
+/// their own page alone.
 fn places(pages: &[Page], places: &Places) -> Value {
     let all: BTreeMap<&str, &str> =
         pages.iter().flat_map(|page| places.on(page.slug).map(|id| (id, page.slug))).collect();
-    let by_kind = |id: &str| ["source-", "term-"].iter().any(|kind| id.starts_with(kind));
+    let by_kind = |id: &str| ["source-", "term-", "problem-"].iter().any(|kind| id.starts_with(kind));
     let is_found = |id: &str| {
         let figure = all.get(format!("embed-{id}").as_str());
         let mut shorter = iter::successors(id.rsplit_once('-'), |(start, _)| start.rsplit_once('-'));
