@@ -247,8 +247,8 @@ mod tests {
         for setting in Setting::ALL {
             let count = runs().filter(|run| run.setting == setting).count();
             let sentence = SAID[setting as usize];
-            let few = if count < FEW { "only " } else { "" };
-            assert!(count > 0 && sentence.contains(&format!(" of {few}{count} real runs ")), "{sentence}");
+            let few = if count < FEW { "Only " } else { "" };
+            assert!(count > 0 && sentence.starts_with(&format!("{few}{count} real runs ")), "{sentence}");
         }
     }
 

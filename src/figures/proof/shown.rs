@@ -298,8 +298,8 @@ mod tests {
             let summary = Summary::of(points.iter().map(Point::error));
             let said = shown(setting, None).said;
             for number in [
-                format!("is {} off", format::percent_to(summary.median, 1)),
-                format!(" {} real runs", points.len()),
+                format!("median error {}", format::percent_to(summary.median, 1)),
+                format!("{} real runs", points.len()),
                 format!("within {}.", format::percent_to(summary.ninetieth, 1)),
             ] {
                 assert!(said.contains(&number), "{number} in {said}");
