@@ -48,7 +48,7 @@ fn line(case: &Case) -> Option<String> {
         counter.name(),
         &case.stage,
         &case.tier,
-        &format!("{:.4}", seen.gib()),
+        &format!("{}", (seen.gib() * 1e4).round() / 1e4),
         &case.id,
         &case.model,
         &case.source,

@@ -74,7 +74,6 @@ fn assembled(template: &str, pages: &[Page], at: usize, parts: &Parts) -> Result
         ("{{desk-sheet}}", format!("sha256-{}", parts.desk.sheet)),
         ("{{version}}", env!("CARGO_PKG_VERSION").to_owned()),
         ("{{program-digest}}", parts.program.digest.clone()),
-        ("{{desk-digest}}", parts.desk.digest.clone()),
         ("{{modules}}", modules(parts, root(page)).to_string()),
         ("{{program}}", parts.program.folder.clone()),
         ("{{main}}", main),
