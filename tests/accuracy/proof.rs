@@ -10,7 +10,6 @@ use super::compared;
 pub fn files(rows: &[Row]) -> [(&'static str, String); 2] {
     let measured: Vec<&Case> = compared(rows).filter(|case| !case.is_simulated()).collect();
     let of = |setting| measured.iter().copied().filter(move |case| case.setting() == setting);
-    let lines = Setting::ALL.into_iter().flat_map(of).filter_map(line).collect();
     let sentences: String = Setting::ALL
         .into_iter()
         .map(|setting| {
@@ -19,6 +18,7 @@ pub fn files(rows: &[Row]) -> [(&'static str, String); 2] {
         })
         .collect();
     let studies = studies(&measured);
+    let lines = Setting::ALL.into_iter().flat_map(of).filter_map(|case| line(case, &studies)).collect();
     let lists: String = studies
         .iter()
         .map(|(varied, study)| {
@@ -41,15 +41,17 @@ pub fn files(rows: &[Row]) -> [(&'static str, String); 2] {
 }
 
 /// A row that has a figure, as the page reads it.
-fn line(case: &Case) -> Option<String> {
+fn line(case: &Case, studies: &[(Field, Vec<&Case>)]) -> Option<String> {
     let Seen::Peak(seen, counter) = case.seen else { return None };
+    // A study knows its rows by name; nothing else does.
+    let is_of_a_study = studies.iter().any(|(_, study)| study.iter().any(|one| one.id == case.id));
     let cells = [
         case.setting().name(),
         counter.name(),
         &case.stage,
         &case.tier,
         &format!("{}", (seen.gib() * 1e4).round() / 1e4),
-        &case.id,
+        if is_of_a_study { &case.id } else { "" },
         &case.model,
         &case.source,
         &link::encode(&case.scenario),
