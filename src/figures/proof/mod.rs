@@ -132,7 +132,7 @@ fn Table(points: Memo<Vec<Point>>) -> impl IntoView {
     let row = |row: Row| {
         view! {
             <tr>
-                <th scope="row"><a href=row.opens>{row.model}</a><span class="proof-name">{row.name}</span></th>
+                <th scope="row"><a href=row.opens>{row.model}</a></th>
                 <td data-label="What was read">{row.counter}</td>
                 <td class="num" data-label="Measured">{row.measured}</td>
                 <td class="num" data-label="Predicted">{row.predicted}</td>

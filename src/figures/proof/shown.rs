@@ -73,8 +73,6 @@ impl Own {
 pub struct Row {
     /// What was trained.
     pub model: String,
-    /// Its name in the report.
-    pub name: &'static str,
     /// What was read.
     pub counter: &'static str,
     /// What was measured, in GiB.
@@ -97,7 +95,6 @@ impl Row {
         Self {
             // Of tier C the source does not say enough.
             model: if run.tier == "C" { format!("{}, roughly told", run.model) } else { run.model.to_owned() },
-            name: run.name,
             counter: COUNTERS[run.counter as usize],
             measured: gib(run.measured),
             predicted: gib(*predicted),
