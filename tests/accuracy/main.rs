@@ -187,8 +187,9 @@ fn the_page_predicts_for_every_real_run_what_the_report_does() {
     let measured: Vec<&Case> =
         compared(&rows).filter(|case| !case.is_simulated() && case.counter().is_some()).collect();
     assert_eq!(bmax::proof::runs().count(), measured.len());
-    for case in measured {
-        let run = bmax::proof::runs().find(|run| run.name == case.id).expect("the page has it");
+    // Both go setting by setting.
+    let of = |setting| measured.iter().filter(move |case| case.setting() == setting);
+    for (case, run) in bmax::proof::Setting::ALL.into_iter().flat_map(of).zip(bmax::proof::runs()) {
         let (shown, reported) = (run.predicted_for(&run.scenario()), case.predicted_by(bmax::Method::Ledger));
         // Links round what a device has to a thousandth of a GiB.
         assert!((shown.get() / reported.get() - 1.0).abs() < 1e-4, "{}: {shown:?}, {reported:?}", case.id);
