@@ -42,9 +42,9 @@ on_screen() {
     fi
 }
 # The tests are started without cargo, which repeats all their names where one fails.
-cargo test --quiet --no-run --features "$NATIVE" --test browser
-tests=$(cargo test --quiet --no-run --features "$NATIVE" --test browser --message-format=json |
+tests=$(cargo test --quiet --no-run --features "$NATIVE" --test browser --message-format=json-render-diagnostics |
     sed -n '/"kind":\["test"\]/s/.*"executable":"\([^"]*\)".*/\1/p')
+[ -n "$tests" ] || fail "the browser tests could not be compiled"
 run() { on_screen "$tests" "$@"; }
 
 mkdir -p target

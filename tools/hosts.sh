@@ -19,7 +19,7 @@ say "building the course notes of $sources"
 out=$ROOT/target/hosts.$$
 trap 'rm -rf "$out"' EXIT
 rm -rf "$out"
-mkdir -p "$out/work"
+mkdir -p "$out/tmp"
 
 cp -R "$sources/plain" "$sources/right-to-left" "$sources/reveal" "$out/"
 
@@ -27,42 +27,42 @@ reveal=$packages/node_modules/reveal.js/dist
 cp "$reveal/reveal.js" "$reveal/reveal.css" "$reveal/theme/black.css" "$out/reveal/"
 
 mkdir "$out/mdx"
-cp "$sources/mdx/notes.css" "$sources/picture.png" "$out/mdx/"
+cp "$sources/plain/notes.css" "$sources/picture.png" "$out/mdx/"
 node "$sources/mdx/build.mjs" "$packages" "$out/mdx"
 rm "$out/mdx/server.cjs"
 
 # The theme would tell about its successor on every run.
-cp -R "$sources/mkdocs" "$out/work/mkdocs"
-cp "$sources/picture.png" "$out/work/mkdocs/docs/"
-NO_MKDOCS_2_WARNING=1 "$python" -m mkdocs build --quiet --strict --config-file "$out/work/mkdocs/mkdocs.yml" \
+cp -R "$sources/mkdocs" "$out/tmp/mkdocs"
+cp "$sources/picture.png" "$out/tmp/mkdocs/docs/"
+NO_MKDOCS_2_WARNING=1 "$python" -m mkdocs build --quiet --strict --config-file "$out/tmp/mkdocs/mkdocs.yml" \
     --site-dir "$out/mkdocs"
 
 # It builds beside its sources, so it gets some of its own.
-cp -R "$sources/jupyter-book" "$out/work/book"
-cp "$sources/picture.png" "$out/work/book/"
-"$python" -c 'from jupyter_book.cli.main import main; main()' build --quiet --warningiserror "$out/work/book" \
-    >"$out/work/log" 2>&1 || {
-    cat "$out/work/log" >&2
+cp -R "$sources/jupyter-book" "$out/tmp/book"
+cp "$sources/picture.png" "$out/tmp/book/"
+"$python" -c 'from jupyter_book.cli.main import main; main()' build --quiet --warningiserror "$out/tmp/book" \
+    >"$out/tmp/log" 2>&1 || {
+    cat "$out/tmp/log" >&2
     fail "Jupyter Book could not build the course notes"
 }
-mv "$out/work/book/_build/html" "$out/jupyter-book"
+mv "$out/tmp/book/_build/html" "$out/jupyter-book"
 
 # On paper a picture stands where the frame was. LaTeX itself is not wanted: its source says it.
 "$python" -c 'from jupyter_book.cli.main import main; main()' build --quiet --builder custom --custom-builder latex \
-    "$out/work/book" >"$out/work/log" 2>&1 && grep -q 'includegraphics.*picture' "$out"/work/book/_build/latex/*.tex || {
-    cat "$out/work/log" >&2
+    "$out/tmp/book" >"$out/tmp/log" 2>&1 && grep -q 'includegraphics.*picture' "$out"/tmp/book/_build/latex/*.tex || {
+    cat "$out/tmp/log" >&2
     fail "the still of the course notes is not in what Jupyter Book writes for paper"
 }
 
 # MyST 1.8.3 writes the caption with the link for paper, but not the placeholder (docs/course-notes.md).
-cp -R "$sources/myst" "$out/work/myst"
-cp "$sources/picture.png" "$out/work/myst/"
-(cd "$out/work/myst" && "$packages/node_modules/.bin/myst" build --tex notes.md) >"$out/work/log" 2>&1 || :
-grep -q 'caption.*Live figure' "$out/work/myst/notes.tex" || {
-    cat "$out/work/log" >&2
+cp -R "$sources/myst" "$out/tmp/myst"
+cp "$sources/picture.png" "$out/tmp/myst/"
+(cd "$out/tmp/myst" && "$packages/node_modules/.bin/myst" build --tex notes.md) >"$out/tmp/log" 2>&1 || :
+grep -q 'caption.*Live figure' "$out/tmp/myst/notes.tex" || {
+    cat "$out/tmp/log" >&2
     fail "the caption of the course notes is not in what MyST writes for paper"
 }
 
-rm -rf "$out/work" target/hosts
+rm -rf "$out/tmp" target/hosts
 printf '%s\n' "$wanted" >"$out/.built"
 mv "$out" target/hosts

@@ -139,7 +139,7 @@ pub struct Run {
     pub tier: &'static str,
     /// What was measured.
     pub measured: Bytes,
-    /// Its name in the report.
+    /// Its name in the report, where a study asks for it by that.
     pub name: &'static str,
     /// What was trained, as its source calls it.
     pub model: &'static str,
@@ -236,8 +236,8 @@ mod tests {
         assert_eq!(runs().count(), ROWS.lines().count());
         for run in runs() {
             let read = link::decode(run.query);
-            assert!(read.notices.is_empty(), "{}: {:?}", run.name, read.notices);
-            assert_eq!(Setting::of(&read.scenario), run.setting, "{}", run.name);
+            assert!(read.notices.is_empty(), "{}: {:?}", run.source, read.notices);
+            assert_eq!(Setting::of(&read.scenario), run.setting, "{}", run.source);
             assert!(address(run.source).starts_with("https://"), "{}", run.source);
         }
     }

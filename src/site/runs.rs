@@ -72,15 +72,19 @@ impl Runs {
     }
 
     /// Whether nothing was typed.
-    fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.typed == [Typed::EMPTY; 3]
+    }
+
+    /// What shows the counter.
+    pub fn counter_name(&self) -> &'static str {
+        COUNTERS.iter().find(|(counter, _)| *counter == self.counter).map_or("", |(_, name)| name)
     }
 
     /// A line for the configuration, one for the counter, one for each run.
     fn to_text(&self) -> String {
-        let counter = COUNTERS.iter().find(|(counter, _)| *counter == self.counter).map_or("", |(_, name)| name);
         let runs = self.typed.iter().map(|Typed { batch, peak }| format!("{batch}\t{peak}"));
-        let lines = [link::encode(&self.scenario), counter.to_owned()].into_iter().chain(runs);
+        let lines = [link::encode(&self.scenario), self.counter_name().to_owned()].into_iter().chain(runs);
         lines.collect::<Vec<_>>().join("\n")
     }
 

@@ -86,7 +86,7 @@ pub fn Calibration(
 fn keep(state: State, counter: RwSignal<Counter>, typed: RwSignal<[Typed; 3]>) {
     Effect::new(move |before: Option<bool>| {
         let runs = Runs { scenario: state.scenario.get(), counter: counter.get(), typed: typed.get() };
-        let is_typed = runs.typed != [Typed::EMPTY; 3];
+        let is_typed = !runs.is_empty();
         if before.is_none() {
             // Runs of another configuration stay kept until there are new ones.
             if let Some(kept) = Runs::kept().filter(|kept| kept.are_of(&runs.scenario)) {

@@ -4,8 +4,8 @@ use bmax::plot::{Axis, Ink, Plot, Series};
 use bmax::proof::{self, Counter, Run, STUDIES, Study};
 use bmax::{Choice, Field, Scenario, number};
 
-use super::shown::Own;
-use crate::site::{COUNTERS, Runs, format};
+use super::shown::{DIAMOND, Own, strokes};
+use crate::site::{Runs, format};
 
 /// About how many points a curve has.
 const POINTS: u32 = 48;
@@ -71,11 +71,11 @@ impl Curve {
         let line =
             batches.map(|batch| (f64::from(batch), proof::predicted(&scenario.with_batch(batch), counter, "").gib()));
         let dots: Vec<(f64, f64)> = own.iter().map(|run| (f64::from(run.batch), run.measured.gib())).collect();
-        let name = runs.and_then(|runs| COUNTERS.iter().find(|(counter, _)| *counter == runs.counter));
-        let told = match (dots.len(), name) {
+        let told = match (dots.len(), runs) {
             (0, _) | (_, None) => "No run of yours is kept yet.".to_owned(),
-            (count, Some((_, name))) => {
-                format!("{} of yours, read from {name}.", format::counted(count as u64, "run", "runs"))
+            (count, Some(runs)) => {
+                let count = format::counted(count as u64, "run", "runs");
+                format!("{count} of yours, read from {}.", runs.counter_name())
             }
         };
         Self {
@@ -119,17 +119,14 @@ fn plot(x: Axis, line: Vec<(f64, f64)>, published: &[(f64, f64)], own: &[(f64, f
     let highest = line.iter().chain(published).chain(own).map(|place| place.1).fold(0.0, f64::max);
     let last = line.last().map_or(1.0, |place| place.0);
     let (across, up) = (last * 0.009, highest * 0.024);
-    // A diamond is as large everywhere.
-    let diamond = |&(x, y): &(f64, f64)| {
-        [(x - across, y), (x, y + up), (x + across, y), (x, y - up), (x - across, y), (f64::NAN, f64::NAN)]
-    };
+    let right = |x: f64, ends: i32| x + across * f64::from(ends);
     Plot {
         x,
         y: Axis::linear(0.0, highest * 1.1, "GiB"),
         series: vec![
             Series::line(Ink::Series2, line),
             Series::dots(Ink::Series1, published.to_vec()),
-            Series::line(Ink::Own, own.iter().flat_map(diamond).collect()),
+            Series::line(Ink::Own, strokes(own, right, up, &DIAMOND)),
         ],
         marks: Vec::new(),
     }

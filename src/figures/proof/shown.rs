@@ -230,7 +230,11 @@ fn plot(points: &[Point], own: &[Own], picked: Option<&Point>, (low, high): (f64
     let bottom = (errors().fold(-AT_LEAST, f64::min) / 10.0 - 0.2).floor() * 10.0;
     let top = (errors().fold(AT_LEAST, f64::max) / 10.0 + 0.2).ceil() * 10.0;
     // Strokes of the same length wherever they stand.
-    let stroke = |across: f64, up: f64| [number::doublings((high - low) * across), (top - bottom) * up];
+    let signs = |places: &[(f64, f64)], across: f64, up: f64, sign: &Sign| {
+        // To the right equal ratios take equal room, upwards equal differences.
+        let ratio = number::doublings((high - low) * across);
+        strokes(places, |x, ends| x * number::power(ratio, ends), (top - bottom) * up, sign)
+    };
     let [live, reserved, device, unnamed] = Counter::ALL.map(of);
     Plot {
         x: Axis::powers_of_two(from, to, "measured, GiB"),
@@ -240,9 +244,9 @@ fn plot(points: &[Point], own: &[Own], picked: Option<&Point>, (low, high): (f64
             Series::dashed(Ink::Limit, vec![(from, 0.0), (to, 0.0)]),
             Series::dots(Ink::Series1, live),
             Series::rings(Ink::Series2, reserved),
-            Series::line(Ink::Series3, strokes(&device, stroke(0.007, 0.015), &CROSS)),
-            Series::line(Ink::Series4, strokes(&unnamed, stroke(0.009, 0.0), &DASH)),
-            Series::line(Ink::Own, strokes(&own, stroke(0.012, 0.026), &DIAMOND)),
+            Series::line(Ink::Series3, signs(&device, 0.007, 0.015, &CROSS)),
+            Series::line(Ink::Series4, signs(&unnamed, 0.009, 0.0, &DASH)),
+            Series::line(Ink::Own, signs(&own, 0.012, 0.026, &DIAMOND)),
             Series::rings(Ink::Limit, picked.iter().map(|point| point.place()).collect()),
         ],
         marks: picked.iter().map(|point| Mark::at(point.run.measured.gib(), Rule::Read)).collect(),
@@ -250,16 +254,17 @@ fn plot(points: &[Point], own: &[Own], picked: Option<&Point>, (low, high): (f64
 }
 
 /// A sign made of strokes, by how often each end is moved across and up; none interrupts.
-type Sign = [Option<(i32, i32)>];
+pub type Sign = [Option<(i32, i32)>];
 
 const CROSS: [Option<(i32, i32)>; 5] = [Some((-1, -1)), Some((1, 1)), None, Some((-1, 1)), Some((1, -1))];
 const DASH: [Option<(i32, i32)>; 2] = [Some((-1, 0)), Some((1, 0))];
-const DIAMOND: [Option<(i32, i32)>; 5] = [Some((-1, 0)), Some((0, 1)), Some((1, 0)), Some((0, -1)), Some((-1, 0))];
+/// A diamond.
+pub const DIAMOND: [Option<(i32, i32)>; 5] = [Some((-1, 0)), Some((0, 1)), Some((1, 0)), Some((0, -1)), Some((-1, 0))];
 
-/// A sign at every place. To the right equal ratios take equal room, upwards equal differences.
-fn strokes(places: &[(f64, f64)], [across, up]: [f64; 2], sign: &Sign) -> Vec<(f64, f64)> {
+/// A sign at every place. `right` moves a place so many times to the right, and `up` is a move upwards.
+pub fn strokes(places: &[(f64, f64)], right: impl Fn(f64, i32) -> f64, up: f64, sign: &Sign) -> Vec<(f64, f64)> {
     let at = |(x, y): (f64, f64), end: &Option<(i32, i32)>| {
-        end.map_or(NOTHING, |(right, above)| (x * number::power(across, right), y + up * f64::from(above)))
+        end.map_or(NOTHING, |(across, above)| (right(x, across), y + up * f64::from(above)))
     };
     places.iter().flat_map(|place| sign.iter().map(|end| at(*place, end)).chain([NOTHING])).collect()
 }
