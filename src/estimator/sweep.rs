@@ -4,7 +4,7 @@
 use std::f64::consts::LN_2;
 
 use super::answer::{by_memory, by_tokens, largest_micro_batch};
-use super::choice::{AttentionKernel, Method, TaskKind};
+use super::choice::{AttentionKernel, Method, Position, TaskKind};
 use super::ledger::Ledger;
 use super::scenario::{Model, Scenario};
 use super::search;
@@ -70,11 +70,12 @@ pub fn sequence_lengths(points: usize) -> Vec<u32> {
 pub fn b_max_by_sequence(scenario: &Scenario, lengths: &[u32]) -> Vec<Option<u32>> {
     // Under flash attention every tensor that knows the sequence is so many bytes a token.
     // A task and what is outside the step have sequences that are not of the micro-batch. An encoder has a length of its
-    // own, T5’s bias on scores is quadratic, and images take what they take at any length.
+    // own, images take what they take at any length, and T5’s bias is on every pair of tokens, also in a decoder alone.
     let in_step = !scenario.outside.is_on() && scenario.task.kind == TaskKind::Train;
     let is_one_length = !scenario.model.encoder.is_there() && !scenario.model.vision.is_there();
     let is_flash = scenario.at_longest().recipe.attention == AttentionKernel::Flash;
-    let is_linear = in_step && is_one_length && is_flash && !scenario.masks_padding();
+    let has_pairs = scenario.masks_padding() || scenario.model.position == Position::Relative;
+    let is_linear = in_step && is_one_length && is_flash && !has_pairs;
     if scenario.method == Method::Ledger && is_linear {
         return by_tokens(scenario, lengths);
     }
@@ -166,7 +167,7 @@ pub(super) fn at_length(scenario: &Scenario, length: u32) -> Scenario {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Choice, Recomputation, Rollout, catalogue};
+    use crate::{Batching, Choice, Recomputation, Rollout, catalogue};
 
     #[test]
     fn lengths_increase_strictly_from_end_to_end_whatever_their_number() {
@@ -231,6 +232,22 @@ mod tests {
                 scenario.recipe.recomputation = recomputation;
                 let asked = lengths.iter().map(|&length| largest_micro_batch(&at_length(&scenario, length)));
                 assert_eq!(b_max_by_sequence(&scenario, &lengths), asked.collect::<Vec<_>>(), "{}", row.slug);
+            }
+        }
+    }
+
+    #[test]
+    fn every_point_of_a_curve_is_the_answer_at_its_length_for_every_kind_of_position_and_batch() {
+        let lengths = sequence_lengths(12);
+        for &position in Position::ALL {
+            for &batching in Batching::ALL {
+                let mut scenario = Scenario::default();
+                scenario.model.position = position;
+                scenario.lengths.batching = batching;
+                scenario.cluster.gpus = 64;
+                let asked = lengths.iter().map(|&length| largest_micro_batch(&at_length(&scenario, length)));
+                let asked: Vec<_> = asked.collect();
+                assert_eq!(b_max_by_sequence(&scenario, &lengths), asked, "{position}, {batching}");
             }
         }
     }
