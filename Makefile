@@ -1,7 +1,7 @@
 # One command each; the work is in tools/. Everything here may be repeated: what is there is kept.
 
 .DEFAULT_GOAL := help
-.PHONY: help serve gallery generate test quick test-chromium test-firefox test-webkit test-exports test-configs fuzz dist reproduce bench accuracy setup clean
+.PHONY: help serve gallery generate test quick test-chromium test-firefox test-webkit test-exports test-configs fuzz hunt dist reproduce bench accuracy setup clean
 
 PORT ?= 8080
 
@@ -40,6 +40,9 @@ test-configs: ## read the config.json of every model_type of transformers (insta
 
 fuzz: ## a million scenarios and ten million texts for each reader, some hours (docs/hard-inputs.md; needs a nightly Rust)
 	@sh tools/fuzz.sh
+
+hunt: ## the tests of random scenarios with other random numbers, round after round (20; another number: make hunt ROUNDS=5)
+	@sh tools/hunt.sh '$(ROUNDS)'
 
 dist: ## build the page into dist/, a folder that works from any path
 	@sh tools/dist.sh

@@ -188,6 +188,17 @@ native_cargo() (
 # desk), and there is none here.
 NATIVE=prerender,cli,finish
 
+# Every test program but the browser's, which needs the page.
+native_tests() {
+    for file in tests/*.rs tests/*/main.rs; do
+        [ -f "$file" ] || continue
+        name=${file#tests/}
+        name=${name%/main.rs}
+        name=${name%.rs}
+        [ "$name" = browser ] || printf ' --test %s' "$name"
+    done
+}
+
 # Builds the two programs that Trunk runs, for this machine, and names the one that it is told of in BMAX_FINISH. The
 # checks have built them already, with their tests.
 build_finish() {
