@@ -109,6 +109,26 @@ async fn a_figure_in_a_sandboxed_frame_mounts_and_answers() {
     host.close().await;
 }
 
+/// Hosts that draw their own pages take frames away at any moment.
+#[tokio::test]
+async fn a_frame_that_is_taken_away_while_it_loads_leaves_its_host_alone() {
+    let host = Host::with(&sandboxed("gpus=2")).await;
+    for gpus in 3..9 {
+        let before = host.page.server.requests().len();
+        // In the place of the one before, which has hardly begun.
+        host.show(&sandboxed(&format!("gpus={gpus}"))).await;
+        host.page
+            .until("the frame to be asked for", async || {
+                let requests = host.page.server.requests();
+                if requests.len() > before { Ok(()) } else { Err(requests.len()) }
+            })
+            .await;
+    }
+    host.show(&sandboxed("embed=grow&v=3&model=1b&gpus=1&zero=0")).await;
+    host.hears(0, "answer", |_| true).await;
+    host.close().await;
+}
+
 /// The tests above would pass in a browser whose console nobody hears.
 #[tokio::test]
 async fn what_goes_wrong_in_the_page_is_heard() {

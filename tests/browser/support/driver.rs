@@ -21,6 +21,7 @@ use http::Method;
 use hyper_util::client::legacy::connect::HttpConnector;
 use serde_json::{Value, json};
 use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::time::timeout;
 use url::{ParseError, Url};
 
 use super::server::{BMAX, COURSE, Network, Server};
@@ -109,14 +110,14 @@ impl Program {
         Self { wanted, process, port, profile, network: Network::start(), session: None, visits: 0 }
     }
 
-    /// A connection to the browser, which is started if it is not there yet.
-    async fn client(&mut self) -> Client {
+    /// A connection to the browser, which is started if it is not there yet; nothing where it does not start.
+    async fn client(&mut self) -> Option<Client> {
         let address = format!("http://127.0.0.1:{}", self.port);
         if let Some(session) = &self.session {
             let client = Client::with_existing_session(&address, session, HttpConnector::new()).await;
             let client = client.expect("the address of a driver");
             client.persist().await.expect("the connection is there");
-            return client;
+            return Some(client);
         }
         let capabilities = match self.wanted.browser {
             Browser::Chromium => chromium::capabilities(&self.profile, self.network.address(), self.wanted),
@@ -124,19 +125,17 @@ impl Program {
             Browser::WebKit => webkit::capabilities(self.network.address()),
         };
         let Value::Object(capabilities) = capabilities else { unreachable!("capabilities are an object") };
-        let connect = async || {
-            ClientBuilder::new(HttpConnector::new()).capabilities(capabilities.clone()).connect(&address).await
-        };
-        // On a busy machine a browser may give up while it starts.
-        let client = match connect().await {
-            Ok(client) => Ok(client),
-            Err(_) => connect().await,
-        };
-        let client = client.expect("a browser that the driver can start; name one in CHROMIUM, FIREFOX or MINIBROWSER");
+        // One at a time: two browsers that start at the same moment may wait for each other for ever, and one may give up on
+        // a busy machine.
+        static STARTS: Semaphore = Semaphore::const_new(1);
+        let turn = STARTS.acquire().await.expect("the semaphore is never closed");
+        let mut builder = ClientBuilder::new(HttpConnector::new());
+        let client = timeout(PATIENCE, builder.capabilities(capabilities).connect(&address)).await.ok()?.ok()?;
+        drop(turn);
         // What comes to an end with the test is the connection, and the browser with this program.
         client.persist().await.expect("the connection is there");
         self.session = client.session_id().await.ok().flatten();
-        client
+        Some(client)
     }
 
     /// Makes the browser one that nobody has used: another tab, and nothing of what the site has stored.
@@ -204,10 +203,15 @@ impl Driver {
             idle.iter().position(|program| program.wanted == wanted).map(|at| idle.swap_remove(at))
         };
         let mut program = idle.unwrap_or_else(|| Program::start(wanted));
-        program.visits += 1;
-        program.network.lead_to(server);
-        let client = program.client().await;
-        (Self { browser: wanted.browser, program: Some(program), began, _turn: turn }, client)
+        for _ in 0..3 {
+            program.visits += 1;
+            program.network.lead_to(server);
+            if let Some(client) = program.client().await {
+                return (Self { browser: wanted.browser, program: Some(program), began, _turn: turn }, client);
+            }
+            program = Program::start(wanted);
+        }
+        panic!("no browser that the driver can start; name one in CHROMIUM, FIREFOX or MINIBROWSER");
     }
 
     /// Hands the browser back for the next test.

@@ -7,6 +7,7 @@ use fantoccini::actions::{InputSource, KeyAction, KeyActions, MOUSE_BUTTON_LEFT,
 use fantoccini::elements::{Element, ElementRef};
 use fantoccini::{Client, Locator};
 use serde_json::{Value, json};
+use tokio::time::timeout;
 
 use super::driver::{Browser, Driver, Wanted};
 use super::server::{BLANK, COURSE, FOLDER, HOST_PAGE, Server, page_of};
@@ -15,8 +16,13 @@ use super::{chromium, firefox, webkit};
 /// How long the page may take to show what it should; a busy machine needs some.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// How often a condition is looked at.
-const PERIOD: Duration = Duration::from_millis(25);
+/// How long a page may leave a script without an answer: one that stands still never has any.
+const ANSWER: Duration = Duration::from_secs(90);
+
+/// How long after the first look at a condition the second one comes. Each pause is half as long again as the one before,
+/// up to the longest: looking takes the processor away from what is waited for.
+const FIRST_PAUSE: Duration = Duration::from_millis(15);
+const LONGEST_PAUSE: Duration = Duration::from_millis(120);
 
 /// No worker is installed.
 const KEEP_NOTHING: &str = "if (self.ServiceWorkerContainer) \
@@ -265,12 +271,14 @@ impl Page {
     /// Waits until `look` succeeds, and returns what it found; fails with what it saw last.
     pub async fn until<T, E: Debug>(&self, what: &str, look: impl AsyncFn() -> Result<T, E>) -> T {
         let deadline = Instant::now() + PATIENCE;
+        let mut pause = FIRST_PAUSE;
         loop {
             match look().await {
                 Ok(found) => return found,
                 Err(seen) if Instant::now() > deadline => panic!("waited for {what}; last seen: {seen:?}"),
-                Err(_) => tokio::time::sleep(PERIOD).await,
+                Err(_) => tokio::time::sleep(pause).await,
             }
+            pause = (pause * 3 / 2).min(LONGEST_PAUSE);
         }
     }
 
@@ -285,12 +293,16 @@ impl Page {
 
     /// Runs a function body in the page.
     pub async fn script(&self, body: &str, arguments: Vec<Value>) -> Value {
-        self.client.execute(body, arguments).await.unwrap_or_else(|error| panic!("{error}\nin {body:.200}"))
+        let result = timeout(ANSWER, self.client.execute(body, arguments)).await;
+        let result = result.unwrap_or_else(|_| panic!("the page stands still\nin {body:.200}"));
+        result.unwrap_or_else(|error| panic!("{error}\nin {body:.200}"))
     }
 
     /// Runs a function body whose last argument is to be called with the result.
     pub async fn script_async(&self, body: &str, arguments: Vec<Value>) -> Value {
-        self.client.execute_async(body, arguments).await.unwrap_or_else(|error| panic!("{error}\nin {body:.200}"))
+        let result = timeout(ANSWER, self.client.execute_async(body, arguments)).await;
+        let result = result.unwrap_or_else(|_| panic!("the page stands still\nin {body:.200}"));
+        result.unwrap_or_else(|error| panic!("{error}\nin {body:.200}"))
     }
 
     /// Which browser it is open in.
