@@ -11,16 +11,22 @@ const OVERFLOW: &str = "const root = document.documentElement; \
             if (getComputedStyle(at).overflowX !== 'visible') return true; \
         return false; \
     }; \
+    const sticks = (one) => one.getBoundingClientRect().right > room + .5; \
     const out = [...document.body.querySelectorAll('*')] \
-        .filter((one) => one.getBoundingClientRect().right > room + .5 && !scrolls(one)) \
-        .map((one) => one.outerHTML.slice(0, 100)); \
+        .filter((one) => sticks(one) && ![...one.children].some(sticks) && !scrolls(one)) \
+        .map((one) => one.getBoundingClientRect().right + ' ' + one.outerHTML.slice(0, 100)) \
+        .sort().reverse(); \
     return [Math.max(0, root.scrollWidth - room, document.body.scrollWidth - room), out.slice(0, 4)];";
 
 async fn fits(page: &Page, when: &str) {
     for width in [320, 414, 768, 1440, 1920] {
         page.resize(width, 800).await;
-        let overflow: Value = page.script(OVERFLOW, vec![]).await;
-        assert_eq!(overflow[0], json!(0), "{width} px, {when}: {}", overflow[1]);
+        // What is drawn follows the window.
+        page.until(&format!("the page to fit {width} px, {when}"), async || {
+            let overflow: Value = page.script(OVERFLOW, vec![]).await;
+            if overflow[0] == json!(0) { Ok(()) } else { Err(overflow) }
+        })
+        .await;
     }
 }
 
