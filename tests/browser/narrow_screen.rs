@@ -21,12 +21,8 @@ const OVERFLOW: &str = "const root = document.documentElement; \
 async fn fits(page: &Page, when: &str) {
     for width in [320, 414, 768, 1440, 1920] {
         page.resize(width, 800).await;
-        // What is drawn follows the window.
-        page.until(&format!("the page to fit {width} px, {when}"), async || {
-            let overflow: Value = page.script(OVERFLOW, vec![]).await;
-            if overflow[0] == json!(0) { Ok(()) } else { Err(overflow) }
-        })
-        .await;
+        let overflow: Value = page.script(OVERFLOW, vec![]).await;
+        assert_eq!(overflow[0], json!(0), "{width} px, {when}: {}", overflow[1]);
     }
 }
 

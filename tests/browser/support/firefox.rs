@@ -23,9 +23,9 @@ pub fn capabilities(network: SocketAddr) -> Value {
             "extensions.webcompat.enable_shims": false,
             "network.captive-portal-service.enabled": false,
             "network.connectivity-service.enabled": false,
+            "services.settings.server": "data:,#remote-settings-dummy/v1",
             // Bars to scroll by lie over the page, as on phones, where narrow windows are.
             "ui.useOverlayScrollbars": 1,
-            "services.settings.server": "data:,#remote-settings-dummy/v1",
         },
     });
     if let Ok(browser) = env::var("FIREFOX") {

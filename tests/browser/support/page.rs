@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use fantoccini::actions::{InputSource, KeyAction, KeyActions, MOUSE_BUTTON_LEFT, MouseActions, PointerAction};
 use fantoccini::elements::{Element, ElementRef};
+use fantoccini::error::CmdError;
 use fantoccini::{Client, Locator};
 use serde_json::{Value, json};
 use tokio::time::timeout;
@@ -293,16 +294,12 @@ impl Page {
 
     /// Runs a function body in the page.
     pub async fn script(&self, body: &str, arguments: Vec<Value>) -> Value {
-        let result = timeout(ANSWER, self.client.execute(body, arguments)).await;
-        let result = result.unwrap_or_else(|_| panic!("the page stands still\nin {body:.200}"));
-        result.unwrap_or_else(|error| panic!("{error}\nin {body:.200}"))
+        answered(body, self.client.execute(body, arguments)).await
     }
 
     /// Runs a function body whose last argument is to be called with the result.
     pub async fn script_async(&self, body: &str, arguments: Vec<Value>) -> Value {
-        let result = timeout(ANSWER, self.client.execute_async(body, arguments)).await;
-        let result = result.unwrap_or_else(|_| panic!("the page stands still\nin {body:.200}"));
-        result.unwrap_or_else(|error| panic!("{error}\nin {body:.200}"))
+        answered(body, self.client.execute_async(body, arguments)).await
     }
 
     /// Which browser it is open in.
@@ -477,6 +474,12 @@ impl Page {
             return [text, values];";
         self.script(script, vec![]).await
     }
+}
+
+/// What a script comes to, within its time.
+async fn answered(body: &str, result: impl Future<Output = Result<Value, CmdError>>) -> Value {
+    let result = timeout(ANSWER, result).await.unwrap_or_else(|_| panic!("the page stands still\nin {body:.200}"));
+    result.unwrap_or_else(|error| panic!("{error}\nin {body:.200}"))
 }
 
 /// A part of the page in which things are looked for.
