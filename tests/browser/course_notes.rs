@@ -66,15 +66,14 @@ async fn go_to(page: &Page, notes: &Notes) {
 }
 
 /// What the tools say on the console of their own pages, with figures in them or without.
-const COMPLAINTS_OF_THE_TOOLS: [&str; 5] = [
+const COMPLAINTS_OF_THE_TOOLS: [&str; 4] = [
     // Material for MkDocs, in Firefox.
     "Empty string passed to getElementById()",
     // Jupyter Book 1 writes the same inline script twice.
     "THEBE_JS_URL",
     // Its theme, in Firefox.
     "This site appears to use a scroll-linked positioning effect",
-    // Firefox, of any page in which a fragment is looked for before the style sheet is there.
-    "Layout was forced before the page was fully loaded",
+    // Firefox, of a heading without a size of its own.
     "Found a sectioned h1 element with no specified font-size",
 ];
 

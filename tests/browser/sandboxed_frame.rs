@@ -27,13 +27,9 @@ fn frames(sandboxes: &[String]) -> String {
     sandboxes.iter().map(|sandbox| small(frame("embed=answer&v=3", &format!("sandbox='{sandbox}'")))).collect()
 }
 
-/// What browsers say by themselves: that a sandbox has no scripts, that its frame could leave it, and, in Firefox, that a
-/// frame was measured early.
-const SAID_BY_BROWSERS: [&str; 3] = [
-    "'allow-scripts' permission is not set",
-    "both allow-scripts and allow-same-origin",
-    "Layout was forced before the page was fully loaded",
-];
+/// What browsers say by themselves: that a sandbox has no scripts, and that its frame could leave it.
+const SAID_BY_BROWSERS: [&str; 2] =
+    ["'allow-scripts' permission is not set", "both allow-scripts and allow-same-origin"];
 
 /// Ends a visit on which nothing else was complained of.
 async fn close(host: Host) {

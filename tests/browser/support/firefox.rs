@@ -43,6 +43,25 @@ pub fn context(name: &str) -> Extension {
     Extension { path: "moz/context", body: json!({ "context": name }) }
 }
 
+/// What it logs of pages that work: a line is known when it holds all the words of one of these.
+const SAID_BY_ITSELF: [&[&str]; 5] = [
+    // It counts the seconds until what was loaded early is used; on a busy machine they pass.
+    &["not used within a few seconds"],
+    // Tests measure what is there before everything is.
+    &["Layout was forced before the page was fully loaded"],
+    // It says that it shortens the address that it tells others, where that is very long.
+    &["HTTP Referrer header: Length is over"],
+    // A version without trusted types says so of each page.
+    &["unknown directive", "trusted-types"],
+    // A load that is broken off, as when its frame is taken away, has no bytes: this is the hash of none.
+    &["integrity attribute", "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="],
+];
+
+/// Whether a line of the log tells nothing about the page.
+pub fn says_by_itself(line: &str) -> bool {
+    SAID_BY_ITSELF.iter().any(|words| words.iter().all(|word| line.contains(word)))
+}
+
 /// What pages say on the console, in every process, is put where the browser keeps errors and warnings.
 pub const LISTEN: &str = r#"
     const everywhere = () => {

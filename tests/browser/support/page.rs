@@ -332,14 +332,7 @@ impl Page {
         if self.browser() == Browser::Firefox {
             let said = self.in_browser(firefox::COMPLAINTS, vec![]).await;
             let mut said: Vec<String> = serde_json::from_value(said).expect("a list of texts");
-            // Firefox counts the seconds until what was loaded early is used; on a busy machine they pass.
-            said.retain(|message| !message.contains("not used within a few seconds"));
-            // Tests measure what is there before everything is.
-            said.retain(|message| !message.contains("Layout was forced before the page was fully loaded"));
-            // It says that it shortens the address that it tells others, where that is very long.
-            said.retain(|message| !message.contains("HTTP Referrer header: Length is over"));
-            // One without trusted types says so of each page.
-            said.retain(|message| !(message.contains("unknown directive") && message.contains("trusted-types")));
+            said.retain(|message| !firefox::says_by_itself(message));
             return said;
         }
         if self.browser() == Browser::WebKit {
