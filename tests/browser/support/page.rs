@@ -136,9 +136,9 @@ impl Visit {
         let server = Server::start(self.withheld);
         if self.wanted.browser == Browser::WebKit {
             server.begin_pages_with(webkit::LISTEN);
-            if !self.kept {
-                server.begin_pages_with(KEEP_NOTHING);
-            }
+        }
+        if !self.kept && self.wanted.browser != Browser::Chromium {
+            server.begin_pages_with(KEEP_NOTHING);
         }
         let (driver, client) = Driver::start(self.wanted, &server).await;
         let page = Page { client, driver, server };

@@ -219,7 +219,7 @@ fn answer(mut stream: &TcpStream, shared: &Shared) -> io::Result<()> {
     if !first.is_empty() && reply.kind == kind_of("page.html") {
         let page = String::from_utf8_lossy(&reply.body);
         // A minifier leaves the tag of the head out where it can.
-        let place = ["<head>", "<meta "].into_iter().find_map(|tag| page.find(tag).map(|at| (at, tag)));
+        let place = ["<head>", "<meta ", "<title>"].into_iter().find_map(|tag| page.find(tag).map(|at| (at, tag)));
         let at = place.map_or(0, |(at, tag)| if tag == "<head>" { at + tag.len() } else { at });
         reply.body = format!("{}{first}{}", &page[..at], &page[at..]).into_bytes();
     }
