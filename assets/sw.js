@@ -36,10 +36,16 @@ const install = async () => {
   }
 };
 
+// Caches are listed in the order in which they were made. One that is younger than this build's belongs to a still newer
+// build that is on its way, and that build will clear up after this one.
+const clearUp = async () => {
+  const mine = (await caches.keys()).filter((name) => name.startsWith(MINE));
+  const old = FILES.size ? mine.slice(0, mine.indexOf(CACHE)) : mine;
+  await Promise.all(old.map((name) => caches.delete(name)));
+};
+
 const activate = async () => {
-  const old = (await caches.keys()).filter((name) => name.startsWith(MINE) && name !== CACHE);
-  // A still newer build that is on its way has its cache already, and will clear up after this one.
-  if (!registration.installing && !registration.waiting) await Promise.all(old.map((name) => caches.delete(name)));
+  await clearUp();
   // Nobody who changes the page should look at an old one.
   if (!FILES.size) await registration.unregister();
 };
@@ -60,4 +66,6 @@ addEventListener("fetch", (event) => {
   if (request.method !== "GET" || !path.startsWith(SCOPE)) return;
   const name = path.slice(SCOPE.length).replace(/(^|\/)$/, "$1index.html");
   if (FILES.has(name)) event.respondWith(answer(request, name));
+  // Firefox may put a worker in charge without telling it, so that nothing was cleared up then.
+  if (request.mode === "navigate") event.waitUntil(clearUp());
 });

@@ -43,6 +43,16 @@ async fn caches(page: &Page) -> Vec<String> {
     serde_json::from_value(names).expect("names")
 }
 
+/// The same as soon as there are this many: a browser may take its time to clear up.
+async fn caches_left(page: &Page, count: usize) -> Vec<String> {
+    page.until("the caches that are left", async || {
+        let all = caches(page).await;
+        if all.len() == count { Ok(()) } else { Err(all) }
+    })
+    .await;
+    caches(page).await
+}
+
 /// A path of one's own for something short-lived.
 fn scratch() -> PathBuf {
     static COUNT: AtomicU32 = AtomicU32::new(0);
@@ -157,15 +167,18 @@ async fn visit_until_the_newer_build_waits(page: &Page, folder: &str) {
     until_answers(page, "the new build to wait", WORKERS, json!([null, "installed", "activated"])).await;
 }
 
-/// Leaves the page and comes back; the browser puts the waiting worker in charge as soon as it finds time.
-async fn come_back_until(page: &Page, folder: &str, expected: &str) {
-    page.until(&format!("build {expected}"), async || {
-        page.go(BLANK).await;
-        page.go(folder).await;
-        let seen = build(page).await;
-        if seen == expected { Ok(()) } else { Err(seen) }
+/// Leaves the page until no worker of its folder waits for its turn, and comes back.
+async fn come_back(page: &Page, folder: &str, expected: &str) {
+    page.go(BLANK).await;
+    let waits = "const [folder, done] = arguments; \
+        navigator.serviceWorker.getRegistration(folder).then((registration) => done(!!registration?.waiting));";
+    page.until("the waiting worker to take over", async || {
+        let waits = page.script_async(waits, vec![json!(folder)]).await;
+        if waits == json!(false) { Ok(()) } else { Err(waits) }
     })
     .await;
+    page.go(folder).await;
+    assert_eq!(build(page).await, expected);
 }
 
 #[tokio::test]
@@ -179,7 +192,7 @@ async fn after_the_first_visit_every_page_works_with_its_server_gone() {
         page.read_through().await;
         page.part("#answer-bar").shows("bar-answer", &expected::answer(&expected::scenario(query))).await;
         assert_eq!(page.part("#notices").all_text().await, "");
-        page.client.refresh().await.expect("the page loads again");
+        page.reload().await;
         page.wait_for_figures().await;
         page.part("#answer-bar").shows("bar-answer", &expected::answer(&expected::scenario(query))).await;
     }
@@ -215,7 +228,6 @@ async fn the_browser_finds_a_sound_manifest_and_nothing_that_hinders_an_installa
 
 #[tokio::test]
 async fn every_file_of_the_build_is_kept_and_nothing_else() {
-    // What a reader asks for meanwhile is asked for twice.
     let page = Visit::to("").kept().untouched().open().await;
     until_kept(&page).await;
     let home = page.server.origin() + FOLDER;
@@ -229,7 +241,14 @@ async fn every_file_of_the_build_is_kept_and_nothing_else() {
     let built = dist().keys().map(String::as_str).filter(|name| *name != "sw.js" && is_for_readers(name));
     let built: BTreeSet<_> = built.map(|name| name.strip_suffix("index.html").unwrap_or(name)).collect();
     assert_eq!(kept, built);
-    // What the visit had loaded already was not loaded again.
+    page.close().await;
+}
+
+#[tokio::test]
+async fn what_the_visit_has_loaded_already_is_not_loaded_again_to_be_kept() {
+    // What a reader asks for meanwhile is asked for twice.
+    let page = Visit::to("").kept().untouched().open().await;
+    until_kept(&page).await;
     for part in ["/", ".wasm", ".js", ".css"] {
         let mut asked: Vec<_> = page.server.requests().into_iter().filter(|path| path.ends_with(part)).collect();
         let count = asked.len();
@@ -255,8 +274,8 @@ async fn a_second_visit_asks_the_server_only_whether_there_is_a_newer_build() {
     let missing = "const done = arguments[0]; fetch('no-such.txt').then((response) => done(response.status));";
     assert_eq!(page.script_async(missing, vec![]).await, json!(404));
     assert!(page.server.requests().contains(&format!("{FOLDER}no-such.txt")));
-    // The browser logs that answer as an error of the page.
-    assert_eq!(page.complaints().await.len(), 1);
+    // Some browsers log that answer as an error of the page.
+    assert!(page.complaints().await.len() <= 1);
     page.close().await;
 }
 
@@ -269,7 +288,7 @@ async fn a_new_build_takes_over_at_the_next_visit_and_never_in_part() {
     page.server.publish(FOLDER, another_build());
     visit_until_the_newer_build_waits(&page, FOLDER).await;
     // The window that is open, the same one loaded again, and a second one: all of the old build.
-    page.client.refresh().await.expect("the page loads again");
+    page.reload().await;
     assert_eq!(build(&page).await, "A");
     let first = page.client.window().await.expect("a window");
     let second = page.client.new_window(true).await.expect("a second window");
@@ -282,11 +301,11 @@ async fn a_new_build_takes_over_at_the_next_visit_and_never_in_part() {
     page.client.close_window().await.expect("it can be closed");
     page.client.switch_to_window(first).await.expect("the first is still there");
 
-    come_back_until(&page, FOLDER, "B").await;
+    come_back(&page, FOLDER, "B").await;
     until_kept(&page).await;
     assert_eq!(page.script_async(styles, vec![]).await, json!(true));
-    let new = caches(&page).await;
-    assert_eq!((old.len(), new.len()), (1, 1), "{old:?} {new:?}");
+    assert_eq!(old.len(), 1, "{old:?}");
+    let new = caches_left(&page, 1).await;
     assert_ne!(old, new);
     page.close().await;
 }
@@ -347,10 +366,9 @@ async fn two_installations_on_one_origin_leave_each_other_alone() {
     assert_eq!(before.len(), 3, "{before:?}");
     page.server.publish(FOLDER, another_build());
     visit_until_the_newer_build_waits(&page, FOLDER).await;
-    come_back_until(&page, FOLDER, "B").await;
+    come_back(&page, FOLDER, "B").await;
     until_kept(&page).await;
-    let after = caches(&page).await;
-    assert_eq!(after.len(), 3, "{after:?}");
+    let after = caches_left(&page, 3).await;
     let kept = before.iter().filter(|name| after.contains(name)).count();
     assert_eq!(kept, 2, "only the cache of the build that was replaced is gone: {before:?} {after:?}");
     page.server.stop();
@@ -424,7 +442,7 @@ async fn a_build_that_is_being_worked_on_keeps_nothing_and_clears_what_was_kept(
     page.go(FOLDER).await;
     assert_eq!(build(&page).await, "A");
     until_answers(&page, "the worker to remove itself", CACHES, json!([])).await;
-    come_back_until(&page, FOLDER, "B").await;
+    come_back(&page, FOLDER, "B").await;
     until_answers(&page, "the worker to remove itself", WORKERS, json!([null, null, null])).await;
     until_answers(&page, "nothing to be left", CACHES, json!([])).await;
     page.close().await;

@@ -17,6 +17,10 @@ pub fn capabilities(network: SocketAddr) -> Value {
         "prefs": {
             "browser.search.update": false,
             "browser.shell.checkDefaultBrowser": false,
+            // A page that is left is gone, and with it what its worker serves.
+            "browser.sessionhistory.max_total_viewers": 0,
+            // A worker with nothing to do gives way to a newer one after this time in milliseconds, and not after 30 s.
+            "dom.serviceWorkers.idle_timeout": 6000,
             // Scripts of a page that is left come to their end, and to no warning.
             "dom.ipc.cancel_content_js_when_navigating": false,
             "extensions.webcompat.enable_interventions": false,
@@ -44,7 +48,7 @@ pub fn context(name: &str) -> Extension {
 }
 
 /// What it logs of pages that work: a line is known when it holds all the words of one of these.
-const SAID_BY_ITSELF: [&[&str]; 5] = [
+const SAID_BY_ITSELF: [&[&str]; 7] = [
     // It counts the seconds until what was loaded early is used; on a busy machine they pass.
     &["not used within a few seconds"],
     // Tests measure what is there before everything is.
@@ -55,6 +59,10 @@ const SAID_BY_ITSELF: [&[&str]; 5] = [
     &["unknown directive", "trusted-types"],
     // A load that is broken off, as when its frame is taken away, has no bytes: this is the hash of none.
     &["integrity attribute", "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="],
+    // The worker takes a file from the browser's cache if its digest is right, and asks the server otherwise.
+    &["integrity attribute", "sw.js"],
+    // A page that is left while parts of its program are on their way.
+    &["NetworkError when attempting to fetch resource", "__wasm_split.js"],
 ];
 
 /// Whether a line of the log tells nothing about the page.

@@ -219,6 +219,13 @@ impl Page {
         self.until_script("the page to load", "return document.readyState;", json!("complete")).await;
     }
 
+    /// Loads the page again as a reader does. The drivers' own way passes over what the page keeps of itself.
+    pub async fn reload(&self) {
+        self.script("window.isLeft = true; location.reload();", vec![]).await;
+        let there = "return !window.isLeft && document.readyState === 'complete';";
+        self.until_script("the page to load again", there, json!(true)).await;
+    }
+
     /// Waits until the program is there: it takes over the bar with the answer first.
     pub async fn wait_for_the_frame(&self) {
         let there = "const bar = document.getElementById('answer-bar'); \
