@@ -184,6 +184,20 @@ fn k_full_recomputation_costs_a_third() {
 }
 
 #[test]
+fn every_kth_layer_again_costs_the_part_of_the_layers_that_it_is() {
+    let mut scenario = gpt3();
+    scenario.recipe.recomputation = Recomputation::Full;
+    let full = extra_work(&scenario);
+    scenario.recipe.recomputation = Recomputation::KthLayer;
+    // 19 of 96 layers are a fifth one, and 24 a fourth one.
+    for (every, layers) in [(1, 96.0), (4, 24.0), (5, 19.0)] {
+        scenario.recipe.every = every;
+        let part = extra_work(&scenario) / full;
+        assert!((part - layers / 96.0).abs() < 1e-12, "every {every}: {part}");
+    }
+}
+
+#[test]
 fn r_discarding_all_is_computationally_prohibitive() {
     // A pass of L layers for each of L layers: 528 layer runs for 32, where one forward pass is 32.
     assert_eq!(discard_all(32) * 3.0 * 32.0, 528.0);

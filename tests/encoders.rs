@@ -170,6 +170,19 @@ fn an_encoder_s_work_is_shared_out_among_the_tokens_of_the_decoder() {
 }
 
 #[test]
+fn a_source_twice_as_long_doubles_the_encoder_s_work_and_not_that_of_the_queries_to_it() {
+    let mut scenario = on_one_gpu("t5-base");
+    let short = cost::flops_per_token(&scenario);
+    scenario.recipe.source = 1_024;
+    // Once more for each token: the encoder's matrices, and the keys and values that twelve layers make of its output,
+    // 2·768² each.
+    let matrices = 12.0 * 7_077_888.0 + 12.0 * 1_179_648.0;
+    // Twelve attentions to 512 positions more; in the encoder 2 tokens that attend to 1,024 in place of 1 to 512.
+    let attention = 12.0 * 512.0 + 12.0 * (2.0 * 1_024.0 - 512.0);
+    exactly(cost::flops_per_token(&scenario) - short, 6.0 * matrices + 12.0 * 768.0 * attention);
+}
+
+#[test]
 fn a_link_carries_an_encoder_and_comes_back() {
     let mut scenario = on_one_gpu("flan-t5-xl");
     scenario.recipe.source = 1024;

@@ -117,3 +117,28 @@ pub fn by_running_out(scenario: &Scenario) -> Vec<Probe> {
     }
     probes
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{b_max, catalogue};
+
+    #[test]
+    fn who_only_runs_out_of_memory_ends_at_the_same_answer_with_every_attempt_between_the_last_two_bounds() {
+        for preset in catalogue::MODELS {
+            for gpus in [1, 64] {
+                let mut scenario = preset.apply(Scenario::default());
+                scenario.cluster.gpus = gpus;
+                let probes = by_running_out(&scenario);
+                let found = probes.last().map(|probe| probe.low);
+                assert_eq!(found, Some(b_max(&scenario).batch().unwrap_or(0)), "{} on {gpus}", preset.slug);
+                assert!(probes.len() <= 42, "{} attempts", probes.len());
+                for pair in probes.windows(2).filter(|pair| pair[1].phase == Phase::Bisecting) {
+                    let [before, now] = [&pair[0], &pair[1]];
+                    let inside = before.low < now.batch && before.high.is_some_and(|high| now.batch < high);
+                    assert!(inside, "{}: {before:?}, {now:?}", preset.slug);
+                }
+            }
+        }
+    }
+}

@@ -382,6 +382,41 @@ mod tests {
     }
 
     #[test]
+    fn projectors_have_the_weights_of_the_published_models() {
+        let projector = |tower, hidden, feed_forward, hidden_size| {
+            let vision = Vision { tower, layers: 2, hidden, heads: 16, feed_forward, patch: 14, side: 336 };
+            vision.weights(hidden_size).projector
+        };
+        // Norm of 1,280, then 5,120² + 5,120 and 5,120·3,584 + 3,584 (the merger of Qwen2.5-VL-7B).
+        assert_eq!(projector(Tower::Qwen25Vl, 1_280, 3_420, 3_584), 1_280 + 26_219_520 + 18_353_664);
+        // 1,024·4,096 + 4,096 and 4,096² + 4,096 (LLaVA-1.5-7B), and 4,096 for the ends of rows (LLaVA-NeXT).
+        assert_eq!(projector(Tower::Llava, 1_024, 4_096, 4_096), 4_198_400 + 16_781_312);
+        assert_eq!(projector(Tower::LlavaNext, 1_024, 4_096, 4_096), 4_198_400 + 16_781_312 + 4_096);
+        // A norm of 1,152 and 1,152·2,560 (Gemma 3 4B).
+        assert_eq!(projector(Tower::Gemma3, 1_152, 4_304, 2_560), 1_152 + 2_949_120);
+        // 4,096·5,120 (Llama 4 Scout).
+        assert_eq!(projector(Tower::Llama4, 1_408, 5_632, 5_120), 20_971_520);
+    }
+
+    #[test]
+    fn a_limit_of_two_tiles_leaves_llava_next_two_side_by_side() {
+        let vision = Vision {
+            tower: Tower::LlavaNext,
+            layers: 2,
+            hidden: 64,
+            heads: 4,
+            feed_forward: 128,
+            patch: 14,
+            side: 336,
+        };
+        let square = |tiles| Images { height: 1_000, width: 1_000, tiles, ..Images::ONE }.seen(&vision);
+        // 24² of the whole image, and 24 rows of the 24 columns that are no padding, with one more at the end of each.
+        assert_eq!(square(2).tokens, 576 + 24 * 24 + 24);
+        // Two by two without a limit.
+        assert_eq!(square(0).tokens, 576 + 48 * 48 + 48);
+    }
+
+    #[test]
     fn a_model_without_a_tower_has_neither_weights_nor_tokens() {
         let scenario = Scenario::default();
         assert_eq!((scenario.image_tokens(), scenario.model.vision.weights(4_096)), (0, VisionWeights::default()));
