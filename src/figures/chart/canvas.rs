@@ -26,8 +26,6 @@ pub fn paint(canvas: &HtmlCanvasElement, density: f64, spec: impl FnOnce(Frame, 
     let [width, height] = pixels.map(|pixels| pixels / density);
     let Some(context) = fit(canvas, pixels, [width, height]) else { return };
     let Some(palette) = palette(canvas) else { return };
-    // What the page was built with stands for the drawing only until there is one.
-    canvas.set_text_content(None);
     let Some(mut backend) = CanvasBackend::with_canvas_object(canvas.clone()) else { return };
     _ = context.set_transform(1.0 / UNITS, 0.0, 0.0, 1.0 / UNITS, 0.0, 0.0);
     context.set_line_join("round");

@@ -3,7 +3,7 @@
 mod canvas;
 mod shown;
 #[cfg(feature = "prerender")]
-mod unscripted;
+mod still;
 
 use bmax::Recomputation;
 use bmax::chart::{
@@ -237,6 +237,7 @@ fn Picture(reader: Reader) -> impl IntoView {
     });
     view! {
         <div class="chart-canvas-place" node_ref=place>
+            <div class="chart-still" inner_html=still(reader)></div>
             // The style sheet gives the canvas the ink as its colour and lets it change over an instant. The end
             // of that change says that the theme is another one, whoever asked for it.
             <canvas
@@ -245,7 +246,6 @@ fn Picture(reader: Reader) -> impl IntoView {
                 aria-label=move || curves.with(description)
                 node_ref=surface
                 on:transitionend=move |_| theme.notify()
-                inner_html=unscripted(reader)
             ></canvas>
             <p
                 class="chart-own-length num"
@@ -259,19 +259,20 @@ fn Picture(reader: Reader) -> impl IntoView {
     }
 }
 
-/// What the canvas holds for readers without scripts. The browser's program leaves it as it was built.
+/// The curves as they stand before the program has drawn them on the canvas: for readers without scripts, and on paper
+/// for those who print the page before they have come to the chart. The browser's program leaves them as they were built.
 #[cfg(feature = "prerender")]
-fn unscripted(Reader { curves, own, shown, .. }: Reader) -> String {
-    unscripted::drawn(|frame, palette| {
+fn still(Reader { curves, own, shown, .. }: Reader) -> String {
+    still::drawn(|frame, palette| {
         curves.with_untracked(|curves| {
             shown.with_untracked(|shown| spec(frame, palette, curves, own.get_untracked(), shown))
         })
     })
 }
 
-/// What the canvas holds for readers without scripts. The browser's program leaves it as it was built.
+/// What the browser's program leaves as it was built.
 #[cfg(not(feature = "prerender"))]
-fn unscripted(_: Reader) -> &'static str {
+fn still(_: Reader) -> &'static str {
     ""
 }
 

@@ -1,4 +1,4 @@
-//! The curves for readers whose browser runs no scripts: a canvas stands for the markup inside it then.
+//! The curves as markup that the build puts into the page, for whoever reads it before the canvas is drawn.
 
 use bmax::chart::{Colour, Frame, Palette, Spec, draw};
 use plotters::backend::SVGBackend;
