@@ -259,6 +259,18 @@ mod tests {
     }
 
     #[test]
+    fn megatron_is_told_of_a_last_stage_beside_which_the_others_are_equal() {
+        let mut scenario = pipeline(4);
+        scenario.cluster.engine = Engine::Megatron;
+        // 31 − 7 over three stages are 8 each; 8 on the last leave 23.
+        scenario.model.layers = 31;
+        assert_eq!(only(scenario).mend, Change::Number(Field::LastStageLayers, 7.0));
+        // PyTorch takes stages of any length.
+        scenario.cluster.engine = Engine::Torch;
+        assert_eq!(scenario.conflicts(), []);
+    }
+
+    #[test]
     fn chunks_of_uneven_stages_divide_every_one_of_them() {
         // 4 + 8 + 8 + 12 layers: three chunks divide only the last.
         let mut scenario = pipeline(4);
