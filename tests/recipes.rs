@@ -97,6 +97,9 @@ fn megatron_lm_keeps_two_bytes_of_fp8_for_each_weight_of_a_layer_and_blackwell_o
     scenario.recipe.fp8 = Fp8::TeDelayed;
     let name = "Weights in fp8, by row and by column";
     exactly(held(&estimate(&scenario), name), 2.0 * weights);
+    // 128 × 128 weights share 4 bytes of a scale.
+    let blocks = Scenario { recipe: bmax::Recipe { fp8: Fp8::TeBlock, ..scenario.recipe }, ..scenario };
+    exactly(held(&estimate(&blocks), name), 2.0 * (1.0 + 4.0 / 16_384.0) * weights);
     let mut blackwell = catalogue::device("b200").expect("listed").apply(scenario);
     exactly(held(&estimate(&blackwell), name), weights);
     // MXFP8 has a scale along rows and one along columns, so that both copies stay.
