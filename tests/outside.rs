@@ -258,6 +258,19 @@ fn refused_switches_are_read_as_off() {
     assert_eq!(task.conflicts()[0].mend, Change::Word(Word::Evaluation(Evaluation::Off)));
 }
 
+#[test]
+fn deepspeed_reads_a_checkpoint_to_the_cpu_where_one_is_read_at_all() {
+    let mut scenario = llama();
+    scenario.cluster.engine = Engine::DeepSpeed;
+    let mut instants = |resume| {
+        scenario.outside.resume = resume;
+        estimate(&scenario).instants.len()
+    };
+    let [off, cpu, gpu] = [Resume::Off, Resume::Cpu, Resume::Gpu].map(&mut instants);
+    assert!(off < cpu, "{off} instants, and {cpu} with a checkpoint that is read");
+    assert_eq!(cpu, gpu);
+}
+
 /// A run of tools/simulate/outside.py.
 #[derive(Deserialize)]
 struct Row {

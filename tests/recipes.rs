@@ -244,6 +244,26 @@ fn a_step_in_the_backward_pass_has_the_gradient_of_one_tensor() {
 }
 
 #[test]
+fn a_step_in_the_backward_pass_updates_the_widest_matrix_and_the_embedding_by_themselves() {
+    let mut scenario = llama();
+    scenario.recipe.step = StepKernel::InBackward;
+    let updates = |scenario: &Scenario| {
+        let all = estimate(scenario);
+        let mut all: Vec<_> = all.entries.iter().filter(|entry| entry.name == "Update of one weight").collect();
+        all.sort_by(|a, b| a.bytes.get().total_cmp(&b.bytes.get()));
+        all.iter().map(|entry| entry.bytes.get()).collect::<Vec<_>>()
+    };
+    let (inside, outside) = (4096.0 * 14_336.0, 4096.0 * 128_256.0);
+    // Lion: the signed update and its product with the learning rate, as wide as the momentum.
+    scenario.recipe.optimizer = Optimizer::Lion;
+    assert_eq!(updates(&scenario), [2.0 * 4.0 * inside, 2.0 * 4.0 * outside]);
+    // APOLLO: the scaled gradient and its limited copy, and three tensors of rank 256 and the longer side.
+    scenario.recipe.optimizer = Optimizer::Apollo;
+    scenario.recipe.projection = 256;
+    assert_eq!(updates(&scenario), [4.0 * (2.0 * inside + 3.0 * 256.0 * 14_336.0), 2.0 * 4.0 * outside]);
+}
+
+#[test]
 fn galore_in_8_bits_trains_7b_on_24_gb_as_its_paper_says() {
     // Zhao et al. 2024, abstract and section 5.2: Llama 7B in bf16, rank 1,024, 8-bit moments, per-layer updates, 256
     // tokens and a token batch of 256, without activation checkpointing, on an RTX 4090 of 24 GB.
@@ -339,7 +359,13 @@ fn pinned_parts_of_fsdp_are_rounded_up_to_powers_of_two() {
     let rounding = host.entries.iter().find(|entry| entry.name.starts_with("Pinned")).expect("rounded");
     let mib = 1_048_576.0;
     // Weight and gradient, eight GPUs; a part of embedding and head is 250.5 MiB and takes 256.
-    exactly(rounding.bytes.get(), 8.0 * 2.0 * mib * (32.0 * 3.0 * 4.0 + 2.0 * 5.5));
+    let expected = 8.0 * 2.0 * mib * (32.0 * 3.0 * 4.0 + 2.0 * 5.5);
+    exactly(rounding.bytes.get(), expected);
+    // Half of each matrix over four GPUs is an eighth as well.
+    scenario.cluster.tensor_parallel = 2;
+    let halves = bmax::estimate(&scenario);
+    let rounding = halves.host.entries.iter().find(|entry| entry.name.starts_with("Pinned")).expect("rounded");
+    exactly(rounding.bytes.get(), expected);
 }
 
 #[test]

@@ -3,8 +3,8 @@
 use bmax::chart::{Colour, Frame, Palette, Spec, draw};
 use plotters::backend::SVGBackend;
 
-/// The drawing's own size; the style sheet stretches it over the canvas.
-const SIZE: (u32, u32) = (800, 480);
+/// The drawing's own size: as high as its place is where there is room, and stretched over its width.
+const SIZE: (u32, u32) = (640, 366);
 
 /// Each colour of the palette by a number that no other has, and the style sheet's name for it.
 const NAMES: [&str; 10] = [
