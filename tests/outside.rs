@@ -224,6 +224,12 @@ fn the_levers_of_an_evaluation_are_offered_where_it_is_on() {
     assert!(!keys(&scenario).contains(&"eval_steps"));
     scenario.outside.evaluation = Evaluation::Logits;
     assert!(["eval_steps", "eval_b", "eval"].iter().all(|key| keys(&scenario).contains(key)));
+    // The loss alone is one number a batch, however many wait.
+    scenario.outside.evaluation = Evaluation::Loss;
+    scenario.outside.eval_steps = 8;
+    assert!(!keys(&scenario).contains(&"eval_steps") && keys(&scenario).contains(&"eval_b"));
+    scenario.outside.evaluation = Evaluation::Off;
+    assert!(!keys(&scenario).contains(&"eval_steps") && !keys(&scenario).contains(&"eval_b"));
     scenario.cluster.gpus = 8;
     scenario.cluster.zero = ZeroStage::Stage3;
     scenario.outside.gather = Gather::Gpu;
