@@ -265,16 +265,18 @@ fn refused_switches_are_read_as_off() {
 }
 
 #[test]
-fn deepspeed_reads_a_checkpoint_to_the_cpu_where_one_is_read_at_all() {
+fn deepspeed_reads_a_checkpoint_to_the_cpu_and_pytorch_where_it_is_told_to() {
     let mut scenario = llama();
-    scenario.cluster.engine = Engine::DeepSpeed;
-    let mut instants = |resume| {
+    let mut gpu_memory = |engine, resume| {
+        scenario.cluster.engine = engine;
         scenario.outside.resume = resume;
-        estimate(&scenario).instants.len()
+        let estimate = estimate(&scenario);
+        (0..estimate.instants.len()).map(|at| estimate.total_at(at).get()).collect::<Vec<_>>()
     };
-    let [off, cpu, gpu] = [Resume::Off, Resume::Cpu, Resume::Gpu].map(&mut instants);
-    assert!(off < cpu, "{off} instants, and {cpu} with a checkpoint that is read");
+    let [cpu, gpu] = [Resume::Cpu, Resume::Gpu].map(|resume| gpu_memory(Engine::DeepSpeed, resume));
     assert_eq!(cpu, gpu);
+    let [cpu, gpu] = [Resume::Cpu, Resume::Gpu].map(|resume| gpu_memory(Engine::Torch, resume));
+    assert_ne!(cpu, gpu);
 }
 
 /// A run of tools/simulate/outside.py.

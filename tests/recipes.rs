@@ -254,6 +254,8 @@ fn a_step_in_the_backward_pass_updates_the_widest_matrix_and_the_embedding_by_th
         all.iter().map(|entry| entry.bytes.get()).collect::<Vec<_>>()
     };
     let (inside, outside) = (4096.0 * 14_336.0, 4096.0 * 128_256.0);
+    // Adam: the denominator, in fp32.
+    assert_eq!(updates(&scenario), [4.0 * inside, 4.0 * outside]);
     // Lion: the signed update and its product with the learning rate, as wide as the momentum.
     scenario.recipe.optimizer = Optimizer::Lion;
     assert_eq!(updates(&scenario), [2.0 * 4.0 * inside, 2.0 * 4.0 * outside]);
