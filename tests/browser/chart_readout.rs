@@ -1,6 +1,6 @@
 //! b_max against sequence length, model size and GPU memory: read off by keyboard and pointer, and as a table.
 
-use crate::support::{Page, Scope, expected, key, tidy};
+use crate::support::{Page, Scope, Visit, expected, key, tidy};
 use bmax::chart::{Curves, OWN, batch_text, names, number_text, own_place, place_text, swept};
 use bmax::{ChartAxis, Choice, Scenario, catalogue, largest_micro_batch, number, sweep};
 use fantoccini::actions::{InputSource, MouseActions, PointerAction};
@@ -51,6 +51,18 @@ async fn reads(page: &Page, slider: &Element, scenario: &Scenario, length: u32) 
         let row = format!("{name} {}", text(b_max_at(at, length)));
         assert!(legend.contains(&row), "“{row}” is not in the legend: {legend}");
     }
+}
+
+#[tokio::test]
+async fn curves_are_there_before_the_program_and_give_way_to_the_reader_s_own() {
+    let curves = "const still = document.querySelector('.chart-still'); \
+        return still.checkVisibility() ? still.querySelectorAll('path').length : 0;";
+    let page = Visit::to("").untouched().open().await;
+    let paths = page.script(curves, vec![]).await;
+    assert!(paths.as_u64() >= Some(5), "{paths} paths for five curves");
+    page.wait_for_figures().await;
+    assert_eq!(page.script(curves, vec![]).await, json!(0));
+    page.close().await;
 }
 
 #[tokio::test]
