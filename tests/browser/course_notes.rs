@@ -66,15 +66,13 @@ async fn go_to(page: &Page, notes: &Notes) {
 }
 
 /// What the tools say on the console of their own pages, with figures in them or without.
-const COMPLAINTS_OF_THE_TOOLS: [&str; 4] = [
+const COMPLAINTS_OF_THE_TOOLS: [&str; 3] = [
     // Material for MkDocs, in Firefox.
     "Empty string passed to getElementById()",
     // Jupyter Book 1 writes the same inline script twice.
     "THEBE_JS_URL",
     // Its theme, in Firefox.
     "This site appears to use a scroll-linked positioning effect",
-    // Firefox, of a heading without a size of its own.
-    "Found a sectioned h1 element with no specified font-size",
 ];
 
 /// Ends the visit: nothing else was asked for, and no console has complained.
