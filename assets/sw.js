@@ -36,12 +36,10 @@ const install = async () => {
   }
 };
 
-// Caches are listed in the order in which they were made. One that is younger than this build's belongs to a still newer
-// build that is on its way, and that build will clear up after this one.
 const clearUp = async () => {
-  const mine = (await caches.keys()).filter((name) => name.startsWith(MINE));
-  const old = FILES.size ? mine.slice(0, mine.indexOf(CACHE)) : mine;
-  await Promise.all(old.map((name) => caches.delete(name)));
+  const old = (await caches.keys()).filter((name) => name.startsWith(MINE) && name !== CACHE);
+  // A still newer build that is on its way has its cache already, and will clear up after this one.
+  if (!registration.installing && !registration.waiting) await Promise.all(old.map((name) => caches.delete(name)));
 };
 
 const activate = async () => {

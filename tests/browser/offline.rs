@@ -170,13 +170,11 @@ async fn visit_until_the_newer_build_waits(page: &Page, folder: &str) {
 /// Leaves the page until no worker of its folder waits for its turn, and comes back.
 async fn come_back(page: &Page, folder: &str, expected: &str) {
     page.go(BLANK).await;
-    let waits = "const [folder, done] = arguments; \
-        navigator.serviceWorker.getRegistration(folder).then((registration) => done(!!registration?.waiting));";
-    page.until("the waiting worker to take over", async || {
-        let waits = page.script_async(waits, vec![json!(folder)]).await;
-        if waits == json!(false) { Ok(()) } else { Err(waits) }
-    })
-    .await;
+    let waits = format!(
+        "const done = arguments[0]; \
+        navigator.serviceWorker.getRegistration('{folder}').then((registration) => done(!!registration?.waiting));"
+    );
+    until_answers(page, "the waiting worker to take over", &waits, json!(false)).await;
     page.go(folder).await;
     assert_eq!(build(page).await, expected);
 }
