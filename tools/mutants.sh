@@ -13,7 +13,7 @@ have cargo-mutants || cargo install --quiet --locked --root "$mutants" cargo-mut
 
 export CARGO_TERM_PROGRESS_WHEN=never CARGO_PROFILE_DEV_DEBUG=0
 # The same random cases for every change.
-export PROPTEST_RNG_SEED="${PROPTEST_RNG_SEED:-20261123}"
+export PROPTEST_RNG_SEED="${PROPTEST_RNG_SEED:-$RANDOM_SEED}"
 mkdir -p target
 # The longest tests take 45 s on a busy core; a change that makes a loop endless is stopped.
 cargo mutants --baseline skip --timeout 200 --colors never --no-times --output target \
