@@ -249,9 +249,10 @@ fn a_step_in_the_backward_pass_updates_the_widest_matrix_and_the_embedding_by_th
     scenario.recipe.step = StepKernel::InBackward;
     let updates = |scenario: &Scenario| {
         let all = estimate(scenario);
-        let mut all: Vec<_> = all.entries.iter().filter(|entry| entry.name == "Update of one weight").collect();
-        all.sort_by(|a, b| a.bytes.get().total_cmp(&b.bytes.get()));
-        all.iter().map(|entry| entry.bytes.get()).collect::<Vec<_>>()
+        let all = all.entries.iter().filter(|entry| entry.name == "Update of one weight");
+        let mut bytes: Vec<_> = all.map(|entry| entry.bytes.get()).collect();
+        bytes.sort_by(f64::total_cmp);
+        bytes
     };
     let (inside, outside) = (4096.0 * 14_336.0, 4096.0 * 128_256.0);
     // Adam: the denominator, in fp32.
@@ -356,18 +357,17 @@ fn pinned_parts_of_fsdp_are_rounded_up_to_powers_of_two() {
     scenario.cluster.zero = ZeroStage::Stage3;
     scenario.recipe.precision = Precision::Mixed;
     scenario.recipe.offload = Offload::Parameters;
-    let estimate = estimate(&scenario);
-    let host = &estimate.host;
-    let rounding = host.entries.iter().find(|entry| entry.name.starts_with("Pinned")).expect("rounded");
+    let rounding = |scenario: &Scenario| {
+        let host = estimate(scenario).host;
+        host.entries.iter().find(|entry| entry.name.starts_with("Pinned")).expect("rounded").bytes.get()
+    };
     let mib = 1_048_576.0;
     // Weight and gradient, eight GPUs; a part of embedding and head is 250.5 MiB and takes 256.
     let expected = 8.0 * 2.0 * mib * (32.0 * 3.0 * 4.0 + 2.0 * 5.5);
-    exactly(rounding.bytes.get(), expected);
+    exactly(rounding(&scenario), expected);
     // Half of each matrix over four GPUs is an eighth as well.
     scenario.cluster.tensor_parallel = 2;
-    let halves = bmax::estimate(&scenario);
-    let rounding = halves.host.entries.iter().find(|entry| entry.name.starts_with("Pinned")).expect("rounded");
-    exactly(rounding.bytes.get(), expected);
+    exactly(rounding(&scenario), expected);
 }
 
 #[test]

@@ -381,12 +381,14 @@ mod tests {
         assert_eq!([14, 42, 70, 98, 1024].map(|size| nearest(size, 28)), [0, 2, 2, 4, 37]);
     }
 
+    /// A tower on tiles of 336 pixels.
+    fn tiled(tower: Tower, hidden: u32, feed_forward: u32) -> Vision {
+        Vision { tower, layers: 2, hidden, heads: 16, feed_forward, patch: 14, side: 336 }
+    }
+
     #[test]
     fn projectors_have_the_weights_of_the_published_models() {
-        let projector = |tower, hidden, feed_forward, hidden_size| {
-            let vision = Vision { tower, layers: 2, hidden, heads: 16, feed_forward, patch: 14, side: 336 };
-            vision.weights(hidden_size).projector
-        };
+        let projector = |tower, hidden, feed_forward, text| tiled(tower, hidden, feed_forward).weights(text).projector;
         // Norm of 1,280, then 5,120² + 5,120 and 5,120·3,584 + 3,584 (the merger of Qwen2.5-VL-7B).
         assert_eq!(projector(Tower::Qwen25Vl, 1_280, 3_420, 3_584), 1_280 + 26_219_520 + 18_353_664);
         // 1,024·4,096 + 4,096 and 4,096² + 4,096 (LLaVA-1.5-7B), and 4,096 for the ends of rows (LLaVA-NeXT).
@@ -400,15 +402,7 @@ mod tests {
 
     #[test]
     fn a_limit_of_two_tiles_leaves_llava_next_two_side_by_side() {
-        let vision = Vision {
-            tower: Tower::LlavaNext,
-            layers: 2,
-            hidden: 64,
-            heads: 4,
-            feed_forward: 128,
-            patch: 14,
-            side: 336,
-        };
+        let vision = tiled(Tower::LlavaNext, 64, 128);
         let square = |tiles| Images { height: 1_000, width: 1_000, tiles, ..Images::ONE }.seen(&vision);
         // 24² of the whole image, and 24 rows of the 24 columns that are no padding, with one more at the end of each.
         assert_eq!(square(2).tokens, 576 + 24 * 24 + 24);
