@@ -168,11 +168,12 @@ fn another(field: Field, scenario: &Scenario) -> f64 {
 async fn every_number_of_a_scenario_is_in_the_form_changes_the_answer_the_library_s_way_and_can_be_reset() {
     let mut numbers: Vec<Field> = Field::ALL.to_vec();
     numbers.retain(|field| ![Field::GlobalBatch, Field::ComparisonGpus].contains(field));
+    let page = Page::open(&format!("?{ALONE}")).await;
+    let calculator = page.figure("calculator");
     for query in MATTERS {
-        let page = Page::open(&format!("{query}&{ALONE}")).await;
-        let calculator = page.figure("calculator");
-        page.figure("calculator").unfold().await;
         let start = expected::scenario(query);
+        page.travel(&alone(&start)).await;
+        calculator.unfold().await;
         for field in std::mem::take(&mut numbers) {
             if calculator.matches("textbox", &expected::label(field)).await.is_empty() {
                 numbers.push(field);
@@ -180,12 +181,12 @@ async fn every_number_of_a_scenario_is_in_the_form_changes_the_answer_the_librar
             }
             let scenario = start.with_number(field, another(field, &start)).expect("in range");
             calculator.enter(&expected::label(field), &number::plain(scenario.number(field))).await;
-            page.until_query(&alone(&scenario)).await;
             calculator.shows("calculator-answer", &expected::answer(&scenario)).await;
+            page.until_query(&alone(&scenario)).await;
             put_back(&page, &start, field.bound().name).await;
         }
-        page.close().await;
     }
+    page.close().await;
     assert!(numbers.is_empty(), "never seen: {numbers:?}");
 }
 
@@ -193,11 +194,12 @@ async fn every_number_of_a_scenario_is_in_the_form_changes_the_answer_the_librar
 async fn every_word_of_a_scenario_is_in_the_form_changes_the_answer_the_library_s_way_and_can_be_reset() {
     let elsewhere = [&setting::METHOD, &setting::BATCH_UNIT, &setting::COMPARISON_RECOMPUTATION, &setting::CHART_AXIS];
     let mut words: Vec<&Setting> = setting::ALL.iter().copied().filter(|word| !elsewhere.contains(word)).collect();
+    let page = Page::open(&format!("?{ALONE}")).await;
+    let calculator = page.figure("calculator");
     for query in MATTERS {
-        let page = Page::open(&format!("{query}&{ALONE}")).await;
-        let calculator = page.figure("calculator");
-        page.figure("calculator").unfold().await;
         let start = expected::scenario(query);
+        page.travel(&alone(&start)).await;
+        calculator.unfold().await;
         for word in std::mem::take(&mut words) {
             if calculator.matches("combobox", word.name).await.is_empty() {
                 words.push(word);
@@ -209,13 +211,13 @@ async fn every_word_of_a_scenario_is_in_the_form_changes_the_answer_the_library_
             let option = word.options.iter().find(other).expect("another option");
             let scenario = word.read(option.key, start).expect("a word of its own");
             calculator.pick(word.name, option.label).await;
-            page.until_query(&alone(&scenario)).await;
             calculator.shows("calculator-answer", &expected::answer(&scenario)).await;
             calculator.says(word.effect(option.key)).await;
+            page.until_query(&alone(&scenario)).await;
             put_back(&page, &start, word.name).await;
         }
-        page.close().await;
     }
+    page.close().await;
     assert!(words.is_empty(), "never seen: {words:?}");
 }
 

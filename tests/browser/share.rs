@@ -551,14 +551,14 @@ async fn what_has_a_folder_of_its_own_is_offered_with_a_preview_and_nothing_else
     let page = Page::open("?v=3&model=llama-3.1-8b&gpu=h100-80").await;
     share(&page, "Share").await;
     until_field(&page, "desk-preview-link", &format!("{}model/llama-3.1-8b/", home(&page))).await;
-    // A change in one input has no folder.
-    let other = Page::open("?v=3&model=llama-3.1-8b&gpu=h100-80&s=4096").await;
-    share(&other, "Share").await;
-    until_field(&other, "desk-short", &format!("{}?v=3&model=llama-3.1-8b&gpu=h100-80&s=4096", home(&other))).await;
     let seen = "return document.getElementById('desk-preview-link').checkVisibility();";
-    assert_eq!(other.script(seen, vec![]).await, json!(false));
     assert_eq!(page.script(seen, vec![]).await, json!(true));
-    other.close().await;
+    page.close().await;
+    // A change in one input has no folder.
+    let page = Page::open("?v=3&model=llama-3.1-8b&gpu=h100-80&s=4096").await;
+    share(&page, "Share").await;
+    until_field(&page, "desk-short", &format!("{}?v=3&model=llama-3.1-8b&gpu=h100-80&s=4096", home(&page))).await;
+    assert_eq!(page.script(seen, vec![]).await, json!(false));
     page.close().await;
 }
 

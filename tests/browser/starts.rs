@@ -16,7 +16,8 @@ fn address(place: usize) -> String {
 
 #[tokio::test]
 async fn every_card_is_a_link_with_the_answer_of_its_configuration() {
-    for page in [Visit::to("").open().await, Visit::to("").without_scripts().open().await] {
+    for visit in [Visit::to(""), Visit::to("").without_scripts()] {
+        let page = visit.open().await;
         let expected: Vec<_> = (0..STARTS.len())
             .map(|place| {
                 let start = &STARTS[place];

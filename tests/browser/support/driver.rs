@@ -1,8 +1,9 @@
 //! A browser to oneself: its driver, the browser that this starts, and the folder of its profile.
 //!
-//! A Chromium that a test has left as it found it serves the next one, in a new tab: to start one takes longer than
-//! many a test.
+//! A Chromium or Firefox that a test has left as it found it serves the next one, in a new tab: to start one takes longer
+//! than many a test. A session of WebKit keeps nothing, and ends with the test.
 
+use std::cell::Cell;
 use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -29,6 +30,12 @@ use super::{chromium, firefox, webkit};
 
 /// More browsers than this at once only wait for each other on a small machine.
 static BROWSERS: Semaphore = Semaphore::const_new(2);
+
+thread_local! {
+    /// Whether the test that runs in this thread has a browser. Two tests that each had one and waited for a second would
+    /// wait for ever.
+    static HAS_ONE: Cell<bool> = const { Cell::new(false) };
+}
 
 /// How long programs may take to start and to end on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -147,6 +154,12 @@ impl Program {
             client.close_window().await?;
         }
         client.switch_to_window(fresh).await?;
+        if self.wanted.browser == Browser::Firefox {
+            client.issue_cmd(firefox::context("chrome")).await?;
+            client.execute_async(firefox::FORGET, vec![json!([firefox::SCHEME, firefox::MOTION])]).await?;
+            client.issue_cmd(firefox::context("content")).await?;
+            return Ok(());
+        }
         // In a window that is behind another nothing has the focus.
         client.issue_cmd(chromium::devtools("Page.bringToFront", json!({}))).await?;
         let origins =
@@ -196,6 +209,7 @@ pub struct Driver {
 impl Driver {
     /// A browser as it is wanted, and the connection to it. Whatever is not on this machine it asks of the server.
     pub async fn start(wanted: Wanted, server: &Server) -> (Self, Client) {
+        assert!(!HAS_ONE.get(), "a test has one browser at a time");
         let turn = BROWSERS.acquire().await.expect("the semaphore is never closed");
         let began = Instant::now();
         let idle = {
@@ -207,6 +221,7 @@ impl Driver {
             program.visits += 1;
             program.network.lead_to(server);
             if let Some(client) = program.client().await {
+                HAS_ONE.set(true);
                 return (Self { browser: wanted.browser, program: Some(program), began, _turn: turn }, client);
             }
             program = Program::start(wanted);
@@ -217,7 +232,7 @@ impl Driver {
     /// Hands the browser back for the next test.
     pub async fn hand_back(mut self, client: Client, server: &Server) {
         let Some(program) = self.program.take() else { return };
-        let lasts = program.wanted.browser == Browser::Chromium && program.visits < VISITS;
+        let lasts = program.wanted.browser != Browser::WebKit && program.visits < VISITS;
         if lasts && program.tidied(&client, server).await.is_ok() {
             IDLE.lock().expect("no panic under this lock").push(program);
         }
@@ -227,6 +242,7 @@ impl Driver {
 impl Drop for Driver {
     fn drop(&mut self) {
         drop(self.program.take());
+        HAS_ONE.set(false);
         note_time(self.began.elapsed());
     }
 }

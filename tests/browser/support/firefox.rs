@@ -74,8 +74,10 @@ pub fn says_by_itself(line: &str) -> bool {
     SAID_BY_ITSELF.iter().any(|words| words.iter().all(|word| line.contains(word)))
 }
 
-/// What pages say on the console, in every process, is put where the browser keeps errors and warnings.
+/// What pages say on the console, in every process, is put where the browser keeps errors and warnings: once in a browser.
 pub const LISTEN: &str = r#"
+    if (Services.prefs.getBoolPref("bmax.listens", false)) return;
+    Services.prefs.setBoolPref("bmax.listens", true);
     const everywhere = () => {
         const { classes: Cc, interfaces: Ci } = Components;
         const hear = (event) => {
@@ -112,6 +114,18 @@ pub const RESIZE: &str = r#"
 pub const PREFER: &str = "Services.prefs.setIntPref(arguments[0], arguments[1]);";
 pub const SCHEME: &str = "layout.css.prefers-color-scheme.content-override";
 pub const MOTION: &str = "ui.prefersReducedMotion";
+
+/// Makes the browser one that has been nowhere and prefers nothing.
+pub const FORGET: &str = r#"
+    const [preferences, done] = arguments;
+    preferences.forEach((name) => Services.prefs.clearUserPref(name));
+    Services.clearData.deleteData(Ci.nsIClearDataService.CLEAR_ALL, {
+        onDataDeleted() {
+            Services.console.reset();
+            done(null);
+        },
+    });
+"#;
 
 /// Switches JavaScript on or off in the page and its frames, from the next page on.
 pub const SCRIPTS: &str = "gBrowser.selectedBrowser.browsingContext.allowJavascript = arguments[0];";

@@ -10,7 +10,7 @@ mod server;
 mod webkit;
 
 pub use page::{Page, Scope, Visit, tidy};
-pub use server::{BLANK, BMAX, COURSE, FOLDER, Files, OTHER_FOLDER, PAGES, dist, figures_of, html, page_of};
+pub use server::{BLANK, BMAX, COURSE, FOLDER, Files, OTHER_FOLDER, PAGES, Server, dist, figures_of, html, page_of};
 
 /// Keys as WebDriver writes them.
 pub mod key {

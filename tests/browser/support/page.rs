@@ -31,6 +31,9 @@ const KEEP_NOTHING: &str = "if (self.ServiceWorkerContainer) \
 
 const FIND: &str = include_str!("find.js");
 
+/// Goes from figure to figure and back to where it was. At each one it stays until that is there and has been drawn.
+const READ: &str = include_str!("read.js");
+
 /// How the page is to be opened.
 #[derive(Clone)]
 pub struct Visit {
@@ -252,15 +255,7 @@ impl Page {
     /// Goes through the whole page once, so that every figure has followed the last change, and back to
     /// where it was.
     pub async fn read_through(&self) {
-        let names = "return [...document.querySelectorAll('[data-figure]')].map((one) => one.dataset.figure);";
-        let before = self.script("return scrollY;", vec![]).await;
-        for name in self.script(names, vec![]).await.as_array().into_iter().flatten().filter_map(Value::as_str) {
-            self.figure(name).approach().await;
-            let frames =
-                "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => done(null)));";
-            self.script_async(frames, vec![]).await;
-        }
-        self.script("scrollTo({ top: arguments[0], behavior: 'instant' });", vec![before]).await;
+        self.script_async(READ, vec![]).await;
     }
 
     /// Opens everything that unfolds, in every figure, and what comes into being inside it then.
@@ -408,9 +403,15 @@ impl Page {
 
     /// Goes to another query as Back and Forward do, without loading the page again.
     pub async fn travel(&self, query: &str) {
-        let script =
-            "history.replaceState(null, '', '?' + arguments[0]); dispatchEvent(new PopStateEvent('popstate'));";
-        self.script(script, vec![query.into()]).await;
+        // Safari lets a page do this a hundred times in ten seconds.
+        let script = "const [query, done] = arguments; \
+            const go = () => { \
+                try { history.replaceState(null, '', `?${query}`); } catch { return setTimeout(go, 500); } \
+                dispatchEvent(new PopStateEvent('popstate')); \
+                done(null); \
+            }; \
+            go();";
+        self.script_async(script, vec![query.into()]).await;
     }
 
     /// Presses keys one after another, wherever the focus is.
@@ -638,10 +639,9 @@ impl Scope<'_> {
     /// Replaces what is in the text field with this label, and stays in the field.
     pub async fn fill(&self, field: &str, text: &str) {
         let element = self.find("textbox", field).await;
-        // Control and A select what is there; the null key lets go of Control.
-        element.send_keys("\u{e009}a\u{e000}").await.expect("the field takes keys");
         let typed = if text.is_empty() { "\u{e003}" } else { text };
-        element.send_keys(typed).await.expect("the field takes keys");
+        // Control and A select what is there; the null key lets go of Control.
+        element.send_keys(&format!("\u{e009}a\u{e000}{typed}")).await.expect("the field takes keys");
     }
 
     /// The same, and leaves the field.
