@@ -118,6 +118,24 @@ async fn the_skip_link_leads_to_the_text() {
 }
 
 #[tokio::test]
+async fn the_first_row_of_a_list_is_picked_by_key_as_any_other() {
+    let page = Page::about("swapping", "").await;
+    let figure = page.figure("swapping");
+    figure.focus("combobox", "Swapped from every layer").await;
+    for (way, row) in [(key::UP, "0"), (key::DOWN, "1"), (key::UP, "0")] {
+        let before = figure.text("seconds").await;
+        page.press(way).await;
+        page.until("the schedule to follow", async || {
+            let now = figure.text("seconds").await;
+            if now == before { Err(now) } else { Ok(()) }
+        })
+        .await;
+        assert_eq!(figure.value("combobox", "Swapped from every layer").await, row);
+    }
+    page.close().await;
+}
+
+#[tokio::test]
 async fn a_configuration_can_be_made_without_a_mouse() {
     let page = Page::open("").await;
     let calculator = page.figure("calculator");

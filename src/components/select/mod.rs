@@ -84,6 +84,13 @@ pub(super) fn list(
         true => Either::Right(groups.get_value().into_iter().map(|group| options(group, chosen)).collect_view()),
         false => Either::Left(view! { <option value=move || chosen.get().0 selected=true>{label}</option> }),
     };
+    // Safari compares what is picked by key with the place that the chosen row had as the focus came, when it was the only
+    // one: it says nothing when the first row is picked.
+    let look = move |word: String| {
+        if whole.get_untracked() && chosen.with_untracked(|(chosen, _)| *chosen != word) {
+            pick.run(word);
+        }
+    };
     view! {
         <select
             aria-describedby=help
@@ -91,6 +98,7 @@ pub(super) fn list(
             on:pointerdown=move |_| come()
             on:focus=move |_| come()
             on:change=move |event| pick.run(event_target_value(&event))
+            on:keyup=move |event| look(event_target_value(&event))
         >
             {rows}
         </select>

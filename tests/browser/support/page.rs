@@ -627,12 +627,13 @@ impl Scope<'_> {
         panic!("no option “{option}”");
     }
 
-    /// Picks an entry of the list with this label. Its rows are made when the reader comes to it; in a window that is not
-    /// in front the focus alone says nothing.
+    /// Picks an entry of the list with this label as a pointer does. Its rows are made as it comes, before the focus.
     pub async fn pick(&self, list: &str, entry: &str) {
-        let list = self.focus("combobox", list).await;
-        let press = "arguments[0].dispatchEvent(new PointerEvent('pointerdown', { bubbles: true }));";
-        self.page.script(press, vec![serde_json::to_value(&list).expect("a reference to an element")]).await;
+        let list = self.find("combobox", list).await;
+        let press = "const [list, done] = arguments; \
+            list.dispatchEvent(new PointerEvent('pointerdown', { bubbles: true })); \
+            setTimeout(() => { list.focus(); done(null); });";
+        self.page.script_async(press, vec![serde_json::to_value(&list).expect("a reference to an element")]).await;
         list.select_by_label(entry).await.unwrap_or_else(|error| panic!("“{entry}” cannot be picked: {error}"));
     }
 
@@ -640,8 +641,17 @@ impl Scope<'_> {
     pub async fn fill(&self, field: &str, text: &str) {
         let element = self.find("textbox", field).await;
         let typed = if text.is_empty() { "\u{e003}" } else { text };
-        // Control and A select what is there; the null key lets go of Control.
-        element.send_keys(&format!("\u{e009}a\u{e000}{typed}")).await.expect("the field takes keys");
+        // Control and A select what is there; the null key lets go of Control. The driver of WebKit does not see that what
+        // comes next is another key.
+        let (all, typed) = ("\u{e009}a\u{e000}", typed.to_owned());
+        let keys = if self.page.browser() == Browser::WebKit {
+            vec![all.to_owned(), typed]
+        } else {
+            vec![all.to_owned() + &typed]
+        };
+        for keys in keys {
+            element.send_keys(&keys).await.expect("the field takes keys");
+        }
     }
 
     /// The same, and leaves the field.
