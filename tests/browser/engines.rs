@@ -57,6 +57,23 @@ async fn figures_mount_and_unfold(name: &str) {
 }
 
 #[tokio::test]
+async fn a_list_that_opens_keeps_its_choice() {
+    let page = Page::open("?v=3&model=13b&gpu=h100-80&gpus=64&recompute=full").await;
+    let lists = "const done = arguments[0]; \
+        const all = [...document.querySelectorAll('main select')]; \
+        const chosen = () => all.map((list) => [list.id, list.value, list.selectedOptions[0]?.text]); \
+        const before = chosen(); \
+        all.forEach((list) => list.dispatchEvent(new PointerEvent('pointerdown', { bubbles: true }))); \
+        requestAnimationFrame(() => requestAnimationFrame(() => \
+            done([before, chosen(), all.filter((list) => list.options.length < 2).length])));";
+    let seen = page.script_async(lists, vec![]).await;
+    assert!(seen[0].as_array().is_some_and(|lists| lists.len() > 10), "{seen}");
+    assert_eq!(seen[0], seen[1]);
+    assert_eq!(seen[2], 0, "every list has its rows: {seen}");
+    page.close().await;
+}
+
+#[tokio::test]
 async fn controls_move_the_answer_and_the_address() {
     let page = Page::open("").await;
     page.figure("calculator").press("70B").await;

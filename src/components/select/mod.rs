@@ -80,10 +80,12 @@ pub(super) fn list(
             rows.find(|row| row.0 == word).map(|(_, label)| format!("{label}{mark}"))
         })
     };
-    let rows = move || match whole.get() {
-        true => Either::Right(groups.get_value().into_iter().map(|group| options(group, chosen)).collect_view()),
-        false => Either::Left(view! { <option value=move || chosen.get().0 selected=true>{label}</option> }),
-    };
+    // The chosen row goes before all rows come: Safari would keep the choice of the one that stands last, and with it lose
+    // the choice.
+    let chosen_row =
+        move || (!whole.get()).then(|| view! { <option value=move || chosen.get().0 selected=true>{label}</option> });
+    let rows =
+        move || whole.get().then(|| groups.get_value().into_iter().map(|group| options(group, chosen)).collect_view());
     // Safari compares what is picked by key with the place that the chosen row had as the focus came, when it was the only
     // one: it says nothing when the first row is picked.
     let look = move |word: String| {
@@ -100,6 +102,7 @@ pub(super) fn list(
             on:change=move |event| pick.run(event_target_value(&event))
             on:keyup=move |event| look(event_target_value(&event))
         >
+            {chosen_row}
             {rows}
         </select>
     }
