@@ -4,6 +4,8 @@
 #   browsers.sh chromium|firefox|webkit            all of them
 #   browsers.sh chromium|firefox|webkit NAME...    those whose names begin so
 #
+# With BMAX_TURN=k/n, every nth of all others too, from the kth on.
+#
 # What an engine cannot do is in tests/browser/left_out/ENGINE.txt, with the reason. What is left out is printed.
 set -eu
 . "$(dirname -- "$0")/env.sh"
@@ -50,7 +52,15 @@ run() { on_screen "$tests" "$@"; }
 mkdir -p target
 all=$ROOT/target/browser-tests-$engine
 run --list --format terse "$@" | sed -n 's/: test$//p' >"$all"
-if [ $# -gt 0 ]; then say "in $engine only what begins with $*; all of it: make test-$engine"; fi
+if [ $# -gt 0 ] && [ -n "${BMAX_TURN:-}" ]; then
+    run --list --format terse | sed -n 's/: test$//p' | grep -vxFf "$all" >"$all.others" || :
+    awk -v turn="${BMAX_TURN%/*}" -v turns="${BMAX_TURN#*/}" 'NR % turns == turn % turns' "$all.others" >"$all.turn"
+    say "in $engine what begins with $*, and turn $BMAX_TURN of all others; all of it: make test-$engine"
+    say "left out by turn, tests a file: $(grep -vxFf "$all.turn" "$all.others" | sed 's/::.*//' | uniq -c | awk '{ printf "%s%s %d", sep, $2, $1; sep = ", " }')"
+    cat "$all.turn" >>"$all"
+elif [ $# -gt 0 ]; then
+    say "in $engine only what begins with $*; all of it: make test-$engine"
+fi
 
 # A line of that file is the name of a test, or of a file of tests with two colons behind it, and why.
 left_out=tests/browser/left_out/$engine.txt
