@@ -1,6 +1,6 @@
 //! The ledger to walk through: moments, buckets, entries, the table, and what makes the range.
 
-use crate::support::{Page, Scope, expected, key, tidy};
+use crate::support::{Page, expected, key, tidy};
 use bmax::{Bucket, Estimate, Scenario, counters, estimate, number, range::Outlook};
 
 /// Every entry that is alive at an instant stands in the table, with its size and its source.

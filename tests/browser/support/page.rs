@@ -641,15 +641,12 @@ impl Scope<'_> {
     pub async fn fill(&self, field: &str, text: &str) {
         let element = self.find("textbox", field).await;
         let typed = if text.is_empty() { "\u{e003}" } else { text };
-        // Control and A select what is there; the null key lets go of Control. The driver of WebKit does not see that what
-        // comes next is another key.
-        let (all, typed) = ("\u{e009}a\u{e000}", typed.to_owned());
-        let keys = if self.page.browser() == Browser::WebKit {
-            vec![all.to_owned(), typed]
-        } else {
-            vec![all.to_owned() + &typed]
-        };
-        for keys in keys {
+        // Control and A select what is there; the null key lets go of Control. Only Chromium's driver sees in one call that
+        // what comes next is another key.
+        let all = "\u{e009}a\u{e000}".to_owned();
+        let typed = typed.to_owned();
+        let calls = if self.page.browser() == Browser::Chromium { vec![all + &typed] } else { vec![all, typed] };
+        for keys in calls {
             element.send_keys(&keys).await.expect("the field takes keys");
         }
     }
