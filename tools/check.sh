@@ -120,8 +120,8 @@ if [ "$extent" = quick ]; then
 fi
 step "tests in Chromium"
 sh tools/browsers.sh chromium
-# In the other engines at least each page once, and an eighth of all other tests by turns: each commit has its own.
-TURNS=8
+# In the other engines at least each page once, and a sixteenth of all other tests by turns: each commit has its own.
+TURNS=16
 commit=$(git rev-parse --short=6 HEAD 2>/dev/null) || commit=$(date +%j)
 export BMAX_TURN="${BMAX_TURN:-$((0x$commit % TURNS + 1))/$TURNS}"
 step "tests in Firefox"

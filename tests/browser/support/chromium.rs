@@ -30,6 +30,8 @@ pub fn capabilities(profile: &Path, network: SocketAddr, wanted: Wanted) -> Valu
             "--disable-sync",
             "--no-first-run",
             "--hide-scrollbars",
+            // A test leaves the page before it has paid to compile the program a second time, for speed.
+            "--js-flags=--liftoff-only",
             "--window-size=1440,900",
             format!("--proxy-server=http://{network}"),
             format!("--proxy-bypass-list={OWN_HOSTS}"),
