@@ -63,10 +63,9 @@ async fn markup_in_any_parameter_of_a_link_or_in_its_name_is_shown_as_it_is_writ
     let parameters = link::parameters();
     let keys: Vec<&str> = parameters.iter().map(|parameter| parameter.key).collect();
     let mut other = 8;
-    for (round, payload) in PAYLOADS.iter().enumerate() {
-        // As many as are shown at once, the last of them a parameter of this name. All parameters are read in one way:
-        // each meets every third of the texts, and each text every third of them.
-        for keys in keys.chunks(5).skip(round % 3).step_by(3) {
+    for payload in PAYLOADS {
+        // As many as are shown at once, the last of them a parameter of this name.
+        for keys in keys.chunks(5) {
             // The address counts as another one when something in it can be used.
             other = 8 + (other + 1) % 1000;
             let changing = if keys.contains(&"gpus") { "s" } else { "gpus" };

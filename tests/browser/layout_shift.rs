@@ -35,9 +35,7 @@ async fn nothing_moves(width: u32) {
     for name in PAGES {
         // What has numbers of its own is seen once it has them.
         let asked = (width == 1440).then(|| "?v=3&model=70b&gpus=1".to_owned());
-        // Between the narrowest window and the wide one, the top is enough.
-        let places = if width == 768 { Vec::new() } else { places(name) };
-        for address in [String::new()].into_iter().chain(asked).chain(places) {
+        for address in [String::new()].into_iter().chain(asked).chain(places(name)) {
             page.go(BLANK).await;
             page.go(&format!("{FOLDER}{name}{address}")).await;
             page.wait_for_figures().await;
