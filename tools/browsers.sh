@@ -56,7 +56,9 @@ if [ $# -gt 0 ] && [ -n "${BMAX_TURN:-}" ]; then
     run --list --format terse | sed -n 's/: test$//p' | grep -vxFf "$all" >"$all.others" || :
     awk -v turn="${BMAX_TURN%/*}" -v turns="${BMAX_TURN#*/}" 'NR % turns == turn % turns' "$all.others" >"$all.turn"
     say "in $engine what begins with $*, and turn $BMAX_TURN of all others; all of it: make test-$engine"
-    say "left out by turn, tests a file: $(grep -vxFf "$all.turn" "$all.others" | sed 's/::.*//' | uniq -c | awk '{ printf "%s%s %d", sep, $2, $1; sep = ", " }')"
+    say "left out by turn, a file a line:"
+    grep -vxFf "$all.turn" "$all.others" |
+        awk -F :: '{ name = substr($0, length($1) + 3); printf "%s%s", $1 == file ? ", " : (file == "" ? "" : "\n") $1 ": ", name; file = $1 } END { print "" }'
     cat "$all.turn" >>"$all"
 elif [ $# -gt 0 ]; then
     say "in $engine only what begins with $*; all of it: make test-$engine"

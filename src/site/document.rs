@@ -1,5 +1,6 @@
 //! What the page itself says of how it is read.
 
+use leptos::ev::beforeprint;
 use leptos::prelude::*;
 
 /// The figure that is embedded alone, as the first script of the page has marked it.
@@ -11,4 +12,13 @@ pub fn embedded() -> Option<String> {
 pub fn prefers_less_motion() -> bool {
     let query = window().match_media("(prefers-reduced-motion: reduce)").ok().flatten();
     query.is_some_and(|query| query.matches())
+}
+
+/// Calls `act` before the page is printed, for as long as the current owner lives.
+pub fn before_print(act: impl Fn() + Clone + 'static) {
+    Effect::new(move |_| {
+        let act = act.clone();
+        let print = window_event_listener(beforeprint, move |_| act());
+        on_cleanup(move || print.remove());
+    });
 }

@@ -20,7 +20,7 @@ mod theme;
 pub use address::{fragment, open};
 pub use address::{network, replace_fragment, tell_network};
 pub use bmax::format;
-pub use document::{embedded, prefers_less_motion};
+pub use document::{before_print, embedded, prefers_less_motion};
 pub use mount::{Figure, take_over, take_over_part};
 #[cfg(feature = "hydrate")]
 pub use mount::{Taking, take_over_sentences};
@@ -30,6 +30,8 @@ pub use standing::Standing;
 #[cfg(test)]
 pub use state::facts_of;
 pub use state::{Facts, FieldHandle, SettingHandle, State, derived, read};
+
+use std::time::Duration;
 
 use any_spawner::Executor;
 use leptos::prelude::*;
@@ -42,23 +44,32 @@ use theme::ThemeSwitch;
 ///
 /// All figures share one root owner, so that the state outlives each of them; it is never dropped,
 /// because the page lives as long as its window.
-pub fn start(mount_all: impl FnOnce(State)) {
+pub fn start(mount_all: impl FnOnce(State) + 'static) {
     // A stopped program is reported to the reader by the page itself; here a developer sees why.
     #[cfg(debug_assertions)]
     console_error_panic_hook::set_once();
     // Fails only when an executor is there already, which is as good.
     _ = Executor::init_wasm_bindgen();
     let root = Owner::new();
-    root.with(|| {
+    let (state, theme) = root.with(|| {
         let state = State::from_address();
         address::follow(state);
         mount_frame("notices", move || view! { <Notices notices=state.notices/> });
         let theme = theme::follow();
         mount_frame("theme-switch", move || view! { <ThemeSwitch theme/> });
-        mount_all(state);
-        contents::follow();
-        host::listen(state, theme);
-        state.turns.begin_when_wanted();
+        (state, theme)
     });
-    std::mem::forget(root);
+    // A second task of the browser, so that neither keeps a reader's first move waiting for long.
+    set_timeout(
+        move || {
+            root.with(|| {
+                mount_all(state);
+                contents::follow();
+                host::listen(state, theme);
+                state.turns.begin_when_wanted();
+            });
+            std::mem::forget(root);
+        },
+        Duration::ZERO,
+    );
 }

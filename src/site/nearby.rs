@@ -1,9 +1,9 @@
 //! What is near the reader's eyes: only that is built, and only that follows a change.
 
-use leptos::ev::beforeprint;
 use leptos::prelude::*;
 use web_sys::Element;
 
+use super::document::before_print;
 use super::sight::observe;
 
 /// How far outside the window a figure counts as near: a figure is there before it is scrolled to.
@@ -24,7 +24,6 @@ pub fn nearby(element: &Element) -> RwSignal<bool> {
             }
         }),
     );
-    let print = window_event_listener(beforeprint, move |_| near.set(true));
-    on_cleanup(move || print.remove());
+    before_print(move || near.set(true));
     near
 }

@@ -1,6 +1,7 @@
 //! Light or dark, as the system has it, as the reader chose, or as the page around the frame says.
 
 use bmax::embed::Theme;
+use leptos::ev::{afterprint, beforeprint};
 use leptos::prelude::*;
 
 /// The only thing the page stores.
@@ -9,14 +10,19 @@ const KEY: &str = "bmax-theme";
 /// The attribute of the root by which the style sheet knows.
 const ATTRIBUTE: &str = "data-theme";
 
-/// The theme, which the script of the page has set before the first paint. The page follows it from now on.
+/// The theme, which the script of the page has set before the first paint. The page follows it from now on. Paper is
+/// light: a canvas that is drawn for it finds the light colours.
 pub fn follow() -> RwSignal<Theme> {
     let root = document().document_element();
     let chosen = root.as_ref().and_then(|root| root.get_attribute(ATTRIBUTE)).unwrap_or_default();
     let theme = RwSignal::new(Theme::from_key(&chosen).unwrap_or_default());
+    let prints = RwSignal::new(false);
+    _ = window_event_listener(beforeprint, move |_| prints.set(true));
+    _ = window_event_listener(afterprint, move |_| prints.set(false));
     Effect::new(move |_| {
+        let shown = if prints.get() { Theme::Light } else { theme.get() };
         if let Some(root) = &root {
-            _ = root.set_attribute(ATTRIBUTE, theme.get().key());
+            _ = root.set_attribute(ATTRIBUTE, shown.key());
         }
     });
     theme

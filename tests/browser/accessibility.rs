@@ -159,6 +159,7 @@ async fn headings_go_down_one_level_at_a_time_and_every_figure_is_named_by_its_c
     let page = Visit::to_the_empty_page().open().await;
     for name in PAGES {
         page.go(&format!("{FOLDER}{name}")).await;
+        page.lay_out().await;
         let levels = "return [...document.querySelectorAll('h1, h2, h3, h4, h5')] \
             .filter((heading) => heading.getClientRects().length).map((heading) => Number(heading.tagName[1]));";
         let levels: Vec<i64> = serde_json::from_value(page.script(levels, vec![]).await).expect("numbers");

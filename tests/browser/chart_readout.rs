@@ -58,6 +58,7 @@ async fn curves_are_there_before_the_program_and_give_way_to_the_reader_s_own() 
     let curves = "const still = document.querySelector('.chart-still'); \
         return still.checkVisibility() ? still.querySelectorAll('path').length : 0;";
     let page = Visit::to("").untouched().open().await;
+    page.lay_out().await;
     let paths = page.script(curves, vec![]).await;
     assert!(paths.as_u64() >= Some(5), "{paths} paths for five curves");
     page.wait_for_figures().await;

@@ -288,7 +288,7 @@ async fn on_paper_the_figure_is_there_and_nothing_to_press() {
 }
 
 /// The texts that can be seen without the program.
-const STATIC: &str = "const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT); \
+const STATIC: &str = "const walker = document.createTreeWalker(document.body ?? document, NodeFilter.SHOW_TEXT); \
     const texts = []; \
     while (walker.nextNode()) \
         if (walker.currentNode.parentElement.checkVisibility({ visibilityProperty: true })) \

@@ -27,6 +27,7 @@ mod embed;
 mod embed_script;
 mod encoders;
 mod engines;
+mod first_look;
 mod fixed_height;
 mod grid;
 mod host_messages;

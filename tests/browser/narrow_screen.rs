@@ -68,6 +68,7 @@ async fn text_can_be_enlarged_to_twice_its_size() {
     let page = Visit::to("").wide(1280).open().await;
     for name in PAGES {
         page.go(&format!("{FOLDER}{name}")).await;
+        page.lay_out().await;
         page.script("document.documentElement.style.fontSize = '200%';", vec![]).await;
         let overflow = page.script(OVERFLOW, vec![]).await;
         assert_eq!(overflow[0], json!(0), "/{name}: {}", overflow[1]);

@@ -52,31 +52,27 @@ async fn an_embedded_figure_loads_its_own_part_and_no_other() {
 async fn a_first_look_at_any_page_loads_the_parts_of_what_is_in_sight() {
     for name in PAGES {
         let page = Visit::to(name).untouched().open().await;
-        let near = "const near = [...document.querySelectorAll('[data-figure], [data-sentence]')].filter((one) => { \
-                const { top, bottom } = one.getBoundingClientRect(); \
-                return top < innerHeight + 160 && bottom > -160; \
-            }); \
-            return near.every((one) => one.hasAttribute('data-mounted')) ? near.map((one) => one.dataset.figure ?? null) : null;";
-        let near = page
-            .until("what is in sight", async || match page.script(near, vec![]).await {
-                Value::Null => Err("not there yet"),
-                near => Ok(near),
-            })
-            .await;
-        // A sentence has no name here: all of them are one part.
-        let near: Vec<Option<String>> = serde_json::from_value(near).expect("names");
-        // The one that the page shows first is fetched beside the program.
-        let first = figures_of(name).into_iter().take(1).map(Some);
+        let near = page.wait_for_what_is_in_sight().await;
         let of = |near: Option<String>| match near {
             Some(figure) => part_of(&figure).1,
             None => files(&parts_of(name), "sentences"),
         };
-        let wanted: BTreeSet<_> = near.into_iter().chain(first).flat_map(of).collect();
+        let wanted: BTreeSet<_> = near.into_iter().flat_map(of).collect();
         let resources = "return performance.getEntriesByType('resource').map((one) => new URL(one.name).pathname);";
         let loaded: Vec<String> = serde_json::from_value(page.script(resources, vec![]).await).expect("paths");
         assert_eq!(asked(&loaded), wanted, "/{name}");
         page.close().await;
     }
+}
+
+#[tokio::test]
+async fn the_parts_of_a_figure_in_sight_are_fetched_beside_the_program() {
+    let page = Visit::to("").untouched().open().await;
+    let early = "return [...document.querySelectorAll('link[rel=preload][as=fetch]')] \
+        .map(({ href }) => new URL(href).pathname);";
+    let early: Vec<String> = serde_json::from_value(page.script(early, vec![]).await).expect("paths");
+    assert_eq!(asked(&early), part_of(&figures_of("")[0]).1);
+    page.close().await;
 }
 
 #[tokio::test]

@@ -91,6 +91,9 @@ async fn a_run_opens_its_configuration_in_the_calculator() {
     let mut all: Vec<_> = runs().filter(|run| run.setting == Setting::Pipeline).collect();
     all.sort_by(|a, b| a.measured.get().total_cmp(&b.measured.get()));
     figure.press_marked("opens").await;
+    // A script that asks for an answer later is lost where the page is left before it.
+    let arrived = "return document.getElementById('calculator') !== null && document.readyState === 'complete';";
+    page.until_script("the page with the calculator", arrived, json!(true)).await;
     page.figure("calculator").shows("calculator-answer", &expected::answer(&all[0].scenario())).await;
     page.close().await;
 }

@@ -3,8 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
-use serde_json::json;
-
 use crate::support::{FOLDER, PAGES, Page, Visit, dist};
 
 /// All that a first look at the first page asks for, before the reader does anything, in bytes as Brotli at its
@@ -79,10 +77,7 @@ fn weighed(files: &BTreeSet<String>) -> (usize, String) {
 /// What a reader loads who opens the first page and does nothing.
 async fn first_look() -> BTreeSet<String> {
     let page = Visit::to("").untouched().open().await;
-    let near = "return [...document.querySelectorAll('[data-figure]')] \
-        .filter((one) => one.getBoundingClientRect().top < innerHeight + 160) \
-        .every((one) => one.hasAttribute('data-mounted'));";
-    page.until_script("what is in sight", near, json!(true)).await;
+    page.wait_for_what_is_in_sight().await;
     let files = asked(&page).await;
     page.close().await;
     files

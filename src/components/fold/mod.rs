@@ -1,7 +1,8 @@
 //! What is there for whoever asks.
 
-use leptos::ev::beforeprint;
 use leptos::prelude::*;
+
+use crate::site::before_print;
 
 /// A summary that unfolds what it names, which is made when it is first unfolded, or printed, and then stays. It follows the
 /// disclosure pattern with the browser's own `details`: <https://www.w3.org/WAI/ARIA/apg/patterns/disclosure/>.
@@ -23,10 +24,7 @@ pub fn Fold<C: IntoView + 'static>(
 ) -> impl IntoView {
     let content = children.into_inner();
     let unfolded = RwSignal::new(false);
-    Effect::new(move |_| {
-        let print = window_event_listener(beforeprint, move |_| unfolded.set(true));
-        on_cleanup(move || print.remove());
-    });
+    before_print(move || unfolded.set(true));
     let unscripted = unscripted(&*content);
     view! {
         <details class=class data-testid=name hidden=move || hidden.get() on:toggle=move |_| unfolded.set(true)>

@@ -20,7 +20,7 @@ use wasm_bindgen::JsCast;
 use web_sys::HtmlElement;
 
 use crate::components::{Fold, Model, NumberField, Segmented, SettingField};
-use crate::site::{State, format, read};
+use crate::site::{State, before_print, format, read};
 use shown::{Label, Own, Shown, after_key, assumptions, axes, nearest, spec, table, workshop};
 
 /// Numbers of GPUs offered as a press each.
@@ -227,6 +227,8 @@ fn Picture(reader: Reader) -> impl IntoView {
     let (place, surface) = (NodeRef::<Div>::new(), NodeRef::<Canvas>::new());
     let (size, theme, density) = (Trigger::new(), Trigger::new(), use_device_pixel_ratio());
     use_resize_observer(place, move |_, _| size.notify());
+    // What is drawn for paper has its own colours (src/site/theme.rs).
+    before_print(move || theme.notify());
     Effect::new(move |_| {
         size.track();
         theme.track();

@@ -241,7 +241,7 @@ impl Page {
     pub async fn wait_for_figures(&self) {
         let waiting = "const all = [...document.querySelectorAll('#answer-bar, [data-figure], [data-sentence]')]; \
             dispatchEvent(new Event('scroll')); \
-            return document.readyState === 'complete' && all.length > 0 \
+            return document.readyState === 'complete' && all.length > 0 && !('firstLook' in document.documentElement.dataset) \
                 ? all.filter((mount) => !mount.hasAttribute('data-mounted')) \
                     .map((mount) => mount.dataset.figure ?? mount.dataset.sentence) \
                 : ['the page itself'];";
@@ -250,6 +250,28 @@ impl Page {
             if waiting == json!([]) { Ok(()) } else { Err(waiting) }
         })
         .await;
+    }
+
+    /// Waits until every figure and sentence near the window is there, and returns the names of the figures: a sentence has
+    /// none. What has no place in the layout yet is not near.
+    pub async fn wait_for_what_is_in_sight(&self) -> Vec<Option<String>> {
+        let near = "const near = [...document.querySelectorAll('[data-figure], [data-sentence]')].filter((one) => { \
+                const [box] = one.getClientRects(); \
+                return box && box.top < innerHeight + 160 && box.bottom > -160; \
+            }); \
+            return near.every((one) => one.hasAttribute('data-mounted')) ? near.map((one) => one.dataset.figure ?? null) : null;";
+        let near = self
+            .until("what is in sight", async || match self.script(near, vec![]).await {
+                Value::Null => Err("not there yet"),
+                near => Ok(near),
+            })
+            .await;
+        serde_json::from_value(near).expect("names")
+    }
+
+    /// Lays out what is far below the first look too, as the reader's first move does.
+    pub async fn lay_out(&self) {
+        self.script("delete document.documentElement.dataset.firstLook;", vec![]).await;
     }
 
     /// Goes through the whole page once, so that every figure has followed the last change, and back to
@@ -494,7 +516,9 @@ impl Scope<'_> {
     /// from the window figures stand still.
     pub async fn approach(&self) {
         if self.selector.starts_with("[data-figure") {
+            // Who comes near has moved before.
             let come = "const [selector, done] = arguments; \
+                delete document.documentElement.dataset.firstLook; \
                 const part = document.querySelector(selector); \
                 const place = part?.getBoundingClientRect(); \
                 const away = place && (place.bottom < 0 || place.top > innerHeight); \
