@@ -30,10 +30,10 @@ for reader in $READERS; do
     step "texts for $reader"
     # No unsafe code is in the package, so that no sanitizer has anything to see.
     log=fuzz/corpus/$reader.log
-    cargo "+$NIGHTLY" fuzz run --sanitizer none "$reader" -- -runs="$TEXTS" -max_len=512 -dict=fuzz/corpus/words.dict \
+    cargo "+$NIGHTLY" fuzz run --sanitizer none --no-trace-compares "$reader" -- -runs="$TEXTS" -max_len=512 -dict=fuzz/corpus/words.dict \
         -timeout=10 -print_final_stats=1 >"$log" 2>&1 || { tail -n 40 "$log"; fail "$reader: the text is in fuzz/artifacts"; }
     grep -E 'DONE|^stat::(number|average)' "$log"
-    cargo "+$NIGHTLY" fuzz cmin --sanitizer none "$reader" >>"$log" 2>&1
+    cargo "+$NIGHTLY" fuzz cmin --sanitizer none --no-trace-compares "$reader" >>"$log" 2>&1
 done
 replay --ignored --exact pack
 

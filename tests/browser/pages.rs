@@ -108,36 +108,41 @@ async fn the_configuration_travels_along_every_way_to_another_page() {
 
 #[tokio::test]
 async fn what_was_changed_a_moment_ago_travels_along_too_by_pointer_and_by_keyboard() {
-    // In one go, so that the address has not followed yet.
-    let change = "const [way, field, value] = arguments; \
+    // Without the timer that lets the address follow, as if no time passed.
+    let at_once = "const later = setTimeout; \
+        window.setTimeout = (then, time, ...rest) => time < 200 ? later(then, time, ...rest) : 0;";
+    let change = "const [field, value] = arguments; \
         const set = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set; \
         const input = document.querySelector(field); \
         set.call(input, value); \
         input.dispatchEvent(new InputEvent('input', { bubbles: true })); \
-        input.dispatchEvent(new Event('change', { bubbles: true })); \
-        return new Promise((done) => requestAnimationFrame(() => { \
-            const link = document.querySelector('nav.pages a[href*=\"memory/\"]'); \
-            const late = location.search; \
-            if (way === 'pointer') link.dispatchEvent(new PointerEvent('pointerdown', { bubbles: true })); \
-            else link.focus(); \
-            done([late, link.search]); \
-        }));";
+        input.dispatchEvent(new Event('change', { bubbles: true }));";
+    let link = "document.querySelector('nav.pages a[href*=\"memory/\"]')";
+    let answer = expected::answer(&expected::scenario("s=4096&gpus=64"));
     for way in ["pointer", "keyboard"] {
         let page = Page::open("?v=3&gpus=64").await;
         let field = "#calculator-s";
         page.script("document.querySelector(arguments[0]).scrollIntoView();", vec![json!(field)]).await;
-        let seen = page.script(change, vec![json!(way), json!(field), json!("4096")]).await;
-        assert_eq!(seen, json!(["?v=3&gpus=64", "?v=3&s=4096&gpus=64"]), "by {way}");
+        page.script(at_once, vec![]).await;
+        page.script(change, vec![json!(field), json!("4096")]).await;
+        page.part("#answer-bar").shows("bar-answer", &answer).await;
+        assert_eq!(page.query().await, "v=3&gpus=64", "by {way}, the address has not followed");
+        let start = if way == "pointer" {
+            "link.dispatchEvent(new PointerEvent('pointerdown', { bubbles: true }));"
+        } else {
+            "link.focus(); if (!document.hasFocus()) return 'the window has no focus';"
+        };
+        let led = page.script(&format!("const link = {link}; {start} return link.search;"), vec![]).await;
+        assert_eq!(led, "?v=3&s=4096&gpus=64", "by {way}");
         if way == "keyboard" {
             page.press(key::ENTER).await;
         } else {
-            page.script("document.querySelector('nav.pages a[href*=\"memory/\"]').click();", vec![]).await;
+            page.script(&format!("{link}.click();"), vec![]).await;
         }
         let path = format!("{FOLDER}memory/");
         page.until_script("the other page", "return location.pathname;", json!(path)).await;
         page.wait_for_the_frame().await;
         assert_eq!(page.query().await, "v=3&s=4096&gpus=64");
-        let answer = expected::answer(&expected::scenario("s=4096&gpus=64"));
         page.part("#answer-bar").shows("bar-answer", &answer).await;
         page.close().await;
     }
