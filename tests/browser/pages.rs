@@ -130,7 +130,9 @@ async fn what_was_changed_a_moment_ago_travels_along_too_by_pointer_and_by_keybo
         let start = if way == "pointer" {
             "link.dispatchEvent(new PointerEvent('pointerdown', { bubbles: true }));"
         } else {
-            "link.focus(); if (!document.hasFocus()) return 'the window has no focus';"
+            // A window that is behind another, as WebKit's is in the tests, tells nobody of a focus.
+            "link.focus(); \
+                if (!document.hasFocus()) link.dispatchEvent(new FocusEvent('focusin', { bubbles: true }));"
         };
         let led = page.script(&format!("const link = {link}; {start} return link.search;"), vec![]).await;
         assert_eq!(led, "?v=3&s=4096&gpus=64", "by {way}");
