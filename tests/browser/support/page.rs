@@ -605,11 +605,15 @@ impl Scope<'_> {
         button.click().await.unwrap_or_else(|error| panic!("{testid} cannot be pressed: {error}"));
     }
 
-    /// Puts the focus on the element with this role and name, as Tab would.
+    /// Puts the focus on the element with this role and name, as Tab would. A window that is behind another, as
+    /// WebKit's is, tells its page of no focus, so that the page is told here.
     pub async fn focus(&self, role: &str, name: &str) -> Element {
+        let focus = "const [element] = arguments; \
+            element.focus(); \
+            if (!document.hasFocus()) element.dispatchEvent(new FocusEvent('focusin', { bubbles: true }));";
         let element = self.find(role, name).await;
         let reference = serde_json::to_value(&element).expect("a reference to an element");
-        self.page.script("arguments[0].focus();", vec![reference]).await;
+        self.page.script(focus, vec![reference]).await;
         element
     }
 
