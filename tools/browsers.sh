@@ -24,6 +24,7 @@ webkit)
 esac
 
 CHROMIUM=$(find_chromium || :)
+HEADLESS_SHELL=$(find_headless_shell || :)
 CHROMEDRIVER=$(find_chromedriver || :)
 FIREFOX=$(find_firefox || :)
 GECKODRIVER=$(find_geckodriver || :)
@@ -32,7 +33,8 @@ WEBKITDRIVER=$(find_webkitdriver || :)
 AXE_PATH=$(axe_dir)/axe.min.js
 BMAX_DIST=${BMAX_DIST:-$ROOT/dist}
 BMAX_BROWSER=$engine
-export CHROMIUM CHROMEDRIVER FIREFOX GECKODRIVER MINIBROWSER WEBKITDRIVER AXE_PATH BMAX_DIST BMAX_BROWSER
+[ -n "$HEADLESS_SHELL" ] || unset HEADLESS_SHELL
+export CHROMIUM ${HEADLESS_SHELL:+HEADLESS_SHELL} CHROMEDRIVER FIREFOX GECKODRIVER MINIBROWSER WEBKITDRIVER AXE_PATH BMAX_DIST BMAX_BROWSER
 export CARGO_PROFILE_DEV_DEBUG="${CARGO_PROFILE_DEV_DEBUG:-line-tables-only}"
 
 # WebKit has a window, which wants a screen; this one nobody sees.
@@ -93,7 +95,7 @@ fi
 log=$ROOT/target/browser-log-$engine
 # Unquoted: one argument a test, and no name has a space. Some tests wait for the page while others keep the processor busy.
 # shellcheck disable=SC2086
-{ run --quiet --test-threads="${BMAX_THREADS:-4}" --exact $chosen && echo passed >"$log.end" || echo failed >"$log.end"; } 2>&1 | tee "$log"
+{ run --quiet --test-threads="${BMAX_THREADS:-5}" --exact $chosen && echo passed >"$log.end" || echo failed >"$log.end"; } 2>&1 | tee "$log"
 [ "$(cat "$log.end")" = failed ] || exit 0
 
 # A busy machine may keep a browser waiting for longer than a test does. What fails has a second try, alone and by itself:

@@ -5,6 +5,7 @@
 #   BMAX_TOOLS      folder of the tools this project installs for itself (default: .tools)
 #   BMAX_WASM_RUST  "installed" or "debian": which Rust compiles the page, instead of finding out
 #   CHROMIUM, CHROMEDRIVER   the browser and the driver of the browser tests
+#   HEADLESS_SHELL   the same browser without windows, in which most of them run
 #   FIREFOX, GECKODRIVER     the same of Firefox
 #   MINIBROWSER, WEBKITDRIVER   the same of WebKit
 # shellcheck shell=sh
@@ -225,6 +226,8 @@ find_chromium() {
     find_program "${CHROMIUM:-}" chromium google-chrome google-chrome-stable chromium-browser \
         "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"
 }
+# Where there is none, every test runs in the whole browser, which takes longer.
+find_headless_shell() { find_program "${HEADLESS_SHELL:-}" chromium-headless-shell chrome-headless-shell; }
 find_chromedriver() {
     find_program "${CHROMEDRIVER:-}" chromedriver "${CHROMEWEBDRIVER:+$CHROMEWEBDRIVER/chromedriver}" \
         /usr/lib/chromium/chromedriver

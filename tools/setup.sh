@@ -260,6 +260,9 @@ missing_packages() {
     if [ "$mode" = test ]; then
         find_chromium >/dev/null || want "the browser of the browser tests" chromium
         find_chromedriver >/dev/null || want "its driver" chromium-driver
+        if have apt-cache && ! find_headless_shell >/dev/null && [ -n "$(apt-cache search --names-only '^chromium-headless-shell$')" ]; then
+            want "the same browser without windows" chromium-headless-shell
+        fi
         find_firefox >/dev/null || want "the second browser" "$(firefox_package)"
         # WebKit comes for WebDriver with Debian and its kin alone; elsewhere its tests are left out, and it is said.
         if have apt-get && ! webkit_ok; then want "the third browser, and a screen for it" webkit2gtk-driver xvfb xauth; fi

@@ -1,7 +1,9 @@
 //! A browser to oneself: its driver, the browser that this starts, and the folder of its profile.
 //!
-//! A Chromium or Firefox that a test has left as it found it serves the next one, in a new tab: to start one takes longer
-//! than many a test. A session of WebKit keeps nothing, and ends with the test.
+//! A Chromium or Firefox that a test has left as it found it serves the next one: to start one takes longer than many a
+//! test. So does its server, and in Chromium the tab: a page that comes after another of the same origin is there in half
+//! the time. Where a test has changed more than the page, the next one gets a new tab and a new server. A session of
+//! WebKit keeps nothing, and ends with the test.
 
 use std::cell::Cell;
 use std::fs::OpenOptions;
@@ -29,7 +31,7 @@ use super::server::{BMAX, COURSE, Network, Server};
 use super::{chromium, firefox, webkit};
 
 /// More browsers than this at once only wait for each other on a small machine.
-static BROWSERS: Semaphore = Semaphore::const_new(2);
+static BROWSERS: Semaphore = Semaphore::const_new(3);
 
 thread_local! {
     /// Whether the test that runs in this thread has a browser. Two tests that each had one and waited for a second would
@@ -87,6 +89,10 @@ pub struct Wanted {
     pub scripts: bool,
     /// Whether the browser writes down every request that it makes, which slows it down.
     pub log: bool,
+    /// Whether the site may keep itself for a visit without a network.
+    pub kept: bool,
+    /// Whether nobody has ever touched it: a tab in which a pointer was is one where it moves.
+    pub untouched: bool,
 }
 
 /// Browsers that nobody has at the moment.
@@ -105,6 +111,18 @@ struct Program {
     network: Network,
     session: Option<String>,
     visits: u32,
+    /// The server of the last visit, and whether its tab is still there for the next one.
+    left: Option<Server>,
+    tab: Tab,
+}
+
+/// What a test begins in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tab {
+    /// One in which nothing was ever open.
+    Fresh,
+    /// One in which a page of the same server is open, and which was told what every tab is told.
+    Used,
 }
 
 impl Program {
@@ -114,7 +132,17 @@ impl Program {
         let profile = env::temp_dir().join(format!("bmax-browser-{}-{number}", process::id()));
         let launch = |_| launched(wanted.browser, &profile);
         let (process, port) = (0..5).find_map(launch).expect("a driver names its port when it is ready");
-        Self { wanted, process, port, profile, network: Network::start(), session: None, visits: 0 }
+        Self {
+            wanted,
+            process,
+            port,
+            profile,
+            network: Network::start(),
+            session: None,
+            visits: 0,
+            left: None,
+            tab: Tab::Fresh,
+        }
     }
 
     /// A connection to the browser, which is started if it is not there yet; nothing where it does not start.
@@ -145,32 +173,34 @@ impl Program {
         Some(client)
     }
 
-    /// Makes the browser one that nobody has used: another tab, and nothing of what the site has stored.
-    async fn tidied(&self, client: &Client, server: &Server) -> Result<(), CmdError> {
-        let before = client.windows().await?;
-        let fresh = client.new_window(true).await?.handle;
-        for window in before {
-            client.switch_to_window(window).await?;
-            client.close_window().await?;
+    /// Makes the browser one that nobody has used, with nothing of what the site has stored; in the same tab where that is
+    /// as it was given.
+    async fn tidied(&self, client: &Client, server: &Server, tab: Tab) -> Result<Tab, CmdError> {
+        let tab = if client.windows().await?.len() > 1 { Tab::Fresh } else { tab };
+        if tab == Tab::Fresh {
+            renew(client).await?;
         }
-        client.switch_to_window(fresh).await?;
         if self.wanted.browser == Browser::Firefox {
             client.issue_cmd(firefox::context("chrome")).await?;
             client.execute_async(firefox::FORGET, vec![json!([firefox::SCHEME, firefox::MOTION])]).await?;
             client.issue_cmd(firefox::context("content")).await?;
-            return Ok(());
+            return Ok(tab);
+        }
+        let told = async |command, parameters| client.issue_cmd(chromium::devtools(command, parameters)).await;
+        if tab == Tab::Used {
+            client.execute(LEAVE, vec![]).await?;
+            told("Page.resetNavigationHistory", json!({})).await?;
         }
         // In a window that is behind another nothing has the focus.
-        client.issue_cmd(chromium::devtools("Page.bringToFront", json!({}))).await?;
+        told("Page.bringToFront", json!({})).await?;
         let origins =
             [&server.origin(), COURSE, BMAX].map(|address| address.split('/').take(3).collect::<Vec<_>>().join("/"));
         for origin in origins {
-            let all = json!({ "origin": origin, "storageTypes": "all" });
-            client.issue_cmd(chromium::devtools("Storage.clearDataForOrigin", all)).await?;
+            told("Storage.clearDataForOrigin", json!({ "origin": origin, "storageTypes": "all" })).await?;
         }
-        client.issue_cmd(chromium::devtools("Browser.resetPermissions", json!({}))).await?;
+        told("Browser.resetPermissions", json!({})).await?;
         client.issue_cmd(chromium::log("browser")).await?;
-        Ok(())
+        Ok(tab)
     }
 
     /// Asks the driver to end its browser, and itself where it can.
@@ -207,8 +237,9 @@ pub struct Driver {
 }
 
 impl Driver {
-    /// A browser as it is wanted, and the connection to it. Whatever is not on this machine it asks of the server.
-    pub async fn start(wanted: Wanted, server: &Server) -> (Self, Client) {
+    /// A browser as it is wanted, the connection to it, and a server that it asks for whatever is not on this machine; a
+    /// file of the page that is withheld is there, and empty.
+    pub async fn start(wanted: Wanted, withheld: Option<&'static str>) -> (Self, Client, Server) {
         assert!(!HAS_ONE.get(), "a test has one browser at a time");
         let turn = BROWSERS.acquire().await.expect("the semaphore is never closed");
         let began = Instant::now();
@@ -217,23 +248,41 @@ impl Driver {
             idle.iter().position(|program| program.wanted == wanted).map(|at| idle.swap_remove(at))
         };
         let mut program = idle.unwrap_or_else(|| Program::start(wanted));
+        let left = program.left.take().filter(|_| withheld.is_none());
+        let server = left.unwrap_or_else(|| Server::start(withheld));
         for _ in 0..3 {
             program.visits += 1;
-            program.network.lead_to(server);
+            program.network.lead_to(&server);
             if let Some(client) = program.client().await {
                 HAS_ONE.set(true);
-                return (Self { browser: wanted.browser, program: Some(program), began, _turn: turn }, client);
+                return (Self { browser: wanted.browser, program: Some(program), began, _turn: turn }, client, server);
             }
             program = Program::start(wanted);
         }
         panic!("no browser that the driver can start; name one in CHROMIUM, FIREFOX or MINIBROWSER");
     }
 
-    /// Hands the browser back for the next test.
-    pub async fn hand_back(mut self, client: Client, server: &Server) {
-        let Some(program) = self.program.take() else { return };
+    /// What the test began in.
+    pub fn tab(&self) -> Tab {
+        self.program.as_ref().map_or(Tab::Fresh, |program| program.tab)
+    }
+
+    /// Hands the browser back for the next test, and its tab with its server where they are as they were given.
+    pub async fn hand_back(mut self, client: Client, server: Server, tab: Tab) {
+        let Some(mut program) = self.program.take() else { return };
         let lasts = program.wanted.browser != Browser::WebKit && program.visits < VISITS;
-        if lasts && program.tidied(&client, server).await.is_ok() {
+        let Wanted { browser, kept, untouched, .. } = program.wanted;
+        let same = browser == Browser::Chromium && !kept && !untouched && server.is_as_it_was();
+        let tab = if same { tab } else { Tab::Fresh };
+        if !lasts {
+            return;
+        }
+        if let Ok(tab) = program.tidied(&client, &server, tab).await {
+            program.tab = tab;
+            if tab == Tab::Used {
+                server.forget();
+                program.left = Some(server);
+            }
             IDLE.lock().expect("no panic under this lock").push(program);
         }
     }
@@ -253,6 +302,21 @@ fn note_time(time: Duration) {
     let line = format!("{:.2} {}\n", time.as_secs_f64(), thread::current().name().unwrap_or("?"));
     _ = OpenOptions::new().create(true).append(true).open(path).and_then(|mut file| file.write_all(line.as_bytes()));
 }
+
+/// Opens another tab and closes all others.
+async fn renew(client: &Client) -> Result<(), CmdError> {
+    let before = client.windows().await?;
+    let fresh = client.new_window(true).await?.handle;
+    for window in before {
+        client.switch_to_window(window).await?;
+        client.close_window().await?;
+    }
+    client.switch_to_window(fresh).await
+}
+
+/// Takes away what a page leaves in its tab for the next one, and marks it as one that is left.
+const LEAVE: &str =
+    "try { sessionStorage.clear(); } catch { /* It has none. */ } window.name = ''; window.isLeft = true;";
 
 /// Runs a driver until nobody holds the other end of the input any more, whatever has become of them. Driver and
 /// browser are a group of processes, and its first one is this.

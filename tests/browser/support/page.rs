@@ -1,5 +1,6 @@
 //! The page in a browser: opening it, finding things in it, waiting for them.
 
+use std::cell::Cell;
 use std::fmt::Debug;
 use std::time::{Duration, Instant};
 
@@ -10,7 +11,7 @@ use fantoccini::{Client, Locator};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use super::driver::{Browser, Driver, Wanted};
+use super::driver::{Browser, Driver, Tab, Wanted};
 use super::server::{BLANK, COURSE, FOLDER, HOST_PAGE, Server, page_of};
 use super::{chromium, firefox, webkit};
 
@@ -42,8 +43,6 @@ pub struct Visit {
     media: Vec<(&'static str, &'static str)>,
     wanted: Wanted,
     withheld: Option<&'static str>,
-    untouched: bool,
-    kept: bool,
 }
 
 impl Visit {
@@ -54,10 +53,8 @@ impl Visit {
             address: format!("{FOLDER}{address}"),
             size: (1440, 900),
             media: Vec::new(),
-            wanted: Wanted { browser: Browser::usual(), scripts: true, log: false },
+            wanted: Wanted { browser: Browser::usual(), scripts: true, log: false, kept: false, untouched: false },
             withheld: None,
-            untouched: false,
-            kept: false,
         }
     }
 
@@ -101,13 +98,13 @@ impl Visit {
 
     /// The same where the site keeps itself for a visit without a network, which takes a while.
     pub fn kept(mut self) -> Self {
-        self.kept = true;
+        self.wanted.kept = true;
         self
     }
 
     /// The same as a reader finds it who does nothing yet: what is out of sight is as it was built.
     pub fn untouched(mut self) -> Self {
-        self.untouched = true;
+        self.wanted.untouched = true;
         self
     }
 
@@ -136,15 +133,14 @@ impl Visit {
 
     /// Opens it in a fresh browser and waits until the figures are there, where there are any to come.
     pub async fn open(self) -> Page {
-        let server = Server::start(self.withheld);
+        let (driver, client, server) = Driver::start(self.wanted, self.withheld).await;
         if self.wanted.browser == Browser::WebKit {
             server.begin_pages_with(webkit::LISTEN);
         }
-        if !self.kept && self.wanted.browser != Browser::Chromium {
+        if !self.wanted.kept && self.wanted.browser != Browser::Chromium {
             server.begin_pages_with(KEEP_NOTHING);
         }
-        let (driver, client) = Driver::start(self.wanted, &server).await;
-        let page = Page { client, driver, server };
+        let page = Page { client, tab: Cell::new(Tab::Used), driver, server };
         // What starts with a slash is on this machine.
         let here = self.address.starts_with('/');
         let address = if here { page.server.origin() + &self.address } else { self.address.clone() };
@@ -156,15 +152,22 @@ impl Visit {
             page.in_browser(firefox::SCRIPTS, vec![json!(self.wanted.scripts)]).await;
         }
         page.resize(self.size.0, self.size.1).await;
-        if !self.kept && self.wanted.browser == Browser::Chromium {
-            page.before_every_page(KEEP_NOTHING).await;
+        if self.wanted.browser == Browser::Chromium && !self.wanted.kept && page.driver.tab() == Tab::Fresh {
+            page.tell("Page.addScriptToEvaluateOnNewDocument", json!({ "source": KEEP_NOTHING })).await;
         }
-        if !self.media.is_empty() {
+        if !self.media.is_empty() || page.driver.tab() == Tab::Used {
             page.prefer(&self.media).await;
         }
+        if page.driver.tab() == Tab::Used && address.contains('#') {
+            // Another fragment of the page that is open would not load it again.
+            let file = |address: &str| address.split('#').next().map(str::to_owned);
+            if file(&page.address().await) == file(&address) {
+                page.go(BLANK).await;
+            }
+        }
         page.client.goto(&address).await.expect("the page loads");
-        // On a busy machine a driver may be back before that, with the empty page it began on still there.
-        let there = "return document.readyState === 'complete' && location.protocol.startsWith('http') \
+        // On a busy machine a driver may be back before that, with the page it began on still there.
+        let there = "return !window.isLeft && document.readyState === 'complete' && location.protocol.startsWith('http') \
             && (location.href === arguments[0] || !location.pathname.endsWith(arguments[1]));";
         page.until("the page to load", async || {
             let seen = page.script(there, vec![json!(address), json!(BLANK)]).await;
@@ -173,7 +176,7 @@ impl Visit {
         .await;
         if self.wanted.scripts && here && ![HOST_PAGE, BLANK].contains(&self.address.as_str()) {
             page.wait_for_the_frame().await;
-            if !self.untouched {
+            if !self.wanted.untouched {
                 page.wait_for_figures().await;
             }
         }
@@ -184,6 +187,8 @@ impl Visit {
 /// A page that is open. Fields are dropped in this order: the connection before the browser.
 pub struct Page {
     pub client: Client,
+    /// What the next test may begin in.
+    tab: Cell<Tab>,
     driver: Driver,
     pub server: Server,
 }
@@ -202,7 +207,7 @@ impl Page {
     /// Ends the visit. Whatever the test was about, the console must have stayed clean.
     pub async fn close(self) {
         assert_eq!(self.complaints().await, Vec::<String>::new(), "the console should be clean");
-        self.driver.hand_back(self.client, &self.server).await;
+        self.driver.hand_back(self.client, self.server, self.tab.get()).await;
     }
 
     /// Runs this in every page and frame of the server that the browser opens from now on, before anything of theirs.
@@ -341,6 +346,13 @@ impl Page {
 
     /// A command of the browser's debugging protocol.
     pub async fn devtools(&self, command: &str, parameters: Value) -> Value {
+        // Nobody takes it back.
+        self.tab.set(Tab::Fresh);
+        self.tell(command, parameters).await
+    }
+
+    /// The same where every visit says it anew.
+    async fn tell(&self, command: &str, parameters: Value) -> Value {
         let sent = self.client.issue_cmd(chromium::devtools(command, parameters)).await;
         sent.unwrap_or_else(|error| panic!("{command}: {error}"))
     }
@@ -366,8 +378,7 @@ impl Page {
         let serious = |entry: &Value| ["WARNING", "SEVERE"].contains(&entry["level"].as_str().unwrap_or_default());
         let messages = self.log("browser").await;
         let messages = messages.iter().filter(|entry| serious(entry)).map(|entry| entry["message"].to_string());
-        // The browser's own first page may complain too, when it is left before it is complete.
-        messages.filter(|message| !message.contains("chrome://")).collect()
+        messages.filter(|message| !chromium::says_by_itself(message)).collect()
     }
 
     /// Sets the size of the window, in CSS pixels; headless windows have no smallest width that way.
@@ -383,7 +394,7 @@ impl Page {
             return;
         }
         let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
-        self.devtools("Emulation.setDeviceMetricsOverride", size).await;
+        self.tell("Emulation.setDeviceMetricsOverride", size).await;
     }
 
     /// Sets what the reader's system prefers.
@@ -401,7 +412,7 @@ impl Page {
         }
         assert_eq!(self.browser(), Browser::Chromium, "WebKit is told of no preference");
         let features: Vec<_> = media.iter().map(|(name, value)| json!({ "name": name, "value": value })).collect();
-        self.devtools("Emulation.setEmulatedMedia", json!({ "features": features })).await;
+        self.tell("Emulation.setEmulatedMedia", json!({ "features": features })).await;
     }
 
     /// The address, as the reader would copy it.

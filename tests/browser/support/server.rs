@@ -49,6 +49,8 @@ struct Shared {
 pub struct Server {
     shared: Arc<Shared>,
     listener: Listener,
+    /// Whether it has what every server has, and is there.
+    as_it_was: AtomicBool,
 }
 
 impl Server {
@@ -67,11 +69,25 @@ impl Server {
             first: Mutex::default(),
         });
         let asked = shared.clone();
-        Self { shared, listener: Listener::start(move || Some(asked.clone())) }
+        let listener = Listener::start(move || Some(asked.clone()));
+        Self { shared, listener, as_it_was: AtomicBool::new(withheld.is_none()) }
+    }
+
+    /// Whether another test may have it: no file of it is another, and it is there.
+    pub fn is_as_it_was(&self) -> bool {
+        self.as_it_was.load(Ordering::SeqCst)
+    }
+
+    /// Forgets what it was asked for, and what stands before pages.
+    pub fn forget(&self) {
+        self.shared.requests.lock().expect("no panic under this lock").clear();
+        self.shared.strangers.lock().expect("no panic under this lock").clear();
+        self.shared.first.lock().expect("no panic under this lock").clear();
     }
 
     /// Puts other files into a folder, all at once, as a deployment should.
     pub fn publish(&self, folder: &'static str, files: Files) {
+        self.as_it_was.store(false, Ordering::SeqCst);
         self.shared.site.lock().expect("no panic under this lock").insert(folder, Arc::new(files));
     }
 
@@ -83,6 +99,7 @@ impl Server {
 
     /// Is gone from here on: connections are refused.
     pub fn stop(&mut self) {
+        self.as_it_was.store(false, Ordering::SeqCst);
         self.listener.stop();
     }
 
