@@ -43,7 +43,7 @@ pub use copy_button::CopyButton;
 pub use dialog::Dialog;
 pub use drag::Drag;
 pub use fold::Fold;
-pub use formula::{Formula, mathml};
+pub use formula::{Formula, is_long, mathml};
 pub use legend::{Key, Legend};
 pub use memory_bar::{MemoryBar, MemoryLegend};
 pub use model::Model;

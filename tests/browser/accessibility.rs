@@ -45,61 +45,83 @@ async fn nothing_is_found(page: &Page, look: Look, when: &str) {
     assert_eq!(found, json!([]), "{when}: {found:#}");
 }
 
+/// Shows the page as another reader sees it, and waits until it is drawn so.
+async fn seen_by(page: &Page, width: u32, scheme: &str) {
+    page.prefer(&[("prefers-color-scheme", scheme)]).await;
+    page.resize(width, 900).await;
+    let drawn = "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => done(null)));";
+    page.script_async(drawn, vec![]).await;
+}
+
+/// On a desk and on a phone, in light and in dark: everything in light, and in dark what is another there.
+async fn nothing_is_found_by_anybody(page: &Page, light: Look, dark: Look, when: &str) {
+    for (width, desk) in [(1440, "a desk"), (360, "a phone")] {
+        for (scheme, look) in [("light", light), ("dark", dark)] {
+            seen_by(page, width, scheme).await;
+            nothing_is_found(page, look, &format!("{when}, on {desk}, in {scheme}")).await;
+        }
+    }
+    seen_by(page, 1440, "light").await;
+}
+
+/// One test a page, so that several browsers share them: with everything open, which has all that is seen before.
+macro_rules! axe_finds_nothing_on_any_page_with_everything_open {
+    ($($test:ident: $page:expr,)+) => {
+        mod axe_finds_nothing_on_any_page_with_everything_open {
+            use crate::support::Page;
+
+            $(#[tokio::test]
+            async fn $test() {
+                let page = Page::open($page).await;
+                page.unfold_everything().await;
+                super::nothing_is_found_by_anybody(&page, super::EVERYTHING, super::COLOURS, $page).await;
+                page.close().await;
+            })+
+
+            #[test]
+            fn no_page_is_forgotten() {
+                assert_eq!([$($page),+], crate::support::PAGES);
+            }
+        }
+    };
+}
+
+axe_finds_nothing_on_any_page_with_everything_open! {
+    home: "",
+    memory: "memory/",
+    room: "room/",
+    batch: "batch/",
+    gpus: "gpus/",
+    networks: "networks/",
+    plan: "plan/",
+    check: "check/",
+    trust: "trust/",
+    sources: "sources/",
+    questions: "questions/",
+    teach: "teach/",
+}
+
 /// The first page, which has a form: as it is found, with everything open, and with an error message.
-async fn every_state(visit: Visit, look: Look, when: &str) {
-    let page = visit.open().await;
-    nothing_is_found(&page, look, when).await;
+async fn every_state(address: &str) {
+    let page = Page::open(address).await;
+    nothing_is_found_by_anybody(&page, EVERYTHING, COLOURS, address).await;
     page.unfold_everything().await;
-    nothing_is_found(&page, look, &format!("{when}, with everything open")).await;
     let calculator = page.figure("calculator");
     calculator.fill("Number of GPUs", "none").await;
     calculator.says("is not a number").await;
-    nothing_is_found(&page, look, &format!("{when}, with an error message")).await;
+    let when = format!("{address}, with everything open and an error message");
+    nothing_is_found_by_anybody(&page, EVERYTHING, COLOURS, &when).await;
     page.close().await;
 }
 
-/// The other pages with everything open, which has all that is seen before.
-async fn every_other_page(visit: Visit, look: Look, when: &str) {
-    for name in &PAGES[1..] {
-        let page = visit.clone().at(name).open().await;
-        page.unfold_everything().await;
-        nothing_is_found(&page, look, &format!("/{name}, {when}, with everything open")).await;
-        page.close().await;
-    }
-}
-
 #[tokio::test]
-async fn axe_finds_nothing_on_the_first_page_in_light() {
-    every_state(Visit::to(""), EVERYTHING, "light").await;
-}
-
-#[tokio::test]
-async fn axe_finds_nothing_on_the_first_page_in_dark() {
-    every_state(Visit::to("").dark(), COLOURS, "dark").await;
-}
-
-#[tokio::test]
-async fn axe_finds_nothing_on_any_other_page_in_light() {
-    every_other_page(Visit::to(""), EVERYTHING, "light").await;
-}
-
-#[tokio::test]
-async fn axe_finds_nothing_on_any_other_page_in_dark() {
-    every_other_page(Visit::to("").dark(), COLOURS, "dark").await;
-}
-
-#[tokio::test]
-async fn axe_finds_nothing_on_any_page_on_a_phone() {
-    every_state(Visit::to("").wide(360), EVERYTHING, "on a phone").await;
-    every_state(Visit::to("").wide(360).dark(), COLOURS, "on a phone, dark").await;
-    every_other_page(Visit::to("").wide(360), EVERYTHING, "on a phone").await;
+async fn axe_finds_nothing_on_the_first_page_as_it_is_found_and_with_an_error_message() {
+    every_state("").await;
 }
 
 #[tokio::test]
 async fn axe_finds_nothing_with_a_bad_link_and_nothing_that_fits() {
-    let bad = "?model=70b&gpus=1&s=-5&colour=red&method=paper&tp=3";
-    every_state(Visit::to(bad), EVERYTHING, "with a bad link").await;
-    every_state(Visit::to(bad).dark(), COLOURS, "with a bad link, dark").await;
+    every_state("?model=70b&gpus=1&s=-5&colour=red&method=paper&tp=3").await;
 }
 
 #[tokio::test]
@@ -116,42 +138,30 @@ async fn axe_finds_nothing_on_the_page_for_addresses_of_no_page() {
 #[tokio::test]
 async fn axe_finds_nothing_on_an_open_card_of_the_tour() {
     let card = only_in(".tour");
-    for (visit, look, when) in [
+    let page = Page::open("#tour-1").await;
+    for number in [1, 5, 9, 10, 12] {
+        page.script("location.hash = arguments[0];", vec![json!(format!("tour-{number}"))]).await;
+        page.part(".tour").says(&format!("{number} of 12")).await;
+        nothing_is_found_by_anybody(&page, card, card, &format!("card {number}")).await;
         // What the card is about is marked on the page.
-        (Visit::to("#tour-1"), EVERYTHING, "light"),
-        (Visit::to("#tour-1").dark(), card, "dark"),
-        (Visit::to("#tour-1").wide(360), card, "light, on a phone"),
-        (Visit::to("#tour-1").wide(360).dark(), card, "dark, on a phone"),
-    ] {
-        let page = visit.open().await;
-        for number in [1, 5, 9, 10, 12] {
-            page.script("location.hash = arguments[0];", vec![json!(format!("tour-{number}"))]).await;
-            page.part(".tour").says(&format!("{number} of 12")).await;
-            nothing_is_found(&page, look, &format!("card {number}, {when}")).await;
-        }
-        page.close().await;
+        nothing_is_found(&page, EVERYTHING, &format!("the page behind card {number}")).await;
     }
+    page.close().await;
 }
 
 #[tokio::test]
 async fn axe_finds_nothing_in_any_tab_of_the_share_dialog() {
-    for (visit, when) in [
-        (Visit::to(""), "light"),
-        (Visit::to("").dark(), "dark"),
-        (Visit::to("").wide(360), "light, on a phone"),
-        (Visit::to("").wide(360).dark(), "dark, on a phone"),
-    ] {
-        let page = visit.open().await;
-        page.all().press("Share: The largest batch against").await;
-        for tab in ["Link", "Embed", "Picture", "Export"] {
-            page.part(".desk[open]").click("tab", tab).await;
-            nothing_is_found(&page, only_in("dialog[open]"), &format!("{tab}, {when}")).await;
-        }
-        page.part(".desk").click("tab", "Link").await;
-        page.part(".desk").press("Show large").await;
-        nothing_is_found(&page, only_in("dialog[open]"), &format!("the large code, {when}")).await;
-        page.close().await;
+    let dialog = only_in("dialog[open]");
+    let page = Page::open("").await;
+    page.all().press("Share: The largest batch against").await;
+    for tab in ["Link", "Embed", "Picture", "Export"] {
+        page.part(".desk[open]").click("tab", tab).await;
+        nothing_is_found_by_anybody(&page, dialog, dialog, tab).await;
     }
+    page.part(".desk").click("tab", "Link").await;
+    page.part(".desk").press("Show large").await;
+    nothing_is_found_by_anybody(&page, dialog, dialog, "the large code").await;
+    page.close().await;
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! Nothing moves when the figures arrive.
 
-use crate::support::{BLANK, FOLDER, PAGES, Visit, html};
+use crate::support::{FOLDER, PAGES, Visit, html};
 use serde_json::json;
 
 /// The sum of all layout shifts since the page was opened, and what moved. Two frames are awaited
@@ -17,30 +17,35 @@ const SHIFTS: &str = "const done = arguments[0]; \
         done([seen.reduce((sum, shift) => sum + shift.value, 0), what.slice(0, 6)]); \
     })));";
 
-/// Two places of a page to be opened at: its last section, and the figure in its middle.
-fn places(page: &str) -> Vec<String> {
+/// Where a page is opened: at its top, by a link that asks for other numbers, at its last section, and at the figure in
+/// its middle. Not every page has a figure.
+const PLACES: [fn(&str) -> Option<String>; 4] = [
+    |_| Some(String::new()),
+    // What has numbers of its own is seen once it has them.
+    |_| Some("?v=3&model=70b&gpus=1".to_owned()),
+    |page| ids(page, "<section id=\"").last().map(|id| format!("#{id}")),
+    |page| {
+        let figures = ids(page, " id=\"embed-");
+        figures.get(figures.len() / 2).map(|name| format!("#embed-{name}"))
+    },
+];
+
+/// The rest of each id of a page that begins so.
+fn ids(page: &str, before: &str) -> Vec<String> {
     let html = html(page);
-    let ids = |before: &str| -> Vec<String> {
-        let rest = html.split(before).skip(1);
-        rest.filter_map(|rest| rest.split('"').next()).map(str::to_owned).collect()
-    };
-    let (sections, figures) = (ids("<section id=\""), ids(" id=\"embed-"));
-    let figure = figures.get(figures.len() / 2).map(|name| format!("embed-{name}"));
-    sections.last().cloned().into_iter().chain(figure).map(|id| format!("#{id}")).collect()
+    html.split(before).skip(1).filter_map(|rest| rest.split('"').next()).map(str::to_owned).collect()
 }
 
-/// Opens every page of the site at its top and at these places, in a window of this width.
+/// Opens every page of the site at each of these places, in a window of this width. No page comes twice in a row, which would
+/// only be another place of the one that is open.
 async fn nothing_moves(width: u32) {
     let page = Visit::to_the_empty_page().wide(width).open().await;
-    for name in PAGES {
-        // What has numbers of its own is seen once it has them.
-        let asked = (width == 1440).then(|| "?v=3&model=70b&gpus=1".to_owned());
-        for address in [String::new()].into_iter().chain(asked).chain(places(name)) {
-            page.go(BLANK).await;
-            page.go(&format!("{FOLDER}{name}{address}")).await;
+    for place in PLACES {
+        for (name, at) in PAGES.into_iter().filter_map(|name| Some((name, place(name)?))) {
+            page.go(&format!("{FOLDER}{name}{at}")).await;
             page.wait_for_figures().await;
             let shifts = page.script_async(SHIFTS, vec![]).await;
-            assert_eq!(shifts[0], json!(0), "{width} px, “{name}{address}”: {}", shifts[1]);
+            assert_eq!(shifts[0], json!(0), "{width} px, “{name}{at}”: {}", shifts[1]);
         }
     }
     page.close().await;

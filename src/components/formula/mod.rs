@@ -23,6 +23,13 @@ pub fn mathml(expr: &Expr, values: &Values) -> String {
     markup
 }
 
+/// Whether a formula has so many letters that a narrow card on a phone has to scroll it, which must be possible by key.
+pub fn is_long(mathml: &str) -> bool {
+    const ROOM: usize = 13;
+    mathml.split('<').filter_map(|part| part.split_once('>')).map(|(_, text)| text.chars().count()).sum::<usize>()
+        > ROOM
+}
+
 /// Adds a formula in the elements of MathML, all of whose words are the program's own. A row that stands in a row needs
 /// no element of its own.
 fn write(expr: &Expr, values: &Values, markup: &mut String) {
@@ -111,6 +118,14 @@ mod tests {
             mathml(&SHARED, &one.with(Symbol::TensorParallel, 2.0)),
             "<mfrac><mrow><mn>24</mn><mo>·</mo><mi>S</mi><mo>·</mo><mi>H</mi></mrow><mi>T</mi></mfrac>"
         );
+    }
+
+    #[test]
+    fn a_formula_is_long_by_what_is_read_and_not_by_its_elements() {
+        assert!(!is_long("<mn>16</mn><mo>·</mo><msub><mi>N</mi><mi>expert</mi></msub>"));
+        assert!(is_long(
+            "<mi>L</mi><mo>·</mo><mi>S</mi><mo>·</mo><mi>b</mi><mo>·</mo><mi>H</mi><mo>·</mo><mn>34,000</mn>"
+        ));
     }
 
     #[test]

@@ -5,7 +5,7 @@ mod shown;
 use bmax::Bucket;
 use leptos::prelude::*;
 
-use crate::components::{Formula, MemoryBar, MemoryLegend, Segmented};
+use crate::components::{Formula, MemoryBar, MemoryLegend, Segmented, is_long};
 use crate::site::{Facts, State, read};
 use shown::{Growth, Shown, View};
 
@@ -81,10 +81,11 @@ fn BucketCard(shown: Memo<Shown>, at: usize) -> impl IntoView {
 
 /// An entry of a bucket.
 fn line((name, formula): (&'static str, String)) -> impl IntoView {
+    let by_key = is_long(&formula).then_some("0");
     view! {
         <div>
             <dt>{name}</dt>
-            <dd>
+            <dd tabindex=by_key>
                 <Formula mathml=formula/>
             </dd>
         </div>

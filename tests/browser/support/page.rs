@@ -285,17 +285,20 @@ impl Page {
         self.script_async(READ, vec![]).await;
     }
 
-    /// Opens everything that unfolds, in every figure, and what comes into being inside it then.
+    /// Opens everything that unfolds, in every figure that is there, and what comes into being inside it then.
     pub async fn unfold_everything(&self) {
-        let open = "const closed = [...document.querySelectorAll('details:not([open])')]; \
-            closed.forEach((one) => one.open = true); \
-            return closed.length;";
-        for _ in 0..4 {
-            self.read_through().await;
-            if self.script(open, vec![]).await == json!(0) {
-                return;
-            }
-        }
+        let open = "const [done] = arguments; \
+            const frame = () => new Promise((drawn) => requestAnimationFrame(drawn)); \
+            const unfold = async (rounds) => { \
+                const closed = document.querySelectorAll('details:not([open])'); \
+                if (closed.length === 0 || rounds === 0) return done(closed.length); \
+                closed.forEach((one) => one.open = true); \
+                await frame(); \
+                await frame(); \
+                unfold(rounds - 1); \
+            }; \
+            unfold(8);";
+        assert_eq!(self.script_async(open, vec![]).await, json!(0), "something cannot be unfolded");
     }
 
     /// Waits until `look` succeeds, and returns what it found; fails with what it saw last.
