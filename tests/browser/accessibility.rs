@@ -109,8 +109,8 @@ async fn every_state(address: &str) {
     let calculator = page.figure("calculator");
     calculator.fill("Number of GPUs", "none").await;
     calculator.says("is not a number").await;
-    let when = format!("{address}, with everything open and an error message");
-    nothing_is_found_by_anybody(&page, EVERYTHING, COLOURS, &when).await;
+    let form = only_in("[data-figure=calculator]");
+    nothing_is_found_by_anybody(&page, form, form, &format!("{address}, with an error message")).await;
     page.close().await;
 }
 
@@ -143,8 +143,8 @@ async fn axe_finds_nothing_on_an_open_card_of_the_tour() {
         page.script("location.hash = arguments[0];", vec![json!(format!("tour-{number}"))]).await;
         page.part(".tour").says(&format!("{number} of 12")).await;
         nothing_is_found_by_anybody(&page, card, card, &format!("card {number}")).await;
-        // What the card is about is marked on the page.
-        nothing_is_found(&page, EVERYTHING, &format!("the page behind card {number}")).await;
+        // What the card is about is marked in the figure.
+        nothing_is_found(&page, only_in("[data-figure=answer]"), &format!("the figure behind card {number}")).await;
     }
     page.close().await;
 }

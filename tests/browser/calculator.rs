@@ -8,6 +8,7 @@ use bmax::{
     link, number,
     setting::{self, Setting},
 };
+use serde_json::json;
 
 const RECOMPUTATIONS: [&str; 3] = ["None", "Selective", "Full"];
 
@@ -108,20 +109,42 @@ async fn the_pressed_preset_is_marked_until_a_number_of_it_is_edited() {
     page.close().await;
 }
 
+/// The calculator and nothing else, which is drawn again after each change.
+const ALONE: &str = "embed=calculator";
+
+/// Picks rows of a list one after another, as events of a reader do, and tells of each the answer that follows.
+const PICKED: &str = "const [label, rows, done] = arguments; \
+    const form = document.querySelector('[data-figure=calculator]'); \
+    const settled = () => new Promise((done) => setTimeout(done)); \
+    const list = [...form.querySelectorAll('select')].find((one) => one.labels[0]?.textContent.trim() === label); \
+    (async () => { \
+        const answers = []; \
+        for (const row of rows) { \
+            list.dispatchEvent(new PointerEvent('pointerdown', { bubbles: true })); \
+            await settled(); \
+            list.selectedIndex = [...list.options].findIndex((option) => option.text === row); \
+            list.dispatchEvent(new Event('change', { bubbles: true })); \
+            await settled(); \
+            answers.push(form.querySelector('[data-testid=calculator-answer]').innerText); \
+        } \
+        return answers; \
+    })().then(done);";
+
 #[tokio::test]
 async fn every_row_of_the_catalogue_can_be_picked_and_gives_the_library_s_answer() {
-    let page = Page::open("?gpus=64").await;
-    let calculator = page.figure("calculator");
-    for row in MODELS.iter().filter(|row| row.group.is_published()) {
-        calculator.pick("Model", row.name).await;
-        calculator
-            .shows("calculator-answer", &expected::answer(&expected::scenario(&format!("?gpus=64&model={}", row.slug))))
-            .await;
-    }
-    for row in bmax::catalogue::DEVICES {
-        calculator.pick("GPU", row.name).await;
-        let query = format!("?gpus=64&model={}&gpu={}", MODELS[MODELS.len() - 1].slug, row.slug);
-        calculator.shows("calculator-answer", &expected::answer(&expected::scenario(&query))).await;
+    let page = Page::open(&format!("?{ALONE}&gpus=64")).await;
+    page.figure("calculator").unfold().await;
+    let models = MODELS.iter().filter(|row| row.group.is_published());
+    let models: Vec<_> = models.map(|row| (row.name, format!("?gpus=64&model={}", row.slug))).collect();
+    let last = &models[models.len() - 1].1;
+    let devices = bmax::catalogue::DEVICES.iter().map(|row| (row.name, format!("{last}&gpu={}", row.slug)));
+    for (list, rows) in [("Model", models.clone()), ("GPU", devices.collect())] {
+        let (names, queries): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
+        let answers = page.script_async(PICKED, vec![json!(list), json!(names)]).await;
+        let answers: Vec<String> = serde_json::from_value(answers).expect("texts");
+        for (query, answer) in queries.iter().zip(answers) {
+            assert_eq!(answer.trim(), expected::answer(&expected::scenario(query)), "{query}");
+        }
     }
     page.close().await;
 }
@@ -151,9 +174,6 @@ const MATTERS: [&str; 18] = [
     "?v=3&model=t5-base&gpus=1",
 ];
 
-/// The calculator and nothing else, which is drawn again after each change.
-const ALONE: &str = "embed=calculator";
-
 /// The query of a scenario there.
 fn alone(scenario: &Scenario) -> String {
     format!("{ALONE}&{}", link::encode(scenario))
@@ -165,74 +185,122 @@ fn another(field: Field, scenario: &Scenario) -> f64 {
     [4.0, 6.0, 64.0, 1_000.0].into_iter().find(other).expect("a value in range")
 }
 
-#[tokio::test]
-async fn every_number_of_a_scenario_is_in_the_form_changes_the_answer_the_library_s_way_and_can_be_reset() {
-    let mut numbers: Vec<Field> = Field::ALL.to_vec();
-    numbers.retain(|field| ![Field::GlobalBatch, Field::ComparisonGpus].contains(field));
+/// Changes inputs one after another, as events of a reader do, and after each goes back to where it began. Tells of each
+/// the answer, the sentence about it, and whether its button for resetting came and went; nothing where it is not in the form.
+const IN_TURN: &str = "const [start, changes, done] = arguments; \
+    const form = document.querySelector('[data-figure=calculator]'); \
+    const tidy = (text) => text.replace(/\\s+/g, ' ').trim(); \
+    const settled = () => new Promise((done) => setTimeout(done)); \
+    const named = (kind, name) => [...form.querySelectorAll(kind)].filter((one) => one.checkVisibility({ visibilityProperty: true }) && \
+        [...one.labels].some((label) => tidy(label.textContent) === name)); \
+    const reset = (name) => [...form.querySelectorAll('button')].find((one) => one.checkVisibility({ visibilityProperty: true }) && \
+        (one.getAttribute('aria-label') ?? one.textContent).includes(`Reset ${name} to`)); \
+    const change = async (kind, label, name, value) => { \
+        const [input, another] = named(kind, label); \
+        if (!input || another) return null; \
+        const was = reset(name); \
+        input.dispatchEvent(new PointerEvent('pointerdown', { bubbles: true })); \
+        await settled(); \
+        input.focus(); \
+        if (kind === 'select') input.selectedIndex = [...input.options].findIndex((option) => tidy(option.text) === value); \
+        else input.value = value; \
+        input.dispatchEvent(new Event('input', { bubbles: true })); \
+        input.dispatchEvent(new Event('change', { bubbles: true })); \
+        await settled(); \
+        const about = (input.getAttribute('aria-describedby') ?? '').split(' ').map((id) => document.getElementById(id)?.innerText ?? ''); \
+        const answer = form.querySelector('[data-testid=calculator-answer]').innerText; \
+        const came = reset(name); \
+        came?.click(); \
+        await settled(); \
+        const went = !reset(name); \
+        if (was) { \
+            history.replaceState(null, '', `?${start}`); \
+            dispatchEvent(new PopStateEvent('popstate')); \
+            await settled(); \
+        } \
+        return [tidy(answer), tidy(about.join(' ')), !!came && went]; \
+    }; \
+    (async () => { \
+        const seen = []; \
+        for (const one of changes) seen.push(await change(...one)); \
+        return seen; \
+    })().then(done);";
+
+/// A change of one input: what it is, its label, its name, the text to give it, what it makes of the scenario, and words
+/// of the sentence about it.
+struct Turn {
+    kind: &'static str,
+    label: String,
+    name: &'static str,
+    text: String,
+    scenario: Scenario,
+    says: &'static str,
+}
+
+/// Makes each change where the form has its input in one of these scenarios, and holds that the answer is the library's.
+/// The address follows the last one.
+async fn each_in_turn<T: Copy>(mut inputs: Vec<T>, turn: impl Fn(T, &Scenario) -> Turn) -> Vec<T> {
     let page = Page::open(&format!("?{ALONE}")).await;
     let calculator = page.figure("calculator");
+    let mut last = None;
     for query in MATTERS {
         let start = expected::scenario(query);
         page.travel(&alone(&start)).await;
         calculator.unfold().await;
-        for field in std::mem::take(&mut numbers) {
-            if calculator.matches("textbox", &expected::label(field)).await.is_empty() {
-                numbers.push(field);
-                continue;
-            }
-            let scenario = start.with_number(field, another(field, &start)).expect("in range");
-            calculator.enter(&expected::label(field), &number::plain(scenario.number(field))).await;
-            calculator.shows("calculator-answer", &expected::answer(&scenario)).await;
-            page.until_query(&alone(&scenario)).await;
-            put_back(&page, &start, field.bound().name).await;
+        let turns: Vec<Turn> = inputs.iter().map(|input| turn(*input, &start)).collect();
+        let changes: Vec<_> = turns.iter().map(|turn| json!([turn.kind, turn.label, turn.name, turn.text])).collect();
+        let seen = page.script_async(IN_TURN, vec![json!(alone(&start)), json!(changes)]).await;
+        let seen: Vec<Option<(String, String, bool)>> = serde_json::from_value(seen).expect("a list");
+        for (turn, seen) in turns.into_iter().zip(&seen) {
+            let Some((answer, about, reset)) = seen else { continue };
+            let what = format!("{} set to {} from {query}", turn.name, turn.text);
+            assert_eq!(*answer, expected::answer(&turn.scenario), "{what}");
+            assert!(about.contains(turn.says), "{what}: “{about}” without “{}”", turn.says);
+            assert!(*reset, "{what} cannot be reset");
+            last = Some((query, turn));
         }
+        let mut seen = seen.into_iter();
+        inputs.retain(|_| seen.next().flatten().is_none());
     }
+    let (query, turn) = last.expect("some change was made");
+    page.travel(&alone(&expected::scenario(query))).await;
+    match turn.kind {
+        "select" => calculator.pick(turn.name, &turn.text).await,
+        _ => calculator.enter(&turn.label, &turn.text).await,
+    }
+    page.until_query(&alone(&turn.scenario)).await;
     page.close().await;
-    assert!(numbers.is_empty(), "never seen: {numbers:?}");
+    inputs
+}
+
+#[tokio::test]
+async fn every_number_of_a_scenario_is_in_the_form_changes_the_answer_the_library_s_way_and_can_be_reset() {
+    let mut numbers: Vec<Field> = Field::ALL.to_vec();
+    numbers.retain(|field| ![Field::GlobalBatch, Field::ComparisonGpus].contains(field));
+    let missing = each_in_turn(numbers, |field, start| {
+        let scenario = start.with_number(field, another(field, start)).expect("in range");
+        let text = number::plain(scenario.number(field));
+        Turn { kind: "input", label: expected::label(field), name: field.bound().name, text, scenario, says: "" }
+    })
+    .await;
+    assert!(missing.is_empty(), "never seen: {missing:?}");
 }
 
 #[tokio::test]
 async fn every_word_of_a_scenario_is_in_the_form_changes_the_answer_the_library_s_way_and_can_be_reset() {
     let elsewhere = [&setting::METHOD, &setting::BATCH_UNIT, &setting::COMPARISON_RECOMPUTATION, &setting::CHART_AXIS];
-    let mut words: Vec<&Setting> = setting::ALL.iter().copied().filter(|word| !elsewhere.contains(word)).collect();
-    let page = Page::open(&format!("?{ALONE}")).await;
-    let calculator = page.figure("calculator");
-    for query in MATTERS {
-        let start = expected::scenario(query);
-        page.travel(&alone(&start)).await;
-        calculator.unfold().await;
-        for word in std::mem::take(&mut words) {
-            if calculator.matches("combobox", word.name).await.is_empty() {
-                words.push(word);
-                continue;
-            }
-            // WebDriver looks for a label by an expression that no apostrophe may stand in.
-            let used = [word.get(&start), word.get(&Scenario::default())];
-            let other = |option: &&ChoiceOption| !used.contains(&option.key) && !option.label.contains('\'');
-            let option = word.options.iter().find(other).expect("another option");
-            let scenario = word.read(option.key, start).expect("a word of its own");
-            calculator.pick(word.name, option.label).await;
-            calculator.shows("calculator-answer", &expected::answer(&scenario)).await;
-            calculator.says(word.effect(option.key)).await;
-            page.until_query(&alone(&scenario)).await;
-            put_back(&page, &start, word.name).await;
-        }
-    }
-    page.close().await;
-    assert!(words.is_empty(), "never seen: {words:?}");
-}
-
-/// Resets one input, which takes the button for that away, and goes back to the start.
-async fn put_back(page: &Page, start: &Scenario, name: &str) {
-    let calculator = page.figure("calculator");
-    let reset = format!("Reset {name} to");
-    calculator.press(&reset).await;
-    page.until(&format!("{name} to be its default"), async || {
-        let left = calculator.matches("button", &reset).await.len();
-        if left > 0 { Err(left) } else { Ok(()) }
+    let words: Vec<&Setting> = setting::ALL.iter().copied().filter(|word| !elsewhere.contains(word)).collect();
+    let missing = each_in_turn(words, |word, start| {
+        // WebDriver looks for a label by an expression that no apostrophe may stand in.
+        let used = [word.get(start), word.get(&Scenario::default())];
+        let other = |option: &&ChoiceOption| !used.contains(&option.key) && !option.label.contains('\'');
+        let option = word.options.iter().find(other).expect("another option");
+        let scenario = word.read(option.key, *start).expect("a word of its own");
+        let (label, text) = (word.name.to_owned(), option.label.to_owned());
+        Turn { kind: "select", label, name: word.name, text, scenario, says: word.effect(option.key) }
     })
     .await;
-    page.travel(&alone(start)).await;
+    assert!(missing.is_empty(), "never seen: {:?}", missing.iter().map(|word| word.name).collect::<Vec<_>>());
 }
 
 #[tokio::test]

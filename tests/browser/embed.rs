@@ -1,6 +1,7 @@
 //! One figure alone in somebody else's page.
 
-use crate::support::host::{Host, frame, sandboxed};
+use crate::fixed_height::says_it_first;
+use crate::support::host::{Host, frame, frame_at, sandboxed};
 use crate::support::{FOLDER, PAGES, Page, Visit, expected, figures_of, page_of};
 use bmax::embed::{Embed, Theme};
 use bmax::link;
@@ -32,10 +33,11 @@ const WRONG: &str = "const wrong = []; \
     return wrong;";
 
 #[tokio::test]
-async fn every_figure_is_shown_alone_as_high_as_it_tells() {
+async fn every_figure_is_shown_alone_as_high_as_it_tells_in_a_narrow_frame_and_in_one_of_600_pixels() {
     let host = Host::with("").await;
     for name in figures() {
-        host.show(&frame(&format!("embed={name}&v=3#embed-{name}"), "sandbox=allow-scripts")).await;
+        let query = format!("embed={name}&v=3#embed-{name}");
+        host.show(&frame_at(page_of(&name), &query, "sandbox=allow-scripts")).await;
         let height = host.settled(0).await;
         assert_eq!(host.inside(0, WRONG).await, json!([]), "{name}");
         let told = host.heard(0, "size").await;
@@ -51,18 +53,10 @@ async fn every_figure_is_shown_alone_as_high_as_it_tells() {
             })
             .await;
         assert_eq!(host.settled(0).await, height, "{name}");
-    }
-    host.close().await;
-}
-
-#[tokio::test]
-async fn no_figure_is_wider_than_a_narrow_frame() {
-    let host = Host::with("").await;
-    for name in figures() {
-        println!("{name}");
-        host.show(&sandboxed(&format!("embed={name}")).replace("width=800", "width=280")).await;
+        host.resize(280, 600).await;
         host.settled(0).await;
-        assert_eq!(host.inside(0, WRONG).await, json!([]), "{name}");
+        assert_eq!(host.inside(0, WRONG).await, json!([]), "{name} in a narrow frame");
+        says_it_first(&host, &name).await;
     }
     host.close().await;
 }
@@ -301,7 +295,6 @@ async fn without_javascript_every_figure_is_its_caption_a_sentence_and_a_link() 
     let whole = page.script(STATIC, vec![]).await.as_str().map_or(0, str::len);
     for name in figures() {
         let address = format!("{}{FOLDER}{}?embed={name}#embed-{name}", page.server.origin(), page_of(&name));
-        page.client.goto("about:blank").await.expect("a fresh start");
         page.client.goto(&address).await.expect("the page loads");
         let caption = format!("return document.querySelector('#embed-{name} figcaption')?.textContent.trim() ?? null;");
         // A busy browser may not have read all of a page that it calls loaded, nor looked for the target of its address.

@@ -1,7 +1,6 @@
 //! A figure in a frame whose height the page around it has fixed, as slides and many course platforms do.
 
 use crate::support::host::{Host, frame};
-use crate::support::{PAGES, figures_of};
 use serde_json::json;
 
 /// Width and height of the frame: of those that are recommended, 720 to 800 wide and 600 to 800 high, the smallest.
@@ -30,23 +29,10 @@ async fn mounted(host: &Host) {
         .await;
 }
 
-#[tokio::test]
-async fn every_figure_shows_what_it_says_in_the_first_600_pixels_of_a_frame() {
-    let host = Host::with("").await;
-    let mut wrong = Vec::new();
-    for name in PAGES.into_iter().flat_map(figures_of) {
-        let (width, height) = FRAME;
-        let frame = frame(&format!("embed={name}&height={height}&v=3"), "sandbox=allow-scripts");
-        host.show(&frame.replace("width=800 height=400", &format!("width={width} height={height}"))).await;
-        mounted(&host).await;
-        assert_eq!(host.inside(0, "return [innerWidth, innerHeight];").await, json!([width, height]), "{name}");
-        let found = host.inside(0, WRONG).await;
-        if found != json!([]) {
-            wrong.push(format!("{name}: {found}"));
-        }
-    }
-    assert_eq!(wrong, Vec::<String>::new());
-    host.close().await;
+/// Holds that the figure of the only frame shows what it says in the first pixels of a frame of such a size.
+pub async fn says_it_first(host: &Host, name: &str) {
+    host.resize(FRAME.0, FRAME.1).await;
+    assert_eq!(host.inside(0, WRONG).await, json!([]), "{name} in a frame of {FRAME:?} pixels");
 }
 
 #[tokio::test]

@@ -17,14 +17,14 @@ const SHIFTS: &str = "const done = arguments[0]; \
         done([seen.reduce((sum, shift) => sum + shift.value, 0), what.slice(0, 6)]); \
     })));";
 
-/// Where a page is opened: at its top, by a link that asks for other numbers, at its last section, and at the figure in
-/// its middle. Not every page has a figure.
-const PLACES: [fn(&str) -> Option<String>; 4] = [
-    |_| Some(String::new()),
+/// Where a page is opened in a window of this width: at its top, by a link that asks for other numbers, at its last section,
+/// and at the figure in its middle. Not every page has a figure.
+const PLACES: [fn(&str, u32) -> Option<String>; 4] = [
+    |_, _| Some(String::new()),
     // What has numbers of its own is seen once it has them.
-    |_| Some("?v=3&model=70b&gpus=1".to_owned()),
-    |page| ids(page, "<section id=\"").last().map(|id| format!("#{id}")),
-    |page| {
+    |_, width| (width == 1440).then(|| "?v=3&model=70b&gpus=1".to_owned()),
+    |page, _| ids(page, "<section id=\"").last().map(|id| format!("#{id}")),
+    |page, _| {
         let figures = ids(page, " id=\"embed-");
         figures.get(figures.len() / 2).map(|name| format!("#embed-{name}"))
     },
@@ -41,7 +41,7 @@ fn ids(page: &str, before: &str) -> Vec<String> {
 async fn nothing_moves(width: u32) {
     let page = Visit::to_the_empty_page().wide(width).open().await;
     for place in PLACES {
-        for (name, at) in PAGES.into_iter().filter_map(|name| Some((name, place(name)?))) {
+        for (name, at) in PAGES.into_iter().filter_map(|name| Some((name, place(name, width)?))) {
             page.go(&format!("{FOLDER}{name}{at}")).await;
             page.wait_for_figures().await;
             let shifts = page.script_async(SHIFTS, vec![]).await;

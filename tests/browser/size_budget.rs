@@ -1,7 +1,10 @@
 //! What a reader's browser transfers, and how much of a page there is.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
 use std::sync::{Mutex, PoisonError};
+
+use brotlic::{BrotliEncoderOptions, CompressorWriter, Quality, WindowSize};
 
 use crate::support::{FOLDER, PAGES, Page, Visit, dist};
 
@@ -46,9 +49,12 @@ fn compressed(name: &str) -> usize {
         return *known;
     }
     let bytes = dist().get(name).unwrap_or_else(|| panic!("{name} was asked for, and is no file of the site"));
-    let parameters = brotli::enc::BrotliEncoderParams { quality: 11, lgwin: 22, ..Default::default() };
-    let mut output = Vec::new();
-    brotli::BrotliCompress(&mut &bytes[..], &mut output, &parameters).expect("memory is always writable");
+    let window = WindowSize::new(22).expect("a size that Brotli has");
+    let encoder = BrotliEncoderOptions::new().quality(Quality::best()).window_size(window).build();
+    let encoder = encoder.expect("options that go together");
+    let mut writer = CompressorWriter::with_encoder(encoder, Vec::new());
+    writer.write_all(bytes).expect("memory is always writable");
+    let output = writer.into_inner().expect("memory is always writable");
     known().insert(name.to_owned(), output.len());
     output.len()
 }

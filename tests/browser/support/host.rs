@@ -33,6 +33,19 @@ impl Host {
         self.page.script("window.heard = []; document.body.innerHTML = arguments[0];", vec![json!(body)]).await;
     }
 
+    /// Gives the only frame another size and waits until its window has it.
+    pub async fn resize(&self, width: u32, height: u32) {
+        let resize = "const { style } = document.querySelector('iframe'); \
+            [style.width, style.height] = [...arguments].map((length) => `${length}px`);";
+        self.page.script(resize, vec![json!(width), json!(height)]).await;
+        self.page
+            .until("the frame to have its size", async || {
+                let size = self.inside(0, "return [innerWidth, innerHeight];").await;
+                if size == json!([width, height]) { Ok(()) } else { Err(size) }
+            })
+            .await;
+    }
+
     /// Adds the script that sizes frames.
     pub async fn add_embed_script(&self) {
         let add = "const [source, done] = arguments; \
@@ -102,7 +115,13 @@ impl Host {
 
 /// A frame with this query string, as docs/embedding.md recommends it, and more attributes.
 pub fn frame(query: &str, attributes: &str) -> String {
-    format!("<iframe title=figure width=800 height=400 style='border:0' {attributes} src='{FOLDER}?{query}'></iframe>")
+    frame_at("", query, attributes)
+}
+
+/// The same at the page that has the figure, to which the first one would only lead.
+pub fn frame_at(page: &str, query: &str, attributes: &str) -> String {
+    let address = format!("{FOLDER}{page}?{query}");
+    format!("<iframe title=figure width=800 height=400 style='border:0' {attributes} src='{address}'></iframe>")
 }
 
 /// A frame that may run scripts and nothing more.
