@@ -1,12 +1,12 @@
 //! The fewest GPUs, against every number of them tried in turn.
 
 use bmax::{
-    Bytes, Engine, Field, Method, Scenario, TaskKind, ZeroStage, b_max, catalogue, estimate, fewest_gpus, link,
+    Bytes, Choice, Engine, Evaluation, Field, Method, Scenario, TaskKind, ZeroStage, b_max, catalogue, estimate,
+    fewest_gpus, link,
 };
 use proptest::prelude::*;
 
-#[path = "support/any_scenario.rs"]
-mod any_scenario;
+use crate::support::any_scenario;
 
 use any_scenario::any_scenario;
 
@@ -28,9 +28,10 @@ fn by_trying(scenario: &Scenario) -> Option<u32> {
 fn is_the_first_that_fits(scenario: &Scenario) -> Result<(), TestCaseError> {
     let group = scenario.cluster.group();
     prop_assume!(u64::from(group) * u64::from(GROUPS) <= Field::Gpus.bound().max as u64);
-    // A task on groups of GPUs is refused, and so is a pipeline with an encoder or with weights in CPU memory.
+    // A task on groups of GPUs is refused, and so is a pipeline with an encoder, a vision tower or weights in CPU memory.
     prop_assume!(group == 1 || scenario.task.kind == TaskKind::Train);
-    let is_refused = scenario.model.encoder.is_there() || scenario.recipe.offload.takes_parameters();
+    let towers = scenario.model.encoder.is_there() || scenario.model.vision.is_there();
+    let is_refused = towers || scenario.recipe.offload.takes_parameters();
     prop_assume!(scenario.cluster.pipeline_parallel == 1 || !is_refused);
     let found = fewest_gpus(scenario, scenario.recipe.batch);
     match by_trying(scenario) {
@@ -77,6 +78,25 @@ proptest! {
         scenario.cluster.tensor_parallel = 1;
         scenario.cluster.pipeline_parallel = 1;
         scenario.recipe.batch = 1;
+        is_the_first_that_fits(&with_memory_for(scenario, groups))?;
+    }
+
+    #[test]
+    fn the_fewest_gpus_are_the_first_that_fit_where_more_of_them_keep_more_logits(
+        scenario in any_scenario(), groups in 1_u32..=40, sequences in 1_u32..=400, batch in 0_u32..=8, steps in 0_u32..=6,
+        zero in 0_usize..4, length in 1_u32..=2_048,
+    ) {
+        let mut scenario = Scenario { method: Method::Ledger, ..scenario }.with_batch(1);
+        scenario.recipe.sequence = length;
+        // Evaluations are counted on data-parallel GPUs.
+        scenario.cluster.tensor_parallel = 1;
+        scenario.cluster.pipeline_parallel = 1;
+        scenario.cluster.context_parallel = 1;
+        scenario.cluster.zero = ZeroStage::ALL[zero];
+        scenario.outside.evaluation = Evaluation::Logits;
+        scenario.outside.eval_sequences = sequences;
+        scenario.outside.eval_batch = batch;
+        scenario.outside.eval_steps = steps;
         is_the_first_that_fits(&with_memory_for(scenario, groups))?;
     }
 }

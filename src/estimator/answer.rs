@@ -253,22 +253,31 @@ fn infeasible(scenario: &Scenario, ledger: &Ledger, usable: Bytes) -> Infeasible
 pub fn fewest_gpus(scenario: &Scenario, batch: u32) -> Option<u32> {
     let group = scenario.cluster.group().max(1);
     let limit = (Field::Gpus.bound().max as u32 / group).max(1);
-    let lacks = |groups: u32| {
+    let of = |groups: u32| {
         let mut wider = *scenario;
         wider.cluster.gpus = groups.saturating_mul(group);
-        Ledger::of(&wider).peak(batch).1 > scenario.usable()
+        Ledger::of(&wider)
     };
-    // Up to here more groups may need more for an evaluation, so that each is tried that is enough without it.
+    let lacks = |groups: u32| of(groups).peak(batch).1 > scenario.usable();
+    let turns = turns(scenario, limit);
+    // Up to here more groups may need more for an evaluation; those are out of question that lack memory without it.
     let mut before = groups_that_join_logits(scenario).min(limit);
     if before > 0 {
         let mut without = *scenario;
         without.outside.evaluation = Evaluation::Off;
-        let first = fewest_gpus(&without, batch)? / group;
-        if let Some(groups) = (first..=before).find(|groups| !lacks(*groups)) {
-            return Some(groups * group);
+        let mut low = fewest_gpus(&without, batch)? / group;
+        let ends = turns.iter().copied().filter(|end| *end < before).chain([before]);
+        let between = Between { of: &of, batch, usable: scenario.usable() };
+        for high in ends {
+            if high >= low {
+                if let Some(groups) = between.first(low, high) {
+                    return Some(groups * group);
+                }
+                low = high + 1;
+            }
         }
     }
-    for end in turns(scenario, limit) {
+    for end in turns {
         if end <= before {
             continue;
         }
@@ -282,8 +291,41 @@ pub fn fewest_gpus(scenario: &Scenario, batch: u32) -> Option<u32> {
     None
 }
 
+/// A search where more groups may need more and may need less.
+struct Between<'a, Of: Fn(u32) -> Ledger> {
+    of: &'a Of,
+    batch: u32,
+    usable: Bytes,
+}
+
+impl<Of: Fn(u32) -> Ledger> Between<'_, Of> {
+    /// The first number of groups from `low` to `high` that is enough.
+    fn first(&self, low: u32, high: u32) -> Option<u32> {
+        let [lowest, highest] = [low, high].map(self.of);
+        if self.is_enough(&lowest) { Some(low) } else { self.behind((low, &lowest), (high, &highest)) }
+    }
+
+    fn is_enough(&self, ledger: &Ledger) -> bool {
+        ledger.peak(self.batch).1 <= self.usable
+    }
+
+    /// The first that is enough behind `low`, which is not. Half of the numbers are left out at a time, where the least
+    /// that any of them may need is too much.
+    fn behind(&self, low: (u32, &Ledger), high: (u32, &Ledger)) -> Option<u32> {
+        if high.0 <= low.0 + 1 {
+            return (high.0 > low.0 && self.is_enough(high.1)).then_some(high.0);
+        }
+        if low.1.least_between(high.1, self.batch).is_some_and(|least| least > self.usable) {
+            return None;
+        }
+        let middle = low.0.midpoint(high.0);
+        let ledger = (self.of)(middle);
+        self.behind(low, (middle, &ledger)).or_else(|| self.behind((middle, &ledger), high))
+    }
+}
+
 /// The number of groups up to which one more may need more for kept logits: each device gathers those of all others,
-/// until one batch from each is the whole evaluation set. At most so many are tried one by one.
+/// until one batch from each is the whole evaluation set. Nobody looks farther than so many.
 fn groups_that_join_logits(scenario: &Scenario) -> u32 {
     const MOST_TRIED: u32 = 2_048;
     let outside = &scenario.outside;

@@ -3,6 +3,8 @@
 //! A search asks the same ledger at many micro-batches, so building the lines and evaluating them
 //! are kept apart, and evaluating them allocates nothing.
 
+use std::ptr;
+
 use serde::Serialize;
 
 use super::formula::{Expr, Symbol, Values};
@@ -281,6 +283,33 @@ impl Ledger {
             }
         }
         totals.iter().copied().fold(0.0, f64::max)
+    }
+
+    /// What no scenario between two needs less than, at micro-batch `batch`, where each line only grows or only falls from
+    /// one to the other, or grows first: at each instant the lesser of each line's bytes. `None` where the lines of the two
+    /// are not the same.
+    pub(crate) fn least_between(&self, other: &Self, batch: u32) -> Option<Bytes> {
+        let are_same = |(one, two): (&Line, &Line)| {
+            (one.name, one.alive, one.bucket) == (two.name, two.alive, two.bucket) && ptr::eq(one.formula, two.formula)
+        };
+        if self.lines.len() != other.lines.len() || !self.lines.iter().zip(&other.lines).all(are_same) {
+            return None;
+        }
+        let (mut values, mut others) = (self.values_at(batch), other.values_at(batch));
+        let fragmentation = self.fragmentation.min(other.fragmentation);
+        let mut totals = [0.0; MOST_INSTANTS];
+        for (line, same) in self.lines.iter().zip(&other.lines) {
+            line.set_own(&mut values);
+            same.set_own(&mut others);
+            let bytes = line.formula.value(&values).min(same.formula.value(&others));
+            let held = if line.bucket.is_dynamic() { bytes * (1.0 + fragmentation) } else { bytes };
+            for (position, total) in totals.iter_mut().enumerate() {
+                if line.alive.contains(position) {
+                    *total += held;
+                }
+            }
+        }
+        Some(Bytes::new(totals.into_iter().fold(0.0, f64::max)))
     }
 
     /// The largest total over instants at micro-batch `batch`, and the position of its instant.

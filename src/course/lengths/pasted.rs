@@ -5,8 +5,8 @@ use std::fmt;
 use crate::Field;
 use crate::bounds::excerpt;
 
-/// The longest text: 4 MiB, some six hundred thousand lengths.
-pub const MOST_BYTES: usize = 4 << 20;
+/// The longest text: 2 MiB, some three hundred thousand lengths.
+pub const MOST_BYTES: usize = 2 << 20;
 /// How often a length may occur.
 const MOST_OFTEN: u64 = 1_000_000_000_000;
 
@@ -46,7 +46,7 @@ impl fmt::Display for PastedError {
         }
         match &self.kind {
             PastedErrorKind::Empty => f.write_str("There is no length in it."),
-            PastedErrorKind::TooLong => f.write_str("It is longer than 4 MiB; lengths with their counts take less."),
+            PastedErrorKind::TooLong => f.write_str("It is longer than 2 MiB; lengths with their counts take less."),
             PastedErrorKind::NotANumber(given) => write!(f, "“{given}” is no whole number."),
             PastedErrorKind::OutOfRange(given) => {
                 write!(f, "“{given}” is no length: {} are.", Field::LengthMax.bound())
@@ -178,7 +178,7 @@ mod tests {
         assert!(refused("1 2 3").starts_with("Line 1: There are more than two numbers"));
         assert!(refused("1 9999999999999").starts_with("Line 1: “9999999999999” is no count"));
         assert!(refused(&"9".repeat(400)).len() < 160);
-        assert!(refused(&" ".repeat(MOST_BYTES + 1)).starts_with("It is longer than 4 MiB"));
+        assert!(refused(&" ".repeat(MOST_BYTES + 1)).starts_with("It is longer than 2 MiB"));
     }
 
     #[test]
