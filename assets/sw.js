@@ -1,9 +1,12 @@
 // The page without a network. A build is kept as a whole or not at all, and a window that was opened by
 // one build gets everything from that build: a newer one waits until no window of the older is open.
-// src/bin/finish/worker.rs fills in the two lines below after each build and takes the comments out.
+// src/bin/finish/worker.rs fills in the list and the version after each build and takes the comments out.
 
-// Every file of this build and its digest. An empty list is that of a build which is being worked on.
-const FILES = new Map([/* {{files}} */]);
+// Every file of this build and its digest. Digests stand in one row: nothing can make them smaller, and what would stand
+// between them need not be there. An empty list is that of a build which is being worked on.
+const DIGEST = 43;
+const [names = [], digests = ""] = [/* {{files}} */];
+const FILES = new Map(names.map((name, at) => [name, digests.slice(at * DIGEST, (at + 1) * DIGEST)]));
 // The digest of this worker and its list: it names the cache, so that no two builds share one.
 const VERSION = "{{version}}";
 
@@ -18,7 +21,7 @@ const place = (name) => SCOPE + name.replace(/(^|\/)index\.html$/, "$1");
 // What the browser has already will do, because the digest decides: a file of another build, or one that
 // something on the way has changed, is refused.
 const fetched = async (name, digest) => {
-  const ask = (cache) => fetch(place(name), { cache, integrity: `sha256-${digest}` });
+  const ask = (cache) => fetch(place(name), { cache, integrity: `sha256-${digest}=` });
   const response = await ask("force-cache").catch(() => ask("reload"));
   if (!response.ok) throw new Error(`${name}: ${response.status}`);
   // A new response does not say that it was redirected, which browsers refuse for a page.

@@ -17,7 +17,6 @@ async fn a_folder_leads_to_the_page_with_its_configuration_and_back_does_not_ret
         ("model/llama-3.1-8b/", "", format!("?{query}"), ""),
         ("figure/sharding/", "gpus/", String::new(), "#sharding"),
     ] {
-        page.go(BLANK).await;
         // A page that is left before it has loaded is not one to come back to.
         let loaded = "return performance.getEntriesByType('navigation')[0].loadEventEnd > 0;";
         page.until_script("the empty page to have loaded", loaded, json!(true)).await;

@@ -25,10 +25,10 @@ const NAME: &str = "bmax-site";
 const STEM: &str = "bmax";
 /// The script that fetches the parts.
 const LOADER: &str = "__wasm_split.js";
-/// Size before speed, until nothing becomes smaller. The features are those that every browser with WebAssembly
-/// has had for years, and that the compiler uses.
+/// Size before speed, and once: more rounds take as long again, and gain nothing as Brotli. The features are those that
+/// every browser with WebAssembly has had for years, and that the compiler uses.
 const OPTIMIZE: &str = "--enable-bulk-memory --enable-nontrapping-float-to-int --enable-sign-ext \
-                        --enable-mutable-globals --enable-reference-types --enable-multivalue -Oz --converge \
+                        --enable-mutable-globals --enable-reference-types --enable-multivalue -Oz \
                         --strip-debug --strip-producers --strip-target-features";
 
 /// The program as it lies in the page's folder.

@@ -51,13 +51,18 @@ fn collect(folder: &Path, prefix: &str, names: &mut Vec<String>) -> Result<()> {
     Ok(())
 }
 
-/// The entries of the worker's list, in JavaScript.
+/// The worker's list, in JavaScript: all names, and all digests in one row, without the sign that ends each of them.
 fn entries(files: &[(&str, String)]) -> Result<String> {
     let is_plain = |sign: char| sign.is_ascii_alphanumeric() || "._/-".contains(sign);
     if let Some((name, _)) = files.iter().find(|(name, _)| !name.chars().all(is_plain)) {
         return Err(format!("the file name '{name}' would need escaping"));
     }
-    Ok(files.iter().map(|(name, digest)| format!("[\"{name}\",\"{digest}\"],")).collect())
+    if files.is_empty() {
+        return Ok(String::new());
+    }
+    let names = files.iter().map(|(name, _)| format!("\"{name}\"")).collect::<Vec<_>>().join(",");
+    let digests: String = files.iter().map(|(_, digest)| digest.trim_end_matches('=')).collect();
+    Ok(format!("[{names}],\"{digests}\""))
 }
 
 /// The worker's source with the list, and without comments, which stand on lines of their own.
@@ -83,13 +88,13 @@ mod tests {
 
     use super::*;
 
-    const SOURCE: &str = "// Why.\n\nconst FILES = new Map([/* {{files}} */]);\n  // {{version}} names it.\n  const VERSION = \"{{version}}\";\n";
+    const SOURCE: &str = "// Why.\n\nconst [names, digests] = [/* {{files}} */];\n  // {{version}} names it.\n  const VERSION = \"{{version}}\";\n";
 
     #[test]
     fn the_list_and_its_version_are_filled_in_and_comments_go() {
-        let worker = filled(SOURCE, "[\"a\",\"x\"],").expect("both places are there");
+        let worker = filled(SOURCE, "[\"a\"],\"x\"").expect("both places are there");
         let (files, version) = worker.split_once('\n').expect("two lines");
-        assert_eq!(files, "const FILES = new Map([[\"a\",\"x\"],]);");
+        assert_eq!(files, "const [names, digests] = [[\"a\"],\"x\"];");
         let version = version.strip_prefix("const VERSION = \"").and_then(|rest| rest.strip_suffix("\";\n"));
         assert!(version.is_some_and(|word| word.len() == 22 && word.chars().all(|c| c.is_ascii_alphanumeric())));
         assert_ne!(filled(SOURCE, "").ok(), Some(worker.clone()));
@@ -100,7 +105,8 @@ mod tests {
     fn a_worker_without_a_place_for_the_list_and_a_name_to_be_escaped_stop_the_build() {
         assert!(filled("const VERSION = \"{{version}}\";", "").is_err_and(|said| said.contains(FILES)));
         assert!(entries(&[("a b.js", String::new())]).is_err_and(|said| said.contains("a b.js")));
-        assert_eq!(entries(&[("icons/a-1.png", "x=".to_owned())]).as_deref(), Ok("[\"icons/a-1.png\",\"x=\"],"));
+        let two = [("icons/a-1.png", "x=".to_owned()), ("b.js", "y=".to_owned())];
+        assert_eq!(entries(&two).as_deref(), Ok("[\"icons/a-1.png\",\"b.js\"],\"xy\""));
     }
 
     #[test]
@@ -118,10 +124,10 @@ mod tests {
             fs::write(folder.join(WORKER), SOURCE).expect("the worker");
             list(&folder, is_kept).map(|()| fs::read_to_string(folder.join(WORKER)).expect("it is there"))
         };
-        let digest = "ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=";
-        let expected = format!("Map([[\"icons/b.png\",\"{digest}\"],[\"index.html\",\"{digest}\"],]);");
+        let digest = "ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0";
+        let expected = format!("= [[\"icons/b.png\",\"index.html\"],\"{digest}{digest}\"];");
         assert!(made(true).is_ok_and(|worker| worker.contains(&expected)));
-        assert!(made(false).is_ok_and(|worker| worker.contains("Map([]);")));
+        assert!(made(false).is_ok_and(|worker| worker.contains("= [];")));
         fs::remove_file(folder.join("index.html")).expect("it can go");
         assert!(made(true).is_err());
         fs::remove_dir_all(&folder).expect("it can go");

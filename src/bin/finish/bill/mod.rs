@@ -16,8 +16,8 @@ use super::{Result, read, read_bytes, write};
 /// What it is called in the page's folder.
 pub const FILE: &str = "bmax.cdx.json";
 
-/// The features of the page's program and of the desk's, as index.html tells them to Trunk.
-const PROGRAMS: [&str; 2] = ["hydrate", "desk"];
+/// The features of both programs, as index.html tells them to Trunk.
+const FEATURES: &str = "hydrate";
 
 /// What this package is called.
 const OWN: &str = env!("CARGO_PKG_NAME");
@@ -69,12 +69,7 @@ fn hashes(digest: &str) -> Value {
 }
 
 fn bill(files: &[Value]) -> Result<Value> {
-    let mut tree = Tree::new();
-    for features in PROGRAMS {
-        for (package, needs) in dependencies(features)? {
-            tree.entry(package).or_default().extend(needs);
-        }
-    }
+    let tree = dependencies(FEATURES)?;
     let own = tree.keys().find(|package| package.name == OWN).cloned();
     let own = own.ok_or("cargo tree does not begin with this package")?;
     let digests = digests(&read(Path::new("Cargo.lock"))?)?;
