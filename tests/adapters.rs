@@ -2,8 +2,7 @@
 
 use bmax::{Adapter, AdapterType, Bucket, Estimate, Scenario, Weights, b_max, estimate, link};
 
-#[path = "support/adapter_facts.rs"]
-mod adapter_facts;
+use crate::support::adapter_facts;
 
 use adapter_facts::{FITS, FITS_NOT, PRECISIONS, under};
 

@@ -1,8 +1,7 @@
 //! Every text that the fuzzer has kept goes through its reader again, and so do the longest texts that each reader takes.
 //! A line of `tests/corpus/NAME.jsonl` is one text, as a JSON string. `make fuzz` goes on from there.
 
-#[path = "support/readers.rs"]
-mod readers;
+use crate::support::readers;
 
 use std::collections::BTreeSet;
 use std::fmt::Write;

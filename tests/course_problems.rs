@@ -1,7 +1,6 @@
 //! The worked problems: each of their numbers a second time, as with pen and paper, and what their text must hold.
 
-#[path = "support/printed.rs"]
-mod printed;
+use crate::support::printed;
 
 use std::collections::BTreeSet;
 use std::fs;

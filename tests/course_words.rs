@@ -3,8 +3,7 @@
 //! The text is written by hand; what it says is computed. Here they are held
 //! together.
 
-#[path = "support/printed.rs"]
-mod printed;
+use crate::support::printed;
 
 use bmax::course::quiz::{self, COUNT, KEY, Options};
 use bmax::course::quoted::{self, Quoted, RULE_TO_8};

@@ -6,10 +6,8 @@ use bmax::{
 };
 use proptest::prelude::*;
 
-#[path = "support/any_scenario.rs"]
-mod any_scenario;
-#[path = "support/peaks.rs"]
-mod peaks;
+use crate::support::any_scenario;
+use crate::support::peaks;
 
 use any_scenario::any_scenario;
 use peaks::peak;

@@ -8,8 +8,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::Value;
 
-#[path = "support/any_scenario.rs"]
-mod any_scenario;
+use crate::support::any_scenario;
 
 fn read(path: &str) -> Value {
     let text = std::fs::read_to_string(format!("{}/tests/vectors/{path}", env!("CARGO_MANIFEST_DIR")));

@@ -9,10 +9,8 @@ use bmax::{
 use proptest::prelude::*;
 use serde::Deserialize;
 
-#[path = "support/any_scenario.rs"]
-mod any_scenario;
-#[path = "support/held.rs"]
-mod held;
+use crate::support::any_scenario;
+use crate::support::held;
 
 use held::{at, exactly, position};
 

@@ -10,8 +10,7 @@ use bmax::{
 };
 use proptest::prelude::*;
 
-#[path = "support/any_scenario.rs"]
-mod any_scenario;
+use crate::support::any_scenario;
 
 use any_scenario::any_scenario;
 

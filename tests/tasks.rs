@@ -9,12 +9,9 @@ use bmax::{
 use proptest::prelude::*;
 use proptest::sample::select;
 
-#[path = "support/any_scenario.rs"]
-mod any_scenario;
-#[path = "support/held.rs"]
-mod held;
-#[path = "support/peaks.rs"]
-mod peaks;
+use crate::support::any_scenario;
+use crate::support::held;
+use crate::support::peaks;
 
 use held::{at, exactly};
 use peaks::{at_least, peak};

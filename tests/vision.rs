@@ -9,10 +9,8 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::Value;
 
-#[path = "support/any_scenario.rs"]
-mod any_scenario;
-#[path = "support/peaks.rs"]
-mod peaks;
+use crate::support::any_scenario;
+use crate::support::peaks;
 
 use peaks::{at_least, peak};
 

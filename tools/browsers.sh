@@ -45,6 +45,7 @@ on_screen() {
         "$@"
     fi
 }
+lint_what_is_compiled
 # The tests are started without cargo, which repeats all their names where one fails.
 tests=$(cargo test --quiet --no-run --features "$NATIVE" --test browser --message-format=json-render-diagnostics |
     sed -n '/"kind":\["test"\]/s/.*"executable":"\([^"]*\)".*/\1/p')

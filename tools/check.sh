@@ -78,29 +78,28 @@ step "format"
 cargo fmt --check
 # A syntax error in an exported script would be the reader's.
 PYTHONPYCACHEPREFIX=$ROOT/target/python "$(find_python)" -m py_compile tests/exports/files/*/*.py
-step "compiling for this machine"
-cargo test --quiet --no-run --features "$NATIVE" --lib --bins --tests
+step "compiling for this machine, and lints"
+lint_what_is_compiled
+cargo test --quiet --no-run --features "$NATIVE" --all-targets
 build_page >target/page-log 2>&1 &
 beside=$!
 if [ "$extent" = all ]; then
     step "dependencies"
     sh tools/deny.sh
     step "lints, library alone"
-    cargo clippy --quiet --lib --tests -- -D warnings
+    cargo clippy --quiet --lib -- -D warnings
     step "lints, command line alone"
     cargo clippy --quiet --features cli --lib --bin bmax -- -D warnings
 fi
-step "lints, everything"
-cargo clippy --quiet --features "$NATIVE" --all-targets -- -D warnings
 step "lints, as the browser runs it"
-cargo clippy --quiet --features hydrate,desk --bin bmax-site --bin bmax-desk -- -D warnings
+cargo clippy --quiet --features hydrate,cli --bin bmax --bin bmax-site --bin bmax-desk -- -D warnings
 if [ "$extent" = all ]; then
+    # Of what has been compiled for the lints.
     step "documentation"
-    RUSTDOCFLAGS='-D warnings' cargo doc --quiet --no-deps --features "$NATIVE"
+    RUSTDOCFLAGS='-D warnings' cargo doc --quiet --no-deps --features hydrate,cli --lib --bin bmax --bin bmax-site --bin bmax-desk
 fi
 step "tests, everything but the browser"
-# shellcheck disable=SC2046
-cargo test --quiet --features "$NATIVE" --lib --bins $(native_tests)
+cargo test --quiet --features "$NATIVE" --lib --bins --test native
 if [ "$extent" = all ]; then
     cargo test --quiet --features "$NATIVE" --doc
     step "course notes that embed figures"

@@ -152,6 +152,7 @@ wasm_rust() {
 # Debian's comes first there, through links in a folder that holds nothing else of /usr/bin.
 use_wasm_rust() {
     export BMAX_NATIVE_PATH="$PATH"
+    unset RUSTC_WORKSPACE_WRAPPER CLIPPY_ARGS
     export CARGO_TARGET_DIR="$WASM_TARGET_DIR"
     # The reader waits for every kilobyte, so the standard library is compiled for size with the page,
     # and a panic, which nothing here can recover from, is a plain stop without its message (the page
@@ -189,19 +190,16 @@ native_cargo() (
 )
 
 # What is built for this machine has one set of features, so that it is compiled once: the page's program as it renders
-# the figures, the command line, and what finishes the page. Leptos runs effects where it is told of a browser (hydrate,
-# desk), and there is none here.
+# the figures, the command line, and what finishes the page. Leptos runs effects where it is told of a browser (hydrate),
+# and there is none here.
 NATIVE=prerender,cli,finish
 
-# Every test program but the browser's, which needs the page.
-native_tests() {
-    for file in tests/*.rs tests/*/main.rs; do
-        [ -f "$file" ] || continue
-        name=${file#tests/}
-        name=${name%/main.rs}
-        name=${name%.rs}
-        [ "$name" = browser ] || printf ' --test %s' "$name"
-    done
+# From here on Cargo compiles what is ours with Clippy in the compiler's place, and no warning passes: lints of their own
+# would compile every dependency once more.
+lint_what_is_compiled() {
+    RUSTC_WORKSPACE_WRAPPER=$(command -v clippy-driver) || fail "there is no clippy-driver; run 'make setup'"
+    CLIPPY_ARGS=-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__
+    export RUSTC_WORKSPACE_WRAPPER CLIPPY_ARGS
 }
 
 # Builds the two programs that Trunk runs, for this machine, and names the one that it is told of in BMAX_FINISH. The

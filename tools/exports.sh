@@ -7,8 +7,8 @@ set -eu
 
 cargo build --quiet --features cli --bin bmax
 # The record is of the same files.
-BMAX_BLESS=1 cargo test --quiet --features cli --test exports the_files
-BMAX_BLESS=1 cargo test --quiet --features cli --test listings the_programs
+BMAX_BLESS=1 cargo test --quiet --features cli --test native exports::the_files
+BMAX_BLESS=1 cargo test --quiet --features cli --test native listings::the_programs
 began=$(date +%s)
 "$venv/bin/python" -W ignore tests/exports/check.py "${CARGO_TARGET_DIR:-target}/debug/bmax" "$old" "$axolotl" "$llamafactory"
 "$venv/bin/python" -W ignore tests/listings/run.py

@@ -18,12 +18,12 @@ export CARGO_TERM_PROGRESS_WHEN=never
 step() { printf '\n== %s\n' "$1"; }
 
 step "scenarios"
-BMAX_SCENARIOS=$SCENARIOS cargo test --quiet --profile fuzz --test metamorphic -- --ignored --nocapture by_the_million
+BMAX_SCENARIOS=$SCENARIOS cargo test --quiet --profile fuzz --test native -- --ignored --nocapture metamorphic::by_the_million
 
 step "texts"
 have cargo-fuzz || [ -x "$BMAX_TOOLS/cargo-fuzz/bin/cargo-fuzz" ] || cargo install --quiet --root "$BMAX_TOOLS/cargo-fuzz" cargo-fuzz
 PATH=$PATH:$BMAX_TOOLS/cargo-fuzz/bin
-replay() { cargo test --quiet --profile fuzz --features cli,chart --test corpus -- --nocapture "$@"; }
+replay() { cargo test --quiet --profile fuzz --features cli,chart --test native -- --nocapture "$@"; }
 # No unsafe code is in the package, so that no sanitizer has anything to see. To trace comparisons takes more than half of
 # the time, and that buys more when it is spent on texts.
 fuzz() {
@@ -32,7 +32,7 @@ fuzz() {
     cargo "+$NIGHTLY" fuzz "$command" --sanitizer none --no-trace-compares "$@"
 }
 rm -rf fuzz/corpus
-replay --ignored --exact unpack
+replay --ignored --exact corpus::unpack
 for reader in $READERS; do
     step "texts for $reader"
     log=fuzz/corpus/$reader.log
@@ -41,7 +41,7 @@ for reader in $READERS; do
     grep -E 'DONE|^stat::(number|average)' "$log"
     fuzz cmin "$reader" >>"$log" 2>&1
 done
-replay --ignored --exact pack
+replay --ignored --exact corpus::pack
 
 step "how long the worst take"
-replay --test-threads=1
+replay --test-threads=1 corpus::

@@ -8,6 +8,7 @@ set -eu
 
 rounds=${1:-20}
 export CARGO_TERM_PROGRESS_WHEN=never CARGO_PROFILE_DEV_DEBUG=line-tables-only
+lint_what_is_compiled
 log=$ROOT/target/hunt-log
 mkdir -p target
 first=$(date +%s)
@@ -15,8 +16,7 @@ round=0
 while [ "$round" -lt "$rounds" ]; do
     PROPTEST_RNG_SEED=$((first + round))
     export PROPTEST_RNG_SEED
-    # shellcheck disable=SC2046
-    if ! cargo test --quiet --features "$NATIVE" --lib --bins $(native_tests) >"$log" 2>&1; then
+    if ! cargo test --quiet --features "$NATIVE" --lib --bins --test native >"$log" 2>&1; then
         cat "$log"
         fail "the seed is $PROPTEST_RNG_SEED"
     fi

@@ -4,8 +4,8 @@ use bmax::compare::{Input, changes, compare};
 use bmax::{b_max, estimate};
 use proptest::prelude::*;
 
-use crate::any_scenario::any_scenario;
-use crate::{as_drawn, random};
+use super::{as_drawn, random};
+use crate::support::any_scenario::any_scenario;
 
 of_every_scenario! {
     fn a_scenario_does_not_differ_from_itself(scenario in as_drawn) {

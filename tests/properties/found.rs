@@ -4,8 +4,8 @@ use bmax::{Field, Scenario, link};
 use proptest::prelude::*;
 use proptest::test_runner::{TestError, TestRunner};
 
-use crate::any_scenario::any_scenario;
-use crate::random;
+use super::random;
+use crate::support::any_scenario::any_scenario;
 
 const FOUND: [&str; 17] = [
     // More keys than queries, and more parts of a tensor than heads.
@@ -65,7 +65,7 @@ macro_rules! of_every_scenario {
     ($(fn $name:ident($scenario:pat in $shape:expr) $body:block)*) => { $(
         #[test]
         fn $name() {
-            crate::found::hold($shape, |$scenario| {
+            super::found::hold($shape, |$scenario| {
                 $body
                 Ok(())
             });

@@ -4,8 +4,8 @@ use bmax::{Field, Scenario, catalogue, link, number, setting};
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use crate::any_scenario::{any_scenario, within};
-use crate::{as_drawn, random};
+use super::{as_drawn, random};
+use crate::support::any_scenario::{any_scenario, within};
 
 /// A parameter's name.
 fn any_key() -> impl Strategy<Value = &'static str> {

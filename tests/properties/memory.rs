@@ -12,9 +12,9 @@ use bmax::{
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use crate::any_scenario::any_scenario;
-use crate::peaks::{at_least, peak};
-use crate::{as_drawn, counted, found, random, sensible};
+use super::{as_drawn, counted, found, random, sensible};
+use crate::support::any_scenario::any_scenario;
+use crate::support::peaks::{at_least, peak};
 
 /// Where dense layers and layers with experts stand beside each other, the layer that runs backward is
 /// counted as one of the wider kind, and which kind that is may change as a size grows.

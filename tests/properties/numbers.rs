@@ -4,7 +4,7 @@ use bmax::{Field, Scenario, number};
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use crate::random;
+use super::random;
 
 proptest! {
     #![proptest_config(random())]

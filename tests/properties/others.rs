@@ -4,7 +4,7 @@ use bmax::others::{self, Largest, Row};
 use bmax::{Encoder, Field, Fp8, Lengths, Outside, Scenario, StepKernel, Task, Vision};
 use proptest::prelude::*;
 
-use crate::as_drawn;
+use super::as_drawn;
 
 /// Sums of the same terms in another order may differ in the last bits.
 const NEARLY: f64 = 1e-12;

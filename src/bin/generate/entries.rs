@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
+use std::sync::LazyLock;
 
 use bmax::{Scenario, catalogue, estimate, setting, source};
 
@@ -43,8 +44,9 @@ fn scenarios() -> Vec<Scenario> {
     found
 }
 
-/// The names of entries by what their source is called.
-pub fn entries() -> BTreeMap<&'static str, BTreeSet<&'static str>> {
+/// The names of entries by what their source is called. There are some ten thousands of scenarios to estimate, so it is
+/// found once.
+pub static ENTRIES: LazyLock<BTreeMap<&'static str, BTreeSet<&'static str>>> = LazyLock::new(|| {
     let mut found: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for scenario in scenarios() {
         let estimate = estimate(&scenario);
@@ -54,7 +56,7 @@ pub fn entries() -> BTreeMap<&'static str, BTreeSet<&'static str>> {
         }
     }
     found
-}
+});
 
 /// The names of a source's entries. What every kind of weight has is said once.
 fn gathered(names: &BTreeSet<&'static str>, kinds: &BTreeSet<&'static str>) -> Vec<String> {
@@ -77,10 +79,9 @@ fn gathered(names: &BTreeSet<&'static str>, kinds: &BTreeSet<&'static str>) -> V
 
 pub fn ledger_entries(html: &mut String) {
     html.push_str("\n  <h2>Entries of the ledger</h2>\n\n  <dl>\n");
-    let entries = entries();
-    let kinds: BTreeSet<&str> = entries.values().flatten().filter_map(|name| name.strip_suffix(", moments")).collect();
+    let kinds: BTreeSet<&str> = ENTRIES.values().flatten().filter_map(|name| name.strip_suffix(", moments")).collect();
     for source in source::ALL {
-        let names = gathered(&entries[source.short], &kinds);
+        let names = gathered(&ENTRIES[source.short], &kinds);
         let (id, name) = (row_of(source).id, escaped(source.short));
         _ = writeln!(html, "    <dt><a href=\"sources/#source-{id}\">{name}</a></dt><dd>{}</dd>", names.join("; "));
     }

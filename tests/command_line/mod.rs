@@ -7,8 +7,7 @@ mod adapters;
 mod contradictions;
 mod schema_check;
 
-#[path = "../support/adapter_facts.rs"]
-mod adapter_facts;
+use crate::support::adapter_facts;
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -634,7 +633,10 @@ fn the_tables_of_one_question_are_as_committed() {
     let asked = "model=llama-3.1-8b&gpu=h100-80&s=4096&b=2&recompute=full&loss=chunked&colour=red";
     let now = String::from_utf8(run(&[asked]).stdout).expect("UTF-8");
     let expected = committed("tests/golden/command_line.txt", &now);
-    assert_eq!(now, expected, "BMAX_BLESS=1 cargo test --test command_line writes the committed tables anew");
+    assert_eq!(
+        now, expected,
+        "BMAX_BLESS=1 cargo test --features cli --test native command_line:: writes the committed tables anew"
+    );
 }
 
 #[test]
@@ -643,7 +645,10 @@ fn the_tables_of_one_comparison_are_as_committed() {
     let after = "model=llama-2-13b&gpu=h100&s=4k&b=2&recompute=full&loss=chunked";
     let now = String::from_utf8(run(&["--compare", before, after]).stdout).expect("UTF-8");
     let expected = committed("tests/golden/comparison.txt", &now);
-    assert_eq!(now, expected, "BMAX_BLESS=1 cargo test --test command_line writes the committed tables anew");
+    assert_eq!(
+        now, expected,
+        "BMAX_BLESS=1 cargo test --features cli --test native command_line:: writes the committed tables anew"
+    );
 }
 
 #[test]
@@ -651,7 +656,10 @@ fn what_others_say_of_one_question_is_as_committed() {
     let asked = "model=llama-3.1-8b&gpu=h100-80&gpus=8&zero=3&s=4096&b=2&recompute=full";
     let now = String::from_utf8(run(&["--others", asked]).stdout).expect("UTF-8");
     let expected = committed("tests/golden/others.txt", &now);
-    assert_eq!(now, expected, "BMAX_BLESS=1 cargo test --test command_line writes the committed tables anew");
+    assert_eq!(
+        now, expected,
+        "BMAX_BLESS=1 cargo test --features cli --test native command_line:: writes the committed tables anew"
+    );
 }
 
 #[test]

@@ -2,10 +2,9 @@
 //! (`make test-exports`) are still what the code writes.
 //!
 //! The files under `files/` were read when they were recorded. Where a change of them is meant,
-//! `BMAX_BLESS=1 cargo test --test listings` writes them, and `make test-exports` runs them again.
+//! `BMAX_BLESS=1 cargo test --test native listings::` writes them, and `make test-exports` runs them again.
 
-#[path = "../support/any_scenario.rs"]
-mod any_scenario;
+use crate::support::any_scenario;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -3,10 +3,9 @@
 //!
 //! The recorded files are golden files as well: each was read when it was recorded. Where a change of
 //! them is meant, `make test-exports` writes them anew and hands them to the programs again;
-//! `BMAX_BLESS=1 cargo test --test exports` only writes them.
+//! `BMAX_BLESS=1 cargo test --test native exports::` only writes them.
 
-#[path = "../support/any_scenario.rs"]
-mod any_scenario;
+use crate::support::any_scenario;
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,10 +1,5 @@
 //! What holds for every scenario inside the declared ranges.
 
-#[path = "../support/any_scenario.rs"]
-mod any_scenario;
-#[path = "../support/peaks.rs"]
-mod peaks;
-
 #[macro_use]
 mod found;
 mod comparison;

@@ -2,7 +2,7 @@
 //!
 //! `every_type.jsonl` has these files and what the library allocates for each (`every_type.py`);
 //! `EVERY_TYPE.md` is the table of how each is read. `make test-configs` makes both anew, and
-//! `BMAX_BLESS=1 cargo test --test config_files` the table alone.
+//! `BMAX_BLESS=1 cargo test --test native config_files::` the table alone.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -132,7 +132,7 @@ fn an_old_link_that_is_written_anew_means_the_same() {
     }
 }
 
-/// The ledger's answers may become better. `BMAX_REASON="what changed" cargo test --test links` records them
+/// The ledger's answers may become better. `BMAX_REASON="what changed" cargo test --test native links::` records them
 /// anew, and the reason must be a sentence of the change log.
 #[test]
 fn the_ledger_answers_old_links_as_recorded_and_a_change_is_in_the_change_log() {
@@ -156,7 +156,7 @@ fn the_ledger_answers_old_links_as_recorded_and_a_change_is_in_the_change_log() 
     assert!(
         differing.is_empty() && recorded["answers"].as_object().is_some_and(|all| all.len() == answers.len()),
         "the ledger answers links that were shared differently now. If that is meant, say so in CHANGELOG.md and \
-         record it: BMAX_REASON=\"the sentence there\" cargo test --test links\n{}",
+         record it: BMAX_REASON=\"the sentence there\" cargo test --test native links::\n{}",
         differing.join("\n")
     );
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
