@@ -16,6 +16,12 @@ if [ -f dist/index.html ] && [ "$(cat target/dist-built 2>/dev/null)" = "$wanted
     exit 0
 fi
 
+(
+    use_wasm_rust
+    # Both programs at a time, because Trunk has them compiled one after the other, and half of that is one core’s work.
+    # What it asks for then is there.
+    cargo build --quiet --release --target "$TRIPLE" --no-default-features --features hydrate --bin bmax-site --bin bmax-desk
+)
 build_finish
 use_wasm_rust
 

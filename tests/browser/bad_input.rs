@@ -213,7 +213,7 @@ async fn the_ends_of_all_ranges_leave_no_figure_of_the_other_pages_blank_and_no_
 }
 
 /// Goes to each query in turn, and tells of each the answer in the bar and what the figures in sight say; the figure of
-/// formats shows what overflows on purpose. What has come into sight with a larger window is painted, and has text, from the
+/// formats shows what overflows on purpose. WebKit lets a page write a hundred addresses in ten seconds and no more. What has come into sight with a larger window is painted, and has text, from the
 /// second frame on.
 const SAID_AT_EACH: &str = "const [queries, resized, done] = arguments; \
     const next = resized ? requestAnimationFrame : setTimeout; \
@@ -222,10 +222,18 @@ const SAID_AT_EACH: &str = "const [queries, resized, done] = arguments; \
         const place = part.getBoundingClientRect(); \
         return place.bottom > 0 && place.top < innerHeight; \
     }; \
+    const address = async (query) => { \
+        try { \
+            history.replaceState(null, '', `?${query}`); \
+        } catch { \
+            await new Promise((done) => setTimeout(done, 200)); \
+            return address(query); \
+        } \
+    }; \
     (async () => { \
         const said = []; \
         for (const query of queries) { \
-            history.replaceState(null, '', `?${query}`); \
+            await address(query); \
             dispatchEvent(new PopStateEvent('popstate')); \
             await step(); \
             await step(); \

@@ -8,6 +8,7 @@ use serde_json::Value;
 /// Notes what has the focus each time that a key is let go: a name for it, whether the eye can tell, and whether something
 /// covers it; nothing where nothing has it.
 const NOTE: &str = "window.noted = []; \
+    window.reached = []; \
     const ringed = (element) => { \
         if (!element) return false; \
         const style = getComputedStyle(element); \
@@ -24,6 +25,7 @@ const NOTE: &str = "window.noted = []; \
         const index = [...document.querySelectorAll(':not(option, optgroup)')].indexOf(at); \
         noted.push({ \
             index, \
+            place: reached.push(at) - 1, \
             figure: at.closest('[data-figure], .answer-bar, .site-header, .notices, .toc')?.dataset.figure ?? null, \
             what: `${at.tagName.toLowerCase()} ${at.id ? '#' + at.id : ''} ${(at.getAttribute('aria-label') ?? at.innerText ?? '').slice(0, 40)}`, \
             ringed: ringed(at) || ringed(at.nextElementSibling) || ringed(at.closest('label')), \
@@ -88,7 +90,7 @@ async fn every_control_is_reached(name: &str) -> Vec<Value> {
     }
     for focused in &seen {
         assert_eq!(focused["covered"], false, "/{name}: something covers the focus on {focused}");
-        let shown = focused["ringed"] == true || looks_different(&page, &focused["index"]).await;
+        let shown = focused["ringed"] == true || looks_different(&page, &focused["place"]).await;
         assert!(shown, "/{name}: nothing shows the focus on {focused}");
     }
     page.close().await;
@@ -97,7 +99,7 @@ async fn every_control_is_reached(name: &str) -> Vec<Value> {
 
 /// Whether the window looks different with the focus on an element, for parts such as the thumb of a slider, whose
 /// style no script can ask for. Pictures are taken until two are alike: then nothing moves any more.
-async fn looks_different(page: &Page, index: &Value) -> bool {
+async fn looks_different(page: &Page, place: &Value) -> bool {
     let still = async || {
         let last = RefCell::new(Vec::new());
         page.until("the window to stand still", async || {
@@ -107,9 +109,11 @@ async fn looks_different(page: &Page, index: &Value) -> bool {
         })
         .await
     };
-    let focus = "window.at = document.querySelectorAll(':not(option, optgroup)')[arguments[0]]; \
-        at.focus({ focusVisible: true });";
-    page.script(focus, vec![index.clone()]).await;
+    let focus = "window.at = reached[arguments[0]]; \
+        window.focus(); \
+        at.focus({ focusVisible: true }); \
+        at.scrollIntoView({ block: 'center', behavior: 'instant' });";
+    page.script(focus, vec![place.clone()]).await;
     let with = still().await;
     page.script("at.blur();", vec![]).await;
     with != still().await

@@ -20,11 +20,11 @@ async fn a_folder_leads_to_the_page_with_its_configuration_and_back_does_not_ret
         // A page that is left before it has loaded is not one to come back to.
         let loaded = "return performance.getEntriesByType('navigation')[0].loadEventEnd > 0;";
         page.until_script("the empty page to have loaded", loaded, json!(true)).await;
-        page.script("location.href = arguments[0];", vec![json!(format!("{FOLDER}{folder}"))]).await;
+        page.leave(&format!("location.href = '{FOLDER}{folder}';")).await;
         let there = "return [location.pathname, location.search, location.hash];";
         page.until_script("the page", there, json!([format!("{FOLDER}{path}"), search, hash])).await;
         page.wait_for_the_frame().await;
-        page.script("history.back();", vec![]).await;
+        page.leave("history.back();").await;
         page.until_script("what was there before", "return location.pathname;", json!(BLANK)).await;
     }
     page.close().await;

@@ -51,7 +51,7 @@ async fn a_press_opens_the_configuration_without_loading_the_page_and_back_leads
         assert_eq!(page.script("return window.stays;", vec![]).await, true, "the page was loaded again");
     }
     for _ in STARTS.iter().filter(|start| start.network.is_none()) {
-        page.script("history.back();", vec![]).await;
+        page.leave("history.back();").await;
     }
     page.until_query(before).await;
     page.figure("answer").shows("opening-answer", &expected::answer(&expected::scenario(before))).await;

@@ -122,7 +122,7 @@ async fn back_of_the_browser_ends_the_tour_and_forward_opens_it_where_it_was() {
     begun(&page).await;
     page.press(key::RIGHT).await;
     page.part(".tour").shows("tour-progress", "2 of 12").await;
-    page.script("history.back();", vec![]).await;
+    page.leave("history.back();").await;
     is_over(&page).await;
     page.part("#answer-bar").says("b = 3:").await;
     page.script("history.forward();", vec![]).await;

@@ -227,6 +227,12 @@ impl Page {
         self.until_script("the page to load", "return document.readyState;", json!("complete")).await;
     }
 
+    /// Leaves the page by a script of its own. It runs when the driver has its answer: where the page goes while a driver
+    /// waits for that, Chromium's runs the script in the next page once more.
+    pub async fn leave(&self, script: &str) {
+        self.script(&format!("setTimeout(() => {{ {script} }});"), vec![]).await;
+    }
+
     /// Loads the page again as a reader does. The drivers' own way passes over what the page keeps of itself.
     pub async fn reload(&self) {
         self.script("window.isLeft = true; location.reload();", vec![]).await;
@@ -398,6 +404,12 @@ impl Page {
         }
         let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
         self.tell("Emulation.setDeviceMetricsOverride", size).await;
+    }
+
+    /// Whether the page can be seen as another reader sees it. WebKit is told neither of a phone's width nor of what the
+    /// system prefers.
+    pub fn can_be_somebody_else_s(&self) -> bool {
+        self.browser() != Browser::WebKit
     }
 
     /// Sets what the reader's system prefers.
