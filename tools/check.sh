@@ -39,7 +39,7 @@ end() {
 }
 report_times() {
     status=$?
-    [ -z "$beside" ] || end "$beside"
+    for process in $beside; do end "$process"; done
     step_ends
     printf '\nSeconds of each step, of %s:\n' "$(elapsed "$began")"
     cat "$STEP_TIMES"
@@ -62,6 +62,17 @@ export CARGO_PROFILE_DEV_DEBUG=line-tables-only
 # `make hunt` draws others.
 export PROPTEST_RNG_SEED="${PROPTEST_RNG_SEED:-$RANDOM_SEED}"
 
+compile() {
+    lint_what_is_compiled
+    cargo test --quiet --no-run --features "$NATIVE" --all-targets
+}
+# Much of setting up is for the network or for one core, so that what can be compiled is compiled beside it.
+compiling=
+if rust_ok rustc && have clippy-driver; then
+    compile >target/compile-log 2>&1 &
+    compiling=$!
+    beside=$compiling
+fi
 step "tools"
 sh tools/setup.sh test
 use_tools
@@ -78,14 +89,22 @@ build_page() {
 }
 
 build_page >target/page-log 2>&1 &
-beside=$!
+page=$!
+beside="$beside $page"
 step "format"
 cargo fmt --check
 # A syntax error in an exported script would be the reader's.
 PYTHONPYCACHEPREFIX=$ROOT/target/python "$(find_python)" -m py_compile tests/exports/files/*/*.py
 step "compiling for this machine, and lints"
 lint_what_is_compiled
-cargo test --quiet --no-run --features "$NATIVE" --all-targets
+if [ -n "$compiling" ]; then
+    wait "$compiling" && compiled=yes || compiled=no
+    cat target/compile-log
+    [ "$compiled" = yes ] || exit 1
+else
+    compile
+fi
+beside=$page
 touch "$BMAX_BUILT"
 if [ "$extent" = all ]; then
     step "dependencies"
@@ -105,7 +124,7 @@ if [ "$extent" = all ]; then
     sh tools/hosts.sh
 fi
 step "the rest of the page"
-wait "$beside" && built=yes || built=no
+wait "$page" && built=yes || built=no
 beside=
 cat target/page-log
 [ "$built" = yes ] || exit 1
@@ -120,8 +139,8 @@ if [ "$extent" = quick ]; then
 fi
 step "tests in Chromium"
 sh tools/browsers.sh chromium
-# In the other engines at least each page once, and a sixteenth of all other tests by turns: each commit has its own.
-TURNS=16
+# In the other engines at least each page once, and a part of all other tests by turns: each commit has its own.
+TURNS=32
 commit=$(git rev-parse --short=6 HEAD 2>/dev/null) || commit=$(date +%j)
 export BMAX_TURN="${BMAX_TURN:-$((0x$commit % TURNS + 1))/$TURNS}"
 step "tests in Firefox"

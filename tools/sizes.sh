@@ -3,14 +3,12 @@
 set -eu
 cd "$(dirname -- "$0")/.."
 
-compressed() {
-    if command -v brotli >/dev/null 2>&1; then
-        brotli -q 11 -c "$1" | wc -c
-    elif command -v node >/dev/null 2>&1; then
-        node -e 'process.stdout.write(String(require("zlib").brotliCompressSync(require("fs").readFileSync(process.argv[1])).length))' "$1"
+# Without Node.js the table has no compressed sizes; a test holds the page to its budget in any case.
+sizes() {
+    if command -v node >/dev/null 2>&1; then
+        node tools/brotli.mjs dist
     else
-        # Left out of the table; a test holds the page to its budget in any case.
-        echo 0
+        while IFS= read -r file; do printf '%s 0 %s\n' "$(($(wc -c <"dist/$file")))" "$file"; done
     fi
 }
 
@@ -18,9 +16,7 @@ compressed() {
 crawled() { find dist/figure dist/model dist/start dist/picture.png -type f; }
 
 find dist \( -path dist/figure -o -path dist/model -o -path dist/start -o -path dist/picture.png \) -prune -o -type f -print |
-    LC_ALL=C sort | while IFS= read -r file; do
-    printf '%s %s %s\n' "$(($(wc -c <"$file")))" "$(($(compressed "$file")))" "${file#dist/}"
-done | awk '
+    LC_ALL=C sort | sed 's|^dist/||' | sizes | awk '
     function row(name, raw, small) { printf "  %-44s %9d %9s\n", name, raw, small == 0 ? "?" : small }
     BEGIN { printf "  %-44s %9s %9s\n", "file (bytes)", "raw", "Brotli" }
     {
@@ -40,7 +36,7 @@ done | awk '
         row("WebAssembly and JavaScript", program_raw, program_small)
         row("the desk, for those who ask for it", desk_raw, desk_small)
         if (program_small) printf "  WebAssembly and JavaScript, Brotli: %.1f kB (1 kB = 1000 bytes)\n", program_small / 1000
-        else print "  No sizes as Brotli: neither brotli nor node is installed."
+        else print "  No sizes as Brotli: Node.js is not installed."
     }'
 printf '  previews for crawlers: %s kB in %s files\n' \
     "$(($(crawled | tr '\n' '\0' | xargs -0 cat | wc -c) / 1000))" "$(($(crawled | wc -l)))"

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::{env, fs, process};
 
-use crate::support::{BLANK, FOLDER, Files, OTHER_FOLDER, PAGES, Page, Visit, dist, expected, page_of};
+use crate::support::{BLANK, FOLDER, Files, OTHER_FOLDER, PAGES, Page, Visit, dist, expected, is_for_readers, page_of};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bmax::catalogue::DEVICES;
@@ -108,14 +108,6 @@ fn digests_of(bytes: &[u8]) -> [String; 2] {
 fn replaced(text: &str, old: &str, new: &str) -> String {
     assert!(text.contains(old), "no {old:.60} to replace");
     text.replace(old, new)
-}
-
-/// Whether a file is for readers, and so kept: folders for previews, their pictures and lists are for crawlers, the
-/// headers for the host, and the list of packages for those who look into a build.
-fn is_for_readers(name: &str) -> bool {
-    let folders = ["figure/", "model/", "start/"];
-    !folders.iter().any(|folder| name.starts_with(folder))
-        && !["_headers", "bmax.cdx.json", "picture.png", "robots.txt", "sitemap.xml"].contains(&name)
 }
 
 /// Another build of the site: other text, styles and program, whose files have other names.

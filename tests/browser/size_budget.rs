@@ -2,11 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
-use std::sync::{Mutex, PoisonError};
+use std::process::{Command, Stdio};
+use std::sync::LazyLock;
 
-use brotlic::{BrotliEncoderOptions, CompressorWriter, Quality, WindowSize};
-
-use crate::support::{FOLDER, PAGES, Page, Visit, dist};
+use crate::support::{FOLDER, PAGES, Page, Visit, dist, dist_folder, is_for_readers};
 
 /// All that a first look at the first page asks for, before the reader does anything, in bytes as Brotli at its
 /// highest level.
@@ -38,25 +37,31 @@ const EMBED: usize = 1_000;
 /// link and the messages about it took 9 kB; files for trl, peft, axolotl and LLaMA-Factory, and all that the ledger counts
 /// since (lengths, fp8, optimizers, encoders, images, what is outside the step) 35 kB. The link with a preview and the
 /// switch for a question took 1 kB, the count of PPO as its trainer runs it 2.4 kB, and what is pasted into MDX, slides, a
-/// README and paper 1.7 kB.
-const DESK: usize = 350_000;
+/// README and paper 1.7 kB, and the search for the fewest GPUs of an evaluation that keeps its logits 1 kB.
+const DESK: usize = 352_000;
 
-/// A file of the site as Brotli at its highest level. Several tests ask for the same ones.
+/// The files of the site as Brotli at its highest level, which Node.js has: those that a reader loads.
 fn compressed(name: &str) -> usize {
-    static KNOWN: Mutex<BTreeMap<String, usize>> = Mutex::new(BTreeMap::new());
-    let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = known().get(name) {
-        return *known;
-    }
-    let bytes = dist().get(name).unwrap_or_else(|| panic!("{name} was asked for, and is no file of the site"));
-    let window = WindowSize::new(22).expect("a size that Brotli has");
-    let encoder = BrotliEncoderOptions::new().quality(Quality::best()).window_size(window).build();
-    let encoder = encoder.expect("options that go together");
-    let mut writer = CompressorWriter::with_encoder(encoder, Vec::new());
-    writer.write_all(bytes).expect("memory is always writable");
-    let output = writer.into_inner().expect("memory is always writable");
-    known().insert(name.to_owned(), output.len());
-    output.len()
+    static SIZES: LazyLock<BTreeMap<String, usize>> = LazyLock::new(|| {
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tools/brotli.mjs");
+        let mut node = Command::new("node");
+        let node = node.arg(script).arg(dist_folder()).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = node.spawn().expect("Node.js is installed with npm");
+        let names: Vec<_> = dist().keys().filter(|name| is_for_readers(name)).map(String::as_str).collect();
+        let mut given = child.stdin.take().expect("a pipe");
+        // All names are read before the first answer.
+        given.write_all(names.join("\n").as_bytes()).expect("Node.js reads the names");
+        drop(given);
+        let said = child.wait_with_output().expect("Node.js ends");
+        assert!(said.status.success(), "{script} failed");
+        let lines = String::from_utf8(said.stdout).expect("text");
+        let of = |line: &str| {
+            let mut words = line.splitn(3, ' ').skip(1);
+            Some((words.next()?.parse().ok()?, words.next()?.to_owned()))
+        };
+        lines.lines().filter_map(of).map(|(size, name)| (name, size)).collect()
+    });
+    *SIZES.get(name).unwrap_or_else(|| panic!("{name} was asked for, and is no file of the site for readers"))
 }
 
 /// The files of the site that an open page has asked for: the page itself, and whatever its window loaded. The icon of

@@ -10,7 +10,10 @@ mod server;
 mod webkit;
 
 pub use page::{Page, Scope, Visit, tidy};
-pub use server::{BLANK, BMAX, COURSE, FOLDER, Files, OTHER_FOLDER, PAGES, Server, dist, figures_of, html, page_of};
+pub use server::{
+    BLANK, BMAX, COURSE, FOLDER, Files, OTHER_FOLDER, PAGES, Server, dist, dist_folder, figures_of, html,
+    is_for_readers, page_of,
+};
 
 /// Keys as WebDriver writes them.
 pub mod key {

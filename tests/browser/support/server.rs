@@ -336,7 +336,7 @@ pub fn page_of(figure: &str) -> &'static str {
 }
 
 /// The folder of the built page.
-fn folder() -> PathBuf {
+pub fn dist_folder() -> PathBuf {
     env::var_os("BMAX_DIST").map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("dist"), PathBuf::from)
 }
 
@@ -344,12 +344,20 @@ fn folder() -> PathBuf {
 pub fn dist() -> &'static Arc<Files> {
     static FILES: OnceLock<Arc<Files>> = OnceLock::new();
     FILES.get_or_init(|| {
-        let folder = folder();
+        let folder = dist_folder();
         assert!(folder.join("index.html").is_file(), "no page in {}: run make dist", folder.display());
         let mut files = Files::new();
         collect(&folder, "", &mut files);
         Arc::new(files)
     })
+}
+
+/// Whether a file is for readers, and so kept: folders for previews, their pictures and lists are for crawlers, the
+/// headers for the host, and the list of packages for those who look into a build.
+pub fn is_for_readers(name: &str) -> bool {
+    let folders = ["figure/", "model/", "start/"];
+    !folders.iter().any(|folder| name.starts_with(folder))
+        && !["_headers", "bmax.cdx.json", "picture.png", "robots.txt", "sitemap.xml"].contains(&name)
 }
 
 /// The course notes of `tests/hosts/`, as their own tools built them; nothing where they are not built yet,
