@@ -113,6 +113,26 @@ pub static ALL: &[Exception] = &[
         ],
     },
     Exception {
+        because: "A policy whose embedding, head and norms are in fp32 counts as loaded in fp32: PPO’s policy then generates and scores in fp32, and its value model, all of which is trained, is in fp32 too.",
+        shown: &[
+            ("adapter lora → lora-8bit", "v=3&unquantized=32&task=ppo"),
+        ],
+        entries: &[
+            "Cache of a scoring pass", "Cache of the prompts", "Hidden states of a scoring pass",
+            "Logits of a scoring pass", "Root of the value model’s moments", "Value model", "Value model’s 16-bit casts",
+            "Value model’s activations", "Value model’s gradients", "Value model’s optimizer state",
+        ],
+    },
+    Exception {
+        because: "Under autocast accelerate copies to fp32 what the policy returns in 16 bits; an fp32 residual stream comes back as it is (`convert_outputs_to_fp32` in accelerate/accelerator.py).",
+        shown: &[
+            ("adapter lora-fp32 → lora", "v=3&model=pythia-70m&hidden=98943&b=18107&precision=autocast&recompute=none&task=ppo&zero=2"),
+        ],
+        entries: &[
+            "Hidden states in fp32", "Hidden states that the trainer holds",
+        ],
+    },
+    Exception {
         because: "The products of LLM.int8 keep what they read (`MatMul8bitLt` in bitsandbytes/autograd/_functions.py); frozen 16-bit products keep nothing.",
         shown: &[
             ("adapter lora → lora-8bit", "v=3&experts=2"),
@@ -257,6 +277,15 @@ pub static ALL: &[Exception] = &[
             "Inside the feed-forward block", "One matrix in fp8, both ways",
             "Outputs of the norms, in fp8 for attention", "Outputs of the norms, in fp8 for the feed-forward block",
             "Weights in fp8, by row and by column",
+        ],
+    },
+    Exception {
+        because: "The feed-forward block reads less in fp8, so that the backward pass takes the most in attention, beside one matrix in fp8.",
+        shown: &[
+            ("fp8 off → te-delayed", "v=3&model=llama-13b&gpu=rtx-4060-ti&position=relative"),
+        ],
+        entries: &[
+            "Gradient of the mask, for each sequence", "Gradients of queries, keys and values",
         ],
     },
     Exception {
