@@ -5,4 +5,5 @@ pub mod any_scenario;
 pub mod held;
 pub mod peaks;
 pub mod printed;
+#[cfg(all(feature = "chart", feature = "cli"))]
 pub mod readers;
