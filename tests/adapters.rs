@@ -2,9 +2,7 @@
 
 use bmax::{Adapter, AdapterType, Bucket, Estimate, Scenario, Weights, b_max, estimate, link};
 
-use crate::support::adapter_facts;
-
-use adapter_facts::{FITS, FITS_NOT, PRECISIONS, under};
+use crate::support::adapter_facts::{FITS, FITS_NOT, PRECISIONS, under};
 
 /// The scenario of a question that has nothing wrong with it.
 fn asked(question: &str) -> Scenario {

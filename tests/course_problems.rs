@@ -1,6 +1,6 @@
 //! The worked problems: each of their numbers a second time, as with pen and paper, and what their text must hold.
 
-use crate::support::printed;
+use crate::support::printed::{numbers, prints};
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,7 +8,6 @@ use std::path::Path;
 
 use bmax::course::problems::{self, Problem};
 use bmax::link;
-use printed::{numbers, prints};
 
 const GIB: f64 = 1_073_741_824.0;
 const MIB: f64 = 1_048_576.0;

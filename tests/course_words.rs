@@ -3,12 +3,11 @@
 //! The text is written by hand; what it says is computed. Here they are held
 //! together.
 
-use crate::support::printed;
+use crate::support::printed::{numbers, prints};
 
 use bmax::course::quiz::{self, COUNT, KEY, Options};
 use bmax::course::quoted::{self, Quoted, RULE_TO_8};
 use bmax::{Bucket, Method, Precision, Recomputation, Scenario, b_max, catalogue, estimate};
-use printed::{numbers, prints};
 
 const QUIZ: &str = include_str!("../src/figures/quiz/questions.html");
 

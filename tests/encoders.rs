@@ -8,9 +8,7 @@ use bmax::{
 use proptest::prelude::*;
 
 use crate::support::any_scenario;
-use crate::support::held;
-
-use held::{at, exactly};
+use crate::support::held::{at, exactly};
 
 /// A model on one GPU, in fp32, with nothing recomputed and no dropout.
 fn on_one_gpu(slug: &str) -> Scenario {

@@ -6,9 +6,7 @@ use bmax::{
 };
 use proptest::prelude::*;
 
-use crate::support::any_scenario;
-
-use any_scenario::any_scenario;
+use crate::support::any_scenario::any_scenario;
 
 /// Groups that are tried one by one.
 const GROUPS: u32 = 48;

@@ -6,10 +6,9 @@ use bmax::{
 };
 use proptest::prelude::*;
 
-use crate::support::any_scenario;
+use crate::support::any_scenario::any_scenario;
 use crate::support::peaks;
 
-use any_scenario::any_scenario;
 use peaks::peak;
 
 /// Scenarios of the ledger whose sizes can be compared: no more keys than queries, no more stages than layers.

@@ -10,9 +10,7 @@ use proptest::prelude::*;
 use serde::Deserialize;
 
 use crate::support::any_scenario;
-use crate::support::held;
-
-use held::{at, exactly, position};
+use crate::support::held::{at, exactly, position};
 
 /// Llama 3.1 8B with adapters on one GPU of 80 GB.
 fn llama() -> Scenario {

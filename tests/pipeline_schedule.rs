@@ -10,9 +10,7 @@ use bmax::{
 };
 use proptest::prelude::*;
 
-use crate::support::any_scenario;
-
-use any_scenario::any_scenario;
+use crate::support::any_scenario::any_scenario;
 
 /// One pass of a micro-batch through a chunk of a rank.
 #[derive(Clone, Copy, Debug, PartialEq)]

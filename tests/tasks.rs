@@ -10,11 +10,8 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use crate::support::any_scenario;
-use crate::support::held;
-use crate::support::peaks;
-
-use held::{at, exactly};
-use peaks::{at_least, peak};
+use crate::support::held::{at, exactly};
+use crate::support::peaks::{at_least, peak};
 
 /// Llama 3.1 8B on one GPU, in 16 bits, with a recomputed step.
 fn llama(kind: TaskKind) -> Scenario {

@@ -7,9 +7,7 @@ use bmax::tour::{CARDS, Card, Part, Seen, WAYS, named, places};
 use bmax::{Answer, Bucket, Bytes, Recomputation, Scenario, ZeroStage, b_max, estimate, format, link};
 use proptest::prelude::*;
 
-use crate::support::any_scenario;
-
-use any_scenario::any_scenario;
+use crate::support::any_scenario::any_scenario;
 
 fn card(id: &str) -> &'static Card {
     CARDS.iter().find(|card| card.id == id).expect(id)

@@ -10,9 +10,7 @@ use proptest::sample::select;
 use serde_json::Value;
 
 use crate::support::any_scenario;
-use crate::support::peaks;
-
-use peaks::{at_least, peak};
+use crate::support::peaks::{at_least, peak};
 
 const TOKENS: &str = include_str!("vectors/image_tokens.json");
 const STEPS: &str = include_str!("vectors/vision.json");

@@ -8,7 +8,6 @@
 set -eu
 . "$(dirname -- "$0")/env.sh"
 
-SCENARIOS=${BMAX_SCENARIOS:-1000000}
 TEXTS=${BMAX_TEXTS:-10000000}
 READERS=${BMAX_READERS:-$(ls tests/corpus | sed 's/\.jsonl$//')}
 # libFuzzer's own instrumentation wants a nightly compiler; the code under test is the same.
@@ -17,13 +16,14 @@ NIGHTLY=${BMAX_NIGHTLY:-nightly}
 export CARGO_TERM_PROGRESS_WHEN=never
 step() { printf '\n== %s\n' "$1"; }
 
+replay() { cargo test --quiet --profile fuzz --features cli,chart --test native -- --nocapture "$@"; }
+
 step "scenarios"
-BMAX_SCENARIOS=$SCENARIOS cargo test --quiet --profile fuzz --test native -- --ignored --nocapture metamorphic::by_the_million
+replay --ignored metamorphic::by_the_million
 
 step "texts"
 have cargo-fuzz || [ -x "$BMAX_TOOLS/cargo-fuzz/bin/cargo-fuzz" ] || cargo install --quiet --root "$BMAX_TOOLS/cargo-fuzz" cargo-fuzz
 PATH=$PATH:$BMAX_TOOLS/cargo-fuzz/bin
-replay() { cargo test --quiet --profile fuzz --features cli,chart --test native -- --nocapture "$@"; }
 # No unsafe code is in the package, so that no sanitizer has anything to see. To trace comparisons takes more than half of
 # the time, and that buys more when it is spent on texts.
 fuzz() {

@@ -12,7 +12,7 @@ PATH=$PATH:$mutants/bin
 have cargo-mutants || cargo install --quiet --locked --root "$mutants" cargo-mutants --version "=$MUTANTS_VERSION"
 
 export CARGO_TERM_PROGRESS_WHEN=never CARGO_PROFILE_DEV_DEBUG=0
-# The same random cases for every change, and a quarter of those that `make test` draws: what they miss is looked at by hand.
+# The same random cases for every change, and fewer of them than `make test` draws: what they miss is looked at by hand.
 export PROPTEST_RNG_SEED="${PROPTEST_RNG_SEED:-$RANDOM_SEED}" PROPTEST_CASES="${PROPTEST_CASES:-64}"
 mkdir -p target
 # The longest tests take 45 s on a busy core; a change that makes a loop endless is stopped.

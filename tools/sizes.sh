@@ -3,7 +3,7 @@
 set -eu
 cd "$(dirname -- "$0")/.."
 
-# Without Node.js the table has no compressed sizes; a test holds the page to its budget in any case.
+# Without Node.js the table has no compressed sizes.
 sizes() {
     if command -v node >/dev/null 2>&1; then
         node tools/brotli.mjs dist

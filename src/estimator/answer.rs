@@ -258,7 +258,8 @@ pub fn fewest_gpus(scenario: &Scenario, batch: u32) -> Option<u32> {
         wider.cluster.gpus = groups.saturating_mul(group);
         Ledger::of(&wider)
     };
-    let lacks = |groups: u32| of(groups).peak(batch).1 > scenario.usable();
+    let between = Between { of: &of, batch, usable: scenario.usable() };
+    let lacks = |groups: u32| !between.is_enough(&of(groups));
     let turns = turns(scenario, limit);
     // Up to here more groups may need more for an evaluation; those are out of question that lack memory without it.
     let mut before = groups_that_join_logits(scenario).min(limit);
@@ -267,7 +268,6 @@ pub fn fewest_gpus(scenario: &Scenario, batch: u32) -> Option<u32> {
         without.outside.evaluation = Evaluation::Off;
         let mut low = fewest_gpus(&without, batch)? / group;
         let ends = turns.iter().copied().filter(|end| *end < before).chain([before]);
-        let between = Between { of: &of, batch, usable: scenario.usable() };
         for high in ends {
             if high >= low {
                 if let Some(groups) = between.first(low, high) {
@@ -301,19 +301,22 @@ struct Between<'a, Of: Fn(u32) -> Ledger> {
 impl<Of: Fn(u32) -> Ledger> Between<'_, Of> {
     /// The first number of groups from `low` to `high` that is enough.
     fn first(&self, low: u32, high: u32) -> Option<u32> {
-        let [lowest, highest] = [low, high].map(self.of);
-        if self.is_enough(&lowest) { Some(low) } else { self.behind((low, &lowest), (high, &highest)) }
+        let lowest = (self.of)(low);
+        if self.is_enough(&lowest) {
+            return Some(low);
+        }
+        if low < high { self.behind((low, &lowest), (high, &(self.of)(high))) } else { None }
     }
 
     fn is_enough(&self, ledger: &Ledger) -> bool {
         ledger.peak(self.batch).1 <= self.usable
     }
 
-    /// The first that is enough behind `low`, which is not. Half of the numbers are left out at a time, where the least
+    /// The first that is enough behind `low`, which is not, and up to `high`, which is farther on. Half of the numbers are left out at a time, where the least
     /// that any of them may need is too much.
     fn behind(&self, low: (u32, &Ledger), high: (u32, &Ledger)) -> Option<u32> {
-        if high.0 <= low.0 + 1 {
-            return (high.0 > low.0 && self.is_enough(high.1)).then_some(high.0);
+        if high.0 == low.0 + 1 {
+            return self.is_enough(high.1).then_some(high.0);
         }
         if low.1.least_between(high.1, self.batch).is_some_and(|least| least > self.usable) {
             return None;

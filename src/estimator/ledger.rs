@@ -140,6 +140,15 @@ impl Instants {
     pub const fn contains(self, position: usize) -> bool {
         position < MOST_INSTANTS && self.0 & (1 << position) != 0
     }
+
+    /// Adds bytes to the totals of its instants.
+    fn add_to(self, totals: &mut [f64], bytes: f64) {
+        for (position, total) in totals.iter_mut().enumerate() {
+            if self.contains(position) {
+                *total += bytes;
+            }
+        }
+    }
 }
 
 /// One line of a ledger.
@@ -210,13 +219,9 @@ impl Ledger {
         for line in &self.lines {
             line.set_own(&mut values);
             let bytes = line.formula.value(&values);
-            for position in 0..used {
-                if line.alive.contains(position) {
-                    totals[position] += bytes;
-                    if line.bucket.is_dynamic() {
-                        dynamic[position] += bytes;
-                    }
-                }
+            line.alive.add_to(&mut totals[..used], bytes);
+            if line.bucket.is_dynamic() {
+                line.alive.add_to(&mut dynamic[..used], bytes);
             }
         }
         (totals, dynamic)
@@ -255,11 +260,7 @@ impl Ledger {
         for line in &self.host {
             line.set_own(&mut values);
             let bytes = line.formula.value(&values);
-            for (position, total) in totals.iter_mut().enumerate() {
-                if line.alive.contains(position) {
-                    *total += bytes;
-                }
-            }
+            line.alive.add_to(&mut totals, bytes);
         }
         Bytes::new(totals[0].max(totals[1]))
     }
@@ -276,11 +277,7 @@ impl Ledger {
         for line in self.lines.iter().filter(|line| line.bucket == Bucket::Activations) {
             line.set_own(&mut values);
             let bytes = line.formula.value(&values);
-            for (position, total) in totals.iter_mut().enumerate() {
-                if line.alive.contains(position) {
-                    *total += bytes;
-                }
-            }
+            line.alive.add_to(&mut totals, bytes);
         }
         totals.iter().copied().fold(0.0, f64::max)
     }
@@ -303,11 +300,7 @@ impl Ledger {
             same.set_own(&mut others);
             let bytes = line.formula.value(&values).min(same.formula.value(&others));
             let held = if line.bucket.is_dynamic() { bytes * (1.0 + fragmentation) } else { bytes };
-            for (position, total) in totals.iter_mut().enumerate() {
-                if line.alive.contains(position) {
-                    *total += held;
-                }
-            }
+            line.alive.add_to(&mut totals, held);
         }
         Some(Bytes::new(totals.into_iter().fold(0.0, f64::max)))
     }

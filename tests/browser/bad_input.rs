@@ -213,8 +213,8 @@ async fn the_ends_of_all_ranges_leave_no_figure_of_the_other_pages_blank_and_no_
 }
 
 /// Goes to each query in turn, and tells of each the answer in the bar and what the figures in sight say; the figure of
-/// formats shows what overflows on purpose. WebKit lets a page write a hundred addresses in ten seconds and no more. What has come into sight with a larger window is painted, and has text, from the
-/// second frame on.
+/// formats shows what overflows on purpose. What has come into sight with a larger window is painted, and has text, from
+/// the second frame on. WebKit lets a page write a hundred addresses in ten seconds and no more.
 const SAID_AT_EACH: &str = "const [queries, resized, done] = arguments; \
     const next = resized ? requestAnimationFrame : setTimeout; \
     const step = () => new Promise((done) => next(done)); \

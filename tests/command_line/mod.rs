@@ -64,12 +64,16 @@ fn here(path: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
-/// The committed text of a file, after it was written anew if that is wanted.
-fn committed(path: &str, now: &str) -> String {
+/// Holds a text to the committed one, after that was written anew if it is wanted.
+fn is_as_committed(path: &str, now: &str) {
     if std::env::var_os("BMAX_BLESS").is_some() {
         fs::write(here(path), now).expect("the file can be written");
     }
-    fs::read_to_string(here(path)).expect("the file is committed")
+    let committed = fs::read_to_string(here(path)).expect("the file is committed");
+    assert_eq!(
+        now, committed,
+        "BMAX_BLESS=1 cargo test --features cli --test native command_line:: writes the committed tables anew"
+    );
 }
 
 fn config_files() -> impl Iterator<Item = PathBuf> {
@@ -632,11 +636,7 @@ fn the_scenario_schema_refuses_what_the_reader_would_complain_of() {
 fn the_tables_of_one_question_are_as_committed() {
     let asked = "model=llama-3.1-8b&gpu=h100-80&s=4096&b=2&recompute=full&loss=chunked&colour=red";
     let now = String::from_utf8(run(&[asked]).stdout).expect("UTF-8");
-    let expected = committed("tests/golden/command_line.txt", &now);
-    assert_eq!(
-        now, expected,
-        "BMAX_BLESS=1 cargo test --features cli --test native command_line:: writes the committed tables anew"
-    );
+    is_as_committed("tests/golden/command_line.txt", &now);
 }
 
 #[test]
@@ -644,22 +644,14 @@ fn the_tables_of_one_comparison_are_as_committed() {
     let before = "model=llama-3.1-8b&gpu=h100-80&s=4k&b=2&recompute=full";
     let after = "model=llama-2-13b&gpu=h100&s=4k&b=2&recompute=full&loss=chunked";
     let now = String::from_utf8(run(&["--compare", before, after]).stdout).expect("UTF-8");
-    let expected = committed("tests/golden/comparison.txt", &now);
-    assert_eq!(
-        now, expected,
-        "BMAX_BLESS=1 cargo test --features cli --test native command_line:: writes the committed tables anew"
-    );
+    is_as_committed("tests/golden/comparison.txt", &now);
 }
 
 #[test]
 fn what_others_say_of_one_question_is_as_committed() {
     let asked = "model=llama-3.1-8b&gpu=h100-80&gpus=8&zero=3&s=4096&b=2&recompute=full";
     let now = String::from_utf8(run(&["--others", asked]).stdout).expect("UTF-8");
-    let expected = committed("tests/golden/others.txt", &now);
-    assert_eq!(
-        now, expected,
-        "BMAX_BLESS=1 cargo test --features cli --test native command_line:: writes the committed tables anew"
-    );
+    is_as_committed("tests/golden/others.txt", &now);
 }
 
 #[test]

@@ -5,12 +5,11 @@
 //! them is meant, `make test-exports` writes them anew and hands them to the programs again;
 //! `BMAX_BLESS=1 cargo test --test native exports::` only writes them.
 
-use crate::support::any_scenario;
+use crate::support::any_scenario::any_scenario;
 
 use std::fs;
 use std::path::PathBuf;
 
-use any_scenario::any_scenario;
 use bmax::export::{Target, write};
 use bmax::link;
 use proptest::prelude::*;

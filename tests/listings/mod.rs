@@ -4,13 +4,12 @@
 //! The files under `files/` were read when they were recorded. Where a change of them is meant,
 //! `BMAX_BLESS=1 cargo test --test native listings::` writes them, and `make test-exports` runs them again.
 
-use crate::support::any_scenario;
+use crate::support::any_scenario::any_scenario;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::{env, fs};
 
-use any_scenario::any_scenario;
 use bmax::course::listings::{Kind, Listing, tokens};
 use bmax::course::updates::steps_to_goal;
 use bmax::{AttentionKernel, Choice, Precision, Recomputation, Scenario, link};
