@@ -41,6 +41,8 @@ thread_local! {
 
 /// How long programs may take to start and to end on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a page may take to load, and a script to answer, on a busy machine.
+const LOAD: Duration = Duration::from_secs(60);
 
 /// Which of the three. All are asked by the same standard; what it leaves out is in `chromium`, `firefox` and `webkit`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,7 +161,10 @@ impl Program {
             Browser::Firefox => firefox::capabilities(self.network.address()),
             Browser::WebKit => webkit::capabilities(self.network.address()),
         };
-        let Value::Object(capabilities) = capabilities else { unreachable!("capabilities are an object") };
+        let Value::Object(mut capabilities) = capabilities else { unreachable!("capabilities are an object") };
+        // What stands still fails its test; a driver left to itself waits for five minutes.
+        let patience = LOAD.as_millis();
+        capabilities.insert("timeouts".to_owned(), json!({ "pageLoad": patience, "script": patience }));
         // One at a time: two browsers that start at the same moment may wait for each other for ever, and one may give up on
         // a busy machine.
         static STARTS: Semaphore = Semaphore::const_new(1);

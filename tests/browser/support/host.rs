@@ -96,13 +96,13 @@ impl Host {
             return there ? Math.ceil(document.body.getBoundingClientRect().height) : null;";
         self.page
             .until(&format!("frame {frame} to tell its height"), async || {
-                let needed = self.inside(frame, needed).await;
-                let told = self.heard(frame, "size").await.last().map(|size| size["height"].clone());
-                if needed.as_u64().is_some() && told.as_ref() == Some(&needed) {
-                    Ok(needed.as_u64().unwrap_or_default())
-                } else {
-                    Err((needed, told))
-                }
+                // What has told a height has loaded: Chromium's driver may stand still in a frame that leaves its
+                // first empty page meanwhile, as a lazy one does when it comes near.
+                let Some(told) = self.heard(frame, "size").await.last().and_then(|size| size["height"].as_u64()) else {
+                    return Err((None, None));
+                };
+                let needed = self.inside(frame, needed).await.as_u64();
+                if needed == Some(told) { Ok(told) } else { Err((needed, Some(told))) }
             })
             .await
     }
