@@ -56,8 +56,8 @@ reproduce: ## build the page here and in another folder, and compare every byte 
 bench: ## measure the estimator, how pages load, and every slider beside the workshop's page (its folder: ORIGINAL=path)
 	@ORIGINAL='$(ORIGINAL)' sh tools/bench.sh
 
-accuracy: ## compare the estimator with measurements; write the report and what the page says of it (another file: CASES=path)
-	@BMAX_CASES='$(CASES)' cargo test --quiet --test native -- --ignored --nocapture --exact accuracy::write_the_report
+accuracy: ## compare the estimator with measurements; write the report, what the page says of it, and the tables of answers (another file: CASES=path)
+	@BMAX_CASES='$(CASES)' cargo test --quiet --test native -- --ignored --nocapture --exact accuracy::write_the_report changes::write_the_table
 
 setup: ## install what serve and test need, and nothing else
 	@sh tools/setup.sh test

@@ -5,6 +5,7 @@ mod support;
 
 mod accuracy;
 mod adapters;
+mod changes;
 #[cfg(feature = "cli")]
 mod command_line;
 mod config_files;

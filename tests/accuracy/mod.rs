@@ -6,6 +6,7 @@
 
 mod cases;
 mod exceptions;
+mod ledgers;
 mod mapping;
 mod proof;
 mod report;
@@ -219,6 +220,9 @@ fn write_the_report() {
             std::fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join(path), text).expect("it can be written");
             println!("accuracy: wrote {path}");
         }
+        std::fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join(ledgers::PATH), ledgers::table())
+            .expect("it can be written");
+        println!("accuracy: wrote {}", ledgers::PATH);
     } else {
         println!("{}", Report::of(&cases::read(Path::new(&other))));
     }

@@ -8,6 +8,7 @@ mod contradictions;
 mod schema_check;
 
 use crate::support::adapter_facts;
+use crate::support::golden::{here, unmoved};
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -59,21 +60,12 @@ fn answers(input: Vec<u8>, arguments: &[&str]) -> Vec<Value> {
     words(&output.stdout).lines().map(|line| serde_json::from_str(line).expect("every line is JSON")).collect()
 }
 
-/// A file of this repository.
-fn here(path: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(path)
-}
-
 /// Holds a text to the committed one, after that was written anew if it is wanted.
 fn is_as_committed(path: &str, now: &str) {
     if std::env::var_os("BMAX_BLESS").is_some() {
         fs::write(here(path), now).expect("the file can be written");
     }
-    let committed = fs::read_to_string(here(path)).expect("the file is committed");
-    assert_eq!(
-        now, committed,
-        "BMAX_BLESS=1 cargo test --features cli --test native command_line:: writes the committed tables anew"
-    );
+    unmoved(path, now, "BMAX_BLESS=1 cargo test --features cli --test native command_line::");
 }
 
 fn config_files() -> impl Iterator<Item = PathBuf> {

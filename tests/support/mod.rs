@@ -2,6 +2,7 @@
 
 pub mod adapter_facts;
 pub mod any_scenario;
+pub mod golden;
 pub mod held;
 pub mod peaks;
 pub mod printed;
