@@ -124,7 +124,8 @@ fn table() -> String {
 # What each option and each number changes. Written by `make accuracy`; do not edit.
 #
 # Each block is a configuration: its line, what else is asked of it, its levers and its plan; and then a line for each option
-# and number that changes the line. Bytes, b_max, and seconds of a step of four micro-batches at 312 TFLOP/s and 25 GB/s.
+# and number that changes the line: n lines of the ledger, bytes at the peak, at all instants together and in CPU memory, b_max,
+# and seconds of a step of four micro-batches at 312 TFLOP/s and 25 GB/s.
 "
     .to_owned();
     for (name, query) in configurations::ALL {
