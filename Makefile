@@ -57,7 +57,7 @@ bench: ## measure the estimator, how pages load, and every slider beside the wor
 	@ORIGINAL='$(ORIGINAL)' sh tools/bench.sh
 
 accuracy: ## compare the estimator with measurements; write the report, what the page says of it, and the tables of answers (another file: CASES=path)
-	@BMAX_CASES='$(CASES)' cargo test --quiet --test native -- --ignored --nocapture --exact accuracy::write_the_report changes::write_the_table
+	@BMAX_CASES='$(CASES)' cargo test --quiet --test native -- --ignored --nocapture --exact accuracy::write_the_report
 
 setup: ## install what serve and test need, and nothing else
 	@sh tools/setup.sh test

@@ -312,8 +312,8 @@ impl<Of: Fn(u32) -> Ledger> Between<'_, Of> {
         ledger.peak(self.batch).1 <= self.usable
     }
 
-    /// The first that is enough behind `low`, which is not, and up to `high`, which is farther on. Half of the numbers are left out at a time, where the least
-    /// that any of them may need is too much.
+    /// The first that is enough behind `low`, which is not, and up to `high`, which is farther on. Half of the numbers are
+    /// left out at a time, where the least that any of them may need is too much.
     fn behind(&self, low: (u32, &Ledger), high: (u32, &Ledger)) -> Option<u32> {
         if high.0 == low.0 + 1 {
             return self.is_enough(high.1).then_some(high.0);

@@ -9,6 +9,7 @@ use bmax::{Method, b_max, estimate};
 use super::cases::{self, Case, Row, Seen};
 use super::{FILES, vectors};
 use crate::support::golden;
+use crate::support::held::throughout;
 
 /// Where the table stands.
 pub const PATH: &str = "tests/golden/ledgers.txt";
@@ -46,20 +47,16 @@ pub fn table() -> String {
 }
 
 fn line(case: &Case) -> String {
-    let seen = match case.seen {
-        Seen::Peak(..) if case.file == "outside" => "one instant".to_owned(),
-        Seen::Peak(bytes, _) => format!("{:.0}", bytes.get()),
-        Seen::Fit => "ran".to_owned(),
-        Seen::OutOfMemory => "out of memory".to_owned(),
-    };
-    let off = case
-        .error()
-        .filter(|_| case.file != "outside")
-        .map_or(String::new(), |error| format!("{:+.2} %", error * 100.0));
     let ledger = case.predicted_by(Method::Ledger).get();
-    let counted = estimate(&case.scenario);
-    let all: f64 = (0..counted.instants.len()).map(|instant| counted.total_at(instant).get()).sum();
-    let host: f64 = (0..counted.host.instants.len()).map(|instant| counted.host.total_at(instant).get()).sum();
+    let (seen, off) = match case.seen {
+        Seen::Peak(..) if case.file == "outside" => ("one instant".to_owned(), String::new()),
+        Seen::Peak(bytes, _) => {
+            (format!("{:.0}", bytes.get()), format!("{:+.2} %", (ledger / bytes.get() - 1.0) * 100.0))
+        }
+        Seen::Fit => ("ran".to_owned(), String::new()),
+        Seen::OutOfMemory => ("out of memory".to_owned(), String::new()),
+    };
+    let [all, host] = throughout(&estimate(&case.scenario));
     let batch = b_max(&case.scenario).batch().map_or("none".to_owned(), |batch| batch.to_string());
     format!("{seen:>16} {ledger:>16.0} {off:>9} {all:>18.0} {host:>16.0} {batch:>8}  {}\n", case.id)
 }

@@ -22,6 +22,8 @@ use cases::{Case, Counter, Row, Seen, Setting};
 use exceptions::WITHIN;
 use report::Report;
 
+use crate::changes;
+
 /// The files, measured rows first.
 const FILES: [&str; 8] = [
     "measured.json",
@@ -216,13 +218,11 @@ fn write_the_report() {
         let path = vectors().join("REPORT.md");
         std::fs::write(&path, Report::of(&committed()).to_string()).expect("the report can be written");
         println!("accuracy: wrote {}", path.display());
-        for (path, text) in proof::files(&committed()) {
+        let tables = [(ledgers::PATH, ledgers::table()), (changes::PATH, changes::table())];
+        for (path, text) in proof::files(&committed()).into_iter().chain(tables) {
             std::fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join(path), text).expect("it can be written");
             println!("accuracy: wrote {path}");
         }
-        std::fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join(ledgers::PATH), ledgers::table())
-            .expect("it can be written");
-        println!("accuracy: wrote {}", ledgers::PATH);
     } else {
         println!("{}", Report::of(&cases::read(Path::new(&other))));
     }

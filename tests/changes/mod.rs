@@ -4,7 +4,6 @@
 mod configurations;
 
 use std::fmt::Write;
-use std::fs;
 
 use bmax::cost::{Speed, cost};
 use bmax::strategy::cheapest_plan;
@@ -14,8 +13,10 @@ use bmax::{
 };
 
 use crate::support::golden;
+use crate::support::held::throughout;
 
-const PATH: &str = "tests/golden/changes.txt";
+/// Where the table stands.
+pub const PATH: &str = "tests/golden/changes.txt";
 
 /// An A100 by its data sheet, so that steps have seconds.
 const SPEED: Speed = Speed::from_peak(312.0, 25.0);
@@ -28,8 +29,7 @@ fn shown<T: ToString>(value: Option<T>) -> String {
 fn line(scenario: &Scenario) -> String {
     let counted = estimate(scenario);
     let peak = counted.peak();
-    let all: f64 = (0..counted.instants.len()).map(|instant| counted.total_at(instant).get()).sum();
-    let host: f64 = (0..counted.host.instants.len()).map(|instant| counted.host.total_at(instant).get()).sum();
+    let [all, host] = throughout(&counted);
     let cost = cost(scenario, 4, SPEED);
     let lines = counted.entries.len() + counted.host.entries.len();
     let mut line = format!(
@@ -119,7 +119,8 @@ fn changed(scenario: &Scenario, field: Field) -> Option<(f64, Scenario)> {
     })
 }
 
-fn table() -> String {
+/// The table of all configurations.
+pub fn table() -> String {
     let mut table = "\
 # What each option and each number changes. Written by `make accuracy`; do not edit.
 #
@@ -168,12 +169,4 @@ fn table() -> String {
 #[test]
 fn no_answer_changes_unseen() {
     golden::unmoved(PATH, &table(), "make accuracy");
-}
-
-/// Not a check: writes the table.
-#[test]
-#[ignore = "writes a file; run by make accuracy"]
-fn write_the_table() {
-    fs::write(golden::here(PATH), table()).expect("the table can be written");
-    println!("accuracy: wrote {PATH}");
 }

@@ -15,6 +15,13 @@ pub fn at(estimate: &Estimate, entry: &str, instant: &str) -> f64 {
     named.map(|found| found.bytes.get()).sum()
 }
 
+/// All instants together: those of the device, and those of the memory of the machine.
+pub fn throughout(estimate: &Estimate) -> [f64; 2] {
+    let device = (0..estimate.instants.len()).map(|instant| estimate.total_at(instant).get()).sum();
+    let host = (0..estimate.host.instants.len()).map(|instant| estimate.host.total_at(instant).get()).sum();
+    [device, host]
+}
+
 pub fn exactly(bytes: f64, expected: f64) {
     assert!((bytes - expected).abs() < 1e-3, "{bytes} is not {expected}");
 }
