@@ -27,6 +27,7 @@ mod reset;
 mod segmented;
 mod select;
 mod setting_field;
+mod slice;
 mod slider;
 mod table;
 #[cfg(feature = "prerender")]
@@ -55,6 +56,7 @@ pub use reset::ResetButton;
 pub use segmented::Segmented;
 pub use select::Select;
 pub use setting_field::SettingField;
+pub use slice::Slice;
 pub use slider::Slider;
 pub use table::{Column, DataTable};
 #[cfg(feature = "prerender")]

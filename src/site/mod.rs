@@ -21,6 +21,8 @@ pub use address::{fragment, open};
 pub use address::{network, replace_fragment, tell_network};
 pub use bmax::format;
 pub use document::{before_print, embedded, prefers_less_motion};
+#[cfg(not(feature = "prerender"))]
+pub use mount::slice;
 pub use mount::{Figure, take_over, take_over_part};
 #[cfg(feature = "hydrate")]
 pub use mount::{Taking, take_over_sentences};
@@ -50,6 +52,11 @@ pub fn start(mount_all: impl FnOnce(State) + 'static) {
     console_error_panic_hook::set_once();
     // Fails only when an executor is there already, which is as good.
     _ = Executor::init_wasm_bindgen();
+    // A task of its own, because the one before has compiled the program.
+    set_timeout(move || begin(mount_all), Duration::ZERO);
+}
+
+fn begin(mount_all: impl FnOnce(State) + 'static) {
     let root = Owner::new();
     let (state, theme) = root.with(|| {
         let state = State::from_address();

@@ -2,6 +2,7 @@
 //! after another while nothing else is to be done. Whoever goes through the page by keyboard, searches
 //! it or prints it finds all of them.
 
+use std::cell::RefCell;
 use std::time::Duration;
 
 use leptos::mount::mount_to;
@@ -74,26 +75,61 @@ pub fn take_over_sentences(state: State, take_over: fn(web_sys::HtmlElement) -> 
 }
 
 /// Takes over a part of the page's frame, at once: it is always in sight.
-pub fn take_over_part(part: &Figure, state: State) {
+pub fn take_over_part(part: &'static Figure, state: State) {
     if let Some(place) = place("id", part.name) {
         take_over_at(place, part, state, RwSignal::new(true));
     }
 }
 
 /// The page was built with the default configuration, so that the figure begins with that; what is asked
-/// follows at once.
+/// follows at once. Each figure, and each slice of it, has a task of the browser's own: what the reader does comes between.
 #[cfg(feature = "hydrate")]
-fn take_over_at(place: Element, figure: &Figure, state: State, near: RwSignal<bool>) {
+fn take_over_at(place: Element, figure: &'static Figure, state: State, near: RwSignal<bool>) {
     let taken = RwSignal::new(false);
-    let taking = (figure.take_over)(place.clone().unchecked_into(), state.for_figure(near, taken));
-    leptos::task::spawn_local(async move {
-        if taking.await.is_err() {
-            return say_that_it_is_missing(&place);
-        }
-        taken.set(true);
-        _ = place.remove_attribute("inert");
-        _ = place.set_attribute("data-mounted", "");
-    });
+    let state = state.for_figure(near, taken);
+    let take_over = move || {
+        let taking = (figure.take_over)(place.clone().unchecked_into(), state);
+        leptos::task::spawn_local(async move {
+            if taking.await.is_err() {
+                return say_that_it_is_missing(&place);
+            }
+            let whole = move || {
+                taken.set(true);
+                _ = place.remove_attribute("inert");
+                _ = place.set_attribute("data-mounted", "");
+            };
+            do_apart(SLICES.take().into_iter(), Box::new(whole));
+        });
+    };
+    set_timeout(take_over, Duration::ZERO);
+}
+
+/// Something to be done later.
+type Doing = Box<dyn FnOnce()>;
+
+thread_local! {
+    /// The slices of the figure that is being taken over, in their order. It is not in the figure's state, which every
+    /// closure of every figure has a copy of.
+    static SLICES: RefCell<Vec<Doing>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Takes over a part of a figure behind the rest of it.
+pub fn slice(take_over: Doing) {
+    SLICES.with_borrow_mut(|slices| slices.push(take_over));
+}
+
+/// Does one thing after the other, each in a task of the browser's own, and then the last.
+fn do_apart(mut rest: std::vec::IntoIter<Doing>, last: Doing) {
+    match rest.next() {
+        None => last(),
+        Some(doing) => set_timeout(
+            move || {
+                doing();
+                do_apart(rest, last);
+            },
+            Duration::ZERO,
+        ),
+    }
 }
 
 /// Says in front of a figure that its part of the program did not come. The rest of the page goes on, and the figure
@@ -114,7 +150,7 @@ fn say_that_it_is_missing(place: &Element) {
 
 /// A program that does not run in a browser has nothing to take over.
 #[cfg(not(feature = "hydrate"))]
-fn take_over_at(_: Element, _: &Figure, _: State, _: RwSignal<bool>) {}
+fn take_over_at(_: Element, _: &'static Figure, _: State, _: RwSignal<bool>) {}
 
 /// How long the page is left alone between two figures that nobody waits for.
 const PAUSE: Duration = Duration::from_millis(30);

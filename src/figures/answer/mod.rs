@@ -7,7 +7,7 @@ use bmax::{Field, setting};
 use leptos::prelude::*;
 
 use crate::components::{
-    BatchSlider, Beside, DevicePicker, MemoryBar, MemoryLegend, ModelPicker, NumberField, Outlook, SettingField,
+    BatchSlider, Beside, DevicePicker, MemoryBar, MemoryLegend, ModelPicker, NumberField, Outlook, SettingField, Slice,
 };
 use crate::site::{State, read};
 use shown::Shown;
@@ -21,22 +21,22 @@ pub fn Answer(
     let shown = Memo::new(move |_| state.read(Shown::of));
     view! {
         <div class="opening">
-            <div class="opening-inputs">
+            <Slice class="opening-inputs">
                 <ModelPicker state id="opening-model"/>
                 <DevicePicker state id="opening-gpu"/>
                 <NumberField input=state.field(Field::Gpus) id="opening-gpus"/>
                 <NumberField input=state.field(Field::Sequence) id="opening-sequence"/>
                 <SettingField handle=state.setting(&setting::PRECISION, Precision::EFFECTS) id="opening-precision"/>
                 <SettingField handle=state.setting(&setting::RECOMPUTATION, Recomputation::EFFECTS) id="opening-recomputation"/>
-            </div>
-            <div class="opening-answer">
+            </Slice>
+            <Slice class="opening-answer">
                 <Answers state shown/>
                 <Filled state shown/>
-            </div>
-            <div class="opening-why">
+            </Slice>
+            <Slice class="opening-why">
                 <p class="opening-reason">{read(shown, |shown| &shown.reason)}</p>
                 <Beside state/>
-            </div>
+            </Slice>
         </div>
     }
 }
