@@ -4,6 +4,7 @@ set -eu
 . "$(dirname -- "$0")/env.sh"
 sh tools/setup.sh build
 use_tools
+sh tools/kept.sh put
 
 # A page of the same sources is there already. What the tests themselves look like is no part of it.
 wanted=$({

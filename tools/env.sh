@@ -47,8 +47,6 @@ GECKODRIVER_VERSION=0.37.1
 GECKODRIVER_MINIMUM=0.36.0
 # What builds the course notes is pinned for this Python and newer ones.
 PYTHON_MINIMUM=3.11
-# Older ones do not know every feature that the Rust compiler now uses by default.
-WASM_OPT_MINIMUM=116
 
 # wasm-bindgen's tool must be exactly as new as its library, so Cargo.lock decides.
 bindgen_version() {
@@ -68,7 +66,7 @@ version_at_least() {
 # that exists is a tool that works.
 trunk_dir() { printf '%s/trunk-%s\n' "$BMAX_TOOLS" "$TRUNK_VERSION"; }
 bindgen_dir() { printf '%s/wasm-bindgen-%s\n' "$BMAX_TOOLS" "$(bindgen_version)"; }
-binaryen_dir() { printf '%s/binaryen-%s\n' "$BMAX_TOOLS" "$BINARYEN_VERSION"; }
+binaryen_dir() { printf '%s/binaryen-%s-js\n' "$BMAX_TOOLS" "$BINARYEN_VERSION"; }
 geckodriver_dir() { printf '%s/geckodriver-%s\n' "$BMAX_TOOLS" "$GECKODRIVER_VERSION"; }
 deny_dir() { printf '%s/cargo-deny-%s\n' "$BMAX_TOOLS" "$DENY_VERSION"; }
 hosts_dir() { printf '%s/hosts-%s\n' "$BMAX_TOOLS" "$(cksum <tests/hosts/requirements.txt | cut -d ' ' -f 1)"; }
@@ -77,7 +75,7 @@ axe_dir() { printf '%s/axe-core-%s\n' "$BMAX_TOOLS" "$AXE_VERSION"; }
 
 # Puts the project's own tools before the machine's. Called again after an installation.
 use_tools() {
-    for tool_dir in "$(trunk_dir)" "$(bindgen_dir)" "$(binaryen_dir)" "$(deny_dir)"; do
+    for tool_dir in "$(trunk_dir)" "$(bindgen_dir)" "$(deny_dir)"; do
         if [ -d "$tool_dir/bin" ]; then
             case :$PATH: in *:"$tool_dir/bin":*) ;; *) PATH=$tool_dir/bin:$PATH ;; esac
         fi
@@ -92,10 +90,7 @@ trunk_ok() {
 bindgen_ok() {
     [ "$(wasm-bindgen --version 2>/dev/null | sed -n 's/^wasm-bindgen \([^ ]*\).*/\1/p')" = "$(bindgen_version)" ]
 }
-wasm_opt_ok() {
-    found=$(wasm-opt --version 2>/dev/null | sed -n 's/^wasm-opt version \([0-9]*\).*/\1/p')
-    [ -n "$found" ] && [ "$found" -ge "$WASM_OPT_MINIMUM" ]
-}
+binaryen_ok() { [ -f "$(binaryen_dir)/index.js" ]; }
 geckodriver_ok() {
     found=$(find_geckodriver) && found=$("$found" --version 2>/dev/null | sed -n 's/^geckodriver \([0-9.]*\).*/\1/p') &&
         [ -n "$found" ] && version_at_least "$found" "$GECKODRIVER_MINIMUM"
@@ -202,8 +197,8 @@ lint_what_is_compiled() {
     export RUSTC_WORKSPACE_WRAPPER CLIPPY_ARGS
 }
 
-# Builds the two programs that Trunk runs, for this machine, and names the one that it is told of in BMAX_FINISH. The
-# checks build them with their tests, and say so by the file that BMAX_BUILT names.
+# Builds the two programs that Trunk runs, for this machine, and names the one that it is told of in BMAX_FINISH, and what
+# that needs. The checks build them with their tests, and say so by the file that BMAX_BUILT names.
 build_finish() {
     if [ -n "${BMAX_BUILT:-}" ]; then
         until [ -e "$BMAX_BUILT" ]; do sleep 1; done
@@ -211,7 +206,8 @@ build_finish() {
         native_cargo build --quiet --features "$NATIVE" --bin finish --bin bmax-site || fail "could not build src/bin/finish"
     fi
     BMAX_FINISH=$ROOT/target/debug/finish
-    export BMAX_FINISH
+    BMAX_BINARYEN=$(binaryen_dir)
+    export BMAX_FINISH BMAX_BINARYEN
 }
 
 find_program() {

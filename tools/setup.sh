@@ -106,31 +106,26 @@ fi
 # The names under which each project publishes for this machine; empty where it does not.
 trunk_triple=
 bindgen_triple=
-binaryen_triple=
 geckodriver_triple=
 case $(uname -s)-$(uname -m) in
 Linux-x86_64)
     trunk_triple=x86_64-unknown-linux-gnu
     bindgen_triple=x86_64-unknown-linux-musl
-    binaryen_triple=x86_64-linux
     geckodriver_triple=linux64
     ;;
 Linux-aarch64)
     trunk_triple=aarch64-unknown-linux-gnu
     bindgen_triple=aarch64-unknown-linux-gnu
-    binaryen_triple=aarch64-linux
     geckodriver_triple=linux-aarch64
     ;;
 Darwin-x86_64)
     trunk_triple=x86_64-apple-darwin
     bindgen_triple=x86_64-apple-darwin
-    binaryen_triple=x86_64-macos
     geckodriver_triple=macos
     ;;
 Darwin-arm64)
     trunk_triple=aarch64-apple-darwin
     bindgen_triple=aarch64-apple-darwin
-    binaryen_triple=arm64-macos
     geckodriver_triple=macos-aarch64
     ;;
 esac
@@ -185,7 +180,7 @@ if [ "$mode" != native ]; then
     fi
     trunk_ok || need_trunk=yes
     bindgen_ok || need_bindgen=yes
-    wasm_opt_ok || need_binaryen=yes
+    binaryen_ok || need_binaryen=yes
     version=$TRUNK_VERSION
     if [ -n "$need_trunk" ] && [ -n "$trunk_triple" ] &&
         download "$RELEASES/trunk-rs/trunk/releases/download/v$version/trunk-$trunk_triple.tar.gz" trunk "$(trunk_dir)"; then
@@ -195,11 +190,6 @@ if [ "$mode" != native ]; then
     if [ -n "$need_bindgen" ] && [ -n "$version" ] && [ -n "$bindgen_triple" ] &&
         download "$RELEASES/wasm-bindgen/wasm-bindgen/releases/download/$version/wasm-bindgen-$version-$bindgen_triple.tar.gz" wasm-bindgen "$(bindgen_dir)"; then
         need_bindgen=
-    fi
-    version=version_${BINARYEN_VERSION%%.*}
-    if [ -n "$need_binaryen" ] && [ -n "$binaryen_triple" ] &&
-        download "$RELEASES/WebAssembly/binaryen/releases/download/$version/binaryen-$version-$binaryen_triple.tar.gz" wasm-opt "$(binaryen_dir)"; then
-        need_binaryen=
     fi
 fi
 if [ "$mode" = test ]; then
@@ -254,8 +244,9 @@ missing_packages() {
         [ -z "$llvm" ] || have "wasm-ld-$llvm" || want "the linker of that Rust" "lld-$llvm"
     fi
     if [ -n "$need_lints" ] && ! lints_ok; then want "formatting and lint checks" rustfmt-web rust-web-clippy; fi
+    if [ "$mode" != native ] && ! have node; then want "running Binaryen, which makes the page small" nodejs; fi
     if [ -n "$need_binaryen$need_axe$need_hosts_npm" ] && ! have npm; then
-        want "fetching ${need_binaryen:+wasm-opt }${need_axe:+axe-core }${need_hosts_npm:+what builds slides }from npm" npm
+        want "fetching ${need_binaryen:+Binaryen }${need_axe:+axe-core }${need_hosts_npm:+what builds slides }from npm" npm
     fi
     if [ "$mode" = test ]; then
         find_chromium >/dev/null || want "the browser of the browser tests" chromium
@@ -394,16 +385,15 @@ if [ -n "$need_hosts_npm" ]; then
 fi
 if [ -n "$need_binaryen$need_axe" ]; then
     use_stage
-    say "fetching ${need_binaryen:+wasm-opt }${need_axe:+axe-core }from npm: ${need_binaryen:+wasm-opt makes the page small${need_axe:+, }}${need_axe:+axe-core checks its accessibility}"
+    say "fetching ${need_binaryen:+Binaryen }${need_axe:+axe-core }from npm: ${need_binaryen:+Binaryen makes the page small${need_axe:+, }}${need_axe:+axe-core checks its accessibility}"
     omit=
     [ -n "$need_binaryen" ] || omit=--omit=optional
     # shellcheck disable=SC2086
     npm_packages tools/npm $omit
     if [ -n "$need_binaryen" ]; then
-        # One program of the ten, with the file beside it that says how to read it.
-        mkdir -p "$stage/binaryen/bin"
-        cp "$stage/npm/node_modules/binaryen/bin/wasm-opt" "$stage/npm/node_modules/binaryen/bin/package.json" "$stage/binaryen/bin/"
-        "$stage/binaryen/bin/wasm-opt" --version >/dev/null || fail "wasm-opt does not start"
+        # The library alone; the ten programs beside it are eight times as large.
+        mkdir -p "$stage/binaryen"
+        for file in index.js package.json LICENSE; do cp "$stage/npm/node_modules/binaryen/$file" "$stage/binaryen/"; done
         publish "$stage/binaryen" "$(binaryen_dir)"
     fi
     if [ -n "$need_axe" ]; then publish "$stage/npm/node_modules/axe-core" "$(axe_dir)"; fi

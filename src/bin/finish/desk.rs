@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use super::digest::{sha256, short};
-use super::program::{checking, optimize};
+use super::program::{checking, optimize, shorten_imports};
 use super::script::tidied;
 use super::{Result, read, read_bytes, write};
 
@@ -29,12 +29,18 @@ impl Desk {
     }
 }
 
+/// Makes the module and its script smaller.
+pub fn shrink(folder: &Path) -> Result<()> {
+    let module = folder.join(format!("{TRUNK}_bg.wasm"));
+    shorten_imports(&module, &folder.join(format!("{TRUNK}.js")))?;
+    optimize(&[module])
+}
+
 /// Renames the three files, and returns what they are called now.
 pub fn name_by_content(folder: &Path) -> Result<Desk> {
     let [script, module, sheet] =
         [format!("{TRUNK}.js"), format!("{TRUNK}_bg.wasm"), "desk.css".to_owned()].map(|name| folder.join(name));
     let style = tidied(&read(&sheet)?);
-    optimize(std::slice::from_ref(&module))?;
     let code = checking(&tidied(&read(&script)?), folder)?;
     let name = name(&[code.as_bytes(), &read_bytes(&module)?, style.as_bytes()]);
     let old = format!("{TRUNK}_bg.wasm");

@@ -17,6 +17,7 @@ mod desk;
 mod digest;
 mod discovery;
 mod figures;
+mod imports;
 mod markup;
 mod page;
 mod pages;
@@ -65,6 +66,7 @@ fn pages(folder: &Path, rendered: &Path, built: &Path) -> Result<()> {
     // Nothing may change the inline scripts from here on but what fills their places.
     let page = page::tidied(&read(&template)?);
     let program = program::divide(folder, built)?;
+    desk::shrink(folder)?;
     let desk = desk::name_by_content(folder)?;
     let figures = figures::Figures::read(rendered, Path::new("src/figures"))?;
     let mut site = text::read(Path::new("src/pages"))?;

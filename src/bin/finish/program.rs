@@ -1,21 +1,21 @@
 //! Divides the page's program at its parts, which Leptos' `wasm_split` marks (src/figures/mod.rs): a first module with
 //! the frame of a page, a module for each part, and modules with what several parts need. Trunk knows of one module, so
 //! that what it made is put aside: here the linked program is divided, wasm-bindgen takes the first module, and
-//! wasm-opt takes each.
+//! Binaryen takes each.
 //!
 //! All files lie in one folder that is named by what they hold: within it they call each other by plain names, and a
 //! browser may keep each for ever.
 
 use std::collections::BTreeMap;
+use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Mutex;
-use std::thread;
 
 use wasm_split_cli_support::{Options, transform};
 
 use super::digest::{sha256, short};
+use super::imports::shortened;
 use super::script::tidied;
 use super::{Result, paths, read, read_bytes, write};
 
@@ -25,12 +25,6 @@ const NAME: &str = "bmax-site";
 const STEM: &str = "bmax";
 /// The script that fetches the parts.
 const LOADER: &str = "__wasm_split.js";
-/// Size before speed, and once: more rounds take as long again, and gain nothing as Brotli. The features are those that
-/// every browser with WebAssembly has had for years, and that the compiler uses.
-const OPTIMIZE: &str = "--enable-bulk-memory --enable-nontrapping-float-to-int --enable-sign-ext \
-                        --enable-mutable-globals --enable-reference-types --enable-multivalue -Oz \
-                        --strip-debug --strip-producers --strip-target-features";
-
 /// The program as it lies in the page's folder.
 pub struct Program {
     /// Its folder, seen from the page's.
@@ -78,8 +72,10 @@ pub fn divide(page: &Path, built: &Path) -> Result<Program> {
     let divided = transform(options).map_err(|error| format!("the program cannot be divided: {error:?}"))?;
     bind(&first, &work)?;
     fs::remove_file(&first).map_err(|error| format!("{}: {error}", first.display()))?;
+    let bound = work.join(format!("{STEM}_bg.wasm"));
+    shorten_imports(&bound, &work.join(format!("{STEM}.js")))?;
     let mut modules = divided.split_modules;
-    modules.push(work.join(format!("{STEM}_bg.wasm")));
+    modules.push(bound);
     optimize(&modules)?;
     let mut scripts = BTreeMap::new();
     for name in [format!("{STEM}.js"), LOADER.to_owned()] {
@@ -133,26 +129,18 @@ fn bind(module: &Path, folder: &Path) -> Result<()> {
     run(command.arg(folder).arg(module))
 }
 
-/// Makes modules smaller, as many at a time as there are processors. Without wasm-opt they stay as they are.
+/// Shortens the names of what a module imports from its script.
+pub fn shorten_imports(module: &Path, script: &Path) -> Result<()> {
+    let name = module.file_stem().unwrap_or_default().to_string_lossy();
+    let (smaller, shorter) = shortened(&read_bytes(module)?, &read(script)?, &format!("./{name}.js"))?;
+    write(module, smaller)?;
+    write(script, shorter)
+}
+
+/// Makes modules smaller, each in its place.
 pub fn optimize(modules: &[PathBuf]) -> Result<()> {
-    if Command::new("wasm-opt").arg("--version").output().is_err() {
-        eprintln!("finish: there is no wasm-opt; the program stays large");
-        return Ok(());
-    }
-    let waiting = Mutex::new(modules.iter());
-    // The lock is held for the moment of taking one, in which nothing panics.
-    let next = || waiting.lock().ok()?.next();
-    let work = || {
-        while let Some(module) = next() {
-            run(Command::new("wasm-opt").args(OPTIMIZE.split_whitespace()).arg(module).arg("-o").arg(module))?;
-        }
-        Ok(())
-    };
-    let workers = thread::available_parallelism().map_or(1, usize::from);
-    thread::scope(|scope| {
-        let running: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
-        running.into_iter().try_for_each(|one| one.join().unwrap_or_else(|_| Err("a worker stopped".to_owned())))
-    })
+    let binaryen = env::var_os("BMAX_BINARYEN").ok_or("BMAX_BINARYEN names no folder: make dist sets it")?;
+    run(Command::new("node").arg("tools/optimize.mjs").arg(binaryen).args(modules))
 }
 
 fn run(command: &mut Command) -> Result<()> {
@@ -171,7 +159,7 @@ fn digest(folder: &Path) -> Result<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::{env, process};
+    use std::process;
 
     use super::*;
 
