@@ -6,6 +6,7 @@ port=${PORT:-8080}
 case $port in '' | *[!0-9]*) fail "PORT is '$port': it must be a number" ;; esac
 sh tools/setup.sh build
 use_tools
+sh tools/kept.sh put
 build_finish
 use_wasm_rust
 
