@@ -20,6 +20,7 @@ mod course_plans;
 mod course_problems;
 mod course_steps;
 mod course_words;
+mod cpu_memory;
 mod dependencies;
 mod differential;
 mod documentation;

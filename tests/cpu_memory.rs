@@ -1,0 +1,75 @@
+//! The memory of the machine as what limits the micro-batch, against numbers worked out by hand.
+
+use bmax::{
+    Answer, AttentionKernel, Evaluation, Field, Method, Offload, Optimizer, Outside, Precision, Recomputation,
+    Scenario, Shortage, Switch, ZeroStage, b_max, catalogue, estimate, sweep,
+};
+
+/// Llama 3.1 8B in bf16 with layer inputs in CPU memory. 32 inputs of 4,096 numbers of 2 bytes are 256 KiB a token.
+fn swapped() -> Scenario {
+    let mut scenario = catalogue::model("llama-3.1-8b").expect("listed").apply(Scenario::default());
+    scenario.method = Method::Ledger;
+    scenario.cluster.gpus = 1;
+    scenario.cluster.zero = ZeroStage::Stage0;
+    scenario.recipe.precision = Precision::PureBf16;
+    scenario.recipe.optimizer = Optimizer::Sgd;
+    scenario.recipe.recomputation = Recomputation::Full;
+    scenario.recipe.offload = Offload::Activations;
+    scenario.recipe.attention = AttentionKernel::Flash;
+    scenario.recipe.dropout = Switch::Off;
+    scenario.recipe.sequence = 1024;
+    scenario
+}
+
+fn with_host_memory(scenario: Scenario, gib: f64) -> Scenario {
+    scenario.with_number(Field::HostMemory, gib).expect("in range")
+}
+
+#[test]
+fn what_a_sequence_more_takes_of_the_gpu_is_said_where_the_machine_is_the_limit() {
+    let scenario = with_host_memory(swapped(), 1.0);
+    let Answer::Fits(room) = b_max(&scenario) else { panic!("four sequences of 256 MiB fit into 1 GiB") };
+    assert!(room.by_host);
+    let [four, five] = [4, 5].map(|batch| estimate(&scenario.with_batch(batch)).peak().bytes.get());
+    assert!((room.per_sequence.get() - (five - four)).abs() < 1.0, "{:?}", room.per_sequence);
+}
+
+#[test]
+fn a_curve_over_lengths_ends_where_the_machine_has_no_room() {
+    // 1 GiB holds 4,096 tokens of 256 KiB.
+    let lengths = [512, 1_024, 2_048, 4_096, 8_192];
+    let expected = [Some(8), Some(4), Some(2), Some(1), None];
+    assert_eq!(sweep::b_max_by_sequence(&with_host_memory(swapped(), 1.0), &lengths), expected);
+}
+
+#[test]
+fn the_largest_entry_that_a_machine_lacks_room_for_is_named() {
+    let mut scenario = swapped();
+    scenario.recipe.precision = Precision::Bf16;
+    scenario.recipe.optimizer = Optimizer::AdamW;
+    scenario.recipe.offload = Offload::Optimizer;
+    scenario.cluster.gpus = 8;
+    scenario.cluster.zero = ZeroStage::Stage3;
+    let Answer::Infeasible(reason) = b_max(&with_host_memory(scenario, 1.0)) else { panic!("128 GB fit into 1 GiB") };
+    assert_eq!(reason.shortage, Shortage::HostMemory);
+    // Two moments in fp32 are 8 bytes a weight; master weights and gradients are 4 each.
+    assert_eq!(reason.largest.name, "Optimizer state");
+}
+
+#[test]
+fn an_evaluation_is_not_the_reason_where_the_step_does_not_fit_without_it_either() {
+    let mut scenario = swapped();
+    scenario.recipe.offload = Offload::None;
+    scenario.outside.evaluation = Evaluation::Logits;
+    scenario.outside.eval_sequences = 4_096;
+    // Weights and gradients of 8·10⁹ parameters are 2 + 2 bytes each.
+    let scenario = scenario.with_number(Field::Memory, 24.0).expect("in range");
+    let mut alone = scenario;
+    alone.outside = Outside::OFF;
+    assert_eq!(b_max(&alone).batch(), None);
+    let Answer::Infeasible(reason) = b_max(&scenario) else { panic!("32 GB fit into 24 GiB") };
+    assert!(reason.instant.is_outside(), "{}", reason.instant.name);
+    assert_eq!((reason.shortage, reason.training, reason.mend), (Shortage::ModelStates, None, None));
+    let lacks = estimate(&scenario.with_batch(1)).peak().bytes - scenario.usable();
+    assert_eq!(reason.over, lacks);
+}
