@@ -33,6 +33,7 @@ mod fuzz;
 mod hosting;
 mod hosts;
 mod lengths;
+mod levers;
 mod links;
 mod listings;
 mod metamorphic;
