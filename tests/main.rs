@@ -50,6 +50,7 @@ mod tasks;
 mod text;
 mod times;
 mod tour;
+mod uncommon_recipes;
 mod vision;
 mod web_manifest;
 mod worked_numbers;

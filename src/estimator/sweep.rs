@@ -244,6 +244,9 @@ mod tests {
                 let mut scenario = Scenario::default();
                 scenario.model.position = position;
                 scenario.lengths.batching = batching;
+                // Memory grows with the length alone, but for masks and biases of pairs, which long sequences show.
+                scenario.recipe.attention = AttentionKernel::Flash;
+                scenario.recipe.recomputation = Recomputation::Full;
                 scenario.cluster.gpus = 64;
                 let asked = lengths.iter().map(|&length| largest_micro_batch(&at_length(&scenario, length)));
                 let asked: Vec<_> = asked.collect();
