@@ -261,6 +261,20 @@ fn refused_switches_are_read_as_off() {
 }
 
 #[test]
+fn weights_are_divided_from_zero_3_on_and_under_fsdp_s_mixed_precision_from_zero_2_on() {
+    let mut scenario = llama();
+    scenario.recipe.adapter = Adapter::None;
+    let mut divides = |gpus, zero, precision| {
+        (scenario.cluster.gpus, scenario.cluster.zero, scenario.recipe.precision) = (gpus, zero, precision);
+        scenario.divides_weights()
+    };
+    assert!(divides(8, ZeroStage::Stage3, Precision::Bf16));
+    assert!(divides(8, ZeroStage::Stage2, Precision::Mixed));
+    assert!(!divides(8, ZeroStage::Stage2, Precision::Bf16));
+    assert!(!divides(1, ZeroStage::Stage3, Precision::Bf16));
+}
+
+#[test]
 fn deepspeed_makes_no_state_before_it_reads_one() {
     let mut scenario = llama();
     scenario.recipe.adapter = Adapter::None;

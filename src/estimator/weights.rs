@@ -253,4 +253,27 @@ mod tests {
         };
         assert_eq!(gpt2.derived_parameters(), h * v + l * (12 * h * h + 13 * h) + 2 * h);
     }
+
+    #[test]
+    fn a_layer_with_experts_attends_to_an_encoder_as_one_without_does() {
+        let model = Model {
+            hidden: 8,
+            heads: 2,
+            kv_heads: 2,
+            head_dim: 4,
+            feed_forward: 16,
+            mlp: Mlp::Gated,
+            norm: Norm::RmsNorm,
+            norms: 2,
+            bias: Bias::None,
+            experts: crate::Experts { count: 4, ..crate::Experts::NONE },
+            encoder: crate::Encoder { layers: 1, ..crate::Encoder::NONE },
+            ..catalogue::DEFAULT_MODEL.model
+        };
+        // Four matrices of 8 × 8 and two norms, a router of 4 × 8, four experts of three matrices of 8 × 16; and for the
+        // encoder four matrices of 8 × 8 and a norm.
+        let expected = 256 + 16 + 32 + 4 * 384 + 256 + 8;
+        assert_eq!(Weights::of(&model).expert_layer(), expected);
+        assert_eq!(Weights::of(&model).dense_layer(), 256 + 16 + 384 + 256 + 8);
+    }
 }

@@ -280,6 +280,9 @@ mod tests {
         says(task, "not counted for the trainers of tasks");
         scenario.cluster.engine = Engine::Megatron;
         says(scenario, "Megatron-LM off-loads optimizer state");
+        scenario.cluster.engine = Engine::Torch;
+        (scenario.cluster.pipeline_parallel, scenario.recipe.micro_batches) = (2, 2);
+        says(scenario, "layer by layer, which a pipeline does not wait for");
         let mut scenario = ledger();
         scenario.recipe.offload = Offload::Optimizer;
         scenario.recipe.optimizer = Optimizer::PagedAdam8bit;
