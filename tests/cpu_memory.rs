@@ -73,3 +73,20 @@ fn an_evaluation_is_not_the_reason_where_the_step_does_not_fit_without_it_either
     let lacks = estimate(&scenario.with_batch(1)).peak().bytes - scenario.usable();
     assert_eq!(reason.over, lacks);
 }
+
+#[test]
+fn the_fullest_stage_of_a_pipeline_is_the_one_that_takes_the_most_bytes() {
+    // 25 layers: eight on the first and on the last of three stages, and nine between them. An embedding or a head of
+    // 128,256 × 4,096 weights is larger than two layers, so that the ends are fuller than the middle.
+    let mut scenario = swapped();
+    scenario.recipe.offload = Offload::None;
+    scenario.recipe.optimizer = Optimizer::PagedAdam8bit;
+    scenario.recipe.micro_batches = 3;
+    scenario.model.layers = 25;
+    (scenario.cluster.gpus, scenario.cluster.pipeline_parallel) = (3, 3);
+    (scenario.cluster.first_stage_layers, scenario.cluster.last_stage_layers) = (8, 8);
+    let layer = 2.0 * 4096.0 * 4096.0 + 2.0 * 4096.0 * 1024.0 + 3.0 * 4096.0 * 14_336.0;
+    let paged = estimate(&scenario).host.total_at(1).get();
+    // Two moments of a byte, in a machine with three GPUs.
+    assert!((paged - 3.0 * 2.0 * (128_256.0 * 4096.0 + 8.0 * layer)).abs() < 1.0, "{paged}");
+}
