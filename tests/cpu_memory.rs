@@ -1,8 +1,8 @@
 //! The memory of the machine as what limits the micro-batch, against numbers worked out by hand.
 
 use bmax::{
-    Answer, AttentionKernel, Evaluation, Field, Method, Offload, Optimizer, Outside, Precision, Recomputation,
-    Scenario, Shortage, Switch, ZeroStage, b_max, catalogue, estimate, sweep,
+    Answer, AttentionKernel, Bytes, Evaluation, Field, Method, Offload, Optimizer, Outside, Precision, Recomputation,
+    Reference, Scenario, Shortage, Switch, TaskKind, ZeroStage, b_max, catalogue, estimate, sweep,
 };
 
 /// Llama 3.1 8B in bf16 with layer inputs in CPU memory. 32 inputs of 4,096 numbers of 2 bytes are 256 KiB a token.
@@ -89,4 +89,23 @@ fn the_fullest_stage_of_a_pipeline_is_the_one_that_takes_the_most_bytes() {
     let paged = estimate(&scenario).host.total_at(1).get();
     // Two moments of a byte, in a machine with three GPUs.
     assert!((paged - 3.0 * 2.0 * (128_256.0 * 4096.0 + 8.0 * layer)).abs() < 1.0, "{paged}");
+}
+
+#[test]
+fn a_machine_lacks_memory_only_where_it_is_known_and_too_small() {
+    // Four sequences take just 1 GiB.
+    let [four, five] = [4, 5].map(|batch| swapped().with_batch(batch));
+    assert_eq!(estimate(&four).host.lacks(), None);
+    assert_eq!(estimate(&with_host_memory(four, 1.0)).host.lacks(), None);
+    assert_eq!(estimate(&with_host_memory(five, 1.0)).host.lacks(), Some(Bytes::from_mib(256.0)));
+}
+
+#[test]
+fn a_teacher_without_a_size_of_its_own_is_as_large_as_the_model() {
+    let mut scenario = swapped();
+    scenario.recipe.offload = Offload::None;
+    scenario.task.kind = TaskKind::Distil;
+    scenario.task.reference = Reference::Offloaded;
+    // Llama 3.1 8B has 8,030,261,248 weights of 2 bytes.
+    assert_eq!(estimate(&scenario).host.total_at(1), Bytes::new(2.0 * 8_030_261_248.0));
 }

@@ -278,6 +278,17 @@ fn an_engine_stands_beside_the_model_where_completions_are_generated_on_its_gpu(
 }
 
 #[test]
+fn deepspeed_gathers_no_weights_to_generate_that_one_gpu_has() {
+    let mut scenario = llama(TaskKind::Grpo);
+    scenario.cluster.engine = Engine::DeepSpeed;
+    scenario.cluster.zero = ZeroStage::Stage3;
+    let gathered = |scenario: &Scenario| at(&estimate(scenario), "Weights, gathered to generate", "generate, prompts");
+    exactly(gathered(&scenario), 0.0);
+    scenario.cluster.gpus = 8;
+    exactly(gathered(&scenario), 2.0 * LLAMA);
+}
+
+#[test]
 fn autocast_does_not_reach_what_ppo_generates_and_scores() {
     let mut scenario = llama(TaskKind::Ppo);
     scenario.recipe.precision = Precision::Autocast;

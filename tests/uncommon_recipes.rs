@@ -1,10 +1,10 @@
 //! What settings take that few runs combine, against numbers worked out by hand from the sizes of models.
 
 use bmax::{
-    Adapter, AdapterTargets, AdapterType, AttentionKernel, Batching, Engine, Entry, Estimate, Fp8, Gather, Gathered,
-    GradientType, HostLoad, Kernels, Latent, Load, Logits, LossHead, Merge, Method, Mlp, Offload, Optimizer,
-    PaddedAttention, Precision, Recomputation, Reference, Resume, Scenario, StepKernel, Switch, TaskKind, Unquantized,
-    ZeroStage, catalogue, estimate, source,
+    Adapter, AdapterTargets, AdapterType, AttentionKernel, Batching, Bytes, Encoder, Engine, Entry, Estimate, Fp8,
+    Gather, Gathered, GradientType, HostLoad, Kernels, Latent, Load, Logits, LossHead, Merge, Method, Mlp, Offload,
+    Optimizer, PaddedAttention, Percent, Position, Precision, Recomputation, Reference, Resume, Rollout, Scenario,
+    StepKernel, Switch, TaskKind, Unquantized, ZeroStage, catalogue, estimate, source,
 };
 
 use crate::support::held::{at, exactly, position};
@@ -382,4 +382,141 @@ fn an_entry_that_an_engine_makes_names_that_engine_as_its_source() {
         let updated = host.entries.iter().find(|entry| entry.name == "Weights that the CPU updates").expect("there");
         assert_eq!(updated.source, expected, "{engine}");
     }
+}
+
+#[test]
+fn nothing_is_listed_that_takes_no_memory() {
+    let bare = |mut scenario: Scenario| {
+        let device = &mut scenario.device;
+        (device.driver, device.cuda_context) = (Bytes::ZERO, Bytes::ZERO);
+        (device.communication, device.workspace) = (Bytes::ZERO, Bytes::ZERO);
+        device.fragmentation = Percent::new(0.0);
+        scenario
+    };
+    let mut engine = llama();
+    (engine.task.kind, engine.task.rollout, engine.task.engine) = (TaskKind::Grpo, Rollout::Awake, Percent::new(0.0));
+    let mut text = row("qwen2.5-vl-7b");
+    text.recipe.images.count = 0;
+    let mut several = llama();
+    several.cluster.gpus = 8;
+    for scenario in [llama(), mixtral(), engine, text, several, row("t5-base"), row("gpt2")] {
+        let entries = estimate(&bare(scenario)).entries;
+        let empty = entries.iter().find(|entry| entry.bytes == Bytes::ZERO);
+        assert!(empty.is_none(), "{}: {}", scenario.model.origin, empty.map_or("", |entry| entry.name));
+    }
+}
+
+#[test]
+fn a_sequence_without_images_waits_for_no_tower() {
+    let mut scenario = row("qwen2.5-vl-7b");
+    scenario.recipe.images.count = 0;
+    assert!(!has(&estimate(&scenario), "Gradient of the embedded sequence"));
+}
+
+#[test]
+fn transformer_engine_makes_an_empty_gradient_for_each_shape_that_layers_have() {
+    let mut scenario = mixtral();
+    scenario.cluster.engine = Engine::Megatron;
+    // One expert stands for all; no layer has a dense feed-forward block.
+    let dummies = at(&estimate(&scenario), "Dummy gradients, one for each shape", "loss, forward");
+    exactly(dummies, 2.0 * (ATTENTION + EXPERTS / 8.0));
+}
+
+#[test]
+fn one_gpu_keeps_its_weights_in_fp8_whatever_the_zero_stage() {
+    let mut scenario = llama();
+    scenario.recipe.precision = Precision::Bf16;
+    scenario.recipe.fp8 = Fp8::TeCurrent;
+    scenario.cluster.zero = ZeroStage::Stage3;
+    // Two bytes for each weight of a layer’s matrices, 32 layers.
+    let kept = at(&estimate(&scenario), "Weights in fp8, by row and by column", "loss, forward");
+    exactly(kept, 2.0 * 32.0 * (ATTENTION + 3.0 * 4096.0 * 14_336.0));
+}
+
+#[test]
+fn a_mask_repeats_keys_and_values_only_where_heads_share_them() {
+    let mut scenario = llama();
+    scenario.recipe.attention = AttentionKernel::Flash;
+    scenario.lengths.batching = Batching::Padded;
+    scenario.lengths.attention = PaddedAttention::Mask;
+    assert!(has(&estimate(&scenario), "Keys, repeated to n heads"));
+    scenario.model.kv_heads = 32;
+    let seen = estimate(&scenario);
+    assert!(has(&seen, "Keys") && !has(&seen, "Keys, repeated to n heads"));
+}
+
+#[test]
+fn experts_alone_read_norms_by_their_router_and_not_in_fp8() {
+    // Without shared experts every token goes from the norm to the router, and its experts have copies of their own.
+    let mut scenario = mixtral();
+    scenario.recipe.precision = Precision::Bf16;
+    scenario.recipe.fp8 = Fp8::TeCurrent;
+    let seen = estimate(&scenario);
+    assert!(has(&seen, "Input of the router"));
+    assert!(!has(&seen, "Outputs of the norms, in fp8 for the feed-forward block"));
+}
+
+#[test]
+fn a_stage_between_the_ends_updates_no_embedding() {
+    let mut scenario = llama();
+    scenario.recipe.optimizer = Optimizer::Galore;
+    (scenario.cluster.gpus, scenario.cluster.pipeline_parallel, scenario.recipe.micro_batches) = (4, 4, 4);
+    let update = |instant: &str| at(&estimate(&scenario), "Update of one matrix", instant);
+    // Singular vectors of 4,096 × 14,336: 8 bytes of each element for both copies in fp32, and both sets of vectors.
+    let inside = 8.0 * 4096.0 * 14_336.0 + 4.0 * 4096.0 * (4096.0 + 14_336.0);
+    exactly(update("second stage: optimizer step"), inside);
+    // Two tensors of 2 bytes as large as the embedding are more.
+    exactly(update("first stage: optimizer step"), 2.0 * 2.0 * 128_256.0 * 4096.0);
+}
+
+#[test]
+fn a_learned_table_without_rows_is_no_matrix() {
+    let mut scenario = llama();
+    scenario.recipe.precision = Precision::Bf16;
+    scenario.recipe.optimizer = Optimizer::Soap;
+    let squares = |position| {
+        let mut with = scenario;
+        (with.model.position, with.model.positions) = (position, 0);
+        at(&estimate(&with), "Preconditioners", "optimizer step")
+    };
+    exactly(squares(Position::Learned), squares(Position::None));
+}
+
+#[test]
+fn ranks_are_those_of_a_pipeline_alone() {
+    let mut scenario = llama();
+    assert_eq!(estimate(&scenario).ranks, Vec::<u32>::new());
+    (scenario.cluster.gpus, scenario.cluster.pipeline_parallel) = (4, 4);
+    assert_eq!(estimate(&scenario).ranks, [3, 0, 1]);
+}
+
+#[test]
+fn an_encoder_that_reads_text_hears_nothing_and_one_without_rows_hears_as_much_as_it_is_given() {
+    let mut scenario = llama();
+    scenario.recipe.source = 300;
+    scenario.model.encoder = Encoder { layers: 2, positions: 1_500, mels: 0 };
+    assert!(!scenario.model.encoder.hears());
+    assert_eq!(scenario.source(), 300);
+    // 1,500 frames of sound are all that Whisper’s table has rows for.
+    scenario.model.encoder.mels = 80;
+    assert!(scenario.model.encoder.hears());
+    assert_eq!(scenario.source(), 1_500);
+    scenario.model.encoder.positions = 0;
+    assert_eq!(scenario.source(), 300);
+}
+
+#[test]
+fn without_tensor_parallelism_the_paper_s_coefficient_is_one_number() {
+    let mut scenario = Scenario { method: Method::Paper, ..llama() };
+    scenario.recipe.precision = Precision::Bf16;
+    scenario.recipe.recomputation = Recomputation::Selective;
+    let written = |scenario: &Scenario| {
+        let estimate = estimate(scenario);
+        let kept = estimate.entries.iter().find(|entry| entry.bucket == bmax::Bucket::Activations).expect("kept");
+        kept.formula.in_symbols(&kept.values(&estimate))
+    };
+    // 32 bytes without dropout, of which T divides 24 (Korthikanti et al. 2022, table 2, less the masks).
+    assert!(written(&scenario).contains("32") && !written(&scenario).contains('+'), "{}", written(&scenario));
+    scenario.cluster.tensor_parallel = 2;
+    assert!(written(&scenario).contains("(8 + 24 / T)"), "{}", written(&scenario));
 }

@@ -397,6 +397,8 @@ mod tests {
         };
         assert_eq!(ledger.peak(2), (1, Bytes::new(15.0)));
         assert_eq!(ledger.peak(9), (0, Bytes::new(19.0)));
+        // Of two that are as high it is the first.
+        assert_eq!(ledger.peak(5), (0, Bytes::new(15.0)));
     }
 
     /// A ledger with one line of ten times the batch at both instants.
