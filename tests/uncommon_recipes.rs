@@ -420,6 +420,11 @@ fn transformer_engine_makes_an_empty_gradient_for_each_shape_that_layers_have() 
     // One expert stands for all; no layer has a dense feed-forward block.
     let dummies = at(&estimate(&scenario), "Dummy gradients, one for each shape", "loss, forward");
     exactly(dummies, 2.0 * (ATTENTION + EXPERTS / 8.0));
+    // Nor does a layer without experts have one.
+    let mut scenario = llama();
+    scenario.cluster.engine = Engine::Megatron;
+    let dummies = at(&estimate(&scenario), "Dummy gradients, one for each shape", "loss, forward");
+    exactly(dummies, 2.0 * (ATTENTION + 3.0 * 4096.0 * 14_336.0));
 }
 
 #[test]
@@ -503,6 +508,9 @@ fn an_encoder_that_reads_text_hears_nothing_and_one_without_rows_hears_as_much_a
     assert_eq!(scenario.source(), 1_500);
     scenario.model.encoder.positions = 0;
     assert_eq!(scenario.source(), 300);
+    // Without layers there is no encoder to hear.
+    scenario.model.encoder.layers = 0;
+    assert!(!scenario.model.encoder.hears());
 }
 
 #[test]
