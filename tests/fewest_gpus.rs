@@ -1,8 +1,8 @@
 //! The fewest GPUs, against every number of them tried in turn.
 
 use bmax::{
-    Bytes, Choice, Engine, Evaluation, Field, Method, Scenario, TaskKind, ZeroStage, b_max, catalogue, estimate,
-    fewest_gpus, link,
+    Adapter, Bytes, Choice, Engine, Evaluation, Field, Method, Precision, Scenario, Switch, TaskKind, ZeroStage, b_max,
+    catalogue, estimate, fewest_gpus, link,
 };
 use proptest::prelude::*;
 
@@ -128,4 +128,58 @@ fn an_evaluation_that_keeps_logits_needs_no_fewer_gpus_than_the_step_alone() {
     let fewest = by_trying(&kept).expect("some number is enough");
     assert_eq!(fewest_gpus(&kept, kept.recipe.batch), Some(fewest));
     assert!(by_trying(&alone).is_some_and(|alone| (2..=fewest).contains(&alone)));
+}
+
+/// Llama 3.2 1B under ZeRO 3, with an evaluation that keeps the logits of two batches of 512 tokens a sequence on each GPU,
+/// and gathers those of all.
+fn keeps_logits(batch: u32) -> Scenario {
+    let row = catalogue::model("llama-3.2-1b").expect("listed");
+    let mut scenario = row.apply(Scenario { method: Method::Ledger, ..Scenario::default() });
+    scenario.recipe.sequence = 512;
+    scenario.cluster.zero = ZeroStage::Stage3;
+    scenario.outside.evaluation = Evaluation::Logits;
+    scenario.outside.eval_sequences = 4_000;
+    scenario.outside.eval_batch = batch;
+    scenario.outside.eval_steps = 2;
+    scenario.with_batch(1)
+}
+
+#[test]
+fn a_few_gpus_are_found_where_many_would_gather_more_logits_than_fit() {
+    // Three GPUs divide 16 bytes of each of 1.24·10⁹ parameters, 18.4 GiB. Logits of 512 × 128,256 numbers are 250 MiB a
+    // sequence in fp32, so that 48 GPUs gather 23 GiB of them and more. The batch is named, or that of the step.
+    for batch in [2, 0] {
+        let scenario = with_memory_for(keeps_logits(batch), 3);
+        assert!(!fits(&scenario, GROUPS) && !fits(&scenario, 131_072), "{batch}");
+        assert_eq!(by_trying(&scenario), Some(3), "{batch}");
+        assert_eq!(fewest_gpus(&scenario, 1), Some(3), "{batch}");
+    }
+}
+
+#[test]
+fn a_gpu_more_is_found_where_logits_fill_what_the_step_alone_leaves() {
+    // A fifth GPU takes a twentieth of 18.4 GiB off the others, 0.9 GiB, and adds logits of 0.5 GiB.
+    let scenario = with_memory_for(keeps_logits(1), 5);
+    let mut alone = scenario;
+    alone.outside.evaluation = Evaluation::Off;
+    assert_eq!((by_trying(&alone), by_trying(&scenario)), (Some(4), Some(5)));
+    assert_eq!(fewest_gpus(&scenario, 1), Some(5));
+}
+
+#[test]
+fn a_group_that_shares_its_weights_is_found_though_every_larger_number_keeps_a_copy_of_them() {
+    // Beside frozen weights there are hardly any other states. Eight GPUs, four groups of two that share a sequence, hold an
+    // eighth of the weights each. More of them hold less, and beside it a copy of an eighth between the passes.
+    let row = catalogue::model("llama-3.1-8b").expect("listed");
+    let mut scenario = row.apply(Scenario { method: Method::Ledger, ..Scenario::default() });
+    scenario.recipe.precision = Precision::PureBf16;
+    scenario.recipe.adapter = Adapter::Lora;
+    scenario.recipe.dropout = Switch::Off;
+    scenario.recipe.sequence = 128;
+    scenario.cluster.zero = ZeroStage::Stage3;
+    scenario.cluster.reshard = 8;
+    scenario.cluster.context_parallel = 2;
+    let scenario = with_memory_for(scenario.with_batch(1), 4);
+    assert!(fits(&scenario, 8) && [2, 4, 6, 10, 12, 40].iter().all(|gpus| !fits(&scenario, *gpus)));
+    assert_eq!(fewest_gpus(&scenario, 1), Some(8));
 }

@@ -261,6 +261,39 @@ fn refused_switches_are_read_as_off() {
 }
 
 #[test]
+fn weights_are_divided_from_zero_3_on_and_under_fsdp_s_mixed_precision_from_zero_2_on() {
+    let mut scenario = llama();
+    scenario.recipe.adapter = Adapter::None;
+    let mut divides = |gpus, zero, precision| {
+        (scenario.cluster.gpus, scenario.cluster.zero, scenario.recipe.precision) = (gpus, zero, precision);
+        scenario.divides_weights()
+    };
+    assert!(divides(8, ZeroStage::Stage3, Precision::Bf16));
+    assert!(divides(8, ZeroStage::Stage2, Precision::Mixed));
+    assert!(!divides(8, ZeroStage::Stage2, Precision::Bf16));
+    assert!(!divides(1, ZeroStage::Stage3, Precision::Bf16));
+}
+
+#[test]
+fn logits_of_evaluation_batches_as_large_as_the_micro_batch_are_kept_for_the_set_or_for_a_few_batches() {
+    let mut scenario = llama();
+    scenario.outside.evaluation = Evaluation::Logits;
+    scenario.outside.eval_batch = 0;
+    scenario.outside.eval_sequences = 40;
+    let (sequence, kept) = (2.0 * 1024.0 * 128_256.0, "Kept logits");
+    // Never handed over: those of the whole set, at its last batch and when that has been joined.
+    let whole = estimate(&scenario);
+    exactly(at(&whole, kept, "evaluation: loss"), 40.0 * sequence);
+    exactly(at(&whole, kept, "evaluation: logits joined"), 40.0 * sequence);
+    // Handed over after two batches: at the second there is one. After three there are the one before and its sum with the
+    // one before that: three.
+    for (steps, there) in [(2, 1.0), (3, 3.0)] {
+        scenario.outside.eval_steps = steps;
+        exactly(at(&estimate(&scenario), kept, "evaluation: loss"), there * sequence);
+    }
+}
+
+#[test]
 fn deepspeed_makes_no_state_before_it_reads_one() {
     let mut scenario = llama();
     scenario.recipe.adapter = Adapter::None;

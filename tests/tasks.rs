@@ -2,9 +2,9 @@
 //! of trl 1.10.0.
 
 use bmax::{
-    Adapter, Bytes, Choice, Engine, Estimate, Field, FrozenType, Method, Optimizer, Precision, Recomputation,
-    Reference, RewardModel, Rollout, Scenario, Switch, Task, TaskKind, ZeroStage, b_max, catalogue, estimate,
-    levers::ranked, link,
+    Adapter, AttentionKernel, Bytes, Choice, Engine, Estimate, Field, FrozenType, Kernels, Method, Optimizer,
+    Precision, QkNorm, Recomputation, Reference, RewardModel, Rollout, Scenario, Switch, Task, TaskKind, ZeroStage,
+    b_max, catalogue, estimate, levers::ranked, link,
 };
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -206,6 +206,86 @@ fn ppo_s_value_model_is_in_the_type_of_the_policy_s_weights() {
         exactly(at(&seen, "Value model", "train: optimizer step"), bytes * body);
         exactly(at(&seen, "Value model’s optimizer state", "train: optimizer step"), 2.0 * bytes * body);
     }
+}
+
+#[test]
+fn what_ppo_reads_from_a_cache_stands_beside_packed_queries_keys_and_values() {
+    let packed = |slug: &str| {
+        let mut scenario = catalogue::model(slug).expect("listed").apply(llama(TaskKind::Ppo));
+        scenario.recipe.recomputation = Recomputation::None;
+        scenario.recipe.attention = AttentionKernel::Flash;
+        scenario.recipe.kernels = Kernels::Eager;
+        scenario.recipe.dropout = Switch::Off;
+        estimate(&scenario)
+    };
+    let (there, tokens) = ("train: loss, forward", 2.0 * 1024.0);
+    // 12 layers of GPT-2 with keys and values of 768 numbers of 2 bytes.
+    exactly(at(&packed("gpt2"), "Keys and values", there), 12.0 * 2.0 * 2.0 * 768.0 * tokens);
+    // Rotated queries and keys of Pythia are copies anyway, so that the values alone are left of the product: 16 layers of
+    // 2,048 numbers.
+    exactly(at(&packed("pythia-1b"), "Values", there), 16.0 * 2.0 * 2_048.0 * tokens);
+}
+
+#[test]
+fn expanded_keys_and_values_of_latent_attention_are_cached_beside_all_that_a_norm_of_keys_keeps() {
+    let mut scenario = catalogue::model("deepseek-v2-lite").expect("listed").apply(llama(TaskKind::Ppo));
+    scenario.recipe.recomputation = Recomputation::None;
+    scenario.recipe.kernels = Kernels::Fused;
+    for norm in [QkNorm::Off, QkNorm::Head] {
+        scenario.model.qk_norm = norm;
+        // 27 layers of 16 heads of 128 + 64 numbers, for keys and for values, of 2 bytes.
+        let cached = at(&estimate(&scenario), "Cache that the trainer holds", "train: logits");
+        exactly(cached, 27.0 * 2.0 * 2.0 * 16.0 * 192.0 * 2.0 * 1024.0);
+    }
+}
+
+#[test]
+fn at_ppo_s_logits_is_what_accelerate_casts_or_what_the_value_model_put_out_the_more_of_the_two() {
+    let (there, tokens) = ("train: logits", 2.0 * 1024.0);
+    let (logits, cache, hidden) = ("Logits in fp32", "Value model’s cache", "Hidden states in fp32");
+    let mut scenario = llama(TaskKind::Ppo);
+    scenario.recipe.precision = Precision::Autocast;
+    // 4 bytes of 128,256 logits are 501 KiB a token. The value model’s keys and values in fp32 are 8 bytes of 1,024 numbers
+    // in each of 32 layers, 256 KiB.
+    let seen = estimate(&scenario);
+    exactly(at(&seen, logits, there), 4.0 * VOCABULARY * tokens);
+    exactly(at(&seen, cache, there), 0.0);
+    // Of 50,000 logits they are 195 KiB.
+    scenario.model.vocabulary = 50_000;
+    let seen = estimate(&scenario);
+    exactly(at(&seen, logits, there), 0.0);
+    exactly(at(&seen, cache, there), 32.0 * 8.0 * 1_024.0 * tokens);
+    // Beside adapters hidden states are in 16 bits, and are cast as well: 33 of 4,096 numbers.
+    scenario.model.vocabulary = 128_256;
+    scenario.recipe.adapter = Adapter::Lora;
+    let seen = estimate(&scenario);
+    exactly(at(&seen, logits, there), 4.0 * VOCABULARY * tokens);
+    exactly(at(&seen, hidden, there), 4.0 * 33.0 * 4_096.0 * tokens);
+    // With 64,000 logits both are 778 KiB. The value model has 32 layers of 2 bytes of 4,096 numbers that norms do not keep,
+    // and of as many keys and values, which eager attention does not keep as they are: 768 KiB.
+    scenario.model.vocabulary = 64_000;
+    scenario.model.kv_heads = 32;
+    scenario.recipe.attention = AttentionKernel::Eager;
+    exactly(at(&estimate(&scenario), hidden, there), 4.0 * 33.0 * 4_096.0 * tokens);
+}
+
+#[test]
+fn an_engine_stands_beside_the_model_where_completions_are_generated_on_its_gpu() {
+    let has = |kind, rollout| Task { kind, rollout, ..Task::TRAIN }.has_engine();
+    assert!(has(TaskKind::Grpo, Rollout::Awake) && has(TaskKind::Ppo, Rollout::Asleep));
+    assert!(!has(TaskKind::Grpo, Rollout::Model) && !has(TaskKind::Grpo, Rollout::Server));
+    assert!(!has(TaskKind::Train, Rollout::Awake) && !has(TaskKind::Dpo, Rollout::Awake));
+}
+
+#[test]
+fn deepspeed_gathers_no_weights_to_generate_that_one_gpu_has() {
+    let mut scenario = llama(TaskKind::Grpo);
+    scenario.cluster.engine = Engine::DeepSpeed;
+    scenario.cluster.zero = ZeroStage::Stage3;
+    let gathered = |scenario: &Scenario| at(&estimate(scenario), "Weights, gathered to generate", "generate, prompts");
+    exactly(gathered(&scenario), 0.0);
+    scenario.cluster.gpus = 8;
+    exactly(gathered(&scenario), 2.0 * LLAMA);
 }
 
 #[test]

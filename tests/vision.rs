@@ -2,14 +2,15 @@
 //! that PyTorch's allocator has counted (tests/vectors/README.md).
 
 use bmax::{
-    Adapter, Change, Estimate, Field, Images, Precision, ProjectorTraining, Recomputation, Scenario, Tower,
-    TowerTraining, Vision, b_max, catalogue, counters, estimate, levers::ranked, link,
+    Adapter, AdapterTargets, Change, Estimate, Field, Images, Precision, ProjectorTraining, Recomputation, Scenario,
+    Switch, Tower, TowerTraining, Vision, b_max, catalogue, counters, estimate, levers::ranked, link,
 };
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::Value;
 
 use crate::support::any_scenario;
+use crate::support::held::{at, exactly};
 use crate::support::peaks::{at_least, peak};
 
 const TOKENS: &str = include_str!("vectors/image_tokens.json");
@@ -131,6 +132,47 @@ fn layer_inputs_of_a_recomputed_tower_are_one_tensor_of_each_layer() {
     let inputs = estimate.entries.iter().find(|entry| entry.name == "Tower: layer inputs").expect("kept");
     // 32 layers, 4 · 37² patches of a megapixel, 1,280 numbers of 2 bytes each.
     assert_eq!(inputs.bytes.get(), 32.0 * 4.0 * 37.0 * 37.0 * 1_280.0 * 2.0);
+}
+
+#[test]
+fn adapters_of_a_tower_keep_a_mask_for_each_matrix_that_reads_its_width() {
+    let mut scenario = catalogue::model("llava-1.5-7b").expect("listed").apply(qwen());
+    scenario.recipe.recomputation = Recomputation::None;
+    scenario.recipe.adapter = Adapter::Lora;
+    scenario.recipe.targets = AdapterTargets::All;
+    scenario.recipe.adapter_dropout = Switch::On;
+    scenario.recipe.images.tower = TowerTraining::Adapters;
+    scenario.recipe.batch = 1;
+    // Queries, keys, values, output and the first matrix of the feed-forward block, a byte each, in 23 of 24 layers of CLIP,
+    // over 24² + 1 vectors of 1,024 numbers.
+    let masks = at(&estimate(&scenario), "Tower: masks of the adapters’ dropout", "loss, forward");
+    exactly(masks, 5.0 * 23.0 * 577.0 * 1_024.0);
+}
+
+#[test]
+fn the_adapter_of_llama_4_s_tower_is_kept_in_the_type_of_the_tower() {
+    let mut scenario = qwen();
+    scenario.model.vision = Vision { tower: Tower::Llama4, side: 336, ..tower("llama4") };
+    scenario.recipe.precision = Precision::Fp32;
+    scenario.recipe.recomputation = Recomputation::None;
+    scenario.recipe.images =
+        Images { tower: TowerTraining::Trained, height: 336, width: 336, ..scenario.recipe.images };
+    scenario.recipe.batch = 1;
+    // One tile of 24² patches is 144 tokens of 4,096 numbers: what two activations and a matrix read, 4 bytes each.
+    let kept = at(&estimate(&scenario), "Tower: inside the adapter", "loss, forward");
+    exactly(kept, 3.0 * 4.0 * 144.0 * 4_096.0);
+}
+
+#[test]
+fn a_tower_whose_only_layer_is_not_used_has_no_entries_of_layers() {
+    // LLaVA takes what goes into the last layer.
+    let mut scenario = catalogue::model("llava-1.5-7b").expect("listed").apply(qwen());
+    scenario.model.vision.layers = 1;
+    scenario.recipe.images.tower = TowerTraining::Trained;
+    scenario.recipe.recomputation = Recomputation::None;
+    let estimate = estimate(&scenario);
+    let empty = estimate.entries.iter().filter(|entry| entry.name.starts_with("Tower: ") && entry.bytes.get() == 0.0);
+    assert_eq!(empty.map(|entry| entry.name).collect::<Vec<_>>(), Vec::<&str>::new());
 }
 
 #[test]

@@ -363,4 +363,25 @@ mod tests {
         assert!((found.out / (4.0 * trained as f64) - 1.0).abs() < 1e-6, "{}", found.out);
         assert_eq!(found.out, found.back);
     }
+
+    #[test]
+    fn traffic_is_what_goes_out_and_what_comes_back() {
+        let scenario = offloaded(1, ZeroStage::Stage0, Engine::Torch);
+        // Two bytes of gradient and two of weight for each of 8.03·10⁹ weights.
+        let traffic = cost(&scenario, 1, Speed::from_peak(312.0, 25.0)).host_traffic.get();
+        assert!((traffic / (4.0 * 8_030_261_248.0) - 1.0).abs() < 1e-6, "{traffic}");
+    }
+
+    #[test]
+    fn layer_inputs_go_out_and_come_back_for_every_micro_batch() {
+        let mut scenario = offloaded(1, ZeroStage::Stage0, Engine::Torch);
+        scenario.recipe.offload = Offload::Activations;
+        scenario.recipe.recomputation = Recomputation::Full;
+        (scenario.recipe.sequence, scenario.recipe.batch) = (1_024, 1);
+        let [one, four] = [1, 4].map(|micro_batches| Traffic::of(&scenario, micro_batches));
+        assert_eq!((one.out, four.out), (one.back, four.back));
+        assert_eq!(four.out, 4.0 * one.out);
+        // 32 layers of 1,024 × 4,096 numbers of 2 bytes, and what else is kept beside them.
+        assert!(one.out >= 32.0 * 1_024.0 * 4_096.0 * 2.0, "{}", one.out);
+    }
 }

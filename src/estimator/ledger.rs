@@ -397,6 +397,71 @@ mod tests {
         };
         assert_eq!(ledger.peak(2), (1, Bytes::new(15.0)));
         assert_eq!(ledger.peak(9), (0, Bytes::new(19.0)));
+        // Of two that are as high it is the first.
+        assert_eq!(ledger.peak(5), (0, Bytes::new(15.0)));
+    }
+
+    /// A ledger with one line of ten times the batch at both instants.
+    fn of_ten(fragmentation: f64) -> Ledger {
+        Ledger {
+            ranks: Vec::new(),
+            lines: vec![Line { coefficient: 10.0, ..line(&TEN_EACH, Instants::ALWAYS) }],
+            instants: STEP.iter().collect(),
+            host: Vec::new(),
+            values: Values::default(),
+            fragmentation,
+        }
+    }
+
+    static TEN_EACH: Expr = Expr::Product(&[Expr::Symbol(Symbol::Coefficient), B]);
+    static OTHER: Expr = Expr::Symbol(Symbol::Coefficient);
+
+    #[test]
+    fn between_two_ledgers_of_the_same_lines_no_less_is_needed_than_the_lesser_of_each() {
+        let (one, mut other) = (of_ten(0.5), of_ten(0.25));
+        other.lines[0].coefficient = 30.0;
+        // Ten for each of two sequences, and a quarter of it that the allocator holds beside it.
+        assert_eq!(one.least_between(&other, 2), Some(Bytes::new(25.0)));
+        assert_eq!(other.least_between(&one, 2), Some(Bytes::new(25.0)));
+    }
+
+    #[test]
+    fn between_two_ledgers_of_other_lines_nothing_is_said() {
+        let one = of_ten(0.0);
+        let changes: [fn(&mut Ledger); 5] = [
+            |other| other.lines[0].name = "another",
+            |other| other.lines[0].alive = Instants::at(&[0]),
+            |other| other.lines[0].bucket = Bucket::Temporary,
+            |other| other.lines[0].formula = &OTHER,
+            |other| other.lines.push(other.lines[0]),
+        ];
+        for change in changes {
+            let mut other = of_ten(0.0);
+            change(&mut other);
+            assert_eq!(one.least_between(&other, 2), None);
+            assert_eq!(other.least_between(&one, 2), None);
+        }
+    }
+
+    #[test]
+    fn a_search_begins_where_the_first_instant_that_grows_reaches_the_limit() {
+        let mut ledger = of_ten(0.0);
+        ledger.lines.push(line(&Expr::Number(15.0), Instants::at(&[1])));
+        // Ten a sequence: 15 + 10 · 3 are 45, where the other instant has 30 yet.
+        assert_eq!(ledger.straight().crossing(Bytes::new(45.0)), 3.0);
+        // The second instant alone, which does not grow.
+        ledger.lines.remove(0);
+        for usable in [10.0, 20.0] {
+            assert_eq!(ledger.straight().crossing(Bytes::new(usable)), f64::INFINITY);
+        }
+    }
+
+    #[test]
+    fn a_bucket_is_exported_by_the_word_that_style_sheets_use() {
+        for bucket in Bucket::ALL {
+            let exported = serde_json::to_string(bucket).expect("a word");
+            assert_eq!(exported, format!("\"{}\"", bucket.key()));
+        }
     }
 
     #[test]

@@ -43,16 +43,7 @@ const fn cost_of(word: Word) -> &'static str {
         Word::Recomputation(Recomputation::Operators) => {
             "Between the two: every second matrix product and all that is cheap runs twice."
         }
-        Word::Recomputation(Recomputation::EveryK) => "About a third more FLOPs: every layer runs forward twice.",
-        Word::Recomputation(Recomputation::KthLayer | Recomputation::Block) => {
-            "A third more FLOPs for each layer that runs forward twice, and none for the others."
-        }
-        Word::Recomputation(Recomputation::None) => "Nothing: no work is repeated.",
         Word::Precision(Precision::Bf16) => "Less precise activations; on tensor cores it is also faster.",
-        Word::Precision(Precision::Fp16) => "A narrower range that needs loss scaling.",
-        Word::Precision(Precision::PureBf16) => "Coarse updates: bf16 has 8 bits of precision and no fp32 copy.",
-        Word::Precision(Precision::Mixed | Precision::Autocast) => "Less precise activations; faster on tensor cores.",
-        Word::Precision(Precision::Fp32) => "Twice the activation bytes and slower arithmetic.",
         // Rajbhandari et al. 2020, section 7: stages 1 and 2 keep the volume of plain data
         // parallelism, stage 3 raises it to one and a half times.
         Word::Zero(ZeroStage::Stage3) => "Half as much communication again: parameters are gathered layer by layer.",

@@ -318,6 +318,21 @@ mod tests {
     }
 
     #[test]
+    fn what_does_not_fit_a_whole_number_is_written_with_fewer_places_or_an_exponent() {
+        // Five places make 17 digits, and six would make a number of 10¹⁸ and more.
+        assert_eq!(fixed(1_234_567_890_123.5, 10), "1234567890123.50000");
+        assert_eq!(fixed(-1.5e300, 2), "-1.50e300");
+    }
+
+    #[test]
+    fn a_decade_is_the_power_of_ten_at_or_below_a_size() {
+        for (number, expected) in [(0.0, 0), (999.0, 2), (-1e3, 3), (1.0, 0), (9.5, 0), (0.1, -1), (0.05, -2)] {
+            assert_eq!(decade(number), expected, "{number}");
+        }
+        assert_eq!([f64::NAN, f64::INFINITY].map(decade), [0, 0]);
+    }
+
+    #[test]
     fn a_number_beyond_doubles_stays_a_number() {
         assert_eq!(parse("1e999"), Ok(f64::MAX));
         assert_eq!(parse("-1e999"), Ok(f64::MIN));

@@ -93,3 +93,54 @@ impl Outlook {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Bytes, LossHead, Precision, Recomputation, Switch, ZeroStage, catalogue};
+
+    #[test]
+    fn no_outlook_is_better_than_one_that_is_more_optimistic_though_compiled_chunks_may_need_more() {
+        let mut scenario = catalogue::model("gemma-3-1b").expect("listed").apply(Scenario::default());
+        scenario.cluster.gpus = 1;
+        scenario.cluster.zero = ZeroStage::Stage0;
+        scenario.recipe.precision = Precision::PureBf16;
+        scenario.recipe.recomputation = Recomputation::Full;
+        scenario.recipe.dropout = Switch::Off;
+        scenario.recipe.loss = LossHead::Chunked;
+        // One chunk is all logits at once.
+        scenario.recipe.chunks = 1;
+        // The same with every other unknown as bad as it may turn out.
+        let mut bad = scenario;
+        bad.device.cuda_context = CUDA_CONTEXT.safe;
+        bad.device.communication = COMMUNICATION.safe;
+        bad.device.fragmentation = fragmentation(bad.device.segments).safe;
+        for mut scenario in [scenario, bad] {
+            let [eager, fused] = [Kernels::Eager, Kernels::Fused].map(|kernels| {
+                scenario.recipe.kernels = kernels;
+                let Range { optimistic, likely, safe } = range(&scenario);
+                assert!(safe.batch() <= likely.batch() && likely.batch() <= optimistic.batch(), "{kernels}");
+                likely.batch()
+            });
+            assert!(fused < eager, "the case needs kernels that are no better when they are fused");
+        }
+    }
+
+    #[test]
+    fn each_outlook_says_its_own_peak_where_all_hold_as_many_sequences() {
+        // Long sequences, so that a few GiB more or less make no other number of them.
+        let mut scenario = catalogue::model("llama-3.2-1b").expect("listed").apply(Scenario::default());
+        scenario.cluster.gpus = 1;
+        scenario.cluster.zero = ZeroStage::Stage0;
+        scenario.recipe.recomputation = Recomputation::Full;
+        scenario.recipe.loss = LossHead::Fused;
+        scenario.recipe.sequence = 262_144;
+        scenario.device.memory = Bytes::from_gib(95.0);
+        let Range { optimistic, likely, safe } = range(&scenario);
+        let [Answer::Fits(optimistic), Answer::Fits(likely), Answer::Fits(safe)] = [optimistic, likely, safe] else {
+            panic!("one sequence fits")
+        };
+        assert_eq!((optimistic.batch, safe.batch), (likely.batch, likely.batch), "the case needs one number");
+        assert!(optimistic.peak < likely.peak && likely.peak < safe.peak);
+    }
+}

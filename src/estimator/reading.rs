@@ -272,6 +272,14 @@ mod tests {
     }
 
     #[test]
+    fn letters_without_a_digit_are_no_number() {
+        for (field, text) in [(Field::Sequence, "k"), (Field::Memory, " GB"), (Field::GlobalBatch, "M")] {
+            let fault = field.read(text).expect_err("no number").fault;
+            assert_eq!(fault, InputErrorKind::Unreadable(NumberError::Malformed), "{text:?}");
+        }
+    }
+
+    #[test]
     fn keys_are_unique() {
         for (i, a) in Field::ALL.iter().enumerate() {
             for b in &Field::ALL[i + 1..] {

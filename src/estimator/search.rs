@@ -141,4 +141,16 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn who_only_runs_out_of_memory_stops_at_the_end_of_the_range() {
+        let mut scenario = Scenario::default();
+        (scenario.model.layers, scenario.model.hidden, scenario.model.feed_forward) = (1, 8, 8);
+        (scenario.model.heads, scenario.model.kv_heads, scenario.model.head_dim) = (1, 1, 8);
+        (scenario.model.vocabulary, scenario.recipe.sequence) = (2, 1);
+        let limit = Field::Batch.bound().max as u32;
+        assert_eq!(b_max(&scenario).batch(), Some(limit), "the case needs room for all");
+        let last = by_running_out(&scenario).pop().expect("an attempt");
+        assert_eq!((last.batch, last.low, last.high), (limit, limit, None));
+    }
 }

@@ -81,3 +81,20 @@ impl<'a> Shape<'a> {
         scaled
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalogue;
+
+    #[test]
+    fn a_shape_grows_until_the_first_of_its_sizes_is_at_the_end_of_its_range() {
+        // Llama 3.1 8B has eight groups of four heads, and 128 of width and one layer for each head: heads, width and layers
+        // all end at 1,024 heads.
+        let model = catalogue::model("llama-3.1-8b").expect("listed").model;
+        let shape = Shape::of(&model);
+        assert_eq!((shape.own(), shape.most()), (8, 256));
+        let largest = shape.model(256);
+        assert_eq!((largest.heads, largest.hidden, largest.layers), (1_024, 131_072, 1_024));
+    }
+}

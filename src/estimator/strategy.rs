@@ -180,4 +180,17 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn methods_that_know_no_cpu_memory_go_from_recomputation_to_more_gpus() {
+        // 16 bytes of each of 7·10⁹ parameters are more than an A100 has, whatever is computed again.
+        let mut scenario = Scenario { method: Method::Workshop, ..Scenario::default() };
+        scenario.cluster.gpus = 1;
+        let strategy = cheapest_plan(&scenario, A100);
+        assert!(strategy.reached);
+        let measures: Vec<_> = strategy.rungs.iter().filter_map(|rung| rung.measure).collect();
+        assert!(measures.iter().all(|measure| !matches!(measure, Change::Word(Word::Offload(_)))), "{measures:?}");
+        // Two GPUs share 104.3 GiB of states.
+        assert_eq!(measures.last(), Some(&Change::Number(Field::Gpus, 2.0)));
+    }
 }

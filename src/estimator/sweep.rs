@@ -197,6 +197,15 @@ mod tests {
     }
 
     #[test]
+    fn no_size_is_named_where_not_even_the_smallest_fits() {
+        let mut scenario = Scenario::default();
+        assert!(largest_size(&scenario).is_some());
+        // Less than a CUDA context takes.
+        scenario.device.memory = Bytes::from_mib(512.0);
+        assert_eq!(largest_size(&scenario), None);
+    }
+
+    #[test]
     fn every_power_of_two_is_among_the_points_of_a_chart() {
         let lengths = sequence_lengths(64);
         assert_eq!(lengths.len(), 64);
@@ -244,6 +253,9 @@ mod tests {
                 let mut scenario = Scenario::default();
                 scenario.model.position = position;
                 scenario.lengths.batching = batching;
+                // Memory grows with the length alone, but for masks and biases of pairs, which long sequences show.
+                scenario.recipe.attention = AttentionKernel::Flash;
+                scenario.recipe.recomputation = Recomputation::Full;
                 scenario.cluster.gpus = 64;
                 let asked = lengths.iter().map(|&length| largest_micro_batch(&at_length(&scenario, length)));
                 let asked: Vec<_> = asked.collect();

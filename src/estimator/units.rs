@@ -128,3 +128,14 @@ impl Percent {
         self.0 / 100.0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_of_nothing_is_none() {
+        assert_eq!(Bytes::ZERO.share_of(Bytes::ZERO), 0.0);
+        assert_eq!(Bytes::new(3.0).share_of(Bytes::new(4.0)), 0.75);
+    }
+}

@@ -231,7 +231,7 @@ impl Images {
     fn resized(&self, factor: u64) -> (u64, u64) {
         let [height, width] = [self.height, self.width].map(u64::from);
         let factor = factor.max(1);
-        let most = u64::from(self.max_pixels).max(factor * factor);
+        let most = u64::from(self.max_pixels);
         let (rows, columns) = (nearest(height, factor), nearest(width, factor));
         let pixels = rows * columns * factor * factor;
         let [h, w, f] = [height, width, factor].map(|number| number as f64);
@@ -310,7 +310,8 @@ impl Images {
                     (false, false) => scale > best_scale,
                     (enlarges, _) => enlarges,
                 };
-                if better || (scale == best_scale && rows * columns < best.0 * best.1) {
+                // Of those with the same scale the first has the fewest rows and columns.
+                if better {
                     (best, best_scale) = ((rows, columns), scale);
                 }
             }
@@ -408,6 +409,61 @@ mod tests {
         assert_eq!(square(2).tokens, 576 + 24 * 24 + 24);
         // Two by two without a limit.
         assert_eq!(square(0).tokens, 576 + 48 * 48 + 48);
+    }
+
+    #[test]
+    fn an_image_of_just_as_many_pixels_as_allowed_is_not_shrunk() {
+        let vision = Vision { side: 0, ..tiled(Tower::Qwen25Vl, 64, 128) };
+        // Both sides are 36 times 28 to the nearest, and 1,008² pixels are all that is allowed. Shrunk by the root of
+        // 1,020,000 / 1,016,064 the height would be 35 times 28.
+        let image = Images { height: 1_000, width: 1_020, max_pixels: 1_008 * 1_008, ..Images::ONE };
+        assert_eq!(image.seen(&vision).tokens, 36 * 36);
+    }
+
+    #[test]
+    fn an_image_is_shrunk_to_fewer_pixels_than_one_token_has_where_that_is_asked_for() {
+        // A token has 32 × 32 pixels. The root of 100 · 1,900 / 784 is 15.57: 1,900 / 15.57 / 32 is 3.8, of which 3 are
+        // whole, and a side has one at least (`max(factor, …)` in `smart_resize`).
+        let vision = Vision { side: 0, patch: 16, ..tiled(Tower::Qwen25Vl, 64, 128) };
+        let image = Images { height: 100, width: 1_900, max_pixels: 784, ..Images::ONE };
+        assert_eq!(image.seen(&vision).tokens, 3);
+    }
+
+    #[test]
+    fn llava_next_takes_the_tiles_that_leave_it_the_most_whole_pixels() {
+        // In one row of two tiles, 340 × 678 pixels become 336 × 670; in two rows the scale is 672 / 678, which makes
+        // 336 × 672. Tiles are four then, and one that shows the whole image.
+        let vision = tiled(Tower::LlavaNext, 64, 128);
+        for (height, width) in [(340, 678), (678, 340)] {
+            assert_eq!(Images { height, width, ..Images::ONE }.seen(&vision).tiles, 5, "{height} × {width}");
+        }
+    }
+
+    #[test]
+    fn gemma_3_takes_crops_of_256_pixels_at_least() {
+        let vision = Vision { side: 896, ..tiled(Tower::Gemma3, 64, 128) };
+        let crops = |height, width, tiles| Images { height, width, tiles, ..Images::ONE }.seen(&vision).tiles - 1;
+        // 640 is 2.5 times 256, which is rounded to 3, but only two crops of 256 are in it.
+        assert_eq!([crops(256, 640, 4), crops(640, 256, 4)], [2, 2]);
+        // Two of just 256, and none where they would be smaller.
+        assert_eq!([crops(256, 512, 4), crops(256, 511, 4), crops(255, 512, 4)], [2, 2, 0]);
+        // From a ratio of 1.2 on.
+        assert_eq!([crops(1_000, 1_200, 4), crops(1_000, 1_199, 4)], [2, 0]);
+        // Two are the fewest that can be asked for.
+        assert_eq!([crops(300, 900, 2), crops(300, 900, 1)], [2, 0]);
+    }
+
+    #[test]
+    fn a_tower_without_layers_width_or_patches_is_none_and_without_images_max_pixels_decides_nothing() {
+        let whole = Vision { side: 0, ..tiled(Tower::Qwen25Vl, 64, 128) };
+        assert!(whole.is_there());
+        let lacking = [Vision { layers: 0, ..whole }, Vision { hidden: 0, ..whole }, Vision { patch: 0, ..whole }];
+        assert!(lacking.iter().all(|vision| !vision.is_there()));
+        let mut scenario = Scenario::default();
+        scenario.model.vision = whole;
+        assert!(scenario.shrinks_images());
+        scenario.recipe.images.count = 0;
+        assert!(!scenario.shrinks_images());
     }
 
     #[test]

@@ -122,7 +122,7 @@ impl Weights {
             dense_mlp: matrices * h * f,
             expert: matrices * h * expert_width,
             shared_experts: matrices * h * u64::from(experts.shared_width),
-            router: if experts.count > 0 { h * u64::from(experts.count) } else { 0 },
+            router: h * u64::from(experts.count),
             biases,
             norms: u64::from(model.norms) * norm + qk_norms,
             final_norm: norm,
@@ -252,5 +252,41 @@ mod tests {
             ..catalogue::DEFAULT_MODEL.model
         };
         assert_eq!(gpt2.derived_parameters(), h * v + l * (12 * h * h + 13 * h) + 2 * h);
+    }
+
+    #[test]
+    fn a_layer_with_experts_attends_to_an_encoder_as_one_without_does() {
+        let model = Model {
+            hidden: 8,
+            heads: 2,
+            kv_heads: 2,
+            head_dim: 4,
+            feed_forward: 16,
+            mlp: Mlp::Gated,
+            norm: Norm::RmsNorm,
+            norms: 2,
+            bias: Bias::None,
+            experts: crate::Experts { count: 4, ..crate::Experts::NONE },
+            encoder: crate::Encoder { layers: 1, ..crate::Encoder::NONE },
+            ..catalogue::DEFAULT_MODEL.model
+        };
+        // Four matrices of 8 × 8 and two norms, a router of 4 × 8, four experts of three matrices of 8 × 16; and for the
+        // encoder four matrices of 8 × 8 and a norm.
+        let expected = 256 + 16 + 32 + 4 * 384 + 256 + 8;
+        assert_eq!(Weights::of(&model).expert_layer(), expected);
+        assert_eq!(Weights::of(&model).dense_layer(), 256 + 16 + 384 + 256 + 8);
+    }
+
+    #[test]
+    fn what_a_model_does_not_use_of_its_settings_has_no_weights_in_products() {
+        let llama = catalogue::model("llama-3.1-8b").expect("listed").model;
+        let weights = Weights::of(&llama);
+        // A rank of queries is read with one of keys and values alone.
+        let ranked = Model { latent: crate::Latent { query_rank: 1_536, ..crate::Latent::NONE }, ..llama };
+        assert_eq!(Weights::of(&ranked).multiplied_in_layers(&ranked), weights.multiplied_in_layers(&llama));
+        // Experts of a model in which every layer is dense.
+        let experts = crate::Experts { count: 64, dense_layers: 32, ..crate::Experts::NONE };
+        let dense = Model { experts, ..llama };
+        assert_eq!(Weights::of(&dense).largest_matrix(&dense), weights.largest_matrix(&llama));
     }
 }

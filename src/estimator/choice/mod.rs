@@ -175,4 +175,10 @@ mod tests {
         }
         assert_eq!(Precision::Fp32.key(), "fp32");
     }
+
+    #[test]
+    fn a_word_that_is_not_known_is_told_with_those_that_are() {
+        let error = "perhaps".parse::<crate::Switch>().expect_err("no word of a switch");
+        assert_eq!(error.to_string(), "“perhaps” is not known; there are off, on");
+    }
 }

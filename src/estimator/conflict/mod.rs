@@ -244,7 +244,11 @@ mod tests {
         scenario.recipe.micro_batches = 8;
         let conflict = only(scenario);
         assert_eq!(conflict.mend, Change::Number(Field::Gpus, 16.0));
-        assert!(conflict.message.contains("8 pipeline-parallel"), "{}", conflict.message);
+        assert!(conflict.message.contains("of 8 (8 pipeline-parallel) cannot"), "{}", conflict.message);
+        let mut scenario = ledger();
+        scenario.cluster.gpus = 1;
+        scenario.cluster.tensor_parallel = 2;
+        assert!(only(scenario).message.contains("made of 1 GPU; 2 GPUs can"), "{}", only(scenario).message);
     }
 
     #[test]

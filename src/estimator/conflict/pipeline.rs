@@ -132,7 +132,7 @@ impl Conflicts {
             return;
         }
         let others = stages - 1;
-        let divides = |last: &u32| layers - last >= others && (layers - last).is_multiple_of(others);
+        let divides = |last: &u32| (layers - last).is_multiple_of(others);
         let even = layers / stages;
         if let Some(last) = (1..layers).filter(divides).min_by_key(|last| last.abs_diff(even)) {
             let message = format!(
@@ -251,7 +251,10 @@ mod tests {
         assert_eq!(scenario.conflicts(), []);
         scenario.cluster.first_stage_layers = 6;
         assert_eq!(only(scenario).mend, Change::Number(Field::FirstStageLayers, 5.0));
+        assert!(only(scenario).message.contains("5 on the first stage do"), "{}", only(scenario).message);
         scenario.cluster.first_stage_layers = 0;
+        scenario.cluster.last_stage_layers = 6;
+        assert!(only(scenario).message.contains("5 on the last stage do"), "{}", only(scenario).message);
         scenario.cluster.last_stage_layers = 40;
         assert_eq!(only(scenario).mend, Change::Number(Field::LastStageLayers, 29.0));
         scenario.cluster.first_stage_layers = 31;
@@ -288,6 +291,38 @@ mod tests {
         assert_eq!(scenario.conflicts(), []);
         scenario.cluster.virtual_stages = 9;
         assert_eq!(only(scenario).mend, Change::Number(Field::VirtualStages, 8.0));
+    }
+
+    #[test]
+    fn chunks_are_refused_in_the_words_of_even_stages_or_of_uneven_ones() {
+        let mut scenario = pipeline(4);
+        scenario.cluster.virtual_stages = 3;
+        assert!(only(scenario).message.starts_with("8 layers of a stage cannot make 3 equal chunks"));
+        // 5 and three times 9 layers, of which only one chunk divides all.
+        for (first, last) in [(5, 0), (0, 5)] {
+            (scenario.cluster.first_stage_layers, scenario.cluster.last_stage_layers) = (first, last);
+            let conflict = only(scenario);
+            assert_eq!(conflict.mend, Change::Number(Field::VirtualStages, 1.0));
+            assert!(conflict.message.starts_with("The layers of these uneven stages"), "{}", conflict.message);
+        }
+        // Two stages that are both named leave no layers for others.
+        let mut named = pipeline(2);
+        (named.cluster.first_stage_layers, named.cluster.last_stage_layers) = (20, 12);
+        named.cluster.virtual_stages = 2;
+        assert_eq!(named.conflicts(), []);
+    }
+
+    #[test]
+    fn at_the_end_of_the_range_rounds_are_led_to_fewer_micro_batches() {
+        let most = Field::MicroBatches.bound().max as u32;
+        let mut scenario = pipeline(3);
+        (scenario.cluster.gpus, scenario.model.layers) = (3, 30);
+        scenario.cluster.engine = Engine::Megatron;
+        scenario.cluster.virtual_stages = 2;
+        scenario.recipe.micro_batches = most;
+        // A million is 1 more than a multiple of three, and the next one is out of range.
+        assert_eq!(most, 1_000_000);
+        assert_eq!(only(scenario).mend, Change::Number(Field::MicroBatches, 999_999.0));
     }
 
     #[test]

@@ -220,6 +220,7 @@ mod tests {
         let mut scenario = hopper();
         scenario.recipe.fp8 = Fp8::TeMxfp8;
         assert_eq!(only(scenario).mend, Change::Word(Word::Fp8(Fp8::TeCurrent)));
+        assert!(only(scenario).message.contains("needs compute capability 10.0, and this GPU has 9.0"));
         let scenario = catalogue::device("b200").expect("listed").apply(scenario);
         assert_eq!(scenario.conflicts(), []);
         let scenario = catalogue::device("rtx-5090").expect("listed").apply(scenario);
@@ -257,6 +258,38 @@ mod tests {
         assert_eq!(scenario.conflicts(), []);
         scenario.recipe.precision = Precision::Fp16;
         assert_eq!(only(scenario).mend, Change::Word(Word::Precision(Precision::Bf16)));
+    }
+
+    #[test]
+    fn what_refuses_a_step_or_weights_in_cpu_memory_is_named() {
+        let says = |scenario: Scenario, what: &str| {
+            let messages: Vec<_> = scenario.conflicts().into_iter().map(|conflict| conflict.message).collect();
+            assert!(messages.iter().any(|message| message.contains(what)), "“{what}” is not in {messages:?}");
+        };
+        let mut scenario = ledger();
+        scenario.recipe.step = StepKernel::InBackward;
+        let mut task = scenario;
+        task.task.kind = TaskKind::Dpo;
+        says(task, "not counted for the trainers of tasks");
+        scenario.cluster.engine = Engine::DeepSpeed;
+        says(scenario, "have steps of their own");
+        let mut scenario = ledger();
+        scenario.recipe.offload = Offload::Parameters;
+        let mut task = scenario;
+        task.task.kind = TaskKind::Dpo;
+        says(task, "not counted for the trainers of tasks");
+        scenario.cluster.engine = Engine::Megatron;
+        says(scenario, "Megatron-LM off-loads optimizer state");
+        scenario.cluster.engine = Engine::Torch;
+        (scenario.cluster.pipeline_parallel, scenario.recipe.micro_batches) = (2, 2);
+        says(scenario, "layer by layer, which a pipeline does not wait for");
+        let mut scenario = ledger();
+        scenario.recipe.offload = Offload::Optimizer;
+        scenario.recipe.optimizer = Optimizer::PagedAdam8bit;
+        says(scenario, "Paged moments leave the GPU by themselves");
+        scenario.cluster.gpus = 1;
+        scenario.recipe.optimizer = Optimizer::Apollo;
+        says(scenario, "steps on the GPU; a step of it on the CPU is not counted");
     }
 
     #[test]

@@ -111,10 +111,12 @@ mod tests {
         let mut scenario = dpo();
         scenario.task.reference = Reference::Adapter;
         assert_eq!(only(scenario).mend, Change::Word(Word::Reference(Reference::Copy)));
+        assert!(only(scenario).message.starts_with("Without adapters"), "{}", only(scenario).message);
         scenario.recipe.adapter = Adapter::Lora;
         assert_eq!(scenario.conflicts(), []);
         scenario.task.kind = TaskKind::Distil;
         assert_eq!(only(scenario).mend, Change::Word(Word::Reference(Reference::Copy)));
+        assert!(only(scenario).message.starts_with("A teacher is another model"), "{}", only(scenario).message);
     }
 
     #[test]

@@ -148,6 +148,27 @@ mod tests {
     }
 
     #[test]
+    fn images_that_no_sequence_holds_are_led_to_one_and_then_to_none() {
+        let mut scenario = qwen();
+        // 4,096² tokens of an image are more than the longest sequence.
+        scenario.model.vision = Vision { tower: Tower::Llava, patch: 1, side: 4_096, ..scenario.model.vision };
+        scenario.recipe.images = Images { count: 2, ..Images::ONE };
+        let mends = |scenario: &Scenario| scenario.conflicts().into_iter().map(|found| found.mend).collect::<Vec<_>>();
+        assert_eq!(mends(&scenario), [Change::Number(Field::Images, 1.0)]);
+        scenario.recipe.images.count = 1;
+        assert_eq!(only(scenario).mend, Change::Number(Field::Images, 0.0));
+    }
+
+    #[test]
+    fn the_shape_of_images_is_not_asked_for_where_there_are_none() {
+        let mut scenario = qwen();
+        (scenario.recipe.images.height, scenario.recipe.images.width) = (4_000, 10);
+        assert_eq!(scenario.conflicts().len(), 1);
+        scenario.recipe.images.count = 0;
+        assert_eq!(scenario.conflicts(), []);
+    }
+
+    #[test]
     fn what_a_task_and_a_tower_refuse_alike_is_said_once() {
         let mut scenario = qwen();
         scenario.task.kind = TaskKind::Dpo;

@@ -17,8 +17,7 @@ use super::types::Types;
 use crate::estimator::ledger::{Bucket, Instants, Line};
 use crate::source::{FLASH, MODEL, TRANSFORMERS};
 use crate::{
-    Adapter, AttentionKernel, Encoder, Engine, LossHead, Mlp, Model, Norm, Position, Scenario, Switch, Weights,
-    formula::Expr,
+    Adapter, AttentionKernel, Encoder, Engine, LossHead, Mlp, Model, Position, Scenario, Switch, Weights, formula::Expr,
 };
 
 /// The scenario as it is run with an encoder: by transformers, on data-parallel and tensor-parallel devices.
@@ -210,15 +209,14 @@ impl Layer<'_> {
 
     /// Attention to the output of an encoder: its own queries, keys and values.
     pub(super) fn cross_attention(&mut self) {
-        let model = &self.scenario.model;
         if !self.crosses() {
             return;
         }
-        let Types { element: e, residual: r, autocast, .. } = self.types;
+        let Types { element: e, autocast, .. } = self.types;
         let flash = self.scenario.recipe.attention == AttentionKernel::Flash;
         let source = if flash { &FLASH } else { &TRANSFORMERS };
         let keys = self.adapted().source;
-        let read = match (self.trained(), autocast && (r > e || model.norm == Norm::LayerNorm)) {
+        let read = match (self.trained(), autocast) {
             (true, true) => 2.0 * e,
             (true, false) => 0.0,
             (false, _) => self.copies_for_adapters(keys),

@@ -10,6 +10,7 @@ use super::states::{Kind, StateBytes, frozen_bytes, groups};
 use super::task::bytes_of_frozen;
 use super::types::{Types, base_bytes};
 use super::{Assembly, forms};
+use crate::estimator::formula::Symbol;
 use crate::estimator::ledger::{Bucket, Instants, Line};
 use crate::source::{BITSANDBYTES, CHECKPOINTS, DEEPSPEED, FSDP, MODEL, PYTORCH, Source, TRL};
 use crate::{Adapter, Engine, HostLoad, Offload, Optimizer, Reference, RewardModel, Scenario, TaskKind, Weights};
@@ -32,12 +33,21 @@ pub(super) fn lines(scenario: &Scenario) -> Vec<Line> {
     let weights = Weights::of(&scenario.model);
     let pipeline = Pipeline::of(scenario);
     let to = Assembly::new(scenario, pipeline.stages);
-    let size = |lines: &[Line]| lines.iter().map(|line| line.coefficient * line.layers * line.weights).sum::<f64>();
-    let mut fullest = Vec::new();
+    // With one sequence: how many there will be is asked later.
+    let mut values = super::values(scenario).with(Symbol::Batch, 1.0);
+    let mut size = |lines: &[Line]| -> f64 {
+        let bytes = lines.iter().map(|line| {
+            line.set_own(&mut values);
+            line.formula.value(&values)
+        });
+        bytes.sum()
+    };
+    let (mut fullest, mut most) = (Vec::new(), 0.0);
     for stage in pipeline.counted(scenario, &weights) {
         let lines = of_stage(&to, scenario, &weights, &stage);
-        if fullest.is_empty() || size(&lines) > size(&fullest) {
-            fullest = lines;
+        let bytes = size(&lines);
+        if bytes > most {
+            (fullest, most) = (lines, bytes);
         }
     }
     load(&mut fullest, scenario, &weights);

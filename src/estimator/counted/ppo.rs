@@ -67,8 +67,8 @@ fn states(to: &mut Assembly, value: &Scenario, weights: &Weights, of_value: &Sta
     let layer = to.shared_layer_weights(weights, stage);
     let expert = to.expert_weights(weights, stage);
     let experts = stage.expert_layers * expert;
-    let embedding = weights.embedding as f64 / to.tensor_parallel;
-    let shared = to.stage_weights(weights, stage) - experts - weights.head as f64 / to.tensor_parallel;
+    let embedding = weights.embedding as f64;
+    let shared = to.stage_weights(weights, stage) - experts - weights.head as f64;
     let over = |shards: f64, expert_shards: f64| shared / shards + experts / expert_shards;
     let all = f64::from(value.cluster.data_parallel());
     let expert_all = (all / to.expert_parallel).max(1.0);

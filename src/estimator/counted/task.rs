@@ -208,7 +208,7 @@ impl Frozen<'_> {
             // One output in the place of a vocabulary (`AutoModelForSequenceClassification` in
             // trl/trainer/grpo_trainer.py and examples/scripts/ppo/ppo.py).
             let (blocks, ends) = self.held(Place::Beside);
-            let head = self.weights.head as f64 / self.to.tensor_parallel / self.to.parameter_shards;
+            let head = self.weights.head as f64 / self.to.parameter_shards;
             self.parts("Reward model", blocks, ends - head);
         }
     }
@@ -297,8 +297,8 @@ impl Frozen<'_> {
                 _ => alive,
             };
             if read {
-                let matrices = self.to.matrix_weights(self.weights, stage) * stage.layers()
-                    + self.weights.embedding as f64 / self.to.tensor_parallel;
+                let matrices =
+                    self.to.matrix_weights(self.weights, stage) * stage.layers() + self.weights.embedding as f64;
                 self.push("16-bit casts of a pass without gradients", Bucket::Temporary, 2.0, matrices, alive);
             }
         }

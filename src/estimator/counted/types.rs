@@ -65,7 +65,6 @@ impl InputOf {
         match (recipe.adapter, recipe.precision) {
             (Adapter::None, _) => Self::Trained,
             (_, Precision::Fp32) if dropped => Self::OwnCopy(4.0),
-            (_, Precision::Fp32) => Self::SharedAdapter,
             (_, Precision::Autocast | Precision::Mixed) if full => Self::OwnCopy(2.0),
             (_, Precision::PureBf16) if full => Self::OwnCopy(4.0),
             _ if dropped => Self::OwnCopy(2.0),

@@ -350,4 +350,18 @@ mod tests {
             assert!(!symbol.letter().is_empty() && !symbol.meaning().is_empty());
         }
     }
+
+    #[test]
+    fn a_difference_is_what_is_left_of_the_first() {
+        const LEFT: Expr = Expr::Difference(&S, &Expr::Number(48.0));
+        assert_eq!(LEFT.value(&Values::default().with(Symbol::Sequence, 2048.0)), 2000.0);
+    }
+
+    #[test]
+    fn a_coefficient_is_written_by_its_value_and_a_size_by_its_letter_even_where_it_is_one() {
+        const KEPT: Expr = Expr::Product(&[COEFF, LINE_LAYERS, B, S]);
+        let values = Values::default().with(Symbol::Coefficient, 34.0).with(Symbol::Sequence, 2048.0);
+        // One sequence is a size; that a line stands for one layer need not be said.
+        assert_eq!(KEPT.in_symbols(&values), "34·b·S");
+    }
 }

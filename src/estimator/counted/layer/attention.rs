@@ -136,11 +136,9 @@ impl Layer<'_> {
         let e = self.types.element;
         let bytes = match (self.fused, self.trained() || self.frozen_keep_inputs()) {
             _ if self.scenario.recipe.fp8 == Fp8::DeepSeekV3 => e,
-            (true, true) if self.fp8.is_some() => e + self.fp8.unwrap_or(e),
-            (false, true) if self.fp8.is_some() => 4.0 + e + self.fp8.unwrap_or(e),
-            (true, true) => 2.0 * e,
+            (true, true) => e + self.fp8.unwrap_or(e),
             (true, false) => e,
-            (false, true) => 4.0 + 2.0 * e,
+            (false, true) => 4.0 + e + self.fp8.unwrap_or(e),
             (false, false) => 4.0,
         };
         self.push("Compressed queries, keys and values", &OWN_WIDTH, bytes, &DEEPSEEK);

@@ -57,9 +57,9 @@ impl Layer<'_> {
         if let Some(kept) = self.fp8 {
             return self.norm_outputs_in_fp8(kept);
         }
-        // Under autocast every product makes its own 16-bit copy of an fp32 input.
-        let fp32_outputs = autocast && (r > e || model.norm == Norm::LayerNorm);
-        let outputs = match (self.trained(), fp32_outputs) {
+        // Under autocast trained weights are in fp32 and so are the outputs of norms, of which every product makes its own
+        // 16-bit copy.
+        let outputs = match (self.trained(), autocast) {
             (true, true) => e * (self.attention_products() + self.mlp_products() + crossing),
             (true, false) => e * before,
             (false, _) => read_by_adapters,

@@ -6,9 +6,7 @@ use crate::estimator::counted::optimizer::moment_bytes;
 use crate::estimator::counted::states::{Kind, StateBytes, frozen_bytes};
 use crate::estimator::ledger::{Bucket, Instants};
 use crate::source::{DEEPSPEED, PEFT, PYTORCH, STATE_DICT, Source, TRAINER};
-use crate::{
-    Adapter, AdapterTargets, Engine, Gather, Gathered, Load, Merge, Optimizer, Outside, Resume, StepKernel, ZeroStage,
-};
+use crate::{Adapter, AdapterTargets, Engine, Gather, Gathered, Load, Merge, Optimizer, Outside, Resume, StepKernel};
 
 impl Counted<'_> {
     /// Elements of the largest tensor.
@@ -44,21 +42,19 @@ impl Counted<'_> {
         let [inside, outside] = self.held();
         let [blocks, ends] = self.whole();
         let at = StageInstants::only(at_weights);
-        if self.to.parameter_shards > 1.0 {
-            let weights = Bucket::Parameters;
-            if gather == Gather::Gpu {
-                self.to.own("Full state dict", weights, inside, blocks, at, source);
-                // A tied head stands in it under its own name and is gathered once more.
-                let tied = if self.scenario.model.tied_embeddings.is_on() { 2.0 * ends } else { ends };
-                self.to.own("Full state dict, embedding and head", weights, outside, tied, at, source);
-            } else {
-                let bytes = if deepspeed { StateBytes::of(scenario).compute } else { inside.max(outside) };
-                self.to.own("One tensor, gathered", weights, bytes, self.largest(), at, source);
-            }
+        // Only weights that are divided are gathered, and their optimizer state is divided as well.
+        let weights = Bucket::Parameters;
+        if gather == Gather::Gpu {
+            self.to.own("Full state dict", weights, inside, blocks, at, source);
+            // A tied head stands in it under its own name and is gathered once more.
+            let tied = if self.scenario.model.tied_embeddings.is_on() { 2.0 * ends } else { ends };
+            self.to.own("Full state dict, embedding and head", weights, outside, tied, at, source);
+        } else {
+            let bytes = if deepspeed { StateBytes::of(scenario).compute } else { inside.max(outside) };
+            self.to.own("One tensor, gathered", weights, bytes, self.largest(), at, source);
         }
         let Some(at_states) = at_states.filter(|_| gathered == Gathered::All) else { return };
-        let divided = self.to.optimizer_shards > 1.0 && scenario.cluster.zero >= ZeroStage::Stage2;
-        if !divided || scenario.recipe.offload.takes_optimizer() {
+        if scenario.recipe.offload.takes_optimizer() {
             return;
         }
         let at = StageInstants::only(at_states);

@@ -9,7 +9,7 @@ use crate::estimator::counted::types::base_bytes;
 use crate::estimator::ledger::{Bucket, Instants, Line};
 use crate::source::TRANSFORMERS;
 use crate::vision::{LLAMA_4_OUTPUT, VisionWeights};
-use crate::{Adapter, Optimizer, Precision, Recipe, Scenario, StepKernel, Tower, ZeroStage, formula::Expr};
+use crate::{Adapter, Optimizer, Precision, StepKernel, Tower, ZeroStage, formula::Expr};
 
 impl Counted<'_> {
     fn own(&mut self, name: &'static str, bucket: Bucket, bytes: f64, weights: f64, alive: Instants) {
@@ -31,8 +31,7 @@ impl Counted<'_> {
         let VisionWeights { matrices, small, rest, projector } = self.weights;
         let layers = f64::from(self.vision.layers);
         let [matrices, small, rest, projector] = [matrices, small, rest, projector].map(|count| count as f64);
-        let full = Scenario { recipe: Recipe { adapter: Adapter::None, ..recipe }, ..*self.scenario };
-        let bytes = StateBytes::of(&full);
+        let bytes = StateBytes::of(self.scenario);
         let always = at.always();
         let (trained, projects) = (self.is_trained(), self.trains_projector());
         let held = |kind| match (trained, frozen_bytes(self.scenario, kind)) {
@@ -65,18 +64,16 @@ impl Counted<'_> {
         }
         if projects {
             // PEFT trains a copy beside the frozen one (`ModulesToSaveWrapper` in peft/utils/other.py, 0.21.2).
-            let own = if adapted { StateBytes::of(self.scenario) } else { bytes };
             if adapted {
-                self.own("Projector, the copy that is trained", Bucket::Parameters, own.weight, projector, always);
+                self.own("Projector, the copy that is trained", Bucket::Parameters, bytes.weight, projector, always);
             }
             let alive = if persist { always } else { late.or(self.backward()) };
-            self.trained("Projector", Kind::Attention, &own, projector, alive);
+            self.trained("Projector", Kind::Attention, &bytes, projector, alive);
         }
         if self.has_adapters() {
-            let own = StateBytes::of(self.scenario);
             let adapters = self.adapters();
-            self.own("Adapters of the tower and the projector", Bucket::Parameters, own.weight, adapters, always);
-            self.trained("Adapters of the tower and the projector", Kind::Adapters, &own, adapters, whole);
+            self.own("Adapters of the tower and the projector", Bucket::Parameters, bytes.weight, adapters, always);
+            self.trained("Adapters of the tower and the projector", Kind::Adapters, &bytes, adapters, whole);
         }
     }
 

@@ -1,0 +1,111 @@
+//! The memory of the machine as what limits the micro-batch, against numbers worked out by hand.
+
+use bmax::{
+    Answer, AttentionKernel, Bytes, Evaluation, Field, Method, Offload, Optimizer, Outside, Precision, Recomputation,
+    Reference, Scenario, Shortage, Switch, TaskKind, ZeroStage, b_max, catalogue, estimate, sweep,
+};
+
+/// Llama 3.1 8B in bf16 with layer inputs in CPU memory. 32 inputs of 4,096 numbers of 2 bytes are 256 KiB a token.
+fn swapped() -> Scenario {
+    let mut scenario = catalogue::model("llama-3.1-8b").expect("listed").apply(Scenario::default());
+    scenario.method = Method::Ledger;
+    scenario.cluster.gpus = 1;
+    scenario.cluster.zero = ZeroStage::Stage0;
+    scenario.recipe.precision = Precision::PureBf16;
+    scenario.recipe.optimizer = Optimizer::Sgd;
+    scenario.recipe.recomputation = Recomputation::Full;
+    scenario.recipe.offload = Offload::Activations;
+    scenario.recipe.attention = AttentionKernel::Flash;
+    scenario.recipe.dropout = Switch::Off;
+    scenario.recipe.sequence = 1024;
+    scenario
+}
+
+fn with_host_memory(scenario: Scenario, gib: f64) -> Scenario {
+    scenario.with_number(Field::HostMemory, gib).expect("in range")
+}
+
+#[test]
+fn what_a_sequence_more_takes_of_the_gpu_is_said_where_the_machine_is_the_limit() {
+    let scenario = with_host_memory(swapped(), 1.0);
+    let Answer::Fits(room) = b_max(&scenario) else { panic!("four sequences of 256 MiB fit into 1 GiB") };
+    assert!(room.by_host);
+    let [four, five] = [4, 5].map(|batch| estimate(&scenario.with_batch(batch)).peak().bytes.get());
+    assert!((room.per_sequence.get() - (five - four)).abs() < 1.0, "{:?}", room.per_sequence);
+}
+
+#[test]
+fn a_curve_over_lengths_ends_where_the_machine_has_no_room() {
+    // 1 GiB holds 4,096 tokens of 256 KiB.
+    let lengths = [512, 1_024, 2_048, 4_096, 8_192];
+    let expected = [Some(8), Some(4), Some(2), Some(1), None];
+    assert_eq!(sweep::b_max_by_sequence(&with_host_memory(swapped(), 1.0), &lengths), expected);
+}
+
+#[test]
+fn the_largest_entry_that_a_machine_lacks_room_for_is_named() {
+    let mut scenario = swapped();
+    scenario.recipe.precision = Precision::Bf16;
+    scenario.recipe.optimizer = Optimizer::AdamW;
+    scenario.recipe.offload = Offload::Optimizer;
+    scenario.cluster.gpus = 8;
+    scenario.cluster.zero = ZeroStage::Stage3;
+    let Answer::Infeasible(reason) = b_max(&with_host_memory(scenario, 1.0)) else { panic!("128 GB fit into 1 GiB") };
+    assert_eq!(reason.shortage, Shortage::HostMemory);
+    // Two moments in fp32 are 8 bytes a weight; master weights and gradients are 4 each.
+    assert_eq!(reason.largest.name, "Optimizer state");
+}
+
+#[test]
+fn an_evaluation_is_not_the_reason_where_the_step_does_not_fit_without_it_either() {
+    let mut scenario = swapped();
+    scenario.recipe.offload = Offload::None;
+    scenario.outside.evaluation = Evaluation::Logits;
+    scenario.outside.eval_sequences = 4_096;
+    // Weights and gradients of 8·10⁹ parameters are 2 + 2 bytes each.
+    let scenario = scenario.with_number(Field::Memory, 24.0).expect("in range");
+    let mut alone = scenario;
+    alone.outside = Outside::OFF;
+    assert_eq!(b_max(&alone).batch(), None);
+    let Answer::Infeasible(reason) = b_max(&scenario) else { panic!("32 GB fit into 24 GiB") };
+    assert!(reason.instant.is_outside(), "{}", reason.instant.name);
+    assert_eq!((reason.shortage, reason.training, reason.mend), (Shortage::ModelStates, None, None));
+    let lacks = estimate(&scenario.with_batch(1)).peak().bytes - scenario.usable();
+    assert_eq!(reason.over, lacks);
+}
+
+#[test]
+fn the_fullest_stage_of_a_pipeline_is_the_one_that_takes_the_most_bytes() {
+    // 25 layers: eight on the first and on the last of three stages, and nine between them. An embedding or a head of
+    // 128,256 × 4,096 weights is larger than two layers, so that the ends are fuller than the middle.
+    let mut scenario = swapped();
+    scenario.recipe.offload = Offload::None;
+    scenario.recipe.optimizer = Optimizer::PagedAdam8bit;
+    scenario.recipe.micro_batches = 3;
+    scenario.model.layers = 25;
+    (scenario.cluster.gpus, scenario.cluster.pipeline_parallel) = (3, 3);
+    (scenario.cluster.first_stage_layers, scenario.cluster.last_stage_layers) = (8, 8);
+    let layer = 2.0 * 4096.0 * 4096.0 + 2.0 * 4096.0 * 1024.0 + 3.0 * 4096.0 * 14_336.0;
+    let paged = estimate(&scenario).host.total_at(1).get();
+    // Two moments of a byte, in a machine with three GPUs.
+    assert!((paged - 3.0 * 2.0 * (128_256.0 * 4096.0 + 8.0 * layer)).abs() < 1.0, "{paged}");
+}
+
+#[test]
+fn a_machine_lacks_memory_only_where_it_is_known_and_too_small() {
+    // Four sequences take just 1 GiB.
+    let [four, five] = [4, 5].map(|batch| swapped().with_batch(batch));
+    assert_eq!(estimate(&four).host.lacks(), None);
+    assert_eq!(estimate(&with_host_memory(four, 1.0)).host.lacks(), None);
+    assert_eq!(estimate(&with_host_memory(five, 1.0)).host.lacks(), Some(Bytes::from_mib(256.0)));
+}
+
+#[test]
+fn a_teacher_without_a_size_of_its_own_is_as_large_as_the_model() {
+    let mut scenario = swapped();
+    scenario.recipe.offload = Offload::None;
+    scenario.task.kind = TaskKind::Distil;
+    scenario.task.reference = Reference::Offloaded;
+    // Llama 3.1 8B has 8,030,261,248 weights of 2 bytes.
+    assert_eq!(estimate(&scenario).host.total_at(1), Bytes::new(2.0 * 8_030_261_248.0));
+}

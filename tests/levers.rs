@@ -1,0 +1,96 @@
+//! Levers: what is offered, what it says of its cost, and what it changes.
+
+use bmax::{
+    Adapter, Change, Evaluation, Field, Gather, Load, Merge, Method, Offload, Precision, Recomputation, Reference,
+    Resume, Rollout, Scenario, TaskKind, Tower, TowerTraining, ZeroStage, catalogue, levers::ranked,
+};
+
+fn llama() -> Scenario {
+    let scenario = Scenario { method: Method::Ledger, ..Scenario::default() };
+    catalogue::model("llama-3.1-8b").expect("listed").apply(scenario)
+}
+
+fn keys(scenario: &Scenario) -> Vec<&'static str> {
+    ranked(scenario, &[]).iter().map(|lever| lever.change.key()).collect()
+}
+
+#[test]
+fn every_lever_says_what_it_costs() {
+    let changes: [fn(&mut Scenario); 12] = [
+        |_| {},
+        |s| (s.recipe.precision, s.recipe.recomputation) = (Precision::Fp32, Recomputation::None),
+        |s| (s.cluster.zero, s.cluster.tensor_parallel) = (ZeroStage::Stage0, 2),
+        |s| s.recipe.recomputation = Recomputation::Full,
+        |s| (s.recipe.recomputation, s.recipe.offload) = (Recomputation::Full, Offload::Optimizer),
+        |s| (s.recipe.recomputation, s.recipe.offload) = (Recomputation::Full, Offload::Parameters),
+        |s| (s.task.kind, s.recipe.adapter) = (TaskKind::Dpo, Adapter::LoraFp32),
+        |s| (s.task.kind, s.task.rollout) = (TaskKind::Grpo, Rollout::Awake),
+        |s| (s.outside.evaluation, s.outside.eval_steps) = (Evaluation::Logits, 8),
+        |s| (s.outside.gather, s.outside.load) = (Gather::Gpu, Load::Gpu),
+        |s| (s.recipe.adapter, s.outside.merge, s.outside.resume) = (Adapter::Lora, Merge::Safe, Resume::Gpu),
+        |s| s.model.vision = catalogue::model("qwen2.5-vl-7b").expect("listed").model.vision,
+    ];
+    let mut seen = Vec::new();
+    for change in changes {
+        let mut scenario = llama();
+        change(&mut scenario);
+        scenario.recipe.images.tower = TowerTraining::Trained;
+        for lever in ranked(&scenario, &[]) {
+            assert!(!lever.change.cost().is_empty(), "{:?}", lever.change);
+            seen.push(lever.change.key());
+        }
+    }
+    for key in ["ref", "frozen", "rollout", "merge", "offload", "tower", "max_pixels", "eval_steps", "resume"] {
+        assert!(seen.contains(&key), "{key}");
+    }
+}
+
+#[test]
+fn weights_in_cpu_memory_cost_more_traffic_than_states_alone() {
+    let mut scenario = llama();
+    scenario.cluster.zero = ZeroStage::Stage3;
+    scenario.recipe.recomputation = Recomputation::Full;
+    scenario.recipe.offload = Offload::Parameters;
+    let offered = ranked(&scenario, &[]);
+    let everything = offered.iter().find(|lever| lever.change.key() == "offload").expect("layer inputs are left");
+    assert!(everything.change.cost().starts_with("Every layer crosses the link"), "{}", everything.change.cost());
+}
+
+#[test]
+fn adapters_that_are_switched_off_are_offered_as_a_reference_and_not_as_a_teacher() {
+    let mut scenario = llama();
+    scenario.recipe.adapter = Adapter::Lora;
+    scenario.task.reference = Reference::Copy;
+    scenario.task.kind = TaskKind::Dpo;
+    assert!(keys(&scenario).contains(&"ref"));
+    scenario.task.kind = TaskKind::Distil;
+    assert!(!keys(&scenario).contains(&"ref"));
+}
+
+#[test]
+fn a_model_of_text_is_offered_no_frozen_tower() {
+    let mut scenario = llama();
+    scenario.recipe.images.tower = TowerTraining::Trained;
+    assert_eq!(scenario.model.vision.tower, Tower::None);
+    assert!(!keys(&scenario).contains(&"tower"));
+}
+
+#[test]
+fn twice_the_gpus_are_offered_as_far_as_their_range_goes() {
+    let most = Field::Gpus.bound().max;
+    for (gpus, offered) in [(most / 2.0, true), (most / 2.0 + 8.0, false)] {
+        let scenario = llama().with_number(Field::Gpus, gpus).expect("in range");
+        assert_eq!(keys(&scenario).contains(&"gpus"), offered, "{gpus}");
+    }
+}
+
+#[test]
+fn a_gpu_that_is_taken_is_the_same_as_the_row_that_it_comes_from() {
+    for before in catalogue::DEVICES {
+        let scenario = before.apply(llama());
+        for row in catalogue::DEVICES {
+            let taken: Change = row.taken();
+            assert_eq!(taken.apply(scenario), row.apply(scenario), "{} after {}", row.slug, before.slug);
+        }
+    }
+}
