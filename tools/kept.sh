@@ -48,7 +48,7 @@ keep() {
         (
             cd "target/$folder"
             find deps build .fingerprint -mindepth 1 -maxdepth 1 |
-                awk -F / -v own="${own%|}" '{ name = $2; gsub("-", "_", name) } name !~ "^(lib)?(" own ")_[0-9a-f]{16}"' |
+                awk -F / -v own="${own%|}" '{ name = $2; gsub("-", "_", name) } name !~ "^(lib)?(" own ")_[0-9a-f]+([.].*)?$"' |
                 tar -cf - -T -
         ) | tar -xpf - -C "$stage/$folder"
     done
