@@ -138,10 +138,14 @@ fi
 # takes the commit's digest for the number of commits.
 commits=$(git rev-list --count HEAD 2>/dev/null) || commits=$(date +%j)
 [ "$(git rev-parse --is-shallow-repository 2>/dev/null)" != true ] || commits=$((0x$(git rev-parse --short=6 HEAD)))
-a_part_of() { BMAX_TURN=${BMAX_TURN:-$((commits % $1 + 1))/$1} sh tools/browsers.sh "$2" "$3"; }
+a_part_of() {
+    parts=$1
+    shift
+    BMAX_TURN=${BMAX_TURN:-$((commits % parts + 1))/$parts} sh tools/browsers.sh "$@"
+}
 step "tests in Chromium"
 # Nobody waits for continuous integration as they wait for this.
-if [ -n "${CI:-}" ]; then sh tools/browsers.sh chromium; else a_part_of 3 chromium engines::; fi
+if [ -n "${CI:-}" ]; then sh tools/browsers.sh chromium; else a_part_of 4 chromium engines:: size_budget::; fi
 # In the other engines each page once, and a smaller part of all other tests.
 step "tests in Firefox"
 a_part_of 32 firefox engines::
