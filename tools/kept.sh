@@ -33,7 +33,6 @@ put() {
 own_names() {
     cargo metadata --quiet --no-deps --format-version 1 | tr '{' '\n' |
         sed -n 's/.*"kind":\[[^]]*\].*"name":"\([^"]*\)".*/\1/p' | tr - _ | sort -u
-    echo bmax
 }
 
 keep() {

@@ -67,6 +67,7 @@ fn states(to: &mut Assembly, value: &Scenario, weights: &Weights, of_value: &Sta
     let layer = to.shared_layer_weights(weights, stage);
     let expert = to.expert_weights(weights, stage);
     let experts = stage.expert_layers * expert;
+    // Tasks are counted without tensor parallelism (`task::as_run`), so that embedding and head are whole.
     let embedding = weights.embedding as f64;
     let shared = to.stage_weights(weights, stage) - experts - weights.head as f64;
     let over = |shards: f64, expert_shards: f64| shared / shards + experts / expert_shards;

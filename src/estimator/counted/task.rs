@@ -208,6 +208,7 @@ impl Frozen<'_> {
             // One output in the place of a vocabulary (`AutoModelForSequenceClassification` in
             // trl/trainer/grpo_trainer.py and examples/scripts/ppo/ppo.py).
             let (blocks, ends) = self.held(Place::Beside);
+            // Without tensor parallelism (`as_run`) only ZeRO divides a head.
             let head = self.weights.head as f64 / self.to.parameter_shards;
             self.parts("Reward model", blocks, ends - head);
         }
