@@ -52,6 +52,25 @@ async fn nothing_moves(width: u32) {
 }
 
 #[tokio::test]
+async fn a_page_that_comes_in_two_pieces_moves_nothing_as_the_second_comes() {
+    let page = Visit::to_the_empty_page().wide(768).open().await;
+    // Within the button of the header, whose word makes it wider, and in a table whose next row makes a column wider.
+    let pieces = [
+        ("memory/", "data-desk=share type=button>"),
+        ("networks/", "weights and biases; the same at every batch size"),
+    ];
+    for (name, piece) in pieces {
+        assert!(html(name).contains(piece), "/{name} has “{piece}”");
+        page.server.pause_pages_behind(piece);
+        page.go(&format!("{FOLDER}{name}")).await;
+        page.wait_for_figures().await;
+        let shifts = page.script_async(SHIFTS, vec![]).await;
+        assert_eq!(shifts[0], json!(0), "/{name} behind “{piece}”: {}", shifts[1]);
+    }
+    page.close().await;
+}
+
+#[tokio::test]
 async fn no_figure_moves_the_text_of_any_page_at_320_pixels() {
     nothing_moves(320).await;
 }

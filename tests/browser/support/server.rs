@@ -42,6 +42,8 @@ struct Shared {
     strangers: Mutex<Vec<String>>,
     /// Scripts that stand before everything else in every page.
     first: Mutex<String>,
+    /// The text behind which every page makes a pause.
+    pause: Mutex<Option<&'static str>>,
 }
 
 /// One server, on a port of its own, with a log of its own. It answers GET and HEAD, one request a connection and a
@@ -67,6 +69,7 @@ impl Server {
             requests: Mutex::default(),
             strangers: Mutex::default(),
             first: Mutex::default(),
+            pause: Mutex::default(),
         });
         let asked = shared.clone();
         let listener = Listener::start(move || Some(asked.clone()));
@@ -78,11 +81,12 @@ impl Server {
         self.as_it_was.load(Ordering::SeqCst)
     }
 
-    /// Forgets what it was asked for, and what stands before pages.
+    /// Forgets what it was asked for, what stands before pages, and where they make a pause.
     pub fn forget(&self) {
         self.shared.requests.lock().expect("no panic under this lock").clear();
         self.shared.strangers.lock().expect("no panic under this lock").clear();
         self.shared.first.lock().expect("no panic under this lock").clear();
+        *self.shared.pause.lock().expect("no panic under this lock") = None;
     }
 
     /// Puts other files into a folder, all at once, as a deployment should.
@@ -95,6 +99,11 @@ impl Server {
     pub fn begin_pages_with(&self, script: &str) {
         let mut first = self.shared.first.lock().expect("no panic under this lock");
         *first += &format!("<script>{script}</script>");
+    }
+
+    /// Sends every page that has this text in two pieces, the second long after a browser would have shown the first.
+    pub fn pause_pages_behind(&self, text: &'static str) {
+        *self.shared.pause.lock().expect("no panic under this lock") = Some(text);
     }
 
     /// Is gone from here on: connections are refused.
@@ -250,10 +259,33 @@ fn answer(mut stream: &TcpStream, shared: &Shared) -> io::Result<()> {
         reply.status,
         reply.kind,
         reply.body.len(),
-        reply.location.map(|location| format!("Location: {location}\r\n")).unwrap_or_default(),
+        reply.location.as_ref().map(|location| format!("Location: {location}\r\n")).unwrap_or_default(),
     );
     stream.write_all(head.as_bytes())?;
-    if request.starts_with("HEAD ") { Ok(()) } else { stream.write_all(&reply.body) }
+    if request.starts_with("HEAD ") {
+        return Ok(());
+    }
+    let pause = *shared.pause.lock().expect("no panic under this lock");
+    let (piece, rest) = in_pieces(&reply, pause);
+    stream.write_all(piece)?;
+    if !rest.is_empty() {
+        stream.flush()?;
+        thread::sleep(PAUSE);
+    }
+    stream.write_all(rest)
+}
+
+/// How long a page makes a pause that is sent in two pieces.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// What is sent before the pause and behind it.
+fn in_pieces<'a>(reply: &'a Reply, pause: Option<&str>) -> (&'a [u8], &'a [u8]) {
+    let page = if reply.kind == kind_of("page.html") { reply.body.as_slice() } else { &[] };
+    let place = pause.and_then(|text| {
+        let at = page.windows(text.len()).position(|part| part == text.as_bytes())?;
+        Some(at + text.len())
+    });
+    reply.body.split_at(place.unwrap_or(reply.body.len()))
 }
 
 /// A file of a site as hosts of static pages serve it: a folder is its page, and what is not there is 404.html.
