@@ -1,9 +1,9 @@
 //! What the ledger counts, against numbers that papers, frameworks and the tensors themselves state.
 
 use bmax::{
-    Adapter, AdapterType, AttentionKernel, Bucket, Bytes, Choice, Engine, Estimate, GradientType, Kernels, LossHead,
-    Method, Offload, Optimizer, Percent, Precision, Recomputation, Scenario, StepKernel, Switch, Weights, ZeroStage,
-    b_max, catalogue, estimate,
+    Adapter, AdapterType, AttentionKernel, Bucket, Bytes, Choice, Engine, Estimate, Experts, GradientType, Kernels,
+    LossHead, Method, Offload, Optimizer, Percent, Precision, Recomputation, Scenario, StepKernel, Switch, Weights,
+    ZeroStage, b_max, catalogue, estimate,
 };
 
 /// A model on one GPU with nothing around it: no driver, no context, no fragmentation.
@@ -421,6 +421,26 @@ fn expert_parallelism_divides_the_experts_and_nothing_else() {
     scenario.cluster.expert_parallel = 8;
     assert_eq!(bytes_of(&scenario, "Experts", "loss, forward"), whole / 8.0);
     assert_eq!(bytes_of(&scenario, "Attention matrices", "loss, forward"), attention);
+}
+
+#[test]
+fn experts_that_no_layer_has_take_no_byte_under_any_engine_and_zero_stage() {
+    let taken = |scenario: &Scenario| -> Vec<(&str, Bytes)> {
+        estimate(scenario).entries.iter().map(|entry| (entry.name, entry.bytes)).collect()
+    };
+    let mut dense = alone("llama-3.1-8b");
+    dense.cluster.gpus = 8;
+    let layers = dense.model.layers;
+    for engine in Engine::ALL {
+        for zero in ZeroStage::ALL {
+            dense.cluster.engine = *engine;
+            dense.cluster.zero = *zero;
+            let mut with_experts = dense;
+            with_experts.model.experts =
+                Experts { count: 8, active: 2, width: 14_336, dense_layers: layers, shared_width: 0 };
+            assert_eq!(taken(&with_experts), taken(&dense), "{engine:?}, {zero:?}");
+        }
+    }
 }
 
 #[test]

@@ -47,7 +47,7 @@ pub(super) fn workspaces(to: &mut Assembly, scenario: &Scenario) {
     push("Workspaces of cuBLAS", THREADS * mib, &PYTORCH);
     if scenario.cluster.engine == Engine::Megatron {
         let own = if mib < HOPPER_MIB { mib / 2.0 } else { mib };
-        let streams = if scenario.model.experts.count > 0 { 1.0 + EXPERT_STREAMS } else { 1.0 };
+        let streams = if Weights::of(&scenario.model).expert_layers > 0 { 1.0 + EXPERT_STREAMS } else { 1.0 };
         push("Workspaces of Transformer Engine", own * streams, &TRANSFORMER_ENGINE);
     }
 }
