@@ -92,6 +92,30 @@ fn the_fullest_stage_of_a_pipeline_is_the_one_that_takes_the_most_bytes() {
 }
 
 #[test]
+fn which_stage_is_the_fullest_depends_on_the_micro_batch_where_inputs_of_layers_are_in_cpu_memory() {
+    let mut scenario = swapped();
+    scenario.recipe.optimizer = Optimizer::PagedAdam8bit;
+    scenario.recipe.micro_batches = 3;
+    scenario.model.layers = 25;
+    (scenario.cluster.gpus, scenario.cluster.pipeline_parallel) = (3, 3);
+    (scenario.cluster.first_stage_layers, scenario.cluster.last_stage_layers) = (4, 12);
+    let layer = 2.0 * 4096.0 * 4096.0 + 2.0 * 4096.0 * 1024.0 + 3.0 * 4096.0 * 14_336.0;
+    let input = 2.0 * 1024.0 * 4096.0;
+    let training = |batch| estimate(&scenario.with_batch(batch)).host.total_at(1).get();
+    // The last of three stages has most weights, and one micro-batch on its way.
+    let last = 3.0 * (2.0 * (128_256.0 * 4096.0 + 12.0 * layer) + 12.0 * input);
+    assert!((training(1) - last).abs() < 1.0, "{} is not {last}", training(1));
+    // The middle one has two, of nine layers each.
+    let middle = 3.0 * (2.0 * 9.0 * layer + 2.0 * 9.0 * 100.0 * input);
+    assert!((training(100) - middle).abs() < 1.0, "{} is not {middle}", training(100));
+    // A machine with just that has room for a hundred sequences, and its GPUs have room for more.
+    scenario.device.memory = Bytes::from_gib(4_096.0);
+    let limited = with_host_memory(scenario, (middle + 1.0) / f64::from(1 << 30));
+    let Answer::Fits(room) = b_max(&limited) else { panic!("a hundred fit") };
+    assert_eq!((room.batch, room.by_host), (100, true));
+}
+
+#[test]
 fn a_machine_lacks_memory_only_where_it_is_known_and_too_small() {
     // Four sequences take just 1 GiB.
     let [four, five] = [4, 5].map(|batch| swapped().with_batch(batch));

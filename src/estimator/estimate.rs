@@ -178,7 +178,7 @@ pub(crate) fn filled_in(scenario: &Scenario, ledger: &Ledger, batch: u32) -> Est
     for line in &ledger.lines {
         entries.push(entry_of(line, &mut values));
     }
-    let host = ledger.host.iter().map(|line| entry_of(line, &mut values)).collect();
+    let host = ledger.host_at(batch).0.iter().map(|line| entry_of(line, &mut values)).collect();
     if ledger.fragmentation > 0.0 {
         // The allocator's share follows what is alive, so that each instant has its own.
         for (position, dynamic) in ledger.dynamic(batch).iter().take(ledger.instants.len()).enumerate() {

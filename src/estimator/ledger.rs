@@ -195,8 +195,8 @@ pub(crate) struct Ledger {
     /// The ranks of a pipeline that are counted, in the order of the instants: the last one first.
     pub(crate) ranks: Vec<u32>,
     pub(crate) values: Values,
-    /// What is in the memory of one machine, at the instants of [`HOST`].
-    pub(crate) host: Vec<Line>,
+    /// What is in the memory of one machine, at the instants of [`HOST`], for each stage that its devices may have.
+    pub(crate) host: Vec<Vec<Line>>,
     /// What the allocator holds beyond live dynamic memory, as a part of it.
     pub(crate) fragmentation: f64,
 }
@@ -253,16 +253,30 @@ impl Ledger {
         Straight { instants: step.min(MOST_INSTANTS), ..self.straight() }
     }
 
-    /// The memory of one machine at micro-batch `batch`, at its fuller instant.
-    pub(crate) fn host_peak(&self, batch: u32) -> Bytes {
+    /// What is in the memory of the fullest machine at micro-batch `batch`, and how much that is at its fuller instant. Where
+    /// loading takes the most of all machines alike, the fullest is the one that training takes the most of.
+    pub(crate) fn host_at(&self, batch: u32) -> (&[Line], Bytes) {
         let mut values = self.values_at(batch);
-        let mut totals = [0.0; 2];
-        for line in &self.host {
-            line.set_own(&mut values);
-            let bytes = line.formula.value(&values);
-            line.alive.add_to(&mut totals, bytes);
+        let (mut fullest, mut most): (&[Line], _) = (&[], [0.0; 2]);
+        for lines in &self.host {
+            let mut totals = [0.0; 2];
+            for line in lines {
+                line.set_own(&mut values);
+                let bytes = line.formula.value(&values);
+                line.alive.add_to(&mut totals, bytes);
+            }
+            let [loading, training] = totals;
+            let taken = [loading.max(training), training];
+            if taken > most {
+                (fullest, most) = (lines, taken);
+            }
         }
-        Bytes::new(totals[0].max(totals[1]))
+        (fullest, Bytes::new(most[0]))
+    }
+
+    /// The memory of the fullest machine at micro-batch `batch`.
+    pub(crate) fn host_peak(&self, batch: u32) -> Bytes {
+        self.host_at(batch).1
     }
 
     /// Live dynamic memory at each instant at micro-batch `batch`.

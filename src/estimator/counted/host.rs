@@ -1,7 +1,7 @@
 //! The memory of one machine outside its devices: what they have handed over, and what loading takes.
 //!
 //! The devices of a machine share it, so that each line counts all of them: its coefficient is bytes times devices. With
-//! a pipeline the fullest of the counted stages stands for every device of the machine.
+//! a pipeline the fullest of the counted stages stands for every device of the machine (`Ledger::host_at`).
 
 use super::matrices;
 use super::optimizer::{PAGED, moment_bytes};
@@ -10,7 +10,6 @@ use super::states::{Kind, StateBytes, frozen_bytes, groups};
 use super::task::bytes_of_frozen;
 use super::types::{Types, base_bytes};
 use super::{Assembly, forms};
-use crate::estimator::formula::Symbol;
 use crate::estimator::ledger::{Bucket, Instants, Line};
 use crate::source::{BITSANDBYTES, CHECKPOINTS, DEEPSPEED, FSDP, MODEL, PYTORCH, Source, TRL};
 use crate::{Adapter, Engine, HostLoad, Offload, Optimizer, Reference, RewardModel, Scenario, TaskKind, Weights};
@@ -20,8 +19,9 @@ const LOADING: Instants = Instants::at(&[0]);
 /// While the model is trained.
 const TRAINING: Instants = Instants::at(&[1]);
 
-/// Everything in the memory of the fullest machine.
-pub(super) fn lines(scenario: &Scenario) -> Vec<Line> {
+/// Everything in the memory of a machine whose devices have this stage, for each of the counted stages: which of them is
+/// the fullest depends on the micro-batch. Empty where nothing is there.
+pub(super) fn lines(scenario: &Scenario) -> Vec<Vec<Line>> {
     let (recipe, task) = (&scenario.recipe, &scenario.task);
     let asked_for = recipe.offload != Offload::None
         || recipe.optimizer == Optimizer::PagedAdam8bit
@@ -33,25 +33,13 @@ pub(super) fn lines(scenario: &Scenario) -> Vec<Line> {
     let weights = Weights::of(&scenario.model);
     let pipeline = Pipeline::of(scenario);
     let to = Assembly::new(scenario, pipeline.stages);
-    // With one sequence: how many there will be is asked later.
-    let mut values = super::values(scenario).with(Symbol::Batch, 1.0);
-    let mut size = |lines: &[Line]| -> f64 {
-        let bytes = lines.iter().map(|line| {
-            line.set_own(&mut values);
-            line.formula.value(&values)
-        });
-        bytes.sum()
-    };
-    let (mut fullest, mut most) = (Vec::new(), 0.0);
-    for stage in pipeline.counted(scenario, &weights) {
-        let lines = of_stage(&to, scenario, &weights, &stage);
-        let bytes = size(&lines);
-        if bytes > most {
-            (fullest, most) = (lines, bytes);
-        }
-    }
-    load(&mut fullest, scenario, &weights);
-    fullest
+    let stages = pipeline.counted(scenario, &weights);
+    let of_each = stages.iter().map(|stage| {
+        let mut lines = of_stage(&to, scenario, &weights, stage);
+        load(&mut lines, scenario, &weights);
+        lines
+    });
+    of_each.filter(|lines| !lines.is_empty()).collect()
 }
 
 fn of_stage(to: &Assembly, scenario: &Scenario, weights: &Weights, stage: &Stage) -> Vec<Line> {
