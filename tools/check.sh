@@ -54,8 +54,8 @@ report_times() {
 trap report_times EXIT
 
 export CARGO_TERM_PROGRESS_WHEN=never
-# A log file has no colours.
-[ -z "${CI:-}" ] || export CARGO_TERM_COLOR=never
+# A log file has no colours, and where nobody changes a source afterwards Cargo need not remember what it compiled.
+[ -z "${CI:-}" ] || export CARGO_TERM_COLOR=never CARGO_INCREMENTAL=0
 # Line numbers are what a failing test needs of the debug information; the rest only takes time.
 export CARGO_PROFILE_DEV_DEBUG=line-tables-only
 # The random cases of the tests are the same each time, so that whoever changes one thing sees what that changed.

@@ -259,6 +259,7 @@ async fn ends_are_sound(name: &str, ends: impl Iterator<Item = (Vec<Field>, bool
         let queries = ["ledger", "workshop", "paper"].map(|method| format!("{scenario}&method={method}"));
         let said = page.script_async(SAID_AT_EACH, vec![json!(queries), json!(resized)]).await;
         let said: Vec<(String, Vec<(String, String)>)> = serde_json::from_value(said).expect("texts");
+        assert_eq!(page.complaints().await, Vec::<String>::new(), "{scenario}");
         for (query, (answer, parts)) in queries.iter().zip(said) {
             assert_eq!(answer.trim(), expected::answer(&expected::scenario(query)), "{query}");
             for (name, text) in parts {

@@ -35,6 +35,7 @@ async fn a_press_opens_the_configuration_without_loading_the_page_and_back_leads
     let before = "v=3&gpus=16&chart_gpus=128&vs=gpus:32";
     let page = Page::open(&format!("?{before}")).await;
     page.script("window.stays = true;", vec![]).await;
+    let mut left = vec![before.to_owned()];
     for start in STARTS.iter().filter(|start| start.network.is_none()) {
         page.script("document.querySelector(`.starts a[data-start=${arguments[0]}]`).click();", vec![json!(start.id)])
             .await;
@@ -45,15 +46,16 @@ async fn a_press_opens_the_configuration_without_loading_the_page_and_back_leads
             "return [...document.querySelectorAll('.starts [aria-current]')].map((one) => one.dataset.start);";
         page.until_script("the card in use", current, json!([start.id])).await;
         // What the chart is drawn against and what is pinned stay.
-        let read = link::decode(&page.query().await);
+        left.push(page.query().await);
+        let read = link::decode(&left[left.len() - 1]);
         assert_eq!(read.scenario, Scenario { comparison: expected::scenario(before).comparison, ..wanted });
         assert_eq!(read.vs.map(|pinned| pinned.cluster.gpus), Some(32));
         assert_eq!(page.script("return window.stays;", vec![]).await, true, "the page was loaded again");
     }
-    for _ in STARTS.iter().filter(|start| start.network.is_none()) {
+    for earlier in left.iter().rev().skip(1) {
         page.leave("history.back();").await;
+        page.until_query(earlier).await;
     }
-    page.until_query(before).await;
     page.figure("answer").shows("opening-answer", &expected::answer(&expected::scenario(before))).await;
     page.close().await;
 }

@@ -291,14 +291,19 @@ impl Page {
         self.script_async(READ, vec![]).await;
     }
 
-    /// Opens everything that unfolds, in every figure that is there, and what comes into being inside it then.
+    /// Opens everything that unfolds, in every figure that is there, and what comes into being inside it then: a browser
+    /// tells the page of what is open in its own time.
     pub async fn unfold_everything(&self) {
         let open = "const [done] = arguments; \
             const frame = () => new Promise((drawn) => requestAnimationFrame(drawn)); \
+            const opened = (one) => new Promise((told) => { \
+                one.addEventListener('toggle', told, { once: true }); \
+                one.open = true; \
+            }); \
             const unfold = async (rounds) => { \
-                const closed = document.querySelectorAll('details:not([open])'); \
+                const closed = [...document.querySelectorAll('details:not([open])')]; \
                 if (closed.length === 0 || rounds === 0) return done(closed.length); \
-                closed.forEach((one) => one.open = true); \
+                await Promise.all(closed.map(opened)); \
                 await frame(); \
                 await frame(); \
                 unfold(rounds - 1); \
@@ -307,14 +312,19 @@ impl Page {
         assert_eq!(self.script_async(open, vec![]).await, json!(0), "something cannot be unfolded");
     }
 
-    /// Waits until `look` succeeds, and returns what it found; fails with what it saw last.
+    /// Waits until `look` succeeds, and returns what it found; fails with what it saw last, and with what the browser
+    /// complained of: a program that has stopped changes nothing any more.
     pub async fn until<T, E: Debug>(&self, what: &str, look: impl AsyncFn() -> Result<T, E>) -> T {
         let deadline = Instant::now() + PATIENCE;
         let mut pause = FIRST_PAUSE;
         loop {
             match look().await {
                 Ok(found) => return found,
-                Err(seen) if Instant::now() > deadline => panic!("waited for {what}; last seen: {seen:?}"),
+                Err(seen) if Instant::now() > deadline => {
+                    // Chromium keeps that only where a test asks for it.
+                    let said = if self.browser() == Browser::Chromium { vec![] } else { self.complaints().await };
+                    panic!("waited for {what}; last seen: {seen:?}; the browser complained of {said:?}");
+                }
                 Err(_) => tokio::time::sleep(pause).await,
             }
             pause = (pause * 3 / 2).min(LONGEST_PAUSE);
@@ -695,13 +705,19 @@ impl Scope<'_> {
     pub async fn fill(&self, field: &str, text: &str) {
         let element = self.find("textbox", field).await;
         let typed = if text.is_empty() { "\u{e003}" } else { text };
-        // Control and A select what is there; the null key lets go of Control. Only Chromium's driver sees in one call that
-        // what comes next is another key.
+        // Control and A select what is there; the null key lets go of Control.
         let all = "\u{e009}a\u{e000}".to_owned();
-        let typed = typed.to_owned();
-        let calls = if self.page.browser() == Browser::Chromium { vec![all + &typed] } else { vec![all, typed] };
-        for keys in calls {
-            element.send_keys(&keys).await.expect("the field takes keys");
+        if self.page.browser() == Browser::Chromium {
+            return element.send_keys(&(all + typed)).await.expect("the field takes keys");
+        }
+        // Only Chromium's driver sees in one call that what comes next is another key. The others lose a key on a busy machine.
+        for _ in 0..3 {
+            for keys in [all.as_str(), typed] {
+                element.send_keys(keys).await.expect("the field takes keys");
+            }
+            if element.prop("value").await.expect("a property").as_deref() == Some(text) {
+                return;
+            }
         }
     }
 

@@ -36,7 +36,7 @@ pub const LISTEN: &str = r#"
         };
     }
     addEventListener("error", (event) => bmaxSaid.push(event.message ?? `${event.target.outerHTML} does not load`), true);
-    addEventListener("unhandledrejection", (event) => bmaxSaid.push(String(event.reason)));
+    addEventListener("unhandledrejection", ({ reason }) => bmaxSaid.push(`${reason} ${reason?.stack}`));
     addEventListener("securitypolicyviolation", (event) => bmaxSaid.push(`Content-Security-Policy: ${event.blockedURI}`));
 "#;
 
