@@ -108,7 +108,11 @@ enum Pace {
 }
 
 /// What a figure knows of `shared` at its pace; `built` is what the page was built with.
-fn paced<T: Clone + PartialEq + Send + Sync + 'static>(pace: Memo<Pace>, shared: Memo<T>, built: fn() -> T) -> Memo<T> {
+fn paced<T: Clone + PartialEq + Send + Sync + 'static>(
+    pace: Memo<Pace>,
+    shared: Memo<T>,
+    built: impl Fn() -> T + Send + Sync + 'static,
+) -> Memo<T> {
     Memo::new_owning(move |before: Option<T>| match (pace.get(), before) {
         (Pace::Built | Pace::Stands, Some(before)) => (before, false),
         (Pace::Built, None) => (built(), true),
@@ -236,18 +240,19 @@ impl State {
     /// The same state for a figure that is taken over as the page was built: until `taken` it knows the
     /// default configuration, then once what is asked, and from then on what is asked while it is near.
     pub fn for_figure(self, near: RwSignal<bool>, taken: RwSignal<bool>) -> Self {
-        let Self { facts, beside, .. } = self;
+        let Self { scenario, facts, beside, .. } = self;
+        // Most pages are opened with the default, of which the facts are there then.
+        let built = move || match Scenario::default() {
+            default if scenario.get_untracked() == default => facts.get_untracked(),
+            default => Facts::of(default, None),
+        };
         let pace = Memo::new(move |before: Option<&Pace>| match (before, taken.get(), near.get()) {
             (_, false, _) => Pace::Built,
             (_, _, true) => Pace::Follows,
             (Some(Pace::Built), ..) | (None, ..) => Pace::Once,
             _ => Pace::Stands,
         });
-        Self {
-            facts: paced(pace, facts, || Facts::of(Scenario::default(), None)),
-            beside: paced(pace, beside, || None),
-            ..self
-        }
+        Self { facts: paced(pace, facts, built), beside: paced(pace, beside, || None), ..self }
     }
 
     /// The single changes that are open to the scenario, ranked; it does not depend on the micro-batch. It is made where
