@@ -74,39 +74,41 @@ fn an_evaluation_is_not_the_reason_where_the_step_does_not_fit_without_it_either
     assert_eq!(reason.over, lacks);
 }
 
+/// Matrix weights of one layer of Llama 3.1 8B.
+const LAYER: f64 = 2.0 * 4096.0 * 4096.0 + 2.0 * 4096.0 * 1024.0 + 3.0 * 4096.0 * 14_336.0;
+
+/// 25 layers in a pipeline of three stages with paged moments, so many layers on the first stage and on the last.
+fn in_three_stages(first: u32, last: u32) -> Scenario {
+    let mut scenario = swapped();
+    scenario.recipe.optimizer = Optimizer::PagedAdam8bit;
+    scenario.recipe.micro_batches = 3;
+    scenario.model.layers = 25;
+    (scenario.cluster.gpus, scenario.cluster.pipeline_parallel) = (3, 3);
+    (scenario.cluster.first_stage_layers, scenario.cluster.last_stage_layers) = (first, last);
+    scenario
+}
+
 #[test]
 fn the_fullest_stage_of_a_pipeline_is_the_one_that_takes_the_most_bytes() {
     // 25 layers: eight on the first and on the last of three stages, and nine between them. An embedding or a head of
     // 128,256 × 4,096 weights is larger than two layers, so that the ends are fuller than the middle.
-    let mut scenario = swapped();
+    let mut scenario = in_three_stages(8, 8);
     scenario.recipe.offload = Offload::None;
-    scenario.recipe.optimizer = Optimizer::PagedAdam8bit;
-    scenario.recipe.micro_batches = 3;
-    scenario.model.layers = 25;
-    (scenario.cluster.gpus, scenario.cluster.pipeline_parallel) = (3, 3);
-    (scenario.cluster.first_stage_layers, scenario.cluster.last_stage_layers) = (8, 8);
-    let layer = 2.0 * 4096.0 * 4096.0 + 2.0 * 4096.0 * 1024.0 + 3.0 * 4096.0 * 14_336.0;
     let paged = estimate(&scenario).host.total_at(1).get();
     // Two moments of a byte, in a machine with three GPUs.
-    assert!((paged - 3.0 * 2.0 * (128_256.0 * 4096.0 + 8.0 * layer)).abs() < 1.0, "{paged}");
+    assert!((paged - 3.0 * 2.0 * (128_256.0 * 4096.0 + 8.0 * LAYER)).abs() < 1.0, "{paged}");
 }
 
 #[test]
 fn which_stage_is_the_fullest_depends_on_the_micro_batch_where_inputs_of_layers_are_in_cpu_memory() {
-    let mut scenario = swapped();
-    scenario.recipe.optimizer = Optimizer::PagedAdam8bit;
-    scenario.recipe.micro_batches = 3;
-    scenario.model.layers = 25;
-    (scenario.cluster.gpus, scenario.cluster.pipeline_parallel) = (3, 3);
-    (scenario.cluster.first_stage_layers, scenario.cluster.last_stage_layers) = (4, 12);
-    let layer = 2.0 * 4096.0 * 4096.0 + 2.0 * 4096.0 * 1024.0 + 3.0 * 4096.0 * 14_336.0;
+    let mut scenario = in_three_stages(4, 12);
     let input = 2.0 * 1024.0 * 4096.0;
     let training = |batch| estimate(&scenario.with_batch(batch)).host.total_at(1).get();
     // The last of three stages has most weights, and one micro-batch on its way.
-    let last = 3.0 * (2.0 * (128_256.0 * 4096.0 + 12.0 * layer) + 12.0 * input);
+    let last = 3.0 * (2.0 * (128_256.0 * 4096.0 + 12.0 * LAYER) + 12.0 * input);
     assert!((training(1) - last).abs() < 1.0, "{} is not {last}", training(1));
     // The middle one has two, of nine layers each.
-    let middle = 3.0 * (2.0 * 9.0 * layer + 2.0 * 9.0 * 100.0 * input);
+    let middle = 3.0 * (2.0 * 9.0 * LAYER + 2.0 * 9.0 * 100.0 * input);
     assert!((training(100) - middle).abs() < 1.0, "{} is not {middle}", training(100));
     // A machine with just that has room for a hundred sequences, and its GPUs have room for more.
     scenario.device.memory = Bytes::from_gib(4_096.0);

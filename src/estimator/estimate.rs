@@ -108,11 +108,10 @@ impl HostCounter {
 
 /// A line with its value.
 fn entry_of(line: &Line, values: &mut Values) -> Entry {
-    line.set_own(values);
     Entry {
         name: line.name,
         bucket: line.bucket,
-        bytes: Bytes::new(line.formula.value(values)),
+        bytes: Bytes::new(line.bytes(values)),
         formula: line.formula,
         source: line.source,
         alive: line.alive,

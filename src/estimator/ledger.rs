@@ -179,11 +179,12 @@ impl Line {
         Self { name, bucket, formula, source, alive, coefficient: 1.0, layers: 1.0, weights: 1.0 }
     }
 
-    /// Sets the values that are this line's own.
-    pub(crate) fn set_own(&self, values: &mut Values) {
+    /// Its bytes, with the values that are its own set among these.
+    pub(crate) fn bytes(&self, values: &mut Values) -> f64 {
         values.set(Symbol::Coefficient, self.coefficient);
         values.set(Symbol::LineLayers, self.layers);
         values.set(Symbol::WeightCount, self.weights);
+        self.formula.value(values)
     }
 }
 
@@ -217,8 +218,7 @@ impl Ledger {
         let mut dynamic = [0.0; MOST_INSTANTS];
         let used = self.instants.len().min(MOST_INSTANTS);
         for line in &self.lines {
-            line.set_own(&mut values);
-            let bytes = line.formula.value(&values);
+            let bytes = line.bytes(&mut values);
             line.alive.add_to(&mut totals[..used], bytes);
             if line.bucket.is_dynamic() {
                 line.alive.add_to(&mut dynamic[..used], bytes);
@@ -261,8 +261,7 @@ impl Ledger {
         for lines in &self.host {
             let mut totals = [0.0; 2];
             for line in lines {
-                line.set_own(&mut values);
-                let bytes = line.formula.value(&values);
+                let bytes = line.bytes(&mut values);
                 line.alive.add_to(&mut totals, bytes);
             }
             let [loading, training] = totals;
@@ -289,8 +288,7 @@ impl Ledger {
         let mut values = self.values_at(batch);
         let mut totals: Totals = [0.0; MOST_INSTANTS];
         for line in self.lines.iter().filter(|line| line.bucket == Bucket::Activations) {
-            line.set_own(&mut values);
-            let bytes = line.formula.value(&values);
+            let bytes = line.bytes(&mut values);
             line.alive.add_to(&mut totals, bytes);
         }
         totals.iter().copied().fold(0.0, f64::max)
@@ -310,9 +308,7 @@ impl Ledger {
         let fragmentation = self.fragmentation.min(other.fragmentation);
         let mut totals = [0.0; MOST_INSTANTS];
         for (line, same) in self.lines.iter().zip(&other.lines) {
-            line.set_own(&mut values);
-            same.set_own(&mut others);
-            let bytes = line.formula.value(&values).min(same.formula.value(&others));
+            let bytes = line.bytes(&mut values).min(same.bytes(&mut others));
             let held = if line.bucket.is_dynamic() { bytes * (1.0 + fragmentation) } else { bytes };
             line.alive.add_to(&mut totals, held);
         }

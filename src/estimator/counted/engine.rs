@@ -34,7 +34,7 @@ const THREADS: f64 = 2.0;
 /// Workspaces of cuBLAS, and of Transformer Engine beside it, for the whole process. Transformer Engine takes
 /// 4 MiB before Hopper, where PyTorch takes 8, and as many again for each stream of its experts
 /// (`get_cublas_workspace_size_bytes`, transformer_engine/pytorch/cpp_extensions/gemm.py, d0067d0da6cb).
-pub(super) fn workspaces(to: &mut Assembly, scenario: &Scenario) {
+pub(super) fn workspaces(to: &mut Assembly, scenario: &Scenario, weights: &Weights) {
     let mib = scenario.device.workspace.mib();
     let mut push = |name, mib: f64, source| {
         if mib > 0.0 {
@@ -47,7 +47,7 @@ pub(super) fn workspaces(to: &mut Assembly, scenario: &Scenario) {
     push("Workspaces of cuBLAS", THREADS * mib, &PYTORCH);
     if scenario.cluster.engine == Engine::Megatron {
         let own = if mib < HOPPER_MIB { mib / 2.0 } else { mib };
-        let streams = if Weights::of(&scenario.model).expert_layers > 0 { 1.0 + EXPERT_STREAMS } else { 1.0 };
+        let streams = if weights.expert_layers > 0 { 1.0 + EXPERT_STREAMS } else { 1.0 };
         push("Workspaces of Transformer Engine", own * streams, &TRANSFORMER_ENGINE);
     }
 }

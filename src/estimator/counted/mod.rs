@@ -101,7 +101,7 @@ pub(crate) fn ledger(scenario: &Scenario, allocator: Allocator) -> Ledger {
         task::twice(&mut assembly);
     }
     overhead::assemble(&mut assembly, scenario);
-    engine::workspaces(&mut assembly, scenario);
+    engine::workspaces(&mut assembly, scenario, &weights);
     Ledger {
         lines: assembly.lines,
         instants,
