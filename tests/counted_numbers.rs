@@ -1,28 +1,25 @@
 //! What the ledger counts, against numbers that papers, frameworks and the tensors themselves state.
 
 use bmax::{
-    Adapter, AdapterType, AttentionKernel, Bucket, Bytes, Choice, Engine, Estimate, Experts, GradientType, Kernels,
-    LossHead, Method, Offload, Optimizer, Percent, Precision, Recomputation, Scenario, StepKernel, Switch, Weights,
-    ZeroStage, b_max, catalogue, estimate,
+    Adapter, AdapterType, AttentionKernel, Bucket, Bytes, Choice, Engine, Experts, GradientType, Kernels, LossHead,
+    Offload, Optimizer, Percent, Precision, Recomputation, Scenario, StepKernel, Switch, Weights, ZeroStage, b_max,
+    catalogue, estimate,
 };
 
-/// A model on one GPU with nothing around it: no driver, no context, no fragmentation.
-fn alone(slug: &str) -> Scenario {
-    let row = catalogue::model(slug).expect("a row of the catalogue");
-    let mut scenario = row.apply(Scenario { method: Method::Ledger, ..Scenario::default() });
-    scenario.cluster.gpus = 1;
-    scenario.cluster.zero = ZeroStage::Stage0;
-    scenario.recipe.dropout = Switch::Off;
-    scenario.recipe.recomputation = Recomputation::None;
+use crate::support::alone::alone;
+use crate::support::held::position;
+
+/// A model on one GPU with nothing around it, no driver, no context and no fragmentation, and three sequences of 2,048
+/// tokens.
+fn bare(slug: &str) -> Scenario {
+    let mut scenario = alone(slug, Recomputation::None);
+    scenario.recipe.sequence = 2048;
+    scenario.recipe.batch = 3;
     scenario.device.driver = Bytes::ZERO;
     scenario.device.cuda_context = Bytes::ZERO;
     scenario.device.communication = Bytes::ZERO;
     scenario.device.fragmentation = Percent::new(0.0);
     scenario
-}
-
-fn position(estimate: &Estimate, name: &str) -> usize {
-    estimate.instants.iter().position(|instant| instant.name == name).expect("an instant of the ledger")
 }
 
 /// Bytes of entries whose name holds `word`, at the instant with this name.
@@ -78,7 +75,7 @@ fn recipes_take_16_18_20_and_8_bytes_a_parameter() {
         (Precision::Fp16, Full, 20.0),
         (Precision::PureBf16, Half, 8.0),
     ] {
-        let mut scenario = alone("llama-3.1-8b");
+        let mut scenario = bare("llama-3.1-8b");
         scenario.recipe.precision = precision;
         scenario.recipe.gradients = gradients;
         close(bytes_per_parameter(&scenario), expected, 1e-12);
@@ -95,7 +92,7 @@ fn optimizers_keep_8_4_2_or_no_bytes_a_parameter() {
         // Two bytes and two fp32 scales for each block of 256.
         (Optimizer::Adam8bit, 2.0 + 8.0 / 256.0, 1e-3),
     ] {
-        let mut scenario = alone("llama-3.1-8b");
+        let mut scenario = bare("llama-3.1-8b");
         scenario.recipe.precision = Precision::Fp32;
         scenario.recipe.optimizer = optimizer;
         let states = bytes_per_parameter(&scenario) - 8.0;
@@ -105,7 +102,7 @@ fn optimizers_keep_8_4_2_or_no_bytes_a_parameter() {
 
 #[test]
 fn adafactor_keeps_one_number_for_each_row_and_column() {
-    let mut scenario = alone("tinyllama-1.1b");
+    let mut scenario = bare("tinyllama-1.1b");
     scenario.recipe.precision = Precision::Fp32;
     scenario.recipe.optimizer = Optimizer::Adafactor;
     // H 2048, k·d 256, f 5632, V 32000, 22 layers, two embeddings.
@@ -117,7 +114,7 @@ fn adafactor_keeps_one_number_for_each_row_and_column() {
 
 #[test]
 fn muon_keeps_one_moment_on_matrices_and_two_on_the_rest() {
-    let mut scenario = alone("tinyllama-1.1b");
+    let mut scenario = bare("tinyllama-1.1b");
     scenario.recipe.precision = Precision::Fp32;
     scenario.recipe.optimizer = Optimizer::Muon;
     let weights = Weights::of(&scenario.model);
@@ -136,7 +133,7 @@ fn zero_divides_optimizer_state_then_gradients_then_parameters() {
         (ZeroStage::Stage2, 2.0 + 14.0 / 64.0),
         (ZeroStage::Stage3, 16.0 / 64.0),
     ] {
-        let mut scenario = alone("llama-2-7b");
+        let mut scenario = bare("llama-2-7b");
         scenario.cluster.gpus = 64;
         scenario.cluster.zero = stage;
         close(bytes_per_parameter(&scenario), expected, 1e-9);
@@ -146,7 +143,7 @@ fn zero_divides_optimizer_state_then_gradients_then_parameters() {
 #[test]
 fn a_fused_gpt_block_keeps_34_bytes_and_32_without_dropout() {
     // Korthikanti et al. 2022, section 4.1, with flash attention in place of the scores.
-    let mut scenario = alone("gpt-3-175b");
+    let mut scenario = bare("gpt-3-175b");
     scenario.recipe.kernels = Kernels::Fused;
     let hidden = f64::from(scenario.model.hidden);
     let statistics = 4.0 * f64::from(scenario.model.heads);
@@ -161,7 +158,7 @@ fn a_fused_gpt_block_keeps_34_bytes_and_32_without_dropout() {
 
 #[test]
 fn a_gated_block_keeps_four_tensors_of_its_width_and_three_when_fused() {
-    let mut scenario = alone("llama-3.1-8b");
+    let mut scenario = bare("llama-3.1-8b");
     let inner = |scenario: &Scenario| {
         let tokens = f64::from(scenario.recipe.batch) * f64::from(scenario.recipe.sequence);
         bytes_of(scenario, "Inside the feed-forward block", "loss, forward") / tokens / 32.0 / 14_336.0
@@ -181,7 +178,7 @@ fn eager_llama_and_gpt_2_layers_keep_what_was_counted_in_their_code() {
         (Precision::Autocast, 26.0 * h + 4.0 * nd + 4.0 * kd + 8.0 * f + 4.0 * n),
         (Precision::Fp32, 24.0 * h + 8.0 * nd + 8.0 * kd + 16.0 * f + 4.0 * n),
     ] {
-        let mut scenario = alone("llama-3.1-8b");
+        let mut scenario = bare("llama-3.1-8b");
         scenario.recipe.precision = precision;
         close(per_token_and_layer(&scenario), expected, 1e-12);
     }
@@ -193,7 +190,7 @@ fn eager_llama_and_gpt_2_layers_keep_what_was_counted_in_their_code() {
         (Precision::Autocast, 20.0 * h + 16.0 * f + 4.0 * n),
         (Precision::Fp32, 32.0 * h + 20.0 * f + 4.0 * n),
     ] {
-        let mut scenario = alone("gpt2");
+        let mut scenario = bare("gpt2");
         scenario.recipe.precision = precision;
         close(per_token_and_layer(&scenario), expected, 1e-12);
     }
@@ -202,13 +199,13 @@ fn eager_llama_and_gpt_2_layers_keep_what_was_counted_in_their_code() {
 #[test]
 fn a_llama_layer_keeps_near_the_28_copies_of_its_hidden_state_that_were_measured() {
     // Bekman's measurement with an older release; today's classes keep fewer.
-    let copies = per_token_and_layer(&alone("llama-3.1-8b")) / 2.0 / 4096.0;
+    let copies = per_token_and_layer(&bare("llama-3.1-8b")) / 2.0 / 4096.0;
     assert!((23.0..=28.5).contains(&copies), "{copies}");
 }
 
 #[test]
 fn flash_attention_is_linear_in_the_sequence_and_eager_attention_is_not() {
-    let mut scenario = alone("llama-3.1-8b");
+    let mut scenario = bare("llama-3.1-8b");
     let at = |scenario: &Scenario, sequence| {
         let mut longer = *scenario;
         longer.recipe.sequence = sequence;
@@ -222,7 +219,7 @@ fn flash_attention_is_linear_in_the_sequence_and_eager_attention_is_not() {
 
 #[test]
 fn the_loss_takes_10_bytes_forward_and_12_backward_for_each_logit() {
-    let scenario = alone("llama-3.1-8b");
+    let scenario = bare("llama-3.1-8b");
     let logits = f64::from(scenario.recipe.batch) * f64::from(scenario.recipe.sequence) * 128_256.0;
     let words = |instant| {
         let names = ["Logits", "Log-softmax", "Gradient of the log-softmax", "Gradient of the logits"];
@@ -242,7 +239,7 @@ fn the_loss_takes_10_bytes_forward_and_12_backward_for_each_logit() {
 
 #[test]
 fn a_chunked_loss_keeps_one_chunk_in_fp32_and_a_fused_one_nothing_of_the_vocabulary() {
-    let mut scenario = alone("llama-3.1-8b");
+    let mut scenario = bare("llama-3.1-8b");
     let logits = f64::from(scenario.recipe.batch) * f64::from(scenario.recipe.sequence) * 128_256.0;
     scenario.recipe.loss = LossHead::Chunked;
     scenario.recipe.chunks = 8;
@@ -265,7 +262,7 @@ fn a_chunked_loss_keeps_one_chunk_in_fp32_and_a_fused_one_nothing_of_the_vocabul
 
 #[test]
 fn the_peak_is_the_maximum_over_instants_and_not_the_sum_of_buckets() {
-    let estimate = estimate(&alone("llama-3.1-8b"));
+    let estimate = estimate(&bare("llama-3.1-8b"));
     let highest = (0..estimate.instants.len()).map(|at| estimate.total_at(at).get()).fold(0.0, f64::max);
     assert_eq!(estimate.peak().bytes.get(), highest);
     let everything: f64 = estimate.entries.iter().map(|entry| entry.bytes.get()).sum();
@@ -278,7 +275,7 @@ fn the_peak_is_the_maximum_over_instants_and_not_the_sum_of_buckets() {
 #[test]
 fn deepspeed_s_buckets_are_those_that_its_optimizers_make() {
     const ELEMENTS: f64 = 5e8;
-    let mut scenario = alone("llama-3.1-8b");
+    let mut scenario = bare("llama-3.1-8b");
     scenario.cluster.engine = Engine::DeepSpeed;
     scenario.cluster.reduce_bucket = 500;
     scenario.recipe.micro_batches = 2;
@@ -307,7 +304,7 @@ fn deepspeed_s_buckets_are_those_that_its_optimizers_make() {
 
 #[test]
 fn gradients_are_alive_at_the_loss_only_with_accumulation() {
-    let mut scenario = alone("llama-3.1-8b");
+    let mut scenario = bare("llama-3.1-8b");
     let gradients = |scenario: &Scenario| {
         let estimate = estimate(scenario);
         estimate.bucket_at(Bucket::Gradients, position(&estimate, "loss, backward")).get()
@@ -319,7 +316,7 @@ fn gradients_are_alive_at_the_loss_only_with_accumulation() {
 
 #[test]
 fn full_recomputation_keeps_two_bytes_of_each_boundary_and_one_working_layer() {
-    let mut scenario = alone("gpt-3-175b");
+    let mut scenario = bare("gpt-3-175b");
     scenario.recipe.recomputation = Recomputation::Full;
     let tokens = f64::from(scenario.recipe.batch) * f64::from(scenario.recipe.sequence);
     let boundary = 2.0 * tokens * 12_288.0;
@@ -332,7 +329,7 @@ fn full_recomputation_keeps_two_bytes_of_each_boundary_and_one_working_layer() {
 
 #[test]
 fn every_k_layers_keeps_l_over_k_boundaries_and_k_working_layers() {
-    let mut scenario = alone("gpt-3-175b");
+    let mut scenario = bare("gpt-3-175b");
     scenario.recipe.recomputation = Recomputation::EveryK;
     scenario.recipe.every = 10;
     let tokens = f64::from(scenario.recipe.batch) * f64::from(scenario.recipe.sequence);
@@ -344,7 +341,7 @@ fn every_k_layers_keeps_l_over_k_boundaries_and_k_working_layers() {
 
 #[test]
 fn a_list_update_needs_one_more_moment_and_one_tensor_at_a_time_two_of_the_largest() {
-    let mut scenario = alone("llama-3.1-8b");
+    let mut scenario = bare("llama-3.1-8b");
     scenario.recipe.precision = Precision::Fp32;
     scenario.recipe.step = StepKernel::Foreach;
     let parameters = scenario.model.derived_parameters() as f64;
@@ -356,7 +353,7 @@ fn a_list_update_needs_one_more_moment_and_one_tensor_at_a_time_two_of_the_large
 
 #[test]
 fn a_pipeline_reports_its_worst_stage() {
-    let mut scenario = alone("llama-3.1-8b");
+    let mut scenario = bare("llama-3.1-8b");
     scenario.cluster.gpus = 4;
     scenario.cluster.pipeline_parallel = 4;
     scenario.recipe.micro_batches = 16;
@@ -373,7 +370,7 @@ fn a_pipeline_reports_its_worst_stage() {
 
 #[test]
 fn adapters_train_rows_and_columns_times_their_rank_and_freeze_the_rest() {
-    let mut scenario = alone("llama-2-7b");
+    let mut scenario = bare("llama-2-7b");
     scenario.recipe.adapter_type = AdapterType::Half;
     scenario.recipe.adapter = Adapter::Lora;
     scenario.recipe.rank = 8;
@@ -403,7 +400,7 @@ fn adapters_train_rows_and_columns_times_their_rank_and_freeze_the_rest() {
 
 #[test]
 fn experts_keep_every_weight_and_only_the_active_activations() {
-    let scenario = alone("mixtral-8x7b");
+    let scenario = bare("mixtral-8x7b");
     let tokens = f64::from(scenario.recipe.batch) * f64::from(scenario.recipe.sequence);
     let weights = bytes_of(&scenario, "Experts", "loss, forward");
     // Eight experts of three matrices, weights of 2 bytes and 12 of master and moments, 32 layers.
@@ -414,7 +411,7 @@ fn experts_keep_every_weight_and_only_the_active_activations() {
 
 #[test]
 fn expert_parallelism_divides_the_experts_and_nothing_else() {
-    let mut scenario = alone("mixtral-8x7b");
+    let mut scenario = bare("mixtral-8x7b");
     scenario.cluster.gpus = 8;
     let whole = bytes_of(&scenario, "Experts", "loss, forward");
     let attention = bytes_of(&scenario, "Attention matrices", "loss, forward");
@@ -428,7 +425,7 @@ fn experts_that_no_layer_has_take_no_byte_under_any_engine_and_zero_stage() {
     let taken = |scenario: &Scenario| -> Vec<(&str, Bytes)> {
         estimate(scenario).entries.iter().map(|entry| (entry.name, entry.bytes)).collect()
     };
-    let mut dense = alone("llama-3.1-8b");
+    let mut dense = bare("llama-3.1-8b");
     dense.cluster.gpus = 8;
     let layers = dense.model.layers;
     for engine in Engine::ALL {
@@ -447,7 +444,7 @@ fn experts_that_no_layer_has_take_no_byte_under_any_engine_and_zero_stage() {
 fn fsdp_gathers_fp32_weights_under_autocast_and_16_bit_ones_in_mixed_precision() {
     // `param_dtype or orig_dtype` in torch/distributed/fsdp/_fully_shard/_fsdp_param.py (PyTorch 2.15): autocast
     // casts what has been gathered, FSDP's mixed precision what it gathers.
-    let mut scenario = alone("llama-3.1-8b");
+    let mut scenario = bare("llama-3.1-8b");
     scenario.cluster.gpus = 8;
     scenario.cluster.zero = ZeroStage::Stage3;
     let weights = Weights::of(&scenario.model);
@@ -460,7 +457,7 @@ fn fsdp_gathers_fp32_weights_under_autocast_and_16_bit_ones_in_mixed_precision()
 
 #[test]
 fn an_offloaded_optimizer_leaves_weights_and_gradients() {
-    let mut scenario = alone("llama-2-7b");
+    let mut scenario = bare("llama-2-7b");
     scenario.recipe.offload = Offload::Optimizer;
     close(bytes_per_parameter(&scenario), 4.0, 1e-12);
 }

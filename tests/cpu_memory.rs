@@ -1,23 +1,19 @@
 //! The memory of the machine as what limits the micro-batch, against numbers worked out by hand.
 
 use bmax::{
-    Answer, AttentionKernel, Bytes, Evaluation, Field, Method, Offload, Optimizer, Outside, Precision, Recomputation,
-    Reference, Scenario, Shortage, Switch, TaskKind, ZeroStage, b_max, catalogue, estimate, sweep,
+    Answer, AttentionKernel, Bytes, Evaluation, Field, Offload, Optimizer, Outside, Precision, Recomputation,
+    Reference, Scenario, Shortage, TaskKind, ZeroStage, b_max, estimate, sweep,
 };
+
+use crate::support::alone::alone;
 
 /// Llama 3.1 8B in bf16 with layer inputs in CPU memory. 32 inputs of 4,096 numbers of 2 bytes are 256 KiB a token.
 fn swapped() -> Scenario {
-    let mut scenario = catalogue::model("llama-3.1-8b").expect("listed").apply(Scenario::default());
-    scenario.method = Method::Ledger;
-    scenario.cluster.gpus = 1;
-    scenario.cluster.zero = ZeroStage::Stage0;
+    let mut scenario = alone("llama-3.1-8b", Recomputation::Full);
     scenario.recipe.precision = Precision::PureBf16;
     scenario.recipe.optimizer = Optimizer::Sgd;
-    scenario.recipe.recomputation = Recomputation::Full;
     scenario.recipe.offload = Offload::Activations;
     scenario.recipe.attention = AttentionKernel::Flash;
-    scenario.recipe.dropout = Switch::Off;
-    scenario.recipe.sequence = 1024;
     scenario
 }
 

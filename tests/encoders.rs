@@ -2,22 +2,19 @@
 //! saved-tensor hooks showed of transformers 5.23.0.
 
 use bmax::{
-    AttentionKernel, Bytes, Encoder, Field, Mlp, Position, Precision, Recomputation, Scenario, Switch, TaskKind,
-    Weights, ZeroStage, b_max, catalogue, cost, estimate, link,
+    AttentionKernel, Bytes, Encoder, Field, Mlp, Position, Precision, Recomputation, Scenario, TaskKind, Weights,
+    b_max, catalogue, cost, estimate, link,
 };
 use proptest::prelude::*;
 
+use crate::support::alone::alone;
 use crate::support::any_scenario;
 use crate::support::held::{at, exactly};
 
 /// A model on one GPU, in fp32, with nothing recomputed and no dropout.
 fn on_one_gpu(slug: &str) -> Scenario {
-    let mut scenario = catalogue::model(slug).expect("listed").apply(Scenario::default());
-    scenario.cluster.gpus = 1;
-    scenario.cluster.zero = ZeroStage::Stage0;
+    let mut scenario = alone(slug, Recomputation::None);
     scenario.recipe.precision = Precision::Fp32;
-    scenario.recipe.recomputation = Recomputation::None;
-    scenario.recipe.dropout = Switch::Off;
     scenario.recipe.sequence = 512;
     scenario.recipe.batch = 8;
     scenario

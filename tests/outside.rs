@@ -3,26 +3,21 @@
 
 use bmax::{
     Adapter, Answer, Bytes, Change, Choice, Engine, Evaluation, Field, Gather, Gathered, Load, LossHead, Merge,
-    Outside, Precision, Recomputation, Resume, Save, Scenario, Shortage, Switch, TaskKind, ZeroStage, b_max, catalogue,
-    counters, estimate, levers::ranked, link, setting::Word,
+    Outside, Precision, Recomputation, Resume, Save, Scenario, Shortage, Switch, TaskKind, ZeroStage, b_max, counters,
+    estimate, levers::ranked, link, setting::Word,
 };
 use proptest::prelude::*;
 use serde::Deserialize;
 
+use crate::support::alone::alone;
 use crate::support::any_scenario;
 use crate::support::held::{at, exactly, position};
 
 /// Llama 3.1 8B with adapters on one GPU of 80 GB.
 fn llama() -> Scenario {
-    let mut scenario = catalogue::model("llama-3.1-8b").expect("listed").apply(Scenario::default());
-    scenario.cluster.gpus = 1;
-    scenario.cluster.zero = ZeroStage::Stage0;
+    let mut scenario = alone("llama-3.1-8b", Recomputation::Full);
     scenario.recipe.precision = Precision::PureBf16;
     scenario.recipe.adapter = Adapter::Lora;
-    scenario.recipe.recomputation = Recomputation::Full;
-    scenario.recipe.dropout = Switch::Off;
-    scenario.recipe.sequence = 1024;
-    scenario.recipe.batch = 1;
     scenario
 }
 

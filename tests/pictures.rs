@@ -1,5 +1,7 @@
 //! Pictures that the library writes by itself: whole, readable everywhere, with everything in them.
 
+use crate::support::golden::as_committed;
+
 use bmax::course::convergence::Roofline;
 use bmax::picture::{Look, Theme, chart, memory, plot};
 use bmax::plot::{Axis, Ink, Mark, Plot, Rule, Series};
@@ -63,7 +65,7 @@ fn every_part(scenario: &Scenario, look: Look, page: &str) -> String {
 const DRAWN: [fn(&Scenario, Look, &str) -> String; 4] = [chart, memory, roofline, every_part];
 
 /// The file as it was when somebody last looked at it and found it right. After a wanted change, run
-/// this test with BMAX_UPDATE_GOLDEN=1 and look at the new files.
+/// this test with BMAX_BLESS=1 and look at the new files.
 #[test]
 fn pictures_are_as_they_were_approved() {
     let scenario = Scenario::default();
@@ -77,12 +79,7 @@ fn pictures_are_as_they_were_approved() {
         ("plot-clear", every_part(&scenario, Look { theme: Theme::Light, ground: false }, PAGE)),
     ];
     for (name, file) in pictures {
-        let path = format!("{}/tests/golden/pictures/{name}.svg", env!("CARGO_MANIFEST_DIR"));
-        if std::env::var_os("BMAX_UPDATE_GOLDEN").is_some() {
-            std::fs::write(&path, &file).expect("the folder of golden files can be written");
-        }
-        let approved = std::fs::read_to_string(&path).expect("the golden file is part of the project");
-        assert!(file == approved, "the picture differs from {path}");
+        as_committed(&format!("tests/golden/pictures/{name}.svg"), &file);
     }
 }
 

@@ -8,16 +8,13 @@ use bmax::{
 };
 use serde_json::Value;
 
+use crate::support::alone::alone;
+use crate::support::held::exactly;
+
 /// Llama 3.1 8B in bf16 on one GPU that nobody described.
 fn llama() -> Scenario {
-    let mut scenario = catalogue::model("llama-3.1-8b").expect("listed").apply(Scenario::default());
-    scenario.cluster.gpus = 1;
-    scenario.cluster.zero = ZeroStage::Stage0;
-    scenario.recipe.recomputation = Recomputation::None;
-    scenario.recipe.dropout = Switch::Off;
+    let mut scenario = alone("llama-3.1-8b", Recomputation::None);
     scenario.recipe.kernels = Kernels::Fused;
-    scenario.recipe.sequence = 1024;
-    scenario.recipe.batch = 1;
     scenario.device.capability = 0;
     scenario
 }
@@ -34,10 +31,6 @@ fn held(estimate: &Estimate, name: &str) -> f64 {
 /// Activations with all layers kept.
 fn activations(scenario: &Scenario) -> f64 {
     estimate(scenario).bucket_at(Bucket::Activations, 0).get()
-}
-
-fn exactly(bytes: f64, expected: f64) {
-    assert!((bytes - expected).abs() < 1.0, "{bytes} is not {expected}");
 }
 
 /// Tokens times layers of that scenario.

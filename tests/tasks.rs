@@ -9,19 +9,15 @@ use bmax::{
 use proptest::prelude::*;
 use proptest::sample::select;
 
+use crate::support::alone::alone;
 use crate::support::any_scenario;
 use crate::support::held::{at, exactly};
 use crate::support::peaks::{at_least, peak};
 
 /// Llama 3.1 8B on one GPU, in 16 bits, with a recomputed step.
 fn llama(kind: TaskKind) -> Scenario {
-    let mut scenario = catalogue::model("llama-3.1-8b").expect("listed").apply(Scenario::default());
-    scenario.cluster.gpus = 1;
-    scenario.cluster.zero = ZeroStage::Stage0;
+    let mut scenario = alone("llama-3.1-8b", Recomputation::Full);
     scenario.recipe.precision = Precision::PureBf16;
-    scenario.recipe.recomputation = Recomputation::Full;
-    scenario.recipe.dropout = Switch::Off;
-    scenario.recipe.sequence = 1024;
     scenario.recipe.batch = 2;
     scenario.task.kind = kind;
     scenario

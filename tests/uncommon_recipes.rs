@@ -4,24 +4,18 @@ use bmax::{
     Adapter, AdapterTargets, AdapterType, AttentionKernel, Batching, Bytes, Encoder, Engine, Entry, Estimate, Fp8,
     Gather, Gathered, GradientType, HostLoad, Kernels, Latent, Load, Logits, LossHead, Merge, Method, Mlp, Offload,
     Optimizer, PaddedAttention, Percent, Position, Precision, Recomputation, Reference, Resume, Rollout, Scenario,
-    StepKernel, Switch, TaskKind, Unquantized, ZeroStage, catalogue, estimate, source,
+    StepKernel, Switch, TaskKind, Unquantized, ZeroStage, estimate, source,
 };
 
+use crate::support::alone::alone;
 use crate::support::held::{at, exactly, position};
 
 /// A row of the catalogue in 16 bits on one GPU that nobody described, with one sequence of 1,024 tokens.
 fn row(slug: &str) -> Scenario {
-    let scenario = Scenario { method: Method::Ledger, ..Scenario::default() };
-    let mut scenario = catalogue::model(slug).expect("listed").apply(scenario);
-    scenario.cluster.gpus = 1;
-    scenario.cluster.zero = ZeroStage::Stage0;
+    let mut scenario = alone(slug, Recomputation::None);
     scenario.recipe.precision = Precision::PureBf16;
     scenario.recipe.gradients = GradientType::Half;
-    scenario.recipe.recomputation = Recomputation::None;
     scenario.recipe.kernels = Kernels::Eager;
-    scenario.recipe.dropout = Switch::Off;
-    scenario.recipe.sequence = 1024;
-    scenario.recipe.batch = 1;
     scenario.device.capability = 0;
     scenario
 }

@@ -233,12 +233,12 @@ pub(super) mod tests {
     }
 
     /// The drawing as it was when somebody last looked at it and found it right. After a wanted change,
-    /// run this test with BMAX_UPDATE_GOLDEN=1 and look at the new file.
+    /// run this test with BMAX_BLESS=1 and look at the new file.
     #[test]
     fn a_plot_is_written_as_it_was_approved() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/plot.svg");
         let written = example().svg(560.0, 320.0).replace("><", ">\n<") + "\n";
-        if std::env::var_os("BMAX_UPDATE_GOLDEN").is_some() {
+        if std::env::var_os("BMAX_BLESS").is_some() {
             std::fs::write(path, &written).expect("the folder of golden files can be written");
         }
         let approved = std::fs::read_to_string(path).expect("the golden file is part of the project");

@@ -1,14 +1,14 @@
 //! The program as somebody at a terminal, or another program, meets it.
 //!
-//! Where a change of the estimator or of the tables is meant, `BMAX_BLESS=1 cargo test --test
-//! command_line` writes the committed files anew, and their difference is there to be read.
+//! Where a change of the estimator or of the tables is meant, `BMAX_BLESS=1 cargo test --features
+//! cli --test native command_line::` writes the committed files anew, and their difference is there to be read.
 
 mod adapters;
 mod contradictions;
 mod schema_check;
 
 use crate::support::adapter_facts;
-use crate::support::golden::{here, unmoved};
+use crate::support::golden::{as_committed, here};
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -58,14 +58,6 @@ fn answers(input: Vec<u8>, arguments: &[&str]) -> Vec<Value> {
     writer.join().expect("no panic").expect("all of it is read");
     assert_eq!((output.status.code(), words(&output.stderr)), (Some(0), ""));
     words(&output.stdout).lines().map(|line| serde_json::from_str(line).expect("every line is JSON")).collect()
-}
-
-/// Holds a text to the committed one, after that was written anew if it is wanted.
-fn is_as_committed(path: &str, now: &str) {
-    if std::env::var_os("BMAX_BLESS").is_some() {
-        fs::write(here(path), now).expect("the file can be written");
-    }
-    unmoved(path, now, "BMAX_BLESS=1 cargo test --features cli --test native command_line::");
 }
 
 fn config_files() -> impl Iterator<Item = PathBuf> {
@@ -628,7 +620,7 @@ fn the_scenario_schema_refuses_what_the_reader_would_complain_of() {
 fn the_tables_of_one_question_are_as_committed() {
     let asked = "model=llama-3.1-8b&gpu=h100-80&s=4096&b=2&recompute=full&loss=chunked&colour=red";
     let now = String::from_utf8(run(&[asked]).stdout).expect("UTF-8");
-    is_as_committed("tests/golden/command_line.txt", &now);
+    as_committed("tests/golden/command_line.txt", &now);
 }
 
 #[test]
@@ -636,14 +628,14 @@ fn the_tables_of_one_comparison_are_as_committed() {
     let before = "model=llama-3.1-8b&gpu=h100-80&s=4k&b=2&recompute=full";
     let after = "model=llama-2-13b&gpu=h100&s=4k&b=2&recompute=full&loss=chunked";
     let now = String::from_utf8(run(&["--compare", before, after]).stdout).expect("UTF-8");
-    is_as_committed("tests/golden/comparison.txt", &now);
+    as_committed("tests/golden/comparison.txt", &now);
 }
 
 #[test]
-fn what_others_say_of_one_question_is_as_committed() {
+fn what_others_say_of_one_question_as_committed() {
     let asked = "model=llama-3.1-8b&gpu=h100-80&gpus=8&zero=3&s=4096&b=2&recompute=full";
     let now = String::from_utf8(run(&["--others", asked]).stdout).expect("UTF-8");
-    is_as_committed("tests/golden/others.txt", &now);
+    as_committed("tests/golden/others.txt", &now);
 }
 
 #[test]

@@ -4,8 +4,9 @@
 //! `EVERY_TYPE.md` is the table of how each is read. `make test-configs` makes both anew, and
 //! `BMAX_BLESS=1 cargo test --test native config_files::` the table alone.
 
+use crate::support::golden::as_committed;
+
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 use bmax::config_json::{self, ConfigError, ConfigNotice, Reading};
 use bmax::{Field, Scenario, number};
@@ -173,13 +174,7 @@ fn table() -> String {
 
 #[test]
 fn the_table_is_what_is_read_now() {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/config_files/EVERY_TYPE.md");
-    let now = table();
-    if std::env::var_os("BMAX_BLESS").is_some() {
-        std::fs::write(&path, &now).expect("it can be written");
-    }
-    let then = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(now == then, "EVERY_TYPE.md is not what is read now: BMAX_BLESS=1 writes it anew");
+    as_committed("tests/config_files/EVERY_TYPE.md", &table());
 }
 
 #[test]

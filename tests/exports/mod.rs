@@ -6,9 +6,9 @@
 //! `BMAX_BLESS=1 cargo test --test native exports::` only writes them.
 
 use crate::support::any_scenario::any_scenario;
+use crate::support::golden::{as_committed, here, nothing_but};
 
 use std::fs;
-use std::path::PathBuf;
 
 use bmax::export::{Target, write};
 use bmax::link;
@@ -20,12 +20,8 @@ use serde_json::Value;
 /// The page that recorded files lead to; `check.py` has the same.
 const PAGE: &str = "https://example.org/bmax/";
 
-fn here(path: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/exports").join(path)
-}
-
 fn scenarios() -> Value {
-    let text = fs::read_to_string(here("scenarios.json")).expect("it is committed");
+    let text = fs::read_to_string(here("tests/exports/scenarios.json")).expect("it is committed");
     serde_json::from_str(&text).expect("it is JSON")
 }
 
@@ -41,10 +37,10 @@ fn recorded(name: &str, target: Target, text: &str) -> Option<(String, String)> 
     match target {
         Target::Measure if name != WHOLE => {
             let (head, _) = text.split_once(REST_OF_SCRIPT).expect("the script has a head");
-            Some((format!("files/{name}/bmax_measure_head.py"), head.to_owned()))
+            Some((format!("tests/exports/files/{name}/bmax_measure_head.py"), head.to_owned()))
         }
         Target::Json if name != WHOLE => None,
-        _ => Some((format!("files/{name}/{}", target.file_name()), text.to_owned())),
+        _ => Some((format!("tests/exports/files/{name}/{}", target.file_name()), text.to_owned())),
     }
 }
 
@@ -59,21 +55,11 @@ fn the_files_that_were_handed_to_their_programs_are_what_is_written_now() {
         assert_eq!(read.notices, [], "{name}");
         for &target in Target::ALL {
             let Some((path, now)) = recorded(name, target, &write(target, &read.scenario, PAGE)) else { continue };
-            let path = here(&path);
-            if std::env::var_os("BMAX_BLESS").is_some() {
-                fs::create_dir_all(path.parent().expect("a folder")).expect("it can be made");
-                fs::write(&path, &now).expect("it can be written");
-            }
-            let then = fs::read_to_string(&path).unwrap_or_default();
-            assert!(now == then, "{} is not what is written now: make test-exports records it anew", path.display());
+            as_committed(&path, &now);
             expected.push(path);
         }
     }
-    let folders = fs::read_dir(here("files")).expect("it is committed").flatten();
-    let files = folders.flat_map(|folder| fs::read_dir(folder.path()).expect("a folder").flatten());
-    for file in files {
-        assert!(expected.contains(&file.path()), "{} is no record of anything", file.path().display());
-    }
+    nothing_but("tests/exports/files", &expected);
 }
 
 #[test]
@@ -93,7 +79,7 @@ fn the_script_that_measures_differs_in_its_head_alone() {
 
 #[test]
 fn the_record_names_every_target_and_no_failure() {
-    let record = fs::read_to_string(here("RESULT.md")).expect("it is committed");
+    let record = fs::read_to_string(here("tests/exports/RESULT.md")).expect("it is committed");
     let scenarios = scenarios();
     let count = scenarios["recorded"].as_object().map_or(0, serde_json::Map::len)
         + scenarios["checked"].as_array().map_or(0, Vec::len);
@@ -103,7 +89,7 @@ fn the_record_names_every_target_and_no_failure() {
         let checked = rows.filter_map(|row| row.trim_end_matches([' ', '|']).rsplit(' ').next()?.parse::<usize>().ok());
         assert_eq!(checked.sum::<usize>(), count, "{}", target.key());
     }
-    let pinned = |list: &str| fs::read_to_string(here(list)).expect("it is committed");
+    let pinned = |list: &str| fs::read_to_string(here("tests/exports").join(list)).expect("it is committed");
     for line in pinned("requirements.txt").lines() {
         let Some((name, version)) = line.split_once("==") else { continue };
         // bitsandbytes is only looked for.

@@ -5,19 +5,15 @@
 //! `BMAX_BLESS=1 cargo test --test native listings::` writes them, and `make test-exports` runs them again.
 
 use crate::support::any_scenario::any_scenario;
+use crate::support::golden::{as_committed, here, nothing_but};
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::{env, fs};
+use std::fs;
 
 use bmax::course::listings::{Kind, Listing, tokens};
 use bmax::course::updates::steps_to_goal;
 use bmax::{AttentionKernel, Choice, Precision, Recomputation, Scenario, link};
 use proptest::prelude::*;
-
-fn here(path: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/listings").join(path)
-}
 
 fn of(query: &str, listing: Listing) -> String {
     let read = link::decode(query);
@@ -27,26 +23,19 @@ fn of(query: &str, listing: Listing) -> String {
 
 #[test]
 fn the_programs_that_were_run_are_what_is_written_now() {
-    let scenarios = fs::read_to_string(here("scenarios.json")).expect("it is committed");
+    let scenarios = fs::read_to_string(here("tests/listings/scenarios.json")).expect("it is committed");
     let scenarios: BTreeMap<String, String> = serde_json::from_str(&scenarios).expect("names and questions");
     let mut expected = Vec::new();
     for (name, question) in &scenarios {
         for listing in Listing::ALL {
-            let (path, now) = (here(&format!("files/{name}/{}.py", listing.key())), of(question, listing));
-            if env::var_os("BMAX_BLESS").is_some() {
-                fs::create_dir_all(path.parent().expect("a folder")).expect("it can be made");
-                fs::write(&path, &now).expect("it can be written");
-            }
-            let then = fs::read_to_string(&path).unwrap_or_default();
-            assert!(now.lines().all(|line| line.len() <= 92), "a line of {} is long", path.display());
-            assert!(now == then, "{} is not what is written now:\n{now}", path.display());
+            let path = format!("tests/listings/files/{name}/{}.py", listing.key());
+            let now = of(question, listing);
+            assert!(now.lines().all(|line| line.len() <= 92), "a line of {path} is long");
+            as_committed(&path, &now);
             expected.push(path);
         }
     }
-    let folders = fs::read_dir(here("files")).expect("it is committed").flatten();
-    for file in folders.flat_map(|folder| fs::read_dir(folder.path()).expect("a folder").flatten()) {
-        assert!(expected.contains(&file.path()), "{} is no program of a scenario", file.path().display());
-    }
+    nothing_but("tests/listings/files", &expected);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! What several of these tests stand on.
 
 pub mod adapter_facts;
+pub mod alone;
 pub mod any_scenario;
 pub mod golden;
 pub mod held;
