@@ -15,7 +15,7 @@ mod site;
 
 #[cfg(not(feature = "prerender"))]
 fn main() {
-    site::start(page::mount_all);
+    site::start(&[page::take_over, page::follow]);
 }
 
 /// `bmax-site FOLDER` writes the figures of the default configuration and the sentences into a folder, and the rules that

@@ -8,20 +8,23 @@ mod starts;
 mod tour;
 
 use crate::figures::{ANSWER_BAR, FIGURES};
-use crate::site::{State, take_over, take_over_part};
+use crate::site::{State, places_of_figures, take_over_on_arrival, take_over_part};
 
-/// Takes over every figure, sentence and starting point of the page, and opens the tour where the address names a card
-/// of it.
-pub fn mount_all(state: State) {
+/// Takes over every figure and sentence of the page.
+pub fn take_over(state: State) {
     take_over_part(&ANSWER_BAR, state);
-    take_over(FIGURES, state);
+    let figures = places_of_figures(FIGURES, state);
     // A program that does not run in a browser has nothing to take over.
     #[cfg(feature = "hydrate")]
-    {
-        crate::site::take_over_sentences(state, crate::sentences::take_over);
-        starts::follow(state);
-        tour::follow(state);
-    }
+    let figures = figures.chain(crate::site::places_of_sentences(crate::sentences::take_over));
+    take_over_on_arrival(figures.collect());
+}
+
+/// Follows the starting points of the page, and opens the tour where the address names a card of it.
+#[cfg(feature = "hydrate")]
+pub fn follow(state: State) {
+    starts::follow(state);
+    tour::follow(state);
 }
 
 #[cfg(test)]

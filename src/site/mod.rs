@@ -1,11 +1,11 @@
 //! What every section shares: the state, the browser's edges, controls and small views.
 
 mod address;
+mod arrivals;
 mod contents;
 mod document;
 mod host;
 mod mount;
-mod nearby;
 mod notices;
 #[cfg(feature = "prerender")]
 pub mod prerender;
@@ -19,13 +19,14 @@ mod theme;
 #[cfg(feature = "hydrate")]
 pub use address::{fragment, open};
 pub use address::{network, replace_fragment, tell_network};
+pub use arrivals::take_over_on_arrival;
 pub use bmax::format;
 pub use document::{before_print, embedded, prefers_less_motion};
 #[cfg(not(feature = "prerender"))]
 pub use mount::slice;
-pub use mount::{Figure, take_over, take_over_part};
+pub use mount::{Figure, places_of_figures, take_over_part};
 #[cfg(feature = "hydrate")]
-pub use mount::{Taking, take_over_sentences};
+pub use mount::{Taking, places_of_sentences};
 pub use ranking::Ranking;
 pub use runs::{COUNTERS, Runs, Typed};
 pub use standing::Standing;
@@ -36,47 +37,45 @@ pub use state::{Facts, FieldHandle, SettingHandle, State, derived, read};
 use std::time::Duration;
 
 use any_spawner::Executor;
+use bmax::embed::Theme;
 use leptos::prelude::*;
 
-use mount::mount_frame;
+use mount::{Doing, do_apart, mount_frame};
 use notices::Notices;
 use theme::ThemeSwitch;
 
-/// Starts the page: `mount_all` puts the figures in their places.
+/// Starts the page, whose `parts` take their turns.
 ///
-/// All figures share one root owner, so that the state outlives each of them; it is never dropped,
-/// because the page lives as long as its window.
-pub fn start(mount_all: impl FnOnce(State) + 'static) {
+/// All of them share one root owner, so that the state outlives each; it is never dropped, because the page lives as long
+/// as its window.
+pub fn start(parts: &'static [fn(State)]) {
     // A stopped program is reported to the reader by the page itself; here a developer sees why.
     #[cfg(debug_assertions)]
     console_error_panic_hook::set_once();
     // Fails only when an executor is there already, which is as good.
     _ = Executor::init_wasm_bindgen();
     // A task of its own, because the one before has compiled the program.
-    set_timeout(move || begin(mount_all), Duration::ZERO);
+    set_timeout(move || begin(parts), Duration::ZERO);
 }
 
-fn begin(mount_all: impl FnOnce(State) + 'static) {
+fn begin(parts: &'static [fn(State)]) {
     let root = Owner::new();
-    let (state, theme) = root.with(|| {
-        let state = State::from_address();
-        address::follow(state);
-        mount_frame("notices", move || view! { <Notices notices=state.notices/> });
-        let theme = theme::follow();
-        mount_frame("theme-switch", move || view! { <ThemeSwitch theme/> });
-        (state, theme)
-    });
-    // A second task of the browser, so that neither keeps a reader's first move waiting for long.
-    set_timeout(
-        move || {
-            root.with(|| {
-                mount_all(state);
-                contents::follow();
-                host::listen(state, theme);
-                state.turns.begin_when_wanted();
-            });
-            std::mem::forget(root);
-        },
-        Duration::ZERO,
-    );
+    let (state, theme) = root.with(|| (State::from_address(), theme::follow()));
+    let in_root = |act: Doing| -> Doing {
+        let root = root.clone();
+        Box::new(move || root.with(act))
+    };
+    let mut acts = vec![in_root(Box::new(move || follow_frame(state, theme)))];
+    acts.extend(parts.iter().map(|part| in_root(Box::new(move || part(state)))));
+    acts.push(in_root(Box::new(move || host::listen(state, theme))));
+    // Each is a task of the browser, so that none keeps a reader's first move waiting for long.
+    do_apart(acts.into_iter(), Box::new(move || std::mem::forget(root)));
+}
+
+/// What stands on every page, and hears the address.
+fn follow_frame(state: State, theme: RwSignal<Theme>) {
+    address::follow(state);
+    mount_frame("notices", move || view! { <Notices notices=state.notices/> });
+    mount_frame("theme-switch", move || view! { <ThemeSwitch theme/> });
+    contents::follow();
 }

@@ -1,6 +1,5 @@
-//! Mounting figures on the placeholders of the static text: those in sight at once, the others one
-//! after another while nothing else is to be done. Whoever goes through the page by keyboard, searches
-//! it or prints it finds all of them.
+//! Taking over the figures and sentences that stand in the page since it was built. Whoever goes through the page by
+//! keyboard, searches it or prints it finds all of them.
 
 use std::cell::RefCell;
 use std::time::Duration;
@@ -11,7 +10,7 @@ use wasm_bindgen::JsCast;
 use web_sys::Element;
 
 use super::State;
-use super::nearby::nearby;
+use super::arrivals::Place;
 
 /// The element of the page with this `attribute`. A page without it, for instance a shortened copy,
 /// simply has one figure fewer.
@@ -45,33 +44,30 @@ pub struct Figure {
     pub take_over: fn(web_sys::HtmlElement, State) -> Taking,
 }
 
-/// Takes over the figures that stand in the page since it was built.
-pub fn take_over(figures: &'static [Figure], state: State) {
-    for figure in figures {
-        if let Some(place) = place("data-figure", figure.name) {
-            on_arrival(&place, state.turns, Box::new(move |place, near| take_over_at(place, figure, state, near)));
-        }
-    }
+/// The places of the figures that stand in the page since it was built.
+pub fn places_of_figures(figures: &'static [Figure], state: State) -> impl Iterator<Item = Place> {
+    figures.iter().filter_map(move |figure| {
+        let element = place("data-figure", figure.name)?;
+        Some(Place::new(&element.clone(), move |near| take_over_at(element, figure, state, near)))
+    })
 }
 
-/// Takes over the sentences that stand in the page since it was built, each by its place: the first module of the
-/// program does not know them. One that does not come stays as it was built, which is a whole sentence.
+/// The places of the sentences that stand in the page since it was built: the first module of the program does not know
+/// them. One that does not come stays as it was built, which is a whole sentence.
 #[cfg(feature = "hydrate")]
-pub fn take_over_sentences(state: State, take_over: fn(web_sys::HtmlElement) -> Taking) {
-    let Ok(places) = document().query_selector_all("[data-sentence]") else { return };
-    for place in (0..places.length()).filter_map(|at| places.item(at)) {
-        on_arrival(
-            place.unchecked_ref(),
-            state.turns,
-            Box::new(move |place, _| {
-                leptos::task::spawn_local(async move {
-                    if take_over(place.clone().unchecked_into()).await.is_ok() {
-                        _ = place.set_attribute("data-mounted", "");
-                    }
-                });
-            }),
-        );
-    }
+pub fn places_of_sentences(take_over: fn(web_sys::HtmlElement) -> Taking) -> impl Iterator<Item = Place> {
+    let found = document().query_selector_all("[data-sentence]").ok();
+    let elements = found.into_iter().flat_map(|found| (0..found.length()).filter_map(move |at| found.item(at)));
+    elements.map(move |element| {
+        let element: web_sys::HtmlElement = element.unchecked_into();
+        Place::new(&element.clone(), move |_| {
+            leptos::task::spawn_local(async move {
+                if take_over(element.clone()).await.is_ok() {
+                    _ = element.set_attribute("data-mounted", "");
+                }
+            });
+        })
+    })
 }
 
 /// Takes over a part of the page's frame, at once: it is always in sight.
@@ -105,7 +101,7 @@ fn take_over_at(place: Element, figure: &'static Figure, state: State, near: RwS
 }
 
 /// Something to be done later.
-type Doing = Box<dyn FnOnce()>;
+pub(super) type Doing = Box<dyn FnOnce()>;
 
 thread_local! {
     /// The slices of the figure that is being taken over, in their order. It is not in the figure's state, which every
@@ -119,7 +115,7 @@ pub fn slice(take_over: Doing) {
 }
 
 /// Does one thing after the other, each in a task of the browser's own, and then the last.
-fn do_apart(mut rest: std::vec::IntoIter<Doing>, last: Doing) {
+pub(super) fn do_apart(mut rest: std::vec::IntoIter<Doing>, last: Doing) {
     match rest.next() {
         None => last(),
         Some(doing) => set_timeout(
@@ -151,76 +147,3 @@ fn say_that_it_is_missing(place: &Element) {
 /// A program that does not run in a browser has nothing to take over.
 #[cfg(not(feature = "hydrate"))]
 fn take_over_at(_: Element, _: &'static Figure, _: State, _: RwSignal<bool>) {}
-
-/// How long the page is left alone between two figures that nobody waits for.
-const PAUSE: Duration = Duration::from_millis(30);
-
-/// Whose turn it is to be mounted without having been in sight.
-#[derive(Clone, Copy)]
-pub struct Turns {
-    now: RwSignal<u32>,
-    /// How many figures there are.
-    figures: StoredValue<u32>,
-}
-
-impl Turns {
-    pub(super) fn new() -> Self {
-        Self { now: RwSignal::new(0), figures: StoredValue::new(0) }
-    }
-
-    /// Begins once the reader does something, so that a first look fetches what is in sight and no more. Where the
-    /// address asks for another configuration than the page was built with, every figure is out of date, and the
-    /// turns begin at once. They do for a figure alone, which its host waits for.
-    pub(super) fn begin_when_wanted(self) {
-        let is_asked = document().document_element().is_some_and(|root| root.has_attribute("data-asked"));
-        if is_asked || super::embedded().is_some() {
-            return self.begin();
-        }
-        let begun = StoredValue::new(false);
-        for kind in ["pointerdown", "keydown", "wheel", "touchstart", "scroll"] {
-            _ = window_event_listener_untyped(kind, move |_| {
-                if !begun.get_value() {
-                    begun.set_value(true);
-                    self.begin();
-                }
-            });
-        }
-    }
-
-    /// Lets one figure after another come, the first of them after a pause.
-    fn begin(self) {
-        set_timeout(
-            move || {
-                self.now.update(|turn| *turn += 1);
-                if self.now.get_untracked() < self.figures.get_value() {
-                    self.begin();
-                }
-            },
-            PAUSE,
-        );
-    }
-
-    /// The turn of the next figure.
-    fn take(self) -> u32 {
-        let turn = self.figures.get_value() + 1;
-        self.figures.set_value(turn);
-        turn
-    }
-}
-
-/// Calls `mount` once with the place of a figure or sentence, when that is near the window or its turn has come, and with
-/// the signal of its being near.
-#[inline(never)]
-pub(super) fn on_arrival(place: &Element, turns: Turns, mount: Box<dyn Fn(Element, RwSignal<bool>)>) {
-    let place = place.clone();
-    let Some(owner) = Owner::current() else { return };
-    let near = nearby(&place);
-    let turn = turns.take();
-    let arrived = Memo::new(move |before| before == Some(&true) || near.get() || turns.now.get() >= turn);
-    Effect::new(move |_| {
-        if arrived.get() {
-            // The figure outlives this effect, so it belongs to the owner of the page.
-            owner.with(|| untrack(|| mount(place.clone(), near)));
-        }
-    });
-}

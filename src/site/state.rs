@@ -16,7 +16,6 @@ use bmax::{
 use leptos::prelude::*;
 
 use super::address;
-use super::mount::Turns;
 use super::ranking::Ranking;
 
 /// What is asked and all that follows from it, in one piece.
@@ -159,8 +158,6 @@ pub struct State {
     pub own: RwSignal<Option<Scenario>>,
     /// What was wrong with the link the page was opened by.
     pub notices: RwSignal<Vec<Notice>>,
-    /// The order in which figures come that are not in sight.
-    pub(super) turns: Turns,
 }
 
 /// A numeric input of the scenario, as controls take it.
@@ -222,7 +219,6 @@ impl State {
             facts: Memo::new(move |before: Option<&Facts>| Facts::of(scenario.get(), before)),
             own: RwSignal::new(None),
             notices: RwSignal::new(Vec::new()),
-            turns: Turns::new(),
         }
     }
 

@@ -1,0 +1,106 @@
+//! When the figures and sentences of the page are taken over: those near the reader's eyes at once, the others one after
+//! another from the reader's first move on, so that a first look fetches what is in sight and no more.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::time::Duration;
+
+use leptos::prelude::*;
+use web_sys::Element;
+
+use super::document::before_print;
+use super::embedded;
+use super::sight::observe;
+
+/// How far outside the window a figure counts as near: a figure is there before it is scrolled to.
+const AHEAD: &str = "160px 0px";
+
+/// How long the page is left alone between two figures that nobody waits for.
+const PAUSE: Duration = Duration::from_millis(30);
+
+/// What takes a place over, with the signal of its being near the window.
+type TakeOver = Box<dyn FnOnce(RwSignal<bool>)>;
+
+/// A figure or sentence, as the page was built.
+pub struct Place {
+    element: Element,
+    near: RwSignal<bool>,
+    take_over: RefCell<Option<TakeOver>>,
+}
+
+impl Place {
+    /// What stands in `element`, and what takes it over.
+    pub fn new(element: &Element, take_over: impl FnOnce(RwSignal<bool>) + 'static) -> Self {
+        let take_over = RefCell::new(Some(Box::new(take_over) as TakeOver));
+        Self { element: element.clone(), near: RwSignal::new(false), take_over }
+    }
+
+    fn take_over(&self) {
+        let first = self.take_over.take();
+        first.into_iter().for_each(|take_over| take_over(self.near));
+    }
+
+    fn is_near(&self, near: bool) {
+        if self.near.get_untracked() != near {
+            self.near.set(near);
+        }
+        if near {
+            self.take_over();
+        }
+    }
+}
+
+/// Takes each place over, once, when it is near the window or its turn has come, and goes on to tell it whether it is
+/// near. Before a print every place is. One observer sees all of them: one with an effect for each held a slow phone up for
+/// a tenth of a second.
+pub fn take_over_on_arrival(places: Vec<Place>) {
+    // What is taken over belongs to the owner of the page, whoever sees it arrive.
+    let Some(owner) = Owner::current() else { return };
+    let places = Rc::new(places);
+    let seen = places.clone();
+    observe(
+        places.iter().map(|place| place.element.clone()).collect(),
+        AHEAD,
+        Box::new({
+            let owner = owner.clone();
+            move |entries| {
+                for entry in entries {
+                    let target = entry.target();
+                    let place = seen.iter().find(|place| place.element == target);
+                    owner.with(|| place.into_iter().for_each(|place| place.is_near(entry.is_intersecting())));
+                }
+            }
+        }),
+    );
+    let (printed, print_owner) = (places.clone(), owner.clone());
+    before_print(move || print_owner.with(|| printed.iter().for_each(|place| place.is_near(true))));
+    begin_when_wanted(move || owner.with(|| take_turns(places, 0)));
+}
+
+/// Calls `begin` once the reader does something. Where the address asks for another configuration than the page was
+/// built with, every figure is out of date, and it is called at once. It is for a figure alone, which its host waits for.
+fn begin_when_wanted(begin: impl FnOnce() + 'static) {
+    let is_asked = document().document_element().is_some_and(|root| root.has_attribute("data-asked"));
+    if is_asked || embedded().is_some() {
+        return begin();
+    }
+    let begin = Rc::new(Cell::new(Some(begin)));
+    for kind in ["pointerdown", "keydown", "wheel", "touchstart", "scroll"] {
+        let begin = begin.clone();
+        _ = window_event_listener_untyped(kind, move |_| begin.take().into_iter().for_each(|begin| begin()));
+    }
+}
+
+/// Takes one place over after another, from the one with this number on, each after a pause.
+fn take_turns(places: Rc<Vec<Place>>, number: usize) {
+    let Some(owner) = Owner::current() else { return };
+    let next = move || {
+        if let Some(place) = places.get(number) {
+            owner.with(|| {
+                place.take_over();
+                take_turns(places.clone(), number + 1);
+            });
+        }
+    };
+    set_timeout(next, PAUSE);
+}
