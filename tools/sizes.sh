@@ -6,9 +6,9 @@ cd "$(dirname -- "$0")/.."
 # Without Node.js the table has no compressed sizes.
 sizes() {
     if command -v node >/dev/null 2>&1; then
-        node tools/brotli.mjs dist
+        node tools/compressed.mjs dist
     else
-        while IFS= read -r file; do printf '%s 0 %s\n' "$(($(wc -c <"dist/$file")))" "$file"; done
+        while IFS= read -r file; do printf '%s 0 0 %s\n' "$(($(wc -c <"dist/$file")))" "$file"; done
     fi
 }
 
@@ -20,16 +20,16 @@ find dist \( -path dist/figure -o -path dist/model -o -path dist/start -o -path 
     function row(name, raw, small) { printf "  %-44s %9d %9s\n", name, raw, small == 0 ? "?" : small }
     BEGIN { printf "  %-44s %9s %9s\n", "file (bytes)", "raw", "Brotli" }
     {
-        row($3, $1, $2)
+        row($4, $1, $2)
         # The desk and the page of the catalogue are loaded by those who ask for them, embed.js by other pages, ask.js by
         # links that ask, icons by those who install the page, the list of packages by who wants to know, and the worker
         # when the page is there. What a visit to one page takes of the rest is held by a test,
         # tests/browser/size_budget.rs.
-        if ($3 ~ /^desk-/) { desk_raw += $1; desk_small += $2; next }
-        if ($3 ~ /^(catalogue\.|icons\/|embed\.js$|ask\.js$|bmax\.cdx\.json$|sw\.js$)/) next
+        if ($4 ~ /^desk-/) { desk_raw += $1; desk_small += $2; next }
+        if ($4 ~ /^(catalogue\.|icons\/|embed\.js$|ask\.js$|bmax\.cdx\.json$|sw\.js$)/) next
         raw += $1
         small += $2
-        if ($3 ~ /\.(wasm|js)$/) { program_raw += $1; program_small += $2 }
+        if ($4 ~ /\.(wasm|js)$/) { program_raw += $1; program_small += $2 }
     }
     END {
         row("all pages with their program", raw, small)

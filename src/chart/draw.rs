@@ -11,6 +11,9 @@ use super::spec::{Curve, Frame, Mark, PATTERNS, Spec};
 /// What a backend answers.
 type Drawn<B> = Result<(), DrawingAreaErrorKind<<B as DrawingBackend>::ErrorType>>;
 
+/// What divides a line into what is drawn of it, by a pattern.
+type Divide = fn(&[Point], &[f64]) -> Vec<Vec<Point>>;
+
 /// Half the size of a cross.
 const CROSS: f64 = 3.0;
 /// Crosses are at least this far apart.
@@ -23,13 +26,25 @@ const END: f64 = 5.0;
 /// # Errors
 /// Those of the backend; the drawing is then unfinished.
 pub fn draw<B: DrawingBackend>(spec: &Spec, backend: &mut B) -> Drawn<B> {
+    draw_lines(spec, backend, dashed)
+}
+
+/// The same with whole lines, for a medium that has dashes of its own: those of [`PATTERNS`].
+///
+/// # Errors
+/// Those of the backend; the drawing is then unfinished.
+pub fn draw_whole<B: DrawingBackend>(spec: &Spec, backend: &mut B) -> Drawn<B> {
+    draw_lines(spec, backend, |line, _| vec![line.to_vec()])
+}
+
+fn draw_lines<B: DrawingBackend>(spec: &Spec, backend: &mut B, divide: Divide) -> Drawn<B> {
     let mut pen = Pen { backend, frame: spec.frame };
     ground(spec, &mut pen)?;
     if let Some(own) = &spec.own {
         upright(spec, own.at, spec.palette.ink_soft, &mut pen)?;
     }
     for (position, curve) in spec.curves.iter().enumerate() {
-        curve_and_crosses(spec, position, curve, &mut pen)?;
+        curve_and_crosses(spec, position, curve, divide, &mut pen)?;
     }
     if let Some(own) = &spec.own {
         dots(spec, own, true, &mut pen)?;
@@ -58,13 +73,19 @@ fn ground<B: DrawingBackend>(spec: &Spec, pen: &mut Pen<'_, B>) -> Drawn<B> {
     Ok(())
 }
 
-fn curve_and_crosses<B: DrawingBackend>(spec: &Spec, position: usize, curve: &Curve, pen: &mut Pen<'_, B>) -> Drawn<B> {
+fn curve_and_crosses<B: DrawingBackend>(
+    spec: &Spec,
+    position: usize,
+    curve: &Curve,
+    divide: Divide,
+    pen: &mut Pen<'_, B>,
+) -> Drawn<B> {
     let Some((&colour, &pattern)) = spec.palette.series.get(position).zip(PATTERNS.get(position)) else {
         return Ok(());
     };
     // The reader's own curve is the solid one, and the widest.
     let width = if pattern.is_empty() { 3.0 } else { 2.0 };
-    for dash in dashed(&spec.line(curve), pattern) {
+    for dash in divide(&spec.line(curve), pattern) {
         pen.stroke(dash, colour, width)?;
     }
     if let Some(end) = spec.end(curve) {
@@ -159,12 +180,12 @@ mod tests {
     }
 
     /// The drawing as it was when somebody last looked at it and found it right. After a wanted
-    /// change, run this test with BMAX_UPDATE_GOLDEN=1 and look at the new file.
+    /// change, run this test with BMAX_BLESS=1 and look at the new file.
     #[test]
     fn the_default_chart_is_drawn_as_it_was_approved() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/chart.svg");
         let svg = drawn(&example());
-        if std::env::var_os("BMAX_UPDATE_GOLDEN").is_some() {
+        if std::env::var_os("BMAX_BLESS").is_some() {
             std::fs::write(path, &svg).expect("the folder of golden files can be written");
         }
         let approved = std::fs::read_to_string(path).expect("the golden file is part of the project");

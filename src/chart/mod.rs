@@ -2,7 +2,7 @@
 //! pure description of what is to be seen, and its drawing on anything plotters can draw on.
 //!
 //! The page draws on a canvas, an exported picture is drawn as SVG, and a test compares the same
-//! drawing with a file: all three by [`draw`].
+//! drawing with a file: all three by [`draw`]. The page that was built has lines that the browser dashes, by [`draw_whole`].
 
 mod axis;
 mod curves;
@@ -17,7 +17,7 @@ mod words;
 pub use axis::{Words, names, number_text, own_place, place_text, value_text, words};
 pub use curves::{Curves, OWN, POINTS, as_in_workshop, set_back, swept};
 pub(crate) use dashes::dashed;
-pub use draw::draw;
+pub use draw::{draw, draw_whole};
 pub use memory::{FOUR, MemoryBar, PARTS, Sizes, part, used_in_turn};
 pub use palette::{Colour, Palette};
 pub use scale::{LogScale, Tick};

@@ -371,13 +371,17 @@ fn Legend(reader: Reader) -> impl IntoView {
     }
 }
 
+/// Lengths of lines and gaps, as an attribute has them.
+fn dash_array(pattern: &[f64]) -> String {
+    pattern.iter().map(|length| number::plain(*length)).collect::<Vec<_>>().join(" ")
+}
+
 /// A piece of a curve, with its colour and its dashes.
 #[component]
 fn Sample(position: usize) -> impl IntoView {
-    let dashes = PATTERNS[position].iter().map(|length| number::plain(*length)).collect::<Vec<_>>().join(" ");
     view! {
         <svg class="chart-sample" data-series=position + 1 width="36" height="10" aria-hidden="true">
-            <line x1="0" y1="5" x2="36" y2="5" stroke-width=if position == OWN { 3 } else { 2 } stroke-dasharray=dashes></line>
+            <line x1="0" y1="5" x2="36" y2="5" stroke-width=if position == OWN { 3 } else { 2 } stroke-dasharray=dash_array(PATTERNS[position])></line>
         </svg>
     }
 }

@@ -1,7 +1,9 @@
 //! The curves as markup that the build puts into the page, for whoever reads it before the canvas is drawn.
 
-use bmax::chart::{Colour, Frame, Palette, Spec, draw};
+use bmax::chart::{Colour, Frame, PATTERNS, Palette, Spec, draw_whole};
 use plotters::backend::SVGBackend;
+
+use super::dash_array;
 
 /// The drawing's own size: as high as its place is where there is room, and stretched over its width.
 const SIZE: (u32, u32) = (640, 366);
@@ -20,6 +22,9 @@ const NAMES: [&str; 10] = [
     "series-own",
 ];
 
+/// The place of the first curve's colour in them.
+const FIRST_SERIES: u8 = 5;
+
 /// The drawing of what `spec` makes of a size and colours, as an `<svg>` that the style sheet colours.
 pub fn drawn(spec: impl FnOnce(Frame, Palette) -> Spec) -> String {
     let (width, height) = SIZE;
@@ -31,12 +36,12 @@ pub fn drawn(spec: impl FnOnce(Frame, Palette) -> Spec) -> String {
         ink_soft: colour(2),
         line: colour(3),
         bad: colour(4),
-        series: [5, 6, 7, 8, 9].map(colour),
+        series: [0, 1, 2, 3, 4].map(|position| colour(FIRST_SERIES + position)),
     };
     let mut file = String::new();
     let mut backend = SVGBackend::with_string(&mut file, SIZE);
     // A string takes everything.
-    _ = draw(&spec(frame, palette), &mut backend);
+    _ = draw_whole(&spec(frame, palette), &mut backend);
     drop(backend);
     let mut inner =
         file.split_once('>').and_then(|(_, rest)| rest.rsplit_once("</svg>")).map_or("", |(inner, _)| inner).to_owned();
@@ -50,34 +55,42 @@ pub fn drawn(spec: impl FnOnce(Frame, Palette) -> Spec) -> String {
     format!("<svg viewBox=\"0 0 {width} {height}\" preserveAspectRatio=\"none\" aria-hidden=\"true\">{inner}</svg>")
 }
 
-/// The drawing with the dashes of a line as one path: plotters makes an element of each.
+/// The drawing with each curve as a path that the browser dashes, and the crosses of a curve as one path: plotters makes
+/// an element of each.
 fn joined(drawing: &str) -> String {
     const START: &str = "<polyline ";
     let mut joined = String::with_capacity(drawing.len());
-    let mut open: Option<(&str, String)> = None;
-    let close = |open: &mut Option<(&str, String)>, joined: &mut String| {
-        if let Some((look, path)) = open.take() {
-            *joined += &format!("<path {look}d=\"{path}\"/>");
-        }
-    };
+    // What the path that is being written looks like, and whether it is a curve.
+    let mut open = None;
     for line in drawing.lines() {
-        let dash = line.trim_start().strip_prefix(START).and_then(|rest| rest.split_once("points=\""));
-        let Some((look, points)) = dash else {
-            close(&mut open, &mut joined);
+        let drawn = line.trim_start().strip_prefix(START).and_then(|rest| rest.split_once("points=\""));
+        let Some((look, points)) = drawn else {
+            joined += if open.take().is_some() { END } else { "" };
             joined += line;
             joined.push('\n');
             continue;
         };
-        if open.as_ref().is_some_and(|(other, _)| *other != look) {
-            close(&mut open, &mut joined);
-        }
         let points = points.split('"').next().unwrap_or_default().trim_end();
-        let path = &mut open.get_or_insert_with(|| (look, String::new())).1;
-        path.push('M');
-        path.push_str(points);
+        let is_curve = points.split(' ').count() > 2;
+        if open != Some((look, is_curve)) {
+            joined += if open.is_some() { END } else { "" };
+            joined += &format!("<path {look}{}d=\"", if is_curve { dashes(look) } else { String::new() });
+            open = Some((look, is_curve));
+        }
+        joined.push('M');
+        joined += points;
     }
-    close(&mut open, &mut joined);
-    joined
+    joined + if open.is_some() { END } else { "" }
+}
+
+/// How a path ends.
+const END: &str = "\"/>";
+
+/// The attribute with the dashes of a curve of this look. The reader's own curve has none.
+fn dashes(look: &str) -> String {
+    let is_of = |place: u8| look.contains(&format!("{place:02X}\""));
+    let series = (FIRST_SERIES..).zip(PATTERNS).find(|&(place, pattern)| is_of(place) && !pattern.is_empty());
+    series.map_or_else(String::new, |(_, pattern)| format!("stroke-dasharray=\"{}\" ", dash_array(pattern)))
 }
 
 #[cfg(test)]
@@ -85,14 +98,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_dashes_of_a_line_become_one_path_and_lines_stay_apart() {
-        let dash = |stroke: &str, points: &str| {
-            format!("<polyline fill=\"none\" stroke=\"{stroke}\" points=\"{points} \"/>\n")
+    fn the_crosses_of_a_curve_become_one_path_and_curves_stay_apart_with_their_dashes() {
+        let line = |series: u8, points: &str| {
+            format!("<polyline fill=\"none\" stroke=\"#0102{series:02X}\" points=\"{points} \"/>\n")
         };
-        let drawing =
-            dash("a", "1,1 2,2") + &dash("a", "3,3 4,4") + "<rect/>\n" + &dash("a", "5,5 6,6") + &dash("b", "7,7 8,8");
-        let path = |stroke: &str, points: &str| format!("<path fill=\"none\" stroke=\"{stroke}\" d=\"{points}\"/>");
-        let expected = path("a", "M1,1 2,2M3,3 4,4") + "<rect/>\n" + &path("a", "M5,5 6,6") + &path("b", "M7,7 8,8");
-        assert_eq!(joined(&drawing), expected);
+        let path = |series: u8, dashes: &str, points: &str| {
+            format!("<path fill=\"none\" stroke=\"#0102{series:02X}\" {dashes}d=\"{points}\"/>")
+        };
+        let drawing = line(6, "1,1 2,2 3,1") + &line(6, "3,3 4,4") + &line(6, "5,5 6,6") + "<rect/>\n";
+        let expected =
+            path(6, "stroke-dasharray=\"7 4\" ", "M1,1 2,2 3,1") + &path(6, "", "M3,3 4,4M5,5 6,6") + "<rect/>\n";
+        assert_eq!(joined(&(drawing + &line(9, "7,7 8,8 9,7"))), expected + &path(9, "", "M7,7 8,8 9,7"));
     }
 }
