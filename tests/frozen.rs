@@ -1,8 +1,8 @@
 //! More frozen, more quantized, fewer adapters: never more memory.
 
 use bmax::{
-    Adapter, AdapterTargets, AdapterType, Engine, Method, Norm, Precision, Scenario, Switch, Unquantized, estimate,
-    link,
+    Adapter, AdapterTargets, AdapterType, Engine, Method, Norm, Optimizer, Precision, Scenario, Switch, Unquantized,
+    estimate, link,
 };
 use proptest::prelude::*;
 
@@ -76,9 +76,13 @@ fn copies_for_norms(scenario: &Scenario) -> bool {
 
 /// Whether quantized products compute in fp32 where others do not: they put out what they are given
 /// (`.to(inp_dtype)` in bitsandbytes/nn/modules.py, `dtype=A.dtype` in bitsandbytes/autograd/_functions.py,
-/// 95f9af309d4d), which behind norms in fp32 is fp32, while autocast's own products put out 16 bits.
+/// 95f9af309d4d), which behind norms in fp32 is fp32, while autocast's own products put out 16 bits. LayerNorm is always
+/// in fp32 there, and so are the norms of most vision towers.
 fn is_fp32_inside(scenario: &Scenario) -> bool {
-    scenario.recipe.precision == Precision::Autocast && scenario.recipe.unquantized == Unquantized::Full
+    let in_fp32 = scenario.recipe.unquantized == Unquantized::Full
+        || scenario.model.norm == Norm::LayerNorm
+        || scenario.model.vision != bmax::Vision::NONE;
+    scenario.recipe.precision == Precision::Autocast && in_fp32
 }
 
 /// The scenario with a rank that is thin beside every matrix it stands beside.
@@ -102,7 +106,7 @@ proptest! {
             if more == LoraFp32 && copies_for_norms(&scenario) {
                 continue;
             }
-            if more == LoraFp32 && less != Lora && is_fp32_inside(&scenario) {
+            if less == Qlora && more != Lora8 && is_fp32_inside(&scenario) {
                 continue;
             }
             // DeepSpeed's gathered weights are counted up to a billion elements (`stage3_max_reuse_distance`), of which
@@ -177,6 +181,14 @@ proptest! {
         // matrices share their input, does not make.
         scenario.recipe.adapter_type = AdapterType::Half;
         scenario.recipe.adapter_dropout = Switch::Off;
+        // Adapters are not trained by optimizers of whole matrices, which the page says: AdamW takes their place. It can step
+        // on the CPU, which those do not, and keeps more for PPO's value model.
+        if scenario.recipe.optimizer.needs_whole_matrices() {
+            scenario.recipe.offload = scenario.recipe.offload.without_optimizer();
+            if scenario.task.kind == bmax::TaskKind::Ppo {
+                scenario.recipe.optimizer = Optimizer::AdamW;
+            }
+        }
         // Weights that are trained in 16 bits are smaller than frozen ones in fp32.
         let in_fp32 = matches!(scenario.recipe.precision, Precision::Fp32 | Precision::Autocast | Precision::Mixed);
         for less in [LoraFp32, Lora, Lora8, Qlora] {
@@ -188,7 +200,7 @@ proptest! {
             if less != LoraFp32 && copies_for_norms(&scenario) {
                 continue;
             }
-            if fp32 && (!in_fp32 || (less != LoraFp32 && is_fp32_inside(&scenario))) {
+            if fp32 && !in_fp32 || less.is_quantized() && is_fp32_inside(&scenario) {
                 continue;
             }
             let (all, adapted) = (with(&scenario, None), with(&scenario, less));

@@ -239,6 +239,27 @@ fn what_fsdp_keeps_between_the_passes_is_a_part_of_the_weights_or_all_of_them() 
 }
 
 #[test]
+fn weights_in_cpu_memory_that_fsdp_keeps_between_the_passes_are_whole_on_each_gpu() {
+    let mut scenario = llama();
+    scenario.cluster.zero = ZeroStage::Stage3;
+    scenario.cluster.reshard = 1;
+    scenario.recipe.offload = Offload::Parameters;
+    // Alone, and beside another.
+    for gpus in [1, 2] {
+        scenario.cluster.gpus = gpus;
+        for instant in ["loss, forward", LAST_LAYER] {
+            exactly(at(&estimate(&scenario), "16-bit copy of the weights", instant), 2.0 * LLAMA);
+        }
+    }
+    // Frozen weights in 16 bits, which a GPU that has them all reads as they are.
+    scenario.recipe.adapter = Adapter::Lora;
+    scenario.cluster.gpus = 1;
+    exactly(at(&estimate(&scenario), "16-bit copy of the weights", "loss, forward"), 2.0 * LLAMA);
+    scenario.recipe.offload = Offload::None;
+    exactly(at(&estimate(&scenario), "16-bit copy of the weights", "loss, forward"), 0.0);
+}
+
+#[test]
 fn dense_layers_that_reach_into_the_second_round_of_chunks_are_counted_there() {
     // Of two chunks a stage the first has layers 0 to 7 and 16 to 23. The first 20 layers are dense: eight of the one chunk,
     // four of the other.
@@ -265,6 +286,33 @@ fn a_gated_gelu_beside_quantized_matrices_is_in_fp32_where_norms_are() {
     // Four tensors of the GELU and both factors of the product, 4 bytes each.
     let inside = at(&estimate(&scenario), "Inside the feed-forward block", "loss, forward");
     exactly(inside, 6.0 * 4.0 * 32.0 * 1024.0 * 14_336.0);
+}
+
+#[test]
+fn behind_layer_norm_under_autocast_quantized_matrices_put_out_fp32() {
+    // 24 layers of 2,048, with 8,192 inside the feed-forward blocks: what GELU reads, in the type of what LayerNorm gives
+    // the matrix before.
+    let mut scenario = row("pythia-1.4b");
+    scenario.recipe.precision = Precision::Autocast;
+    scenario.recipe.targets = AdapterTargets::QueryValue;
+    let inside = |adapter, kernels| {
+        let mut scenario = scenario;
+        scenario.recipe.adapter = adapter;
+        scenario.recipe.kernels = kernels;
+        at(&estimate(&scenario), "Inside the feed-forward block", "loss, forward")
+    };
+    let elements = 24.0 * 1024.0 * 8192.0;
+    exactly(inside(Adapter::Lora, Kernels::Eager), 2.0 * elements);
+    exactly(inside(Adapter::Qlora, Kernels::Eager), 4.0 * elements);
+    // A kernel gives back the type of what it is given.
+    exactly(inside(Adapter::Qlora, Kernels::Fused), 2.0 * elements);
+    // So does RMSNorm: three tensors of 14,336 in 32 layers.
+    scenario = llama();
+    scenario.recipe.precision = Precision::Autocast;
+    scenario.recipe.adapter = Adapter::Qlora;
+    scenario.recipe.targets = AdapterTargets::QueryValue;
+    let inside = at(&estimate(&scenario), "Inside the feed-forward block", "loss, forward");
+    exactly(inside, 3.0 * 2.0 * 32.0 * 1024.0 * 14_336.0);
 }
 
 #[test]

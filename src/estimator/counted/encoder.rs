@@ -230,7 +230,7 @@ impl Layer<'_> {
         let product = match (self.trained(), reordered) {
             (true, true) => e,
             (true, false) => 0.0,
-            (false, true) => self.for_adapters(adapted),
+            (false, true) => self.for_adapters(adapted, e),
             (false, false) => self.copies_for_adapters(adapted),
         };
         self.push("Input of its output projection", &forms::QUERIES, product, source);

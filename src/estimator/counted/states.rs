@@ -275,7 +275,8 @@ pub(super) fn assemble(to: &mut Assembly, scenario: &Scenario, weights: &Weights
 
 /// FSDP without resharding keeps a 16-bit copy of all weights beside the fp32 shards, and with resharding
 /// to a group each device keeps the group's part of it between the passes (`reshard_after_forward` of
-/// fully_shard, torch/distributed/fsdp/_fully_shard/_fully_shard.py, PyTorch 2.15).
+/// fully_shard, torch/distributed/fsdp/_fully_shard/_fully_shard.py, PyTorch 2.15). A device that has all of the weights
+/// needs no copy of them, unless they lie in CPU memory.
 fn whole_weights(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &Stage) {
     let cluster = &scenario.cluster;
     let mixed = scenario.recipe.precision == Precision::Mixed;
@@ -285,7 +286,8 @@ fn whole_weights(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stag
         _ if mixed => (1.0, f64::INFINITY),
         _ => return,
     };
-    if parts >= shards {
+    let elsewhere = scenario.recipe.offload.takes_parameters();
+    if parts >= shards && !(elsewhere && parts <= 1.0) {
         return;
     }
     let alive = if mixed && cluster.zero != ZeroStage::Stage3 {
@@ -302,13 +304,14 @@ fn whole_weights(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stag
 }
 
 /// Bytes of a weight in such a copy, and how many weights there are: inside the blocks, outside them, and in
-/// adapters. Frozen weights that nobody has divided are read as they are, unless they have to be cast.
+/// adapters. Frozen weights that nobody has divided are read as they are, unless they have to be cast or lie in CPU memory.
 fn copied_whole(to: &Assembly, scenario: &Scenario, weights: &Weights, stage: &Stage) -> [(f64, f64); 3] {
     let (all, ends) = (to.stage_weights(weights, stage), to.end_weights(weights, stage));
+    let elsewhere = scenario.recipe.offload.takes_parameters();
     let bytes = |kind| {
         let gathered = gathered_bytes(scenario, kind);
         match frozen_bytes(scenario, kind) {
-            Some((kept, _)) if to.parameter_shards <= 1.0 && gathered >= kept => 0.0,
+            Some((kept, _)) if to.parameter_shards <= 1.0 && gathered >= kept && !elsewhere => 0.0,
             _ => gathered,
         }
     };

@@ -1,6 +1,6 @@
 //! In what the operations of a layer compute: it decides the bytes of nearly everything.
 
-use crate::{Adapter, AdapterType, Precision, Scenario, Unquantized};
+use crate::{Adapter, AdapterType, Engine, Kernels, Norm, Precision, Scenario, Unquantized};
 
 /// Bytes of the elements of a layer.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -10,7 +10,8 @@ pub(super) struct Types {
     /// Of an element of the residual stream.
     pub(super) residual: f64,
     /// Of an element inside the feed-forward block. A quantized matrix puts out what it was given
-    /// (`out.to(inp_dtype)` in bitsandbytes/nn/modules.py, 0.50.2), which a norm in fp32 makes fp32.
+    /// (`out.to(inp_dtype)` in bitsandbytes/nn/modules.py, 0.50.2), which a norm in fp32 makes fp32: autocast has LayerNorm
+    /// give back fp32 whatever it is given, and every other norm gives back the type of what it is given.
     pub(super) inner: f64,
     /// Whether torch.autocast casts inputs, product by product, and runs powers, norms, softmaxes and
     /// losses in fp32 (aten/src/ATen/autocast_mode.h, CUDA's lists, PyTorch 2.15).
@@ -27,9 +28,19 @@ impl Types {
         // The residual stream starts as the embedding's row, in the type of the embedding.
         let residual = if autocast { base_bytes(scenario) } else { element };
         let quantized = scenario.recipe.adapter.is_quantized();
-        let inner = if quantized && autocast { residual } else { element };
+        let in_fp32 = scenario.model.norm == Norm::LayerNorm && !norms_are_kernels(scenario);
+        let inner = match quantized && autocast {
+            true if in_fp32 => 4.0,
+            true => residual,
+            false => element,
+        };
         Self { element, residual, inner, autocast }
     }
+}
+
+/// Whether a norm is one operation, which keeps its input once.
+pub(super) fn norms_are_kernels(scenario: &Scenario) -> bool {
+    scenario.recipe.kernels == Kernels::Fused || scenario.cluster.engine == Engine::Torchtitan
 }
 
 /// Bytes of a weight outside the blocks, which nothing quantizes.

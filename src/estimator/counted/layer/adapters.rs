@@ -38,7 +38,7 @@ impl Layer<'_> {
 
     /// What adapters keep of the norm before attention to an encoder.
     pub(super) fn crossed(&self, adapted: f64) -> f64 {
-        if self.crosses() { self.for_adapters(adapted) } else { 0.0 }
+        if self.crosses() { self.for_adapters(adapted, self.types.inner) } else { 0.0 }
     }
 
     /// Whether frozen products keep what they read: LLM.int8's do (`ctx.tensors` of `MatMul8bitLt` in
@@ -48,11 +48,11 @@ impl Layer<'_> {
         self.scenario.recipe.adapter == Adapter::Lora8
     }
 
-    /// Bytes an element that frozen matrices and `adapted` adapters keep of the tensor they read, where nothing
-    /// else does.
-    pub(in crate::estimator::counted) fn for_adapters(&self, adapted: f64) -> f64 {
+    /// Bytes an element that frozen matrices and `adapted` adapters keep of the tensor they read, in which an element has
+    /// `read` bytes, where nothing else does.
+    pub(in crate::estimator::counted) fn for_adapters(&self, adapted: f64, read: f64) -> f64 {
         if self.frozen_keep_inputs() {
-            return self.types.inner + self.copies_for_adapters(adapted);
+            return read + self.copies_for_adapters(adapted);
         }
         match self.inputs {
             InputOf::Trained => 0.0,

@@ -109,7 +109,7 @@ impl Layer<'_> {
         let read = match (self.trained(), reordered) {
             (true, true) => e,
             (true, false) => 0.0,
-            (false, true) => self.for_adapters(adapted),
+            (false, true) => self.for_adapters(adapted, e),
             (false, false) => self.copies_for_adapters(adapted),
         };
         self.push("Input of the output projection", &QUERIES, read, source);

@@ -19,7 +19,7 @@ impl Layer<'_> {
             (true, Mlp::Relu) => 0.0,
             (true, _) => e,
             (false, Mlp::Relu) => self.copies_for_adapters(adapted),
-            (false, _) => self.for_adapters(adapted),
+            (false, _) => self.for_adapters(adapted, self.types.inner),
         };
         let behind = self.behind_the_activation();
         self.scoped(Scope::Dense, "Inside the feed-forward block", &INNER, inner + read + behind, source);

@@ -23,9 +23,9 @@ pub(super) use feed_forward::inner_gradients;
 
 use super::forms::{EXPERT_INNER, INNER, RESIDUAL};
 use super::fp8;
-use super::types::{InputOf, Types};
+use super::types::{InputOf, Types, norms_are_kernels};
 use crate::source::{DEEPSEEK_V3, KORTHIKANTI, Source, TRANSFORMERS};
-use crate::{Engine, Kernels, Packing, Scenario, formula::Expr};
+use crate::{Kernels, Packing, Scenario, formula::Expr};
 
 /// In which layers a tensor occurs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -95,8 +95,7 @@ impl<'a> Layer<'a> {
             types: Types::of(scenario),
             inputs: InputOf::of(scenario),
             fused: scenario.recipe.kernels == Kernels::Fused,
-            norms_are_kernels: scenario.recipe.kernels == Kernels::Fused
-                || scenario.cluster.engine == Engine::Torchtitan,
+            norms_are_kernels: norms_are_kernels(scenario),
             dropout: scenario.recipe.dropout.is_on(),
             fp8: fp8::input_bytes(scenario),
             tensors: Vec::with_capacity(24),

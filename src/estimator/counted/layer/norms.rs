@@ -25,9 +25,9 @@ impl Layer<'_> {
         let inputs = if copied { norms } else { shared };
         let adapted = self.adapted();
         let read_by_adapters = if model.norms == 1 {
-            self.for_adapters(adapted.attention + adapted.mlp)
+            self.for_adapters(adapted.attention + adapted.mlp, self.types.inner)
         } else {
-            self.for_adapters(adapted.attention) + self.for_adapters(adapted.mlp)
+            [adapted.attention, adapted.mlp].map(|adapted| self.for_adapters(adapted, self.types.inner)).iter().sum()
         } + self.crossed(adapted.crossing);
         if self.norms_are_kernels {
             self.push("Inputs of the norms", &RESIDUAL, r * inputs, source);
