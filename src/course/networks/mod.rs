@@ -21,7 +21,7 @@
 //! | GEGLU, SwiGLU | both halves of its input, and the half that went through the activation | `mul_tensor_backward(grad, other, …)`, `gelu_backward(grad, self, …)` |
 //! | modulation by the time | the norm's output and 1 + scale; what is gated, and the gate | `mul_tensor_backward(grad, other, …)` |
 //! | softmax with cross-entropy | its output | `_log_softmax_backward_data(grad, result, …)` |
-//! | addition, concatenation, up-sampling, flatten | nothing | – |
+//! | addition, concatenation, up-sampling, flattening | nothing | – |
 //!
 //! A tensor that two layers keep is there once, and counted at the layer that made it ([`Network::kept`]).
 //! How long it and the gradients stay is followed over the whole backward pass (`walk.rs`).
