@@ -1,6 +1,5 @@
 //! What the page itself says of how it is read.
 
-use leptos::ev::beforeprint;
 use leptos::prelude::*;
 
 /// The figure that is embedded alone, as the first script of the page has marked it.
@@ -16,9 +15,18 @@ pub fn prefers_less_motion() -> bool {
 
 /// Calls `act` before the page is printed, for as long as the current owner lives.
 pub fn before_print(act: impl Fn() + Clone + 'static) {
+    whenever("beforeprint", act);
+}
+
+/// Calls `act` when the page has been printed, for as long as the current owner lives.
+pub fn after_print(act: impl Fn() + Clone + 'static) {
+    whenever("afterprint", act);
+}
+
+fn whenever(event: &'static str, act: impl Fn() + Clone + 'static) {
     Effect::new(move |_| {
         let act = act.clone();
-        let print = window_event_listener(beforeprint, move |_| act());
-        on_cleanup(move || print.remove());
+        let listener = window_event_listener_untyped(event, move |_| act());
+        on_cleanup(move || listener.remove());
     });
 }

@@ -20,7 +20,7 @@ use wasm_bindgen::JsCast;
 use web_sys::HtmlElement;
 
 use crate::components::{Fold, Model, NumberField, Segmented, SettingField};
-use crate::site::{State, before_print, format, read};
+use crate::site::{State, after_print, before_print, format, read};
 use shown::{Label, Own, Shown, after_key, assumptions, axes, nearest, spec, table, workshop};
 
 /// Numbers of GPUs offered as a press each.
@@ -227,8 +227,10 @@ fn Picture(reader: Reader) -> impl IntoView {
     let (place, surface) = (NodeRef::<Div>::new(), NodeRef::<Canvas>::new());
     let (size, theme, density) = (Trigger::new(), Trigger::new(), use_device_pixel_ratio());
     use_resize_observer(place, move |_, _| size.notify());
-    // What is drawn for paper has its own colours (src/site/theme.rs).
+    // What is drawn for paper has its own colours (src/site/theme.rs). A print may be over before any colour has changed by
+    // a visible step, and then no change of it ends.
     before_print(move || theme.notify());
+    after_print(move || theme.notify());
     Effect::new(move |_| {
         size.track();
         theme.track();
