@@ -30,7 +30,7 @@ pub fn nothing_but(folder: &str, paths: &[String]) {
 
 /// Holds a text to the committed one; says which lines moved, and the command that writes them anew.
 pub fn unmoved(path: &str, now: &str, command: &str) {
-    let committed = fs::read_to_string(here(path)).unwrap_or_default();
+    let committed = fs::read_to_string(here(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
     if now == committed {
         return;
     }

@@ -50,7 +50,7 @@ impl Copy {
 fn gathered(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &Stage) {
     // What lies in CPU memory is brought layer by layer, whether others have a part of it or not.
     let elsewhere = scenario.recipe.offload.takes_parameters();
-    if scenario.cluster.zero != ZeroStage::Stage3 || (to.parameter_shards <= 1.0 && !elsewhere) {
+    if scenario.cluster.zero != ZeroStage::Stage3 || to.has_weights_whole(scenario) {
         return;
     }
     let at = &stage.at;

@@ -288,6 +288,12 @@ impl Assembly {
         Weights::adapter(&scenario.model, recipe.targets, recipe.rank.into()) as f64 / self.tensor_parallel
     }
 
+    /// Whether the device has all of the weights that it works with: nobody else has a part of them, and none lie in CPU
+    /// memory, from where they would be brought.
+    fn has_weights_whole(&self, scenario: &Scenario) -> bool {
+        self.parameter_shards <= 1.0 && !scenario.recipe.offload.takes_parameters()
+    }
+
     /// Weights of all adapters.
     fn all_adapter_weights(&self, scenario: &Scenario, stage: &Stage) -> f64 {
         let beside = encoder::adapters(scenario) / self.tensor_parallel;

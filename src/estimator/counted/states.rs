@@ -307,11 +307,10 @@ fn whole_weights(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stag
 /// adapters. Frozen weights that nobody has divided are read as they are, unless they have to be cast or lie in CPU memory.
 fn copied_whole(to: &Assembly, scenario: &Scenario, weights: &Weights, stage: &Stage) -> [(f64, f64); 3] {
     let (all, ends) = (to.stage_weights(weights, stage), to.end_weights(weights, stage));
-    let elsewhere = scenario.recipe.offload.takes_parameters();
     let bytes = |kind| {
         let gathered = gathered_bytes(scenario, kind);
         match frozen_bytes(scenario, kind) {
-            Some((kept, _)) if to.parameter_shards <= 1.0 && gathered >= kept && !elsewhere => 0.0,
+            Some((kept, _)) if to.has_weights_whole(scenario) && gathered >= kept => 0.0,
             _ => gathered,
         }
     };
