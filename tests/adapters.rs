@@ -1,6 +1,6 @@
 //! Known facts of adapters: what is frozen costs its own bytes and nothing more.
 
-use bmax::{Adapter, AdapterType, Bucket, Estimate, Scenario, Weights, b_max, estimate, link};
+use bmax::{Adapter, AdapterType, AdapterWeights, Bucket, Estimate, Scenario, Weights, b_max, estimate, link};
 
 use crate::support::adapter_facts::{FITS, FITS_NOT, PRECISIONS, under};
 
@@ -48,9 +48,9 @@ fn frozen_weights_are_the_same_bytes_under_autocast_and_mixed_precision_as_in_16
             let blocks = ((weights.attention + weights.dense_mlp) * u64::from(model.layers)) as f64;
             let others = model.derived_parameters() as f64 - blocks;
             let matrix = if scenario.recipe.adapter == Adapter::Qlora { 4.127 / 8.0 } else { 2.0 };
-            let trained = Weights::adapter(model, scenario.recipe.targets, scenario.recipe.rank.into()) as f64;
+            let trained = AdapterWeights::of(model, &scenario.recipe).total(model.layers.into(), 0) as f64;
             let in_fp32 = scenario.recipe.adapter_type == AdapterType::Full;
-            let adapters = trained * f64::from(model.layers) * if in_fp32 { 4.0 } else { 2.0 };
+            let adapters = trained * if in_fp32 { 4.0 } else { 2.0 };
             let expected = blocks * matrix + others * 2.0 + adapters;
             let estimate = estimate(&scenario);
             let found = estimate.bucket_at(Bucket::Parameters, at(&estimate, "optimizer step")).get();
@@ -90,8 +90,8 @@ fn autocast_and_mixed_precision_copy_no_more_than_the_adapters() {
             copies.fold(0.0, f64::max)
         };
         let scenario = asked(question);
-        let trained = Weights::adapter(&scenario.model, scenario.recipe.targets, scenario.recipe.rank.into()) as f64;
-        let adapters = trained * f64::from(scenario.model.layers);
+        let adapters =
+            AdapterWeights::of(&scenario.model, &scenario.recipe).total(scenario.model.layers.into(), 0) as f64;
         for precision in PRECISIONS {
             let copies = weights_and_copies(precision);
             assert!(copies <= 2.0 * adapters, "{precision}, {question}: {copies} {adapters}");
@@ -142,4 +142,103 @@ fn only_a_matrix_that_a_stage_holds_is_brought_back_on_it() {
     };
     assert_eq!(brought_back("first stage: backward, first layer"), 2.0 * 2048.0 * 10_944.0);
     assert_eq!(brought_back("last stage: backward, first layer"), 2.0 * 2048.0 * 2816.0);
+}
+
+/// Mixtral 8x7B on one GPU, with adapters of rank 16 on all matrices: 32 layers of 8 experts of width 14,336, of which a
+/// token visits two; H = n·d = 4,096, k·d = 1,024.
+fn mixtral(rest: &str) -> Estimate {
+    estimate(&asked(&format!(
+        "model=mixtral-8x7b&gpu=b200&gpus=1&zero=0&b=1&s=512&rank=16&targets=all&recompute=none&dropout=off\
+         &precision=bf16-pure&kernels=eager&attn=flash&{rest}"
+    )))
+}
+
+/// The bytes of an entry when the layers have run forward.
+fn of(estimate: &Estimate, bucket: Bucket, name: &str) -> f64 {
+    let then = at(estimate, "loss, backward");
+    let found = estimate.entries.iter().filter(|entry| entry.bucket == bucket && entry.name == name);
+    found.filter(|entry| entry.alive.contains(then)).map(|entry| entry.bytes.get()).sum()
+}
+
+#[test]
+fn experts_in_a_stack_are_neither_quantized_nor_adapted_and_those_that_are_linear_layers_are_both() {
+    // transformers 5.23.0: `MixtralExperts` has its matrices as two parameters, and `replace_with_bnb_linear` as well as
+    // peft’s “all-linear” look for linear layers.
+    let experts = 32.0 * 8.0 * 3.0 * 4096.0 * 14_336.0;
+    let attention = 32.0 * 16.0 * (2.0 * (4096.0 + 4096.0) + 2.0 * (4096.0 + 1024.0));
+    let beside_experts = 32.0 * 16.0 * 8.0 * 3.0 * (4096.0 + 14_336.0);
+    for (adapter, form, bytes, adapted) in [
+        ("lora", "stacked", 2.0, attention),
+        ("qlora", "stacked", 2.0, attention),
+        ("lora-8bit", "stacked", 2.0, attention),
+        ("qlora&unquantized=32", "stacked", 4.0, attention),
+        ("lora", "linear", 2.0, attention + beside_experts),
+        ("qlora", "linear", 4.127 / 8.0, attention + beside_experts),
+        ("lora-8bit", "linear", 1.0, attention + beside_experts),
+        ("qlora&unquantized=32", "linear", 4.127 / 8.0, attention + beside_experts),
+    ] {
+        let found = mixtral(&format!("adapter={adapter}&expert_matrices={form}&adapter_type=32"));
+        assert_eq!(of(&found, Bucket::Parameters, "Experts"), bytes * experts, "{adapter} {form}");
+        assert_eq!(of(&found, Bucket::Parameters, "Adapters"), 4.0 * adapted, "{adapter} {form}");
+        assert_eq!(of(&found, Bucket::Optimizer, "Adapters, moments"), 8.0 * adapted, "{adapter} {form}");
+    }
+}
+
+#[test]
+fn frozen_experts_in_a_stack_keep_nothing_that_they_read() {
+    // Bytes of a layer for 512 tokens. Adapters in fp32 keep a copy of what they read: queries, keys and values of the norm,
+    // the output projection of attention’s output. Where experts are linear layers, their three matrices read what two
+    // experts get of each token and what is inside them.
+    let (tokens, layers, hidden, inner) = (512.0, 32.0, 4096.0, 14_336.0);
+    let kept = |form: &str, name: &str| {
+        let found = mixtral(&format!("adapter=qlora&expert_matrices={form}&adapter_type=32"));
+        of(&found, Bucket::Activations, name) / (tokens * layers)
+    };
+    let (norms, inside) = ("Outputs of the norms, inputs of the products", "Inside the experts");
+    let ranks = ["Outputs of the adapters’ first matrices", "Outputs of the adapters’ first matrices, in experts"];
+    assert_eq!(kept("stacked", norms), 3.0 * 4.0 * hidden);
+    assert_eq!(kept("linear", norms), 3.0 * 4.0 * hidden);
+    assert_eq!(kept("stacked", "Tokens dispatched to experts"), 0.0);
+    assert_eq!(kept("linear", "Tokens dispatched to experts"), 2.0 * 2.0 * 4.0 * hidden);
+    assert_eq!(kept("stacked", inside), 2.0 * 3.0 * 2.0 * inner);
+    assert_eq!(kept("linear", inside), 2.0 * (3.0 * 2.0 + 4.0) * inner);
+    assert_eq!(ranks.map(|name| kept("stacked", name)), [4.0 * 4.0 * 16.0, 0.0]);
+    assert_eq!(ranks.map(|name| kept("linear", name)), [4.0 * 4.0 * 16.0, 2.0 * 3.0 * 4.0 * 16.0]);
+}
+
+#[test]
+fn products_in_8_bits_keep_what_they_read_and_a_stack_of_experts_is_none_of_them() {
+    // With adapters of 16 bits on queries and values, attention keeps the norm’s output in any case. DeepSeek-MoE 16B has a
+    // dense layer and 27 with experts: its two shared ones are linear layers and read the second norm.
+    let kept = |model: &str, rest: &str| {
+        let question = format!(
+            "model={model}&gpu=b200&gpus=1&zero=0&b=1&s=512&recompute=none&precision=bf16-pure&dropout=off&kernels=eager\
+             &adapter=lora-8bit&adapter_type=16&targets=qv&rank=8&{rest}"
+        );
+        let name = "Outputs of the norms, inputs of the products";
+        of(&estimate(&asked(&question)), Bucket::Activations, name) / (512.0 * 2.0)
+    };
+    assert_eq!(kept("mixtral-8x7b", "expert_matrices=stacked"), 32.0 * 4096.0);
+    // Its router is a linear layer as well, where experts are.
+    assert_eq!(kept("mixtral-8x7b", "expert_matrices=linear"), 32.0 * 2.0 * 4096.0);
+    assert_eq!(kept("deepseek-moe-16b", "expert_matrices=stacked"), 28.0 * 2.0 * 2048.0);
+}
+
+#[test]
+fn adapters_stand_beside_both_matrices_of_latent_attention_and_beside_shared_experts() {
+    // DeepSeek-V3 (DeepSeek-AI 2024b, section 4.2): H = 7,168, 128 heads of width 128 with 64 more for positions, ranks of
+    // 1,536 and 512; three dense layers of width 18,432, 58 with one shared expert of width 2,048.
+    let adapters = |targets: &str| {
+        let scenario = asked(&format!("model=deepseek-v3&gpus=2048&zero=3&adapter=lora&rank=16&targets={targets}"));
+        let weights = AdapterWeights::of(&scenario.model, &scenario.recipe);
+        [weights.dense_layer, weights.expert_layer, weights.routed]
+    };
+    let queries = (7168 + 1536) + (1536 + 128 * (128 + 64));
+    let keys_and_values = (7168 + 512 + 64) + (512 + 128 * (128 + 128));
+    let attention = 16 * (queries + keys_and_values + 128 * 128 + 7168);
+    let [dense, shared] = [18_432, 2048].map(|width| 16 * 3 * (7168 + width));
+    assert_eq!(adapters("all"), [attention + dense, attention + shared, 0]);
+    assert_eq!(adapters("attention"), [attention, attention, 0]);
+    let expanded = 16 * ((1536 + 128 * (128 + 64)) + (512 + 128 * (128 + 128)));
+    assert_eq!(adapters("qv"), [expanded, expanded, 0]);
 }

@@ -1,10 +1,10 @@
 //! What settings take that few runs combine, against numbers worked out by hand from the sizes of models.
 
 use bmax::{
-    Adapter, AdapterTargets, AdapterType, AttentionKernel, Batching, Bytes, Encoder, Engine, Entry, Estimate, Fp8,
-    Gather, Gathered, GradientType, HostLoad, Kernels, Latent, Load, Logits, LossHead, Merge, Method, Mlp, Offload,
-    Optimizer, PaddedAttention, Percent, Position, Precision, Recomputation, Reference, Resume, Rollout, Scenario,
-    StepKernel, Switch, TaskKind, Unquantized, ZeroStage, estimate, source,
+    Adapter, AdapterTargets, AdapterType, AttentionKernel, Batching, Bytes, Encoder, Engine, Entry, Estimate,
+    ExpertMatrices, Fp8, Gather, Gathered, GradientType, HostLoad, Kernels, Latent, Load, Logits, LossHead, Merge,
+    Method, Mlp, Offload, Optimizer, PaddedAttention, Percent, Position, Precision, Recomputation, Reference, Resume,
+    Rollout, Scenario, StepKernel, Switch, TaskKind, Unquantized, ZeroStage, estimate, source,
 };
 
 use crate::support::alone::alone;
@@ -359,9 +359,12 @@ fn merging_into_whole_weights_brings_matrices_of_experts_back_to_16_bits_and_no_
     let mut scenario = mixtral();
     scenario.recipe.adapter = Adapter::Qlora;
     scenario.outside.merge = Merge::Whole;
-    // 4.127 bits of each become 16.
-    let adds = at(&estimate(&scenario), "What dequantizing adds", "merging adapters");
-    exactly(adds, (2.0 - 4.127 / 8.0) * 32.0 * (ATTENTION + EXPERTS));
+    // 4.127 bits of each become 16. A stack of experts has 16 as it is.
+    for (form, matrices) in [(ExpertMatrices::Stacked, ATTENTION), (ExpertMatrices::Linear, ATTENTION + EXPERTS)] {
+        scenario.recipe.expert_matrices = form;
+        let adds = at(&estimate(&scenario), "What dequantizing adds", "merging adapters");
+        exactly(adds, (2.0 - 4.127 / 8.0) * 32.0 * matrices);
+    }
 }
 
 #[test]

@@ -37,9 +37,9 @@ pub use speeds::{Peaks, assumption, memory_bandwidth, speed};
 use crate::runtime::{COMMUNICATION, CUDA_CONTEXT, FIXED_FRAGMENTATION};
 use crate::{
     Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Bytes, Change, ChartAxis, Cluster, Comparison,
-    Device, Engine, Fp8, Goal, GradientType, Host, Images, Kernels, Lengths, Logits, LossHead, Method, Offload,
-    Optimizer, Outside, Percent, Precision, Recipe, Recomputation, Scenario, Segments, StepKernel, Switch, Task,
-    Unquantized, ZeroStage, estimate,
+    Device, Engine, ExpertMatrices, Fp8, Goal, GradientType, Host, Images, Kernels, Lengths, Logits, LossHead, Method,
+    Offload, Optimizer, Outside, Percent, Precision, Recipe, Recomputation, Scenario, Segments, StepKernel, Switch,
+    Task, Unquantized, ZeroStage, estimate,
 };
 
 /// A row as it is declared, with where its numbers come from.
@@ -199,6 +199,7 @@ impl Default for Scenario {
                 adapter_type: AdapterType::Full,
                 adapter_dropout: Switch::Off,
                 unquantized: Unquantized::Half,
+                expert_matrices: ExpertMatrices::Stacked,
                 fp8: Fp8::Off,
                 projection: 128,
                 preconditioner: 0,

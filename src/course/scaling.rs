@@ -2,7 +2,8 @@
 
 use super::quoted::{QLORA_CONSTANTS, RULE_TO_8, RULE_TO_64, RULE_TWO};
 use crate::{
-    Adapter, AdapterType, Bucket, Bytes, GradientType, Precision, Scenario, Weights, ZeroStage, catalogue,
+    Adapter, AdapterType, AdapterWeights, Bucket, Bytes, ExpertMatrices, GradientType, Precision, Scenario, Weights,
+    ZeroStage, catalogue,
     cost::{Work, cost},
     estimate,
 };
@@ -166,7 +167,7 @@ impl Sent {
             return Self { gathered: updated, updated, gradients: every(wide(in_fp32 || over_fp32 || full)) };
         }
         // Adapters stand beside matrices that every GPU has.
-        let adapters = Weights::adapter(model, recipe.targets, recipe.rank.into()) as f64 * f64::from(model.layers);
+        let adapters = AdapterWeights::of(model, recipe).total(weights.dense_layers, weights.expert_layers) as f64;
         let beside = |bytes: f64| Parts { dense: adapters * bytes, experts: 0.0 };
         let wide_adapters = in_fp32 || recipe.adapter_type == AdapterType::Full;
         let updated = beside(wide(wide_adapters));
@@ -176,9 +177,11 @@ impl Sent {
         let inside = experts
             + (weights.dense_layers * (weights.attention + weights.dense_mlp)
                 + weights.expert_layers * (weights.attention + weights.shared_experts)) as f64;
+        // A stack of experts is none of them, in transformers 5.
+        let stacked = recipe.expert_matrices == ExpertMatrices::Stacked;
         let quantized = |bytes: f64| Parts {
             dense: (inside - experts) * bytes + (all - inside) * wide(in_fp32),
-            experts: experts * bytes,
+            experts: experts * if stacked { wide(in_fp32) } else { bytes },
         };
         let frozen = match recipe.adapter {
             Adapter::Qlora => quantized((4.0 + QLORA_CONSTANTS.number()) / 8.0),

@@ -1,7 +1,8 @@
 //! The optimizer state of each optimizer, side by side.
 
 use crate::{
-    Adapter, Bucket, Bytes, Method, Offload, Optimizer, Scenario, Weights, ZeroStage, estimate, largest_micro_batch,
+    Adapter, AdapterWeights, Bucket, Bytes, Method, Offload, Optimizer, Scenario, Weights, ZeroStage, estimate,
+    largest_micro_batch,
 };
 
 /// What one optimizer remembers between two updates.
@@ -93,7 +94,10 @@ fn trained(scenario: &Scenario) -> f64 {
     let (model, recipe) = (&scenario.model, &scenario.recipe);
     let count = match recipe.adapter {
         Adapter::None => Weights::of(model).total(),
-        _ => Weights::adapter(model, recipe.targets, recipe.rank.into()) * u64::from(model.layers),
+        _ => {
+            let weights = Weights::of(model);
+            AdapterWeights::of(model, recipe).total(weights.dense_layers, weights.expert_layers)
+        }
     };
     count.max(1) as f64
 }

@@ -7,7 +7,7 @@ use super::counted;
 use super::ledger::Ledger;
 use super::scenario::Scenario;
 use super::units::Bytes;
-use super::weights::Weights;
+use super::weights::{AdapterWeights, Weights};
 use super::{Bucket, estimate};
 
 /// How fast one device computes and reaches the host's memory.
@@ -95,7 +95,9 @@ impl Work {
         let attention = attention_forward(scenario) * f64::from(model.layers) + stacks.attention;
         let frozen = recipe.adapter != Adapter::None;
         let adapters = if frozen {
-            2.0 * Weights::adapter(model, recipe.targets, recipe.rank.into()) as f64 * f64::from(model.layers)
+            // Of routed experts a token visits a few.
+            let visited = model.experts.active.min(model.experts.count).into();
+            2.0 * AdapterWeights::of(model, recipe).multiplied(&weights, visited) as f64
         } else {
             0.0
         };
@@ -356,8 +358,7 @@ mod tests {
     fn beside_adapters_only_they_cross() {
         let mut scenario = offloaded(1, ZeroStage::Stage0, Engine::Torch);
         scenario.recipe.adapter = Adapter::Lora;
-        let trained = Weights::adapter(&scenario.model, scenario.recipe.targets, scenario.recipe.rank.into())
-            * u64::from(scenario.model.layers);
+        let trained = AdapterWeights::of(&scenario.model, &scenario.recipe).total(scenario.model.layers.into(), 0);
         // PEFT keeps adapters in fp32.
         let found = Traffic::of(&scenario, 1);
         assert!((found.out / (4.0 * trained as f64) - 1.0).abs() < 1e-6, "{}", found.out);

@@ -45,10 +45,10 @@ pub use bounds::Field;
 pub use change::Change;
 pub use choice::{
     Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Batching, Bias, ChartAxis, Choice, Engine,
-    Evaluation, Fp8, FrozenType, Gather, Gathered, GradientType, HostLoad, Kernels, Load, Logits, LossHead, Merge,
-    Method, Mlp, Norm, Offload, Optimizer, Packing, PaddedAttention, Position, Precision, ProjectorTraining, QkNorm,
-    Recomputation, Reference, Resume, RewardModel, Rollout, Save, Segments, Softmax, StepKernel, Switch, TaskKind,
-    Tower, TowerTraining, Unquantized, ZeroStage,
+    Evaluation, ExpertMatrices, Fp8, FrozenType, Gather, Gathered, GradientType, HostLoad, Kernels, Load, Logits,
+    LossHead, Merge, Method, Mlp, Norm, Offload, Optimizer, Packing, PaddedAttention, Position, Precision,
+    ProjectorTraining, QkNorm, Recomputation, Reference, Resume, RewardModel, Rollout, Save, Segments, Softmax,
+    StepKernel, Switch, TaskKind, Tower, TowerTraining, Unquantized, ZeroStage,
 };
 pub use conflict::Conflict;
 pub use error::{InputError, InputErrorKind};
@@ -61,4 +61,4 @@ pub use scenario::{
 pub use unit::Unit;
 pub use units::{Bytes, Percent};
 pub use vision::{Images, Vision};
-pub use weights::Weights;
+pub use weights::{AdapterWeights, Weights};

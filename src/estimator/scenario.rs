@@ -3,10 +3,10 @@
 use serde::Serialize;
 
 use super::choice::{
-    Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Batching, Bias, ChartAxis, Engine, Fp8,
-    FrozenType, GradientType, HostLoad, Kernels, Logits, LossHead, Method, Mlp, Norm, Offload, Optimizer, Packing,
-    PaddedAttention, Position, Precision, QkNorm, Recomputation, Reference, RewardModel, Rollout, Segments, Softmax,
-    StepKernel, Switch, TaskKind, Unquantized, ZeroStage,
+    Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Batching, Bias, ChartAxis, Engine,
+    ExpertMatrices, Fp8, FrozenType, GradientType, HostLoad, Kernels, Logits, LossHead, Method, Mlp, Norm, Offload,
+    Optimizer, Packing, PaddedAttention, Position, Precision, QkNorm, Recomputation, Reference, RewardModel, Rollout,
+    Segments, Softmax, StepKernel, Switch, TaskKind, Unquantized, ZeroStage,
 };
 use super::outside::Outside;
 use super::runtime::fragmentation;
@@ -205,6 +205,8 @@ pub struct Recipe {
     pub rank: u32,
     /// The matrices that get an adapter.
     pub targets: AdapterTargets,
+    /// How the model holds the matrices of routed experts; read beside adapters.
+    pub expert_matrices: ExpertMatrices,
     /// In what adapters beside 16-bit or quantized weights are kept.
     pub adapter_type: AdapterType,
     /// Whether the inputs of adapters pass a dropout of their own.

@@ -5,10 +5,10 @@
 
 use super::choice::{
     Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Batching, Bias, ChartAxis, Choice, ChoiceOption,
-    Engine, Evaluation, Fp8, FrozenType, Gather, Gathered, GradientType, HostLoad, Kernels, Load, Logits, LossHead,
-    Merge, Method, Mlp, Norm, Offload, Optimizer, Packing, PaddedAttention, Position, Precision, ProjectorTraining,
-    QkNorm, Recomputation, Reference, Resume, RewardModel, Rollout, Save, Segments, Softmax, StepKernel, Switch,
-    TaskKind, Tower, TowerTraining, Unquantized, ZeroStage, keys,
+    Engine, Evaluation, ExpertMatrices, Fp8, FrozenType, Gather, Gathered, GradientType, HostLoad, Kernels, Load,
+    Logits, LossHead, Merge, Method, Mlp, Norm, Offload, Optimizer, Packing, PaddedAttention, Position, Precision,
+    ProjectorTraining, QkNorm, Recomputation, Reference, Resume, RewardModel, Rollout, Save, Segments, Softmax,
+    StepKernel, Switch, TaskKind, Tower, TowerTraining, Unquantized, ZeroStage, keys,
 };
 use super::scenario::Scenario;
 
@@ -212,6 +212,8 @@ settings! {
     Adapter: ADAPTER = "adapter", "Adapters", Adapter, recipe.adapter;
     /// The matrices that get an adapter.
     Targets: TARGETS = "targets", "Adapter targets", AdapterTargets, recipe.targets;
+    /// How routed experts are held beside adapters.
+    ExpertMatrices: EXPERT_MATRICES = "expert_matrices", "Routed experts", ExpertMatrices, recipe.expert_matrices;
     /// In what adapters are kept.
     AdapterType: ADAPTER_TYPE = "adapter_type", "Adapters kept in", AdapterType, recipe.adapter_type;
     /// Whether adapters drop parts of their inputs.

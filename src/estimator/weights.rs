@@ -3,8 +3,8 @@
 //! The published parameter counts are sums of these to the last weight for most models; the ledger
 //! turns the same counts into bytes.
 
-use super::choice::{AdapterTargets, Bias, Norm, Packing, Position, QkNorm};
-use super::scenario::Model;
+use super::choice::{AdapterTargets, Bias, ExpertMatrices, Norm, Packing, Position, QkNorm};
+use super::scenario::{Model, Recipe};
 
 /// The weights of one model, in elements. Those of a block are of one layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -190,24 +190,80 @@ impl Weights {
         let expert = if self.expert_layers > 0 { self.experts * self.expert / matrices } else { 0 };
         self.embedding.max(self.dense_mlp / matrices).max(expert)
     }
+}
 
-    /// Trainable elements of rank-`rank` adapters on the matrices of one dense layer: r·(rows +
-    /// columns) for each target (Hu et al. 2021, arXiv 2106.09685, section 4.1). A matrix that holds
-    /// queries, keys and values is one target. A layer that attends to an encoder has those of attention twice.
-    pub fn adapter(model: &Model, targets: AdapterTargets, rank: u64) -> u64 {
+/// Trainable elements of adapters beside the matrices of one layer.
+///
+/// An adapter of rank r has r·(rows + columns) beside its matrix (Hu et al. 2021, arXiv 2106.09685, section 4.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AdapterWeights {
+    /// In a layer with a dense feed-forward block.
+    pub dense_layer: u64,
+    /// In a layer with experts, without those of routed experts.
+    pub expert_layer: u64,
+    /// Of all routed experts of a layer, together.
+    pub routed: u64,
+}
+
+impl AdapterWeights {
+    /// Counts what `recipe` puts beside the matrices of `model`.
+    ///
+    /// A matrix that holds queries, keys and values is one target. A layer that attends to an encoder has those of
+    /// attention twice. Latent attention has two matrices for queries, unless they are not compressed, and two for keys
+    /// with values; of them that for queries and that for values are the ones that expand (`DeepseekV3Attention` in
+    /// models/deepseek_v3/modeling_deepseek_v3.py, transformers 5.23.0). Of all matrices those of routed experts are
+    /// linear layers only where [`ExpertMatrices`] says so; those of experts that every token visits always are.
+    pub fn of(model: &Model, recipe: &Recipe) -> Self {
         let [h, f, d] = [model.hidden, model.feed_forward, model.head_dim].map(u64::from);
-        let (query, key_value) = (u64::from(model.heads) * d, u64::from(model.kv_heads) * d);
-        let projections = match (model.packing, targets) {
-            (Packing::Packed, _) => h + query + 2 * key_value,
-            (Packing::Separate, AdapterTargets::QueryValue) => (h + query) + (h + key_value),
-            (Packing::Separate, _) => (h + query) + 2 * (h + key_value),
+        let heads = u64::from(model.heads);
+        let (query, key_value) = (heads * d, u64::from(model.kv_heads) * d);
+        let targets = recipe.targets;
+        let [query_rank, kv_rank, rope] =
+            [model.latent.query_rank, model.latent.kv_rank, model.latent.rope_dim].map(u64::from);
+        let projections = if kv_rank > 0 {
+            let wide = heads * (d + rope);
+            let (compress, expand) = match query_rank {
+                0 => (0, h + wide),
+                rank => (h + rank, rank + wide),
+            };
+            let values = kv_rank + heads * 2 * d;
+            match targets {
+                AdapterTargets::QueryValue => expand + values,
+                _ => compress + expand + (h + kv_rank + rope) + values,
+            }
+        } else {
+            match (model.packing, targets) {
+                (Packing::Packed, _) => h + query + 2 * key_value,
+                (Packing::Separate, AdapterTargets::QueryValue) => (h + query) + (h + key_value),
+                (Packing::Separate, _) => (h + query) + 2 * (h + key_value),
+            }
         };
         let output = if targets == AdapterTargets::QueryValue { 0 } else { h + query };
         let stacks = 1 + u64::from(model.encoder.is_there());
         let attention = stacks * (projections + output);
-        let matrices = u64::from(model.mlp.matrices());
-        let mlp = if targets == AdapterTargets::All { matrices * (h + f) } else { 0 };
-        rank * (attention + mlp)
+        let fed = |width: u64| match (targets, width) {
+            (AdapterTargets::All, 1..) => u64::from(model.mlp.matrices()) * (h + width),
+            _ => 0,
+        };
+        let experts = &model.experts;
+        let rank = u64::from(recipe.rank);
+        let routed = if recipe.expert_matrices == ExpertMatrices::Linear { experts.count.into() } else { 0 };
+        Self {
+            dense_layer: rank * (attention + fed(f)),
+            expert_layer: rank * (attention + fed(experts.shared_width.into())),
+            routed: rank * routed * fed(model.expert_width().into()),
+        }
+    }
+
+    /// Those of all layers that a token is multiplied with, which visits so many routed experts.
+    pub fn multiplied(&self, weights: &Weights, visited: u64) -> u64 {
+        let routed = self.routed.checked_div(weights.experts).unwrap_or(0) * visited;
+        weights.dense_layers * self.dense_layer + weights.expert_layers * (self.expert_layer + routed)
+    }
+
+    /// Those of so many layers of each kind, where every device has all of them.
+    pub fn total(&self, dense_layers: u64, expert_layers: u64) -> u64 {
+        dense_layers * self.dense_layer + expert_layers * (self.expert_layer + self.routed)
     }
 }
 

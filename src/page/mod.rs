@@ -30,7 +30,7 @@ pub fn follow(state: State) {
 #[cfg(test)]
 mod tests {
     use bmax::{
-        Bucket, Entry, Method, Recomputation, Scenario, b_max, catalogue,
+        Bucket, Entry, ExpertMatrices, Method, Recipe, Recomputation, Scenario, Weights, b_max, catalogue,
         course::{convergence::critical_tokens, splitting},
         division::division,
         estimate,
@@ -123,9 +123,24 @@ mod tests {
         assert_eq!(full, full_autocast);
         let large =
             fit("?model=llama-2-70b&gpu=l40s&gpus=1&adapter=qlora&s=512&precision=autocast&recompute=full&dropout=off");
+        let mixtral = link::decode("?model=mixtral-8x7b&gpus=1&zero=0&adapter=qlora").scenario;
+        let frozen = |expert_matrices| {
+            let recipe = Recipe { expert_matrices, ..mixtral.recipe };
+            let estimate = estimate(&Scenario { recipe, ..mixtral });
+            let kept = |entry: &&Entry| entry.bucket == Bucket::Parameters && entry.name != "Adapters";
+            estimate.entries.iter().filter(kept).map(|entry| entry.bytes.get()).sum::<f64>() / 1e9
+        };
+        let [stacked, linear] =
+            [ExpertMatrices::Stacked, ExpertMatrices::Linear].map(|form| format::digits(frozen(form), 1));
+        let weights = Weights::of(&mixtral.model);
+        let experts = (weights.expert_layers * weights.experts * weights.expert) as f64;
+        let [experts, all] = [experts, weights.total() as f64].map(|count| format::digits(count / 1e9, 1));
         prints(
             include_str!("../pages/batch/05_adapters.md"),
             &[
+                format!("Mixtral 8x7B, {experts} of {all} billion weights, are experts"),
+                format!("frozen weights then take {stacked} GB"),
+                format!("they take {linear} GB"),
                 format!(
                     "for {short} sequences of 1,024 tokens or {long} of 2,048, and under autocast for {autocast} of"
                 ),

@@ -45,7 +45,7 @@ VERSION_2 = VERSION_1 | {
 VERSION_3 = VERSION_2 | {
     "parallel": "off", "qkv": "separate", "softmax": "fp32", "engine": "torch", "bucket": "500", "reshard": "0",
     "imbalance": "1", "vpp": "1", "pp_first": "0", "pp_last": "0", "recompute_layers": "1", "logits": "dropped",
-    "adapter_type": "32", "adapter_dropout": "off", "unquantized": "16", "segments": "fixed", "workspace": "8",
+    "adapter_type": "32", "adapter_dropout": "off", "expert_matrices": "stacked", "unquantized": "16", "segments": "fixed", "workspace": "8",
     "chart_axis": "sequence",
     "task": "train", "ref": "copy", "frozen": "policy", "teacher": "0", "reward": "usual", "rollout": "model",
     "engine_share": "30", "completion": "0", "generations": "0", "score_b": "0",
@@ -214,6 +214,7 @@ LINKS = [
     ("v=3&model=mixtral-8x7b&gpu=h200&gpus=64&ep=8&imbalance=1.5&reshard=8", []),
     ("v=3&model=qwen3-8b&gpu=rtx-4090&gpus=1&zero=0&adapter=qlora&adapter_type=16&adapter_dropout=on"
      "&unquantized=32&targets=qv&rank=8", []),
+    ("v=3&model=mixtral-8x7b&gpu=h200&gpus=1&zero=0&adapter=qlora&expert_matrices=linear&targets=attention", []),
     ("v=3&model=mistral-7b&gpus=4&segments=expandable&logits=kept", []),
     ("v=3&model=mistral-7b&gpus=4&segments=expandable&frag=9&logits=kept-fp32&workspace=0", []),
     ("v=3&model=own&hidden=2560&layers=32&heads=32&kv=32&head_dim=80&ffn=10240&vocab=50304&parallel=on&qkv=packed"
@@ -258,7 +259,7 @@ UNITS = {"s": "tokens", "len_median": "tokens", "len_p95": "tokens", "len_max": 
 WORDS = {"method", "mlp", "tied", "norm", "qk_norm", "bias", "softcap", "position", "precision", "grad",
          "optimizer", "step", "recompute", "dropout", "attn", "loss", "kernels", "offload", "adapter",
          "targets", "zero", "sp", "unit", "chart_recompute", "parallel", "qkv", "softmax", "engine", "logits",
-         "adapter_type", "adapter_dropout", "unquantized", "segments", "chart_axis", "task", "ref", "frozen", "reward", "rollout",
+         "adapter_type", "adapter_dropout", "expert_matrices", "unquantized", "segments", "chart_axis", "task", "ref", "frozen", "reward", "rollout",
          "eval", "eval_generate", "gather", "gather_states", "save", "load", "resume", "merge", "lengths", "len_attn",
          "fp8", "host_load",
          "vision", "tower", "projector"}

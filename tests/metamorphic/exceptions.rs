@@ -30,7 +30,7 @@ pub static ALL: &[Exception] = &[
             "Gradients of one layer", "Gradients of zeros", "Gradients, cast for their reduction",
             "Gradients, flattened and cast to fp32", "Optimizer state, gathered",
             "Outputs of first matrices over the encoder’s output", "Outputs of the adapters’ first matrices",
-            "Root of the second moments",
+            "Outputs of the adapters’ first matrices, in experts", "Root of the second moments",
         ],
     },
     Exception {
@@ -39,6 +39,7 @@ pub static ALL: &[Exception] = &[
             ("adapter none → lora", "v=3&hidden=114&adapter_dropout=on"),
         ],
         entries: &[
+            "Masks of the adapters’ dropout, before and inside experts",
             "Masks of the adapters’ dropout, behind attention", "Masks of the adapters’ dropout, behind the encoder",
             "Masks of the adapters’ dropout, behind the norms", "Masks of the adapters’ dropout, inside the block",
         ],
@@ -98,15 +99,16 @@ pub static ALL: &[Exception] = &[
         ],
     },
     Exception {
-        because: "peft’s prepare_model_for_kbit_training casts what nothing quantizes to fp32: embedding, head and norms.",
+        because: "peft’s prepare_model_for_kbit_training casts what nothing quantizes to fp32: embedding, head, norms, and experts in a stack.",
         shown: &[
             ("adapter lora → lora-8bit", "v=3&gpus=977&unquantized=32"),
         ],
         entries: &[
-            "16-bit cast of the head", "16-bit casts of the projector", "16-bit copy of the weights", "Embedding",
+            "16-bit cast of the head", "16-bit casts of one layer’s matrices", "16-bit casts of the layers’ matrices",
+            "16-bit casts of the projector", "16-bit copy of the weights", "Embedding", "Experts", "Full state dict",
             "Full state dict, embedding and head", "Gathered embedding and head",
             "Gathered embedding and head, evaluated", "Gathered embedding and head, without gradients",
-            "Gathered ends of the tower, and projector", "Gathered head", "Gathered layers of the tower",
+            "Gathered ends of the tower, and projector", "Gathered experts", "Gathered head", "Gathered layers of the tower",
             "Inputs of the norms", "Last norm and input of the head", "Layer inputs", "Norms, biases and routers",
             "Output head", "Position bias of the decoder", "Position bias of the encoder", "Position table",
             "Positions of the encoder", "Reference model", "Reward model", "Teacher",
@@ -135,7 +137,7 @@ pub static ALL: &[Exception] = &[
     Exception {
         because: "The products of LLM.int8 keep what they read (`MatMul8bitLt` in bitsandbytes/autograd/_functions.py); frozen 16-bit products keep nothing.",
         shown: &[
-            ("adapter lora → lora-8bit", "v=3&experts=2"),
+            ("adapter lora → lora-8bit", "v=3&targets=qv"),
         ],
         entries: &[
             "Cache of keys", "Cache of values", "Compressed queries, keys and values",

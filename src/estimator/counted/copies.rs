@@ -7,12 +7,16 @@ use super::forms;
 use super::instants::StageInstants;
 use super::stage::Stage;
 use super::states::{
-    Kind, StateBytes, gathered_bytes, gradients_persist, gradients_whole_until_the_last, is_tied_head,
+    Kind, StateBytes, frozen_bytes, gathered_bytes, gradients_persist, gradients_whole_until_the_last, is_tied_head,
+    most_of_a_layer,
 };
 use super::types::{Types, base_bytes};
 use crate::estimator::ledger::{Bucket, Instants, Line};
 use crate::source::{DEEPSPEED, FSDP, PYTORCH, QLORA, Source};
-use crate::{Adapter, AdapterType, Engine, Kernels, Precision, Recomputation, Scenario, TaskKind, Weights, ZeroStage};
+use crate::{
+    Adapter, AdapterType, Engine, ExpertMatrices, Kernels, Precision, Recomputation, Scenario, TaskKind, Weights,
+    ZeroStage,
+};
 
 /// The copies of one stage.
 pub(super) fn assemble(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &Stage) {
@@ -61,8 +65,10 @@ fn gathered(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &S
     let resharded = scenario.cluster.reshard != 1;
     let compute = gathered_bytes(scenario, Kind::Attention);
     let layers = Copy { name: "Gathered layers", bucket: Bucket::Parameters, source: &FSDP, bytes: compute };
+    let of_experts = gathered_bytes(scenario, Kind::Experts);
     if scenario.cluster.engine == Engine::DeepSpeed {
-        return gathered_by_trace(to, weights, stage, Copy { source: &DEEPSPEED, ..layers });
+        let bytes = gathered_bytes(scenario, most_of_a_layer(stage));
+        return gathered_by_trace(to, weights, stage, Copy { source: &DEEPSPEED, bytes, ..layers });
     }
     // Experts of which nobody else has a part are whole as they are.
     let expert = if to.expert_parameter_shards > 1.0 || elsewhere { to.expert_weights(weights, stage) } else { 0.0 };
@@ -70,11 +76,17 @@ fn gathered(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &S
         if scenario.cluster.engine == Engine::Torch {
             // The loss is made inside the model, so that the last layer is gathered before its backward pass
             // (`_prefetch_unshard` in torch/distributed/fsdp/_fully_shard/_fsdp_param_group.py).
-            let last = to.shared_layer_weights(weights, stage) + expert;
-            layers.push(to, last, Instants::among(&[at.loss]));
+            let at_loss = Instants::among(&[at.loss]);
+            let shared = to.shared_layer_weights(weights, stage);
+            if of_experts == compute {
+                layers.push(to, shared + expert, at_loss);
+            } else {
+                layers.push(to, shared, at_loss);
+                Copy { bytes: of_experts, ..layers }.push(to, expert, at_loss);
+            }
         }
         layers.push(to, live * to.shared_layer_weights(weights, stage), backward);
-        let experts = Copy { name: "Gathered experts", ..layers };
+        let experts = Copy { name: "Gathered experts", bytes: of_experts, ..layers };
         let live = stage.expert_layers.min(2.0);
         experts.push(to, live * expert, backward);
     }
@@ -151,10 +163,7 @@ fn undivided_gradients(to: &mut Assembly, scenario: &Scenario, weights: &Weights
 
 /// Quantized matrices are brought back one at a time, for their product.
 fn dequantized(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &Stage) {
-    let matrices = f64::from(scenario.model.mlp.matrices());
-    let dense = if stage.dense_layers > 0.0 { weights.dense_mlp } else { 0 };
-    let experts = if stage.expert_layers > 0.0 { weights.expert.max(weights.shared_experts) } else { 0 };
-    let largest = dense.max(experts) as f64 / matrices / to.tensor_parallel;
+    let largest = largest_quantized(scenario, weights, stage) / to.tensor_parallel;
     let copy = Copy {
         name: "One matrix, dequantized",
         bucket: Bucket::Temporary,
@@ -162,6 +171,17 @@ fn dequantized(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage:
         bytes: Types::of(scenario).element,
     };
     copy.push(to, largest, stage.at.in_backward().or(stage.at.in_evaluated_layers()));
+}
+
+/// Elements of the largest matrix that is quantized: of a feed-forward block or of attention.
+pub(super) fn largest_quantized(scenario: &Scenario, weights: &Weights, stage: &Stage) -> f64 {
+    let model = &scenario.model;
+    let matrices = f64::from(model.mlp.matrices());
+    let routed = if scenario.recipe.expert_matrices == ExpertMatrices::Linear { weights.expert } else { 0 };
+    let dense = if stage.dense_layers > 0.0 { weights.dense_mlp } else { 0 };
+    let experts = if stage.expert_layers > 0.0 { routed.max(weights.shared_experts) } else { 0 };
+    let query = f64::from(model.hidden) * f64::from(model.heads) * f64::from(model.head_dim);
+    (dense.max(experts) as f64 / matrices).max(query)
 }
 
 /// Autocast's 16-bit copies of fp32 weights. Of those that are trained a cache holds all until the forward
@@ -182,9 +202,15 @@ pub(super) fn weight_casts(to: &mut Assembly, scenario: &Scenario, weights: &Wei
     let (cached, one) = match recipe.adapter {
         Adapter::None => (true, to.matrix_weights(weights, stage)),
         Adapter::LoraFp32 => (false, to.matrix_weights(weights, stage)),
+        // A stack of experts that nothing quantizes is fp32 where what is left is cast to it.
+        Adapter::Lora8 | Adapter::Qlora
+            if frozen_bytes(scenario, Kind::Experts).is_some_and(|(bytes, _)| bytes > 2.0) =>
+        {
+            (false, to.expert_weights(weights, stage))
+        }
         Adapter::Lora | Adapter::Lora8 | Adapter::Qlora => (true, 0.0),
     };
-    let all = one * stage.layers();
+    let all = one * if recipe.adapter.is_quantized() { stage.expert_layers } else { stage.layers() };
     let held = match (recomputed, cached) {
         (false, _) => at.all_layers_kept(),
         (true, true) => StageInstants::only(at.logits),
@@ -194,7 +220,7 @@ pub(super) fn weight_casts(to: &mut Assembly, scenario: &Scenario, weights: &Wei
     let rest = if recomputed { at.in_backward() } else { StageInstants::only(at.first) };
     to.lines.push(cast("16-bit casts of one layer’s matrices", one, rest));
     if recipe.adapter != Adapter::None && recipe.adapter_type == AdapterType::Full {
-        let adapters = to.adapter_weights(scenario) * stage.layers();
+        let adapters = to.adapter_weights(scenario, stage);
         let held = if recomputed { StageInstants::only(at.logits) } else { at.all_layers_kept() };
         to.lines.push(cast("16-bit casts of the adapters", adapters, held));
     }

@@ -17,7 +17,8 @@ use super::types::Types;
 use crate::estimator::ledger::{Bucket, Instants, Line};
 use crate::source::{FLASH, MODEL, TRANSFORMERS};
 use crate::{
-    Adapter, AttentionKernel, Encoder, Engine, LossHead, Mlp, Model, Position, Scenario, Switch, Weights, formula::Expr,
+    Adapter, AdapterWeights, AttentionKernel, Encoder, Engine, LossHead, Mlp, Model, Position, Scenario, Switch,
+    Weights, formula::Expr,
 };
 
 /// The scenario as it is run with an encoder: by transformers, on data-parallel and tensor-parallel devices.
@@ -186,9 +187,8 @@ pub(super) fn fixed_positions(to: &mut Assembly, scenario: &Scenario, weights: &
 /// Weights of the adapters beside the layers of the encoder.
 pub(super) fn adapters(scenario: &Scenario) -> f64 {
     let own = view(scenario);
-    let (targets, rank) = (own.recipe.targets, own.recipe.rank.into());
     if scenario.model.encoder.is_there() {
-        Weights::adapter(&own.model, targets, rank) as f64 * f64::from(own.model.layers)
+        AdapterWeights::of(&own.model, &own.recipe).total(own.model.layers.into(), 0) as f64
     } else {
         0.0
     }

@@ -43,6 +43,8 @@ shapes! {
     PACKED = [COEFF, LINE_LAYERS, B, S, Expr::Sum(&[HEADS, Expr::Product(&[Expr::Number(2.0), K])]), D] / [CP, T];
     /// [b, S, r]: what the first matrices of adapters put out.
     RANKS = [COEFF, LINE_LAYERS, B, S, R] / [CP];
+    /// [b·S·a, r]: the same beside the experts that tokens visit.
+    EXPERT_RANKS = [COEFF, LINE_LAYERS, B, S, A, RHO, R] / [CP];
     /// [b, n, S]: one number per head and token.
     ROWS = [COEFF, LINE_LAYERS, B, S, HEADS] / [CP, T];
     /// [b, n, S, S]: one number per head and pair of tokens.

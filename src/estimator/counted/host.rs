@@ -98,7 +98,7 @@ impl State<'_> {
     fn trained(&self) -> (f64, f64) {
         let (to, scenario, stage) = (self.to, self.scenario, self.stage);
         if scenario.recipe.adapter != Adapter::None {
-            return (to.adapter_weights(scenario) * stage.layers() / to.optimizer_shards, 0.0);
+            return (to.adapter_weights(scenario, stage) / to.optimizer_shards, 0.0);
         }
         let experts = stage.expert_layers * to.expert_weights(self.weights, stage);
         let shared = to.stage_weights(self.weights, stage) - experts;

@@ -35,7 +35,7 @@ use super::formula::{Symbol, Values};
 use super::ledger::{Bucket, Instants, Ledger, Line, common_values};
 use super::source::{FSDP, Source, TRANSFORMERS};
 use super::stages::StageShare;
-use super::{Adapter, Scenario, TaskKind, Unit, Weights, ZeroStage};
+use super::{Adapter, AdapterWeights, Scenario, TaskKind, Unit, Weights, ZeroStage};
 
 /// The lines as they come together, with the sizes that several parts ask for.
 struct Assembly {
@@ -282,10 +282,23 @@ impl Assembly {
         }
     }
 
-    /// Weights of the adapters beside one layer, on this device.
-    fn adapter_weights(&self, scenario: &Scenario) -> f64 {
-        let recipe = &scenario.recipe;
-        Weights::adapter(&scenario.model, recipe.targets, recipe.rank.into()) as f64 / self.tensor_parallel
+    /// Weights of the adapters beside one layer on this device, dense or with experts.
+    fn adapter_weights_of_layers(&self, scenario: &Scenario) -> [f64; 2] {
+        let beside = AdapterWeights::of(&scenario.model, &scenario.recipe);
+        let experts = beside.expert_layer as f64 + beside.routed as f64 / self.expert_parallel;
+        [beside.dense_layer as f64, experts].map(|weights| weights / self.tensor_parallel)
+    }
+
+    /// The same of the layer whose gradients come first.
+    fn adapter_weights_of_one_layer(&self, scenario: &Scenario, stage: &Stage) -> f64 {
+        let [dense, experts] = self.adapter_weights_of_layers(scenario);
+        if stage.expert_layers > 0.0 { experts } else { dense }
+    }
+
+    /// Weights of the adapters beside the layers of a stage, on this device.
+    fn adapter_weights(&self, scenario: &Scenario, stage: &Stage) -> f64 {
+        let [dense, experts] = self.adapter_weights_of_layers(scenario);
+        dense * stage.dense_layers + experts * stage.expert_layers
     }
 
     /// Whether the device has all of the weights that it works with: nobody else has a part of them, and none lie in CPU
@@ -297,7 +310,7 @@ impl Assembly {
     /// Weights of all adapters.
     fn all_adapter_weights(&self, scenario: &Scenario, stage: &Stage) -> f64 {
         let beside = encoder::adapters(scenario) / self.tensor_parallel;
-        self.adapter_weights(scenario) * stage.layers() + beside
+        self.adapter_weights(scenario, stage) + beside
     }
 
     /// Weights of one layer on this device, without routed experts: those that every data-parallel

@@ -8,8 +8,8 @@ use super::{Assembly, optimizer};
 use crate::estimator::ledger::{Bucket, Instants, Line};
 use crate::source::{DEEPSPEED, FSDP, LORA, MEGATRON, MICIKEVICIUS, MODEL, PEFT, PYTORCH, QLORA, Source};
 use crate::{
-    Adapter, AdapterType, Engine, Fp8, GradientType, LossHead, Position, Precision, Scenario, StepKernel, Switch,
-    TaskKind, Weights, ZeroStage,
+    Adapter, AdapterType, Engine, ExpertMatrices, Fp8, GradientType, LossHead, Position, Precision, Scenario,
+    StepKernel, Switch, TaskKind, Weights, ZeroStage,
 };
 
 /// The kinds of matrices that are counted apart.
@@ -258,12 +258,11 @@ pub(super) fn assemble(to: &mut Assembly, scenario: &Scenario, weights: &Weights
     if scenario.recipe.adapter == Adapter::None {
         trained(to, scenario, weights, stage, &groups);
     } else {
-        let per_layer = Weights::adapter(&scenario.model, scenario.recipe.targets, scenario.recipe.rank.into());
         let adapters = Group {
             kind: Kind::Adapters,
             divided: &forms::COUNTED,
             layers: 1.0,
-            weights: per_layer as f64 * stage.layers() + super::encoder::adapters(scenario),
+            weights: to.all_adapter_weights(scenario, stage) * to.tensor_parallel,
         };
         // They are made when the weights beside them have been loaded.
         if kept(Kind::Adapters) {
@@ -305,8 +304,8 @@ fn whole_weights(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stag
 
 /// Bytes of a weight in such a copy, and how many weights there are: inside the blocks, outside them, and in
 /// adapters. Frozen weights that nobody has divided are read as they are, unless they have to be cast or lie in CPU memory.
-fn copied_whole(to: &Assembly, scenario: &Scenario, weights: &Weights, stage: &Stage) -> [(f64, f64); 3] {
-    let (all, ends) = (to.stage_weights(weights, stage), to.end_weights(weights, stage));
+fn copied_whole(to: &Assembly, scenario: &Scenario, weights: &Weights, stage: &Stage) -> Vec<(f64, f64)> {
+    let ends = to.end_weights(weights, stage);
     let bytes = |kind| {
         let gathered = gathered_bytes(scenario, kind);
         match frozen_bytes(scenario, kind) {
@@ -318,7 +317,47 @@ fn copied_whole(to: &Assembly, scenario: &Scenario, weights: &Weights, stage: &S
     let in_fp32 = recipe.adapter != Adapter::None && recipe.adapter_type == AdapterType::Full;
     let adapters =
         if in_fp32 && recipe.precision == Precision::Mixed { to.all_adapter_weights(scenario, stage) } else { 0.0 };
-    [(bytes(Kind::Attention), all - ends), (bytes(Kind::Embedding), ends), (2.0, adapters)]
+    let mut copied = in_blocks(to, weights, stage, bytes);
+    copied.extend([(bytes(Kind::Embedding), ends), (2.0, adapters)]);
+    copied
+}
+
+/// Bytes of a weight and how many of them the blocks of a stage have on this device, before ZeRO divides them: routed
+/// experts by themselves where `bytes` has something else for them than for all others.
+pub(super) fn in_blocks(
+    to: &Assembly,
+    weights: &Weights,
+    stage: &Stage,
+    bytes: impl Fn(Kind) -> f64,
+) -> Vec<(f64, f64)> {
+    let all = to.stage_weights(weights, stage) - to.end_weights(weights, stage);
+    let experts = stage.expert_layers * to.expert_weights(weights, stage);
+    let [own, of_experts] = [Kind::Attention, Kind::Experts].map(bytes);
+    if experts == 0.0 || own == of_experts {
+        return vec![(own, all)];
+    }
+    vec![(own, all - experts), (of_experts, experts)]
+}
+
+/// The same of two layers, or of the one there is: that many are whole while one after the other is gathered.
+pub(super) fn of_two_layers(
+    to: &Assembly,
+    weights: &Weights,
+    stage: &Stage,
+    bytes: impl Fn(Kind) -> f64,
+) -> Vec<(f64, f64)> {
+    let live = stage.layers().min(2.0);
+    let [shared, experts] = [to.shared_layer_weights(weights, stage), to.expert_weights(weights, stage)];
+    let [own, of_experts] = [Kind::Attention, Kind::Experts].map(bytes);
+    if experts == 0.0 || own == of_experts {
+        return vec![(own, live * (shared + experts))];
+    }
+    vec![(own, live * shared), (of_experts, live * experts)]
+}
+
+/// The kind that most weights of a layer are of.
+pub(super) fn most_of_a_layer(stage: &Stage) -> Kind {
+    if stage.expert_layers > 0.0 { Kind::Experts } else { Kind::Attention }
 }
 
 /// Bytes of a weight in what FSDP gathers: its mixed precision casts to 16 bits first, but for what is
@@ -334,13 +373,17 @@ pub(super) fn gathered_bytes(scenario: &Scenario, kind: Kind) -> f64 {
     }
 }
 
-/// Bytes of a frozen weight beside adapters. It has no master copy, and nothing but its own type.
+/// Bytes of a frozen weight beside adapters. It has no master copy, and nothing but its own type. bitsandbytes replaces
+/// linear layers and no others (`replace_with_bnb_linear` in transformers/integrations/bitsandbytes.py, 5.23.0), which
+/// experts in a stack are not (`MixtralExperts` in models/mixtral/modeling_mixtral.py there).
 pub(super) fn frozen_bytes(scenario: &Scenario, kind: Kind) -> Option<(f64, &'static Source)> {
+    let stacked = kind == Kind::Experts && scenario.recipe.expert_matrices == ExpertMatrices::Stacked;
+    let is_linear = kind.is_block_matrix() && !stacked;
     match scenario.recipe.adapter {
         Adapter::None => None,
-        Adapter::Lora8 if kind.is_block_matrix() => Some((1.0, &QLORA)),
+        Adapter::Lora8 if is_linear => Some((1.0, &QLORA)),
         // Four bits, and 0.127 bits of doubly quantized constants (QLoRA, section 3).
-        Adapter::Qlora if kind.is_block_matrix() => Some(((4.0 + 0.127) / 8.0, &QLORA)),
+        Adapter::Qlora if is_linear => Some(((4.0 + 0.127) / 8.0, &QLORA)),
         Adapter::Lora | Adapter::LoraFp32 | Adapter::Lora8 | Adapter::Qlora => Some((base_bytes(scenario), &PEFT)),
     }
 }
@@ -458,7 +501,7 @@ fn gradients(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &
 /// them: the layer's and the last norm's.
 fn first_gradients(to: &Assembly, scenario: &Scenario, weights: &Weights, stage: &Stage) -> f64 {
     if scenario.recipe.adapter != Adapter::None {
-        return to.adapter_weights(scenario) / to.gradient_shards;
+        return to.adapter_weights_of_one_layer(scenario, stage) / to.gradient_shards;
     }
     let last_norm = if stage.has_head { weights.final_norm as f64 } else { 0.0 };
     let shared = to.shared_layer_weights(weights, stage) + last_norm;

@@ -10,7 +10,7 @@ use super::instants::StageInstants;
 use super::layer;
 use super::ppo;
 use super::stage::Stage;
-use super::states::{Kind, StateBytes, frozen_bytes, gathered_bytes};
+use super::states::{Kind, StateBytes, frozen_bytes, gathered_bytes, most_of_a_layer, of_two_layers};
 use super::types::Types;
 use crate::estimator::ledger::{Bucket, Instants, Line};
 use crate::source::{TRANSFORMERS, TRL, VLLM};
@@ -139,19 +139,20 @@ impl Frozen<'_> {
         self.to.own(name, bucket, bytes, weights, alive, &TRL);
     }
 
-    /// The weights of the trained model inside its blocks and outside them, as one device of `place` holds them.
-    fn held(&self, place: Place) -> (f64, f64) {
+    /// The weights of the trained model as one device of `place` holds them: inside its blocks, of their routed experts,
+    /// and outside them.
+    fn held(&self, place: Place) -> [f64; 3] {
         let (to, stage) = (&*self.to, self.stage);
         let all = f64::from(self.scenario.cluster.data_parallel());
         let (shards, expert_shards) = match place {
             Place::Beside => (to.parameter_shards, to.expert_parameter_shards),
             Place::Sharded => (all, (all / to.expert_parallel).max(1.0)),
-            Place::Host => return (0.0, 0.0),
+            Place::Host => return [0.0; 3],
         };
         let experts = stage.expert_layers * to.expert_weights(self.weights, stage);
         let ends = to.end_weights(self.weights, stage);
         let shared = to.stage_weights(self.weights, stage) - experts - ends;
-        (shared / shards + experts / expert_shards, ends / shards)
+        [shared / shards, experts / expert_shards, ends / shards]
     }
 
     /// A teacher of its own size, of which nothing is quantized.
@@ -167,19 +168,19 @@ impl Frozen<'_> {
 
     /// A frozen model of the same shape as the trained one.
     fn model(&mut self, name: &'static str, place: Place) {
-        let (blocks, ends) = self.held(place);
-        self.parts(name, blocks, ends);
+        self.parts(name, self.held(place));
     }
 
-    fn parts(&mut self, name: &'static str, blocks: f64, ends: f64) {
+    /// A line for all weights that have the same number of bytes.
+    fn parts(&mut self, name: &'static str, held: [f64; 3]) {
         let always = self.stage.at.always();
-        let inside = bytes_of_frozen(self.scenario, Kind::Attention);
-        let outside = bytes_of_frozen(self.scenario, Kind::Embedding);
-        if inside == outside {
-            self.push(name, Bucket::Parameters, inside, blocks + ends, always);
-        } else {
-            self.push(name, Bucket::Parameters, inside, blocks, always);
-            self.push(name, Bucket::Parameters, outside, ends, always);
+        let bytes = [Kind::Attention, Kind::Experts, Kind::Embedding].map(|kind| bytes_of_frozen(self.scenario, kind));
+        let mut parts = bytes.into_iter().zip(held).filter(|(_, weights)| *weights > 0.0).peekable();
+        while let Some((bytes, mut weights)) = parts.next() {
+            while let Some((_, more)) = parts.next_if(|(next, _)| *next == bytes) {
+                weights += more;
+            }
+            self.push(name, Bucket::Parameters, bytes, weights, always);
         }
     }
 
@@ -207,10 +208,10 @@ impl Frozen<'_> {
         if task.kind.generates() && task.rewarded_by() == RewardModel::Model {
             // One output in the place of a vocabulary (`AutoModelForSequenceClassification` in
             // trl/trainer/grpo_trainer.py and examples/scripts/ppo/ppo.py).
-            let (blocks, ends) = self.held(Place::Beside);
+            let [blocks, experts, ends] = self.held(Place::Beside);
             // Without tensor parallelism (`as_run`) only ZeRO divides a head.
             let head = self.weights.head as f64 / self.to.parameter_shards;
-            self.parts("Reward model", blocks, ends - head);
+            self.parts("Reward model", [blocks, experts, ends - head]);
         }
     }
 
@@ -282,7 +283,7 @@ impl Frozen<'_> {
                 weights if weights > 0 && task.kind == TaskKind::Distil => weights as f64,
                 _ => self.to.stage_weights(self.weights, stage),
             };
-            let bytes = gathered_bytes(scenario, Kind::Attention);
+            let bytes = gathered_bytes(scenario, most_of_a_layer(stage));
             self.push("16-bit copy of a frozen model", Bucket::Parameters, bytes, all, alive);
         }
         // Autocast keeps the casts of all weights that a pass has read, because nobody has said that those of a copy
@@ -308,16 +309,18 @@ impl Frozen<'_> {
     /// Two layers and the root unit, as in the training pass.
     fn gathered(&mut self, alive: Instants) {
         let (to, stage, scenario) = (&*self.to, self.stage, self.scenario);
-        let layer = to.shared_layer_weights(self.weights, stage) + to.expert_weights(self.weights, stage);
-        let (layers, ends) = (stage.layers().min(2.0) * layer, to.end_weights(self.weights, stage));
+        let ends = to.end_weights(self.weights, stage);
         // A frozen copy is gathered in its own type, and nothing larger than the trained model is.
         let is_copy = matches!(scenario.task.kind, TaskKind::Dpo | TaskKind::Distil)
             && scenario.task.reference != Reference::Adapter;
-        let [inside, outside] = [Kind::Attention, Kind::Embedding].map(|kind| {
+        let bytes = |kind| {
             let own = gathered_bytes(scenario, kind);
             if is_copy { own.min(bytes_of_frozen(scenario, kind)) } else { own }
-        });
-        self.push("Gathered layers, without gradients", Bucket::Parameters, inside, layers, alive);
+        };
+        let outside = bytes(Kind::Embedding);
+        for (bytes, layers) in of_two_layers(to, self.weights, stage, bytes) {
+            self.push("Gathered layers, without gradients", Bucket::Parameters, bytes, layers, alive);
+        }
         // Within the step the model’s own root is whole as it is.
         let task = &scenario.task;
         if task.kind.scores_in_the_step() && task.reference == Reference::Adapter {
@@ -556,7 +559,7 @@ pub(super) fn weights_that_generate(
     let whole = scenario.cluster.engine == Engine::DeepSpeed && scenario.cluster.zero == ZeroStage::Stage3;
     if to.parameter_shards > 1.0 && whole {
         let all = to.stage_weights(weights, stage);
-        let bytes = gathered_bytes(scenario, Kind::Attention);
+        let bytes = gathered_bytes(scenario, most_of_a_layer(stage));
         to.own("Weights, gathered to generate", Bucket::Parameters, bytes, all, alive, &TRL);
     }
     let gathers = layer_by_layer(to, scenario) && !whole;

@@ -1,10 +1,12 @@
 //! What adapters beside the matrices of a layer keep.
 
 use super::{Layer, Scope};
-use crate::estimator::counted::forms::{INNER, QUERIES, RANKS, SOURCE_RANKS, SOURCE_RESIDUAL};
+use crate::estimator::counted::forms::{
+    EXPERT_INNER, EXPERT_RANKS, EXPERT_RESIDUAL, INNER, QUERIES, RANKS, SHARED_INNER, SOURCE_RANKS, SOURCE_RESIDUAL,
+};
 use crate::estimator::counted::types::InputOf;
 use crate::source::PEFT;
-use crate::{Adapter, AdapterTargets};
+use crate::{Adapter, AdapterTargets, ExpertMatrices};
 
 /// Adapted matrices of a layer, by what they read.
 #[derive(Clone, Copy, Debug, Default)]
@@ -17,9 +19,9 @@ pub(in crate::estimator::counted) struct Adapted {
     pub(super) crossing: f64,
     /// The encoder’s output.
     pub(in crate::estimator::counted) source: f64,
-    /// The norm before the feed-forward block.
+    /// What goes into a feed-forward block, or into an expert.
     pub(super) mlp: f64,
-    /// The feed-forward block's inner product.
+    /// The inner product of either.
     pub(super) inner: f64,
 }
 
@@ -34,6 +36,18 @@ impl Layer<'_> {
             (_, AdapterTargets::Attention) => Adapted { attention: projections, output: 1.0, ..none },
             (_, AdapterTargets::All) => Adapted { attention: projections, output: 1.0, mlp: fed, inner: 1.0, ..none },
         }
+    }
+
+    /// Adapted matrices of a layer with experts but for those of routed ones: experts that every token visits have the
+    /// same matrices as a dense block.
+    pub(super) fn adapted_beside_experts(&self) -> Adapted {
+        let adapted = self.adapted();
+        if self.scenario.model.experts.shared_width > 0 { adapted } else { Adapted { mlp: 0.0, inner: 0.0, ..adapted } }
+    }
+
+    /// Whether routed experts are linear layers, which are quantized and adapted like all others.
+    pub(super) fn routes_to_linear_layers(&self) -> bool {
+        self.scenario.recipe.expert_matrices == ExpertMatrices::Linear
     }
 
     /// What adapters keep of the norm before attention to an encoder.
@@ -69,26 +83,36 @@ impl Layer<'_> {
     /// What the first of the two thin matrices puts out, which the second reads, and a byte for each element
     /// that a dropout before them has passed or not.
     pub(super) fn adapters(&mut self) {
-        let Adapted { attention, output, mlp, inner, crossing, source } = self.adapted();
+        let beside = [(Scope::Dense, self.adapted()), (Scope::Expert, self.adapted_beside_experts())];
+        let Adapted { output, source, mlp, inner, .. } = self.adapted();
         let output = if self.crosses() { 2.0 * output } else { output };
         let bytes = match self.inputs {
             InputOf::OwnCopy(bytes) => bytes,
             _ => self.types.element,
         };
-        self.push(
-            "Outputs of the adapters’ first matrices",
-            &RANKS,
-            bytes * (attention + output + mlp + inner + crossing),
-            &PEFT,
-        );
+        let name = "Outputs of the adapters’ first matrices";
+        for (scope, Adapted { attention, mlp, inner, crossing, .. }) in beside {
+            self.scoped(scope, name, &RANKS, bytes * (attention + output + mlp + inner + crossing), &PEFT);
+        }
         self.push("Outputs of first matrices over the encoder’s output", &SOURCE_RANKS, bytes * source, &PEFT);
+        let routed = if self.routes_to_linear_layers() { 1.0 } else { 0.0 };
+        let name = "Outputs of the adapters’ first matrices, in experts";
+        self.scoped(Scope::Expert, name, &EXPERT_RANKS, routed * bytes * (mlp + inner), &PEFT);
         if self.scenario.recipe.adapter_dropout.is_on() {
             let norms = self.norm_outputs();
-            self.push("Masks of the adapters’ dropout, behind the norms", norms, attention + mlp + crossing, &PEFT);
+            let name = "Masks of the adapters’ dropout, behind the norms";
+            for (scope, Adapted { attention, mlp, crossing, .. }) in beside {
+                self.scoped(scope, name, norms, attention + mlp + crossing, &PEFT);
+            }
             self.push("Masks of the adapters’ dropout, behind the encoder", &SOURCE_RESIDUAL, source, &PEFT);
             self.push("Masks of the adapters’ dropout, behind attention", &QUERIES, output, &PEFT);
-            let scope = Scope::Dense;
-            self.scoped(scope, "Masks of the adapters’ dropout, inside the block", &INNER, inner, &PEFT);
+            let name = "Masks of the adapters’ dropout, inside the block";
+            self.scoped(Scope::Dense, name, &INNER, inner, &PEFT);
+            let [_, (scope, shared)] = beside;
+            self.scoped(scope, name, &SHARED_INNER, shared.inner, &PEFT);
+            let name = "Masks of the adapters’ dropout, before and inside experts";
+            self.scoped(scope, name, &EXPERT_RESIDUAL, routed * mlp, &PEFT);
+            self.scoped(scope, name, &EXPERT_INNER, routed * inner, &PEFT);
         }
     }
 }

@@ -9,52 +9,55 @@ use crate::{Fp8, Kernels, Mlp, Scenario};
 
 impl Layer<'_> {
     pub(super) fn feed_forward(&mut self) {
-        let e = self.types.element;
+        let Types { element: e, inner: put_out, .. } = self.types;
         let source = self.counted_in();
-        let inner = inner_bytes(self.scenario);
+        let inner = inner_bytes(self.scenario, put_out);
+        let adapted = self.adapted();
         // The last matrix reads the product; ReLU keeps it by itself.
-        let adapted = self.adapted().inner;
-        let read = match (self.trained(), self.scenario.model.mlp) {
+        let read_by_last = match (self.trained(), self.scenario.model.mlp) {
             (true, _) if self.fp8.is_some() => fp8::inner_read(self.scenario),
             (true, Mlp::Relu) => 0.0,
             (true, _) => e,
-            (false, Mlp::Relu) => self.copies_for_adapters(adapted),
-            (false, _) => self.for_adapters(adapted, self.types.inner),
+            (false, Mlp::Relu) => self.copies_for_adapters(adapted.inner),
+            (false, _) => self.for_adapters(adapted.inner, put_out),
         };
         let behind = self.behind_the_activation();
-        self.scoped(Scope::Dense, "Inside the feed-forward block", &INNER, inner + read + behind, source);
+        self.scoped(Scope::Dense, "Inside the feed-forward block", &INNER, inner + read_by_last + behind, source);
         if self.scenario.model.experts.count == 0 {
             return;
         }
-        // Experts have no adapters; frozen, they do not keep their inputs unless they are in 8 bits.
-        let read = if let Some(kept) = self.fp8 {
-            self.scoped(Scope::Expert, "Tokens dispatched to experts", &EXPERT_RESIDUAL, kept, &TRANSFORMER_ENGINE);
-            fp8::inner_read(self.scenario)
-        } else if self.trained() {
-            e
-        } else if self.frozen_keep_inputs() {
-            self.types.inner
-        } else {
-            0.0
+        // Frozen, a stack of experts keeps nothing of what it reads. Linear layers do as those of a dense block.
+        let linear = self.routes_to_linear_layers();
+        let (dispatched, read, put_out) = match self.fp8 {
+            Some(kept) => (kept, fp8::inner_read(self.scenario), e),
+            None if self.trained() => (e, e, e),
+            None if linear => (self.for_adapters(adapted.mlp, put_out), read_by_last, put_out),
+            None => (0.0, 0.0, e),
         };
-        if self.fp8.is_none() {
-            self.scoped(Scope::Expert, "Tokens dispatched to experts", &EXPERT_RESIDUAL, read, source);
-        }
-        self.scoped(Scope::Expert, "Inside the experts", &EXPERT_INNER, inner + read, source);
-        self.scoped(Scope::Expert, "Outputs of the experts, before they are weighted", &EXPERT_RESIDUAL, e, source);
+        let dispatched_by = if self.fp8.is_some() { &TRANSFORMER_ENGINE } else { source };
+        let routed = inner_bytes(self.scenario, put_out) + read;
+        self.scoped(Scope::Expert, "Tokens dispatched to experts", &EXPERT_RESIDUAL, dispatched, dispatched_by);
+        self.scoped(Scope::Expert, "Inside the experts", &EXPERT_INNER, routed, source);
+        self.scoped(
+            Scope::Expert,
+            "Outputs of the experts, before they are weighted",
+            &EXPERT_RESIDUAL,
+            put_out,
+            source,
+        );
         if self.scenario.model.experts.shared_width > 0 {
+            let read = if self.trained() { read } else { read_by_last };
             self.scoped(Scope::Expert, "Inside the shared experts", &SHARED_INNER, inner + read, source);
         }
     }
 }
 
-/// Bytes an element of width f that a feed-forward block keeps between its matrices, without the input of
-/// the last one. Gated: both products and the activation's output, unless it is computed again. Plain:
+/// Bytes an element of width f that a feed-forward block keeps between its matrices, which put out `e` bytes an element,
+/// without the input of the last one. Gated: both products and the activation's output, unless it is computed again. Plain:
 /// the input of the activation, and of ReLU its output alone. Spelt out in operations GELU keeps three
 /// tensors more; under CUDA's autocast its power runs in fp32, so that three of the four are in fp32.
-fn inner_bytes(scenario: &Scenario) -> f64 {
+fn inner_bytes(scenario: &Scenario, e: f64) -> f64 {
     let types = Types::of(scenario);
-    let e = types.inner;
     let fused = scenario.recipe.kernels == Kernels::Fused;
     match scenario.model.mlp {
         Mlp::Gated | Mlp::GatedGeluTanh if scenario.recipe.fp8 == Fp8::DeepSeekV3 => 2.0 * fp8::TILE,

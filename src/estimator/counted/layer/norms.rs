@@ -23,20 +23,9 @@ impl Layer<'_> {
         // Autocast runs LayerNorm in fp32, on a copy of its own where the residual stream has 16 bits.
         let copied = autocast && r < 4.0 && !self.norms_are_kernels && model.norm == Norm::LayerNorm;
         let inputs = if copied { norms } else { shared };
-        let adapted = self.adapted();
-        let read_by_adapters = if model.norms == 1 {
-            self.for_adapters(adapted.attention + adapted.mlp, self.types.inner)
-        } else {
-            [adapted.attention, adapted.mlp].map(|adapted| self.for_adapters(adapted, self.types.inner)).iter().sum()
-        } + self.crossed(adapted.crossing);
         if self.norms_are_kernels {
             self.push("Inputs of the norms", &RESIDUAL, r * inputs, source);
-            if let Some(kept) = self.fp8 {
-                return self.norm_outputs_in_fp8(kept);
-            }
-            let outputs = if self.trained() { e * before } else { read_by_adapters };
-            self.push("Outputs of the norms, inputs of the products", self.norm_outputs(), outputs, source);
-            return;
+            return self.outputs_of_norms(e * before);
         }
         match model.norm {
             Norm::RmsNorm | Norm::RmsNormFull => {
@@ -54,17 +43,33 @@ impl Layer<'_> {
             // OLMo's code takes the norm in fp32, of which it keeps a copy.
             Norm::Plain => self.push("Inputs of the norms, in fp32", &RESIDUAL, 4.0 * inputs, source),
         }
+        // Under autocast trained weights are in fp32 and so are the outputs of norms, of which every product makes its own
+        // 16-bit copy.
+        let read = if autocast { self.attention_products() + self.mlp_products() + crossing } else { before };
+        self.outputs_of_norms(e * read);
+    }
+
+    /// What products keep of the outputs of norms: `trained` bytes an element where all weights are trained.
+    fn outputs_of_norms(&mut self, trained: f64) {
         if let Some(kept) = self.fp8 {
             return self.norm_outputs_in_fp8(kept);
         }
-        // Under autocast trained weights are in fp32 and so are the outputs of norms, of which every product makes its own
-        // 16-bit copy.
-        let outputs = match (self.trained(), autocast) {
-            (true, true) => e * (self.attention_products() + self.mlp_products() + crossing),
-            (true, false) => e * before,
-            (false, _) => read_by_adapters,
-        };
-        self.push("Outputs of the norms, inputs of the products", self.norm_outputs(), outputs, source);
+        let (name, source) = ("Outputs of the norms, inputs of the products", self.counted_in());
+        if self.trained() {
+            return self.push(name, self.norm_outputs(), trained, source);
+        }
+        let linear = self.scenario.model.experts.shared_width > 0 || self.routes_to_linear_layers();
+        let of_experts = self.adapted_beside_experts();
+        for (scope, adapted, linear) in [(Scope::Dense, self.adapted(), true), (Scope::Expert, of_experts, linear)] {
+            let read = |adapted: f64| self.for_adapters(adapted, self.types.inner);
+            let read = match (self.scenario.model.norms == 1, linear) {
+                (true, _) => read(adapted.attention + adapted.mlp),
+                (false, true) => read(adapted.attention) + read(adapted.mlp),
+                // No linear layer reads the norm before a stack: its router is none either.
+                (false, false) => read(adapted.attention),
+            };
+            self.scoped(scope, name, self.norm_outputs(), read + self.crossed(adapted.crossing), source);
+        }
     }
 
     /// Each linear layer of Transformer Engine keeps a copy of its own in fp8; the router reads 16 bits. Two matrices of

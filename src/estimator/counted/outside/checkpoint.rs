@@ -1,12 +1,16 @@
 //! Weights and states on their way into a checkpoint and out of one, and adapters that are merged.
 
 use super::Counted;
+use crate::estimator::counted::copies::largest_quantized;
 use crate::estimator::counted::instants::StageInstants;
 use crate::estimator::counted::optimizer::moment_bytes;
-use crate::estimator::counted::states::{Kind, StateBytes, frozen_bytes};
+use crate::estimator::counted::states::{Kind, StateBytes, frozen_bytes, in_blocks, most_of_a_layer};
 use crate::estimator::ledger::{Bucket, Instants};
 use crate::source::{DEEPSPEED, PEFT, PYTORCH, STATE_DICT, Source, TRAINER};
-use crate::{Adapter, AdapterTargets, Engine, Gather, Gathered, Load, Merge, Optimizer, Outside, Resume, StepKernel};
+use crate::{
+    Adapter, AdapterTargets, Engine, ExpertMatrices, Gather, Gathered, Load, Merge, Optimizer, Outside, Resume,
+    StepKernel,
+};
 
 impl Counted<'_> {
     /// Elements of the largest tensor.
@@ -14,12 +18,20 @@ impl Counted<'_> {
         self.weights.largest_matrix(&self.scenario.model) as f64
     }
 
-    /// Bytes of a weight as the model holds it, inside the blocks and outside them.
-    fn held(&self) -> [f64; 2] {
-        [Kind::Attention, Kind::Embedding].map(|kind| match frozen_bytes(self.scenario, kind) {
+    /// Bytes of a weight as the model holds it.
+    fn held(&self, kind: Kind) -> f64 {
+        match frozen_bytes(self.scenario, kind) {
             Some((bytes, _)) => bytes,
             None => StateBytes::of(self.scenario).weight,
-        })
+        }
+    }
+
+    /// Bytes of a weight of the largest tensor.
+    fn held_in_the_largest(&self) -> f64 {
+        [Kind::Attention, Kind::Embedding, most_of_a_layer(self.stage)]
+            .map(|kind| self.held(kind))
+            .into_iter()
+            .fold(0.0, f64::max)
     }
 
     /// Weights of the whole model, inside the blocks and outside them.
@@ -27,6 +39,16 @@ impl Counted<'_> {
         let (all, ends) =
             (self.to.stage_weights(self.weights, self.stage), self.to.end_weights(self.weights, self.stage));
         [all - ends, ends]
+    }
+
+    /// All weights as the model holds them: bytes of each inside the blocks, and outside them.
+    fn copied(&mut self, names: [&'static str; 2], ends: f64, alive: Instants, source: &'static Source) {
+        let inside = in_blocks(self.to, self.weights, self.stage, |kind| self.held(kind));
+        for (bytes, weights) in inside {
+            self.to.own(names[0], Bucket::Parameters, bytes, weights, alive, source);
+        }
+        let outside = self.held(Kind::Embedding);
+        self.to.own(names[1], Bucket::Parameters, outside, ends, alive, source);
     }
 
     /// A full state dict: `full_tensor` of one tensor after another, which stay on the GPU or go to CPU memory
@@ -39,19 +61,16 @@ impl Counted<'_> {
         let Some(at_weights) = at_weights else { return };
         let deepspeed = scenario.cluster.engine == Engine::DeepSpeed;
         let source: &'static Source = if deepspeed { &DEEPSPEED } else { &STATE_DICT };
-        let [inside, outside] = self.held();
         let [blocks, ends] = self.whole();
         let at = StageInstants::only(at_weights);
         // Only weights that are divided are gathered, and their optimizer state is divided as well.
-        let weights = Bucket::Parameters;
         if gather == Gather::Gpu {
-            self.to.own("Full state dict", weights, inside, blocks, at, source);
             // A tied head stands in it under its own name and is gathered once more.
             let tied = if self.scenario.model.tied_embeddings.is_on() { 2.0 * ends } else { ends };
-            self.to.own("Full state dict, embedding and head", weights, outside, tied, at, source);
+            self.copied(["Full state dict", "Full state dict, embedding and head"], tied, at, source);
         } else {
-            let bytes = if deepspeed { StateBytes::of(scenario).compute } else { inside.max(outside) };
-            self.to.own("One tensor, gathered", weights, bytes, self.largest(), at, source);
+            let bytes = if deepspeed { StateBytes::of(scenario).compute } else { self.held_in_the_largest() };
+            self.to.own("One tensor, gathered", Bucket::Parameters, bytes, self.largest(), at, source);
         }
         let Some(at_states) = at_states.filter(|_| gathered == Gathered::All) else { return };
         if scenario.recipe.offload.takes_optimizer() {
@@ -61,10 +80,9 @@ impl Counted<'_> {
         let bytes = StateBytes::of(scenario);
         let adapters = scenario.recipe.adapter != Adapter::None;
         let (moments, _) = moment_bytes(scenario.recipe.optimizer, Kind::Attention, &bytes);
-        let layers = self.stage.layers();
         let (all, largest) = if adapters {
-            let all = self.to.adapter_weights(scenario);
-            (all * layers, all)
+            let one = self.to.adapter_weights_of_one_layer(scenario, self.stage);
+            (self.to.adapter_weights(scenario, self.stage), one)
         } else {
             (blocks + ends, self.largest())
         };
@@ -85,7 +103,7 @@ impl Counted<'_> {
         let scenario = self.scenario;
         let recipe = &scenario.recipe;
         let delta = StateBytes::of(scenario).weight;
-        let [held, _] = self.held();
+        let held = self.held(Kind::Attention);
         let quantized = recipe.adapter.is_quantized();
         let merge = scenario.outside.merge;
         let largest = self.largest_adapted();
@@ -115,7 +133,12 @@ impl Counted<'_> {
                 + stage.expert_layers * weights.router as f64
                 + (weights.final_norm + weights.positions) as f64;
             let [blocks, _] = self.whole();
-            self.to.own("What dequantizing adds", Bucket::Parameters, 2.0 - held, blocks - small, at, &PEFT);
+            // A stack of experts is no quantized matrix.
+            let stacks = match recipe.expert_matrices {
+                ExpertMatrices::Stacked => stage.expert_layers * self.to.expert_weights(weights, stage),
+                ExpertMatrices::Linear => 0.0,
+            };
+            self.to.own("What dequantizing adds", Bucket::Parameters, 2.0 - held, blocks - small - stacks, at, &PEFT);
         } else if merge == Merge::Safe {
             self.to.own("Copy of one matrix", passing, held, largest, at, &PEFT);
         }
@@ -128,8 +151,12 @@ impl Counted<'_> {
         let attention = h * d * f64::from(model.heads);
         match self.scenario.recipe.targets {
             AdapterTargets::All => {
-                let width = if self.stage.experts_are_wider { model.expert_width() } else { model.feed_forward };
-                attention.max(h * f64::from(width))
+                let stage = self.stage;
+                let linear = self.scenario.recipe.expert_matrices == ExpertMatrices::Linear;
+                let routed = if linear { model.expert_width() } else { 0 };
+                let dense = if stage.dense_layers > 0.0 { model.feed_forward } else { 0 };
+                let experts = if stage.expert_layers > 0.0 { routed.max(model.experts.shared_width) } else { 0 };
+                attention.max(h * f64::from(dense.max(experts)))
             }
             _ => attention,
         }
@@ -142,21 +169,18 @@ impl Counted<'_> {
         let at = self.stage.at.outside;
         let Some(load) = at.load else { return };
         let scenario = self.scenario;
-        let [inside, outside] = self.held();
         let alive = StageInstants::only(load);
         if scenario.outside.load == Load::Gpu {
             // A variable holds what was read while the optimizer's state is read to the GPU as well.
             let resumed = at.resume.filter(|_| scenario.outside.resume == Resume::Gpu);
             let alive = Instants::among(&[Some(load), resumed]);
-            let [blocks, ends] = self.whole();
-            self.to.own("Weights as they were read", Bucket::Parameters, inside, blocks, alive, &TRAINER);
-            self.to.own("Embedding and head as they were read", Bucket::Parameters, outside, ends, alive, &TRAINER);
+            let [_, ends] = self.whole();
+            self.copied(["Weights as they were read", "Embedding and head as they were read"], ends, alive, &TRAINER);
         } else if scenario.recipe.adapter.is_quantized() {
-            let matrices = f64::from(scenario.model.mlp.matrices());
-            let one = self.weights.dense_mlp.max(self.weights.expert) as f64 / matrices;
+            let one = largest_quantized(scenario, self.weights, self.stage);
             self.to.own("One matrix, before it is quantized", Bucket::Temporary, 2.0, one, alive, &TRAINER);
         } else if self.to.parameter_shards > 1.0 {
-            let bytes = inside.max(outside);
+            let bytes = self.held_in_the_largest();
             self.to.own("One tensor, before it is divided", Bucket::Temporary, bytes, self.largest(), alive, &TRAINER);
         }
     }
@@ -173,11 +197,8 @@ impl Counted<'_> {
         }
         let bytes = StateBytes::of(scenario);
         let [blocks, ends] = self.whole();
-        let trained = if recipe.adapter == Adapter::None {
-            blocks + ends
-        } else {
-            self.to.adapter_weights(scenario) * self.stage.layers()
-        };
+        let trained =
+            if recipe.adapter == Adapter::None { blocks + ends } else { self.to.adapter_weights(scenario, self.stage) };
         match scenario.outside.resume {
             Resume::Gpu if recipe.optimizer == Optimizer::Adam8bit => {
                 let (moments, source) = moment_bytes(recipe.optimizer, Kind::Attention, &bytes);

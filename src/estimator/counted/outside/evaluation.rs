@@ -3,7 +3,7 @@
 use super::Counted;
 use crate::estimator::counted::forms;
 use crate::estimator::counted::instants::StageInstants;
-use crate::estimator::counted::states::{Kind, gathered_bytes};
+use crate::estimator::counted::states::{Kind, gathered_bytes, of_two_layers};
 use crate::estimator::counted::task::{self, GeneratedTogether};
 use crate::estimator::counted::types::Types;
 use crate::estimator::ledger::{Bucket, Instants, Line};
@@ -177,7 +177,7 @@ impl Counted<'_> {
                 let head = if recipe.loss == LossHead::Classifier { 0.0 } else { self.weights.embedding as f64 };
                 (self.to.matrix_weights(self.weights, self.stage) * layers, head)
             }
-            _ if recipe.adapter_type == AdapterType::Full => (self.to.adapter_weights(self.scenario) * layers, 0.0),
+            _ if recipe.adapter_type == AdapterType::Full => (self.to.adapter_weights(self.scenario, self.stage), 0.0),
             _ => return,
         };
         let passing = Bucket::Temporary;
@@ -192,11 +192,12 @@ impl Counted<'_> {
         if !task::layer_by_layer(to, scenario) {
             return;
         }
-        let layer = to.shared_layer_weights(self.weights, stage) + to.expert_weights(self.weights, stage);
-        let (layers, ends) = (stage.layers().min(2.0) * layer, to.end_weights(self.weights, stage));
-        let [inside, outside] = [Kind::Attention, Kind::Embedding].map(|kind| gathered_bytes(scenario, kind));
+        let ends = to.end_weights(self.weights, stage);
+        let outside = gathered_bytes(scenario, Kind::Embedding);
         let source: &'static Source = if scenario.cluster.engine == Engine::DeepSpeed { &DEEPSPEED } else { &FSDP };
-        self.to.own("Gathered layers, evaluated", Bucket::Parameters, inside, layers, in_layers, source);
+        for (bytes, layers) in of_two_layers(to, self.weights, stage, |kind| gathered_bytes(scenario, kind)) {
+            self.to.own("Gathered layers, evaluated", Bucket::Parameters, bytes, layers, in_layers, source);
+        }
         self.to.own("Gathered embedding and head, evaluated", Bucket::Parameters, outside, ends, whole, source);
     }
 }

@@ -189,6 +189,7 @@ pub static DETAILS: [Fold; 4] = [
             Word(&setting::ADAPTER),
             Number(Field::Rank),
             Word(&setting::TARGETS),
+            Word(&setting::EXPERT_MATRICES),
             Word(&setting::ADAPTER_TYPE),
             Word(&setting::ADAPTER_DROPOUT),
             Word(&setting::UNQUANTIZED),
@@ -259,7 +260,7 @@ mod tests {
     }
 
     /// Scenarios in which other inputs matter than in the default.
-    const STARTS: [&str; 38] = [
+    const STARTS: [&str; 39] = [
         "",
         "?experts=8&active=2&kv_rank=512&q_rank=64&recompute=every-k&loss=chunked&position=learned&adapter=lora",
         "?experts=8&active=2&ep=2&norms=1",
@@ -272,6 +273,7 @@ mod tests {
         "?gpus=1&precision=fp32&kernels=fused",
         "?zero=2&precision=autocast&logits=kept",
         "?adapter=qlora",
+        "?adapter=qlora&experts=8&active=2",
         "?adapter=lora&adapter_type=16&adapter_dropout=on&precision=mixed",
         "?adapter=lora-fp32&precision=autocast",
         "?adapter=lora&precision=fp32&loss=fused",
@@ -415,6 +417,8 @@ mod tests {
             ("adapter_type", "", "?adapter=qlora"),
             ("adapter_type", "?adapter=lora&precision=fp32", "?adapter=lora&precision=autocast"),
             ("adapter_dropout", "", "?adapter=qlora"),
+            ("expert_matrices", "?adapter=qlora", "?adapter=qlora&experts=8&active=2"),
+            ("expert_matrices", "?experts=8&active=2", "?adapter=lora&targets=all&experts=8&active=2"),
             ("grad", "?adapter=lora", "?adapter=lora&adapter_type=16"),
             ("grad", "?adapter=lora&adapter_type=16&precision=mixed", "?precision=fp16"),
             ("softmax", "?attn=flash", "?attn=eager"),

@@ -190,6 +190,8 @@ fn word_needs(word: &Setting, scenario: &Scenario) -> &'static str {
     let quantized = recipe.adapter.is_quantized();
     let rules = [
         (&setting::TARGETS, !adapted, NO_ADAPTER),
+        (&setting::EXPERT_MATRICES, model.experts.count == 0, "No effect on a model without experts."),
+        (&setting::EXPERT_MATRICES, !adapted, NO_ADAPTER),
         (&setting::ADAPTER_TYPE, !adapted, NO_ADAPTER),
         (&setting::ADAPTER_TYPE, in_fp32, "No effect: adapters beside fp32 are in fp32."),
         (&setting::ADAPTER_DROPOUT, !adapted, NO_ADAPTER),
