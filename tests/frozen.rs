@@ -1,8 +1,8 @@
 //! More frozen, more quantized, fewer adapters: never more memory.
 
 use bmax::{
-    Adapter, AdapterTargets, AdapterType, Engine, Method, Norm, Optimizer, Precision, Scenario, Switch, Unquantized,
-    estimate, link,
+    Adapter, AdapterTargets, AdapterType, Engine, ExpertMatrices, Method, Norm, Optimizer, Precision, Scenario, Switch,
+    TaskKind, Unquantized, estimate, link,
 };
 use proptest::prelude::*;
 
@@ -71,7 +71,15 @@ fn copies_for_norms(scenario: &Scenario) -> bool {
     let autocast = scenario.recipe.precision == Precision::Autocast;
     // T5 has no table of positions to make its stream fp32, and its norms keep what they read in fp32.
     let copies = model.position == bmax::Position::Relative;
-    autocast && (copies || model.norm == Norm::LayerNorm && model.parallel.is_on() && model.norms > 1)
+    autocast
+        && (copies
+            || model.norm == Norm::LayerNorm && model.parallel.is_on() && (model.norms > 1 || model.encoder.is_there()))
+}
+
+/// Whether PPO holds copies of what the policy puts out in 16 bits: under autocast accelerate copies it to fp32, and an fp32
+/// residual stream comes back as it is (`convert_outputs_to_fp32` in accelerate/accelerator.py).
+fn copies_for_ppo(scenario: &Scenario) -> bool {
+    scenario.recipe.precision == Precision::Autocast && scenario.task.kind == TaskKind::Ppo
 }
 
 /// Whether quantized products compute in fp32 where others do not: they put out what they are given
@@ -103,18 +111,20 @@ proptest! {
             // LoRA in 8 bits is above 4 bits only: LLM.int8 keeps the inputs of its products
             // (`ctx.tensors = (CAt, subA, A)` of `MatMul8bitLt` in bitsandbytes/autograd/_functions.py), so that with
             // enough tokens it takes more than frozen weights in 16 bits, which keep none.
-            if more == LoraFp32 && copies_for_norms(&scenario) {
+            if more == LoraFp32 && (copies_for_norms(&scenario) || copies_for_ppo(&scenario)) {
                 continue;
             }
             if less == Qlora && more != Lora8 && is_fp32_inside(&scenario) {
                 continue;
             }
             // DeepSpeed's gathered weights are counted up to a billion elements (`stage3_max_reuse_distance`), of which
-            // one matrix should be a part.
+            // one matrix should be a part, and quantized ones the most: of stacks of experts they are few.
             let model = &scenario.model;
-            let widest = model.feed_forward.max(model.experts.width).max(model.experts.shared_width);
+            let query = model.heads * model.head_dim;
+            let widest = model.feed_forward.max(model.experts.width).max(model.experts.shared_width).max(query);
             let matrix = f64::from(model.hidden) * f64::from(widest);
-            if scenario.cluster.engine == Engine::DeepSpeed && matrix > 2.5e8 {
+            let stacks = model.experts.count > 0 && scenario.recipe.expert_matrices == ExpertMatrices::Stacked;
+            if scenario.cluster.engine == Engine::DeepSpeed && (stacks || matrix > 2.5e8) {
                 continue;
             }
             // What is quantized is brought back matrix by matrix: that takes two bytes of one matrix, and the gaps
@@ -197,7 +207,7 @@ proptest! {
                 Lora8 | Qlora => scenario.recipe.unquantized == Unquantized::Full,
                 _ => false,
             };
-            if less != LoraFp32 && copies_for_norms(&scenario) {
+            if less != LoraFp32 && (copies_for_norms(&scenario) || copies_for_ppo(&scenario)) {
                 continue;
             }
             if fp32 && !in_fp32 || less.is_quantized() && is_fp32_inside(&scenario) {

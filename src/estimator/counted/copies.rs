@@ -8,7 +8,7 @@ use super::instants::StageInstants;
 use super::stage::Stage;
 use super::states::{
     Kind, StateBytes, frozen_bytes, gathered_bytes, gradients_persist, gradients_whole_until_the_last, is_tied_head,
-    most_of_a_layer,
+    mean_in_blocks,
 };
 use super::types::{Types, base_bytes};
 use crate::estimator::ledger::{Bucket, Instants, Line};
@@ -67,7 +67,7 @@ fn gathered(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &S
     let layers = Copy { name: "Gathered layers", bucket: Bucket::Parameters, source: &FSDP, bytes: compute };
     let of_experts = gathered_bytes(scenario, Kind::Experts);
     if scenario.cluster.engine == Engine::DeepSpeed {
-        let bytes = gathered_bytes(scenario, most_of_a_layer(stage));
+        let bytes = mean_in_blocks(to, weights, stage, |kind| gathered_bytes(scenario, kind));
         return gathered_by_trace(to, weights, stage, Copy { source: &DEEPSPEED, bytes, ..layers });
     }
     // Experts of which nobody else has a part are whole as they are.

@@ -339,7 +339,19 @@ pub(super) fn in_blocks(
     vec![(own, all - experts), (of_experts, experts)]
 }
 
-/// The same of two layers, or of the one there is: that many are whole while one after the other is gathered.
+/// Bytes of a weight in the blocks of a stage, in the mean.
+pub(super) fn mean_in_blocks(to: &Assembly, weights: &Weights, stage: &Stage, bytes: impl Fn(Kind) -> f64) -> f64 {
+    match in_blocks(to, weights, stage, bytes)[..] {
+        [(bytes, _)] => bytes,
+        ref parts => {
+            let [sum, all] =
+                parts.iter().fold([0.0; 2], |[sum, all], (bytes, weights)| [sum + bytes * weights, all + weights]);
+            sum / all
+        }
+    }
+}
+
+/// The bytes and weights of two layers, or of the one there is: that many are whole while one after the other is gathered.
 pub(super) fn of_two_layers(
     to: &Assembly,
     weights: &Weights,

@@ -10,7 +10,7 @@ use super::instants::StageInstants;
 use super::layer;
 use super::ppo;
 use super::stage::Stage;
-use super::states::{Kind, StateBytes, frozen_bytes, gathered_bytes, most_of_a_layer, of_two_layers};
+use super::states::{Kind, StateBytes, frozen_bytes, gathered_bytes, mean_in_blocks, of_two_layers};
 use super::types::Types;
 use crate::estimator::ledger::{Bucket, Instants, Line};
 use crate::source::{TRANSFORMERS, TRL, VLLM};
@@ -283,7 +283,7 @@ impl Frozen<'_> {
                 weights if weights > 0 && task.kind == TaskKind::Distil => weights as f64,
                 _ => self.to.stage_weights(self.weights, stage),
             };
-            let bytes = gathered_bytes(scenario, most_of_a_layer(stage));
+            let bytes = mean_in_blocks(self.to, self.weights, stage, |kind| gathered_bytes(scenario, kind));
             self.push("16-bit copy of a frozen model", Bucket::Parameters, bytes, all, alive);
         }
         // Autocast keeps the casts of all weights that a pass has read, because nobody has said that those of a copy
@@ -559,7 +559,7 @@ pub(super) fn weights_that_generate(
     let whole = scenario.cluster.engine == Engine::DeepSpeed && scenario.cluster.zero == ZeroStage::Stage3;
     if to.parameter_shards > 1.0 && whole {
         let all = to.stage_weights(weights, stage);
-        let bytes = gathered_bytes(scenario, most_of_a_layer(stage));
+        let bytes = mean_in_blocks(to, weights, stage, |kind| gathered_bytes(scenario, kind));
         to.own("Weights, gathered to generate", Bucket::Parameters, bytes, all, alive, &TRL);
     }
     let gathers = layer_by_layer(to, scenario) && !whole;

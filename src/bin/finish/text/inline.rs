@@ -18,8 +18,8 @@ pub fn inline(nodes: &[Node]) -> Result<String> {
     Ok(whole(&unparted(&html)))
 }
 
-/// A line whose formulas keep the sign after them: a browser would begin a line with a comma. A part of it, such as a
-/// link, may have gone through here before.
+/// A line whose formulas keep the bracket before them and the sign after them: a browser would end a line with the one and
+/// begin a line with the other. A part of it, such as a link, may have gone through here before.
 fn whole(html: &str) -> String {
     const START: &str = "<span class=\"whole\">";
     const END: &str = "</math>";
@@ -29,9 +29,14 @@ fn whole(html: &str) -> String {
         let (formula, rest) = part.split_once(END).unwrap_or((part, ""));
         let after = rest.trim_start_matches([',', '.', ';', ':', ')', '’', '?']);
         let signs = &rest[..rest.len() - after.len()];
-        joined += &match signs {
-            signs if signs.is_empty() || joined.ends_with(START) => format!("<math{formula}{END}{rest}"),
-            signs => format!("{START}<math{formula}{END}{signs}</span>{after}"),
+        let is_joined = joined.ends_with(START) || joined.ends_with(&format!("{START}("));
+        let bracket = if !is_joined && joined.ends_with('(') { joined.pop() } else { None };
+        joined += &match (bracket, signs) {
+            (None, signs) if is_joined || signs.is_empty() => format!("<math{formula}{END}{rest}"),
+            (bracket, signs) => {
+                let bracket = bracket.map(String::from).unwrap_or_default();
+                format!("{START}{bracket}<math{formula}{END}{signs}</span>{after}")
+            }
         };
     }
     joined
@@ -121,6 +126,16 @@ mod tests {
             line("[$2N + 1$, $b$](#id): $S = 1$, and"),
             Ok("<a href=\"#id\"><span class=\"whole\"><math><mn>2</mn><mi>N</mi><mo>+</mo><mn>1</mn></math>,</span> <var>b</var></a>: \
                 <span class=\"whole\"><math><mi>S</mi><mo>=</mo><mn>1</mn></math>,</span> and"
+                .to_owned())
+        );
+    }
+
+    #[test]
+    fn a_formula_keeps_the_bracket_before_it_once() {
+        assert_eq!(
+            line("is large ($S = 1$ of it), [($S = 1$)](#id)"),
+            Ok("is large <span class=\"whole\">(<math><mi>S</mi><mo>=</mo><mn>1</mn></math></span> of it), \
+                <a href=\"#id\"><span class=\"whole\">(<math><mi>S</mi><mo>=</mo><mn>1</mn></math>)</span></a>"
                 .to_owned())
         );
     }
