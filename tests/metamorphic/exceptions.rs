@@ -75,9 +75,10 @@ pub static ALL: &[Exception] = &[
         ],
         entries: &[
             "Encoder’s output, read by keys and values", "Input of its output projection",
-            "Input of the output projection", "Inputs of the norms", "Inside the feed-forward block",
+            "Input of the output projection", "Inputs of the norms", "Inside the experts",
+            "Inside the feed-forward block", "Inside the shared experts",
             "Outputs of the norms, inputs of the products", "Reduction bucket, flattened",
-            "Weights, resharded over a group",
+            "Tokens dispatched to experts", "Weights, resharded over a group",
         ],
     },
     Exception {
@@ -108,10 +109,12 @@ pub static ALL: &[Exception] = &[
             "16-bit casts of the projector", "16-bit copy of the weights", "Embedding", "Experts", "Full state dict",
             "Full state dict, embedding and head", "Gathered embedding and head",
             "Gathered embedding and head, evaluated", "Gathered embedding and head, without gradients",
-            "Gathered ends of the tower, and projector", "Gathered experts", "Gathered head", "Gathered layers of the tower",
-            "Inputs of the norms", "Last norm and input of the head", "Layer inputs", "Norms, biases and routers",
+            "Gathered ends of the tower, and projector", "Gathered experts", "Gathered head", "Gathered layers",
+            "Gathered layers of the tower", "Gathered layers, evaluated", "Gathered layers, without gradients",
+            "Gathered weights that are read again soon", "Inputs of the norms", "Last norm and input of the head",
+            "Layer inputs", "Matrices of the vision tower", "Norms, biases and routers", "One tensor, gathered",
             "Output head", "Position bias of the decoder", "Position bias of the encoder", "Position table",
-            "Positions of the encoder", "Reference model", "Reward model", "Teacher",
+            "Positions of the encoder", "Reference model", "Reward model", "Teacher", "Weights, gathered to generate",
         ],
     },
     Exception {
@@ -120,15 +123,18 @@ pub static ALL: &[Exception] = &[
             ("adapter lora → lora-8bit", "v=3&unquantized=32&task=ppo"),
         ],
         entries: &[
-            "Cache of a scoring pass", "Cache of the prompts", "Hidden states of a scoring pass",
-            "Logits of a scoring pass", "Root of the value model’s moments", "Value model", "Value model’s 16-bit casts",
-            "Value model’s activations", "Value model’s gradients", "Value model’s optimizer state",
+            "Cache of a scoring pass", "Cache of the prompts", "Cache that the trainer holds",
+            "Hidden states of a scoring pass", "Logits of a scoring pass", "Logits, as the model puts them out",
+            "Root of the value model’s moments", "Value model", "Value model’s 16-bit casts",
+            "Value model’s activations", "Value model’s cache", "Value model’s gradients",
+            "Value model’s optimizer state",
         ],
     },
     Exception {
         because: "Under autocast accelerate copies to fp32 what the policy returns in 16 bits; an fp32 residual stream comes back as it is (`convert_outputs_to_fp32` in accelerate/accelerator.py).",
         shown: &[
             ("adapter lora-fp32 → lora", "v=3&model=pythia-70m&hidden=98943&b=18107&precision=autocast&recompute=none&task=ppo&zero=2"),
+            ("adapter none → lora", "v=3&b=48370&norm=plain&qk_norm=off&position=learned&qkv=packed&precision=autocast&task=ppo&zero=2"),
         ],
         entries: &[
             "Hidden states in fp32", "Hidden states that the trainer holds",
@@ -142,18 +148,17 @@ pub static ALL: &[Exception] = &[
         entries: &[
             "Cache of keys", "Cache of values", "Compressed queries, keys and values",
             "Gradient of the encoder’s output", "Gradient of the logits", "Gradient of the residual stream",
-            "Gradients inside the experts", "Gradients inside the feed-forward block",
-            "Input of its output projection", "Input of the output projection", "Inside one layer, evaluated",
-            "Inside one layer, reading prompts", "Inside one layer, without gradients", "Inside the experts",
-            "Inside the feed-forward block", "Inside the shared experts", "Last hidden state, evaluated",
-            "Last norm of the encoder", "One layer’s keys, longer by a token", "One matrix, before it is quantized",
-            "Output of the encoder", "Outputs of the norms, inputs of the products",
+            "Gradients inside the experts", "Gradients inside the feed-forward block", "Input of its output projection",
+            "Input of the output projection", "Inside one layer, evaluated", "Inside one layer, reading prompts",
+            "Inside one layer, without gradients", "Inside the experts", "Inside the feed-forward block",
+            "Inside the shared experts", "Last hidden state, evaluated", "Last norm of the encoder",
+            "One layer’s keys, longer by a token", "One matrix, before it is quantized", "Output of the encoder",
+            "Outputs of the experts, before they are weighted", "Outputs of the norms, inputs of the products",
             "Outputs of the stage, micro-batch by micro-batch", "Received from the neighbouring stages",
             "Residual stream and its norm, evaluated", "Residual stream and its norm, without gradients",
-            "Residual streams, reading prompts", "Rest of the vision tower",
-            "Their sum, and the same to be quantized", "Tokens dispatched to experts",
-            "Tower: gradients inside the feed-forward block", "Tower: inside the feed-forward block",
-            "Tower: layer inputs", "Weights, resharded over a group",
+            "Residual streams, reading prompts", "Rest of the vision tower", "Their sum, and the same to be quantized",
+            "Tokens dispatched to experts", "Tower: gradients inside the feed-forward block",
+            "Tower: inside the feed-forward block", "Tower: layer inputs", "Weights, resharded over a group",
         ],
     },
     Exception {
@@ -219,9 +224,10 @@ pub static ALL: &[Exception] = &[
         ],
         entries: &[
             "Encoder’s output, read by keys and values", "Input of the output projection", "Inputs of the norms",
-            "Inside the feed-forward block", "Matrices of the encoder", "Matrices that attend to the encoder",
-            "Output head", "Outputs of the norms, inputs of the products", "Pixels, cast for the patch embedding",
-            "Position table", "Projector", "Shared experts", "Value model’s activations", "Vision tower",
+            "Inside the experts", "Inside the feed-forward block", "Inside the shared experts",
+            "Matrices of the encoder", "Matrices that attend to the encoder", "Output head",
+            "Outputs of the norms, inputs of the products", "Pixels, cast for the patch embedding", "Position table",
+            "Projector", "Shared experts", "Tokens dispatched to experts", "Value model’s activations", "Vision tower",
         ],
     },
     Exception {
@@ -230,7 +236,7 @@ pub static ALL: &[Exception] = &[
             ("unquantized 32 → 16", "v=3&model=pythia-410m&ffn=191&precision=autocast&recompute=none&adapter=qlora"),
         ],
         entries: &[
-            "Inputs of the norms",
+            "Inputs of the norms", "Last norm and input of the head",
         ],
     },
     Exception {
@@ -282,15 +288,6 @@ pub static ALL: &[Exception] = &[
         ],
     },
     Exception {
-        because: "The feed-forward block reads less in fp8, so that the backward pass takes the most in attention, beside one matrix in fp8.",
-        shown: &[
-            ("fp8 off → te-delayed", "v=3&model=llama-13b&gpu=rtx-4060-ti&position=relative"),
-        ],
-        entries: &[
-            "Gradient of the mask, for each sequence", "Gradients of queries, keys and values",
-        ],
-    },
-    Exception {
         because: "A frozen matrix in 8 bits keeps what it reads, like all of LLM.int8.",
         shown: &[
             ("projector trained → frozen", "v=3&model=llava-next-mistral-7b&s=2928&precision=bf16-pure&adapter=lora-8bit&tower=adapters"),
@@ -324,7 +321,7 @@ pub static ALL: &[Exception] = &[
             ("zero 1 → 2", "v=3&hidden=59852&layers=8&s=9&precision=mixed&adapter=qlora&task=reward&gather=gpu"),
         ],
         entries: &[
-            "Full state dict",
+            "Full state dict", "Full state dict, embedding and head",
         ],
     },
     Exception {
@@ -338,12 +335,13 @@ pub static ALL: &[Exception] = &[
         ],
     },
     Exception {
-        because: "A full state dict gathers what only the third stage divides.",
+        because: "A full state dict gathers, and loading divides, what only the third stage divides.",
         shown: &[
             ("zero 2 → 3", "v=3&gather=gpu&gather_states=all"),
         ],
         entries: &[
-            "Full state dict", "Full state dict, embedding and head", "Optimizer state, gathered",
+            "Full state dict", "Full state dict, embedding and head", "One tensor, before it is divided",
+            "Optimizer state, gathered",
         ],
     },
     Exception {
@@ -367,8 +365,8 @@ pub static ALL: &[Exception] = &[
         entries: &[
             "Adapters", "Attention matrices", "Embedding", "Experts", "Feed-forward matrices",
             "Matrices of the encoder", "Matrices that attend to the encoder", "Norms, biases and routers",
-            "One tensor, gathered", "Output head", "Position table", "Reduction buckets", "Value model’s gradients",
-            "Weights, gathered to generate",
+            "One tensor, gathered", "Output head", "Position table", "Reduction buckets", "Shared experts",
+            "Value model’s gradients", "Weights, gathered to generate",
         ],
     },
     Exception {
@@ -445,13 +443,15 @@ pub static ALL: &[Exception] = &[
         ],
     },
     Exception {
-        because: "The first stage keeps as many micro-batches as there are stages, layers that do not divide are rounded up, stages hand tensors over, and gradients are added up whole and logits still held while the next micro-batch runs.",
+        because: "The first stage keeps as many micro-batches as there are stages, layers that do not divide are rounded up, stages hand tensors over, each end has a copy of a tied embedding, and gradients are added up whole and logits still held while the next micro-batch runs.",
         shown: &[
             ("pp × 2", "v=3&model=gemma-7b&accum=3405&gpus=40140&zero=2"),
         ],
         entries: &[
-            "Activations", "Experts", "Experts, moments", "Gradients, added up whole", "Logits that are still held",
-            "Received from the neighbouring stages", "Temporary",
+            "Activations", "Communication buffers", "Experts", "Experts, moments", "Gradients, added up whole",
+            "Logits that are still held", "Output head", "Outputs of the norms, inputs of the products",
+            "Outputs of the stage, micro-batch by micro-batch", "Queries, keys and values, packed",
+            "Received from the neighbouring stages", "Softmax of the attention scores", "Temporary",
         ],
     },
     Exception {
@@ -461,13 +461,18 @@ pub static ALL: &[Exception] = &[
             ("layers − 1", "v=3&model=mixtral-8x22b&expert_ffn=6&dense_layers=56"),
         ],
         entries: &[
-            "16-bit casts of a pass without gradients", "16-bit casts of the layers’ matrices", "Experts",
-            "Feed-forward matrices", "Feed-forward matrices, moments", "Gathered layers",
+            "16-bit casts of a pass without gradients", "16-bit casts of one layer’s matrices",
+            "16-bit casts of the layers’ matrices", "Experts", "Feed-forward matrices",
+            "Feed-forward matrices, moments", "Gathered layers", "Gathered layers, evaluated",
             "Gathered layers, without gradients", "Gradients in DDP’s buckets", "Gradients of one layer",
-            "Inside one layer, without gradients", "Inside the experts", "Inside the feed-forward block",
-            "Inside the shared experts", "One matrix in fp8, both ways", "One matrix, cast to fp8",
-            "Outputs of the experts, before they are weighted", "Tokens dispatched to experts",
-            "Whole gradients and their reduction",
+            "Inside one layer, evaluated", "Inside one layer, without gradients", "Inside the experts",
+            "Inside the feed-forward block", "Inside the shared experts",
+            "Masks of the adapters’ dropout, before and inside experts",
+            "Masks of the adapters’ dropout, inside the block", "One matrix in fp8, both ways",
+            "One matrix, cast to fp8", "Outputs of the adapters’ first matrices",
+            "Outputs of the adapters’ first matrices, in experts", "Outputs of the experts, before they are weighted",
+            "Outputs of the norms, inputs of the products", "Tokens dispatched to experts",
+            "Weights in fp8, by row and by column", "Whole gradients and their reduction",
         ],
     },
     Exception {
@@ -476,9 +481,9 @@ pub static ALL: &[Exception] = &[
             ("recompute block → full", "v=3&layers=2&task=reward"),
         ],
         entries: &[
-            "Inside the experts", "Layer inputs", "Tokens dispatched to experts",
+            "Inside the experts", "Inside the feed-forward block", "Layer inputs",
+            "Outputs of the experts, before they are weighted", "Tokens dispatched to experts",
             "Weights in fp8, by row and by column",
-            "Outputs of the experts, before they are weighted",
         ],
     },
     Exception {

@@ -141,13 +141,14 @@ fn layer_inputs(to: &mut Assembly, scenario: &Scenario, stage: &Stage, again: f6
 
 /// Gradients of activations while a layer runs backward.
 fn gradients_inside(to: &mut Assembly, scenario: &Scenario, stage: &Stage, in_attention: bool) {
-    let Types { residual: r, inner: e, .. } = Types::of(scenario);
+    let types = Types::of(scenario);
+    let (r, e) = (types.residual, types.inner);
     let alive = stage.at.in_backward();
     let mut push = |name, shape: &'static Expr, bytes: f64| {
         to.lines.push(Line { coefficient: bytes, ..Line::new(name, Bucket::Temporary, shape, &TRANSFORMERS, alive) });
     };
     push("Gradient of the residual stream", &forms::RESIDUAL, r);
-    let inner = layer::inner_gradients(scenario) * e;
+    let inner = layer::inner_gradients(scenario) * types.inside(stage);
     if in_attention {
         let learned = encoder::learns_a_mask(scenario);
         let name =
@@ -246,7 +247,8 @@ fn pipeline_outputs(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
 fn attention_is_wider(scenario: &Scenario, stage: &Stage, kept: &[Tensor]) -> bool {
     let model = &scenario.model;
     let scores = score_gradients(scenario) * f64::from(model.heads) * f64::from(scenario.recipe.sequence);
-    let gradients = layer::inner_gradients(scenario) * Types::of(scenario).inner;
+    let gradients =
+        layer::inner_gradients(scenario) * Types::of(scenario).inside(stage) + super::fp8::gradient_copies(scenario);
     let (shape, width) = if stage.experts_are_wider {
         let active = f64::from(model.experts.active.min(model.experts.count)) * super::imbalance(scenario);
         (&forms::EXPERT_INNER, f64::from(model.expert_width()) * active)

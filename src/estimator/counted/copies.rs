@@ -82,7 +82,7 @@ fn gathered(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &S
                 layers.push(to, shared + expert, at_loss);
             } else {
                 layers.push(to, shared, at_loss);
-                Copy { bytes: of_experts, ..layers }.push(to, expert, at_loss);
+                Copy { name: "Gathered experts", bytes: of_experts, ..layers }.push(to, expert, at_loss);
             }
         }
         layers.push(to, live * to.shared_layer_weights(weights, stage), backward);

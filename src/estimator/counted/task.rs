@@ -334,8 +334,9 @@ impl Frozen<'_> {
 /// gated product and the product, or the scores of eager attention and their softmax
 /// (transformers 5.23.0, `LlamaMLP.forward` and `eager_attention_forward` in models/llama/modeling_llama.py).
 pub(super) fn widest(scenario: &Scenario, stage: &Stage, fixed: bool) -> (&'static Expr, f64) {
-    let e = Types::of(scenario).inner;
-    let inner = if scenario.model.mlp.is_gated() { 3.0 * e } else { 2.0 * e };
+    let types = Types::of(scenario);
+    let tensors = if scenario.model.mlp.is_gated() { 3.0 } else { 2.0 };
+    let (e, inner) = (types.inner, tensors * types.inside(stage));
     let (kept, softmax) = layer::score_bytes(scenario);
     let scores = if kept > 0.0 { e + softmax } else { 0.0 };
     let model = &scenario.model;

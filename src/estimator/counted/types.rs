@@ -1,6 +1,7 @@
 //! In what the operations of a layer compute: it decides the bytes of nearly everything.
 
-use crate::{Adapter, AdapterType, Engine, Kernels, Norm, Precision, Scenario, Unquantized};
+use super::stage::Stage;
+use crate::{Adapter, AdapterType, Engine, ExpertMatrices, Kernels, Norm, Precision, Scenario, Unquantized};
 
 /// Bytes of the elements of a layer.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -13,6 +14,8 @@ pub(super) struct Types {
     /// (`out.to(inp_dtype)` in bitsandbytes/nn/modules.py, 0.50.2), which a norm in fp32 makes fp32: autocast has LayerNorm
     /// give back fp32 whatever it is given, and every other norm gives back the type of what it is given.
     pub(super) inner: f64,
+    /// The same inside routed experts: a stack of them is not quantized.
+    pub(super) routed: f64,
     /// Whether torch.autocast casts inputs, product by product, and runs powers, norms, softmaxes and
     /// losses in fp32 (aten/src/ATen/autocast_mode.h, CUDA's lists, PyTorch 2.15).
     pub(super) autocast: bool,
@@ -34,7 +37,16 @@ impl Types {
             true => residual,
             false => element,
         };
-        Self { element, residual, inner, autocast }
+        let routed = match scenario.recipe.expert_matrices {
+            ExpertMatrices::Stacked => element,
+            ExpertMatrices::Linear => inner,
+        };
+        Self { element, residual, inner, routed, autocast }
+    }
+
+    /// Of an element inside the wider kind of block that a stage has.
+    pub(super) fn inside(&self, stage: &Stage) -> f64 {
+        if stage.experts_are_wider { self.routed } else { self.inner }
     }
 }
 

@@ -9,7 +9,7 @@ use crate::{Fp8, Kernels, Mlp, Scenario};
 
 impl Layer<'_> {
     pub(super) fn feed_forward(&mut self) {
-        let Types { element: e, inner: put_out, .. } = self.types;
+        let Types { element: e, inner: put_out, routed, .. } = self.types;
         let source = self.counted_in();
         let inner = inner_bytes(self.scenario, put_out);
         let adapted = self.adapted();
@@ -28,21 +28,21 @@ impl Layer<'_> {
         }
         // Frozen, a stack of experts keeps nothing of what it reads. Linear layers do as those of a dense block.
         let linear = self.routes_to_linear_layers();
-        let (dispatched, read, put_out) = match self.fp8 {
-            Some(kept) => (kept, fp8::inner_read(self.scenario), e),
-            None if self.trained() => (e, e, e),
-            None if linear => (self.for_adapters(adapted.mlp, put_out), read_by_last, put_out),
-            None => (0.0, 0.0, e),
+        let (dispatched, read) = match self.fp8 {
+            Some(kept) => (kept, fp8::inner_read(self.scenario)),
+            None if self.trained() => (e, e),
+            None if linear => (self.for_adapters(adapted.mlp, put_out), read_by_last),
+            None => (0.0, 0.0),
         };
         let dispatched_by = if self.fp8.is_some() { &TRANSFORMER_ENGINE } else { source };
-        let routed = inner_bytes(self.scenario, put_out) + read;
+        let inside = inner_bytes(self.scenario, routed) + read;
         self.scoped(Scope::Expert, "Tokens dispatched to experts", &EXPERT_RESIDUAL, dispatched, dispatched_by);
-        self.scoped(Scope::Expert, "Inside the experts", &EXPERT_INNER, routed, source);
+        self.scoped(Scope::Expert, "Inside the experts", &EXPERT_INNER, inside, source);
         self.scoped(
             Scope::Expert,
             "Outputs of the experts, before they are weighted",
             &EXPERT_RESIDUAL,
-            put_out,
+            routed,
             source,
         );
         if self.scenario.model.experts.shared_width > 0 {
