@@ -205,6 +205,7 @@ pub(super) fn half(now: &Scenario, engine: Engine) -> &'static str {
 
 pub(super) fn adapt(run: &mut Run, engine: Engine) {
     run.carried_out_by(engine.program());
+    run.with_experts_in_stacks();
     if engine != Engine::DeepSpeed {
         run.adds_up_as_autograd_does(PROGRAM);
         run.computes_under_autocast("the Trainer computes with frozen fp32 weights under autocast");

@@ -339,6 +339,7 @@ fn described(scenario: &Scenario, name: &str) -> Value {
         ("adapter", recipe.adapter.key().into()),
         ("rank", recipe.rank.into()),
         ("targets", recipe.targets.key().into()),
+        ("expert_matrices", recipe.expert_matrices.key().into()),
         ("adapter_type", recipe.adapter_type.key().into()),
         ("adapter_dropout", recipe.adapter_dropout.is_on().into()),
         ("zero", cluster.zero.key().into()),

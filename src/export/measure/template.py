@@ -526,14 +526,17 @@ def quantized(linear, kind):
 
 
 def adapt(model, s):
-    """Freezes the model and sets adapters beside the matrices of its blocks."""
+    """Freezes the model, quantizes the matrices of its blocks and sets adapters beside them. Experts that are held in a
+    stack are neither quantized nor adapted."""
     model.requires_grad_(False)
     wanted = {"qv": ("q", "v", "qkv"), "attention": ("q", "k", "v", "o", "qkv")}.get(s["targets"])
     for name, module in list(model.blocks.named_modules()):
-        if isinstance(module, nn.Linear) and not name.endswith("router"):
+        stacked = ".experts." in name and s["expert_matrices"] == "stacked"
+        if isinstance(module, nn.Linear) and not name.endswith("router") and not stacked:
             parent, _, last = name.rpartition(".")
-            if wanted is None or last in wanted:
-                setattr(model.blocks.get_submodule(parent), last, Adapted(module, s))
+            is_adapted = wanted is None or last in wanted
+            made = Adapted(module, s) if is_adapted else quantized(module, s["adapter"])
+            setattr(model.blocks.get_submodule(parent), last, made)
 
 
 # --- Optimizers ---------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 use super::Run;
 use super::division::{Resharding, one_stage, resharding, shards, sharing};
 use crate::format::{count, counted};
-use crate::{Adapter, Engine, GradientType, Logits, Precision, Recomputation, Scenario, ZeroStage};
+use crate::{Adapter, Engine, ExpertMatrices, GradientType, Logits, Precision, Recomputation, Scenario, ZeroStage};
 
 /// What several targets have in common. Each names the program that cannot do it.
 impl Run {
@@ -165,6 +165,15 @@ impl Run {
             scenario.cluster.expert_parallel = 1;
             if experts {
                 scenario.recipe.imbalance = 1.0;
+            }
+        });
+    }
+
+    /// `MixtralExperts` and the like in transformers 5.23.0; read beside adapters only.
+    pub(in crate::export) fn with_experts_in_stacks(&mut self) {
+        self.change("transformers 5 holds the experts of a layer in one stack", |scenario| {
+            if scenario.model.experts.count > 0 && scenario.recipe.adapter != Adapter::None {
+                scenario.recipe.expert_matrices = ExpertMatrices::Stacked;
             }
         });
     }

@@ -163,6 +163,12 @@ fn quantized_weights_and_their_adapters_are_as_each_program_makes_them() {
     for target in TRAINERS {
         assert_eq!(runs(target, &query).recipe.unquantized, crate::Unquantized::Half, "{target:?}");
     }
+    // All of them load models with transformers 5.
+    let experts = "model=mixtral-8x7b&gpu=b200&gpus=8&zero=0&adapter=qlora&expert_matrices=linear";
+    for target in TRAINERS.into_iter().chain([Target::Transformers, Target::Peft]) {
+        assert_eq!(runs(target, experts).recipe.expert_matrices, crate::ExpertMatrices::Stacked, "{target:?}");
+        assert_told(target, experts, "transformers 5 holds the experts of a layer in one stack");
+    }
     let eight = llama("precision=mixed&zero=3&adapter=lora-8bit");
     assert_eq!(runs(Target::LlamaFactory, &eight).cluster.zero, ZeroStage::Stage0);
     assert_lines(
