@@ -144,12 +144,12 @@ fn only_a_matrix_that_a_stage_holds_is_brought_back_on_it() {
     assert_eq!(brought_back("last stage: backward, first layer"), 2.0 * 2048.0 * 2816.0);
 }
 
-/// Mixtral 8x7B on one GPU, with adapters of rank 16 on all matrices: 32 layers of 8 experts of width 14,336, of which a
-/// token visits two; H = n·d = 4,096, k·d = 1,024.
+/// Mixtral 8x7B on one GPU, with adapters of rank 16: 32 layers of 8 experts of width 14,336, of which a token visits two;
+/// H = n·d = 4,096, k·d = 1,024.
 fn mixtral(rest: &str) -> Estimate {
     estimate(&asked(&format!(
-        "model=mixtral-8x7b&gpu=b200&gpus=1&zero=0&b=1&s=512&rank=16&targets=all&recompute=none&dropout=off\
-         &precision=bf16-pure&kernels=eager&attn=flash&{rest}"
+        "model=mixtral-8x7b&gpu=b200&gpus=1&zero=0&b=1&s=512&rank=16&dropout=off&precision=bf16-pure&kernels=eager\
+         &attn=flash&{rest}"
     )))
 }
 
@@ -160,50 +160,120 @@ fn of(estimate: &Estimate, bucket: Bucket, name: &str) -> f64 {
     found.filter(|entry| entry.alive.contains(then)).map(|entry| entry.bytes.get()).sum()
 }
 
+/// Weights of Mixtral's experts, and of rank-16 adapters beside its attention.
+const EXPERTS: f64 = 32.0 * 8.0 * 3.0 * 4096.0 * 14_336.0;
+const BESIDE_ATTENTION: f64 = 32.0 * 16.0 * (2.0 * (4096.0 + 4096.0) + 2.0 * (4096.0 + 1024.0));
+
 #[test]
-fn experts_in_a_stack_are_neither_quantized_nor_adapted_and_those_that_are_linear_layers_are_both() {
-    // transformers 5.23.0: `MixtralExperts` has its matrices as two parameters, and `replace_with_bnb_linear` as well as
-    // peft’s “all-linear” look for linear layers.
-    let experts = 32.0 * 8.0 * 3.0 * 4096.0 * 14_336.0;
-    let attention = 32.0 * 16.0 * (2.0 * (4096.0 + 4096.0) + 2.0 * (4096.0 + 1024.0));
-    let beside_experts = 32.0 * 16.0 * 8.0 * 3.0 * (4096.0 + 14_336.0);
-    for (adapter, form, bytes, adapted) in [
-        ("lora", "stacked", 2.0, attention),
-        ("qlora", "stacked", 2.0, attention),
-        ("lora-8bit", "stacked", 2.0, attention),
-        ("qlora&unquantized=32", "stacked", 4.0, attention),
-        ("lora", "linear", 2.0, attention + beside_experts),
-        ("qlora", "linear", 4.127 / 8.0, attention + beside_experts),
-        ("lora-8bit", "linear", 1.0, attention + beside_experts),
-        ("qlora&unquantized=32", "linear", 4.127 / 8.0, attention + beside_experts),
+fn experts_in_a_stack_are_not_quantized_and_those_that_are_linear_layers_are() {
+    // transformers 5.23.0: `MixtralExperts` has its matrices as two parameters, and `replace_with_bnb_linear` looks for
+    // linear layers.
+    for (adapter, form, bytes) in [
+        ("lora", "stacked", 2.0),
+        ("qlora", "stacked", 2.0),
+        ("lora-8bit", "stacked", 2.0),
+        ("qlora&unquantized=32", "stacked", 4.0),
+        ("lora", "linear", 2.0),
+        ("qlora", "linear", 4.127 / 8.0),
+        ("lora-8bit", "linear", 1.0),
+        ("qlora&unquantized=32", "linear", 4.127 / 8.0),
     ] {
-        let found = mixtral(&format!("adapter={adapter}&expert_matrices={form}&adapter_type=32"));
-        assert_eq!(of(&found, Bucket::Parameters, "Experts"), bytes * experts, "{adapter} {form}");
-        assert_eq!(of(&found, Bucket::Parameters, "Adapters"), 4.0 * adapted, "{adapter} {form}");
-        assert_eq!(of(&found, Bucket::Optimizer, "Adapters, moments"), 8.0 * adapted, "{adapter} {form}");
+        let found = mixtral(&format!("recompute=none&adapter={adapter}&expert_matrices={form}&targets=attention"));
+        assert_eq!(of(&found, Bucket::Parameters, "Experts"), bytes * EXPERTS, "{adapter} {form}");
+        assert_eq!(of(&found, Bucket::Parameters, "Adapters"), 4.0 * BESIDE_ATTENTION, "{adapter} {form}");
+        assert_eq!(of(&found, Bucket::Optimizer, "Adapters, moments"), 8.0 * BESIDE_ATTENTION, "{adapter} {form}");
     }
 }
 
 #[test]
+fn adapters_on_all_matrices_are_those_that_peft_makes() {
+    // `trained` of runs with transformers 5.23.0 and peft 0.21.2, “all-linear” at rank 16 (tests/vectors/cuda.json).
+    for (model, trained) in
+        [("mixtral-8x7b", 359_665_664), ("qwen3-30b-a3b", 996_507_648), ("deepseek-v2-lite", 358_994_944)]
+    {
+        let scenario = asked(&format!("model={model}&gpus=2048&zero=3&adapter=qlora&rank=16&targets=all"));
+        let weights = Weights::of(&scenario.model);
+        let adapters = AdapterWeights::of(&scenario.model, &scenario.recipe);
+        assert_eq!(adapters.total(weights.dense_layers, weights.expert_layers), trained, "{model}");
+    }
+    // Each matrix of an expert by itself.
+    let found = mixtral("recompute=none&adapter=lora&expert_matrices=linear&targets=all");
+    let beside_experts = 32.0 * 16.0 * 8.0 * 3.0 * (4096.0 + 14_336.0);
+    assert_eq!(of(&found, Bucket::Parameters, "Adapters"), 4.0 * (BESIDE_ATTENTION + beside_experts));
+}
+
+#[test]
+fn stacks_with_adapters_are_there_once_more_as_long_as_the_backward_pass_needs_them() {
+    // Without recomputation each of 32 layers has the sum of both of its stacks and of their adapters, in the type of the
+    // stacks, and the adapters in that type; with it the layer that is computed again.
+    let kept = |rest: &str| {
+        let found = mixtral(&format!("adapter=qlora&targets=all&{rest}"));
+        ["Stacks of experts, with their adapters", "Adapters of stacks, cast", "Gradient of a stack"]
+            .map(|name| of(&found, Bucket::Temporary, name))
+    };
+    let cast = 32.0 * 8.0 * 16.0 * (2.0 * (4096.0 + 2.0 * 14_336.0) + 14_336.0 + 4096.0);
+    assert_eq!(kept("recompute=none"), [2.0 * EXPERTS, 2.0 * cast, 0.0]);
+    assert_eq!(kept("recompute=none&adapter_type=16"), [2.0 * EXPERTS, 0.0, 0.0]);
+    assert_eq!(kept("recompute=none&unquantized=32"), [4.0 * EXPERTS, 0.0, 0.0]);
+    assert_eq!(kept("recompute=full"), [0.0; 3]);
+    let found = mixtral("adapter=qlora&targets=all&recompute=full");
+    let last = at(&found, "backward, last layer");
+    let there = |name: &str| {
+        let alive = |entry: &&bmax::Entry| entry.name == name && entry.alive.contains(last);
+        found.entries.iter().filter(alive).map(|entry| entry.bytes.get()).sum::<f64>()
+    };
+    assert_eq!(there("Stacks of experts, with their adapters"), 2.0 * EXPERTS / 32.0);
+    // That of the last matrix, while both sums are there.
+    assert_eq!(there("Gradient of a stack"), 2.0 * EXPERTS / 32.0 / 3.0);
+}
+
+#[test]
 fn frozen_experts_in_a_stack_keep_nothing_that_they_read() {
-    // Bytes of a layer for 512 tokens. Adapters in fp32 keep a copy of what they read: queries, keys and values of the norm,
+    // Bytes of a layer for each token. Adapters in fp32 keep a copy of what they read: queries, keys and values of the norm,
     // the output projection of attention’s output. Where experts are linear layers, their three matrices read what two
-    // experts get of each token and what is inside them.
-    let (tokens, layers, hidden, inner) = (512.0, 32.0, 4096.0, 14_336.0);
-    let kept = |form: &str, name: &str| {
-        let found = mixtral(&format!("adapter=qlora&expert_matrices={form}&adapter_type=32"));
-        of(&found, Bucket::Activations, name) / (tokens * layers)
+    // experts get of each token and what is inside them. Stacks to which adapters are added keep what they read once.
+    let (hidden, inner) = (4096.0, 14_336.0);
+    let kept = |rest: &str, name: &str| {
+        let found = mixtral(&format!("recompute=none&adapter=qlora&{rest}"));
+        of(&found, Bucket::Activations, name) / (512.0 * 32.0)
     };
     let (norms, inside) = ("Outputs of the norms, inputs of the products", "Inside the experts");
     let ranks = ["Outputs of the adapters’ first matrices", "Outputs of the adapters’ first matrices, in experts"];
-    assert_eq!(kept("stacked", norms), 3.0 * 4.0 * hidden);
-    assert_eq!(kept("linear", norms), 3.0 * 4.0 * hidden);
-    assert_eq!(kept("stacked", "Tokens dispatched to experts"), 0.0);
-    assert_eq!(kept("linear", "Tokens dispatched to experts"), 2.0 * 2.0 * 4.0 * hidden);
-    assert_eq!(kept("stacked", inside), 2.0 * 3.0 * 2.0 * inner);
-    assert_eq!(kept("linear", inside), 2.0 * (3.0 * 2.0 + 4.0) * inner);
-    assert_eq!(ranks.map(|name| kept("stacked", name)), [4.0 * 4.0 * 16.0, 0.0]);
-    assert_eq!(ranks.map(|name| kept("linear", name)), [4.0 * 4.0 * 16.0, 2.0 * 3.0 * 4.0 * 16.0]);
+    let (frozen, merged, linear) = ("targets=attention", "targets=all", "targets=all&expert_matrices=linear");
+    for rest in [frozen, merged, linear] {
+        assert_eq!(kept(rest, norms), 3.0 * 4.0 * hidden, "{rest}");
+    }
+    let dispatched = [frozen, merged, linear].map(|rest| kept(rest, "Tokens dispatched to experts"));
+    assert_eq!(dispatched, [0.0, 2.0 * 2.0 * hidden, 2.0 * 2.0 * 4.0 * hidden]);
+    let inside = [frozen, merged, linear].map(|rest| kept(rest, inside));
+    assert_eq!(inside, [2.0 * 3.0 * 2.0 * inner, 2.0 * 4.0 * 2.0 * inner, 2.0 * (3.0 * 2.0 + 4.0) * inner]);
+    for (rest, in_experts) in [(frozen, 0.0), (merged, 0.0), (linear, 2.0 * 3.0 * 4.0 * 16.0)] {
+        assert_eq!(ranks.map(|name| kept(rest, name)), [4.0 * 4.0 * 16.0, in_experts], "{rest}");
+    }
+}
+
+#[test]
+fn stacks_of_experts_compute_in_the_type_of_their_weights_under_autocast() {
+    // “not autocast-enabled”, says `_grouped_mm` in transformers/integrations/moe.py, 5.23.0. Trained weights are in fp32
+    // there, and so are the three tensors inside an expert, what its matrices read, and what it puts out; nothing is cast.
+    let question = |recipe: &str| {
+        format!(
+            "model=mixtral-8x7b&gpu=b200&gpus=1&zero=0&b=1&s=512&recompute=none&dropout=off&precision=autocast\
+             &kernels=eager&attn=flash&{recipe}"
+        )
+    };
+    let found = estimate(&asked(&question("optimizer=sgd")));
+    let kept = |name: &str| of(&found, Bucket::Activations, name) / (512.0 * 32.0);
+    assert_eq!(kept("Inside the experts"), 2.0 * 4.0 * 4.0 * 14_336.0);
+    assert_eq!(kept("Tokens dispatched to experts"), 2.0 * 4.0 * 4096.0);
+    assert_eq!(kept("Outputs of the experts, before they are weighted"), 2.0 * 4.0 * 4096.0);
+    // Copies of the norms for queries, keys, values and the router.
+    assert_eq!(kept("Outputs of the norms, inputs of the products"), 4.0 * 2.0 * 4096.0);
+    let attention = 2.0 * 4096.0 * 4096.0 + 2.0 * 4096.0 * 1024.0;
+    assert_eq!(of(&found, Bucket::Temporary, "16-bit casts of the layers’ matrices"), 32.0 * 2.0 * attention);
+    // Frozen in 16 bits they compute in 16.
+    let found = estimate(&asked(&question("adapter=lora&targets=attention")));
+    assert_eq!(of(&found, Bucket::Activations, "Inside the experts") / (512.0 * 32.0), 2.0 * 3.0 * 2.0 * 14_336.0);
 }
 
 #[test]
@@ -227,18 +297,31 @@ fn products_in_8_bits_keep_what_they_read_and_a_stack_of_experts_is_none_of_them
 #[test]
 fn adapters_stand_beside_both_matrices_of_latent_attention_and_beside_shared_experts() {
     // DeepSeek-V3 (DeepSeek-AI 2024b, section 4.2): H = 7,168, 128 heads of width 128 with 64 more for positions, ranks of
-    // 1,536 and 512; three dense layers of width 18,432, 58 with one shared expert of width 2,048.
-    let adapters = |targets: &str| {
-        let scenario = asked(&format!("model=deepseek-v3&gpus=2048&zero=3&adapter=lora&rank=16&targets={targets}"));
+    // 1,536 and 512; three dense layers of width 18,432, 58 with one shared expert of width 2,048 and 256 routed ones.
+    let adapters = |rest: &str| {
+        let scenario = asked(&format!("model=deepseek-v3&gpus=2048&zero=3&adapter=lora&rank=16&{rest}"));
         let weights = AdapterWeights::of(&scenario.model, &scenario.recipe);
         [weights.dense_layer, weights.expert_layer, weights.routed]
     };
     let queries = (7168 + 1536) + (1536 + 128 * (128 + 64));
     let keys_and_values = (7168 + 512 + 64) + (512 + 128 * (128 + 128));
     let attention = 16 * (queries + keys_and_values + 128 * 128 + 7168);
-    let [dense, shared] = [18_432, 2048].map(|width| 16 * 3 * (7168 + width));
-    assert_eq!(adapters("all"), [attention + dense, attention + shared, 0]);
-    assert_eq!(adapters("attention"), [attention, attention, 0]);
+    let [dense, expert] = [18_432, 2048].map(|width| 16 * 3 * (7168 + width));
+    assert_eq!(adapters("targets=all&expert_matrices=linear"), [attention + dense, attention + expert, 256 * expert]);
+    // The names of feed-forward matrices are taken for those of stacks, the router’s for its one.
+    let stacks = 256 * 16 * (2 * (7168 + 2 * 2048) + 2048 + 7168);
+    assert_eq!(adapters("targets=all"), [attention, attention + 16 * (7168 + 256), stacks]);
+    assert_eq!(adapters("targets=attention"), [attention, attention, 0]);
     let expanded = 16 * ((1536 + 128 * (128 + 64)) + (512 + 128 * (128 + 128)));
-    assert_eq!(adapters("qv"), [expanded, expanded, 0]);
+    assert_eq!(adapters("targets=qv"), [expanded, expanded, 0]);
+}
+
+#[test]
+fn dropout_before_adapters_of_a_stack_is_refused_with_a_way_out() {
+    // “lora.ParamWrapper does not work with lora_dropout != 0.”, says peft 0.21.2.
+    let question = "model=mixtral-8x7b&gpus=8&adapter=lora&targets=all&adapter_dropout=on";
+    let conflicts = link::decode(question).scenario.conflicts();
+    assert_eq!(conflicts.len(), 1, "{conflicts:?}");
+    assert!(conflicts[0].message.contains("no dropout can stand before"), "{}", conflicts[0].message);
+    asked(&format!("{question}&expert_matrices=linear"));
 }

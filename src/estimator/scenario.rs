@@ -225,6 +225,19 @@ pub struct Recipe {
     pub source: u32,
 }
 
+impl Recipe {
+    /// Whether the experts of a layer of `model` are in stacks, which differs from linear layers beside adapters.
+    pub(crate) fn stacks_experts(&self, model: &Model) -> bool {
+        model.experts.count > 0 && self.adapter != Adapter::None && self.expert_matrices == ExpertMatrices::Stacked
+    }
+
+    /// Whether stacks of experts have adapters, which peft adds to a whole stack before every use: `baddbmm` of the stack
+    /// and the two thin matrices (`_LoraFactorsProxy` and `ParamWrapper` in peft/tuners/lora/layer.py, 0.21.2).
+    pub(crate) fn adapts_stacks(&self, model: &Model) -> bool {
+        self.targets == AdapterTargets::All && self.stacks_experts(model)
+    }
+}
+
 /// What the model is trained for, and what stands beside the training step for it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Task {

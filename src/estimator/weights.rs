@@ -3,7 +3,7 @@
 //! The published parameter counts are sums of these to the last weight for most models; the ledger
 //! turns the same counts into bytes.
 
-use super::choice::{AdapterTargets, Bias, ExpertMatrices, Norm, Packing, Position, QkNorm};
+use super::choice::{AdapterTargets, Bias, Norm, Packing, Position, QkNorm};
 use super::scenario::{Model, Recipe};
 
 /// The weights of one model, in elements. Those of a block are of one layer.
@@ -199,7 +199,7 @@ impl Weights {
 pub struct AdapterWeights {
     /// In a layer with a dense feed-forward block.
     pub dense_layer: u64,
-    /// In a layer with experts, without those of routed experts.
+    /// In a layer with experts, without those of routed experts; with those of its router where experts are in stacks.
     pub expert_layer: u64,
     /// Of all routed experts of a layer, together.
     pub routed: u64,
@@ -211,8 +211,12 @@ impl AdapterWeights {
     /// A matrix that holds queries, keys and values is one target. A layer that attends to an encoder has those of
     /// attention twice. Latent attention has two matrices for queries, unless they are not compressed, and two for keys
     /// with values; of them that for queries and that for values are the ones that expand (`DeepseekV3Attention` in
-    /// models/deepseek_v3/modeling_deepseek_v3.py, transformers 5.23.0). Of all matrices those of routed experts are
-    /// linear layers only where [`ExpertMatrices`] says so; those of experts that every token visits always are.
+    /// models/deepseek_v3/modeling_deepseek_v3.py, transformers 5.23.0).
+    ///
+    /// Where all matrices have adapters and experts are in stacks, peft 0.21.2 takes the names of feed-forward matrices for
+    /// those of the stacks (`_convert_peft_config_moe` in utils/transformers_weight_conversion.py): the two that a gate
+    /// multiplies are one stack with an adapter of rank 2r, the router has one, and neither dense blocks nor experts that
+    /// every token visits have any.
     pub fn of(model: &Model, recipe: &Recipe) -> Self {
         let [h, f, d] = [model.hidden, model.feed_forward, model.head_dim].map(u64::from);
         let heads = u64::from(model.heads);
@@ -241,21 +245,31 @@ impl AdapterWeights {
         let output = if targets == AdapterTargets::QueryValue { 0 } else { h + query };
         let stacks = 1 + u64::from(model.encoder.is_there());
         let attention = stacks * (projections + output);
+        let experts = &model.experts;
+        let [count, shared, width] = [experts.count, experts.shared_width, model.expert_width()].map(u64::from);
+        let rank = u64::from(recipe.rank);
+        let matrices = u64::from(model.mlp.matrices());
+        if targets == AdapterTargets::All && recipe.stacks_experts(model) {
+            let first = if model.mlp.is_gated() { 2 * (h + 2 * width) } else { h + width };
+            return Self {
+                dense_layer: rank * attention,
+                expert_layer: rank * (attention + h + count),
+                routed: rank * count * (first + width + h),
+            };
+        }
         let fed = |width: u64| match (targets, width) {
-            (AdapterTargets::All, 1..) => u64::from(model.mlp.matrices()) * (h + width),
+            (AdapterTargets::All, 1..) => matrices * (h + width),
             _ => 0,
         };
-        let experts = &model.experts;
-        let rank = u64::from(recipe.rank);
-        let routed = if recipe.expert_matrices == ExpertMatrices::Linear { experts.count.into() } else { 0 };
         Self {
             dense_layer: rank * (attention + fed(f)),
-            expert_layer: rank * (attention + fed(experts.shared_width.into())),
-            routed: rank * routed * fed(model.expert_width().into()),
+            expert_layer: rank * (attention + fed(shared)),
+            routed: rank * count * fed(width),
         }
     }
 
-    /// Those of all layers that a token is multiplied with, which visits so many routed experts.
+    /// Those of all layers that a token is multiplied with, which visits so many routed experts. Adapters of stacks are added
+    /// to them and multiplied with no token; they are counted all the same, which is too much by a few parts in a hundred.
     pub fn multiplied(&self, weights: &Weights, visited: u64) -> u64 {
         let routed = self.routed.checked_div(weights.experts).unwrap_or(0) * visited;
         weights.dense_layers * self.dense_layer + weights.expert_layers * (self.expert_layer + routed)

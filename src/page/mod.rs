@@ -132,6 +132,11 @@ mod tests {
         };
         let [stacked, linear] =
             [ExpertMatrices::Stacked, ExpertMatrices::Linear].map(|form| format::digits(frozen(form), 1));
+        let name = "Stacks of experts, with their adapters";
+        let recipe = Recipe { recomputation: Recomputation::None, ..mixtral.recipe };
+        let merged = estimate(&Scenario { recipe, ..mixtral });
+        let sums = merged.entries.iter().filter(|entry| entry.name == name).map(|entry| entry.bytes.get());
+        let sums = sums.fold(0.0, f64::max) / 1e9;
         let weights = Weights::of(&mixtral.model);
         let experts = (weights.expert_layers * weights.experts * weights.expert) as f64;
         let [experts, all] = [experts, weights.total() as f64].map(|count| format::digits(count / 1e9, 1));
@@ -141,6 +146,7 @@ mod tests {
                 format!("Mixtral 8x7B, {experts} of {all} billion weights, are experts"),
                 format!("frozen weights then take {stacked} GB"),
                 format!("they take {linear} GB"),
+                format!("without recomputation, {} GB more", format::digits(sums, 1)),
                 format!(
                     "for {short} sequences of 1,024 tokens or {long} of 2,048, and under autocast for {autocast} of"
                 ),

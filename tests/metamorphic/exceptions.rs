@@ -26,11 +26,21 @@ pub static ALL: &[Exception] = &[
             ("adapter none → lora", "v=3&rank=7600"),
         ],
         entries: &[
-            "Adapters", "Adapters, fp32 master", "Adapters, moments", "Gradients in DDP’s buckets",
-            "Gradients of one layer", "Gradients of zeros", "Gradients, cast for their reduction",
-            "Gradients, flattened and cast to fp32", "Optimizer state, gathered",
+            "Adapters", "Adapters of stacks, cast", "Adapters, fp32 master", "Adapters, moments", "Gradient of a stack",
+            "Gradients in DDP’s buckets", "Gradients of one layer", "Gradients of zeros",
+            "Gradients, cast for their reduction", "Gradients, flattened and cast to fp32", "Optimizer state, gathered",
             "Outputs of first matrices over the encoder’s output", "Outputs of the adapters’ first matrices",
             "Outputs of the adapters’ first matrices, in experts", "Root of the second moments",
+            "Stacks of experts, with their adapters",
+        ],
+    },
+    Exception {
+        because: "Adapters in fp32 are cast to the type of a 16-bit stack of experts before they are added to it.",
+        shown: &[
+            ("adapter lora-fp32 → lora", "v=3&model=1b&ffn=8&experts=667&rank=1817&precision=autocast"),
+        ],
+        entries: &[
+            "Adapters of stacks, cast",
         ],
     },
     Exception {
@@ -111,10 +121,11 @@ pub static ALL: &[Exception] = &[
             "Gathered embedding and head, evaluated", "Gathered embedding and head, without gradients",
             "Gathered ends of the tower, and projector", "Gathered experts", "Gathered head", "Gathered layers",
             "Gathered layers of the tower", "Gathered layers, evaluated", "Gathered layers, without gradients",
-            "Gathered weights that are read again soon", "Inputs of the norms", "Last norm and input of the head",
-            "Layer inputs", "Matrices of the vision tower", "Norms, biases and routers", "One tensor, gathered",
-            "Output head", "Position bias of the decoder", "Position bias of the encoder", "Position table",
-            "Positions of the encoder", "Reference model", "Reward model", "Teacher", "Weights, gathered to generate",
+            "Gathered weights that are read again soon", "Gradient of a stack", "Inputs of the norms",
+            "Last norm and input of the head", "Layer inputs", "Matrices of the vision tower",
+            "Norms, biases and routers", "One tensor, gathered", "Output head", "Position bias of the decoder",
+            "Position bias of the encoder", "Position table", "Positions of the encoder", "Reference model",
+            "Reward model", "Stacks of experts, with their adapters", "Teacher", "Weights, gathered to generate",
         ],
     },
     Exception {

@@ -30,15 +30,14 @@ choices! {
     /// How the model holds the matrices of routed experts; read beside adapters.
     ///
     /// transformers 5 has two parameters for all experts of a layer (`MixtralExperts` in
-    /// models/mixtral/modeling_mixtral.py, 5.23.0), and bitsandbytes as well as peft look for linear layers
+    /// models/mixtral/modeling_mixtral.py, 5.23.0), and bitsandbytes quantizes linear layers
     /// (`replace_with_bnb_linear` in integrations/bitsandbytes.py there; issue 1849 of
-    /// bitsandbytes-foundation/bitsandbytes). Unsloth quantizes and adapts such parameters (unslothai/unsloth-zoo, pull
-    /// request 527).
+    /// bitsandbytes-foundation/bitsandbytes). Unsloth quantizes such parameters (unslothai/unsloth-zoo, pull request 527).
     ExpertMatrices {
         /// Those of a layer in one tensor.
-        Stacked = "stacked", "in stacks", "All experts of a layer in one tensor, as in transformers 5: bitsandbytes leaves it in 16 bits, and no adapter of “all-linear” stands beside it.";
+        Stacked = "stacked", "in stacks", "All experts of a layer in two tensors, as in transformers 5: bitsandbytes leaves them in 16 bits. Where all matrices have adapters, peft adds those of a stack to the whole of it before every use.";
         /// Each by itself.
-        Linear = "linear", "as linear layers", "Each matrix of an expert a linear layer, as in transformers 4: quantized like the others, and with an adapter where all matrices have one. Unsloth treats stacks like this.";
+        Linear = "linear", "as linear layers", "Each matrix of an expert a linear layer, as in transformers 4: quantized like the others, and with an adapter where all matrices have one.";
     }
 
     /// In what adapters beside 16-bit or quantized weights are kept.

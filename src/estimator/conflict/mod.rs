@@ -187,6 +187,11 @@ impl Conflicts {
             let message = format!("{} of {layers} layers cannot be dense; {layers} can.", experts.dense_layers);
             self.number(Field::DenseLayers, layers, message);
         }
+        if scenario.recipe.adapts_stacks(&scenario.model) && scenario.recipe.adapter_dropout.is_on() {
+            let message = "peft adds the adapters of a stack of experts to the stack, which no dropout can stand before; \
+                           adapters of attention alone have one.";
+            self.word(Word::AdapterDropout(Switch::Off), message);
+        }
         let shared_by = cluster.data_parallel().saturating_mul(cluster.context_parallel);
         let parallel = cluster.expert_parallel;
         if shared_by % parallel != 0 || count % parallel != 0 {

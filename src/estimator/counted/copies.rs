@@ -12,10 +12,10 @@ use super::states::{
 };
 use super::types::{Types, base_bytes};
 use crate::estimator::ledger::{Bucket, Instants, Line};
-use crate::source::{DEEPSPEED, FSDP, PYTORCH, QLORA, Source};
+use crate::source::{DEEPSPEED, FSDP, PEFT, PYTORCH, QLORA, Source};
 use crate::{
-    Adapter, AdapterType, Engine, ExpertMatrices, Kernels, Precision, Recomputation, Scenario, TaskKind, Weights,
-    ZeroStage,
+    Adapter, AdapterType, AdapterWeights, Engine, ExpertMatrices, Kernels, Precision, Recomputation, Scenario,
+    TaskKind, Weights, ZeroStage,
 };
 
 /// The copies of one stage.
@@ -31,6 +31,7 @@ pub(super) fn assemble(to: &mut Assembly, scenario: &Scenario, weights: &Weights
         weight_casts(to, scenario, weights, &Stage { at: stage.at.of_decoder(), ..*stage });
         encoder::beside(scenario, stage, |scenario, weights, stage| weight_casts(to, scenario, weights, stage));
     }
+    stacks_with_adapters(to, scenario, weights, stage);
     dense_embedding_gradient(to, scenario, stage);
     whole_embedding_gradient(to, scenario, stage);
 }
@@ -184,6 +185,35 @@ pub(super) fn largest_quantized(scenario: &Scenario, weights: &Weights, stage: &
     (dense.max(experts) as f64 / matrices).max(query)
 }
 
+/// peft adds the adapters of a stack of experts to the whole of it, layer by layer, and the backward pass needs the sum, the
+/// thin matrices in its type, and its gradient (`baddbmm` in `_LoraFactorsProxy`, peft/tuners/lora/layer.py, 0.21.2; runs of
+/// it).
+fn stacks_with_adapters(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &Stage) {
+    let (recipe, model, at) = (&scenario.recipe, &scenario.model, &stage.at);
+    let Some((bytes, _)) = frozen_bytes(scenario, Kind::Experts).filter(|_| recipe.adapts_stacks(model)) else {
+        return;
+    };
+    let one = to.expert_weights(weights, stage);
+    let routed = AdapterWeights::of(model, recipe).routed as f64 / to.expert_parallel / to.tensor_parallel;
+    let cast = if recipe.adapter_type == AdapterType::Full && bytes < 4.0 { routed } else { 0.0 };
+    let recomputed = stage.recomputed_part(scenario) >= 1.0 && recipe.recomputation != Recomputation::Selective;
+    for (name, one) in [("Stacks of experts, with their adapters", one), ("Adapters of stacks, cast", cast)] {
+        let sum = Copy { name, bucket: Bucket::Temporary, source: &PEFT, bytes };
+        let all = one * stage.expert_layers;
+        if recomputed {
+            sum.push(to, one, at.in_backward());
+        } else {
+            sum.push(to, all * stage.in_flight, at.all_layers_kept());
+            sum.push(to, one + all * stage.waiting, StageInstants::only(at.first));
+        }
+        sum.push(to, one, at.in_evaluated_layers().or(at.scoring()).or(at.generating()));
+    }
+    // The stack of last matrices goes with its gradient before that of first ones has one, which is no larger than both.
+    let part = 1.0 / f64::from(model.mlp.matrices());
+    let gradient = Copy { name: "Gradient of a stack", bucket: Bucket::Temporary, source: &PEFT, bytes };
+    gradient.push(to, part * one, at.in_backward());
+}
+
 /// Autocast's 16-bit copies of fp32 weights. Of those that are trained a cache holds all until the forward
 /// pass ends; frozen ones are cast for their product alone (aten/src/ATen/autocast_mode.cpp, `cached_cast`:
 /// leaves that require a gradient). From then on those live that the backward pass will read, which a
@@ -200,17 +230,11 @@ pub(super) fn weight_casts(to: &mut Assembly, scenario: &Scenario, weights: &Wei
     // Of a selection of operators, as of whole layers, the products of a layer run again.
     let recomputed = again >= 1.0 && recipe.recomputation != Recomputation::Selective;
     let (cached, one) = match recipe.adapter {
-        Adapter::None => (true, to.matrix_weights(weights, stage)),
-        Adapter::LoraFp32 => (false, to.matrix_weights(weights, stage)),
-        // A stack of experts that nothing quantizes is fp32 where what is left is cast to it.
-        Adapter::Lora8 | Adapter::Qlora
-            if frozen_bytes(scenario, Kind::Experts).is_some_and(|(bytes, _)| bytes > 2.0) =>
-        {
-            (false, to.expert_weights(weights, stage))
-        }
+        Adapter::None => (true, to.cast_weights(scenario, weights, stage)),
+        Adapter::LoraFp32 => (false, to.cast_weights(scenario, weights, stage)),
         Adapter::Lora | Adapter::Lora8 | Adapter::Qlora => (true, 0.0),
     };
-    let all = one * if recipe.adapter.is_quantized() { stage.expert_layers } else { stage.layers() };
+    let all = one * stage.layers();
     let held = match (recomputed, cached) {
         (false, _) => at.all_layers_kept(),
         (true, true) => StageInstants::only(at.logits),

@@ -340,6 +340,13 @@ impl Assembly {
         (weights.attention + weights.cross + inner) as f64 / self.tensor_parallel + self.expert_weights(weights, stage)
     }
 
+    /// Those of one layer that autocast casts: all but stacks of experts that are multiplied in their own type.
+    fn cast_weights(&self, scenario: &Scenario, weights: &Weights, stage: &Stage) -> f64 {
+        let types = Types::of(scenario);
+        let stacks = if types.routed > types.element { self.expert_weights(weights, stage) } else { 0.0 };
+        self.matrix_weights(weights, stage) - stacks
+    }
+
     /// Embedding and head of the stage on this device.
     fn end_weights(&self, weights: &Weights, stage: &Stage) -> f64 {
         let embedding = if stage.has_embedding { weights.embedding } else { 0 };

@@ -299,8 +299,8 @@ impl Frozen<'_> {
                 _ => alive,
             };
             if read {
-                let matrices =
-                    self.to.matrix_weights(self.weights, stage) * stage.layers() + self.weights.embedding as f64;
+                let matrices = self.to.cast_weights(scenario, self.weights, stage) * stage.layers()
+                    + self.weights.embedding as f64;
                 self.push("16-bit casts of a pass without gradients", Bucket::Temporary, 2.0, matrices, alive);
             }
         }
@@ -570,7 +570,7 @@ pub(super) fn weights_that_generate(
     }
     if scenario.recipe.precision == Precision::Autocast && scenario.recipe.adapter == Adapter::None {
         let name = "16-bit casts of a pass without gradients";
-        let matrices = frozen.to.matrix_weights(weights, stage) * stage.layers();
+        let matrices = frozen.to.cast_weights(scenario, weights, stage) * stage.layers();
         frozen.push(name, Bucket::Temporary, 2.0, matrices, alive);
         // The head comes behind the layers.
         let head = Instants::among(&[stage.at.generate[1]]);

@@ -14,7 +14,8 @@ pub(super) struct Types {
     /// (`out.to(inp_dtype)` in bitsandbytes/nn/modules.py, 0.50.2), which a norm in fp32 makes fp32: autocast has LayerNorm
     /// give back fp32 whatever it is given, and every other norm gives back the type of what it is given.
     pub(super) inner: f64,
-    /// The same inside routed experts: a stack of them is not quantized.
+    /// The same inside routed experts. In a stack they are not quantized, and their products are none of autocast's: they
+    /// take the type of the weights (`_grouped_mm` in transformers/integrations/moe.py, 5.23.0).
     pub(super) routed: f64,
     /// Whether torch.autocast casts inputs, product by product, and runs powers, norms, softmaxes and
     /// losses in fp32 (aten/src/ATen/autocast_mode.h, CUDA's lists, PyTorch 2.15).
@@ -37,9 +38,14 @@ impl Types {
             true => residual,
             false => element,
         };
-        let routed = match scenario.recipe.expert_matrices {
-            ExpertMatrices::Stacked => element,
-            ExpertMatrices::Linear => inner,
+        let stacked =
+            scenario.recipe.adapter == Adapter::None || scenario.recipe.expert_matrices == ExpertMatrices::Stacked;
+        let of_transformers = matches!(scenario.cluster.engine, Engine::Torch | Engine::DeepSpeed)
+            && scenario.recipe.kernels == Kernels::Eager;
+        let routed = match stacked {
+            true if autocast && of_transformers => base_bytes(scenario),
+            true => element,
+            false => inner,
         };
         Self { element, residual, inner, routed, autocast }
     }

@@ -10,8 +10,8 @@
 use super::run::{self, Planned, Run, planned};
 use super::text::{EXPANDABLE, Spelling, Value, commented, expandable, quoted, wrap};
 use crate::{
-    Adapter, Choice, Engine, LossHead, Mlp, Norm, Position, Precision, Recomputation, Scenario, StepKernel, Switch,
-    ZeroStage, counters, estimate, largest_micro_batch, search,
+    Adapter, Choice, Engine, ExpertMatrices, LossHead, Mlp, Norm, Position, Precision, Recomputation, Scenario,
+    StepKernel, Switch, ZeroStage, counters, estimate, largest_micro_batch, search,
 };
 
 /// The script around the scenario.
@@ -46,6 +46,11 @@ fn adapt(run: &mut Run) {
     if run.now().model.experts.count > 0 {
         run.change("every GPU of this script holds all experts, whose load together is even", |s| {
             s.recipe.imbalance = 1.0;
+        });
+        run.change("the experts of this script are linear layers", |s| {
+            if s.recipe.adapter != Adapter::None {
+                s.recipe.expert_matrices = ExpertMatrices::Linear;
+            }
         });
     }
     run.computes_under_autocast("frozen fp32 weights compute in 16 bits under autocast");
@@ -339,7 +344,6 @@ fn described(scenario: &Scenario, name: &str) -> Value {
         ("adapter", recipe.adapter.key().into()),
         ("rank", recipe.rank.into()),
         ("targets", recipe.targets.key().into()),
-        ("expert_matrices", recipe.expert_matrices.key().into()),
         ("adapter_type", recipe.adapter_type.key().into()),
         ("adapter_dropout", recipe.adapter_dropout.is_on().into()),
         ("zero", cluster.zero.key().into()),

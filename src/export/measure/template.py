@@ -526,13 +526,11 @@ def quantized(linear, kind):
 
 
 def adapt(model, s):
-    """Freezes the model, quantizes the matrices of its blocks and sets adapters beside them. Experts that are held in a
-    stack are neither quantized nor adapted."""
+    """Freezes the model, quantizes the matrices of its blocks and sets adapters beside them."""
     model.requires_grad_(False)
     wanted = {"qv": ("q", "v", "qkv"), "attention": ("q", "k", "v", "o", "qkv")}.get(s["targets"])
     for name, module in list(model.blocks.named_modules()):
-        stacked = ".experts." in name and s["expert_matrices"] == "stacked"
-        if isinstance(module, nn.Linear) and not name.endswith("router") and not stacked:
+        if isinstance(module, nn.Linear) and not name.endswith("router"):
             parent, _, last = name.rpartition(".")
             is_adapted = wanted is None or last in wanted
             made = Adapted(module, s) if is_adapted else quantized(module, s["adapter"])

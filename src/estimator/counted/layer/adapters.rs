@@ -34,6 +34,10 @@ impl Layer<'_> {
             (InputOf::Trained, _) => Adapted::default(),
             (_, AdapterTargets::QueryValue) => Adapted { attention: projections.min(2.0), source: crossing, ..none },
             (_, AdapterTargets::Attention) => Adapted { attention: projections, output: 1.0, ..none },
+            // The names of feed-forward matrices are taken for those of stacks.
+            (_, AdapterTargets::All) if self.scenario.recipe.stacks_experts(&self.scenario.model) => {
+                Adapted { attention: projections, output: 1.0, ..none }
+            }
             (_, AdapterTargets::All) => Adapted { attention: projections, output: 1.0, mlp: fed, inner: 1.0, ..none },
         }
     }

@@ -26,11 +26,13 @@ impl Layer<'_> {
         if self.scenario.model.experts.count == 0 {
             return;
         }
-        // Frozen, a stack of experts keeps nothing of what it reads. Linear layers do as those of a dense block.
+        // Frozen, a stack of experts keeps nothing of what it reads, unless adapters are added to it: then it has a gradient.
+        // Linear layers do as those of a dense block.
         let linear = self.routes_to_linear_layers();
+        let merged = self.scenario.recipe.adapts_stacks(&self.scenario.model);
         let (dispatched, read) = match self.fp8 {
             Some(kept) => (kept, fp8::inner_read(self.scenario)),
-            None if self.trained() => (e, e),
+            None if self.trained() || merged => (routed, routed),
             None if linear => (self.for_adapters(adapted.mlp, put_out), read_by_last),
             None => (0.0, 0.0),
         };

@@ -25,7 +25,7 @@ impl Layer<'_> {
         let inputs = if copied { norms } else { shared };
         if self.norms_are_kernels {
             self.push("Inputs of the norms", &RESIDUAL, r * inputs, source);
-            return self.outputs_of_norms(e * before);
+            return self.outputs_of_norms([e * before; 2]);
         }
         match model.norm {
             Norm::RmsNorm | Norm::RmsNormFull => {
@@ -45,18 +45,25 @@ impl Layer<'_> {
         }
         // Under autocast trained weights are in fp32 and so are the outputs of norms, of which every product makes its own
         // 16-bit copy.
-        let read = if autocast { self.attention_products() + self.mlp_products() + crossing } else { before };
-        self.outputs_of_norms(e * read);
+        let [attention, mlp] = [self.attention_products(), self.mlp_products()];
+        let read = if autocast { attention + mlp + crossing } else { before };
+        // What goes to a stack of experts is picked from the norm itself, and autocast casts it for the router alone.
+        let shared = if model.experts.shared_width > 0 { mlp } else { 0.0 };
+        let by_experts = if self.types.routed > e { attention + 1.0 + shared + crossing } else { read };
+        self.outputs_of_norms([read, by_experts].map(|read| e * read));
     }
 
-    /// What products keep of the outputs of norms: `trained` bytes an element where all weights are trained.
-    fn outputs_of_norms(&mut self, trained: f64) {
+    /// What products keep of the outputs of norms: so many bytes an element where all weights are trained, in a dense layer
+    /// and in one with experts.
+    fn outputs_of_norms(&mut self, trained: [f64; 2]) {
         if let Some(kept) = self.fp8 {
             return self.norm_outputs_in_fp8(kept);
         }
         let (name, source) = ("Outputs of the norms, inputs of the products", self.counted_in());
         if self.trained() {
-            return self.push(name, self.norm_outputs(), trained, source);
+            let [dense, experts] = trained;
+            self.scoped(Scope::Dense, name, self.norm_outputs(), dense, source);
+            return self.scoped(Scope::Expert, name, self.norm_outputs(), experts, source);
         }
         let linear = self.scenario.model.experts.shared_width > 0 || self.routes_to_linear_layers();
         let of_experts = self.adapted_beside_experts();

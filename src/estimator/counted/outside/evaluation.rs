@@ -175,7 +175,7 @@ impl Counted<'_> {
         let (cached, head) = match recipe.adapter {
             Adapter::None => {
                 let head = if recipe.loss == LossHead::Classifier { 0.0 } else { self.weights.embedding as f64 };
-                (self.to.matrix_weights(self.weights, self.stage) * layers, head)
+                (self.to.cast_weights(self.scenario, self.weights, self.stage) * layers, head)
             }
             _ if recipe.adapter_type == AdapterType::Full => (self.to.adapter_weights(self.scenario, self.stage), 0.0),
             _ => return,

@@ -77,7 +77,6 @@ SCENARIO = {
     "adapter": "none",
     "rank": 16,
     "targets": "all",
-    "expert_matrices": "stacked",
     "adapter_type": "32",
     "adapter_dropout": False,
     "zero": "0",
