@@ -217,6 +217,11 @@ proptest! {
             if fp32 && !in_fp32 || less.is_quantized() && is_fp32_inside(&scenario) {
                 continue;
             }
+            // Autocast casts frozen experts in fp32 where they are linear layers, and none in a stack, as trained ones are.
+            let linear = scenario.model.experts.count > 0 && scenario.recipe.expert_matrices == ExpertMatrices::Linear;
+            if fp32 && linear && scenario.recipe.precision == Precision::Autocast {
+                continue;
+            }
             let (all, adapted) = (with(&scenario, None), with(&scenario, less));
             let spare = own_of_adapters(&adapted);
             let (larger, smaller) = (peak(&all) + spare, peak(&adapted));

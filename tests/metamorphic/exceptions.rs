@@ -38,6 +38,8 @@ pub static ALL: &[Exception] = &[
         because: "Adapters in fp32 are cast to the type of a 16-bit stack of experts before they are added to it.",
         shown: &[
             ("adapter lora-fp32 → lora", "v=3&model=1b&ffn=8&experts=667&rank=1817&precision=autocast"),
+            ("precision fp32 → bf16-pure", "v=3&experts=1251&rank=7991&adapter=lora-8bit"),
+            ("unquantized 32 → 16", "v=3&ffn=10&experts=184&rank=4938&adapter=qlora"),
         ],
         entries: &[
             "Adapters of stacks, cast",

@@ -190,9 +190,8 @@ pub(super) fn largest_quantized(scenario: &Scenario, weights: &Weights, stage: &
 /// it).
 fn stacks_with_adapters(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &Stage) {
     let (recipe, model, at) = (&scenario.recipe, &scenario.model, &stage.at);
-    let Some((bytes, _)) = frozen_bytes(scenario, Kind::Experts).filter(|_| recipe.adapts_stacks(model)) else {
-        return;
-    };
+    let there = recipe.adapts_stacks(model) && stage.expert_layers > 0.0;
+    let Some((bytes, _)) = frozen_bytes(scenario, Kind::Experts).filter(|_| there) else { return };
     let one = to.expert_weights(weights, stage);
     let routed = AdapterWeights::of(model, recipe).routed as f64 / to.expert_parallel / to.tensor_parallel;
     let cast = if recipe.adapter_type == AdapterType::Full && bytes < 4.0 { routed } else { 0.0 };
