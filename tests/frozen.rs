@@ -97,6 +97,7 @@ fn is_fp32_inside(scenario: &Scenario) -> bool {
 fn thin(mut scenario: Scenario) -> Scenario {
     let model = &scenario.model;
     let narrowest = model.hidden.min(model.feed_forward).min(model.kv_heads * model.head_dim);
+    let narrowest = if model.experts.width > 0 { narrowest.min(model.experts.width) } else { narrowest };
     scenario.recipe.rank = scenario.recipe.rank.min((narrowest / 8).max(1));
     scenario
 }
