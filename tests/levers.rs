@@ -1,8 +1,9 @@
 //! Levers: what is offered, what it says of its cost, and what it changes.
 
 use bmax::{
-    Adapter, Change, Evaluation, Field, Gather, Load, Merge, Method, Offload, Precision, Recomputation, Reference,
-    Resume, Rollout, Scenario, TaskKind, Tower, TowerTraining, ZeroStage, catalogue, levers::ranked,
+    Adapter, AdapterTargets, Change, Evaluation, ExpertMatrices, Field, Gather, Load, Merge, Method, Offload,
+    Precision, Recomputation, Reference, Resume, Rollout, Scenario, TaskKind, Tower, TowerTraining, ZeroStage,
+    catalogue, levers::ranked,
 };
 
 fn llama() -> Scenario {
@@ -43,6 +44,20 @@ fn every_lever_says_what_it_costs() {
     for key in ["ref", "frozen", "rollout", "merge", "offload", "tower", "max_pixels", "eval_steps", "resume"] {
         assert!(seen.contains(&key), "{key}");
     }
+}
+
+#[test]
+fn adapters_of_attention_alone_are_offered_where_those_of_all_matrices_are_added_to_stacks_of_experts() {
+    let mut scenario = catalogue::model("mixtral-8x7b").expect("listed").apply(llama());
+    (scenario.recipe.adapter, scenario.recipe.targets) = (Adapter::Qlora, AdapterTargets::All);
+    let found =
+        ranked(&scenario, &[]).into_iter().find(|lever| lever.change.key() == "targets").expect("it is offered");
+    assert!(found.gain() > 0 && !found.change.cost().is_empty(), "{found:?}");
+    // Where experts are linear layers the sums are none, and where attention alone has adapters there is nothing to change.
+    scenario.recipe.expert_matrices = ExpertMatrices::Linear;
+    assert!(!keys(&scenario).contains(&"targets"));
+    (scenario.recipe.expert_matrices, scenario.recipe.targets) = (ExpertMatrices::Stacked, AdapterTargets::Attention);
+    assert!(!keys(&scenario).contains(&"targets"));
 }
 
 #[test]

@@ -3,9 +3,9 @@
 use super::answer::largest_micro_batch;
 use super::bounds::Field;
 use super::choice::{
-    Adapter, AttentionKernel, Choice, Evaluation, FrozenType, Gather, Kernels, Load, LossHead, Merge, Method, Offload,
-    Optimizer, Precision, Recomputation, Reference, Resume, Rollout, Segments, StepKernel, Switch, TaskKind,
-    TowerTraining, ZeroStage,
+    Adapter, AdapterTargets, AttentionKernel, Choice, Evaluation, FrozenType, Gather, Kernels, Load, LossHead, Merge,
+    Method, Offload, Optimizer, Precision, Recomputation, Reference, Resume, Rollout, Segments, StepKernel, Switch,
+    TaskKind, TowerTraining, ZeroStage,
 };
 use super::scenario::Scenario;
 use super::setting::Word;
@@ -50,6 +50,7 @@ const fn cost_of(word: Word) -> &'static str {
         Word::Zero(_) => "No more communication than plain data parallelism.",
         Word::SequenceParallel(_) => "No more communication than tensor parallelism alone.",
         Word::Dropout(_) => "No dropout regularisation, as in most models trained since 2020.",
+        Word::Targets(_) => "Experts and routers do not learn.",
         Word::Attention(_) => "Nothing: the same result, and faster.",
         Word::Loss(_) => "Nothing but another loss function in the code.",
         Word::Kernels(_) => "Compilation, or other kernels; usually faster too.",
@@ -151,6 +152,9 @@ fn open_changes(scenario: &Scenario) -> Vec<Change> {
     }
     if divides && recipe.dropout.is_on() {
         open.push(Word::Dropout(Switch::Off).into());
+    }
+    if counts && recipe.adapts_stacks(&scenario.model) {
+        open.push(Word::Targets(AdapterTargets::Attention).into());
     }
     if counts && recipe.optimizer == Optimizer::AdamW {
         open.push(Word::Optimizer(Optimizer::Adam8bit).into());

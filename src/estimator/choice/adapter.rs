@@ -34,7 +34,7 @@ choices! {
     /// (`replace_with_bnb_linear` in integrations/bitsandbytes.py there; issue 1849 of
     /// bitsandbytes-foundation/bitsandbytes). Unsloth quantizes such parameters (unslothai/unsloth-zoo, pull request 527).
     ExpertMatrices {
-        /// Those of a layer in one tensor.
+        /// Those of a layer in two tensors.
         Stacked = "stacked", "in stacks", "All experts of a layer in two tensors, as in transformers 5: bitsandbytes leaves them in 16 bits. Where all matrices have adapters, peft adds those of a stack to the whole of it before every use.";
         /// Each by itself.
         Linear = "linear", "as linear layers", "Each matrix of an expert a linear layer, as in transformers 4: quantized like the others, and with an adapter where all matrices have one.";

@@ -3,7 +3,8 @@
 use bmax::catalogue;
 use bmax::levers::Change;
 use bmax::{
-    Answer, Choice, Field, Kernels, LossHead, Offload, Recomputation, Segments, Unit, ZeroStage, number, setting::Word,
+    AdapterTargets, Answer, Choice, Field, Kernels, LossHead, Offload, Recomputation, Segments, Unit, ZeroStage,
+    number, setting::Word,
 };
 
 use crate::site::format;
@@ -35,6 +36,7 @@ pub fn describe(change: Change) -> String {
         Change::Word(Word::Offload(Offload::Both)) => ("Swap optimizer state and layer inputs to CPU memory", "", ""),
         Change::Word(Word::Offload(Offload::Everything)) => ("Keep weights and layer inputs in CPU memory", "", ""),
         Change::Word(Word::Offload(_)) => ("Keep weights and optimizer state in CPU memory", "", ""),
+        Change::Word(Word::Targets(AdapterTargets::Attention)) => ("Adapt attention alone", "", ""),
         Change::Word(Word::Segments(Segments::Expandable)) => {
             ("Let the allocator’s segments grow (expandable_segments)", "", "")
         }
@@ -146,6 +148,7 @@ mod tests {
             (Word::SequenceParallel(Switch::On).into(), "Switch sequence parallelism on"),
             (Word::Dropout(Switch::Off).into(), "Train without dropout"),
             (Word::Loss(LossHead::Fused).into(), "Fuse the output head with the loss"),
+            (Word::Targets(AdapterTargets::Attention).into(), "Adapt attention alone"),
             (Word::Offload(Offload::Optimizer).into(), "Keep optimizer state in CPU memory"),
             (Change::Number(Field::Sequence, 1_024.0), "Halve the sequence to 1,024 tokens"),
             (device("h200", 143_771.0), "Take an H200 SXM (140.4 GiB)"),

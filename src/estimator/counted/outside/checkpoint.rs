@@ -149,9 +149,14 @@ impl Counted<'_> {
         let model = &self.scenario.model;
         let [h, d] = [model.hidden, model.head_dim].map(f64::from);
         let attention = h * d * f64::from(model.heads);
+        let stage = self.stage;
         match self.scenario.recipe.targets {
+            // peft makes the product of a whole stack (`get_delta_weight` of `ParamWrapper` in tuners/lora/layer.py, 0.21.2).
+            AdapterTargets::All if self.scenario.recipe.adapts_stacks(model) && stage.expert_layers > 0.0 => {
+                let first = if model.mlp.is_gated() { 2.0 } else { 1.0 };
+                attention.max(first * f64::from(model.experts.count) * h * f64::from(model.expert_width()))
+            }
             AdapterTargets::All => {
-                let stage = self.stage;
                 let linear = self.scenario.recipe.expert_matrices == ExpertMatrices::Linear;
                 let routed = if linear { model.expert_width() } else { 0 };
                 let dense = if stage.dense_layers > 0.0 { model.feed_forward } else { 0 };
