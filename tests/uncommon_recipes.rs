@@ -355,6 +355,21 @@ fn the_whole_optimizer_state_of_adapters_is_gathered() {
 }
 
 #[test]
+fn merging_adapters_of_stacks_makes_the_product_of_the_larger_stack_of_a_layer() {
+    // Gate and up of eight experts are one stack: two thirds of a layer's experts, in the fp32 of the adapters, and once more
+    // times its scale. Quantized matrices beside it are smaller, and a copy of it has the 16 bits of the stack.
+    let stack = EXPERTS * 2.0 / 3.0;
+    for adapter in [Adapter::Lora, Adapter::Qlora, Adapter::Lora8] {
+        let mut scenario = mixtral();
+        scenario.recipe.adapter = adapter;
+        scenario.outside.merge = Merge::Safe;
+        let seen = estimate(&scenario);
+        exactly(at(&seen, "Product of one adapter, and scaled", "merging adapters"), 2.0 * 4.0 * stack);
+        exactly(at(&seen, "Copy of one matrix", "merging adapters"), 2.0 * stack);
+    }
+}
+
+#[test]
 fn merging_into_whole_weights_brings_matrices_of_experts_back_to_16_bits_and_no_routers() {
     let mut scenario = mixtral();
     scenario.recipe.adapter = Adapter::Qlora;

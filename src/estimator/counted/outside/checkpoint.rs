@@ -104,7 +104,9 @@ impl Counted<'_> {
         let recipe = &scenario.recipe;
         let delta = StateBytes::of(scenario).weight;
         let held = self.held(Kind::Attention);
-        let quantized = recipe.adapter.is_quantized();
+        // A stack of experts is larger than any quantized matrix, and is not quantized itself.
+        let stacks = self.merges_stacks();
+        let quantized = recipe.adapter.is_quantized() && !stacks;
         let merge = scenario.outside.merge;
         let largest = self.largest_adapted();
         let passing = Bucket::Temporary;
@@ -140,8 +142,14 @@ impl Counted<'_> {
             };
             self.to.own("What dequantizing adds", Bucket::Parameters, 2.0 - held, blocks - small - stacks, at, &PEFT);
         } else if merge == Merge::Safe {
+            let held = if stacks { self.held(Kind::Experts) } else { held };
             self.to.own("Copy of one matrix", passing, held, largest, at, &PEFT);
         }
+    }
+
+    /// Whether adapters of stacks are merged.
+    fn merges_stacks(&self) -> bool {
+        self.scenario.recipe.adapts_stacks(&self.scenario.model) && self.stage.expert_layers > 0.0
     }
 
     /// Elements of the largest matrix that has an adapter.
@@ -152,7 +160,7 @@ impl Counted<'_> {
         let stage = self.stage;
         match self.scenario.recipe.targets {
             // peft makes the product of a whole stack (`get_delta_weight` of `ParamWrapper` in tuners/lora/layer.py, 0.21.2).
-            AdapterTargets::All if self.scenario.recipe.adapts_stacks(model) && stage.expert_layers > 0.0 => {
+            AdapterTargets::All if self.merges_stacks() => {
                 let first = if model.mlp.is_gated() { 2.0 } else { 1.0 };
                 attention.max(first * f64::from(model.experts.count) * h * f64::from(model.expert_width()))
             }
