@@ -78,7 +78,7 @@ GRID = [
     {"model": ["llama-3.1-8b"], "batch": [2], "sequence": [1024], "precision": ["amp", "bf16"], "base": ["bf16"], "targets": ["all"], "rank": [16], "adapter_type": [16], "adapter_dropout": [0.0, 0.05]},
     {"model": ["llama-3.1-8b"], "batch": [2], "sequence": [1024], "precision": ["amp"], "base": ["nf4"], "targets": ["all"], "rank": [16], "adapter_dropout": [0.05]},
     {"model": ["llama-2-7b", "llama-3.1-8b"], "batch": [2], "sequence": [2048], "precision": ["amp"], "ckpt": BOTH, "base": ["nf4"], "targets": ["qv", "all"], "rank": [16], "adapter_dropout": [0.0, 0.05], "unquantized": [32]},
-    # Adapters beside experts, which transformers 5 holds in stacks: they stay as they were loaded.
+    # Adapters beside experts, which transformers 5 holds in stacks: nothing quantizes those.
     {"model": ["mixtral-8x7b", "qwen3-30b-a3b", "deepseek-v2-lite"], "batch": [2], "sequence": [1024], "precision": ["amp", "bf16"], "ckpt": BOTH, "base": ["bf16", "nf4"], "targets": ["attention", "all"], "rank": [16]},
     {"model": ["mixtral-8x7b"], "batch": [2], "sequence": [1024], "precision": ["amp"], "ckpt": BOTH, "base": ["int8"], "targets": ["all"], "rank": [16]},
     {"model": ["mixtral-8x7b"], "batch": [2], "sequence": [1024], "precision": ["amp"], "ckpt": BOTH, "base": ["nf4"], "targets": ["attention", "all"], "rank": [16], "unquantized": [32]},

@@ -2,8 +2,8 @@
 
 use super::quoted::{QLORA_CONSTANTS, RULE_TO_8, RULE_TO_64, RULE_TWO};
 use crate::{
-    Adapter, AdapterType, AdapterWeights, Bucket, Bytes, ExpertMatrices, GradientType, Precision, Scenario, Weights,
-    ZeroStage, catalogue,
+    Adapter, AdapterType, AdapterWeights, Bucket, Bytes, GradientType, Precision, Scenario, Weights, ZeroStage,
+    catalogue,
     cost::{Work, cost},
     estimate,
 };
@@ -178,7 +178,7 @@ impl Sent {
             + (weights.dense_layers * (weights.attention + weights.dense_mlp)
                 + weights.expert_layers * (weights.attention + weights.shared_experts)) as f64;
         // A stack of experts is none of them, in transformers 5.
-        let stacked = recipe.expert_matrices == ExpertMatrices::Stacked;
+        let stacked = recipe.stacks_experts(model);
         let quantized = |bytes: f64| Parts {
             dense: (inside - experts) * bytes + (all - inside) * wide(in_fp32),
             experts: experts * if stacked { wide(in_fp32) } else { bytes },

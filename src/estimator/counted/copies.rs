@@ -7,15 +7,15 @@ use super::forms;
 use super::instants::StageInstants;
 use super::stage::Stage;
 use super::states::{
-    Kind, StateBytes, frozen_bytes, gathered_bytes, gradients_persist, gradients_whole_until_the_last, is_tied_head,
-    mean_in_blocks,
+    Kind, StateBytes, by_bytes, frozen_bytes, gathered_bytes, gradients_persist, gradients_whole_until_the_last,
+    is_tied_head, mean_in_blocks,
 };
 use super::types::{Types, base_bytes};
 use crate::estimator::ledger::{Bucket, Instants, Line};
 use crate::source::{DEEPSPEED, FSDP, PEFT, PYTORCH, QLORA, Source};
 use crate::{
-    Adapter, AdapterType, AdapterWeights, Engine, ExpertMatrices, Kernels, Precision, Recomputation, Scenario,
-    TaskKind, Weights, ZeroStage,
+    Adapter, AdapterType, AdapterWeights, Engine, Kernels, Precision, Recomputation, Scenario, TaskKind, Weights,
+    ZeroStage,
 };
 
 /// The copies of one stage.
@@ -77,13 +77,10 @@ fn gathered(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &S
         if scenario.cluster.engine == Engine::Torch {
             // The loss is made inside the model, so that the last layer is gathered before its backward pass
             // (`_prefetch_unshard` in torch/distributed/fsdp/_fully_shard/_fsdp_param_group.py).
-            let at_loss = Instants::among(&[at.loss]);
             let shared = to.shared_layer_weights(weights, stage);
-            if of_experts == compute {
-                layers.push(to, shared + expert, at_loss);
-            } else {
-                layers.push(to, shared, at_loss);
-                Copy { name: "Gathered experts", bytes: of_experts, ..layers }.push(to, expert, at_loss);
+            for (bytes, last) in by_bytes([(compute, shared), (of_experts, expert)]) {
+                let name = if bytes == compute { layers.name } else { "Gathered experts" };
+                Copy { name, bytes, ..layers }.push(to, last, Instants::among(&[at.loss]));
             }
         }
         layers.push(to, live * to.shared_layer_weights(weights, stage), backward);
@@ -178,11 +175,16 @@ fn dequantized(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage:
 pub(super) fn largest_quantized(scenario: &Scenario, weights: &Weights, stage: &Stage) -> f64 {
     let model = &scenario.model;
     let matrices = f64::from(model.mlp.matrices());
-    let routed = if scenario.recipe.expert_matrices == ExpertMatrices::Linear { weights.expert } else { 0 };
+    let routed = if scenario.recipe.stacks_experts(model) { 0 } else { weights.expert };
     let dense = if stage.dense_layers > 0.0 { weights.dense_mlp } else { 0 };
     let experts = if stage.expert_layers > 0.0 { routed.max(weights.shared_experts) } else { 0 };
     let query = f64::from(model.hidden) * f64::from(model.heads) * f64::from(model.head_dim);
     (dense.max(experts) as f64 / matrices).max(query)
+}
+
+/// Whether the products of every layer run again in the backward pass: of a selection of operators as of whole layers.
+fn runs_products_again(scenario: &Scenario, stage: &Stage) -> bool {
+    stage.recomputed_part(scenario) >= 1.0 && scenario.recipe.recomputation != Recomputation::Selective
 }
 
 /// peft adds the adapters of a stack of experts to the whole of it, layer by layer, and the backward pass needs the sum, the
@@ -195,7 +197,7 @@ fn stacks_with_adapters(to: &mut Assembly, scenario: &Scenario, weights: &Weight
     let one = to.expert_weights(weights, stage);
     let routed = AdapterWeights::of(model, recipe).routed as f64 / to.expert_parallel / to.tensor_parallel;
     let cast = if recipe.adapter_type == AdapterType::Full && bytes < 4.0 { routed } else { 0.0 };
-    let recomputed = stage.recomputed_part(scenario) >= 1.0 && recipe.recomputation != Recomputation::Selective;
+    let recomputed = runs_products_again(scenario, stage);
     for (name, one) in [("Stacks of experts, with their adapters", one), ("Adapters of stacks, cast", cast)] {
         let sum = Copy { name, bucket: Bucket::Temporary, source: &PEFT, bytes };
         let all = one * stage.expert_layers;
@@ -225,9 +227,7 @@ pub(super) fn weight_casts(to: &mut Assembly, scenario: &Scenario, weights: &Wei
         weights,
         ..Line::new(name, Bucket::Temporary, &forms::OWN_WEIGHTS, &PYTORCH, alive)
     };
-    let again = stage.recomputed_part(scenario);
-    // Of a selection of operators, as of whole layers, the products of a layer run again.
-    let recomputed = again >= 1.0 && recipe.recomputation != Recomputation::Selective;
+    let recomputed = runs_products_again(scenario, stage);
     let (cached, one) = match recipe.adapter {
         Adapter::None => (true, to.cast_weights(scenario, weights, stage)),
         Adapter::LoraFp32 => (false, to.cast_weights(scenario, weights, stage)),

@@ -342,8 +342,7 @@ impl Assembly {
 
     /// Those of one layer that autocast casts: all but stacks of experts that are multiplied in their own type.
     fn cast_weights(&self, scenario: &Scenario, weights: &Weights, stage: &Stage) -> f64 {
-        let types = Types::of(scenario);
-        let stacks = if types.routed > types.element { self.expert_weights(weights, stage) } else { 0.0 };
+        let stacks = if Types::of(scenario).widens_experts() { self.expert_weights(weights, stage) } else { 0.0 };
         self.matrix_weights(weights, stage) - stacks
     }
 

@@ -8,8 +8,8 @@ use super::{Assembly, optimizer};
 use crate::estimator::ledger::{Bucket, Instants, Line};
 use crate::source::{DEEPSPEED, FSDP, LORA, MEGATRON, MICIKEVICIUS, MODEL, PEFT, PYTORCH, QLORA, Source};
 use crate::{
-    Adapter, AdapterType, Engine, ExpertMatrices, Fp8, GradientType, LossHead, Position, Precision, Scenario,
-    StepKernel, Switch, TaskKind, Weights, ZeroStage,
+    Adapter, AdapterType, Engine, Fp8, GradientType, LossHead, Position, Precision, Scenario, StepKernel, Switch,
+    TaskKind, Weights, ZeroStage,
 };
 
 /// The kinds of matrices that are counted apart.
@@ -332,21 +332,31 @@ pub(super) fn in_blocks(
 ) -> Vec<(f64, f64)> {
     let all = to.stage_weights(weights, stage) - to.end_weights(weights, stage);
     let experts = stage.expert_layers * to.expert_weights(weights, stage);
-    let [own, of_experts] = [Kind::Attention, Kind::Experts].map(bytes);
-    if experts == 0.0 || own == of_experts {
-        return vec![(own, all)];
+    by_bytes([(bytes(Kind::Attention), all - experts), (bytes(Kind::Experts), experts)])
+}
+
+/// Parts of the weights, each with the bytes that a weight of it has: neighbours of as many bytes are one part, and empty
+/// ones none.
+pub(super) fn by_bytes<const N: usize>(parts: [(f64, f64); N]) -> Vec<(f64, f64)> {
+    let mut joined: Vec<(f64, f64)> = Vec::with_capacity(N);
+    for (bytes, weights) in parts.into_iter().filter(|(_, weights)| *weights > 0.0) {
+        match joined.last_mut() {
+            Some((before, all)) if *before == bytes => *all += weights,
+            _ => joined.push((bytes, weights)),
+        }
     }
-    vec![(own, all - experts), (of_experts, experts)]
+    joined
 }
 
 /// Bytes of a weight in the blocks of a stage, in the mean.
 pub(super) fn mean_in_blocks(to: &Assembly, weights: &Weights, stage: &Stage, bytes: impl Fn(Kind) -> f64) -> f64 {
-    match in_blocks(to, weights, stage, bytes)[..] {
+    let parts = in_blocks(to, weights, stage, bytes);
+    match parts[..] {
         [(bytes, _)] => bytes,
-        ref parts => {
-            let [sum, all] =
-                parts.iter().fold([0.0; 2], |[sum, all], (bytes, weights)| [sum + bytes * weights, all + weights]);
-            sum / all
+        _ => {
+            let sum: f64 = parts.iter().map(|(bytes, weights)| bytes * weights).sum();
+            // A block has weights, and the least is one.
+            sum / parts.iter().map(|(_, weights)| weights).sum::<f64>().max(1.0)
         }
     }
 }
@@ -360,11 +370,7 @@ pub(super) fn of_two_layers(
 ) -> Vec<(f64, f64)> {
     let live = stage.layers().min(2.0);
     let [shared, experts] = [to.shared_layer_weights(weights, stage), to.expert_weights(weights, stage)];
-    let [own, of_experts] = [Kind::Attention, Kind::Experts].map(bytes);
-    if experts == 0.0 || own == of_experts {
-        return vec![(own, live * (shared + experts))];
-    }
-    vec![(own, live * shared), (of_experts, live * experts)]
+    by_bytes([(bytes(Kind::Attention), live * shared), (bytes(Kind::Experts), live * experts)])
 }
 
 /// The kind that most weights of a layer are of.
@@ -389,7 +395,7 @@ pub(super) fn gathered_bytes(scenario: &Scenario, kind: Kind) -> f64 {
 /// linear layers and no others (`replace_with_bnb_linear` in transformers/integrations/bitsandbytes.py, 5.23.0), which
 /// experts in a stack are not (`MixtralExperts` in models/mixtral/modeling_mixtral.py there).
 pub(super) fn frozen_bytes(scenario: &Scenario, kind: Kind) -> Option<(f64, &'static Source)> {
-    let stacked = kind == Kind::Experts && scenario.recipe.expert_matrices == ExpertMatrices::Stacked;
+    let stacked = kind == Kind::Experts && scenario.recipe.stacks_experts(&scenario.model);
     let is_linear = kind.is_block_matrix() && !stacked;
     match scenario.recipe.adapter {
         Adapter::None => None,

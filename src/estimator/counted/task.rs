@@ -10,7 +10,7 @@ use super::instants::StageInstants;
 use super::layer;
 use super::ppo;
 use super::stage::Stage;
-use super::states::{Kind, StateBytes, frozen_bytes, gathered_bytes, mean_in_blocks, of_two_layers};
+use super::states::{Kind, StateBytes, by_bytes, frozen_bytes, gathered_bytes, mean_in_blocks, of_two_layers};
 use super::types::Types;
 use crate::estimator::ledger::{Bucket, Instants, Line};
 use crate::source::{TRANSFORMERS, TRL, VLLM};
@@ -174,12 +174,10 @@ impl Frozen<'_> {
     /// A line for all weights that have the same number of bytes.
     fn parts(&mut self, name: &'static str, held: [f64; 3]) {
         let always = self.stage.at.always();
-        let bytes = [Kind::Attention, Kind::Experts, Kind::Embedding].map(|kind| bytes_of_frozen(self.scenario, kind));
-        let mut parts = bytes.into_iter().zip(held).filter(|(_, weights)| *weights > 0.0).peekable();
-        while let Some((bytes, mut weights)) = parts.next() {
-            while let Some((_, more)) = parts.next_if(|(next, _)| *next == bytes) {
-                weights += more;
-            }
+        let [blocks, experts, ends] = held;
+        let of_kind = |kind, weights| (bytes_of_frozen(self.scenario, kind), weights);
+        let parts = [of_kind(Kind::Attention, blocks), of_kind(Kind::Experts, experts), of_kind(Kind::Embedding, ends)];
+        for (bytes, weights) in by_bytes(parts) {
             self.push(name, Bucket::Parameters, bytes, weights, always);
         }
     }

@@ -50,6 +50,11 @@ impl Types {
         Self { element, residual, inner, routed, autocast }
     }
 
+    /// Whether routed experts compute in more bytes than autocast's products do, which casts neither them nor what they read.
+    pub(super) fn widens_experts(&self) -> bool {
+        self.routed > self.element
+    }
+
     /// Of an element inside the wider kind of block that a stage has.
     pub(super) fn inside(&self, stage: &Stage) -> f64 {
         if stage.experts_are_wider { self.routed } else { self.inner }

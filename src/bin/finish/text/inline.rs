@@ -29,14 +29,14 @@ fn whole(html: &str) -> String {
         let (formula, rest) = part.split_once(END).unwrap_or((part, ""));
         let after = rest.trim_start_matches([',', '.', ';', ':', ')', '’', '?']);
         let signs = &rest[..rest.len() - after.len()];
-        let is_joined = joined.ends_with(START) || joined.ends_with(&format!("{START}("));
-        let bracket = if !is_joined && joined.ends_with('(') { joined.pop() } else { None };
-        joined += &match (bracket, signs) {
-            (None, signs) if is_joined || signs.is_empty() => format!("<math{formula}{END}{rest}"),
-            (bracket, signs) => {
-                let bracket = bracket.map(String::from).unwrap_or_default();
-                format!("{START}{bracket}<math{formula}{END}{signs}</span>{after}")
+        let before = joined.strip_suffix('(');
+        let is_joined = before.unwrap_or(&joined).ends_with(START);
+        joined = match before {
+            Some(before) if !is_joined => format!("{before}{START}(<math{formula}{END}{signs}</span>{after}"),
+            None if !is_joined && !signs.is_empty() => {
+                format!("{joined}{START}<math{formula}{END}{signs}</span>{after}")
             }
+            _ => format!("{joined}<math{formula}{END}{rest}"),
         };
     }
     joined

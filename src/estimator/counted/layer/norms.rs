@@ -49,7 +49,7 @@ impl Layer<'_> {
         let read = if autocast { attention + mlp + crossing } else { before };
         // What goes to a stack of experts is picked from the norm itself, and autocast casts it for the router alone.
         let shared = if model.experts.shared_width > 0 { mlp } else { 0.0 };
-        let by_experts = if self.types.routed > e { attention + 1.0 + shared + crossing } else { read };
+        let by_experts = if self.types.widens_experts() { attention + 1.0 + shared + crossing } else { read };
         self.outputs_of_norms([read, by_experts].map(|read| e * read));
     }
 

@@ -7,10 +7,7 @@ use crate::estimator::counted::optimizer::moment_bytes;
 use crate::estimator::counted::states::{Kind, StateBytes, frozen_bytes, in_blocks, most_of_a_layer};
 use crate::estimator::ledger::{Bucket, Instants};
 use crate::source::{DEEPSPEED, PEFT, PYTORCH, STATE_DICT, Source, TRAINER};
-use crate::{
-    Adapter, AdapterTargets, Engine, ExpertMatrices, Gather, Gathered, Load, Merge, Optimizer, Outside, Resume,
-    StepKernel,
-};
+use crate::{Adapter, AdapterTargets, Engine, Gather, Gathered, Load, Merge, Optimizer, Outside, Resume, StepKernel};
 
 impl Counted<'_> {
     /// Elements of the largest tensor.
@@ -136,9 +133,10 @@ impl Counted<'_> {
                 + (weights.final_norm + weights.positions) as f64;
             let [blocks, _] = self.whole();
             // A stack of experts is no quantized matrix.
-            let stacks = match recipe.expert_matrices {
-                ExpertMatrices::Stacked => stage.expert_layers * self.to.expert_weights(weights, stage),
-                ExpertMatrices::Linear => 0.0,
+            let stacks = if recipe.stacks_experts(&scenario.model) {
+                stage.expert_layers * self.to.expert_weights(weights, stage)
+            } else {
+                0.0
             };
             self.to.own("What dequantizing adds", Bucket::Parameters, 2.0 - held, blocks - small - stacks, at, &PEFT);
         } else if merge == Merge::Safe {
@@ -165,10 +163,9 @@ impl Counted<'_> {
                 attention.max(first * f64::from(model.experts.count) * h * f64::from(model.expert_width()))
             }
             AdapterTargets::All => {
-                let linear = self.scenario.recipe.expert_matrices == ExpertMatrices::Linear;
-                let routed = if linear { model.expert_width() } else { 0 };
                 let dense = if stage.dense_layers > 0.0 { model.feed_forward } else { 0 };
-                let experts = if stage.expert_layers > 0.0 { routed.max(model.experts.shared_width) } else { 0 };
+                let experts =
+                    if stage.expert_layers > 0.0 { model.expert_width().max(model.experts.shared_width) } else { 0 };
                 attention.max(h * f64::from(dense.max(experts)))
             }
             _ => attention,
