@@ -31,7 +31,8 @@ const told = () =>
   });
 
 // How far off a number is, in words.
-const judged = (said, { b_max, capped }) => {
+const judged = (said, { b_max, capped, fits }) => {
+  if (fits === null) return "These settings have no answer; the page says why.";
   const most = b_max ?? 0;
   const answer = most === 0 ? "not even one fits" : `the answer is ${capped ? "at least " : ""}${most.toLocaleString("en")}`;
   if (said === most || (capped && said >= most)) return `You said ${said.toLocaleString("en")}, and that is right: ${answer}.`;

@@ -38,7 +38,7 @@ pub struct Comparison {
 }
 
 /// One of the two scenarios.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Side {
     /// The largest micro-batch, or why none fits.
@@ -98,10 +98,10 @@ pub struct BucketChange {
 impl Input {
     /// Its value in a scenario; a model or GPU of no row is [`link::OWN`].
     pub fn value(self, scenario: &Scenario) -> Value {
-        let of_row = |slug: &'static str| Value::Word(if slug.is_empty() { link::OWN } else { slug });
         match self {
-            Self::Model => of_row(scenario.model.origin),
-            Self::Gpu => of_row(scenario.device.origin),
+            Self::Model => Value::Word(link::model_word(scenario.model.origin)),
+            Self::Gpu if scenario.device.origin.is_empty() => Value::Word(link::OWN),
+            Self::Gpu => Value::Word(scenario.device.origin),
             Self::Number(field) => Value::Number(scenario.number(field)),
             Self::Word(setting) => Value::Word(setting.get(scenario)),
         }
@@ -110,7 +110,7 @@ impl Input {
     /// `scenario` with the row of this input that `other` has, and with all numbers of it where it is no row.
     fn taken(self, scenario: &Scenario, other: &Scenario) -> Scenario {
         match self {
-            Self::Model => catalogue::model(other.model.origin)
+            Self::Model => catalogue::model_of(other.model.origin)
                 .map_or(Scenario { model: other.model, ..*scenario }, |row| row.apply(*scenario)),
             Self::Gpu => catalogue::device(other.device.origin)
                 .map_or(Scenario { device: other.device, ..*scenario }, |row| row.apply(*scenario)),

@@ -3,7 +3,10 @@
 
 use crate::input::{Input, Value};
 use crate::others::{self, Printed};
-use crate::{Answer, Batching, Bytes, Change, Infeasible, Instant, Scenario, Shortage, Unit, catalogue, link, number};
+use crate::{
+    Answer, Batching, Bytes, Change, Infeasible, Instant, Refusal, RefusalKind, Scenario, Shortage, Unit, catalogue,
+    link, number,
+};
 
 /// A memory size in GiB with as many digits as matter, or in MiB below a tenth of a GiB.
 #[must_use]
@@ -169,13 +172,53 @@ pub fn answer(answer: &Answer) -> String {
         Answer::Fits(room) if room.capped => format!("≥ {}", count(room.batch)),
         Answer::Fits(room) => count(room.batch),
         Answer::Infeasible(_) => "does not fit".to_owned(),
+        Answer::Refused(refusal) => refused(refusal.kind).to_owned(),
     }
 }
 
-/// Why nothing fits, in one sentence.
+/// Why there is no answer, in two or three words.
+#[must_use]
+pub const fn refused(kind: RefusalKind) -> &'static str {
+    match kind {
+        RefusalKind::UnknownModel => "unknown model",
+        RefusalKind::Contradiction => "settings conflict",
+        RefusalKind::Uncounted => "not all counted",
+    }
+}
+
+/// Why there is no answer, in whole sentences, and what it would be by what is counted.
+#[must_use]
+pub fn refusal(refusal: &Refusal, unit: Unit) -> String {
+    let why = match refusal.kind {
+        RefusalKind::UnknownModel => {
+            return "No answer: the model that was asked for is not known. Choose one of the list, or give its config.json."
+                .to_owned();
+        }
+        RefusalKind::Contradiction => "No answer: these settings do not go together.",
+        RefusalKind::Uncounted => "No answer: a part of this is not counted.",
+    };
+    let messages: String = refusal.conflicts.iter().map(|conflict| format!(" {}", conflict.message)).collect();
+    format!("{why}{messages} {}", would_be(refusal, unit))
+}
+
+/// What the answer would be by what is counted, in a sentence.
+#[must_use]
+pub fn would_be(refusal: &Refusal, unit: Unit) -> String {
+    match refusal.would_be {
+        Some(1) => format!("By what is counted, 1 {} would fit.", unit.one()),
+        Some(most) => format!("By what is counted, {} would fit.", batch(most, unit)),
+        None => format!("By what is counted, not even one {} would fit.", unit.one()),
+    }
+}
+
+/// Why nothing fits, or why there is no answer, in one sentence or several.
 #[must_use]
 pub fn shortage(answer: &Answer, unit: Unit) -> Option<String> {
-    let Answer::Infeasible(reason) = answer else { return None };
+    let reason = match answer {
+        Answer::Fits(_) => return None,
+        Answer::Infeasible(reason) => reason,
+        Answer::Refused(found) => return Some(refusal(found, unit)),
+    };
     let (over, one) = (memory(reason.over), unit.one());
     Some(match reason.shortage {
         Shortage::ModelStates => {

@@ -66,7 +66,7 @@ pub fn folder(scenario: &Scenario, figure: Option<&str>) -> Option<String> {
     }
     let query = link::encode(scenario);
     let start = QUERIES.iter().find(|(_, start)| *start == query);
-    let model = || catalogue::model(scenario.model.origin).filter(|row| of_model(row) == *scenario);
+    let model = || catalogue::model_of(scenario.model.origin).filter(|row| of_model(row) == *scenario);
     start.map(|(id, _)| format!("start/{id}/")).or_else(|| Some(of_slug(model()?.slug)))
 }
 
@@ -110,6 +110,7 @@ pub fn sentence(scenario: &Scenario, answer: &Answer) -> String {
         Answer::Infeasible(_) => {
             format!("Not even one {} of {length} fits {place}.", unit.one())
         }
+        Answer::Refused(refusal) => format::refusal(refusal, unit),
     }
 }
 

@@ -51,6 +51,7 @@ mod text;
 mod times;
 mod tour;
 mod uncommon_recipes;
+mod verdict;
 mod vision;
 mod web_manifest;
 mod worked_numbers;

@@ -38,8 +38,8 @@ use crate::runtime::{COMMUNICATION, CUDA_CONTEXT, FIXED_FRAGMENTATION};
 use crate::{
     Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Bytes, Change, ChartAxis, Cluster, Comparison,
     Device, Engine, ExpertMatrices, Fp8, Goal, GradientType, Host, Images, Kernels, Lengths, Logits, LossHead, Method,
-    Offload, Optimizer, Outside, Percent, Precision, Recipe, Recomputation, Scenario, Segments, StepKernel, Switch,
-    Task, Unquantized, ZeroStage, estimate,
+    Offload, Optimizer, Origin, Outside, Percent, Precision, Recipe, Recomputation, Scenario, Segments, StepKernel,
+    Switch, Task, Unquantized, ZeroStage, estimate,
 };
 
 /// A row as it is declared, with where its numbers come from.
@@ -54,6 +54,11 @@ pub fn model(slug: &str) -> Option<&'static ModelRow> {
     MODELS.iter().find(|row| row.slug == slug)
 }
 
+/// The row that a model's numbers come from, if they come from one.
+pub fn model_of(origin: Origin) -> Option<&'static ModelRow> {
+    origin.slug().and_then(model)
+}
+
 /// The device with this slug.
 pub fn device(slug: &str) -> Option<&'static DeviceRow> {
     DEVICES.iter().find(|row| row.slug == slug)
@@ -61,7 +66,7 @@ pub fn device(slug: &str) -> Option<&'static DeviceRow> {
 
 /// The row a scenario's model was taken from, and whether any of its numbers was edited since.
 pub fn model_row_of(scenario: &Scenario) -> Option<(&'static ModelRow, bool)> {
-    model(scenario.model.origin).map(|row| (row, scenario.model != row.model))
+    model_of(scenario.model.origin).map(|row| (row, scenario.model != row.model))
 }
 
 /// The row a scenario's device was taken from, and whether its memory was edited since.
@@ -95,15 +100,16 @@ const LARGER_DEVICES: usize = 3;
 
 /// The next larger devices of the catalogue, one for each size, as changes to try.
 pub fn larger_devices(memory: Bytes) -> Vec<Change> {
-    let mut larger = Vec::with_capacity(LARGER_DEVICES);
-    let mut last = memory;
-    for _ in 0..LARGER_DEVICES {
+    sizes_above(memory).take(LARGER_DEVICES).collect()
+}
+
+/// A device of each size noticeably above `memory`, smallest first.
+pub fn sizes_above(memory: Bytes) -> impl Iterator<Item = Change> {
+    let next = |last: Bytes| {
         let enough = cards().filter(|row| row.memory().get() >= last.get() * NOTICEABLY_LARGER);
-        let Some(next) = enough.min_by_key(|row| row.memory_mib) else { break };
-        last = next.memory();
-        larger.push(next.taken());
-    }
-    larger
+        enough.min_by_key(|row| row.memory_mib)
+    };
+    std::iter::successors(next(memory), move |row| next(row.memory())).map(DeviceRow::taken)
 }
 
 /// The device with the least memory that holds the scenario at its micro-batch; the memory a driver
@@ -126,7 +132,7 @@ impl ModelRow {
     /// recomputation follow where they are those of the model before.
     #[must_use]
     pub fn apply(&self, mut scenario: Scenario) -> Scenario {
-        let before = model(scenario.model.origin).map_or(Usual::WORKSHOP, Self::usual);
+        let before = model_of(scenario.model.origin).map_or(Usual::WORKSHOP, Self::usual);
         let usual = self.usual();
         if scenario.recipe.dropout == before.dropout {
             scenario.recipe.dropout = usual.dropout;
@@ -342,7 +348,7 @@ mod tests {
     #[test]
     fn numbers_from_nowhere_have_no_row() {
         let mut scenario = Scenario::default();
-        scenario.model.origin = "";
+        scenario.model.origin = Origin::Own;
         scenario.device.origin = "";
         assert_eq!((model_row_of(&scenario), device_row_of(&scenario)), (None, None));
     }

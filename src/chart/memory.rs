@@ -167,6 +167,8 @@ impl MemoryBar {
         let first_too_many = match answer {
             Answer::Fits(room) => room.peak + room.per_sequence,
             Answer::Infeasible(reason) => estimate.usable() + reason.over,
+            // No batch is said not to fit, so that the chosen one has to be in the picture.
+            Answer::Refused(_) => estimate.peak().bytes,
         };
         let whole = larger(first_too_many, estimate.memory).get();
         Bytes::new((whole * 1.04).max(estimate.memory.get() * 1.2))

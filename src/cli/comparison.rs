@@ -132,7 +132,7 @@ fn side(question: &Question, side: &compare::Side) -> Side {
         scenario: Parameters(*scenario),
         notices: question.notices.iter().map(ToString::to_string).collect(),
         conflicts: scenario.conflicts().into_iter().map(report::conflict).collect(),
-        answer: report::answered(scenario, side.answer),
+        answer: report::answered(scenario, side.answer.clone()),
         micro_batch: side.micro_batch,
         peak: report::peak(&side.peak),
         usable_bytes: side.usable.into(),
@@ -182,8 +182,6 @@ pub fn text(comparison: &Comparison) -> String {
         sides.map(|(name, side)| format!("{name}: {}", page::asked(&side.scenario.0))).into();
     sections.extend(page::listed("Notices", &told(sides, |side| side.notices.clone())));
     sections.extend([changes(&comparison.changes), answers(comparison)]);
-    let conflicts = |side: &Side| side.conflicts.iter().map(|conflict| conflict.message.clone()).collect();
-    sections.extend(page::listed("Contradictions", &told(sides, conflicts)));
     sections.extend([entries(comparison), buckets(comparison)]);
     sections.join("\n")
 }
@@ -204,6 +202,7 @@ fn answers(comparison: &Comparison) -> String {
         Answer::Fits(room) if room.capped => format!("at least {}", count(room.b_max)),
         Answer::Fits(room) => count(room.b_max),
         Answer::Infeasible(_) => "none".to_owned(),
+        Answer::Refused(refusal) => format!("no answer ({})", refusal.reason),
     });
     row("b", |side| count(side.micro_batch));
     row("peak at b, GiB", |side| gib(side.peak.bytes.bytes()));
@@ -212,6 +211,7 @@ fn answers(comparison: &Comparison) -> String {
     let reasons = told([("A", sides[0]), ("B", sides[1])], |side| match &side.answer {
         Answer::Fits(_) => Vec::new(),
         Answer::Infeasible(reason) => vec![reason.message.clone()],
+        Answer::Refused(refusal) => vec![refusal.message.clone()],
     });
     let reasons: Vec<String> = reasons.iter().map(|reason| format!("  {reason}\n")).collect();
     format!("The answers\n{}{}", table.text(), reasons.concat())

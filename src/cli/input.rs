@@ -78,11 +78,13 @@ impl Question {
         self
     }
 
-    /// The question if all of it was used as it stands.
+    /// The question if all of it was used as it stands and it has an answer.
     ///
     /// # Errors
-    /// [`QuestionError::Notices`] when there is anything to know about it.
-    pub fn strictly(self) -> Result<Self, QuestionError> {
+    /// [`QuestionError::Notices`] when there is anything to know about it, conflicts of its settings among that.
+    pub fn strictly(mut self) -> Result<Self, QuestionError> {
+        let conflicts = self.scenario.conflicts();
+        self.notices.extend(conflicts.into_iter().map(|conflict| Notice::new(conflict.message, "")));
         if self.notices.is_empty() { Ok(self) } else { Err(QuestionError::Notices(self.notices)) }
     }
 }
@@ -124,6 +126,13 @@ pub enum QuestionError {
         /// The parameters that this name is like.
         nearest: Vec<&'static str>,
     },
+    /// It names a model that nobody knows, and no other answers for it.
+    UnknownModel {
+        /// What is wrong with it, and with anything else.
+        notices: Vec<Notice>,
+        /// The models that are most like it, three at most.
+        nearest: Vec<&'static str>,
+    },
     /// There are notices, and none is wanted.
     Notices(Vec<Notice>),
 }
@@ -150,7 +159,7 @@ impl fmt::Display for QuestionError {
                 }
                 write!(f, ", and no other is given. A query is, for example, {EXAMPLE}; “?” asks for the default.")
             }
-            Self::Notices(notices) => {
+            Self::UnknownModel { notices, .. } | Self::Notices(notices) => {
                 let faults: Vec<_> = notices.iter().map(|notice| format!("{notice:#}")).collect();
                 f.write_str(&faults.join(" "))
             }
@@ -166,8 +175,8 @@ const EXAMPLE: &str = "model=llama-3.1-8b&gpu=h100-80&gpus=8&s=8192";
 /// Reads one question; `own_model`, if there is one, takes the place of the model list.
 ///
 /// # Errors
-/// [`QuestionError`] when the text is no link, query or JSON object at all, or names no parameter: the answer to the
-/// default scenario would pass for the answer to it. Whatever else is wrong is a notice.
+/// [`QuestionError`] when the text is no link, query or JSON object at all, or names no parameter or a model that nobody
+/// knows: the answer to the default scenario would pass for the answer to it. Whatever else is wrong is a notice.
 ///
 /// ```
 /// use bmax::cli::question;
@@ -192,7 +201,7 @@ pub fn question(text: &str, own_model: Option<Model>) -> Result<Question, Questi
         // What is damaged behind a name is said in a notice.
         let keys = query.split('&').filter(|pair| !pair.is_empty());
         names_something(keys.filter_map(|pair| Some(form_urlencoded::parse(pair.as_bytes()).next()?.0)))?;
-        Ok(asked(None, link::decode_with(query, own_model), Vec::new()))
+        asked(None, link::decode_with(query, own_model), Vec::new())
     }
 }
 
@@ -223,10 +232,15 @@ fn query_with(word: &str) -> Option<String> {
     of("model", &model).or_else(|| of("gpu", &gpu))
 }
 
-fn asked(id: Option<Id>, read: link::Decoded, mut notices: Vec<Notice>) -> Question {
+fn asked(id: Option<Id>, read: link::Decoded, mut notices: Vec<Notice>) -> Result<Question, QuestionError> {
     notices.extend(read.notices.iter().map(Notice::from));
+    for notice in read.notices {
+        if let link::Notice::UnknownModel { nearest, .. } = notice {
+            return Err(QuestionError::UnknownModel { notices, nearest });
+        }
+    }
     notices.extend(words::disagreement(&read.scenario).map(|text| Notice::new(text, "")));
-    Question { id, scenario: read.scenario, notices, lengths: None }
+    Ok(Question { id, scenario: read.scenario, notices, lengths: None })
 }
 
 /// The query of a link, or the text itself when it is a bare query.
@@ -265,7 +279,7 @@ fn from_json(text: &str, own_model: Option<Model>) -> Result<Question, QuestionE
             pairs.push((key, word));
         }
     }
-    Ok(asked(id, link::decode_pairs(&pairs, own_model), notices))
+    asked(id, link::decode_pairs(&pairs, own_model), notices)
 }
 
 /// A value as a link would write it; `None` for null, which asks for the default.

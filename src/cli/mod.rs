@@ -28,9 +28,9 @@ pub use lines::answer_lines;
 pub use others::{Counted, Estimator, Missing, Most, Others, Own, Part, Place, others, text as others_text};
 pub use page::text;
 pub use report::{
-    Accumulation, Answer, AssumedSpeed, Balanced, Buckets, Conflict, Cost, Counters, Depth, Entry, Estimate, Failing,
-    Failure, Infeasible, Instant, Lengths, Lever, Line, OtherMethod, Outcome, ParameterCount, Peak, Plan, Range,
-    Report, Room, Solve, Source, Step, Way, line, report,
+    Accumulation, Answer, AssumedSpeed, Balanced, Buckets, Closest, Conflict, Cost, Counters, Depth, Entry, Estimate,
+    Failing, Failure, Infeasible, Instant, Lengths, Lever, Line, OtherMethod, Outcome, ParameterCount, Peak, Plan,
+    Range, Refused, Report, Room, Solve, Source, Step, Way, WayOut, Ways, line, report,
 };
 pub use values::{Number, Parameters, Value};
 
@@ -60,14 +60,15 @@ TARGET is transformers, accelerate, deepspeed, torchtitan, megatron, lightning, 
 measure, markdown, json or bibtex.
 
   --page URL  the page that links in exported files lead to; without it they are the query alone
-  --strict    exit with 1 instead of answering when anything was not used exactly as it stands
+  --strict    exit with 1 instead of answering when anything was not used exactly as it stands or has no answer
   --full      levers, solved quantities and the plan for every line, too; one question has them always
   --          what follows is no option
   -h, --help  -V, --version
 
 It exits with 0 when it answered (“does not fit” is an answer, and so are the failures among lines),
-1 when a question or a file cannot be used, 2 when the arguments cannot be understood.
-With --strict a line with a notice is a failure, and it exits with 1 when any line failed.
+1 when a question or a file cannot be used or a model is not known, 2 when the arguments cannot be understood.
+With --strict a line with a notice, or without an answer because its settings conflict, is a failure, and it
+exits with 1 when any line failed.
 ";
 
 /// It answered.
@@ -92,7 +93,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Err(CommandError::Stream(error)) if error.kind() == io::ErrorKind::BrokenPipe => ANSWERED,
         Err(trouble) => {
             match &trouble {
-                CommandError::Question(QuestionError::Notices(notices)) => {
+                CommandError::Question(
+                    QuestionError::Notices(notices) | QuestionError::UnknownModel { notices, .. },
+                ) => {
                     notices.iter().for_each(|notice| complain(&format!("{notice:#}")));
                 }
                 other => complain(&other.to_string()),
@@ -162,7 +165,11 @@ fn carry_out(task: Task) -> Result<(), CommandError> {
             },
         )?,
         Task::One { question, reading, json } => {
-            let report = report(&asked(&question, &reading)?, Depth::Full);
+            let question = asked(&question, &reading);
+            if let (true, Err(CommandError::Question(refusal))) = (json, &question) {
+                write_json(&mut output, &Failure::of(None, refusal))?;
+            }
+            let report = report(&question?, Depth::Full);
             if json { write_json(&mut output, &report)? } else { output.write_all(text(&report).as_bytes())? }
         }
         Task::Compare { questions: [before, after], reading, json } => {

@@ -198,7 +198,7 @@ pub fn text(question: &Question) -> String {
     let mut sections = vec![page::asked(scenario)];
     let notices: Vec<String> = question.notices.iter().map(ToString::to_string).collect();
     sections.extend(page::listed("Notices", &notices));
-    let method = (estimate(scenario).peak().bytes, fitting(Largest::from(&b_max(scenario))));
+    let method = (estimate(scenario).peak().bytes, format::answer(&b_max(scenario)));
     sections.push(numbers(&rows, scenario, &method));
     sections.extend(page::listed("Cannot say", &each(&rows, |row| row.memory.as_ref().err().map(lacking))));
     let why = |row: &Row| row.memory.is_ok().then(|| row.other.why.to_owned());

@@ -1,6 +1,6 @@
 //! A report as text for a terminal: the same facts as the JSON, in the order in which one asks.
 
-use super::report::{Answer, Entry, Estimate, Lengths, Lever, Outcome, Plan, Report, Solve, Step};
+use super::report::{Answer, Entry, Estimate, Lengths, Lever, Outcome, Plan, Report, Solve, Step, Ways};
 use super::table::{Side, Table};
 use super::values::Number;
 use super::words::{self, count, counted, gib, memory, percent};
@@ -15,16 +15,22 @@ pub fn text(report: &Report) -> String {
     let mut sections = vec![asked(&report.scenario.0)];
     sections.extend(listed("Notices", &report.notices));
     sections.push(answer(report));
-    let conflicts: Vec<String> = report.conflicts.iter().map(|conflict| conflict.message.clone()).collect();
-    sections.extend(listed("Contradictions", &conflicts));
+    sections.extend(report.ways.as_ref().map(|found| ways(found, report.scenario.0.unit())));
+    let mends: Vec<String> = report.conflicts.iter().map(|one| format!("{}={}", one.key, one.nearest)).collect();
+    sections.extend(listed("What mends each of these", &mends));
     sections.extend(report.lengths.as_ref().map(lengths));
     sections.push(breakdown(&report.estimate));
     sections.extend(ranks(&report.estimate));
     sections.extend(host(&report.estimate));
     sections.extend([instants(&report.estimate), counters(report), methods(report)]);
-    sections.extend(report.levers.as_deref().map(|found| levers(found, report.scenario.0.unit())));
+    match &report.ways {
+        // They stand beside the answer, and single changes are among them.
+        Some(_) => {}
+        None => sections.extend(report.levers.as_deref().map(|found| levers(found, report.scenario.0.unit()))),
+    }
     sections.extend(report.solve.as_ref().map(solve));
-    sections.extend(report.plan.as_ref().map(|found| plan(found, report.scenario.0.unit())));
+    let planned = report.plan.as_ref().filter(|plan| !plan.steps.is_empty());
+    sections.extend(planned.map(|found| plan(found, report.scenario.0.unit())));
     sections.join("\n")
 }
 
@@ -68,6 +74,7 @@ fn answer(report: &Report) -> String {
             reason.largest_entry.name,
             memory(reason.largest_entry.bytes.bytes())
         ),
+        Answer::Refused(refusal) => format!("{}\n", refusal.message),
     }
 }
 
@@ -256,7 +263,19 @@ fn counters(report: &Report) -> String {
     ] {
         table.row([name.to_owned(), gib(bytes.bytes()), tool.to_owned()]);
     }
-    format!("What tools would show at b = {}\n{}", count(report.estimate.micro_batch), table.text())
+    let given_back = counters.given_back_bytes.bytes();
+    let (would, note) = match report.estimate.balance.state {
+        "over" => ("would show, had the GPU so much,", String::new()),
+        _ if given_back > Bytes::ZERO => {
+            let more = memory(given_back);
+            (
+                "would show",
+                format!("  The allocator would cache {more} more; at the end of the GPU it gives that back.\n"),
+            )
+        }
+        _ => ("would show", String::new()),
+    };
+    format!("What tools {would} at b = {}\n{}{note}", count(report.estimate.micro_batch), table.text())
 }
 
 fn methods(report: &Report) -> String {
@@ -277,6 +296,27 @@ fn levers(levers: &[Lever], unit: Unit) -> String {
         table.row([lever.change.clone(), fitting(lever.before), count(lever.after), lever.cost.to_owned()]);
     }
     format!("Single changes that gain most\n{}", table.text())
+}
+
+/// What makes room where nothing fits, or mends what has no answer.
+fn ways(ways: &Ways, unit: Unit) -> String {
+    if let Some(closest) = &ways.closest {
+        let with = if closest.change.is_empty() { String::new() } else { format!(" with {}", closest.change) };
+        return format!(
+            "Nothing that was tried makes room, alone or three together. Closest{with}: one {} lacks {}.\n",
+            unit.one(),
+            memory(closest.lacks_bytes.bytes())
+        );
+    }
+    let mut table = Table::new(&[("change", Side::Left), ("b_max", Side::Right), ("cost", Side::Left)]);
+    for way in ways.fitting.iter().take(LEVERS_SHOWN) {
+        table.row([way.change.clone(), count(way.b_max), way.cost.clone()]);
+    }
+    let more = match ways.fitting.len().saturating_sub(LEVERS_SHOWN) {
+        0 => String::new(),
+        more => format!("  {more} more are in --json.\n"),
+    };
+    format!("Ways that fit, the cheapest first\n{}{more}", table.text())
 }
 
 fn solve(solve: &Solve) -> String {

@@ -29,7 +29,7 @@ pub fn scenario() -> Value {
     properties.insert("v".to_owned(), version());
     let own = (link::OWN, "A model of your own: its numbers are given one by one");
     let models = catalogue::MODELS.iter().map(|row| (row.slug, row.name)).chain([own]).collect();
-    properties.insert("model".to_owned(), row("Model", models, default.model.origin));
+    properties.insert("model".to_owned(), row("Model", models, link::model_word(default.model.origin)));
     let devices = catalogue::DEVICES.iter().map(|row| (row.slug, row.name)).collect();
     properties.insert("gpu".to_owned(), row("GPU", devices, default.device.origin));
     for field in Field::ALL {

@@ -1,13 +1,14 @@
 //! Numbers and scenarios as JSON writes them.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 use crate::compare::{self, Input};
-use crate::{Bytes, Field, Scenario, link, setting};
+use crate::{Bytes, Field, Scenario, link, number, setting};
 
 /// A finite number, written without a point where it is whole.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,6 +51,15 @@ pub enum Value {
     Number(Number),
     /// A word.
     Word(&'static str),
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => f.write_str(&number::plain(number.0)),
+            Self::Word(word) => f.write_str(word),
+        }
+    }
 }
 
 impl From<compare::Value> for Value {

@@ -6,11 +6,11 @@ use super::guess;
 use super::inputs::{EXPERT_WIDTH, INPUTS, Keys, PARTS, RATIO, When};
 use super::notes::{ConfigError, ConfigNotice, Unusable};
 use crate::json::Value;
-use crate::{Experts, Field, Latent, Model, Position, Scenario, number, setting::Setting};
+use crate::{Experts, Field, Latent, Model, Origin, Position, Scenario, number, setting::Setting};
 
 /// A model without any size; what is 0 has no default.
 const BLANK: Model = Model {
-    origin: "",
+    origin: Origin::Own,
     parameters: 0,
     hidden: 0,
     layers: 0,

@@ -1,30 +1,55 @@
 //! The answer: how many sequences fit, or why none does.
 
-use serde::Serialize;
-
 use super::bounds::Field;
 use super::change::Change;
 use super::choice::Evaluation;
+use super::conflict::{Conflict, ConflictKind};
 use super::estimate::{Entry, filled_in};
 use super::ledger::{Instant, Ledger, Straight};
 use super::levers::outside_changes;
-use super::scenario::Scenario;
+use super::scenario::{Origin, Scenario};
 use super::search;
 use super::sweep::{at_length, with_memory};
 use super::units::Bytes;
 
-/// What [`b_max`] answers. "Does not fit" is an answer with a reason, never a bare zero.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
+/// What [`b_max`] answers. "Does not fit" is an answer with a reason, never a bare zero, and a question that has
+/// no answer is refused, never answered by another one.
+#[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
     /// At least one sequence fits.
     Fits(Room),
     /// Not even one does.
     Infeasible(Infeasible),
+    /// It cannot be said.
+    Refused(Refusal),
+}
+
+/// Why a question has no answer.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Refusal {
+    /// What is wrong with the question.
+    pub kind: RefusalKind,
+    /// The settings that have no answer, each with the nearest that have one; none where the model is unknown.
+    pub conflicts: Vec<Conflict>,
+    /// What b_max would be by what is counted, were it an answer; `None` where not even one sequence would fit, or
+    /// where what is counted is another model.
+    pub would_be: Option<u32>,
+}
+
+/// What is wrong with a question that has no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RefusalKind {
+    /// Nobody knows the model that it names.
+    UnknownModel,
+    /// No program runs its settings together.
+    Contradiction,
+    /// Not all of what it asks for is counted.
+    Uncounted,
 }
 
 /// How the largest micro-batch sits in the device.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Room {
     /// b_max: the largest micro-batch whose peak is within the usable memory.
@@ -42,7 +67,7 @@ pub struct Room {
 }
 
 /// Why no sequence fits, and by how much.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Infeasible {
     /// What is too large.
@@ -56,16 +81,13 @@ pub struct Infeasible {
     /// The fewest GPUs with which one sequence fits, if any number in range does.
     pub fewest_gpus: Option<u32>,
     /// b_max of the training step alone, where only something outside it does not fit.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub training: Option<u32>,
     /// What lets that fit beside training, if one change does.
-    #[serde(skip)]
     pub mend: Option<Change>,
 }
 
 /// What is too large when nothing fits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shortage {
     /// Parameters, gradients and optimizer state exceed the usable memory before any sequence.
     ModelStates,
@@ -82,15 +104,51 @@ impl Answer {
     pub const fn batch(&self) -> Option<u32> {
         match self {
             Self::Fits(room) => Some(room.batch),
-            Self::Infeasible(_) => None,
+            Self::Infeasible(_) | Self::Refused(_) => None,
         }
+    }
+
+    /// The answer, unless the scenario has none; a number that was found is then what it would be.
+    fn unless(self, refused: &Option<Refusal>) -> Self {
+        match refused {
+            Some(refusal) if refusal.kind == RefusalKind::UnknownModel => Self::Refused(refusal.clone()),
+            Some(refusal) => Self::Refused(Refusal { would_be: self.batch(), ..refusal.clone() }),
+            None => self,
+        }
+    }
+}
+
+impl RefusalKind {
+    /// The word of exports and messages.
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::UnknownModel => "unknown-model",
+            Self::Contradiction => "contradiction",
+            Self::Uncounted => "uncounted",
+        }
+    }
+}
+
+impl Refusal {
+    /// Why a scenario has no answer, if it has none; what b_max would be is still to be found.
+    pub(super) fn of(scenario: &Scenario) -> Option<Self> {
+        if scenario.model.origin == Origin::Unknown {
+            return Some(Self { kind: RefusalKind::UnknownModel, conflicts: Vec::new(), would_be: None });
+        }
+        let conflicts = scenario.conflicts();
+        let kind = match conflicts.iter().map(|conflict| conflict.kind).max()? {
+            ConflictKind::Contradiction => RefusalKind::Contradiction,
+            ConflictKind::Uncounted => RefusalKind::Uncounted,
+        };
+        Some(Self { kind, conflicts, would_be: None })
     }
 }
 
 /// The largest micro-batch in sequences per GPU, by search over the exact ledger.
 ///
 /// The scenario's own micro-batch does not matter. The result lies in the declared range of
-/// [`Field::Batch`]; at its end it is marked as capped.
+/// [`Field::Batch`]; at its end it is marked as capped. Settings that contradict each other or are not all counted,
+/// and a model that nobody knows, are [refused](Answer::Refused).
 ///
 /// ```
 /// use bmax::{Method, Recomputation, Scenario, b_max};
@@ -100,11 +158,15 @@ impl Answer {
 /// assert_eq!(b_max(&scenario).batch(), Some(117));
 /// ```
 pub fn b_max(scenario: &Scenario) -> Answer {
-    answer_of(scenario, &Ledger::of(scenario))
+    answer_of(scenario, &Ledger::of(scenario), &Refusal::of(scenario))
 }
 
-/// The answer that a ledger gives.
-pub(crate) fn answer_of(scenario: &Scenario, ledger: &Ledger) -> Answer {
+/// The answer that a ledger gives, unless it is refused.
+pub(super) fn answer_of(scenario: &Scenario, ledger: &Ledger, refused: &Option<Refusal>) -> Answer {
+    found(scenario, ledger).unless(refused)
+}
+
+fn found(scenario: &Scenario, ledger: &Ledger) -> Answer {
     let usable = scenario.usable();
     let straight = ledger.straight();
     let on_device = largest_batch(&straight, usable);
@@ -132,7 +194,8 @@ pub(crate) fn answer_of(scenario: &Scenario, ledger: &Ledger) -> Answer {
     })
 }
 
-/// b_max alone, without its reasons: what a curve of many points needs.
+/// b_max alone, without its reasons: what a curve of many points needs. It is the number of what is counted, also where
+/// [`b_max`] refuses to call that an answer.
 ///
 /// ```
 /// use bmax::{Scenario, b_max, largest_micro_batch};
@@ -143,6 +206,20 @@ pub fn largest_micro_batch(scenario: &Scenario) -> Option<u32> {
     let ledger = Ledger::of(scenario);
     let batch = largest_batch(&ledger.straight(), scenario.usable()).min(in_host(scenario, &ledger));
     (batch > 0).then_some(batch)
+}
+
+/// b_max, or what one sequence lacks of the device or of the machine; `None` where the settings have no answer.
+pub(super) fn room_or_lack(scenario: &Scenario) -> Option<Result<u32, Bytes>> {
+    if Refusal::of(scenario).is_some() {
+        return None;
+    }
+    let ledger = Ledger::of(scenario);
+    let batch = largest_batch(&ledger.straight(), scenario.usable()).min(in_host(scenario, &ledger));
+    let lacks = || {
+        let on_device = ledger.peak(1).1 - scenario.usable();
+        if on_device > Bytes::ZERO { on_device } else { ledger.host_peak(1) - scenario.host.ram }
+    };
+    Some(if batch > 0 { Ok(batch) } else { Err(lacks()) })
 }
 
 /// How many sequences the memory of the machine has room for; no limit where nobody said how much it is.

@@ -58,6 +58,11 @@ impl Bucket {
         }
     }
 
+    /// Whether its name is a plural.
+    pub const fn is_plural(self) -> bool {
+        matches!(self, Self::Parameters | Self::Gradients | Self::Activations)
+    }
+
     /// The word that style sheets and exports use.
     pub const fn key(self) -> &'static str {
         match self {

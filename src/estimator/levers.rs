@@ -1,6 +1,6 @@
 //! Single changes to a scenario, ranked by what they gain.
 
-use super::answer::largest_micro_batch;
+use super::answer::{Refusal, largest_micro_batch};
 use super::bounds::Field;
 use super::choice::{
     Adapter, AdapterTargets, AttentionKernel, Choice, Evaluation, FrozenType, Gather, Kernels, Load, LossHead, Merge,
@@ -50,6 +50,10 @@ const fn cost_of(word: Word) -> &'static str {
         Word::Zero(_) => "No more communication than plain data parallelism.",
         Word::SequenceParallel(_) => "No more communication than tensor parallelism alone.",
         Word::Dropout(_) => "No dropout regularisation, as in most models trained since 2020.",
+        Word::Adapter(adapter) if adapter.is_quantized() => {
+            "Something else is trained: low-rank adapters beside frozen weights, which are kept in 4 bits."
+        }
+        Word::Adapter(_) => "Something else is trained: low-rank adapters beside frozen weights.",
         Word::Targets(_) => "Experts and routers do not learn.",
         Word::Attention(_) => "Nothing: the same result, and faster.",
         Word::Loss(_) => "Nothing but another loss function in the code.",
@@ -97,6 +101,10 @@ impl Lever {
 /// Every single change that is open to `scenario`, largest b_max first; among equals the order is
 /// that of cost. `devices` are larger devices worth a try; the estimator knows no catalogue.
 pub fn ranked(scenario: &Scenario, devices: &[Change]) -> Vec<Lever> {
+    if Refusal::of(scenario).is_some() {
+        // Nothing can be gained over what cannot be said.
+        return Vec::new();
+    }
     let before = largest_micro_batch(scenario);
     // What a task does not have is no lever of it, and neither is what its optimizer does not go with.
     let recipe = &scenario.recipe;
@@ -119,7 +127,7 @@ pub fn ranked(scenario: &Scenario, devices: &[Change]) -> Vec<Lever> {
 }
 
 /// The changes that can only help, cheapest first.
-fn open_changes(scenario: &Scenario) -> Vec<Change> {
+pub(super) fn open_changes(scenario: &Scenario) -> Vec<Change> {
     let recipe = &scenario.recipe;
     let cluster = &scenario.cluster;
     // What the workshop's method cannot see is no lever under it.

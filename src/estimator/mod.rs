@@ -35,12 +35,13 @@ mod text;
 mod unit;
 mod units;
 pub mod vision;
+pub mod ways;
 mod weights;
 mod workshop;
 
 // What a program writes, what it asks and what it is told stand at the root of the library, as these lines say; the rest
 // is reached by its module.
-pub use answer::{Answer, Infeasible, Room, Shortage, b_max, fewest_gpus, largest_micro_batch};
+pub use answer::{Answer, Infeasible, Refusal, RefusalKind, Room, Shortage, b_max, fewest_gpus, largest_micro_batch};
 pub use bounds::Field;
 pub use change::Change;
 pub use choice::{
@@ -50,13 +51,13 @@ pub use choice::{
     ProjectorTraining, QkNorm, Recomputation, Reference, Resume, RewardModel, Rollout, Save, Segments, Softmax,
     StepKernel, Switch, TaskKind, Tower, TowerTraining, Unquantized, ZeroStage,
 };
-pub use conflict::Conflict;
+pub use conflict::{Conflict, ConflictKind};
 pub use error::{InputError, InputErrorKind};
 pub use estimate::{Balance, Counters, Entry, Estimate, HostCounter, Peak, StagePeak, counters, estimate};
 pub use ledger::{Bucket, Instant, Instants};
 pub use outside::Outside;
 pub use scenario::{
-    Cluster, Comparison, Device, Encoder, Experts, Goal, Host, Latent, Lengths, Model, Recipe, Scenario, Task,
+    Cluster, Comparison, Device, Encoder, Experts, Goal, Host, Latent, Lengths, Model, Origin, Recipe, Scenario, Task,
 };
 pub use unit::Unit;
 pub use units::{Bytes, Percent};

@@ -1,6 +1,6 @@
 //! A range instead of a figure: what b_max is if the unknowns turn out well, as expected, or badly.
 
-use super::answer::{Answer, answer_of};
+use super::answer::{Answer, Refusal, answer_of};
 use super::choice::{Kernels, Method};
 use super::counted::{self, Allocator};
 use super::ledger::Ledger;
@@ -20,7 +20,7 @@ pub enum Outlook {
 }
 
 /// b_max under each outlook. The three differ in named unknowns only, never by a factor.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Range {
     /// Lazy context, small buffers, little fragmentation, fused kernels.
@@ -44,15 +44,25 @@ pub struct Range {
 /// assert!(safe <= likely && likely <= optimistic);
 /// ```
 pub fn range(scenario: &Scenario) -> Range {
-    let under = |outlook: Outlook| answer_of(scenario, &outlook.ledger(scenario));
+    let refused = Refusal::of(scenario);
+    let under = |outlook: Outlook| answer_of(scenario, &outlook.ledger(scenario), &refused);
     let likely = under(Outlook::Likely);
     // Compiled, a loss over chunks of logits may need more than its eager operations do, so that fused kernels
     // are not the better case for every scenario.
     let (optimistic, safe) = (under(Outlook::Optimistic), under(Outlook::Safe));
     Range {
-        optimistic: if optimistic.batch() < likely.batch() { likely } else { optimistic },
+        optimistic: if most(&optimistic) < most(&likely) { likely.clone() } else { optimistic },
+        safe: if most(&safe) > most(&likely) { likely.clone() } else { safe },
         likely,
-        safe: if safe.batch() > likely.batch() { likely } else { safe },
+    }
+}
+
+/// b_max, or what it would be.
+const fn most(answer: &Answer) -> Option<u32> {
+    match answer {
+        Answer::Fits(room) => Some(room.batch),
+        Answer::Infeasible(_) => None,
+        Answer::Refused(refusal) => refusal.would_be,
     }
 }
 

@@ -43,8 +43,8 @@ pub struct Scenario {
 /// A transformer: a decoder, or an encoder of its own, and where there is one an encoder before it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Model {
-    /// The catalogue row these numbers were taken from; the estimator does not read it.
-    pub origin: &'static str,
+    /// Where these numbers come from. No size depends on it, but numbers that stand in for an unknown model have no answer.
+    pub origin: Origin,
     /// N: trainable parameters, 10⁵ to 10¹⁴.
     pub parameters: u64,
     /// H: width of the residual stream.
@@ -93,6 +93,28 @@ pub struct Model {
     pub vision: Vision,
     /// The encoder whose output every layer attends to.
     pub encoder: Encoder,
+}
+
+/// Where the numbers of a model come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Origin {
+    /// The row of the catalogue with this slug; single numbers may have been changed since.
+    Row(&'static str),
+    /// The reader's own model: all numbers were given, or are defaults.
+    Own,
+    /// A model was named that nobody knows; the numbers of another one stand in.
+    Unknown,
+}
+
+impl Origin {
+    /// The slug of the row, if it is one.
+    pub const fn slug(self) -> Option<&'static str> {
+        match self {
+            Self::Row(slug) => Some(slug),
+            Self::Own | Self::Unknown => None,
+        }
+    }
 }
 
 /// The mixture of experts of a layer; without experts it is a dense model.

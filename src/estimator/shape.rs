@@ -1,7 +1,7 @@
 //! The shape of a model, in other sizes.
 
 use super::bounds::Field;
-use super::scenario::Model;
+use super::scenario::{Model, Origin};
 
 /// Models of one shape: width, heads, feed-forward width, experts' width and depth grow and shrink together, a group of
 /// heads at a time, with the width of a head, the heads of a group and the vocabulary as they are.
@@ -53,7 +53,7 @@ impl<'a> Shape<'a> {
             u32::try_from(scaled).unwrap_or(u32::MAX).max(1)
         };
         let mut scaled = *model;
-        scaled.origin = "";
+        scaled.origin = Origin::Own;
         scaled.heads = heads;
         scaled.kv_heads = part(model.kv_heads);
         scaled.hidden = part(model.hidden).max(8);

@@ -1,7 +1,7 @@
 //! The cheapest way to a global batch, tried in the order of what it costs: accumulate, recompute,
 //! swap to the host, use more devices.
 
-use super::answer::{fewest_gpus, largest_micro_batch};
+use super::answer::{Refusal, fewest_gpus, largest_micro_batch};
 use super::bounds::Field;
 use super::change::Change;
 use super::choice::{Adapter, Method, Offload, Recomputation};
@@ -30,7 +30,7 @@ pub struct Rung {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Strategy {
-    /// In the order of cost; the last is the first that holds, if any does.
+    /// In the order of cost; the last is the first that holds, if any does. None where the scenario has no answer.
     pub rungs: Vec<Rung>,
     /// Whether the last rung reaches the global batch.
     pub reached: bool,
@@ -56,6 +56,9 @@ impl Strategy {
 /// ```
 pub fn cheapest_plan(scenario: &Scenario, speed: Speed) -> Strategy {
     let mut strategy = Strategy { rungs: Vec::new(), reached: false };
+    if Refusal::of(scenario).is_some() {
+        return strategy;
+    }
     let mut at = *scenario;
     strategy.try_rung(None, at, speed);
     for recomputation in [Recomputation::Selective, Recomputation::Operators, Recomputation::Full] {

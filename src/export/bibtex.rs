@@ -52,7 +52,7 @@ mod tests {
     #[test]
     fn braces_match_and_nothing_is_a_command() {
         let mut scenario = Scenario::default();
-        scenario.model.origin = "";
+        scenario.model.origin = crate::Origin::Own;
         let text = write(&scenario, "https://example.org/a%20b/");
         assert_eq!(text.matches('{').count(), text.matches('}').count());
         assert!(text.contains("\\url{https://example.org/a\\%20b/?v=3&model=own}"), "{text}");

@@ -6,7 +6,9 @@
 
 use super::run;
 use super::text::{Spelling, Value};
-use crate::{Answer, Balance, Bucket, Choice, Scenario, Shortage, b_max, counters, estimate, link, range::range};
+use crate::{
+    Answer, Balance, Bucket, Choice, Scenario, Shortage, b_max, counters, estimate, format, link, range::range,
+};
 
 pub(super) fn write(scenario: &Scenario, page: &str) -> String {
     let seen = counters(scenario);
@@ -31,6 +33,7 @@ pub(super) fn write(scenario: &Scenario, page: &str) -> String {
                 ("allocated_bytes", seen.allocated.into()),
                 ("reserved_bytes", seen.reserved.into()),
                 ("device_bytes", seen.device.into()),
+                ("given_back_bytes", seen.given_back.into()),
             ]),
         ),
         (
@@ -62,6 +65,12 @@ fn answer(scenario: &Scenario) -> Value {
             ("over_bytes", reason.over.into()),
             ("instant", reason.instant.name.into()),
             ("fewest_gpus", reason.fewest_gpus.into()),
+        ]),
+        Answer::Refused(refusal) => Value::Map(vec![
+            ("fits", Value::Null),
+            ("reason", refusal.kind.key().into()),
+            ("message", format::refusal(&refusal, scenario.unit()).into()),
+            ("would_be_b_max", refusal.would_be.into()),
         ]),
     }
 }

@@ -41,7 +41,7 @@ pub(super) fn write(scenario: &Scenario, page: &str) -> String {
     let (title, rows) = text.split_once("\n\n").unwrap_or(("", &text));
     let (first, others) = rows.split_once('\n').unwrap_or((rows, ""));
     let mut whole = format!("{title}\n\n{first}\n| --- | ---: |\n{others}\n");
-    if let Answer::Infeasible(_) = answer {
+    if answer.batch().is_none() {
         whole.push_str(&format!("{}\n\n", in_markdown(&run::shortage(scenario))));
     }
     whole.push_str(&format!("[Computed by bmax]({})\n", address(&run::address(page, scenario))));

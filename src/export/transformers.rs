@@ -88,7 +88,7 @@ pub(super) fn write(scenario: &Scenario, page: &str) -> String {
     if now.recipe.dropout.is_on() {
         run.elsewhere("Dropout: the model’s configuration; its masks are counted.");
     }
-    if now.model.origin.is_empty() {
+    if now.model.origin.slug().is_none() {
         run.elsewhere("The model is your own: build it from your configuration.");
     }
     if now.recipe.recomputation == Recomputation::Full && engine != Engine::Fsdp {

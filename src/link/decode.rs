@@ -2,12 +2,12 @@
 
 use super::parameters::ROWS;
 use super::versus;
-use super::{Decoded, MAX_QUERY_BYTES, Notice, OWN, VERSION, is_parameter, nearest_parameters};
+use super::{Decoded, MAX_QUERY_BYTES, Notice, OWN, UNKNOWN, VERSION, is_parameter, nearest_parameters};
 use crate::bounds::excerpt;
 use crate::nearest::offers;
 use crate::{
-    AdapterType, BatchUnit, Choice, Engine, Field, Fp8, InputError, InputErrorKind, Method, Mlp, Model, Packing,
-    Percent, Precision, Recomputation, Scenario, Softmax, Switch, catalogue,
+    AdapterType, BatchUnit, Choice, Engine, Field, Fp8, InputError, InputErrorKind, Method, Mlp, Model, Origin,
+    Packing, Percent, Precision, Recomputation, Scenario, Softmax, Switch, catalogue,
     input::Input,
     setting::{self, Setting},
 };
@@ -119,10 +119,13 @@ pub(super) fn read(
         match catalogue::model(given.trim()) {
             Some(row) if version < 3 => scenario.model = row.model,
             Some(row) => scenario = row.apply(scenario),
-            None if given.trim() == OWN => scenario.model.origin = "",
+            None if given.trim() == OWN => scenario.model.origin = Origin::Own,
             None => {
+                // No other model answers for it.
+                scenario.model.origin = Origin::Unknown;
                 let known = &mut catalogue::MODELS.iter().map(|row| (row.slug, row.name));
-                notices.push(unknown_row(ROWS[1], given, known, "a model of the list", scenario.model.origin));
+                let nearest = if given.trim() == UNKNOWN { Vec::new() } else { offers(ROWS[1].0, given, known) };
+                notices.push(Notice::UnknownModel { given: excerpt(given), nearest });
             }
         }
     }

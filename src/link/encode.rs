@@ -2,7 +2,7 @@
 
 use form_urlencoded::Serializer;
 
-use super::{OWN, VERSION, base_of};
+use super::{VERSION, base_of, gpu_word, model_word};
 use crate::{Field, Scenario, number, setting};
 
 /// Writes the query string of a scenario, without the leading question mark.
@@ -13,15 +13,18 @@ pub fn encode(scenario: &Scenario) -> String {
     let base = base_of(scenario);
     let mut query = Serializer::new(String::new());
     query.append_pair("v", &VERSION.to_string());
-    for (key, origin, usual) in
-        [("model", base.model.origin, default.model.origin), ("gpu", base.device.origin, default.device.origin)]
-    {
-        if origin != usual {
-            query.append_pair(key, if origin.is_empty() { OWN } else { origin });
+    for ((key, word), (_, usual)) in rows_of(&base).into_iter().zip(rows_of(&default)) {
+        if word != usual {
+            query.append_pair(key, word);
         }
     }
     differing(scenario, &base, &mut |key, value| _ = query.append_pair(key, value));
     query.finish()
+}
+
+/// The parameters that name where the numbers of model and GPU come from.
+pub(super) fn rows_of(scenario: &Scenario) -> [(&'static str, &'static str); 2] {
+    [("model", model_word(scenario.model.origin)), ("gpu", gpu_word(scenario.device.origin))]
 }
 
 /// Hands every number and word of `scenario` that is another in `base` to `write`, in the order of links.
@@ -53,9 +56,7 @@ pub(super) fn differing(scenario: &Scenario, base: &Scenario, write: &mut dyn Fn
 pub fn encode_whole(scenario: &Scenario) -> String {
     let mut query = Serializer::new(String::new());
     query.append_pair("v", &VERSION.to_string());
-    for (key, origin) in [("model", scenario.model.origin), ("gpu", scenario.device.origin)] {
-        query.append_pair(key, if origin.is_empty() { OWN } else { origin });
-    }
+    query.extend_pairs(rows_of(scenario));
     for &field in Field::ALL {
         query.append_pair(field.bound().key, &number::plain(scenario.number(field)));
     }

@@ -43,7 +43,7 @@ pub use parameters::{NETWORK, PASSED_OVER, Parameter, is_parameter, names, param
 pub use versus::{VS, encode_with, versus, versus_whole};
 
 use crate::runtime::fragmentation;
-use crate::{Scenario, catalogue};
+use crate::{Origin, Scenario, catalogue};
 
 /// The version this codec writes. A change in what any parameter or default means raises it, and
 /// links of older versions keep their meaning.
@@ -54,6 +54,23 @@ pub const MAX_QUERY_BYTES: usize = 8_192;
 
 /// The word for a model of no catalogue row, whose numbers are all in the link or defaults.
 pub const OWN: &str = "own";
+
+/// The word for a model that nobody knows. Any other word that names none is read like it.
+pub const UNKNOWN: &str = "unknown";
+
+/// The word of the parameter `model` for where a model's numbers come from.
+pub const fn model_word(origin: Origin) -> &'static str {
+    match origin {
+        Origin::Row(slug) => slug,
+        Origin::Own => OWN,
+        Origin::Unknown => UNKNOWN,
+    }
+}
+
+/// The word of the parameter `gpu` for the row that a GPU's numbers come from.
+const fn gpu_word(origin: &'static str) -> &'static str {
+    if origin.is_empty() { OWN } else { origin }
+}
 
 /// What a query string says.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,10 +87,9 @@ pub struct Decoded {
 /// The default scenario with the catalogue rows that `scenario` started from.
 pub fn base_of(scenario: &Scenario) -> Scenario {
     let mut base = Scenario::default();
-    if let Some(row) = catalogue::model(scenario.model.origin) {
-        base = row.apply(base);
-    } else {
-        base.model.origin = "";
+    match catalogue::model_of(scenario.model.origin) {
+        Some(row) => base = row.apply(base),
+        None => base.model.origin = scenario.model.origin,
     }
     if let Some(row) = catalogue::device(scenario.device.origin) {
         base = row.apply(base);

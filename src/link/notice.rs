@@ -30,6 +30,13 @@ pub enum Notice {
         /// What stands in.
         used: &'static str,
     },
+    /// The model that the link names is not in the list, and there is no answer without it.
+    UnknownModel {
+        /// What was given, shortened.
+        given: String,
+        /// The models that are most like it, three at most.
+        nearest: Vec<&'static str>,
+    },
     /// No parameter has this name.
     Unknown {
         /// The name, shortened.
@@ -57,6 +64,17 @@ pub enum Notice {
     NoPair(String),
 }
 
+impl Notice {
+    /// The parameter that was given a word that names nothing, and the words that are most like it.
+    pub fn offers(&self) -> Option<(&'static str, &[&'static str])> {
+        match self {
+            Self::UnknownModel { nearest, .. } => Some(("model", nearest)),
+            Self::Word { key, nearest, .. } => Some((key, nearest)),
+            _ => None,
+        }
+    }
+}
+
 /// The alternate form (`{:#}`) says only what is wrong and not what stands in, for those who use nothing of it.
 impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -76,6 +94,10 @@ impl fmt::Display for Notice {
                     write!(f, " It is set to {used}.")?;
                 }
                 Ok(())
+            }
+            Self::UnknownModel { given, nearest } => {
+                write!(f, "Model: “{given}” is not known{}; ", like(nearest.join(", ")))?;
+                f.write_str("“model” takes a model of the list, and a config.json says what any other is.")
             }
             Self::Unknown { key, nearest } => {
                 let like = like(explained(nearest));

@@ -46,7 +46,7 @@ pub fn parameters() -> Vec<Parameter> {
     let default = Scenario::default();
     let rows = [
         (format!("1 to {VERSION}"), VERSION.to_string()),
-        (format!("a slug of the model list, or {OWN}"), default.model.origin.to_owned()),
+        (format!("a slug of the model list, or {OWN}"), super::model_word(default.model.origin).to_owned()),
         ("a slug of the GPU list".to_owned(), default.device.origin.to_owned()),
     ];
     let numbers = Field::ALL.iter().map(|field| (field.bound().to_string(), number::plain(default.number(*field))));

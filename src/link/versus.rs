@@ -4,8 +4,8 @@
 //! link writes, and browsers leave both as they are, so that the link stays short and can be read.
 
 use super::decode::read as read_pairs;
-use super::encode::{differing, encode};
-use super::{Decoded, NETWORK, Notice, OWN, PASSED_OVER};
+use super::encode::{differing, encode, rows_of};
+use super::{Decoded, NETWORK, Notice, OWN, PASSED_OVER, model_word};
 use crate::bounds::excerpt;
 use crate::{Field, Scenario, catalogue, number, setting};
 
@@ -38,10 +38,10 @@ pub fn versus(scenario: &Scenario, vs: Option<&Scenario>) -> String {
     let mut written = Pairs::default();
     let mut base = *scenario;
     if vs.model.origin != base.model.origin {
-        written.push("model", if vs.model.origin.is_empty() { OWN } else { vs.model.origin });
-        match catalogue::model(vs.model.origin) {
+        written.push("model", model_word(vs.model.origin));
+        match catalogue::model_of(vs.model.origin) {
             Some(row) => base = row.apply(base),
-            None => base.model.origin = "",
+            None => base.model.origin = vs.model.origin,
         }
     }
     if let Some(row) = catalogue::device(vs.device.origin).filter(|row| row.slug != base.device.origin) {
@@ -58,9 +58,9 @@ pub fn versus(scenario: &Scenario, vs: Option<&Scenario>) -> String {
 pub fn versus_whole(vs: Option<&Scenario>) -> String {
     let Some(vs) = vs else { return String::new() };
     let mut written = Pairs::default();
-    for (key, origin) in [("model", vs.model.origin), ("gpu", vs.device.origin)] {
-        if key == "model" || !origin.is_empty() {
-            written.push(key, if origin.is_empty() { OWN } else { origin });
+    for (key, word) in rows_of(vs) {
+        if key == "model" || word != OWN {
+            written.push(key, word);
         }
     }
     for &field in Field::ALL {

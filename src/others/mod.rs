@@ -55,7 +55,7 @@ mod workshop;
 mod tests;
 
 use crate::input::{Input, Value};
-use crate::{Answer, Bytes, Field, Method, Scenario, b_max, estimate, search};
+use crate::{Bytes, Field, Method, Scenario, estimate, largest_micro_batch, search};
 use inputs::Absent;
 
 /// Another estimator.
@@ -242,7 +242,7 @@ impl Other {
 impl Lacking {
     fn of(input: Input, scenario: &Scenario) -> Self {
         let value = match input {
-            Input::Model => Value::Word(scenario.model.origin),
+            Input::Model => Value::Word(scenario.model.origin.slug().unwrap_or_default()),
             Input::Gpu => Value::Word(scenario.device.origin),
             Input::Number(field) => Value::Number(scenario.number(field)),
             Input::Word(setting) => Value::Word(setting.get(scenario)),
@@ -270,15 +270,6 @@ impl Memory {
     }
 }
 
-impl From<&Answer> for Largest {
-    fn from(answer: &Answer) -> Self {
-        match answer {
-            Answer::Fits(room) => Self::Fits { batch: room.batch, capped: room.capped },
-            Answer::Infeasible(_) => Self::None,
-        }
-    }
-}
-
 /// A part of so many bytes.
 fn part(name: &'static str, bytes: f64) -> Part {
     Part { name, bytes: Bytes::new(bytes) }
@@ -287,7 +278,8 @@ fn part(name: &'static str, bytes: f64) -> Part {
 impl Largest {
     /// By one of the two methods that the estimator restates.
     fn by(method: Method, scenario: &Scenario) -> Self {
-        Self::from(&b_max(&Scenario { method, ..*scenario }))
+        let most = largest_micro_batch(&Scenario { method, ..*scenario });
+        most.map_or(Self::None, |batch| Self::Fits { batch, capped: f64::from(batch) >= Field::Batch.bound().max })
     }
 
     /// The largest micro-batch of which a condition holds that holds of every smaller one.

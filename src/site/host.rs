@@ -109,15 +109,29 @@ fn message(kind: &str, figure: &JsValue, rest: &[(&str, JsValue)]) -> JsValue {
 fn answer(figure: &JsValue, facts: &Facts, pinned: Option<&Scenario>) -> JsValue {
     let most = |answer: &Answer| answer.batch().map_or(JsValue::NULL, JsValue::from);
     let capped = matches!(&facts.answer, Answer::Fits(room) if room.capped);
+    let reason = match &facts.answer {
+        Answer::Refused(refusal) => refusal.kind.key().into(),
+        Answer::Fits(_) | Answer::Infeasible(_) => JsValue::NULL,
+    };
     let rest = [
         ("link", link::encode_with(&facts.scenario, pinned).into()),
         ("b_max", most(&facts.answer)),
-        ("fits", facts.answer.batch().is_some().into()),
+        ("fits", fits(&facts.answer)),
+        ("reason", reason),
         ("capped", capped.into()),
         ("safe", most(&facts.range.safe)),
         ("optimistic", most(&facts.range.optimistic)),
     ];
     message("answer", figure, &rest)
+}
+
+/// Null where neither can be said.
+const fn fits(answer: &Answer) -> JsValue {
+    match answer {
+        Answer::Fits(_) => JsValue::TRUE,
+        Answer::Infeasible(_) => JsValue::FALSE,
+        Answer::Refused(_) => JsValue::NULL,
+    }
 }
 
 fn refusal(figure: &JsValue, problems: &[String]) -> JsValue {

@@ -75,7 +75,7 @@ fn begin(parts: &'static [fn(State)]) {
 /// What stands on every page, and hears the address.
 fn follow_frame(state: State, theme: RwSignal<Theme>) {
     address::follow(state);
-    mount_frame("notices", move || view! { <Notices notices=state.notices/> });
+    mount_frame("notices", move || view! { <Notices state/> });
     mount_frame("theme-switch", move || view! { <ThemeSwitch theme/> });
     contents::follow();
 }

@@ -1,7 +1,9 @@
 //! What was wrong with the link, said to the reader.
 
-use bmax::link::Notice;
+use bmax::link::{self, Notice};
 use leptos::prelude::*;
+
+use super::State;
 
 /// More messages than this help nobody; the rest is counted.
 const SHOWN: usize = 6;
@@ -10,10 +12,14 @@ const SHOWN: usize = 6;
 /// them: <https://www.w3.org/WAI/WCAG22/Techniques/aria/ARIA22>.
 #[component]
 pub fn Notices(
-    /// What could not be used.
-    notices: RwSignal<Vec<Notice>>,
+    /// The shared state, which has what could not be used.
+    state: State,
 ) -> impl IntoView {
-    let line = |line: String| view! { <li>{line}</li> };
+    let notices = state.notices;
+    let line = move |Line { text, offers }: Line| {
+        let offer = move |offer: Offer| view! { " " <OfferButton state offer/> };
+        view! { <li>{text} {offers.into_iter().map(offer).collect_view()}</li> }
+    };
     view! {
         <Show when=move || !notices.with(Vec::is_empty)>
             <div class="notice">
@@ -33,11 +39,50 @@ pub fn Notices(
     }
 }
 
+/// Puts a word that is like the one of the link in its place. It follows the button pattern with the browser's own
+/// button: <https://www.w3.org/WAI/ARIA/apg/patterns/button/>.
+#[component]
+fn OfferButton(state: State, offer: Offer) -> impl IntoView {
+    let Offer { key, word } = offer;
+    let take = move |_| {
+        state.notices.update(|all| all.retain(|notice| notice.offers().is_none_or(|(other, _)| other != key)));
+        state.change(|scenario| link::decode_onto(Some(&scenario), &format!("{key}={word}")).scenario);
+    };
+    view! {
+        <button type="button" class="button button-quiet button-small" data-testid="notice-offer" on:click=take>
+            "Use "{word}
+        </button>
+    }
+}
+
+/// A message, and what may be put in place of what it is about.
+#[derive(Clone, Debug, PartialEq)]
+struct Line {
+    text: String,
+    offers: Vec<Offer>,
+}
+
+/// A word for a parameter.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Offer {
+    key: &'static str,
+    word: &'static str,
+}
+
+impl From<&Notice> for Line {
+    fn from(notice: &Notice) -> Self {
+        let offers =
+            notice.offers().into_iter().flat_map(|(key, words)| words.iter().map(move |word| Offer { key, word }));
+        Self { text: notice.to_string(), offers: offers.collect() }
+    }
+}
+
 /// The first of the messages, and how many more there are.
-fn lines(all: &[Notice]) -> Vec<String> {
-    let mut lines: Vec<_> = all.iter().take(SHOWN).map(ToString::to_string).collect();
+fn lines(all: &[Notice]) -> Vec<Line> {
+    let mut lines: Vec<Line> = all.iter().take(SHOWN).map(Line::from).collect();
     if all.len() > SHOWN {
-        lines.push(format!("{} more parts of the link were not understood.", all.len() - SHOWN));
+        let text = format!("{} more parts of the link were not understood.", all.len() - SHOWN);
+        lines.push(Line { text, offers: Vec::new() });
     }
     lines
 }
@@ -45,15 +90,20 @@ fn lines(all: &[Notice]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bmax::link;
 
     #[test]
     fn more_messages_than_help_are_counted() {
         let wrong = |count: usize| -> String { (0..count).map(|at| format!("&unknown{at}=1")).collect() };
         let said = |count: usize| lines(&link::decode(&wrong(count)).notices);
-        assert_eq!(said(0), [""; 0]);
+        assert_eq!(said(0), []);
         assert_eq!(said(SHOWN).len(), SHOWN);
         assert_eq!(said(SHOWN + 3).len(), SHOWN + 1);
-        assert_eq!(said(SHOWN + 3)[SHOWN], "3 more parts of the link were not understood.");
+        assert_eq!(said(SHOWN + 3)[SHOWN].text, "3 more parts of the link were not understood.");
+    }
+
+    #[test]
+    fn a_name_that_is_like_another_offers_that_one() {
+        let line = Line::from(&link::decode("model=qwen-2.5-7b").notices[0]);
+        assert!(line.offers.contains(&Offer { key: "model", word: "qwen2.5-7b" }), "{line:?}");
     }
 }

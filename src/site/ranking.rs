@@ -2,9 +2,10 @@
 
 use std::cell::RefCell;
 
-use bmax::Scenario;
 use bmax::catalogue;
-use bmax::levers::{self, Lever};
+use bmax::levers::{self, Change, Lever};
+use bmax::ways::{Ways, ways};
+use bmax::{Scenario, b_max};
 
 /// The changes that are open to a scenario, the strongest first.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,6 +15,8 @@ pub struct Ranking {
     levers: Vec<Lever>,
     /// How many of them make room.
     gaining: usize,
+    /// The ways out, where nothing fits or nothing can be said.
+    pub ways: Ways,
 }
 
 impl Ranking {
@@ -22,7 +25,14 @@ impl Ranking {
         let levers = levers::ranked(scenario, &catalogue::larger_devices(scenario.device.memory));
         // They are ranked by where they lead, from where all of them start.
         let gaining = levers.iter().position(|lever| lever.gain() == 0).unwrap_or(levers.len());
-        Self { scenario: *scenario, levers, gaining }
+        let ways = match b_max(scenario).batch() {
+            Some(_) => Ways::default(),
+            None => {
+                let devices: Vec<Change> = catalogue::sizes_above(scenario.device.memory).collect();
+                ways(scenario, &devices)
+            }
+        };
+        Self { scenario: *scenario, levers, gaining, ways }
     }
 
     /// The ranking of `scenario`, and whether it differs from the one before. A moved micro-batch

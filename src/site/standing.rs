@@ -1,6 +1,6 @@
 //! How the chosen micro-batch stands to the memory.
 
-use bmax::Balance;
+use bmax::{Answer, Balance, RefusalKind, format};
 
 use super::Facts;
 
@@ -15,11 +15,16 @@ pub enum Standing {
     TooClose,
     /// It does not fit.
     DoesNotFit,
+    /// Nobody can say: the configuration has no answer.
+    Unanswered(RefusalKind),
 }
 
 impl Standing {
     /// How these facts' own micro-batch stands.
     pub fn of(facts: &Facts) -> Self {
+        if let Answer::Refused(refusal) = &facts.answer {
+            return Self::Unanswered(refusal.kind);
+        }
         match Self::by(facts.estimate.balance()) {
             Self::Fits if facts.range.safe.batch().unwrap_or(0) < facts.scenario.recipe.batch => Self::LikelyFits,
             standing => standing,
@@ -42,6 +47,7 @@ impl Standing {
             Self::LikelyFits => "likely fits",
             Self::TooClose => "too close",
             Self::DoesNotFit => "does not fit",
+            Self::Unanswered(kind) => format::refused(kind),
         }
     }
 
@@ -49,7 +55,7 @@ impl Standing {
     pub const fn colour(self) -> &'static str {
         match self {
             Self::Fits => "good",
-            Self::LikelyFits | Self::TooClose => "warn",
+            Self::LikelyFits | Self::TooClose | Self::Unanswered(_) => "warn",
             Self::DoesNotFit => "bad",
         }
     }
@@ -60,6 +66,7 @@ impl Standing {
             Self::Fits => "✓",
             Self::LikelyFits | Self::TooClose => "!",
             Self::DoesNotFit => "✕",
+            Self::Unanswered(_) => "?",
         }
     }
 }
@@ -67,8 +74,10 @@ impl Standing {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::figures::check::any_scenario;
     use crate::site::facts_of;
     use bmax::{AttentionKernel, Method, Recomputation, Scenario};
+    use proptest::prelude::*;
 
     #[test]
     fn between_safe_and_likely_a_batch_only_likely_fits() {
@@ -76,7 +85,7 @@ mod tests {
         scenario.recipe.recomputation = Recomputation::Full;
         scenario.recipe.attention = AttentionKernel::Eager;
         let facts = facts_of(scenario);
-        let [safe, likely] = [facts.range.safe, facts.range.likely].map(|answer| answer.batch().expect("fits"));
+        let [safe, likely] = [&facts.range.safe, &facts.range.likely].map(|answer| answer.batch().expect("fits"));
         assert!(safe < likely);
         for (batch, word) in
             [(safe, "fits"), (safe + 1, "likely fits"), (likely, "likely fits"), (likely + 1, "does not fit")]

@@ -71,11 +71,16 @@ impl Facts {
             scenario,
             base: link::base_of(&scenario),
             estimate,
-            answer: range.likely,
+            answer: range.likely.clone(),
             others: others.map(|method| (method, b_max(&Scenario { method, ..scenario }))),
-            range,
             limit: Limit::of(&scenario, &range.likely),
+            range,
         }
+    }
+
+    /// Whether the configuration has an answer: its settings go together, and all of it is counted.
+    pub const fn is_answered(&self) -> bool {
+        !matches!(self.answer, Answer::Refused(_))
     }
 
     /// Whether the ledger is in use, which alone knows instants, unknowns and overhead.

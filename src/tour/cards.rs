@@ -77,6 +77,7 @@ fn question(_: &Seen, now: &Seen) -> String {
     let answer = match &now.answer {
         Answer::Fits(_) => format!("the answer is {}, for {} of {tokens}", format::answer(&now.answer), unit.many()),
         Answer::Infeasible(_) => format!("not even one {} of {tokens} fits", unit.one()),
+        Answer::Refused(_) => "there is no answer".to_owned(),
     };
     format!("How many sequences can one GPU train on at once? In this configuration {answer}.")
 }
@@ -178,6 +179,7 @@ fn left(_: &Seen, now: &Seen) -> String {
             format!("{next} needs {one}, and would lack {lack}.")
         }
         Answer::Infeasible(reason) => format!("One {} lacks {}.", now.scenario.unit().one(), memory(reason.over)),
+        Answer::Refused(refusal) => format::refusal(refusal, now.scenario.unit()),
     };
     format!("With {} {free}. {more}", batch(now))
 }
@@ -198,7 +200,7 @@ fn next(_: &Seen, now: &Seen) -> String {
 /// The answer before and after a change.
 fn from_to(own: &Seen, now: &Seen) -> String {
     let [before, after] = [own, now].map(|seen| match &seen.answer {
-        Answer::Fits(_) => format::answer(&seen.answer),
+        Answer::Fits(_) | Answer::Refused(_) => format::answer(&seen.answer),
         Answer::Infeasible(_) => "none".to_owned(),
     });
     if before == after {

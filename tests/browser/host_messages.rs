@@ -10,13 +10,19 @@ fn answer(figure: Option<&str>, query: &str) -> Value {
     let scenario = expected::scenario(query);
     let range = bmax::range::range(&scenario);
     let likely = bmax::b_max(&scenario);
+    let (fits, reason) = match &likely {
+        bmax::Answer::Fits(_) => (Some(true), None),
+        bmax::Answer::Infeasible(_) => (Some(false), None),
+        bmax::Answer::Refused(refusal) => (None, Some(refusal.kind.key())),
+    };
     json!({
         "bmax": 1,
         "type": "answer",
         "figure": figure,
         "link": link::encode(&scenario),
         "b_max": likely.batch(),
-        "fits": likely.batch().is_some(),
+        "fits": fits,
+        "reason": reason,
         "capped": matches!(likely, bmax::Answer::Fits(room) if room.capped),
         "safe": range.safe.batch(),
         "optimistic": range.optimistic.batch(),
@@ -37,6 +43,9 @@ async fn a_host_sets_and_changes_the_scenario_and_is_told_the_answer() {
         ("set", "?v=3&model=70b&gpus=1", "model=70b&gpus=1"),
         ("change", "gpus=512", "model=70b&gpus=512"),
         ("set", "embed=chart&theme=dark&model=1b", "model=1b"),
+        // Settings that contradict each other, and a tower that is not counted there.
+        ("set", "model=llama-3.1-8b&gpus=8&tp=3", "model=llama-3.1-8b&gpus=8&tp=3"),
+        ("set", "model=qwen2.5-vl-7b&task=dpo&gpus=8", "model=qwen2.5-vl-7b&task=dpo&gpus=8"),
         ("set", "v=1", "method=workshop"),
         ("set", "", ""),
     ] {

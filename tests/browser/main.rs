@@ -42,6 +42,7 @@ mod link;
 mod listings;
 mod narrow_screen;
 mod network;
+mod no_answer;
 mod no_script;
 mod number_formats;
 mod offline;

@@ -1,9 +1,9 @@
 //! The report on a question, filled in.
 
 use super::{
-    Accumulation, Answer, AssumedSpeed, Balanced, Buckets, Conflict, Cost, Counters, Entry, Estimate, Failing, Failure,
-    Host, Infeasible, Instant, Lengths, Lever, Line, OtherMethod, Outcome, ParameterCount, Peak, Plan, Range, Rank,
-    Report, Room, Solve, Source, Step, Way,
+    Accumulation, Answer, AssumedSpeed, Balanced, Buckets, Closest, Conflict, Cost, Counters, Entry, Estimate, Failing,
+    Failure, Host, Infeasible, Instant, Lengths, Lever, Line, OtherMethod, Outcome, ParameterCount, Peak, Plan, Range,
+    Rank, Refused, Report, Room, Solve, Source, Step, Way, WayOut, Ways,
 };
 use std::collections::BTreeMap;
 
@@ -11,14 +11,16 @@ use crate::cli::input::{Question, QuestionError};
 use crate::cli::values::{Number, Parameters};
 use crate::cli::words;
 use crate::{
-    Balance, Batching, Bucket, Change, Choice, Method, Scenario, Shortage, StagePeak, Unit, b_max, catalogue, counters,
+    Balance, Batching, Bucket, Change, Choice, ConflictKind, Method, Scenario, Shortage, StagePeak, Unit, b_max,
+    catalogue, counters,
     course::lengths::{self, Spread},
-    estimate, fewest_gpus,
+    estimate, fewest_gpus, format,
     inverse::{largest_model, least_memory, longest_sequence},
     largest_micro_batch, levers, link,
     range::range,
     setting::Word,
     strategy::{Rung, cheapest_plan},
+    ways,
 };
 
 /// How much is worked out.
@@ -58,6 +60,7 @@ pub fn report(question: &Question, depth: Depth) -> Report {
         other_methods: other_methods(scenario),
         parameters: ParameterCount { typed: scenario.model.parameters, derived: scenario.model.derived_parameters() },
         levers: full.then(|| gaining(scenario)),
+        ways: full.then(|| ways_out(scenario)).flatten(),
         solve: full.then(|| solved(scenario)),
         plan: full.then(|| planned(scenario)),
     }
@@ -67,12 +70,20 @@ pub fn report(question: &Question, depth: Depth) -> Report {
 pub fn line(number: Option<u64>, asked: Result<Question, QuestionError>, depth: Depth) -> Line {
     match asked {
         Ok(question) => Line::Report(Box::new(Report { line: number, ..report(&question, depth) })),
-        Err(refusal) => Line::Failure(Failure { line: number, error: refusal.to_string() }),
+        Err(refusal) => Line::Failure(Failure::of(number, &refusal)),
     }
 }
 
 pub(in crate::cli) fn conflict(found: crate::Conflict) -> Conflict {
-    Conflict { key: found.mend.key(), nearest: found.mend.value().into(), message: found.message }
+    Conflict {
+        kind: match found.kind {
+            ConflictKind::Contradiction => "contradiction",
+            ConflictKind::Uncounted => "uncounted",
+        },
+        key: found.mend.key(),
+        nearest: found.mend.value().into(),
+        message: found.message,
+    }
 }
 
 /// An answer to a scenario, with what it has to be told with.
@@ -106,6 +117,12 @@ pub(in crate::cli) fn answered(scenario: &Scenario, answer: crate::Answer) -> An
             },
             fewest_gpus: reason.fewest_gpus,
             training_b_max: reason.training,
+        })),
+        crate::Answer::Refused(refusal) => Answer::Refused(Box::new(Refused {
+            fits: (),
+            reason: refusal.kind.key(),
+            message: format::refusal(&refusal, scenario.unit()),
+            would_be_b_max: refusal.would_be,
         })),
     }
 }
@@ -159,6 +176,7 @@ fn outcome(answer: &crate::Answer, unit: Unit) -> Outcome {
     let reason = match answer {
         crate::Answer::Fits(_) => None,
         crate::Answer::Infeasible(reason) => Some(words::shortage(reason, unit)),
+        crate::Answer::Refused(refusal) => Some(format::would_be(refusal, unit)),
     };
     Outcome { b_max: answer.batch(), reason }
 }
@@ -272,6 +290,7 @@ fn counted(scenario: &Scenario) -> Counters {
         allocated_bytes: seen.allocated.into(),
         reserved_bytes: seen.reserved.into(),
         device_bytes: seen.device.into(),
+        given_back_bytes: seen.given_back.into(),
     }
 }
 
@@ -299,6 +318,37 @@ fn gaining(scenario: &Scenario) -> Vec<Lever> {
         })
     };
     ranked.into_iter().filter(|lever| lever.gain() > 0).filter_map(told).collect()
+}
+
+/// The ways out, where the scenario has no number.
+fn ways_out(scenario: &Scenario) -> Option<Ways> {
+    let devices: Vec<Change> = catalogue::sizes_above(scenario.device.memory).collect();
+    let found = ways::ways(scenario, &devices);
+    let with = |changes: &[Change]| changes.iter().fold(*scenario, |scenario, change| change.apply(scenario));
+    let told = |way: &ways::Way| {
+        let after = with(&way.changes);
+        let change = words::difference(scenario, &after);
+        let costs: Vec<&str> = way.changes.iter().map(|change| change.cost()).filter(|cost| !cost.is_empty()).collect();
+        WayOut {
+            change: change.text,
+            parameters: change.parameters,
+            cost: costs.join(" "),
+            link: link::encode(&after),
+            b_max: way.after,
+        }
+    };
+    let closest = found.closest.as_ref().map(|(changes, lacking)| {
+        let after = with(changes);
+        let change = words::difference(scenario, &after);
+        Closest {
+            change: change.text,
+            parameters: change.parameters,
+            link: link::encode(&after),
+            lacks_bytes: (*lacking).into(),
+        }
+    });
+    let fitting: Vec<WayOut> = found.fitting.iter().map(told).collect();
+    (!fitting.is_empty() || closest.is_some()).then_some(Ways { fitting, closest })
 }
 
 fn solved(scenario: &Scenario) -> Solve {

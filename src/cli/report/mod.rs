@@ -12,14 +12,14 @@ mod questions;
 pub use filled::{Depth, line, report};
 pub(super) use filled::{answered, conflict, peak};
 pub use lengths::{Failing, Lengths, Way};
-pub use questions::{Accumulation, AssumedSpeed, Cost, Lever, Plan, Solve, Step};
+pub use questions::{Accumulation, AssumedSpeed, Closest, Cost, Lever, Plan, Solve, Step, WayOut, Ways};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
-use super::input::Id;
+use super::input::{Id, QuestionError};
 use super::values::{Number, Parameters, Value};
-use crate::{Bucket, Bytes, Choice, Method};
+use crate::{Bucket, Bytes, Choice, Method, RefusalKind};
 
 /// One line of output: a report, or why there is none.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -41,6 +41,24 @@ pub struct Failure {
     pub line: Option<u64>,
     /// What is wrong, in one sentence.
     pub error: String,
+    /// What kind of thing that is, where programs may want to know: “unknown-model”.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "&'static str", extend("enum" = ["unknown-model"]))]
+    pub reason: Option<&'static str>,
+    /// The models that are most like an unknown one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub nearest: Vec<&'static str>,
+}
+
+impl Failure {
+    /// The failure of a line, if it is one of several.
+    pub fn of(line: Option<u64>, refusal: &QuestionError) -> Self {
+        let (reason, nearest) = match refusal {
+            QuestionError::UnknownModel { nearest, .. } => (Some(RefusalKind::UnknownModel.key()), nearest.clone()),
+            _ => (None, Vec::new()),
+        };
+        Self { line, error: refusal.to_string(), reason, nearest }
+    }
 }
 
 /// Everything that is said about one scenario.
@@ -87,6 +105,11 @@ pub struct Report {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<Lever>")]
     pub levers: Option<Vec<Lever>>,
+    /// Ways out where b_max is null: changes, alone or together, with which at least one sequence fits; only in full
+    /// reports, and only where there is no number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Ways")]
+    pub ways: Option<Ways>,
     /// The same question solved for other quantities; only in full reports.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Solve")]
@@ -97,11 +120,13 @@ pub struct Report {
     pub plan: Option<Plan>,
 }
 
-/// Two settings that do not go together. The estimate is that of the nearest scenario they can be
-/// read as.
+/// Settings that have no answer. The estimate is that of the nearest scenario they can be read as.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Conflict {
+    /// “contradiction”: no program runs them together; “uncounted”: a part of what they ask for is not counted.
+    #[schemars(extend("enum" = ["contradiction", "uncounted"]))]
+    pub kind: &'static str,
     /// The parameter to change.
     pub key: &'static str,
     /// The nearest value that resolves the conflict.
@@ -110,7 +135,7 @@ pub struct Conflict {
     pub message: String,
 }
 
-/// The largest micro-batch, or why not even one sequence fits.
+/// The largest micro-batch, or why not even one sequence fits, or why that cannot be said.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Answer {
@@ -118,6 +143,24 @@ pub enum Answer {
     Fits(Room),
     /// Not even one does.
     Infeasible(Box<Infeasible>),
+    /// The question has no answer.
+    Refused(Box<Refused>),
+}
+
+/// Why a question has no answer.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Refused {
+    /// Null: neither true nor false can be said.
+    pub fits: (),
+    /// What is wrong with the question: its settings contradict each other, or a part of what they ask for is not
+    /// counted, or nobody knows the model. The first two are listed under “conflicts”.
+    #[schemars(extend("enum" = ["contradiction", "uncounted", "unknown-model"]))]
+    pub reason: &'static str,
+    /// The same in whole sentences.
+    pub message: String,
+    /// What b_max would be by what is counted, which is no answer; null when not even one sequence would fit.
+    pub would_be_b_max: Option<u32>,
 }
 
 /// How the largest micro-batch sits in the device.
@@ -189,9 +232,9 @@ pub struct Range {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Outcome {
-    /// Sequences per GPU; null when not even one fits.
+    /// Sequences per GPU; null when not even one fits, and when there is no answer.
     pub b_max: Option<u32>,
-    /// Why not even one fits; null when one does.
+    /// Why there is no number; null when there is one.
     pub reason: Option<String>,
 }
 
@@ -359,6 +402,9 @@ pub struct Counters {
     pub reserved_bytes: Number,
     /// What `nvidia-smi` shows for the process.
     pub device_bytes: Number,
+    /// Cached blocks that the allocator gives back where it comes to the end of the GPU, and that none of these counters
+    /// has; 0 where it does not come there, or where the step does not fit and the counters say what it would take.
+    pub given_back_bytes: Number,
 }
 
 /// What another method answers.

@@ -23,6 +23,46 @@ pub struct Lever {
     pub after: u32,
 }
 
+/// Ways to a number where there is none.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Ways {
+    /// Changes with which at least one sequence fits, none of which can be left out; the cheapest first.
+    pub fitting: Vec<WayOut>,
+    /// Where there are none, what comes closest; null where there are some.
+    pub closest: Option<Closest>,
+}
+
+/// Changes with which at least one sequence fits.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WayOut {
+    /// The changes, as names and values of inputs.
+    pub change: String,
+    /// The same as parameters.
+    pub parameters: BTreeMap<&'static str, Value>,
+    /// What they cost, in a sentence each.
+    pub cost: String,
+    /// The scenario with them, as the query of a link.
+    pub link: String,
+    /// The largest micro-batch with them.
+    pub b_max: u32,
+}
+
+/// Changes with which one sequence comes closest to fitting.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Closest {
+    /// The changes, as names and values of inputs; empty where none brings it closer.
+    pub change: String,
+    /// The same as parameters.
+    pub parameters: BTreeMap<&'static str, Value>,
+    /// The scenario with them, as the query of a link.
+    pub link: String,
+    /// What one sequence lacks with them.
+    pub lacks_bytes: Number,
+}
+
 /// The same question solved for other quantities, each alone, at the micro-batch of the scenario.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -54,7 +94,7 @@ pub struct Plan {
     pub reached: bool,
     /// The speed that times are worked out with.
     pub assumed_speed: AssumedSpeed,
-    /// What was tried; each step keeps the measures of those before it.
+    /// What was tried; each step keeps the measures of those before it. Empty where the scenario has no answer.
     pub steps: Vec<Step>,
 }
 

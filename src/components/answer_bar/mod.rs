@@ -26,7 +26,12 @@ pub fn AnswerBar(
     Effect::watch(move || shown.with(|shown| shown.spoken.clone()), move |_, _, _| _ = speak(), false);
     view! {
         <div class="answer-line">
-            <a href="#calculator" class="answer-figure" class:answer-none=move || shown.with(|shown| !shown.fits)>
+            <a
+                href="#calculator"
+                class="answer-figure"
+                class:answer-none=move || shown.with(|shown| !shown.fits)
+                class:answer-unanswered=move || shown.with(|shown| shown.unanswered)
+            >
                 <span class="answer-symbol"><i>"b"</i><sub>"max"</sub></span>
                 <span>{move || shown.with(|shown| if shown.fits { " = " } else { ": " })}</span>
                 <strong class="num" data-testid="bar-answer">{read(shown, |shown| &shown.answer)}</strong>

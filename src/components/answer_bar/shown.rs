@@ -9,6 +9,8 @@ use crate::site::{Facts, Standing, format};
 pub struct Shown {
     /// Whether there is a micro-batch that fits.
     pub fits: bool,
+    /// Whether nobody can say, because the configuration has no answer.
+    pub unanswered: bool,
     /// The largest of them.
     pub answer: String,
     /// Whose answer it is, and its bounds.
@@ -31,6 +33,7 @@ impl Shown {
         let peak = format::digits(facts.estimate.peak().bytes.gib(), 1);
         Self {
             fits: facts.answer.batch().is_some(),
+            unanswered: !facts.is_answered(),
             answer: format::answer(&facts.answer),
             outlook: outlook(facts),
             batch: format!(" = {}: ", format::count(facts.scenario.recipe.batch)),
@@ -45,7 +48,7 @@ impl Shown {
 /// The method and, where unknowns part them, the safe and the optimistic answer.
 fn outlook(facts: &Facts) -> String {
     let method = facts.scenario.method.label();
-    let [safe, optimistic] = [facts.range.safe, facts.range.optimistic].map(|answer| format::answer(&answer));
+    let [safe, optimistic] = [&facts.range.safe, &facts.range.optimistic].map(format::answer);
     if safe == optimistic { format!("{method} method") } else { format!("{method}: safe {safe}, at best {optimistic}") }
 }
 
@@ -60,8 +63,11 @@ fn what_binds(facts: &Facts) -> String {
             format!("next {} lacks {}", facts.scenario.unit().one(), format::memory(room.next_lacks))
         }
         Answer::Infeasible(reason) => {
-            format!("{} bind: {} over", facts.limit.largest.bucket.name(), format::memory(reason.over))
+            let largest = facts.limit.largest.bucket;
+            let binds = if largest.is_plural() { "bind" } else { "binds" };
+            format!("{} {binds}: {} over", largest.name(), format::memory(reason.over))
         }
+        Answer::Refused(refusal) => return format::would_be(refusal, facts.scenario.unit()),
     };
     if facts.is_ledger() { format!("{short} {}", format::at_instant(facts.limit.instant)) } else { short }
 }
@@ -75,10 +81,11 @@ fn spoken(facts: &Facts) -> String {
         (Answer::Infeasible(_), reason) => {
             return format!("{method} method: does not fit. {}", reason.unwrap_or_default());
         }
+        (Answer::Refused(_), reason) => return reason.unwrap_or_default(),
     };
-    match facts.range.safe {
+    match &facts.range.safe {
         safe if safe.batch() == facts.answer.batch() => most + ".",
-        safe => format!("{most}; to be safe, {}.", format::answer(&safe)),
+        safe => format!("{most}; to be safe, {}.", format::answer(safe)),
     }
 }
 

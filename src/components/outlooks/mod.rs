@@ -20,7 +20,7 @@ pub fn Outlook(
     state: State,
 ) -> impl IntoView {
     view! {
-        <div hidden=move || !state.read(Facts::is_ledger)>
+        <div hidden=move || !state.read(|facts| facts.is_ledger() && facts.is_answered())>
             <dt>{name}</dt>
             <dd>
                 <span class="readout readout-s num" data-testid=test>

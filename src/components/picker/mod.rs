@@ -2,8 +2,8 @@
 
 use std::iter;
 
-use bmax::Scenario;
 use bmax::catalogue::{self, DEVICES, DeviceGroup, MODELS, ModelGroup};
+use bmax::{Origin, Scenario};
 use leptos::prelude::*;
 
 use super::select::{Group, Row, list};
@@ -18,7 +18,11 @@ pub fn ModelPicker(
     /// The shared state.
     state: State,
 ) -> impl IntoView {
-    let current = |scenario: &Scenario| catalogue::model_row_of(scenario).map(|(row, edited)| (row.slug, edited));
+    let current = |scenario: &Scenario| match catalogue::model_row_of(scenario) {
+        Some((row, edited)) => (row.slug, mark(edited)),
+        None if scenario.model.origin == Origin::Unknown => ("", " (which one is not known)"),
+        None => ("", ""),
+    };
     let pick = |scenario: Scenario, slug: &str| catalogue::model(slug).map_or(scenario, |row| row.apply(scenario));
     row_picker(state, id, "Model", models(), current, pick)
 }
@@ -31,7 +35,10 @@ pub fn DevicePicker(
     /// The shared state.
     state: State,
 ) -> impl IntoView {
-    let current = |scenario: &Scenario| catalogue::device_row_of(scenario).map(|(row, edited)| (row.slug, edited));
+    let current = |scenario: &Scenario| match catalogue::device_row_of(scenario) {
+        Some((row, edited)) => (row.slug, mark(edited)),
+        None => ("", ""),
+    };
     let pick = |scenario: Scenario, slug: &str| catalogue::device(slug).map_or(scenario, |row| row.apply(scenario));
     row_picker(state, id, "GPU", devices(), current, pick)
 }
@@ -56,26 +63,35 @@ fn row((word, label): (&'static str, &'static str)) -> Row {
     (word.to_owned(), label.into())
 }
 
-/// A list of rows. `current` finds the chosen one and whether any of its numbers is changed.
+/// What stands behind the name of a row of which a number is changed.
+const fn mark(edited: bool) -> &'static str {
+    if edited { " (edited)" } else { "" }
+}
+
+/// A list of rows. `current` finds the word of the chosen one, which is empty where it is none, and what is to be said
+/// behind its name.
 fn row_picker(
     state: State,
     id: &'static str,
     label: &'static str,
     groups: Vec<Group>,
-    current: fn(&Scenario) -> Option<(&'static str, bool)>,
+    current: fn(&Scenario) -> (&'static str, &'static str),
     pick: fn(Scenario, &str) -> Scenario,
 ) -> impl IntoView {
     // A list has many options: they look at this and not at the whole scenario.
     let current = Memo::new(move |_| state.asked(current));
     let chosen = Signal::derive(move || {
-        let (slug, edited) = current.get().unwrap_or(("", false));
-        (slug.to_owned(), if edited { " (edited)" } else { "" })
+        let (slug, behind) = current.get();
+        (slug.to_owned(), behind)
     });
     let pick = Callback::new(move |slug: String| state.change(|scenario| pick(scenario, &slug)));
     view! {
         <div
             class="field"
-            data-changed=move || current.get().is_none_or(|(_, edited)| edited).to_string()
+            data-changed=move || {
+                let (slug, behind) = current.get();
+                slug.is_empty() || !behind.is_empty()
+            }.to_string()
         >
             <label for=id>{label}</label>
             <div class="field-row">{list(id.to_owned(), None, groups, chosen, pick)}</div>

@@ -23,7 +23,7 @@ pub struct Described {
 impl From<Reading> for Described {
     fn from(reading: Reading) -> Self {
         // A row with the same numbers says more than numbers alone, and makes the shorter link.
-        let row = MODELS.iter().find(|row| Model { origin: row.slug, ..reading.model } == row.model);
+        let row = MODELS.iter().find(|row| Model { origin: row.model.origin, ..reading.model } == row.model);
         let model = row.map_or(reading.model, |row| row.model);
         let count = number::grouped(model.parameters as f64);
         let mut sentence = format!("{}: {count} parameters.", reading.architecture);
@@ -37,8 +37,8 @@ impl From<Reading> for Described {
 
 /// A model as the change of a scenario: its row, or all that it consists of.
 pub fn named(model: Model) -> String {
-    if !model.origin.is_empty() {
-        return format!("model={}", model.origin);
+    if let Some(slug) = model.origin.slug() {
+        return format!("model={slug}");
     }
     let scenario = Scenario { model, ..Scenario::default() };
     let numbers = [&[Field::Parameters][..], SHAPE, TABLES, EXPERTS, LATENT].into_iter().flatten();

@@ -1,7 +1,7 @@
 //! What is shared.
 
 use bmax::snippet::Share;
-use bmax::{Answer, Scenario, b_max, catalogue, number, preview};
+use bmax::{Answer, Scenario, b_max, catalogue, format, link, number, preview};
 use leptos::prelude::document;
 
 use crate::figures::Figure;
@@ -47,12 +47,12 @@ impl Subject {
     /// What a file of a figure is called: figure and configuration.
     pub fn file(&self, figure: &str, end: &str) -> String {
         let scenario = &self.scenario;
-        let word = |origin: &'static str| if origin.is_empty() { "own" } else { origin };
+        let device = if scenario.device.origin.is_empty() { link::OWN } else { scenario.device.origin };
         format!(
             "bmax-{figure}-{}-{}x{}-s{}-b{}{end}",
-            word(scenario.model.origin),
+            link::model_word(scenario.model.origin),
             scenario.cluster.gpus,
-            word(scenario.device.origin),
+            device,
             scenario.recipe.sequence,
             scenario.recipe.batch,
         )
@@ -73,6 +73,7 @@ impl Subject {
             Answer::Fits(room) if room.batch == 1 => format!("1 {} fits", unit.one()),
             Answer::Fits(room) => format!("{} {} fit", count(room.batch), unit.many()),
             Answer::Infeasible(_) => format!("not even one {} fits", unit.one()),
+            Answer::Refused(refusal) => format!("no answer ({})", format::refused(refusal.kind)),
         };
         format!(
             "{} on {} × {}, S = {}: {answer}",

@@ -1,7 +1,7 @@
 //! What no program here does with an encoder before the decoder.
 
 use super::Conflicts;
-use crate::{Engine, Field, LossHead, Method, Scenario, Switch, TaskKind, choice::Choice, setting::Word};
+use crate::{Change, Engine, Field, LossHead, Method, Scenario, Switch, TaskKind, choice::Choice, setting::Word};
 
 impl Conflicts {
     /// An encoder with a decoder is counted by the ledger alone, as transformers runs it.
@@ -13,14 +13,14 @@ impl Conflicts {
         if scenario.method != Method::Ledger {
             let message = "The workshop’s and the paper’s accounts know one stack of layers; the ledger counts an \
                            encoder with its decoder.";
-            return self.word(Word::Method(Method::Ledger), message);
+            return self.uncounted(Word::Method(Method::Ledger), message);
         }
         if scenario.task.kind != TaskKind::Train {
             let message = format!(
                 "{} is counted as trl runs it, which trains decoders; an encoder before one is not counted there.",
                 scenario.task.kind.label()
             );
-            self.0.push(super::Conflict { mend: Word::Task(TaskKind::Train).into(), message });
+            self.uncounted(Word::Task(TaskKind::Train), message);
         }
         for (field, size, message) in [
             (
@@ -47,17 +47,17 @@ impl Conflicts {
         ] {
             if size > 1 {
                 let nearest = u32::from(!matches!(field, Field::Experts | Field::KvRank));
-                self.number(field, nearest, message.to_owned());
+                self.uncounted(Change::Number(field, nearest.into()), message);
             }
         }
         if cluster.sequence_parallel == Switch::On && cluster.tensor_parallel > 1 {
             let message = "Sequence parallelism of an encoder with a decoder is not counted.";
-            self.word(Word::SequenceParallel(Switch::Off), message);
+            self.uncounted(Word::SequenceParallel(Switch::Off), message);
         }
         if !matches!(cluster.engine, Engine::Torch | Engine::DeepSpeed) {
             let message = "torchtitan has no encoder with a decoder, and Megatron-LM’s T5 is not counted; transformers \
                            runs on PyTorch and on DeepSpeed.";
-            self.word(Word::Engine(Engine::Torch), message);
+            self.uncounted(Word::Engine(Engine::Torch), message);
         }
         if matches!(recipe.loss, LossHead::MaskedLm | LossHead::Classifier) {
             let message = "A decoder behind an encoder predicts each next token; masked words and classes are heads of \

@@ -36,7 +36,7 @@ impl Conflicts {
                  which S is the longest.",
                 kind.label()
             );
-            self.word(equal, &message);
+            self.uncounted(equal, message);
             return;
         }
         if scenario.method != Method::Ledger {
@@ -57,7 +57,7 @@ impl Conflicts {
         } else if batching.is_flat() && matches!(recipe.loss, LossHead::Classifier | LossHead::MaskedLm) {
             let message =
                 "A classifier and BERT’s head read a row for each sequence; one row of several is not counted.";
-            self.word(Word::Lengths(Batching::Padded), message);
+            self.uncounted(Word::Lengths(Batching::Padded), message);
         } else if batching.is_flat() && recipe.attention == AttentionKernel::Eager {
             let message = "Eager attention would store the scores of every token of the row against every other. Only \
                            kernels that know where a document begins take one row of several.";

@@ -1,4 +1,4 @@
-//! Settings that contradict each other, each with the nearest valid one.
+//! Settings that contradict each other or are not all counted, each with the nearest that have an answer.
 
 mod encoder;
 mod engine;
@@ -16,10 +16,21 @@ use super::choice::{Method, Switch};
 use super::scenario::Scenario;
 use super::setting::Word;
 
-/// Two settings that do not go together, and the nearest that do.
+/// Why settings have no answer of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ConflictKind {
+    /// They go together, but not all of what they ask for is counted.
+    Uncounted,
+    /// No program runs them together.
+    Contradiction,
+}
+
+/// Settings that have no answer, and the nearest that have one.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Conflict {
+    /// Whether they contradict each other or are not counted.
+    pub kind: ConflictKind,
     /// What to change, and to what.
     pub mend: Change,
     /// One sentence for the reader.
@@ -27,9 +38,9 @@ pub struct Conflict {
 }
 
 impl Scenario {
-    /// Settings that contradict each other, each with the nearest value that does not. The estimate
-    /// of such a scenario is that of the nearest one it can be read as: incomplete groups of GPUs are
-    /// left out, fractions of heads are counted as fractions.
+    /// Settings that contradict each other or are not all counted, each with the nearest value that has an answer.
+    /// The estimate of such a scenario is that of the nearest one it can be read as: incomplete groups of GPUs are
+    /// left out, fractions of heads are counted as fractions. It is no answer, and [`b_max`](crate::b_max) says so.
     ///
     /// ```
     /// use bmax::Scenario;
@@ -61,17 +72,42 @@ impl Scenario {
         found.encoder(self);
         found.0
     }
+
+    /// The scenario with its conflicts mended one after another until there are none, and the changes that took, an
+    /// input once each. Without conflicts it is the scenario itself.
+    pub fn mended(&self) -> (Self, Vec<Change>) {
+        // A mend may bring out a conflict that another had hidden; a property test holds that no scenario needs more.
+        const MOST_MENDS: usize = 24;
+        let (mut mended, mut changes) = (*self, Vec::<Change>::new());
+        for _ in 0..MOST_MENDS {
+            let Some(conflict) = mended.conflicts().into_iter().next() else { break };
+            mended = conflict.mend.apply(mended);
+            changes.retain(|earlier| earlier.input() != conflict.mend.input());
+            changes.push(conflict.mend);
+        }
+        changes.retain(|change| !change.holds_in(self));
+        (mended, changes)
+    }
 }
 
 struct Conflicts(Vec<Conflict>);
 
 impl Conflicts {
+    /// Settings that contradict each other unless `field` is `nearest`.
     fn number(&mut self, field: Field, nearest: u32, message: String) {
-        self.0.push(Conflict { mend: Change::Number(field, nearest.into()), message });
+        let mend = Change::Number(field, nearest.into());
+        self.0.push(Conflict { kind: ConflictKind::Contradiction, mend, message });
     }
 
+    /// Settings that contradict each other unless a setting has the word `nearest`.
     fn word(&mut self, nearest: Word, message: &str) {
-        self.0.push(Conflict { mend: nearest.into(), message: message.to_owned() });
+        let message = message.to_owned();
+        self.0.push(Conflict { kind: ConflictKind::Contradiction, mend: nearest.into(), message });
+    }
+
+    /// Settings of which a part is not counted; with `mend` all of it is.
+    fn uncounted(&mut self, mend: impl Into<Change>, message: impl Into<String>) {
+        self.0.push(Conflict { kind: ConflictKind::Uncounted, mend: mend.into(), message: message.into() });
     }
 
     /// What is counted on data-parallel devices alone, as `where_counted` says without its full stop.
@@ -83,7 +119,8 @@ impl Conflicts {
             (Field::ContextParallel, cluster.context_parallel, "context-parallel GPUs"),
         ] {
             if size > 1 {
-                self.number(field, 1, format!("{where_counted}; it is not counted over {size} {what}."));
+                let message = format!("{where_counted}; it is not counted over {size} {what}.");
+                self.uncounted(Change::Number(field, 1.0), message);
             }
         }
         if cluster.sequence_parallel == Switch::On && cluster.tensor_parallel > 1 {

@@ -17,7 +17,7 @@ impl Conflicts {
         if scenario.method != Method::Ledger {
             let message = "The workshop’s and the paper’s accounts know one training step and nothing outside it; the \
                            ledger counts evaluation, checkpoints and merging.";
-            return self.word(Word::Method(Method::Ledger), message);
+            return self.uncounted(Word::Method(Method::Ledger), message);
         }
         if !is_counted_with(scenario) {
             let message = "Outside the step only data-parallel GPUs under PyTorch and DeepSpeed are counted, without \
@@ -31,7 +31,7 @@ impl Conflicts {
                 (outside.merge != Merge::Off, Word::Merge(Merge::Off)),
             ] {
                 if is_on {
-                    self.word(word, message);
+                    self.uncounted(word, message);
                 }
             }
             return;
@@ -48,12 +48,12 @@ impl Conflicts {
         if scenario.task.kind != TaskKind::Train {
             let name = scenario.task.kind.label();
             let message = format!("{name} is evaluated in a way of its own, which is not counted.");
-            return self.word(Word::Evaluation(Evaluation::Off), &message);
+            return self.uncounted(Word::Evaluation(Evaluation::Off), message);
         }
         if !can_evaluate(scenario) {
             let message = "transformers evaluates with plain logits or with Liger’s head; other heads are not counted \
                            without gradients.";
-            return self.word(Word::Evaluation(Evaluation::Off), message);
+            return self.uncounted(Word::Evaluation(Evaluation::Off), message);
         }
         if outside.eval_generate == Switch::On && !can_generate(scenario) {
             let message = "Only a model that predicts the next token generates.";
@@ -61,7 +61,7 @@ impl Conflicts {
         }
         if outside.evaluation == Evaluation::Logits && recipe.loss == LossHead::Classifier {
             let message = "A classifier puts out one number for each class, which takes no room worth counting.";
-            self.word(Word::Evaluation(Evaluation::Loss), message);
+            self.uncounted(Word::Evaluation(Evaluation::Loss), message);
         }
     }
 
@@ -84,7 +84,7 @@ impl Conflicts {
         if outside.load == Load::Gpu && adapter.is_quantized() {
             let message = "Quantized weights are made matrix by matrix as they are read; a whole checkpoint beside \
                            them is not counted.";
-            self.word(Word::Load(Load::Cpu), message);
+            self.uncounted(Word::Load(Load::Cpu), message);
         }
         if outside.merge == Merge::Off {
             return;

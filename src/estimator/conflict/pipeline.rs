@@ -1,7 +1,7 @@
 //! What a pipeline asks for.
 
 use super::{Conflicts, common_divisor, nearest_divisor};
-use crate::{Engine, Field, Scenario, ZeroStage, setting::Word};
+use crate::{Change, Engine, Field, Scenario, ZeroStage, setting::Word};
 
 impl Conflicts {
     pub(super) fn pipeline(&mut self, scenario: &Scenario) {
@@ -21,7 +21,7 @@ impl Conflicts {
         } else if cluster.zero == ZeroStage::Stage3 {
             let message = "ZeRO 3 gathers every layer again for every micro-batch of a pipeline, which undoes it; \
                            with a pipeline stage 1 is used.";
-            self.word(Word::Zero(ZeroStage::Stage1), message);
+            self.uncounted(Word::Zero(ZeroStage::Stage1), message);
         }
         self.micro_batches(scenario);
         self.uneven_stages(scenario);
@@ -50,7 +50,7 @@ impl Conflicts {
             let message = format!(
                 "{batches} per step cannot keep {stages} pipeline stages busy: the answer is for {stages}, which can."
             );
-            self.number(Field::MicroBatches, stages, message);
+            self.uncounted(Change::Number(Field::MicroBatches, stages.into()), message);
         } else if scenario.cluster.virtual_stages > 1 && given % stages != 0 && has_chunks(scenario) {
             self.rounds(scenario);
         }

@@ -49,29 +49,31 @@ impl Conflicts {
             return;
         }
         if recipe.adapter != Adapter::None {
-            let message = if recipe.adapter.is_quantized() {
-                "Quantized weights are brought back to 16 bits for their products; none of these runs in fp8."
-            } else {
-                "fp8 is counted where all weights are trained; what frozen ones beside adapters keep is not."
-            };
-            return self.word(off, message);
+            if recipe.adapter.is_quantized() {
+                let message =
+                    "Quantized weights are brought back to 16 bits for their products; none of these runs in fp8.";
+                return self.word(off, message);
+            }
+            let message = "fp8 is counted where all weights are trained; what frozen ones beside adapters keep is not.";
+            return self.uncounted(off, message);
         }
         if scenario.task.kind != TaskKind::Train {
-            return self.word(off, "Tasks are counted as trl runs them, with products in the training precision.");
+            return self.uncounted(off, "Tasks are counted as trl runs them, with products in the training precision.");
         }
         if recipe.precision == Precision::Fp32 {
             let message = "fp8 stands beside 16-bit activations: what stays out of fp8 is counted in bf16.";
-            return self.word(Word::Precision(Precision::Bf16), message);
+            return self.uncounted(Word::Precision(Precision::Bf16), message);
         }
         let refused = match (scenario.cluster.engine, fp8.is_torchao(), fp8) {
             (Engine::Megatron, true, _) => Some((
                 Word::Fp8(Fp8::TeDelayed),
                 "Megatron-LM multiplies in fp8 by Transformer Engine; it has no torchao.",
             )),
-            (Engine::DeepSpeed, true, _) => Some((
-                Word::Fp8(Fp8::TeDelayed),
-                "torchao’s fp8 is counted with PyTorch and torchtitan; with DeepSpeed it is Transformer Engine’s.",
-            )),
+            (Engine::DeepSpeed, true, _) => {
+                let message =
+                    "torchao’s fp8 is counted with PyTorch and torchtitan; with DeepSpeed it is Transformer Engine’s.";
+                return self.uncounted(Word::Fp8(Fp8::TeDelayed), message);
+            }
             (Engine::DeepSpeed, false, Fp8::DeepSeekV3) => Some((
                 Word::Fp8(Fp8::TeBlock),
                 "DeepSeek-V3’s recipe is that of its own program, which is counted like Megatron-LM; DeepSpeed has no such \
@@ -116,61 +118,58 @@ impl Conflicts {
                 Word::Zero(ZeroStage::Stage3),
                 "DDP averages gradients behind the hook that would update the weight; FSDP averages before it.",
             ),
-            _ => {
-                let message = if why == Unfit::Task {
-                    "A step in the backward pass is not counted for the trainers of tasks."
-                } else {
-                    "Megatron-LM and DeepSpeed have steps of their own behind the backward pass."
-                };
-                self.word(Word::Step(StepKernel::Fused), message);
-            }
+            Unfit::Task => self.uncounted(
+                Word::Step(StepKernel::Fused),
+                "A step in the backward pass is not counted for the trainers of tasks.",
+            ),
+            _ => self.word(
+                Word::Step(StepKernel::Fused),
+                "Megatron-LM and DeepSpeed have steps of their own behind the backward pass.",
+            ),
         }
     }
 
     fn optimizer(&mut self, scenario: &Scenario, why: Unfit) {
-        let name = scenario.recipe.optimizer.label();
+        let optimizer = scenario.recipe.optimizer;
+        let name = optimizer.label();
         let plain = Word::Optimizer(Optimizer::AdamW);
         let whole = scenario.cluster.tensor_parallel == 1;
-        let (other, message) = match why {
-            Unfit::Adapted => {
-                (plain, format!("{name} is counted where all weights are trained; adapters are small as they are."))
-            }
-            Unfit::Stacked => (
+        match why {
+            Unfit::Adapted => self.uncounted(
+                plain,
+                format!("{name} is counted where all weights are trained; adapters are small as they are."),
+            ),
+            Unfit::Stacked => self.uncounted(
                 plain,
                 format!("{name} works on matrices; stacks of experts have three sides, and that is not counted."),
             ),
-            Unfit::Divided
-                if whole
-                    && scenario.recipe.optimizer == Optimizer::Shampoo
-                    && scenario.cluster.engine == Engine::Torch
-                    && scenario.cluster.tensor_parallel == 1 =>
-            (
-                Word::Zero(ZeroStage::Stage1),
-                "Distributed Shampoo hands whole blocks to data-parallel GPUs, which is counted like ZeRO 1; blocks of \
-                 divided weights are not counted."
-                    .to_owned(),
-            ),
-            Unfit::Divided if whole => (
-                Word::Zero(ZeroStage::Stage0),
-                format!("{name} needs whole matrices; ZeRO and FSDP leave each GPU a part of them."),
-            ),
-            Unfit::Divided => (plain, format!("{name} needs whole matrices; tensor parallelism divides them.")),
-            Unfit::Halved => (
-                Word::Precision(Precision::Bf16),
-                "SOAP multiplies gradients with fp32 preconditioners and needs fp32 gradients, as master weights give \
-                 them."
-                    .to_owned(),
-            ),
-            _ => {
-                let message = if scenario.recipe.optimizer == Optimizer::PagedAdam8bit {
-                    "Paged moments leave the GPU by themselves; the step stays on the GPU.".to_owned()
-                } else {
-                    format!("{name} steps on the GPU; a step of it on the CPU is not counted.")
-                };
-                (Word::Offload(scenario.recipe.offload.without_optimizer()), message)
+            Unfit::Divided if whole && optimizer == Optimizer::Shampoo && scenario.cluster.engine == Engine::Torch => {
+                let message = "Distributed Shampoo hands whole blocks to data-parallel GPUs, which is counted like \
+                               ZeRO 1; blocks of divided weights are not counted.";
+                self.uncounted(Word::Zero(ZeroStage::Stage1), message);
             }
-        };
-        self.word(other, &message);
+            Unfit::Divided if whole => {
+                let message = format!("{name} needs whole matrices; ZeRO and FSDP leave each GPU a part of them.");
+                self.word(Word::Zero(ZeroStage::Stage0), &message);
+            }
+            Unfit::Divided => {
+                self.word(plain, &format!("{name} needs whole matrices; tensor parallelism divides them."));
+            }
+            Unfit::Halved => {
+                let message = "SOAP multiplies gradients with fp32 preconditioners and needs fp32 gradients, as master \
+                               weights give them.";
+                self.word(Word::Precision(Precision::Bf16), message);
+            }
+            _ => {
+                let off = Word::Offload(scenario.recipe.offload.without_optimizer());
+                if optimizer == Optimizer::PagedAdam8bit {
+                    self.word(off, "Paged moments leave the GPU by themselves; the step stays on the GPU.");
+                } else {
+                    let message = format!("{name} steps on the GPU; a step of it on the CPU is not counted.");
+                    self.uncounted(off, message);
+                }
+            }
+        }
     }
 
     fn parameters(&mut self, scenario: &Scenario, why: Unfit) {
@@ -183,14 +182,10 @@ impl Conflicts {
                 Word::Zero(ZeroStage::Stage3),
                 "Weights in CPU memory are those of ZeRO 3 and FSDP, which gather a layer at a time, on one GPU as well.",
             ),
-            _ => {
-                let message = if scenario.cluster.engine == Engine::Megatron {
-                    "Megatron-LM off-loads optimizer state and has no weights in CPU memory."
-                } else {
-                    "Weights in CPU memory are not counted for the trainers of tasks."
-                };
-                self.word(other, message);
+            _ if scenario.cluster.engine == Engine::Megatron => {
+                self.word(other, "Megatron-LM off-loads optimizer state and has no weights in CPU memory.");
             }
+            _ => self.uncounted(other, "Weights in CPU memory are not counted for the trainers of tasks."),
         }
     }
 }

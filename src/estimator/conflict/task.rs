@@ -17,19 +17,19 @@ impl Conflicts {
                 "The workshop’s and the paper’s accounts know one training step and nothing beside it; the ledger \
                  counts {name}."
             );
-            self.0.push(super::Conflict { mend: Word::Method(Method::Ledger).into(), message });
+            self.uncounted(Word::Method(Method::Ledger), message);
             return;
         }
         self.divides_data_alone(scenario, &format!("{name} is counted as trl runs it, on data-parallel GPUs"));
         if !matches!(cluster.engine, Engine::Torch | Engine::DeepSpeed) {
             let message = "trl runs on PyTorch’s data parallelism and on DeepSpeed; tasks on torchtitan and Megatron-LM \
                            are not counted.";
-            self.word(Word::Engine(Engine::Torch), message);
+            self.uncounted(Word::Engine(Engine::Torch), message);
         }
         if recipe.loss != LossHead::Plain && kind != TaskKind::Reward {
             let message = "A task has a loss of its own, which trl makes of plain logits; fused, chunked and other \
                            heads of it are not counted.";
-            self.word(Word::Loss(LossHead::Plain), message);
+            self.uncounted(Word::Loss(LossHead::Plain), message);
         }
         let reads = !matches!(kind, TaskKind::Reward);
         if reads

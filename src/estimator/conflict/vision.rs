@@ -20,27 +20,27 @@ impl Conflicts {
         }
         if scenario.method != Method::Ledger {
             let message = "The workshop’s and the paper’s accounts know no vision tower; the ledger counts it.";
-            return self.word(Word::Method(Method::Ledger), message);
+            return self.uncounted(Word::Method(Method::Ledger), message);
         }
         if scenario.task.kind == TaskKind::Train {
             self.divides_data_alone(scenario, "A vision tower is counted on data-parallel GPUs alone");
         } else {
             let message = "A vision tower is counted in training on the next token alone, not in other tasks.";
-            self.word(Word::Task(TaskKind::Train), message);
+            self.uncounted(Word::Task(TaskKind::Train), message);
         }
         if cluster.engine != Engine::Torch {
             let message = "A vision tower is counted under PyTorch’s own step, not under DeepSpeed, torchtitan or \
                            Megatron-LM.";
-            self.word(Word::Engine(Engine::Torch), message);
+            self.uncounted(Word::Engine(Engine::Torch), message);
         }
         if recipe.kernels != Kernels::Eager {
             let message = "A vision tower is counted as a framework’s own operations; fused ones are not counted.";
-            self.word(Word::Kernels(Kernels::Eager), message);
+            self.uncounted(Word::Kernels(Kernels::Eager), message);
         }
         if !matches!(recipe.recomputation, Recomputation::None | Recomputation::Full) {
             let message = "With a vision tower all layers are computed again or none; other recomputation is not \
                            counted.";
-            self.word(Word::Recomputation(Recomputation::Full), message);
+            self.uncounted(Word::Recomputation(Recomputation::Full), message);
         }
         let adapted = recipe.adapter != Adapter::None;
         match images.tower {
@@ -52,7 +52,7 @@ impl Conflicts {
                 Word::Targets(AdapterTargets::All),
                 "Adapters in the tower are those of PEFT’s “all-linear”, beside every matrix of the model.",
             ),
-            TowerTraining::Trained if adapted => self.word(
+            TowerTraining::Trained if adapted => self.uncounted(
                 Word::Tower(TowerTraining::Frozen),
                 "Beside adapters a tower is counted frozen or with adapters of its own, not trained in full.",
             ),

@@ -11,8 +11,8 @@ pub(super) use words::{address, b_max_words, model_name, shortage, subject};
 use super::text::{gib, wrap};
 use crate::planner::{Accumulation, plan};
 use crate::{
-    Batching, Bytes, Choice, Cluster, Encoder, Field, Fp8, Lengths, Optimizer, Outside, Scenario, StepKernel, TaskKind,
-    Vision, estimate, largest_micro_batch,
+    Answer, Batching, Bytes, Choice, Cluster, Encoder, Field, Fp8, Lengths, Optimizer, Outside, Scenario, StepKernel,
+    TaskKind, Vision, b_max, estimate, format, largest_micro_batch,
 };
 use words::{batches, peak};
 
@@ -279,6 +279,11 @@ impl Run {
     pub(super) fn head(&self, page: &str, target: &str) -> Vec<String> {
         let planned = self.plan();
         let mut lines = Vec::new();
+        if let Answer::Refused(refusal) = b_max(&self.asked) {
+            let why = format::refusal(&refusal, self.asked.unit());
+            lines.extend(wrap(&format!("{why} The micro-batch below is no promise."), "", ""));
+            lines.push(String::new());
+        }
         if !planned.fits {
             for line in wrap(&format!("NOTHING FITS. {}", shortage(&planned.scenario)), "", "") {
                 lines.push(line);
@@ -294,8 +299,6 @@ impl Run {
         lines.push(address(page, &self.asked));
         lines.push(String::new());
         lines.extend(self.plan_told(page, target, "file"));
-        let conflicts: Vec<String> = self.asked.conflicts().into_iter().map(|conflict| conflict.message).collect();
-        lines.extend(listed("Settings that contradict each other:", &conflicts));
         lines
     }
 

@@ -2,7 +2,7 @@
 
 use super::Planned;
 use crate::export::text::gib;
-use crate::format::{batch, count, counted};
+use crate::format::{self, batch, count, counted};
 use crate::{Answer, Choice, Method, Scenario, Shortage, Unit, b_max, catalogue, estimate, link};
 
 /// Model, GPUs and length in one sentence.
@@ -72,13 +72,16 @@ pub(in crate::export) fn b_max_words(scenario: &Scenario) -> String {
             unit => batch(room.batch, unit),
         },
         Answer::Infeasible(_) => format!("none, for not even one {} fits", scenario.unit().one()),
+        Answer::Refused(refusal) => format!("not answered ({})", format::refused(refusal.kind)),
     }
 }
 
 /// Why one sequence does not fit, and what mends it.
 pub(in crate::export) fn shortage(scenario: &Scenario) -> String {
-    let Answer::Infeasible(reason) = b_max(scenario) else {
-        return format!("{} would fit.", b_max_words(scenario));
+    let reason = match b_max(scenario) {
+        Answer::Infeasible(reason) => reason,
+        Answer::Refused(refusal) => return format::refusal(&refusal, scenario.unit()),
+        Answer::Fits(_) => return format!("{} would fit.", b_max_words(scenario)),
     };
     let (over, one) = (gib(reason.over), scenario.unit().one());
     let why = match reason.shortage {

@@ -1,9 +1,11 @@
 //! What the figure shows: the answer, why it is no more, and the bar.
 
 use bmax::chart::MemoryBar;
-use bmax::{Answer, Choice, Instant, Shortage, proof};
+use bmax::ways::Way;
+use bmax::{Answer, Change, Choice, Instant, Shortage, proof};
 
-use crate::site::{Facts, Standing, format};
+use crate::figures::levers::together;
+use crate::site::{Facts, Ranking, Standing, format};
 
 /// What the figure shows.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,6 +44,25 @@ impl Shown {
     }
 }
 
+/// Changes with which at least one sequence fits.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WayOut {
+    /// The changes.
+    pub changes: Vec<Change>,
+    /// What they are, and how much fits with them.
+    pub name: String,
+}
+
+/// The ways out that stand beside the answer, the cheapest first.
+pub fn ways_out(ranking: &Ranking) -> Vec<WayOut> {
+    const SHOWN: usize = 3;
+    let told = |way: &Way| WayOut {
+        changes: way.changes.clone(),
+        name: format!("{}: {}", together(&way.changes), format::batch(way.after, ranking.scenario.unit())),
+    };
+    ranking.ways.fitting.iter().take(SHOWN).map(told).collect()
+}
+
 fn method(facts: &Facts) -> String {
     let method = format!("{} method", facts.scenario.method.label());
     // The other two were compared as well, and are further off (the accuracy report).
@@ -71,6 +92,7 @@ fn reason(facts: &Facts) -> String {
         Answer::Infeasible(reason) if reason.shortage == Shortage::HostMemory => {
             format::shortage(&facts.answer, facts.scenario.unit()).unwrap_or_default()
         }
+        Answer::Refused(refusal) => format::refusal(refusal, unit),
         Answer::Infeasible(reason) => {
             let why = format::shortage(&facts.answer, unit).unwrap_or_default();
             if reason.training.is_some() {

@@ -80,7 +80,7 @@ impl Shown {
             Side {
                 name: names[at],
                 configuration: format::configuration(scenario),
-                answer: format::answer(&[comparison.before, comparison.after][at].answer),
+                answer: format::answer(&[&comparison.before, &comparison.after][at].answer),
                 batch: format::count(scenario.recipe.batch),
                 bar: MemoryBar::at_peak([&first, &second][at], Some(length)),
             }
@@ -103,8 +103,11 @@ fn verdict(comparison: &Comparison) -> String {
         return "Nothing differs yet. Change a setting here or on another page, and you see here what that gives."
             .to_owned();
     }
-    let [was, is] = [before.answer, after.answer].map(|answer| format::answer(&answer));
-    let answer = match (before.answer, after.answer) {
+    let [was, is] = [&before.answer, &after.answer].map(format::answer);
+    let answer = match (&before.answer, &after.answer) {
+        (Answer::Refused(_), Answer::Refused(_)) => format!("Neither has an answer: {was}; {is}."),
+        (Answer::Refused(_), _) => format!("A has no answer ({was}). In B the largest micro-batch is {is}."),
+        (_, Answer::Refused(_)) => format!("In A the largest micro-batch is {was}. B has no answer ({is})."),
         (Answer::Infeasible(_), Answer::Infeasible(_)) => "Neither fits, not even the smallest micro-batch.".to_owned(),
         (Answer::Infeasible(_), Answer::Fits(_)) => {
             format!("A does not fit at all. In B the largest micro-batch is {is}.")

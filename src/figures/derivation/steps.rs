@@ -97,6 +97,7 @@ impl Steps {
                 format::batch(room.batch, self.unit) + if room.batch == 1 { " fits" } else { " fit" },
                 format::memory(room.next_lacks)
             ),
+            Answer::Refused(refusal) => format!("⌊{}⌋. {}", self.quotient(), format::refusal(refusal, self.unit)),
             Answer::Infeasible(reason) => {
                 let short = match reason.shortage {
                     Shortage::ModelStates => {

@@ -66,6 +66,9 @@ impl Jump {
 
 /// The verdict on the chosen micro-batch, with the outlook and the instant where there are any.
 fn said(facts: &Facts) -> String {
+    if let Answer::Refused(refusal) = &facts.answer {
+        return format::refusal(refusal, facts.scenario.unit());
+    }
     let mut said = sentence(&facts.estimate, &facts.answer, &facts.scenario);
     if facts.is_ledger() {
         if Standing::of(facts) == Standing::LikelyFits {
@@ -94,7 +97,7 @@ fn sentence(estimate: &Estimate, answer: &Answer, scenario: &Scenario) -> String
                         format!("{} more {}", format::count(more), if more == 1 { unit.one() } else { unit.many() });
                     format!("Fits: {left} stay free, enough for {more}.")
                 }
-                Answer::Infeasible(_) => format!("Fits: {left} stay free."),
+                Answer::Infeasible(_) | Answer::Refused(_) => format!("Fits: {left} stay free."),
             }
         }
         Balance::Close(over) => {
@@ -128,6 +131,7 @@ fn other(method: Method, scenario: &Scenario, answer: &Answer) -> String {
         match answer {
             Answer::Fits(_) => format!("the most is {}", format::answer(answer)),
             Answer::Infeasible(_) => "no batch does".to_owned(),
+            Answer::Refused(_) => "it has no answer".to_owned(),
         }
     )
 }

@@ -12,6 +12,7 @@ use web_sys::Element;
 
 use crate::site::{Ranking, State, read};
 use applied::{Applied, remember};
+pub use shown::together;
 use shown::{Gain, Idle, Now, Ranked};
 pub use text::describe;
 
@@ -34,10 +35,12 @@ pub fn Levers(
             _ = place.focus();
         }
     };
-    let apply = Callback::new(move |change: Change| {
-        let inverse = change.undo(&state.scenario.get_untracked());
-        applied.update(|list| remember(list, Applied { change, inverse }));
-        make(change);
+    let apply = Callback::new(move |changes: Vec<Change>| {
+        for change in changes {
+            let inverse = change.undo(&state.scenario.get_untracked());
+            applied.update(|list| remember(list, Applied { change, inverse }));
+            make(change);
+        }
     });
     let undo = Callback::new(move |entry: Applied| {
         applied.update(|list| list.retain(|other| *other != entry));
@@ -82,24 +85,22 @@ fn AppliedChanges(now: Memo<Now>, undo: Callback<Applied>) -> impl IntoView {
 
 /// The changes that make room, the strongest first.
 #[component]
-fn GainingChanges(ranked: Memo<Ranked>, apply: Callback<Change>) -> impl IntoView {
+fn GainingChanges(ranked: Memo<Ranked>, apply: Callback<Vec<Change>>) -> impl IntoView {
     let alone = move || ranked.with(Ranked::alone);
     let rows = move || ranked.with(|ranked| ranked.gaining.clone()).into_iter().map(move |gain| gaining(gain, apply));
     view! {
         <div class="levers-gaining">
-            <ol class="levers-list" aria-label="Changes that make room, the strongest first" hidden=alone>
+            <ol class="levers-list" aria-label="Changes that make room" hidden=alone>
                 {move || rows().collect_view()}
             </ol>
-            <p class="levers-none" hidden=move || !alone()>
-                "No single technique makes room. Apply two or more of these; each says what would still be missing."
-            </p>
+            <p class="levers-none" hidden=move || !alone()>{read(ranked, |ranked| &ranked.none)}</p>
         </div>
     }
 }
 
 /// One of them: what it is and costs, what it leads to, and the press that makes it.
-fn gaining(gain: Gain, apply: Callback<Change>) -> impl IntoView {
-    let Gain { change, name, cost, tokens, before, after, gain, shares: [share_before, share_after] } = gain;
+fn gaining(gain: Gain, apply: Callback<Vec<Change>>) -> impl IntoView {
+    let Gain { changes, name, cost, tokens, before, after, gain, shares: [share_before, share_after] } = gain;
     view! {
         <li class="lever">
             <div class="lever-what">
@@ -124,7 +125,7 @@ fn gaining(gain: Gain, apply: Callback<Change>) -> impl IntoView {
                     style=("--after", share_after)
                 ></div>
             </div>
-            <LeverButton does="Apply" name test="lever-apply" press=move |()| apply.run(change)/>
+            <LeverButton does="Apply" name test="lever-apply" press=move |()| apply.run(changes.clone())/>
         </li>
     }
 }
@@ -134,7 +135,7 @@ fn gaining(gain: Gain, apply: Callback<Change>) -> impl IntoView {
 /// closes what the reader may have opened. It follows the disclosure pattern with the browser's own `details`:
 /// <https://www.w3.org/WAI/ARIA/apg/patterns/disclosure/>.
 #[component]
-fn IdleChanges(ranking: Memo<Ranking>, ranked: Memo<Ranked>, apply: Callback<Change>) -> impl IntoView {
+fn IdleChanges(ranking: Memo<Ranking>, ranked: Memo<Ranked>, apply: Callback<Vec<Change>>) -> impl IntoView {
     let alone = Memo::new(move |_| ranked.with(Ranked::alone));
     let open = RwSignal::new(false);
     let idle = Memo::new(move |_| if open.get() || alone.get() { ranking.with(Idle::all) } else { Vec::new() });
@@ -145,7 +146,7 @@ fn IdleChanges(ranking: Memo<Ranking>, ranked: Memo<Ranked>, apply: Callback<Cha
                     <p class="lever-name">{name.clone()}</p>
                     <p class="field-help num">{why}</p>
                 </div>
-                <LeverButton does="Apply" name test="lever-apply" press=move |()| apply.run(change)/>
+                <LeverButton does="Apply" name test="lever-apply" press=move |()| apply.run(vec![change])/>
             </li>
         }
     };

@@ -1,7 +1,8 @@
 //! What the figure shows: the ranked changes, what was applied of them, and what would gain nothing.
 
 use bmax::levers::{Change, Lever};
-use bmax::{Choice, Field, Scenario, b_max};
+use bmax::ways::{Way, Ways};
+use bmax::{Choice, Field, Scenario, Unit, b_max};
 
 use super::applied::{Applied, holding};
 use super::text::{describe, still_missing, token_account};
@@ -39,23 +40,25 @@ impl Now {
 /// The changes that are open, the strongest first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ranked {
-    /// Those that make room.
+    /// Those that make room; where nothing fits, the cheapest first, alone and together.
     pub gaining: Vec<Gain>,
+    /// What is said where nothing makes room.
+    pub none: String,
     /// How many would make none by themselves.
     pub idle: u32,
     /// The same in words.
     pub idle_count: String,
 }
 
-/// A change that makes room.
+/// A change that makes room, or several that do together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gain {
-    /// The change.
-    pub change: Change,
+    /// The changes.
+    pub changes: Vec<Change>,
     /// The same as an instruction.
     pub name: String,
-    /// What it costs.
-    pub cost: &'static str,
+    /// What they cost.
+    pub cost: String,
     /// What it does to the tokens of a step, for a shorter sequence.
     pub tokens: Option<String>,
     /// The largest micro-batch before it.
@@ -71,12 +74,20 @@ pub struct Gain {
 impl Ranked {
     /// What a ranking shows.
     pub fn of(ranking: &Ranking) -> Self {
-        let gaining = ranking.gaining();
-        // The strongest comes first, and its bar is the longest.
-        let most = gaining.first().and_then(|lever| lever.after).unwrap_or(1);
+        let (gaining, ways) = (ranking.gaining(), &ranking.ways);
+        // The longest bar is that of what leads farthest.
+        let alone = gaining.iter().filter_map(|lever| lever.after);
+        let most = alone.chain(ways.fitting.iter().map(|way| way.after)).max().unwrap_or(1);
         let idle = ranking.idle().len() as u32;
+        // Where nothing fits, single changes are among the ways.
+        let gaining = if ways.fitting.is_empty() {
+            gaining.iter().map(|lever| Gain::of(lever, most, &ranking.scenario)).collect()
+        } else {
+            ways.fitting.iter().take(WAYS_SHOWN).map(|way| Gain::of_way(way, most, &ranking.scenario)).collect()
+        };
         Self {
-            gaining: gaining.iter().map(|lever| Gain::of(lever, most, &ranking.scenario)).collect(),
+            gaining,
+            none: none(ways, ranking.scenario.unit()),
             idle,
             idle_count: format::counted(idle, "change", "changes"),
         }
@@ -93,9 +104,9 @@ impl Gain {
         let batch = |batch: Option<u32>| batch.map_or_else(|| "does not fit".to_owned(), format::count);
         let share = |batch: Option<u32>| f64::from(batch.unwrap_or(0)) / f64::from(most.max(1));
         Self {
-            change: lever.change,
+            changes: vec![lever.change],
             name: describe(lever.change),
-            cost: lever.change.cost(),
+            cost: lever.change.cost().to_owned(),
             tokens: match (lever.change, lever.after) {
                 (Change::Number(Field::Sequence, shorter), Some(after)) => {
                     let unit = scenario.unit();
@@ -108,6 +119,42 @@ impl Gain {
             gain: format!("+{}", format::count(lever.gain())),
             shares: [lever.before, lever.after].map(|batch| format::css_percent(share(batch))),
         }
+    }
+
+    fn of_way(way: &Way, most: u32, scenario: &Scenario) -> Self {
+        let costs = way.changes.iter().map(|change| change.cost()).filter(|cost| !cost.is_empty());
+        Self {
+            changes: way.changes.clone(),
+            name: together(&way.changes),
+            cost: costs.collect::<Vec<_>>().join(" "),
+            tokens: None,
+            before: format::answer(&b_max(scenario)),
+            after: format::count(way.after),
+            gain: format!("+{}", format::count(way.after)),
+            shares: [0, way.after].map(|batch| format::css_percent(f64::from(batch) / f64::from(most.max(1)))),
+        }
+    }
+}
+
+/// How many ways out are listed.
+const WAYS_SHOWN: usize = 8;
+
+/// Changes that are made together, as one instruction.
+pub fn together(changes: &[Change]) -> String {
+    changes.iter().map(|change| describe(*change)).collect::<Vec<_>>().join(" + ")
+}
+
+/// What is said where nothing makes room: what comes closest, if nothing fits at all.
+fn none(ways: &Ways, unit: Unit) -> String {
+    let Some((changes, lacking)) = &ways.closest else {
+        return "No single technique makes room for more. Apply two or more of these; each says what would still be missing."
+            .to_owned();
+    };
+    let lacks = format!("one {} still lacks {}", unit.one(), format::memory(*lacking));
+    if changes.is_empty() {
+        format!("Nothing that was tried makes room, alone or together: {lacks}.")
+    } else {
+        format!("Nothing that was tried makes room, alone or together. Closest: {}; {lacks}.", together(changes))
     }
 }
 
@@ -150,7 +197,7 @@ mod tests {
     fn the_strongest_change_of_the_default_has_the_longest_bar() {
         let ranked = ranked(&Scenario::default());
         let first = &ranked.gaining[0];
-        assert_eq!(first.change, Change::Word(Word::Recomputation(Recomputation::Full)));
+        assert_eq!(first.changes, [Change::Word(Word::Recomputation(Recomputation::Full))]);
         assert_eq!(first.shares[1], "100.000%");
         let after = |gain: &Gain| bmax::number::parse(&gain.after).expect("a number");
         assert!(ranked.gaining.is_sorted_by(|one, next| after(one) >= after(next)));
@@ -161,7 +208,7 @@ mod tests {
         for gain in ranked(&Scenario::default()).gaining {
             assert_eq!(
                 gain.tokens.is_some(),
-                matches!(gain.change, Change::Number(Field::Sequence, _)),
+                matches!(gain.changes[..], [Change::Number(Field::Sequence, _)]),
                 "{}",
                 gain.name
             );
@@ -169,11 +216,14 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_helps_alone_each_change_says_what_is_missing() -> Result<(), bmax::InputError> {
+    fn where_nothing_fits_ways_are_named_and_each_idle_change_says_what_is_missing() -> Result<(), bmax::InputError> {
         let large = bmax::catalogue::model("70b").expect("listed").apply(Scenario::default());
         let scenario = large.with_number(Field::Gpus, 1.0)?;
         let ranking = Ranking::of(&scenario);
-        assert!(Ranked::of(&ranking).alone());
+        let ranked = Ranked::of(&ranking);
+        assert!(!ranked.alone() && ranking.ways.closest.is_none());
+        let names: Vec<_> = ranked.gaining.iter().map(|gain| gain.name.as_str()).collect();
+        assert!(names.contains(&"Train QLoRA adapters"), "{names:?}");
         let idle = Idle::all(&ranking);
         assert!(!idle.is_empty());
         for idle in idle {
@@ -199,7 +249,8 @@ mod tests {
             let ranked = Ranked::of(&ranking);
             texts_are_sound(&(&ranked, Idle::all(&ranking)));
             for gain in &ranked.gaining {
-                let most = b_max(&gain.change.apply(scenario)).batch().expect("it makes room");
+                let with = gain.changes.iter().fold(scenario, |scenario, change| change.apply(scenario));
+                let most = b_max(&with).batch().expect("it makes room");
                 prop_assert_eq!(&gain.after, &format::count(most));
             }
         }

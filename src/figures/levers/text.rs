@@ -3,8 +3,8 @@
 use bmax::catalogue;
 use bmax::levers::Change;
 use bmax::{
-    AdapterTargets, Answer, Choice, Field, Kernels, LossHead, Offload, Recomputation, Segments, Unit, ZeroStage,
-    number, setting::Word,
+    Adapter, AdapterTargets, Answer, Choice, Field, Kernels, LossHead, Offload, Recomputation, Segments, Unit,
+    ZeroStage, number, setting::Word,
 };
 
 use crate::site::format;
@@ -36,6 +36,8 @@ pub fn describe(change: Change) -> String {
         Change::Word(Word::Offload(Offload::Both)) => ("Swap optimizer state and layer inputs to CPU memory", "", ""),
         Change::Word(Word::Offload(Offload::Everything)) => ("Keep weights and layer inputs in CPU memory", "", ""),
         Change::Word(Word::Offload(_)) => ("Keep weights and optimizer state in CPU memory", "", ""),
+        Change::Word(Word::Adapter(Adapter::None)) => ("Train all weights", "", ""),
+        Change::Word(Word::Adapter(adapter)) => ("Train ", adapter.label(), " adapters"),
         Change::Word(Word::Targets(AdapterTargets::Attention)) => ("Adapt attention alone", "", ""),
         Change::Word(Word::Segments(Segments::Expandable)) => {
             ("Let the allocator’s segments grow (expandable_segments)", "", "")
@@ -100,6 +102,7 @@ pub fn still_missing(after: &Answer, unit: Unit) -> String {
             format::memory(room.next_lacks),
             format::memory(room.per_sequence)
         ),
+        Answer::Refused(refusal) => format::would_be(refusal, unit),
         Answer::Infeasible(reason) => {
             format!("Still does not fit: one {} would be {} too much.", unit.one(), format::memory(reason.over))
         }

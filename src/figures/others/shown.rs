@@ -88,7 +88,7 @@ impl Shown {
             printed: None,
             part: None,
             bar: Some(scale.bar(own)),
-            most: most(Largest::from(&b_max(scenario))),
+            most: format::answer(&b_max(scenario)),
             lacks: None,
             why: OWN.to_owned(),
             left_out: NOTHING.to_owned(),

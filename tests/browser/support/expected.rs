@@ -1,6 +1,6 @@
 //! What the library says the page should show.
 
-use bmax::{Answer, Bytes, Field, Method, Scenario, b_max, link, number};
+use bmax::{Answer, Bytes, Field, Method, Scenario, b_max, format, link, number};
 
 /// The scenario behind a query string, which must be free of mistakes.
 pub fn scenario(query: &str) -> Scenario {
@@ -15,6 +15,7 @@ pub fn answer(scenario: &Scenario) -> String {
         Answer::Fits(room) if room.capped => format!("≥ {}", number::grouped(room.batch.into())),
         Answer::Fits(room) => number::grouped(room.batch.into()),
         Answer::Infeasible(_) => "does not fit".to_owned(),
+        Answer::Refused(refusal) => format::refused(refusal.kind).to_owned(),
     }
 }
 

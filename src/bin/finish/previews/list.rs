@@ -179,6 +179,7 @@ fn answered(folder: String, title: String, more: String, way: String, scenario: 
             let length = format::length(&scenario);
             ("Does not fit".to_owned(), format!("not even one {} of {length}", scenario.unit().one()))
         }
+        Answer::Refused(refusal) => ("No answer".to_owned(), format::refused(refusal.kind).to_owned()),
     };
     let filled = preview::filled(&scenario);
     let short = format::shortage(&answer, scenario.unit());

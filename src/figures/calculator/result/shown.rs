@@ -2,10 +2,11 @@
 
 use bmax::chart::MemoryBar;
 use bmax::{
-    Answer, Balance, Change, Choice, Conflict, Scenario, Shortage, catalogue, counters, number, range::Outlook,
+    Answer, Balance, Bytes, Change, Choice, Conflict, Counters, Scenario, Shortage, catalogue, counters, number,
+    range::Outlook,
 };
 
-use crate::figures::levers::describe;
+use crate::figures::levers::{describe, together};
 use crate::site::{Facts, Ranking, Standing, format};
 
 /// What the result shows.
@@ -81,7 +82,7 @@ impl Shown {
             balance: balance(facts),
             binds: binds(facts),
             unknowns: unknowns(scenario),
-            counted: format!("At {batch} a run should show about:"),
+            counted: counted(&batch, estimate.balance(), &seen),
             counters: [seen.allocated, seen.reserved, seen.device].map(format::memory),
         }
     }
@@ -136,6 +137,8 @@ fn binds(facts: &Facts) -> String {
         Answer::Infeasible(reason) if reason.shortage == Shortage::HostMemory => {
             format::shortage(&facts.answer, facts.scenario.unit()).unwrap_or_default()
         }
+        // The conflicts themselves are listed above it.
+        Answer::Refused(refusal) => format::would_be(refusal, unit),
         Answer::Infeasible(reason) => {
             let why = format::shortage(&facts.answer, unit).unwrap_or_default();
             let at = if facts.is_ledger() { format!(" at “{instant}”") } else { String::new() };
@@ -148,6 +151,20 @@ fn binds(facts: &Facts) -> String {
             format!("{why} The largest entry{at} is {entry}. {mend}")
         }
     }
+}
+
+/// What the counters speak of, and what the allocator gives back so that they are not more than the GPU has.
+fn counted(batch: &str, balance: Balance, seen: &Counters) -> String {
+    if let Balance::Over(_) = balance {
+        return format!("{batch} would take, had the GPU so much:");
+    }
+    let given_back = if seen.given_back > Bytes::ZERO {
+        let more = format::memory(seen.given_back);
+        format!(" (the allocator would cache {more} more, and gives that back at the end of the GPU)")
+    } else {
+        String::new()
+    };
+    format!("At {batch} a run should show about{given_back}:")
 }
 
 /// The named unknowns that part safe, likely and optimistic.
@@ -166,8 +183,12 @@ fn unknowns(scenario: &Scenario) -> [[String; OUTLOOKS.len()]; UNKNOWNS.len()] {
     ]
 }
 
-/// The three changes that gain most, each with where it leads.
+/// The three changes that gain most, each with where it leads; where nothing fits, the three cheapest ways.
 pub fn helpful(ranking: &Ranking) -> Vec<(String, String)> {
+    if let [_, ..] = ranking.ways.fitting[..] {
+        let cheapest = ranking.ways.fitting.iter().take(3);
+        return cheapest.map(|way| (together(&way.changes), format::count(way.after))).collect();
+    }
     let gaining = ranking.gaining().iter().take(3);
     gaining.map(|lever| (describe(lever.change), lever.after.map_or_else(String::new, format::count))).collect()
 }
