@@ -51,7 +51,7 @@ VERSION_3 = VERSION_2 | {
     "engine_share": "30", "completion": "0", "generations": "0", "score_b": "0",
     "eval": "off", "eval_generate": "off", "eval_b": "8", "eval_n": "128", "eval_steps": "0", "eval_tokens": "0",
     "gather": "off", "gather_states": "weights", "save": "off", "load": "off", "resume": "off", "merge": "off",
-    "lengths": "equal", "len_attn": "mask", "len_median": "256", "len_p95": "640", "len_max": "4096", "len_multiple": "1",
+    "lengths": "equal", "len_attn": "mask", "len_median": "256", "len_p95": "640", "len_max": "0", "len_multiple": "1",
     "fp8": "off", "opt_rank": "128", "precond_dim": "0", "ram": "0", "node_gpus": "8", "host_load": "off",
     "vision": "none", "vision_layers": "0", "vision_hidden": "0", "vision_heads": "0", "vision_ffn": "0", "patch": "0",
     "image_side": "0", "images": "1", "image_h": "1024", "image_w": "1024", "max_pixels": "12845056", "tiles": "0",
