@@ -17,6 +17,8 @@ pub fn text(report: &Report) -> String {
     sections.push(answer(report));
     let conflicts: Vec<String> = report.conflicts.iter().map(|conflict| conflict.message.clone()).collect();
     sections.extend(listed("Contradictions", &conflicts));
+    let remarks: Vec<String> = report.remarks.iter().flatten().map(|remark| remark.message.to_owned()).collect();
+    sections.extend(listed("Remarks", &remarks));
     sections.extend(report.lengths.as_ref().map(lengths));
     sections.push(breakdown(&report.estimate));
     sections.extend(ranks(&report.estimate));
