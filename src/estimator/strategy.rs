@@ -112,8 +112,8 @@ impl Strategy {
 /// The plan that accumulates the largest micro-batches that fit up to the global batch, with the
 /// scenario's settings as they are. A recipe that cannot add micro-batches up has no plan of several.
 pub fn rung(measure: Option<Change>, scenario: &Scenario, speed: Speed) -> Rung {
-    let conflicts = scenario.conflicts().len();
-    let mut scenario = *scenario;
+    let asked = *scenario;
+    let mut scenario = asked;
     let mut b_max = largest_micro_batch(&scenario);
     let mut accumulation = b_max.map(|b_max| filled(&scenario, b_max));
     // With more than one micro-batch gradients stay alive, so that less may fit beside them.
@@ -128,7 +128,9 @@ pub fn rung(measure: Option<Change>, scenario: &Scenario, speed: Speed) -> Rung 
         scenario.recipe.batch = plan.micro_batch;
         scenario.recipe.micro_batches = plan.steps;
     }
-    accumulation = accumulation.filter(|_| scenario.conflicts().len() <= conflicts);
+    if scenario.conflicts().len() > asked.conflicts().len() {
+        (scenario, accumulation) = (asked, None);
+    }
     let cost = accumulation.map(|plan| cost(&scenario, plan.steps, speed));
     Rung { measure, scenario, b_max, accumulation, cost }
 }
