@@ -75,8 +75,26 @@ pub fn offers(
     let bare = squeezed(given);
     match SYNONYMS.iter().find(|(of, word, _)| *of == parameter && *word == bare) {
         Some((_, _, offer)) => vec![*offer],
-        None => nearest(given, known),
+        // Another memory is another GPU, however alike their names are, and one in a laptop has less.
+        None if parameter == "gpu" && bare.contains("laptop") => Vec::new(),
+        None => match gigabytes(given).filter(|_| parameter == "gpu") {
+            Some(size) => nearest(given, &mut known.filter(|(_, name)| name.contains(&format!(" {size} GB")))),
+            None => nearest(given, known),
+        },
     }
+}
+
+/// The gigabytes in the name of a GPU: 80 in “A100-SXM4-80GB”.
+fn gigabytes(given: &str) -> Option<u32> {
+    let given = given.to_ascii_lowercase();
+    given.match_indices('g').find_map(|(end, _)| {
+        let rest = given[end + 1..].trim_start_matches(|c| matches!(c, 'i' | 'b'));
+        let before = given[..end].trim_end();
+        let digits = before.len() - before.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+        let alone = before[..before.len() - digits].ends_with(|c: char| !c.is_ascii_alphanumeric());
+        let ends = !rest.starts_with(|c: char| c.is_ascii_alphanumeric());
+        if digits > 0 && alone && ends { before[before.len() - digits..].parse().ok() } else { None }
+    })
 }
 
 /// The words of a list that are most like `given`, three at most and in the order of the list; none where
@@ -189,7 +207,7 @@ impl Spelling {
 }
 
 /// Letters and digits, the letters small.
-fn squeezed(word: &str) -> String {
+pub(crate) fn squeezed(word: &str) -> String {
     word.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
 }
 
@@ -277,7 +295,8 @@ mod tests {
             ("NVIDIA H100 80GB HBM3", &["h100-80"]),
             ("h100-sxm", &["h100-80"]),
             ("A100-SXM4-40GB", &["a100-40"]),
-            ("A100-SXM4-80GB", &["a100-80", "a100-40"]),
+            ("A100-SXM4-80GB", &["a100-80"]),
+            ("RTX 3080 Laptop GPU", &[]),
             ("NVIDIA A100 80GB PCIe", &["a100-pcie"]),
             ("Tesla V100-SXM2-16GB", &["v100-16"]),
             ("4090", &["rtx-4090"]),

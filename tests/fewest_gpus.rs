@@ -17,10 +17,17 @@ fn fits(scenario: &Scenario, gpus: u32) -> bool {
     estimate(&at).peak().bytes <= at.usable()
 }
 
-/// The first whole number of groups on which the scenario's micro-batch fits, among the first few.
+/// The first whole number of groups on which the scenario's micro-batch fits, among the first few, and on which nothing
+/// contradicts anything that does not now.
 fn by_trying(scenario: &Scenario) -> Option<u32> {
     let group = scenario.cluster.group();
-    (1..=GROUPS).map(|groups| groups * group).find(|gpus| fits(scenario, *gpus))
+    let conflicts = scenario.conflicts().len();
+    let goes = |gpus: u32| {
+        let mut at = *scenario;
+        at.cluster.gpus = gpus;
+        at.conflicts().len() <= conflicts
+    };
+    (1..=GROUPS).map(|groups| groups * group).find(|gpus| fits(scenario, *gpus) && goes(*gpus))
 }
 
 fn is_the_first_that_fits(scenario: &Scenario) -> Result<(), TestCaseError> {

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use bmax::course::lengths::{Spread, batched, packed_share, wrapped_share};
-use bmax::{Batching, Bytes, Field, Lengths, Scenario, b_max, counters, estimate, largest_micro_batch, link};
+use bmax::{
+    Batching, Bytes, Field, Lengths, Scenario, b_max, catalogue, counters, estimate, largest_micro_batch, link,
+};
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::Value;
@@ -184,6 +186,21 @@ proptest! {
         plain.lengths = Lengths::EQUAL;
         prop_assert_eq!(estimate(&equal).entries, estimate(&plain).entries);
         prop_assert_eq!(equal.tokens_at(3), 3 * u64::from(equal.recipe.sequence));
+    }
+
+    /// Whoever says that lengths vary and no more has said nothing that makes the longest shorter than S.
+    #[test]
+    fn lengths_that_nobody_gave_never_leave_more_room_than_equal_ones(
+        model in select(catalogue::MODELS),
+        device in select(catalogue::DEVICES),
+        way in select(vec!["padded", "bucketed", "flattened", "packed"]),
+        sequence in 1_u32..=131_072,
+    ) {
+        let query = format!("model={}&gpu={}&s={sequence}&adapter=lora", model.slug, device.slug);
+        let equal = link::decode(&query).scenario;
+        let varied = link::decode(&format!("{query}&lengths={way}")).scenario;
+        prop_assert!(varied.longest() == sequence);
+        prop_assert!(largest_micro_batch(&varied) <= largest_micro_batch(&equal));
     }
 
     #[test]

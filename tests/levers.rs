@@ -1,10 +1,14 @@
 //! Levers: what is offered, what it says of its cost, and what it changes.
 
 use bmax::{
-    Adapter, AdapterTargets, Change, Evaluation, ExpertMatrices, Field, Gather, Load, Merge, Method, Offload,
-    Precision, Recomputation, Reference, Resume, Rollout, Scenario, TaskKind, Tower, TowerTraining, ZeroStage,
-    catalogue, levers::ranked,
+    Adapter, AdapterTargets, Change, Choice, Engine, Evaluation, ExpertMatrices, Field, Gather, Load, Merge, Method,
+    Offload, Precision, Recomputation, Reference, Resume, Rollout, Scenario, TaskKind, Tower, TowerTraining, ZeroStage,
+    catalogue, cost::Speed, fewest_gpus, levers::ranked, strategy::cheapest_plan,
 };
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use crate::support::any_scenario::any_scenario;
 
 fn llama() -> Scenario {
     let scenario = Scenario { method: Method::Ledger, ..Scenario::default() };
@@ -108,4 +112,71 @@ fn a_gpu_that_is_taken_is_the_same_as_the_row_that_it_comes_from() {
             assert_eq!(taken.apply(scenario), row.apply(scenario), "{} after {}", row.slug, before.slug);
         }
     }
+}
+
+/// Levers, steps of a plan and numbers of GPUs with more contradictions than there are now.
+fn contradictory(scenario: &Scenario) -> Vec<String> {
+    let conflicts = scenario.conflicts().len();
+    let mut found = Vec::new();
+    let mut look = |what: String, at: Scenario| {
+        if at.conflicts().len() > conflicts {
+            found.push(format!("{what}: {:?}", at.conflicts()));
+        }
+    };
+    for lever in ranked(scenario, &catalogue::larger_devices(scenario.device.memory)) {
+        look(format!("{:?}", lever.change), lever.change.apply(*scenario));
+    }
+    for rung in cheapest_plan(scenario, Speed::from_peak(312.0, 25.0)).rungs {
+        look(format!("plan with {:?}", rung.measure), rung.scenario);
+    }
+    if let Some(gpus) = fewest_gpus(scenario, 1) {
+        let mut fewest = *scenario;
+        fewest.cluster.gpus = gpus;
+        look(format!("{gpus} GPUs"), fewest);
+    }
+    found
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+
+    #[test]
+    fn nothing_that_is_offered_leads_to_another_contradiction(scenario in any_scenario()) {
+        prop_assert_eq!(contradictory(&scenario), Vec::<String>::new());
+    }
+
+    /// Of scenarios that contradict nothing, or little.
+    #[test]
+    fn nothing_that_is_offered_contradicts_what_went_together(
+        model in select(catalogue::MODELS),
+        device in select(catalogue::DEVICES),
+        engine in select(Engine::ALL),
+        zero in select(ZeroStage::ALL),
+        adapter in select(Adapter::ALL),
+        task in select(TaskKind::ALL),
+        precision in select(Precision::ALL),
+        sizes in (0_u32..=7, 0_u32..=2, 0_u32..=2, 0_u32..=2),
+        lengths in (256_u32..=8_192, 1_u32..=8),
+    ) {
+        let mut scenario = device.apply(model.apply(Scenario::default()));
+        (scenario.cluster.engine, scenario.cluster.zero) = (engine, zero);
+        (scenario.recipe.adapter, scenario.recipe.precision, scenario.task.kind) = (adapter, precision, task);
+        scenario.cluster.gpus = 1 << sizes.0;
+        scenario.cluster.tensor_parallel = 1 << sizes.1;
+        scenario.cluster.pipeline_parallel = 1 << sizes.2;
+        scenario.cluster.context_parallel = 1 << sizes.3;
+        (scenario.recipe.sequence, scenario.recipe.micro_batches) = lengths;
+        prop_assert_eq!(contradictory(&scenario), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn tensor_parallelism_is_no_lever_beside_deepspeed_s_zero_3() {
+    let mut scenario = llama();
+    scenario.cluster.zero = ZeroStage::Stage3;
+    assert!(keys(&scenario).contains(&"tp"));
+    scenario.cluster.engine = Engine::DeepSpeed;
+    assert!(!keys(&scenario).contains(&"tp"));
+    scenario.cluster.zero = ZeroStage::Stage2;
+    assert!(keys(&scenario).contains(&"tp"));
 }

@@ -51,6 +51,7 @@ fn palm() -> Model {
         packing: Packing::Separate,
         softmax: Softmax::Full,
         positions: 0,
+        spare_positions: 0,
         experts: Experts::NONE,
         latent: Latent::NONE,
         encoder: Encoder::NONE,

@@ -25,11 +25,13 @@ macro_rules! column {
 }
 
 mod agreement;
+mod called;
 mod devices;
 mod models;
 mod speeds;
 
 pub use agreement::{Agreement, AgreementKind};
+pub use called::{called, not_counted};
 pub use devices::{DEFAULT_DEVICE, DEVICE_SOURCES, DEVICES, DeviceGroup, DeviceRow, DeviceSource};
 pub use models::{DEFAULT_MODEL, MODEL_SOURCES, MODELS, ModelGroup, ModelRow, ModelSource, Usual};
 pub use speeds::{Peaks, assumption, memory_bandwidth, speed};
@@ -148,11 +150,8 @@ impl ModelRow {
 impl DeviceRow {
     /// The same scenario on this row's device; the headroom stays what it was.
     #[must_use]
-    pub fn apply(&self, mut scenario: Scenario) -> Scenario {
-        let (origin, memory, driver, workspace) = (self.slug, self.memory(), self.driver(), self.workspace());
-        let capability = self.capability();
-        scenario.device = Device { origin, memory, driver, workspace, capability, ..scenario.device };
-        scenario
+    pub fn apply(&self, scenario: Scenario) -> Scenario {
+        self.taken().apply(scenario)
     }
 
     /// Taking this row's device, as one change.
@@ -163,6 +162,7 @@ impl DeviceRow {
             driver: self.driver(),
             workspace: self.workspace(),
             capability: self.capability(),
+            emulates_bf16: self.emulates_bf16(),
         }
     }
 }
@@ -238,6 +238,7 @@ impl Default for Scenario {
                 segments: Segments::Fixed,
                 fragmentation: FIXED_FRAGMENTATION.likely,
                 capability: DEFAULT_DEVICE.capability(),
+                emulates_bf16: DEFAULT_DEVICE.emulates_bf16(),
             },
             goal: Goal { global_batch: 256, unit: BatchUnit::Sequences },
             task: Task::TRAIN,

@@ -271,6 +271,7 @@ const fn gelu(slug: &'static str, parameters: u64, shape: [u32; 7], tied_embeddi
         softmax: Softmax::Full,
         position: Position::Rotary,
         positions: 0,
+        spare_positions: 0,
         experts: Experts::NONE,
         latent: Latent::NONE,
         vision: Vision::NONE,
@@ -377,7 +378,10 @@ const fn bart(slug: &'static str, parameters: u64, shape: [u32; 7], positions: [
     let encoder = Encoder { layers: shape[1], positions: positions[0], mels };
     let model = gelu(slug, parameters, shape, On);
     let (softmax, position, positions) = (Softmax::Scores, Position::Learned, positions[1]);
-    Model { softmax, position, positions, encoder, ..model }
+    // BART's tables begin with two rows that no token has (`BartLearnedPositionalEmbedding` in
+    // transformers/models/bart/modeling_bart.py, 5.23.0), and Whisper's with the first token.
+    let spare_positions = if mels > 0 { 0 } else { 2 };
+    Model { softmax, position, positions, spare_positions, encoder, ..model }
 }
 
 /// A model of the BERT block, with its table of 512 positions.

@@ -18,6 +18,8 @@ pub fn text(report: &Report) -> String {
     sections.extend(report.ways.as_ref().map(|found| ways(found, report.scenario.0.unit())));
     let mends: Vec<String> = report.conflicts.iter().map(|one| format!("{}={}", one.key, one.nearest)).collect();
     sections.extend(listed("What mends each of these", &mends));
+    let remarks: Vec<String> = report.remarks.iter().flatten().map(|remark| remark.message.to_owned()).collect();
+    sections.extend(listed("Remarks", &remarks));
     sections.extend(report.lengths.as_ref().map(lengths));
     sections.push(breakdown(&report.estimate));
     sections.extend(ranks(&report.estimate));

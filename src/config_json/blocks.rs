@@ -136,11 +136,18 @@ impl Reader<'_> {
             if self.get(TYPES[0]).is_none() {
                 self.absent(TYPES[0], usual.to_string(), "");
             }
-            self.scenario.model.positions += self.detail(Field::Positions, TYPES, usual);
+            let types = self.detail(Field::Positions, TYPES, usual);
+            self.model().positions += types;
+            self.model().spare_positions += types;
         }
-        // Positions are numbered from 2 in some tables.
+        // DeBERTa may do without absolute positions.
+        if self.has("switched-table") && self.flag("position_biased_input") == Some(false) {
+            (self.model().position, self.model().positions) = (Position::None, 0);
+        }
+        // Positions are numbered from 2 in some tables, which have as many rows more or fewer tokens.
         let offset = number_behind(self, "offset").unwrap_or_default();
         self.model().positions += offset;
+        self.model().spare_positions += offset + number_behind(self, "skips").unwrap_or_default();
         if self.has("encoder") {
             self.model().encoder.positions += offset;
         }

@@ -20,6 +20,7 @@ const BLANK: Model = Model {
     feed_forward: 0,
     vocabulary: 0,
     positions: 0,
+    spare_positions: 0,
     experts: Experts { active: 0, ..Experts::NONE },
     latent: Latent::NONE,
     vision: crate::Vision::NONE,

@@ -7,7 +7,7 @@ use super::conflict::{Conflict, ConflictKind};
 use super::estimate::{Entry, filled_in};
 use super::ledger::{Instant, Ledger, Straight};
 use super::levers::outside_changes;
-use super::scenario::{Origin, Scenario};
+use super::scenario::{Cluster, Origin, Scenario};
 use super::search;
 use super::sweep::{at_length, with_memory};
 use super::units::Bytes;
@@ -306,7 +306,11 @@ fn infeasible(scenario: &Scenario, ledger: &Ledger, usable: Bytes) -> Infeasible
         None if states > usable => Shortage::ModelStates,
         None => Shortage::FirstSequence,
     };
-    let fits = |change: &Change| largest_micro_batch(&change.apply(*scenario)).is_some();
+    let conflicts = scenario.conflicts().len();
+    let fits = |change: &Change| {
+        let with = change.apply(*scenario);
+        with.conflicts().len() <= conflicts && largest_micro_batch(&with).is_some()
+    };
     Infeasible {
         shortage,
         over: peak.bytes - usable,
@@ -319,8 +323,9 @@ fn infeasible(scenario: &Scenario, ledger: &Ledger, usable: Bytes) -> Infeasible
     }
 }
 
-/// The fewest GPUs with which `batch` sequences fit on each, in whole groups of T·P·C; `None`
-/// when no number in the declared range is enough, as when activations alone are too large.
+/// The fewest GPUs with which `batch` sequences fit on each, in whole groups of T·P·C, and with which no more settings
+/// contradict each other than now; `None` when no number in the declared range is enough, as when activations alone are too
+/// large.
 ///
 /// ```
 /// use bmax::{Scenario, fewest_gpus};
@@ -328,6 +333,26 @@ fn infeasible(scenario: &Scenario, ledger: &Ledger, usable: Bytes) -> Infeasible
 /// assert_eq!(fewest_gpus(&Scenario::default(), 1), Some(2));
 /// ```
 pub fn fewest_gpus(scenario: &Scenario, batch: u32) -> Option<u32> {
+    /// Groups behind the first that has the memory, and as many whole sets of them for the experts, are looked at.
+    const MOST_TRIED: u32 = 64;
+    let first = first_with_memory(scenario, batch)?;
+    let conflicts = scenario.conflicts().len();
+    let on = |gpus: u32| Scenario { cluster: Cluster { gpus, ..scenario.cluster }, ..*scenario };
+    let goes = |gpus: u32| on(gpus).conflicts().len() <= conflicts;
+    if goes(first) {
+        return Some(first);
+    }
+    let group = scenario.cluster.group().max(1);
+    let set = group.checked_mul(scenario.cluster.expert_parallel).unwrap_or(group);
+    let near = (1..=MOST_TRIED).map(|more| first.saturating_add(more.saturating_mul(group)));
+    let sets = (1..=MOST_TRIED).map(|more| (first / set).saturating_add(more).saturating_mul(set));
+    let mut tried: Vec<u32> = near.chain(sets).filter(|gpus| Field::Gpus.check(f64::from(*gpus)).is_ok()).collect();
+    tried.sort_unstable();
+    tried.into_iter().find(|gpus| goes(*gpus) && Ledger::of(&on(*gpus)).peak(batch).1 <= scenario.usable())
+}
+
+/// The fewest GPUs in whole groups that have the memory, whatever contradicts their number.
+fn first_with_memory(scenario: &Scenario, batch: u32) -> Option<u32> {
     let group = scenario.cluster.group().max(1);
     let limit = (Field::Gpus.bound().max as u32 / group).max(1);
     let of = |groups: u32| {
@@ -343,7 +368,7 @@ pub fn fewest_gpus(scenario: &Scenario, batch: u32) -> Option<u32> {
     if before > 0 {
         let mut without = *scenario;
         without.outside.evaluation = Evaluation::Off;
-        let mut low = fewest_gpus(&without, batch)? / group;
+        let mut low = first_with_memory(&without, batch)? / group;
         let ends = turns.iter().copied().filter(|end| *end < before).chain([before]);
         for high in ends {
             if high >= low {

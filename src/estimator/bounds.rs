@@ -151,6 +151,9 @@ fields! {
     /// Rows of a learned position table.
     Positions { "positions", "Learned positions", "", "", model.positions as whole 0 ..= 4_194_304,
         "Rows of the learned position table; 0 for rotary positions." }
+    /// Rows of it that no token uses.
+    SparePositions { "pos_spare", "Positions without a token", "", "", model.spare_positions as whole 0 ..= 4_194_304,
+        "Rows of learned position tables that no token of a sequence uses, as the first two of BART, OPT and RoBERTa; the others are the longest sequence." }
     /// E.
     Experts { "experts", "Experts", "E", "", model.experts.count as whole 0 ..= 4_096,
         "Feed-forward experts of one layer; 0 for a dense model." }
@@ -266,8 +269,8 @@ fields! {
     LengthP95 { "len_p95", "95th percentile", "", "tokens", lengths.p95 as whole 1 ..= 4_194_304,
         "Nineteen of twenty sequences have no more tokens. With the median it says how widely lengths are spread." }
     /// The longest.
-    LengthMax { "len_max", "Longest document", "", "tokens", lengths.longest as whole 1 ..= 4_194_304,
-        "Tokens of the longest sequence. Longer ones than S are cut to S, as max_length does." }
+    LengthMax { "len_max", "Longest document", "", "tokens", lengths.longest as whole 0 ..= 4_194_304,
+        "Tokens of the longest sequence; 0 for S. Longer ones than S are cut to S, as max_length does." }
     /// To a multiple of which a micro-batch is padded.
     LengthMultiple { "len_multiple", "Padded to a multiple of", "", "tokens", lengths.multiple as whole 1 ..= 1_024,
         "pad_to_multiple_of of a collator: 8 where tensor cores are to be full, 1 for no more than the longest sequence." }

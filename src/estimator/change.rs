@@ -37,6 +37,8 @@ pub enum Change {
         workspace: Bytes,
         /// Ten times its compute capability.
         capability: u32,
+        /// Whether it has no units for bf16.
+        emulates_bf16: bool,
     },
 }
 
@@ -47,8 +49,9 @@ impl Change {
         match self {
             Self::Number(field, value) => scenario.with_number(field, value).unwrap_or(scenario),
             Self::Word(word) => word.apply(scenario),
-            Self::Device { origin, memory, driver, workspace, capability } => {
-                scenario.device = Device { origin, memory, driver, workspace, capability, ..scenario.device };
+            Self::Device { origin, memory, driver, workspace, capability, emulates_bf16 } => {
+                let before = scenario.device;
+                scenario.device = Device { origin, memory, driver, workspace, capability, emulates_bf16, ..before };
                 scenario
             }
         }
@@ -61,8 +64,8 @@ impl Change {
             Self::Number(field, _) => Self::Number(field, before.number(field)),
             Self::Word(word) => Self::Word(word.setting().chosen(before)),
             Self::Device { .. } => {
-                let Device { origin, memory, driver, workspace, capability, .. } = before.device;
-                Self::Device { origin, memory, driver, workspace, capability }
+                let Device { origin, memory, driver, workspace, capability, emulates_bf16, .. } = before.device;
+                Self::Device { origin, memory, driver, workspace, capability, emulates_bf16 }
             }
         }
     }

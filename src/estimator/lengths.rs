@@ -6,16 +6,22 @@ use super::choice::{AttentionKernel, Batching, Choice, Engine, LossHead, Method,
 use super::scenario::{Lengths, Scenario};
 
 impl Lengths {
-    /// All as long, with an example of lengths for those who let them vary: a long tail, of which S of the default cuts
-    /// fewer than one in a thousand. It is no measurement.
+    /// All as long, with an example of lengths for those who let them vary: a long tail up to S, which cuts fewer than one
+    /// in a thousand at the default. It is no measurement.
     pub const EQUAL: Self = Self {
         batching: Batching::Equal,
         attention: PaddedAttention::Mask,
         median: 256,
         p95: 640,
-        longest: 4_096,
+        longest: 0,
         multiple: 1,
     };
+
+    /// Tokens of the longest sequence where longer ones are cut to `cut`; that is `cut` itself where nobody said how long
+    /// the longest is.
+    pub fn longest_within(&self, cut: u32) -> u32 {
+        if self.longest == 0 { cut } else { self.longest.min(cut) }
+    }
 
     /// Tokens of a sequence of `tokens` tokens behind a collator: cut to `cut`, and up to the next multiple.
     pub fn padded(&self, tokens: u32, cut: u32) -> u32 {
@@ -63,14 +69,14 @@ impl Scenario {
     }
 
     /// Tokens that each sequence of the worst micro-batch takes: those of the longest sequence where lengths vary, and S
-    /// where they do not and where documents fill rows of S tokens.
+    /// where they do not, where nobody said how long the longest is, and where documents fill rows of S tokens.
     ///
     /// ```
     /// use bmax::{Batching, Scenario};
     /// let mut scenario = Scenario::default();
-    /// scenario.lengths.longest = 1_500;
-    /// assert_eq!(scenario.longest(), 2_048);
     /// scenario.lengths.batching = Batching::Padded;
+    /// assert_eq!(scenario.longest(), 2_048);
+    /// scenario.lengths.longest = 1_500;
     /// assert_eq!(scenario.longest(), 1_500);
     /// // A micro-batch of 8 rows at most.
     /// assert_eq!(scenario.tokens_at(8), 12_000);
@@ -79,8 +85,10 @@ impl Scenario {
         let sequence = self.recipe.sequence;
         match self.batching() {
             Batching::Equal | Batching::Packed => sequence,
-            Batching::Flattened => self.lengths.longest.min(sequence),
-            Batching::Padded | Batching::Bucketed => self.lengths.padded(self.lengths.longest, sequence),
+            Batching::Flattened => self.lengths.longest_within(sequence),
+            Batching::Padded | Batching::Bucketed => {
+                self.lengths.padded(self.lengths.longest_within(sequence), sequence)
+            }
         }
     }
 

@@ -106,18 +106,12 @@ pub fn ranked(scenario: &Scenario, devices: &[Change]) -> Vec<Lever> {
         return Vec::new();
     }
     let before = largest_micro_batch(scenario);
-    // What a task does not have is no lever of it, and neither is what its optimizer does not go with.
-    let recipe = &scenario.recipe;
-    let is_bound = scenario.task.kind != TaskKind::Train
-        || !recipe.optimizer.is_common()
-        || recipe.step == StepKernel::InBackward
-        || recipe.fp8.is_on()
-        || scenario.model.vision.is_there();
-    let contradictions = if is_bound { scenario.conflicts().len() } else { 0 };
-    let has = |change: &Change| !is_bound || change.apply(*scenario).conflicts().len() <= contradictions;
-    let open = open_changes(scenario).into_iter().filter(has).chain(devices.iter().copied());
+    let conflicts = scenario.conflicts().len();
+    let open = open_changes(scenario).into_iter().chain(devices.iter().copied());
     let mut levers: Vec<Lever> = Vec::new();
-    for change in open.filter(|change| !change.holds_in(scenario)) {
+    // What leads to another contradiction is no lever.
+    let goes = |change: &Change| !change.holds_in(scenario) && change.apply(*scenario).conflicts().len() <= conflicts;
+    for change in open.filter(goes) {
         let lever = Lever { change, before, after: largest_micro_batch(&change.apply(*scenario)) };
         // Behind its equals, which are tried in the order of cost.
         let place = levers.iter().position(|other| other.after < lever.after).unwrap_or(levers.len());

@@ -22,6 +22,7 @@ mod paper;
 pub mod planner;
 pub mod range;
 pub mod reading;
+mod remark;
 pub mod runtime;
 mod scenario;
 pub mod search;
@@ -56,6 +57,7 @@ pub use error::{InputError, InputErrorKind};
 pub use estimate::{Balance, Counters, Entry, Estimate, HostCounter, Peak, StagePeak, counters, estimate};
 pub use ledger::{Bucket, Instant, Instants};
 pub use outside::Outside;
+pub use remark::Remark;
 pub use scenario::{
     Cluster, Comparison, Device, Encoder, Experts, Goal, Host, Latent, Lengths, Model, Origin, Recipe, Scenario, Task,
 };

@@ -2,6 +2,9 @@
 
 use serde::Serialize;
 
+use super::choice::Method;
+use super::scenario::Scenario;
+
 /// One way to reach a global batch: B = b · D · steps.
 ///
 /// ```
@@ -59,6 +62,26 @@ pub fn plan(target: u32, data_parallel: u32, b_max: u32) -> Plan {
         Accumulation { micro_batch, data_parallel, steps: per_gpu / micro_batch }
     });
     Plan { exact, at_least }
+}
+
+/// The plan to show first for the scenario's global batch, in micro-batches of at most `b_max`.
+///
+/// A pipeline is given at least as many micro-batches as it has stages: PyTorch’s 1F1B refuses fewer
+/// (torch/distributed/pipelining/schedules.py, `Schedule1F1B`), and the estimate is that of a full one. An interleaved one
+/// takes rounds of P (`forward_backward_pipelining_with_interleaving` in megatron/core/pipeline_parallel/schedules.py at
+/// d98e8a64ddf3; `ScheduleInterleaved1F1B` of PyTorch).
+pub fn filled(scenario: &Scenario, b_max: u32) -> Accumulation {
+    let (cluster, target, data_parallel) = (&scenario.cluster, scenario.target(), scenario.data_parallel());
+    let stages = if scenario.method == Method::Ledger { cluster.pipeline_parallel.max(1) } else { 1 };
+    let filling = target.div_ceil(data_parallel.saturating_mul(stages)).max(1);
+    let most = if stages > 1 { b_max.min(filling) } else { b_max };
+    let planned = plan(target, data_parallel, most).preferred();
+    let steps = match (stages, cluster.virtual_stages) {
+        (1, _) => planned.steps,
+        (_, 1) => planned.steps.max(stages),
+        _ => planned.steps.checked_next_multiple_of(stages).unwrap_or(planned.steps),
+    };
+    Accumulation { steps, ..planned }
 }
 
 /// The largest divisor of `whole` that is at most `limit`; 1 divides everything.

@@ -85,6 +85,8 @@ pub struct Model {
     pub position: Position,
     /// Rows of a learned position table; 0 without one.
     pub positions: u32,
+    /// Rows of that table, and of the encoder's, that no token of a sequence uses.
+    pub spare_positions: u32,
     /// The feed-forward experts.
     pub experts: Experts,
     /// Multi-head latent attention.
@@ -296,7 +298,7 @@ pub struct Lengths {
     pub median: u32,
     /// Nineteen of twenty have no more. No entry of a ledger depends on it.
     pub p95: u32,
-    /// Tokens of the longest; what is longer than S is cut.
+    /// Tokens of the longest, 0 for S; what is longer than S is cut.
     pub longest: u32,
     /// To a multiple of which a micro-batch is padded.
     pub multiple: u32,
@@ -356,6 +358,8 @@ pub struct Device {
     pub fragmentation: Percent,
     /// Ten times its compute capability, by its row of the catalogue; 0 where nobody said.
     pub capability: u32,
+    /// Whether it has no units for bf16, which PyTorch then emulates, by its row of the catalogue.
+    pub emulates_bf16: bool,
 }
 
 /// The machine that the device stands in.

@@ -6,7 +6,7 @@ use super::bounds::Field;
 use super::change::Change;
 use super::choice::{Adapter, Method, Offload, Recomputation};
 use super::cost::{Cost, Speed, cost};
-use super::planner::{Accumulation, plan};
+use super::planner::{Accumulation, filled};
 use super::scenario::Scenario;
 use super::setting::Word;
 
@@ -55,33 +55,30 @@ impl Strategy {
 /// assert!(chosen.accumulation.expect("a plan").global_batch() >= 256);
 /// ```
 pub fn cheapest_plan(scenario: &Scenario, speed: Speed) -> Strategy {
-    let mut strategy = Strategy { rungs: Vec::new(), reached: false };
     if Refusal::of(scenario).is_some() {
-        return strategy;
+        return Strategy { rungs: Vec::new(), reached: false };
     }
     let mut at = *scenario;
-    strategy.try_rung(None, at, speed);
+    let first = rung(None, &at, speed);
+    let mut strategy = Strategy { reached: first.accumulation.is_some(), rungs: vec![first] };
     for recomputation in [Recomputation::Selective, Recomputation::Operators, Recomputation::Full] {
         let known = scenario.method == Method::Ledger || recomputation != Recomputation::Operators;
-        if !strategy.reached && known && is_stronger(recomputation, at.recipe.recomputation) {
-            at.recipe.recomputation = recomputation;
-            strategy.try_rung(Some(Word::Recomputation(recomputation).into()), at, speed);
+        if known && is_stronger(recomputation, at.recipe.recomputation) {
+            at = strategy.tried(at, Word::Recomputation(recomputation).into(), speed);
         }
     }
     // The other two methods know no host memory.
-    if !strategy.reached && scenario.method == Method::Ledger && scenario.recipe.adapter == Adapter::None {
+    if scenario.method == Method::Ledger && scenario.recipe.adapter == Adapter::None {
         for offload in [Offload::Optimizer, Offload::Both] {
-            if !strategy.reached && at.recipe.offload != Offload::Both && at.recipe.offload != offload {
-                at.recipe.offload = offload;
-                strategy.try_rung(Some(Word::Offload(offload).into()), at, speed);
+            if at.recipe.offload != Offload::Both && at.recipe.offload != offload {
+                at = strategy.tried(at, Word::Offload(offload).into(), speed);
             }
         }
     }
     if !strategy.reached {
         at.recipe.offload = scenario.recipe.offload;
         if let Some(gpus) = fewest_gpus(&at, 1).filter(|gpus| *gpus > at.cluster.gpus) {
-            at.cluster.gpus = gpus;
-            strategy.try_rung(Some(Change::Number(Field::Gpus, gpus.into())), at, speed);
+            strategy.tried(at, Change::Number(Field::Gpus, gpus.into()), speed);
         }
     }
     strategy
@@ -101,32 +98,41 @@ fn is_stronger(next: Recomputation, now: Recomputation) -> bool {
 }
 
 impl Strategy {
-    fn try_rung(&mut self, measure: Option<Change>, scenario: Scenario, speed: Speed) {
-        let rung = rung(measure, &scenario, speed);
+    /// One measure more, unless the global batch is reached without it or it leads to another contradiction; the scenario
+    /// with what was taken.
+    fn tried(&mut self, at: Scenario, measure: Change, speed: Speed) -> Scenario {
+        let with = measure.apply(at);
+        if self.reached || with.conflicts().len() > at.conflicts().len() {
+            return at;
+        }
+        let rung = rung(Some(measure), &with, speed);
         self.reached = rung.accumulation.is_some();
         self.rungs.push(rung);
+        with
     }
 }
 
 /// The plan that accumulates the largest micro-batches that fit up to the global batch, with the
-/// scenario's settings as they are.
+/// scenario's settings as they are. A recipe that cannot add micro-batches up has no plan of several.
 pub fn rung(measure: Option<Change>, scenario: &Scenario, speed: Speed) -> Rung {
-    let mut scenario = *scenario;
-    let data_parallel = scenario.data_parallel();
-    let target = scenario.target();
+    let asked = *scenario;
+    let mut scenario = asked;
     let mut b_max = largest_micro_batch(&scenario);
-    let mut accumulation = b_max.map(|b_max| plan(target, data_parallel, b_max).preferred());
+    let mut accumulation = b_max.map(|b_max| filled(&scenario, b_max));
     // With more than one micro-batch gradients stay alive, so that less may fit beside them.
     if let Some(several) = accumulation.filter(|plan| plan.steps > 1)
         && scenario.recipe.micro_batches == 1
     {
         scenario.recipe.micro_batches = several.steps;
         b_max = largest_micro_batch(&scenario);
-        accumulation = b_max.map(|b_max| plan(target, data_parallel, b_max).preferred());
+        accumulation = b_max.map(|b_max| filled(&scenario, b_max));
     }
     if let Some(plan) = accumulation {
         scenario.recipe.batch = plan.micro_batch;
         scenario.recipe.micro_batches = plan.steps;
+    }
+    if scenario.conflicts().len() > asked.conflicts().len() {
+        (scenario, accumulation) = (asked, None);
     }
     let cost = accumulation.map(|plan| cost(&scenario, plan.steps, speed));
     Rung { measure, scenario, b_max, accumulation, cost }

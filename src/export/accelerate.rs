@@ -5,7 +5,7 @@
 
 use super::deepspeed::in_the_model;
 use super::run::{Resharding, Run, machines, resharding, shards};
-use super::text::{EXPANDABLE, commented, expandable};
+use super::text::{EXPANDABLE, commented, computes_in_fp16, expandable, half_flag};
 use crate::{Adapter, Engine, Offload, Precision, Recomputation, Scenario, Switch, ZeroStage};
 
 const PROGRAM: &str = "Accelerate";
@@ -32,6 +32,7 @@ pub(super) fn write(scenario: &Scenario, page: &str) -> String {
         (Precision::Fp32, _) | (_, Adapter::LoraFp32) => "Weights in fp32: load the model with dtype=\"float32\".",
         (Precision::PureBf16, Adapter::None) => "bfloat16 throughout: load the model with dtype=\"bfloat16\".",
         (_, Adapter::None) => "Weights in fp32: load the model with dtype=\"float32\".",
+        _ if computes_in_fp16(&now) => "Frozen weights in 16 bits: load the model with dtype=\"float16\".",
         _ => "Frozen weights in 16 bits: load the model with dtype=\"bfloat16\".",
     });
     run.elsewhere(format!("The optimizer: {}.", optimizer(&now)));
@@ -59,8 +60,7 @@ pub(super) fn write(scenario: &Scenario, page: &str) -> String {
         "NO"
     };
     let mixed = match now.recipe.precision {
-        Precision::Mixed | Precision::Autocast | Precision::Bf16 => "bf16",
-        Precision::Fp16 => "fp16",
+        Precision::Mixed | Precision::Autocast | Precision::Bf16 | Precision::Fp16 => half_flag(&now),
         Precision::PureBf16 | Precision::Fp32 => "no",
     };
     text.push_str("compute_environment: LOCAL_MACHINE\ndebug: false\n");

@@ -5,10 +5,10 @@
 //! Keys as in deepspeed 0.19.8, `deepspeed/runtime/config.py` and the models it reads with.
 
 use super::run::{Planned, Run, Says, machines, shards};
-use super::text::{EXPANDABLE, Spelling, Value, expandable};
+use super::text::{EXPANDABLE, Spelling, Value, expandable, half_flag, half_type};
 use crate::{
-    Adapter, AdapterType, Engine, GradientType, LossHead, Optimizer, Precision, Recipe, Recomputation, Scenario,
-    StepKernel, Switch, Unquantized, ZeroStage, estimate,
+    Adapter, AdapterType, Engine, GradientType, LossHead, Optimizer, Precision, Recomputation, Scenario, StepKernel,
+    Switch, Unquantized, ZeroStage, estimate,
 };
 
 /// Where DeepSpeed is called from, which decides who says the learning rate.
@@ -32,6 +32,13 @@ pub(super) fn write(scenario: &Scenario, page: &str) -> String {
         run.elsewhere(format!(
             "{stages} pipeline stages: PipelineModule(layers, num_stages={stages}, partition_method=\"uniform\") in your \
              code; its engine works through the accumulation steps as the micro-batches of the pipeline."
+        ));
+    }
+    if cluster.context_parallel > 1 {
+        run.elsewhere(format!(
+            "{} GPUs share a sequence: UlyssesSPAttentionHF.register_with_transformers before the model is loaded, and \
+             UlyssesSPDataLoaderAdapter around the data loader.",
+            cluster.context_parallel
         ));
     }
     run.elsewhere(format!("Sequences of {} tokens: your data set.", now.recipe.sequence));
@@ -93,6 +100,30 @@ pub(super) fn adapt(run: &mut Run) {
             s.cluster.zero = ZeroStage::Stage1;
         }
     });
+    run.change(
+        "DeepSpeed’s tensor parallelism goes with ZeRO 2 at most in versions before 0.19.4: stage 2 here",
+        |s| {
+            // `_configure_tensor_parallel_states` in runtime/engine.py.
+            if s.cluster.tensor_parallel > 1 && s.cluster.zero == ZeroStage::Stage3 {
+                s.cluster.zero = ZeroStage::Stage2;
+            }
+        },
+    );
+    run.change(
+        "DeepSpeed divides sequences beside neither tensor parallelism nor a pipeline: these GPUs become data-parallel",
+        |s| {
+            // `self.mpu = groups` in runtime/engine.py, and `assert mpu is None` in deepspeed/__init__.py.
+            if s.cluster.tensor_parallel > 1 || s.cluster.pipeline_parallel > 1 {
+                s.cluster.context_parallel = 1;
+            }
+        },
+    );
+    run.change("DeepSpeed divides experts or sequences under ZeRO 3: experts here", |s| {
+        // `_validate_zero3_moe_compatibility` in runtime/engine.py.
+        if s.cluster.expert_parallel > 1 && s.model.experts.count > 0 && s.cluster.zero == ZeroStage::Stage3 {
+            s.cluster.context_parallel = 1;
+        }
+    });
     run.change("DeepSpeed’s ZeRO 1 that adds bf16 gradients up in fp32 has an fp32 master copy: in bf16 here", |s| {
         // It takes BF16_Optimizer then (`_do_optimizer_sanity_check` in runtime/engine.py).
         if s.recipe.precision == Precision::PureBf16 && s.cluster.zero == ZeroStage::Stage1 {
@@ -136,8 +167,7 @@ pub(super) const fn loaded_in(scenario: &Scenario) -> &'static str {
         (Precision::Mixed | Precision::Autocast, Adapter::None) | (Precision::Fp32, _) | (_, Adapter::LoraFp32) => {
             "float32"
         }
-        (Precision::Fp16, _) => "float16",
-        _ => "bfloat16",
+        _ => half_type(scenario),
     }
 }
 
@@ -201,14 +231,10 @@ fn recomputation(run: &mut Run, now: &Scenario) {
 /// The configuration of bitsandbytes that the weights are loaded with, an argument each; none where they are
 /// not quantized. Without a type to compute in bitsandbytes would make fp32 matrices of them, and a storage
 /// of whole bytes is nothing that FSDP or ZeRO 3 divide.
-pub(super) fn quantization(recipe: &Recipe) -> Option<Vec<String>> {
-    match recipe.adapter {
+pub(super) fn quantization(scenario: &Scenario) -> Option<Vec<String>> {
+    match scenario.recipe.adapter {
         Adapter::Qlora => {
-            let computed = match recipe.precision {
-                Precision::Fp32 => "float32",
-                Precision::Fp16 => "float16",
-                Precision::Bf16 | Precision::PureBf16 | Precision::Mixed | Precision::Autocast => "bfloat16",
-            };
+            let computed = if scenario.recipe.precision == Precision::Fp32 { "float32" } else { half_type(scenario) };
             Some(vec![
                 "load_in_4bit=True".to_owned(),
                 "bnb_4bit_quant_type=\"nf4\"".to_owned(),
@@ -276,7 +302,7 @@ pub(super) fn in_the_model(run: &mut Run, now: &Scenario) {
                 (AdapterType::Half, _) => "Adapters in 16 bits: get_peft_model(…, autocast_adapter_dtype=False).",
             });
         }
-        if let Some(arguments) = quantization(recipe) {
+        if let Some(arguments) = quantization(now) {
             let bits = if recipe.adapter == Adapter::Qlora { 4 } else { 8 };
             run.elsewhere(format!(
                 "Weights in {bits} bits: load the model with quantization_config=BitsAndBytesConfig({}).",
@@ -426,15 +452,17 @@ fn precision(scenario: &Scenario) -> Vec<(&'static str, Value)> {
     };
     let on = || ("enabled", Value::from(true));
     match scenario.recipe.precision {
-        Precision::Bf16 => vec![("bf16", Value::Map(vec![on()])), accumulated("bf16")],
-        Precision::Fp16 => vec![("fp16", Value::Map(vec![on()])), accumulated("fp16")],
+        Precision::Bf16 | Precision::Fp16 => {
+            let half = half_flag(scenario);
+            vec![(half, Value::Map(vec![on()])), accumulated(half)]
+        }
         Precision::PureBf16 => {
             let states = [("bf16_master_weights_and_grads", true.into()), ("bf16_optimizer_states", true.into())];
             let keys = std::iter::once(on()).chain(states).collect();
             vec![("bf16", Value::Map(keys)), accumulated("bf16")]
         }
         Precision::Mixed | Precision::Autocast => {
-            vec![("torch_autocast", Value::Map(vec![on(), ("dtype", "bfloat16".into())]))]
+            vec![("torch_autocast", Value::Map(vec![on(), ("dtype", half_type(scenario).into())]))]
         }
         Precision::Fp32 => Vec::new(),
     }

@@ -7,7 +7,7 @@
 use super::accelerate::optimizer;
 use super::deepspeed::{self, Caller, in_the_model, loaded};
 use super::run::{Resharding, Run, machines, resharding};
-use super::text::{Spelling, Value, allocator_in_python, commented};
+use super::text::{Spelling, Value, allocator_in_python, commented, computes_in_fp16, with_master};
 use super::transformers::Engine;
 use crate::{Engine as Program, Offload, Optimizer, Precision, Recomputation, Scenario, Switch, ZeroStage};
 
@@ -125,7 +125,7 @@ fn adapt(run: &mut Run, strategy: Strategy) {
                 "Lightning’s DeepSpeed has weights in 16 bits, or in fp32 without autocast: 16 bits here",
                 |s| {
                     if matches!(s.recipe.precision, Precision::Mixed | Precision::Autocast) {
-                        s.recipe.precision = Precision::Bf16;
+                        s.recipe.precision = with_master(s);
                     }
                 },
             );
@@ -145,6 +145,7 @@ fn adapt(run: &mut Run, strategy: Strategy) {
                     s.recipe.precision = Precision::Mixed;
                 }
             });
+            run.keeps_bf16();
         }
         Strategy::Single | Strategy::Ddp => {
             run.change("without FSDP Lightning’s mixed precision is autocast", |s| {
@@ -184,9 +185,12 @@ fn deepspeed_optimizer(scenario: &Scenario) -> Option<&'static str> {
 fn precision(scenario: &Scenario, strategy: Strategy) -> &'static str {
     match scenario.recipe.precision {
         Precision::Fp32 => "32-true",
+        // `ModelParallelStrategy` takes no “16-mixed” (`supported_precision` in fabric/connector.py, lightning 2.6.6).
+        Precision::Mixed | Precision::Autocast if computes_in_fp16(scenario) && strategy != Strategy::ModelParallel => {
+            "16-mixed"
+        }
         Precision::Mixed | Precision::Autocast => "bf16-mixed",
-        Precision::PureBf16 => "bf16-true",
-        Precision::Bf16 => "bf16-true",
+        Precision::PureBf16 | Precision::Bf16 => "bf16-true",
         Precision::Fp16 if strategy == Strategy::DeepSpeed => "16-true",
         Precision::Fp16 => "16-mixed",
     }

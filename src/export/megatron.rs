@@ -5,7 +5,7 @@
 //! list.
 
 use super::run::{Run, Says, machines, sharing, stage_layers};
-use super::text::{commented, expandable};
+use super::text::{commented, expandable, with_master};
 use crate::format::counted;
 use crate::{
     Adapter, AttentionKernel, Bias, Engine, Fp8, GradientType, Kernels, LossHead, Mlp, Norm, Offload, Optimizer,
@@ -109,7 +109,7 @@ fn adapt(run: &mut Run) {
     }
     run.change("Megatron-LM keeps an fp32 master copy beside 16-bit weights", |s| {
         if matches!(s.recipe.precision, Precision::Mixed | Precision::Autocast | Precision::PureBf16) {
-            s.recipe.precision = Precision::Bf16;
+            s.recipe.precision = with_master(s);
             s.recipe.gradients = GradientType::Full;
         }
     });

@@ -1,6 +1,6 @@
 //! Text as the formats want it.
 
-use crate::{Bytes, Scenario, Segments, number, snippet};
+use crate::{Bytes, Precision, Scenario, Segments, number, snippet};
 
 /// A size in GiB, 2³⁰ bytes, with two digits after the point and no separators.
 pub(super) fn gib(bytes: Bytes) -> String {
@@ -54,6 +54,27 @@ pub(super) fn address(page: &str) -> String {
 /// What makes segments of PyTorch's allocator grow, as an assignment of a shell, under the name that it
 /// has since PyTorch 2.9.
 pub(super) const EXPANDABLE: &str = "PYTORCH_ALLOC_CONF=expandable_segments:True";
+
+/// Whether what is computed in 16 bits is in fp16: where it is asked for, and on a GPU that only emulates bf16. Both take
+/// the same memory.
+pub(super) const fn computes_in_fp16(scenario: &Scenario) -> bool {
+    scenario.device.emulates_bf16 || matches!(scenario.recipe.precision, Precision::Fp16)
+}
+
+/// The 16-bit type of a run, as flags call it.
+pub(super) const fn half_flag(scenario: &Scenario) -> &'static str {
+    if computes_in_fp16(scenario) { "fp16" } else { "bf16" }
+}
+
+/// The same, as PyTorch calls it.
+pub(super) const fn half_type(scenario: &Scenario) -> &'static str {
+    if computes_in_fp16(scenario) { "float16" } else { "bfloat16" }
+}
+
+/// Weights in 16 bits with a master copy, on the GPU of a scenario.
+pub(super) const fn with_master(scenario: &Scenario) -> Precision {
+    if computes_in_fp16(scenario) { Precision::Fp16 } else { Precision::Bf16 }
+}
 
 /// Whether segments grow.
 pub(super) fn expandable(scenario: &Scenario) -> bool {

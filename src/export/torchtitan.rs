@@ -177,6 +177,8 @@ fn adapt(run: &mut Run, version: Version) {
             s.recipe.gradients = GradientType::Half;
         },
     );
+    // `mixed_precision_param` in torchtitan/config/job_config.py is bfloat16 or float32, and there is no loss scaling.
+    run.keeps_bf16();
     run.change("torchtitan’s tensor parallelism comes with sequence parallelism", |s| {
         if s.cluster.tensor_parallel > 1 {
             s.cluster.sequence_parallel = Switch::On;

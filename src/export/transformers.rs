@@ -6,7 +6,7 @@
 
 use super::deepspeed::{self, CAST_UNQUANTIZED, Caller, loaded_in, quantization};
 use super::run::{Resharding, Run, Says, resharding, shards};
-use super::text::{Spelling, Value, allocator_in_python, commented, quoted};
+use super::text::{Spelling, Value, allocator_in_python, commented, half_flag, quoted};
 use crate::{
     Adapter, AdapterTargets, AdapterType, AttentionKernel, Engine as Program, Kernels, LossHead, Optimizer, Packing,
     Precision, Recomputation, Scenario, StepKernel, Unquantized, ZeroStage,
@@ -196,7 +196,7 @@ pub(super) fn half(now: &Scenario, engine: Engine) -> &'static str {
         // DeepSpeed's autocast is its own; the Trainer's flag would be compared with "bf16".
         (Precision::Mixed | Precision::Autocast, Engine::DeepSpeed) | (Precision::Fp32, _) => "",
         (Precision::Mixed | Precision::Autocast, _) | (Precision::Bf16 | Precision::PureBf16, Engine::DeepSpeed) => {
-            "bf16"
+            half_flag(now)
         }
         (Precision::Bf16 | Precision::PureBf16, _) => "",
         (Precision::Fp16, _) => "fp16",
@@ -282,7 +282,7 @@ fn model_kwargs(scenario: &Scenario) -> String {
         AttentionKernel::Flash => "sdpa",
         AttentionKernel::Eager => "eager",
     };
-    let quantized = match quantization(&scenario.recipe) {
+    let quantized = match quantization(scenario) {
         Some(arguments) => {
             let lines: String = arguments.iter().map(|argument| format!("        {argument},\n")).collect();
             format!("\n    \"quantization_config\": BitsAndBytesConfig(\n{lines}    ),")

@@ -133,8 +133,9 @@ pub(super) fn read(
         match catalogue::device(given.trim()) {
             Some(row) => scenario = row.apply(scenario),
             None => {
-                let known = &mut catalogue::DEVICES.iter().map(|row| (row.slug, row.name));
-                notices.push(unknown_row(ROWS[2], given, known, "a GPU of the list", scenario.device.origin));
+                let (with, notice) = other_device(given, scenario);
+                scenario = with;
+                notices.push(notice);
             }
         }
     }
@@ -232,6 +233,23 @@ fn beside(field: Field, text: &str, unit: Option<BatchUnit>, given: Option<&str>
         }),
         _ => Ok(()),
     }
+}
+
+/// A GPU by a name that is no row's: that of another one with as much memory, or the one that was there before.
+fn other_device(given: &str, scenario: Scenario) -> (Scenario, Notice) {
+    if let Some(row) = catalogue::called(given) {
+        let notice = Notice::SameMemory { given: excerpt(given), used: row.slug, name: row.name };
+        return (row.apply(scenario), notice);
+    }
+    let used = scenario.device.origin;
+    let notice = match catalogue::not_counted(given) {
+        Some(why) => Notice::NotCounted { given: excerpt(given), why, used },
+        None => {
+            let known = &mut catalogue::DEVICES.iter().map(|row| (row.slug, row.name));
+            unknown_row(ROWS[2], given, known, "a GPU of the list", used)
+        }
+    };
+    (scenario, notice)
 }
 
 fn unknown_row(

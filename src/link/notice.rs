@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::{MAX_QUERY_BYTES, VERSION, names};
 use crate::nearest::offers;
-use crate::{Field, InputError, number};
+use crate::{Field, InputError, catalogue, number};
 
 /// What happens to a link of another version; a test holds the number to [`VERSION`].
 const READ_AS_NEWEST: &str = "; it is read as version 3, so check the values below";
@@ -36,6 +36,24 @@ pub enum Notice {
         given: String,
         /// The models that are most like it, three at most.
         nearest: Vec<&'static str>,
+    },
+    /// A GPU without a row is read as another one that has as much memory.
+    SameMemory {
+        /// What was given, shortened.
+        given: String,
+        /// The row that stands for it.
+        used: &'static str,
+        /// What that row is called.
+        name: &'static str,
+    },
+    /// A device that is none of those that are counted.
+    NotCounted {
+        /// What was given, shortened.
+        given: String,
+        /// Why.
+        why: &'static str,
+        /// What stands in.
+        used: &'static str,
     },
     /// No parameter has this name.
     Unknown {
@@ -89,6 +107,7 @@ impl fmt::Display for Notice {
                 Ok(())
             }
             Self::Word { key, name, given, nearest, accepted, used } => {
+                let nearest: Vec<String> = nearest.iter().map(|word| with_memory(key, word)).collect();
                 write!(f, "{name}: “{given}” is not known{}; “{key}” takes {accepted}.", like(nearest.join(", ")))?;
                 if remedied {
                     write!(f, " It is set to {used}.")?;
@@ -98,6 +117,16 @@ impl fmt::Display for Notice {
             Self::UnknownModel { given, nearest } => {
                 write!(f, "Model: “{given}” is not known{}; ", like(nearest.join(", ")))?;
                 f.write_str("“model” takes a model of the list, and a config.json says what any other is.")
+            }
+            Self::SameMemory { given, used, name } => {
+                write!(f, "GPU: “{given}” is read as {used} ({name}), which has as much memory.")
+            }
+            Self::NotCounted { given, why, used } => {
+                write!(f, "GPU: “{given}” is not counted: {why}.")?;
+                if remedied {
+                    write!(f, " It is set to {used}; “mem” sets another memory.")?;
+                }
+                Ok(())
             }
             Self::Unknown { key, nearest } => {
                 let like = like(explained(nearest));
@@ -147,6 +176,15 @@ impl fmt::Display for Notice {
 }
 
 /// Words that are offered, as a notice has them.
+/// A word that is offered; of a GPU with its memory, so that none is taken for one of another size.
+fn with_memory(key: &str, word: &str) -> String {
+    let row = catalogue::device(word).filter(|_| key == "gpu");
+    match row.and_then(|row| row.name.split(" GB").next()?.rsplit(' ').next()) {
+        Some(gigabytes) => format!("{word} of {gigabytes} GB"),
+        None => word.to_owned(),
+    }
+}
+
 fn like(nearest: String) -> String {
     if nearest.is_empty() { nearest } else { format!(" (nearest: {nearest})") }
 }

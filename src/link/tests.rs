@@ -60,7 +60,7 @@ fn words_that_name_nothing_come_with_what_is_like_them() {
         ),
         (
             "gpu=h100",
-            "GPU: “h100” is not known (nearest: h100-80, h100-pcie, h100-nvl); “gpu” takes a GPU of the list. It is set to a100-80.",
+            "GPU: “h100” is not known (nearest: h100-80 of 80 GB, h100-pcie of 80 GB, h100-nvl of 94 GB); “gpu” takes a GPU of the list. It is set to a100-80.",
         ),
         ("grad=bf16", "Gradients kept in: “bf16” is not known (nearest: 16); “grad” takes 16, 32. It is set to 16."),
         ("zero=fsdp", "ZeRO stage: “fsdp” is not known (nearest: 3); “zero” takes 0, 1, 2, 3. It is set to 3."),

@@ -51,12 +51,12 @@ VERSION_3 = VERSION_2 | {
     "engine_share": "30", "completion": "0", "generations": "0", "score_b": "0",
     "eval": "off", "eval_generate": "off", "eval_b": "8", "eval_n": "128", "eval_steps": "0", "eval_tokens": "0",
     "gather": "off", "gather_states": "weights", "save": "off", "load": "off", "resume": "off", "merge": "off",
-    "lengths": "equal", "len_attn": "mask", "len_median": "256", "len_p95": "640", "len_max": "4096", "len_multiple": "1",
+    "lengths": "equal", "len_attn": "mask", "len_median": "256", "len_p95": "640", "len_max": "0", "len_multiple": "1",
     "fp8": "off", "opt_rank": "128", "precond_dim": "0", "ram": "0", "node_gpus": "8", "host_load": "off",
     "vision": "none", "vision_layers": "0", "vision_hidden": "0", "vision_heads": "0", "vision_ffn": "0", "patch": "0",
     "image_side": "0", "images": "1", "image_h": "1024", "image_w": "1024", "max_pixels": "12845056", "tiles": "0",
     "tower": "frozen", "projector": "trained",
-    "enc_layers": "0", "enc_positions": "0", "mels": "0", "source": "0",
+    "enc_layers": "0", "enc_positions": "0", "mels": "0", "source": "0", "pos_spare": "0",
 }
 
 VERSIONS = {"1": VERSION_1, "2": VERSION_2, "3": VERSION_3}
@@ -248,6 +248,8 @@ LINKS = [
      "&tiles=4", []),
     ("v=3&model=own&hidden=768&layers=12&heads=12&kv=12&head_dim=64&ffn=3072&vocab=51865&position=learned&positions=448"
      "&enc_layers=12&enc_positions=1500&mels=80&source=1024", []),
+    ("v=3&model=own&hidden=768&layers=12&heads=12&kv=12&head_dim=64&ffn=3072&vocab=50265&position=learned&positions=514"
+     "&pos_spare=2&s=512", []),
     ("v=3&s=4k&gpus=1e1&mem=40GB&target=1e3", ["mem"]),
     ("v=3&model=llama-3.1-8b&gpu=h100&precision=fp8&gpus=0", ["gpu", "precision", "gpus"]),
 ]

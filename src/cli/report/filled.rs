@@ -3,7 +3,7 @@
 use super::{
     Accumulation, Answer, AssumedSpeed, Balanced, Buckets, Closest, Conflict, Cost, Counters, Entry, Estimate, Failing,
     Failure, Host, Infeasible, Instant, Lengths, Lever, Line, OtherMethod, Outcome, ParameterCount, Peak, Plan, Range,
-    Rank, Refused, Report, Room, Solve, Source, Step, Way, WayOut, Ways,
+    Rank, Refused, Remark, Report, Room, Solve, Source, Step, Way, WayOut, Ways,
 };
 use std::collections::BTreeMap;
 
@@ -51,6 +51,7 @@ pub fn report(question: &Question, depth: Depth) -> Report {
         scenario: Parameters(*scenario),
         notices: question.notices.iter().map(ToString::to_string).collect(),
         conflicts: scenario.conflicts().into_iter().map(conflict).collect(),
+        remarks: Some(scenario.remarks().into_iter().map(remark).collect::<Vec<_>>()).filter(|found| !found.is_empty()),
         method: scenario.method.key(),
         answer: answered(scenario, b_max(scenario)),
         lengths: varied(question),
@@ -84,6 +85,11 @@ pub(in crate::cli) fn conflict(found: crate::Conflict) -> Conflict {
         nearest: found.mend.value().into(),
         message: found.message,
     }
+}
+
+fn remark(found: crate::Remark) -> Remark {
+    let better = found.mend.map(|mend| mend.value().into());
+    Remark { key: found.mend.map(crate::Change::key), better, message: found.message }
 }
 
 /// An answer to a scenario, with what it has to be told with.

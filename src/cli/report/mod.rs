@@ -82,6 +82,10 @@ pub struct Report {
     pub notices: Vec<String>,
     /// Settings that contradict each other.
     pub conflicts: Vec<Conflict>,
+    /// What should be known of settings that go together; only where there is something.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<Remark>")]
+    pub remarks: Option<Vec<Remark>>,
     /// The accounting in use.
     #[schemars(schema_with = "methods")]
     pub method: &'static str,
@@ -133,6 +137,22 @@ pub struct Conflict {
     pub nearest: Value,
     /// One sentence on what contradicts what.
     pub message: String,
+}
+
+/// What should be known of settings that go together. No answer depends on it.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Remark {
+    /// The parameter to change, where one change is better.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "&'static str")]
+    pub key: Option<&'static str>,
+    /// The better value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Value")]
+    pub better: Option<Value>,
+    /// One or two sentences.
+    pub message: &'static str,
 }
 
 /// The largest micro-batch, or why not even one sequence fits, or why that cannot be said.

@@ -15,23 +15,22 @@ const NARROW_HEAD: Difference = ("the head for masked words", |f| {
     if f.predicts_tokens() { h * e + 3.0 * e + decoder } else { 0.0 }
 });
 
-/// DeBERTa may do without absolute positions.
-const UNBIASED: Difference =
-    ("the position table", |f| (f.switch("position_biased_input", true) - 1.0) * f.positions() * f.hidden());
-
 pub(super) static ROWS: &[Family] = &[
     family("bert", "BERT", BERT, "masked pooler", &[]),
+    // Positions of RoBERTa and its kin begin behind that of padding, which has the number 1
+    // (`create_position_ids_from_input_ids` in transformers/models/roberta/modeling_roberta.py, 5.23.0).
+    family("roberta xlm-roberta camembert data2vec-text ibert", "RoBERTa", BERT, "skips:2 masked pooler", &[]),
     family(
-        "roberta xlm-roberta camembert data2vec-text ibert ernie megatron-bert",
-        "RoBERTa",
+        "ernie megatron-bert",
+        "ERNIE",
         BERT,
         "masked pooler",
         &[("the rows of task types", |f| {
             f.switch("use_task_id", false) * f.number("task_type_vocab_size", 3.0) * f.hidden()
         })],
     ),
-    family("xlm-roberta-xl", "XLM-RoBERTa XL", BERT, "masked pooler", &[]),
-    family("roberta-prelayernorm", "RoBERTa PreLayerNorm", BERT, "masked pooler", &[EMBEDDING_NORM]),
+    family("xlm-roberta-xl", "XLM-RoBERTa XL", BERT, "skips:2 masked pooler", &[]),
+    family("roberta-prelayernorm", "RoBERTa PreLayerNorm", BERT, "skips:2 masked pooler", &[EMBEDDING_NORM]),
     family(
         "bert-generation",
         "BERT Generation",
@@ -54,7 +53,7 @@ pub(super) static ROWS: &[Family] = &[
         "mpnet",
         "MPNet",
         BERT,
-        "types:0 masked pooler",
+        "types:0 skips:2 masked pooler",
         &[("the relative positions", |f| f.number("relative_attention_num_buckets", 32.0) * f.heads())],
     ),
     family("mra yoso", "YOSO", BERT, "types:1 offset:2 masked", &[]),
@@ -69,7 +68,7 @@ pub(super) static ROWS: &[Family] = &[
         "longformer",
         "Longformer",
         BERT,
-        "masked pooler",
+        "skips:2 masked pooler",
         &[("the projections of global attention", |f| f.layers() * 3.0 * (f.hidden() * f.hidden() + f.hidden()))],
     ),
     family(
@@ -117,7 +116,7 @@ pub(super) static ROWS: &[Family] = &[
         "esm",
         "ESM",
         GPT,
-        "tied=on position=learned positions=1026 masked one-bias pooler",
+        "tied=on position=learned positions=1026 skips:2 masked one-bias pooler",
         &[("the head for contacts", |f| f.layers() * f.heads() + 1.0)],
     ),
     family(
@@ -164,7 +163,7 @@ pub(super) static ROWS: &[Family] = &[
         "xmod",
         "X-MOD",
         BERT,
-        "masked pooler",
+        "skips:2 masked pooler",
         &[
             ("the norm behind the last block", |f| f.switch("pre_norm", false) * 2.0 * f.hidden()),
             ("the adapters of languages", |f| {
@@ -179,21 +178,18 @@ pub(super) static ROWS: &[Family] = &[
         "deberta",
         "DeBERTa",
         BERT,
-        "types:0 masked",
-        &[UNBIASED, ("the biases of keys", |f| -f.layers() * f.hidden())],
+        "types:0 switched-table masked",
+        &[("the biases of keys", |f| -f.layers() * f.hidden())],
     ),
     family(
         "deberta-v2",
         "DeBERTa-v2",
         BERT,
-        "types:0 masked",
-        &[
-            UNBIASED,
-            ("the convolution beside the first layer", |f| {
-                let (h, size) = (f.hidden(), f.number("conv_kernel_size", 0.0));
-                if size > 0.0 { h * h * size / f.number("conv_groups", 1.0).max(1.0) + 3.0 * h } else { 0.0 }
-            }),
-        ],
+        "types:0 switched-table masked",
+        &[("the convolution beside the first layer", |f| {
+            let (h, size) = (f.hidden(), f.number("conv_kernel_size", 0.0));
+            if size > 0.0 { h * h * size / f.number("conv_groups", 1.0).max(1.0) + 3.0 * h } else { 0.0 }
+        })],
     ),
     family(
         "esmc",

@@ -49,7 +49,7 @@ impl fmt::Display for PastedError {
             PastedErrorKind::TooLong => f.write_str("It is longer than 2 MiB; lengths with their counts take less."),
             PastedErrorKind::NotANumber(given) => write!(f, "“{given}” is no whole number."),
             PastedErrorKind::OutOfRange(given) => {
-                write!(f, "“{given}” is no length: {} are.", Field::LengthMax.bound())
+                write!(f, "“{given}” is no length: {} are.", Field::LengthMedian.bound())
             }
             PastedErrorKind::TooOften(given) => write!(f, "“{given}” is no count: 1 to 10¹² are."),
             PastedErrorKind::Thousands(given) => {
@@ -137,7 +137,7 @@ fn read_line(line: &str, lengths: &mut Vec<(u32, u64)>) -> Result<(), PastedErro
 
 fn length(word: &str) -> Result<u32, PastedErrorKind> {
     let tokens = number(word)?;
-    let range = Field::LengthMax.bound();
+    let range = Field::LengthMedian.bound();
     u32::try_from(tokens)
         .ok()
         .filter(|tokens| (range.min..=range.max).contains(&f64::from(*tokens)))

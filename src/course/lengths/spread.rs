@@ -60,8 +60,8 @@ impl Spread {
 
     /// The lengths of a scenario, cut to its S.
     pub fn of_scenario(scenario: &Scenario) -> Self {
-        let Lengths { median, p95, longest, .. } = scenario.lengths;
-        Self::through(median, p95, longest).cut(scenario.recipe.sequence)
+        let Lengths { median, p95, .. } = scenario.lengths;
+        Self::through(median, p95, scenario.lengths.longest_within(scenario.recipe.sequence))
     }
 
     /// The same lengths, of which those above `most` are cut to it.

@@ -76,6 +76,7 @@ pub(super) fn only_inputs() -> Problem {
 pub(super) fn distance() -> Problem {
     let scenario = changed(|scenario| {
         take(scenario, "gpt2-xl");
+        scenario.recipe.sequence = 1_024;
         scenario.cluster.gpus = 1;
         scenario.recipe.recomputation = Recomputation::EveryK;
         scenario.recipe.every = 2;

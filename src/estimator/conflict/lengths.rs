@@ -21,7 +21,7 @@ impl Conflicts {
             self.number(Field::LengthP95, lengths.median, message);
         }
         let most = lengths.p95.max(lengths.median);
-        if most > lengths.longest {
+        if lengths.longest > 0 && most > lengths.longest {
             let message = format!(
                 "The longest sequence of {} tokens is shorter than others of {most}; it is at least as long.",
                 lengths.longest

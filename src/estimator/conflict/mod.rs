@@ -5,6 +5,7 @@ mod engine;
 mod lengths;
 mod outside;
 mod pipeline;
+mod positions;
 mod recipe;
 mod recipes;
 mod task;
@@ -68,6 +69,7 @@ impl Scenario {
         found.task(self);
         found.outside(self);
         found.lengths(self);
+        found.positions(self);
         found.vision(self);
         found.encoder(self);
         found.0

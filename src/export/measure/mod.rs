@@ -8,7 +8,7 @@
 //! divides by, the script runs under torchrun, too, with FSDP or DDP and the scenario's own prediction.
 
 use super::run::{self, Planned, Run, planned};
-use super::text::{EXPANDABLE, Spelling, Value, commented, expandable, quoted, wrap};
+use super::text::{EXPANDABLE, Spelling, Value, commented, expandable, half_type, quoted, wrap};
 use crate::{
     Adapter, Choice, Engine, ExpertMatrices, LossHead, Mlp, Norm, Position, Precision, Recomputation, Scenario,
     StepKernel, Switch, ZeroStage, counters, estimate, largest_micro_batch, search,
@@ -190,7 +190,7 @@ fn head(run: &Run, plan: &Planned, alone: &Alone, page: &str) -> Vec<String> {
         lines.extend(wrap(&format!("Not as asked, with peaks of the scenario on its {gpus}:"), "", ""));
     }
     for difference in run.changes() {
-        lines.extend(wrap(difference, "- ", "  "));
+        lines.extend(wrap(&difference, "- ", "  "));
     }
     let differences = differences(at);
     if !differences.is_empty() {
@@ -327,6 +327,7 @@ fn described(scenario: &Scenario, name: &str) -> Value {
         ("micro_batch", recipe.batch.into()),
         ("micro_batches", recipe.micro_batches.into()),
         ("precision", recipe.precision.key().into()),
+        ("half", half_type(scenario).into()),
         ("gradients", recipe.gradients.key().into()),
         ("optimizer", recipe.optimizer.key().into()),
         ("step", recipe.step.key().into()),

@@ -9,10 +9,10 @@ pub(super) use division::{Resharding, machines, one_stage, resharding, shards, s
 pub(super) use words::{address, b_max_words, model_name, shortage, subject};
 
 use super::text::{gib, wrap};
-use crate::planner::{Accumulation, plan};
+use crate::planner::{Accumulation, filled};
 use crate::{
-    Answer, Batching, Bytes, Choice, Cluster, Encoder, Field, Fp8, Lengths, Optimizer, Outside, Scenario, StepKernel,
-    TaskKind, Vision, b_max, estimate, format, largest_micro_batch,
+    Answer, Batching, Bytes, Choice, Encoder, Field, Fp8, Lengths, Method, Optimizer, Outside, Precision, Scenario,
+    StepKernel, TaskKind, Vision, b_max, estimate, format, largest_micro_batch,
 };
 use words::{batches, peak};
 
@@ -26,6 +26,8 @@ pub(super) struct Run {
     changes: Vec<String>,
     /// What has to be said elsewhere than in this file.
     remarks: Vec<String>,
+    /// Whether the target computes in 16 bits in bf16 alone.
+    keeps_bf16: bool,
     /// What the target takes beside what is counted.
     beside: fn(&Scenario) -> Bytes,
 }
@@ -55,49 +57,29 @@ pub(super) struct Planned {
 /// accumulation keeps gradients alive and a pipeline full, so that less may fit beside them; the plan
 /// is made again until the micro-batch fits with its own accumulation. When nothing fits it is one
 /// sequence at a time.
-///
-/// A pipeline is given at least as many micro-batches as it has stages: PyTorch’s 1F1B refuses fewer
-/// (torch/distributed/pipelining/schedules.py, `Schedule1F1B`), and the estimate is that of a full one.
 pub(super) fn planned(scenario: &Scenario) -> Planned {
     planned_beside(scenario, |_| Bytes::ZERO)
 }
 
 /// The same with room for bytes that the ledger does not count.
 fn planned_beside(scenario: &Scenario, beside: fn(&Scenario) -> Bytes) -> Planned {
-    let cluster = &scenario.cluster;
-    let data_parallel = cluster.data_parallel();
-    let target = scenario.target();
-    let filling = target.div_ceil(data_parallel.saturating_mul(cluster.pipeline_parallel)).max(1);
+    // Programs divide the work in groups, whatever method counts it.
+    let by_groups = Scenario { method: Method::Ledger, ..*scenario };
+    let group = scenario.cluster.group();
     let mut limit = largest_micro_batch(scenario).unwrap_or(0);
-    if cluster.pipeline_parallel > 1 {
-        limit = limit.min(filling);
-    }
     while limit > 0 {
-        let accumulation = in_rounds(cluster, plan(target, data_parallel, limit).preferred());
+        let accumulation = filled(&by_groups, limit);
         let at = at_plan(scenario, accumulation);
         if fits(&at, beside) {
-            return told(at, accumulation, cluster.group(), true);
+            return told(at, accumulation, group, true);
         }
         // What fits with this accumulation is less; one sequence less always makes an end.
         limit = largest_micro_batch(&at).unwrap_or(0).min(accumulation.micro_batch - 1);
     }
-    let accumulation = in_rounds(cluster, plan(target, data_parallel, 1).preferred());
+    let accumulation = filled(&by_groups, 1);
     let at = at_plan(scenario, accumulation);
     // A smaller accumulation than the scenario's own may leave room where that left none.
-    told(at, accumulation, cluster.group(), fits(&at, beside))
-}
-
-/// The same with as many micro-batches as the pipeline takes. An interleaved one takes rounds of P
-/// (`forward_backward_pipelining_with_interleaving` in megatron/core/pipeline_parallel/schedules.py at
-/// d98e8a64ddf3; `ScheduleInterleaved1F1B` of PyTorch).
-fn in_rounds(cluster: &Cluster, accumulation: Accumulation) -> Accumulation {
-    let stages = cluster.pipeline_parallel.max(1);
-    let steps = match (stages, cluster.virtual_stages) {
-        (1, _) => accumulation.steps,
-        (_, 1) => accumulation.steps.max(stages),
-        _ => accumulation.steps.checked_next_multiple_of(stages).unwrap_or(accumulation.steps),
-    };
-    Accumulation { steps, ..accumulation }
+    told(at, accumulation, group, fits(&at, beside))
 }
 
 fn told(scenario: Scenario, accumulation: Accumulation, group: u32, fits: bool) -> Planned {
@@ -186,6 +168,7 @@ impl Run {
             now: *scenario,
             changes: Vec::new(),
             remarks: Vec::new(),
+            keeps_bf16: false,
             beside: |_| Bytes::ZERO,
         };
         let task = scenario.task.kind;
@@ -194,6 +177,12 @@ impl Run {
                 format!("{} needs a trainer of its own: this file trains on the next token alone", task.label());
             run.change(&sentence, |s| s.task.kind = TaskKind::Train);
         }
+        run.change("this GPU has no units for bf16: fp16 with loss scaling stands in", |s| {
+            let in_bf16 = matches!(s.recipe.precision, Precision::Bf16 | Precision::PureBf16);
+            if s.device.emulates_bf16 && in_bf16 {
+                s.recipe.precision = Precision::Fp16;
+            }
+        });
         if scenario.outside.is_on() {
             let sentence = "this file trains, and its numbers leave out what is counted outside the step";
             run.change(sentence, |s| s.outside = Outside::OFF);
@@ -259,9 +248,24 @@ impl Run {
         self.remarks.push(what.into());
     }
 
+    /// The target has no fp16 where others have it.
+    pub(super) fn keeps_bf16(&mut self) {
+        self.keeps_bf16 = true;
+    }
+
     /// What the target does instead of what was asked.
-    pub(super) fn changes(&self) -> &[String] {
-        &self.changes
+    pub(super) fn changes(&self) -> Vec<String> {
+        let mut changes = self.changes.clone();
+        // Nothing in a scenario says the type that fp32 weights are cast to.
+        let casts = matches!(self.now.recipe.precision, Precision::Mixed | Precision::Autocast);
+        if self.now.device.emulates_bf16 && casts {
+            changes.push(if self.keeps_bf16 {
+                "This GPU has no units for bf16, and there is no fp16 here: PyTorch emulates bf16.".to_owned()
+            } else {
+                "This GPU has no units for bf16: 16 bits are fp16, with loss scaling.".to_owned()
+            });
+        }
+        changes
     }
 
     /// The plan of the scenario as the target runs it.
@@ -322,7 +326,7 @@ impl Run {
             lines.push(address(page, &planned.scenario));
         }
         lines.push(format!("Checked with {target}."));
-        lines.extend(listed("Not as asked, because it cannot be said here:", &self.changes));
+        lines.extend(listed("Not as asked, because it cannot be said here:", &self.changes()));
         lines.extend(listed("To be said elsewhere, and counted on here:", &self.remarks));
         lines
     }

@@ -108,3 +108,25 @@ fn deepspeed_s_pipeline_has_neither_chunks_nor_named_stages() {
     assert_told(Target::DeepSpeed, query, "PipelineModule divides layers evenly");
     assert_told(Target::DeepSpeed, query, "partition_method");
 }
+
+#[test]
+fn deepspeed_is_told_nothing_that_it_does_not_divide_together() {
+    for (zero, tp, pp, cp) in (0..4)
+        .flat_map(|zero| [1, 2].map(|tp| (zero, tp)))
+        .flat_map(|(zero, tp)| [1, 2].map(|pp| (zero, tp, pp)))
+        .flat_map(|(zero, tp, pp)| [1, 2].map(|cp| (zero, tp, pp, cp)))
+    {
+        let query = format!("model=llama-3.1-8b&gpus=16&engine=deepspeed&accum=4&zero={zero}&tp={tp}&pp={pp}&cp={cp}");
+        let found = settings(Target::DeepSpeed, &query);
+        let has = |word: &str| found.iter().any(|line| line.starts_with(word));
+        let divides = has("\"autotp_size\": 2");
+        assert_eq!(divides, tp == 2, "{query}");
+        assert!(!(divides && has("\"stage\": 3")), "{query}");
+        assert!(!(has("\"sequence_parallel_size\"") && (divides || pp == 2)), "{query}");
+    }
+    let text = told(Target::DeepSpeed, "model=llama-3.1-8b&gpus=8&tp=2&zero=3&engine=deepspeed");
+    assert!(
+        text.contains("goes with ZeRO 2 at most in versions before 0.19.4: stage 2 here; this alone takes the peak"),
+        "{text}"
+    );
+}

@@ -662,3 +662,33 @@ fn told_of(target: Target, scenario: &Scenario, number: &str) -> bool {
         text.lines().filter(|line| !line.contains(PAGE) && !line.contains("GiB") && !line.contains("batch"));
     lines.any(|line| line.split(|sign: char| !sign.is_ascii_digit() && sign != '.').any(|word| word == number))
 }
+
+/// Programs without fp16 keep bf16, and say that it is emulated.
+#[test]
+fn files_for_a_gpu_without_bf16_say_fp16() {
+    const TRAINERS: [Target; 3] = [Target::Trl, Target::Axolotl, Target::LlamaFactory];
+    for gpu in ["v100-32", "t4", "mi60"] {
+        for precision in ["bf16", "bf16-pure", "mixed", "autocast"] {
+            for rest in
+                ["gpus=8", "gpus=8&engine=deepspeed&zero=2", "gpus=1&zero=0", "gpus=8&adapter=qlora", "gpus=8&tp=2"]
+            {
+                let query = format!("model=llama-3.2-1b&gpu={gpu}&precision={precision}&{rest}");
+                for target in FRAMEWORKS.into_iter().chain(TRAINERS) {
+                    let keeps = target == Target::Torchtitan || target == Target::Lightning && rest.contains("tp=");
+                    let in_bf16 = settings(target, &query)
+                        .into_iter()
+                        .filter(|line| line.contains("bf16") || line.contains("bfloat16"))
+                        .find(|line| !line.to_lowercase().contains("false"));
+                    if keeps {
+                        assert!(told(target, &query).contains("PyTorch emulates bf16"), "{target:?} {query}");
+                    } else {
+                        assert_eq!(in_bf16, None, "{target:?} {query}");
+                    }
+                }
+                let measured = write(Target::Measure, &scenario(&query), PAGE);
+                assert!(measured.contains("\"half\": \"float16\""), "{query}");
+            }
+        }
+    }
+    assert!(told(Target::Accelerate, "gpu=a100-80").contains("mixed_precision: \"bf16\""));
+}

@@ -112,7 +112,8 @@ fn adapt(run: &mut Run, engine: Engine) {
     frozen_models(run, PROGRAM);
     drops_nothing(run, PROGRAM);
     run.change(
-        "axolotl loads weights in bf16, computes under autocast and keeps no master copy but DeepSpeed’s",
+        "axolotl loads weights in the type that it computes in, under autocast, and keeps no master copy but \
+         DeepSpeed’s; it scales no loss of fp16 weights, and fp32 stands in for them",
         |s| {
             let frozen = s.recipe.adapter != Adapter::None;
             let under = if shards(s) { Precision::Mixed } else { Precision::Autocast };
@@ -121,6 +122,9 @@ fn adapt(run: &mut Run, engine: Engine) {
                 (Precision::Autocast, Engine::DeepSpeed) if frozen => Precision::Bf16,
                 (other, Engine::DeepSpeed) => other,
                 _ if frozen => under,
+                // `torch_dtype` follows `fp16` (utils/config/__init__.py), and PyTorch's scaler refuses gradients of
+                // fp16 weights (`_unscale_grads_` in torch/amp/grad_scaler.py).
+                _ if s.device.emulates_bf16 => Precision::Fp32,
                 _ => Precision::PureBf16,
             };
             if s.recipe.adapter == Adapter::LoraFp32 && s.recipe.precision != Precision::Fp32 {

@@ -8,7 +8,7 @@ use super::{
     DROPPED, Keys, RATE, drops_nothing, elsewhere, file, leaves_room, logits, own_reference, prepare, trainer_keys,
 };
 use crate::export::run::{Resharding, Run, resharding, shards};
-use crate::export::text::{EXPANDABLE, Value, expandable};
+use crate::export::text::{EXPANDABLE, Value, expandable, with_master};
 use crate::export::transformers::{Engine, half, target_modules};
 use crate::{
     Adapter, AdapterType, AttentionKernel, Bytes, FrozenType, Kernels, LossHead, Precision, Recomputation, Reference,
@@ -99,7 +99,7 @@ fn adapt(run: &mut Run, engine: Engine) {
     run.change("LLaMA-Factory’s DeepSpeed keeps fp32 master copies of all 16-bit weights", |s| {
         let half = matches!(s.recipe.precision, Precision::Autocast | Precision::Mixed | Precision::PureBf16);
         if engine == Engine::DeepSpeed && half {
-            s.recipe.precision = Precision::Bf16;
+            s.recipe.precision = with_master(s);
         }
     });
     run.change("LLaMA-Factory leaves frozen weights in the checkpoint’s 16 bits, and computes in those", |s| {
@@ -108,7 +108,7 @@ fn adapt(run: &mut Run, engine: Engine) {
         }
         if s.recipe.precision == Precision::Fp32 {
             s.recipe.precision = match engine {
-                Engine::DeepSpeed => Precision::Bf16,
+                Engine::DeepSpeed => with_master(s),
                 Engine::Fsdp => Precision::Mixed,
                 Engine::Replicated => Precision::Autocast,
             };

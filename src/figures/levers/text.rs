@@ -140,7 +140,14 @@ mod tests {
     fn a_change_reads_as_an_instruction() {
         let device = |origin, mib| {
             let workspace = Bytes::from_mib(8.0);
-            Change::Device { origin, memory: Bytes::from_mib(mib), driver: Bytes::ZERO, workspace, capability: 0 }
+            Change::Device {
+                origin,
+                memory: Bytes::from_mib(mib),
+                driver: Bytes::ZERO,
+                workspace,
+                capability: 0,
+                emulates_bf16: false,
+            }
         };
         let cases = [
             (Word::Recomputation(Recomputation::Full).into(), "Recompute whole layers"),

@@ -120,6 +120,7 @@ pub(super) fn read(row: &Value) -> Result<Model, &'static str> {
         softmax: family.softmax,
         position: family.position,
         positions: 0,
+        spare_positions: 0,
         experts: experts(extra),
         latent: latent(extra),
         encoder: Encoder::NONE,

@@ -44,6 +44,7 @@ pub static MODEL: [Fold; 5] = [
             Word(&setting::BIAS),
             Word(&setting::POSITION),
             Number(Field::Positions),
+            Number(Field::SparePositions),
             Word(&setting::SOFTMAX),
             Word(&setting::SOFT_CAP),
             // What these bring has groups of its own, which stand there once they do.

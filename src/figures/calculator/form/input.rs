@@ -106,8 +106,8 @@ fn number_needs(field: Field, scenario: &Scenario) -> &'static str {
         ExpertParallel, ExpertWidth, FirstStageLayers, Generations, ImageHeight, ImageSide, ImageWidth, Images,
         Imbalance, LastStageLayers, LengthMax, LengthMedian, LengthMultiple, LengthP95, MaxPixels, MelChannels,
         NodeGpus, Patch, Positions, Preconditioner, Projection, QueryRank, Rank, RecomputedLayers, ReduceBucket,
-        Reshard, RopeDim, Scored, SharedWidth, Source, Teacher, Tiles, VirtualStages, VisionFeedForward, VisionHeads,
-        VisionHidden, VisionLayers,
+        Reshard, RopeDim, Scored, SharedWidth, Source, SparePositions, Teacher, Tiles, VirtualStages,
+        VisionFeedForward, VisionHeads, VisionHidden, VisionLayers,
     };
     let Scenario { model, recipe, cluster, task, outside, .. } = scenario;
     let batching = scenario.lengths.batching;
@@ -133,6 +133,7 @@ fn number_needs(field: Field, scenario: &Scenario) -> &'static str {
             let table = matches!(model.position, Position::Learned | Position::Relative);
             (!table, "No effect without a learned table.")
         }
+        SparePositions => (model.position != Position::Learned, "No effect without a learned table."),
         Every => {
             let reads = matches!(recipe.recomputation, Recomputation::EveryK | Recomputation::KthLayer);
             (!reads, OTHER_RECOMPUTATION)

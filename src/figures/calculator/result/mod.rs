@@ -2,6 +2,7 @@
 
 mod shown;
 
+use bmax::{Change, Scenario};
 use leptos::html::Section;
 use leptos::prelude::*;
 
@@ -24,6 +25,7 @@ pub fn ResultPanel(state: State) -> impl IntoView {
         <section class="result panel" aria-label="Result" tabindex="-1" node_ref=panel>
             <Answers state shown/>
             <Conflicts state shown mended/>
+            <Remarks state shown mended/>
             <Assumed text=Signal::derive(move || shown.with(|shown| shown.without_cuda.map(str::to_owned)))/>
             <Memory state shown/>
             <Explanation state shown/>
@@ -67,25 +69,49 @@ fn Answers(state: State, shown: Memo<Shown>) -> impl IntoView {
 /// Contradictory settings, each with the press that mends it.
 #[component]
 fn Conflicts(state: State, shown: Memo<Shown>, mended: Callback<()>) -> impl IntoView {
-    let conflict = move |(at, (message, press)): (usize, (String, String))| {
-        let mend = move |_| {
-            let found = state.peek(|facts| facts.scenario.conflicts());
-            if let Some(conflict) = found.get(at) {
-                state.change(|scenario| conflict.mend.apply(scenario));
-                mended.run(());
-            }
-        };
-        view! {
-            <li>
-                {message} " "
-                <button type="button" class="button button-quiet button-small" on:click=mend>{press}</button>
-            </li>
-        }
-    };
+    let change = |scenario: &Scenario, at: usize| scenario.conflicts().get(at).map(|conflict| conflict.mend);
+    let told = move |(at, (message, press))| told(state, mended, message, press, move |scenario| change(scenario, at));
     view! {
         <ul class="conflicts" hidden=move || shown.with(|shown| shown.conflicts.is_empty())>
-            {move || shown.with(|shown| shown.conflicts.clone()).into_iter().enumerate().map(conflict).collect_view()}
+            {move || shown.with(|shown| shown.conflicts.clone()).into_iter().enumerate().map(told).collect_view()}
         </ul>
+    }
+}
+
+/// What should be known of settings that go together, with the press that is better where there is one.
+#[component]
+fn Remarks(state: State, shown: Memo<Shown>, mended: Callback<()>) -> impl IntoView {
+    let change = |scenario: &Scenario, at: usize| scenario.remarks().get(at).and_then(|remark| remark.mend);
+    let told = move |(at, (message, press))| told(state, mended, message, press, move |scenario| change(scenario, at));
+    view! {
+        <ul class="conflicts remarks" data-testid="remarks" hidden=move || shown.with(|shown| shown.remarks.is_empty())>
+            {move || shown.with(|shown| shown.remarks.clone()).into_iter().enumerate().map(told).collect_view()}
+        </ul>
+    }
+}
+
+/// A sentence and the press that changes what it is about; no press where its text is empty.
+fn told(
+    state: State,
+    mended: Callback<()>,
+    message: String,
+    press: String,
+    change: impl Fn(&Scenario) -> Option<Change> + 'static,
+) -> impl IntoView {
+    let mend = move |_| {
+        if let Some(change) = state.peek(|facts| change(&facts.scenario)) {
+            state.change(|scenario| change.apply(scenario));
+            mended.run(());
+        }
+    };
+    let is_there = !press.is_empty();
+    view! {
+        <li>
+            {message} " "
+            <button type="button" class="button button-quiet button-small" hidden=!is_there on:click=mend>
+                {press}
+            </button>
+        </li>
     }
 }
 

@@ -2,8 +2,7 @@
 
 use bmax::chart::MemoryBar;
 use bmax::{
-    Answer, Balance, Bytes, Change, Choice, Conflict, Counters, Scenario, Shortage, catalogue, counters, number,
-    range::Outlook,
+    Answer, Balance, Bytes, Change, Choice, Counters, Scenario, Shortage, catalogue, counters, number, range::Outlook,
 };
 
 use crate::figures::levers::{describe, together};
@@ -22,6 +21,8 @@ pub struct Shown {
     pub in_words: bool,
     /// Contradictory settings, each with what its button does.
     pub conflicts: Vec<(String, String)>,
+    /// What should be known of settings that go together, each with what its button does, if there is one.
+    pub remarks: Vec<(String, String)>,
     /// What stands in on a GPU that runs no CUDA, where the ledger answers.
     pub without_cuda: Option<&'static str>,
     /// The bar and its legend.
@@ -72,7 +73,12 @@ impl Shown {
             method: scenario.method.label(),
             answer: format::answer(answer),
             in_words: most.is_none(),
-            conflicts: scenario.conflicts().iter().map(told).collect(),
+            conflicts: scenario.conflicts().into_iter().map(|found| (found.message, press(found.mend))).collect(),
+            remarks: scenario
+                .remarks()
+                .into_iter()
+                .map(|found| (found.message.to_owned(), found.mend.map_or_else(String::new, press)))
+                .collect(),
             without_cuda: if facts.is_ledger() { catalogue::without_cuda(scenario) } else { None },
             bar: MemoryBar::of(estimate, None),
             bar_title: format!("Memory of one GPU at {batch} of {}", format::length(scenario)),
@@ -88,14 +94,14 @@ impl Shown {
     }
 }
 
-/// A conflict in a sentence, and what resolves it.
-fn told(conflict: &Conflict) -> (String, String) {
-    let value = match conflict.mend {
+/// What a button does that makes a change.
+fn press(change: Change) -> String {
+    let value = match change {
         Change::Number(_, nearest) => format::input(nearest),
         Change::Word(word) => word.option().label.to_owned(),
         _ => String::new(),
     };
-    (conflict.message.clone(), format!("Set {} to {value}", conflict.mend.name()))
+    format!("Set {} to {value}", change.name())
 }
 
 fn balance(facts: &Facts) -> String {
