@@ -3,7 +3,9 @@
 
 use super::facts::Facts;
 use super::families;
-use super::inputs::{ACTIVATION, BIASES, DENSE_WIDTH, NO_PARTS, PARTS, REMARKS, SHARED, SPELT_OUT, SWITCHES, WEIGHTY};
+use super::inputs::{
+    ACTIVATION, BIASES, DENSE_WIDTH, DROPOUTS, NO_PARTS, PARTS, REMARKS, SHARED, SPELT_OUT, SWITCHES, WEIGHTY,
+};
 use super::notes::{ConfigError, ConfigNotice};
 use super::reader::Reader;
 use crate::bounds::excerpt;
@@ -39,6 +41,7 @@ impl Reader<'_> {
             }
         }
         self.tied();
+        self.dropout();
         self.gate();
         self.caps();
         self.details();
@@ -81,6 +84,14 @@ impl Reader<'_> {
                 let used = if self.model().tied_embeddings.is_on() { "true" } else { "false" };
                 self.absent(KEY, used.to_owned(), "");
             }
+        }
+    }
+
+    /// Whether the blocks drop out; a file that has none of the fields has the default of its family.
+    fn dropout(&mut self) {
+        let rates: Vec<f64> = DROPOUTS.iter().filter_map(|key| self.get(key)?.number()).collect();
+        if !rates.is_empty() {
+            self.scenario.recipe.dropout = rates.iter().any(|rate| *rate > 0.0).into();
         }
     }
 
@@ -132,11 +143,10 @@ impl Reader<'_> {
             && self.model().position == Position::Learned
         {
             const TYPES: &[&str] = &["type_vocab_size"];
-            // Token types have rows of their own, which are looked up and added like positions.
             if self.get(TYPES[0]).is_none() {
                 self.absent(TYPES[0], usual.to_string(), "");
             }
-            self.scenario.model.positions += self.detail(Field::Positions, TYPES, usual);
+            self.types = self.detail(Field::Positions, TYPES, usual);
         }
         // Positions are numbered from 2 in some tables.
         let offset = number_behind(self, "offset").unwrap_or_default();
@@ -299,12 +309,13 @@ impl Reader<'_> {
 
     /// Notes the weights that the model and the count do not share.
     fn differences(&mut self, biases: Biases) {
-        let facts = Facts::new(self.scenario.model, self.path);
+        let facts = Facts::new(self.scenario.model, self.types, self.path);
         let mut note = |what, weights: f64| {
             if weights != 0.0 {
                 self.notes.push(ConfigNotice::Difference { what, weights: weights as i64 });
             }
         };
+        note("the rows of token types", facts.types() * facts.hidden());
         for (what, weights) in self.family.differences {
             note(what, weights(&facts));
         }

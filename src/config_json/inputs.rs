@@ -88,6 +88,22 @@ pub(super) const RATIO: Keys = &["intermediate_multiple_size"];
 pub(super) const ACTIVATION: Keys =
     &["hidden_act", "hidden_activation", "activation_function", "activation", "ff_activation", "afn"];
 
+/// How much is dropped inside the blocks: of attention, of what the halves put out, of all.
+pub(super) const DROPOUTS: [&str; 12] = [
+    "attention_dropout",
+    "attention_probs_dropout_prob",
+    "attn_dropout",
+    "attn_pdrop",
+    "dropout",
+    "dropout_rate",
+    "hidden_dropout",
+    "hidden_dropout_prob",
+    "mlp_dropout",
+    "resid_dropout",
+    "resid_pdrop",
+    "residual_dropout",
+];
+
 /// Fields that are true or false: the word that a family must have for them to count, their name,
 /// and what changes when they are on and when they are off.
 pub(super) static SWITCHES: &[(&str, &str, [&str; 2])] = &[

@@ -40,9 +40,10 @@ mod tests;
 
 pub use notes::{ByHand, ConfigError, ConfigNotice, Unusable};
 
-use crate::Model;
 use crate::bounds::excerpt;
+use crate::catalogue::{self, AsUsual, ModelRow, Usual};
 use crate::json::{self, Value};
+use crate::{Model, Scenario, Switch};
 use reader::Reader;
 
 /// The largest size that a file is believed: that of the longest position table.
@@ -57,11 +58,24 @@ pub struct Reading {
     pub model: Model,
     /// The family by whose rules the file was read.
     pub architecture: &'static str,
+    /// Whether its blocks use dropout: as the file says, or as the library does where it does not.
+    pub dropout: Switch,
     /// What the reader should know before trusting the numbers.
     pub notes: Vec<ConfigNotice>,
 }
 
 impl Reading {
+    /// The model with how it is usually trained, by the same rule as the models of the list: the file's dropout, and the
+    /// recomputation of its size. A file whose network is one of the list's is that row.
+    pub fn as_usual(&self) -> AsUsual {
+        let row = catalogue::row_of_network(&self.model).map(ModelRow::as_usual);
+        let AsUsual { model, usual } = row.unwrap_or_else(|| {
+            let usual = Usual::of(self.model.parameters, self.dropout);
+            AsUsual { model: self.model, usual }
+        });
+        AsUsual { model, usual: Usual { dropout: self.dropout, ..usual } }
+    }
+
     /// The weights of the model itself: those that are counted and those that the notes name with a
     /// number.
     pub fn weights(&self) -> i64 {
@@ -80,7 +94,7 @@ impl Reading {
 /// blocks over a vocabulary, and when hidden size, layers, heads, vocabulary or feed-forward width are
 /// not there or lie outside of their ranges.
 pub fn read(text: &str) -> Result<Reading, ConfigError> {
-    let file = json::read(text).map_err(ConfigError::Json)?;
+    let file = json::read_file(text).map_err(ConfigError::Json)?;
     if !matches!(file, Value::Object(_)) {
         return Err(ConfigError::NotAnObject(file.kind()));
     }
@@ -104,7 +118,8 @@ pub fn read(text: &str) -> Result<Reading, ConfigError> {
         other => other,
     })?;
     reader.look_over();
-    Ok(Reading { model: reader.scenario.model, architecture: reader.family.name, notes: reader.notes })
+    let Scenario { model, recipe, .. } = reader.scenario;
+    Ok(Reading { model, architecture: reader.family.name, dropout: recipe.dropout, notes: reader.notes })
 }
 
 /// The objects from the file down to the one that holds the sizes of the language model: a nested

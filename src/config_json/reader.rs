@@ -6,7 +6,7 @@ use super::guess;
 use super::inputs::{EXPERT_WIDTH, INPUTS, Keys, PARTS, RATIO, When};
 use super::notes::{ConfigError, ConfigNotice, Unusable};
 use crate::json::Value;
-use crate::{Experts, Field, Latent, Model, Position, Scenario, number, setting::Setting};
+use crate::{Experts, Field, Latent, Model, Position, Scenario, Switch, number, setting::Setting};
 
 /// A model without any size; what is 0 has no default.
 const BLANK: Model = Model {
@@ -45,6 +45,8 @@ pub(super) struct Reader<'a> {
     /// What the fields of a file of no known family say about its blocks.
     pub guessed: &'static str,
     pub notes: Vec<ConfigNotice>,
+    /// Rows of a table for token types, which is looked up and added beside that of positions.
+    pub types: u32,
     /// The fields that were asked for.
     pub asked: Vec<&'static str>,
     /// The model so far, in a scenario because fields and settings write there.
@@ -60,8 +62,10 @@ impl<'a> Reader<'a> {
     ) -> Self {
         let guessed = if family.is_none() { guess::words(config) } else { "" };
         let family = family.unwrap_or_else(|| guess::family(guessed));
-        let scenario = Scenario { model: BLANK, ..Scenario::default() };
-        Self { path, config, family, guessed, notes, asked: Vec::new(), scenario }
+        let mut scenario = Scenario { model: BLANK, ..Scenario::default() };
+        // Families that drop out without a word of the file say so.
+        scenario.recipe.dropout = Switch::Off;
+        Self { path, config, family, guessed, notes, types: 0, asked: Vec::new(), scenario }
     }
 
     /// Whether the family has this word.

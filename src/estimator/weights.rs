@@ -89,7 +89,7 @@ impl Weights {
         };
         let norm = match model.norm {
             Norm::LayerNorm => 2 * h,
-            Norm::RmsNorm | Norm::RmsNormFull => h,
+            Norm::RmsNorm | Norm::RmsNormFull | Norm::LayerNormFull => h,
             Norm::Plain => 0,
         };
         let qk_norms = match model.qk_norm {

@@ -4,6 +4,8 @@
 //! `EVERY_TYPE.md` is the table of how each is read. `make test-configs` makes both anew, and
 //! `BMAX_BLESS=1 cargo test --test native config_files::` the table alone.
 
+mod listed;
+
 use crate::support::golden::as_committed;
 
 use std::collections::BTreeMap;

@@ -109,15 +109,15 @@ pub(super) static ROWS: &[Family] = &[
         "gte",
         "GTE",
         LLAMA,
-        "norm=layernorm bias=qkv tied=on masked one-bias",
+        "norm=layernorm bias=qkv tied=on softmax=scores dropout=on masked one-bias",
         &[TYPES, ("the biases behind the feed-forward blocks", |f| f.layers() * f.hidden())],
     ),
-    family("nomic_bert", "Nomic BERT", LLAMA, "norm=layernorm tied=on masked", &[TYPES]),
+    family("nomic_bert", "Nomic BERT", LLAMA, "norm=layernorm tied=on softmax=scores masked", &[TYPES]),
     family(
         "esm",
         "ESM",
         GPT,
-        "tied=on position=learned positions=1026 masked one-bias pooler",
+        "tied=on position=learned positions=1026 softmax=scores dropout=on masked one-bias pooler",
         &[("the head for contacts", |f| f.layers() * f.heads() + 1.0)],
     ),
     family(
@@ -148,11 +148,11 @@ pub(super) static ROWS: &[Family] = &[
         "rembert",
         "RemBERT",
         BERT,
-        "tied=off untied pooler",
+        "tied=off dropout=off untied pooler",
         &[
             ("what the embedding lacks in width, less its projection", |f| {
                 let (h, e) = (f.hidden(), f.number("input_embedding_size", 256.0));
-                (f.vocabulary() + f.positions() + 2.0) * (e - h) + e * h + h
+                (f.vocabulary() + f.positions() + f.types() + 2.0) * (e - h) + e * h + h
             }),
             ("what the output head is wider", |f| {
                 let (h, e) = (f.hidden(), f.number("output_embedding_size", 1_664.0));
@@ -199,7 +199,7 @@ pub(super) static ROWS: &[Family] = &[
         "esmc",
         "ESM C",
         LLAMA,
-        "norm=layernorm qk_norm=full untied",
+        "norm=layernorm qk_norm=full softmax=scores untied",
         &[
             ("norms on queries and keys as wide as the block", |f| {
                 f.layers() * (2.0 * f.hidden() - f.queries() - f.keys())

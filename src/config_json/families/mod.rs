@@ -51,7 +51,7 @@ pub(super) const WORDS: &[(&str, &str)] = &[
     ("dense", "so many of the first layers have no experts where the file does not say"),
     ("beside", "the feed-forward block of width f stays beside the experts"),
     ("shared-only", "without experts, the shared width is that of the feed-forward block"),
-    ("types", "rows for token types lie in the position table; as many where the file does not say"),
+    ("types", "a table for token types lies beside that of positions; so many rows where the file does not say"),
     ("offset", "the position table has so many rows more"),
     ("qk-head", "there may be a switch for norms on queries and keys, of each head"),
     ("qk-full", "there may be a switch for norms on queries and keys, of all heads together"),
@@ -74,11 +74,13 @@ pub(super) const LLAMA: &str =
     "mlp=gated norm=rmsnorm norms=2 qk_norm=off bias=none o-bias position=rotary tied=off grouped";
 /// The block of GPT-2, with a feed-forward width of 4H where the file does not say.
 const GPT2: &str =
-    "mlp=gelu-tanh norm=layernorm norms=2 qk_norm=off bias=all position=learned qkv=packed softmax=scores tied=on 4h";
+    "mlp=gelu-tanh norm=layernorm norms=2 qk_norm=off bias=all position=learned qkv=packed softmax=scores tied=on dropout=on \
+     4h";
 /// The same without a position table, and with a width that the file has to give.
 const GPT: &str = "mlp=gelu norm=layernorm norms=2 qk_norm=off bias=all position=rotary tied=off switched";
 /// The block of BERT, with rows for token types.
-const BERT: &str = "mlp=gelu norm=layernorm norms=2 qk_norm=off bias=all position=learned positions=512 softmax=scores tied=on types:2";
+const BERT: &str = "mlp=gelu norm=layernorm norms=2 qk_norm=off bias=all position=learned positions=512 softmax=scores tied=on \
+     dropout=on types:2";
 
 const fn family(
     types: &'static str,
@@ -115,7 +117,7 @@ const INDEXER: Difference = ("the indexers of sparse attention", |f| {
 /// A word embedding that is narrower than the blocks, and the projection to their width.
 const NARROW: Difference = ("what the embedding lacks in width, less its projection", |f| {
     let (h, e) = (f.hidden(), f.number("embedding_size", f.hidden()));
-    if e == h { 0.0 } else { (f.vocabulary() + f.positions() + 2.0) * (e - h) + e * h + h }
+    if e == h { 0.0 } else { (f.vocabulary() + f.positions() + f.types() + 2.0) * (e - h) + e * h + h }
 });
 
 /// The family of a `model_type`.

@@ -36,10 +36,10 @@ pub(in crate::config_json) const PAIRS: [[&str; 2]; 2] =
 
 /// The block of T5: no biases, positions as a bias on scores.
 const T5: &str = "mlp=relu norm=rmsnorm norms=2 qk_norm=off bias=none position=relative tied=on softmax=scores \
-                  head_dim=64 positions=32 enc_positions=32 encoder";
+                  dropout=on head_dim=64 positions=32 enc_positions=32 encoder";
 /// The block of BART, with position tables of 1,024 rows and two before them.
 const BART: &str = "mlp=gelu norm=layernorm norms=2 qk_norm=off bias=all position=learned tied=on softmax=scores \
-                    positions=1024 enc_positions=1024 encoder";
+                    dropout=on positions=1024 enc_positions=1024 encoder";
 
 /// Sines in a table that is not trained, one for each stack.
 const SINES: Difference = ("the tables of sines", |f| 2.0 * f.number("max_position_embeddings", 1_024.0) * f.hidden());
@@ -79,7 +79,7 @@ pub(super) static ROWS: &[Family] = &[
         "whisper",
         "Whisper",
         BART,
-        "positions=448 enc_positions=1500 mels=80 sound",
+        "dropout=off positions=448 enc_positions=1500 mels=80 sound",
         &[("the biases of keys", |f| -(2.0 * f.layers() + f.encoder_layers()) * f.hidden())],
     ),
 ];

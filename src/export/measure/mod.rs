@@ -370,6 +370,7 @@ const fn norm(norm: Norm) -> &'static str {
         Norm::LayerNorm => "layernorm",
         Norm::RmsNorm => "rmsnorm",
         Norm::RmsNormFull => "rmsnorm-fp32",
+        Norm::LayerNormFull => "layernorm-fp32",
         Norm::Plain => "plain",
     }
 }
