@@ -233,7 +233,10 @@ fn stood_in(text: &str) -> (Cow<'_, str>, HashSet<usize>) {
         let word = WORDS.iter().find(|(word, _)| {
             let behind = || text[at + word.len()..].trim_start();
             // A key is no value, and neither is a part of a longer word.
-            !is_inside && text[at..].starts_with(word) && matches!(last, ':' | '[' | ',') && behind().starts_with([',', ']', '}'])
+            !is_inside
+                && text[at..].starts_with(word)
+                && matches!(last, ':' | '[' | ',')
+                && behind().starts_with([',', ']', '}'])
         });
         if let Some((word, stand_in)) = word {
             found.insert(at);

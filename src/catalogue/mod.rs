@@ -38,8 +38,8 @@ use crate::runtime::{COMMUNICATION, CUDA_CONTEXT, FIXED_FRAGMENTATION};
 use crate::{
     Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Bytes, Change, ChartAxis, Cluster, Comparison,
     Device, Engine, ExpertMatrices, Fp8, Goal, GradientType, Host, Images, Kernels, Lengths, Logits, LossHead, Method,
-    Model, Offload, Optimizer, Outside, Percent, Precision, Recipe, Recomputation, Scenario, Segments, StepKernel, Switch,
-    Task, Unquantized, ZeroStage, estimate,
+    Model, Offload, Optimizer, Outside, Percent, Precision, Recipe, Recomputation, Scenario, Segments, StepKernel,
+    Switch, Task, Unquantized, ZeroStage, estimate,
 };
 
 /// A row as it is declared, with where its numbers come from.

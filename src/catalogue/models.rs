@@ -6,8 +6,8 @@
 
 use super::Declared;
 use crate::{
-    Bias, Encoder, Experts, Latent, Mlp, Model, Norm, Packing, Position, QkNorm, Recomputation, Scenario, Softmax, Switch,
-    Tower, Vision,
+    Bias, Encoder, Experts, Latent, Mlp, Model, Norm, Packing, Position, QkNorm, Recomputation, Scenario, Softmax,
+    Switch, Tower, Vision,
 };
 
 use Switch::{Off, On};
@@ -162,8 +162,9 @@ impl ModelRow {
         if self.group == ModelGroup::Workshop || self.slug.starts_with("gpt-3") {
             return Usual::WORKSHOP;
         }
-        let drops =
-            ["gpt2", "bert", "opt", "phi-2", "starcoder", "t5", "flan", "bart"].iter().any(|name| self.slug.starts_with(name));
+        let drops = ["gpt2", "bert", "opt", "phi-2", "starcoder", "t5", "flan", "bart"]
+            .iter()
+            .any(|name| self.slug.starts_with(name));
         let usual = Usual::of(self.model.parameters, drops.into());
         match self.group {
             ModelGroup::Pythia => Usual { recomputation: Recomputation::Full, ..usual },

@@ -120,11 +120,7 @@ enum CommandError {
     /// A file that is no text.
     NotText(String),
     /// A file of more bytes than are read: how many it has, where that can be told, and how many are read.
-    TooLarge {
-        path: String,
-        has: Option<u64>,
-        most: usize,
-    },
+    TooLarge { path: String, has: Option<u64>, most: usize },
     /// Lines, this many, among others that were answered.
     Lines(u64),
     /// Standard input or output.

@@ -37,8 +37,11 @@ mod notes;
 mod reader;
 #[cfg(test)]
 mod tests;
+mod training;
+mod yaml;
 
-pub use notes::{ByHand, ConfigError, ConfigNotice, Unusable};
+pub use notes::{ByHand, ConfigError, ConfigNotice, Kept, Unusable};
+pub use training::Training;
 
 use crate::bounds::excerpt;
 use crate::catalogue::{self, AsUsual, ModelRow, Usual};
@@ -94,14 +97,21 @@ impl Reading {
 /// blocks over a vocabulary, and when hidden size, layers, heads, vocabulary or feed-forward width are
 /// not there or lie outside of their ranges.
 pub fn read(text: &str) -> Result<Reading, ConfigError> {
-    let file = json::read_file(text).map_err(ConfigError::Json)?;
+    let file = json::read_file(text).map_err(|fault| match training::instead_of_json(text, &fault) {
+        Some(training) => ConfigError::Training(training),
+        None => ConfigError::Json(fault),
+    })?;
     if !matches!(file, Value::Object(_)) {
         return Err(ConfigError::NotAnObject(file.kind()));
+    }
+    if let Some(training) = training::of_json(&file) {
+        return Err(ConfigError::Training(training));
     }
     let mut notes = Vec::new();
     let path = language_model(&file, &mut notes);
     let config = path.last().copied().unwrap_or(&file);
     let given = path.iter().rev().find_map(|object| object.get("model_type")?.text()).unwrap_or_default();
+    let given = if matches!(given, "" | "transformer") { guess::own_names(config).unwrap_or(given) } else { given };
     let known = families::of(given);
     guess::refuse(&file, config, given, known)?;
     let mut reader = Reader::new(&path, config, known, notes);

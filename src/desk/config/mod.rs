@@ -64,7 +64,7 @@ impl Outcome {
         }
         match config_json::read(text) {
             Ok(reading) => Self::Read(reading.into()),
-            Err(refusal) => Self::Refused(refusal.to_string()),
+            Err(refusal) => Self::Refused(refusal.on_page()),
         }
     }
 

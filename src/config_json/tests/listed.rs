@@ -1,19 +1,19 @@
 //! Every model of the list, written as its config.json and read back, is the model of the list: the same scenario, and so
 //! the same answer, whatever else is asked. A preset of the workshop is no published network and has no such file.
 
-use bmax::catalogue::{self, AsUsual, MODELS, ModelRow};
-use bmax::cli::question;
-use bmax::config_json::{self, Reading};
-use bmax::{Model, Recomputation, Scenario, Switch, link};
 use serde_json::{Value, json};
+
+use super::{Reading, read};
+use crate::catalogue::{AsUsual, MODELS, ModelRow};
+use crate::{Model, Recomputation, Scenario, Switch, link};
 
 /// Configurations that are files of their own, beside this one.
 macro_rules! files {
-    ($($slug:literal: $file:literal),+) => { &[$(($slug, include_str!(concat!($file, ".json")))),+] };
+    ($($slug:literal: $file:literal),+) => { &[$(($slug, include_str!(concat!("../../../tests/config_files/", $file, ".json")))),+] };
 }
 
 const FILES: &[(&str, &str)] = files! {
-    "gpt2": "gpt2", "llama-3.1-8b": "llama-3.1-8b", "llama-4-scout": "llama-4-scout",
+    "gpt2": "gpt2", "llama-3.1-8b": "llama-3.1-8b",
     "qwen2.5-vl-3b": "qwen2.5-vl-3b", "qwen2.5-vl-7b": "qwen2.5-vl-7b", "qwen2.5-vl-72b": "qwen2.5-vl-72b",
     "qwen2-vl-7b": "qwen2-vl-7b", "gemma-3-4b-images": "gemma-3-4b", "gemma-3-12b-images": "gemma-3-12b",
     "gemma-3-27b-images": "gemma-3-27b", "llava-1.5-7b": "llava-1.5-7b", "llava-1.5-13b": "llava-1.5-13b",
@@ -26,9 +26,21 @@ const FILES: &[(&str, &str)] = files! {
 
 /// The families of which several sizes are listed: how a slug starts, the `model_type`, and what its files say beside sizes.
 const FAMILIES: &[(&str, &str, &str)] = &[
-    ("gpt2", "gpt2", r#"{"attn_pdrop": 0.1, "resid_pdrop": 0.1, "embd_pdrop": 0.1, "activation_function": "gelu_new"}"#),
-    ("gpt-3", "gpt2", r#"{"attn_pdrop": 0.1, "resid_pdrop": 0.1, "embd_pdrop": 0.1, "activation_function": "gelu_new"}"#),
-    ("pythia", "gpt_neox", r#"{"attention_dropout": 0.0, "hidden_dropout": 0.0, "use_parallel_residual": true, "hidden_act": "gelu"}"#),
+    (
+        "gpt2",
+        "gpt2",
+        r#"{"attn_pdrop": 0.1, "resid_pdrop": 0.1, "embd_pdrop": 0.1, "activation_function": "gelu_new"}"#,
+    ),
+    (
+        "gpt-3",
+        "gpt2",
+        r#"{"attn_pdrop": 0.1, "resid_pdrop": 0.1, "embd_pdrop": 0.1, "activation_function": "gelu_new"}"#,
+    ),
+    (
+        "pythia",
+        "gpt_neox",
+        r#"{"attention_dropout": 0.0, "hidden_dropout": 0.0, "use_parallel_residual": true, "hidden_act": "gelu"}"#,
+    ),
     ("llama-4", "llama4_text", r#"{"attention_dropout": 0.0}"#),
     ("llama", "llama", r#"{"attention_dropout": 0.0, "attention_bias": false, "mlp_bias": false}"#),
     ("smollm2", "llama", r#"{"attention_dropout": 0.0, "attention_bias": false}"#),
@@ -38,7 +50,11 @@ const FAMILIES: &[(&str, &str, &str)] = &[
     ("mixtral", "mixtral", r#"{"attention_dropout": 0.0}"#),
     ("qwen2.5", "qwen2", r#"{"attention_dropout": 0.0}"#),
     ("qwen3", "qwen3", r#"{"attention_dropout": 0.0, "attention_bias": false}"#),
-    ("gemma-2-", "gemma2", r#"{"attention_dropout": 0.0, "attn_logit_softcapping": 50.0, "final_logit_softcapping": 30.0}"#),
+    (
+        "gemma-2-",
+        "gemma2",
+        r#"{"attention_dropout": 0.0, "attn_logit_softcapping": 50.0, "final_logit_softcapping": 30.0}"#,
+    ),
     ("gemma-3", "gemma3_text", r#"{"attention_dropout": 0.0}"#),
     ("gemma", "gemma", r#"{"attention_dropout": 0.0}"#),
     ("phi-1.5", "phi", r#"{"attention_dropout": 0.0, "resid_pdrop": 0.0, "hidden_act": "gelu_new"}"#),
@@ -48,7 +64,11 @@ const FAMILIES: &[(&str, &str, &str)] = &[
     ("olmo", "olmo", r#"{"attention_dropout": 0.0, "clip_qkv": null}"#),
     ("deepseek-v2", "deepseek_v2", r#"{"attention_dropout": 0.0}"#),
     ("gpt-oss", "gpt_oss", r#"{"attention_dropout": 0.0, "attention_bias": true}"#),
-    ("bert", "bert", r#"{"attention_probs_dropout_prob": 0.1, "hidden_dropout_prob": 0.1, "hidden_act": "gelu", "type_vocab_size": 2}"#),
+    (
+        "bert",
+        "bert",
+        r#"{"attention_probs_dropout_prob": 0.1, "hidden_dropout_prob": 0.1, "hidden_act": "gelu", "type_vocab_size": 2}"#,
+    ),
 ];
 
 /// The sizes of a row, by the names that most files have.
@@ -97,7 +117,8 @@ fn file_of(row: &ModelRow) -> String {
     let family = FAMILIES.iter().find(|(start, ..)| row.slug.starts_with(start));
     let (_, kind, beside) = family.unwrap_or_else(|| panic!("{} has no family here", row.slug));
     let mut file = sizes(&row.model);
-    file["model_type"] = if row.model.experts.count > 0 && *kind == "qwen3" { "qwen3_moe".into() } else { (*kind).into() };
+    file["model_type"] =
+        if row.model.experts.count > 0 && *kind == "qwen3" { "qwen3_moe".into() } else { (*kind).into() };
     if *kind == "llama4_text" {
         // Experts have the usual field, every second layer may have none, and one expert is shared.
         let experts = row.model.experts;
@@ -115,7 +136,7 @@ fn file_of(row: &ModelRow) -> String {
 }
 
 fn reading(text: &str) -> Reading {
-    config_json::read(text).unwrap_or_else(|refusal| panic!("{refusal}: {text}"))
+    read(text).unwrap_or_else(|refusal| panic!("{refusal}: {text}"))
 }
 
 /// The published networks, each with its file.
@@ -135,8 +156,8 @@ const QUESTIONS: [&str; 4] =
 fn a_listed_model_is_the_same_by_its_name_and_by_its_file() {
     for (row, reading) in listed() {
         for asked in QUESTIONS {
-            let named = question(&format!("model={}&{asked}", row.slug), None).expect("a question").scenario;
-            let read = question(asked, Some(reading.as_usual())).expect("a question").scenario;
+            let named = link::decode(&format!("model={}&{asked}", row.slug)).scenario;
+            let read = link::decode_with(asked, Some(reading.as_usual())).scenario;
             assert_eq!(nameless(read), nameless(named), "{}: {asked}", row.slug);
         }
     }
@@ -148,7 +169,13 @@ fn the_page_takes_a_file_as_the_command_line_does() {
     let others = OTHERS.iter().map(|(_, text)| reading(text));
     for reading in files.chain(others) {
         let AsUsual { model, .. } = reading.as_usual();
-        for asked in ["", "gpu=h100-80&gpus=8&s=4096", "model=llama-3.1-8b&s=8192", "model=bert-base&positions=99", "model=qwen2.5-vl-7b"] {
+        for asked in [
+            "",
+            "gpu=h100-80&gpus=8&s=4096",
+            "model=llama-3.1-8b&s=8192",
+            "model=bert-base&positions=99",
+            "model=qwen2.5-vl-7b",
+        ] {
             let now = link::decode(asked).scenario;
             let next = reading.as_usual().apply(now);
             let changed = link::decode_onto(Some(&now), &link::encode_change(&next, &now));
@@ -156,8 +183,8 @@ fn the_page_takes_a_file_as_the_command_line_does() {
             assert_eq!(changed.scenario, next, "{asked} with {model:?}");
             // Without a word of the reader's own, both begin with the same defaults.
             if !asked.contains("model") {
-                let read = question(if asked.is_empty() { "?" } else { asked }, Some(reading.as_usual()));
-                assert_eq!(changed.scenario, read.expect("a question").scenario, "{asked} with {model:?}");
+                let read = link::decode_with(asked, Some(reading.as_usual()));
+                assert_eq!(changed.scenario, read.scenario, "{asked} with {model:?}");
             }
         }
     }
@@ -165,7 +192,7 @@ fn the_page_takes_a_file_as_the_command_line_does() {
 
 /// Files of models that are not listed, with whether they drop out and what is computed again.
 const OTHERS: &[((Switch, Recomputation), &str)] = &[
-    // A model that sees, whose tower is of a kind that is not counted.
+    // A model that sees, whose tower is of a kind that is not counted; its language model is one of the list.
     (
         (Switch::Off, Recomputation::Full),
         r#"{"model_type": "qwen3_vl", "text_config": {"model_type": "qwen3_vl_text", "attention_dropout": 0.0, "hidden_size":
@@ -180,23 +207,34 @@ const OTHERS: &[((Switch, Recomputation), &str)] = &[
         "num_experts_per_tok": 4, "moe_intermediate_size": 1536, "kv_lora_rank": 512, "q_lora_rank": 768,
         "qk_nope_head_dim": 192, "qk_rope_head_dim": 64, "v_head_dim": 256, "tie_word_embeddings": false}"#,
     ),
-    ((Switch::On, Recomputation::Full), include_str!("starcoderbase-1b.json")),
-    ((Switch::On, Recomputation::None), include_str!("mbart-large-cc25.json")),
-    ((Switch::Off, Recomputation::None), r#"{"model_type": "llama", "hidden_size": 512, "num_hidden_layers": 8,
-        "num_attention_heads": 8, "intermediate_size": 2048, "vocab_size": 32000}"#),
-    ((Switch::On, Recomputation::None), r#"{"model_type": "llama", "attention_dropout": 0.1, "hidden_size": 512,
-        "num_hidden_layers": 8, "num_attention_heads": 8, "intermediate_size": 2048, "vocab_size": 32000}"#),
-    ((Switch::On, Recomputation::None), r#"{"model_type": "gpt2", "n_embd": 512, "n_layer": 8, "n_head": 8, "vocab_size": 32000}"#),
-    ((Switch::Off, Recomputation::None), r#"{"model_type": "gpt2", "resid_pdrop": 0.0, "attn_pdrop": 0, "n_embd": 512,
-        "n_layer": 8, "n_head": 8, "vocab_size": 32000}"#),
+    ((Switch::On, Recomputation::Full), include_str!("../../../tests/config_files/starcoderbase-1b.json")),
+    ((Switch::On, Recomputation::None), include_str!("../../../tests/config_files/mbart-large-cc25.json")),
+    (
+        (Switch::Off, Recomputation::None),
+        r#"{"model_type": "llama", "hidden_size": 512, "num_hidden_layers": 8,
+        "num_attention_heads": 8, "intermediate_size": 2048, "vocab_size": 32000}"#,
+    ),
+    (
+        (Switch::On, Recomputation::None),
+        r#"{"model_type": "llama", "attention_dropout": 0.1, "hidden_size": 512,
+        "num_hidden_layers": 8, "num_attention_heads": 8, "intermediate_size": 2048, "vocab_size": 32000}"#,
+    ),
+    (
+        (Switch::On, Recomputation::None),
+        r#"{"model_type": "gpt2", "n_embd": 512, "n_layer": 8, "n_head": 8, "vocab_size": 32000}"#,
+    ),
+    (
+        (Switch::Off, Recomputation::None),
+        r#"{"model_type": "gpt2", "resid_pdrop": 0.0, "attn_pdrop": 0, "n_embd": 512,
+        "n_layer": 8, "n_head": 8, "vocab_size": 32000}"#,
+    ),
 ];
 
 #[test]
 fn a_model_that_is_not_listed_is_trained_as_one_of_its_size_is_with_its_own_dropout() {
     for (expected, text) in OTHERS {
         let reading = reading(text);
-        assert_eq!(catalogue::row_of_network(&reading.model), None);
-        let recipe = question("?", Some(reading.as_usual())).expect("a question").scenario.recipe;
+        let recipe = link::decode_with("", Some(reading.as_usual())).scenario.recipe;
         assert_eq!((recipe.dropout, recipe.recomputation), *expected, "{text}");
     }
 }
