@@ -33,14 +33,14 @@ pub const MAX_JSON_BYTES: usize = 1 << 20;
 /// The longest file that is read, in bytes: 8 MiB. Configurations that list every quantized layer by name have 3 MB.
 pub const MAX_FILE_BYTES: usize = 8 << 20;
 
-/// How many lists and objects may lie in one another.
-pub const DEEPEST: usize = 64;
-
 /// How much of a text is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// The longest text, in bytes.
     pub bytes: usize,
+    /// How many lists and objects may lie in one another. What lies inside is passed over once for each of them, and this
+    /// bound keeps that affordable.
+    pub depth: usize,
     /// The most keys of one object.
     pub keys: usize,
     /// The most values of a text, those in lists and objects included. Each is looked at by itself, and this bound keeps
@@ -49,10 +49,10 @@ pub struct Limits {
 }
 
 /// How much of a question is read.
-pub const QUESTION: Limits = Limits { bytes: MAX_JSON_BYTES, keys: 2_048, values: 32_768 };
+pub const QUESTION: Limits = Limits { bytes: MAX_JSON_BYTES, depth: 64, keys: 2_048, values: 32_768 };
 
 /// How much of a file is read. The index of the weights of DeepSeek-V3 has 92,000 keys.
-pub const FILE: Limits = Limits { bytes: MAX_FILE_BYTES, keys: 262_144, values: 262_144 };
+pub const FILE: Limits = Limits { bytes: MAX_FILE_BYTES, depth: 24, keys: 262_144, values: 262_144 };
 
 /// A JSON value.
 #[derive(Clone, Debug, PartialEq)]
@@ -139,8 +139,8 @@ pub enum JsonErrorKind {
     Grammar(String),
     /// An object has this key, shortened, already.
     Repeated(String),
-    /// More than [`DEEPEST`] lists and objects lie in one another.
-    TooDeep,
+    /// More than this many lists and objects lie in one another.
+    TooDeep(usize),
     /// An object has more than this many keys.
     TooManyKeys(usize),
     /// It has more than this many values.
@@ -172,7 +172,7 @@ impl fmt::Display for JsonErrorKind {
         match self {
             Self::Grammar(what) => f.write_str(what),
             Self::Repeated(key) => write!(f, "“{key}” is here for the second time"),
-            Self::TooDeep => write!(f, "more than {DEEPEST} lists and objects lie in one another"),
+            Self::TooDeep(most) => write!(f, "more than {most} lists and objects lie in one another"),
             Self::TooManyKeys(most) => write!(f, "an object has more than {most} keys"),
             Self::TooManyValues(most) => write!(f, "the text has more than {most} values"),
             Self::TooLong { length, most } => write!(f, "the text has {length} bytes; at most {most} are read"),
@@ -305,15 +305,15 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The value that a part of the text is. Recursion is safe: it goes no deeper than [`DEEPEST`].
+    /// The value that a part of the text is. Recursion is safe: it goes no deeper than [`Limits::depth`].
     fn value(&self, part: &'a str, depth: usize) -> Result<Value, JsonError> {
         self.values.set(self.values.get() + 1);
         if self.values.get() > self.limits.values {
             return Err(self.fault(part, 0, JsonErrorKind::TooManyValues(self.limits.values)));
         }
         let first = part.bytes().next().unwrap_or_default();
-        if matches!(first, b'{' | b'[') && depth == DEEPEST {
-            return Err(self.fault(part, 0, JsonErrorKind::TooDeep));
+        if matches!(first, b'{' | b'[') && depth == self.limits.depth {
+            return Err(self.fault(part, 0, JsonErrorKind::TooDeep(depth)));
         }
         match first {
             b'{' => self.object(self.part(part)?, depth + 1),
@@ -455,8 +455,13 @@ mod tests {
     #[test]
     fn depth_keys_and_length_have_limits() {
         let nested = |depth| "[".repeat(depth) + &"]".repeat(depth);
-        assert!(read(&nested(DEEPEST)).is_ok());
-        assert!(fault(&nested(DEEPEST + 1)).contains("line 1, column 65: more than 64"), "{}", fault(&nested(65)));
+        assert!(read(&nested(QUESTION.depth)).is_ok() && read_file(&nested(FILE.depth)).is_ok());
+        assert!(read_file(&nested(FILE.depth + 1)).is_err());
+        assert!(
+            fault(&nested(QUESTION.depth + 1)).contains("line 1, column 65: more than 64"),
+            "{}",
+            fault(&nested(65))
+        );
         let objects = "[{\"a\":".repeat(90_000) + "0" + &"}]".repeat(90_000);
         assert!(fault(&objects).contains("more than 64"));
         let keys = |count: usize| {

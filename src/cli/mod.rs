@@ -138,10 +138,10 @@ impl std::fmt::Display for CommandError {
             Self::Lengths(path, refusal) => write!(f, "{path}: {refusal}"),
             Self::NotText(path) => write!(f, "{path} is not valid UTF-8"),
             Self::TooLarge { path, has, most } => {
-                write!(f, "{path} has ")?;
+                write!(f, "{} has ", if path == "-" { "standard input" } else { path })?;
                 match has {
                     Some(bytes) => write!(f, "{} bytes", number::grouped(*bytes as f64))?,
-                    None => f.write_str("more bytes")?,
+                    None => f.write_str("more bytes than are read")?,
                 }
                 write!(f, "; at most {} are read", number::grouped(*most as f64))
             }

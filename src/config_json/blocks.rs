@@ -342,6 +342,8 @@ impl Reader<'_> {
             }
         }
         if model.latent.kv_rank > 0 {
+            // Compressed keys and values have no groups, and files repeat widths that follow.
+            self.asked.extend(["num_key_value_heads", "head_dim", "qk_head_dim"]);
             let wider = facts.number("v_head_dim", facts.head_dim()) - facts.head_dim();
             let weights = facts.layers() * facts.heads() * wider * (facts.kv_rank() + facts.hidden());
             note("what values are wider than keys", weights, Kept::Unsaid);
@@ -440,8 +442,10 @@ impl Reader<'_> {
             let is_size = |value: &Value| value.number().is_some_and(|number| number > 0.0);
             let is_number = is_size(value) || value.items().iter().any(is_size);
             let is_switch = value.bool() == Some(true) && WEIGHTY_SWITCHES.iter().any(|part| key.contains(part));
-            let is_harmless =
-                HARMLESS.iter().any(|part| key.contains(part)) && !WEIGHTY.iter().any(|part| key.contains(part));
+            // Of some a remark speaks already.
+            let is_said = REMARKS.iter().any(|(said, _)| said == key);
+            let is_harmless = is_said
+                || HARMLESS.iter().any(|part| key.contains(part)) && !WEIGHTY.iter().any(|part| key.contains(part));
             if (is_number || is_switch) && !is_harmless && !self.asked.contains(&&**key) && unread.len() < ENOUGH {
                 if !unread.is_empty() {
                     unread.push_str(", ");

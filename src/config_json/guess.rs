@@ -7,7 +7,7 @@ use super::reader::Reader;
 use crate::bounds::excerpt;
 use crate::catalogue::{AsUsual, Usual};
 use crate::json::Value;
-use crate::{Experts, Field, Model, link};
+use crate::{Experts, Field, Model, Position, link};
 
 /// Files of no known family: the names are tried that Llama and the models with experts share, and
 /// the words of [`words`] say how the blocks are built.
@@ -199,6 +199,11 @@ fn decoder_by_hand(config: &Value) -> Option<ByHand> {
         let Model { hidden, heads, .. } = reader.scenario.model;
         let width = || (field == Field::HeadDim).then(|| f64::from(hidden.checked_div(heads).unwrap_or_default()));
         reader.scenario = reader.scenario.with_number(field, found.or_else(width)?).ok()?;
+    }
+    // A table of positions is one of its sizes, too.
+    if reader.scenario.model.position == Position::Learned {
+        let rows = ["max_position_embeddings", "n_positions"].iter().find_map(|key| config.get(key)?.number())?;
+        reader.scenario = reader.scenario.with_number(Field::Positions, rows).ok()?;
     }
     let tied = config.get("tie_word_embeddings").and_then(Value::bool).unwrap_or(true);
     let mut model = Model { tied_embeddings: tied.into(), experts: Experts::NONE, ..reader.scenario.model };

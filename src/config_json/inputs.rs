@@ -168,6 +168,7 @@ pub(super) const HARMLESS: &[&str] = &[
     "coef",
     "drop",
     "eos",
+    "ep_size",
     "eps",
     "factor",
     "freq",

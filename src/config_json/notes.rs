@@ -191,7 +191,7 @@ impl fmt::Display for ConfigError {
                 f.write_str(TWO_STACKS)?;
                 match by_hand {
                     None => f.write_str(WAY_ON),
-                    Some(by_hand) => write!(f, "{}: bmax '{}'", decoder_of(by_hand), by_hand.query()),
+                    Some(by_hand) => write!(f, "{}: bmax '{}'.", decoder_of(by_hand), by_hand.query()),
                 }
             }
             Self::OtherLayers { sign, what } => {

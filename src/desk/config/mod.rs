@@ -176,7 +176,7 @@ pub fn ConfigPanel(
             </div>
             <div class="field">
                 <label for="config-choice">"Or the file itself"</label>
-                <input id="config-choice" type="file" accept=".json,application/json" on:change=chosen/>
+                <input id="config-choice" type="file" accept=".json,.yaml,.yml,application/json" on:change=chosen/>
             </div>
             <p id="config-said" role="status" data-testid="config-said" data-state=move || outcome.with(Outcome::key)>
                 {move || outcome.with(Outcome::sentence)}
