@@ -274,3 +274,17 @@ fn cohere_s_norm_has_a_weight_and_keeps_three_tensors_in_fp32() {
     let more = kept(Norm::LayerNormFull) - kept(Norm::LayerNorm);
     assert!((more - 4.0 * 10.0 * 1024.0 * 4096.0).abs() < 1.0, "{more}");
 }
+
+#[test]
+fn the_script_that_measures_has_cohere_s_norm_where_the_model_has_it() {
+    let script = |norm| {
+        let mut scenario = Scenario::default();
+        scenario.model.norm = norm;
+        crate::export::write(crate::export::Target::Measure, &scenario, "")
+    };
+    let spelt_out = "if self.kind == \"layernorm-fp32\":";
+    assert!(script(Norm::LayerNormFull).contains(spelt_out));
+    for norm in [Norm::LayerNorm, Norm::RmsNorm, Norm::RmsNormFull, Norm::Plain] {
+        assert!(!script(norm).contains(spelt_out) && !script(norm).contains("@@"));
+    }
+}

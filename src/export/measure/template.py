@@ -49,12 +49,7 @@ class Norm(nn.Module):
         if self.kind == "plain":
             return F.layer_norm(x.float(), x.shape[-1:]).to(x.dtype)
         wide = x.float()
-        if self.kind == "layernorm-fp32":
-            mean = wide.mean(-1, keepdim=True)
-            variance = (wide - mean).pow(2).mean(-1, keepdim=True)
-            wide = (wide - mean) * torch.rsqrt(variance + 1e-5)
-            return (self.weight.float() * wide).to(x.dtype)
-        wide = wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + 1e-6)
+@@LAYERNORM@@        wide = wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + 1e-6)
         if self.kind == "rmsnorm-fp32":
             return (self.weight.float() * wide).to(x.dtype)
         return self.weight * wide.to(x.dtype)
