@@ -5,7 +5,11 @@ use bmax::cli::{
     Depth, Line, MAX_LINE_BYTES, Question, QuestionError, answer_lines, comparison, comparison_text, line, question,
     report, text,
 };
-use bmax::{Field, Model, Scenario, catalogue, config_json, setting};
+use bmax::{
+    Field, Scenario,
+    catalogue::{self, AsUsual},
+    config_json, setting,
+};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
@@ -115,7 +119,7 @@ fn in_range() -> impl Strategy<Value = String> {
 }
 
 /// Asks a question and looks at the whole answer.
-fn answered(asked: &str, own_model: Option<Model>, depth: Depth) -> Result<(), TestCaseError> {
+fn answered(asked: &str, own_model: Option<AsUsual>, depth: Depth) -> Result<(), TestCaseError> {
     let told = line(None, question(asked, own_model), depth);
     if let Line::Report(report) = &told {
         for instant in &report.estimate.instants {
@@ -201,11 +205,11 @@ proptest! {
     fn a_damaged_config_json_is_a_model_in_range_or_a_reason(file in mutated()) {
         match config_json::read(&file) {
             Ok(reading) => {
-                let asked = question("?", Some(reading.model)).expect("a question mark asks for the default");
+                let asked = question("?", Some(reading.as_usual())).expect("a question mark asks for the default");
                 for &field in Field::ALL {
                     prop_assert!(field.check(asked.scenario.number(field)).is_ok(), "{field:?}");
                 }
-                answered("?", Some(reading.model), Depth::Brief)?;
+                answered("?", Some(reading.as_usual()), Depth::Brief)?;
             }
             Err(refusal) => prop_assert!(refusal.to_string().len() < 2_000),
         }

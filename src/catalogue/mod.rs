@@ -33,15 +33,15 @@ mod speeds;
 pub use agreement::{Agreement, AgreementKind};
 pub use called::{called, not_counted};
 pub use devices::{DEFAULT_DEVICE, DEVICE_SOURCES, DEVICES, DeviceGroup, DeviceRow, DeviceSource};
-pub use models::{DEFAULT_MODEL, MODEL_SOURCES, MODELS, ModelGroup, ModelRow, ModelSource, Usual};
+pub use models::{AsUsual, DEFAULT_MODEL, MODEL_SOURCES, MODELS, ModelGroup, ModelRow, ModelSource, Usual};
 pub use speeds::{Peaks, assumption, memory_bandwidth, speed};
 
 use crate::runtime::{COMMUNICATION, CUDA_CONTEXT, FIXED_FRAGMENTATION};
 use crate::{
     Adapter, AdapterTargets, AdapterType, AttentionKernel, BatchUnit, Bytes, Change, ChartAxis, Cluster, Comparison,
     Device, Engine, ExpertMatrices, Fp8, Goal, GradientType, Host, Images, Kernels, Lengths, Logits, LossHead, Method,
-    Offload, Optimizer, Origin, Outside, Percent, Precision, Recipe, Recomputation, Scenario, Segments, StepKernel,
-    Switch, Task, Unquantized, ZeroStage, estimate,
+    Model, Offload, Optimizer, Origin, Outside, Percent, Precision, Recipe, Recomputation, Scenario, Segments,
+    StepKernel, Switch, Task, Unquantized, ZeroStage, estimate,
 };
 
 /// A row as it is declared, with where its numbers come from.
@@ -59,6 +59,11 @@ pub fn model(slug: &str) -> Option<&'static ModelRow> {
 /// The row that a model's numbers come from, if they come from one.
 pub fn model_of(origin: Origin) -> Option<&'static ModelRow> {
     origin.slug().and_then(model)
+}
+
+/// The row whose network has these numbers; of two with the same network, the first.
+pub fn row_of_network(network: &Model) -> Option<&'static ModelRow> {
+    MODELS.iter().find(|row| row.is_of(network))
 }
 
 /// The device with this slug.
@@ -127,24 +132,6 @@ pub fn smallest_device(scenario: &Scenario) -> Option<&'static DeviceRow> {
 /// Every device but those of unified memory, which are machines of another kind.
 fn cards() -> impl Iterator<Item = &'static DeviceRow> {
     DEVICES.iter().filter(|row| row.group != DeviceGroup::Unified)
-}
-
-impl ModelRow {
-    /// The same scenario with this row's model. What is trained as usual stays usual: dropout and
-    /// recomputation follow where they are those of the model before.
-    #[must_use]
-    pub fn apply(&self, mut scenario: Scenario) -> Scenario {
-        let before = model_of(scenario.model.origin).map_or(Usual::WORKSHOP, Self::usual);
-        let usual = self.usual();
-        if scenario.recipe.dropout == before.dropout {
-            scenario.recipe.dropout = usual.dropout;
-        }
-        if scenario.recipe.recomputation == before.recomputation {
-            scenario.recipe.recomputation = usual.recomputation;
-        }
-        scenario.model = self.model;
-        scenario
-    }
 }
 
 impl DeviceRow {

@@ -6,8 +6,8 @@
 
 use super::Declared;
 use crate::{
-    Bias, Encoder, Experts, Latent, Mlp, Model, Norm, Origin, Packing, Position, QkNorm, Recomputation, Softmax,
-    Switch, Tower, Vision,
+    Bias, Encoder, Experts, Latent, Mlp, Model, Norm, Origin, Packing, Position, QkNorm, Recomputation, Scenario,
+    Softmax, Switch, Tower, Vision,
 };
 
 use Switch::{Off, On};
@@ -105,28 +105,89 @@ pub struct Usual {
 impl Usual {
     /// Of the workshop's presets, and of the GPT that Korthikanti et al. 2022 recompute selectively.
     pub const WORKSHOP: Self = Self { dropout: On, recomputation: Recomputation::Selective };
+
+    /// Of a model of so many parameters, whose own configuration says whether its blocks use dropout.
+    ///
+    /// Whole layers are recomputed by the recipes for models of a billion parameters or more (torchtune's
+    /// llama3_1/8B_full.yaml and qwen2_5/7B_full.yaml, axolotl's examples); karpathy/nanoGPT and BERT's own scripts
+    /// recompute nothing.
+    pub const fn of(parameters: u64, dropout: Switch) -> Self {
+        let recomputation = if parameters >= LARGE { Recomputation::Full } else { Recomputation::None };
+        Self { dropout, recomputation }
+    }
 }
 
 /// From this many parameters on, recipes recompute whole layers.
 const LARGE: u64 = 1_000_000_000;
 
+/// A model with how it is usually trained, whether it comes from the list or from its own `config.json`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AsUsual {
+    /// The numbers of the model.
+    pub model: Model,
+    /// How it is usually trained.
+    pub usual: Usual,
+}
+
+impl AsUsual {
+    /// The same scenario with this model. What is trained as usual stays usual: dropout and recomputation follow where
+    /// they are those of the model before. A model from nowhere says of itself neither, so that both its size's and the
+    /// default pass for its usual ones.
+    #[must_use]
+    pub fn apply(&self, mut scenario: Scenario) -> Scenario {
+        let before = &scenario.model;
+        let before = match super::model_of(before.origin) {
+            Some(row) => [row.usual(); 2],
+            None => [Usual::WORKSHOP, Usual::of(before.parameters, Off)],
+        };
+        let recipe = &mut scenario.recipe;
+        if before.iter().any(|usual| usual.dropout == recipe.dropout) {
+            recipe.dropout = self.usual.dropout;
+        }
+        if before.iter().any(|usual| usual.recomputation == recipe.recomputation) {
+            recipe.recomputation = self.usual.recomputation;
+        }
+        scenario.model = self.model;
+        scenario
+    }
+}
+
 impl ModelRow {
     /// How this model is usually trained.
     ///
-    /// Dropout is that of the released `config.json`: 0.1 in GPT-2, GPT-3's reimplementations, BERT, OPT,
-    /// StarCoder, T5 and BART, none elsewhere. Whole layers are recomputed by the recipes for models of a billion
-    /// parameters or more (torchtune's llama3_1/8B_full.yaml and qwen2_5/7B_full.yaml, axolotl's examples)
-    /// and by Pythia's (EleutherAI/pythia, models/*/*.yml, “checkpoint-activations”); karpathy/nanoGPT and
-    /// BERT's own scripts recompute nothing.
+    /// Dropout is that of the released `config.json`: 0.1 in GPT-2, GPT-3's reimplementations, BERT, OPT, Phi-2
+    /// (behind both halves of a block), StarCoder, T5 and BART, none elsewhere. Recomputation is that of its size ([`Usual::of`]), but that Pythia's recipes
+    /// recompute whole layers in all sizes (EleutherAI/pythia, models/*/*.yml, “checkpoint-activations”).
     pub fn usual(&self) -> Usual {
         if self.group == ModelGroup::Workshop || self.slug.starts_with("gpt-3") {
             return Usual::WORKSHOP;
         }
-        let drops =
-            ["gpt2", "bert", "opt", "starcoder", "t5", "flan", "bart"].iter().any(|name| self.slug.starts_with(name));
-        let large = self.model.parameters >= LARGE || self.group == ModelGroup::Pythia;
-        let recomputation = if large { Recomputation::Full } else { Recomputation::None };
-        Usual { dropout: drops.into(), recomputation }
+        let drops = ["gpt2", "bert", "opt", "phi-2", "starcoder", "t5", "flan", "bart"]
+            .iter()
+            .any(|name| self.slug.starts_with(name));
+        let usual = Usual::of(self.model.parameters, drops.into());
+        match self.group {
+            ModelGroup::Pythia => Usual { recomputation: Recomputation::Full, ..usual },
+            _ => usual,
+        }
+    }
+
+    /// Its numbers with how it is usually trained.
+    pub fn as_usual(&self) -> AsUsual {
+        AsUsual { model: self.model, usual: self.usual() }
+    }
+
+    /// The same scenario with this row's model, trained as usual ([`AsUsual::apply`]).
+    #[must_use]
+    pub fn apply(&self, scenario: Scenario) -> Scenario {
+        self.as_usual().apply(scenario)
+    }
+
+    /// Whether a network of these numbers is the one of this row. Its parameters are not among them: the row has the
+    /// published count, and a network that is counted has what follows from its matrices.
+    pub fn is_of(&self, model: &Model) -> bool {
+        let Model { origin, parameters, .. } = self.model;
+        self.group.is_published() && Model { origin, parameters, ..*model } == self.model
     }
 }
 
@@ -221,8 +282,8 @@ const MISTRAL_SMALL: &str = "Configuration of mistralai/Mistral-Small-24B-Base-2
     found by its text.";
 const GPT_OSS: &str = "GPTOSSConfig20B and GPTOSSConfig120B of NVIDIA/NeMo, nemo/collections/llm/gpt/model/gpt_oss.py \
     at e0b34d0; the second is the default of GptOssConfig in transformers 5.23.0.";
-const GPT_OSS_NOTE: &str = "Trained in 16 bits; the release stores the experts in 4 bits. Each head has a sink, each \
-    router and each expert a bias of its own; the derived count has the bias of one expert a layer. Every second \
+const GPT_OSS_NOTE: &str = "Trained in 16 bits; the release stores the experts in 4 bits. Each head has a sink, and each \
+    router, each expert and each output projection of attention a bias, which no field describes. Every second \
     layer attends to the last 128 tokens only; here every layer attends to all.";
 
 /// A configuration of the Hugging Face hub that litgpt repeats, named by its owner and model.
@@ -333,10 +394,18 @@ const fn gemma3(slug: &'static str, parameters: u64, shape: [u32; 7]) -> Model {
     Model { qk_norm: QkNorm::Head, soft_cap: Off, ..gemma2(slug, parameters, shape) }
 }
 
-/// A model of the gpt-oss block: Llama's with biases everywhere, and experts in every layer.
+/// A model of the Llama 4 block: Llama's, whose eager attention takes the softmax in the type of its scores.
+const fn llama4(slug: &'static str, parameters: u64, experts: [u32; 5]) -> Model {
+    let block = gated(slug, parameters, [5_120, 48, 40, 8, 128, 16_384, 202_048], Off);
+    with_experts(Model { softmax: Softmax::Scores, ..block }, experts)
+}
+
+/// A model of the gpt-oss block: Llama's with norms in fp32, a softmax in the type of the scores, biases on queries, keys
+/// and values, and experts in every layer.
 const fn gpt_oss(slug: &'static str, parameters: u64, layers: u32, experts: u32) -> Model {
     let block = gated(slug, parameters, [2_880, layers, 64, 8, 64, 2_880, 201_088], Off);
-    with_experts(Model { bias: Bias::All, ..block }, [experts, 4, 0, 0, 0])
+    let block = Model { norm: Norm::RmsNormFull, softmax: Softmax::Scores, bias: Bias::Qkv, ..block };
+    with_experts(block, [experts, 4, 0, 0, 0])
 }
 
 /// A model of the first Phi block, whose halves share one norm and run side by side.
@@ -676,10 +745,7 @@ const DECLARED: &[Row] = &[
         published(
             Llama,
             "Llama 4 Scout 109B",
-            with_experts(
-                gated("llama-4-scout", 107_769_861_120, [5_120, 48, 40, 8, 128, 16_384, 202_048], Off),
-                [16, 1, 8_192, 8_192, 0],
-            ),
+            llama4("llama-4-scout", 107_769_861_120, [16, 1, 8_192, 8_192, 0]),
             LLAMA_4,
         ),
         LLAMA_4_NOTE,
@@ -688,10 +754,7 @@ const DECLARED: &[Row] = &[
         published(
             Llama,
             "Llama 4 Maverick 400B",
-            with_experts(
-                gated("llama-4-maverick", 400_711_848_960, [5_120, 48, 40, 8, 128, 16_384, 202_048], Off),
-                [128, 1, 8_192, 8_192, 24],
-            ),
+            llama4("llama-4-maverick", 400_711_848_960, [128, 1, 8_192, 8_192, 24]),
             LLAMA_4,
         ),
         LLAMA_4_NOTE,
@@ -1212,10 +1275,10 @@ mod tests {
             "phi-1.5" | "phi-2" => vocabulary,
             // Two token types, and the pooler: a square matrix with its bias.
             "bert-base" | "bert-large" => 2 * hidden + hidden * hidden + hidden,
-            // A sink a head, a bias of the router, and biases of all experts but the one that is counted.
+            // A sink a head, and biases of the output projection, of the router and of all experts.
             "gpt-oss-20b" | "gpt-oss-120b" => {
                 let [experts, width, heads] = [model.experts.count, model.feed_forward, model.heads].map(i64::from);
-                layers * (heads + experts + (experts - 1) * (2 * width + hidden))
+                layers * (heads + hidden + experts + experts * (2 * width + hidden))
             }
             // Its norms have no bias, which the derived count assumes of every LayerNorm.
             "mpt-7b" => -(2 * layers + 1) * hidden,

@@ -13,7 +13,11 @@ use crate::bounds::excerpt;
 use crate::course::lengths::Spread;
 use crate::json::{self, Value};
 use crate::nearest::nearest;
-use crate::{Batching, Field, Model, Scenario, catalogue, config_json, link, number};
+use crate::{
+    Batching, Field, Scenario,
+    catalogue::{self, AsUsual},
+    config_json, link, number,
+};
 
 /// The longest question, in bytes: 1 MiB.
 pub const MAX_LINE_BYTES: usize = json::MAX_JSON_BYTES;
@@ -172,7 +176,8 @@ impl std::error::Error for QuestionError {}
 /// A question as it should be.
 const EXAMPLE: &str = "model=llama-3.1-8b&gpu=h100-80&gpus=8&s=8192";
 
-/// Reads one question; `own_model`, if there is one, takes the place of the model list.
+/// Reads one question; `own_model`, if there is one, takes the place of the model list, and is trained as usual where the
+/// question does not say otherwise.
 ///
 /// # Errors
 /// [`QuestionError`] when the text is no link, query or JSON object at all, or names no parameter or a model that nobody
@@ -186,7 +191,7 @@ const EXAMPLE: &str = "model=llama-3.1-8b&gpu=h100-80&gpus=8&s=8192";
 /// assert_eq!(asked.scenario, question("https://example.org/?model=llama-3.1-8b&s=8192", None)?.scenario);
 /// # Ok::<(), bmax::cli::QuestionError>(())
 /// ```
-pub fn question(text: &str, own_model: Option<Model>) -> Result<Question, QuestionError> {
+pub fn question(text: &str, own_model: Option<AsUsual>) -> Result<Question, QuestionError> {
     if text.len() > MAX_LINE_BYTES {
         return Err(QuestionError::TooLong);
     }
@@ -265,7 +270,7 @@ pub(super) fn query_of(text: &str) -> Option<&str> {
     }
 }
 
-fn from_json(text: &str, own_model: Option<Model>) -> Result<Question, QuestionError> {
+fn from_json(text: &str, own_model: Option<AsUsual>) -> Result<Question, QuestionError> {
     let value = json::read(text).map_err(QuestionError::Json)?;
     let Value::Object(entries) = value else { return Err(QuestionError::NotAnObject(value.kind())) };
     names_something(entries.iter().filter(|(key, _)| key != "id").map(|(key, _)| Cow::from(key)))?;
@@ -291,7 +296,7 @@ fn word_of(key: &str, value: Value, notices: &mut Vec<Notice>) -> Option<String>
         // Some programs write the whole number 3 as 3.0, which no list of words has.
         Value::Number(text) if Field::from_key(key).is_none() => Some(number::parse(&text).map_or(text, number::plain)),
         Value::Number(text) => Some(text),
-        Value::List(_) | Value::Object(_) => {
+        Value::List(_) | Value::Object(_) | Value::NotFinite => {
             let kind = value.kind();
             let fault = format!("“{}” is {kind}; a number or a word belongs there.", excerpt(key));
             notices.push(Notice::new(fault, " Its default is used."));
@@ -318,6 +323,8 @@ fn id_of(value: Value, notices: &mut Vec<Notice>) -> Option<Id> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Switch;
+    use crate::catalogue::Usual;
 
     fn read(text: &str) -> Question {
         question(text, None).expect("a question")
@@ -433,6 +440,7 @@ mod tests {
         let mut own = Scenario::default().model;
         own.origin = "";
         own.layers = 7;
+        let own = AsUsual { model: own, usual: Usual::of(own.parameters, Switch::Off) };
         let asked = question("hidden=1024&model=70b", Some(own)).expect("a question");
         assert_eq!((asked.scenario.model.layers, asked.scenario.model.hidden), (7, 1024));
         assert_eq!(asked.notices.len(), 1);

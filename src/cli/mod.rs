@@ -35,7 +35,7 @@ pub use report::{
 pub use values::{Number, Parameters, Value};
 
 use crate::course::lengths;
-use crate::{config_json, export, json};
+use crate::{config_json, export, json, number};
 
 /// How the program is used.
 pub const HELP: &str = "\
@@ -122,6 +122,8 @@ enum CommandError {
     Lengths(String, lengths::PastedError),
     /// A file that is no text.
     NotText(String),
+    /// A file of more bytes than are read: how many it has, where that can be told, and how many are read.
+    TooLarge { path: String, has: Option<u64>, most: usize },
     /// Lines, this many, among others that were answered.
     Lines(u64),
     /// Standard input or output.
@@ -138,6 +140,14 @@ impl std::fmt::Display for CommandError {
             Self::Config(path, refusal) => write!(f, "{path}: {refusal}"),
             Self::Lengths(path, refusal) => write!(f, "{path}: {refusal}"),
             Self::NotText(path) => write!(f, "{path} is not valid UTF-8"),
+            Self::TooLarge { path, has, most } => {
+                write!(f, "{} has ", if path == "-" { "standard input" } else { path })?;
+                match has {
+                    Some(bytes) => write!(f, "{} bytes", number::grouped(*bytes as f64))?,
+                    None => f.write_str("more bytes than are read")?,
+                }
+                write!(f, "; at most {} are read", number::grouped(*most as f64))
+            }
             Self::Stream(error) => error.fmt(f),
         }
     }
@@ -221,8 +231,8 @@ fn write_json(output: &mut impl Write, value: &impl serde::Serialize) -> io::Res
 /// The question in a text, read as is wanted.
 fn asked(asked: &str, reading: &Reading) -> Result<Question, CommandError> {
     let read = reading.config.as_deref().map(model_of).transpose()?;
-    let (model, notes) = read.map_or((None, Vec::new()), |read| (Some(read.model), read.notes));
-    let mut question = question(asked, model).map_err(CommandError::Question)?;
+    let (own, notes) = read.map_or((None, Vec::new()), |read| (Some(read.as_usual()), read.notes));
+    let mut question = question(asked, own).map_err(CommandError::Question)?;
     question.notices.splice(..0, notes.iter().map(Notice::from));
     if let Some(path) = &reading.lengths {
         question = question.with_lengths(&lengths_of(path)?);
@@ -231,7 +241,7 @@ fn asked(asked: &str, reading: &Reading) -> Result<Question, CommandError> {
 }
 
 fn model_of(path: &Path) -> Result<config_json::Reading, CommandError> {
-    let text = text_of(path, json::MAX_JSON_BYTES)?;
+    let text = text_of(path, json::MAX_FILE_BYTES)?;
     config_json::read(&text).map_err(|refusal| CommandError::Config(path.display().to_string(), refusal))
 }
 
@@ -244,13 +254,20 @@ fn lengths_of(path: &Path) -> Result<Vec<(u32, u64)>, CommandError> {
 fn text_of(path: &Path, most_bytes: usize) -> Result<String, CommandError> {
     let name = path.display().to_string();
     let mut bytes = Vec::new();
-    // One byte more than is read tells that there is too much.
-    let limit = most_bytes as u64 + 1;
+    let most = most_bytes as u64;
+    // One byte more than is read tells that there is too much; a pipe may have no end, and only a file a size.
     let read = if name == "-" {
-        io::stdin().lock().take(limit).read_to_end(&mut bytes)
+        io::stdin().lock().take(most + 1).read_to_end(&mut bytes).map(|_| None)
     } else {
-        File::open(path).and_then(|file| file.take(limit).read_to_end(&mut bytes))
+        File::open(path).and_then(|file| {
+            let size = file.metadata()?.len();
+            file.take(most + 1).read_to_end(&mut bytes)?;
+            Ok(Some(size).filter(|size| *size > most))
+        })
     };
-    read.map_err(|error| CommandError::File(name.clone(), error))?;
+    let has = read.map_err(|error| CommandError::File(name.clone(), error))?;
+    if bytes.len() > most_bytes {
+        return Err(CommandError::TooLarge { path: name, has, most: most_bytes });
+    }
     String::from_utf8(bytes).map_err(|_| CommandError::NotText(name))
 }

@@ -3,8 +3,11 @@
 
 use super::facts::Facts;
 use super::families;
-use super::inputs::{ACTIVATION, BIASES, DENSE_WIDTH, NO_PARTS, PARTS, REMARKS, SHARED, SPELT_OUT, SWITCHES, WEIGHTY};
-use super::notes::{ConfigError, ConfigNotice};
+use super::inputs::{
+    ACTIVATION, BIASES, DENSE_WIDTH, DROPOUTS, HARMLESS, NO_PARTS, PARTS, REMARKS, SHARED, SPELT_OUT, SWITCHES,
+    WEIGHTY, WEIGHTY_SWITCHES,
+};
+use super::notes::{ConfigError, ConfigNotice, Kept};
 use super::reader::Reader;
 use crate::bounds::excerpt;
 use crate::json::Value;
@@ -39,6 +42,7 @@ impl Reader<'_> {
             }
         }
         self.tied();
+        self.dropout();
         self.gate();
         self.caps();
         self.details();
@@ -66,7 +70,7 @@ impl Reader<'_> {
     fn tied(&mut self) {
         const KEY: &str = "tie_word_embeddings";
         let around = self.path.iter().rev().skip(1).find_map(|object| object.get(KEY)?.bool());
-        let inside = self.flag(KEY);
+        let inside = self.flag(KEY).or_else(|| self.flag("tied_embeddings"));
         if let (Some(around), Some(inside)) = (around, inside)
             && around != inside
         {
@@ -77,10 +81,19 @@ impl Reader<'_> {
         match around.or(inside) {
             _ if self.has("untied") => {}
             Some(tied) => self.model().tied_embeddings = tied.into(),
+            None if self.has("own-names") => {}
             None => {
                 let used = if self.model().tied_embeddings.is_on() { "true" } else { "false" };
                 self.absent(KEY, used.to_owned(), "");
             }
+        }
+    }
+
+    /// Whether the blocks drop out; a file that has none of the fields has the default of its family.
+    fn dropout(&mut self) {
+        let rates: Vec<f64> = DROPOUTS.iter().filter_map(|key| self.get(key)?.number()).collect();
+        if !rates.is_empty() {
+            self.scenario.recipe.dropout = rates.iter().any(|rate| *rate > 0.0).into();
         }
     }
 
@@ -132,13 +145,10 @@ impl Reader<'_> {
             && self.model().position == Position::Learned
         {
             const TYPES: &[&str] = &["type_vocab_size"];
-            // Token types have rows of their own, which are looked up and added like positions.
             if self.get(TYPES[0]).is_none() {
                 self.absent(TYPES[0], usual.to_string(), "");
             }
-            let types = self.detail(Field::Positions, TYPES, usual);
-            self.model().positions += types;
-            self.model().spare_positions += types;
+            self.types = self.detail(Field::Positions, TYPES, usual);
         }
         // DeBERTa may do without absolute positions.
         if self.has("switched-table") && self.flag("position_biased_input") == Some(false) {
@@ -306,63 +316,72 @@ impl Reader<'_> {
 
     /// Notes the weights that the model and the count do not share.
     fn differences(&mut self, biases: Biases) {
-        let facts = Facts::new(self.scenario.model, self.path);
-        let mut note = |what, weights: f64| {
+        let facts = Facts::new(self.scenario.model, self.types, self.path);
+        let mut differences = Vec::new();
+        let mut note = |what, weights: f64, kept| {
             if weights != 0.0 {
-                self.notes.push(ConfigNotice::Difference { what, weights: weights as i64 });
+                differences.push(ConfigNotice::Difference { what, weights: weights as i64, kept });
             }
         };
-        for (what, weights) in self.family.differences {
-            note(what, weights(&facts));
+        note("the rows of token types", facts.types() * facts.hidden(), Kept::Nothing);
+        for &(what, weights, kept) in self.family.differences {
+            let kept = match kept {
+                families::Kept::Nothing => Kept::Nothing,
+                families::Kept::Bytes(bytes) => Kept::Bytes(bytes(&facts) as u64),
+                families::Kept::Unsaid => Kept::Unsaid,
+            };
+            note(what, weights(&facts), kept);
         }
         let model = self.scenario.model;
         let biased = f64::from(biases.queries);
         let is_all = model.bias == Bias::All;
         if biases.output && !is_all {
-            note("the biases of the output projections of attention", facts.layers() * facts.hidden());
+            note("the biases of the output projections of attention", facts.layers() * facts.hidden(), Kept::Nothing);
         }
         if biases.feed_forward && !is_all {
             let inner = f64::from(model.mlp.matrices() - 1) * facts.feed_forward();
             let layers = facts.layers() - facts.expert_layers();
-            note("the biases of the feed-forward blocks", layers * (inner + facts.hidden()));
+            note("the biases of the feed-forward blocks", layers * (inner + facts.hidden()), Kept::Nothing);
             if facts.expert_layers() > 0.0 {
                 self.notes.push(ConfigNotice::Remark("The biases of the experts, if they have any, are not counted."));
             }
         }
-        let mut note = |what, weights: f64| {
-            if weights != 0.0 {
-                self.notes.push(ConfigNotice::Difference { what, weights: weights as i64 });
-            }
-        };
         if model.latent.kv_rank > 0 {
+            // Compressed keys and values have no groups, and files repeat widths that follow.
+            self.asked.extend(["num_key_value_heads", "head_dim", "qk_head_dim"]);
             let wider = facts.number("v_head_dim", facts.head_dim()) - facts.head_dim();
             let weights = facts.layers() * facts.heads() * wider * (facts.kv_rank() + facts.hidden());
-            note("what values are wider than keys", weights);
+            note("what values are wider than keys", weights, Kept::Unsaid);
             let widths = facts.query_rank() + facts.kv_rank() + facts.rope_dim();
-            note("the biases of what queries, keys and values are compressed to", biased * facts.layers() * widths);
+            note(
+                "the biases of what queries, keys and values are compressed to",
+                biased * facts.layers() * widths,
+                Kept::Nothing,
+            );
         }
         let has = |word| families::has(self.family.own, word) || families::has(self.guessed, word);
         if facts.is_bare() && !facts.is_tied() {
-            note("an output head", -facts.vocabulary() * facts.hidden());
+            note("an output head", -facts.vocabulary() * facts.hidden(), Kept::Unsaid);
         }
         if facts.classifies() {
             if !facts.is_tied() {
-                note("an output head over the vocabulary", -facts.vocabulary() * facts.hidden());
+                note("an output head over the vocabulary", -facts.vocabulary() * facts.hidden(), Kept::Unsaid);
             }
             self.notes.push(ConfigNotice::Remark("The head that sorts into classes is not counted."));
         } else if has("masked") && facts.has_class() && facts.predicts_tokens() {
             let h = facts.hidden();
             // In most classes a matrix of its own has a bias of its own.
             let biases = if facts.is_tied() || has("one-bias") { 1.0 } else { 2.0 };
-            note("the head for masked words", h * h + 3.0 * h + biases * facts.vocabulary());
+            note("the head for masked words", h * h + 3.0 * h + biases * facts.vocabulary(), Kept::Unsaid);
         } else if has("pooler") && facts.is_bare() {
             let h = facts.hidden();
-            note("the pooler", h * h + h);
+            note("the pooler", h * h + h, Kept::Unsaid);
         } else if has("masked") && !facts.is_bare() && self.path.len() == 1 {
             self.notes.push(ConfigNotice::Remark(
                 "Only the encoder is counted: a pooler or a head for masked words adds H² weights and a few more.",
             ));
         }
+        self.notes.extend(differences);
         self.notes.extend(facts.notes.take());
         self.asked.extend(facts.asked.take());
     }
@@ -402,7 +421,7 @@ impl Reader<'_> {
             let has_size = || SIZES.iter().any(|size| value.get(size).is_some_and(|size| size.number().is_some()));
             matches!(value, Value::Object(_)) && (key.ends_with("_config") || has_size())
         };
-        let mut parts: Vec<String> = Vec::new();
+        let mut parts = Vec::new();
         for object in self.path {
             for (key, value) in object.entries() {
                 let is_read = self.path.iter().any(|inner| std::ptr::eq(*inner, value))
@@ -410,11 +429,11 @@ impl Reader<'_> {
                     || (*key == families::vision::FIELD && self.scenario.model.vision.is_there())
                     || (self.has("parts") && PARTS.contains(&&**key));
                 if is_part(key, value) && !is_read && parts.len() < ENOUGH {
-                    parts.push(excerpt(key));
+                    parts.push(ConfigNotice::Uncounted { key: excerpt(key), sizes: sizes_of(value) });
                 }
             }
         }
-        self.notes.extend(parts.into_iter().map(ConfigNotice::Uncounted));
+        self.notes.extend(parts);
     }
 
     /// The names, shortened and with commas, of numbers that are not read and may be of weight.
@@ -422,11 +441,17 @@ impl Reader<'_> {
         /// Enough for a sentence; a hostile file could name thousands.
         const ENOUGH: usize = 200;
         let mut unread = String::new();
-        for (key, value) in self.config.entries() {
-            let is_weighty = WEIGHTY.iter().any(|part| key.contains(part));
+        let parts = PARTS.iter().filter(|_| self.has("parts")).filter_map(|part| self.config.get(part));
+        let entries = self.config.entries().iter().chain(parts.flat_map(Value::entries));
+        for (key, value) in entries {
             let is_size = |value: &Value| value.number().is_some_and(|number| number > 0.0);
             let is_number = is_size(value) || value.items().iter().any(is_size);
-            if is_weighty && is_number && !self.asked.contains(&&**key) && unread.len() < ENOUGH {
+            let is_switch = value.bool() == Some(true) && WEIGHTY_SWITCHES.iter().any(|part| key.contains(part));
+            // Of some a remark speaks already.
+            let is_said = REMARKS.iter().any(|(said, _)| said == key);
+            let is_harmless = is_said
+                || HARMLESS.iter().any(|part| key.contains(part)) && !WEIGHTY.iter().any(|part| key.contains(part));
+            if (is_number || is_switch) && !is_harmless && !self.asked.contains(&&**key) && unread.len() < ENOUGH {
                 if !unread.is_empty() {
                     unread.push_str(", ");
                 }
@@ -435,4 +460,16 @@ impl Reader<'_> {
         }
         unread
     }
+}
+
+/// Layers, width and feed-forward width of a part, by the names that towers have for them; four times the width where no
+/// field has the last.
+fn sizes_of(part: &Value) -> Option<[u32; 3]> {
+    let size = |keys: &[&str]| {
+        let sizes = keys.iter().filter_map(|key| part.get(key)?.number());
+        sizes.into_iter().find(|size| (1.0..=f64::from(1 << 17)).contains(size)).map(|size| size as u32)
+    };
+    let layers = size(&["num_hidden_layers", "depth", "encoder_layers", "n_layer", "layers"])?;
+    let width = size(&["hidden_size", "d_model", "embed_dim", "width"])?;
+    Some([layers, width, size(&["intermediate_size", "encoder_ffn_dim", "ffn_dim"]).unwrap_or(4 * width)])
 }

@@ -12,6 +12,8 @@ use crate::{Bias, Model, QkNorm, Weights, number};
 /// and do not overflow, whatever a file says.
 pub(super) struct Facts<'a> {
     model: Model,
+    /// Rows for token types beside the position table.
+    types: u32,
     config: &'a Value,
     /// The class of the model; empty where the file names none.
     architecture: &'a str,
@@ -29,11 +31,12 @@ macro_rules! sizes {
 }
 
 impl<'a> Facts<'a> {
-    pub fn new(model: Model, path: &[&'a Value]) -> Self {
+    pub fn new(model: Model, types: u32, path: &[&'a Value]) -> Self {
         let (file, config) = (path[0], path[path.len() - 1]);
         let architecture = file.get("architectures").and_then(|list| list.items().first()?.text()).unwrap_or_default();
         Self {
             model,
+            types,
             config,
             architecture,
             is_nested: path.len() > 1,
@@ -58,6 +61,11 @@ impl<'a> Facts<'a> {
         kv_rank: latent.kv_rank;
         rope_dim: latent.rope_dim;
         encoder_layers: encoder.layers;
+    }
+
+    /// Rows for token types beside the position table.
+    pub fn types(&self) -> f64 {
+        self.types.into()
     }
 
     /// All query heads side by side.

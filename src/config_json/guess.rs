@@ -3,9 +3,11 @@
 use super::families::{self, Family, LLAMA, OTHERS, PAIRS, STATES};
 use super::inputs::ACTIVATION;
 use super::notes::{ByHand, ConfigError};
+use super::reader::Reader;
 use crate::bounds::excerpt;
+use crate::catalogue::{AsUsual, Usual};
 use crate::json::Value;
-use crate::{Field, link};
+use crate::{Experts, Field, Model, Position, link};
 
 /// Files of no known family: the names are tried that Llama and the models with experts share, and
 /// the words of [`words`] say how the blocks are built.
@@ -89,21 +91,21 @@ pub(super) fn refuse(
     let two = is_on("is_encoder_decoder") || is_decoder || (has_object("encoder") && has_object("decoder"));
     if (two && !is_known) || (is_known && is_half) {
         let decoder = file.get("decoder").filter(|decoder| matches!(decoder, Value::Object(_))).unwrap_or(config);
-        return Err(ConfigError::TwoStacks(by_hand(decoder)));
+        return Err(ConfigError::TwoStacks(decoder_by_hand(decoder)));
     }
     let bare = model_type.strip_suffix("_text").unwrap_or(model_type);
     if let Some(other) =
         OTHERS.iter().find(|other| [bare, model_type].iter().any(|name| families::has(other.types, name)))
     {
         let sign = format!("“{}”", excerpt(model_type));
-        return Err(ConfigError::OtherLayers { sign, what: other.what, by_hand: by_hand(config) });
+        return Err(ConfigError::OtherLayers { sign, what: other.what });
     }
     // DeBERTa's scores are sums of products of words with words and of words with distances (He et al. 2021,
     // arXiv 2006.03654, section 3.1), of which its code keeps more than is counted.
     if is_on("relative_attention") {
         let sign = "“relative_attention”".to_owned();
         let what = "attend to words and to distances by scores of their own";
-        return Err(ConfigError::OtherLayers { sign, what, by_hand: by_hand(config) });
+        return Err(ConfigError::OtherLayers { sign, what });
     }
     if family.is_none()
         && let Some(key) = other_senses(file, config)
@@ -113,7 +115,7 @@ pub(super) fn refuse(
     if !family.is_some_and(|family| families::has(family.own, "linear"))
         && let Some(sign) = other_layers(config, family.is_some())
     {
-        return Err(ConfigError::OtherLayers { sign, what: STATES, by_hand: by_hand(config) });
+        return Err(ConfigError::OtherLayers { sign, what: STATES });
     }
     Ok(())
 }
@@ -181,24 +183,44 @@ const SIZES: [(Field, &[&str]); 7] = [
     (Field::Vocabulary, &["vocab_size"]),
 ];
 
-/// The sizes that a file has, as a question; dots stand for what is to be filled in.
-fn by_hand(config: &Value) -> ByHand {
-    let size = |field: Field, keys: &[&str]| {
-        let mut texts = keys
-            .iter()
-            .filter_map(|key| if let Some(Value::Number(text)) = config.get(key) { Some(text) } else { None });
-        texts.find_map(|text| field.read(text).ok())
-    };
-    let size_of = |wanted: Field| {
-        let (field, keys) = SIZES.iter().find(|(field, _)| *field == wanted)?;
-        size(*field, keys)
-    };
-    let mut question = format!("model={}&params=…", link::OWN);
-    for (field, keys) in SIZES {
-        let width = || Some((size_of(Field::Hidden)? / size_of(Field::Heads)?).floor());
-        let size = size(field, keys).or_else(|| (field == Field::HeadDim).then(width).flatten());
-        let size = size.map_or_else(|| "…".to_owned(), crate::number::plain);
-        question += &format!("&{}={size}", field.bound().key);
+/// The decoder of a pair as a model of its own, by the sizes of its file; `None` where one of them is not there, or where
+/// the question would be read as another model.
+fn decoder_by_hand(config: &Value) -> Option<ByHand> {
+    let path = [config];
+    let mut reader = Reader::new(&path, config, None, Vec::new());
+    for words in [reader.family.block, reader.family.own, reader.guessed] {
+        reader.apply(words);
     }
-    ByHand(question)
+    for (field, keys) in SIZES {
+        let found = keys.iter().find_map(|key| match config.get(key) {
+            Some(Value::Number(text)) => field.read(text).ok(),
+            _ => None,
+        });
+        let Model { hidden, heads, .. } = reader.scenario.model;
+        let width = || (field == Field::HeadDim).then(|| f64::from(hidden.checked_div(heads).unwrap_or_default()));
+        reader.scenario = reader.scenario.with_number(field, found.or_else(width)?).ok()?;
+    }
+    // A table of positions is one of its sizes, too.
+    if reader.scenario.model.position == Position::Learned {
+        let rows = ["max_position_embeddings", "n_positions"].iter().find_map(|key| config.get(key)?.number())?;
+        reader.scenario = reader.scenario.with_number(Field::Positions, rows).ok()?;
+    }
+    let tied = config.get("tie_word_embeddings").and_then(Value::bool).unwrap_or(true);
+    let mut model = Model { tied_embeddings: tied.into(), experts: Experts::NONE, ..reader.scenario.model };
+    model.parameters = model.derived_parameters();
+    let by_hand = ByHand(AsUsual { model, usual: Usual::of(model.parameters, reader.scenario.recipe.dropout) });
+    let asked = link::decode(&by_hand.query());
+    (asked.notices.is_empty() && asked.scenario.model == model).then_some(by_hand)
+}
+
+/// The family of a file without a `model_type`, in the names of the code that its model was published with: dim, n_layers,
+/// n_heads. Mistral's (`ModelArgs` in mistralai/mistral-inference, src/mistral_inference/args.py) has a feed-forward width,
+/// Meta's (`ModelArgs` in meta-llama/llama3, llama/model.py) what it follows from.
+pub(super) fn own_names(config: &Value) -> Option<&'static str> {
+    let has = |keys: &[&str]| keys.iter().all(|key| config.get(key).is_some());
+    match has(&["dim", "n_layers", "n_heads", "norm_eps"]) {
+        true if has(&["multiple_of"]) => Some("meta-params"),
+        true if has(&["hidden_dim"]) => Some("mistral-params"),
+        _ => None,
+    }
 }

@@ -43,7 +43,7 @@ pub(super) static INPUTS: &[(Field, When, Keys, &str)] = &[
     (
         Field::KvHeads,
         When::Grouped,
-        &["num_key_value_heads", "num_kv_heads", "n_head_kv", "kv_n_heads"],
+        &["num_key_value_heads", "num_kv_heads", "n_head_kv", "kv_n_heads", "n_kv_heads"],
         "one for each attention head",
     ),
     (Field::Positions, When::Learned, &["max_position_embeddings", "n_positions"], ""),
@@ -73,7 +73,7 @@ pub(super) static INPUTS: &[(Field, When, Keys, &str)] = &[
 ];
 
 /// The width of an expert. A file without any other width has experts in every layer.
-pub(super) const EXPERT_WIDTH: Keys = &["moe_intermediate_size", "expert_ffn_hidden_size"];
+pub(super) const EXPERT_WIDTH: Keys = &["moe_intermediate_size", "expert_ffn_hidden_size", "expert_hidden_dim"];
 
 /// The width of the layers without experts, where the usual field is that of an expert.
 pub(super) const DENSE_WIDTH: Keys = &["intermediate_size_mlp", "dense_intermediate_size"];
@@ -87,6 +87,22 @@ pub(super) const RATIO: Keys = &["intermediate_multiple_size"];
 /// The name of the activation function.
 pub(super) const ACTIVATION: Keys =
     &["hidden_act", "hidden_activation", "activation_function", "activation", "ff_activation", "afn"];
+
+/// How much is dropped inside the blocks: of attention, of what the halves put out, of all.
+pub(super) const DROPOUTS: [&str; 12] = [
+    "attention_dropout",
+    "attention_probs_dropout_prob",
+    "attn_dropout",
+    "attn_pdrop",
+    "dropout",
+    "dropout_rate",
+    "hidden_dropout",
+    "hidden_dropout_prob",
+    "mlp_dropout",
+    "resid_dropout",
+    "resid_pdrop",
+    "residual_dropout",
+];
 
 /// Fields that are true or false: the word that a family must have for them to count, their name,
 /// and what changes when they are on and when they are off.
@@ -125,7 +141,7 @@ pub(super) static BIASES: &[(&str, &str, &str)] = &[
 pub(super) const NESTED: [&str; 4] = ["text_config", "language_config", "llm_config", "thinker_config"];
 
 /// Objects with sizes of the model itself, in families with the word “parts”.
-pub(super) const PARTS: [&str; 2] = ["attn_config", "ffn_config"];
+pub(super) const PARTS: [&str; 3] = ["attn_config", "ffn_config", "moe"];
 
 /// Objects whose names end like those of parts but that describe none, or of which a remark speaks.
 pub(super) const NO_PARTS: [&str; 4] =
@@ -134,6 +150,64 @@ pub(super) const NO_PARTS: [&str; 4] =
 /// Parts of the names of fields that change the count of weights where they are not zero.
 pub(super) const WEIGHTY: [&str; 8] =
     ["expert", "_rank", "_intermediate_size", "_per_layer", "mamba", "conv_", "ssm_", "linear_num"];
+
+/// Parts of the names of switches that add matrices, norms or biases.
+pub(super) const WEIGHTY_SWITCHES: [&str; 6] = ["bias", "norm", "gate", "shared", "expert", "cross"];
+
+/// Parts of the names of numbers on which neither weights nor activations depend: tokens, positions that are computed,
+/// scales and rates, lengths of what is generated, how a checkpoint was made.
+pub(super) const HARMLESS: &[&str] = &[
+    "_id",
+    "alpha",
+    "aux",
+    "beta",
+    "bos",
+    "cap",
+    "chunk",
+    "clip",
+    "coef",
+    "drop",
+    "eos",
+    "ep_size",
+    "eps",
+    "factor",
+    "freq",
+    "gamma",
+    "group",
+    "init",
+    "label",
+    "length",
+    "limit",
+    "logit",
+    "loss",
+    "max_",
+    "min_",
+    "mscale",
+    "multiplier",
+    "n_ctx",
+    "n_positions",
+    "num_beam",
+    "num_return",
+    "pad",
+    "penalty",
+    "position",
+    "pretraining_tp",
+    "prob",
+    "rate",
+    "rope",
+    "rotary",
+    "scal",
+    "seed",
+    "seq",
+    "std",
+    "temperature",
+    "theta",
+    "token",
+    "top_",
+    "topk",
+    "version",
+    "window",
+];
 
 /// What the presence of a field says about the count.
 pub(super) const REMARKS: [(&str, &str); 5] = [

@@ -37,12 +37,16 @@ mod notes;
 mod reader;
 #[cfg(test)]
 mod tests;
+mod training;
+mod yaml;
 
-pub use notes::{ByHand, ConfigError, ConfigNotice, Unusable};
+pub use notes::{ByHand, ConfigError, ConfigNotice, Kept, Unusable};
+pub use training::Training;
 
-use crate::Model;
 use crate::bounds::excerpt;
+use crate::catalogue::{self, AsUsual, ModelRow, Usual};
 use crate::json::{self, Value};
+use crate::{Model, Scenario, Switch};
 use reader::Reader;
 
 /// The largest size that a file is believed: that of the longest position table.
@@ -52,16 +56,29 @@ const LARGEST: f64 = 4_194_304.0;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Reading {
-    /// The model: every number is inside its declared range, `origin` is empty and `parameters` is
+    /// The model: every number is inside its declared range, `origin` is the reader’s own and `parameters` is
     /// the count derived from the architecture.
     pub model: Model,
     /// The family by whose rules the file was read.
     pub architecture: &'static str,
+    /// Whether its blocks use dropout: as the file says, or as the library does where it does not.
+    pub dropout: Switch,
     /// What the reader should know before trusting the numbers.
     pub notes: Vec<ConfigNotice>,
 }
 
 impl Reading {
+    /// The model with how it is usually trained, by the same rule as the models of the list: the file's dropout, and the
+    /// recomputation of its size. A file whose network is one of the list's is that row.
+    pub fn as_usual(&self) -> AsUsual {
+        let row = catalogue::row_of_network(&self.model).map(ModelRow::as_usual);
+        let AsUsual { model, usual } = row.unwrap_or_else(|| {
+            let usual = Usual::of(self.model.parameters, self.dropout);
+            AsUsual { model: self.model, usual }
+        });
+        AsUsual { model, usual: Usual { dropout: self.dropout, ..usual } }
+    }
+
     /// The weights of the model itself: those that are counted and those that the notes name with a
     /// number.
     pub fn weights(&self) -> i64 {
@@ -80,14 +97,21 @@ impl Reading {
 /// blocks over a vocabulary, and when hidden size, layers, heads, vocabulary or feed-forward width are
 /// not there or lie outside of their ranges.
 pub fn read(text: &str) -> Result<Reading, ConfigError> {
-    let file = json::read(text).map_err(ConfigError::Json)?;
+    let file = json::read_file(text).map_err(|fault| match training::instead_of_json(text, &fault) {
+        Some(training) => ConfigError::Training(training),
+        None => ConfigError::Json(fault),
+    })?;
     if !matches!(file, Value::Object(_)) {
         return Err(ConfigError::NotAnObject(file.kind()));
+    }
+    if let Some(training) = training::of_json(&file) {
+        return Err(ConfigError::Training(training));
     }
     let mut notes = Vec::new();
     let path = language_model(&file, &mut notes);
     let config = path.last().copied().unwrap_or(&file);
     let given = path.iter().rev().find_map(|object| object.get("model_type")?.text()).unwrap_or_default();
+    let given = if matches!(given, "" | "transformer") { guess::own_names(config).unwrap_or(given) } else { given };
     let known = families::of(given);
     guess::refuse(&file, config, given, known)?;
     let mut reader = Reader::new(&path, config, known, notes);
@@ -104,7 +128,8 @@ pub fn read(text: &str) -> Result<Reading, ConfigError> {
         other => other,
     })?;
     reader.look_over();
-    Ok(Reading { model: reader.scenario.model, architecture: reader.family.name, notes: reader.notes })
+    let Scenario { model, recipe, .. } = reader.scenario;
+    Ok(Reading { model, architecture: reader.family.name, dropout: recipe.dropout, notes: reader.notes })
 }
 
 /// The objects from the file down to the one that holds the sizes of the language model: a nested

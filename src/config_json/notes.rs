@@ -2,7 +2,12 @@
 
 use std::fmt;
 
-use crate::{Field, InputError, json, number};
+use super::training::Training;
+use crate::catalogue::AsUsual;
+use crate::{
+    Field, InputError, Scenario, json, link, number,
+    setting::{self, Setting},
+};
 
 /// Why a file is not read.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,16 +17,17 @@ pub enum ConfigError {
     Json(json::JsonError),
     /// It is JSON, but this kind of value instead of an object.
     NotAnObject(&'static str),
-    /// It describes an encoder together with a decoder, in a way that is not counted.
-    TwoStacks(ByHand),
+    /// It is a file of another program: how a model is trained, how its tokens are made.
+    Training(Training),
+    /// It describes an encoder together with a decoder, in a way that is not counted. Where the file has all sizes of its
+    /// decoder, that can be asked in its place.
+    TwoStacks(Option<ByHand>),
     /// It describes layers that are not attention with a feed-forward block.
     OtherLayers {
         /// The `model_type`, or the field and value that say so, shortened.
         sign: String,
         /// What the layers are, as the end of a sentence: “keep a state instead of attention”.
         what: &'static str,
-        /// What can be asked instead.
-        by_hand: ByHand,
     },
     /// It describes something else than a language model: this field says so.
     NotLanguage(&'static str),
@@ -42,10 +48,40 @@ pub enum ConfigError {
     Range(InputError),
 }
 
-/// The sizes of a file that is not read, as a question that can be asked of the command line or
-/// appended to the address of the page.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ByHand(pub String);
+/// A model that can be asked in place of a file that is not read: it counts the parameters that it names.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ByHand(pub(super) AsUsual);
+
+impl ByHand {
+    /// The model as the query of a link.
+    pub fn query(&self) -> String {
+        link::encode(&self.0.apply(Scenario::default()))
+    }
+
+    /// How many weights are counted.
+    pub fn weights(&self) -> u64 {
+        self.0.model.parameters
+    }
+
+    /// Its sizes and kinds as the page calls them: “Hidden size 512, Layers 6”.
+    fn in_fields(&self) -> String {
+        const SIZES: [Field; 7] = [
+            Field::Hidden,
+            Field::Layers,
+            Field::Heads,
+            Field::KvHeads,
+            Field::HeadDim,
+            Field::FeedForward,
+            Field::Vocabulary,
+        ];
+        const WORDS: [&Setting; 5] =
+            [&setting::MLP, &setting::NORM, &setting::BIAS, &setting::POSITION, &setting::TIED];
+        let scenario = Scenario { model: self.0.model, ..Scenario::default() };
+        let sizes = SIZES.map(|field| format!("{} {}", field.bound().name, number::grouped(scenario.number(field))));
+        let words = WORDS.map(|word| format!("{} {}", word.name, word.get(&scenario)));
+        [sizes.join(", "), words.join(", ")].join(", ")
+    }
+}
 
 /// A field whose value cannot be used.
 #[derive(Clone, Debug, PartialEq)]
@@ -93,8 +129,13 @@ pub enum ConfigNotice {
     /// The sizes are those of the language model in this field.
     Nested(&'static str),
     /// This field, shortened, describes a part of the model that is not counted.
-    Uncounted(String),
-    /// Numbers that may change the count but are not read: shortened names, with commas.
+    Uncounted {
+        /// The field.
+        key: String,
+        /// Layers, width and feed-forward width of the part, where the field has them.
+        sizes: Option<[u32; 3]>,
+    },
+    /// What may change the count and is not read: shortened names, with commas.
     Unread(String),
     /// Two fields that should agree; the first one is used.
     Differ(&'static str, &'static str),
@@ -106,9 +147,34 @@ pub enum ConfigNotice {
         what: &'static str,
         /// How many.
         weights: i64,
+        /// What they keep for the backward pass.
+        kept: Kept,
     },
     /// What the count leaves out or takes for granted, without a number: a sentence.
     Remark(&'static str),
+}
+
+/// What weights that are not counted keep from their forward pass for their backward pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kept {
+    /// Nothing.
+    Nothing,
+    /// So many bytes a token in 16 bits, of all layers where none is computed again.
+    Bytes(u64),
+    /// What it is cannot be said.
+    Unsaid,
+}
+
+/// Bytes of the weights of a part that no count has, as words: “1.5 MiB”.
+fn size(bytes: f64) -> String {
+    const UNITS: [(&str, u32); 3] = [("GiB", 30), ("MiB", 20), ("KiB", 10)];
+    for (unit, power) in UNITS {
+        let scaled = bytes / f64::from(1_u32 << power);
+        if scaled >= 1.0 {
+            return format!("{} {unit}", number::grouped((scaled * 10.0).round() / 10.0));
+        }
+    }
+    format!("{} bytes", number::grouped(bytes))
 }
 
 /// How many names of a field a sentence lists.
@@ -117,21 +183,19 @@ const SHOWN: usize = 3;
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Json(fault) if fault.reason.is_limit() => write!(f, "This is more than is read: {}.", fault.reason),
             Self::Json(fault) => write!(f, "This is not JSON: {fault}."),
             Self::NotAnObject(kind) => write!(f, "A config.json is an object in braces; this is {kind}."),
+            Self::Training(training) => training.fmt(f),
             Self::TwoStacks(by_hand) => {
-                write!(
-                    f,
-                    "This is an encoder with a decoder of a build that is not counted; whole models of the kind of T5, \
-                     BART and Whisper are. Its decoder can be given by hand{by_hand}"
-                )
+                f.write_str(TWO_STACKS)?;
+                match by_hand {
+                    None => f.write_str(WAY_ON),
+                    Some(by_hand) => write!(f, "{}: bmax '{}'.", decoder_of(by_hand), by_hand.query()),
+                }
             }
-            Self::OtherLayers { sign, what, by_hand } => {
-                write!(
-                    f,
-                    "{sign}: its layers {what}, which cannot be counted. A model of its sizes can be given by \
-                     hand{by_hand}"
-                )
+            Self::OtherLayers { sign, what } => {
+                write!(f, "{sign}: its layers {what}, which cannot be counted.{WAY_ON}")
             }
             Self::NotLanguage(key) => write!(
                 f,
@@ -164,10 +228,32 @@ impl fmt::Display for ConfigError {
 
 impl std::error::Error for ConfigError {}
 
-impl fmt::Display for ByHand {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, ", with its weights in billions as “params”: bmax '{}'.", self.0)
+impl ConfigError {
+    /// The same for a reader of the page, who has fields and no command line.
+    pub fn on_page(&self) -> String {
+        match self {
+            Self::TwoStacks(Some(by_hand)) => {
+                format!(
+                    "{TWO_STACKS}{}, in the fields of the calculator: {}.",
+                    decoder_of(by_hand),
+                    by_hand.in_fields()
+                )
+            }
+            other => other.to_string(),
+        }
     }
+}
+
+const TWO_STACKS: &str = "This is an encoder with a decoder of a build that is not counted; whole models of the kind of T5, \
+                          BART and Whisper are.";
+
+/// What can be asked where nothing of the file's sizes counts about as many weights.
+const WAY_ON: &str = " A model of the list with about as many weights has the same weights, gradients and optimizer states; \
+                      its activations are others.";
+
+fn decoder_of(by_hand: &ByHand) -> String {
+    let weights = number::grouped(by_hand.weights() as f64);
+    format!(" Its decoder alone, without what attends to the encoder, has {weights} weights by its sizes")
 }
 
 impl fmt::Display for Unusable {
@@ -207,15 +293,42 @@ impl fmt::Display for ConfigNotice {
                 f,
                 "The sizes are those of the language model, in “{key}”; what else the model has is not counted."
             ),
-            Self::Uncounted(key) => write!(f, "The part that “{key}” describes is not counted."),
-            Self::Unread(keys) => write!(f, "Not read, though the count of weights may depend on it: {keys}."),
+            Self::Uncounted { key, sizes: None } => {
+                write!(f, "The part that “{key}” describes is not counted; how much it takes cannot be said.")
+            }
+            Self::Uncounted { key, sizes: Some(sizes) } => {
+                let [layers, width, inner] = sizes.map(f64::from);
+                // Four matrices of attention and two around the activation function (Vaswani et al. 2017), and 34 bytes an
+                // element of each layer (Korthikanti et al. 2022, arXiv 2205.05198, section 4.1).
+                let weights = layers * (4.0 * width * width + 2.0 * width * inner);
+                write!(
+                    f,
+                    "The part that “{key}” describes is not counted: by its sizes about {} in 16 bits of weights, and where \
+                     it is trained about {} of activations for each of its own tokens.",
+                    size(2.0 * weights),
+                    size(34.0 * layers * width)
+                )
+            }
+            Self::Unread(keys) => {
+                write!(f, "Not read: {keys}. What it means for weights and activations cannot be said.")
+            }
             Self::Differ(used, other) => write!(f, "“{used}” and “{other}” differ; the first is used."),
             Self::Uneven(whole, of, part, by) => {
                 write!(f, "{} ({of}) should be a multiple of {} ({by}).", whole.bound().name, part.bound().name)
             }
-            Self::Difference { what, weights } => {
+            Self::Difference { what, weights, kept } => {
                 let reason = if *weights < 0 { "Counted, though the model has none of it" } else { "Not counted" };
-                write!(f, "{reason}: {what}, {} weights.", number::grouped(weights.unsigned_abs() as f64))
+                let count = weights.unsigned_abs() as f64;
+                write!(f, "{reason}: {what}, {} weights ({} in 16 bits)", number::grouped(count), size(2.0 * count))?;
+                match kept {
+                    Kept::Nothing => f.write_str("."),
+                    Kept::Bytes(bytes) => write!(
+                        f,
+                        ", and up to {} bytes a token that all layers keep where none is computed again.",
+                        number::grouped(*bytes as f64)
+                    ),
+                    Kept::Unsaid => f.write_str("; how much of the activations goes with it cannot be said."),
+                }
             }
             Self::Remark(sentence) => f.write_str(sentence),
         }

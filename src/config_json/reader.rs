@@ -6,7 +6,7 @@ use super::guess;
 use super::inputs::{EXPERT_WIDTH, INPUTS, Keys, PARTS, RATIO, When};
 use super::notes::{ConfigError, ConfigNotice, Unusable};
 use crate::json::Value;
-use crate::{Experts, Field, Latent, Model, Origin, Position, Scenario, number, setting::Setting};
+use crate::{Experts, Field, Latent, Model, Origin, Position, Scenario, Switch, number, setting::Setting};
 
 /// A model without any size; what is 0 has no default.
 const BLANK: Model = Model {
@@ -46,6 +46,8 @@ pub(super) struct Reader<'a> {
     /// What the fields of a file of no known family say about its blocks.
     pub guessed: &'static str,
     pub notes: Vec<ConfigNotice>,
+    /// Rows of a table for token types, which is looked up and added beside that of positions.
+    pub types: u32,
     /// The fields that were asked for.
     pub asked: Vec<&'static str>,
     /// The model so far, in a scenario because fields and settings write there.
@@ -61,8 +63,10 @@ impl<'a> Reader<'a> {
     ) -> Self {
         let guessed = if family.is_none() { guess::words(config) } else { "" };
         let family = family.unwrap_or_else(|| guess::family(guessed));
-        let scenario = Scenario { model: BLANK, ..Scenario::default() };
-        Self { path, config, family, guessed, notes, asked: Vec::new(), scenario }
+        let mut scenario = Scenario { model: BLANK, ..Scenario::default() };
+        // Families that drop out without a word of the file say so.
+        scenario.recipe.dropout = Switch::Off;
+        Self { path, config, family, guessed, notes, types: 0, asked: Vec::new(), scenario }
     }
 
     /// Whether the family has this word.
@@ -116,6 +120,7 @@ impl<'a> Reader<'a> {
             let model = self.scenario.model;
             let ranked = model.latent.kv_rank > 0;
             let (is_wanted, is_read) = match when {
+                When::Always if field == Field::FeedForward && self.has("multiple") => (true, false),
                 When::Always => (true, field != Field::FeedForward || ratio.is_none() || !self.has("4h")),
                 When::Grouped if field == Field::HeadDim => (!ranked, self.has("grouped")),
                 When::Grouped => (true, self.has("grouped") && !ranked && !one_for_all),
@@ -130,6 +135,9 @@ impl<'a> Reader<'a> {
                 continue;
             }
             let computed = match field {
+                Field::FeedForward if self.has("multiple") => self.rounded_width(),
+                // The tokenizer says how many; those of Llama 1 and 2 say 32,000.
+                Field::Vocabulary if self.has("multiple") && self.config.get("vocab_size").is_some() => Some(32_000),
                 Field::FeedForward if self.has("4h") => Some((ratio.unwrap_or(4.0) * f64::from(model.hidden)) as u32),
                 Field::HeadDim => Some(model.hidden / model.heads),
                 Field::KvHeads => Some(if one_for_all { 1 } else { model.heads }),
@@ -146,6 +154,15 @@ impl<'a> Reader<'a> {
             self.scenario = self.scenario.with_number(field, value.into()).map_err(ConfigError::Range)?;
         }
         Ok(())
+    }
+
+    /// Two thirds of four times the hidden size, times a factor, in whole multiples (`FeedForward.__init__` in
+    /// meta-llama/llama3, llama/model.py).
+    fn rounded_width(&mut self) -> Option<u32> {
+        let inner = (f64::from(self.scenario.model.hidden) * 8.0 / 3.0).floor();
+        let factor = self.get("ffn_dim_multiplier").and_then(Value::number).unwrap_or(1.0);
+        let multiple = self.get("multiple_of").and_then(Value::number).filter(|multiple| *multiple >= 1.0)?;
+        Some((((inner * factor).floor() / multiple).ceil() * multiple) as u32)
     }
 
     /// The first of several names that the file has, alone.

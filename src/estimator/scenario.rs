@@ -255,6 +255,14 @@ impl Recipe {
         model.experts.count > 0 && self.adapter != Adapter::None && self.expert_matrices == ExpertMatrices::Stacked
     }
 
+    /// Whether the gates of a stack of experts lie in one parameter with what they multiply, `gate_up_proj` of
+    /// [E, 2·f, H], as in transformers (`MixtralExperts` in models/mixtral/modeling_mixtral.py, `GptOssExperts` in
+    /// models/gpt_oss/modeling_gpt_oss.py, 5.23.0). torchtitan has two stacks, and Megatron-LM a matrix an expert.
+    pub(crate) fn joins_gates(&self, engine: Engine) -> bool {
+        matches!(engine, Engine::Torch | Engine::DeepSpeed)
+            && (self.adapter == Adapter::None || self.expert_matrices == ExpertMatrices::Stacked)
+    }
+
     /// Whether stacks of experts have adapters, which peft adds to a whole stack before every use: `baddbmm` of the stack
     /// and the two thin matrices (`_LoraFactorsProxy` and `ParamWrapper` in peft/tuners/lora/layer.py, 0.21.2).
     pub(crate) fn adapts_stacks(&self, model: &Model) -> bool {

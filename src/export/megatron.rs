@@ -158,7 +158,7 @@ fn adapt(run: &mut Run) {
     });
     run.change("Megatron-LM’s norms are LayerNorm and RMSNorm, with weights", |s| {
         s.model.norm = match s.model.norm {
-            Norm::Plain | Norm::LayerNorm => Norm::LayerNorm,
+            Norm::Plain | Norm::LayerNorm | Norm::LayerNormFull => Norm::LayerNorm,
             Norm::RmsNorm | Norm::RmsNormFull => Norm::RmsNorm,
         };
     });
@@ -226,7 +226,7 @@ fn flags(now: &Scenario, micro_batch: u32, global_batch: u64) -> Vec<String> {
     }
     push(match model.norm {
         Norm::RmsNorm | Norm::RmsNormFull => "normalization RMSNorm",
-        Norm::LayerNorm | Norm::Plain => "normalization LayerNorm",
+        Norm::LayerNorm | Norm::LayerNormFull | Norm::Plain => "normalization LayerNorm",
     });
     push(match model.position {
         Position::Rotary | Position::PartialRotary => "position-embedding-type rope",

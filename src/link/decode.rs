@@ -6,8 +6,9 @@ use super::{Decoded, MAX_QUERY_BYTES, Notice, OWN, UNKNOWN, VERSION, is_paramete
 use crate::bounds::excerpt;
 use crate::nearest::offers;
 use crate::{
-    AdapterType, BatchUnit, Choice, Engine, Field, Fp8, InputError, InputErrorKind, Method, Mlp, Model, Origin,
-    Packing, Percent, Precision, Recomputation, Scenario, Softmax, Switch, catalogue,
+    AdapterType, BatchUnit, Choice, Engine, Field, Fp8, InputError, InputErrorKind, Method, Mlp, Origin, Packing,
+    Percent, Precision, Recomputation, Scenario, Softmax, Switch,
+    catalogue::{self, AsUsual},
     input::Input,
     setting::{self, Setting},
 };
@@ -68,7 +69,7 @@ pub fn decode(query: &str) -> Decoded {
 }
 
 /// Reads a query string that refines `own_model`, if there is one, instead of a row of the model list.
-pub fn decode_with(query: &str, own_model: Option<Model>) -> Decoded {
+pub fn decode_with(query: &str, own_model: Option<AsUsual>) -> Decoded {
     decode_query(query, own_model, None)
 }
 
@@ -80,20 +81,20 @@ pub fn decode_onto(scenario: Option<&Scenario>, query: &str) -> Decoded {
 
 // One copy for all callers: it is a large part of the page.
 #[inline(never)]
-fn decode_query(query: &str, own_model: Option<Model>, onto: Option<&Scenario>) -> Decoded {
+fn decode_query(query: &str, own_model: Option<AsUsual>, onto: Option<&Scenario>) -> Decoded {
     let mut notices = Vec::new();
     let pairs = pairs(query.strip_prefix('?').unwrap_or(query), &mut notices);
     read(&pairs, own_model, onto, notices)
 }
 
 /// Reads parameters that came in another shape than a query, each name once, by the rules of links.
-pub fn decode_pairs(pairs: &[(String, String)], own_model: Option<Model>) -> Decoded {
+pub fn decode_pairs(pairs: &[(String, String)], own_model: Option<AsUsual>) -> Decoded {
     read(pairs, own_model, None, Vec::new())
 }
 
 pub(super) fn read(
     pairs: &[(String, String)],
-    own_model: Option<Model>,
+    own_model: Option<AsUsual>,
     onto: Option<&Scenario>,
     mut notices: Vec<Notice>,
 ) -> Decoded {
@@ -110,8 +111,8 @@ pub(super) fn read(
     };
     // Catalogue rows come first, whatever the order in the link: single values refine them.
     let mut scenario = onto.copied().unwrap_or_else(|| defaults_of(version));
-    if let Some(model) = own_model {
-        scenario.model = model;
+    if let Some(own) = own_model {
+        scenario = if version < 3 { Scenario { model: own.model, ..scenario } } else { own.apply(scenario) };
         if value_of("model").is_some() {
             notices.push(Notice::OwnModel);
         }

@@ -3,7 +3,7 @@
 use form_urlencoded::Serializer;
 
 use super::{VERSION, base_of, gpu_word, model_word};
-use crate::{Field, Scenario, number, setting};
+use crate::{Field, Scenario, catalogue, number, setting};
 
 /// Writes the query string of a scenario, without the leading question mark.
 ///
@@ -41,6 +41,28 @@ pub(super) fn differing(scenario: &Scenario, base: &Scenario, write: &mut dyn Fn
             write(word.key, value);
         }
     }
+}
+
+/// Writes what turns `now` into `next`, for [`decode_onto`](super::decode_onto): the row of its model, and every number and
+/// word of it that is another one then. Its device is not among it.
+///
+/// ```
+/// use bmax::{Scenario, catalogue, link};
+///
+/// let now = Scenario::default();
+/// let next = catalogue::model("gpt2").expect("listed").apply(now);
+/// assert_eq!(link::encode_change(&next, &now), "model=gpt2");
+/// ```
+pub fn encode_change(next: &Scenario, now: &Scenario) -> String {
+    let mut query = Serializer::new(String::new());
+    let origin = next.model.origin;
+    query.append_pair("model", model_word(origin));
+    let taken = match catalogue::model_of(origin) {
+        Some(row) => row.apply(*now),
+        None => *now,
+    };
+    differing(next, &taken, &mut |key, value| _ = query.append_pair(key, value));
+    query.finish()
 }
 
 /// Writes the query string of a scenario with every parameter spelled out, so that it means the same

@@ -34,7 +34,7 @@ mod versus;
 
 pub(crate) use decode::pairs;
 pub use decode::{decode, decode_onto, decode_pairs, decode_with};
-pub use encode::{encode, encode_whole};
+pub use encode::{encode, encode_change, encode_whole};
 pub use notice::Notice;
 #[cfg(feature = "cli")]
 pub(crate) use notice::explained;

@@ -88,7 +88,7 @@ fn states(scenario: &Scenario) -> f64 {
     let [t, p] = [cluster.tensor_parallel, cluster.pipeline_parallel].map(|size| f64::from(size.max(1)));
     let gate = if model.mlp.is_gated() { 1.5 } else { 1.0 };
     let norm_size = match model.norm {
-        Norm::RmsNorm | Norm::RmsNormFull => 1.0,
+        Norm::RmsNorm | Norm::RmsNormFull | Norm::LayerNormFull => 1.0,
         Norm::LayerNorm | Norm::Plain => 2.0,
     };
     let latent = [model.latent.query_rank, model.latent.kv_rank, model.latent.rope_dim].map(f64::from);

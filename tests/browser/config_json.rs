@@ -93,8 +93,8 @@ async fn a_dropped_file_shows_its_numbers_and_every_note_and_can_be_shared() {
         calculator.says(&number::grouped(number.into())).await;
     }
     calculator.press("Use this model").await;
-    let next = Scenario { model: reading.model, ..Scenario::default() };
-    let query = link::encode(&next);
+    // Its dropout is that of the file, and whole layers are computed again as in models of its size.
+    let query = link::encode(&reading.as_usual().apply(Scenario::default()));
     page.until_query(&query).await;
     let read = link::decode(&query);
     assert_eq!(read.notices, []);
@@ -112,7 +112,7 @@ async fn what_is_no_sound_file_is_answered_in_place_and_changes_nothing() {
     let negative = LLAMA.replace("\"num_hidden_layers\": 32", "\"num_hidden_layers\": -32");
     for text in [truncated, "{", "[]", "nonsense", hostile, &negative, "\u{0}\u{1}\u{fffd}PK", &"[".repeat(100_000)] {
         paste(&page, text).await;
-        let refusal = config_json::read(text).expect_err("not sound").to_string();
+        let refusal = config_json::read(text).expect_err("not sound").on_page();
         calculator.shows("config-said", &crate::support::tidy(&refusal)).await;
         assert!(!can_be_used(&page).await);
     }
@@ -126,15 +126,18 @@ async fn what_is_no_sound_file_is_answered_in_place_and_changes_nothing() {
 }
 
 #[tokio::test]
-async fn two_megabytes_are_refused_before_they_are_read() {
+async fn nine_megabytes_are_refused_before_they_are_read_and_their_size_is_said() {
     let page = opened("").await;
     let calculator = page.figure("calculator");
-    paste(&page, &format!("{{\"a\": \"{}\"}}", "x".repeat(2_000_000))).await;
-    calculator.says("This is larger than 1 MiB and was not read").await;
+    let script = "const field = document.getElementById('config-text'); \
+        field.value = 'x'.repeat(9000000); \
+        field.dispatchEvent(new InputEvent('input', { bubbles: true, inputType: 'insertFromPaste' }));";
+    page.script(script, vec![]).await;
+    calculator.says("This has 9,000,000 characters and was not read; at most 8,388,608 are.").await;
     paste(&page, LLAMA).await;
     says_count(&calculator, LLAMA).await;
-    assert_eq!(drop_file(&page, json!(2_000_000)).await, json!(true));
-    calculator.says("This is larger than 1 MiB and was not read").await;
+    assert_eq!(drop_file(&page, json!(9_000_000)).await, json!(true));
+    calculator.says("This has 9,000,000 bytes and was not read; at most 8,388,608 are.").await;
     assert!(!can_be_used(&page).await);
     // A binary file of a size that is read is no JSON either.
     drop_file(&page, json!(1000)).await;

@@ -205,7 +205,7 @@ async fn markup_in_a_config_json_and_in_the_name_of_the_file_is_shown_as_it_is_w
             page.script(drop, vec![file.as_str().into(), (*payload).into()]).await;
             let said = match config_json::read(&file) {
                 Ok(reading) => reading.notes.iter().map(ToString::to_string).collect(),
-                Err(refusal) => vec![refusal.to_string()],
+                Err(refusal) => vec![refusal.on_page()],
             };
             for text in said {
                 quoted += usize::from(text.contains("hit"));

@@ -426,9 +426,9 @@ fn a_config_json_is_the_model_and_a_query_refines_it() {
     let output = run(&["--json", "--config", file, "gpu=h100-80&s=8192&model=70b"]);
     let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(report["parameters"]["typed"], 8_030_261_248_u64);
-    assert_eq!((&report["scenario"]["model"], &report["scenario"]["s"]), (&json!("own"), &json!(8192)));
+    assert_eq!((&report["scenario"]["model"], &report["scenario"]["s"]), (&json!("llama-3.1-8b"), &json!(8192)));
     assert!(report["notices"].to_string().contains("“model” is passed over"), "{}", report["notices"]);
-    // The model of the file travels in the link.
+    // The model of the file travels in the link, which is that of the list where its network is one of them.
     let again = self::report(report["link"].as_str().expect("a query"));
     assert_eq!(again["estimate"], report["estimate"]);
 }

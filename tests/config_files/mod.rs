@@ -9,7 +9,7 @@ use crate::support::golden::as_committed;
 use std::collections::BTreeMap;
 
 use bmax::config_json::{self, ConfigError, ConfigNotice, Reading};
-use bmax::{Field, Scenario, number};
+use bmax::{Field, Scenario, link, number};
 use serde_json::Value;
 
 const LINES: &str = include_str!("every_type.jsonl");
@@ -81,7 +81,7 @@ fn verdict(read: &Result<Reading, ConfigError>, weights: Option<[i64; 2]>) -> Ve
     let Some([all, language]) = weights else { return Verdict::NotMade };
     let named = reading.weights();
     let is_nested = has(reading, |note| matches!(note, ConfigNotice::Nested(_)));
-    let leaves_parts = has(reading, |note| matches!(note, ConfigNotice::Uncounted(_)));
+    let leaves_parts = has(reading, |note| matches!(note, ConfigNotice::Uncounted { .. }));
     if has(reading, |note| matches!(note, ConfigNotice::UnknownType { .. })) {
         let is_right = named == all || named == language;
         return if is_right { Verdict::GuessedRight } else { Verdict::GuessedWrong };
@@ -233,12 +233,28 @@ fn every_file_is_a_model_in_range_or_a_short_reason() {
 }
 
 #[test]
-fn an_encoder_with_a_decoder_and_other_layers_are_told_what_can_be_asked() {
+fn what_is_offered_in_place_of_a_refused_file_counts_the_weights_that_it_names() {
+    let mut offered = 0;
     for kind in types() {
         let Err(refusal) = config_json::read(&kind.config.to_string()) else { continue };
-        if matches!(refusal, ConfigError::TwoStacks(_) | ConfigError::OtherLayers { .. }) {
-            let said = refusal.to_string();
-            assert!(said.contains("bmax 'model=own&params=…&hidden="), "{}: {said}", kind.name);
+        let (said, on_page) = (refusal.to_string(), refusal.on_page());
+        // The page speaks of its fields and of no command.
+        assert!(!on_page.contains("bmax"), "{}: {on_page}", kind.name);
+        if let ConfigError::TwoStacks(Some(by_hand)) = &refusal {
+            // What is pasted is read without a notice, and has the parameters that it names.
+            let command = said.split("bmax '").nth(1).and_then(|rest| rest.split('\'').next());
+            let read = link::decode(command.unwrap_or_else(|| panic!("{}: {said}", kind.name)));
+            assert_eq!(read.notices, [], "{}: {said}", kind.name);
+            let model = read.scenario.model;
+            assert_eq!((model.parameters, model.derived_parameters()), (by_hand.weights(), by_hand.weights()));
+            assert!(on_page.contains(&number::grouped(by_hand.weights() as f64)), "{}: {on_page}", kind.name);
+            offered += 1;
+        } else {
+            assert!(!said.contains("bmax"), "{}: {said}", kind.name);
+        }
+        if matches!(refusal, ConfigError::TwoStacks(None) | ConfigError::OtherLayers { .. }) {
+            assert!(said.contains("A model of the list with about as many weights"), "{}: {said}", kind.name);
         }
     }
+    assert!(offered > 20, "{offered}");
 }

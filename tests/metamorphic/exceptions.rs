@@ -264,7 +264,7 @@ pub static ALL: &[Exception] = &[
     Exception {
         because: "Before the update the paged moments of one matrix are brought to the GPU (`prefetch_state` of bitsandbytes).",
         shown: &[
-            ("optimizer adam8bit → adam8bit-paged", "v=3&experts=3826&dense_layers=32&step=in-backward"),
+            ("optimizer adam8bit → adam8bit-paged", "v=3&mlp=gated&experts=512&ep=8&layers=1&zero=0&step=in-backward"),
         ],
         entries: &[
             "Moments of one matrix, on the GPU", "Update of one weight",

@@ -1,36 +1,53 @@
 //! Models that predict the next token, with one feed-forward block a layer.
 
+use super::Kept::{Bytes, Nothing, Unsaid};
 use super::{Difference, Facts, Family, GPT, GPT2, HEAD_BIAS, LLAMA, NORM_BIASES, QK_NORM_BIASES, SINKS, family};
 
 /// GPT-J has no biases in attention, and one in its head.
 const NO_ATTENTION_BIASES: Difference =
-    ("the biases of attention", |f| -f.layers() * (f.queries() + 2.0 * f.keys() + f.hidden()));
+    ("the biases of attention", |f| -f.layers() * (f.queries() + 2.0 * f.keys() + f.hidden()), Nothing);
 
 /// Gemma 4: the layers without a window have heads of another width, and perhaps no projection of
 /// values but that of keys.
-const WIDE_HEADS: Difference = ("the wider heads of layers without a window", |f| {
-    let full = gemma_full_layers(f).iter().filter(|is| **is).count() as f64;
-    full * (gemma_attention(f, true) - gemma_attention(f, false))
-});
+const WIDE_HEADS: Difference = (
+    "the wider heads of layers without a window",
+    |f| {
+        let full = gemma_full_layers(f).iter().filter(|is| **is).count() as f64;
+        full * (gemma_attention(f, true) - gemma_attention(f, false))
+    },
+    Unsaid,
+);
 /// The last layers take keys and values from an earlier layer.
-const SHARED_KEYS: Difference = ("the keys and values that the last layers have from earlier ones", |f| {
-    let last = gemma_full_layers(f).into_iter().rev().take(f.number("num_kv_shared_layers", 0.0) as usize);
-    -last.map(|is_full| gemma_keys(f, is_full)).sum::<f64>()
-});
-const DOUBLE_WIDTH: Difference = ("the doubled feed-forward width of these layers", |f| {
-    let layers = f.number("num_kv_shared_layers", 0.0) * f.switch("use_double_wide_mlp", false);
-    layers.min(f.layers()) * 3.0 * f.hidden() * f.feed_forward()
-});
+const SHARED_KEYS: Difference = (
+    "the keys and values that the last layers have from earlier ones",
+    |f| {
+        let last = gemma_full_layers(f).into_iter().rev().take(f.number("num_kv_shared_layers", 0.0) as usize);
+        -last.map(|is_full| gemma_keys(f, is_full)).sum::<f64>()
+    },
+    Unsaid,
+);
+const DOUBLE_WIDTH: Difference = (
+    "the doubled feed-forward width of these layers",
+    |f| {
+        let layers = f.number("num_kv_shared_layers", 0.0) * f.switch("use_double_wide_mlp", false);
+        layers.min(f.layers()) * 3.0 * f.hidden() * f.feed_forward()
+    },
+    Unsaid,
+);
 /// An embedding for each layer, as in Gemma 3n.
-const LAYER_INPUTS: Difference = ("the embeddings of each layer and their projections", |f| {
-    // Gemma 4 Unified has no such field.
-    let width = f.number("hidden_size_per_layer_input", 0.0);
-    let table = f.number("vocab_size_per_layer_input", 262_144.0) * f.layers() * width;
-    let blocks = f.layers() * (2.0 * f.hidden() * width + f.hidden());
-    if width > 0.0 { table + blocks + f.layers() * width * f.hidden() + width } else { 0.0 }
-});
+const LAYER_INPUTS: Difference = (
+    "the embeddings of each layer and their projections",
+    |f| {
+        // Gemma 4 Unified has no such field.
+        let width = f.number("hidden_size_per_layer_input", 0.0);
+        let table = f.number("vocab_size_per_layer_input", 262_144.0) * f.layers() * width;
+        let blocks = f.layers() * (2.0 * f.hidden() * width + f.hidden());
+        if width > 0.0 { table + blocks + f.layers() * width * f.hidden() + width } else { 0.0 }
+    },
+    Unsaid,
+);
 const BESIDE_EXPERTS: Difference =
-    ("the scales and norms beside the experts", |f| f.expert_layers() * (4.0 * f.hidden() + f.experts()));
+    ("the scales and norms beside the experts", |f| f.expert_layers() * (4.0 * f.hidden() + f.experts()), Unsaid);
 
 fn gemma_full_layers(f: &Facts) -> Vec<bool> {
     let layers = f.layers() as u32;
@@ -65,17 +82,24 @@ fn gemma_attention(f: &Facts, is_full: bool) -> f64 {
 pub(super) static ROWS: &[Family] = &[
     family("llama internlm3 iquestcoder granite granite_docling granite4_vision", "Llama", LLAMA, "", &[]),
     family("mistral", "Mistral", LLAMA, "kv=8", &[]),
+    // The names of Mistral's and Meta's own code, in params.json.
+    family("mistral-params", "Mistral, by its params.json", LLAMA, "moe mla parts own-names", &[]),
+    family("meta-params", "Llama, by its params.json", LLAMA, "multiple own-names", &[]),
     family("ministral ministral3", "Ministral", LLAMA, "kv=8 head_dim=128", &[]),
     family("cwm", "CWM", LLAMA, "kv=8 head_dim=128", &[]),
     family("emu3", "Emu 3", LLAMA, "kv=8", &[]),
-    family("seed_oss", "Seed-OSS", LLAMA, "bias=qkv no-o kv=8 head_dim=128", &[]),
+    family("seed_oss", "Seed-OSS", LLAMA, "bias=qkv no-o dropout=on kv=8 head_dim=128", &[]),
     family("ernie4_5 paddleocr_vl", "ERNIE 4.5", LLAMA, "tied=on switched head_dim=128", &[]),
     family(
         "helium",
         "Helium",
         LLAMA,
-        "no-o head_dim=128",
-        &[("an output projection as wide as the block", |f| f.layers() * f.hidden() * (f.hidden() - f.queries()))],
+        "norm=rmsnorm-fp32 no-o head_dim=128",
+        &[(
+            "an output projection as wide as the block",
+            |f| f.layers() * f.hidden() * (f.hidden() - f.queries()),
+            Unsaid,
+        )],
     ),
     family("qwen2 qwen2_vl qwen2_5_vl qwen2_5_omni", "Qwen 2", LLAMA, "bias=qkv no-o kv=32", &[]),
     family("qwen3 qwen3_vl", "Qwen 3", LLAMA, "qk_norm=head kv=32 head_dim=128", &[]),
@@ -113,8 +137,8 @@ pub(super) static ROWS: &[Family] = &[
         "cohere cohere2 cohere_compass",
         "Cohere",
         LLAMA,
-        "norm=layernorm norms=1 parallel=on tied=on qk-full",
-        &[NORM_BIASES],
+        "norm=layernorm-fp32 norms=1 parallel=on tied=on qk-full",
+        &[],
     ),
     family("granite_swa", "Granite SWA", LLAMA, "tied=on", &[SINKS]),
     family("hyperclovax", "HyperCLOVA X", LLAMA, "norms=4", &[]),
@@ -123,14 +147,21 @@ pub(super) static ROWS: &[Family] = &[
         "BitNet",
         LLAMA,
         "",
-        &[("the norms inside the blocks", |f| f.layers() * (f.hidden() + f.feed_forward()))],
+        &[(
+            "the norms inside the blocks",
+            |f| f.layers() * (f.hidden() + f.feed_forward()),
+            // In fp32 what the norm was given, in 16 bits what its weight is multiplied with; and beside what the kernel of
+            // attention keeps of its output, that of the norm (`attn_sub_norm` and `ffn_sub_norm` in
+            // models/bitnet/modeling_bitnet.py, transformers 5.23.0).
+            Bytes(|f| f.layers() * (8.0 * f.hidden() + 6.0 * f.feed_forward())),
+        )],
     ),
     family(
         "diffllama",
         "DiffLlama",
         LLAMA,
         "",
-        &[("the lambdas of differential attention", |f| 4.0 * f.layers() * f.head_dim())],
+        &[("the lambdas of differential attention", |f| 4.0 * f.layers() * f.head_dim(), Nothing)],
     ),
     family(
         "mllama",
@@ -138,10 +169,12 @@ pub(super) static ROWS: &[Family] = &[
         LLAMA,
         "kv=8",
         &[
-            ("eight rows for images in the embedding", |f| 8.0 * f.hidden()),
-            ("the gates and norms of cross-attention", |f| {
-                f.list("cross_attention_layers").len() as f64 * (2.0 + 2.0 * f.head_dim())
-            }),
+            ("eight rows for images in the embedding", |f| 8.0 * f.hidden(), Nothing),
+            (
+                "the gates and norms of cross-attention",
+                |f| f.list("cross_attention_layers").len() as f64 * (2.0 + 2.0 * f.head_dim()),
+                Unsaid,
+            ),
         ],
     ),
     family(
@@ -150,7 +183,7 @@ pub(super) static ROWS: &[Family] = &[
         LLAMA,
         "kv=8 head_dim=128",
         // Two thin matrices, of rank 32 in the code of transformers.
-        &[("the norms that depend on the delay", |f| f.layers() * 64.0 * f.hidden())],
+        &[("the norms that depend on the delay", |f| f.layers() * 64.0 * f.hidden(), Unsaid)],
     ),
     // Without a gate.
     family("arcee", "Arcee", LLAMA, "mlp=gelu", &[]),
@@ -162,7 +195,12 @@ pub(super) static ROWS: &[Family] = &[
         "Apertus",
         LLAMA,
         "mlp=gelu qk_norm=head",
-        &[("the two parameters of each activation function", |f| 2.0 * f.layers())],
+        &[(
+            "the two parameters of each activation function, and what it keeps where the package xielu is not installed",
+            |f| 2.0 * f.layers(),
+            // `_xielu_python` (transformers/activations.py, 5.23.0) under autocast, beside the 4 bytes that are counted.
+            Bytes(|f| 13.0 * f.layers() * f.feed_forward()),
+        )],
     ),
     family("persimmon", "Persimmon", GPT, "qkv=packed position=rotary-part qk_norm=head qk-head", &[QK_NORM_BIASES]),
     family("starcoder2", "StarCoder 2", GPT, "tied=on grouped kv=2", &[]),
@@ -185,8 +223,8 @@ pub(super) static ROWS: &[Family] = &[
         "gpt_neox_japanese",
         "GPT-NeoX Japanese",
         GPT,
-        "tied=on bias=none qkv=packed 4h",
-        &[("the bias of attention in the last layer", |f| f.hidden())],
+        "tied=on bias=none qkv=packed dropout=on 4h",
+        &[("the bias of attention in the last layer", |f| f.hidden(), Nothing)],
     ),
     family(
         "gptj",
@@ -208,35 +246,47 @@ pub(super) static ROWS: &[Family] = &[
         "BLOOM",
         GPT,
         "tied=on position=none qkv=packed 4h",
-        &[("the norm behind the embedding", |f| 2.0 * f.hidden())],
+        &[("the norm behind the embedding", |f| 2.0 * f.hidden(), Unsaid)],
     ),
     family(
         "opt",
         "OPT",
         GPT,
-        "mlp=relu tied=on position=learned positions=2048 offset:2",
+        "mlp=relu tied=on position=learned positions=2048 dropout=on offset:2",
         &[
-            ("the weights of the norms", |f| {
-                (f.switch("layer_norm_elementwise_affine", true) - 1.0) * f.all_norms() * 2.0 * f.hidden()
-            }),
+            (
+                "the weights of the norms",
+                |f| (f.switch("layer_norm_elementwise_affine", true) - 1.0) * f.all_norms() * 2.0 * f.hidden(),
+                Nothing,
+            ),
             // The largest of the first models has its norms behind the blocks, and none at the end.
-            ("the norm behind the last block", |f| {
-                let is_there = f.is_on("do_layer_norm_before", true) && !f.is_on("_remove_final_layer_norm", false);
-                if is_there { 0.0 } else { -2.0 * f.hidden() * f.switch("layer_norm_elementwise_affine", true) }
-            }),
+            (
+                "the norm behind the last block",
+                |f| {
+                    let is_there = f.is_on("do_layer_norm_before", true) && !f.is_on("_remove_final_layer_norm", false);
+                    if is_there { 0.0 } else { -2.0 * f.hidden() * f.switch("layer_norm_elementwise_affine", true) }
+                },
+                Nothing,
+            ),
         ],
     ),
-    family("biogpt", "BioGPT", GPT, "tied=on position=learned positions=1024 offset:2", &[]),
-    family("xglm", "XGLM", GPT, "tied=on position=none", &[]),
-    family("ctrl", "CTRL", GPT, "tied=on position=none", &[HEAD_BIAS]),
+    family("biogpt", "BioGPT", GPT, "tied=on position=learned positions=1024 softmax=scores dropout=on offset:2", &[]),
+    family("xglm", "XGLM", GPT, "tied=on position=none softmax=scores dropout=on", &[]),
+    family("ctrl", "CTRL", GPT, "tied=on position=none softmax=scores dropout=on", &[HEAD_BIAS]),
     family("gpt2", "GPT-2", GPT2, "positions=1024", &[]),
     family("gpt_bigcode", "GPT BigCode", GPT2, "mlp=gelu softmax=fp32 multi positions=1024", &[]),
     family(
         "gpt_neo",
         "GPT-Neo",
         GPT2,
-        "qkv=separate softmax=fp32 positions=2048",
-        &[("the biases of queries, keys and values", |f| -3.0 * f.layers() * f.hidden())],
+        "qkv=separate softmax=fp32 dropout=off positions=2048",
+        &[("the biases of queries, keys and values", |f| -3.0 * f.layers() * f.hidden(), Nothing)],
     ),
-    family("openai-gpt", "GPT", GPT2, "positions=512", &[("the norm behind the last block", |f| -2.0 * f.hidden())]),
+    family(
+        "openai-gpt",
+        "GPT",
+        GPT2,
+        "positions=512",
+        &[("the norm behind the last block", |f| -2.0 * f.hidden(), Nothing)],
+    ),
 ];

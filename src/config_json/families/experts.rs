@@ -1,30 +1,41 @@
 //! Models with a mixture of experts, and those that compress keys and values as DeepSeek-V2 does.
 
+use super::Kept::{Nothing, Unsaid};
 use super::{
     ATTENTION_GATES, Difference, Facts, Family, INDEXER, LLAMA, NORM_BIASES, ROUTER_BIASES, SHARED_GATES, SINKS, family,
 };
 
 /// Layers of linear attention (Yang, Kautz and Hatamizadeh 2024, arXiv 2412.06464) take the place of
 /// attention in most layers of Qwen 3 Next, and the queries of the rest have a gate.
-const NO_ATTENTION: Difference = ("attention in the layers of linear attention", |f| {
-    let biases = f.switch("attention_bias", false) * (f.queries() + 2.0 * f.keys() + f.hidden());
-    -linear_layers(f) * (f.attention() + biases)
-});
-const LINEAR_ATTENTION: Difference = ("the linear attention of these layers", |f| {
-    let value_heads = f.number("linear_num_value_heads", 32.0);
-    let value_dim = f.number("linear_value_head_dim", 128.0);
-    let keys = f.number("linear_num_key_heads", 16.0) * f.number("linear_key_head_dim", 128.0);
-    let values = value_heads * value_dim;
-    let projections = f.hidden() * (2.0 * keys + 2.0 * values + 2.0 * value_heads) + values * f.hidden();
-    let convolution = (2.0 * keys + values) * f.number("linear_conv_kernel_dim", 4.0);
-    // A decay and a step for each head, and one norm that the heads share.
-    linear_layers(f) * (projections + convolution + 2.0 * value_heads + value_dim)
-});
-const QUERY_GATES: Difference = ("the output gates of attention", |f| {
-    (f.layers() - linear_layers(f)) * (f.hidden() + f.switch("attention_bias", false)) * f.queries()
-});
+const NO_ATTENTION: Difference = (
+    "attention in the layers of linear attention",
+    |f| {
+        let biases = f.switch("attention_bias", false) * (f.queries() + 2.0 * f.keys() + f.hidden());
+        -linear_layers(f) * (f.attention() + biases)
+    },
+    Unsaid,
+);
+const LINEAR_ATTENTION: Difference = (
+    "the linear attention of these layers",
+    |f| {
+        let value_heads = f.number("linear_num_value_heads", 32.0);
+        let value_dim = f.number("linear_value_head_dim", 128.0);
+        let keys = f.number("linear_num_key_heads", 16.0) * f.number("linear_key_head_dim", 128.0);
+        let values = value_heads * value_dim;
+        let projections = f.hidden() * (2.0 * keys + 2.0 * values + 2.0 * value_heads) + values * f.hidden();
+        let convolution = (2.0 * keys + values) * f.number("linear_conv_kernel_dim", 4.0);
+        // A decay and a step for each head, and one norm that the heads share.
+        linear_layers(f) * (projections + convolution + 2.0 * value_heads + value_dim)
+    },
+    Unsaid,
+);
+const QUERY_GATES: Difference = (
+    "the output gates of attention",
+    |f| (f.layers() - linear_layers(f)) * (f.hidden() + f.switch("attention_bias", false)) * f.queries(),
+    Unsaid,
+);
 const HEAD_BIAS_SWITCHED: Difference =
-    ("the bias of the output head", |f| f.switch("lm_head_bias", false) * f.vocabulary());
+    ("the bias of the output head", |f| f.switch("lm_head_bias", false) * f.vocabulary(), Nothing);
 
 /// Every fourth layer has attention where the file does not list them.
 fn linear_layers(f: &Facts) -> f64 {
@@ -44,14 +55,20 @@ fn count(layers: &[bool]) -> f64 {
 
 /// MiMo-V2-Flash has twice the keys and values in the layers with a sliding window, narrower values
 /// in all of them, and sinks in those layers alone.
-const MIMO_KEYS: Difference = ("the further keys of layers with a sliding window", |f| {
-    mimo_windows(f) * (f.hidden() + f.switch("attention_bias", false)) * f.keys()
-});
-const MIMO_VALUES: Difference = ("values of another width than keys", |f| {
-    let (d, v, windows) = (f.head_dim(), f.number("v_head_dim", f.head_dim()), mimo_windows(f));
-    let values = (f.hidden() + f.switch("attention_bias", false)) * f.kv_heads();
-    f.layers() * (values + f.hidden() * f.heads()) * (v - d) + windows * values * v
-});
+const MIMO_KEYS: Difference = (
+    "the further keys of layers with a sliding window",
+    |f| mimo_windows(f) * (f.hidden() + f.switch("attention_bias", false)) * f.keys(),
+    Unsaid,
+);
+const MIMO_VALUES: Difference = (
+    "values of another width than keys",
+    |f| {
+        let (d, v, windows) = (f.head_dim(), f.number("v_head_dim", f.head_dim()), mimo_windows(f));
+        let values = (f.hidden() + f.switch("attention_bias", false)) * f.kv_heads();
+        f.layers() * (values + f.hidden() * f.heads()) * (v - d) + windows * values * v
+    },
+    Unsaid,
+);
 
 fn mimo_windows(f: &Facts) -> f64 {
     count(&f.kinds("sliding_attention", |layer| layer > 0 && !(layer + 1).is_multiple_of(6)))
@@ -152,7 +169,7 @@ pub(super) static ROWS: &[Family] = &[
         "flint",
         "Flint",
         LLAMA,
-        "qk_norm=head kv=4 head_dim=128 moe experts=256 active=6 expert_ffn=512 shared_ffn=1024 dense:2",
+        "norm=rmsnorm-fp32 qk_norm=head kv=4 head_dim=128 moe experts=256 active=6 expert_ffn=512 shared_ffn=1024 dense:2",
         &[SINKS],
     ),
     family(
@@ -161,14 +178,22 @@ pub(super) static ROWS: &[Family] = &[
         LLAMA,
         "qk_norm=head kv=8 head_dim=128 moe experts=256 active=8 expert_ffn=512 shared_ffn=512 dense:1",
         &[
-            ("the output gates of attention", |f| {
-                let is_by_head = f.is_on("gating", true) || f.names("gating", "per-head");
-                laguna_heads(f) * f.hidden() * if is_by_head { 1.0 } else { f.head_dim() }
-            }),
-            ("layers with another number of heads", |f| {
-                let further = laguna_heads(f) - f.layers() * f.heads();
-                further * f.head_dim() * (2.0 * f.hidden() + f.switch("attention_bias", false))
-            }),
+            (
+                "the output gates of attention",
+                |f| {
+                    let is_by_head = f.is_on("gating", true) || f.names("gating", "per-head");
+                    laguna_heads(f) * f.hidden() * if is_by_head { 1.0 } else { f.head_dim() }
+                },
+                Unsaid,
+            ),
+            (
+                "layers with another number of heads",
+                |f| {
+                    let further = laguna_heads(f) - f.layers() * f.heads();
+                    further * f.head_dim() * (2.0 * f.hidden() + f.switch("attention_bias", false))
+                },
+                Unsaid,
+            ),
             ROUTER_BIASES,
         ],
     ),
@@ -176,15 +201,15 @@ pub(super) static ROWS: &[Family] = &[
         "afmoe",
         "AFMoE",
         LLAMA,
-        "norms=4 qk_norm=head head_dim=128 moe shared:0 experts=64 active=6 expert_ffn=1408 dense:1",
+        "norm=rmsnorm-fp32 norms=4 qk_norm=head head_dim=128 moe shared:0 experts=64 active=6 expert_ffn=1408 dense:1",
         &[ATTENTION_GATES, ROUTER_BIASES],
     ),
     family(
         "beam",
         "Beam",
         LLAMA,
-        "norms=4 qk_norm=head kv=8 head_dim=128 moe experts=256 active=8 expert_ffn=2560 dense:3",
-        &[ATTENTION_GATES, ("the biases of these gates", |f| f.layers() * f.heads())],
+        "norm=rmsnorm-fp32 norms=4 qk_norm=head kv=8 head_dim=128 moe experts=256 active=8 expert_ffn=2560 dense:3",
+        &[ATTENTION_GATES, ("the biases of these gates", |f| f.layers() * f.heads(), Nothing)],
     ),
     family(
         "ernie4_5_moe",
@@ -198,25 +223,29 @@ pub(super) static ROWS: &[Family] = &[
         "cohere2_moe",
         "Cohere 2 MoE",
         LLAMA,
-        "norm=layernorm norms=1 tied=on moe shared:0 experts=8 active=2",
-        &[NORM_BIASES],
+        "norm=layernorm-fp32 norms=1 tied=on moe shared:0 experts=8 active=2",
+        &[],
     ),
     family(
         "mimo_v2_flash",
         "MiMo-V2-Flash",
         LLAMA,
-        "no-o kv=4 head_dim=192 moe experts=256 active=8 expert_ffn=2048 dense:1",
-        &[MIMO_KEYS, MIMO_VALUES, ("the attention sinks", |f| mimo_windows(f) * f.heads())],
+        "softmax=scores no-o kv=4 head_dim=192 moe experts=256 active=8 expert_ffn=2048 dense:1",
+        &[MIMO_KEYS, MIMO_VALUES, ("the attention sinks", |f| mimo_windows(f) * f.heads(), Nothing)],
     ),
-    family("llama4", "Llama 4", LLAMA, "kv=8 head_dim=128 moe one-shared experts=16 active=1", &[]),
+    family("llama4", "Llama 4", LLAMA, "softmax=scores kv=8 head_dim=128 moe one-shared experts=16 active=1", &[]),
     family("dbrx", "DBRX", LLAMA, "norm=layernorm qkv=packed kv=1 moe experts=4 active=1 parts", &[NORM_BIASES]),
     family(
         "gpt_oss",
         "gpt-oss",
         LLAMA,
-        "norm=rmsnorm-fp32 bias=qkv kv=8 head_dim=64 moe experts=128 active=4",
+        "norm=rmsnorm-fp32 bias=qkv softmax=scores kv=8 head_dim=64 moe experts=128 active=4",
         &[
-            ("the biases of the experts", |f| f.expert_layers() * f.experts() * (2.0 * f.expert_width() + f.hidden())),
+            (
+                "the biases of the experts",
+                |f| f.expert_layers() * f.experts() * (2.0 * f.expert_width() + f.hidden()),
+                Nothing,
+            ),
             ROUTER_BIASES,
             SINKS,
         ],
@@ -262,7 +291,7 @@ pub(super) static ROWS: &[Family] = &[
         "A.X K1",
         LLAMA,
         "moe shared:1 mla kv_rank=512 q_rank=1536 head_dim=128 rope_dim=64 experts=192 active=8 expert_ffn=2048 dense:1",
-        &[("a third norm in the layers with experts", |f| f.expert_layers() * f.hidden())],
+        &[("a third norm in the layers with experts", |f| f.expert_layers() * f.hidden(), Unsaid)],
     ),
     family(
         "mistral4",

@@ -15,6 +15,7 @@ pub(super) use others::{OTHERS, STATES};
 pub(super) use stacks::{PAIRS, SIZES as STACK_SIZES};
 
 use super::facts::Facts;
+use Kept::{Nothing, Unsaid};
 
 /// How the models of one family are built, and what their files leave out.
 ///
@@ -35,8 +36,19 @@ pub(super) struct Family {
 }
 
 /// What the weights are, and how many: above zero those that the count leaves out, below zero those
-/// that only the count has.
-pub(super) type Difference = (&'static str, fn(&Facts) -> f64);
+/// that only the count has; and what the activations differ in.
+pub(super) type Difference = (&'static str, fn(&Facts) -> f64, Kept);
+
+/// What weights that are not counted keep from their forward pass.
+#[derive(Clone, Copy)]
+pub(super) enum Kept {
+    /// Nothing, or nothing of a size worth a word: biases, tables.
+    Nothing,
+    /// So many bytes a token, of all layers where none is computed again, in 16 bits.
+    Bytes(fn(&Facts) -> f64),
+    /// What it is cannot be said.
+    Unsaid,
+}
 
 /// The words of our own: what they mean. Some take a number behind a colon.
 #[cfg(test)]
@@ -51,7 +63,7 @@ pub(super) const WORDS: &[(&str, &str)] = &[
     ("dense", "so many of the first layers have no experts where the file does not say"),
     ("beside", "the feed-forward block of width f stays beside the experts"),
     ("shared-only", "without experts, the shared width is that of the feed-forward block"),
-    ("types", "rows for token types lie in the position table; as many where the file does not say"),
+    ("types", "a table for token types lies beside that of positions; so many rows where the file does not say"),
     ("offset", "the position table has so many rows more, which no token has"),
     ("skips", "so many rows of the position table are for no token"),
     ("qk-head", "there may be a switch for norms on queries and keys, of each head"),
@@ -68,6 +80,8 @@ pub(super) const WORDS: &[(&str, &str)] = &[
     ("one-bias", "that head has one bias whether or not it is the embedding"),
     ("pooler", "the bare encoder has a pooler of H² + H weights"),
     ("encoder", "there is an encoder before the decoder, as wide and with as many heads"),
+    ("multiple", "the feed-forward width follows from “ffn_dim_multiplier” and “multiple_of”"),
+    ("own-names", "the file has the names of the model's own code, which have no word for shared embeddings but one"),
     ("sound", "two convolutions turn sound into the source of the encoder"),
 ];
 
@@ -75,12 +89,13 @@ pub(super) const WORDS: &[(&str, &str)] = &[
 pub(super) const LLAMA: &str =
     "mlp=gated norm=rmsnorm norms=2 qk_norm=off bias=none o-bias position=rotary tied=off grouped";
 /// The block of GPT-2, with a feed-forward width of 4H where the file does not say.
-const GPT2: &str =
-    "mlp=gelu-tanh norm=layernorm norms=2 qk_norm=off bias=all position=learned qkv=packed softmax=scores tied=on 4h";
+const GPT2: &str = "mlp=gelu-tanh norm=layernorm norms=2 qk_norm=off bias=all position=learned qkv=packed softmax=scores tied=on dropout=on \
+     4h";
 /// The same without a position table, and with a width that the file has to give.
 const GPT: &str = "mlp=gelu norm=layernorm norms=2 qk_norm=off bias=all position=rotary tied=off switched";
 /// The block of BERT, with rows for token types.
-const BERT: &str = "mlp=gelu norm=layernorm norms=2 qk_norm=off bias=all position=learned positions=512 softmax=scores tied=on types:2";
+const BERT: &str = "mlp=gelu norm=layernorm norms=2 qk_norm=off bias=all position=learned positions=512 softmax=scores tied=on \
+     dropout=on types:2";
 
 const fn family(
     types: &'static str,
@@ -93,32 +108,45 @@ const fn family(
 }
 
 /// A gpt-oss attention sink is one weight a head.
-const SINKS: Difference = ("the attention sinks", |f| f.layers() * f.heads());
+const SINKS: Difference = ("the attention sinks", |f| f.layers() * f.heads(), Nothing);
 /// Norms that have a weight and no bias, in families counted with LayerNorm.
-const NORM_BIASES: Difference = ("the biases of the norms", |f| -f.all_norms() * f.hidden());
+const NORM_BIASES: Difference = ("the biases of the norms", |f| -f.all_norms() * f.hidden(), Nothing);
 /// The norms on queries and keys have a bias beside each weight.
-const QK_NORM_BIASES: Difference = ("the biases of the norms on queries and keys", |f| {
-    if f.has_qk_norm() { 2.0 * f.layers() * f.head_dim() } else { 0.0 }
-});
-const HEAD_BIAS: Difference = ("the bias of the output head", |f| f.vocabulary());
+const QK_NORM_BIASES: Difference = (
+    "the biases of the norms on queries and keys",
+    |f| {
+        if f.has_qk_norm() { 2.0 * f.layers() * f.head_dim() } else { 0.0 }
+    },
+    Nothing,
+);
+const HEAD_BIAS: Difference = ("the bias of the output head", |f| f.vocabulary(), Nothing);
 /// One number for each expert, learned beside the router.
-const ROUTER_BIASES: Difference = ("the biases of the routers", |f| f.expert_layers() * f.experts());
+const ROUTER_BIASES: Difference = ("the biases of the routers", |f| f.expert_layers() * f.experts(), Nothing);
 /// Qwen weighs the shared expert by a gate of its own.
-const SHARED_GATES: Difference = ("the gates of the shared experts", |f| f.expert_layers() * f.hidden());
+const SHARED_GATES: Difference = ("the gates of the shared experts", |f| f.expert_layers() * f.hidden(), Unsaid);
 /// A gate as wide as the queries, multiplied with the output of attention.
-const ATTENTION_GATES: Difference = ("the output gates of attention", |f| f.layers() * f.hidden() * f.queries());
+const ATTENTION_GATES: Difference =
+    ("the output gates of attention", |f| f.layers() * f.hidden() * f.queries(), Unsaid);
 /// DeepSeek-V3.2's lightning indexer (arXiv 2512.02556, section 2.1): queries from the compressed ones,
 /// one key, its norm, and a weight for each head.
-const INDEXER: Difference = ("the indexers of sparse attention", |f| {
-    let width = f.number("index_head_dim", 128.0);
-    let heads = f.number("index_n_heads", 64.0);
-    f.layers() * (heads * width * f.query_rank() + f.hidden() * width + 2.0 * width + f.hidden() * heads)
-});
+const INDEXER: Difference = (
+    "the indexers of sparse attention",
+    |f| {
+        let width = f.number("index_head_dim", 128.0);
+        let heads = f.number("index_n_heads", 64.0);
+        f.layers() * (heads * width * f.query_rank() + f.hidden() * width + 2.0 * width + f.hidden() * heads)
+    },
+    Unsaid,
+);
 /// A word embedding that is narrower than the blocks, and the projection to their width.
-const NARROW: Difference = ("what the embedding lacks in width, less its projection", |f| {
-    let (h, e) = (f.hidden(), f.number("embedding_size", f.hidden()));
-    if e == h { 0.0 } else { (f.vocabulary() + f.positions() + 2.0) * (e - h) + e * h + h }
-});
+const NARROW: Difference = (
+    "what the embedding lacks in width, less its projection",
+    |f| {
+        let (h, e) = (f.hidden(), f.number("embedding_size", f.hidden()));
+        if e == h { 0.0 } else { (f.vocabulary() + f.positions() + f.types() + 2.0) * (e - h) + e * h + h }
+    },
+    Unsaid,
+);
 
 /// The family of a `model_type`.
 pub(super) fn of(model_type: &str) -> Option<&'static Family> {

@@ -1,6 +1,7 @@
 //! Encoders with a decoder: T5, BART, Whisper and their kin.
 
 use super::super::inputs::{Keys, When};
+use super::Kept::{Nothing, Unsaid};
 use super::{Difference, Family, family};
 use crate::Field;
 
@@ -36,15 +37,16 @@ pub(in crate::config_json) const PAIRS: [[&str; 2]; 2] =
 
 /// The block of T5: no biases, positions as a bias on scores.
 const T5: &str = "mlp=relu norm=rmsnorm norms=2 qk_norm=off bias=none position=relative tied=on softmax=scores \
-                  head_dim=64 positions=32 enc_positions=32 encoder";
+                  dropout=on head_dim=64 positions=32 enc_positions=32 encoder";
 /// The block of BART, with position tables of 1,024 rows and two before them.
 const BART: &str = "mlp=gelu norm=layernorm norms=2 qk_norm=off bias=all position=learned tied=on softmax=scores \
-                    positions=1024 enc_positions=1024 encoder";
+                    dropout=on positions=1024 enc_positions=1024 encoder";
 
 /// Sines in a table that is not trained, one for each stack.
-const SINES: Difference = ("the tables of sines", |f| 2.0 * f.number("max_position_embeddings", 1_024.0) * f.hidden());
+const SINES: Difference =
+    ("the tables of sines", |f| 2.0 * f.number("max_position_embeddings", 1_024.0) * f.hidden(), Nothing);
 /// Both norms that are counted behind the two stacks.
-const NO_LAST_NORMS: Difference = ("the norms behind the stacks", |f| -4.0 * f.hidden());
+const NO_LAST_NORMS: Difference = ("the norms behind the stacks", |f| -4.0 * f.hidden(), Nothing);
 
 pub(super) static ROWS: &[Family] = &[
     family("t5", "T5", T5, "", &[]),
@@ -54,12 +56,14 @@ pub(super) static ROWS: &[Family] = &[
         "umT5",
         T5,
         "mlp=gated-gelu-tanh",
-        &[("the relative positions of further layers", |f| {
-            (f.layers() + f.encoder_layers() - 2.0).max(0.0) * f.positions() * f.heads()
-        })],
+        &[(
+            "the relative positions of further layers",
+            |f| (f.layers() + f.encoder_layers() - 2.0).max(0.0) * f.positions() * f.heads(),
+            Nothing,
+        )],
     ),
     family("bart mvp plbart", "BART", BART, "offset:2", &[]),
-    family("mbart", "mBART", BART, "offset:2", &[("the norms behind the embeddings", |f| 4.0 * f.hidden())]),
+    family("mbart", "mBART", BART, "offset:2", &[("the norms behind the embeddings", |f| 4.0 * f.hidden(), Unsaid)]),
     family("pegasus", "PEGASUS", BART, "position=none positions=0 enc_positions=0", &[SINES]),
     family(
         "marian",
@@ -69,9 +73,11 @@ pub(super) static ROWS: &[Family] = &[
         &[
             SINES,
             NO_LAST_NORMS,
-            ("an embedding of the decoder’s own", |f| {
-                (1.0 - f.switch("share_encoder_decoder_embeddings", true)) * f.vocabulary() * f.hidden()
-            }),
+            (
+                "an embedding of the decoder’s own",
+                |f| (1.0 - f.switch("share_encoder_decoder_embeddings", true)) * f.vocabulary() * f.hidden(),
+                Nothing,
+            ),
         ],
     ),
     family("m2m_100", "M2M-100", BART, "position=none positions=0 enc_positions=0", &[]),
@@ -79,7 +85,7 @@ pub(super) static ROWS: &[Family] = &[
         "whisper",
         "Whisper",
         BART,
-        "positions=448 enc_positions=1500 mels=80 sound",
-        &[("the biases of keys", |f| -(2.0 * f.layers() + f.encoder_layers()) * f.hidden())],
+        "dropout=off positions=448 enc_positions=1500 mels=80 sound",
+        &[("the biases of keys", |f| -(2.0 * f.layers() + f.encoder_layers()) * f.hidden(), Nothing)],
     ),
 ];

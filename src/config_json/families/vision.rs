@@ -221,7 +221,8 @@ mod tests {
             let reading = config_json::read(&text.replace(old, new)).expect("a model");
             assert_eq!(reading.model.vision, Vision::NONE, "{new}");
             let notes: Vec<_> = reading.notes.iter().map(ToString::to_string).collect();
-            assert!(notes.contains(&"The part that “vision_config” describes is not counted.".to_owned()), "{notes:?}");
+            let said = "The part that “vision_config” describes is not counted";
+            assert!(notes.iter().any(|note| note.starts_with(said)), "{notes:?}");
         }
     }
 }

@@ -108,7 +108,7 @@ fn what_contradicts_itself_or_may_matter_is_noted() {
     );
     assert_eq!(
         note_with("\"mlp_bias\": false", "\"num_local_experts\": 8, \"some_rank\": 4, \"q_lora_rank\": null"),
-        "Not read, though the count of weights may depend on it: num_local_experts, some_rank."
+        "Not read: num_local_experts, some_rank. What it means for weights and activations cannot be said."
     );
     assert_eq!(
         note_with("\"mlp_bias\": false", "\"quantization_config\": {\"quant_method\": \"awq\"}"),
@@ -117,7 +117,7 @@ fn what_contradicts_itself_or_may_matter_is_noted() {
     assert_eq!(
         note_with("\"mlp_bias\": false", "\"mlp_bias\": true"),
         // 32 layers of two inner biases of 14,336 and one of 4,096.
-        "Not counted: the biases of the feed-forward blocks, 1,048,576 weights."
+        "Not counted: the biases of the feed-forward blocks, 1,048,576 weights (2 MiB in 16 bits)."
     );
     assert_eq!(
         note_with("\"hidden_size\": 4096", "\"hidden_size\": 4100"),
@@ -149,7 +149,12 @@ fn the_language_model_of_a_larger_one_is_read_and_said_so() {
         notes[0],
         "The sizes are those of the language model, in “text_config”; what else the model has is not counted."
     );
-    assert!(notes.contains(&"The part that “vision_config” describes is not counted.".to_owned()), "{notes:?}");
+    assert!(
+        notes.contains(
+            &"The part that “vision_config” describes is not counted; how much it takes cannot be said.".to_owned()
+        ),
+        "{notes:?}"
+    );
 }
 
 #[test]
@@ -188,7 +193,7 @@ fn the_thinker_of_a_model_that_also_speaks_is_read_and_every_other_part_is_named
     assert_eq!(reading.model, read(LLAMA_FILE).expect("a model").model);
     let notes = messages(&reading).join("\n");
     for key in ["talker_config", "audio_config"] {
-        assert!(notes.contains(&format!("The part that “{key}” describes is not counted.")), "{notes}");
+        assert!(notes.contains(&format!("The part that “{key}” describes is not counted;")), "{notes}");
     }
     assert!(!notes.contains("empty_config") && !notes.contains("“text_config” describes"), "{notes}");
 }
@@ -242,15 +247,20 @@ fn an_encoder_with_a_decoder_is_refused_with_the_sizes_of_its_decoder() {
         "num_heads": 8, "d_kv": 64, "d_ff": 2048, "vocab_size": 32128}"#;
     assert_eq!(
         refusal(t5),
+        // The table of 32,128 × 512, and six layers of four matrices of 512² and three of 512 × 2,048, two norms each, and
+        // the last norm.
         "This is an encoder with a decoder of a build that is not counted; whole models of the kind of T5, BART and \
-         Whisper are. Its decoder can be given by hand, with its weights in billions as “params”: bmax 'model=own&params=…&hidden=512&layers=6&heads=8&kv=8&\
-         head_dim=64&ffn=2048&vocab=32128'."
+         Whisper are. Its decoder alone, without what attends to the encoder, has 41,622,016 weights by its sizes: bmax \
+         'v=3&model=own&params=0.041622016&hidden=512&layers=6&heads=8&kv=8&head_dim=64&ffn=2048&vocab=32128&\
+         mlp=gated&norm=rmsnorm&bias=none&position=rotary&recompute=none&dropout=off'."
     );
     let whisper = r#"{"model_type": "whisper", "architectures": ["WhisperForCausalLM"], "d_model": 384, "encoder_layers": 4, "decoder_layers": 4,
         "decoder_attention_heads": 6, "decoder_ffn_dim": 1536, "vocab_size": 51865}"#;
     assert!(refusal(whisper).contains("hidden=384&layers=4&heads=6&kv=6&head_dim=64&ffn=1536&vocab=51865"));
+    // Where a size is not there, nothing is offered that would be another model.
     let pair = r#"{"model_type": "encoder-decoder", "encoder": {}, "decoder": {"hidden_size": 768, "vocab_size": -1}}"#;
-    assert!(refusal(pair).contains("hidden=768&layers=…"), "{}", refusal(pair));
+    assert!(refusal(pair).contains("A model of the list with about as many weights"), "{}", refusal(pair));
+    assert!(!refusal(pair).contains("bmax"), "{}", refusal(pair));
 }
 
 #[test]
@@ -266,7 +276,7 @@ fn stacks_of_different_widths_and_half_of_a_model_are_refused() {
         assert!(refusal(&bart.replace(old, new)).starts_with("This is an encoder with a decoder of a build"), "{new}");
     }
     let t5 = include_str!("../../../tests/config_files/t5-small.json");
-    assert!(refusal(&t5.replace("T5ForConditionalGeneration", "T5EncoderModel")).contains("Its decoder can be given"));
+    assert!(refusal(&t5.replace("T5ForConditionalGeneration", "T5EncoderModel")).contains("Its decoder alone"));
 }
 
 #[test]
@@ -296,9 +306,10 @@ fn attention_to_words_and_distances_is_refused() {
 fn what_can_be_asked_by_hand_is_understood() {
     let t5 = r#"{"is_encoder_decoder": true, "d_model": 512, "num_decoder_layers": 6, "num_heads": 8, "d_kv": 64,
         "d_ff": 2048, "vocab_size": 32128}"#;
-    let Err(ConfigError::TwoStacks(ByHand(question))) = read(t5) else { panic!("it is refused") };
-    let read = crate::link::decode(&question.replace('…', "0.03"));
+    let Err(ConfigError::TwoStacks(Some(by_hand))) = read(t5) else { panic!("it is refused") };
+    let read = crate::link::decode(&by_hand.query());
     assert_eq!(read.notices, []);
+    assert_eq!(crate::Weights::of(&read.scenario.model).total(), by_hand.weights());
     let Model { hidden, layers, heads, head_dim, feed_forward, vocabulary, .. } = read.scenario.model;
     assert_eq!([hidden, layers, heads, head_dim, feed_forward, vocabulary], [512, 6, 8, 64, 2048, 32128]);
 }
@@ -320,10 +331,8 @@ fn layers_that_are_no_attention_are_refused_with_what_says_so() {
     ] {
         let message = refusal(&text);
         assert!(message.starts_with(&format!("{sign}: its layers keep a state")), "{message}");
-        assert!(
-            message.contains("can be given by hand") && message.contains("bmax 'model=own&params=…&hidden="),
-            "{message}"
-        );
+        assert!(message.contains("A model of the list with about as many weights"), "{message}");
+        assert!(!message.contains("bmax"), "{message}");
     }
     let kinds = "\"layer_types\": [\"full_attention\", \"sliding_attention\", \"chunked_attention\", \"attention\"]";
     assert!(read(&llama_with("\"mlp_bias\": false", kinds)).is_ok());
@@ -364,7 +373,7 @@ fn a_class_without_a_head_over_the_vocabulary_is_noted() {
     assert!(!with("LlamaForCausalLM").contains("output head"));
     // 128,256 entries of 4,096.
     assert!(
-        with("LlamaModel").contains("Counted, though the model has none of it: an output head, 525,336,576 weights.")
+        with("LlamaModel").contains("Counted, though the model has none of it: an output head, 525,336,576 weights (")
     );
     assert!(with("LlamaForSequenceClassification").contains("The head that sorts into classes is not counted."));
 }

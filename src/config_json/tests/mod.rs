@@ -1,5 +1,7 @@
 //! What is held of every file, known or hostile.
 
+mod forms;
+mod listed;
 mod messages;
 
 use proptest::prelude::*;
@@ -39,8 +41,8 @@ const FILES: &[(&str, &str, i64, &str)] = files! {
     "olmo-7b": 6_888_095_744, "[4096, 32, 32, 32, 128, 11008, 50304] 2 gated plain off none rotary untied";
     "olmo-2-7b": 7_298_617_344, "[4096, 32, 32, 32, 128, 11008, 100352] 2 gated rmsnorm-fp32 full none rotary untied";
     "olmoe-1b-7b": 6_919_161_856, "[2048, 16, 16, 16, 128, 1024, 50304] 2 gated rmsnorm full none rotary untied experts [64, 8, 0, 0, 0]";
-    "bert-base": 109_514_298, "[768, 12, 12, 12, 64, 3072, 30522] 2 gelu layernorm off all learned tied positions 514 softmax-of-scores";
-    "roberta-base": 124_697_433, "[768, 12, 12, 12, 64, 3072, 50265] 2 gelu layernorm off all learned tied positions 515 softmax-of-scores";
+    "bert-base": 109_514_298, "[768, 12, 12, 12, 64, 3072, 30522] 2 gelu layernorm off all learned tied positions 512 softmax-of-scores";
+    "roberta-base": 124_697_433, "[768, 12, 12, 12, 64, 3072, 50265] 2 gelu layernorm off all learned tied positions 514 softmax-of-scores";
     // transformers has no model of this type; this is the count of its published code, added up by hand.
     "deepseek-moe-16b": 16_375_728_128, "[2048, 28, 16, 16, 128, 10944, 102400] 2 gated rmsnorm off none rotary untied experts [64, 6, 1408, 2816, 1]";
     "deepseek-v2-lite": 15_706_484_224, "[2048, 27, 16, 16, 128, 10944, 102400] 2 gated rmsnorm off none rotary untied experts [64, 6, 1408, 2816, 1] latent [0, 512, 64]";
@@ -52,8 +54,8 @@ const FILES: &[(&str, &str, i64, &str)] = files! {
     "smollm3-3b": 3_075_098_624, "[2048, 36, 16, 4, 128, 11008, 128256] 2 gated rmsnorm off none rotary tied";
     "stablelm-2-1.6b": 1_644_515_328, "[2048, 24, 32, 32, 64, 5632, 100352] 2 gated layernorm off qkv rotary-part untied";
     "starcoder2-7b": 7_173_923_840, "[4608, 32, 36, 4, 128, 18432, 49152] 2 gelu layernorm off all rotary tied";
-    "command-r-v01": 34_980_831_232, "[8192, 40, 64, 64, 128, 22528, 256000] 1 gated layernorm off none rotary tied side-by-side";
-    "gpt-oss-20b": 20_914_757_184, "[2880, 24, 64, 8, 64, 2880, 201088] 2 gated rmsnorm-fp32 off qkv rotary untied experts [32, 4, 0, 0, 0]";
+    "command-r-v01": 34_980_831_232, "[8192, 40, 64, 64, 128, 22528, 256000] 1 gated layernorm-fp32 off none rotary tied side-by-side";
+    "gpt-oss-20b": 20_914_757_184, "[2880, 24, 64, 8, 64, 2880, 201088] 2 gated rmsnorm-fp32 off qkv rotary untied experts [32, 4, 0, 0, 0] softmax-of-scores";
     "t5-small": 60_506_624, "[512, 6, 8, 8, 64, 2048, 32128] 2 relu rmsnorm off none relative tied positions 32 softmax-of-scores encoder [6, 32, 0]";
     "t5-base": 222_903_552, "[768, 12, 12, 12, 64, 3072, 32128] 2 relu rmsnorm off none relative tied positions 32 softmax-of-scores encoder [12, 32, 0]";
     // The published checkpoints have a head of their own, as their files say; transformers makes one matrix of it

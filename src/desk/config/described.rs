@@ -1,17 +1,17 @@
 //! A model that was read, in words and as a change of the page.
 
-use bmax::catalogue::MODELS;
+use bmax::catalogue::{AsUsual, model_row_of};
 use bmax::config_json::Reading;
 use bmax::{
-    Field, Model, Scenario, link, number,
+    Field, Model, Scenario, number,
     setting::{self, Setting},
 };
 
 /// What a file says.
 #[derive(Clone, PartialEq)]
 pub struct Described {
-    /// The model.
-    pub model: Model,
+    /// The model, and how it is usually trained.
+    pub taken: AsUsual,
     /// Its family and its size in a sentence.
     pub sentence: String,
     /// Its sizes and kinds, each with its name.
@@ -22,29 +22,17 @@ pub struct Described {
 
 impl From<Reading> for Described {
     fn from(reading: Reading) -> Self {
-        // A row with the same numbers says more than numbers alone, and makes the shorter link.
-        let row = MODELS.iter().find(|row| Model { origin: row.model.origin, ..reading.model } == row.model);
-        let model = row.map_or(reading.model, |row| row.model);
+        let taken = reading.as_usual();
+        let model = taken.model;
+        let row = model_row_of(&Scenario { model, ..Scenario::default() });
         let count = number::grouped(model.parameters as f64);
         let mut sentence = format!("{}: {count} parameters.", reading.architecture);
-        if let Some(row) = row {
+        if let Some((row, _)) = row {
             sentence += &format!(" These are the numbers of “{}” in the list.", row.name);
         }
         let notes = reading.notes.iter().map(ToString::to_string).collect();
-        Self { model, sentence, sizes: sizes(&model), notes }
+        Self { taken, sentence, sizes: sizes(&model), notes }
     }
-}
-
-/// A model as the change of a scenario: its row, or all that it consists of.
-pub fn named(model: Model) -> String {
-    if let Some(slug) = model.origin.slug() {
-        return format!("model={slug}");
-    }
-    let scenario = Scenario { model, ..Scenario::default() };
-    let numbers = [&[Field::Parameters][..], SHAPE, TABLES, EXPERTS, LATENT].into_iter().flatten();
-    let numbers = numbers.map(|field| (field.bound().key, number::plain(scenario.number(*field))));
-    let words = WORDS.iter().map(|word| (word.key, word.get(&scenario).to_owned()));
-    numbers.chain(words).fold(format!("model={}", link::OWN), |query, (key, value)| query + "&" + key + "=" + &value)
 }
 
 /// The numbers and words that describe a network, in the order of the calculator.

@@ -2,7 +2,8 @@
 
 mod described;
 
-use bmax::{Model, config_json};
+use bmax::catalogue::{AsUsual, Usual};
+use bmax::{Scenario, config_json, json, link, number};
 use leptos::ev::Event;
 use leptos::html::Textarea;
 use leptos::prelude::*;
@@ -13,10 +14,13 @@ use web_sys::File;
 
 use crate::page::property;
 use crate::present::Present;
-use described::{Described, named};
+use described::Described;
 
-/// A file of a model has a few kilobytes. What is larger is refused before it is read.
-const LARGEST: u32 = 1 << 20;
+/// What is larger is refused before it is read, in bytes.
+const LARGEST: u32 = json::MAX_FILE_BYTES as u32;
+
+/// The longest text of a file that is also put into the field, in bytes: a browser takes seconds to lay out more.
+const SHOWN: usize = 1 << 18;
 
 /// How the reading of a file went.
 #[derive(Clone, PartialEq)]
@@ -60,12 +64,14 @@ impl Outcome {
         }
         match config_json::read(text) {
             Ok(reading) => Self::Read(reading.into()),
-            Err(refusal) => Self::Refused(refusal.to_string()),
+            Err(refusal) => Self::Refused(refusal.on_page()),
         }
     }
 
-    fn too_large() -> Self {
-        Self::Refused("This is larger than 1 MiB and was not read; a config.json has a few kilobytes.".to_owned())
+    /// `unit` is what `size` counts, “bytes” or “characters”.
+    fn too_large(size: f64, unit: &str) -> Self {
+        let [size, most] = [size, LARGEST.into()].map(number::grouped);
+        Self::Refused(format!("This has {size} {unit} and was not read; at most {most} are."))
     }
 }
 
@@ -74,7 +80,7 @@ impl Outcome {
 pub struct Config {
     present: Present,
     outcome: RwSignal<Outcome>,
-    before: RwSignal<Option<Model>>,
+    before: RwSignal<Option<AsUsual>>,
     field: NodeRef<Textarea>,
 }
 
@@ -89,13 +95,13 @@ impl Config {
     pub fn take_file(self, files: &JsValue) -> bool {
         let Ok(file) = property(files, "0").dyn_into::<File>() else { return false };
         if file.size() > LARGEST.into() {
-            self.outcome.set(Outcome::too_large());
+            self.outcome.set(Outcome::too_large(file.size(), "bytes"));
             return true;
         }
         spawn_local(async move {
             let text = JsFuture::from(file.text()).await.ok().and_then(|text| text.as_string());
             if let (Some(field), Some(text)) = (self.field.get_untracked(), &text) {
-                field.set_value(text);
+                field.set_value(if text.len() > SHOWN { "" } else { text });
             }
             let unreadable = "The file cannot be read: it may have been moved, or be a folder.";
             self.outcome.set(text.map_or_else(|| Outcome::Refused(unreadable.to_owned()), |text| Outcome::of(&text)));
@@ -106,26 +112,37 @@ impl Config {
     /// Reads what was typed or pasted; its length is asked for before it is copied.
     fn pasted(self) {
         let Some(field) = self.field.get_untracked() else { return };
-        let is_large = field.text_length() > LARGEST;
-        self.outcome.set(if is_large { Outcome::too_large() } else { Outcome::of(&field.value()) });
+        let length = field.text_length();
+        let outcome = if length > LARGEST {
+            Outcome::too_large(length.into(), "characters")
+        } else {
+            Outcome::of(&field.value())
+        };
+        self.outcome.set(outcome);
     }
 
-    /// The model of the page.
-    fn own(self) -> Model {
-        self.present.link().get().scenario.model
+    /// What the page shows.
+    fn now(self) -> Scenario {
+        self.present.link().get().scenario
     }
 
-    fn read(self) -> Option<Model> {
-        self.outcome.with(|outcome| outcome.model().map(|model| model.model))
+    fn read(self) -> Option<AsUsual> {
+        self.outcome.with(|outcome| outcome.model().map(|model| model.taken))
+    }
+
+    /// Whether the page shows the model that was read.
+    fn is_in_use(self) -> bool {
+        self.read().is_some_and(|read| read.model == self.now().model)
     }
 
     /// Takes the model that was read, or gives back the one before.
     fn press(self) {
-        let own = self.own();
-        let Some(wanted) = self.read() else { return };
-        if let Some(next) = if own == wanted { self.before.get_untracked() } else { Some(wanted) } {
-            self.before.set(Some(own));
-            self.present.change(&named(next));
+        let now = self.now();
+        let wanted = if self.is_in_use() { self.before.get_untracked() } else { self.read() };
+        if let Some(next) = wanted {
+            let (dropout, recomputation) = (now.recipe.dropout, now.recipe.recomputation);
+            self.before.set(Some(AsUsual { model: now.model, usual: Usual { dropout, recomputation } }));
+            self.present.change(&link::encode_change(&next.apply(now), &now));
         }
     }
 }
@@ -159,7 +176,7 @@ pub fn ConfigPanel(
             </div>
             <div class="field">
                 <label for="config-choice">"Or the file itself"</label>
-                <input id="config-choice" type="file" accept=".json,application/json" on:change=chosen/>
+                <input id="config-choice" type="file" accept=".json,.yaml,.yml,application/json" on:change=chosen/>
             </div>
             <p id="config-said" role="status" data-testid="config-said" data-state=move || outcome.with(Outcome::key)>
                 {move || outcome.with(Outcome::sentence)}
@@ -193,7 +210,7 @@ fn Found(outcome: RwSignal<Outcome>) -> impl IntoView {
 /// The button that takes the model, and gives back the one before.
 #[component]
 fn UseButton(config: Config) -> impl IntoView {
-    let in_use = move || config.read() == Some(config.own());
+    let in_use = move || config.is_in_use();
     let idle = move || in_use() && config.before.get().is_none();
     view! {
         <button

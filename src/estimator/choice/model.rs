@@ -30,6 +30,8 @@ choices! {
         RmsNorm = "rmsnorm", "RMSNorm", "Scaled by the root mean square; a framework’s own operations keep fp32 copies of it.";
         /// RMSNorm that multiplies its weight in fp32 too.
         RmsNormFull = "rmsnorm-fp32", "RMSNorm in fp32", "Scaled and weighted in fp32, as in Gemma and OLMo 2; the scaled copy is kept in fp32 as well.";
+        /// Mean and variance, weight only, spelt out in operations in fp32.
+        LayerNormFull = "layernorm-fp32", "LayerNorm in fp32", "Centred and scaled by operations of their own in fp32, with a weight and no bias, as in Cohere’s Command; the centred input is kept twice and the scaled one once.";
         /// LayerNorm without weight or bias.
         Plain = "plain", "LayerNorm without weights", "Centred and scaled, with nothing to learn, as in OLMo.";
     }

@@ -313,10 +313,12 @@ pub(super) fn norm_parts(scenario: &Scenario) -> (f64, f64) {
             }
         }
         (Kernels::Eager, Norm::Plain | Norm::RmsNorm | Norm::RmsNormFull) => 4.0,
+        // Its centred input, twice in fp32 (`CohereLayerNorm` in models/cohere/modeling_cohere.py, transformers 5.23.0).
+        (Kernels::Eager, Norm::LayerNormFull) => 2.0 * 4.0,
     };
     let normalized = match (kernels, scenario.model.norm) {
         (Kernels::Eager, Norm::RmsNorm) => r,
-        (Kernels::Eager, Norm::RmsNormFull) => 4.0,
+        (Kernels::Eager, Norm::RmsNormFull | Norm::LayerNormFull) => 4.0,
         _ => 0.0,
     };
     // T5 divides its input in the type in which it comes.

@@ -94,9 +94,9 @@ fn steps_in_backward(to: &mut Assembly, scenario: &Scenario, weights: &Weights, 
         return;
     }
     let shards = to.optimizer_shards;
-    let inside = weights.dense_mlp.max(weights.expert * weights.experts) as f64
-        / f64::from(scenario.model.mlp.matrices())
-        / to.tensor_parallel;
+    let dense = weights.dense_mlp / u64::from(scenario.model.mlp.matrices());
+    let joined = scenario.recipe.joins_gates(scenario.cluster.engine);
+    let inside = dense.max(weights.largest_stack(&scenario.model, joined)) as f64 / to.tensor_parallel;
     let inside = inside.max(weights.attention as f64 / 4.0 / to.tensor_parallel);
     let outside = if stage.has_embedding { weights.embedding as f64 / to.tensor_parallel } else { 0.0 };
     let [in_blocks, in_ends] = match scenario.recipe.optimizer {
@@ -127,7 +127,8 @@ fn step_temporaries(to: &mut Assembly, scenario: &Scenario, weights: &Weights, s
     };
     // DeepSpeed's flat partition is one tensor.
     let flat = scenario.cluster.engine == Engine::DeepSpeed;
-    let largest = || weights.largest_matrix(&scenario.model) as f64 / to.tensor_parallel / to.optimizer_shards;
+    let joined = scenario.recipe.joins_gates(scenario.cluster.engine);
+    let largest = || weights.largest_matrix(&scenario.model, joined) as f64 / to.tensor_parallel / to.optimizer_shards;
     let trained = || if adapters { to.all_adapter_weights(scenario, stage) } else { to.stage_weights(weights, stage) };
     match (optimizer, scenario.recipe.step) {
         (Optimizer::AdamW, StepKernel::Foreach) => {

@@ -441,7 +441,8 @@ fn passing_gradients(to: &mut Assembly, scenario: &Scenario, weights: &Weights, 
     } else {
         let matrices = f64::from(scenario.model.mlp.matrices());
         let inner = weights.dense_mlp as f64 / matrices;
-        let expert = to.expert_weights(weights, stage) / matrices;
+        let joined = scenario.recipe.joins_gates(scenario.cluster.engine) && scenario.model.mlp.is_gated();
+        let expert = to.expert_weights(weights, stage) / matrices * if joined { 2.0 } else { 1.0 };
         (inner / to.tensor_parallel).max(expert).max(weights.attention as f64 / 4.0 / to.tensor_parallel)
     };
     let tied = stage.has_head && is_tied_head(scenario) && !adapted;

@@ -25,6 +25,14 @@ struct Alone {
     shortened: bool,
 }
 
+/// LayerNorm spelt out in fp32, as in Cohere's models, which no other model has.
+const LAYER_NORM: &str = r#"        if self.kind == "layernorm-fp32":
+            mean = wide.mean(-1, keepdim=True)
+            variance = (wide - mean).pow(2).mean(-1, keepdim=True)
+            wide = (wide - mean) * torch.rsqrt(variance + 1e-5)
+            return (self.weight.float() * wide).to(x.dtype)
+"#;
+
 pub(super) fn write(scenario: &Scenario, page: &str) -> String {
     let mut run = Run::new(scenario);
     adapt(&mut run);
@@ -34,6 +42,7 @@ pub(super) fn write(scenario: &Scenario, page: &str) -> String {
     let head = commented(&head(&run, &plan, &alone, page), "#");
     let body = TEMPLATE
         .replacen("@@ALLOCATOR@@", &allocator(scenario), 1)
+        .replacen("@@LAYERNORM@@", if scenario.model.norm == Norm::LayerNormFull { LAYER_NORM } else { "" }, 1)
         .replacen("@@SCENARIO@@", &described(&alone.scenario, &name(scenario, &alone)).pretty(Spelling::Python, 0), 1)
         .replacen("@@PREDICTED@@", &predictions(&alone.scenario, "    "), 1)
         .replacen("@@TOGETHER@@", &together(scenario, &plan), 1);
@@ -371,6 +380,7 @@ const fn norm(norm: Norm) -> &'static str {
         Norm::LayerNorm => "layernorm",
         Norm::RmsNorm => "rmsnorm",
         Norm::RmsNormFull => "rmsnorm-fp32",
+        Norm::LayerNormFull => "layernorm-fp32",
         Norm::Plain => "plain",
     }
 }

@@ -49,7 +49,7 @@ class Norm(nn.Module):
         if self.kind == "plain":
             return F.layer_norm(x.float(), x.shape[-1:]).to(x.dtype)
         wide = x.float()
-        wide = wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + 1e-6)
+@@LAYERNORM@@        wide = wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + 1e-6)
         if self.kind == "rmsnorm-fp32":
             return (self.weight.float() * wide).to(x.dtype)
         return self.weight * wide.to(x.dtype)

@@ -39,7 +39,8 @@ impl Layer<'_> {
         // Rotated queries and keys are new tensors; what is not rotated is a part of the packed product
         // and keeps all of it alive.
         let rotated = model.position.rotates();
-        let shares_keys = model.softmax == Softmax::Scores;
+        // Falcon's code multiplies with keys and values as they are; where each head has its own, there is nothing to repeat.
+        let shares_keys = model.softmax == Softmax::Scores && (packed || model.kv_heads == model.heads);
         if latent {
             self.latent_projections();
             let from = self.tensors.len();
@@ -124,7 +125,9 @@ impl Layer<'_> {
             Norm::RmsNorm if self.types.autocast => 2.0,
             _ => self.normalized_bytes(),
         };
-        let bytes = if self.norms_are_kernels { self.types.element } else { 4.0 + normalized };
+        // LayerNorm spelt out in fp32 keeps its centred input twice.
+        let input = if self.scenario.model.norm == Norm::LayerNormFull { 2.0 * 4.0 } else { 4.0 };
+        let bytes = if self.norms_are_kernels { self.types.element } else { input + normalized };
         self.push("Inputs of the query norm", &QUERIES, bytes, self.counted_in());
         self.push("Inputs of the key norm", &KEYS, bytes, self.counted_in());
     }

@@ -40,6 +40,15 @@ impl Layer<'_> {
                 let bytes = if copied { 4.0 } else { r };
                 self.push("Inputs of the norms", &RESIDUAL, bytes * inputs, source);
             }
+            // `CohereLayerNorm.forward` (models/cohere/modeling_cohere.py, transformers 5.23.0) subtracts the mean twice, for
+            // the variance and for the product with the root, and each of both differences is kept; what the weight is
+            // multiplied with is kept for its gradient.
+            Norm::LayerNormFull => {
+                self.push("Centred inputs of the norms, twice, in fp32", &RESIDUAL, 2.0 * 4.0 * norms, source);
+                if self.trained() {
+                    self.push("Normalized inputs", &RESIDUAL, self.normalized_bytes() * norms, source);
+                }
+            }
             // OLMo's code takes the norm in fp32, of which it keeps a copy.
             Norm::Plain => self.push("Inputs of the norms, in fp32", &RESIDUAL, 4.0 * inputs, source),
         }
@@ -114,6 +123,9 @@ impl Layer<'_> {
 
     /// Bytes of an element that RMSNorm has scaled and not yet weighted.
     pub(super) fn normalized_bytes(&self) -> f64 {
-        if self.scenario.model.norm == Norm::RmsNormFull { 4.0 } else { self.types.residual }
+        match self.scenario.model.norm {
+            Norm::RmsNormFull | Norm::LayerNormFull => 4.0,
+            _ => self.types.residual,
+        }
     }
 }

@@ -12,7 +12,8 @@ use crate::{Adapter, AdapterTargets, Engine, Gather, Gathered, Load, Merge, Opti
 impl Counted<'_> {
     /// Elements of the largest tensor.
     fn largest(&self) -> f64 {
-        self.weights.largest_matrix(&self.scenario.model) as f64
+        let joined = self.scenario.recipe.joins_gates(self.scenario.cluster.engine);
+        self.weights.largest_matrix(&self.scenario.model, joined) as f64
     }
 
     /// Bytes of a weight as the model holds it.
