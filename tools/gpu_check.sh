@@ -14,6 +14,10 @@ command -v "$python" >/dev/null 2>&1 || {
     echo "gpu_check: there is no $python; PYTHON=… names one" >&2
     exit 2
 }
+"$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))' || {
+    echo "gpu_check: Python 3.10 or newer is needed; PYTHON=… names another than $python" >&2
+    exit 2
+}
 
 # Nothing is fetched, and no library starts threads, which a process that is copied must not have.
 export HF_HUB_OFFLINE=1 TRANSFORMERS_OFFLINE=1 TOKENIZERS_PARALLELISM=false

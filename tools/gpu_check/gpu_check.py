@@ -30,7 +30,6 @@ import work
 from plan import PEAK, Job, jobs, measure_peak
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PYTHON_MINIMUM = (3, 10)
 NEEDED = ("torch", "transformers", "peft", "accelerate")
 # Seconds after which no further job begins, and after which one is ended.
 BUDGET = 450
@@ -185,8 +184,6 @@ def read_all(read: int, until: float) -> str | None:
 
 def needs() -> None:
     """Checks what can be checked without a GPU."""
-    if sys.version_info < PYTHON_MINIMUM:
-        refuse(f"Python {'.'.join(map(str, PYTHON_MINIMUM))} or newer is needed, this is {sys.version.split()[0]}")
     if not hasattr(os, "fork"):
         refuse("Linux is needed")
     missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
@@ -198,9 +195,12 @@ def needs() -> None:
 
 def preload() -> None:
     """Imports what the jobs need, and nothing that touches a GPU."""
-    import peft  # noqa: F401
-    import transformers
-
+    try:
+        import peft  # noqa: F401
+        import torch  # noqa: F401
+        import transformers
+    except Exception as error:  # A package that does not go with another one ends in any kind of error.
+        refuse(f"{sys.executable} cannot import what is needed: {work.message_of(error)}")
     transformers.utils.logging.set_verbosity_error()
     for run in (job.run for job in jobs() if job.kind == PEAK):
         # A class is imported when it is first asked for; one that cannot be is the error of its own run.
