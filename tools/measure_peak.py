@@ -111,6 +111,8 @@ DEFAULTS = {
     "attn": "flash", "precision": "bf16", "ckpt": False, "optimizer": "adamw", "dropout": 0.0, "accum": 1,
     "loss": "causal", "logits": "dropped", "base": "", "targets": "all", "rank": 16,
     "adapter_type": 32, "adapter_dropout": 0.0, "unquantized": 16, "segments": "fixed",
+    # How many layers, where not those of the published model.
+    "layers": 0,
 }
 # What a GPU that computes nothing is called (tools/nullcuda).
 NOTHING = "computes nothing"
@@ -167,6 +169,8 @@ def question_of(run):
     }
     if run["model"] in OWN:
         scenario |= {"model": "own", **dict(urllib.parse.parse_qsl(OWN[run["model"]]))}
+    if run["layers"]:
+        scenario["layers"] = run["layers"]
     if run["base"]:
         scenario |= {"adapter": BASE_WORDS[run["base"]], "targets": run["targets"], "rank": run["rank"]}
         scenario |= {"adapter_type": run["adapter_type"], "adapter_dropout": "on" if run["adapter_dropout"] else "off"}
@@ -221,27 +225,52 @@ def configuration_of(name):
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def build(run, device):
-    """The model of a run, in its precision, on the device, with random weights."""
-    import torch
+def config_of(run):
+    """The configuration of a run's model, as transformers reads it."""
     import transformers
 
     fields = configuration_of(run["model"])
-    fields.update(run.get("override", {}))
-    config = transformers.AutoConfig.for_model(fields.pop("model_type"), **fields)
-    config.use_cache = False
-    for name in [name for name in vars(config) if name.endswith(("dropout", "pdrop", "dropout_prob"))]:
-        setattr(config, name, run["dropout"])
-    config._attn_implementation = "eager" if run["attn"] == "eager" else "sdpa"
-    kind = {
+    kind = fields.pop("model_type")
+    if run["layers"]:
+        # GPT-2 has a name of its own for it.
+        layers = "num_hidden_layers"
+        fields[transformers.CONFIG_MAPPING[kind].attribute_map.get(layers, layers)] = run["layers"]
+    return transformers.AutoConfig.for_model(kind, **{**fields, **run.get("override", {})})
+
+
+def word_for_type():
+    """What transformers calls the type of a model's weights: `dtype` since 4.56."""
+    import transformers
+
+    version = [int(part) for part in transformers.__version__.split(".")[:2]]
+    return "dtype" if version >= [4, 56] else "torch_dtype"
+
+
+def class_of(run):
+    """The class of transformers that makes a run's model, with the head of its loss."""
+    import transformers
+
+    return {
         "causal": transformers.AutoModelForCausalLM,
         "classifier": transformers.AutoModelForSequenceClassification,
         "masked-lm": transformers.AutoModelForMaskedLM,
     }[run["loss"]]
+
+
+def build(run, device):
+    """The model of a run, in its precision, on the device, with random weights."""
+    import torch
+
+    config = config_of(run)
+    config.use_cache = False
+    for name in [name for name in vars(config) if name.endswith(("dropout", "pdrop", "dropout_prob"))]:
+        setattr(config, name, run["dropout"])
+    config._attn_implementation = "eager" if run["attn"] == "eager" else "sdpa"
+    kind = class_of(run)
     half = run["base"] in ("bf16", "nf4", "int8") or (run["precision"] == "bf16" and not run["base"])
     torch.set_default_dtype(torch.bfloat16 if half else torch.float32)
     with torch.device(device):
-        model = kind.from_config(config, dtype=torch.bfloat16 if half else torch.float32)
+        model = kind.from_config(config, **{word_for_type(): torch.bfloat16 if half else torch.float32})
     torch.set_default_dtype(torch.float32)
     if run["base"] in ("nf4", "int8"):
         quantize(model, run["base"], device)
@@ -327,8 +356,8 @@ def optimizer_of(run, model, device):
     return torch.optim.SGD(parameters, lr=1e-5, momentum=momentum)
 
 
-def measure(run):
-    """Two steps of a run. The second is the one that has optimizer state from the beginning."""
+def measure(run, on_step=lambda: None):
+    """Two steps of a run. The second is the one that has optimizer state from the beginning. Calls `on_step` before each."""
     import contextlib
 
     import torch
@@ -350,6 +379,7 @@ def measure(run):
         if device == "cuda":
             torch.cuda.synchronize()
             torch.cuda.reset_peak_memory_stats()
+        on_step()
         for _ in range(run["accum"]):
             with autocast:
                 output = model(input_ids=tokens, labels=labels)

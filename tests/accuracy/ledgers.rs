@@ -7,7 +7,7 @@ use std::fmt::Write;
 use bmax::{Method, b_max, estimate};
 
 use super::cases::{self, Case, Row, Seen};
-use super::{FILES, vectors};
+use super::{files, vectors};
 use crate::support::golden;
 use crate::support::held::throughout;
 
@@ -31,7 +31,7 @@ const HEAD: &str = "\
 /// The table of all rows that can be compared.
 pub fn table() -> String {
     let mut table = HEAD.to_owned();
-    for file in FILES.iter().chain(&OTHER_FILES) {
+    for file in files().chain(OTHER_FILES) {
         _ = write!(
             table,
             "\n{file}\n{:>16} {:>16} {:>9} {:>18} {:>16} {:>8}  run\n",

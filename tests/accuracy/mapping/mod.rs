@@ -20,7 +20,11 @@ pub const FAILED: &str = "the run ended with an error";
 pub fn row(file: &str, value: &Value) -> Row {
     let id = Row::name(value);
     match (value.get("question").is_some(), text(value, "kind")) {
-        (true, _) => ran(file, id, value),
+        (true, "") => ran(file, id, value),
+        (true, _) => match checked(file, &id, value) {
+            Ok(case) => Row::Compared(Box::new(case)),
+            Err(reason) => Row::Out { id, reason },
+        },
         (false, "analytic") => Row::Out { id, reason: "a formula of a paper, not a run" },
         (false, _) => match published(file, &id, value) {
             Ok(case) => Row::Compared(Box::new(case)),
@@ -62,10 +66,7 @@ fn bare() -> Scenario {
 /// A row of our own: a run of a program, whose scenario stands beside its figure as the query of a link. It
 /// names the pipeline stage whose peak it is, where it is not that of the whole device.
 fn ran(file: &str, id: String, row: &Value) -> Row {
-    let read = link::decode(text(row, "question"));
-    assert!(read.notices.is_empty(), "{id}: {:?}", read.notices);
-    let mut scenario = read.scenario;
-    scenario.device.driver = Bytes::ZERO;
+    let scenario = asked(&id, row);
     let Some(live) = row.get("peak_bytes").and_then(|peak| peak.get("total")).and_then(Value::as_f64) else {
         return Row::Out { id, reason: FAILED };
     };
@@ -80,6 +81,42 @@ fn ran(file: &str, id: String, row: &Value) -> Row {
         stage: text(row, "stage").to_owned(),
         scenario,
     }))
+}
+
+/// The scenario that a row of our own carries, with nothing that the driver keeps for itself.
+fn asked(id: &str, row: &Value) -> Scenario {
+    let read = link::decode(text(row, "question"));
+    assert!(read.notices.is_empty(), "{id}: {:?}", read.notices);
+    let mut scenario = read.scenario;
+    scenario.device.driver = Bytes::ZERO;
+    scenario
+}
+
+/// A row of `tools/gpu_check.sh`: its scenario stands beside one counter of its run, or beside whether it ran, in the
+/// words of a published row.
+fn checked(file: &str, id: &str, row: &Value) -> Result<Case, &'static str> {
+    Ok(Case {
+        id: id.to_owned(),
+        file: file.to_owned(),
+        source: text(row, "source").to_owned(),
+        model: text(row, "model").to_owned(),
+        tier: text(row, "tier").to_owned(),
+        seen: seen(row)?,
+        held: None,
+        stage: String::new(),
+        scenario: asked(id, row),
+    })
+}
+
+/// What a row says of its run: a figure, or whether it ran.
+fn seen(row: &Value) -> Result<Seen, &'static str> {
+    let figure = || row.get("measured_gib").and_then(Value::as_f64).ok_or("it has no figure");
+    match text(row, "kind") {
+        "measured" => Ok(Seen::Peak(Bytes::from_gib(figure()?), counter(row))),
+        "fit" => Ok(Seen::Fit),
+        "oom" => Ok(Seen::OutOfMemory),
+        _ => Err("it says neither a figure nor whether it ran"),
+    }
 }
 
 /// A row of a paper, a benchmark or a log.
@@ -98,15 +135,7 @@ fn published(file: &str, id: &str, row: &Value) -> Result<Case, &'static str> {
     cluster::read(&mut scenario, row, parallelism)?;
     recipe::read(&mut scenario, row)?;
     device(&mut scenario, row);
-    let seen = match text(row, "kind") {
-        "measured" => {
-            let gib = row.get("measured_gib").and_then(Value::as_f64).ok_or("it has no figure")?;
-            Seen::Peak(Bytes::from_gib(gib), counter(row))
-        }
-        "fit" => Seen::Fit,
-        "oom" => Seen::OutOfMemory,
-        _ => return Err("it says neither a figure nor whether it ran"),
-    };
+    let seen = seen(row)?;
     if !matches!(seen, Seen::Peak(..)) && row.get("gpu_mem").and_then(Value::as_f64).is_none() {
         return Err("its device is not stated");
     }
