@@ -78,6 +78,14 @@ pub enum Shortage {
 }
 
 impl Answer {
+    /// Whether it is the memory of the machine that stops the next sequence, or the first.
+    pub const fn by_host(&self) -> bool {
+        match self {
+            Self::Fits(room) => room.by_host,
+            Self::Infeasible(reason) => matches!(reason.shortage, Shortage::HostMemory),
+        }
+    }
+
     /// b_max, if any sequence fits.
     pub const fn batch(&self) -> Option<u32> {
         match self {
@@ -157,16 +165,22 @@ pub(super) fn in_host(scenario: &Scenario, ledger: &Ledger) -> u32 {
     search::largest(LIMIT, guess, |batch| ledger.host_peak(batch) <= ram)
 }
 
+/// Whether the device and the machine have room for micro-batch `batch` of a scenario with this ledger.
+pub(super) fn holds(scenario: &Scenario, ledger: &Ledger, batch: u32) -> bool {
+    let ram = scenario.host.ram;
+    ledger.peak(batch).1 <= scenario.usable() && (ram == Bytes::ZERO || ledger.host_peak(batch) <= ram)
+}
+
 fn too_little_host(scenario: &Scenario, ledger: &Ledger) -> Infeasible {
-    let host = filled_in(scenario, ledger, 1).host;
-    let peak = host.peak();
-    let largest = host.entries.into_iter().reduce(|most, next| if next.bytes > most.bytes { next } else { most });
+    let estimate = filled_in(scenario, ledger, 1);
+    let peak = estimate.host.peak();
     Infeasible {
         shortage: Shortage::HostMemory,
         over: peak.bytes - scenario.host.ram,
         instant: peak.instant,
-        largest: largest.unwrap_or_else(|| *filled_in(scenario, ledger, 1).largest()[0]),
-        fewest_gpus: None,
+        // Something is there, because it is too much.
+        largest: estimate.host.largest().copied().unwrap_or(*estimate.largest()[0]),
+        fewest_gpus: fewest_gpus(scenario, 1),
         training: None,
         mend: None,
     }
@@ -251,6 +265,25 @@ fn infeasible(scenario: &Scenario, ledger: &Ledger, usable: Bytes) -> Infeasible
 /// assert_eq!(fewest_gpus(&Scenario::default(), 1), Some(2));
 /// ```
 pub fn fewest_gpus(scenario: &Scenario, batch: u32) -> Option<u32> {
+    let gpus = fewest_by_device(scenario, batch)?;
+    let group = scenario.cluster.group().max(1);
+    let limit = (Field::Gpus.bound().max as u32 / group).max(1);
+    let holds = |groups: u32| {
+        let mut wider = *scenario;
+        wider.cluster.gpus = groups.saturating_mul(group);
+        holds(&wider, &Ledger::of(&wider), batch)
+    };
+    let from = gpus / group;
+    if holds(from) {
+        return Some(gpus);
+    }
+    // More machines have less each of what is divided.
+    let groups = from + search::largest(limit - from, 1, |more| !holds(from + more)) + 1;
+    (groups <= limit && holds(groups)).then_some(groups * group)
+}
+
+/// The same by the memory of the devices alone.
+fn fewest_by_device(scenario: &Scenario, batch: u32) -> Option<u32> {
     let group = scenario.cluster.group().max(1);
     let limit = (Field::Gpus.bound().max as u32 / group).max(1);
     let of = |groups: u32| {
@@ -266,7 +299,7 @@ pub fn fewest_gpus(scenario: &Scenario, batch: u32) -> Option<u32> {
     if before > 0 {
         let mut without = *scenario;
         without.outside.evaluation = Evaluation::Off;
-        let mut low = fewest_gpus(&without, batch)? / group;
+        let mut low = fewest_by_device(&without, batch)? / group;
         let ends = turns.iter().copied().filter(|end| *end < before).chain([before]);
         for high in ends {
             if high >= low {

@@ -270,8 +270,9 @@ pub struct Peak {
 #[serde(deny_unknown_fields)]
 pub struct Balanced {
     /// “free”: it leaves so much of the usable memory; “close”: it exceeds that by so much and lives
-    /// off the headroom; “over”: it exceeds the memory of the GPU by so much.
-    #[schemars(extend("enum" = ["free", "close", "over"]))]
+    /// off the headroom; “over”: it exceeds the memory of the GPU by so much; “host-memory”: the GPU has room
+    /// for it, and the machine lacks so much CPU memory.
+    #[schemars(extend("enum" = ["free", "close", "over", "host-memory"]))]
     pub state: &'static str,
     /// By how much.
     pub bytes: Number,

@@ -59,6 +59,9 @@ fn what_binds(facts: &Facts) -> String {
         Answer::Fits(room) => {
             format!("next {} lacks {}", facts.scenario.unit().one(), format::memory(room.next_lacks))
         }
+        Answer::Infeasible(reason) if facts.limit.in_host => {
+            format!("CPU memory binds: each machine lacks {}", format::memory(reason.over))
+        }
         Answer::Infeasible(reason) => {
             format!("{} bind: {} over", facts.limit.largest.bucket.name(), format::memory(reason.over))
         }
