@@ -122,7 +122,7 @@ pub(super) fn read(
             None if given.trim() == OWN => scenario.model.origin = "",
             None => {
                 let known = &mut catalogue::MODELS.iter().map(|row| (row.slug, row.name));
-                notices.push(unknown_row(ROWS[1], given, known, "a model of the list", scenario.model.origin));
+                notices.push(unknown_word(ROWS[1], given, known, "a model of the list", scenario.model.origin));
             }
         }
     }
@@ -131,7 +131,7 @@ pub(super) fn read(
             Some(row) => scenario = row.apply(scenario),
             None => {
                 let known = &mut catalogue::DEVICES.iter().map(|row| (row.slug, row.name));
-                notices.push(unknown_row(ROWS[2], given, known, "a GPU of the list", scenario.device.origin));
+                notices.push(unknown_word(ROWS[2], given, known, "a GPU of the list", scenario.device.origin));
             }
         }
     }
@@ -231,7 +231,8 @@ fn beside(field: Field, text: &str, unit: Option<BatchUnit>, given: Option<&str>
     }
 }
 
-fn unknown_row(
+/// That the parameter `key`, which is called `name`, was given a word that is none of `known`, which it may be like.
+pub(crate) fn unknown_word(
     (key, name): (&'static str, &'static str),
     given: &str,
     known: &mut dyn Iterator<Item = (&'static str, &'static str)>,

@@ -8,6 +8,7 @@ use super::{
 use std::collections::BTreeMap;
 
 use crate::cli::input::{Question, QuestionError};
+use crate::cli::network::{NetworkReport, network_report};
 use crate::cli::values::{Number, Parameters};
 use crate::cli::words;
 use crate::{
@@ -66,7 +67,10 @@ pub fn report(question: &Question, depth: Depth) -> Report {
 /// The line of output for a line of input.
 pub fn line(number: Option<u64>, asked: Result<Question, QuestionError>, depth: Depth) -> Line {
     match asked {
-        Ok(question) => Line::Report(Box::new(Report { line: number, ..report(&question, depth) })),
+        Ok(question) => match &question.network {
+            Some(named) => Line::Network(Box::new(NetworkReport { line: number, ..network_report(named, &question) })),
+            None => Line::Report(Box::new(Report { line: number, ..report(&question, depth) })),
+        },
         Err(refusal) => Line::Failure(Failure { line: number, error: refusal.to_string() }),
     }
 }

@@ -18,6 +18,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
 use super::input::Id;
+use super::network::NetworkReport;
 use super::values::{Number, Parameters, Value};
 use crate::{Bucket, Bytes, Choice, Method};
 
@@ -27,6 +28,8 @@ use crate::{Bucket, Bytes, Choice, Method};
 pub enum Line {
     /// The answer to a question.
     Report(Box<Report>),
+    /// The answer to a question about a network of layers.
+    Network(Box<NetworkReport>),
     /// There was no question.
     Failure(Failure),
 }
