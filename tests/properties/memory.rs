@@ -318,7 +318,9 @@ of_every_scenario! {
         prop_assert!(at.conflicts().is_empty(), "{:?}", at.conflicts());
     }
 
-    fn inverse_questions_agree_with_the_ledger(scenario in sensible) {
+    fn inverse_questions_agree_with_the_ledger(mut scenario in sensible) {
+        // What CPU memory has room for is held in tests/cpu_memory.rs.
+        scenario.host.ram = Bytes::ZERO;
         let batch = scenario.recipe.batch;
         let fits = |scenario: &Scenario| peak(scenario) <= scenario.usable().get() * (1.0 + 1e-12);
         if let Some(sequence) = longest_sequence(&scenario, batch) {
