@@ -435,6 +435,8 @@ fn too_little_cpu_memory_is_an_answer_with_a_reason() {
     // 14,336 that is 28 MiB and takes 32, of embedding and head 250.5 and takes 256.
     let rounded = 8.0 * 2.0 * (4.0 * 3.0 * 32.0 + 5.5 * 2.0) / 1024.0;
     assert!((lacks.gib() - 55.66 - rounded).abs() < 0.1, "{}", lacks.gib());
+    // Two machines of eight have half of it each.
+    assert_eq!(reason.fewest_gpus, Some(16));
     let enough = scenario.with_number(Field::HostMemory, 127.0).expect("in range");
     assert_eq!(b_max(&enough).batch(), Some(fits));
 }
