@@ -107,6 +107,9 @@ pub fn sentence(scenario: &Scenario, answer: &Answer) -> String {
             let least = if room.capped { "At least " } else { "" };
             format!("{least}{} of {length} {verb} {place}.", format::batch(room.batch, unit))
         }
+        Answer::Infeasible(_) if answer.by_host() => {
+            format!("Not even one {} of {length} fits into the CPU memory of a machine.", unit.one())
+        }
         Answer::Infeasible(_) => {
             format!("Not even one {} of {length} fits {place}.", unit.one())
         }

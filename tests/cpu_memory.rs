@@ -1,8 +1,11 @@
 //! The memory of the machine as what limits the micro-batch, against numbers worked out by hand.
 
 use bmax::{
-    Answer, AttentionKernel, Bytes, Evaluation, Field, Offload, Optimizer, Outside, Precision, Recomputation,
-    Reference, Scenario, Shortage, TaskKind, ZeroStage, b_max, estimate, sweep,
+    Answer, AttentionKernel, Balance, Bytes, Evaluation, Field, Gather, Offload, Optimizer, Outside, Precision,
+    Recomputation, Reference, Scenario, Shortage, TaskKind, ZeroStage, b_max, estimate,
+    inverse::{least_memory, longest_sequence},
+    range::range,
+    sweep,
 };
 
 use crate::support::alone::alone;
@@ -119,7 +122,10 @@ fn a_machine_lacks_memory_only_where_it_is_known_and_too_small() {
     let [four, five] = [4, 5].map(|batch| swapped().with_batch(batch));
     assert_eq!(estimate(&four).host.lacks(), None);
     assert_eq!(estimate(&with_host_memory(four, 1.0)).host.lacks(), None);
-    assert_eq!(estimate(&with_host_memory(five, 1.0)).host.lacks(), Some(Bytes::from_mib(256.0)));
+    let five = estimate(&with_host_memory(five, 1.0));
+    assert_eq!(five.host.lacks(), Some(Bytes::from_mib(256.0)));
+    // The GPU would have room for it, which is not said to be enough.
+    assert_eq!((five.balance(), five.fits()), (Balance::LacksHost(Bytes::from_mib(256.0)), false));
 }
 
 #[test]
@@ -130,4 +136,45 @@ fn a_teacher_without_a_size_of_its_own_is_as_large_as_the_model() {
     scenario.task.reference = Reference::Offloaded;
     // Llama 3.1 8B has 8,030,261,248 weights of 2 bytes.
     assert_eq!(estimate(&scenario).host.total_at(1), Bytes::new(2.0 * 8_030_261_248.0));
+}
+
+#[test]
+fn the_safe_answer_has_room_in_cpu_memory_for_processes_and_a_copy_of_the_weights() {
+    // Sequences of 256 MiB. Weights are 8,030,261,248 of 2 bytes, and a process may have 2,271 MiB.
+    let beside = 2.0 * 8_030_261_248.0 / f64::from(1 << 30) + 2_271.0 / 1_024.0;
+    let mut scenario = with_host_memory(swapped(), beside + 1.0 + 0.01);
+    scenario.device.memory = Bytes::from_gib(4_096.0);
+    let told = range(&scenario);
+    assert_eq!(told.safe.batch(), Some(4));
+    assert!(told.safe.by_host() && told.likely.by_host());
+    // 18.17 GiB hold 72 of them.
+    assert_eq!((told.likely.batch(), told.optimistic.batch()), (Some(72), Some(72)));
+    // One that is too small for these has no safe answer, and says why.
+    let Answer::Infeasible(reason) = range(&with_host_memory(swapped(), beside)).safe else {
+        panic!("no room is left")
+    };
+    assert_eq!(reason.shortage, Shortage::HostMemory);
+}
+
+#[test]
+fn a_state_dict_that_is_gathered_in_cpu_memory_is_there_once_for_the_machine() {
+    let mut scenario = swapped();
+    scenario.recipe.offload = Offload::None;
+    (scenario.cluster.gpus, scenario.cluster.zero) = (8, ZeroStage::Stage3);
+    assert!(estimate(&scenario).host.entries.is_empty());
+    scenario.outside.gather = Gather::Cpu;
+    assert_eq!(estimate(&scenario).host.peak().bytes, Bytes::new(2.0 * 8_030_261_248.0));
+    // Nobody gathers what nobody divides.
+    scenario.cluster.zero = ZeroStage::Stage2;
+    assert!(estimate(&scenario).host.entries.is_empty());
+}
+
+#[test]
+fn a_question_turned_around_is_answered_by_what_cpu_memory_has_room_for_too() {
+    // 4,096 tokens of 256 KiB are 1 GiB.
+    let scenario = with_host_memory(swapped(), 1.0);
+    assert_eq!(longest_sequence(&scenario, 1), Some(4_096));
+    // No larger GPU has more CPU memory.
+    assert!(least_memory(&scenario.with_batch(4), 4).is_some());
+    assert_eq!(least_memory(&scenario.with_batch(5), 5), None);
 }

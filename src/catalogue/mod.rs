@@ -122,10 +122,7 @@ pub fn sizes_above(memory: Bytes) -> impl Iterator<Item = Change> {
 /// The device with the least memory that holds the scenario at its micro-batch; the memory a driver
 /// keeps differs from device to device, so each is asked.
 pub fn smallest_device(scenario: &Scenario) -> Option<&'static DeviceRow> {
-    let holds = |row: &&DeviceRow| {
-        let at = row.apply(*scenario);
-        estimate(&at).peak().bytes <= at.usable()
-    };
+    let holds = |row: &&DeviceRow| estimate(&row.apply(*scenario)).fits();
     cards().filter(holds).min_by_key(|row| row.memory_mib)
 }
 

@@ -144,6 +144,8 @@ impl MemoryBar {
             Balance::Free(free) => (free, estimate.reserved),
             Balance::Close(over) => (Bytes::ZERO, estimate.reserved - over),
             Balance::Over(_) => (Bytes::ZERO, Bytes::ZERO),
+            // The bar is of the device, which has room.
+            Balance::LacksHost(_) => (estimate.usable() - estimate.peak().bytes, estimate.reserved),
         };
         let mut held = [Bytes::ZERO; PARTS];
         held[FREE] = free;
@@ -166,6 +168,8 @@ impl MemoryBar {
     pub fn steady_length(estimate: &Estimate, answer: &Answer) -> Bytes {
         let first_too_many = match answer {
             Answer::Fits(room) => room.peak + room.per_sequence,
+            // What is too much there is not on the device.
+            Answer::Infeasible(_) if answer.by_host() => estimate.memory,
             Answer::Infeasible(reason) => estimate.usable() + reason.over,
             // No batch is said not to fit, so that the chosen one has to be in the picture.
             Answer::Refused(_) => estimate.peak().bytes,
@@ -204,6 +208,9 @@ impl MemoryBar {
                 )
             }
             Balance::Over(over) => format!("{peak} is {} more than the {memory} of the GPU.", format::memory(over)),
+            Balance::LacksHost(lacks) => {
+                format!("{peak} of {usable} usable, but each machine lacks {} of CPU memory.", format::memory(lacks))
+            }
         }
     }
 

@@ -11,6 +11,7 @@ use serde::Serialize;
 use super::words;
 use crate::bounds::excerpt;
 use crate::course::lengths::Spread;
+use crate::course::networks::Named;
 use crate::json::{self, Value};
 use crate::nearest::nearest;
 use crate::{
@@ -33,6 +34,8 @@ pub struct Question {
     pub notices: Vec<Notice>,
     /// The lengths of a file, of which the scenario has three numbers.
     pub lengths: Option<Spread>,
+    /// The network of layers that is asked about in the place of a transformer, if the question names one.
+    pub network: Option<Named>,
 }
 
 /// One or two sentences on a part of a question. The alternate form (`{:#}`) leaves out what stands in its place,
@@ -137,8 +140,10 @@ pub enum QuestionError {
         /// The models that are most like it, three at most.
         nearest: Vec<&'static str>,
     },
-    /// There are notices, and none is wanted.
+    /// There are notices, and none is wanted; or nothing can stand in for what they speak of.
     Notices(Vec<Notice>),
+    /// It asks about a network of layers where only transformers are known.
+    NetworkAlone,
 }
 
 impl fmt::Display for QuestionError {
@@ -163,6 +168,13 @@ impl fmt::Display for QuestionError {
                 }
                 write!(f, ", and no other is given. A query is, for example, {EXAMPLE}; “?” asks for the default.")
             }
+            Self::NetworkAlone => write!(
+                f,
+                "“{}” asks about a network of layers, which is answered alone and with nothing but a batch that fits: \
+                 bmax '{}=…&gpu=…'.",
+                link::NETWORK,
+                link::NETWORK
+            ),
             Self::UnknownModel { notices, .. } | Self::Notices(notices) => {
                 let faults: Vec<_> = notices.iter().map(|notice| format!("{notice:#}")).collect();
                 f.write_str(&faults.join(" "))
@@ -206,7 +218,9 @@ pub fn question(text: &str, own_model: Option<AsUsual>) -> Result<Question, Ques
         // What is damaged behind a name is said in a notice.
         let keys = query.split('&').filter(|pair| !pair.is_empty());
         names_something(keys.filter_map(|pair| Some(form_urlencoded::parse(pair.as_bytes()).next()?.0)))?;
-        asked(None, link::decode_with(query, own_model), Vec::new())
+        // What is wrong with the query is said once, by those who read all of it.
+        let network = network_of(&link::pairs(query, &mut Vec::new()));
+        asked(None, link::decode_with(query, own_model), Vec::new(), network)
     }
 }
 
@@ -237,15 +251,35 @@ fn query_with(word: &str) -> Option<String> {
     of("model", &model).or_else(|| of("gpu", &gpu))
 }
 
-fn asked(id: Option<Id>, read: link::Decoded, mut notices: Vec<Notice>) -> Result<Question, QuestionError> {
+fn asked(
+    id: Option<Id>,
+    read: link::Decoded,
+    mut notices: Vec<Notice>,
+    network: Option<String>,
+) -> Result<Question, QuestionError> {
     notices.extend(read.notices.iter().map(Notice::from));
     for notice in read.notices {
         if let link::Notice::UnknownModel { nearest, .. } = notice {
             return Err(QuestionError::UnknownModel { notices, nearest });
         }
     }
-    notices.extend(words::disagreement(&read.scenario).map(|text| Notice::new(text, "")));
-    Ok(Question { id, scenario: read.scenario, notices, lengths: None })
+    let named = network.as_deref().map(|word| (Named::read(word), Named::notices(word)));
+    let (network, told) = match named {
+        // No other network stands in for one that is not known.
+        Some((None, told)) => return Err(QuestionError::Notices(told.iter().map(Notice::from).collect())),
+        Some((network, told)) => (network, told),
+        None => (None, Vec::new()),
+    };
+    notices.extend(told.iter().map(Notice::from));
+    if network.is_none() {
+        notices.extend(words::disagreement(&read.scenario).map(|text| Notice::new(text, "")));
+    }
+    Ok(Question { id, scenario: read.scenario, notices, lengths: None, network })
+}
+
+/// The word of the network that parameters name.
+fn network_of(pairs: &[(String, String)]) -> Option<String> {
+    pairs.iter().find(|(key, _)| key == link::NETWORK).map(|(_, word)| word.trim().to_owned())
 }
 
 /// The query of a link, or the text itself when it is a bare query.
@@ -284,7 +318,7 @@ fn from_json(text: &str, own_model: Option<AsUsual>) -> Result<Question, Questio
             pairs.push((key, word));
         }
     }
-    asked(id, link::decode_pairs(&pairs, own_model), notices)
+    asked(id, link::decode_pairs(&pairs, own_model), notices, network_of(&pairs))
 }
 
 /// A value as a link would write it; `None` for null, which asks for the default.

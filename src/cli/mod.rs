@@ -8,6 +8,7 @@ mod arguments;
 mod comparison;
 mod input;
 mod lines;
+mod network;
 mod others;
 mod page;
 mod report;
@@ -25,6 +26,7 @@ pub use arguments::{ArgumentError, Document, Reading, Task};
 pub use comparison::{BucketChange, Change, Comparison, EntryChange, Side, comparison, text as comparison_text};
 pub use input::{Id, MAX_LINE_BYTES, Notice, Question, QuestionError, question};
 pub use lines::answer_lines;
+pub use network::{Batch, NetworkReport, NetworkStep, network_report, network_text};
 pub use others::{Counted, Estimator, Missing, Most, Others, Own, Part, Place, others, text as others_text};
 pub use page::text;
 pub use report::{
@@ -54,6 +56,7 @@ How many sequences one GPU can train on at once, why, and what to change.
                                           print the JSON Schema of what is read and written
 
 A query is that of the page's links: 'model=llama-3.1-8b&gpu=h100-80&gpus=8&s=8192'.
+'network=resnet-50&gpu=rtx-3090' asks about a network of layers in the place of a transformer.
 A JSON scenario has the same keys: '{\"model\": \"llama-3.1-8b\", \"gpus\": 8, \"s\": 8192}'.
 
 TARGET is transformers, accelerate, deepspeed, torchtitan, megatron, lightning, trl, peft, axolotl, llama-factory,
@@ -175,12 +178,19 @@ fn carry_out(task: Task) -> Result<(), CommandError> {
             },
         )?,
         Task::One { question, reading, json } => {
-            let question = asked(&question, &reading);
+            let question = read(&question, &reading);
             if let (true, Err(CommandError::Question(refusal))) = (json, &question) {
                 write_json(&mut output, &Failure::of(None, refusal))?;
             }
-            let report = report(&question?, Depth::Full);
-            if json { write_json(&mut output, &report)? } else { output.write_all(text(&report).as_bytes())? }
+            let question = question?;
+            if let Some(named) = &question.network {
+                let report = network_report(named, &question);
+                let text = || network_text(&report, &question.scenario);
+                if json { write_json(&mut output, &report)? } else { output.write_all(text().as_bytes())? }
+            } else {
+                let report = report(&question, Depth::Full);
+                if json { write_json(&mut output, &report)? } else { output.write_all(text(&report).as_bytes())? }
+            }
         }
         Task::Compare { questions: [before, after], reading, json } => {
             let compared = comparison(&asked(&before, &reading)?, &asked(&after, &reading)?);
@@ -228,8 +238,14 @@ fn write_json(output: &mut impl Write, value: &impl serde::Serialize) -> io::Res
     output.flush()
 }
 
-/// The question in a text, read as is wanted.
+/// A question about a transformer, read as is wanted.
 fn asked(asked: &str, reading: &Reading) -> Result<Question, CommandError> {
+    let question = read(asked, reading)?;
+    if question.network.is_some() { Err(CommandError::Question(QuestionError::NetworkAlone)) } else { Ok(question) }
+}
+
+/// The question in a text, read as is wanted.
+fn read(asked: &str, reading: &Reading) -> Result<Question, CommandError> {
     let read = reading.config.as_deref().map(model_of).transpose()?;
     let (own, notes) = read.map_or((None, Vec::new()), |read| (Some(read.as_usual()), read.notes));
     let mut question = question(asked, own).map_err(CommandError::Question)?;

@@ -212,6 +212,7 @@ fn balance(estimate: &Estimate) -> String {
     match estimate.balance.state {
         "free" => format!("of {usable}: {bytes} are free"),
         "close" => format!("of {usable}: {bytes} of the headroom are used"),
+        "host-memory" => format!("of {usable}; one machine lacks {bytes} of CPU memory"),
         _ => format!("of {memory}: {bytes} too much"),
     }
 }

@@ -11,6 +11,7 @@ use super::report::Line;
 use crate::{
     Field, Scenario, catalogue,
     choice::ChoiceOption,
+    course::networks::presets,
     link,
     setting::{self, Setting},
 };
@@ -38,6 +39,7 @@ pub fn scenario() -> Value {
     for word in setting::ALL {
         properties.insert(word.key.to_owned(), words(word, word.get(&default)));
     }
+    properties.insert(link::NETWORK.to_owned(), network());
     json!({
         "$schema": DRAFT,
         "$id": "urn:bmax:scenario",
@@ -114,6 +116,20 @@ fn row(title: &str, rows: Vec<(&'static str, &'static str)>, default: &str) -> V
         rows.into_iter().map(|(slug, name)| json!({ "const": slug, "description": name })).collect();
     options.push(json!({ "type": "null" }));
     json!({ "title": title, "anyOf": options, "default": default })
+}
+
+/// A network of layers, with what is set of it behind its name.
+fn network() -> Value {
+    let names: Vec<&str> = presets::ALL.iter().map(|preset| preset.0).collect();
+    json!({
+        "title": "Network",
+        "description": format!(
+            "A network of layers that is asked about in the place of a transformer, with what is set of it between dots, as \
+             links have it: {}.",
+            names.join(", ")
+        ),
+        "type": ["string", "null"]
+    })
 }
 
 fn number(field: Field, default: f64) -> Value {

@@ -6,7 +6,10 @@ use super::values::Value;
 use crate::catalogue::{Agreement, AgreementKind};
 use crate::compare::{self, changes};
 pub use crate::format::{bare, count, counted};
-use crate::{Bytes, Choice, Field, Infeasible, Method, Scenario, Shortage, Unit, format, link, number, range::Outlook};
+use crate::{
+    Bytes, Choice, Field, Infeasible, Method, Scenario, Shortage, Unit, estimate, format, link, number, range::Outlook,
+    runtime::PROCESS,
+};
 
 /// A memory size in GiB with two digits after the point.
 pub fn gib(bytes: Bytes) -> String {
@@ -46,9 +49,18 @@ pub fn safe(scenario: &Scenario) -> String {
     } else {
         String::new()
     };
+    let in_host = if scenario.host.ram > Bytes::ZERO && !estimate(scenario).host.entries.is_empty() {
+        format!(
+            "  In CPU memory it has room for {} of {} GiB, and for one copy of the weights while they are loaded or saved.\n",
+            counted(scenario.node_gpus(), "process", "processes"),
+            gib(PROCESS)
+        )
+    } else {
+        String::new()
+    };
     format!(
         "  safe takes the whole context ({context} GiB){buffers}, eager kernels, and gaps that nine of ten measured runs\n  \
-         stayed below ({gaps} % of what comes and goes); one in ten may need more.\n"
+         stayed below ({gaps} % of what comes and goes); one in ten may need more.\n{in_host}"
     )
 }
 
@@ -90,10 +102,12 @@ pub fn shortage(reason: &Infeasible, unit: Unit) -> String {
         }
         Shortage::Outside => return format::outside(reason, unit),
         Shortage::HostMemory => {
-            return format!(
+            let why = format!(
                 "One machine needs {over} more CPU memory than it has: less off-loaded, fewer copies while loading, or \
                  fewer GPUs in a machine would fit."
             );
+            let more = reason.fewest_gpus.map(|gpus| format!(" With {} it would fit.", counted(gpus, "GPU", "GPUs")));
+            return why + &more.unwrap_or_default();
         }
     };
     match reason.fewest_gpus {

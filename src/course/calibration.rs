@@ -176,7 +176,7 @@ fn fitted(differences: impl Iterator<Item = (u32, Bytes)> + Clone) -> Line {
 fn largest(scenario: &Scenario, correction: Line) -> u32 {
     let fits = |batch: u32| {
         let estimate = estimate(&scenario.with_batch(batch));
-        estimate.peak().bytes + correction.at(batch) <= estimate.usable()
+        estimate.peak().bytes + correction.at(batch) <= estimate.usable() && estimate.host.lacks().is_none()
     };
     let limit = Field::Batch.bound().max as u32;
     if fits(1) { search::largest(limit, scenario.recipe.batch, fits) } else { 0 }

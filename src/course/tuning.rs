@@ -120,9 +120,9 @@ fn tries(start: &Scenario, share: u32) -> Vec<Try> {
     loop {
         let mut at = start.with_batch(batch);
         at.recipe.micro_batches = share.div_ceil(batch.max(1));
-        let peak = estimate(&at).peak().bytes;
-        let fits = peak <= at.usable();
-        tries.push(Try { batch, peak, fits });
+        let estimate = estimate(&at);
+        let fits = estimate.fits();
+        tries.push(Try { batch, peak: estimate.peak().bytes, fits });
         if fits || batch <= 1 {
             return tries;
         }

@@ -100,6 +100,14 @@ pub enum Shortage {
 }
 
 impl Answer {
+    /// Whether it is the memory of the machine that stops the next sequence, or the first.
+    pub const fn by_host(&self) -> bool {
+        match self {
+            Self::Fits(room) => room.by_host,
+            Self::Infeasible(reason) => matches!(reason.shortage, Shortage::HostMemory),
+        }
+    }
+
     /// b_max, if any sequence fits.
     pub const fn batch(&self) -> Option<u32> {
         match self {
@@ -234,16 +242,22 @@ pub(super) fn in_host(scenario: &Scenario, ledger: &Ledger) -> u32 {
     search::largest(LIMIT, guess, |batch| ledger.host_peak(batch) <= ram)
 }
 
+/// Whether the device and the machine have room for micro-batch `batch` of a scenario with this ledger.
+pub(super) fn holds(scenario: &Scenario, ledger: &Ledger, batch: u32) -> bool {
+    let ram = scenario.host.ram;
+    ledger.peak(batch).1 <= scenario.usable() && (ram == Bytes::ZERO || ledger.host_peak(batch) <= ram)
+}
+
 fn too_little_host(scenario: &Scenario, ledger: &Ledger) -> Infeasible {
-    let host = filled_in(scenario, ledger, 1).host;
-    let peak = host.peak();
-    let largest = host.entries.into_iter().reduce(|most, next| if next.bytes > most.bytes { next } else { most });
+    let estimate = filled_in(scenario, ledger, 1);
+    let peak = estimate.host.peak();
     Infeasible {
         shortage: Shortage::HostMemory,
         over: peak.bytes - scenario.host.ram,
         instant: peak.instant,
-        largest: largest.unwrap_or_else(|| *filled_in(scenario, ledger, 1).largest()[0]),
-        fewest_gpus: None,
+        // Something is there, because it is too much.
+        largest: estimate.host.largest().copied().unwrap_or(*estimate.largest()[0]),
+        fewest_gpus: fewest_gpus(scenario, 1),
         training: None,
         mend: None,
     }
@@ -335,7 +349,7 @@ fn infeasible(scenario: &Scenario, ledger: &Ledger, usable: Bytes) -> Infeasible
 pub fn fewest_gpus(scenario: &Scenario, batch: u32) -> Option<u32> {
     /// Groups behind the first that has the memory, and as many whole sets of them for the experts, are looked at.
     const MOST_TRIED: u32 = 64;
-    let first = first_with_memory(scenario, batch)?;
+    let first = fewest_with_memory(scenario, batch)?;
     let conflicts = scenario.conflicts().len();
     let on = |gpus: u32| Scenario { cluster: Cluster { gpus, ..scenario.cluster }, ..*scenario };
     let goes = |gpus: u32| on(gpus).conflicts().len() <= conflicts;
@@ -348,11 +362,30 @@ pub fn fewest_gpus(scenario: &Scenario, batch: u32) -> Option<u32> {
     let sets = (1..=MOST_TRIED).map(|more| (first / set).saturating_add(more).saturating_mul(set));
     let mut tried: Vec<u32> = near.chain(sets).filter(|gpus| Field::Gpus.check(f64::from(*gpus)).is_ok()).collect();
     tried.sort_unstable();
-    tried.into_iter().find(|gpus| goes(*gpus) && Ledger::of(&on(*gpus)).peak(batch).1 <= scenario.usable())
+    tried.into_iter().find(|gpus| goes(*gpus) && holds(&on(*gpus), &Ledger::of(&on(*gpus)), batch))
 }
 
-/// The fewest GPUs in whole groups that have the memory, whatever contradicts their number.
-fn first_with_memory(scenario: &Scenario, batch: u32) -> Option<u32> {
+/// The fewest GPUs in whole groups that have the memory, and whose machines have it, whatever contradicts their number.
+fn fewest_with_memory(scenario: &Scenario, batch: u32) -> Option<u32> {
+    let gpus = fewest_by_device(scenario, batch)?;
+    let group = scenario.cluster.group().max(1);
+    let limit = (Field::Gpus.bound().max as u32 / group).max(1);
+    let holds = |groups: u32| {
+        let mut wider = *scenario;
+        wider.cluster.gpus = groups.saturating_mul(group);
+        holds(&wider, &Ledger::of(&wider), batch)
+    };
+    let from = gpus / group;
+    if holds(from) {
+        return Some(gpus);
+    }
+    // More machines have less each of what is divided.
+    let groups = from + search::largest(limit - from, 1, |more| !holds(from + more)) + 1;
+    (groups <= limit && holds(groups)).then_some(groups * group)
+}
+
+/// The same by the memory of the devices alone.
+fn fewest_by_device(scenario: &Scenario, batch: u32) -> Option<u32> {
     let group = scenario.cluster.group().max(1);
     let limit = (Field::Gpus.bound().max as u32 / group).max(1);
     let of = |groups: u32| {
@@ -368,7 +401,7 @@ fn first_with_memory(scenario: &Scenario, batch: u32) -> Option<u32> {
     if before > 0 {
         let mut without = *scenario;
         without.outside.evaluation = Evaluation::Off;
-        let mut low = first_with_memory(&without, batch)? / group;
+        let mut low = fewest_by_device(&without, batch)? / group;
         let ends = turns.iter().copied().filter(|end| *end < before).chain([before]);
         for high in ends {
             if high >= low {

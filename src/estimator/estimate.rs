@@ -99,6 +99,13 @@ impl HostCounter {
         Peak { instant: &self.instants[fuller], bytes: if fuller == 1 { training } else { loading } }
     }
 
+    /// The largest entry at the fuller instant, if anything is there.
+    pub fn largest(&self) -> Option<&Entry> {
+        let (loading, training) = (self.total_at(0), self.total_at(1));
+        let alive = self.entries.iter().filter(|entry| entry.alive.contains(usize::from(training >= loading)));
+        alive.reduce(|most, next| if next.bytes > most.bytes { next } else { most })
+    }
+
     /// How much the machine lacks, where its memory is known and too small.
     pub fn lacks(&self) -> Option<Bytes> {
         let peak = self.peak().bytes;
@@ -143,7 +150,7 @@ pub struct StagePeak {
     pub peak: Peak,
 }
 
-/// How an estimate stands to the device.
+/// How an estimate stands to the memory that there is: of the device, and of the machine where that is known.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Balance {
@@ -154,6 +161,8 @@ pub enum Balance {
     Close(Bytes),
     /// It is larger than the device by this much.
     Over(Bytes),
+    /// The device has room for it, but the machine lacks this much CPU memory.
+    LacksHost(Bytes),
 }
 
 /// The ledger of `scenario` at its micro-batch, on one device.
@@ -380,16 +389,26 @@ impl Estimate {
         stages
     }
 
-    /// How the peak stands to the device.
+    /// How the peak stands to the device, and CPU memory to the machine.
+    ///
+    /// [`Balance::Free`] up to b_max and at no larger micro-batch.
     pub fn balance(&self) -> Balance {
         let peak = self.peak().bytes;
         if peak <= self.usable() {
-            Balance::Free(self.usable() - peak)
+            match self.host.lacks() {
+                Some(lacks) => Balance::LacksHost(lacks),
+                None => Balance::Free(self.usable() - peak),
+            }
         } else if peak <= self.memory {
             Balance::Close(peak - self.usable())
         } else {
             Balance::Over(peak - self.memory)
         }
+    }
+
+    /// Whether the device and the machine have room for it, with the headroom kept free.
+    pub fn fits(&self) -> bool {
+        matches!(self.balance(), Balance::Free(_))
     }
 
     fn alive_at(&self, position: usize) -> impl Iterator<Item = &Entry> {

@@ -2,6 +2,7 @@
 //!
 //! Memory is monotone in each of them, so every answer is a search over the exact ledger.
 
+use super::answer::{holds, in_host};
 use super::bounds::Field;
 use super::ledger::Ledger;
 use super::scenario::{Model, Scenario};
@@ -19,11 +20,10 @@ use super::units::Bytes;
 /// assert!(largest_micro_batch(&scenario) >= Some(2));
 /// ```
 pub fn longest_sequence(scenario: &Scenario, batch: u32) -> Option<u32> {
-    let usable = scenario.usable();
     let fits = |length| {
         let mut at = *scenario;
         at.recipe.sequence = length;
-        Ledger::of(&at).peak(batch).1 <= usable
+        holds(&at, &Ledger::of(&at), batch)
     };
     let longest = search::largest(Field::Sequence.bound().max as u32, scenario.recipe.sequence, fits);
     let context_parallel = scenario.cluster.context_parallel.max(1);
@@ -41,7 +41,12 @@ pub fn longest_sequence(scenario: &Scenario, batch: u32) -> Option<u32> {
 /// ```
 pub fn least_memory(scenario: &Scenario, batch: u32) -> Option<Bytes> {
     let limit = (Field::Memory.bound().max * 1024.0) as u32;
-    let (_, needed) = Ledger::of(scenario).peak(batch);
+    let ledger = Ledger::of(scenario);
+    // No larger device gives the machine more memory.
+    if batch > in_host(scenario, &ledger) {
+        return None;
+    }
+    let (_, needed) = ledger.peak(batch);
     // An engine beside the trained model takes a share of whatever memory there is.
     let shared = scenario.task.has_engine();
     let lacks = |mib: u32| {
@@ -61,8 +66,11 @@ pub fn least_memory(scenario: &Scenario, batch: u32) -> Option<Bytes> {
 ///
 /// Its parameter count is the derived one, and it belongs to no catalogue row.
 pub fn largest_model(scenario: &Scenario, batch: u32) -> Option<Model> {
-    let (shape, usable) = (Shape::of(&scenario.model), scenario.usable());
-    let fits = |groups| Ledger::of(&Scenario { model: shape.model(groups), ..*scenario }).peak(batch).1 <= usable;
+    let shape = Shape::of(&scenario.model);
+    let fits = |groups| {
+        let at = Scenario { model: shape.model(groups), ..*scenario };
+        holds(&at, &Ledger::of(&at), batch)
+    };
     let groups = search::largest(shape.most(), shape.own(), fits);
     (groups > 0).then(|| shape.model(groups))
 }

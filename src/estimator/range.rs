@@ -97,7 +97,7 @@ impl Outlook {
     fn ledger(self, scenario: &Scenario) -> Ledger {
         let seen = self.of(scenario);
         match (scenario.method, self) {
-            (Method::Ledger, Self::Safe) => counted::ledger(&seen, Allocator::Reserved),
+            (Method::Ledger, Self::Safe) => counted::careful_ledger(&seen),
             (Method::Ledger, _) => counted::ledger(&seen, Allocator::Live),
             _ => Ledger::of(scenario),
         }

@@ -25,6 +25,10 @@ pub const CUDA_CONTEXT: Unknown<Bytes> =
 pub const COMMUNICATION: Unknown<Bytes> =
     Unknown { optimistic: Bytes::from_gib(1.0), likely: Bytes::from_gib(1.25), safe: Bytes::from_gib(1.5) };
 
+/// CPU memory of one process that has PyTorch and a CUDA context, at the most: 2,271 MiB resident with torch.distributed
+/// (pytorch/pytorch#106511, August 2023), of which processes share what they map of the same libraries.
+pub const PROCESS: Bytes = Bytes::from_mib(2_271.0);
+
 /// What a run needs beyond live dynamic memory (gradients, activations, temporaries), because its blocks do
 /// not match its tensors, while segments never grow.
 ///

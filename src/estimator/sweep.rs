@@ -3,7 +3,7 @@
 
 use std::f64::consts::LN_2;
 
-use super::answer::{by_memory, by_tokens, largest_micro_batch};
+use super::answer::{by_memory, by_tokens, holds, largest_micro_batch};
 use super::choice::{AttentionKernel, Method, Position, TaskKind};
 use super::ledger::Ledger;
 use super::scenario::{Model, Scenario};
@@ -133,8 +133,11 @@ pub fn model_sizes(model: &Model, points: usize) -> Vec<Model> {
 /// The largest model of the scenario's shape of which one sequence fits, counted as [`model_sizes`] counts; `None` when not
 /// even one group of heads does.
 pub fn largest_size(scenario: &Scenario) -> Option<Model> {
-    let (shape, usable) = (Shape::of(&scenario.model), scenario.usable());
-    let fits = |groups| Ledger::of(&Scenario { model: shape.counted(groups), ..*scenario }).peak(1).1 <= usable;
+    let shape = Shape::of(&scenario.model);
+    let fits = |groups| {
+        let at = Scenario { model: shape.counted(groups), ..*scenario };
+        holds(&at, &Ledger::of(&at), 1)
+    };
     let groups = search::largest(shape.most(), shape.own(), fits);
     (groups > 0).then(|| shape.counted(groups))
 }

@@ -6,6 +6,7 @@
 
 use serde::Serialize;
 
+use super::answer::holds;
 use super::bounds::Field;
 use super::choice::{ProjectorTraining, Tower, TowerTraining};
 use super::ledger::Ledger;
@@ -362,7 +363,7 @@ impl Scenario {
         if !self.shrinks_images() {
             return None;
         }
-        let fits = |scenario: &Self| Ledger::of(scenario).peak(scenario.recipe.batch).1 <= scenario.usable();
+        let fits = |scenario: &Self| holds(scenario, &Ledger::of(scenario), scenario.recipe.batch);
         if !fits(self) {
             return self.largest_max_pixels(fits);
         }

@@ -95,6 +95,7 @@ fn estimated(scenario: &Scenario) -> Value {
         Balance::Free(bytes) => ("free", bytes),
         Balance::Close(bytes) => ("close", bytes),
         Balance::Over(bytes) => ("over", bytes),
+        Balance::LacksHost(bytes) => ("host-memory", bytes),
     };
     let instants = estimate.instants.iter().enumerate().map(|(position, instant)| {
         let buckets =

@@ -39,8 +39,11 @@ mod rendered {
     use proptest::prelude::*;
 
     use super::{any_scenario, text_is_sound};
-    use crate::figures::FIGURES;
-    use crate::site::State;
+    use bmax::{Choice, Engine, Field, Offload, Scenario, ZeroStage, catalogue, estimate};
+    use proptest::sample::select;
+
+    use crate::figures::{ANSWER_BAR, FIGURES};
+    use crate::site::{Standing, State, facts_of};
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(48))]
@@ -54,6 +57,43 @@ mod rendered {
                     // An element all of whose attributes are literals is written as it stands, with this one, too.
                     prop_assert!(!html.contains("inner_html"), "{} has markup in an attribute", figure.name);
                     text_is_sound(&html);
+                }
+                Ok(())
+            })?;
+        }
+    }
+
+    prop_compose! {
+        /// A micro-batch that the GPU has room for, on a machine with half of the memory that it takes.
+        fn too_little_cpu_memory()(
+            model in 0..catalogue::MODELS.len(),
+            offload in select(Offload::ALL),
+            engine in select(&[Engine::Torch, Engine::DeepSpeed][..]),
+            batch in 1_u32..4,
+        ) -> Option<Scenario> {
+            let mut scenario = catalogue::MODELS[model].apply(Scenario::default());
+            scenario = catalogue::device("h200").map_or(scenario, |row| row.apply(scenario)).with_batch(batch);
+            (scenario.cluster.zero, scenario.cluster.engine) = (ZeroStage::Stage3, engine);
+            scenario.recipe.offload = offload;
+            let found = estimate(&scenario);
+            let half = scenario.with_number(Field::HostMemory, found.host.peak().bytes.gib() / 2.0).ok()?;
+            (found.fits() && half.host.ram > bmax::Bytes::ZERO).then_some(half)
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+        #[test]
+        fn nothing_says_that_a_micro_batch_fits_which_cpu_memory_has_no_room_for(drawn in too_little_cpu_memory()) {
+            let Some(scenario) = drawn else { return Ok(()) };
+            prop_assert_eq!(Standing::of(&facts_of(scenario)), Standing::DoesNotFit);
+            Owner::new().with(|| {
+                let state = State::of(scenario);
+                for figure in FIGURES.iter().chain([&ANSWER_BAR]) {
+                    let html = (figure.html)(state);
+                    for said in [">fits<", "likely fits", " left<", "stay free", "stays free", "to spare", "It fits"] {
+                        prop_assert!(!html.contains(said), "{} says “{}”, {:?}", figure.name, said, scenario.recipe.offload);
+                    }
                 }
                 Ok(())
             })?;

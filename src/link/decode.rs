@@ -247,13 +247,14 @@ fn other_device(given: &str, scenario: Scenario) -> (Scenario, Notice) {
         Some(why) => Notice::NotCounted { given: excerpt(given), why, used },
         None => {
             let known = &mut catalogue::DEVICES.iter().map(|row| (row.slug, row.name));
-            unknown_row(ROWS[2], given, known, "a GPU of the list", used)
+            unknown_word(ROWS[2], given, known, "a GPU of the list", used)
         }
     };
     (scenario, notice)
 }
 
-fn unknown_row(
+/// That the parameter `key`, which is called `name`, was given a word that is none of `known`, which it may be like.
+pub(crate) fn unknown_word(
     (key, name): (&'static str, &'static str),
     given: &str,
     known: &mut dyn Iterator<Item = (&'static str, &'static str)>,

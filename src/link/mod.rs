@@ -32,8 +32,8 @@ mod parameters;
 mod tests;
 mod versus;
 
-pub(crate) use decode::pairs;
 pub use decode::{decode, decode_onto, decode_pairs, decode_with};
+pub(crate) use decode::{pairs, unknown_word};
 pub use encode::{encode, encode_change, encode_whole};
 pub use notice::Notice;
 #[cfg(feature = "cli")]

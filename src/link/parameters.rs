@@ -18,7 +18,7 @@ pub(super) const ROWS: [(&str, &str); 3] = [("v", "Version"), ("model", "Model")
 pub const PASSED_OVER: [&str; 6] = ["embed", "controls", "theme", "title", "height", "ask"];
 
 /// The parameter that names a network of layers and its settings ([`crate::course::networks::Named`]). It is no part
-/// of a scenario, and only the figure of layer lists reads it.
+/// of a scenario: the figure of layer lists and the command line read it.
 pub const NETWORK: &str = "network";
 
 /// Whether a link may have this parameter, be it of the scenario, of the one to compare with or of an embedded

@@ -36,7 +36,7 @@ impl Standing {
         match balance {
             Balance::Free(_) => Self::Fits,
             Balance::Close(_) => Self::TooClose,
-            Balance::Over(_) => Self::DoesNotFit,
+            Balance::Over(_) | Balance::LacksHost(_) => Self::DoesNotFit,
         }
     }
 

@@ -44,9 +44,11 @@ impl PartialEq for Facts {
     }
 }
 
-/// Where one sequence more than the answer would not fit.
+/// Where one sequence more than the answer would not fit: on the device, or in CPU memory where the machine has too little.
 #[derive(Clone, Copy, Debug)]
 pub struct Limit {
+    /// Whether it is CPU memory.
+    pub in_host: bool,
     /// The instant that needs most.
     pub instant: &'static Instant,
     /// The largest entry alive then.
@@ -93,8 +95,11 @@ impl Limit {
     fn of(scenario: &Scenario, answer: &Answer) -> Self {
         let too_many = answer.batch().unwrap_or(0).saturating_add(1);
         let estimate = estimate(&scenario.with_batch(too_many));
-        // A ledger always has its model states, so the list is never empty.
-        Self { instant: estimate.peak().instant, largest: *estimate.largest()[0] }
+        match (answer.by_host(), estimate.host.largest()) {
+            (true, Some(largest)) => Self { in_host: true, instant: estimate.host.peak().instant, largest: *largest },
+            // A ledger always has its model states, so the list is never empty.
+            _ => Self { in_host: false, instant: estimate.peak().instant, largest: *estimate.largest()[0] },
+        }
     }
 }
 

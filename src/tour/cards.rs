@@ -166,7 +166,9 @@ fn left(_: &Seen, now: &Seen) -> String {
     let free = match now.estimate.balance() {
         Balance::Free(free) => format!("{} of the {usable} that can be used stay free", memory(free)),
         Balance::Close(_) | Balance::Over(_) => format!("nothing of the {usable} that can be used stays free"),
+        Balance::LacksHost(lacks) => format!("the machine lacks {} of CPU memory", memory(lacks)),
     };
+    let of = if now.answer.by_host() { " of CPU memory" } else { "" };
     let more = match &now.answer {
         Answer::Fits(room) if room.capped => format!("More may fit; the search ends at {}.", counts(now, room.batch)),
         Answer::Fits(room) => {
@@ -176,9 +178,9 @@ fn left(_: &Seen, now: &Seen) -> String {
             } else {
                 format!("One more than {}", counts(now, room.batch))
             };
-            format!("{next} needs {one}, and would lack {lack}.")
+            format!("{next} needs {one}, and would lack {lack}{of}.")
         }
-        Answer::Infeasible(reason) => format!("One {} lacks {}.", now.scenario.unit().one(), memory(reason.over)),
+        Answer::Infeasible(reason) => format!("One {} lacks {}{of}.", now.scenario.unit().one(), memory(reason.over)),
         Answer::Refused(refusal) => format::refusal(refusal, now.scenario.unit()),
     };
     format!("With {} {free}. {more}", batch(now))
@@ -193,6 +195,7 @@ fn next(_: &Seen, now: &Seen) -> String {
         Balance::Over(_) => {
             format!("{} too much. The run would stop with an out-of-memory error.", memory(peak - usable))
         }
+        Balance::LacksHost(lacks) => format!("enough, but the machine lacks {} of CPU memory.", memory(lacks)),
     };
     format!("A step with {} needs {taken}, and {room} can be used: {verdict}", batch(now))
 }

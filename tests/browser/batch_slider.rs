@@ -17,6 +17,7 @@ fn verdict(scenario: &Scenario) -> Vec<String> {
             let beyond = if estimate.reserved.get() > 0.0 { expected::memory(over_usable) } else { String::new() };
             vec!["Does not fit".into(), beyond, expected::memory(over)]
         }
+        (Balance::LacksHost(lacks), _) => vec!["Does not fit".into(), expected::memory(lacks)],
     }
 }
 

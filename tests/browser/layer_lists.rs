@@ -2,7 +2,7 @@
 
 use crate::support::{Page, key};
 use bmax::course::networks::{Network, Setup, presets, room};
-use bmax::{Bytes, Scenario, number};
+use bmax::{Bytes, Scenario, catalogue, number};
 use serde_json::json;
 
 const LIST: &str = "Layers, one line each";
@@ -138,5 +138,28 @@ async fn a_link_names_a_network_and_follows_what_is_set_of_it() {
     // A list of one's own has no word.
     figure.fill(LIST, "input 784\ndense 10").await;
     page.until_query("v=3&gpu=rtx-4090&precision=bf16-pure&optimizer=adam8bit").await;
+    page.close().await;
+}
+
+#[tokio::test]
+async fn the_page_has_one_answer_and_a_choice_of_the_gpu() {
+    let page = Page::about("network", "?network=resnet-50&gpu=t4").await;
+    // The bar of the other pages answers for a transformer.
+    assert_eq!(page.script("return document.getElementById('answer-bar');", vec![]).await, json!(null));
+    let figure = page.figure("network");
+    for slug in ["t4", "rtx-3090"] {
+        let row = catalogue::device(slug).expect("listed");
+        figure.pick("GPU", row.name).await;
+        let scenario = row.apply(Scenario::default());
+        figure.shows("fit", &fit(presets::RESNET_50, &scenario, usize::MAX)).await;
+    }
+    page.close().await;
+}
+
+#[tokio::test]
+async fn a_network_that_is_not_known_is_named_with_what_it_is_like() {
+    let page = Page::about("network", "?network=resnet50").await;
+    page.part("#notices").says("Network: “resnet50” is not known (nearest: resnet-50)").await;
+    page.figure("network").shows("parameters", "138,357,544").await;
     page.close().await;
 }

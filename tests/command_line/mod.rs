@@ -20,7 +20,7 @@ use std::thread;
 
 use bmax::cli::{Depth, line, question, schema};
 use bmax::export::{self, Target};
-use bmax::{catalogue, setting};
+use bmax::{catalogue, format, setting};
 use schema_check::check;
 use serde_json::{Map, Value, json};
 
@@ -442,7 +442,15 @@ fn every_report_is_as_its_schema_says() {
     let settings = setting::ALL.iter().flat_map(|word| {
         word.options.iter().map(move |option| format!("{}={}&model=mixtral-8x7b", word.key, option.key))
     });
-    let odd = ["{\"id\":1.5}", "nonsense", "model=70b&gpus=1&b=1048576", "s=4194304&zero=0", "s=1&gpus=3&tp=2&pp=2"];
+    let odd = [
+        "{\"id\":1.5}",
+        "nonsense",
+        "model=70b&gpus=1&b=1048576",
+        "s=4194304&zero=0",
+        "s=1&gpus=3&tp=2&pp=2",
+        "network=sdxl.ema.root",
+        "network=none",
+    ];
     for asked in rows.chain(devices).chain(settings).chain(odd.map(str::to_owned)) {
         let told = line(Some(1), question(&asked, None), Depth::Full);
         let told = serde_json::to_value(told).expect("a report is JSON");
@@ -678,6 +686,56 @@ fn the_worked_example_of_the_document_on_json_is_answered_as_printed() {
     assert_eq!(report["notices"], json!([]));
     for (key, value) in printed.as_object().expect("members") {
         assert_eq!(report[key], *value, "{key}");
+    }
+}
+
+/// torchvision’s resnet50 has 25,557,032 weights; in bf16 with a master copy and AdamW’s moments a step has 12 bytes of each
+/// beside its gradients.
+#[test]
+fn a_network_of_layers_is_answered_by_its_own_numbers_and_by_no_transformer_s() {
+    let asked = "network=resnet-50&gpu=rtx-3090";
+    let told = report(asked);
+    assert_eq!((&told["network"], &told["name"]), (&json!("resnet-50"), &json!("ResNet-50")));
+    assert_eq!((&told["notices"], &told["parameters"]), (&json!([]), &json!(25_557_032)));
+    let states = told["step"]["optimizer_bytes"].as_f64().expect("bytes");
+    assert_eq!(states, 8.0 * 25_557_032.0);
+    assert_eq!(told["answer"]["b_max"], told["step"]["examples"]);
+    assert!(told["step"]["peak_bytes"].as_f64() <= told["room_bytes"].as_f64());
+    assert!(told["answer"]["fits"] == true && told.get("estimate").is_none());
+    let text = run(&["--strict", asked]);
+    let most = told["answer"]["b_max"].as_u64().expect("some fit");
+    let said = words(&text.stdout);
+    assert_eq!(text.status.code(), Some(0));
+    assert!(said.starts_with("ResNet-50 on RTX 3090 24 GB") && !said.contains("7B"), "{said}");
+    assert!(said.contains(&format!("b_max = {} example", format::count(most))), "{said}");
+    // A line, and a JSON scenario.
+    let line = &answers(b"{\"id\": 7, \"network\": \"resnet-50\", \"gpu\": \"rtx-3090\"}\n".to_vec(), &[])[0];
+    assert_eq!((&line["line"], &line["id"], &line["answer"]), (&json!(1), &json!(7), &told["answer"]));
+}
+
+#[test]
+fn a_network_that_is_not_known_has_no_answer_and_one_has_no_comparison_and_no_export() {
+    let output = run(&["network=resnet50"]);
+    assert_eq!((output.status.code(), words(&output.stdout)), (Some(1), ""));
+    assert!(
+        words(&output.stderr).contains("“resnet50” is not known (nearest: resnet-50)"),
+        "{}",
+        words(&output.stderr)
+    );
+    // Of a known one the part that says nothing is named.
+    let told = report("network=sdxl.emma");
+    assert!(
+        told["notices"][0].as_str().is_some_and(|notice| notice.contains("“emma” is not known (nearest: ema)")),
+        "{told}"
+    );
+    assert_eq!(run(&["--strict", "network=sdxl.emma"]).status.code(), Some(1));
+    for arguments in [
+        &["--export=json", "network=sdxl"][..],
+        &["--compare", "network=sdxl", "gpus=2"],
+        &["--others", "network=sdxl"],
+    ] {
+        let output = run(arguments);
+        assert_eq!((output.status.code(), words(&output.stdout)), (Some(1), ""), "{arguments:?}");
     }
 }
 

@@ -1,8 +1,8 @@
 //! What memory is made of, what makes it more or less, and what follows from it.
 
 use bmax::{
-    Adapter, Answer, AttentionKernel, Bucket, Bytes, Choice, Engine, Field, LossHead, Optimizer, Outside, Packing,
-    Recomputation, Scenario, StepKernel, TaskKind, Vision, ZeroStage, b_max, counters, estimate,
+    Adapter, Answer, AttentionKernel, Balance, Bucket, Bytes, Choice, Engine, Field, LossHead, Optimizer, Outside,
+    Packing, Recomputation, Scenario, StepKernel, TaskKind, Vision, ZeroStage, b_max, counters, estimate,
     inverse::{largest_model, least_memory, longest_sequence},
     link,
     range::range,
@@ -102,6 +102,26 @@ of_every_scenario! {
                 }
             }
             Answer::Infeasible(_) => prop_assert!(at_least(peak(&scenario.with_batch(1)), usable)),
+        }
+    }
+
+    fn a_micro_batch_is_free_up_to_b_max_and_no_farther_whatever_memory_is_short(mut scenario in as_drawn) {
+        // A machine with little more than the micro-batch takes, where that is a size that a machine may have.
+        let taken = estimate(&scenario).host.peak().bytes.gib() * (1.0 + 1e-9);
+        if let Ok(small) = scenario.with_number(Field::HostMemory, taken) {
+            scenario = small;
+        }
+        let most = b_max(&scenario).batch().unwrap_or(0);
+        let last = Field::Batch.bound().max as u32;
+        for batch in [1, most.max(1), (most + 1).min(last), scenario.recipe.batch] {
+            let at = estimate(&scenario.with_batch(batch));
+            // A peak that is the usable memory to the last bits may be read as either.
+            if at_least(at.peak().bytes.get(), at.usable().get()) && at_least(at.usable().get(), at.peak().bytes.get()) {
+                continue;
+            }
+            let is_free = matches!(at.balance(), Balance::Free(_));
+            prop_assert_eq!(is_free, batch <= most, "b = {} of {}, {}", batch, most, link::encode(&scenario));
+            prop_assert_eq!(is_free, at.fits());
         }
     }
 
@@ -298,7 +318,9 @@ of_every_scenario! {
         prop_assert!(at.conflicts().is_empty(), "{:?}", at.conflicts());
     }
 
-    fn inverse_questions_agree_with_the_ledger(scenario in sensible) {
+    fn inverse_questions_agree_with_the_ledger(mut scenario in sensible) {
+        // What CPU memory has room for is held in tests/cpu_memory.rs.
+        scenario.host.ram = Bytes::ZERO;
         let batch = scenario.recipe.batch;
         let fits = |scenario: &Scenario| peak(scenario) <= scenario.usable().get() * (1.0 + 1e-12);
         if let Some(sequence) = longest_sequence(&scenario, batch) {

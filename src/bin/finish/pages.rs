@@ -55,7 +55,6 @@ fn assembled(template: &str, pages: &[Page], at: usize, parts: &Parts) -> Result
         page.sections.iter().flat_map(|section| &section.sentences).map(String::as_str).collect();
     let main: String = page.sections.iter().map(|section| section.html.as_str()).collect();
     let main = parts.places.resolved(&parts.figures.placed(&main, &names, &sentences)?, page.slug)?;
-    let bar = parts.places.resolved(parts.figures.html("answer-bar")?, page.slug)?;
     let fills = [
         ("{{title}}", escaped(&page.title)),
         // Trunk's minifier takes the quotes of a value that needs none as it stands.
@@ -69,7 +68,7 @@ fn assembled(template: &str, pages: &[Page], at: usize, parts: &Parts) -> Result
         ("{{pages}}", header(pages, at)),
         ("{{contents}}", contents(page)),
         ("{{neighbours}}", neighbours(pages, at)),
-        ("{{figure:answer-bar}}", bar),
+        ("{{answer-bar}}", bar(&names, page, parts)?),
         ("{{desk}}", parts.desk.name.clone()),
         ("{{desk-sheet}}", format!("sha256-{}", parts.desk.sheet)),
         ("{{version}}", env!("CARGO_PKG_VERSION").to_owned()),
@@ -90,6 +89,20 @@ fn assembled(template: &str, pages: &[Page], at: usize, parts: &Parts) -> Result
         _ => {}
     }
     with_policy(&html)
+}
+
+/// The figure that answers for a network of layers.
+const NETWORK: &str = "network";
+
+/// The bar that stays in view. It answers for a transformer; a page whose figure answers for a network has none, because
+/// two answers at once would pass for two opinions.
+fn bar(figures: &[&str], page: &Page, parts: &Parts) -> Result<String> {
+    if figures.contains(&NETWORK) {
+        return Ok(String::new());
+    }
+    let bar = parts.places.resolved(parts.figures.html("answer-bar")?, page.slug)?;
+    let attributes = "class=\"answer-bar\" role=\"region\" aria-label=\"Answer for this configuration\" inert";
+    Ok(format!("<div id=\"answer-bar\" {attributes}>{bar}</div>"))
 }
 
 /// The way from a page to the first one.

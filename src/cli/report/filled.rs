@@ -8,6 +8,7 @@ use super::{
 use std::collections::BTreeMap;
 
 use crate::cli::input::{Question, QuestionError};
+use crate::cli::network::{NetworkReport, network_report};
 use crate::cli::values::{Number, Parameters};
 use crate::cli::words;
 use crate::{
@@ -70,7 +71,10 @@ pub fn report(question: &Question, depth: Depth) -> Report {
 /// The line of output for a line of input.
 pub fn line(number: Option<u64>, asked: Result<Question, QuestionError>, depth: Depth) -> Line {
     match asked {
-        Ok(question) => Line::Report(Box::new(Report { line: number, ..report(&question, depth) })),
+        Ok(question) => match &question.network {
+            Some(named) => Line::Network(Box::new(NetworkReport { line: number, ..network_report(named, &question) })),
+            None => Line::Report(Box::new(Report { line: number, ..report(&question, depth) })),
+        },
         Err(refusal) => Line::Failure(Failure::of(number, &refusal)),
     }
 }
@@ -199,6 +203,7 @@ fn estimated(scenario: &Scenario) -> Estimate {
         Balance::Free(bytes) => ("free", bytes),
         Balance::Close(bytes) => ("close", bytes),
         Balance::Over(bytes) => ("over", bytes),
+        Balance::LacksHost(bytes) => ("host-memory", bytes),
     };
     Estimate {
         method: estimate.method.key(),
@@ -368,11 +373,14 @@ fn solved(scenario: &Scenario) -> Solve {
         largest_model_parameters: largest_model(scenario, batch).map(|model| model.parameters),
         reasons: BTreeMap::new(),
     };
+    // A larger GPU does not help a machine with too little memory.
+    let in_host = estimate(scenario).host.lacks().is_some();
+    let larger = |why| if in_host { "The machine has too little CPU memory, whatever its GPUs have." } else { why };
     let missing = [
         ("longest_sequence", solve.longest_sequence.is_none(), "Not even sequences of one token fit."),
         ("fewest_gpus", solve.fewest_gpus.is_none(), "What more GPUs do not divide is too large by itself."),
-        ("least_memory_mib", solve.least_memory_mib.is_none(), "No memory in the range of “mem” is enough."),
-        ("smallest_device", solve.smallest_device.is_none(), "No GPU of the list is large enough."),
+        ("least_memory_mib", solve.least_memory_mib.is_none(), larger("No memory in the range of “mem” is enough.")),
+        ("smallest_device", solve.smallest_device.is_none(), larger("No GPU of the list is large enough.")),
         ("largest_model_parameters", solve.largest_model_parameters.is_none(), "Not even one attention head fits."),
     ];
     let reasons = missing.into_iter().filter(|(_, missing, _)| *missing).map(|(key, _, why)| (key, why)).collect();

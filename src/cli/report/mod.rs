@@ -18,6 +18,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
 use super::input::{Id, QuestionError};
+use super::network::NetworkReport;
 use super::values::{Number, Parameters, Value};
 use crate::{Bucket, Bytes, Choice, Method, RefusalKind};
 
@@ -27,6 +28,8 @@ use crate::{Bucket, Bytes, Choice, Method, RefusalKind};
 pub enum Line {
     /// The answer to a question.
     Report(Box<Report>),
+    /// The answer to a question about a network of layers.
+    Network(Box<NetworkReport>),
     /// There was no question.
     Failure(Failure),
 }
@@ -333,8 +336,9 @@ pub struct Peak {
 #[serde(deny_unknown_fields)]
 pub struct Balanced {
     /// “free”: it leaves so much of the usable memory; “close”: it exceeds that by so much and lives
-    /// off the headroom; “over”: it exceeds the memory of the GPU by so much.
-    #[schemars(extend("enum" = ["free", "close", "over"]))]
+    /// off the headroom; “over”: it exceeds the memory of the GPU by so much; “host-memory”: the GPU has room
+    /// for it, and the machine lacks so much CPU memory.
+    #[schemars(extend("enum" = ["free", "close", "over", "host-memory"]))]
     pub state: &'static str,
     /// By how much.
     pub bytes: Number,

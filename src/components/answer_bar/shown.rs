@@ -62,6 +62,9 @@ fn what_binds(facts: &Facts) -> String {
         Answer::Fits(room) => {
             format!("next {} lacks {}", facts.scenario.unit().one(), format::memory(room.next_lacks))
         }
+        Answer::Infeasible(reason) if facts.limit.in_host => {
+            format!("CPU memory binds: each machine lacks {}", format::memory(reason.over))
+        }
         Answer::Infeasible(reason) => {
             let largest = facts.limit.largest.bucket;
             let binds = if largest.is_plural() { "bind" } else { "binds" };

@@ -2,7 +2,19 @@
 
 use super::presets::{self, Preset};
 use super::{MAX_SIZE, Network};
+use crate::link::{NETWORK, Notice, unknown_word};
 use crate::number;
+
+/// The parameter that such a word belongs to, and what it is called.
+const PARAMETER: (&str, &str) = (NETWORK, "Network");
+
+/// The parts of such a word that are words themselves, and what each sets.
+const SETTINGS: [(&str, &str); 4] = [
+    ("frozen", "frozen networks in memory"),
+    ("ema", "average of the weights"),
+    ("root", "segments of √L pieces"),
+    ("every-1", "segments of so many pieces"),
+];
 
 /// Which pieces are computed again.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -55,24 +67,54 @@ impl Named {
     /// assert_eq!(Named::read("nothing"), None);
     /// ```
     pub fn read(word: &str) -> Option<Self> {
+        Self::parsed(word).map(|(named, _)| named)
+    }
+
+    /// What a reader is told of a word that names no network, or of its parts that say nothing.
+    ///
+    /// ```
+    /// use bmax::course::networks::Named;
+    /// assert_eq!(Named::notices("sdxl.512.ema"), []);
+    /// let told = Named::notices("resnet50").remove(0).to_string();
+    /// assert!(told.starts_with("Network: “resnet50” is not known (nearest: resnet-50)"), "{told}");
+    /// ```
+    pub fn notices(word: &str) -> Vec<Notice> {
+        let mut presets = presets::ALL.iter().map(|preset| (preset.0, preset.1));
+        let Some((named, unread)) = Self::parsed(word) else {
+            let accepted = presets::ALL.map(|preset| preset.0).join(", ");
+            return vec![unknown_word(PARAMETER, word, &mut presets, &accepted, presets::ALL[0].0)];
+        };
+        let part = |part| {
+            let accepted = "a name, and behind dots a size in pixels, every- with a number, root, frozen or ema";
+            unknown_word(PARAMETER, part, &mut SETTINGS.into_iter(), accepted, named.preset.0)
+        };
+        unread.into_iter().map(part).collect()
+    }
+
+    /// The same as [`Named::read`], with the parts that say nothing.
+    fn parsed(word: &str) -> Option<(Self, Vec<&str>)> {
         // A preset's own word may have a dot in it.
         let of =
             |preset: &&Preset| word.strip_prefix(preset.0).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
         let preset = presets::ALL.iter().find(of)?;
         let mut named = Self { preset, side: None, again: Again::Nothing, frozen: false, averages: false };
-        for part in word[preset.0.len()..].split('.') {
+        let mut unread = Vec::new();
+        // Before the first dot is nothing more.
+        for part in word[preset.0.len()..].split('.').skip(1) {
             let count = |text| number::parse(text).ok().filter(|count| (1.0..=MAX_SIZE).contains(count));
             match part {
                 "frozen" => named.frozen = true,
                 "ema" => named.averages = true,
                 "root" => named.again = Again::Root,
-                _ => match part.strip_prefix("every-") {
-                    Some(every) => named.again = count(every).map_or(named.again, |every| Again::Every(every.floor())),
-                    None => named.side = count(part).map(f64::floor).or(named.side),
+                "" => {}
+                _ => match (part.strip_prefix("every-"), count(part.strip_prefix("every-").unwrap_or(part))) {
+                    (Some(_), Some(every)) => named.again = Again::Every(every.floor()),
+                    (None, Some(side)) => named.side = Some(side.floor()),
+                    (_, None) => unread.push(part),
                 },
             }
         }
-        Some(named)
+        Some((named, unread))
     }
 
     /// The word that says the same.
@@ -152,7 +194,22 @@ mod tests {
     fn a_part_that_says_nothing_is_passed_over() {
         for word in ["sdxl.-3", "sdxl.every-", "sdxl.every-0", "sdxl.nothing", "sdxl."] {
             assert_eq!(Named::read(word).map(|named| named.word()), Some("sdxl".to_owned()), "{word}");
+            assert_eq!(Named::notices(word).len(), usize::from(word != "sdxl."), "{word}");
         }
         assert_eq!(Named::read("sdxlarge"), None);
+    }
+
+    #[test]
+    fn a_word_that_every_preset_writes_has_no_notice_and_one_that_names_none_is_named_with_what_it_is_like() {
+        for preset in &presets::ALL {
+            for again in [Again::Nothing, Again::Root, Again::Every(7.0)] {
+                let named = Named { preset, side: Some(64.0), again, frozen: true, averages: true };
+                assert_eq!(Named::notices(&named.word()), [], "{}", named.word());
+            }
+            // One letter too many.
+            let [notice] = &Named::notices(&format!("{}x", preset.0))[..] else { panic!("one notice") };
+            let Notice::Word { key: "network", nearest, used: "vgg-16", .. } = notice else { panic!("{notice}") };
+            assert!(nearest.contains(&preset.0), "{}: {nearest:?}", preset.0);
+        }
     }
 }

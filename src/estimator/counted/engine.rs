@@ -161,7 +161,7 @@ fn whole_reduction(to: &mut Assembly, scenario: &Scenario, weights: &Weights, st
 }
 
 /// Weights of one group that ZeRO 3 updates at a time (`sub_group_size`, runtime/zero/config.py).
-const SUB_GROUP: f64 = 1e9;
+pub(super) const SUB_GROUP: f64 = 1e9;
 
 /// DeepSpeed's step flattens this device's gradients and casts them to the type of the master copy, both
 /// beside the gradients themselves (`flatten(averaged_gradients).to(fp32)` in stage_1_and_2.py, for one

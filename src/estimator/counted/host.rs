@@ -3,30 +3,47 @@
 //! The devices of a machine share it, so that each line counts all of them: its coefficient is bytes times devices. With
 //! a pipeline the fullest of the counted stages stands for every device of the machine (`Ledger::host_at`).
 
-use super::matrices;
+use super::engine::SUB_GROUP;
 use super::optimizer::{PAGED, moment_bytes};
+use super::pinned::{self, Parameter};
 use super::stage::{Pipeline, Stage};
 use super::states::{Kind, StateBytes, frozen_bytes, groups};
 use super::task::bytes_of_frozen;
 use super::types::{Types, base_bytes};
 use super::{Assembly, forms};
 use crate::estimator::ledger::{Bucket, Instants, Line};
-use crate::source::{BITSANDBYTES, CHECKPOINTS, DEEPSPEED, FSDP, MODEL, PYTORCH, Source, TRL};
-use crate::{Adapter, Engine, HostLoad, Offload, Optimizer, Reference, RewardModel, Scenario, TaskKind, Weights};
+use crate::estimator::runtime::PROCESS;
+use crate::source::{BITSANDBYTES, CHECKPOINTS, DEEPSPEED, MODEL, PYTORCH, Source, TRL};
+use crate::{
+    Adapter, Engine, Gather, Gathered, HostLoad, Offload, Optimizer, Precision, Reference, RewardModel, Scenario,
+    TaskKind, Weights, ZeroStage,
+};
 
 /// While the weights are read.
 const LOADING: Instants = Instants::at(&[0]);
 /// While the model is trained.
 const TRAINING: Instants = Instants::at(&[1]);
 
+/// How much of the memory of a machine is counted.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Extent {
+    /// What the scenario asks for.
+    Asked,
+    /// Also what nobody said and a run may have: the processes themselves, one copy of the weights while they are loaded,
+    /// and one while a checkpoint is saved. Workers of a data loader are not among it, of which PyTorch and transformers
+    /// start none by themselves, nor is the page cache, which gives way.
+    Careful,
+}
+
 /// Everything in the memory of a machine whose devices have this stage, for each of the counted stages: which of them is
-/// the fullest depends on the micro-batch. Empty where nothing is there.
-pub(super) fn lines(scenario: &Scenario) -> Vec<Vec<Line>> {
+/// the fullest depends on the micro-batch. Empty where the scenario asks for nothing there.
+pub(super) fn lines(scenario: &Scenario, extent: Extent) -> Vec<Vec<Line>> {
     let (recipe, task) = (&scenario.recipe, &scenario.task);
     let asked_for = recipe.offload != Offload::None
         || recipe.optimizer == Optimizer::PagedAdam8bit
         || task.kind != TaskKind::Train
-        || scenario.host.load != HostLoad::Off;
+        || scenario.host.load != HostLoad::Off
+        || gathers(scenario);
     if !asked_for {
         return Vec::new();
     }
@@ -36,10 +53,21 @@ pub(super) fn lines(scenario: &Scenario) -> Vec<Vec<Line>> {
     let stages = pipeline.counted(scenario, &weights);
     let of_each = stages.iter().map(|stage| {
         let mut lines = of_stage(&to, scenario, &weights, stage);
-        load(&mut lines, scenario, &weights);
+        load(&mut lines, scenario, &weights, scenario.host.load);
+        if gathers(scenario) {
+            checkpoint(&mut lines, scenario, &weights);
+        }
+        if extent == Extent::Careful && !lines.is_empty() {
+            careful(&mut lines, scenario, &weights);
+        }
         lines
     });
     of_each.filter(|lines| !lines.is_empty()).collect()
+}
+
+/// Whether a whole state dict is gathered in CPU memory.
+fn gathers(scenario: &Scenario) -> bool {
+    scenario.outside.gather == Gather::Cpu && scenario.divides_weights()
 }
 
 fn of_stage(to: &Assembly, scenario: &Scenario, weights: &Weights, stage: &Stage) -> Vec<Line> {
@@ -57,7 +85,10 @@ fn of_stage(to: &Assembly, scenario: &Scenario, weights: &Weights, stage: &Stage
                 let line = group.line(Bucket::Parameters, bytes * devices, TRAINING, source);
                 state.lines.push(line);
             }
-            state.rounding(&bytes);
+        }
+        if offload.takes_optimizer() {
+            let flat = state.buffers_of_deepspeed(&bytes);
+            state.rounding(&bytes, &flat);
         }
         if offload.takes_optimizer() {
             state.offloaded(&bytes);
@@ -108,20 +139,14 @@ impl State<'_> {
     }
 
     /// What the CPU steps with: master weights, gradients in their type and moments. Where there is no master copy the
-    /// weights have a copy (`CPUOffloadOptimizer` in torchao/optim/cpu_offload.py), unless they are there themselves.
-    /// DeepSpeed keeps fp32 gradients beside fp32 weights, 16 bytes a weight with Adam
-    /// (`initialize_optimizer_states` in runtime/zero/stage_1_and_2.py; `estimate_zero3_model_states_mem_needs`).
+    /// weights have a copy (`CPUOffloadOptimizer` in torchao/optim/cpu_offload.py), unless FSDP has them there itself;
+    /// DeepSpeed copies them in any case (`_create_fp32_partitions` in runtime/zero/stage3.py, and `weights_partition` in
+    /// stage_1_and_2.py, edaa72212672). Its gradients for the step are in the type of that copy
+    /// (`initialize_optimizer_states` in both).
     fn offloaded(&mut self, bytes: &StateBytes) {
-        let deepspeed = self.scenario.cluster.engine == Engine::DeepSpeed;
-        let source: &'static Source = if deepspeed { &DEEPSPEED } else { &PYTORCH };
+        let source: &'static Source = if self.is_deepspeed() { &DEEPSPEED } else { &PYTORCH };
         let (trained, small) = self.trained();
-        let in_host = self.scenario.recipe.offload.takes_parameters();
-        let master = match bytes.master {
-            0.0 if in_host => 0.0,
-            0.0 => bytes.weight,
-            master => master,
-        };
-        let gradient = if bytes.master > 0.0 { bytes.master } else { bytes.gradient };
+        let [master, gradient] = self.stepped(bytes);
         self.push("Weights that the CPU updates", Bucket::Optimizer, master, trained, source);
         self.push("Gradients for the CPU’s step", Bucket::Gradients, gradient, trained, source);
         let optimizer = self.scenario.recipe.optimizer;
@@ -132,28 +157,112 @@ impl State<'_> {
         self.push("Optimizer state of norms and biases", Bucket::Optimizer, moments, small, source);
     }
 
-    /// FSDP pins each weight's part and its gradient's by itself (`pin_memory` in
-    /// torch/distributed/fsdp/_fully_shard/_fsdp_param.py), and PyTorch rounds every pinned allocation up to a power of
-    /// two (`allocate` in aten/src/ATen/core/CachingHostAllocator.h, PyTorch 2.15). Stacks of experts are left out.
-    fn rounding(&mut self, bytes: &StateBytes) {
-        if !self.scenario.cluster.engine.is_torch() {
-            return;
-        }
-        let adapted = self.scenario.recipe.adapter != Adapter::None;
-        let shards = self.to.parameter_shards * self.to.tensor_parallel;
-        let excess = |bytes: f64| {
-            let rounded = if bytes >= 1.0 { (bytes.ceil() as u64).next_power_of_two() as f64 } else { bytes };
-            rounded - bytes
+    fn is_deepspeed(&self) -> bool {
+        self.scenario.cluster.engine == Engine::DeepSpeed
+    }
+
+    /// Bytes of a trained weight that the CPU updates, and of its gradient.
+    fn stepped(&self, bytes: &StateBytes) -> [f64; 2] {
+        let in_place = self.scenario.recipe.offload.takes_parameters() && !self.is_deepspeed();
+        let master = match bytes.master {
+            0.0 if in_place => 0.0,
+            0.0 => bytes.weight,
+            master => master,
         };
-        let mut all = 0.0;
-        for matrix in matrices::of(self.scenario, self.stage) {
-            let elements = matrix.rows * matrix.columns / shards;
-            let kind = if matrix.inside { Kind::Attention } else { Kind::Embedding };
-            let weight = frozen_bytes(self.scenario, kind).map_or(bytes.weight, |(bytes, _)| bytes);
-            let gradient = if adapted { 0.0 } else { excess(elements * bytes.gradient) };
-            all += matrix.count * (excess(elements * weight) + gradient);
+        [master, if bytes.master > 0.0 { bytes.master } else { bytes.gradient }]
+    }
+
+    /// What DeepSpeed has in CPU memory beside the step's own tensors, and the bytes of every flat pinned tensor of one
+    /// device (all at edaa72212672, 0.19.6, where `pin_memory` is on unless it is switched off, as exports write it).
+    ///
+    /// ZeRO 3 (runtime/zero/stage3.py): `grad_partitions_flat_buffer`, in which gradients add up in their own type, is one
+    /// pinned tensor; gradients for the step are one for each group of 10⁹ weights (`initialize_optimizer_states`), and
+    /// weights in CPU memory one altogether (`_create_param_groups_fp16_flat_cpu_memory`). Each part of a parameter was
+    /// pinned by itself before that (`_partition_param` in partition_parameters.py), and PyTorch keeps those blocks.
+    ///
+    /// ZeRO 1 and 2 (stage_1_and_2.py): the updated weights, their gradients and a copy in the type of the model
+    /// (`param_buffer_of_bit16_for_cpu_offload_groups`) are a pinned tensor each, and there is room for the largest
+    /// parameter (`temp_grad_buffer_for_cpu_offload`). With several micro-batches each gradient of this device’s part adds
+    /// up in a pinned tensor of its own, unless master weights are in 16 bits (`async_accumulate_grad_in_cpu_via_gpu`).
+    fn buffers_of_deepspeed(&mut self, bytes: &StateBytes) -> Vec<f64> {
+        if !self.is_deepspeed() {
+            return Vec::new();
         }
-        self.push("Pinned memory, rounded up to powers of two", Bucket::Temporary, 1.0, all, &FSDP);
+        let (recipe, cluster) = (&self.scenario.recipe, &self.scenario.cluster);
+        let (trained, _) = self.trained();
+        let [master, gradient] = self.stepped(bytes);
+        let source = &DEEPSPEED;
+        if cluster.zero == ZeroStage::Stage3 {
+            let added_up = bytes.gradient.min(4.0);
+            let groups = (trained / SUB_GROUP).floor();
+            let mut flat = vec![added_up * trained, gradient * (trained - groups * SUB_GROUP)];
+            flat.extend(std::iter::repeat_n(gradient * SUB_GROUP, groups as usize));
+            self.push("Gradients that add up in CPU memory", Bucket::Gradients, added_up, trained, source);
+            if recipe.offload.takes_parameters() {
+                flat.push(bytes.weight * trained);
+                let name = "Parts of weights pinned at first, kept by PyTorch";
+                self.push(name, Bucket::Temporary, bytes.weight, trained, source);
+            }
+            return flat;
+        }
+        let largest = match recipe.adapter {
+            Adapter::None => self.weights.largest_matrix(&self.scenario.model) as f64 / self.to.tensor_parallel,
+            _ => 0.0,
+        };
+        self.push("Updated weights on their way to the GPU", Bucket::Temporary, bytes.weight, trained, source);
+        self.push("Room for the largest gradient", Bucket::Temporary, bytes.weight, largest, source);
+        if self.adds_up_by_parameter() {
+            self.push("Gradients that add up in CPU memory", Bucket::Gradients, bytes.weight, trained, source);
+        }
+        vec![master * trained, gradient * trained, bytes.weight * trained, bytes.weight * largest]
+    }
+
+    /// Whether DeepSpeed’s first two stages add gradients up in CPU memory, parameter by parameter.
+    fn adds_up_by_parameter(&self) -> bool {
+        let recipe = &self.scenario.recipe;
+        self.is_deepspeed()
+            && self.scenario.cluster.zero < ZeroStage::Stage3
+            && (recipe.micro_batches > 1 || self.scenario.cluster.pipeline_parallel > 1)
+            && recipe.precision != Precision::PureBf16
+    }
+
+    /// What pinned memory takes beyond what was asked for: of DeepSpeed’s `flat` tensors, and of what is pinned parameter by
+    /// parameter. That are each weight’s part and its gradient’s under FSDP (`pin_memory` in
+    /// torch/distributed/fsdp/_fully_shard/_fsdp_param.py, PyTorch 2.15) and where torchao’s optimizer is in CPU memory
+    /// alone (`CPUOffloadOptimizer` in torchao/optim/cpu_offload.py at 36027d82d1ad).
+    fn rounding(&mut self, bytes: &StateBytes, flat: &[f64]) {
+        let (to, scenario) = (self.to, self.scenario);
+        let recipe = &scenario.recipe;
+        let with_weights = recipe.offload.takes_parameters();
+        let [master, gradient] = self.stepped(bytes);
+        // Bytes of an element in one block of its own and in a second one.
+        let blocks = |kind: Kind| match frozen_bytes(scenario, kind) {
+            Some((frozen, _)) if with_weights => [frozen, 0.0],
+            Some(_) => [0.0; 2],
+            None if self.is_deepspeed() && with_weights => [bytes.weight, 0.0],
+            None if self.adds_up_by_parameter() => [bytes.weight, 0.0],
+            None if !scenario.cluster.engine.is_torch() => [0.0; 2],
+            None if with_weights => [bytes.weight, bytes.gradient],
+            None => [master, gradient],
+        };
+        let shards = |kind: Kind| match (with_weights, kind) {
+            (true, Kind::Experts) => to.expert_parameter_shards,
+            (true, _) => to.parameter_shards,
+            (false, Kind::Experts) => (to.optimizer_shards / to.expert_parallel).max(1.0),
+            (false, _) => to.optimizer_shards,
+        };
+        let excess = |parameter: Parameter| {
+            let Parameter { kind, elements, count } = parameter;
+            // ZeRO 1 and 2 leave a device its share of whole gradients, all else is a part of each parameter.
+            let by_parameter = self.adds_up_by_parameter();
+            let (elements, count) =
+                if by_parameter { (elements, count / shards(kind)) } else { (elements / shards(kind), count) };
+            count * blocks(kind).map(|bytes| pinned::excess(elements * bytes)).iter().sum::<f64>()
+        };
+        let of_flat: f64 = flat.iter().map(|bytes| pinned::excess(*bytes)).sum();
+        let of_parts: f64 = pinned::parameters(to, scenario, self.stage).into_iter().map(excess).sum();
+        let name = "Pinned memory, rounded up to powers of two";
+        self.push(name, Bucket::Temporary, 1.0, of_flat + of_parts, &PYTORCH);
     }
 }
 
@@ -195,17 +304,53 @@ fn frozen(lines: &mut Vec<Line>, to: &Assembly, scenario: &Scenario, weights: &W
 }
 
 /// Weights on their way from a checkpoint to the devices.
-fn load(lines: &mut Vec<Line>, scenario: &Scenario, weights: &Weights) {
-    let copies = match scenario.host.load {
+fn load(lines: &mut Vec<Line>, scenario: &Scenario, weights: &Weights, load: HostLoad) {
+    let copies = match load {
         HostLoad::Off => return,
         HostLoad::RankZero => 1.0,
         HostLoad::Every => f64::from(scenario.node_gpus()),
         HostLoad::Twice => 2.0 * f64::from(scenario.node_gpus()),
     };
-    let bytes = match scenario.recipe.adapter {
-        Adapter::None => StateBytes::of(scenario).weight,
-        _ => base_bytes(scenario),
-    };
+    let bytes = bytes_of_a_checkpoint(scenario);
     let line = Line::new("Weights while they are loaded", Bucket::Parameters, &forms::OWN_WEIGHTS, &PYTORCH, LOADING);
     lines.push(Line { coefficient: bytes * copies, weights: weights.total() as f64, ..line });
+}
+
+fn bytes_of_a_checkpoint(scenario: &Scenario) -> f64 {
+    match scenario.recipe.adapter {
+        Adapter::None => StateBytes::of(scenario).weight,
+        _ => base_bytes(scenario),
+    }
+}
+
+/// The whole model in the first process of the machine: DeepSpeed's in 16 bits (`_zero3_consolidated_16bit_state_dict` in
+/// runtime/engine.py, edaa72212672), PyTorch's as it is (`_gather_state_dict` in
+/// torch/distributed/_state_dict_utils.py, PyTorch 2.15).
+fn checkpoint(lines: &mut Vec<Line>, scenario: &Scenario, weights: &Weights) {
+    let deepspeed = scenario.cluster.engine == Engine::DeepSpeed;
+    let source: &'static Source = if deepspeed { &DEEPSPEED } else { &PYTORCH };
+    let whole = bytes_of_a_checkpoint(scenario);
+    let bytes = if deepspeed { whole.min(StateBytes::of(scenario).compute) } else { whole };
+    let line = Line::new("Checkpoint, gathered to be saved", Bucket::Parameters, &forms::OWN_WEIGHTS, source, TRAINING);
+    lines.push(Line { coefficient: bytes, weights: weights.total() as f64, ..line });
+    if gathers(scenario) && scenario.outside.gathered == Gathered::All && scenario.recipe.adapter == Adapter::None {
+        let states = StateBytes::of(scenario);
+        let (moments, _) = moment_bytes(scenario.recipe.optimizer, Kind::Attention, &states);
+        let name = "Optimizer state, gathered to be saved";
+        let line = Line::new(name, Bucket::Optimizer, &forms::OWN_WEIGHTS, source, TRAINING);
+        lines.push(Line { coefficient: moments + states.master, weights: weights.total() as f64, ..line });
+    }
+}
+
+/// What nobody said and a run may have. A checkpoint of adapters is small.
+fn careful(lines: &mut Vec<Line>, scenario: &Scenario, weights: &Weights) {
+    if scenario.host.load == HostLoad::Off {
+        load(lines, scenario, weights, HostLoad::RankZero);
+    }
+    if !gathers(scenario) && scenario.recipe.adapter == Adapter::None {
+        checkpoint(lines, scenario, weights);
+    }
+    let alive = LOADING.or(TRAINING);
+    let line = Line::new("Processes and their libraries", Bucket::Runtime, &forms::OWN_WEIGHTS, &PYTORCH, alive);
+    lines.push(Line { coefficient: PROCESS.get(), weights: scenario.node_gpus().into(), ..line });
 }

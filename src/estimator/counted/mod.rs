@@ -21,6 +21,7 @@ mod operators;
 mod optimizer;
 pub(super) mod outside;
 mod overhead;
+mod pinned;
 mod ppo;
 mod recipes;
 mod stage;
@@ -29,6 +30,7 @@ mod task;
 mod types;
 mod vision;
 
+use self::host::Extent;
 use self::stage::{Pipeline, Stage};
 use self::types::Types;
 use super::formula::{Symbol, Values};
@@ -72,6 +74,15 @@ pub(crate) fn bytes_of_a_trained_weight(scenario: &Scenario) -> (f64, f64) {
 
 /// The ledger of every tensor.
 pub(crate) fn ledger(scenario: &Scenario, allocator: Allocator) -> Ledger {
+    counted(scenario, allocator, Extent::Asked)
+}
+
+/// The same with all that the allocator may hold, and with what nobody said of CPU memory.
+pub(crate) fn careful_ledger(scenario: &Scenario) -> Ledger {
+    counted(scenario, Allocator::Reserved, Extent::Careful)
+}
+
+fn counted(scenario: &Scenario, allocator: Allocator, in_host: Extent) -> Ledger {
     let longest = scenario.at_longest();
     let scenario = &outside::as_run(&longest, recipes::as_run(vision::as_run(task::as_run(&longest))));
     let weights = Weights::of(&scenario.model);
@@ -106,7 +117,7 @@ pub(crate) fn ledger(scenario: &Scenario, allocator: Allocator) -> Ledger {
         lines: assembly.lines,
         instants,
         ranks,
-        host: host::lines(scenario),
+        host: host::lines(scenario, in_host),
         values: values(scenario),
         fragmentation: scenario.device.fragmentation.fraction(),
     }

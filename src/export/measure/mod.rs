@@ -123,10 +123,7 @@ fn alone(scenario: &Scenario, plan: &Planned) -> Alone {
     // As many layers as fit. One layer says little about a model, so that the micro-batch gives way before
     // the layers do; one layer if nothing fits, so that the script can still say so.
     let most = |batch: u32| {
-        let fits = |layers: u32| {
-            let at = with_layers(&one, layers).with_batch(batch);
-            estimate(&at).peak().bytes <= at.usable()
-        };
+        let fits = |layers: u32| estimate(&with_layers(&one, layers).with_batch(batch)).fits();
         search::largest(one.model.layers, 1, fits)
     };
     let mut batch = plan.micro_batch;
@@ -160,7 +157,7 @@ fn head(run: &Run, plan: &Planned, alone: &Alone, page: &str) -> Vec<String> {
     let mut say = |text: &str| lines.extend(wrap(text, "", ""));
     say(&format!("Peak memory of {}", run::subject(scenario)));
     let at = &alone.scenario;
-    if estimate(at).peak().bytes > at.usable() {
+    if !estimate(at).fits() {
         say("NOTHING FITS on one such GPU, not even one sequence of one layer: expect it to run out of memory.");
     }
     let shorter = if alone.shortened {

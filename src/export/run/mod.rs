@@ -102,7 +102,8 @@ fn at_plan(scenario: &Scenario, accumulation: Accumulation) -> Scenario {
 }
 
 fn fits(scenario: &Scenario, beside: fn(&Scenario) -> Bytes) -> bool {
-    estimate(scenario).peak().bytes + beside(scenario) <= scenario.usable()
+    let estimate = estimate(scenario);
+    estimate.fits() && estimate.peak().bytes + beside(scenario) <= scenario.usable()
 }
 
 /// The recipes that not every target has words for, as far as one has them.

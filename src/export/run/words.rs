@@ -97,10 +97,12 @@ pub(in crate::export) fn shortage(scenario: &Scenario) -> String {
             format!("The training step fits, but at “{}” {over} GiB are lacking.", reason.instant.name)
         }
         Shortage::HostMemory => {
-            return format!(
+            let why = format!(
                 "One machine needs {over} GiB more CPU memory than it has: less off-loaded, fewer copies while loading, or \
                  fewer GPUs in a machine would fit."
             );
+            let more = reason.fewest_gpus.map(|gpus| format!(" With {} it would fit.", counted(gpus, "GPU", "GPUs")));
+            return why + &more.unwrap_or_default();
         }
     };
     match reason.fewest_gpus {

@@ -168,7 +168,7 @@ fn four(estimate: &Estimate) -> String {
             format::memory(other)
         );
     }
-    if let Balance::Free(_) = estimate.balance() {
+    if let Balance::Free(_) | Balance::LacksHost(_) = estimate.balance() {
         told += " Free is the rest at that moment.";
     }
     told

@@ -3,7 +3,7 @@
 use bmax::course::length::buckets_at;
 use bmax::inverse::longest_sequence;
 use bmax::plot::{Axis, Ink, Mark, Plot, Rule, Series};
-use bmax::{Bytes, Precision, Recomputation, Scenario};
+use bmax::{Bytes, Precision, Recomputation, Scenario, estimate};
 
 use crate::components::Column;
 use crate::figures::activations::shown::{STEPS, tokens};
@@ -24,12 +24,18 @@ struct Held {
     tokens: u32,
     /// In the order of [`BANDS`].
     sizes: [Bytes; BANDS.len()],
+    /// What the machine lacks of CPU memory.
+    lacks: Option<Bytes>,
 }
 
 impl Held {
     fn of(scenario: &Scenario, tokens: u32) -> Self {
         let sizes = buckets_at(scenario, tokens);
-        Self { tokens, sizes: BANDS.map(|bucket| sizes[bucket as usize]) }
+        let mut at = *scenario;
+        at.recipe.sequence = tokens;
+        let is_known = scenario.host.ram > Bytes::ZERO;
+        let lacks = if is_known { estimate(&at).host.lacks() } else { None };
+        Self { tokens, sizes: BANDS.map(|bucket| sizes[bucket as usize]), lacks }
     }
 
     fn total(&self) -> Bytes {
@@ -93,7 +99,10 @@ impl Stack {
         let held = self.at(place);
         let (total, fixed, activations) = (held.total(), held.fixed(), held.sizes[ACTIVATIONS]);
         let verdict = match self.usable - total {
-            left if left >= Bytes::ZERO => format!("It fits, with {} to spare.", format::memory(left)),
+            left if left >= Bytes::ZERO => match held.lacks {
+                None => format!("It fits, with {} to spare.", format::memory(left)),
+                Some(lacks) => format!("It does not fit: each machine lacks {} of CPU memory.", format::memory(lacks)),
+            },
             left => format!("It does not fit, by {}.", format::memory(Bytes::new(-left.get()))),
         };
         Reading {

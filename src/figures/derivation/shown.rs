@@ -1,6 +1,6 @@
 //! What the figure shows: each line of the derivation in symbols and with numbers, as MathML.
 
-use bmax::{Answer, Bytes, Choice, Entry, Method, Scenario, TaskKind, formula::Values};
+use bmax::{Answer, Bytes, Choice, Entry, Method, Scenario, TaskKind, division::Division, formula::Values};
 
 use super::quantity::gib;
 use super::steps::{Steps, quotient};
@@ -108,15 +108,24 @@ impl Lines {
             has_answer: steps.answer.batch().is_some(),
             conclusion: steps.conclusion(),
             ledger: steps.ledger.as_ref().map(|(division, answer)| Ledger {
-                title: format!(
-                    "The same division by the ledger, {}, the moment that stops the next {}.",
-                    format::at_instant(division.instant),
-                    scenario.unit().one()
-                ),
+                title: title(division, answer, scenario),
                 solved: solved([division.usable, division.fixed, division.per_sequence], answer),
             }),
         }
     }
+}
+
+/// What the ledger's division is of, and that CPU memory stops it earlier.
+fn title(division: &Division, answer: &Answer, scenario: &Scenario) -> String {
+    let one = scenario.unit().one();
+    let instant = format::at_instant(division.instant);
+    if answer.by_host() {
+        let room = answer.batch().map_or_else(|| format!("not even one {one}"), format::count);
+        return format!(
+            "The same division by the ledger, {instant}: what the GPU has room for. CPU memory has room for {room}."
+        );
+    }
+    format!("The same division by the ledger, {instant}, the moment that stops the next {one}.")
 }
 
 fn lines<'a>(entries: impl Iterator<Item = &'a Entry>, values: &Values) -> Vec<Line> {
@@ -148,7 +157,11 @@ fn solved([usable, fixed, one]: [Bytes; 3], answer: &Answer) -> String {
          <mo>⌊</mo><mn>{}</mn><mo>⌋</mo><mo>=</mo><mn>{}</mn>",
         amount(one),
         quotient(left, one, answer),
-        format::count(answer.batch().unwrap_or(0))
+        if answer.by_host() {
+            format::digits((left.get() / one.get()).floor(), 0)
+        } else {
+            format::count(answer.batch().unwrap_or(0))
+        }
     )
 }
 

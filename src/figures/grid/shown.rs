@@ -220,7 +220,7 @@ fn memory(estimate: &Estimate, position: usize, usable: Bytes) -> [String; 5] {
     let states: Bytes = states.map(|bucket| estimate.bucket_at(bucket, position)).into_iter().sum();
     let activations = estimate.bucket_at(Bucket::Activations, position);
     let peak = estimate.total_at(position);
-    let fits = if peak <= usable { "yes" } else { "no" };
+    let fits = if peak <= usable && estimate.host.lacks().is_none() { "yes" } else { "no" };
     let [states, activations, rest] = [states, activations, peak - states - activations].map(format::memory);
     [states, activations, rest, format::gib(peak), fits.to_owned()]
 }

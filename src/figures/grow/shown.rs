@@ -87,6 +87,10 @@ fn sentence(estimate: &Estimate, answer: &Answer, scenario: &Scenario) -> String
             let left = format::memory(free);
             match answer {
                 Answer::Fits(room) if room.capped => format!("Fits: {left} stay free."),
+                Answer::Fits(room) if room.batch == batch && room.by_host => {
+                    let [next, lacks] = [unit.one().to_owned(), format::memory(room.next_lacks)];
+                    format!("The last that fits: with the next {next} each machine lacks {lacks} of CPU memory.")
+                }
                 Answer::Fits(room) if room.batch == batch => {
                     let [next, needs] = [unit.one().to_owned(), format::memory(room.per_sequence)];
                     format!("The last that fits: {left} stay free, and the next {next} needs {needs}.")
@@ -95,7 +99,8 @@ fn sentence(estimate: &Estimate, answer: &Answer, scenario: &Scenario) -> String
                     let more = room.batch.saturating_sub(batch);
                     let more =
                         format!("{} more {}", format::count(more), if more == 1 { unit.one() } else { unit.many() });
-                    format!("Fits: {left} stay free, enough for {more}.")
+                    let room = if room.by_host { "CPU memory has room" } else { "enough" };
+                    format!("Fits: {left} stay free, {room} for {more}.")
                 }
                 Answer::Infeasible(_) | Answer::Refused(_) => format!("Fits: {left} stay free."),
             }
@@ -112,6 +117,9 @@ fn sentence(estimate: &Estimate, answer: &Answer, scenario: &Scenario) -> String
             )
         }
         Balance::Over(over) => format!("Does not fit: {} over the memory of the GPU.", format::memory(over)),
+        Balance::LacksHost(lacks) => {
+            format!("Does not fit: each machine lacks {} of CPU memory.", format::memory(lacks))
+        }
     }
 }
 

@@ -96,6 +96,11 @@ fn article(name: &str) -> &'static str {
 pub fn still_missing(after: &Answer, unit: Unit) -> String {
     match after {
         Answer::Fits(room) if room.capped => "Larger values are not tried.".to_owned(),
+        Answer::Fits(room) if room.by_host => format!(
+            "Still {}: one more would lack {} of CPU memory in each machine.",
+            format::batch(room.batch, unit),
+            format::memory(room.next_lacks)
+        ),
         Answer::Fits(room) => format!(
             "Still {}: one more would lack {} of the {} it takes.",
             format::batch(room.batch, unit),
@@ -103,6 +108,9 @@ pub fn still_missing(after: &Answer, unit: Unit) -> String {
             format::memory(room.per_sequence)
         ),
         Answer::Refused(refusal) => format::would_be(refusal, unit),
+        Answer::Infeasible(reason) if after.by_host() => {
+            format!("Still does not fit: each machine lacks {} of CPU memory.", format::memory(reason.over))
+        }
         Answer::Infeasible(reason) => {
             format!("Still does not fit: one {} would be {} too much.", unit.one(), format::memory(reason.over))
         }

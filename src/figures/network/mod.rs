@@ -8,7 +8,8 @@ use bmax::{Choice, Optimizer, Precision};
 use leptos::prelude::*;
 
 use crate::components::{
-    Column, DataTable, Fold, Key, Legend, Model, NumberField, NumberInput, Plot, Scrub, Segmented, SettingField, Slider,
+    Column, DataTable, DevicePicker, Fold, Key, Legend, Model, NumberField, NumberInput, Plot, Scrub, Segmented,
+    SettingField, Slider,
 };
 use crate::site::{State, network, read, tell_network};
 use shown::{Asked, Counted, PARTS, Policy};
@@ -112,13 +113,16 @@ impl Inputs {
     }
 }
 
-/// Takes the network of the address, and lets the address follow what the reader sets. A list of the reader’s own has
+/// Takes the network of the address, says what of its word is not known, and lets the address follow what the reader sets. A list of the reader’s own has
 /// no word, and the address none then.
-fn follow_address(inputs: Inputs) {
+fn follow_address(state: State, inputs: Inputs) {
     Effect::new(move |told: Option<Option<String>>| {
         let Some(told) = told else {
-            if let Some(named) = network().and_then(|word| Named::read(&word)) {
-                inputs.take(&named);
+            if let Some(word) = network() {
+                if let Some(named) = Named::read(&word) {
+                    inputs.take(&named);
+                }
+                state.notices.update(|all| all.extend(Named::notices(&word)));
             }
             return inputs.word();
         };
@@ -137,7 +141,7 @@ pub fn NetworkList(
     state: State,
 ) -> impl IntoView {
     let inputs = Inputs::new();
-    follow_address(inputs);
+    follow_address(state, inputs);
     let counted = Memo::new(move |_| {
         let asked = inputs.asked();
         state.asked(|scenario| Counted::of(scenario, &asked))
@@ -229,6 +233,7 @@ fn Controls(state: State, inputs: Inputs, counted: Memo<Counted>) -> impl IntoVi
     let text = Signal::derive(move || counted.with(|counted| counted.every_text.clone()));
     view! {
         <div class="network-controls">
+            <DevicePicker id="network-gpu" state/>
             <NumberField input=examples id="network-batch" help="A whole number from 1 to 1,000,000."/>
             <SettingField handle=state.setting(&setting::PRECISION, Precision::EFFECTS) id="network-precision"/>
             <SettingField handle=state.setting(&setting::OPTIMIZER, Optimizer::EFFECTS) id="network-optimizer"/>

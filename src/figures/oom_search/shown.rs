@@ -18,6 +18,8 @@ pub struct Search {
     usable: Bytes,
     shortage: String,
     closed: f64,
+    /// Whether CPU memory stops the search, of which the division knows nothing.
+    in_host: bool,
     /// The usable memory, which the mark on every bar is.
     pub usable_text: String,
     /// The numbers below the axis, each with its place.
@@ -37,6 +39,7 @@ impl Search {
             usable,
             shortage: nothing_fits(facts),
             closed: closed_form::result(&sizes),
+            in_host: facts.answer.by_host(),
             usable_text: format::memory(usable),
             marks: numbers(&trace),
             formula: closed_form::numbers(&sizes),
@@ -67,7 +70,7 @@ impl Search {
             attempts: self.trace.iter().take(made).enumerate().map(attempt).collect(),
             is_over,
             result: if is_over {
-                words::verdict(&self.trace, self.closed)
+                words::verdict(&self.trace, self.closed, self.in_host)
             } else {
                 "The search has not ended yet.".to_owned()
             },

@@ -44,10 +44,15 @@ pub fn known(probe: &Probe) -> String {
     }
 }
 
-/// What search and division say together, once the search is over; `closed` is the whole part of the division.
-pub fn verdict(trace: &[Probe], closed: f64) -> String {
+/// What search and division say together, once the search is over; `closed` is the whole part of the division, which is
+/// about the GPU alone. `in_host` says that CPU memory stopped the search.
+pub fn verdict(trace: &[Probe], closed: f64, in_host: bool) -> String {
     let low = trace.last().map_or(0, |last| last.low);
     let said = match trace.last() {
+        Some(_) if in_host => {
+            let [low, closed] = [format::count(low), format::digits(closed, 0)];
+            format!("CPU memory has room for {low}, and the division, which is about the GPU alone, gives {closed}")
+        }
         Some(_) if low == 0 && closed < 1.0 => "Both say that nothing fits".to_owned(),
         Some(last) if last.high.is_none() && closed >= Field::Batch.bound().max => {
             format!("Both reach {}, the largest value that is tried", format::count(low))
@@ -95,7 +100,7 @@ mod tests {
             step(&trace, 1, "Not even one sequence fits. It is too much."),
             "Attempt 1, doubling: b = 1 runs out of memory. Not even one sequence fits. It is too much."
         );
-        assert_eq!(verdict(&trace, -2.0), "Both say that nothing fits: 1 attempt against one division.");
+        assert_eq!(verdict(&trace, -2.0, false), "Both say that nothing fits: 1 attempt against one division.");
     }
 
     #[test]
@@ -108,8 +113,8 @@ mod tests {
     #[test]
     fn the_verdict_never_claims_an_agreement_that_is_not_there() {
         let trace = by_running_out(&workshop());
-        assert_eq!(verdict(&trace, 3.0), "Both give 3: 4 attempts against one division.");
-        assert!(verdict(&trace, 4.0).starts_with("The search gives 3, the rounded quotient 4:"));
-        assert!(verdict(&[], 3.0).starts_with("The search gives 0"));
+        assert_eq!(verdict(&trace, 3.0, false), "Both give 3: 4 attempts against one division.");
+        assert!(verdict(&trace, 4.0, false).starts_with("The search gives 3, the rounded quotient 4:"));
+        assert!(verdict(&[], 3.0, false).starts_with("The search gives 0"));
     }
 }

@@ -2,7 +2,7 @@
 
 use bmax::course::scaling::{STAGES, at_stage, parts};
 use bmax::course::updates::steps_to_goal;
-use bmax::{Bytes, Scenario, largest_micro_batch, number};
+use bmax::{Balance, Bytes, Scenario, estimate, largest_micro_batch, number};
 
 use crate::site::format;
 
@@ -47,13 +47,18 @@ impl Shown {
     pub fn of(scenario: &Scenario) -> Self {
         let usable = scenario.usable();
         let stages = STAGES.map(|stage| parts(&at_stage(scenario, stage)));
+        let balances = STAGES.map(|stage| estimate(&at_stage(scenario, stage)).balance());
         let peaks = stages.map(|parts| parts.into_iter().sum::<Bytes>());
         let longest = peaks.iter().fold(usable, |longest, peak| if *peak > longest { *peak } else { longest });
         let length = |bytes: Bytes| format::css_percent(bytes.share_of(longest) / 1.02);
         let bar = |at: usize| {
-            let over = peaks[at] > usable;
-            let verdict = format!("{}, {}", format::gib(peaks[at]), if over { "too much" } else { "fits" });
-            Bar { verdict, over, lengths: stages[at].map(length) }
+            let word = match balances[at] {
+                Balance::Free(_) => "fits",
+                Balance::Close(_) | Balance::Over(_) => "too much",
+                Balance::LacksHost(_) => "too little CPU memory",
+            };
+            let verdict = format!("{}, {word}", format::gib(peaks[at]));
+            Bar { verdict, over: !matches!(balances[at], Balance::Free(_)), lengths: stages[at].map(length) }
         };
         let row = |at: usize| {
             let most = largest_micro_batch(&at_stage(scenario, STAGES[at])).unwrap_or(0);
@@ -116,7 +121,8 @@ mod tests {
                 prop_assert!(end <= 100.0 && usable <= 100.0);
                 prop_assert!(bar.verdict.starts_with(&row[6]));
                 // Lengths are written to a thousandth of a percent.
-                prop_assert!(bar.over == (end > usable) || (end - usable).abs() < 0.01);
+                let lacks_host = bar.verdict.ends_with("CPU memory");
+                prop_assert!(bar.over == (lacks_host || end > usable) || (end - usable).abs() < 0.01);
             }
         }
     }

@@ -1,7 +1,7 @@
 //! What the figure shows: the steps of the tuning procedure on one configuration, and the setup they end in.
 
 use bmax::course::tuning::{Job, Tuning, alone, gpus_for, job, tune};
-use bmax::{Change, Infeasible, Recomputation, Scenario, catalogue, number, setting::Word, strategy::Rung};
+use bmax::{Change, Infeasible, Recomputation, Scenario, Shortage, catalogue, number, setting::Word, strategy::Rung};
 use bmax::{Choice, course::tuning::Try};
 
 use crate::site::format;
@@ -244,7 +244,10 @@ impl Lacking {
                 Devices::One => "One device is not enough.",
                 Devices::All => "These devices are not enough.",
             },
-            over: format::memory(reason.over),
+            over: match reason.shortage {
+                Shortage::HostMemory => format!("{} of CPU memory", format::memory(reason.over)),
+                _ => format::memory(reason.over),
+            },
             instant: reason.instant.name,
             largest: reason.largest.name,
             fewest: reason.fewest_gpus.map_or_else(|| "no number of".to_owned(), format::count),

@@ -110,6 +110,7 @@ fn balance(facts: &Facts) -> String {
         Balance::Free(free) => (free, "left below the headroom"),
         Balance::Close(over) => (over, "into the headroom"),
         Balance::Over(over) => (over, "more than the GPU has"),
+        Balance::LacksHost(lacks) => (lacks, "of CPU memory lacking"),
     };
     format!("{} {how}", format::memory(by))
 }

@@ -1,7 +1,7 @@
 //! The questions, each answered by a search of the estimator.
 
 use bmax::{
-    Answer, Bytes, Field, Scenario, Unit, b_max, catalogue, estimate, fewest_gpus,
+    Answer, Balance, Bytes, Field, Scenario, Unit, b_max, catalogue, estimate, fewest_gpus,
     inverse::{largest_model, least_memory, longest_sequence},
     number,
 };
@@ -137,6 +137,13 @@ fn lacking(question: Question, scenario: &Scenario) -> String {
         Question::Model => "Not even a model of this shape with one head fits; at its present size it does not",
     };
     let estimate = estimate(&easiest);
+    if let (Balance::LacksHost(lacks), Some(largest)) = (estimate.balance(), estimate.host.largest()) {
+        let [lacks, size] = [lacks, largest.bytes].map(format::memory);
+        let name = largest.name;
+        return format!(
+            "{none}: each machine lacks {lacks} of CPU memory. The largest entry there is “{name}” with {size}."
+        );
+    }
     let (peak, largest) = (estimate.peak(), estimate.largest()[0]);
     let over = format::memory(peak.bytes - estimate.usable());
     let at = if estimate.instants.len() > 1 { format!(" at “{}”", peak.instant.name) } else { String::new() };
