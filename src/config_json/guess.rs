@@ -208,7 +208,8 @@ fn decoder_by_hand(config: &Value) -> Option<ByHand> {
     let tied = config.get("tie_word_embeddings").and_then(Value::bool).unwrap_or(true);
     let mut model = Model { tied_embeddings: tied.into(), experts: Experts::NONE, ..reader.scenario.model };
     model.parameters = model.derived_parameters();
-    let by_hand = ByHand(AsUsual { model, usual: Usual::of(model.parameters, reader.scenario.recipe.dropout) });
+    let by_hand =
+        ByHand(Box::new(AsUsual { model, usual: Usual::of(model.parameters, reader.scenario.recipe.dropout) }));
     let asked = link::decode(&by_hand.query());
     (asked.notices.is_empty() && asked.scenario.model == model).then_some(by_hand)
 }

@@ -50,7 +50,7 @@ pub enum ConfigError {
 
 /// A model that can be asked in place of a file that is not read: it counts the parameters that it names.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ByHand(pub(super) AsUsual);
+pub struct ByHand(pub(super) Box<AsUsual>);
 
 impl ByHand {
     /// The model as the query of a link.

@@ -101,7 +101,7 @@ impl Config {
         spawn_local(async move {
             let text = JsFuture::from(file.text()).await.ok().and_then(|text| text.as_string());
             if let (Some(field), Some(text)) = (self.field.get_untracked(), &text) {
-                field.set_value(if text.len() > SHOWN { "" } else { text });
+                field.set_value(if text.len() > SHOWN { "" } else { text.as_str() });
             }
             let unreadable = "The file cannot be read: it may have been moved, or be a folder.";
             self.outcome.set(text.map_or_else(|| Outcome::Refused(unreadable.to_owned()), |text| Outcome::of(&text)));
