@@ -230,7 +230,6 @@ pub(super) static ROWS: &[Family] = &[
         BERT,
         "types:0 switched-table masked",
         &[
-            UNBIASED,
             (
                 "the convolution beside the first layer",
                 |f| {
