@@ -183,12 +183,25 @@ impl Weights {
         self.embedding
     }
 
-    /// The largest single matrix, in elements: a feed-forward matrix, a stack of experts or an
-    /// embedding.
-    pub fn largest_matrix(&self, model: &Model) -> u64 {
-        let matrices = u64::from(model.mlp.matrices());
-        let expert = if self.expert_layers > 0 { self.experts * self.expert / matrices } else { 0 };
-        self.embedding.max(self.dense_mlp / matrices).max(expert)
+    /// The largest tensor of the routed experts of a layer, in elements: one matrix of each expert, in a stack.
+    pub fn expert_stack(&self, model: &Model) -> u64 {
+        self.experts * self.expert / u64::from(model.mlp.matrices())
+    }
+}
+
+/// Some tensors of one size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tensors {
+    /// Of each of them.
+    pub elements: u64,
+    /// How many there are.
+    pub count: u64,
+}
+
+impl Tensors {
+    /// The elements of all of them.
+    pub const fn all(self) -> u64 {
+        self.elements * self.count
     }
 }
 
@@ -354,9 +367,5 @@ mod tests {
         // A rank of queries is read with one of keys and values alone.
         let ranked = Model { latent: crate::Latent { query_rank: 1_536, ..crate::Latent::NONE }, ..llama };
         assert_eq!(Weights::of(&ranked).multiplied_in_layers(&ranked), weights.multiplied_in_layers(&llama));
-        // Experts of a model in which every layer is dense.
-        let experts = crate::Experts { count: 64, dense_layers: 32, ..crate::Experts::NONE };
-        let dense = Model { experts, ..llama };
-        assert_eq!(Weights::of(&dense).largest_matrix(&dense), weights.largest_matrix(&llama));
     }
 }
