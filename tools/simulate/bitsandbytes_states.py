@@ -1,8 +1,9 @@
-"""State of bitsandbytes' 8-bit Adam, plain and paged, as its own code allocates it, on a CPU.
+"""State of bitsandbytes' 8-bit Adam, plain and paged, as its own code allocates it.
 
 Each row is a small model of transformers, and `init_state` of the optimizer has run for each of its weights: what a
 step would do first. `state_bytes` adds up what lies on the device and `paged_bytes` what is paged, both without the two
-tables of codes, which all weights share. Pages are memory of a GPU's driver; here they are plain tensors.
+tables of codes, which all weights share. Weights are on PyTorch's device without memory: sizes and types are all that
+is asked for, and on a CPU bitsandbytes pages nothing. Pages are memory of a GPU's driver; here they are tensors too.
 
     python tools/simulate/bitsandbytes_states.py > tests/vectors/bitsandbytes.json
 
@@ -96,10 +97,9 @@ def row(optimizer, label, model, question):
 def main():
     rows = []
     for label, make in MODELS:
-        # Nothing looks at the numbers in them.
         with torch.device("meta"):
             model, question = make()
-        model = model.to(torch.bfloat16).to_empty(device="cpu")
+        model = model.to(torch.bfloat16)
         for optimizer in OPTIMIZERS:
             rows.append(row(optimizer, label, model, question))
             print(rows[-1], file=sys.stderr)
