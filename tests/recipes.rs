@@ -211,6 +211,46 @@ fn state_of_optimizers_is_what_they_hold_when_they_are_run() {
 }
 
 #[test]
+fn eight_bit_adam_keeps_what_bitsandbytes_allocates_for_routers_norms_and_convolutions() {
+    let vectors: Value = serde_json::from_str(include_str!("vectors/bitsandbytes.json")).expect("JSON");
+    let rows = vectors["rows"].as_array().expect("rows");
+    assert_eq!(rows.len(), 10);
+    for row in rows {
+        let question = row["question"].as_str().expect("a question");
+        let read = link::decode(question);
+        assert_eq!((read.notices.len(), read.scenario.conflicts().len()), (0, 0), "{question}");
+        let estimate = estimate(&read.scenario);
+        let number = |key: &str| row[key].as_f64().expect("a number");
+        // Whisper’s keys have no bias, and are counted with one: 384 numbers in six blocks of attention, of fewer than
+        // 4,096 elements each.
+        let keys = if row["model"] == "convolutions" { 6.0 * 384.0 * 8.0 } else { 0.0 };
+        let counted = estimate.bucket_at(Bucket::Optimizer, estimate.instants.len() - 1).get();
+        exactly(counted, number("state_bytes") + keys);
+        let paged = estimate.host.entries.iter().filter(|entry| entry.name.starts_with("Paged moments"));
+        exactly(paged.map(|entry| entry.bytes.get()).sum(), number("paged_bytes"));
+    }
+}
+
+#[test]
+fn an_update_of_experts_is_of_the_part_of_a_stack_that_a_device_has() {
+    let update = |query: &str, name| held(&estimate(&link::decode(query).scenario), name);
+    for (step, name) in [("loop", "Update of the largest tensor"), ("in-backward", "Update of one weight")] {
+        for model in ["mixtral-8x7b", "mixtral-8x22b", "qwen3-30b-a3b", "deepseek-v2-lite"] {
+            let at = |ep: u32| update(&format!("v=3&model={model}&gpus=8&ep={ep}&zero=0&step={step}"), name);
+            let sizes = catalogue::model(model).expect("listed").model;
+            // Nobody divides the embedding: two fp32 numbers for each of its weights at the most.
+            let embedding = 8.0 * f64::from(sizes.vocabulary) * f64::from(sizes.hidden);
+            for ep in [2, 4, 8] {
+                assert!(at(ep) <= (at(1) / f64::from(ep)).max(embedding), "{step} {model} with {ep}: {}", at(ep));
+            }
+        }
+    }
+    // An eighth of a stack of Mixtral is smaller than its embedding of 32,000 × 4,096.
+    let query = "v=3&model=mixtral-8x7b&gpus=8&ep=8&zero=0&step=loop";
+    exactly(update(query, "Update of the largest tensor"), 8.0 * 32_000.0 * 4096.0);
+}
+
+#[test]
 fn an_adam_step_over_one_tensor_at_a_time_takes_what_a_run_took() {
     let vectors = vectors();
     for row in vectors["rows"].as_array().expect("rows").iter().filter(|row| row["optimizer"] == "adamw") {

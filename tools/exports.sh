@@ -6,11 +6,12 @@ set -eu
 . "$(dirname -- "$0")/exports_env.sh"
 
 cargo build --quiet --features cli --bin bmax
-# The record is of the same files.
-BMAX_BLESS=1 cargo test --quiet --features cli --test native exports::the_files
+# The files of the record are what the code writes, and so are the digests of all the others.
+BMAX_BLESS=1 cargo test --quiet --features cli --test native -- exports::the_files exports::record::every_export
 BMAX_BLESS=1 cargo test --quiet --features cli --test native listings::the_programs
 began=$(date +%s)
 "$venv/bin/python" -W ignore tests/exports/check.py "${CARGO_TARGET_DIR:-target}/debug/bmax" "$old" "$axolotl" "$llamafactory"
+BMAX_BLESS=1 cargo test --quiet --features cli --test native exports::record::the_record
 "$venv/bin/python" -W ignore tests/listings/run.py
 
 # Random configurations against PyTorch's own count, on a GPU that computes nothing. The headers are those of triton.

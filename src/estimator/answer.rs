@@ -105,6 +105,7 @@ impl Answer {
         match self {
             Self::Fits(room) => room.by_host,
             Self::Infeasible(reason) => matches!(reason.shortage, Shortage::HostMemory),
+            Self::Refused(_) => false,
         }
     }
 

@@ -64,4 +64,4 @@ pub use scenario::{
 pub use unit::Unit;
 pub use units::{Bytes, Percent};
 pub use vision::{Images, Vision};
-pub use weights::{AdapterWeights, Weights};
+pub use weights::{AdapterWeights, Tensors, Weights};

@@ -252,7 +252,8 @@ pub struct Recipe {
 impl Recipe {
     /// Whether the experts of a layer of `model` are in stacks, which differs from linear layers beside adapters.
     pub(crate) fn stacks_experts(&self, model: &Model) -> bool {
-        model.experts.count > 0 && self.adapter != Adapter::None && self.expert_matrices == ExpertMatrices::Stacked
+        let in_some_layer = model.experts.count > 0 && model.experts.dense_layers < model.layers;
+        in_some_layer && self.adapter != Adapter::None && self.expert_matrices == ExpertMatrices::Stacked
     }
 
     /// Whether the gates of a stack of experts lie in one parameter with what they multiply, `gate_up_proj` of

@@ -12,6 +12,7 @@ use super::choice::{ProjectorTraining, Tower, TowerTraining};
 use super::ledger::Ledger;
 use super::scenario::Scenario;
 use super::search::largest;
+use super::weights::Tensors;
 
 /// The vision tower of a model, and the projector that stands between it and the language model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -107,31 +108,64 @@ impl Vision {
         if !self.is_there() {
             return VisionWeights::default();
         }
-        let [h, f, p, t] = [self.hidden, self.feed_forward, self.patch, text].map(u64::from);
-        let (pixels, places) = (3 * p * p, self.grid() * self.grid());
+        let [h, f, t] = [self.hidden, self.feed_forward, text].map(u64::from);
         let gated = matches!(self.tower, Tower::Qwen25Vl);
         // Four matrices of attention with a bias each, two norms, and two or three matrices of a feed-forward block.
         let matrices = 4 * h * h + if gated { 3 } else { 2 } * h * f;
         let norm = if gated { h } else { 2 * h };
-        let small = 4 * h + 2 * norm + if gated { 2 * f + h } else { f + h };
-        let (rest, projector) = match self.tower {
-            Tower::None => (0, 0),
+        let all = |tensors: Vec<Tensors>| tensors.into_iter().map(Tensors::all).sum();
+        let projector = match self.tower {
+            Tower::None => 0,
             Tower::Qwen2Vl | Tower::Qwen25Vl => {
-                // Two frames a patch (`temporal_patch_size`), and a merger of 2 × 2 patches.
+                // A merger of 2 × 2 patches.
                 let merged = MERGED * h;
-                (2 * pixels * h, norm + merged * merged + merged + merged * t + t)
+                norm + merged * merged + merged + merged * t + t
             }
             Tower::Llava | Tower::LlavaNext => {
                 let newline = if self.tower.has_tiles() { t } else { 0 };
-                (pixels * h + h + (places + 1) * h + 4 * h, h * t + t + t * t + t + newline)
+                h * t + t + t * t + t + newline
             }
-            Tower::Gemma3 => (pixels * h + h + places * h + 2 * h, h * t + h),
-            Tower::Llama4 => {
-                let adapter = f * LLAMA_4_OUTPUT + LLAMA_4_OUTPUT * LLAMA_4_OUTPUT;
-                (pixels * h + h + (places + 1) * h + 4 * h + adapter, LLAMA_4_OUTPUT * t)
-            }
+            Tower::Gemma3 => h * t + h,
+            Tower::Llama4 => LLAMA_4_OUTPUT * t,
         };
-        VisionWeights { matrices, small, rest, projector }
+        VisionWeights { matrices, small: all(self.small_tensors()), rest: all(self.outside_blocks()), projector }
+    }
+
+    /// Biases and norms of one block. Qwen's towers have one matrix for queries, keys and values, with one bias.
+    pub fn small_tensors(&self) -> Vec<Tensors> {
+        let [h, f] = [self.hidden, self.feed_forward].map(u64::from);
+        // RMSNorm has a weight, LayerNorm a bias beside it.
+        let (norms, factors) = if self.tower == Tower::Qwen25Vl { (2, 2) } else { (4, 1) };
+        let biases = if self.tower.keeps_shape() {
+            [Tensors { elements: 3 * h, count: 1 }, Tensors { elements: h, count: norms + 2 }]
+        } else {
+            [Tensors { elements: h, count: 4 }, Tensors { elements: h, count: norms + 1 }]
+        };
+        biases.into_iter().chain([Tensors { elements: f, count: factors }]).collect()
+    }
+
+    /// What is outside the blocks, but for the projector: patch embedding, positions, norms, and the adapter that is a part
+    /// of Llama 4's tower.
+    pub fn outside_blocks(&self) -> Vec<Tensors> {
+        let [h, f, p] = [self.hidden, self.feed_forward, self.patch].map(u64::from);
+        let (pixels, places) = (3 * p * p, self.grid() * self.grid());
+        let vectors = |count| Tensors { elements: h, count };
+        let [embedding, table] = [pixels * h, places * h].map(|elements| Tensors { elements, count: 1 });
+        match self.tower {
+            Tower::None => Vec::new(),
+            // Two frames a patch (`temporal_patch_size`).
+            Tower::Qwen2Vl | Tower::Qwen25Vl => vec![Tensors { elements: 2 * pixels * h, count: 1 }],
+            Tower::Gemma3 => vec![embedding, table, vectors(1 + 2)],
+            // A place for the class; two norms.
+            Tower::Llava | Tower::LlavaNext => {
+                vec![embedding, Tensors { elements: table.elements + h, count: 1 }, vectors(1 + 4)]
+            }
+            Tower::Llama4 => {
+                let adapter = [f, LLAMA_4_OUTPUT].map(|rows| Tensors { elements: rows * LLAMA_4_OUTPUT, count: 1 });
+                let [up, down] = adapter;
+                vec![embedding, Tensors { elements: table.elements + h, count: 1 }, vectors(1 + 4), up, down]
+            }
+        }
     }
 
     /// Numbers of one patch as a processor puts them out.

@@ -183,18 +183,27 @@ impl Weights {
         self.embedding
     }
 
-    /// The largest single parameter, in elements: a feed-forward matrix, a stack of experts or an
-    /// embedding; `joined` says whether the two matrices of each expert that a gate multiplies are one.
-    pub fn largest_matrix(&self, model: &Model, joined: bool) -> u64 {
-        let dense = self.dense_mlp / u64::from(model.mlp.matrices());
-        self.embedding.max(dense).max(self.largest_stack(model, joined))
-    }
-
-    /// The largest parameter of the routed experts of a layer, in elements; 0 where no layer has experts.
-    pub fn largest_stack(&self, model: &Model, joined: bool) -> u64 {
-        let matrix =
-            if self.expert_layers > 0 { self.experts * self.expert / u64::from(model.mlp.matrices()) } else { 0 };
+    /// The largest tensor of the routed experts of a layer, in elements: one matrix of each expert, in a stack; `joined`
+    /// says whether the two matrices of each expert that a gate multiplies are one.
+    pub fn expert_stack(&self, model: &Model, joined: bool) -> u64 {
+        let matrix = self.experts * self.expert / u64::from(model.mlp.matrices());
         if joined && model.mlp.is_gated() { 2 * matrix } else { matrix }
+    }
+}
+
+/// Some tensors of one size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tensors {
+    /// Of each of them.
+    pub elements: u64,
+    /// How many there are.
+    pub count: u64,
+}
+
+impl Tensors {
+    /// The elements of all of them.
+    pub const fn all(self) -> u64 {
+        self.elements * self.count
     }
 }
 
@@ -360,22 +369,16 @@ mod tests {
         // A rank of queries is read with one of keys and values alone.
         let ranked = Model { latent: crate::Latent { query_rank: 1_536, ..crate::Latent::NONE }, ..llama };
         assert_eq!(Weights::of(&ranked).multiplied_in_layers(&ranked), weights.multiplied_in_layers(&llama));
-        // Experts of a model in which every layer is dense.
-        let experts = crate::Experts { count: 64, dense_layers: 32, ..crate::Experts::NONE };
-        let dense = Model { experts, ..llama };
-        for joined in [false, true] {
-            assert_eq!(Weights::of(&dense).largest_matrix(&dense, joined), weights.largest_matrix(&llama, joined));
-        }
     }
 
     #[test]
     fn gate_and_up_of_all_experts_of_a_layer_are_one_parameter_where_they_are_joined() {
         let scout = catalogue::model("llama-4-scout").expect("listed").model;
         let weights = Weights::of(&scout);
-        // 16 experts of 2 · 8,192 × 5,120; the table of 202,048 × 5,120 is smaller.
-        assert_eq!(weights.largest_matrix(&scout, true), 16 * 2 * 8_192 * 5_120);
-        assert_eq!(weights.largest_matrix(&scout, false), 202_048 * 5_120);
+        // 16 experts of 2 · 8,192 × 5,120.
+        assert_eq!(weights.expert_stack(&scout, true), 16 * 2 * 8_192 * 5_120);
+        assert_eq!(weights.expert_stack(&scout, false), 16 * 8_192 * 5_120);
         let ungated = Model { mlp: Mlp::Gelu, ..scout };
-        assert_eq!(Weights::of(&ungated).largest_stack(&ungated, true), 16 * 8_192 * 5_120);
+        assert_eq!(Weights::of(&ungated).expert_stack(&ungated, true), 16 * 8_192 * 5_120);
     }
 }

@@ -6,12 +6,14 @@ BMAX is the command line. The others are folders with torchtitan 0.2.2, and with
 the versions of transformers that they ask for. For each scenario of
 scenarios.json every file is written and read by its consumer's own parser: arguments are constructed,
 plugins and trainers are built, and what they then hold is compared with the numbers of the JSON export.
-Those of the scenarios under "recorded" lie in files/ as well; RESULT.md says what was checked.
+Those of the scenarios under "recorded" lie in files/ as well. handed_over.json is what was checked, with which
+versions, and the digest of every export; a test (record.rs) makes RESULT.md of it and of what is written now.
 """
 
 import argparse
 import contextlib
 import datetime
+import hashlib
 import importlib.metadata
 import io
 import json
@@ -746,12 +748,14 @@ def main():
         "llama-factory": lambda text, said: llama_factory(text, said, apart[1]),
         "lightning": lightning, "measure": measure, "markdown": plain, "json": json_report, "bibtex": plain,
     }
-    outcomes, failures = {}, []
+    outcomes, failures, digests = {}, [], {}
     old = Apart("torchtitan 0.2.2", OLD_TORCHTITAN, arguments.old_torchtitan)
     apart = [Apart("axolotl", AXOLOTL, arguments.axolotl), Apart("LLaMA-Factory", LLAMA_FACTORY, arguments.llama_factory)]
     for name, question in every.items():
         for target in TARGETS if arguments.only is None else [arguments.only]:
             text = written(arguments.bmax, target, question)
+            # As many digits as in record.rs.
+            digests.setdefault(name, {})[target] = hashlib.sha256(text.encode()).hexdigest()[:16]
             said = told(text) if target in TOLD else None
             try:
                 with contextlib.redirect_stdout(io.StringIO()):
@@ -768,7 +772,7 @@ def main():
         print(f"{len(failures)} of {len(every) * len(TARGETS)} checks failed", file=sys.stderr)
         return 1
     if arguments.only is None:
-        record(outcomes, len(every))
+        record(outcomes, digests)
     print(f"{len(every)} scenarios, every export read by its program")
     return 0
 
@@ -777,38 +781,33 @@ def apart(name):
     """What a program in a folder of its own is read with."""
     pinned = [line.split("==") for line in (HERE / f"{name}.txt").read_text(encoding="utf-8").splitlines() if "==" in line]
     versions = dict(pinned)
-    return [f"| {name} | {versions[name]}, with transformers {versions['transformers']} |"]
+    return name, f"{versions[name]}, with transformers {versions['transformers']}"
 
 
-def record(outcomes, scenarios):
-    versions = ["torch", "transformers", "accelerate", "deepspeed", "lightning", "torchtitan", "peft", "trl"]
-    lines = [
-        "# Exports handed to their programs",
-        "",
-        "Written by `make test-exports`; do not edit. The files it was made from lie in `files/` (of the script that",
-        "measures, and of the report for programs, one whole), and a test of `make test` holds the code to them, so",
-        "that this record cannot grow stale unnoticed.",
-        "",
-        f"{datetime.date.today().isoformat()}, Python {platform.python_version()}, no GPU, {scenarios} scenarios of `scenarios.json`.",
-        "",
-        "| program | version |",
-        "| --- | --- |",
-    ]
-    lines += [f"| {name} | {importlib.metadata.version(name)} |" for name in versions]
+def record(outcomes, digests):
+    """What was handed over: when, to which versions, what they did with it, and the digest of each."""
+    own = ["torch", "transformers", "accelerate", "deepspeed", "lightning", "torchtitan", "peft", "trl"]
     megatron = json.loads((HERE / "megatron_flags.json").read_text(encoding="utf-8"))
-    lines += [
-        "| torchtitan, for TOML | 0.2.2 |",
-        *apart("axolotl"),
-        *apart("llamafactory"),
-        f"| Megatron-LM, list of flags | commit {megatron['commit'][:12]} of {megatron['date']} |",
-        "",
-        "| export | what was done with it | scenarios |",
-        "| --- | --- | ---: |",
+    versions = [
+        *((name, importlib.metadata.version(name)) for name in own),
+        ("torchtitan, for TOML", "0.2.2"),
+        apart("axolotl"),
+        apart("llamafactory"),
+        ("Megatron-LM, list of flags", f"commit {megatron['commit'][:12]} of {megatron['date']}"),
     ]
-    for target in TARGETS:
-        for outcome, names in outcomes[target].items():
-            lines.append(f"| {target} | {outcome} | {len(names)} |")
-    (HERE / "RESULT.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    done = [
+        {"target": target, "what": what, "scenarios": len(names)}
+        for target in TARGETS for what, names in outcomes[target].items()
+    ]
+    handed_over = {
+        "date": datetime.date.today().isoformat(),
+        "python": platform.python_version(),
+        "versions": versions,
+        "outcomes": done,
+        "digests": digests,
+    }
+    text = json.dumps(handed_over, indent=1, ensure_ascii=False)
+    (HERE / "handed_over.json").write_text(text + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

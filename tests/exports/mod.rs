@@ -1,9 +1,12 @@
 //! Exports as files: whatever the scenario they are written and can be read, and those that were handed
 //! to their programs (`make test-exports`) are still what the code writes.
 //!
-//! The recorded files are golden files as well: each was read when it was recorded. Where a change of
-//! them is meant, `make test-exports` writes them anew and hands them to the programs again;
-//! `BMAX_BLESS=1 cargo test --test native exports::` only writes them.
+//! The recorded files are golden files as well: each was read when it was recorded. All other exports are held by
+//! their digests. Where a change of them is meant, `make test-exports` writes them anew and hands them to the programs
+//! again; `BMAX_BLESS=1 cargo test --features prerender,cli,finish --test native -- exports::` only writes them and their
+//! digests, and names in RESULT.md what no program has read since.
+
+mod record;
 
 use crate::support::any_scenario::any_scenario;
 use crate::support::golden::{as_committed, here, nothing_but};
@@ -23,6 +26,16 @@ const PAGE: &str = "https://example.org/bmax/";
 fn scenarios() -> Value {
     let text = fs::read_to_string(here("tests/exports/scenarios.json")).expect("it is committed");
     serde_json::from_str(&text).expect("it is JSON")
+}
+
+/// Every scenario of the list by its name, or by its question where it has none, with its question.
+fn every_scenario() -> Vec<(String, String)> {
+    let scenarios = scenarios();
+    let text = |value: &Value| value.as_str().expect("text").to_owned();
+    let named = scenarios["recorded"].as_object().expect("names and questions");
+    let others = scenarios["checked"].as_array().expect("a list");
+    let named = named.iter().map(|(name, question)| (name.clone(), text(question)));
+    named.chain(others.iter().map(|question| (text(question), text(question)))).collect()
 }
 
 /// The scenario whose files are recorded whole.

@@ -105,42 +105,10 @@ pub static ALL: &[Exception] = &[
     Exception {
         because: "A quantized matrix is brought back to 16 bits for its product.",
         shown: &[
-            ("adapter lora → lora-8bit", "v=3&model=gpt2-large&ffn=231375&accum=36&gpus=288&pp=36&zero=1"),
+            ("adapter lora → lora-8bit, the rest in 16 bits", "v=3&model=gpt2-large&ffn=231375&accum=36&gpus=288&pp=36&zero=1"),
         ],
         entries: &[
             "One matrix, dequantized",
-        ],
-    },
-    Exception {
-        because: "peft’s prepare_model_for_kbit_training casts what nothing quantizes to fp32: embedding, head, norms, and experts in a stack.",
-        shown: &[
-            ("adapter lora → lora-8bit", "v=3&gpus=977&unquantized=32"),
-        ],
-        entries: &[
-            "16-bit cast of the head", "16-bit casts of one layer’s matrices", "16-bit casts of the layers’ matrices",
-            "16-bit casts of the projector", "16-bit copy of the weights", "Embedding", "Experts", "Full state dict",
-            "Full state dict, embedding and head", "Gathered embedding and head",
-            "Gathered embedding and head, evaluated", "Gathered embedding and head, without gradients",
-            "Gathered ends of the tower, and projector", "Gathered experts", "Gathered head", "Gathered layers",
-            "Gathered layers of the tower", "Gathered layers, evaluated", "Gathered layers, without gradients",
-            "Gathered weights that are read again soon", "Gradient of a stack", "Inputs of the norms",
-            "Last norm and input of the head", "Layer inputs", "Matrices of the vision tower",
-            "Norms, biases and routers", "One tensor, gathered", "Output head", "Position bias of the decoder",
-            "Position bias of the encoder", "Position table", "Positions of the encoder", "Reference model",
-            "Reward model", "Stacks of experts, with their adapters", "Teacher", "Weights, gathered to generate",
-        ],
-    },
-    Exception {
-        because: "A policy whose embedding, head and norms are in fp32 counts as loaded in fp32: PPO’s policy then generates and scores in fp32, and its value model, all of which is trained, is in fp32 too.",
-        shown: &[
-            ("adapter lora → lora-8bit", "v=3&unquantized=32&task=ppo"),
-        ],
-        entries: &[
-            "Cache of a scoring pass", "Cache of the prompts", "Cache that the trainer holds",
-            "Hidden states of a scoring pass", "Logits of a scoring pass", "Logits, as the model puts them out",
-            "Root of the value model’s moments", "Value model", "Value model’s 16-bit casts",
-            "Value model’s activations", "Value model’s cache", "Value model’s gradients",
-            "Value model’s optimizer state",
         ],
     },
     Exception {
@@ -156,7 +124,7 @@ pub static ALL: &[Exception] = &[
     Exception {
         because: "The products of LLM.int8 keep what they read (`MatMul8bitLt` in bitsandbytes/autograd/_functions.py); frozen 16-bit products keep nothing.",
         shown: &[
-            ("adapter lora → lora-8bit", "v=3&targets=qv"),
+            ("adapter lora → lora-8bit, the rest in 16 bits", "v=3&targets=qv"),
         ],
         entries: &[
             "Cache of keys", "Cache of values", "Compressed queries, keys and values",
@@ -259,33 +227,6 @@ pub static ALL: &[Exception] = &[
         ],
         entries: &[
             "Gradients, flattened and cast to fp32", "Reduction bucket, flattened", "Reduction buckets",
-        ],
-    },
-    Exception {
-        because: "Before the update the paged moments of one matrix are brought to the GPU (`prefetch_state` of bitsandbytes).",
-        shown: &[
-            ("optimizer adam8bit → adam8bit-paged", "v=3&mlp=gated&experts=512&ep=8&layers=1&zero=0&step=in-backward"),
-        ],
-        entries: &[
-            "Moments of one matrix, on the GPU", "Update of one weight",
-        ],
-    },
-    Exception {
-        because: "8-bit Adam keeps fp32 moments for small tensors, where pure bf16 keeps 16-bit ones, and its state is read as it was written.",
-        shown: &[
-            ("optimizer adamw → adam8bit", "v=3&s=3&precision=bf16-pure&load=gpu&resume=gpu"),
-        ],
-        entries: &[
-            "Norms, biases and routers, moments", "Rest of the vision tower", "State as it was read",
-        ],
-    },
-    Exception {
-        because: "The 8-bit optimizer keeps fp32 moments for small tensors, where pure bf16 keeps 16-bit ones.",
-        shown: &[
-            ("optimizer galore → galore-8bit", "v=3&model=whisper-large-v3&hidden=44263&kv=2&gpus=1&precision=bf16-pure"),
-        ],
-        entries: &[
-            "Norms, biases and routers, moments",
         ],
     },
     Exception {
@@ -447,24 +388,13 @@ pub static ALL: &[Exception] = &[
         ],
     },
     Exception {
-        because: "The busiest device has ρ times the mean of the tokens, at most those of all: with fewer experts on each the limit is later.",
+        because: "Stages hand tensors over, gradients are added up whole and logits still held while the next micro-batch runs, and the second stage has what stood on the first before, which receives nothing.",
         shown: &[
-            ("ep × 2", "v=3&experts=4&imbalance=49.31"),
+            ("pp × 2, stages alike", "v=3&model=gemma-7b&accum=3405&gpus=40140&zero=2"),
         ],
         entries: &[
-            "Activations", "Temporary",
-        ],
-    },
-    Exception {
-        because: "The first stage keeps as many micro-batches as there are stages, layers that do not divide are rounded up, stages hand tensors over, each end has a copy of a tied embedding, and gradients are added up whole and logits still held while the next micro-batch runs.",
-        shown: &[
-            ("pp × 2", "v=3&model=gemma-7b&accum=3405&gpus=40140&zero=2"),
-        ],
-        entries: &[
-            "Activations", "Communication buffers", "Experts", "Experts, moments", "Gradients, added up whole",
-            "Logits that are still held", "Output head", "Outputs of the norms, inputs of the products",
-            "Outputs of the stage, micro-batch by micro-batch", "Queries, keys and values, packed",
-            "Received from the neighbouring stages", "Softmax of the attention scores", "Temporary",
+            "Communication buffers", "Gradients, added up whole", "Layer inputs", "Logits that are still held",
+            "Outputs of the stage, micro-batch by micro-batch", "Received from the neighbouring stages",
         ],
     },
     Exception {
@@ -503,6 +433,7 @@ pub static ALL: &[Exception] = &[
         because: "Without recomputation PPO fills a cache with copies of keys and values, which frees a packed product; with it the packed product is kept (`DynamicLayer` in transformers/cache_utils.py, 5.23.0).",
         shown: &[
             ("recompute none → selective", "v=3&model=phi-4&task=ppo"),
+            ("recompute none → block, layers alike", "v=3&model=pythia-12b&task=ppo"),
         ],
         entries: &["Queries, keys and values, packed"],
     },
@@ -516,28 +447,11 @@ pub static ALL: &[Exception] = &[
         ],
     },
     Exception {
-        because: "The layers of a segment run backward together, so that with few tokens or unlike layers the first segment is the highest.",
-        shown: &[
-            ("recompute none → every-k", "v=3&experts=357&engine=deepspeed"),
-        ],
-        entries: &[
-            "Activations", "Keys and values of the encoder’s output", "Matrices of the encoder", "Temporary",
-        ],
-    },
-    Exception {
-        because: "The layer that is computed again may be of the wider kind where dense layers stand among experts, and makes its mask or its bias anew while that of the forward pass is still kept.",
-        shown: &[
-            ("recompute none → block", "v=3&s=7&lengths=bucketed"),
-            ("recompute none → kth-layer", "v=3&s=7&lengths=bucketed"),
-        ],
-        entries: &[
-            "Activations", "Temporary",
-        ],
-    },
-    Exception {
         because: "A mask or a bias is made anew for a layer that is computed again, while that of the forward pass is still kept.",
         shown: &[
             ("recompute none → selective", "v=3&model=flan-t5-xl&head_dim=619&s=32"),
+            ("recompute none → kth-layer, layers alike", "v=3&model=pythia-1.4b&every=24&loss=classifier&lengths=bucketed"),
+            ("recompute none → block, layers alike", "v=3&model=llama-65b&s=1040&lengths=padded&zero=1"),
             ("recompute selective → ops", "v=3&s=7&lengths=bucketed"),
         ],
         entries: &[

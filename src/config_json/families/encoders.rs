@@ -229,16 +229,14 @@ pub(super) static ROWS: &[Family] = &[
         "DeBERTa-v2",
         BERT,
         "types:0 switched-table masked",
-        &[
-            (
-                "the convolution beside the first layer",
-                |f| {
-                    let (h, size) = (f.hidden(), f.number("conv_kernel_size", 0.0));
-                    if size > 0.0 { h * h * size / f.number("conv_groups", 1.0).max(1.0) + 3.0 * h } else { 0.0 }
-                },
-                Unsaid,
-            ),
-        ],
+        &[(
+            "the convolution beside the first layer",
+            |f| {
+                let (h, size) = (f.hidden(), f.number("conv_kernel_size", 0.0));
+                if size > 0.0 { h * h * size / f.number("conv_groups", 1.0).max(1.0) + 3.0 * h } else { 0.0 }
+            },
+            Unsaid,
+        )],
     ),
     family(
         "esmc",

@@ -17,8 +17,8 @@ use super::types::Types;
 use crate::estimator::ledger::{Bucket, Instants, Line};
 use crate::source::{FLASH, MODEL, TRANSFORMERS};
 use crate::{
-    Adapter, AdapterWeights, AttentionKernel, Encoder, Engine, LossHead, Mlp, Model, Position, Scenario, Switch,
-    Weights, formula::Expr,
+    Adapter, AdapterWeights, AttentionKernel, Encoder, Engine, LossHead, Mlp, Position, Scenario, Switch, Weights,
+    formula::Expr,
 };
 
 /// The scenario as it is run with an encoder: by transformers, on data-parallel and tensor-parallel devices.
@@ -164,12 +164,6 @@ fn around(to: &mut Assembly, scenario: &Scenario, decoder: &StageInstants, at: &
             Line::new("Sound and its two convolutions", kept, &forms::SOURCE_WIDTH, &TRANSFORMERS, at.in_passes());
         to.lines.push(Line { coefficient: e, weights: width, ..line });
     }
-}
-
-/// Weights of norms, biases, convolutions and of the trained table of the encoder.
-pub(super) fn small_weights(model: &Model, weights: &Weights) -> f64 {
-    let table = if model.encoder.hears() { 0 } else { weights.encoder_positions };
-    if model.encoder.is_there() { (weights.encoder_small + table) as f64 } else { 0.0 }
 }
 
 /// A table of sines has neither gradients nor optimizer state.

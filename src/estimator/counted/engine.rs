@@ -190,7 +190,7 @@ fn flat_copies(to: &Assembly, scenario: &Scenario, weights: &Weights, stage: &St
     if offloaded || bytes.master == 0.0 {
         return (0.0, 0.0);
     }
-    let own = trained_weights(to, scenario, weights, stage) / to.optimizer_shards;
+    let own = to.updated_weights(scenario, weights, stage);
     // What is in fp32 already is flattened, and not cast; what BF16_Optimizer adds up is flat (bf16_optimizer.py).
     let cast = if bytes.gradient < 4.0 { bytes.master } else { 0.0 };
     let flattened = bytes.gradient.min(4.0);

@@ -4,8 +4,10 @@
 //! a pipeline the fullest of the counted stages stands for every device of the machine (`Ledger::host_at`).
 
 use super::engine::SUB_GROUP;
+use super::matrices::Largest;
 use super::optimizer::{PAGED, moment_bytes};
 use super::pinned::{self, Parameter};
+use super::small;
 use super::stage::{Pipeline, Stage};
 use super::states::{Kind, StateBytes, frozen_bytes, groups};
 use super::task::bytes_of_frozen;
@@ -93,10 +95,14 @@ fn of_stage(to: &Assembly, scenario: &Scenario, weights: &Weights, stage: &Stage
         if offload.takes_optimizer() {
             state.offloaded(&bytes);
         } else if scenario.recipe.adapter == Adapter::None {
-            for group in groups.iter().filter(|group| group.kind != Kind::Small) {
-                let mut line = group.line(Bucket::Optimizer, PAGED * devices, TRAINING, &BITSANDBYTES);
-                line.name = "Paged moments, if the GPU has no room";
-                state.lines.push(line);
+            for group in groups.iter() {
+                let line = group.line(Bucket::Optimizer, PAGED * devices, TRAINING, &BITSANDBYTES);
+                let small = || small::paged(&small::of(&scenario.model, weights, stage));
+                let weights = if group.kind == Kind::Small { small() } else { line.weights };
+                if weights > 0.0 {
+                    let name = "Paged moments, if the GPU has no room";
+                    state.lines.push(Line { name, weights, ..line });
+                }
             }
         }
     }
@@ -125,17 +131,16 @@ impl State<'_> {
         }
     }
 
-    /// Trained weights of one device as ZeRO divides their optimizer state: all of them, and small ones.
+    /// Trained weights of one device as ZeRO divides their optimizer state: all of them, and small ones that have other
+    /// moments than matrices.
     fn trained(&self) -> (f64, f64) {
         let (to, scenario, stage) = (self.to, self.scenario, self.stage);
         if scenario.recipe.adapter != Adapter::None {
             return (to.adapter_weights(scenario, stage) / to.optimizer_shards, 0.0);
         }
-        let experts = stage.expert_layers * to.expert_weights(self.weights, stage);
-        let shared = to.stage_weights(self.weights, stage) - experts;
-        let expert_shards = (to.optimizer_shards / to.expert_parallel).max(1.0);
-        let small = stage.layers() * (self.weights.norms + self.weights.biases) as f64;
-        (shared / to.optimizer_shards + experts / expert_shards, small / to.optimizer_shards)
+        let tensors = small::of(&scenario.model, self.weights, stage);
+        let small = small::unquantized(scenario.recipe.optimizer, &tensors);
+        (to.updated_weights(scenario, self.weights, stage), small / to.optimizer_shards)
     }
 
     /// What the CPU steps with: master weights, gradients in their type and moments. Where there is no master copy the
@@ -206,7 +211,7 @@ impl State<'_> {
             return flat;
         }
         let largest = match recipe.adapter {
-            Adapter::None => self.weights.largest_matrix(&self.scenario.model) as f64 / self.to.tensor_parallel,
+            Adapter::None => Largest::of(self.scenario, self.weights, self.stage).on_device(self.to).any(),
             _ => 0.0,
         };
         self.push("Updated weights on their way to the GPU", Bucket::Temporary, bytes.weight, trained, source);

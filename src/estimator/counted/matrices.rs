@@ -73,6 +73,55 @@ pub(super) fn of(scenario: &Scenario, stage: &Stage) -> Vec<Matrix> {
     found
 }
 
+/// Elements of the largest matrices of a stage, whole; 0 where it has none.
+#[derive(Clone, Copy)]
+pub(super) struct Largest {
+    /// In its layers, but for routed experts.
+    pub(super) inside: f64,
+    /// Of the routed experts of a layer.
+    pub(super) stack: f64,
+    /// Embedding, head or position table.
+    pub(super) ends: f64,
+}
+
+impl Largest {
+    pub(super) fn of(scenario: &Scenario, weights: &Weights, stage: &Stage) -> Self {
+        let mut largest = Self { inside: 0.0, stack: 0.0, ends: 0.0 };
+        for matrix in of(scenario, stage) {
+            let place = if matrix.inside { &mut largest.inside } else { &mut largest.ends };
+            *place = place.max(matrix.elements());
+        }
+        if stage.expert_layers > 0.0 {
+            let joined = scenario.recipe.joins_gates(scenario.cluster.engine);
+            largest.stack = weights.expert_stack(&scenario.model, joined) as f64;
+        }
+        largest
+    }
+
+    /// The same on this device, before ZeRO divides them.
+    pub(super) fn on_device(self, to: &Assembly) -> Self {
+        let t = to.tensor_parallel;
+        Self { inside: self.inside / t, stack: self.stack / t / to.expert_parallel, ends: self.ends / t }
+    }
+
+    /// The part of each whose optimizer state this device has.
+    pub(super) fn updated(self, to: &Assembly) -> Self {
+        let Self { inside, stack, ends } = self.on_device(to);
+        let shards = to.optimizer_shards;
+        Self { inside: inside / shards, stack: stack / to.expert_optimizer_shards, ends: ends / shards }
+    }
+
+    /// The largest of its layers.
+    pub(super) fn in_blocks(self) -> f64 {
+        self.inside.max(self.stack)
+    }
+
+    /// The largest of all.
+    pub(super) fn any(self) -> f64 {
+        self.in_blocks().max(self.ends)
+    }
+}
+
 /// Preconditioners or projections of one stage.
 pub(super) fn state(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &Stage, bytes: &StateBytes) {
     let optimizer = scenario.recipe.optimizer;

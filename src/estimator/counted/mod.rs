@@ -24,6 +24,7 @@ mod overhead;
 mod pinned;
 mod ppo;
 mod recipes;
+mod small;
 mod stage;
 mod states;
 mod task;
@@ -51,6 +52,7 @@ struct Assembly {
     gradient_shards: f64,
     expert_gradient_shards: f64,
     optimizer_shards: f64,
+    expert_optimizer_shards: f64,
 }
 
 /// What of the caching allocator is counted.
@@ -236,6 +238,7 @@ impl Assembly {
             gradient_shards: shards.at(states::gradients_from(scenario), scenario),
             expert_gradient_shards: shards.expert_at(states::gradients_from(scenario), scenario),
             optimizer_shards: shards.at(ZeroStage::Stage1, scenario),
+            expert_optimizer_shards: shards.expert_at(ZeroStage::Stage1, scenario),
         }
     }
 
@@ -264,7 +267,7 @@ impl Assembly {
             return;
         }
         let bytes = states::StateBytes::of(scenario);
-        let shards = self.stage_weights(weights, stage) / self.gradient_shards;
+        let shards = self.divided_weights(weights, stage, self.gradient_shards, self.expert_gradient_shards);
         let unit = self.end_weights(weights, stage) + self.matrix_weights(weights, stage);
         let mut push = |name, coefficient, weights, shape, alive: Instants| {
             self.lines.push(Line { coefficient, weights, ..Line::new(name, Bucket::Runtime, shape, &FSDP, alive) });
@@ -385,7 +388,24 @@ impl Assembly {
         ends + stage.dense_layers * dense + stage.expert_layers * expert
     }
 
-    /// Rows and columns of every matrix of the stage: what Adafactor keeps numbers for.
+    /// Weights of the stage that one device has a part of, where so many devices divide what all of them have, and so many
+    /// what the ones with the same routed experts have.
+    fn divided_weights(&self, weights: &Weights, stage: &Stage, shards: f64, expert_shards: f64) -> f64 {
+        let experts = stage.expert_layers * self.expert_weights(weights, stage);
+        (self.stage_weights(weights, stage) - experts) / shards + experts / expert_shards
+    }
+
+    /// Trained weights whose optimizer state this device has.
+    fn updated_weights(&self, scenario: &Scenario, weights: &Weights, stage: &Stage) -> f64 {
+        if scenario.recipe.adapter == Adapter::None {
+            self.divided_weights(weights, stage, self.optimizer_shards, self.expert_optimizer_shards)
+        } else {
+            self.all_adapter_weights(scenario, stage) / self.optimizer_shards
+        }
+    }
+
+    /// Rows and columns of every matrix of the stage whose optimizer state this device has: what Adafactor keeps numbers
+    /// for.
     fn factors(&self, scenario: &Scenario, weights: &Weights, stage: &Stage) -> f64 {
         let model = &scenario.model;
         let [h, f, v, d] = [model.hidden, model.feed_forward, model.vocabulary, model.head_dim].map(f64::from);
@@ -397,8 +417,9 @@ impl Assembly {
         let attention = attention + cross;
         let dense = attention + matrices * (h + f);
         let width = f64::from(model.expert_width());
-        let experts = attention + weights.experts as f64 * matrices * (h + width);
+        let routed = weights.experts as f64 * matrices * (h + width) / self.expert_parallel;
         let ends = [stage.has_embedding, stage.has_head && weights.head > 0].iter().filter(|there| **there).count();
-        encoder + ends as f64 * (v + h) + stage.dense_layers * dense + stage.expert_layers * experts
+        let shared = encoder + ends as f64 * (v + h) + stage.dense_layers * dense + stage.expert_layers * attention;
+        shared / self.optimizer_shards + stage.expert_layers * routed / self.expert_optimizer_shards
     }
 }

@@ -3,7 +3,8 @@
 use super::Assembly;
 use super::forms;
 use super::instants::StageInstants;
-use super::matrices;
+use super::matrices::{self, Largest};
+use super::small;
 use super::stage::Stage;
 use super::states::{Group, Kind, StateBytes};
 use crate::estimator::ledger::{Bucket, Line};
@@ -18,17 +19,21 @@ pub(super) fn assemble(to: &mut Assembly, scenario: &Scenario, weights: &Weights
     let optimizer = scenario.recipe.optimizer;
     let bytes = StateBytes::of(scenario);
     for group in groups {
-        let (bytes, source) = moment_bytes(optimizer, group.kind, &bytes);
-        if bytes > 0.0 {
-            let mut state = group.line(Bucket::Optimizer, bytes, always, source);
-            state.name = group.kind.names().moments;
-            to.lines.push(state);
+        let moments = if group.kind == Kind::Small {
+            small::moments(optimizer, &small::of(&scenario.model, weights, stage), &bytes)
+        } else {
+            let (bytes, source) = moment_bytes(optimizer, group.kind, &bytes);
+            vec![(bytes, group.weights, source)]
+        };
+        for (bytes, weights, source) in moments.into_iter().filter(|(bytes, ..)| *bytes > 0.0) {
+            let state = group.line(Bucket::Optimizer, bytes, always, source);
+            to.lines.push(Line { name: group.kind.names().moments, weights, ..state });
         }
     }
     if is_factored(optimizer) && scenario.recipe.adapter == Adapter::None {
         to.lines.push(Line {
             coefficient: sum_bytes(optimizer, &bytes),
-            weights: to.factors(scenario, weights, stage) / to.optimizer_shards,
+            weights: to.factors(scenario, weights, stage),
             ..Line::new("Sums over rows and columns", Bucket::Optimizer, &forms::OWN_WEIGHTS, &ADAFACTOR, always)
         });
     }
@@ -50,14 +55,13 @@ fn sum_bytes(optimizer: Optimizer, bytes: &StateBytes) -> f64 {
     if optimizer == Optimizer::AdafactorTorch { bytes.weight } else { 4.0 }
 }
 
-/// Bytes of optimizer state for each weight of a kind.
+/// Bytes of optimizer state for each weight of a kind; of small tensors, those of the smallest ([`small::moments`]).
 pub(super) fn moment_bytes(optimizer: Optimizer, kind: Kind, bytes: &StateBytes) -> (f64, &'static Source) {
     let moment = bytes.moment;
     match optimizer {
         Optimizer::AdamW => (2.0 * moment, &ADAM),
-        // Two bytes, and an fp32 scale for each moment of a block of 256; small tensors are left in
-        // fp32.
-        Optimizer::Adam8bit if kind != Kind::Small => (2.0 + 2.0 * 4.0 / 256.0, &ADAM8BIT),
+        // Two bytes, and an fp32 scale for each moment of a block of 256; the smallest tensors are left in fp32.
+        Optimizer::Adam8bit if kind != Kind::Small => (matrices::EIGHT_BITS, &ADAM8BIT),
         Optimizer::Adam8bit => (8.0, &ADAM8BIT),
         // Its matrices are counted by rows and columns; vectors keep a whole second moment.
         Optimizer::Adafactor | Optimizer::AdafactorTorch if kind == Kind::Small => {
@@ -93,23 +97,20 @@ fn steps_in_backward(to: &mut Assembly, scenario: &Scenario, weights: &Weights, 
     if scenario.recipe.adapter != Adapter::None {
         return;
     }
-    let shards = to.optimizer_shards;
-    let dense = weights.dense_mlp / u64::from(scenario.model.mlp.matrices());
-    let joined = scenario.recipe.joins_gates(scenario.cluster.engine);
-    let inside = dense.max(weights.largest_stack(&scenario.model, joined)) as f64 / to.tensor_parallel;
-    let inside = inside.max(weights.attention as f64 / 4.0 / to.tensor_parallel);
-    let outside = if stage.has_embedding { weights.embedding as f64 / to.tensor_parallel } else { 0.0 };
-    let [in_blocks, in_ends] = match scenario.recipe.optimizer {
+    let largest = Largest::of(scenario, weights, stage).updated(to);
+    let inside = largest.in_blocks();
+    let outside = if stage.has_embedding { largest.ends } else { 0.0 };
+    let updates = match scenario.recipe.optimizer {
         Optimizer::AdamW => [bytes.moment * inside, bytes.moment * outside],
         Optimizer::Lion | Optimizer::Muon => [2.0 * bytes.moment * inside, 2.0 * bytes.moment * outside],
         Optimizer::PagedAdam8bit => [PAGED * inside, PAGED * outside],
         Optimizer::Galore | Optimizer::Galore8bit | Optimizer::Apollo | Optimizer::Soap => {
-            matrices::updates(scenario, stage, bytes)
+            matrices::updates(scenario, stage, bytes).map(|held| held / to.optimizer_shards)
         }
         _ => [0.0; 2],
     };
-    for (held, alive) in [in_blocks, in_ends].into_iter().zip(matrices::when(scenario, stage)) {
-        to.own("Update of one weight", Bucket::Temporary, 1.0, held / shards, alive, &PYTORCH);
+    for (held, alive) in updates.into_iter().zip(matrices::when(scenario, stage)) {
+        to.own("Update of one weight", Bucket::Temporary, 1.0, held, alive, &PYTORCH);
     }
 }
 
@@ -127,12 +128,11 @@ fn step_temporaries(to: &mut Assembly, scenario: &Scenario, weights: &Weights, s
     };
     // DeepSpeed's flat partition is one tensor.
     let flat = scenario.cluster.engine == Engine::DeepSpeed;
-    let joined = scenario.recipe.joins_gates(scenario.cluster.engine);
-    let largest = || weights.largest_matrix(&scenario.model, joined) as f64 / to.tensor_parallel / to.optimizer_shards;
-    let trained = || if adapters { to.all_adapter_weights(scenario, stage) } else { to.stage_weights(weights, stage) };
+    let largest = || Largest::of(scenario, weights, stage).updated(to).any();
+    let updated = || to.updated_weights(scenario, weights, stage);
     match (optimizer, scenario.recipe.step) {
         (Optimizer::AdamW, StepKernel::Foreach) => {
-            let line = own("Root of the second moments", bytes.moment, trained() / to.optimizer_shards);
+            let line = own("Root of the second moments", bytes.moment, updated());
             to.lines.push(line);
         }
         // Neither has a fused form. transformers' takes one tensor at a time: its square and its update in
@@ -145,7 +145,7 @@ fn step_temporaries(to: &mut Assembly, scenario: &Scenario, weights: &Weights, s
             to.lines.push(own("Update of the largest tensor", bytes.weight, largest()));
         }
         (Optimizer::AdamW | Optimizer::Lion | Optimizer::Muon, StepKernel::Loop) if !adapters => {
-            let whole = if flat { trained() / to.optimizer_shards } else { largest() };
+            let whole = if flat { updated() } else { largest() };
             let line = own("Update of the largest tensor", 2.0 * bytes.moment, whole);
             to.lines.push(line);
         }
@@ -160,7 +160,7 @@ fn step_temporaries(to: &mut Assembly, scenario: &Scenario, weights: &Weights, s
         // Lists of all blocks: the filtered gradients, the directions and those that set their length
         // (`_per_group_step_impl` in distributed_shampoo/distributed_shampoo.py).
         (Optimizer::Shampoo, _) => {
-            to.lines.push(own("Directions of all blocks", 3.0 * bytes.moment, trained() / to.optimizer_shards));
+            to.lines.push(own("Directions of all blocks", 3.0 * bytes.moment, updated()));
         }
         _ => {}
     }

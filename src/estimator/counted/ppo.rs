@@ -66,29 +66,30 @@ fn states(to: &mut Assembly, value: &Scenario, weights: &Weights, of_value: &Sta
     let bytes = StateBytes::of(value);
     let layer = to.shared_layer_weights(weights, stage);
     let expert = to.expert_weights(weights, stage);
-    let experts = stage.expert_layers * expert;
     // Tasks are counted without tensor parallelism (`task::as_run`), so that embedding and head are whole.
     let embedding = weights.embedding as f64;
-    let shared = to.stage_weights(weights, stage) - experts - weights.head as f64;
-    let over = |shards: f64, expert_shards: f64| shared / shards + experts / expert_shards;
+    let over = |shards: f64, expert_shards: f64| {
+        to.divided_weights(weights, stage, shards, expert_shards) - weights.head as f64 / shards
+    };
     let all = f64::from(value.cluster.data_parallel());
     let expert_all = (all / to.expert_parallel).max(1.0);
     let optimizer_shards = if to.optimizer_shards > 1.0 { (all, expert_all) } else { (1.0, 1.0) };
     let held = over(optimizer_shards.0, optimizer_shards.1);
     let parameters = over(to.parameter_shards, to.expert_parameter_shards);
+    let (g, eg) = (to.gradient_shards, to.expert_gradient_shards);
+    let reduced = over(g, eg);
     to.own("Value model", Bucket::Parameters, bytes.weight, parameters, stage.at.always(), &TRL);
 
-    let (g, eg) = (to.gradient_shards, to.expert_gradient_shards);
     let mut gradients = |weights, alive| {
         to.own("Value model’s gradients", Bucket::Gradients, bytes.gradient, weights, alive, &TRL);
     };
     let late = Instants::at(&[at.end, at.step]);
     if gradients_persist(value) {
-        gradients(over(g, eg), stage.at.in_step());
+        gradients(reduced, stage.at.in_step());
     } else {
         // The last layer's come first, and the embedding's last.
         gradients(layer / g + expert / eg, StageInstants::only(at.last));
-        gradients(over(g, eg) - embedding / g, late.or(StageInstants::only(at.first)));
+        gradients(reduced - embedding / g, late.or(StageInstants::only(at.first)));
         gradients(embedding / g, late);
     }
     if value.recipe.offload.takes_optimizer() {

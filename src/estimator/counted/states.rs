@@ -2,9 +2,10 @@
 
 use super::forms::{self, Divided};
 use super::instants::StageInstants;
+use super::matrices::Largest;
 use super::stage::Stage;
 use super::types::base_bytes;
-use super::{Assembly, optimizer};
+use super::{Assembly, optimizer, small};
 use crate::estimator::ledger::{Bucket, Instants, Line};
 use crate::source::{DEEPSPEED, FSDP, LORA, MEGATRON, MICIKEVICIUS, MODEL, PEFT, PYTORCH, QLORA, Source};
 use crate::{
@@ -126,15 +127,7 @@ pub(super) fn groups(scenario: &Scenario, weights: &Weights, stage: &Stage) -> V
         push(Kind::Cross, &forms::ATTENTION, stage.layers(), 1.0);
         push(Kind::Encoder, &forms::COUNTED, 1.0, weights.encoder as f64);
     }
-    let per_layer = (weights.norms + weights.biases + weights.cross_small) as f64;
-    let mut small = stage.layers() * per_layer + stage.expert_layers * weights.router as f64;
-    if stage.has_head {
-        small += weights.final_norm as f64 + super::encoder::small_weights(model, weights);
-    }
-    // A table of distances is one of small weights, where the first layer is.
-    if stage.has_embedding && model.position == Position::Relative {
-        small += weights.positions as f64;
-    }
+    let small = small::weights(&small::of(model, weights, stage));
     if small > 0.0 {
         push(Kind::Small, &forms::SMALL, 1.0, small);
     }
@@ -439,11 +432,7 @@ fn passing_gradients(to: &mut Assembly, scenario: &Scenario, weights: &Weights, 
     let in_layer = if units {
         first_gradients(to, scenario, weights, stage)
     } else {
-        let matrices = f64::from(scenario.model.mlp.matrices());
-        let inner = weights.dense_mlp as f64 / matrices;
-        let joined = scenario.recipe.joins_gates(scenario.cluster.engine) && scenario.model.mlp.is_gated();
-        let expert = to.expert_weights(weights, stage) / matrices * if joined { 2.0 } else { 1.0 };
-        (inner / to.tensor_parallel).max(expert).max(weights.attention as f64 / 4.0 / to.tensor_parallel)
+        Largest::of(scenario, weights, stage).on_device(to).in_blocks()
     };
     let tied = stage.has_head && is_tied_head(scenario) && !adapted;
     let one = weights.embedding as f64 / to.tensor_parallel;

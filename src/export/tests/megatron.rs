@@ -101,3 +101,47 @@ fn megatron_s_cross_entropy_is_fused_where_that_is_asked_for_and_nowhere_else() 
         assert!(!found.iter().any(|flag| flag.contains("cross-entropy")), "{loss}: {found:?}");
     }
 }
+
+#[test]
+fn the_rotary_part_of_a_latent_head_has_a_width_of_its_own() {
+    // `qk_nope_head_dim` and `qk_rope_head_dim` in the config.json of DeepSeek-V3 and DeepSeek-V2.
+    for model in ["deepseek-v3", "deepseek-v2"] {
+        let flags = ["--qk-head-dim 128", "--qk-pos-emb-head-dim 64", "--v-head-dim 128"];
+        assert_lines(Target::Megatron, &format!("model={model}&zero=1"), &flags);
+    }
+    for row in catalogue::MODELS.iter().filter(|row| row.model.latent.kv_rank > 0) {
+        let flag = format!("--qk-pos-emb-head-dim {}", row.model.latent.rope_dim);
+        assert_lines(Target::Megatron, &format!("model={}&zero=1", row.slug), &[&flag]);
+    }
+}
+
+#[test]
+fn scales_of_blocks_go_with_one_format_of_fp8_and_scales_of_tensors_with_two() {
+    // `fp8_format` by default of Transformer Engine’s recipes (transformer_engine/common/recipe/__init__.py): E4M3 alone of
+    // Float8BlockScaling and MXFP8BlockScaling, and E5M2 for gradients of DelayedScaling and Float8CurrentScaling.
+    for (gpu, fp8, recipe, format) in [
+        ("h100-80", "te-delayed", "delayed", "hybrid"),
+        ("h100-80", "te-current", "tensorwise", "hybrid"),
+        ("h100-80", "te-block", "blockwise", "e4m3"),
+        ("h100-80", "deepseek-v3", "blockwise", "e4m3"),
+        ("b200", "te-mxfp8", "mxfp8", "e4m3"),
+    ] {
+        let query = format!("model=llama-3.1-8b&gpu={gpu}&zero=1&precision=bf16&engine=megatron&fp8={fp8}");
+        let flags = [format!("--fp8-recipe {recipe}"), format!("--fp8-format {format}")];
+        assert_lines(Target::Megatron, &query, &flags.each_ref().map(String::as_str));
+    }
+}
+
+#[test]
+fn communication_starts_in_the_order_of_the_code_wherever_a_layer_or_a_sequence_is_divided() {
+    // `validate_args` in megatron/training/arguments.py asks for one connection with tensor or context parallelism up to
+    // Hopper, and refuses it with Megatron’s FSDP.
+    for (tp, cp) in [(1, 1), (2, 1), (1, 2), (2, 2), (4, 2)] {
+        for zero in 0..=3 {
+            let query = format!("model=llama-3.1-8b&gpu=h100-80&gpus=16&tp={tp}&cp={cp}&zero={zero}&engine=megatron");
+            let found = settings(Target::Megatron, &query);
+            let asked = found.iter().any(|line| line == "export CUDA_DEVICE_MAX_CONNECTIONS=1");
+            assert_eq!(asked, (tp > 1 || cp > 1) && zero < 2, "{query}");
+        }
+    }
+}

@@ -94,3 +94,19 @@ fn the_two_versions_of_torchtitan_have_a_plan_each() {
         assert!(estimate(&planned).peak().bytes <= planned.usable());
     }
 }
+
+#[test]
+fn where_no_two_devices_have_the_same_weights_no_stage_of_zero_is_another_one() {
+    for division in ["gpus=1", "gpus=2&tp=2", "gpus=4&tp=2&pp=2&accum=4"] {
+        for zero in 0..=3 {
+            let query = format!("model=llama-3.1-8b&gpu=h200&{division}&zero={zero}&engine=torchtitan&precision=mixed");
+            let told = told(Target::Torchtitan, &query);
+            for words in ["divided with its optimizer state", "replicates weights only where"] {
+                assert!(!told.contains(words), "{query}: {told}");
+            }
+        }
+    }
+    // Two of them divide gradients with the state.
+    let query = "model=llama-3.1-8b&gpu=h200&gpus=4&tp=2&zero=1&engine=torchtitan&precision=mixed";
+    assert_told(Target::Torchtitan, query, "divided with its optimizer state");
+}

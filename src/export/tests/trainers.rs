@@ -254,3 +254,13 @@ fn dropout_that_a_trainer_switches_off_is_not_counted() {
         assert_eq!(runs(target, query).recipe.dropout, crate::Switch::Off, "{target:?}");
     }
 }
+
+#[test]
+fn axolotl_s_adapters_beside_weights_in_8_bits_are_in_fp32() {
+    // peft casts adapters to the type of the weights beside them where that is a floating one, which int8 is not.
+    for (adapter, word, kept) in [("lora-8bit", "true", AdapterType::Full), ("qlora", "false", AdapterType::Half)] {
+        let query = llama(&format!("adapter={adapter}&adapter_type=16&precision=autocast&zero=0&gpus=1&s=1024"));
+        assert_lines(Target::Axolotl, &query, &[&format!("peft_autocast_adapter_dtype: {word}")]);
+        assert_eq!(runs(Target::Axolotl, &query).recipe.adapter_type, kept, "{adapter}");
+    }
+}

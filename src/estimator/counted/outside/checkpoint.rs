@@ -3,6 +3,7 @@
 use super::Counted;
 use crate::estimator::counted::copies::largest_quantized;
 use crate::estimator::counted::instants::StageInstants;
+use crate::estimator::counted::matrices::Largest;
 use crate::estimator::counted::optimizer::moment_bytes;
 use crate::estimator::counted::states::{Kind, StateBytes, frozen_bytes, in_blocks, most_of_a_layer};
 use crate::estimator::ledger::{Bucket, Instants};
@@ -12,8 +13,7 @@ use crate::{Adapter, AdapterTargets, Engine, Gather, Gathered, Load, Merge, Opti
 impl Counted<'_> {
     /// Elements of the largest tensor.
     fn largest(&self) -> f64 {
-        let joined = self.scenario.recipe.joins_gates(self.scenario.cluster.engine);
-        self.weights.largest_matrix(&self.scenario.model, joined) as f64
+        Largest::of(self.scenario, self.weights, self.stage).any()
     }
 
     /// Bytes of a weight as the model holds it.
@@ -207,21 +207,23 @@ impl Counted<'_> {
             return;
         }
         let bytes = StateBytes::of(scenario);
-        let [blocks, ends] = self.whole();
-        let trained =
-            if recipe.adapter == Adapter::None { blocks + ends } else { self.to.adapter_weights(scenario, self.stage) };
+        let updated = self.to.updated_weights(scenario, self.weights, self.stage);
         match scenario.outside.resume {
             Resume::Gpu if recipe.optimizer == Optimizer::Adam8bit => {
                 let (moments, source) = moment_bytes(recipe.optimizer, Kind::Attention, &bytes);
-                let own = trained / self.to.optimizer_shards;
-                self.to.own("State as it was read", Bucket::Optimizer, moments, own, at, source);
+                self.to.own("State as it was read", Bucket::Optimizer, moments, updated, at, source);
             }
             Resume::Init => {
-                let own = trained / self.to.parameter_shards;
+                let (to, stage) = (&*self.to, self.stage);
+                let own = if recipe.adapter == Adapter::None {
+                    to.divided_weights(self.weights, stage, to.parameter_shards, to.expert_parameter_shards)
+                } else {
+                    to.all_adapter_weights(scenario, stage) / to.parameter_shards
+                };
                 self.to.own("Gradients of zeros", Bucket::Gradients, bytes.weight, own, at, &STATE_DICT);
                 if recipe.optimizer == Optimizer::AdamW && recipe.step == StepKernel::Foreach {
-                    let own = trained / self.to.optimizer_shards;
-                    self.to.own("Root of the moments, of zeros", Bucket::Temporary, bytes.moment, own, at, &PYTORCH);
+                    let name = "Root of the moments, of zeros";
+                    self.to.own(name, Bucket::Temporary, bytes.moment, updated, at, &PYTORCH);
                 }
             }
             _ => {}

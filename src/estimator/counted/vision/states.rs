@@ -4,12 +4,13 @@ use super::Counted;
 use crate::estimator::counted::forms;
 use crate::estimator::counted::instants::StageInstants;
 use crate::estimator::counted::optimizer::moment_bytes;
+use crate::estimator::counted::small;
 use crate::estimator::counted::states::{Kind, StateBytes, frozen_bytes, gathered_bytes, gradients_persist};
 use crate::estimator::counted::types::base_bytes;
 use crate::estimator::ledger::{Bucket, Instants, Line};
 use crate::source::TRANSFORMERS;
 use crate::vision::{LLAMA_4_OUTPUT, VisionWeights};
-use crate::{Adapter, Optimizer, Precision, StepKernel, Tower, ZeroStage, formula::Expr};
+use crate::{Adapter, Optimizer, Precision, StepKernel, Tensors, Tower, ZeroStage, formula::Expr};
 
 impl Counted<'_> {
     fn own(&mut self, name: &'static str, bucket: Bucket, bytes: f64, weights: f64, alive: Instants) {
@@ -56,7 +57,12 @@ impl Counted<'_> {
         let adapted = recipe.adapter != Adapter::None;
         if trained {
             self.trained("Vision tower", Kind::Attention, &bytes, used * matrices, whole);
-            self.trained("Rest of the vision tower", Kind::Small, &bytes, used * small + rest, whole);
+            let blocks = self.vision.small_tensors().into_iter();
+            let blocks = blocks.map(|one| Tensors { count: one.count * u64::from(self.vision.used_layers()), ..one });
+            let tensors: Vec<Tensors> = blocks.chain(self.vision.outside_blocks()).collect();
+            let moments = small::moments(recipe.optimizer, &tensors, &bytes);
+            let moments: Vec<_> = moments.into_iter().map(|(moments, weights, _)| (moments, weights)).collect();
+            self.trained_with("Rest of the vision tower", &moments, &bytes, whole);
             if !persist {
                 let one = Instants::among(&[at.tower[1]]);
                 self.own("Gradients of one layer of the tower", Bucket::Gradients, bytes.gradient, matrices, one);
@@ -77,16 +83,24 @@ impl Counted<'_> {
         }
     }
 
-    /// Gradients, master copies and moments.
+    /// Gradients, master copies and moments of one kind.
     fn trained(&mut self, name: &'static str, kind: Kind, bytes: &StateBytes, weights: f64, alive: Instants) {
+        let (moments, _) = moment_bytes(self.scenario.recipe.optimizer, kind, bytes);
+        self.trained_with(name, &[(moments, weights)], bytes, alive);
+    }
+
+    /// The same where some of the weights have other moments: bytes of a weight's moments, and how many weights have them.
+    fn trained_with(&mut self, name: &'static str, moments: &[(f64, f64)], bytes: &StateBytes, alive: Instants) {
         let (recipe, always) = (self.scenario.recipe, self.at.always());
         let (offloaded, optimizer, step) = (recipe.offload.takes_optimizer(), recipe.optimizer, recipe.step);
+        let weights = moments.iter().map(|(_, weights)| weights).sum();
         self.own(name, Bucket::Gradients, bytes.gradient, weights, alive);
         if offloaded {
             return;
         }
-        let (moments, _) = moment_bytes(optimizer, kind, bytes);
-        self.own(name, Bucket::Optimizer, bytes.master + moments, weights, always);
+        for (moments, weights) in moments {
+            self.own(name, Bucket::Optimizer, bytes.master + moments, *weights, always);
+        }
         if optimizer == Optimizer::AdamW && step == StepKernel::Foreach {
             let own = weights / self.to.optimizer_shards;
             let step = StageInstants::only(self.at.step);
