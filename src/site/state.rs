@@ -45,10 +45,12 @@ impl PartialEq for Facts {
 }
 
 /// Where one sequence more than the answer would not fit.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Limit {
     /// The instant that needs most.
     pub instant: &'static Instant,
+    /// What is said of it.
+    pub meaning: String,
     /// The largest entry alive then.
     pub largest: Entry,
 }
@@ -89,7 +91,12 @@ impl Limit {
         let too_many = answer.batch().unwrap_or(0).saturating_add(1);
         let estimate = estimate(&scenario.with_batch(too_many));
         // A ledger always has its model states, so the list is never empty.
-        Self { instant: estimate.peak().instant, largest: *estimate.largest()[0] }
+        let (position, _) = estimate.binding();
+        Self {
+            instant: estimate.instants[position],
+            meaning: estimate.meaning(position),
+            largest: *estimate.largest()[0],
+        }
     }
 }
 

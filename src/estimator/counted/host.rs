@@ -11,6 +11,7 @@ use super::task::bytes_of_frozen;
 use super::types::{Types, base_bytes};
 use super::{Assembly, forms};
 use crate::estimator::ledger::{Bucket, Instants, Line};
+use crate::estimator::meaning::{Keeps, Part, Stack};
 use crate::source::{BITSANDBYTES, CHECKPOINTS, DEEPSPEED, FSDP, MODEL, PYTORCH, Source, TRL};
 use crate::{Adapter, Engine, HostLoad, Offload, Optimizer, Reference, RewardModel, Scenario, TaskKind, Weights};
 
@@ -165,6 +166,7 @@ fn inputs(lines: &mut Vec<Line>, scenario: &Scenario, stage: &Stage, devices: f6
         lines.push(Line {
             coefficient: Types::of(scenario).residual * devices,
             layers: segments * stage.in_flight,
+            part: Part::Layers(Keeps::Inputs, Stack::Model),
             ..Line::new("Layer inputs", Bucket::Activations, &forms::RESIDUAL, &CHECKPOINTS, TRAINING)
         });
     }

@@ -1,7 +1,7 @@
 //! What the figure shows: the answer, why it is no more, and the bar.
 
 use bmax::chart::MemoryBar;
-use bmax::{Answer, Choice, Instant, Shortage, proof};
+use bmax::{Answer, Choice, Shortage, proof};
 
 use crate::site::{Facts, Standing, format};
 
@@ -33,7 +33,7 @@ impl Shown {
             method: method(facts),
             fits: facts.answer.batch().is_some(),
             answer: format::answer(&facts.answer),
-            unit: facts.scenario.unit().many(),
+            unit: facts.scenario.unit().word(facts.answer.batch().unwrap_or(0).into()),
             reason: reason(facts),
             batch: format!(" = {}: ", format::count(facts.scenario.recipe.batch)),
             standing: Standing::of(facts),
@@ -62,8 +62,7 @@ fn reason(facts: &Facts) -> String {
             let tokens = format::most_tokens(&facts.scenario, room.batch);
             let tokens = tokens.map_or_else(String::new, |tokens| format!(" {tokens}"));
             if facts.is_ledger() {
-                let Instant { meaning, .. } = facts.limit.instant;
-                format!("{taken} {}.{tokens} {meaning}", format::at_instant(facts.limit.instant))
+                format!("{taken} {}.{tokens} {}", format::at_instant(facts.limit.instant), facts.limit.meaning)
             } else {
                 format!("{taken}.{tokens}")
             }
@@ -113,7 +112,7 @@ mod tests {
     #[test]
     fn the_ledger_names_the_moment_that_stops_the_next_sequence() {
         let facts = facts_of(Scenario::default());
-        let Instant { name, meaning, .. } = facts.limit.instant;
+        let (name, meaning) = (facts.limit.instant.name, &facts.limit.meaning);
         let reason = Shown::of(&facts).reason;
         assert!(reason.ends_with(&format!("at “{name}”. {meaning}")), "{reason}");
     }

@@ -7,6 +7,7 @@ use crate::estimator::counted::optimizer::moment_bytes;
 use crate::estimator::counted::states::{Kind, StateBytes, frozen_bytes, gathered_bytes, gradients_persist};
 use crate::estimator::counted::types::base_bytes;
 use crate::estimator::ledger::{Bucket, Instants, Line};
+use crate::estimator::meaning::Part;
 use crate::source::TRANSFORMERS;
 use crate::vision::{LLAMA_4_OUTPUT, VisionWeights};
 use crate::{Adapter, Optimizer, Precision, StepKernel, Tower, ZeroStage, formula::Expr};
@@ -59,7 +60,9 @@ impl Counted<'_> {
             self.trained("Rest of the vision tower", Kind::Small, &bytes, used * small + rest, whole);
             if !persist {
                 let one = Instants::among(&[at.tower[1]]);
+                let before = self.to.lines.len();
                 self.own("Gradients of one layer of the tower", Bucket::Gradients, bytes.gradient, matrices, one);
+                self.to.are(Part::Waiting, before);
             }
         }
         if projects {
@@ -81,7 +84,9 @@ impl Counted<'_> {
     fn trained(&mut self, name: &'static str, kind: Kind, bytes: &StateBytes, weights: f64, alive: Instants) {
         let (recipe, always) = (self.scenario.recipe, self.at.always());
         let (offloaded, optimizer, step) = (recipe.offload.takes_optimizer(), recipe.optimizer, recipe.step);
+        let before = self.to.lines.len();
         self.own(name, Bucket::Gradients, bytes.gradient, weights, alive);
+        self.to.are(Part::Waiting, before);
         if offloaded {
             return;
         }
