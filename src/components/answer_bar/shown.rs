@@ -60,7 +60,7 @@ fn what_binds(facts: &Facts) -> String {
             format!("next {} lacks {}", facts.scenario.unit().one(), format::memory(room.next_lacks))
         }
         Answer::Infeasible(reason) => {
-            format!("{} bind: {} over", facts.limit.largest.bucket.name(), format::memory(reason.over))
+            format!("{}: {} over", facts.limit.largest.bucket.name(), format::memory(reason.over))
         }
     };
     if facts.is_ledger() { format!("{short} {}", format::at_instant(facts.limit.instant)) } else { short }
@@ -106,7 +106,7 @@ mod tests {
         scenario.cluster.gpus = 1;
         let shown = Shown::of(&facts_of(scenario));
         assert!(!shown.fits);
-        assert!(shown.binds.contains("bind: ") && shown.binds.ends_with(" over"), "{}", shown.binds);
+        assert!(shown.binds.contains(": ") && shown.binds.ends_with(" over"), "{}", shown.binds);
         assert!(shown.spoken.starts_with("Workshop method: does not fit. Parameters"), "{}", shown.spoken);
     }
 
