@@ -62,7 +62,9 @@ impl At<'_> {
     }
 
     fn has_layer_inputs(&self) -> bool {
-        self.has(|name| name == "Layer inputs")
+        // An encoder’s have the same name, over its own tokens.
+        let of_encoder = |entry: &Entry| entry.formula.contains(bmax::formula::Symbol::Source);
+        self.alive().any(|entry| entry.name == "Layer inputs" && !of_encoder(entry))
     }
 }
 
