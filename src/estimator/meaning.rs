@@ -25,13 +25,13 @@ impl Stack {
     /// Every stack.
     pub const ALL: [Self; 4] = [Self::Model, Self::Encoder, Self::Tower, Self::Value];
 
-    /// Whose layers they are, as the beginning of a sentence.
-    const fn owner(self) -> &'static str {
+    /// Its layers within a sentence.
+    const fn layers(self) -> &'static str {
         match self {
-            Self::Model => "The",
-            Self::Encoder => "The encoder’s",
-            Self::Tower => "The vision tower’s",
-            Self::Value => "The value model’s",
+            Self::Model => "layers",
+            Self::Encoder => "the encoder’s layers",
+            Self::Tower => "the vision tower’s layers",
+            Self::Value => "the value model’s layers",
         }
     }
 }
@@ -319,23 +319,22 @@ impl Claim {
 
 impl Kept {
     fn sentence(self, stack: Stack) -> String {
-        let whose = match (self, stack) {
-            (Self::All | Self::AllButSome, Stack::Model) => "Every layer’s",
-            (Self::SomeLayers, Stack::Model) => "Some layers’",
-            _ => stack.owner(),
+        let layers = stack.layers();
+        let all = match stack {
+            Stack::Model => "Every layer’s activations are kept".to_owned(),
+            _ => format!("The activations of {layers} are kept"),
         };
+        let some = if stack == Stack::Model { "some" } else { "some of" };
         match self {
-            Self::All => format!("{whose} activations are kept."),
-            Self::AllButSome => {
-                format!("{whose} activations are kept, but for some that are computed again layer by layer.")
+            Self::All => format!("{all}."),
+            Self::AllButSome => format!("{all}, but for some that are computed again layer by layer."),
+            Self::SomeLayers => {
+                format!("The activations of {some} {layers} are kept, and of the others only the inputs.")
             }
-            Self::SomeLayers => format!("{whose} activations are kept, and only the inputs of the others."),
-            Self::Inputs(1) => format!("{whose} activations are not kept, only the input of every layer."),
-            Self::Inputs(layers) => {
-                format!("{whose} activations are not kept, only the input of every {layers} layers.")
-            }
+            Self::Inputs(1) => format!("Only the inputs of {layers} are kept."),
+            Self::Inputs(together) => format!("Only the inputs of {layers} are kept, one for every {together}."),
             Self::InputsAndOperators => {
-                format!("{whose} layers keep their inputs and the outputs of some operators.")
+                format!("Only the inputs of {layers} and the outputs of some operators are kept.")
             }
         }
     }

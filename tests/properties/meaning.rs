@@ -321,11 +321,11 @@ fn recomputation_adapters_and_fused_losses_are_told_as_they_are() {
     );
     assert_eq!(
         said("v=3&recompute=full", loss),
-        "The gradient of the logits is being computed. The activations are not kept, only the input of every layer."
+        "The gradient of the logits is being computed. Only the inputs of layers are kept."
     );
     assert_eq!(
         said("v=3&recompute=full&loss=fused", loss),
-        "The loss runs backward. The activations are not kept, only the input of every layer."
+        "The loss runs backward. Only the inputs of layers are kept."
     );
     assert!(said("v=3&recompute=selective&attn=eager", loss).contains("but for some that are computed again"));
     assert_eq!(
