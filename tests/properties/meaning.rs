@@ -296,6 +296,19 @@ of_every_scenario! {
         }
     }
 
+    fn no_note_on_settings_has_one_of_something_in_the_plural(scenario in as_drawn) {
+        const MANY: [&str; 9] =
+            ["layers", "heads", "tokens", "experts", "GPUs", "stages", "chunks", "sequences", "micro-batches"];
+        for conflict in scenario.conflicts() {
+            let mut words = conflict.message.split([' ', ',', '.', ';', ':']);
+            let mut before = words.next().unwrap_or_default();
+            for word in words {
+                prop_assert!(before != "1" || !MANY.contains(&word), "{}", conflict.message);
+                before = word;
+            }
+        }
+    }
+
     fn the_short_methods_say_nothing_where_their_formula_lacks_an_input(scenario in as_drawn) {
         let rows = others::all(&scenario);
         for method in [Method::Workshop, Method::Paper] {

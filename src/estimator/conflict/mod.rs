@@ -183,7 +183,8 @@ impl Conflicts {
         }
         let (active, count) = (experts.active, experts.count);
         if active > count {
-            let message = format!("A token cannot visit {active} of {count} experts; {count} at most.");
+            let all = counted(count, "expert", "experts");
+            let message = format!("A token cannot visit {active} of {all}; {count} at most.");
             self.number(Field::ActiveExperts, count, message);
         }
         if experts.dense_layers > scenario.model.layers {
