@@ -2,7 +2,8 @@
 //! the eye.
 
 use crate::input::{Input, Value};
-use crate::others::{self, Printed};
+use crate::others::{self, Lacking, Printed};
+use crate::range::Range;
 use crate::{
     Answer, Batching, Bytes, Change, Infeasible, Instant, Refusal, RefusalKind, Scenario, Shortage, Unit, catalogue,
     link, number,
@@ -97,6 +98,12 @@ pub fn value(input: Input, value: Value) -> String {
         }
         _ => bare(input, value),
     }
+}
+
+/// What a formula has no input for, and what it is set to.
+#[must_use]
+pub fn lacking(lacking: &Lacking) -> String {
+    format!("“{}”, which is set to “{}” here", lacking.input.name(), value(lacking.input, lacking.value))
 }
 
 /// A total as another program prints it: in its unit, with its label.
@@ -208,6 +215,21 @@ pub fn would_be(refusal: &Refusal, unit: Unit) -> String {
         Some(1) => format!("By what is counted, 1 {} would fit.", unit.one()),
         Some(most) => format!("By what is counted, {} would fit.", batch(most, unit)),
         None => format!("By what is counted, not even one {} would fit.", unit.one()),
+    }
+}
+
+/// What fits from the safe answer to the likely one: "2 to 4 sequences", "3 sequences" where both are the same.
+#[must_use]
+pub fn between(range: &Range, unit: Unit) -> String {
+    match (&range.safe, &range.likely) {
+        (Answer::Fits(safe), Answer::Fits(likely)) if safe.batch < likely.batch && !likely.capped => {
+            format!("{} to {}", count(safe.batch), batch(likely.batch, unit))
+        }
+        (Answer::Infeasible(_), Answer::Fits(likely)) if !likely.capped => {
+            format!("at most {}", batch(likely.batch, unit))
+        }
+        (_, Answer::Fits(likely)) if !likely.capped => batch(likely.batch, unit),
+        (_, likely) => answer(likely),
     }
 }
 

@@ -6,12 +6,14 @@
 //! ```
 //! use bmax::starts::STARTS;
 //! let lora = STARTS.iter().find(|start| start.id == "lora").expect("a start");
-//! let most = bmax::b_max(&lora.scenario()).batch().expect("it fits");
-//! assert_eq!(lora.answer(), format!("{most} sequences"));
+//! let range = bmax::range::range(&lora.scenario());
+//! let [safe, likely] = [range.safe, range.likely].map(|answer| answer.batch().expect("it fits"));
+//! assert_eq!(lora.answer(), format!("{safe} to {likely} sequences"));
 //! ```
 
 use crate::course::networks::{Named, Network, Setup, room};
-use crate::{Answer, Scenario, b_max, format, link};
+use crate::range::range;
+use crate::{Scenario, format, link};
 
 /// A starting point.
 #[derive(Clone, Copy, Debug)]
@@ -68,7 +70,7 @@ pub static STARTS: [Start; 6] = [
         id: "grpo",
         name: "DPO or GRPO on one node",
         with: "Llama\u{a0}3.1\u{a0}8B, 8\u{a0}×\u{a0}H100",
-        line: "GRPO with 1,024 tokens a completion and an engine on the same GPUs that sleeps while the model trains; for DPO change the task.",
+        line: "GRPO with 1,024 tokens a completion; vLLM shares the GPUs and is off while the model trains. For DPO change the task.",
         query: "v=3&model=llama-3.1-8b&gpu=h100-80&b=8&completion=1024&precision=mixed&task=grpo&rollout=asleep",
         network: None,
     },
@@ -89,16 +91,12 @@ impl Start {
         link::decode(self.query).scenario
     }
 
-    /// How much fits, with what it counts: “6 sequences”, “171 images”.
+    /// How much fits, from the safe answer to the likely one, with what it counts: “2 to 4 sequences”, “61 images”.
     #[must_use]
     pub fn answer(&self) -> String {
         let scenario = self.scenario();
         let Some(named) = self.network.and_then(Named::read) else {
-            let answer = b_max(&scenario);
-            return match answer {
-                Answer::Fits(room) if !room.capped => format::batch(room.batch, scenario.unit()),
-                _ => format::answer(&answer),
-            };
+            return format::between(&range(&scenario), scenario.unit());
         };
         let network = Network::read(&named.text());
         let setup = Setup { frozen: named.frozen, averages: named.averages, ..Setup::of(&scenario) };

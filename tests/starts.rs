@@ -42,9 +42,11 @@ fn the_link_of_a_start_is_read_without_a_notice_and_written_again_as_it_stands()
 fn a_card_says_what_the_estimator_answers() {
     for start in STARTS.iter().filter(|start| start.network.is_none()) {
         let most = b_max(&start.scenario()).batch().expect("it fits");
+        let least = range(&start.scenario()).safe.batch().expect("it is safe");
         let unit = start.scenario().unit();
         let counted = if most == 1 { unit.one() } else { unit.many() };
-        assert_eq!(start.answer(), format!("{most} {counted}"), "{}", start.id);
+        let said = if least < most { format!("{least} to {most} {counted}") } else { format!("{most} {counted}") };
+        assert_eq!(start.answer(), said, "{}", start.id);
     }
     assert!(start("grpo").answer().ends_with(" completions"));
     assert!(start("lora").answer().ends_with(" sequences"));

@@ -43,9 +43,25 @@ fn the_sentences_of_the_text_print_the_report_s_numbers() {
         ran[0], ran[1], ran[2], out[0], out[1], out[2]
     )));
     let home = include_str!("../src/pages/home/07_calculator.md").split_whitespace().collect::<Vec<_>>().join(" ");
+    // Both kinds of error stand beside each other, wherever one is told.
+    let count = |cell: &str| cell.parse::<u32>().expect("a number");
+    let wrong = |cells: &[&str]| count(cells[0]) - count(cells[1]);
+    let (missed, promised) = (wrong(&ran), wrong(&out));
     assert!(home.contains(&format!(
-        "it agrees with {} of {} published runs that ran, and with {} of {} that ran out of memory",
-        ran[1], ran[0], out[1], out[0]
+        "of {} published runs that ran it says of {missed} that it does not fit, and of {} that ran out of memory it says \
+         of {promised} that they fit",
+        ran[0], out[0]
+    )));
+    assert!(flowing.contains(&format!(
+        "The likely answer is thus wrong for {missed} of {} that ran and for {promised} of {} that ran out",
+        ran[0], out[0]
+    )));
+    let document = include_str!("../docs/accuracy.md").split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(document.contains(&format!(
+        "Of {} published runs that ran, the likely answer agrees with {} and the safe answer with {}; of {} that ran \
+         out of memory, the likely answer agrees with {} and the safe answer with {}. The likely answer thus calls \
+         {missed} of {} too large and {promised} of {} fitting.",
+        ran[0], ran[1], ran[2], out[0], out[1], out[2], ran[0], out[0]
     )));
     let adapters = REPORT.split("## What the allocator holds").nth(1).expect("a section");
     let adapters = adapters.lines().find(|line| line.starts_with("| LoRA and QLoRA |")).expect("a row");
@@ -55,4 +71,40 @@ fn the_sentences_of_the_text_print_the_report_s_numbers() {
         flowing
             .contains(&format!("for {} rows of LoRA and QLoRA the ledger predicts {} too little", cells[2], cells[3]))
     );
+}
+
+/// 0.9 · 80 GiB less 16 bytes a parameter over the GPUs, divided by 23 · 2,048 · H · L · 2 bytes: `maxBatch` and
+/// `actPerSampleGiB` of the workshop's page, where attention is recomputed.
+#[test]
+fn the_workshop_s_own_page_answers_more_under_selective_recomputation_and_the_text_says_so() {
+    let models = [
+        ("1b", 1e9, 2_048.0, 24.0, 1),
+        ("3b", 3e9, 3_200.0, 26.0, 1),
+        ("7b", 7e9, 4_096.0, 32.0, 8),
+        ("13b", 13e9, 5_120.0, 40.0, 64),
+        ("70b", 70e9, 8_192.0, 80.0, 64),
+    ];
+    let answers = models.map(|(slug, parameters, hidden, layers, gpus)| {
+        let free = 0.9 * 80.0 * 1_073_741_824.0 - 16.0 * parameters / f64::from(gpus);
+        let most = (free / (23.0 * 2_048.0 * hidden * layers * 2.0)).floor();
+        let query = format!("v=3&model={slug}&gpus={gpus}&s=2048&recompute=selective&attn=eager&headroom=10");
+        let rows = bmax::others::all(&bmax::link::decode(&query).scenario);
+        let row = rows.iter().find(|row| row.other.key == "workshop").expect("listed");
+        let told = match row.largest {
+            Ok(bmax::others::Largest::Fits { batch, .. }) => batch,
+            _ => 0,
+        };
+        assert_eq!(f64::from(told), most, "{slug}: {row:?}");
+        format!("{most}")
+    });
+    let text = include_str!("../src/pages/trust/02_methods.md").split_whitespace().collect::<Vec<_>>().join(" ");
+    let [first, second, third, fourth, last] = answers;
+    assert!(text.contains(&format!("therefore {first}, {second}, {third}, {fourth} and {last}.")), "{text}");
+}
+
+#[test]
+fn the_text_knows_how_many_recipes_in_fp8_there_are() {
+    // All but “off”.
+    assert_eq!(bmax::setting::FP8.options.len() - 1, 7);
+    assert!(include_str!("../src/pages/memory/03_precision.md").contains("\nhas seven recipes in fp8,"));
 }

@@ -284,7 +284,12 @@ fn counters(report: &Report) -> String {
 fn methods(report: &Report) -> String {
     let mut table = Table::new(&[("method", Side::Left), ("b_max", Side::Right), ("peak GiB", Side::Right)]);
     for other in &report.other_methods {
-        table.row([other.method.to_owned(), fitting(other.b_max), gib(other.peak_bytes.bytes())]);
+        // A method that cannot say has no peak.
+        let (most, peak) = match other.peak_bytes {
+            Some(peak) => (fitting(other.b_max), gib(peak.bytes())),
+            None => ("cannot say".to_owned(), "–".to_owned()),
+        };
+        table.row([other.method.to_owned(), most, peak]);
     }
     format!("Other methods\n{}", table.text())
 }

@@ -59,7 +59,7 @@ pub fn safe(scenario: &Scenario) -> String {
         String::new()
     };
     format!(
-        "  safe takes the whole context ({context} GiB){buffers}, eager kernels, and gaps that nine of ten measured runs\n  \
+        "  safe takes the whole context ({context} GiB){buffers}, eager kernels, and gaps that nine of ten simulated runs\n  \
          stayed below ({gaps} % of what comes and goes); one in ten may need more.\n{in_host}"
     )
 }

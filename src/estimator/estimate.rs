@@ -6,6 +6,7 @@ use super::choice::Method;
 use super::counted::Allocator;
 use super::formula::{Expr, Symbol, Values};
 use super::ledger::{Bucket, HOST, Instant, Instants, Ledger, Line};
+use super::meaning::Part;
 use super::runtime::held;
 use super::scenario::Scenario;
 use super::source::{self, Source};
@@ -46,6 +47,9 @@ pub struct Entry {
     pub layers: f64,
     /// Weights that the entry stands for, where its formula names their number.
     pub weights: f64,
+    /// What it is, as far as sentences about an instant are made from it.
+    #[serde(skip)]
+    pub part: Part,
 }
 
 /// The memory of one training step on one device, entry by entry.
@@ -125,6 +129,7 @@ fn entry_of(line: &Line, values: &mut Values) -> Entry {
         coefficient: line.coefficient,
         layers: line.layers,
         weights: line.weights,
+        part: line.part,
     }
 }
 
@@ -200,6 +205,7 @@ pub(crate) fn filled_in(scenario: &Scenario, ledger: &Ledger, batch: u32) -> Est
                 coefficient: *dynamic,
                 layers: 1.0,
                 weights: 1.0,
+                part: Part::Other,
             });
         }
     }

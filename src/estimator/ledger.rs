@@ -8,6 +8,7 @@ use std::ptr;
 use serde::Serialize;
 
 use super::formula::{Expr, Symbol, Values};
+use super::meaning::{Event, Part};
 use super::scenario::Scenario;
 use super::source::Source;
 use super::units::Bytes;
@@ -58,11 +59,6 @@ impl Bucket {
         }
     }
 
-    /// Whether its name is a plural.
-    pub const fn is_plural(self) -> bool {
-        matches!(self, Self::Parameters | Self::Gradients | Self::Activations)
-    }
-
     /// The word that style sheets and exports use.
     pub const fn key(self) -> &'static str {
         match self {
@@ -89,21 +85,21 @@ impl Bucket {
 pub struct Instant {
     /// Its name.
     pub name: &'static str,
-    /// One sentence on what is alive then.
-    pub meaning: &'static str,
+    /// What the program does then; [`Estimate::meaning`](super::Estimate::meaning) says it in sentences, with what is alive.
+    #[serde(skip)]
+    pub event: Event,
     /// The stage of a pipeline that it belongs to: "last", "first" or "second", and in mixtures of experts with
     /// dense layers "more-experts" or "most-experts"; empty without pipeline.
     pub stage: &'static str,
 }
 
 /// The one instant of the methods that add up buckets: all of them at once.
-pub static WHOLE_STEP: &[Instant] =
-    &[Instant { name: "whole step", meaning: "All buckets are counted as if they were alive together.", stage: "" }];
+pub static WHOLE_STEP: &[Instant] = &[Instant { name: "whole step", event: Event::WholeStep, stage: "" }];
 
 /// The instants at which the memory of a machine is counted.
 pub static HOST: &[Instant] = &[
-    Instant { name: "loading", meaning: "The weights are read, and optimizer state is not there yet.", stage: "" },
-    Instant { name: "training", meaning: "The machine holds what the GPUs have handed over.", stage: "" },
+    Instant { name: "loading", event: Event::MachineLoads, stage: "" },
+    Instant { name: "training", event: Event::MachineTrains, stage: "" },
 ];
 
 /// The most instants a ledger may tell apart.
@@ -170,6 +166,8 @@ pub(crate) struct Line {
     pub(crate) layers: f64,
     /// The value of [`Symbol::WeightCount`].
     pub(crate) weights: f64,
+    /// What sentences about an instant are made from.
+    pub(crate) part: Part,
 }
 
 impl Line {
@@ -181,7 +179,7 @@ impl Line {
         source: &'static Source,
         alive: Instants,
     ) -> Self {
-        Self { name, bucket, formula, source, alive, coefficient: 1.0, layers: 1.0, weights: 1.0 }
+        Self { name, bucket, formula, source, alive, coefficient: 1.0, layers: 1.0, weights: 1.0, part: Part::Other }
     }
 
     /// Its bytes, with the values that are its own set among these.
@@ -389,8 +387,10 @@ mod tests {
     use crate::formula::terms::B;
     use crate::source::WORKSHOP;
 
-    static STEP: &[Instant] =
-        &[Instant { name: "loss", meaning: "", stage: "" }, Instant { name: "optimizer step", meaning: "", stage: "" }];
+    static STEP: &[Instant] = &[
+        Instant { name: "loss", event: Event::Loss, stage: "" },
+        Instant { name: "optimizer step", event: Event::Step, stage: "" },
+    ];
 
     fn line(formula: &'static Expr, alive: Instants) -> Line {
         Line::new("", Bucket::Activations, formula, &WORKSHOP, alive)

@@ -16,6 +16,7 @@ pub mod inverse;
 mod ledger;
 pub mod lengths;
 pub mod levers;
+pub mod meaning;
 pub mod number;
 mod outside;
 mod paper;

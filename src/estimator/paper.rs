@@ -26,6 +26,7 @@ use super::formula::terms::{
 };
 use super::formula::{Expr, Symbol, Values};
 use super::ledger::{Bucket, Instants, Ledger, Line, WHOLE_STEP, common_values};
+use super::meaning::{Keeps, Part, Stack};
 use super::scenario::Scenario;
 use super::source::{KORTHIKANTI, RAJBHANDARI, Source};
 
@@ -111,15 +112,22 @@ impl Layout {
 pub(crate) fn ledger(scenario: &Scenario) -> Ledger {
     let mut lines = state_lines(scenario);
     let layout = Layout::of(scenario);
-    let mut activation = |name, formula| lines.push(line(name, Bucket::Activations, formula, &KORTHIKANTI));
+    let mut activation = |name, formula, part| {
+        lines.push(Line { part, ..line(name, Bucket::Activations, formula, &KORTHIKANTI) });
+    };
+    let of_layers = |keeps| Part::Layers(keeps, Stack::Model);
     match scenario.recipe.recomputation {
         Recomputation::None | Recomputation::KthLayer | Recomputation::Block => {
-            activation("Layer activations", layout.linear());
-            activation("Attention scores and softmax", layout.scores());
+            activation("Layer activations", layout.linear(), of_layers(Keeps::Whole));
+            activation("Attention scores and softmax", layout.scores(), Part::Other);
         }
         // The paper knows three ways; the finer ones count as the nearest of them that keeps more.
-        Recomputation::Selective | Recomputation::Operators => activation("Layer activations", layout.linear()),
-        Recomputation::Full | Recomputation::EveryK => activation("Layer inputs", layout.boundary()),
+        Recomputation::Selective | Recomputation::Operators => {
+            activation("Layer activations", layout.linear(), of_layers(Keeps::Whole));
+        }
+        Recomputation::Full | Recomputation::EveryK => {
+            activation("Layer inputs", layout.boundary(), of_layers(Keeps::Inputs));
+        }
     }
     Ledger {
         lines,

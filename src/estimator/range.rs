@@ -14,7 +14,7 @@ pub enum Outlook {
     Optimistic,
     /// Every unknown as the scenario has it.
     Likely,
-    /// Much of every unknown: more fragmentation than nine of ten runs had, with segments as the scenario
+    /// Much of every unknown: more fragmentation than nine of ten simulated runs had, with segments as the scenario
     /// gets them, the context with all its kernels, and pools of streams that nothing else can use.
     Safe,
 }

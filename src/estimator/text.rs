@@ -1,5 +1,10 @@
 //! Text of others, as messages show it.
 
+/// A number with its noun: "1 layer", "3 layers".
+pub(crate) fn counted(number: u32, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
+}
+
 /// The first characters of a text that may be very long or hold characters which are not for reading:
 /// control characters, and those that end a line or would turn the direction of our own words around it.
 pub(crate) fn excerpt(text: &str) -> String {

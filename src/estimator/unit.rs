@@ -41,6 +41,11 @@ impl Unit {
         }
     }
 
+    /// The word behind a number of them.
+    pub const fn word(self, number: u64) -> &'static str {
+        if number == 1 { self.one() } else { self.many() }
+    }
+
     /// Sequences of S tokens of one of them that go through the model.
     pub const fn sequences(self) -> u32 {
         match self {
@@ -84,24 +89,6 @@ impl Scenario {
             Method::Ledger => self.task.kind.unit(),
             Method::Workshop | Method::Paper => Unit::Sequences,
         }
-    }
-
-    /// Whether it asks for what only the ledger counts: the workshop's and the paper's formulas are of next-token training
-    /// of one decoder, on text of one length, in the types of their precision.
-    ///
-    /// ```
-    /// use bmax::{Scenario, TaskKind};
-    /// let mut scenario = Scenario::default();
-    /// assert!(!scenario.needs_the_ledger());
-    /// scenario.task.kind = TaskKind::Dpo;
-    /// assert!(scenario.needs_the_ledger());
-    /// ```
-    pub fn needs_the_ledger(&self) -> bool {
-        self.task.kind != TaskKind::Train
-            || self.batching() != Batching::Equal
-            || self.recipe.fp8.is_on()
-            || self.model.vision.is_there()
-            || self.model.encoder.is_there()
     }
 
     /// The same run as next-token training of as many sequences: what a layer keeps, whatever stands beside the step.

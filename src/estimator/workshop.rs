@@ -8,6 +8,7 @@ use super::choice::Recomputation;
 use super::formula::Expr;
 use super::formula::terms::{B, BETA, GPUS, H, HEADS, L, N, S};
 use super::ledger::{Bucket, Instants, Ledger, Line, WHOLE_STEP, common_values};
+use super::meaning::{Keeps, Part, Stack};
 use super::scenario::Scenario;
 use super::source::WORKSHOP;
 
@@ -28,6 +29,7 @@ const BOUNDARIES: Expr = Expr::Product(&[L, S, H, B, BETA]);
 /// parallelism nor dropout.
 pub(crate) fn ledger(scenario: &Scenario) -> Ledger {
     let line = |name, bucket, formula| Line::new(name, bucket, formula, &WORKSHOP, Instants::ALWAYS);
+    let kept = |keeps, line| Line { part: Part::Layers(keeps, Stack::Model), ..line };
     let mut lines = vec![
         line("Weights, fp32", Bucket::Parameters, &WEIGHTS),
         line("Gradients, fp32", Bucket::Gradients, &GRADIENTS),
@@ -35,14 +37,14 @@ pub(crate) fn ledger(scenario: &Scenario) -> Ledger {
     ];
     match scenario.recipe.recomputation {
         Recomputation::None | Recomputation::KthLayer | Recomputation::Block => lines.extend([
-            line("Layer activations", Bucket::Activations, &LINEAR),
+            kept(Keeps::Whole, line("Layer activations", Bucket::Activations, &LINEAR)),
             line("Attention scores and softmax", Bucket::Activations, &SCORES),
         ]),
         Recomputation::Selective | Recomputation::Operators => {
-            lines.push(line("Layer activations", Bucket::Activations, &LINEAR))
+            lines.push(kept(Keeps::Whole, line("Layer activations", Bucket::Activations, &LINEAR)))
         }
         Recomputation::Full | Recomputation::EveryK => {
-            lines.push(line("Layer inputs", Bucket::Activations, &BOUNDARIES))
+            lines.push(kept(Keeps::Inputs, line("Layer inputs", Bucket::Activations, &BOUNDARIES)))
         }
     }
     Ledger {

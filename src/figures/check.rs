@@ -32,13 +32,83 @@ fn text_is_sound(text: &str) {
     assert!(!words(text), "“{text}”");
 }
 
+/// Nouns that stand behind numbers.
+#[cfg(feature = "prerender")]
+const COUNTED: [&str; 18] = [
+    "sequences",
+    "pairs",
+    "completions",
+    "rows",
+    "tokens",
+    "GPUs",
+    "layers",
+    "entries",
+    "examples",
+    "images",
+    "runs",
+    "steps",
+    "micro-batches",
+    "stages",
+    "groups",
+    "machines",
+    "heads",
+    "experts",
+];
+
+/// The words of markup: tags within a line are nothing, and others end it.
+#[cfg(feature = "prerender")]
+fn text_of(html: &str) -> String {
+    const WITHIN: [&str; 11] = ["span", "strong", "b", "i", "em", "sub", "sup", "code", "output", "var", "a"];
+    let mut text = String::with_capacity(html.len() / 4);
+    let mut rest = html;
+    while let Some((before, tag)) = rest.split_once('<') {
+        text.push_str(before);
+        let Some((tag, after)) = tag.split_once('>') else { break };
+        let name = tag.trim_start_matches('/').split([' ', '/']).next().unwrap_or_default();
+        if !tag.starts_with('!') && !WITHIN.contains(&name) {
+            text.push('\n');
+        }
+        rest = after;
+    }
+    text.push_str(rest);
+    text
+}
+
+/// The first place where one of something has the word of many: "1 sequences".
+#[cfg(feature = "prerender")]
+fn one_of_many(text: &str) -> Option<&str> {
+    for line in text.lines() {
+        for (at, _) in line.match_indices("1 ") {
+            let before = line[..at].chars().next_back();
+            // A digit, a point or a sign before it makes another number of it.
+            let is_one = before.is_none_or(|before| !before.is_alphanumeric() && !".,·−-×/%^".contains(before));
+            let word = line[at + 2..].split(|letter: char| !letter.is_alphanumeric() && letter != '-').next();
+            if is_one && word.is_some_and(|word| COUNTED.contains(&word)) {
+                return Some(line);
+            }
+        }
+    }
+    None
+}
+
+#[cfg(feature = "prerender")]
+#[test]
+fn one_of_something_with_the_word_of_many_is_found() {
+    assert_eq!(one_of_many("at most 1 sequences fit"), Some("at most 1 sequences fit"));
+    assert_eq!(one_of_many(&text_of("<p>b is <b class=\"num\">1</b> <!---->layers.</p>")), Some("b is 1 layers."));
+    for fine in ["1 sequence", "21 sequences", "3.1 tokens", "1,011 GPUs", "1 of 3 rows", "layers of 1"] {
+        assert_eq!(one_of_many(fine), None, "{fine}");
+    }
+    assert_eq!(one_of_many(&text_of("<td>1</td><td>rows</td>")), None);
+}
+
 /// Every figure can be rendered for any scenario, with a text in it and no number that is none.
 #[cfg(feature = "prerender")]
 mod rendered {
     use leptos::prelude::*;
     use proptest::prelude::*;
 
-    use super::{any_scenario, text_is_sound};
+    use super::{any_scenario, one_of_many, text_is_sound, text_of};
     use bmax::{Choice, Engine, Field, Offload, Scenario, ZeroStage, catalogue, estimate};
     use proptest::sample::select;
 
@@ -57,6 +127,9 @@ mod rendered {
                     // An element all of whose attributes are literals is written as it stands, with this one, too.
                     prop_assert!(!html.contains("inner_html"), "{} has markup in an attribute", figure.name);
                     text_is_sound(&html);
+                    let text = text_of(&html);
+                    let wrong = one_of_many(&text);
+                    prop_assert!(wrong.is_none(), "{} says “{}”", figure.name, wrong.unwrap_or_default());
                 }
                 Ok(())
             })?;

@@ -46,6 +46,7 @@ mod inputs;
 mod llama_factory;
 mod llm_analysis;
 mod megatron;
+mod methods;
 mod paper;
 mod playbook;
 mod vram_calculator;
@@ -57,6 +58,7 @@ mod tests;
 use crate::input::{Input, Value};
 use crate::{Bytes, Field, Method, Scenario, estimate, largest_micro_batch, search};
 use inputs::Absent;
+pub use methods::{Difference, differences, lacking};
 
 /// Another estimator.
 #[derive(Debug)]
@@ -222,10 +224,15 @@ pub fn all(scenario: &Scenario) -> Vec<Row> {
 }
 
 impl Other {
+    /// The first input of `scenario` that it has no place for and cannot leave out.
+    pub fn lacking(&self, scenario: &Scenario) -> Option<Lacking> {
+        let lacking = inputs::COMMON.iter().chain(self.lacks).find(|absent| (absent.is_asked)(scenario));
+        lacking.map(|absent| Lacking::of(absent.input, scenario))
+    }
+
     /// What this estimator says of `scenario`.
     pub fn row(&'static self, scenario: &Scenario) -> Row {
-        let lacking = inputs::COMMON.iter().chain(self.lacks).find(|absent| (absent.is_asked)(scenario));
-        let lacking = lacking.map(|absent| Lacking::of(absent.input, scenario));
+        let lacking = self.lacking(scenario);
         Row {
             other: self,
             memory: lacking.map_or_else(|| Ok((self.count)(scenario)), Err),

@@ -115,9 +115,11 @@ mod tests {
     #[test]
     fn the_text_prints_the_ledger_s_numbers_for_adapters_and_pipelines() {
         let fit = |query: &str| b_max(&link::decode(query).scenario).batch().unwrap_or(0);
-        let card = "?gpu=rtx-4090&gpus=1&adapter=lora";
-        let [short, long, autocast] =
-            ["&s=1024", "&s=2048", "&s=1024&precision=autocast"].map(|rest| fit(&(card.to_owned() + rest)));
+        let card = "?model=llama-2-7b&gpu=rtx-4090&gpus=1&adapter=lora&zero=0";
+        let none =
+            |precision| [1_024, 2_048].map(|s| fit(&format!("{card}&s={s}&recompute=none&precision={precision}")));
+        let [short, long] = none("bf16");
+        assert_eq!([short, long], none("autocast"));
         let [full, full_autocast] =
             ["bf16", "autocast"].map(|precision| fit(&format!("{card}&s=2048&recompute=full&precision={precision}")));
         assert_eq!(full, full_autocast);
@@ -147,10 +149,8 @@ mod tests {
                 format!("frozen weights then take {stacked} GB"),
                 format!("they take {linear} GB"),
                 format!("without recomputation, {} GB more", format::digits(sums, 1)),
-                format!(
-                    "for {short} sequences of 1,024 tokens or {long} of 2,048, and under autocast for {autocast} of"
-                ),
-                format!("makes that {full} sequences of 2,048, with autocast or without"),
+                format!("for {short} sequence of 1,024 tokens and for {long} of 2,048, with autocast or without"),
+                format!("makes that {full} sequences of 2,048."),
                 format!("with {large} sequences of 512 tokens under autocast"),
             ],
         );

@@ -14,7 +14,10 @@ mod said;
 mod source;
 mod summary;
 
-use crate::{Adapter, Bytes, Engine, Field, LossHead, Method, Percent, Scenario, ZeroStage, counters, estimate, link};
+use crate::{
+    Adapter, Batching, Bytes, Engine, Field, LossHead, Method, Percent, Scenario, TaskKind, ZeroStage, counters,
+    estimate, link,
+};
 
 pub use said::{SAID, STUDIES};
 pub use source::address;
@@ -118,12 +121,17 @@ impl Setting {
 
 /// How far off the ledger was in real runs like this one, in a sentence.
 pub fn said(scenario: &Scenario) -> &'static str {
-    // Nobody publishes memory of what only the ledger counts: other tasks, images, lengths that vary, fp8.
-    if scenario.needs_the_ledger() {
-        "No real run of this kind was compared."
-    } else {
-        SAID[Setting::of(scenario) as usize]
-    }
+    if is_compared(scenario) { SAID[Setting::of(scenario) as usize] } else { "No real run of this kind was compared." }
+}
+
+/// Whether there are rows of this kind of run: nobody publishes memory of other tasks, images, encoder–decoders, lengths
+/// that vary and fp8.
+fn is_compared(scenario: &Scenario) -> bool {
+    scenario.task.kind == TaskKind::Train
+        && scenario.batching() == Batching::Equal
+        && !scenario.recipe.fp8.is_on()
+        && !scenario.model.vision.is_there()
+        && !scenario.model.encoder.is_there()
 }
 
 /// A real run.

@@ -45,12 +45,14 @@ impl PartialEq for Facts {
 }
 
 /// Where one sequence more than the answer would not fit: on the device, or in CPU memory where the machine has too little.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Limit {
     /// Whether it is CPU memory.
     pub in_host: bool,
     /// The instant that needs most.
     pub instant: &'static Instant,
+    /// What is said of it.
+    pub meaning: String,
     /// The largest entry alive then.
     pub largest: Entry,
 }
@@ -95,10 +97,17 @@ impl Limit {
     fn of(scenario: &Scenario, answer: &Answer) -> Self {
         let too_many = answer.batch().unwrap_or(0).saturating_add(1);
         let estimate = estimate(&scenario.with_batch(too_many));
-        match (answer.by_host(), estimate.host.largest()) {
-            (true, Some(largest)) => Self { in_host: true, instant: estimate.host.peak().instant, largest: *largest },
-            // A ledger always has its model states, so the list is never empty.
-            _ => Self { in_host: false, instant: estimate.peak().instant, largest: *estimate.largest()[0] },
+        if let (true, Some(largest)) = (answer.by_host(), estimate.host.largest()) {
+            let instant = estimate.host.peak().instant;
+            return Self { in_host: true, instant, meaning: String::new(), largest: *largest };
+        }
+        // A ledger always has its model states, so the list is never empty.
+        let (position, _) = estimate.binding();
+        Self {
+            in_host: false,
+            instant: estimate.instants[position],
+            meaning: estimate.meaning(position),
+            largest: *estimate.largest()[0],
         }
     }
 }

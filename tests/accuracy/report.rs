@@ -90,7 +90,8 @@ impl fmt::Display for Report<'_> {
         writeln!(
             f,
             "Written by `make accuracy`. Each row is compared by its own counter: live tensors, what the allocator\n\
-             holds, or what the driver shows. No coefficient was fitted to a row. An error above zero means that too\n\
+             holds, or what the driver shows. No coefficient of a tensor was fitted to a row; the likely fragmentation\n\
+             was chosen with the rows in sight that say only whether a run ran. An error above zero means that too\n\
              much was predicted. Where the files come from, and which rows were chosen before the mechanism they test,\n\
              is in [README.md](README.md). A figure of this report means little without its setting.\n"
         )?;

@@ -51,7 +51,8 @@ async fn the_peak_s_own_composition_is_one_press_away_and_says_why_there_are_no_
     let estimate = estimate(&Scenario::default());
     buckets.says("Each bucket is shown at its largest.").await;
     buckets.choose("What is shown", "At the peak").await;
-    buckets.says(&format!("“{}”. {}", estimate.peak().instant.name, estimate.peak().instant.meaning)).await;
+    let (position, _) = estimate.binding();
+    buckets.says(&format!("“{}”. {}", estimate.instants[position].name, estimate.meaning(position))).await;
     buckets.says("There are no gradients yet").await;
     assert!(buckets.text("bucket-gradients").await.contains("none"));
     for bucket in [Bucket::Activations, Bucket::Temporary, Bucket::Runtime] {

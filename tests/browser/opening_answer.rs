@@ -42,8 +42,10 @@ async fn safe_likely_and_optimistic_answers_stand_side_by_side_where_they_differ
 async fn the_moment_that_stops_the_next_sequence_is_named() {
     let page = Page::open("").await;
     let most = b_max(&Scenario::default()).batch().expect("the default fits");
-    let instant = estimate(&Scenario::default().with_batch(most + 1)).peak().instant;
-    page.figure("answer").says(&format!("at “{}”. {}", instant.name, instant.meaning)).await;
+    let too_many = estimate(&Scenario::default().with_batch(most + 1));
+    let (position, _) = too_many.binding();
+    let instant = too_many.instants[position];
+    page.figure("answer").says(&format!("at “{}”. {}", instant.name, too_many.meaning(position))).await;
     page.part("#answer-bar").says(&format!("at “{}”", instant.name)).await;
     page.figure("calculator").says(&format!("at “{}”, where the largest entry is", instant.name)).await;
     page.close().await;

@@ -4,6 +4,7 @@
 mod found;
 mod comparison;
 mod links;
+mod meaning;
 mod memory;
 mod numbers;
 mod others;

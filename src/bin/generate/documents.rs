@@ -3,8 +3,8 @@
 
 use bmax::catalogue::{DEVICES, MODELS};
 use bmax::cli::{Depth, line, question};
+use bmax::link;
 use bmax::starts::{STARTS, Start};
-use bmax::{format, link, range::range};
 use serde_json::Value;
 
 /// The document on links with its parameters, models and GPUs; the error names the block that is missing.
@@ -22,11 +22,7 @@ pub fn starts(document: &str) -> Result<String, String> {
     let row = |start: &Start| {
         // Plain spaces: nothing has to stay on one line here.
         let [name, with] = [start.name, start.with].map(|text| text.replace('\u{a0}', " "));
-        let safe = match start.network {
-            None => format!(", safe {}", format::answer(&range(&start.scenario()).safe)),
-            Some(_) => String::new(),
-        };
-        format!("| {name} | {with} | {}{safe} | {} | `{}` |\n", start.answer(), start.line, start.address())
+        format!("| {name} | {with} | {} | {} | `{}` |\n", start.answer(), start.line, start.address())
     };
     let table: String = STARTS.iter().map(row).collect();
     Ok(format!("{before}{head}{table}{}", &rest[listed..]))

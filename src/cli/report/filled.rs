@@ -17,7 +17,7 @@ use crate::{
     course::lengths::{self, Spread},
     estimate, fewest_gpus, format,
     inverse::{largest_model, least_memory, longest_sequence},
-    largest_micro_batch, levers, link,
+    largest_micro_batch, levers, link, others,
     range::range,
     setting::Word,
     strategy::{Rung, cheapest_plan},
@@ -237,7 +237,7 @@ fn instant(estimate: &crate::Estimate, position: usize) -> Instant {
     let bytes = |bucket| Number::from(estimate.bucket_at(bucket, position));
     Instant {
         name: at.name,
-        meaning: at.meaning,
+        meaning: estimate.meaning(position),
         total_bytes: estimate.total_at(position).into(),
         buckets: Buckets {
             parameters: bytes(Bucket::Parameters),
@@ -309,8 +309,15 @@ fn other_methods(scenario: &Scenario) -> Vec<OtherMethod> {
     let others = Method::ALL.iter().copied().filter(|method| *method != scenario.method);
     let told = |method: Method| {
         let under = Scenario { method, ..*scenario };
-        let Outcome { b_max, reason } = outcome(&b_max(&under), under.unit());
-        OtherMethod { method: method.key(), b_max, reason, peak_bytes: estimate(&under).peak().bytes.into() }
+        let Outcome { b_max, reason } = match others::lacking(method, scenario) {
+            Some(lacking) => Outcome {
+                b_max: None,
+                reason: Some(format!("It cannot say: it has no input for {}.", format::lacking(&lacking))),
+            },
+            None => outcome(&b_max(&under), under.unit()),
+        };
+        let peak = others::lacking(method, scenario).is_none().then(|| estimate(&under).peak().bytes.into());
+        OtherMethod { method: method.key(), b_max, reason, peak_bytes: peak }
     };
     others.map(told).collect()
 }

@@ -350,8 +350,8 @@ pub struct Balanced {
 pub struct Instant {
     /// Its name.
     pub name: &'static str,
-    /// What is alive then, in one sentence.
-    pub meaning: &'static str,
+    /// What is done and what is alive then, in sentences.
+    pub meaning: String,
     /// Everything alive then.
     pub total_bytes: Number,
     /// The same by bucket.
@@ -438,12 +438,12 @@ pub struct OtherMethod {
     /// The method.
     #[schemars(schema_with = "methods")]
     pub method: &'static str,
-    /// The largest micro-batch; null when not even one sequence fits.
+    /// The largest micro-batch; null when not even one sequence fits, and when the method cannot say.
     pub b_max: Option<u32>,
-    /// Why not even one fits; null when one does.
+    /// Why not even one fits, or which input the method lacks; null when one fits.
     pub reason: Option<String>,
-    /// Its peak at the micro-batch of the scenario.
-    pub peak_bytes: Number,
+    /// Its peak at the micro-batch of the scenario; null when the method cannot say.
+    pub peak_bytes: Option<Number>,
 }
 
 /// The parameter count.

@@ -63,12 +63,10 @@ fn what_binds(facts: &Facts) -> String {
             format!("next {} lacks {}", facts.scenario.unit().one(), format::memory(room.next_lacks))
         }
         Answer::Infeasible(reason) if facts.limit.in_host => {
-            format!("CPU memory binds: each machine lacks {}", format::memory(reason.over))
+            format!("CPU memory: each machine lacks {}", format::memory(reason.over))
         }
         Answer::Infeasible(reason) => {
-            let largest = facts.limit.largest.bucket;
-            let binds = if largest.is_plural() { "bind" } else { "binds" };
-            format!("{} {binds}: {} over", largest.name(), format::memory(reason.over))
+            format!("{}: {} over", facts.limit.largest.bucket.name(), format::memory(reason.over))
         }
         Answer::Refused(refusal) => return format::would_be(refusal, facts.scenario.unit()),
     };
@@ -116,7 +114,7 @@ mod tests {
         scenario.cluster.gpus = 1;
         let shown = Shown::of(&facts_of(scenario));
         assert!(!shown.fits);
-        assert!(shown.binds.contains("bind: ") && shown.binds.ends_with(" over"), "{}", shown.binds);
+        assert!(shown.binds.contains(": ") && shown.binds.ends_with(" over"), "{}", shown.binds);
         assert!(shown.spoken.starts_with("Workshop method: does not fit. Parameters"), "{}", shown.spoken);
     }
 

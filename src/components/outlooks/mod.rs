@@ -1,7 +1,8 @@
 //! The answer three times: as the unknowns turn out badly, as expected, or well. And beside it, what the other two
 //! methods say.
 
-use bmax::{Answer, Choice, Method, Scenario, range::Range};
+use bmax::others::{self, Difference};
+use bmax::{Answer, Choice, range::Range};
 use leptos::prelude::*;
 
 use crate::site::{Facts, State, format};
@@ -50,7 +51,7 @@ pub fn Beside(
     };
     view! {
         <p class="beside soft small">
-            {other(0)} {other(1)} {move || state.read(|facts| why_they_differ(&facts.scenario))}
+            {other(0)} {other(1)} {move || state.read(why_they_differ)}
         </p>
     }
 }
@@ -58,26 +59,17 @@ pub fn Beside(
 /// The answer of another method, if it has one.
 fn said(facts: &Facts, at: usize) -> String {
     let (method, answer) = &facts.others[at];
-    if *method != Method::Ledger && facts.scenario.needs_the_ledger() {
-        return "cannot say".to_owned();
+    match others::lacking(*method, &facts.scenario) {
+        Some(_) => "cannot say".to_owned(),
+        None => format::answer(answer),
     }
-    format::answer(answer)
 }
 
-/// What the chosen method counts otherwise than the other two.
-fn why_they_differ(scenario: &Scenario) -> &'static str {
-    match scenario.method {
-        Method::Ledger if scenario.needs_the_ledger() => {
-            "Both know next-token training of one decoder alone, on text of one length, without fp8."
-        }
-        Method::Ledger => {
-            "The workshop multiplies its 34, which is in bytes already, by the element size once more; the paper counts a plain GPT block, with no loss head, no overhead and no knowledge of your kernels."
-        }
-        Method::Workshop => {
-            "This method multiplies its 34, which is in bytes already, by the element size once more; the paper does not, and the ledger counts what your kernels keep, the loss head and the overhead."
-        }
-        Method::Paper => {
-            "This method counts a plain GPT block; the workshop doubles its 34, which is in bytes already, and the ledger counts what your kernels keep, the loss head and the overhead."
-        }
-    }
+/// What the methods count otherwise than one another, in sentences.
+fn why_they_differ(facts: &Facts) -> String {
+    let [one, two] = facts.others;
+    let answers = [(facts.scenario.method, facts.answer), one, two];
+    let sentences: Vec<String> =
+        others::differences(&facts.scenario, &answers).iter().map(Difference::sentence).collect();
+    sentences.join(" ")
 }

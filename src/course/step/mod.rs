@@ -79,6 +79,8 @@ pub struct Timeline {
     pub moments: Vec<Moment>,
     /// The instants that moments refer to by position.
     pub instants: Vec<&'static Instant>,
+    /// What is said of each of them.
+    pub meanings: Vec<String>,
     /// Micro-batches drawn in each step.
     pub drawn: u32,
 }
@@ -281,6 +283,7 @@ impl Drawn<'_> {
 pub fn timeline(scenario: &Scenario) -> Timeline {
     let whole = estimate(scenario);
     let instants = whole.instants.clone();
+    let meanings = (0..instants.len()).map(|position| whole.meaning(position)).collect();
     // What is outside the step stands behind its instants.
     let count = whole.step_instants();
     if count < 6 {
@@ -295,7 +298,7 @@ pub fn timeline(scenario: &Scenario) -> Timeline {
             instant: Some(whole.binding().0),
             held,
         };
-        return Timeline { moments: vec![moment(1), moment(2)], instants, drawn: 1 };
+        return Timeline { moments: vec![moment(1), moment(2)], instants, meanings, drawn: 1 };
     }
     let sees = scenario.method == Method::Ledger && scenario.model.vision.is_there();
     let is_task = scenario.method == Method::Ledger && scenario.task.kind != TaskKind::Train && !sees;
@@ -391,7 +394,7 @@ pub fn timeline(scenario: &Scenario) -> Timeline {
             }
         }
     }
-    Timeline { moments, instants, drawn }
+    Timeline { moments, instants, meanings, drawn }
 }
 
 /// Pieces that are computed again one after another on one pipeline stage.

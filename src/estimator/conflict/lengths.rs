@@ -1,6 +1,7 @@
 //! What lengths that vary do not go together with.
 
 use super::Conflicts;
+use crate::estimator::text::counted;
 use crate::{
     AttentionKernel, Batching, Engine, Field, LossHead, Method, Scenario, TaskKind, choice::Choice, setting::Word,
 };
@@ -15,16 +16,16 @@ impl Conflicts {
         }
         if lengths.median > lengths.p95 {
             let message = format!(
-                "Half of the sequences cannot be longer than the 95th percentile of {} tokens; it is at least the median.",
-                lengths.p95
+                "Half of the sequences cannot be longer than the 95th percentile of {}; it is at least the median.",
+                counted(lengths.p95, "token", "tokens")
             );
             self.number(Field::LengthP95, lengths.median, message);
         }
         let most = lengths.p95.max(lengths.median);
         if lengths.longest > 0 && most > lengths.longest {
             let message = format!(
-                "The longest sequence of {} tokens is shorter than others of {most}; it is at least as long.",
-                lengths.longest
+                "The longest sequence of {} is shorter than others of {most}; it is at least as long.",
+                counted(lengths.longest, "token", "tokens")
             );
             self.number(Field::LengthMax, most, message);
         }

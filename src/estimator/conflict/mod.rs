@@ -16,6 +16,7 @@ use super::change::Change;
 use super::choice::{Method, Switch};
 use super::scenario::Scenario;
 use super::setting::Word;
+use crate::estimator::text::counted;
 
 /// Why settings have no answer of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -146,7 +147,7 @@ impl Conflicts {
             let named: Vec<String> =
                 parts.iter().filter(|(_, size)| *size > 1).map(|(name, size)| format!("{size} {name}")).collect();
             let named = named.join(" × ");
-            let count = if gpus == 1 { "1 GPU".to_owned() } else { format!("{gpus} GPUs") };
+            let count = counted(gpus, "GPU", "GPUs");
             match gpus.checked_next_multiple_of(group).filter(|gpus| Field::Gpus.check((*gpus).into()).is_ok()) {
                 Some(nearest) => {
                     let message = format!("Groups of {group} ({named}) cannot be made of {count}; {nearest} GPUs can.");
@@ -170,13 +171,13 @@ impl Conflicts {
         let shared = if counts { common_divisor(heads, kv_heads) } else { heads };
         let nearest = nearest_divisor(shared, tensor, Field::TensorParallel);
         if heads % tensor != 0 {
-            let message =
-                format!("{heads} attention heads cannot be split over {tensor} GPUs; {nearest} can share them.");
+            let heads = counted(heads, "attention head", "attention heads");
+            let message = format!("{heads} cannot be split over {tensor} GPUs; {nearest} can share them.");
             self.number(Field::TensorParallel, nearest, message);
         } else if counts && kv_heads % tensor != 0 {
+            let heads = counted(kv_heads, "key/value head", "key/value heads");
             let message = format!(
-                "{kv_heads} key/value heads cannot be split over {tensor} GPUs, which would each hold a whole one; \
-                 {nearest} can share them."
+                "{heads} cannot be split over {tensor} GPUs, which would each hold a whole one; {nearest} can share them."
             );
             self.number(Field::TensorParallel, nearest, message);
         }
@@ -186,8 +187,10 @@ impl Conflicts {
         let (heads, kv_heads) = (scenario.model.heads, scenario.model.kv_heads);
         if heads % kv_heads != 0 {
             let nearest = nearest_divisor(heads, kv_heads, Field::KvHeads);
-            let message =
-                format!("{heads} query heads do not divide into {kv_heads} key/value groups; {nearest} would.");
+            let message = format!(
+                "{} cannot be divided into {kv_heads} key/value groups; {nearest} would do.",
+                counted(heads, "query head", "query heads")
+            );
             self.number(Field::KvHeads, nearest, message);
         }
     }
@@ -202,7 +205,8 @@ impl Conflicts {
         let (sequence, context) = (scenario.recipe.sequence, cluster.context_parallel);
         if sequence % context != 0 {
             let nearest = sequence.next_multiple_of(context);
-            let message = format!("{sequence} tokens do not divide over {context} GPUs; {nearest} do.");
+            let tokens = counted(sequence, "token", "tokens");
+            let message = format!("{tokens} cannot be divided over {context} GPUs; {nearest} can.");
             self.number(Field::Sequence, nearest, message);
         }
     }
@@ -218,12 +222,17 @@ impl Conflicts {
         }
         let (active, count) = (experts.active, experts.count);
         if active > count {
-            let message = format!("A token cannot visit {active} of {count} experts; {count} at most.");
+            let all = counted(count, "expert", "experts");
+            let message = format!("A token cannot visit {active} of {all}; {count} at most.");
             self.number(Field::ActiveExperts, count, message);
         }
         if experts.dense_layers > scenario.model.layers {
             let layers = scenario.model.layers;
-            let message = format!("{} of {layers} layers cannot be dense; {layers} can.", experts.dense_layers);
+            let message = format!(
+                "{} of {} cannot be dense; {layers} can.",
+                experts.dense_layers,
+                counted(layers, "layer", "layers")
+            );
             self.number(Field::DenseLayers, layers, message);
         }
         if scenario.recipe.adapts_stacks(&scenario.model) && scenario.recipe.adapter_dropout.is_on() {
@@ -236,7 +245,9 @@ impl Conflicts {
         if shared_by % parallel != 0 || count % parallel != 0 {
             let nearest = nearest_divisor(common_divisor(shared_by, count), parallel, Field::ExpertParallel);
             let message = format!(
-                "{count} experts on {shared_by} data-parallel GPUs cannot be divided {parallel} ways; {nearest} would."
+                "{} on {} cannot be divided {parallel} ways; {nearest} would do.",
+                counted(count, "expert", "experts"),
+                counted(shared_by, "data-parallel GPU", "data-parallel GPUs")
             );
             self.number(Field::ExpertParallel, nearest, message);
         }

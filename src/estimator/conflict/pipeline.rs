@@ -1,6 +1,7 @@
 //! What a pipeline asks for.
 
 use super::{Conflicts, common_divisor, nearest_divisor};
+use crate::estimator::text::counted;
 use crate::{Change, Engine, Field, Scenario, ZeroStage, setting::Word};
 
 impl Conflicts {
@@ -11,7 +12,8 @@ impl Conflicts {
             return self.without_pipeline(scenario);
         }
         if stages > layers {
-            let message = format!("{layers} layers cannot make {stages} pipeline stages; {layers} can.");
+            let message =
+                format!("{} cannot make {stages} pipeline stages, only {layers}.", counted(layers, "layer", "layers"));
             return self.number(Field::PipelineParallel, layers, message);
         }
         if cluster.engine == Engine::DeepSpeed && cluster.zero >= ZeroStage::Stage2 {
@@ -46,7 +48,7 @@ impl Conflicts {
     fn micro_batches(&mut self, scenario: &Scenario) {
         let (stages, given) = (scenario.cluster.pipeline_parallel, scenario.recipe.micro_batches);
         if given < stages {
-            let batches = if given == 1 { "1 micro-batch".to_owned() } else { format!("{given} micro-batches") };
+            let batches = counted(given, "micro-batch", "micro-batches");
             let message = format!(
                 "{batches} per step cannot keep {stages} pipeline stages busy: the answer is for {stages}, which can."
             );
@@ -111,13 +113,18 @@ impl Conflicts {
             Some(nearest) => {
                 let stage = if first > 0 { "first" } else { "last" };
                 let message = format!(
-                    "With {total} layers on the named stages, {layers} layers leave no even number for the other \
-                     {others}; {nearest} on the {stage} stage do."
+                    "With {} on the named stages, {} in all leave no even number for the other {others}; {nearest} on the \
+                     {stage} stage do.",
+                    counted(total, "layer", "layers"),
+                    counted(layers, "layer", "layers")
                 );
                 self.number(field, nearest, message);
             }
             None => {
-                let message = format!("{layers} layers cannot be divided with {total} on the named stages.");
+                let message = format!(
+                    "{} cannot be divided with {total} on the named stages.",
+                    counted(layers, "layer", "layers")
+                );
                 self.number(field, 0, message);
             }
         }
@@ -136,8 +143,9 @@ impl Conflicts {
         let even = layers / stages;
         if let Some(last) = (1..layers).filter(divides).min_by_key(|last| last.abs_diff(even)) {
             let message = format!(
-                "{layers} layers do not make {stages} equal stages, which Megatron-LM asks for; with {last} on the last \
-                 stage the others are equal."
+                "{} cannot make {stages} equal stages, which Megatron-LM asks for; with {last} on the last stage the others \
+                 are equal.",
+                counted(layers, "layer", "layers")
             );
             self.number(Field::LastStageLayers, last, message);
         }
@@ -162,8 +170,10 @@ impl Conflicts {
             // Stages of different lengths hold as many chunks as the shortest has layers.
             let most = (left / others).max(1);
             if chunks > most {
-                let message =
-                    format!("{layers} layers on {stages} stages cannot make {chunks} chunks of each; {most} can.");
+                let message = format!(
+                    "{} on {stages} stages cannot make {chunks} chunks of each, only {most}.",
+                    counted(layers, "layer", "layers")
+                );
                 self.number(Field::VirtualStages, most, message);
             }
             return;
@@ -174,7 +184,10 @@ impl Conflicts {
             let nearest = nearest_divisor(own, chunks, Field::VirtualStages);
             let is_even = cluster.first_stage_layers == 0 && cluster.last_stage_layers == 0;
             let message = if is_even {
-                format!("{own} layers of a stage cannot make {chunks} equal chunks; {nearest} can.")
+                format!(
+                    "{} of a stage cannot make {chunks} equal chunks, only {nearest}.",
+                    counted(own, "layer", "layers")
+                )
             } else {
                 format!(
                     "The layers of these uneven stages cannot all make {chunks} equal chunks; {nearest} can be made."

@@ -1,6 +1,7 @@
 //! What a recipe asks of its model.
 
 use super::Conflicts;
+use crate::estimator::text::counted;
 use crate::{Adapter, Field, Precision, Recomputation, Scenario, setting::Word};
 
 impl Conflicts {
@@ -10,22 +11,24 @@ impl Conflicts {
         let whole = layers == scenario.model.layers;
         match recipe.recomputation {
             Recomputation::EveryK if every > layers => {
-                let there =
-                    if whole { format!("There are {layers} layers") } else { format!("A stage has {layers} layers") };
+                let there = if whole { "The model has" } else { "A stage has" };
+                let there = format!("{there} {}", counted(layers, "layer", "layers"));
                 let message = format!("{there}, so that no {every} can be computed again together.");
                 self.number(Field::Every, layers, message);
             }
             Recomputation::KthLayer if every > layers => {
                 let of_stage = if whole { "" } else { " of a stage" };
                 let message = format!(
-                    "Of {layers} layers{of_stage} none is the {every}th, so that nothing would be computed again."
+                    "Of {}{of_stage} none is number {every}, so that nothing would be computed again.",
+                    counted(layers, "layer", "layers")
                 );
                 self.number(Field::Every, layers, message);
             }
             Recomputation::Block if recipe.recomputed_layers > layers => {
                 let first = recipe.recomputed_layers;
                 let what = if whole { "model" } else { "stage" };
-                let message = format!("A {what} of {layers} layers has no first {first}; {layers} are all of them.");
+                let all = counted(layers, "layer", "layers");
+                let message = format!("A {what} of {all} has no first {first}; all of them is {layers}.");
                 self.number(Field::RecomputedLayers, layers, message);
             }
             _ => {}

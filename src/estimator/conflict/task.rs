@@ -1,6 +1,7 @@
 //! What the trainers of tasks have not.
 
 use super::Conflicts;
+use crate::estimator::text::counted;
 use crate::{Adapter, Engine, Field, LossHead, Method, Reference, Scenario, TaskKind, choice::Choice, setting::Word};
 
 impl Conflicts {
@@ -48,8 +49,9 @@ impl Conflicts {
         }
         if kind.generates() && task.completion > recipe.sequence {
             let message = format!(
-                "A completion of {} tokens does not fit into a sequence of {}; at most all of it is one.",
-                task.completion, recipe.sequence
+                "A completion of {} does not fit into a sequence of {}; at most all of it is one.",
+                counted(task.completion, "token", "tokens"),
+                recipe.sequence
             );
             self.number(Field::Completion, recipe.sequence, message);
         }

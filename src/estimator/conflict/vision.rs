@@ -82,7 +82,8 @@ impl Conflicts {
             return;
         }
         let [tokens_text, sequence_text] = [tokens as f64, f64::from(sequence)].map(number::grouped);
-        let message = format!("The images take {tokens_text} tokens of a sequence of {sequence_text}");
+        let word = if tokens == 1 { "token" } else { "tokens" };
+        let message = format!("The images take {tokens_text} {word} of a sequence of {sequence_text}");
         let fits = |other: &Scenario| other.image_tokens() <= u64::from(sequence);
         if let Some(pixels) = scenario.largest_max_pixels(fits) {
             let pixels_text = number::grouped(pixels.into());

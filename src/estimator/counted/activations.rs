@@ -10,6 +10,7 @@ use super::operators;
 use super::stage::Stage;
 use super::types::Types;
 use crate::estimator::ledger::{Bucket, Instants, Line};
+use crate::estimator::meaning::{Keeps, Part, Stack};
 use crate::source::{CHECKPOINTS, DEEPSPEED, KORTHIKANTI, PYTORCH, TRANSFORMERS};
 use crate::{Engine, Recomputation, Scenario, formula::Expr, source::Source};
 
@@ -44,21 +45,24 @@ pub(super) fn stack(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
                     (true, true) => StageInstants::only(at.last),
                     (true, false) => Instants::at(&[]),
                 };
-                to.tensor(tensor, stage, 1.0, 0.0, alive);
+                to.tensor(tensor, stage, Keeps::Again, (1.0, 0.0), alive);
             } else if selective && tensor.scores {
-                to.tensor(tensor, stage, 1.0, 0.0, at.in_backward());
+                to.tensor(tensor, stage, Keeps::Again, (1.0, 0.0), at.in_backward());
             } else if tensor.is_inner() && in_attention {
                 // The layer that runs backward is through with its MLP when it is at its highest.
                 let kept = stage.in_flight * (1.0 - again);
                 let through = if last_is_kept { -1.0 } else { 0.0 };
-                to.tensor(tensor, stage, 0.0, kept, at.around_loss());
-                to.tensor(tensor, stage, through, kept, StageInstants::only(at.last));
-                to.tensor(tensor, stage, 0.0, stage.waiting * (1.0 - again), StageInstants::only(at.first));
+                to.tensor(tensor, stage, Keeps::Whole, (0.0, kept), at.around_loss());
+                to.tensor(tensor, stage, Keeps::Whole, (through, kept), StageInstants::only(at.last));
+                let waiting = stage.waiting * (1.0 - again);
+                to.tensor(tensor, stage, Keeps::Whole, (0.0, waiting), StageInstants::only(at.first));
             } else {
-                to.tensor(tensor, stage, 0.0, stage.in_flight * (1.0 - again), at.all_layers_kept());
+                let kept = stage.in_flight * (1.0 - again);
+                to.tensor(tensor, stage, Keeps::Whole, (0.0, kept), at.all_layers_kept());
                 // The first layer runs backward while other micro-batches wait.
                 let own = if again > 0.0 { 0.0 } else { 1.0 };
-                to.tensor(tensor, stage, own, stage.waiting * (1.0 - again), StageInstants::only(at.first));
+                let waiting = stage.waiting * (1.0 - again);
+                to.tensor(tensor, stage, Keeps::Whole, (own, waiting), StageInstants::only(at.first));
             }
         }
     }
@@ -66,17 +70,17 @@ pub(super) fn stack(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
         layer_inputs(to, scenario, stage, again);
         if recomputation == Recomputation::Operators {
             for tensor in &operators::kept(scenario) {
-                to.tensor(tensor, stage, 0.0, stage.in_flight, at.around_loss());
+                to.tensor(tensor, stage, Keeps::Operators, (0.0, stage.in_flight), at.around_loss());
                 // The layer that runs backward has them among its own again.
-                to.tensor(tensor, stage, -1.0, stage.in_flight, StageInstants::only(at.last));
-                to.tensor(tensor, stage, 0.0, stage.waiting, StageInstants::only(at.first));
+                to.tensor(tensor, stage, Keeps::Operators, (-1.0, stage.in_flight), StageInstants::only(at.last));
+                to.tensor(tensor, stage, Keeps::Operators, (0.0, stage.waiting), StageInstants::only(at.first));
             }
         }
         let together = stage.layers_per_segment(scenario);
         let running = if last_is_kept { StageInstants::only(at.first) } else { at.in_backward() };
         for tensor in &whole {
             let through = if tensor.is_inner() && in_attention { 1.0 } else { 0.0 };
-            to.tensor(tensor, stage, together - through, 0.0, running);
+            to.tensor(tensor, stage, Keeps::Again, (together - through, 0.0), running);
         }
     }
     gradients_inside(to, scenario, stage, in_attention);
@@ -86,8 +90,24 @@ pub(super) fn stack(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
 }
 
 impl Assembly {
+    /// The layers of what was added since belong to this stack.
+    pub(super) fn are_layers_of(&mut self, stack: Stack, since: usize) {
+        for line in self.lines.iter_mut().skip(since) {
+            if let Part::Layers(keeps, _) = line.part {
+                line.part = Part::Layers(keeps, stack);
+            }
+        }
+    }
+
+    /// What was added since is this.
+    pub(super) fn are(&mut self, part: Part, since: usize) {
+        for line in self.lines.iter_mut().skip(since) {
+            line.part = part;
+        }
+    }
+
     /// Adds the lines of one tensor: `single` layers of it, and the whole stage `times` over.
-    fn tensor(&mut self, tensor: &Tensor, stage: &Stage, single: f64, times: f64, alive: Instants) {
+    fn tensor(&mut self, tensor: &Tensor, stage: &Stage, keeps: Keeps, (single, times): (f64, f64), alive: Instants) {
         // Layers that run backward count as layers of the wider kind as far as there are any.
         let with_experts = if stage.experts_are_wider {
             single.clamp(-stage.expert_layers, stage.expert_layers)
@@ -104,6 +124,7 @@ impl Assembly {
                 coefficient: tensor.bytes,
                 layers,
                 weights: tensor.width,
+                part: Part::Layers(keeps, Stack::Model),
                 ..Line::new(tensor.name, Bucket::Activations, tensor.shape, tensor.source, alive)
             });
         }
@@ -125,6 +146,7 @@ fn layer_inputs(to: &mut Assembly, scenario: &Scenario, stage: &Stage, again: f6
             to.lines.push(Line {
                 coefficient: bytes,
                 layers,
+                part: Part::Layers(Keeps::Inputs, Stack::Model),
                 ..Line::new("Layer inputs", Bucket::Activations, &forms::RESIDUAL, &CHECKPOINTS, alive)
             });
         }

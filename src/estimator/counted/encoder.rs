@@ -15,6 +15,7 @@ use super::stage::Stage;
 use super::states::{Kind, StateBytes, frozen_bytes};
 use super::types::Types;
 use crate::estimator::ledger::{Bucket, Instants, Line};
+use crate::estimator::meaning::Stack;
 use crate::source::{FLASH, MODEL, TRANSFORMERS};
 use crate::{
     Adapter, AdapterWeights, AttentionKernel, Encoder, Engine, LossHead, Mlp, Position, Scenario, Switch, Weights,
@@ -95,6 +96,7 @@ pub(super) fn activations(to: &mut Assembly, scenario: &Scenario, stage: &Stage)
     beside(scenario, stage, |own, _, encoder| {
         let before = to.lines.len();
         activations::stack(to, own, encoder);
+        to.are_layers_of(Stack::Encoder, before);
         for line in &mut to.lines[before..] {
             line.formula = of_source(line.formula);
         }

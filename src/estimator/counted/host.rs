@@ -14,6 +14,7 @@ use super::task::bytes_of_frozen;
 use super::types::{Types, base_bytes};
 use super::{Assembly, forms};
 use crate::estimator::ledger::{Bucket, Instants, Line};
+use crate::estimator::meaning::{Keeps, Part, Stack};
 use crate::estimator::runtime::PROCESS;
 use crate::source::{BITSANDBYTES, CHECKPOINTS, DEEPSPEED, MODEL, PYTORCH, Source, TRL};
 use crate::{
@@ -279,6 +280,7 @@ fn inputs(lines: &mut Vec<Line>, scenario: &Scenario, stage: &Stage, devices: f6
         lines.push(Line {
             coefficient: Types::of(scenario).residual * devices,
             layers: segments * stage.in_flight,
+            part: Part::Layers(Keeps::Inputs, Stack::Model),
             ..Line::new("Layer inputs", Bucket::Activations, &forms::RESIDUAL, &CHECKPOINTS, TRAINING)
         });
     }

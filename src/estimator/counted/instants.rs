@@ -4,6 +4,7 @@
 //! layers, so that the highest lies at one of them.
 
 use crate::estimator::ledger::{Instant, Instants};
+use crate::estimator::meaning::{Event, Stack};
 use crate::{Evaluation, Gather, Gathered, Load, Merge, Outside, Resume, Save, TaskKind};
 
 /// Where the instants of one pipeline stage stand in the ledger's list.
@@ -296,20 +297,20 @@ impl StageInstants {
 }
 
 macro_rules! instants {
-    ($(in $stage:literal { $($name:literal, $meaning:literal;)+ })+) => {
-        &[$($(Instant { name: $name, meaning: $meaning, stage: $stage },)+)+]
+    ($(in $stage:literal { $($name:literal, $event:expr;)+ })+) => {
+        &[$($(Instant { name: $name, event: $event, stage: $stage },)+)+]
     };
 }
 
 /// The instants of a run without pipeline.
 pub(super) static ONE_STAGE: &[Instant] = instants! {
     in "" {
-        "loss, forward", "Every layer’s activations are kept and the loss is being computed from the logits.";
-        "loss, backward", "Every layer’s activations are kept and the gradient of the logits is being computed.";
-        "backward, last layer", "Every layer’s activations are kept and the last layer’s gradients are being computed.";
-        "backward, first layer", "Nearly all gradients are there and the first layer’s are being computed.";
-        "end of backward", "Every gradient is there, the embedding’s just now.";
-        "optimizer step", "Weights are updated from gradients and optimizer state; no activation is left.";
+        "loss, forward", Event::Loss;
+        "loss, backward", Event::LossBackward;
+        "backward, last layer", Event::LastLayer(Stack::Model);
+        "backward, first layer", Event::FirstLayer(Stack::Model);
+        "end of backward", Event::BackwardEnds;
+        "optimizer step", Event::Step;
     }
 };
 
@@ -318,107 +319,107 @@ pub(super) static ONE_STAGE: &[Instant] = instants! {
 /// up to two of those are counted as well.
 pub(super) static STAGES: &[Instant] = instants! {
     in "last" {
-        "last stage: loss, forward", "The last stage’s activations are kept and the loss is being computed.";
-        "last stage: loss, backward", "The last stage’s activations are kept and the gradient of the logits is computed.";
-        "last stage: backward, last layer", "The last layer’s gradients are being computed.";
-        "last stage: backward, first layer", "The gradients of the last stage’s first layer are being computed.";
-        "last stage: end of backward", "Every gradient of the last stage is there.";
-        "last stage: optimizer step", "The last stage’s weights are updated.";
+        "last stage: loss, forward", Event::Loss;
+        "last stage: loss, backward", Event::LossBackward;
+        "last stage: backward, last layer", Event::LastLayer(Stack::Model);
+        "last stage: backward, first layer", Event::FirstLayer(Stack::Model);
+        "last stage: end of backward", Event::BackwardEnds;
+        "last stage: optimizer step", Event::Step;
     }
     in "first" {
-        "first stage: pipeline full", "The first stage keeps the activations of every micro-batch on its way.";
-        "first stage: backward, last layer", "The first stage’s first backward pass begins.";
-        "first stage: backward, first layer", "The first stage’s first backward pass ends.";
-        "first stage: end of backward", "Every gradient of the first stage is there, the embedding’s just now.";
-        "first stage: optimizer step", "The first stage’s weights are updated.";
+        "first stage: pipeline full", Event::PipelineFull;
+        "first stage: backward, last layer", Event::LastLayer(Stack::Model);
+        "first stage: backward, first layer", Event::FirstLayer(Stack::Model);
+        "first stage: end of backward", Event::BackwardEnds;
+        "first stage: optimizer step", Event::Step;
     }
     in "second" {
-        "second stage: pipeline full", "The second stage keeps the activations of every micro-batch on its way.";
-        "second stage: backward, last layer", "The second stage’s first backward pass begins.";
-        "second stage: backward, first layer", "The second stage’s first backward pass ends.";
-        "second stage: end of backward", "Every gradient of the second stage is there.";
-        "second stage: optimizer step", "The second stage’s weights are updated.";
+        "second stage: pipeline full", Event::PipelineFull;
+        "second stage: backward, last layer", Event::LastLayer(Stack::Model);
+        "second stage: backward, first layer", Event::FirstLayer(Stack::Model);
+        "second stage: end of backward", Event::BackwardEnds;
+        "second stage: optimizer step", Event::Step;
     }
     in "more-experts" {
-        "stage with more experts: pipeline full", "A stage with more experts than the second keeps the activations of every micro-batch on its way.";
-        "stage with more experts: backward, last layer", "The first backward pass of a stage with more experts than the second begins.";
-        "stage with more experts: backward, first layer", "The first backward pass of a stage with more experts than the second ends.";
-        "stage with more experts: end of backward", "Every gradient of a stage with more experts than the second is there.";
-        "stage with more experts: optimizer step", "The weights of a stage with more experts than the second are updated.";
+        "stage with more experts: pipeline full", Event::PipelineFull;
+        "stage with more experts: backward, last layer", Event::LastLayer(Stack::Model);
+        "stage with more experts: backward, first layer", Event::FirstLayer(Stack::Model);
+        "stage with more experts: end of backward", Event::BackwardEnds;
+        "stage with more experts: optimizer step", Event::Step;
     }
     in "most-experts" {
-        "stage with most experts: pipeline full", "The first stage with the most experts keeps the activations of every micro-batch on its way.";
-        "stage with most experts: backward, last layer", "The first backward pass of the first stage with the most experts begins.";
-        "stage with most experts: backward, first layer", "The first backward pass of the first stage with the most experts ends.";
-        "stage with most experts: end of backward", "Every gradient of the first stage with the most experts is there.";
-        "stage with most experts: optimizer step", "The weights of the first stage with the most experts are updated.";
+        "stage with most experts: pipeline full", Event::PipelineFull;
+        "stage with most experts: backward, last layer", Event::LastLayer(Stack::Model);
+        "stage with most experts: backward, first layer", Event::FirstLayer(Stack::Model);
+        "stage with most experts: end of backward", Event::BackwardEnds;
+        "stage with most experts: optimizer step", Event::Step;
     }
 };
 
 /// The instants of a task: what it has before its training step, then the step.
 static TASKS: &[Instant] = instants! {
     in "" {
-        "generate, prompts", "The prompts run through the layers, and the cache holds their keys and values.";
-        "generate, last token", "The cache holds the keys and values of every token, and the last ones are drawn.";
-        "score, layers", "A pass without gradients is in one of its layers, or at its head.";
-        "score, logits", "A pass without gradients has the logits of its sequences.";
-        "train: logits", "The forward pass has come to the logits, from which the trainer makes log-probabilities.";
-        "train: loss, forward", "Every layer’s activations are kept and the loss is being computed from the logits.";
-        "train: log-probabilities, backward", "The gradient of one sequence’s logits is being computed beside those of the others.";
-        "train: loss, backward", "The gradients of all sequences’ logits become one.";
-        "train: backward, last layer", "Every layer’s activations are kept and the last layer’s gradients are being computed.";
-        "train: backward, first layer", "Nearly all gradients are there and the first layer’s are being computed.";
-        "train: end of backward", "Every gradient is there, the embedding’s just now.";
-        "train: optimizer step", "Weights are updated from gradients and optimizer state; no activation is left.";
+        "generate, prompts", Event::Prompts;
+        "generate, last token", Event::LastTokens;
+        "score, layers", Event::Score;
+        "score, logits", Event::ScoredLogits;
+        "train: logits", Event::Logits;
+        "train: loss, forward", Event::Loss;
+        "train: log-probabilities, backward", Event::LossBegins;
+        "train: loss, backward", Event::LossBackward;
+        "train: backward, last layer", Event::LastLayer(Stack::Model);
+        "train: backward, first layer", Event::FirstLayer(Stack::Model);
+        "train: end of backward", Event::BackwardEnds;
+        "train: optimizer step", Event::Step;
     }
 };
 
 /// The instants of PPO, whose value model runs backward behind the policy.
 static PPO: &[Instant] = instants! {
     in "" {
-        "generate, prompts", "The prompts run through the layers, and the cache holds their keys and values.";
-        "generate, last token", "The cache holds the keys and values of every token, and the last ones are drawn.";
-        "score, layers", "A pass without gradients is in one of its layers, or at its head.";
-        "score, logits", "A pass without gradients has the logits of its sequences.";
-        "train: logits", "Both models have run forward, and the policy has come to its logits.";
-        "train: loss, forward", "Every layer’s activations are kept and the loss is being computed from the logits.";
-        "train: log-probabilities, backward", "The gradient of one sequence’s logits is being computed beside those of the others.";
-        "train: loss, backward", "The gradients of all sequences’ logits become one.";
-        "train: backward, last layer", "Every layer’s activations are kept and the policy’s last layer’s gradients are being computed.";
-        "train: backward, first layer", "The value model’s activations are kept, and the policy’s first layer’s gradients are being computed.";
-        "train: end of the policy’s backward pass", "Every gradient of the policy is there, and the value model’s activations are.";
-        "train: value model, last layer", "The policy is through, and the value model’s last layer’s gradients are being computed.";
-        "train: value model, first layer", "Nearly all gradients are there and those of the value model’s first layer are being computed.";
-        "train: end of backward", "Every gradient is there, that of the value model’s embedding just now.";
-        "train: entropies", "The entropies of a micro-batch are taken from its logits; the gradients are gone unless others follow.";
-        "train: optimizer step", "Weights are updated from gradients and optimizer state; what the policy put out is still held.";
+        "generate, prompts", Event::Prompts;
+        "generate, last token", Event::LastTokens;
+        "score, layers", Event::Score;
+        "score, logits", Event::ScoredLogits;
+        "train: logits", Event::Logits;
+        "train: loss, forward", Event::Loss;
+        "train: log-probabilities, backward", Event::LossBegins;
+        "train: loss, backward", Event::LossBackward;
+        "train: backward, last layer", Event::LastLayer(Stack::Model);
+        "train: backward, first layer", Event::FirstLayer(Stack::Model);
+        "train: end of the policy’s backward pass", Event::PolicyEnds;
+        "train: value model, last layer", Event::LastLayer(Stack::Value);
+        "train: value model, first layer", Event::FirstLayer(Stack::Value);
+        "train: end of backward", Event::BackwardEnds;
+        "train: entropies", Event::Entropies;
+        "train: optimizer step", Event::Step;
     }
 };
 
 /// The instants of a step with a vision tower.
 pub(super) static WITH_TOWER: &[Instant] = instants! {
     in "" {
-        "vision tower, forward", "The vision tower is in one of its layers, before the language model runs.";
-        "loss, forward", "Every layer’s activations are kept and the loss is being computed from the logits.";
-        "loss, backward", "Every layer’s activations are kept and the gradient of the logits is being computed.";
-        "backward, last layer", "Every layer’s activations are kept and the last layer’s gradients are being computed.";
-        "backward, first layer", "Nearly all gradients of the language model are there and its first layer’s are being computed.";
-        "vision tower: backward, last layer", "The language model is through, and the tower’s last layer runs backward.";
-        "vision tower: backward, first layer", "Nearly all gradients are there and those of the tower’s first layer are being computed.";
-        "end of backward", "Every gradient is there, the embedding’s just now.";
-        "optimizer step", "Weights are updated from gradients and optimizer state; no activation is left.";
+        "vision tower, forward", Event::Tower;
+        "loss, forward", Event::Loss;
+        "loss, backward", Event::LossBackward;
+        "backward, last layer", Event::LastLayer(Stack::Model);
+        "backward, first layer", Event::FirstLayer(Stack::Model);
+        "vision tower: backward, last layer", Event::LastLayer(Stack::Tower);
+        "vision tower: backward, first layer", Event::FirstLayer(Stack::Tower);
+        "end of backward", Event::BackwardEnds;
+        "optimizer step", Event::Step;
     }
 };
 
 /// The instants of training a reward model, which has no log-probabilities.
 static REWARD: &[Instant] = instants! {
     in "" {
-        "train: loss, forward", "Every layer’s activations are kept and the loss is being computed from one number for each sequence.";
-        "train: loss, backward", "Every layer’s activations are kept and the gradient of those numbers is being computed.";
-        "train: backward, last layer", "Every layer’s activations are kept and the last layer’s gradients are being computed.";
-        "train: backward, first layer", "Nearly all gradients are there and the first layer’s are being computed.";
-        "train: end of backward", "Every gradient is there, the embedding’s just now.";
-        "train: optimizer step", "Weights are updated from gradients and optimizer state; no activation is left.";
+        "train: loss, forward", Event::Loss;
+        "train: loss, backward", Event::LossBackward;
+        "train: backward, last layer", Event::LastLayer(Stack::Model);
+        "train: backward, first layer", Event::FirstLayer(Stack::Model);
+        "train: end of backward", Event::BackwardEnds;
+        "train: optimizer step", Event::Step;
     }
 };
 
@@ -437,14 +438,14 @@ pub(super) fn instants_of_task(kind: TaskKind) -> &'static [Instant] {
 /// The instants of a decoder behind an encoder.
 pub(super) static WITH_ENCODER: &[Instant] = instants! {
     in "" {
-        "loss, forward", "Every layer’s activations are kept and the loss is being computed from the logits.";
-        "loss, backward", "Every layer’s activations are kept and the gradient of the logits is being computed.";
-        "backward, last layer", "Every layer’s activations are kept and the decoder’s last layer’s gradients are being computed.";
-        "backward, first layer", "The decoder’s gradients are there but for its first layer’s; all of the encoder’s activations are kept.";
-        "encoder: backward, last layer", "The decoder is through, and the gradients of the encoder’s last layer are being computed.";
-        "encoder: backward, first layer", "Nearly all gradients are there and those of the encoder’s first layer are being computed.";
-        "end of backward", "Every gradient is there, the embedding’s just now.";
-        "optimizer step", "Weights are updated from gradients and optimizer state; no activation is left.";
+        "loss, forward", Event::Loss;
+        "loss, backward", Event::LossBackward;
+        "backward, last layer", Event::LastLayer(Stack::Model);
+        "backward, first layer", Event::FirstLayer(Stack::Model);
+        "encoder: backward, last layer", Event::LastLayer(Stack::Encoder);
+        "encoder: backward, first layer", Event::FirstLayer(Stack::Encoder);
+        "end of backward", Event::BackwardEnds;
+        "optimizer step", Event::Step;
     }
 };
 
@@ -458,42 +459,21 @@ pub(super) fn instants_of(counted: usize) -> &'static [Instant] {
 
 /// The instants outside the step, in the order in which [`StageInstants::with`] places them.
 static OUTSIDE: [Instant; 11] = {
-    const fn instant(name: &'static str, meaning: &'static str) -> Instant {
-        Instant { name, meaning, stage: "" }
+    const fn instant(name: &'static str, event: Event) -> Instant {
+        Instant { name, event, stage: "" }
     }
     [
-        instant(
-            "evaluation: layers",
-            "An evaluation batch runs through a layer without gradients, beside the logits that are kept.",
-        ),
-        instant(
-            "evaluation: loss",
-            "The loss of an evaluation batch is being computed from its logits, beside those that are kept.",
-        ),
-        instant(
-            "evaluation: logits joined",
-            "The logits of another evaluation batch are being joined with those kept so far, in a new tensor.",
-        ),
-        instant(
-            "evaluation: prompts",
-            "The prompts of an evaluation batch run through the layers, and a cache holds their keys and values.",
-        ),
-        instant(
-            "evaluation: last token",
-            "The cache holds the keys and values of every token of an evaluation batch, and the last ones are drawn.",
-        ),
-        instant(
-            "gathering weights",
-            "The parts of the weights that other GPUs have are gathered for a full state dict.",
-        ),
-        instant(
-            "gathering optimizer state",
-            "The parts of the optimizer state that other GPUs have are gathered for a full state dict.",
-        ),
-        instant("saving", "A checkpoint is written; weights and optimizer state leave the GPU tensor after tensor."),
-        instant("merging adapters", "The adapters of one matrix are multiplied and added to it."),
-        instant("loading weights", "Weights are read into the model; there is no optimizer yet."),
-        instant("resuming", "The optimizer’s state is read."),
+        instant("evaluation: layers", Event::Evaluation),
+        instant("evaluation: loss", Event::EvaluationLoss),
+        instant("evaluation: logits joined", Event::EvaluationJoins),
+        instant("evaluation: prompts", Event::EvaluationPrompts),
+        instant("evaluation: last token", Event::EvaluationTokens),
+        instant("gathering weights", Event::GathersWeights),
+        instant("gathering optimizer state", Event::GathersState),
+        instant("saving", Event::Saves),
+        instant("merging adapters", Event::Merges),
+        instant("loading weights", Event::Loads),
+        instant("resuming", Event::Resumes),
     ]
 };
 
@@ -525,6 +505,6 @@ pub(super) fn outside(outside: &Outside) -> impl Iterator<Item = &'static Instan
 impl Instant {
     /// Whether it is outside the training step: evaluation, saving, loading and the like.
     pub fn is_outside(&self) -> bool {
-        OUTSIDE.iter().any(|outside| outside.name == self.name)
+        self.event.is_outside()
     }
 }

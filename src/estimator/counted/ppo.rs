@@ -17,6 +17,7 @@ use super::states::{Kind, StateBytes, gradients_persist};
 use super::task::logit_bytes;
 use super::types::{Types, base_bytes};
 use crate::estimator::ledger::{Bucket, Instants, Line};
+use crate::estimator::meaning::{Part, Stack};
 use crate::source::{PYTORCH, TRL};
 use crate::{
     Adapter, GradientType, Optimizer, Precision, Recipe, Recomputation, Reference, Scenario, StepKernel, TaskKind,
@@ -80,6 +81,7 @@ fn states(to: &mut Assembly, value: &Scenario, weights: &Weights, of_value: &Sta
     let reduced = over(g, eg);
     to.own("Value model", Bucket::Parameters, bytes.weight, parameters, stage.at.always(), &TRL);
 
+    let before = to.lines.len();
     let mut gradients = |weights, alive| {
         to.own("Value model’s gradients", Bucket::Gradients, bytes.gradient, weights, alive, &TRL);
     };
@@ -92,6 +94,7 @@ fn states(to: &mut Assembly, value: &Scenario, weights: &Weights, of_value: &Sta
         gradients(reduced - embedding / g, late.or(StageInstants::only(at.first)));
         gradients(embedding / g, late);
     }
+    to.are(Part::Waiting, before);
     if value.recipe.offload.takes_optimizer() {
         return;
     }
@@ -108,6 +111,7 @@ fn states(to: &mut Assembly, value: &Scenario, weights: &Weights, of_value: &Sta
 fn passes(to: &mut Assembly, value: &Scenario, weights: &Weights, of_value: &Stage) {
     let before = to.lines.len();
     activations::stack(to, value, of_value);
+    to.are_layers_of(Stack::Value, before);
     head::final_norm(to, value, of_value);
     read_from_the_cache(to, value, before);
     for line in to.lines.iter_mut().skip(before).filter(|line| line.bucket == Bucket::Activations) {

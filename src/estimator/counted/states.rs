@@ -7,6 +7,7 @@ use super::stage::Stage;
 use super::types::base_bytes;
 use super::{Assembly, optimizer, small};
 use crate::estimator::ledger::{Bucket, Instants, Line};
+use crate::estimator::meaning::Part;
 use crate::source::{DEEPSPEED, FSDP, LORA, MEGATRON, MICIKEVICIUS, MODEL, PEFT, PYTORCH, QLORA, Source};
 use crate::{
     Adapter, AdapterType, Engine, Fp8, GradientType, LossHead, Position, Precision, Scenario, StepKernel, Switch,
@@ -437,11 +438,13 @@ fn passing_gradients(to: &mut Assembly, scenario: &Scenario, weights: &Weights, 
     let tied = stage.has_head && is_tied_head(scenario) && !adapted;
     let one = weights.embedding as f64 / to.tensor_parallel;
     let ends = if adapted || !stage.has_embedding { 0.0 } else { one / to.gradient_shards };
-    let mut push = |name, weights, alive| to.own(name, Bucket::Gradients, bytes, weights, alive, &PYTORCH);
     let name = if units { "Gradients of one layer" } else { "Gradient of one matrix" };
+    let before = to.lines.len();
+    let mut push = |name, weights, alive| to.own(name, Bucket::Gradients, bytes, weights, alive, &PYTORCH);
     push(name, in_layer, at.in_backward());
     let alive = if tied { at.in_backward().or(StageInstants::only(at.end)) } else { StageInstants::only(at.end) };
     push("Gradient of the embedding", ends, alive);
+    to.are(Part::Passing, before);
 }
 
 /// Gradients that wait for the optimizer step.
@@ -451,6 +454,7 @@ fn gradients(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &
     let always = at.with_the_optimizer();
     let persist = gradients_persist(scenario);
     let late = gradients_whole_until_the_last(to, scenario);
+    let before = to.lines.len();
     if late {
         let whole = to.stage_weights(weights, stage);
         to.lines.push(Line {
@@ -503,6 +507,7 @@ fn gradients(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: &
             )
         });
     }
+    to.are(Part::Waiting, before);
 }
 
 /// Weights whose gradients are there once the last layer has run backward, as far as this device keeps

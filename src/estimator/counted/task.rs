@@ -13,6 +13,7 @@ use super::stage::Stage;
 use super::states::{Kind, StateBytes, by_bytes, frozen_bytes, gathered_bytes, mean_in_blocks, of_two_layers};
 use super::types::Types;
 use crate::estimator::ledger::{Bucket, Instants, Line};
+use crate::estimator::meaning::Part;
 use crate::source::{TRANSFORMERS, TRL, VLLM};
 use crate::{
     Adapter, Encoder, Engine, FrozenType, LossHead, Precision, Reference, RewardModel, Rollout, Scenario, Switch, Task,
@@ -69,9 +70,11 @@ pub(super) fn assemble(to: &mut Assembly, scenario: &Scenario, weights: &Weights
     let mut frozen = Frozen { to, scenario, weights, stage };
     frozen.reference();
     frozen.reward_model();
+    let before = frozen.to.lines.len();
     if scores(scenario) {
         frozen.scoring_pass();
     }
+    frozen.to.are(Part::Scoring, before);
     if scenario.task.kind == TaskKind::Ppo {
         ppo::assemble(to, with_gradients, weights, stage);
     }
@@ -453,7 +456,7 @@ fn generation(to: &mut Assembly, scenario: &Scenario, weights: &Weights, stage: 
     };
     if task.engine.get() > 0.0 {
         let line = Line::new("Inference engine", Bucket::Runtime, &forms::SHARE, &VLLM, alive);
-        to.lines.push(Line { coefficient: task.engine.fraction(), ..line });
+        to.lines.push(Line { coefficient: task.engine.fraction(), part: Part::Engine, ..line });
     }
 }
 
@@ -500,8 +503,10 @@ pub(super) fn cache_and_next(
     let model = &scenario.model;
     let Types { element: e, residual: r, .. } = Types::of(scenario);
     let mut push = |name, bucket, shape, bytes: f64, layers: f64, alive| {
+        // What is kept of a token is the cache.
+        let part = if bucket == Bucket::Activations { Part::Cache } else { Part::Other };
         let line = Line::new(name, bucket, shape, &TRANSFORMERS, alive);
-        to.lines.push(Line { coefficient: bytes * times, layers, ..line });
+        to.lines.push(Line { coefficient: bytes * times, layers, part, ..line });
     };
     let (cache, read) = if model.latent.kv_rank > 0 {
         (shapes.wide_cache, shapes.wide_prompt_cache)

@@ -2,7 +2,7 @@
 
 use bmax::chart::MemoryBar;
 use bmax::ways::Way;
-use bmax::{Answer, Change, Choice, Instant, Shortage, proof};
+use bmax::{Answer, Change, Choice, Shortage, proof};
 
 use crate::figures::levers::together;
 use crate::site::{Facts, Ranking, Standing, format};
@@ -35,7 +35,7 @@ impl Shown {
             method: method(facts),
             fits: facts.answer.batch().is_some(),
             answer: format::answer(&facts.answer),
-            unit: facts.scenario.unit().many(),
+            unit: facts.scenario.unit().word(facts.answer.batch().unwrap_or(0).into()),
             reason: reason(facts),
             batch: format!(" = {}: ", format::count(facts.scenario.recipe.batch)),
             standing: Standing::of(facts),
@@ -83,8 +83,7 @@ fn reason(facts: &Facts) -> String {
             let tokens = format::most_tokens(&facts.scenario, room.batch);
             let tokens = tokens.map_or_else(String::new, |tokens| format!(" {tokens}"));
             if facts.is_ledger() {
-                let Instant { meaning, .. } = facts.limit.instant;
-                format!("{taken} {}.{tokens} {meaning}", format::at_instant(facts.limit.instant))
+                format!("{taken} {}.{tokens} {}", format::at_instant(facts.limit.instant), facts.limit.meaning)
             } else {
                 format!("{taken}.{tokens}")
             }
@@ -135,7 +134,7 @@ mod tests {
     #[test]
     fn the_ledger_names_the_moment_that_stops_the_next_sequence() {
         let facts = facts_of(Scenario::default());
-        let Instant { name, meaning, .. } = facts.limit.instant;
+        let (name, meaning) = (facts.limit.instant.name, &facts.limit.meaning);
         let reason = Shown::of(&facts).reason;
         assert!(reason.ends_with(&format!("at “{name}”. {meaning}")), "{reason}");
     }

@@ -1,7 +1,7 @@
 //! What the figure shows: a card for each bucket, the bar, what both show, and the sum.
 
 use bmax::chart::{FOUR, MemoryBar, used_in_turn};
-use bmax::{Balance, Bucket, Bytes, Entry, Estimate, Instant, Method, division::line_at_peak, formula::Symbol};
+use bmax::{Balance, Bucket, Bytes, Entry, Estimate, Method, division::line_at_peak, formula::Symbol, meaning::Event};
 
 use crate::components::mathml;
 use crate::site::{Facts, format};
@@ -156,7 +156,7 @@ fn four(estimate: &Estimate) -> String {
     let come = if gathered { "Gradients and gathered weights" } else { "Gradients" };
     let mut told = if shared > Bytes::ZERO {
         format!(
-            "Each bucket is shown at its largest. These are different moments: they add up to {all}, and at the peak they hold {at_once}. {come} come as activations go. Both use the same {in_turn} of the GPU, one after the other; the bar is split there."
+            "Each bucket is shown at its largest. They are not full at the same time: they add up to {all}, and at the peak they hold {at_once}. {come} come as activations go, and {in_turn} of the GPU serves both, one after the other; the bar is split there."
         )
     } else {
         "Each bucket is shown at its largest, and all are full at the same moment.".to_owned()
@@ -176,14 +176,25 @@ fn four(estimate: &Estimate) -> String {
 
 /// Which moment the peak is, and why a bucket is empty then that is not at other moments.
 fn peak(estimate: &Estimate) -> String {
-    let Instant { name, meaning, .. } = estimate.peak().instant;
+    let (position, _) = estimate.binding();
+    let (name, meaning) = (estimate.instants[position].name, estimate.meaning(position));
     let gone = |bucket| estimate.bucket(bucket) == Bytes::ZERO && estimate.fullest(bucket).1 > Bytes::ZERO;
     let mut told = format!("Shown at the peak, “{name}”. {meaning}");
     if gone(Bucket::Gradients) {
-        told += " There are no gradients yet: the backward pass makes them layer by layer, and frees the activations of each layer.";
+        told += match estimate.instants[position].event {
+            Event::Loss | Event::LossBackward | Event::Logits | Event::PipelineFull => {
+                " There are no gradients yet: the backward pass makes them layer by layer, and frees the activations of each layer."
+            }
+            _ => " There are no gradients at that moment.",
+        };
     }
     if gone(Bucket::Activations) {
-        told += " There are no activations any more: the backward pass has used them up.";
+        told += match estimate.instants[position].event {
+            Event::BackwardEnds | Event::Step => {
+                " There are no activations any more: the backward pass has used them up."
+            }
+            _ => " There are no activations at that moment.",
+        };
     }
     told
 }
@@ -295,7 +306,11 @@ mod tests {
         let facts = facts_of(Scenario::default());
         let shown = Shown::of(&facts, View::Peak);
         let instant = facts.estimate.peak().instant;
-        assert!(shown.told.contains(&format!("“{}”. {}", instant.name, instant.meaning)), "{}", shown.told);
+        assert!(
+            shown.told.contains(&format!("“{}”. {}", instant.name, facts.estimate.meaning(facts.estimate.binding().0))),
+            "{}",
+            shown.told
+        );
         assert!(shown.told.contains("no gradients yet"), "{}", shown.told);
         let gradients = Bucket::ALL.iter().position(|bucket| *bucket == Bucket::Gradients).expect("a bucket");
         assert_eq!((shown.cards[gradients].is_there, shown.cards[gradients].size.as_str()), (true, "none"));

@@ -5,7 +5,7 @@ use bmax::chart::{
     Curves, Frame, LogScale, Mark, OWN, Palette, Spec, Tick, batch_text, end_text, first, last, names, number_text,
     own_place, place_text, value_text, words,
 };
-use bmax::{ChartAxis, Choice, Method, Scenario, number};
+use bmax::{ChartAxis, Choice, Method, Scenario, number, others};
 
 use crate::site::{Facts, format};
 
@@ -169,7 +169,7 @@ pub fn assumptions(scenario: &Scenario) -> String {
     let (precision, method) = (scenario.recipe.precision.label(), scenario.method.key());
     let memory = format!("{} of memory{headroom}", format::memory(scenario.device.memory));
     let length = format::counted(scenario.recipe.sequence, "token", "tokens");
-    match scenario.comparison.against {
+    let said = match scenario.comparison.against {
         ChartAxis::Sequence => format!(
             "Apart from GPUs and recomputation, the reference models use your settings: {memory}, {precision}, {method} \
              method."
@@ -183,15 +183,24 @@ pub fn assumptions(scenario: &Scenario) -> String {
              depends on its shape only weakly (Kaplan et al. 2020). The four GPUs use your settings: \
              {length}{headroom}, {precision}, {method} method."
         ),
+    };
+    match others::lacking(scenario.method, scenario) {
+        Some(lacking) => {
+            format!(
+                "{said} It has no input for {}, and counts as if that were not asked for.",
+                format::lacking(&lacking)
+            )
+        }
+        None => said,
     }
 }
 
 /// What the button for the workshop's own chart would set, or what it has set.
 pub const fn workshop(is_set: bool) -> &'static str {
     if is_set {
-        "As in the workshop: one A100 80 GB, mixed precision, attention recomputed, by the workshop’s count. Only 1B fits on one GPU then: 16 bytes for each of 7 billion parameters are 104 GiB. Your model keeps its GPUs."
+        "As in the workshop: one A100 80 GB, mixed precision, attention scores recomputed, by the workshop’s count. Its own chart leaves out all of attention then, so that its curves are higher. Only 1B fits on one GPU then: 16 bytes for each of 7 billion parameters are 104 GiB. Your model keeps its GPUs."
     } else {
-        "One A100 80 GB for the reference models, mixed precision, attention recomputed, by the workshop’s count, in all figures. A second press sets it back."
+        "One A100 80 GB for the reference models, mixed precision, attention scores recomputed, by the workshop’s count, in all figures. A second press sets it back."
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the figure shows: each line of the derivation in symbols and with numbers, as MathML.
 
-use bmax::{Answer, Bytes, Choice, Entry, Method, Scenario, TaskKind, division::Division, formula::Values};
+use bmax::{Answer, Bytes, Choice, Entry, Method, Scenario, division::Division, formula::Values, others};
 
 use super::quantity::gib;
 use super::steps::{Steps, quotient};
@@ -9,25 +9,39 @@ use crate::site::{Facts, format};
 
 /// Whose derivation it is, and what the method in use answers.
 pub fn whose(facts: &Facts) -> String {
+    let derived = if facts.is_ledger() { Method::Workshop } else { facts.scenario.method };
+    let lacking = others::lacking(derived, &facts.scenario).map(|lacking| format::lacking(&lacking));
+    let without = |said: &str| match &lacking {
+        Some(input) => format!("{said} It has no input for {input}, and counts as if that were not asked for."),
+        None => said.to_owned(),
+    };
     match facts.scenario.method {
-        Method::Workshop => "This is the method in use.".to_owned(),
-        Method::Paper => "This is the paper’s method, which is in use.".to_owned(),
+        Method::Workshop => without("This is the method in use."),
+        Method::Paper => without("This is the paper’s method, which is in use."),
         Method::Ledger => {
             let workshop = facts.others.iter().find(|(method, _)| *method == Method::Workshop);
-            let said = format!(
-                "These lines are the workshop’s method with your numbers; its answer is {}. The ledger, which is in use, answers {}. It has too many entries for a derivation, but the same division at the end, which is the last line.",
-                workshop.map_or_else(String::new, |(_, answer)| format::answer(answer)),
-                format::answer(&facts.answer)
-            );
-            match facts.scenario.task.kind {
-                TaskKind::Train => said,
-                kind => format!(
-                    "{said} The workshop’s lines know next-token training alone: only the last line counts {}, in {}.",
-                    kind.label(),
-                    facts.scenario.unit().many()
+            let other = match (&lacking, workshop) {
+                (Some(input), _) => format!(
+                    "These lines are the workshop’s method. It cannot answer: it has no input for {input}, and counts as if that were not asked for."
                 ),
-            }
+                (None, Some((_, answer))) => {
+                    format!("These lines are the workshop’s method with your numbers: {}.", answered(answer))
+                }
+                (None, None) => "These lines are the workshop’s method with your numbers.".to_owned(),
+            };
+            format!(
+                "{other} By the ledger, which is in use, {}. The ledger’s own division is the last line.",
+                answered(&facts.answer)
+            )
         }
+    }
+}
+
+/// An answer as a part of a sentence.
+fn answered(answer: &Answer) -> String {
+    match answer {
+        Answer::Infeasible(_) => "nothing fits".to_owned(),
+        fits => format!("the answer is {}", format::answer(fits)),
     }
 }
 
@@ -219,8 +233,11 @@ mod tests {
     fn under_the_ledger_the_figure_says_whose_derivation_it_is_and_ends_in_the_ledger_s_division() {
         let facts = facts_of(Scenario::default());
         let said = whose(&facts);
-        assert!(said.contains(&format!("its answer is {}.", format::answer(&b_max(&workshop())))), "{said}");
-        assert!(said.contains(&format!("answers {}.", format::answer(&facts.answer))), "{said}");
+        assert!(
+            said.contains(&format!("your numbers: the answer is {}.", format::answer(&b_max(&workshop())))),
+            "{said}"
+        );
+        assert!(said.contains(&format!("in use, the answer is {}.", format::answer(&facts.answer))), "{said}");
         let ledger = Lines::of(&facts.scenario).ledger.expect("the default is the ledger");
         assert!(ledger.title.contains(division(&facts.scenario).instant.name));
         assert!(ledger.solved.ends_with(&format!("<mn>{}</mn>", format::answer(&facts.answer))), "{}", ledger.solved);

@@ -1,7 +1,7 @@
 //! What the figure shows: the bar, the verdict, and where its buttons lead.
 
 use bmax::chart::MemoryBar;
-use bmax::{Answer, Balance, Choice, Estimate, Method, Scenario, estimate};
+use bmax::{Answer, Balance, Choice, Estimate, Method, Scenario, estimate, others};
 
 use crate::site::{Facts, Standing, format};
 
@@ -125,8 +125,9 @@ fn sentence(estimate: &Estimate, answer: &Answer, scenario: &Scenario) -> String
 
 /// The chosen micro-batch by another method.
 fn other(method: Method, scenario: &Scenario, answer: &Answer) -> String {
-    if method != Method::Ledger && scenario.needs_the_ledger() {
-        return format!("The {} method cannot say.", method.label().to_ascii_lowercase());
+    if let Some(lacking) = others::lacking(method, scenario) {
+        let method = method.label().to_ascii_lowercase();
+        return format!("The {method} method cannot say: it has no input for {}.", format::lacking(&lacking));
     }
     let scenario = Scenario { method, ..*scenario };
     let (batch, estimate) = (scenario.recipe.batch, estimate(&scenario));

@@ -30,7 +30,7 @@ impl Now {
         Self {
             method: facts.scenario.method.label().to_owned(),
             most: format::answer(&facts.answer),
-            unit: facts.scenario.unit().many(),
+            unit: facts.scenario.unit().word(facts.answer.batch().unwrap_or(0).into()),
             fits: facts.answer.batch().is_some(),
             applied: holding(applied, &facts.scenario).into_iter().map(named).collect(),
         }

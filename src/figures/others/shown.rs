@@ -127,7 +127,6 @@ impl Row {
 
     /// A row without numbers.
     fn silent(lacking: &Lacking) -> Self {
-        let (input, value) = (lacking.input.name(), format::value(lacking.input, lacking.value));
         Self {
             memory: CANNOT_SAY.to_owned(),
             printed: None,
@@ -135,7 +134,7 @@ impl Row {
             bar: None,
             most: CANNOT_SAY.to_owned(),
             lacks: None,
-            why: format!("It has no input for “{input}”, which is set to “{value}” here."),
+            why: format!("It has no input for {}.", format::lacking(lacking)),
             left_out: "–".to_owned(),
         }
     }

@@ -1,7 +1,7 @@
 //! What the figure shows: the states of every training regime, and what it leaves for the batch.
 
 use bmax::course::formats::Regime;
-use bmax::{Bucket, Bytes, GradientType, Precision, Scenario, b_max, estimate, number};
+use bmax::{Bucket, Bytes, GradientType, Method, Precision, Scenario, b_max, estimate, number};
 
 use crate::site::format;
 
@@ -103,7 +103,12 @@ impl Shown {
     /// What this scenario shows.
     pub fn of(scenario: &Scenario) -> Self {
         let kept = |row: &Row| estimate(&row.applied_to(*scenario)).bucket(Bucket::Activations);
-        let parameters = scenario.model.parameters as f64;
+        // The number that the method in use counts with: the ledger has that of the matrices.
+        let parameters = match scenario.method {
+            Method::Ledger => scenario.model.derived_parameters(),
+            Method::Workshop | Method::Paper => scenario.model.parameters,
+        };
+        let parameters = parameters as f64;
         Self {
             parameters: number::grouped(parameters),
             ratio: format::percent(kept(&ROWS[2]).share_of(kept(&ROWS[0]))),
@@ -141,12 +146,21 @@ mod tests {
             ([2.0, 6.0, 4.0, 8.0], "130.4"),
             ([2.0, 2.0, 0.0, 4.0], "52.2"),
         ];
-        let shown = Shown::of(&Scenario::default());
+        let shown = Shown::of(&Scenario { method: Method::Workshop, ..Scenario::default() });
         for ((row, cells), (bytes, size)) in ROWS.iter().zip(&shown.cells).zip(published) {
             assert_eq!(row.bytes(), bytes, "{}", row.name);
             assert_eq!(cells[4], size, "{}", row.name);
         }
         assert_eq!(shown.parameters, "7,000,000,000");
+    }
+
+    /// 32 layers of 12·4096² weights with 13·4096 of biases and norms, an embedding of 32,000 words and a last norm: the
+    /// model that the ledger answers for beside the table.
+    #[test]
+    fn beside_an_answer_of_the_ledger_the_states_are_of_the_weights_that_it_counts() {
+        let shown = Shown::of(&Scenario::default());
+        assert_eq!(shown.parameters, number::grouped(Scenario::default().model.derived_parameters() as f64));
+        assert!(shown.parameters.starts_with("6,5"), "{}", shown.parameters);
     }
 
     #[test]

@@ -101,7 +101,7 @@ fn Effective(shown: Memo<Shown>) -> impl IntoView {
             <span class="num">{read(shown, |shown| &shown.replicas)}</span> " = "
             <strong class="num" data-testid="at-once">{read(shown, |shown| &shown.at_once)}</strong>
             " " {move || shown.with(|shown| shown.unit)} " at once; with " <span class="num">{read(shown, |shown| &shown.steps)}</span>
-            " accumulation steps, as your target asks, "
+            ", as your target asks, "
             <strong class="num" data-testid="effective">{read(shown, |shown| &shown.effective)}</strong> "."
         </p>
     }

@@ -73,10 +73,10 @@ impl Shown {
             usable: length(usable),
             usable_text: format::gib(usable),
             batch: format::count(batch),
-            unit: scenario.unit().many(),
+            unit: scenario.unit().word(batch.saturating_mul(replicas).into()),
             replicas: format::count(replicas),
             at_once: format::count(batch.saturating_mul(replicas)),
-            steps: format::count(steps),
+            steps: format::counted(steps, "accumulation step", "accumulation steps"),
             effective: number::grouped([batch, replicas, steps].map(f64::from).into_iter().product()),
             rows: (0..STAGES.len()).map(row).collect(),
         }

@@ -202,8 +202,7 @@ fn place(timeline: &Timeline, moment: &Moment) -> String {
 fn words(timeline: &Timeline, moment: &Moment, at: f64) -> String {
     let place = place(timeline, moment);
     if let Some(position) = moment.instant.filter(|_| moment.at == at) {
-        let instant = &timeline.instants[position];
-        return format!("{place}{}. {}", quoted(instant.name), instant.meaning);
+        return format!("{place}{}. {}", quoted(timeline.instants[position].name), timeline.meanings[position]);
     }
     let next = timeline.moments.iter().filter(|next| next.at > at).find_map(|next| next.instant);
     match next {

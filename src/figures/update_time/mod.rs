@@ -85,8 +85,8 @@ fn Answer(shown: Memo<Shown>) -> impl IntoView {
     view! {
         <p class="live-note batches-4">
             "With " <strong class="num" data-testid="steps">{read(shown, |shown| &shown.steps)}</strong>
-            " accumulation steps an optimizer step of " <span class="num">{read(shown, |shown| &shown.sequences)}</span>
-            " " {move || shown.with(|shown| shown.unit.many())} " takes " <strong class="num" data-testid="seconds">{read(shown, |shown| &shown.seconds)}</strong>
+            " " {move || shown.with(|shown| shown.nouns[0])} " an optimizer step of " <span class="num">{read(shown, |shown| &shown.sequences)}</span>
+            " " {move || shown.with(|shown| shown.nouns[1])} " takes " <strong class="num" data-testid="seconds">{read(shown, |shown| &shown.seconds)}</strong>
             " (" <span class="num">{read(shown, |shown| &shown.once)}</span> " with one), which is "
             <span class="num" data-testid="each">{read(shown, |shown| &shown.each)}</span> " a "
             {move || shown.with(|shown| shown.unit.one())} ". A run of "

@@ -18,6 +18,8 @@ pub struct Shown {
     pub unit: Unit,
     /// Those of an update with so many.
     pub sequences: String,
+    /// The words behind the steps and behind these.
+    pub nouns: [&'static str; 2],
     /// How long it takes.
     pub seconds: String,
     /// How long one with a single step takes.
@@ -56,6 +58,10 @@ impl Shown {
             steps: format::count(steps),
             unit: scenario.unit(),
             sequences: number::grouped(now.sequences),
+            nouns: [
+                if steps == 1 { "accumulation step" } else { "accumulation steps" },
+                scenario.unit().word(now.sequences as u64),
+            ],
             seconds,
             once: format::duration(once.seconds),
             each,
@@ -72,7 +78,7 @@ impl Shown {
 
     /// The place as it is read out at every step of the slider.
     pub fn spoken(&self) -> String {
-        format!("{} accumulation steps: {}", self.steps, self.seconds)
+        format!("{} {}: {}", self.steps, self.nouns[0], self.seconds)
     }
 }
 

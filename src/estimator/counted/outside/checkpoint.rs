@@ -7,6 +7,7 @@ use crate::estimator::counted::matrices::Largest;
 use crate::estimator::counted::optimizer::moment_bytes;
 use crate::estimator::counted::states::{Kind, StateBytes, frozen_bytes, in_blocks, most_of_a_layer};
 use crate::estimator::ledger::{Bucket, Instants};
+use crate::estimator::meaning::Part;
 use crate::source::{DEEPSPEED, PEFT, PYTORCH, STATE_DICT, Source, TRAINER};
 use crate::{Adapter, AdapterTargets, Engine, Gather, Gathered, Load, Merge, Optimizer, Outside, Resume, StepKernel};
 
@@ -84,6 +85,7 @@ impl Counted<'_> {
         } else {
             (blocks + ends, self.largest())
         };
+        let before = self.to.lines.len();
         if gather == Gather::Gpu {
             let each = moments + bytes.master;
             self.to.own("Optimizer state, gathered", Bucket::Optimizer, each, all, at, source);
@@ -92,6 +94,7 @@ impl Counted<'_> {
             let one = bytes.moment.min(moments);
             self.to.own("One tensor of the state, gathered", Bucket::Optimizer, one, largest, at, source);
         }
+        self.to.are(Part::GatheredState, before);
     }
 
     /// peft's merge, matrix by matrix: the product of the two thin matrices and the same times their scale, beside what

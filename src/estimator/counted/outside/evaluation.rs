@@ -7,6 +7,7 @@ use crate::estimator::counted::states::{Kind, gathered_bytes, of_two_layers};
 use crate::estimator::counted::task::{self, GeneratedTogether};
 use crate::estimator::counted::types::Types;
 use crate::estimator::ledger::{Bucket, Instants, Line};
+use crate::estimator::meaning::Part;
 use crate::source::{DEEPSPEED, FSDP, LIGER, PYTORCH, Source, TRAINER, TRANSFORMERS};
 use crate::{Adapter, AdapterType, Engine, Evaluation, LossHead, Outside, Precision, Scenario, formula::Expr};
 
@@ -142,8 +143,9 @@ impl Counted<'_> {
             let steps = f64::from(eval_steps);
             let before = if steps > 2.0 { steps } else { steps - 1.0 };
             let both = if steps > 1.0 { 2.0 * steps * of_all } else { of_all + alone(of_all) };
-            self.push("Kept logits", shapes.logits, l * before * of_all, at_loss, &TRAINER);
-            self.push("Kept logits, and the same in a new tensor", shapes.logits, l * both, joined, &TRAINER);
+            self.keep("Kept logits", shapes.logits, l * before * of_all, at_loss, Part::KeptLogits);
+            let part = if steps > 1.0 { Part::Joined } else { Part::KeptLogits };
+            self.keep("Kept logits, and the same in a new tensor", shapes.logits, l * both, joined, part);
             return;
         }
         let kept = kept_sequences(scenario);
@@ -152,16 +154,22 @@ impl Counted<'_> {
         if batches <= 1.0 {
             // Nothing is joined; where there are several devices their batches are.
             let own = alone(of_all) / of_all;
-            self.push("Kept logits", &forms::KEPT_LOGITS, l * (1.0 + own), joined, &TRAINER);
+            self.keep("Kept logits", &forms::KEPT_LOGITS, l * (1.0 + own), joined, Part::KeptLogits);
             return;
         }
         if batches > 2.0 {
-            self.push("Kept logits", &forms::KEPT_LOGITS, l, at_loss, &TRAINER);
+            self.keep("Kept logits", &forms::KEPT_LOGITS, l, at_loss, Part::KeptLogits);
         } else {
-            self.push("Kept logits", shapes.logits, l * of_all, at_loss, &TRAINER);
+            self.keep("Kept logits", shapes.logits, l * of_all, at_loss, Part::KeptLogits);
         }
-        self.push("Kept logits", &forms::KEPT_LOGITS, l, joined, &TRAINER);
-        self.push("The same, joined with the next", &forms::KEPT_LOGITS, l, joined, &TRAINER);
+        self.keep("Kept logits", &forms::KEPT_LOGITS, l, joined, Part::KeptLogits);
+        self.keep("The same, joined with the next", &forms::KEPT_LOGITS, l, joined, Part::Joined);
+    }
+
+    fn keep(&mut self, name: &'static str, shape: &'static Expr, bytes: f64, alive: Instants, part: Part) {
+        let before = self.to.lines.len();
+        self.push(name, shape, bytes, alive, &TRAINER);
+        self.to.are(part, before);
     }
 
     /// Autocast keeps 16-bit casts of trained weights to the end of a pass, also where nobody asks for gradients

@@ -5,6 +5,7 @@ use crate::estimator::counted::forms;
 use crate::estimator::counted::instants::StageInstants;
 use crate::estimator::counted::types::Types;
 use crate::estimator::ledger::{Bucket, Instants, Line};
+use crate::estimator::meaning::{Keeps, Part, Stack};
 use crate::source::{FLASH, PYTORCH, TRANSFORMERS};
 use crate::vision::LLAMA_4_OUTPUT;
 use crate::{Adapter, AttentionKernel, Scenario, Tower, formula::Expr};
@@ -77,18 +78,23 @@ impl Counted<'_> {
         let (until, backward) = (self.until_the_tower(), self.backward());
         let first = Instants::among(&[self.at.tower[2]]);
         let kept = Bucket::Activations;
+        let before = self.to.lines.len();
         if self.flows && self.recomputed {
             let inputs = Kept { name: "Tower: layer inputs", width: Width::Hidden, bytes: self.stream };
             self.push(inputs, kept, used, until, &TRANSFORMERS);
+            self.to.are(Part::Layers(Keeps::Inputs, Stack::Tower), before);
+            let before = self.to.lines.len();
             for tensor in block {
                 self.push(tensor, kept, 1.0, backward, &TRANSFORMERS);
             }
+            self.to.are(Part::Layers(Keeps::Again, Stack::Tower), before);
         } else if self.flows {
             for tensor in block {
                 let source = if tensor.name.contains("log-sum-exp") { &FLASH } else { &TRANSFORMERS };
                 self.push(tensor, kept, used, until, source);
                 self.push(tensor, kept, 1.0, first, source);
             }
+            self.to.are(Part::Layers(Keeps::Whole, Stack::Tower), before);
         }
         let passing: Vec<(&'static str, Width, f64, f64, Instants)> = if self.flows {
             let inner = if self.gated { 2.0 } else { 1.0 } * self.inner;

@@ -8,6 +8,7 @@ use crate::estimator::counted::small;
 use crate::estimator::counted::states::{Kind, StateBytes, frozen_bytes, gathered_bytes, gradients_persist};
 use crate::estimator::counted::types::base_bytes;
 use crate::estimator::ledger::{Bucket, Instants, Line};
+use crate::estimator::meaning::Part;
 use crate::source::TRANSFORMERS;
 use crate::vision::{LLAMA_4_OUTPUT, VisionWeights};
 use crate::{Adapter, Optimizer, Precision, StepKernel, Tensors, Tower, ZeroStage, formula::Expr};
@@ -65,7 +66,9 @@ impl Counted<'_> {
             self.trained_with("Rest of the vision tower", &moments, &bytes, whole);
             if !persist {
                 let one = Instants::among(&[at.tower[1]]);
+                let before = self.to.lines.len();
                 self.own("Gradients of one layer of the tower", Bucket::Gradients, bytes.gradient, matrices, one);
+                self.to.are(Part::Waiting, before);
             }
         }
         if projects {
@@ -94,7 +97,9 @@ impl Counted<'_> {
         let (recipe, always) = (self.scenario.recipe, self.at.always());
         let (offloaded, optimizer, step) = (recipe.offload.takes_optimizer(), recipe.optimizer, recipe.step);
         let weights = moments.iter().map(|(_, weights)| weights).sum();
+        let before = self.to.lines.len();
         self.own(name, Bucket::Gradients, bytes.gradient, weights, alive);
+        self.to.are(Part::Waiting, before);
         if offloaded {
             return;
         }

@@ -78,7 +78,7 @@ impl Shown {
             binding,
             instants: (0..estimate.instants.len()).map(|at| InstantRow::of(estimate, at, peak)).collect(),
             title,
-            meaning: instant.meaning.to_owned() + &ranks(estimate),
+            meaning: estimate.meaning(at) + &ranks(estimate),
             buckets: Bucket::ALL.iter().map(|bucket| BucketRow::of(estimate, at, *bucket)).collect(),
             total,
             host: host(estimate),

@@ -196,7 +196,7 @@ fn Unknowns(shown: Memo<Shown>) -> impl IntoView {
                 <tbody>{(0..UNKNOWNS.len()).map(row).collect_view()}</tbody>
             </table>
             <p class="field-help">
-                "Safe assumes the context with all its kernels, eager operations, and gaps between tensors that nine of ten measured runs stayed below. These are 35 % of the tensors that come and go, or 11 % if the allocator’s segments can grow. It is no upper limit: one run in ten may need more."
+                "Safe assumes the context with all its kernels, eager operations, and gaps between tensors that nine of ten simulated runs stayed below. These are 35 % of the tensors that come and go, or 11 % if the allocator’s segments can grow. It is no upper limit: one run in ten may need more."
             </p>
         </Fold>
     }

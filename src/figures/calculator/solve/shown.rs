@@ -67,12 +67,15 @@ fn solved(question: Question, scenario: &Scenario) -> Option<(String, Scenario)>
             let most = if room.capped { "At least" } else { "At most" };
             let many = format::batch(room.batch, scenario.unit());
             let fit = if room.batch == 1 { "fits" } else { "fit" };
-            format!("{most} {many} of {} tokens {fit} on each GPU.", format::count(scenario.recipe.sequence))
+            format!(
+                "{most} {many} of {} {fit} on each GPU.",
+                format::counted(scenario.recipe.sequence, "token", "tokens")
+            )
         }
         Question::Sequence => {
             next.recipe.sequence = longest_sequence(scenario, batch)?;
-            let length = format::count(next.recipe.sequence);
-            format!("With {sequences} on each GPU, a sequence may be {length} tokens long.")
+            let length = format::counted(next.recipe.sequence, "token", "tokens");
+            format!("With {sequences} on each GPU, a sequence may be {length} long.")
         }
         Question::Gpus => {
             next.cluster.gpus = fewest_gpus(scenario, batch)?;
