@@ -44,6 +44,7 @@ mod narrow_screen;
 mod network;
 mod no_script;
 mod number_formats;
+mod numbers_in_sight;
 mod offline;
 mod old_addresses;
 mod oom_search;
