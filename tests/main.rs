@@ -6,6 +6,8 @@ mod support;
 mod accuracy;
 mod adapters;
 mod changes;
+#[cfg(feature = "chart")]
+mod colours;
 #[cfg(feature = "cli")]
 mod command_line;
 mod config_files;

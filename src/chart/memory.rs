@@ -2,20 +2,61 @@
 
 use crate::{Answer, Balance, Bucket, Bytes, Estimate, format};
 
-/// Word and name of each part of the bar, left to right.
-const NAMED: [(&str, &str); PARTS] = [
-    (Bucket::Parameters.key(), Bucket::Parameters.name()),
-    (Bucket::Gradients.key(), Bucket::Gradients.name()),
-    ("turns", "Used in turn"),
-    (Bucket::Optimizer.key(), Bucket::Optimizer.name()),
-    (Bucket::Activations.key(), Bucket::Activations.name()),
-    (Bucket::Batch.key(), Bucket::Batch.name()),
-    (Bucket::Temporary.key(), Bucket::Temporary.name()),
-    (Bucket::Runtime.key(), Bucket::Runtime.name()),
-    ("other", "Everything else"),
-    ("free", "Free"),
-    ("reserved", "Headroom"),
-];
+/// What a colour of memory stands for, on every page: the style sheet has one colour for the word of each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tint {
+    /// A bucket.
+    Bucket(Bucket),
+    /// Memory that holds gradients at one time and activations at another: the colours of both, above each other.
+    Turns,
+    /// What is in none of the workshop's four buckets: the colours of the three others, above each other.
+    Other,
+    /// Memory that nothing takes.
+    Free,
+    /// Memory that is kept free.
+    Reserved,
+}
+
+impl Tint {
+    /// Every tint, in the order of the bar.
+    pub const ALL: [Self; PARTS] = [
+        Self::Bucket(Bucket::Parameters),
+        Self::Bucket(Bucket::Gradients),
+        Self::Turns,
+        Self::Bucket(Bucket::Optimizer),
+        Self::Bucket(Bucket::Activations),
+        Self::Bucket(Bucket::Batch),
+        Self::Bucket(Bucket::Temporary),
+        Self::Bucket(Bucket::Runtime),
+        Self::Other,
+        Self::Free,
+        Self::Reserved,
+    ];
+
+    /// The word that style sheets know it by.
+    #[must_use]
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::Bucket(bucket) => bucket.key(),
+            Self::Turns => "turns",
+            Self::Other => "other",
+            Self::Free => "free",
+            Self::Reserved => "reserved",
+        }
+    }
+
+    /// The name that a legend has for it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Bucket(bucket) => bucket.name(),
+            Self::Turns => "Used in turn",
+            Self::Other => "Everything else",
+            Self::Free => "Free",
+            Self::Reserved => "Headroom",
+        }
+    }
+}
 
 const PARAMETERS: usize = 0;
 const GRADIENTS: usize = 1;
@@ -34,10 +75,10 @@ pub type Sizes = [Bytes; PARTS];
 /// The workshop's four buckets, in the order of the bar.
 pub const FOUR: [Bucket; 4] = [Bucket::Parameters, Bucket::Gradients, Bucket::Optimizer, Bucket::Activations];
 
-/// Word and name of the part at this place.
+/// What the part at this place is.
 #[must_use]
-pub fn part(at: usize) -> (&'static str, &'static str) {
-    NAMED[at.min(RESERVED)]
+pub fn part(at: usize) -> Tint {
+    Tint::ALL[at.min(RESERVED)]
 }
 
 /// The whole length of the bar unless a figure fixes it: the device, or the peak when that is larger.
@@ -128,7 +169,7 @@ impl MemoryBar {
         let mut bar = Self::with(estimate, length);
         let (position, _) = estimate.binding();
         for &bucket in Bucket::ALL {
-            if let Some(at) = NAMED.iter().position(|(key, _)| *key == bucket.key()) {
+            if let Some(at) = Tint::ALL.iter().position(|tint| *tint == Tint::Bucket(bucket)) {
                 bar.held[at] = estimate.bucket_at(bucket, position);
             }
         }
@@ -217,10 +258,10 @@ impl MemoryBar {
     /// A part's size as the legend writes it; a headroom that is partly used says so.
     #[must_use]
     pub fn size_text(&self, at: usize) -> String {
-        let ((key, _), size, reserved) = (part(at), self.held.get(at).copied().unwrap_or(Bytes::ZERO), self.reserved);
-        match key {
-            "free" | "reserved" if size == Bytes::ZERO => "none".to_owned(),
-            "reserved" if size < reserved => format!("{} left", format::memory(size)),
+        let (size, reserved) = (self.held.get(at).copied().unwrap_or(Bytes::ZERO), self.reserved);
+        match part(at) {
+            Tint::Free | Tint::Reserved if size == Bytes::ZERO => "none".to_owned(),
+            Tint::Reserved if size < reserved => format!("{} left", format::memory(size)),
             _ => format::memory(size),
         }
     }
@@ -267,7 +308,7 @@ mod tests {
 
     /// What the legend of a bar names.
     fn named(bar: &MemoryBar) -> Vec<&'static str> {
-        (0..PARTS).filter(|at| bar.names(*at)).map(|at| part(at).1).collect()
+        (0..PARTS).filter(|at| bar.names(*at)).map(|at| part(at).name()).collect()
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Memory one bucket above the other, as the figures of a step and of sequence length draw it.
 
+use bmax::chart::Tint;
 use bmax::plot::{Ink, Series};
 use bmax::{Bucket, Bytes, Choice, Recomputation};
 
@@ -18,14 +19,14 @@ pub const BANDS: [Bucket; 7] = [
 
 /// The legend: the bands, and the limit above them.
 pub static KEYS: [Key; BANDS.len() + 1] = [
-    Key { class: "bucket-parameters", name: "Parameters" },
-    Key { class: "bucket-optimizer", name: "Optimizer state" },
-    Key { class: "bucket-gradients", name: "Gradients" },
-    Key { class: "bucket-activations", name: "Activations" },
-    Key { class: "bucket-batch", name: "Batch data" },
-    Key { class: "bucket-temporary", name: "Temporary" },
-    Key { class: "bucket-runtime", name: "Runtime" },
-    Key { class: "legend-line is-dashed step-usable", name: "usable GPU memory" },
+    Key::memory(Tint::Bucket(Bucket::Parameters)),
+    Key::memory(Tint::Bucket(Bucket::Optimizer)),
+    Key::memory(Tint::Bucket(Bucket::Gradients)),
+    Key::memory(Tint::Bucket(Bucket::Activations)),
+    Key::memory(Tint::Bucket(Bucket::Batch)),
+    Key::memory(Tint::Bucket(Bucket::Temporary)),
+    Key::memory(Tint::Bucket(Bucket::Runtime)),
+    Key::new("legend-line is-dashed step-usable", "usable GPU memory"),
 ];
 
 /// The columns of a table of the bands, behind the one that says what a row is of.

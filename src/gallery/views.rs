@@ -89,7 +89,7 @@ fn Outlooks(state: State) -> impl IntoView {
 }
 
 const COLUMNS: &[Column] = &[Column::words("Stage"), Column::numbers("GiB"), Column::words("Why")];
-const KEYS: &[Key] = &[Key { class: "key key-own", name: "yours" }, Key { class: "key key-series-2", name: "another" }];
+const KEYS: &[Key] = &[Key::new("key key-own", "yours"), Key::new("key key-series-2", "another")];
 
 #[component]
 fn Numbers() -> impl IntoView {

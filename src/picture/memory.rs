@@ -3,8 +3,8 @@
 use super::frame::{MARGIN, SMALL_LINE, head, paragraph, width_of};
 use super::paint::Gradient;
 use super::{Drawing, Footer, Look, Theme, px};
-use crate::chart::{MemoryBar, PARTS, part};
-use crate::{Bytes, Scenario, estimate, format};
+use crate::chart::{MemoryBar, PARTS, Tint, part};
+use crate::{Bucket, Bytes, Scenario, estimate, format};
 
 /// Width of the picture, in CSS pixels.
 const WIDTH: f64 = 960.0;
@@ -56,7 +56,7 @@ pub(super) fn parts(drawing: &mut Drawing, theme: Theme, bar: &MemoryBar, place:
     let mut left = start;
     for (position, &size) in bar.drawn.iter().enumerate() {
         let width = at(size).min(start + length - left).max(0.0);
-        fill(drawing, theme, part(position).0, (left, top), (width, height));
+        fill(drawing, theme, part(position), (left, top), (width, height));
         // A seam between neighbours, as on the page.
         drawing.rect((left + width - 1.0, top), (width.min(1.0), height), &[("fill", theme.colour("--panel"))]);
         left += width;
@@ -83,21 +83,25 @@ pub(super) fn parts(drawing: &mut Drawing, theme: Theme, bar: &MemoryBar, place:
 }
 
 /// A part of the bar, or its sample in the legend.
-pub(super) fn fill(drawing: &mut Drawing, theme: Theme, key: &str, corner: (f64, f64), size: (f64, f64)) {
-    if key == "turns" {
-        // Gradients above, activations below: both have this room, one after the other.
-        let half = (size.0, size.1 / 2.0);
-        drawing.rect(corner, half, &[("fill", theme.bucket("gradients"))]);
-        return drawing.rect((corner.0, corner.1 + half.1), half, &[("fill", theme.bucket("activations"))]);
+pub(super) fn fill(drawing: &mut Drawing, theme: Theme, tint: Tint, corner: (f64, f64), size: (f64, f64)) {
+    let colour = theme.bucket(tint.key());
+    // Colours above each other, each with as much room as the others.
+    let layers: &[Bucket] = match tint {
+        Tint::Turns => &[Bucket::Gradients, Bucket::Activations],
+        Tint::Other => &[Bucket::Batch, Bucket::Temporary, Bucket::Runtime],
+        Tint::Bucket(_) | Tint::Free => return drawing.rect(corner, size, &[("fill", colour)]),
+        Tint::Reserved => &[],
+    };
+    let height = size.1 / layers.len().max(1) as f64;
+    for (place, bucket) in layers.iter().enumerate() {
+        let top = corner.1 + height * place as f64;
+        drawing.rect((corner.0, top), (size.0, height), &[("fill", theme.bucket(bucket.key()))]);
     }
-    // What is in no bucket is the runtime before all.
-    let key = if key == "other" { "runtime" } else { key };
-    if key != "reserved" {
-        return drawing.rect(corner, size, &[("fill", theme.bucket(key))]);
+    if !layers.is_empty() {
+        return;
     }
     // Memory that is there and should not be touched: hatched, not filled.
     drawing.rect(corner, size, &[("fill", theme.bucket("free"))]);
-    let colour = theme.bucket(key);
     let paint = hatched(drawing, colour, 1.0, 5.0, corner, size);
     drawing.rect(corner, size, &[("fill", &paint), ("stroke", colour), ("stroke-width", "1")]);
 }
@@ -125,15 +129,15 @@ fn legend(drawing: &mut Drawing, theme: Theme, bar: &MemoryBar, top: f64) -> f64
     let column = (WIDTH - 2.0 * MARGIN) / COLUMNS as f64;
     let named: Vec<usize> = (0..PARTS).filter(|at| bar.names(*at)).collect();
     for (place, &at) in named.iter().enumerate() {
-        let (key, name) = part(at);
+        let tint = part(at);
         let left = MARGIN + column * (place % COLUMNS) as f64;
         let y = top + 48.0 * (place / COLUMNS) as f64;
-        fill(drawing, theme, key, (left, y - 11.0), (14.0, 14.0));
-        if key == "free" {
+        fill(drawing, theme, tint, (left, y - 11.0), (14.0, 14.0));
+        if tint == Tint::Free {
             let border = [("fill", "none"), ("stroke", theme.colour("--ink-soft"))];
             drawing.rect((left + 0.5, y - 10.5), (13.0, 13.0), &border);
         }
-        drawing.text((left + 22.0, y), &[("font-size", "13"), ("fill", theme.colour("--ink-soft"))], name);
+        drawing.text((left + 22.0, y), &[("font-size", "13"), ("fill", theme.colour("--ink-soft"))], tint.name());
         let bold = [("font-size", "14"), ("font-weight", "600"), ("fill", theme.colour("--ink"))];
         drawing.text((left + 22.0, y + SMALL_LINE), &bold, &bar.size_text(at));
     }

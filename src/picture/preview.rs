@@ -4,7 +4,7 @@
 use super::frame::{paragraph, width_of};
 use super::memory::{Place, fill, parts};
 use super::{Attribute, Drawing, Look, Theme, chart, plot, px};
-use crate::chart::{MemoryBar, PARTS, part};
+use crate::chart::{MemoryBar, PARTS, Tint, part};
 use crate::plot::Plot;
 use crate::{Scenario, estimate};
 
@@ -156,14 +156,14 @@ fn memory(drawing: &mut Drawing, scenario: &Scenario, top: f64) {
     }
     let column = room / named.len().max(1) as f64;
     for (place, &at) in named.iter().enumerate() {
-        let (key, name) = part(at);
+        let tint = part(at);
         let (left, y) = (EDGE + column * place as f64, top + 132.0);
-        fill(drawing, theme, key, (left, y - 18.0), (22.0, 22.0));
-        if key == "free" {
+        fill(drawing, theme, tint, (left, y - 18.0), (22.0, 22.0));
+        if tint == Tint::Free {
             let border = [("fill", "none"), ("stroke", theme.colour("--ink-soft"))];
             drawing.rect((left + 0.5, y - 17.5), (21.0, 21.0), &border);
         }
-        drawing.text((left + 32.0, y), &[("font-size", "23"), ("fill", theme.colour("--ink-soft"))], name);
+        drawing.text((left + 32.0, y), &[("font-size", "23"), ("fill", theme.colour("--ink-soft"))], tint.name());
         let bold = [("font-size", "28"), ("font-weight", "600"), ("fill", theme.colour("--ink"))];
         drawing.text((left + 32.0, y + 34.0), &bold, &bar.size_text(at));
     }

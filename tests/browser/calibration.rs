@@ -20,6 +20,28 @@ async fn before_anything_is_measured_the_figure_says_what_the_counter_should_sho
 }
 
 #[tokio::test]
+async fn it_opens_on_an_example_by_that_name_which_gives_way_to_what_is_typed_and_is_nobody_s_runs() {
+    let page = Page::about("calibration", "?gpus=16").await;
+    let figure = page.figure("calibration");
+    figure.says("Example Nobody measured the three runs below").await;
+    let rows = figure.table("runs").await;
+    let names: Vec<_> = rows.iter().map(|row| row[0].as_str()).collect();
+    assert_eq!(names, ["Example, b = 1", "Example, b = 2", "Example, b = 4"]);
+    let kept =
+        "return [localStorage.getItem('bmax-runs'), document.querySelector('#calibration-b1').value, location.search];";
+    assert_eq!(page.script(kept, vec![]).await, serde_json::json!([null, "", "?gpus=16"]));
+    let script = "const field = document.querySelector('#calibration-b1'); field.value = '2';\
+                  field.dispatchEvent(new Event('input', { bubbles: true }));";
+    page.script(script, vec![]).await;
+    page.until("the example to go", async || {
+        let rows = figure.table("runs").await;
+        if rows.iter().all(|row| row[1..].iter().all(|cell| cell == "–")) { Ok(()) } else { Err(rows) }
+    })
+    .await;
+    page.close().await;
+}
+
+#[tokio::test]
 async fn one_run_moves_the_fixed_part_two_tell_the_slope_and_three_leave_a_residual() {
     let page = Page::about("calibration", "").await;
     let figure = page.figure("calibration");

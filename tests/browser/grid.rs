@@ -22,8 +22,16 @@ async fn the_example_marks_the_groups_of_its_source() {
     let page = Page::about("grid", "").await;
     let figure = page.figure("grid");
     figure.approach().await;
+    figure.says("Example Your configuration splits no model, so this is another one").await;
+    figure.shows("copy", "8 GPUs").await;
+    figure.press("Show mine").await;
     figure.shows("copy", "1 GPU").await;
+    figure.press("Show the example").await;
+    figure.shows("copy", "8 GPUs").await;
+    // Nothing of that is the reader's.
+    assert_eq!(page.query().await, "");
     figure.press("Use the example").await;
+    figure.says("This is your configuration. An example: 16 GPUs with T = 2, P = 4 and 8 micro-batches.").await;
     figure.shows("copy", "8 GPUs").await;
     figure.shows("data", "2 copies train").await;
     // (P − 1)/m and (P − 1)/(m + P − 1) for P = 4 and m = 8.
@@ -34,6 +42,19 @@ async fn the_example_marks_the_groups_of_its_source() {
         figure.choose("Mark who shares with GPU 0", kind).await;
         page.until_script(&format!("the {kind} group"), MARKED, json!(numbers)).await;
     }
+    page.close().await;
+}
+
+#[tokio::test]
+async fn whoever_sets_a_size_sees_their_own() {
+    let page = Page::about("grid", "").await;
+    let figure = page.figure("grid");
+    figure.approach().await;
+    figure.shows("copy", "8 GPUs").await;
+    figure.enter("Number of GPUs", "4").await;
+    figure.shows("copy", "1 GPU").await;
+    figure.shows("data", "4 copies train").await;
+    page.until_query("v=3&gpus=4").await;
     page.close().await;
 }
 

@@ -45,6 +45,7 @@ mod network;
 mod no_answer;
 mod no_script;
 mod number_formats;
+mod numbers_in_sight;
 mod offline;
 mod old_addresses;
 mod oom_search;

@@ -30,6 +30,26 @@ async fn steps_like_the_library(query: &str) {
 }
 
 #[tokio::test]
+async fn the_whole_search_is_there_before_anybody_walks_and_is_left_to_the_reader_from_the_first_step_on() {
+    let page = Page::open("").await;
+    let figure = page.figure("oom-search");
+    let trace = by_running_out(&expected::scenario(""));
+    let listed = async || {
+        let attempts = figure.find("region", "Attempts").await;
+        attempts.find_all(fantoccini::Locator::Css("li")).await.expect("a list").len()
+    };
+    figure.says(&format!("The whole search for your configuration, {} attempts", trace.len())).await;
+    assert_eq!(listed().await, trace.len());
+    figure.press("Step").await;
+    figure.says("Attempt 1,").await;
+    assert_eq!(listed().await, 1);
+    figure.press("Restart").await;
+    figure.says("Nothing is known yet").await;
+    assert_eq!(listed().await, 0);
+    page.close().await;
+}
+
+#[tokio::test]
 async fn the_search_meets_the_division_of_the_ledger() {
     steps_like_the_library("").await;
 }
@@ -64,7 +84,7 @@ async fn with_reduced_motion_play_shows_the_whole_search_at_once() {
 }
 
 #[tokio::test]
-async fn back_and_restart_take_attempts_away_and_a_new_configuration_starts_anew() {
+async fn back_and_restart_take_attempts_away_and_a_new_configuration_is_whole_again() {
     let page = Page::open("").await;
     let figure = page.figure("oom-search");
     for _ in 0..3 {
@@ -78,6 +98,6 @@ async fn back_and_restart_take_attempts_away_and_a_new_configuration_starts_anew
     figure.press("Step").await;
     figure.says("Attempt 1,").await;
     page.figure("calculator").press("13B").await;
-    figure.says("Nothing is known yet").await;
+    figure.says("The whole search for your configuration").await;
     page.close().await;
 }

@@ -145,12 +145,15 @@ async fn runs_of_another_configuration_are_neither_taken_up_nor_forgotten() {
 async fn a_study_draws_its_runs_on_the_computed_curve() {
     let page = Page::about("proof", "").await;
     let figure = page.figure("proof");
-    figure.shows("told", "7B on 8 × A100 SXM 80 GB, 2,048 tokens a sequence. No run of yours is kept yet.").await;
+    // It opens on an example, and says so.
     let study = bmax::proof::STUDIES[0];
+    figure.says("Example No run of yours is kept yet, so these are published ones.").await;
+    figure.says(&format!("{} published runs; ", study.runs.len())).await;
     let source = study.runs()[0].source.split(' ').next().expect("a repository");
     let name = "return [...document.querySelectorAll('#proof-curve option')].map((one) => one.textContent);";
     // The list has its rows once somebody has come to it.
     figure.pick("Curve", "Your configuration, over the micro-batch").await;
+    figure.shows("told", "7B on 8 × A100 SXM 80 GB, 2,048 tokens a sequence. No run of yours is kept yet.").await;
     let names: Vec<String> = serde_json::from_value(page.script(name, vec![]).await).expect("names");
     assert!(names.len() == bmax::proof::STUDIES.len() + 1 && names[1].ends_with(source), "{names:?}");
     figure.pick("Curve", &names[1]).await;

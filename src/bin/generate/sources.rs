@@ -49,7 +49,7 @@ pub fn catalogue_page() -> String {
          <meta name=\"description\" content=\"The models and devices that bmax knows, the entries of its ledger and the numbers that it quotes, each with its source.\">\n  \
          <link rel=\"icon\" href=\"data:,\">\n  \
          <link rel=\"stylesheet\" href=\"catalogue.css\">\n</head>\n<body>\n  \
-         <p><a href=\"sources/#sources\">Back to bmax</a></p>\n  \
+         <header><a href=\"./\" aria-label=\"bmax\">b<sub>max</sub></a><a href=\"sources/#sources\">Back to the sources</a></header>\n  \
          <h1>Models, devices and the entries of the ledger, and where they come from</h1>\n",
     );
     models(&mut html);

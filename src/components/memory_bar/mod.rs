@@ -23,7 +23,7 @@ pub fn MemoryBar(
     let there =
         Memo::new(move |_| bar.with(|bar| (0..PARTS).filter(|at| bar.drawn[*at] > Bytes::ZERO).collect::<Vec<_>>()));
     let bucket = move |at: usize| {
-        view! { <span class="memory-part" data-bucket=part(at).0 style=("--share", size(at))></span> }
+        view! { <span class="memory-part" data-bucket=part(at).key() style=("--share", size(at))></span> }
     };
     view! {
         <div
@@ -57,10 +57,10 @@ pub fn MemoryLegend(
 ) -> impl IntoView {
     let named = Memo::new(move |_| bar.with(|bar| (0..PARTS).filter(|at| bar.names(*at)).collect::<Vec<_>>()));
     let row = move |at: usize| {
-        let (key, name) = part(at);
+        let tint = part(at);
         view! {
-            <li class="swatched" data-bucket=key>
-                <span class="legend-name">{name}</span>
+            <li class="swatched" data-bucket=tint.key()>
+                <span class="legend-name">{tint.name()}</span>
                 <span class="legend-size num">{move || bar.with(|bar| bar.size_text(at))}</span>
             </li>
         }

@@ -13,10 +13,10 @@ use shown::{COLUMNS, Curves, ENDS, Reading};
 const START: f64 = 52.0;
 
 static KEYS: [Key; 4] = [
-    Key { class: "legend-line bucket-activations", name: "eager, all" },
-    Key { class: "legend-line series-1 is-dashed", name: "its part in proportion to S" },
-    Key { class: "legend-line series-3 is-dashed", name: "its part with S²" },
-    Key { class: "legend-line series-own", name: "flash, all" },
+    Key::new("legend-line series-4", "eager, all"),
+    Key::new("legend-line series-1 is-dashed", "its part in proportion to S"),
+    Key::new("legend-line series-3 is-dashed", "its part with S²"),
+    Key::new("legend-line series-own", "flash, all"),
 ];
 
 /// The recomputation that the figure shows: one of these, or the configuration's.

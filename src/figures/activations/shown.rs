@@ -2,7 +2,7 @@
 
 use bmax::course::length::{Parts, crossover, crossover_of, parts_at};
 use bmax::plot::{Axis, Ink, Mark, Plot, Rule, Series};
-use bmax::{AttentionKernel, Bucket, Bytes, Method, Recomputation, Scenario};
+use bmax::{AttentionKernel, Bytes, Method, Recomputation, Scenario};
 
 use crate::components::Column;
 use crate::site::format;
@@ -120,7 +120,7 @@ impl Curves {
             y: Axis::log(low, high * 3.0, "activations, GiB"),
             series: vec![
                 Series::line(Ink::Own, curve(3)),
-                Series::line(Ink::Bucket(Bucket::Activations), curve(2)),
+                Series::line(Ink::Series4, curve(2)),
                 Series::dashed(Ink::Series1, curve(0)),
                 Series::dashed(Ink::Series3, curve(1)),
             ],

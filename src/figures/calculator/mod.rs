@@ -13,7 +13,8 @@ use ledger::LedgerWalk;
 use result::ResultPanel;
 use solve::Solve;
 
-/// The question, the form beside its result, and the ledger below, because it needs the whole width.
+/// The question, the form beside its result, and the ledger below, because it needs the whole width. Form and result have
+/// a box of their own, which the result never leaves: it follows the form and covers nothing behind it.
 #[component]
 pub fn Calculator(
     /// The shared state.
@@ -22,8 +23,10 @@ pub fn Calculator(
     view! {
         <div class="calculator">
             <Solve state/>
-            <ScenarioForm state/>
-            <ResultPanel state/>
+            <div class="calculator-asked">
+                <ScenarioForm state/>
+                <ResultPanel state/>
+            </div>
             <LedgerWalk state/>
         </div>
     }

@@ -29,6 +29,8 @@ struct Part {
     keyboard: &'static str,
     /// Where its text is.
     text: fn(&mut Typed) -> &mut String,
+    /// What stands there before anything is typed.
+    example: fn(&[String; 2]) -> &String,
     /// Whether that can be refused, of the two that a run is told by.
     refused: fn([bool; 2]) -> bool,
 }
@@ -39,6 +41,7 @@ static PARTS: [Part; 2] = [
         id: "calibration-b",
         keyboard: "numeric",
         text: |typed| &mut typed.batch,
+        example: |[batch, _]| batch,
         refused: |[batch, _]| batch,
     },
     Part {
@@ -46,6 +49,7 @@ static PARTS: [Part; 2] = [
         id: "calibration-m",
         keyboard: "decimal",
         text: |typed| &mut typed.peak,
+        example: |[_, peak]| peak,
         refused: |[_, peak]| peak,
     },
 ];
@@ -106,6 +110,7 @@ fn Run(run: usize, typed: RwSignal<[Typed; 3]>, shown: Memo<Shown>) -> impl Into
     let field = move |part: &'static Part| {
         let id = format!("{}{}", part.id, run + 1);
         let invalid = move || (part.refused)(shown.with(|shown| shown.refused[run])).to_string();
+        let example = move || shown.with(|shown| (part.example)(&shown.examples[run]).clone());
         let text = move || {
             let mut typed = typed.get();
             std::mem::take((part.text)(&mut typed[run]))
@@ -121,6 +126,7 @@ fn Run(run: usize, typed: RwSignal<[Typed; 3]>, shown: Memo<Shown>) -> impl Into
                     autocomplete="off"
                     aria-describedby=format!("calibration-bad{}", run + 1)
                     aria-invalid=invalid
+                    placeholder=example
                     prop:value=text
                     on:input=type_in
                 />
@@ -153,10 +159,21 @@ fn Refusal(run: usize, shown: Memo<Shown>) -> impl IntoView {
 /// What the runs say about the prediction.
 fn say(says: Says) -> impl IntoView {
     match says {
-        Says::Nothing { batch, expected } => EitherOf4::A(view! {
+        Says::Nothing { batch, expected, example } => EitherOf4::A(view! {
             <p>
                 "Nothing is measured yet. With your micro-batch of " <span class="num">{batch}</span>
                 " this counter should show " <strong class="num">{expected}</strong> "."
+            </p>
+            <p>
+                <strong class="badge">"Example"</strong>
+                " Nobody measured the three runs below: they are 5 % above the prediction, and the third is 6 %. "
+                {example.map(|[fixed, slope, most]| {
+                    view! {
+                        "They would say " <span class="num">{fixed}</span> " at any batch, "
+                        <span class="num">{slope}</span> " for each sequence, and so at most " <span class="num">{most}</span>
+                        ". "
+                    }
+                })} "What you type takes their place."
             </p>
         }),
         Says::Fixed { off, way, most } => EitherOf4::B(view! {

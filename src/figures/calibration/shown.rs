@@ -17,6 +17,8 @@ pub struct Shown {
     pub refused: [[bool; 2]; 3],
     /// The runs beside the prediction, as the rows of the table.
     pub rows: Vec<Vec<String>>,
+    /// Micro-batch and memory of the example's runs; empty texts once something is typed.
+    pub examples: [[String; 2]; 3],
 }
 
 /// What runs say about the prediction; `most` is the largest micro-batch after them, and by the prediction alone.
@@ -28,6 +30,9 @@ pub enum Says {
         batch: String,
         /// What the counter should show.
         expected: String,
+        /// What the runs of the example would say: what does not depend on the batch, what each sequence adds, the
+        /// largest micro-batch. Nothing once something is typed.
+        example: Option<[String; 3]>,
     },
     /// One micro-batch was measured.
     Fixed {
@@ -51,9 +56,24 @@ pub enum Says {
     Shrinks,
 }
 
+/// Runs that nobody made, for the figure to open on: how far above the prediction, in percent, at which micro-batch. Two
+/// that are off alike and one that is not, so that the line leaves residuals.
+const EXAMPLE: [(u32, f64); 3] = [(1, 5.0), (2, 5.0), (4, 6.0)];
+
+/// The runs of the example.
+fn example(scenario: &Scenario, counter: Counter) -> [Measured; 3] {
+    EXAMPLE.map(|(batch, above)| {
+        let predicted = counter.of(&counters(&scenario.with_batch(batch)));
+        Measured { batch, peak: Bytes::new(predicted.get() * (1.0 + above / 100.0)) }
+    })
+}
+
 impl Shown {
-    /// What a scenario and these runs show.
+    /// What a scenario and these runs show; the example before anything is typed.
     pub fn of(scenario: &Scenario, counter: Counter, typed: &[Typed; 3]) -> Self {
+        if *typed == [Typed::EMPTY; 3] {
+            return Self::opened(scenario, counter);
+        }
         let read = typed.each_ref().map(Typed::read);
         let measured: Vec<Measured> = read.iter().filter_map(|(run, _)| *run).collect();
         let found = calibrate(scenario, counter, &measured);
@@ -62,15 +82,42 @@ impl Shown {
         Self {
             rows: read.iter().zip(names).map(|((run, _), name)| row(name, run.and_then(|_| points.next()))).collect(),
             refused: read.map(|(_, refused)| refused),
-            says: found.as_ref().map_or_else(|| Says::nothing(scenario, counter), Says::of),
+            says: found.as_ref().map_or_else(|| Says::nothing(scenario, counter, None), Says::of),
+            examples: [const { [String::new(), String::new()] }; 3],
+        }
+    }
+
+    fn opened(scenario: &Scenario, counter: Counter) -> Self {
+        let runs = example(scenario, counter);
+        let found = calibrate(scenario, counter, &runs);
+        let points = found.iter().flat_map(|found| &found.points);
+        let named = |mut cells: Vec<String>| {
+            cells[0].insert_str(0, "Example, ");
+            cells
+        };
+        let said = found.as_ref().and_then(|found| {
+            let [_, line] = found.lines?;
+            let [fixed, slope] = [line.fixed, line.per_sequence].map(format::memory);
+            Some([fixed, slope, format::count(found.b_max?)])
+        });
+        Self {
+            rows: points.map(|point| named(row("", Some(point)))).collect(),
+            refused: [[false; 2]; 3],
+            says: Says::nothing(scenario, counter, said),
+            examples: runs.map(|run| {
+                [
+                    "e.g. ".to_owned() + &format::count(run.batch),
+                    "e.g. ".to_owned() + &format::digits(run.peak.gib(), 1),
+                ]
+            }),
         }
     }
 }
 
 impl Says {
-    fn nothing(scenario: &Scenario, counter: Counter) -> Self {
+    fn nothing(scenario: &Scenario, counter: Counter, example: Option<[String; 3]>) -> Self {
         let expected = format::gib(counter.of(&counters(scenario)));
-        Self::Nothing { batch: format::count(scenario.recipe.batch), expected }
+        Self::Nothing { batch: format::count(scenario.recipe.batch), expected, example }
     }
 
     fn of(found: &Calibration) -> Self {
@@ -126,8 +173,26 @@ mod tests {
         for (counter, bytes) in [(Counter::Allocated, seen.allocated), (Counter::Device, seen.device)] {
             let shown = Shown::of(&Scenario::default(), counter, &typed([]));
             assert!(matches!(shown.says, Says::Nothing { expected, .. } if expected == format::gib(bytes)));
-            assert!(shown.rows.iter().all(|row| row[1..] == ["–"; 4]) && shown.refused == [[false; 2]; 3]);
+            assert_eq!(shown.refused, [[false; 2]; 3]);
         }
+    }
+
+    #[test]
+    fn before_anything_is_measured_an_example_stands_there_by_that_name_and_gives_way_to_what_is_typed() {
+        let scenario = Scenario::default();
+        let opened = shown([]);
+        for (row, (batch, above)) in opened.rows.iter().zip([(1, 5.0), (2, 5.0), (4, 6.0)]) {
+            assert_eq!(row[0], format!("Example, b = {batch}"));
+            let predicted = counters(&scenario.with_batch(batch)).allocated.gib();
+            assert_eq!(row[1], format::digits(predicted * (1.0 + above / 100.0), 2));
+            assert_eq!(row[2], format::digits(predicted, 2));
+        }
+        assert!(opened.rows.iter().any(|row| row[4] != "0.00"), "a line through three such runs leaves residuals");
+        assert!(opened.examples.iter().flatten().all(|text| text.starts_with("e.g. ")));
+        // A half of a run is enough.
+        let typed = shown([("2", "")]);
+        assert!(typed.rows.iter().all(|row| row[1..] == ["–"; 4]), "{:?}", typed.rows);
+        assert!(typed.examples.iter().flatten().all(String::is_empty));
     }
 
     #[test]

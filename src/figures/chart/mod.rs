@@ -26,10 +26,11 @@ use shown::{Label, Own, Shown, after_key, assumptions, axes, nearest, spec, tabl
 /// Numbers of GPUs offered as a press each.
 const OFFERED: [u32; 5] = [1, 8, 64, 256, 1_024];
 
-/// How the read-out is moved.
-const HELP: &str = "Point at the chart, or focus it and press <kbd>←</kbd> and <kbd>→</kbd>, <kbd>Page Up</kbd> and \
-                    <kbd>Page Down</kbd>, <kbd>Home</kbd> and <kbd>End</kbd>, to read off other places. \
-                    <kbd>Enter</kbd> or a click makes the place yours, <kbd>Esc</kbd> goes back to it.";
+/// How the read-out is moved, by pointer and keys or by a finger; the style sheet shows what the reader has.
+const HELP: &str = "<span class=\"chart-by-keys\">Point at the chart, or focus it and press <kbd>←</kbd> and <kbd>→</kbd>, \
+                    <kbd>Page Up</kbd> and <kbd>Page Down</kbd>, <kbd>Home</kbd> and <kbd>End</kbd>, to read off other places. \
+                    <kbd>Enter</kbd> or a click makes the place yours, <kbd>Esc</kbd> goes back to it.</span>\
+                    <span class=\"chart-by-finger\">Touch the chart to read off other places. The button makes one yours.</span>";
 
 /// The chart with its settings, its read-out and its table.
 #[component]

@@ -41,10 +41,10 @@ const AT_A_LOSS_OF_3: Critical = Critical { size: 1.1e6, unit: Unit::Tokens };
 const AT_A_LOSS_OF_2_3: Critical = Critical { size: 3.8e6, unit: Unit::Tokens };
 
 static KEYS: [Key; 4] = [
-    Key { class: "series-own legend-line", name: "optimizer steps" },
-    Key { class: "series-2 legend-line is-dashed", name: "examples" },
-    Key { class: "legend-mark", name: "your global batch" },
-    Key { class: "legend-mark is-read", name: "read-out" },
+    Key::new("series-own legend-line", "optimizer steps"),
+    Key::new("series-2 legend-line is-dashed", "examples"),
+    Key::new("legend-mark", "your global batch"),
+    Key::new("legend-mark is-read", "read-out"),
 ];
 
 static COLUMNS: [Column; 4] = [

@@ -32,10 +32,10 @@ const PARTS: [(&str, &str, &str); 3] = [
 ];
 
 static KEYS: [Key; 4] = [
-    Key { class: "bits-sign", name: "sign" },
-    Key { class: "bits-exponent", name: "exponent" },
-    Key { class: "bits-fraction", name: "fraction" },
-    Key { class: "format-legend", name: "range (hatched: fewer bits), and the number’s place" },
+    Key::new("bits-sign", "sign"),
+    Key::new("bits-exponent", "exponent"),
+    Key::new("bits-fraction", "fraction"),
+    Key::new("format-legend", "range (hatched: fewer bits), and the number’s place"),
 ];
 
 /// A number at a loss scale in five formats, and a weight that is updated in each of them.

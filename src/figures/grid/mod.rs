@@ -9,7 +9,7 @@ use leptos::prelude::*;
 
 use crate::components::{Column, DataTable, Key, Legend, NumberField, NumberInput, Segmented, SettingField, UseButton};
 use crate::site::{State, derived, read};
-use shown::{Replica, Shown, example};
+use shown::{Replica, Shown, Whose, example};
 
 static GROUPS: [(Group, &str); 5] = [
     (Group::Tensor, "tensor"),
@@ -20,9 +20,9 @@ static GROUPS: [(Group, &str); 5] = [
 ];
 
 static KEYS: [Key; 3] = [
-    Key { class: "grid-key", name: "a GPU, with its number" },
-    Key { class: "grid-key is-lit", name: "one of the marked group" },
-    Key { class: "grid-key is-copy", name: "a copy of the model; each row is a stage, the first on top" },
+    Key::new("grid-key", "a GPU, with its number"),
+    Key::new("grid-key is-lit", "one of the marked group"),
+    Key::new("grid-key is-copy", "a copy of the model; each row is a stage, the first on top"),
 ];
 
 static HELD: [Column; 9] = [
@@ -52,9 +52,12 @@ pub fn Grid(
     state: State,
 ) -> impl IntoView {
     let group = RwSignal::new(Group::Tensor);
-    let shown = Memo::new(move |_| state.asked(|scenario| Shown::of(scenario, group.get())));
+    // Whether the reader asks for their own configuration, even if it splits nothing.
+    let own = RwSignal::new(false);
+    let shown = Memo::new(move |_| state.asked(|scenario| Shown::opened(scenario, own.get(), group.get())));
     view! {
-        <Controls state/>
+        <Controls state own/>
+        <DrawnOf state shown own/>
         <Segmented id="grid-group" legend="Mark who shares with GPU 0" options=GROUPS value=group/>
         <div class="grid-layout">
             <Drawing shown/>
@@ -80,19 +83,15 @@ pub fn Grid(
     }
 }
 
-/// The sizes of the grid.
+/// The sizes of the grid. Whoever sets one wants to see their own.
 #[component]
-fn Controls(state: State) -> impl IntoView {
+fn Controls(state: State, own: RwSignal<bool>) -> impl IntoView {
     // D stands for the copies here.
     let gpus = NumberInput { symbol: "", ..state.field(Field::Gpus).into() };
     let number =
         |field: Field, id: &'static str| view! { <NumberField input=state.field(field) id help=field.help()/> };
     view! {
-        <p class="live-note">
-            "An example, 16 GPUs with T = 2, P = 4 and 8 micro-batches: "
-            <UseButton what="the example" press=move |()| state.change(example)/>
-        </p>
-        <div class="live-controls">
+        <div class="live-controls" on:input=move |_| own.set(true)>
             <NumberField input=gpus id="grid-gpus" help=const { Field::Gpus.help() }/>
             {number(Field::TensorParallel, "grid-t")}
             {number(Field::PipelineParallel, "grid-p")}
@@ -100,6 +99,37 @@ fn Controls(state: State) -> impl IntoView {
             {number(Field::ExpertParallel, "grid-x")}
             {number(Field::MicroBatches, "grid-m")}
             <SettingField handle=state.setting(&setting::SEQUENCE_PARALLEL, Switch::EFFECTS) id="grid-sp"/>
+        </div>
+    }
+}
+
+/// Whether the reader's own or an example is drawn, and the way to the other one.
+#[component]
+fn DrawnOf(state: State, shown: Memo<Shown>, own: RwSignal<bool>) -> impl IntoView {
+    let whose = Memo::new(move |_| shown.with(|shown| shown.whose));
+    let is_example = move || whose.get() == Whose::Example;
+    let about = move || match whose.get() {
+        Whose::Example => "Your configuration splits no model, so this is another one: ",
+        Whose::Unsplit => "This is your configuration, which splits no model. An example: ",
+        Whose::Split => "This is your configuration. An example: ",
+    };
+    view! {
+        <div class="grid-whose" data-testid="whose">
+            <p class="live-note">
+                <strong class="badge" hidden=move || !is_example()>"Example"</strong> " "
+                {about} "16 GPUs with T = 2, P = 4 and 8 micro-batches."
+            </p>
+            <div class="button-row">
+                <button
+                    type="button"
+                    class="button button-quiet button-small"
+                    hidden=move || whose.get() == Whose::Split
+                    on:click=move |_| own.update(|own| *own = !*own)
+                >
+                    {move || if is_example() { "Show mine" } else { "Show the example" }}
+                </button>
+                <UseButton what="the example" press=move |()| state.change(example)/>
+            </div>
         </div>
     }
 }

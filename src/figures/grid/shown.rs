@@ -12,9 +12,22 @@ const BOXES: u32 = 8;
 /// What a cell says where there is nothing to say.
 const NONE: &str = "none";
 
+/// Whose configuration is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whose {
+    /// The reader's, which splits the model.
+    Split,
+    /// The reader's, which does not.
+    Unsplit,
+    /// An example in its place.
+    Example,
+}
+
 /// What the figure shows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shown {
+    /// Whose configuration that is.
+    pub whose: Whose,
     /// GPUs of one copy of the model.
     pub copy: String,
     /// How many copies train at once.
@@ -69,9 +82,20 @@ pub fn example(mut scenario: Scenario) -> Scenario {
 }
 
 impl Shown {
+    /// What the figure opens on: a scenario that splits nothing has nothing to show, so that the example stands for it until
+    /// the reader wants their `own`.
+    pub fn opened(scenario: &Scenario, own: bool, group: Group) -> Self {
+        let shown = Self::of(scenario, group);
+        if own || shown.whose == Whose::Split {
+            return shown;
+        }
+        Self { whose: Whose::Example, ..Self::of(&example(*scenario), group) }
+    }
+
     /// What a scenario shows with the groups of this kind marked.
     pub fn of(scenario: &Scenario, group: Group) -> Self {
         let grid = Grid::of(scenario);
+        let is_split = grid.copy() > 1 || grid.size(Group::Expert) > 1;
         let (computing, step) = bubble(scenario);
         let (drawn, copies) = drawing(&grid, group);
         let gpus = |count: u32| format::counted(count, "GPU", "GPUs");
@@ -83,6 +107,7 @@ impl Shown {
             Some(rest) => format!("{} GPUs are left over.", format::count(rest)),
         };
         Self {
+            whose: if is_split { Whose::Split } else { Whose::Unsplit },
             copy: gpus(grid.copy()),
             data: if grid.data == 1 { "1 copy trains".to_owned() } else { format::count(grid.data) + " copies train" },
             left,
@@ -272,6 +297,26 @@ mod tests {
         assert_eq!(shown.held[1], nothing("between"));
     }
 
+    #[test]
+    fn what_splits_nothing_opens_on_the_example_and_gives_way_to_the_reader_s_own() {
+        let mut scenario = Scenario::default();
+        let opened = |scenario: &Scenario, own| Shown::opened(scenario, own, Group::Data);
+        let shown = opened(&scenario, false);
+        assert_eq!((shown.whose, shown.copy.as_str()), (Whose::Example, "8 GPUs"));
+        assert_eq!(opened(&scenario, true), Shown::of(&scenario, Group::Data));
+        assert_eq!(opened(&scenario, true).whose, Whose::Unsplit);
+        for split in [
+            |scenario: &mut Scenario| scenario.cluster.tensor_parallel = 2,
+            |scenario: &mut Scenario| scenario.cluster.pipeline_parallel = 2,
+            |scenario: &mut Scenario| scenario.cluster.context_parallel = 2,
+        ] {
+            scenario = Scenario::default();
+            split(&mut scenario);
+            let shown = opened(&scenario, false);
+            assert_eq!((shown.whose, &shown.copies), (Whose::Split, &Shown::of(&scenario, Group::Data).copies));
+        }
+    }
+
     /// The groups that Megatron-LM's own text lists for this example, and the sums of Narayanan et al. 2021.
     #[test]
     fn the_example_has_megatrons_groups_and_waits_three_elevenths_of_a_step() {
@@ -301,7 +346,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]
         fn any_scenario_has_as_many_rows_and_boxes_that_have_room(scenario in any_scenario(), group in 0..5_usize) {
-            let shown = Shown::of(&scenario, GROUPS[group]);
+            let shown = Shown::opened(&scenario, group % 2 == 0, GROUPS[group]);
             texts_are_sound(&shown);
             prop_assert_eq!((shown.held.len(), shown.crossing.len()), (3, 4));
             prop_assert!(shown.held.iter().all(|row| row.len() == 9));

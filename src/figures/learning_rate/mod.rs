@@ -22,9 +22,9 @@ static GOALS: [(Option<f64>, &str); 2] =
     [(None, "your global batch"), (Some(GOYAL_BATCH.number()), "ImageNet in an hour: 8,192")];
 
 static KEYS: [Key; 3] = [
-    Key { class: "series-own legend-line", name: "k times the rate" },
-    Key { class: "series-2 legend-line is-dashed", name: "√k times the rate" },
-    Key { class: "legend-mark", name: "the batch to scale to" },
+    Key::new("series-own legend-line", "k times the rate"),
+    Key::new("series-2 legend-line is-dashed", "√k times the rate"),
+    Key::new("legend-mark", "the batch to scale to"),
 ];
 
 static COLUMNS: [Column; 3] = [Column::words("Batch"), Column::numbers("Rate · √k"), Column::numbers("Rate · k")];

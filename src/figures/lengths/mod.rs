@@ -10,9 +10,9 @@ use crate::site::{State, derived, read};
 use shown::{COLUMNS, Pasted, Shown};
 
 static KEYS: [Key; 3] = [
-    Key { class: "lengths-real", name: "tokens of sequences" },
-    Key { class: "lengths-padding", name: "padding" },
-    Key { class: "lengths-unused", name: "room kept for the worst micro-batch" },
+    Key::new("lengths-real", "tokens of sequences"),
+    Key::new("lengths-padding", "padding"),
+    Key::new("lengths-unused", "room kept for the worst micro-batch"),
 ];
 
 /// The parts of a bar, in the order of its shares.

@@ -2,9 +2,10 @@
 
 mod shown;
 
+use bmax::chart::Tint;
 use bmax::course::networks::{Named, presets};
 use bmax::setting;
-use bmax::{Choice, Optimizer, Precision};
+use bmax::{Bucket, Choice, Optimizer, Precision};
 use leptos::prelude::*;
 
 use crate::components::{
@@ -28,9 +29,9 @@ static POLICIES: [(Policy, &str); 3] =
     [(Policy::Nothing, "nothing"), (Policy::Root, "segments of √L"), (Policy::Every, "segments of K")];
 
 static KEYS: [Key; 3] = [
-    Key { class: "bucket-activations", name: "kept, at the layer that made it" },
-    Key { class: "series-3 legend-line is-dashed", name: "the layer’s output" },
-    Key { class: "bucket-parameters", name: "weights" },
+    Key::of(Tint::Bucket(Bucket::Activations), "Activations kept, at the layer that made them"),
+    Key::new("series-3 legend-line is-dashed", "the layer’s output"),
+    Key::of(Tint::Bucket(Bucket::Parameters), "Parameters: weights"),
 ];
 
 static COLUMNS: [Column; 6] = [

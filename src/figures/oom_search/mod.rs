@@ -60,7 +60,8 @@ pub fn OomSearch(
 /// The ways to walk through the attempts.
 #[component]
 fn Buttons(position: Memo<Position>, progress: Memo<Progress>, go: Callback<Move>) -> impl IntoView {
-    let is_over = Signal::derive(move || progress.with(|progress| progress.is_over));
+    let resting = move || position.get().resting;
+    let is_over = Signal::derive(move || !resting() && progress.with(|progress| progress.is_over));
     let is_first = Signal::derive(move || position.get().made == 0);
     let play = move || match (position.get().playing, is_over.get()) {
         (true, _) => "Pause",
@@ -105,12 +106,16 @@ fn StepButton(
 #[component]
 fn Said(position: Memo<Position>, progress: Memo<Progress>) -> impl IntoView {
     let live = move || match position.get() {
-        Position { made: 0, .. } | Position { playing: true, .. } => "off",
+        Position { made: 0, .. } | Position { playing: true, .. } | Position { resting: true, .. } => "off",
         _ => "polite",
+    };
+    let said = move || {
+        let resting = position.get().resting;
+        progress.with(|progress| if resting { progress.whole.clone() } else { progress.said.clone() })
     };
     view! {
         <p class="oom-step" aria-live=live aria-atomic="true" data-testid="search-step">
-            <span>{read(progress, |progress| &progress.said)}</span>
+            <span>{said}</span>
         </p>
     }
 }
@@ -149,8 +154,9 @@ fn Track(search: Memo<Search>, progress: Memo<Progress>) -> impl IntoView {
 fn Attempts(position: Memo<Position>, progress: Memo<Progress>) -> impl IntoView {
     let region = NodeRef::<Div>::new();
     Effect::new(move |_| {
-        // A search that starts anew has nothing to scroll to.
-        if position.get().made > 0 {
+        // A search that starts anew has nothing to scroll to, and one that is whole is read from its first attempt on.
+        let position = position.get();
+        if position.made > 0 && !position.resting {
             request_animation_frame(move || {
                 if let Some(region) = region.get_untracked() {
                     region.set_scroll_top(region.scroll_height());

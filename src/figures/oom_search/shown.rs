@@ -66,6 +66,7 @@ impl Search {
         };
         Progress {
             said: words::step(&self.trace, made, &self.shortage),
+            whole: words::whole(&self.trace, &self.shortage),
             track: Track::of(&self.trace, made.checked_sub(1).and_then(|last| self.trace.get(last))),
             attempts: self.trace.iter().take(made).enumerate().map(attempt).collect(),
             is_over,
@@ -89,6 +90,8 @@ fn nothing_fits(facts: &Facts) -> String {
 pub struct Progress {
     /// The last attempt and what comes next.
     pub said: String,
+    /// What is said in its place before anybody walks.
+    pub whole: String,
     /// The open interval.
     pub track: Track,
     /// The attempts.

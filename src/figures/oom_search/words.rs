@@ -26,6 +26,22 @@ pub fn step(trace: &[Probe], made: usize, shortage: &str) -> String {
     format!("Attempt {number}, {}: b = {batch} {outcome}. {said}", phase(last))
 }
 
+/// What the whole search comes to, and how to walk through it; `shortage` says why nothing fits.
+pub fn whole(trace: &[Probe], shortage: &str) -> String {
+    let attempts = format::counted(trace.len() as u32, "attempt", "attempts");
+    let found = match trace.last() {
+        Some(last) if last.low > 0 => {
+            let low = format::count(last.low);
+            match last.high.map(format::count) {
+                Some(high) => format!("{low} runs and {high} does not."),
+                None => format!("{low} runs. Larger values are not tried."),
+            }
+        }
+        _ => shortage.to_owned(),
+    };
+    format!("The whole search for your configuration, {attempts}: {found} Press Step to go through it one at a time.")
+}
+
 /// What the search is doing.
 pub fn phase(probe: &Probe) -> &'static str {
     match probe.phase {

@@ -2,7 +2,8 @@
 
 mod shown;
 
-use bmax::{Choice, Precision, ZeroStage};
+use bmax::chart::Tint;
+use bmax::{Bucket, Choice, Precision, ZeroStage};
 use bmax::{Field, Optimizer, setting};
 use leptos::prelude::*;
 
@@ -10,9 +11,12 @@ use crate::components::{Column, DataTable, Fold, Key, Legend, NumberField, Setti
 use crate::site::{State, derived, format, read};
 use shown::{COMPARED, Held, Shown};
 
+/// The memory that all bars show.
+const STATE: Tint = Tint::Bucket(Bucket::Optimizer);
+
 static KEYS: [Key; 2] = [
-    Key { class: "bucket-optimizer", name: "what the optimizer remembers" },
-    Key { class: "bucket-optimizer state-master-legend", name: "fp32 master copy, which belongs to the recipe" },
+    Key::of(STATE, "Optimizer state: what the optimizer remembers"),
+    Key::of(STATE, "Optimizer state: fp32 master copy, which belongs to the recipe").drawn("state-master-legend"),
 ];
 
 static COLUMNS: [Column; 6] = [
@@ -90,8 +94,8 @@ fn Item(at: usize, state: State, shown: Memo<Shown>, done: RwSignal<String>) -> 
                 style=("--moments", text(|held| &held.moments))
                 style=("--master", text(|held| &held.master))
             >
-                <span data-bucket="optimizer"></span>
-                <span data-bucket="optimizer" class="state-master"></span>
+                <span data-bucket=STATE.key()></span>
+                <span data-bucket=STATE.key() class="state-master"></span>
             </div>
             <p class="state-batch">
                 <math><msub><mi>"b"</mi><mi>"max"</mi></msub></math>" "

@@ -43,8 +43,6 @@ pub struct Drawing {
 pub struct Cell {
     /// The style sheet's name for it.
     pub class: &'static str,
-    /// The memory whose colour it has; empty for none.
-    pub bucket: &'static str,
     /// What is written in it.
     pub text: String,
 }
@@ -56,22 +54,22 @@ impl Drawing {
         // A longer number has no room in a box.
         let number = if plan.micro_batch < 1_000 { format::count(plan.micro_batch) } else { String::new() };
         let mut cells = Vec::new();
-        let mut add = |class, bucket, text: &str| cells.push(Cell { class, bucket, text: text.to_owned() });
+        let mut add = |class, text: &str| cells.push(Cell { class, text: text.to_owned() });
         for row in 0..rows {
             let row = place(row, plan.data_parallel, MOST_GPUS);
             match row {
-                Place::At(number) => add("planner-row-name", "", &format!("{word} {}", format::count(number))),
-                Place::Gap => add("planner-row-name", "", "⋮"),
+                Place::At(number) => add("planner-row-name", &format!("{word} {}", format::count(number))),
+                Place::Gap => add("planner-row-name", "⋮"),
             }
             for column in 0..columns {
                 match (place(column, plan.steps, MOST_STEPS), row) {
-                    (Place::At(_), Place::At(_)) => add("planner-box", "activations", &number),
-                    (Place::Gap, Place::At(_)) => add("planner-gap", "", "…"),
-                    (_, Place::Gap) => add("planner-gap", "", ""),
+                    (Place::At(_), Place::At(_)) => add("planner-box", &number),
+                    (Place::Gap, Place::At(_)) => add("planner-gap", "…"),
+                    (_, Place::Gap) => add("planner-gap", ""),
                 }
             }
         }
-        add("planner-optimizer", "optimizer", "");
+        add("planner-optimizer", "");
         Self { columns, rows, cells }
     }
 }

@@ -119,7 +119,7 @@ fn Drawing(shown: Memo<Shown>) -> impl IntoView {
     let size = move |of: fn(&drawing::Drawing) -> u32| {
         move || shown.with(|shown| shown.drawing.as_ref().map_or(1, of).to_string())
     };
-    let cell = |Cell { class, bucket, text }: Cell| view! { <span class=class data-bucket=bucket>{text}</span> };
+    let cell = |Cell { class, text }: Cell| view! { <span class=class>{text}</span> };
     view! {
         <div class="planner-drawing">
             <div
@@ -142,8 +142,8 @@ fn Drawing(shown: Memo<Shown>) -> impl IntoView {
                 <p class="planner-axis soft" hidden=empty>{perhaps(shown, |shown| &shown.axis)}</p>
             </div>
             <ul class="planner-legend">
-                <li class="swatched" data-bucket="activations">{read(shown, |shown| &shown.legend)}</li>
-                <li class="swatched" data-bucket="optimizer">"optimizer step, once for all"</li>
+                <li class="planner-micro">{read(shown, |shown| &shown.legend)}</li>
+                <li class="planner-update">"optimizer step, once for all"</li>
             </ul>
         </div>
     }

@@ -21,6 +21,13 @@ pub enum Which {
     Study(usize),
 }
 
+impl Which {
+    /// What the figure opens on: the reader's own where there are runs on it, or else a study with runs on its curve.
+    pub fn opened(runs: Option<&Runs>) -> Self {
+        if runs.is_some_and(|runs| !runs.measured().is_empty()) { Self::Own } else { Self::Study(0) }
+    }
+}
+
 /// The curves that can be drawn, each with its name.
 pub fn choices() -> Vec<(Which, String)> {
     let studies = STUDIES.iter().enumerate().map(|(place, study)| (Which::Study(place), name(study)));
@@ -159,6 +166,18 @@ mod tests {
                 assert!((there.get() / predicted.get() - 1.0).abs() < 0.01, "{}", run.name);
             }
         }
+    }
+
+    #[test]
+    fn the_figure_opens_on_runs_of_others_until_there_are_runs_of_the_reader() {
+        let mut runs =
+            Runs { scenario: Scenario::default(), counter: calibration::Counter::Reserved, typed: [Typed::EMPTY; 3] };
+        for none in [None, Some(&runs)] {
+            let curve = Curve::of(Which::opened(none), &Scenario::default(), none);
+            assert!(curve.told.contains("published runs"), "{}", curve.told);
+        }
+        runs.typed[1] = Typed { batch: "2".to_owned(), peak: "30".to_owned() };
+        assert_eq!(Which::opened(Some(&runs)), Which::Own);
     }
 
     #[test]

@@ -13,20 +13,20 @@ use curve::{Curve, Which, choices};
 use shown::{Point, Row, Shown, nearest};
 
 static KEYS: [Key; 8] = [
-    Key { class: "series-1 proof-dot", name: "live tensors" },
-    Key { class: "series-2 proof-ring", name: "what the allocator holds" },
-    Key { class: "series-3 proof-cross", name: "what the driver shows" },
-    Key { class: "series-4 legend-line", name: "counter not named" },
-    Key { class: "series-own proof-diamond", name: "your own runs" },
-    Key { class: "step-usable legend-line is-dashed", name: "predicted as it was measured" },
-    Key { class: "proof-band", name: "nine of ten runs" },
-    Key { class: "legend-mark is-read", name: "read-out" },
+    Key::new("series-1 proof-dot", "live tensors"),
+    Key::new("series-2 proof-ring", "what the allocator holds"),
+    Key::new("series-3 proof-cross", "what the driver shows"),
+    Key::new("series-4 legend-line", "counter not named"),
+    Key::new("series-own proof-diamond", "your own runs"),
+    Key::new("step-usable legend-line is-dashed", "predicted as it was measured"),
+    Key::new("proof-band", "nine of ten runs"),
+    Key::new("legend-mark is-read", "read-out"),
 ];
 
 static CURVE_KEYS: [Key; 3] = [
-    Key { class: "series-2 legend-line", name: "computed" },
-    Key { class: "series-1 proof-dot", name: "measured by others" },
-    Key { class: "series-own proof-diamond", name: "measured by you" },
+    Key::new("series-2 legend-line", "computed"),
+    Key::new("series-1 proof-dot", "measured by others"),
+    Key::new("series-own proof-diamond", "measured by you"),
 ];
 
 /// Runs of a setting, measured against predicted, each with its source, and curves through runs that differ in one input.
@@ -166,13 +166,22 @@ fn Table(points: Memo<Vec<Point>>) -> impl IntoView {
 /// A computed curve, and the runs on it.
 #[component]
 fn OneVaried(state: State, runs: RwSignal<Option<Runs>>) -> impl IntoView {
-    let which = RwSignal::new(Which::Own);
+    let chosen = RwSignal::new(None);
+    // Without runs of the reader's own there is nothing on their curve yet.
+    let which =
+        Memo::new(move |_| chosen.get().unwrap_or_else(|| runs.with(|runs| Which::opened(Option::as_ref(runs)))));
     let curve = Memo::new(move |_| {
         runs.with(|runs| state.asked(|scenario| Curve::of(which.get(), scenario, Option::as_ref(runs))))
     });
+    let is_example = move || chosen.with(Option::is_none) && which.get() != Which::Own;
     view! {
         <div class="live-controls">
-            <Select id="proof-curve" label="Curve" options=choices() value=which/>
+            <Select
+                id="proof-curve"
+                label="Curve"
+                options=choices()
+                value=Model::new(which.into(), move |which| chosen.set(Some(which)))
+            />
         </div>
         <Plot
             plot=derived(curve, |curve| &curve.plot)
@@ -181,6 +190,11 @@ fn OneVaried(state: State, runs: RwSignal<Option<Runs>>) -> impl IntoView {
             described_by="proof-told"
         />
         <Legend keys=&CURVE_KEYS/>
-        <p class="live-note" id="proof-told" data-testid="told">{read(curve, |curve| &curve.told)}</p>
+        <p class="live-note proof-told" id="proof-told">
+            <span hidden=move || !is_example()>
+                <strong class="badge">"Example"</strong> " No run of yours is kept yet, so these are published ones. "
+            </span>
+            <span data-testid="told">{read(curve, |curve| &curve.told)}</span>
+        </p>
     }
 }

@@ -2,7 +2,8 @@
 
 mod shown;
 
-use bmax::{Choice, number};
+use bmax::chart::Tint;
+use bmax::{Bucket, Choice, number};
 use leptos::prelude::*;
 
 use crate::components::{Key, Legend, UseButton};
@@ -10,14 +11,19 @@ use crate::site::{State, read};
 use shown::{COLUMNS, ROWS, Shown};
 
 static KEYS: [Key; 4] = [
-    Key { class: "bucket-parameters", name: "weights" },
-    Key { class: "bucket-gradients", name: "gradients" },
-    Key { class: "regime-master", name: "fp32 master copy" },
-    Key { class: "bucket-optimizer", name: "Adam’s m and v" },
+    Key::of(PARTS[0].0, "Parameters: weights"),
+    Key::memory(PARTS[1].0),
+    Key::of(PARTS[2].0, "Optimizer state: fp32 master copy").drawn("regime-master"),
+    Key::of(PARTS[3].0, "Optimizer state: Adam’s m and v"),
 ];
 
-/// What a bar is made of, as the style sheet names it.
-const PARTS: [&str; 4] = ["regime-weights", "regime-gradients", "regime-master", "regime-moments"];
+/// What a bar is made of: the memory that it is, and how the style sheet draws it beside its colour.
+const PARTS: [(Tint, &str); 4] = [
+    (Tint::Bucket(Bucket::Parameters), ""),
+    (Tint::Bucket(Bucket::Gradients), ""),
+    (Tint::Bucket(Bucket::Optimizer), "regime-master "),
+    (Tint::Bucket(Bucket::Optimizer), ""),
+];
 
 /// Every regime as a row, with the states it needs, what it leaves for the batch and the press that uses it.
 #[component]
@@ -94,10 +100,10 @@ fn Regime(at: usize, state: State, shown: Memo<Shown>, done: RwSignal<&'static s
 /// The bytes of a parameter, each as wide as the others.
 #[component]
 fn Bar(bytes: [f64; 4]) -> impl IntoView {
-    let parts = PARTS.into_iter().zip(bytes).filter(|(_, bytes)| *bytes > 0.0).map(|(class, bytes)| {
+    let parts = PARTS.into_iter().zip(bytes).filter(|(_, bytes)| *bytes > 0.0).map(|((tint, class), bytes)| {
         let bytes = number::plain(bytes);
-        let class = format!("{class} regime-{bytes}");
-        view! { <span class=class>{bytes}</span> }
+        let class = format!("{class}regime-{bytes}");
+        view! { <span class=class data-bucket=tint.key()>{bytes}</span> }
     });
     view! {
         <span class="regime-bar" aria-hidden="true">{parts.collect_view()}</span>

@@ -13,10 +13,10 @@ use shown::{DOUBLINGS, Shown};
 const ENDS: (f64, f64) = (0.0, DOUBLINGS as f64);
 
 static KEYS: [Key; 4] = [
-    Key { class: "series-own legend-line", name: "computing takes longer than reading" },
-    Key { class: "batches-band", name: "down to where each waits for the other" },
-    Key { class: "legend-mark", name: "your micro-batch" },
-    Key { class: "legend-mark is-read", name: "read-out" },
+    Key::new("series-own legend-line", "computing takes longer than reading"),
+    Key::new("batches-band", "down to where each waits for the other"),
+    Key::new("legend-mark", "your micro-batch"),
+    Key::new("legend-mark is-read", "read-out"),
 ];
 
 static COLUMNS: [Column; 3] =

@@ -24,11 +24,11 @@ static LINKS: [(f64, &str); 6] = [
 ];
 
 static KEYS: [Key; 5] = [
-    Key { class: "series-own legend-line", name: "with all possible overlap" },
-    Key { class: "series-own legend-line is-dashed", name: "without overlap" },
-    Key { class: "batches-thumb", name: "rule of thumb, to 64 GPUs" },
-    Key { class: "legend-mark", name: "your D" },
-    Key { class: "legend-mark is-read", name: "read-out" },
+    Key::new("series-own legend-line", "with all possible overlap"),
+    Key::new("series-own legend-line is-dashed", "without overlap"),
+    Key::new("batches-thumb", "rule of thumb, to 64 GPUs"),
+    Key::new("legend-mark", "your D"),
+    Key::new("legend-mark is-read", "read-out"),
 ];
 
 static COLUMNS: [Column; 4] = [

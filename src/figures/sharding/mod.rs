@@ -2,6 +2,7 @@
 
 mod shown;
 
+use bmax::chart::Tint;
 use bmax::course::scaling::STAGES;
 use bmax::{Bucket, Field};
 use leptos::prelude::*;
@@ -10,17 +11,17 @@ use crate::components::{Column, DataTable, Fold, Key, Legend, NumberField};
 use crate::site::{State, derived, read};
 use shown::Shown;
 
-/// The parts of a bar from its left, by the colours of their buckets; the last has all the rest.
-const PARTS: [Bucket; 5] =
-    [Bucket::Parameters, Bucket::Gradients, Bucket::Optimizer, Bucket::Activations, Bucket::Temporary];
-
-static KEYS: [Key; 5] = [
-    Key { class: "bucket-parameters", name: "parameters" },
-    Key { class: "bucket-gradients", name: "gradients" },
-    Key { class: "bucket-optimizer", name: "optimizer state" },
-    Key { class: "bucket-activations", name: "activations" },
-    Key { class: "bucket-temporary", name: "everything else" },
+/// The parts of a bar from its left.
+const PARTS: [Tint; 5] = [
+    Tint::Bucket(Bucket::Parameters),
+    Tint::Bucket(Bucket::Gradients),
+    Tint::Bucket(Bucket::Optimizer),
+    Tint::Bucket(Bucket::Activations),
+    Tint::Other,
 ];
+
+static KEYS: [Key; PARTS.len()] =
+    [Key::memory(PARTS[0]), Key::memory(PARTS[1]), Key::memory(PARTS[2]), Key::memory(PARTS[3]), Key::memory(PARTS[4])];
 
 static COLUMNS: [Column; 8] = [
     Column::words("Stage"),

@@ -11,9 +11,9 @@ use crate::site::{State, derived, read};
 const START: f64 = 2.0 * PARTS;
 
 static KEYS: [Key; 3] = [
-    Key { class: "step-own series-own", name: "the curve above" },
-    Key { class: "legend-line series-4 is-dashed", name: "compared with it" },
-    Key { class: "legend-line step-usable", name: "usable GPU memory" },
+    Key::new("step-own series-own", "the curve above"),
+    Key::new("legend-line series-4 is-dashed", "compared with it"),
+    Key::new("legend-line step-usable", "usable GPU memory"),
 ];
 
 /// The step of the curve above over the work it takes, and over it the same step with another recomputation.

@@ -11,9 +11,9 @@ use crate::site::{State, derived, read};
 use shown::{LINKS, Lanes, Link, Row, Shown, TENSORS, Tier};
 
 static KEYS: [Key; 3] = [
-    Key { class: "series-own", name: "forward" },
-    Key { class: "swap-backward", name: "backward" },
-    Key { class: "swap-legend", name: "copies, in the colour of their bucket" },
+    Key::new("series-own", "forward"),
+    Key::new("swap-backward", "backward"),
+    Key::new("swap-legend", "copies, in the colour of their bucket"),
 ];
 
 /// The tiers of memory, every tensor of a layer over the reader's link, and six layers with their copies.

@@ -17,11 +17,11 @@ const TOKENS: (f64, f64) = (0.001, 1e6);
 const USUAL: f64 = 10.0;
 
 static KEYS: [Key; 5] = [
-    Key { class: "series-own legend-line", name: "time of one optimizer step" },
-    Key { class: "series-2 legend-line is-dashed", name: "optimizer steps of the run" },
-    Key { class: "series-4 legend-line", name: "time of the run" },
-    Key { class: "legend-mark", name: "your target" },
-    Key { class: "legend-mark is-read", name: "read-out" },
+    Key::new("series-own legend-line", "time of one optimizer step"),
+    Key::new("series-2 legend-line is-dashed", "optimizer steps of the run"),
+    Key::new("series-4 legend-line", "time of the run"),
+    Key::new("legend-mark", "your target"),
+    Key::new("legend-mark is-read", "read-out"),
 ];
 
 static COLUMNS: [Column; 6] = [
