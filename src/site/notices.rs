@@ -1,4 +1,4 @@
-//! What was wrong with the link, said to the reader.
+//! What is to be known about the link, said to the reader.
 
 use bmax::link::Notice;
 use leptos::prelude::*;
@@ -10,7 +10,7 @@ const SHOWN: usize = 6;
 /// them: <https://www.w3.org/WAI/WCAG22/Techniques/aria/ARIA22>.
 #[component]
 pub fn Notices(
-    /// What could not be used.
+    /// What could not be used, and what is counted otherwise since.
     notices: RwSignal<Vec<Notice>>,
 ) -> impl IntoView {
     let line = |line: String| view! { <li>{line}</li> };
@@ -18,7 +18,7 @@ pub fn Notices(
         <Show when=move || !notices.with(Vec::is_empty)>
             <div class="notice">
                 <div>
-                    <p class="notice-title">"Not everything in this link could be used"</p>
+                    <p class="notice-title">{move || notices.with(|all| title(all))}</p>
                     <ul>{move || notices.with(|all| lines(all)).into_iter().map(line).collect_view()}</ul>
                 </div>
                 <button
@@ -30,6 +30,15 @@ pub fn Notices(
                 </button>
             </div>
         </Show>
+    }
+}
+
+/// What the messages are about.
+fn title(all: &[Notice]) -> &'static str {
+    if all.iter().any(Notice::is_fault) {
+        "Not everything in this link could be used"
+    } else {
+        "The count has changed since links like this were first shared"
     }
 }
 
