@@ -17,7 +17,7 @@ gallery: ## write target/gallery.html: every component in all its states, in lig
 generate: ## write every committed file that follows from the code: sources, catalogue, schemas, tables and pictures of docs/
 	@cargo run --quiet --features cli,picture --bin generate
 
-test: ## run every check
+test: ## run the checks: all that need no browser, and browser tests by turns (README.md)
 	@sh tools/check.sh
 
 quick: ## format, lints, everything that needs no browser, and each page once in Chromium

@@ -16,7 +16,7 @@ const label = make("label", { htmlFor: guess.id }, `How many${counts} fit on one
 const press = make("button", { className: "button" }, "Show the answer");
 const form = make("form", { className: "ask", noValidate: true }, label, make("div", { className: "ask-row" }, guess, press), wrong);
 
-// The page tells its answer to any window that asks, once its program is there.
+// The page tells its own window the answer, once its program is there and was asked.
 const told = () =>
   new Promise((done) => {
     const ask = () => postMessage({ bmax: 1, type: "ask" }, "*");

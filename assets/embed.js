@@ -1,7 +1,16 @@
 // Makes the frames of a page that show bmax as high as what they show, and as light or as dark as the text
 // around them asks for. Optional: without it a frame keeps its height and follows the reader's system.
 (() => {
+  // The folder of bmax is that of this script.
+  const own = document.currentScript?.src;
+  if (!own) return;
+  const folder = new URL(".", own).href;
   const told = new Map();
+
+  // Only a frame of that folder is believed. Text of srcdoc would stand in the place of its address.
+  const isOurs = (frame) => frame.src.startsWith(folder) && !frame.hasAttribute("srcdoc");
+  // In CSS pixels. No figure is so high, be it unfolded on a telephone: tests/browser/embed_script.rs.
+  const MOST = 20_000;
 
   // Light text stands on something dark. The first number of a colour is its lightness, but for those of red, green and blue.
   const themeAround = (frame) => {
@@ -24,9 +33,9 @@
   };
 
   addEventListener("message", ({ data, source }) => {
-    if (data?.bmax !== 1 || data.type !== "size" || !(data.height > 0 && data.height < 1e5)) return;
+    if (data?.bmax !== 1 || data.type !== "size" || !(data.height > 0 && data.height <= MOST)) return;
     for (const frame of document.querySelectorAll("iframe")) {
-      if (frame.contentWindow !== source) continue;
+      if (frame.contentWindow !== source || !isOurs(frame)) continue;
       frame.style.boxSizing = "content-box";
       frame.style.height = `${data.height}px`;
       // It may have been loaded anew, and know nothing of the theme.
@@ -39,8 +48,8 @@
   const start = () => {
     for (const one of [document.documentElement, document.body]) watch.observe(one, { attributes: true });
     // What a frame said before this script was there, it says again.
-    for (const { contentWindow } of document.querySelectorAll('iframe[src*="embed="]'))
-      contentWindow.postMessage({ bmax: 1, type: "ask" }, "*");
+    for (const frame of document.querySelectorAll("iframe"))
+      if (isOurs(frame)) frame.contentWindow.postMessage({ bmax: 1, type: "ask" }, "*");
   };
   if (document.body) start();
   else addEventListener("DOMContentLoaded", start);

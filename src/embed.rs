@@ -214,7 +214,9 @@ impl Message {
             ("ask", _) => Ok(Self::Ask),
             ("size" | "answer" | "refused", _) => Ok(Self::Own),
             (kind @ ("set" | "change"), Some(text)) => {
-                let read = link::decode_onto((kind == "change").then_some(now), text);
+                let mut read = link::decode_onto((kind == "change").then_some(now), text);
+                // What is counted otherwise since then is nothing wrong with a message.
+                read.notices.retain(Notice::is_fault);
                 if read.notices.is_empty() {
                     Ok(Self::Scenario(Box::new(read)))
                 } else {
@@ -448,6 +450,17 @@ mod tests {
         becomes(said("set", ""), "v=3");
         assert_eq!(said("theme", "dark"), Ok(Message::Theme(Theme::Dark)));
         assert_eq!(said("ask", "anything"), Ok(Message::Ask));
+    }
+
+    #[test]
+    fn a_message_of_an_older_version_is_used_although_the_count_has_changed_since() {
+        let text = "v=2&model=mixtral-8x7b&gpus=1&adapter=qlora";
+        let read = Message::read(Some("set"), Some(text), &Scenario::default());
+        let Ok(Message::Scenario(read)) = read else { panic!("{read:?}") };
+        assert_eq!((read.scenario, read.notices), (link::decode(text).scenario, vec![]));
+        let wrong = format!("{text}&s=0");
+        let refused = Message::read(Some("set"), Some(&wrong), &Scenario::default()).unwrap_err().texts();
+        assert!(matches!(&refused[..], [one] if one.starts_with("Sequence length")), "{refused:?}");
     }
 
     #[test]

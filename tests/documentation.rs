@@ -53,6 +53,20 @@ fn queries(text: &str) -> impl Iterator<Item = &str> {
 }
 
 #[test]
+fn a_rust_file_that_a_readme_of_tests_names_is_in_its_folder_or_at_that_path() {
+    let folders = fs::read_dir(here("tests")).expect("the folder").map(|entry| entry.expect("an entry").path());
+    let mut named = 0;
+    for folder in folders.filter(|path| path.join("README.md").is_file()) {
+        let text = fs::read_to_string(folder.join("README.md")).expect("a text");
+        for file in quoted(&text).filter(|file| file.ends_with(".rs") && !file.contains(char::is_whitespace)) {
+            assert!(folder.join(file).is_file() || here(file).is_file(), "{}: there is no {file}", folder.display());
+            named += 1;
+        }
+    }
+    assert!(named >= 5, "{named}");
+}
+
+#[test]
 fn the_readme_is_short_and_says_of_every_document_what_that_says_of_itself() {
     assert!(README.lines().count() <= 110, "{} lines are no longer an overview", README.lines().count());
     let documents = documents();

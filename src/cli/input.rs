@@ -43,24 +43,25 @@ pub struct Question {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
     text: String,
-    fault: String,
+    /// The text without what stands in; none where nothing is wrong.
+    fault: Option<String>,
 }
 
 impl Notice {
     fn new(fault: String, remedy: &str) -> Self {
-        Self { text: format!("{fault}{remedy}"), fault }
+        Self { text: format!("{fault}{remedy}"), fault: Some(fault) }
     }
 }
 
 impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if f.alternate() { &self.fault } else { &self.text })
+        f.write_str(self.fault.as_ref().filter(|_| f.alternate()).unwrap_or(&self.text))
     }
 }
 
 impl From<&link::Notice> for Notice {
     fn from(notice: &link::Notice) -> Self {
-        Self { text: notice.to_string(), fault: format!("{notice:#}") }
+        Self { text: notice.to_string(), fault: notice.is_fault().then(|| format!("{notice:#}")) }
     }
 }
 
@@ -88,8 +89,9 @@ impl Question {
     /// The question if all of it was used as it stands and it has an answer.
     ///
     /// # Errors
-    /// [`QuestionError::Notices`] when there is anything to know about it, conflicts of its settings among that.
+    /// [`QuestionError::Notices`] with what was not, conflicts of its settings among that.
     pub fn strictly(mut self) -> Result<Self, QuestionError> {
+        self.notices.retain(|notice| notice.fault.is_some());
         let conflicts = self.scenario.conflicts();
         self.notices.extend(conflicts.into_iter().map(|conflict| Notice::new(conflict.message, "")));
         if self.notices.is_empty() { Ok(self) } else { Err(QuestionError::Notices(self.notices)) }
@@ -478,5 +480,14 @@ mod tests {
         let asked = question("hidden=1024&model=70b", Some(own)).expect("a question");
         assert_eq!((asked.scenario.model.layers, asked.scenario.model.hidden), (7, 1024));
         assert_eq!(asked.notices.len(), 1);
+    }
+
+    #[test]
+    fn strictly_a_link_of_which_the_count_has_changed_is_used_as_it_stands() {
+        let old = "v=2&model=mixtral-8x7b&gpus=1&adapter=qlora";
+        let asked = read(old).strictly().expect("nothing is wrong with it");
+        assert_eq!(asked.notices.len(), 2, "what has changed is said all the same");
+        let refused = read(&format!("{old}&s=0")).strictly().unwrap_err();
+        assert!(matches!(&refused, QuestionError::Notices(faults) if faults.len() == 1), "{refused:?}");
     }
 }

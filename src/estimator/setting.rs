@@ -17,12 +17,34 @@ use super::scenario::Scenario;
 pub struct Setting {
     /// The link's parameter name.
     pub key: &'static str,
+    /// The version of links that it came with.
+    pub since: u32,
     /// The name shown to the reader.
     pub name: &'static str,
     /// Every option, in the order of the form.
     pub options: &'static [ChoiceOption],
     word: fn(&Scenario) -> Word,
     find: fn(&str) -> Option<Word>,
+    before: fn(&Named) -> Option<Word>,
+}
+
+/// What a link names, as far as it decides what stands for a word that links of its version did not have.
+pub struct Named<'a> {
+    /// Whether the link names a row of the model list, which brings all words of a model.
+    pub row: bool,
+    /// The option that the link names for a setting.
+    pub word: &'a dyn Fn(&Setting) -> Option<Word>,
+}
+
+impl Named<'_> {
+    fn adapters(&self) -> bool {
+        matches!((self.word)(&ADAPTER), Some(Word::Adapter(adapter)) if adapter != Adapter::None)
+    }
+
+    /// Until version 3 of links, GELU spelt out stood for all of GPT-2's code.
+    fn code_of_gpt2(&self) -> bool {
+        !self.row && (self.word)(&MLP) == Some(Word::Mlp(Mlp::GeluTanh))
+    }
 }
 
 impl PartialEq for Setting {
@@ -63,8 +85,14 @@ impl Setting {
         (self.word)(scenario)
     }
 
+    /// What a link of a version before [`since`](Self::since) means where that is not the default: the option that the
+    /// count had before there was a word for it.
+    pub fn before(&self, named: &Named) -> Option<Word> {
+        (self.before)(named)
+    }
+
     /// The option of this word; the case of its letters does not matter.
-    pub(super) fn find(&self, word: &str) -> Option<Word> {
+    pub(crate) fn find(&self, word: &str) -> Option<Word> {
         (self.find)(word)
     }
 }
@@ -89,16 +117,18 @@ impl Scenario {
 }
 
 macro_rules! settings {
-    ($($(#[$meta:meta])* $word:ident: $setting:ident = $key:literal, $name:literal, $ty:ident, $($place:ident).+
-        $(, |$scenario:ident, $value:ident| $set:block)?;)+) => {
+    ($($(#[$meta:meta])* $word:ident: $setting:ident = $key:literal since $since:literal, $name:literal, $ty:ident,
+        $($place:ident).+ $(, before |$named:ident| $before:expr)? $(, |$scenario:ident, $value:ident| $set:block)?;)+) => {
         $(
             $(#[$meta])*
             pub static $setting: Setting = Setting {
                 key: $key,
+                since: $since,
                 name: $name,
                 options: <$ty as Choice>::OPTIONS,
                 word: |scenario| Word::$word(scenario.$($place).+),
                 find: |word| <$ty as Choice>::from_key(word).map(Word::$word),
+                before: |named| settings!(@before named, $word $(, |$named| $before)?),
             };
         )+
 
@@ -154,6 +184,14 @@ macro_rules! settings {
             }
         }
     };
+    (@before $from:ident, $word:ident) => {{
+        _ = $from;
+        None
+    }};
+    (@before $from:ident, $word:ident, |$named:ident| $before:expr) => {{
+        let $named: &Named = $from;
+        $before.map(Word::$word)
+    }};
     (@set $to:ident, $word:ident, $($place:ident).+) => { $to.$($place).+ = $word };
     (@set $to:ident, $word:ident, $($place:ident).+, |$scenario:ident, $value:ident| $set:block) => {{
         let ($scenario, $value) = (&mut $to, $word);
@@ -163,118 +201,122 @@ macro_rules! settings {
 
 settings! {
     /// The accounting in use.
-    Method: METHOD = "method", "Method", Method, method;
+    Method: METHOD = "method" since 1, "Method", Method, method;
     /// The kind of feed-forward block.
-    Mlp: MLP = "mlp", "Feed-forward block", Mlp, model.mlp;
+    Mlp: MLP = "mlp" since 1, "Feed-forward block", Mlp, model.mlp;
     /// Whether input and output embeddings are one matrix.
-    Tied: TIED = "tied", "Tied embeddings", Switch, model.tied_embeddings;
+    Tied: TIED = "tied" since 1, "Tied embeddings", Switch, model.tied_embeddings;
     /// The normalization.
-    Norm: NORM = "norm", "Norm", Norm, model.norm;
+    Norm: NORM = "norm" since 2, "Norm", Norm, model.norm;
     /// Whether attention and feed-forward block read the same input.
-    Parallel: PARALLEL = "parallel", "Blocks side by side", Switch, model.parallel;
+    Parallel: PARALLEL = "parallel" since 3, "Blocks side by side", Switch, model.parallel;
     /// Norms on queries and keys.
-    QkNorm: QK_NORM = "qk_norm", "Query and key norms", QkNorm, model.qk_norm;
+    QkNorm: QK_NORM = "qk_norm" since 2, "Query and key norms", QkNorm, model.qk_norm;
     /// Which matrices carry a bias.
-    Bias: BIAS = "bias", "Biases", Bias, model.bias;
+    Bias: BIAS = "bias" since 2, "Biases", Bias, model.bias;
     /// Whether logits and scores are capped by a tanh.
-    SoftCap: SOFT_CAP = "softcap", "Soft-capped logits", Switch, model.soft_cap;
+    SoftCap: SOFT_CAP = "softcap" since 2, "Soft-capped logits", Switch, model.soft_cap;
     /// How positions enter.
-    Position: POSITION = "position", "Positions", Position, model.position;
+    Position: POSITION = "position" since 2, "Positions", Position, model.position;
     /// How queries, keys and values are computed.
-    Packing: PACKING = "qkv", "Queries, keys and values", Packing, model.packing;
+    Packing: PACKING = "qkv" since 3, "Queries, keys and values", Packing, model.packing,
+        before |named| named.code_of_gpt2().then_some(Packing::Packed);
     /// In what the softmax of eager attention is taken.
-    Softmax: SOFTMAX = "softmax", "Softmax of eager attention", Softmax, model.softmax;
+    Softmax: SOFTMAX = "softmax" since 3, "Softmax of eager attention", Softmax, model.softmax,
+        before |named| named.code_of_gpt2().then_some(Softmax::Scores);
     /// How images become vectors.
-    Vision: VISION = "vision", "Vision tower", Tower, model.vision.tower;
+    Vision: VISION = "vision" since 3, "Vision tower", Tower, model.vision.tower;
     /// In what weights, activations and states are held.
-    Precision: PRECISION = "precision", "Training precision", Precision, recipe.precision;
+    Precision: PRECISION = "precision" since 1, "Training precision", Precision, recipe.precision;
     /// In what gradients of 16-bit weights are kept.
-    Gradients: GRADIENTS = "grad", "Gradients kept in", GradientType, recipe.gradients;
+    Gradients: GRADIENTS = "grad" since 2, "Gradients kept in", GradientType, recipe.gradients;
     /// The update rule.
-    Optimizer: OPTIMIZER = "optimizer", "Optimizer", Optimizer, recipe.optimizer;
+    Optimizer: OPTIMIZER = "optimizer" since 2, "Optimizer", Optimizer, recipe.optimizer;
     /// How the optimizer step is carried out.
-    Step: STEP = "step", "Optimizer step", StepKernel, recipe.step;
+    Step: STEP = "step" since 2, "Optimizer step", StepKernel, recipe.step;
     /// What is computed again in the backward pass.
-    Recomputation: RECOMPUTATION = "recompute", "Activation recomputation", Recomputation, recipe.recomputation;
+    Recomputation: RECOMPUTATION = "recompute" since 1, "Activation recomputation", Recomputation, recipe.recomputation;
     /// Whether the blocks use dropout.
-    Dropout: DROPOUT = "dropout", "Dropout", Switch, recipe.dropout;
+    Dropout: DROPOUT = "dropout" since 1, "Dropout", Switch, recipe.dropout;
     /// The attention kernel.
-    Attention: ATTENTION = "attn", "Attention kernel", AttentionKernel, recipe.attention;
+    Attention: ATTENTION = "attn" since 2, "Attention kernel", AttentionKernel, recipe.attention;
     /// What turns the last hidden state into a loss.
-    Loss: LOSS = "loss", "Loss head", LossHead, recipe.loss;
+    Loss: LOSS = "loss" since 2, "Loss head", LossHead, recipe.loss;
     /// Whether the training loop holds on to the logits.
-    Logits: LOGITS = "logits", "Logits after the loss", Logits, recipe.logits;
+    Logits: LOGITS = "logits" since 3, "Logits after the loss", Logits, recipe.logits;
     /// How many operations share a kernel.
-    Kernels: KERNELS = "kernels", "Kernels", Kernels, recipe.kernels;
+    Kernels: KERNELS = "kernels" since 2, "Kernels", Kernels, recipe.kernels;
     /// What lies in the memory of the host.
-    Offload: OFFLOAD = "offload", "Offloaded to CPU memory", Offload, recipe.offload;
+    Offload: OFFLOAD = "offload" since 2, "Offloaded to CPU memory", Offload, recipe.offload;
     /// Low-rank adapters.
-    Adapter: ADAPTER = "adapter", "Adapters", Adapter, recipe.adapter;
+    Adapter: ADAPTER = "adapter" since 2, "Adapters", Adapter, recipe.adapter;
     /// The matrices that get an adapter.
-    Targets: TARGETS = "targets", "Adapter targets", AdapterTargets, recipe.targets;
+    Targets: TARGETS = "targets" since 2, "Adapter targets", AdapterTargets, recipe.targets;
     /// How routed experts are held beside adapters.
-    ExpertMatrices: EXPERT_MATRICES = "expert_matrices", "Routed experts", ExpertMatrices, recipe.expert_matrices;
+    ExpertMatrices: EXPERT_MATRICES = "expert_matrices" since 3, "Routed experts", ExpertMatrices,
+        recipe.expert_matrices, before |named| named.adapters().then_some(ExpertMatrices::Linear);
     /// In what adapters are kept.
-    AdapterType: ADAPTER_TYPE = "adapter_type", "Adapters kept in", AdapterType, recipe.adapter_type;
+    AdapterType: ADAPTER_TYPE = "adapter_type" since 3, "Adapters kept in", AdapterType, recipe.adapter_type,
+        before |named| named.adapters().then_some(AdapterType::Half);
     /// Whether adapters drop parts of their inputs.
-    AdapterDropout: ADAPTER_DROPOUT = "adapter_dropout", "Dropout of adapters", Switch, recipe.adapter_dropout;
+    AdapterDropout: ADAPTER_DROPOUT = "adapter_dropout" since 3, "Dropout of adapters", Switch, recipe.adapter_dropout;
     /// In what weights beside quantized matrices are kept.
-    Unquantized: UNQUANTIZED = "unquantized", "Unquantized weights", Unquantized, recipe.unquantized;
+    Unquantized: UNQUANTIZED = "unquantized" since 3, "Unquantized weights", Unquantized, recipe.unquantized;
     /// What of the vision tower is trained.
-    Tower: TOWER = "tower", "Tower’s weights", TowerTraining, recipe.images.tower;
+    Tower: TOWER = "tower" since 3, "Tower’s weights", TowerTraining, recipe.images.tower;
     /// Whether the projector is trained.
-    Projector: PROJECTOR = "projector", "Projector", ProjectorTraining, recipe.images.projector;
+    Projector: PROJECTOR = "projector" since 3, "Projector", ProjectorTraining, recipe.images.projector;
     /// What is trained for.
-    Task: TASK = "task", "Task", TaskKind, task.kind;
+    Task: TASK = "task" since 3, "Task", TaskKind, task.kind;
     /// Where the reference or the teacher is.
-    Reference: REFERENCE = "ref", "Reference or teacher", Reference, task.reference;
+    Reference: REFERENCE = "ref" since 3, "Reference or teacher", Reference, task.reference;
     /// In what frozen models are kept.
-    Frozen: FROZEN = "frozen", "Frozen models kept in", FrozenType, task.frozen;
+    Frozen: FROZEN = "frozen" since 3, "Frozen models kept in", FrozenType, task.frozen;
     /// What scores completions.
-    Reward: REWARD = "reward", "Reward", RewardModel, task.reward;
+    Reward: REWARD = "reward" since 3, "Reward", RewardModel, task.reward;
     /// What generates completions.
-    Rollout: ROLLOUT = "rollout", "Generated by", Rollout, task.rollout;
+    Rollout: ROLLOUT = "rollout" since 3, "Generated by", Rollout, task.rollout;
     /// How sequences of different lengths become a micro-batch.
-    Lengths: LENGTHS = "lengths", "Lengths that vary", Batching, lengths.batching;
+    Lengths: LENGTHS = "lengths" since 3, "Lengths that vary", Batching, lengths.batching;
     /// How attention leaves padding out.
-    PaddedAttention: PADDED_ATTENTION = "len_attn", "Padding in attention", PaddedAttention, lengths.attention;
+    PaddedAttention: PADDED_ATTENTION = "len_attn" since 3, "Padding in attention", PaddedAttention, lengths.attention;
     /// The program that carries out a step.
-    Engine: ENGINE = "engine", "Training engine", Engine, cluster.engine;
+    Engine: ENGINE = "engine" since 3, "Training engine", Engine, cluster.engine;
     /// What data-parallel GPUs shard.
-    Zero: ZERO = "zero", "ZeRO stage", ZeroStage, cluster.zero;
+    Zero: ZERO = "zero" since 1, "ZeRO stage", ZeroStage, cluster.zero;
     /// Whether LayerNorm and residual parts are split over the tensor-parallel GPUs.
-    SequenceParallel: SEQUENCE_PARALLEL = "sp", "Sequence parallel", Switch, cluster.sequence_parallel;
+    SequenceParallel: SEQUENCE_PARALLEL = "sp" since 1, "Sequence parallel", Switch, cluster.sequence_parallel;
     /// How the caching allocator gets memory. A fragmentation that is the usual one follows.
-    Segments: SEGMENTS = "segments", "Allocator segments", Segments, device.segments, |scenario, segments| {
+    Segments: SEGMENTS = "segments" since 3, "Allocator segments", Segments, device.segments, |scenario, segments| {
         scenario.device = scenario.device.with_segments(segments);
     };
     /// The unit of the global batch.
-    BatchUnit: BATCH_UNIT = "unit", "Unit of the global batch", BatchUnit, goal.unit;
+    BatchUnit: BATCH_UNIT = "unit" since 1, "Unit of the global batch", BatchUnit, goal.unit;
     /// Recomputation of the chart's reference curves.
     ComparisonRecomputation: COMPARISON_RECOMPUTATION =
-        "chart_recompute", "Recomputation of the reference curves", Recomputation, comparison.recomputation;
+        "chart_recompute" since 1, "Recomputation of the reference curves", Recomputation, comparison.recomputation;
     /// The horizontal axis of the chart.
-    ChartAxis: CHART_AXIS = "chart_axis", "Horizontal axis of the chart", ChartAxis, comparison.against;
+    ChartAxis: CHART_AXIS = "chart_axis" since 3, "Horizontal axis of the chart", ChartAxis, comparison.against;
     /// Whether the model is evaluated.
-    Evaluation: EVALUATION = "eval", "Evaluation", Evaluation, outside.evaluation;
+    Evaluation: EVALUATION = "eval" since 3, "Evaluation", Evaluation, outside.evaluation;
     /// Whether the evaluation generates.
-    EvalGenerate: EVAL_GENERATE = "eval_generate", "Generation in evaluation", Switch, outside.eval_generate;
+    EvalGenerate: EVAL_GENERATE = "eval_generate" since 3, "Generation in evaluation", Switch, outside.eval_generate;
     /// Where a full state dict is gathered.
-    Gather: GATHER = "gather", "Full state dict", Gather, outside.gather;
+    Gather: GATHER = "gather" since 3, "Full state dict", Gather, outside.gather;
     /// What of the states is gathered.
-    Gathered: GATHERED = "gather_states", "Gathered", Gathered, outside.gathered;
+    Gathered: GATHERED = "gather_states" since 3, "Gathered", Gathered, outside.gathered;
     /// How a checkpoint is written.
-    Save: SAVE = "save", "Saving", Save, outside.save;
+    Save: SAVE = "save" since 3, "Saving", Save, outside.save;
     /// How weights are read.
-    Load: LOAD = "load", "Loading", Load, outside.load;
+    Load: LOAD = "load" since 3, "Loading", Load, outside.load;
     /// How the optimizer’s state is read.
-    Resume: RESUME = "resume", "Resuming", Resume, outside.resume;
+    Resume: RESUME = "resume" since 3, "Resuming", Resume, outside.resume;
     /// How adapters are merged.
-    Merge: MERGE = "merge", "Merging adapters", Merge, outside.merge;
+    Merge: MERGE = "merge" since 3, "Merging adapters", Merge, outside.merge;
     /// Which products run in fp8.
-    Fp8: FP8 = "fp8", "Products in fp8", Fp8, recipe.fp8;
+    Fp8: FP8 = "fp8" since 3, "Products in fp8", Fp8, recipe.fp8;
     /// What the host holds while the model is loaded.
-    HostLoad: HOST_LOAD = "host_load", "Loading in CPU memory", HostLoad, host.load;
+    HostLoad: HOST_LOAD = "host_load" since 3, "Loading in CPU memory", HostLoad, host.load;
 }
 
 #[cfg(test)]

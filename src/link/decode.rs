@@ -2,15 +2,15 @@
 
 use super::parameters::ROWS;
 use super::versus;
-use super::{Decoded, MAX_QUERY_BYTES, Notice, OWN, UNKNOWN, VERSION, is_parameter, nearest_parameters};
+use super::{Change, Decoded, MAX_QUERY_BYTES, Notice, OWN, UNKNOWN, VERSION, is_parameter, nearest_parameters};
 use crate::bounds::excerpt;
 use crate::nearest::offers;
 use crate::{
-    AdapterType, BatchUnit, Choice, Engine, Field, Fp8, InputError, InputErrorKind, Method, Mlp, Origin, Packing,
-    Percent, Precision, Recomputation, Scenario, Softmax, Switch,
+    BatchUnit, Choice, Engine, Field, Fp8, InputError, InputErrorKind, Method, Origin, Percent, Precision,
+    Recomputation, Scenario, Switch,
     catalogue::{self, AsUsual},
     input::Input,
-    setting::{self, Setting},
+    setting::{self, Named, Setting},
 };
 
 /// How many words that name nothing are compared with what there is. A link of more is no slip of the hand, and
@@ -144,15 +144,11 @@ pub(super) fn read(
     if let Some(with) = value_of(setting::SEGMENTS.key).and_then(|given| setting::SEGMENTS.read(given, scenario).ok()) {
         scenario = with;
     }
-    if version < 3 {
-        if value_of("model").is_none() && value_of(setting::MLP.key) == Some(Mlp::GeluTanh.key()) {
-            // GELU spelt out stood for all of GPT-2's code.
-            scenario.model.packing = Packing::Packed;
-            scenario.model.softmax = Softmax::Scores;
-        }
-        if value_of(setting::ADAPTER.key).is_some() {
-            // The matrices of an adapter were counted in the type that is computed in.
-            scenario.recipe.adapter_type = AdapterType::Half;
+    let row = value_of("model").is_some_and(|given| given.trim() != OWN);
+    let word = |word: &Setting| value_of(word.key).and_then(|given| word.find(given.trim()));
+    for before in setting::ALL.iter().filter(|word| version < word.since && value_of(word.key).is_none()) {
+        if let Some(option) = before.before(&Named { row, word: &word }) {
+            scenario = scenario.with_word(option);
         }
     }
     for (key, value) in pairs {
@@ -199,6 +195,14 @@ pub(super) fn read(
             scenario.recipe.fp8 = usual_fp8(&scenario);
         }
         notices.push(Notice::Fp8(scenario.recipe.fp8.key()));
+    }
+    for &change in Change::ALL {
+        let (setting, told) = (change.setting(), onto.is_some_and(|onto| change.concerns(onto)));
+        let (counted, now) = (setting.get(&scenario), setting.get(&Scenario::default()));
+        let stands_in = version < setting.since && value_of(setting.key).is_none() && counted != now;
+        if stands_in && !told && change.concerns(&scenario) {
+            notices.push(Notice::CountedAsBefore(change, counted));
+        }
     }
     // It is read onto the whole of the first scenario, which nothing that is wrong in it can change.
     let vs = value_of(versus::VS).map(|given| versus::read(given, version, &scenario, &mut notices));

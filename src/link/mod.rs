@@ -24,6 +24,7 @@
 //! assert_eq!((read.scenario.recipe.sequence, pinned.recipe.sequence), (2048, 4096));
 //! ```
 
+mod changes;
 mod decode;
 mod encode;
 mod notice;
@@ -32,6 +33,7 @@ mod parameters;
 mod tests;
 mod versus;
 
+pub use changes::Change;
 pub use decode::{decode, decode_onto, decode_pairs, decode_with};
 pub(crate) use decode::{pairs, unknown_word};
 pub use encode::{encode, encode_change, encode_whole};
@@ -46,7 +48,8 @@ use crate::runtime::fragmentation;
 use crate::{Origin, Scenario, catalogue};
 
 /// The version this codec writes. A change in what any parameter or default means raises it, and
-/// links of older versions keep their meaning.
+/// links of older versions keep their meaning. Every input says since which version links have it
+/// ([`Bound::since`](crate::bounds::Bound::since), [`Setting::since`](crate::setting::Setting::since)).
 pub const VERSION: u32 = 3;
 
 /// The longest query that is read. The longest link this codec can write is far below it.

@@ -2,14 +2,15 @@
 
 use std::fmt;
 
-use super::{MAX_QUERY_BYTES, VERSION, names};
+use super::{Change, MAX_QUERY_BYTES, VERSION, names};
 use crate::nearest::offers;
 use crate::{Field, InputError, catalogue, number};
 
 /// What happens to a link of another version; a test holds the number to [`VERSION`].
 const READ_AS_NEWEST: &str = "; it is read as version 3, so check the values below";
 
-/// Something in a link that could not be used as it stands.
+/// What a reader should know about a link: something that could not be used as it stands, or that the count has changed
+/// since.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Notice {
@@ -76,6 +77,8 @@ pub enum Notice {
     OwnModel,
     /// The query is longer than any link; what lies beyond the limit is left out.
     TooLong(usize),
+    /// The link is of a version without a word for this, and is counted as it was then, by this option.
+    CountedAsBefore(Change, &'static str),
     /// Something in the scenario to compare with.
     Vs(Box<Self>),
     /// A part of the scenario to compare with is no parameter with its value, shortened.
@@ -89,6 +92,15 @@ impl Notice {
             Self::UnknownModel { nearest, .. } => Some(("model", nearest)),
             Self::Word { key, nearest, .. } => Some((key, nearest)),
             _ => None,
+        }
+    }
+
+    /// Whether something was not used as it stands.
+    pub fn is_fault(&self) -> bool {
+        match self {
+            Self::CountedAsBefore(..) => false,
+            Self::Vs(notice) => notice.is_fault(),
+            _ => true,
         }
     }
 }
@@ -163,6 +175,10 @@ impl fmt::Display for Notice {
             Self::TooLong(length) => {
                 write!(f, "The link is {} characters long; only ", number::grouped(*length as f64))?;
                 write!(f, "the first {} are read.", number::grouped(MAX_QUERY_BYTES as f64))
+            }
+            Self::CountedAsBefore(change, option) => {
+                let (now, day, before, key) = (change.now(), change.day(), change.before(), change.setting().key);
+                write!(f, "{now} {day}; this link stands for {before} ({key}={option}), as it did.")
             }
             Self::Vs(notice) if remedied => write!(f, "In “vs”: {notice}"),
             Self::Vs(notice) => write!(f, "In “vs”: {notice:#}"),

@@ -303,3 +303,30 @@ fn the_second_scenario_is_read_by_the_version_of_the_link() {
     assert_eq!(of(2).recomputation, Recomputation::Selective);
     assert_eq!(of(3).recomputation, Recomputation::Full);
 }
+
+#[test]
+fn that_the_count_has_changed_is_said_once_and_is_no_fault() {
+    let told = |query: &str| {
+        let notices = decode(query).notices;
+        notices.iter().map(|notice| (notice.is_fault(), notice.to_string())).collect::<Vec<_>>()
+    };
+    let experts = "model=mixtral-8x7b&gpus=1&zero=0";
+    // A link of today is counted as today, and an older one that names the words leaves no doubt.
+    let named = "v=2&adapter=qlora&adapter_type=32&expert_matrices=stacked";
+    for query in ["adapter=qlora", "v=3&adapter=qlora", "v=2", "v=2&method=paper&adapter=qlora", named] {
+        assert_eq!(told(&format!("{experts}&{query}")), [], "{query}");
+    }
+    assert_eq!(
+        told("v=2&adapter=qlora&precision=fp32"),
+        [],
+        "adapters beside fp32 are in fp32, and there are no experts"
+    );
+    let said = told(&format!("v=2&{experts}&adapter=qlora&adapter_type=16"));
+    assert!(matches!(&said[..], [(false, text)] if text.starts_with("Experts beside adapters")), "{said:?}");
+    // The second scenario is told of by itself, and not again what holds for both.
+    let said = told(&format!("v=2&{experts}&vs=adapter:qlora"));
+    assert!(said.len() == 2 && said.iter().all(|(_, text)| text.starts_with("In “vs”: ")), "{said:?}");
+    let vs = decode(&format!("v=2&{experts}&vs=adapter:qlora")).vs.expect("a second one").recipe;
+    assert_eq!((vs.adapter_type, vs.expert_matrices), (AdapterType::Half, ExpertMatrices::Linear));
+    assert_eq!(told(&format!("v=2&{experts}&adapter=qlora&vs=s:512")).len(), 2);
+}

@@ -1,7 +1,8 @@
 //! The edge between the page and whoever shows it in a frame: messages in, messages out.
 //!
-//! Nothing here is secret and nothing is stored, so that whoever can reach the window may ask, whatever
-//! their origin. What is asked is checked by [`bmax::embed::Message`].
+//! In a frame the page hears who shows it, whatever their origin: that page chose the configuration. Everywhere it hears
+//! its own window, where the desk and `ask.js` ask. It hears no other window: one that opened the page would be told what the
+//! reader types, and could change it. What is asked is checked by [`bmax::embed::Message`].
 
 use bmax::embed::{Message, Theme};
 use bmax::{Answer, Scenario, link};
@@ -19,7 +20,7 @@ pub fn listen(state: State, theme: RwSignal<Theme>) {
     let name = figure.as_deref().map_or(JsValue::NULL, JsValue::from_str);
     let host = window().parent().ok().flatten().filter(|host| *host != window());
 
-    // Whoever is told of every answer: the host, and each window that has asked, such as this one.
+    // Whoever is told of every answer: the host, and this window once it has asked.
     let told = Array::new();
     if let Some(host) = &host {
         told.push(host);
@@ -28,11 +29,12 @@ pub fn listen(state: State, theme: RwSignal<Theme>) {
     let (own_name, askers) = (name.clone(), told.clone());
     // It hears as long as the page lives.
     _ = window_event_listener(ev::message, move |event| {
+        let asker = event.source().map_or(JsValue::NULL, JsValue::from);
+        let is_host = host.as_ref().is_some_and(|host| Object::is(host, &asker));
         let data = event.data();
-        if get(&data, "bmax").as_f64() != Some(1.0) {
+        if !(is_host || Object::is(&window(), &asker)) || get(&data, "bmax").as_f64() != Some(1.0) {
             return;
         }
-        let asker = event.source().map_or(JsValue::NULL, JsValue::from);
         let kind = text(&get(&data, "type"));
         let given = text(&get(&data, Message::field(kind.as_deref())));
         let reply = match Message::read(kind.as_deref(), given.as_deref(), &state.scenario.get_untracked()) {
@@ -56,7 +58,7 @@ pub fn listen(state: State, theme: RwSignal<Theme>) {
         if let Some(host) = &host {
             tell(host, &reply);
         }
-        if !host.as_ref().is_some_and(|host| js_sys::Object::is(host, &asker)) {
+        if !is_host {
             tell(&asker, &reply);
         }
     });

@@ -1,4 +1,4 @@
-//! What was wrong with the link, said to the reader.
+//! What is to be known about the link, said to the reader.
 
 use bmax::link::{self, Notice};
 use leptos::prelude::*;
@@ -12,7 +12,7 @@ const SHOWN: usize = 6;
 /// them: <https://www.w3.org/WAI/WCAG22/Techniques/aria/ARIA22>.
 #[component]
 pub fn Notices(
-    /// The shared state, which has what could not be used.
+    /// The shared state, which has what could not be used, and what is counted otherwise since.
     state: State,
 ) -> impl IntoView {
     let notices = state.notices;
@@ -24,7 +24,7 @@ pub fn Notices(
         <Show when=move || !notices.with(Vec::is_empty)>
             <div class="notice">
                 <div>
-                    <p class="notice-title">"Not everything in this link could be used"</p>
+                    <p class="notice-title">{move || notices.with(|all| title(all))}</p>
                     <ul>{move || notices.with(|all| lines(all)).into_iter().map(line).collect_view()}</ul>
                 </div>
                 <button
@@ -74,6 +74,15 @@ impl From<&Notice> for Line {
         let offers =
             notice.offers().into_iter().flat_map(|(key, words)| words.iter().map(move |word| Offer { key, word }));
         Self { text: notice.to_string(), offers: offers.collect() }
+    }
+}
+
+/// What the messages are about.
+fn title(all: &[Notice]) -> &'static str {
+    if all.iter().any(Notice::is_fault) {
+        "Not everything in this link could be used"
+    } else {
+        "The count has changed since links like this were first shared"
     }
 }
 

@@ -86,3 +86,13 @@ async fn without_javascript_nothing_is_asked_and_nothing_is_hidden() {
     assert_eq!(page.script(HIDDEN, vec![]).await, json!([true, true, true]));
     page.close().await;
 }
+
+/// A script that does not have its digest is not run, and without it the answers are shown.
+#[tokio::test]
+async fn where_the_script_of_the_question_is_another_than_was_built_the_answers_are_shown() {
+    let page = Visit::to("?v=3&gpus=64&ask=on").withholding("ask.js").open().await;
+    page.until_script("the answers", HIDDEN, json!([true, true, true])).await;
+    // The browser says that it refused the script.
+    assert!(!page.complaints().await.is_empty());
+    page.close().await;
+}

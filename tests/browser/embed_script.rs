@@ -1,6 +1,7 @@
 //! The script that a page may load to have its frames sized and themed.
 
 use crate::support::host::{Host, frame, sandboxed};
+use crate::support::{BLANK, FOLDER, PAGES, Visit};
 use serde_json::{Value, json};
 
 /// The heights of all frames, and what the figures in them need.
@@ -47,14 +48,37 @@ async fn frames_that_were_there_before_and_frames_that_come_later_get_their_heig
     host.close().await;
 }
 
+/// Frames that are none of bmax's, each 77 pixels high: text in the page, an advertisement, and text that stands in the
+/// place of an address which would be believed.
+fn strangers() -> String {
+    let frame = |more: &str| format!("<iframe title=other width=300 height=77 style='border:0' {more}></iframe>");
+    let text = "srcdoc='<title>other</title>'";
+    [
+        frame(text),
+        frame(&format!("sandbox=allow-scripts {text}")),
+        frame(&format!("sandbox=allow-scripts {text} src='{FOLDER}?embed=grow'")),
+        frame(&format!("sandbox=allow-scripts src='{BLANK}?embed=grow'")),
+        // An address that only begins like the folder.
+        frame(&format!("sandbox=allow-scripts src='{FOLDER}../../..{BLANK}?embed=grow'")),
+    ]
+    .concat()
+}
+
 #[tokio::test]
-async fn messages_that_are_not_of_a_frame_or_not_bmax_s_size_nothing() {
-    let stranger = "<iframe title=other width=300 height=77 srcdoc='<title>other</title>'></iframe>";
-    let host = Host::with(&(stranger.to_owned() + &sandboxed("embed=grow"))).await;
+async fn only_a_frame_of_bmax_s_folder_is_sized_and_only_by_a_message_that_is_bmax_s() {
+    let host = Host::with(&(strangers() + &sandboxed("embed=grow"))).await;
     host.add_embed_script().await;
-    let needed = host.settled(1).await;
+    let grow = 5;
+    let needed = host.settled(grow).await;
     let size = "return [...document.querySelectorAll('iframe')].map((one) => one.clientHeight);";
-    host.page.until_script("the height", size, json!([77, needed])).await;
+    let wanted = json!([77, 77, 77, 77, 77, needed]);
+    host.page.until_script("the height", size, wanted.clone()).await;
+    let good = json!({ "bmax": 1, "type": "size", "figure": "grow", "height": 5000 });
+    // What a stranger says does nothing, be it as good as bmax's own.
+    for stranger in 0..grow {
+        host.inside(stranger, &format!("parent.postMessage({good}, '*');")).await;
+        host.hears(stranger, "size", |said| *said == good).await;
+    }
     for message in [
         json!(null),
         json!("size"),
@@ -63,20 +87,51 @@ async fn messages_that_are_not_of_a_frame_or_not_bmax_s_size_nothing() {
         json!({ "bmax": 1, "type": "height", "height": 5000 }),
         json!({ "bmax": 1, "type": "size", "height": "5000px; position: fixed" }),
         json!({ "bmax": 1, "type": "size", "height": -1 }),
+        // More than any figure has.
+        json!({ "bmax": 1, "type": "size", "height": 99_999 }),
         json!({ "bmax": 1, "type": "size", "height": 1e9 }),
         json!({ "bmax": 1, "type": "size", "height": null }),
         json!({ "bmax": 1, "type": "size" }),
     ] {
-        // From the other frame, and from the page itself.
-        host.inside(0, &format!("parent.postMessage({message}, '*');")).await;
+        // From the figure's own frame, and from the page itself.
+        host.inside(grow, &format!("parent.postMessage({message}, '*');")).await;
         host.page.script("postMessage(arguments[0], '*');", vec![message]).await;
     }
     // From the page itself even a good one is of no frame.
-    host.page.script("postMessage({ bmax: 1, type: 'size', height: 5000 }, '*');", vec![]).await;
+    host.page.script("postMessage(arguments[0], '*');", vec![good.clone()]).await;
+    host.inside(grow, "parent.postMessage('last', '*');").await;
     host.page.script("postMessage('last', '*');", vec![]).await;
-    host.page.until_script("all of them", "return heard.some(([, data]) => data === 'last');", json!(true)).await;
-    assert_eq!(host.page.script(size, vec![]).await, json!([77, needed]));
+    let all = "return heard.filter(([, data]) => data === 'last').length;";
+    host.page.until_script("all of them", all, json!(2)).await;
+    assert_eq!(host.page.script(size, vec![]).await, wanted);
+    // The same message of the figure's frame is believed.
+    host.inside(grow, &format!("parent.postMessage({good}, '*');")).await;
+    host.page.until_script("the height", size, json!([77, 77, 77, 77, 77, 5000])).await;
     host.close().await;
+}
+
+/// The bound is in `assets/embed.js` and in docs/embedding.md.
+#[tokio::test]
+async fn no_figure_on_a_telephone_is_higher_than_is_believed_with_all_of_it_unfolded() {
+    const MOST: u64 = 20_000;
+    let page = Visit::to("").wide(360).open().await;
+    let script = page.script_async(
+        "const [address, done] = arguments; fetch(address).then((answer) => answer.text()).then(done);",
+        vec![json!(format!("{FOLDER}embed.js"))],
+    );
+    assert!(script.await.as_str().expect("a text").contains("const MOST = 20_000;"));
+    let mut highest = (0, String::new());
+    for slug in PAGES {
+        page.go(&format!("{FOLDER}{slug}")).await;
+        page.wait_for_figures().await;
+        page.unfold_everything().await;
+        let heights = "return [...document.querySelectorAll('[id^=embed-]')].map((one) => [one.offsetHeight, one.id]);";
+        let heights: Vec<(u64, String)> = serde_json::from_value(page.script(heights, vec![]).await).expect("heights");
+        highest = heights.into_iter().chain([highest]).max().expect("at least one");
+    }
+    println!("the highest figure: {highest:?}");
+    assert!(highest.0 > 1_000 && highest.0 < MOST, "{highest:?}");
+    page.close().await;
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! Messages between the page and whoever shows it: they drive the figures, and nothing hostile does.
 
 use crate::support::host::{Host, frame, sandboxed};
-use crate::support::{Page, expected};
+use crate::support::{BMAX, Page, Visit, expected};
 use bmax::link;
 use serde_json::{Value, json};
 
@@ -200,7 +200,7 @@ async fn the_whole_page_in_a_frame_hears_the_same() {
 }
 
 #[tokio::test]
-async fn the_page_answers_whoever_asks_and_tells_nobody_else() {
+async fn the_page_answers_its_own_window() {
     let page = Page::open("?v=3&gpus=64").await;
     let listen = "window.heard = []; addEventListener('message', ({ data }) => heard.push(data));";
     page.script(listen, vec![]).await;
@@ -214,5 +214,48 @@ async fn the_page_answers_whoever_asks_and_tells_nobody_else() {
     let last = page.script("return heard.find(({ type }) => type === 'answer');", vec![]).await;
     assert_eq!(last, answer(None, "s=4096"));
     assert_eq!(page.query().await, "v=3&s=4096", "a refused message changes nothing");
+    page.close().await;
+}
+
+#[tokio::test]
+async fn a_page_of_another_origin_that_opened_this_one_hears_nothing_and_changes_nothing() {
+    // An empty page on a host of its own opens the page, which is on another.
+    let page = Visit::to_notes(".blank").open().await;
+    let opener = page.client.window().await.expect("a window");
+    let open = "window.heard = []; addEventListener('message', ({ data }) => heard.push(data)); \
+        window.opened = open(arguments[0], 'opened'); return opened !== null;";
+    assert_eq!(page.script(open, vec![json!(format!("{BMAX}?v=3&gpus=64"))]).await, json!(true));
+    let windows = page.client.windows().await.expect("the windows");
+    let opened = windows.into_iter().find(|window| *window != opener).expect("a second window");
+    page.client.switch_to_window(opened.clone()).await.expect("it is there");
+    page.wait_for_the_frame().await;
+    let listen = "window.others = 0; addEventListener('message', ({ source }) => { others += source !== window; }); \
+        return opener !== null;";
+    assert_eq!(page.script(listen, vec![]).await, json!(true), "it can reach who opened it");
+
+    page.client.switch_to_window(opener.clone()).await.expect("it is there");
+    let messages = [
+        json!({ "bmax": 1, "type": "ask" }),
+        json!({ "bmax": 1, "type": "set", "scenario": "model=1b&gpus=2" }),
+        json!({ "bmax": 1, "type": "change", "scenario": "s=512" }),
+        json!({ "bmax": 1, "type": "theme", "theme": "dark" }),
+        json!({ "bmax": 1, "type": "set", "scenario": "gpus=0" }),
+    ];
+    let sent = messages.len();
+    page.script("for (const one of arguments[0]) opened.postMessage(one, '*');", vec![json!(messages)]).await;
+
+    page.client.switch_to_window(opened.clone()).await.expect("it is there");
+    page.until_script("all messages to have come", "return others;", json!(sent)).await;
+    // What the reader does is shown, and starts from what was there before.
+    let own = json!({ "bmax": 1, "type": "change", "scenario": "s=4096" });
+    page.script("postMessage(arguments[0], '*');", vec![own]).await;
+    page.until_query("v=3&s=4096&gpus=64").await;
+    let theme = "return document.querySelector('.theme-switch')?.ariaLabel.startsWith('Theme: auto');";
+    assert_eq!(page.script(theme, vec![]).await, json!(true));
+    // A message of the page's own comes behind whatever it said before.
+    page.script("opener.postMessage('last', '*');", vec![]).await;
+    page.client.close_window().await.expect("it closes");
+    page.client.switch_to_window(opener).await.expect("it is there");
+    page.until_script("the last message, and no other", "return heard;", json!(["last"])).await;
     page.close().await;
 }

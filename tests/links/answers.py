@@ -61,6 +61,36 @@ VERSION_3 = VERSION_2 | {
 
 VERSIONS = {"1": VERSION_1, "2": VERSION_2, "3": VERSION_3}
 
+# What stands for the parameters that a version did not know, in a link that names nothing which would bring another. All
+# of them are what was counted when there was no such parameter.
+STANDS_IN = {
+    "1": {key: value for key, value in VERSION_3.items() if key not in VERSION_1},
+    "2": {key: value for key, value in VERSION_3.items() if key not in VERSION_2},
+}
+
+
+def code_before_3(pairs):
+    """What was counted until version 3 for some of what a link names: adapters in the type that is computed in, experts
+    beside them as linear layers, and all of GPT-2's code for a GELU that is spelt out."""
+    means = {}
+    if pairs.get("adapter", "none").lower() != "none":
+        means |= {"adapter_type": "16", "expert_matrices": "linear"}
+    if pairs.get("mlp") == "gelu-tanh" and pairs.get("model") not in MODELS:
+        means |= {"qkv": "packed", "softmax": "scores"}
+    return means
+
+
+def changed(pairs, means):
+    """The parameters that say what was counted before, where a link does not and another number is counted today."""
+    ledger = means["method"] == "ledger" and means.get("adapter", "none") != "none"
+    says = []
+    if ledger and int(pairs["v"]) < 3 and "adapter_type" not in pairs and means["precision"] != "fp32":
+        says.append("adapter_type")
+    if ledger and int(pairs["v"]) < 3 and int(means["experts"]) > 0 and "expert_matrices" not in pairs:
+        says.append("expert_matrices")
+    return says
+
+
 # --- Rows of the catalogue that the links below name --------------------------------------------------
 
 GPT = {
@@ -199,6 +229,16 @@ LINKS = [
     ("v=2&mem=79.15&driver=0.5&context=0.75&comm=1.5&frag=7.25&headroom=0", []),
     ("v=2&mem=80%20GiB&frag=2.5%25&s=2%2C048&precision=FP16&gpus=1%C2%A0024", []),
     ("target=512&v=2&hidden=5120&layers=40&gpu=h200&model=13b&heads=40", []),
+    # Words that came later: what was counted without them, and what a link says that has them all the same.
+    ("v=2&model=mixtral-8x7b&gpu=h200&gpus=1&adapter=qlora&zero=0", []),
+    ("v=2&model=deepseek-v2-lite&gpu=h100-80&gpus=8&adapter=LoRA&rank=32&s=4096", []),
+    ("v=2&model=mixtral-8x7b&gpu=h200&gpus=1&adapter=qlora&zero=0&adapter_type=32&expert_matrices=stacked", []),
+    ("v=2&model=mixtral-8x7b&gpu=h200&gpus=64&adapter=lora&precision=fp32", []),
+    ("v=2&model=mixtral-8x7b&gpu=h200&gpus=8&adapter=lora&method=paper", []),
+    ("v=2&model=mixtral-8x7b&gpu=h200&gpus=64&adapter=none", []),
+    ("v=2&mlp=gelu-tanh&norms=2&s=1024", []),
+    ("v=2&model=own&hidden=1280&layers=36&heads=20&kv=20&head_dim=64&ffn=5120&mlp=gelu-tanh", []),
+    ("v=2&model=own&hidden=1280&layers=36&heads=20&kv=20&head_dim=64&ffn=5120&mlp=gelu-tanh&qkv=separate", []),
     ("v=2&gpus=16&gpus=4&gpus=2&%3Cb%3Ebold=1&zero=7&s=%EF%BC%91%EF%BC%92", ["gpus", "<b>bold", "zero", "s"]),
     # Version 3.
     ("v=3", []),
@@ -215,6 +255,8 @@ LINKS = [
     ("v=3&model=qwen3-8b&gpu=rtx-4090&gpus=1&zero=0&adapter=qlora&adapter_type=16&adapter_dropout=on"
      "&unquantized=32&targets=qv&rank=8", []),
     ("v=3&model=mixtral-8x7b&gpu=h200&gpus=1&zero=0&adapter=qlora&expert_matrices=linear&targets=attention", []),
+    ("v=3&model=mixtral-8x7b&gpu=h200&gpus=1&zero=0&adapter=qlora", []),
+    ("v=3&model=mixtral-8x7b&gpu=h200&gpus=1&zero=0&adapter=qlora&expert_matrices=stacked", []),
     ("v=3&model=mistral-7b&gpus=4&segments=expandable&logits=kept", []),
     ("v=3&model=mistral-7b&gpus=4&segments=expandable&frag=9&logits=kept-fp32&workspace=0", []),
     ("v=3&model=own&hidden=2560&layers=32&heads=32&kv=32&head_dim=80&ffn=10240&vocab=50304&parallel=on&qkv=packed"
@@ -310,6 +352,8 @@ def meaning(link, refused):
     unusable = [key for key in unusable if not pairs[key].endswith("GB")]
     defaults = VERSIONS[pairs["v"]]
     means = dict(defaults)
+    if int(pairs["v"]) < 3:
+        means |= code_before_3(pairs)
     if "model" in pairs:
         row = MODELS.get(pairs["model"], {})
         if pairs["v"] == "3":
@@ -328,7 +372,7 @@ def meaning(link, refused):
         if key in ("v", "model", "gpu") or key in unusable:
             continue
         means[key] = value.strip().lower() if key in WORDS else number(key, value)
-    return defaults, means
+    return defaults, means, changed(pairs, means)
 
 
 # --- The two methods that never change ----------------------------------------------------------------
@@ -412,11 +456,11 @@ PRINTED = {("1b", "1"): (2, 8, 304), ("3b", "1"): (0, 2, 86), ("7b", "8"): (1, 3
 def check_against_print():
     for (model, gpus), row in PRINTED.items():
         for recompute, expected in zip(("none", "selective", "full"), row):
-            _, means = meaning(f"v=1&model={model}&gpus={gpus}&recompute={recompute}", [])
+            _, means, _ = meaning(f"v=1&model={model}&gpus={gpus}&recompute={recompute}", [])
             assert workshop(means) == (expected or "does not fit"), (model, recompute)
     for model, gpus, row in (("1b", "1", (5, 17, 304)), ("7b", "8", (2, 6, 117))):
         for recompute, expected in zip(("none", "selective", "full"), row):
-            _, means = meaning(f"v=1&model={model}&gpus={gpus}&recompute={recompute}", [])
+            _, means, _ = meaning(f"v=1&model={model}&gpus={gpus}&recompute={recompute}", [])
             assert paper(means) == expected, (model, recompute)
 
 
@@ -424,16 +468,19 @@ def main():
     check_against_print()
     links = []
     for link, refused in LINKS:
-        defaults, means = meaning(link, refused)
-        entry = {"link": link, "differs": {key: value for key, value in means.items() if value != defaults[key]}}
+        defaults, means, says = meaning(link, refused)
+        entry = {"link": link, "differs": {key: value for key, value in means.items() if value != defaults.get(key)}}
+        if says:
+            entry["changed"] = says
         if refused:
             entry["named"] = refused
         if is_of_both(means):
             entry |= {"workshop": workshop(means), "paper": paper(means)}
         links.append(entry)
-    out = VERSIONS | {"links": links}
     # One line for each version and each link.
-    lines = [f'"{version}": {json.dumps(out[version])}' for version in VERSIONS]
+    lines = [f'"{version}": {json.dumps(means)}' for version, means in VERSIONS.items()]
+    stands_in = [f'"{version}": {json.dumps(means)}' for version, means in STANDS_IN.items()]
+    lines.append('"stands_in": {\n' + ",\n".join(stands_in) + "\n}")
     rows = ",\n".join(json.dumps(entry, ensure_ascii=False) for entry in links)
     sys.stdout.write("{\n" + ",\n".join(lines) + ',\n"links": [\n' + rows + "\n]\n}\n")
 

@@ -1,12 +1,19 @@
 //! Old links: what they mean, and what they answer, for ever. README.md beside this says what is promised.
 
+use std::collections::BTreeSet;
 use std::{env, fs};
 
-use bmax::{Answer, Field, Method, Scenario, b_max, link, setting::Setting};
+use bmax::link::{Change, Notice};
+use bmax::setting::{self, Setting};
+use bmax::{Answer, ExpertMatrices, Field, Method, Scenario, b_max, link};
+use proptest::prelude::*;
+
+use crate::support::any_scenario::any_scenario;
 use serde_json::{Map, Value, json};
 
 const LINKS: &str = include_str!("links.json");
 const LEDGER: &str = include_str!("ledger.json");
+const DOCUMENT: &str = include_str!("../../docs/links.md");
 const CHANGELOG: &str = include_str!("../../CHANGELOG.md");
 
 /// One link of the list.
@@ -16,6 +23,8 @@ struct Old {
     means: Map<String, Value>,
     /// The parameters that the reader is told about.
     named: Vec<String>,
+    /// The parameters that say what was counted before, where the link does not and the count has changed.
+    changed: Vec<String>,
     /// b_max by the two methods that never change, where their sources have one.
     workshop: Option<Value>,
     paper: Option<Value>,
@@ -29,10 +38,12 @@ fn list() -> Vec<Old> {
         let version = link.split('&').find_map(|pair| pair.strip_prefix("v=")).expect("a version");
         let mut means = file[version].as_object().expect("the defaults of the version").clone();
         means.extend(entry["differs"].as_object().expect("what differs").clone());
-        let named = entry["named"].as_array().into_iter().flatten();
-        let named = named.map(|key| key.as_str().expect("a parameter").to_owned()).collect();
+        let [named, changed] = ["named", "changed"].map(|list| {
+            let keys = entry[list].as_array().into_iter().flatten();
+            keys.map(|key| key.as_str().expect("a parameter").to_owned()).collect()
+        });
         let [workshop, paper] = ["workshop", "paper"].map(|method| entry.get(method).cloned());
-        Old { link, means, named, workshop, paper }
+        Old { link, means, named, changed, workshop, paper }
     };
     links.iter().map(read).collect()
 }
@@ -99,7 +110,8 @@ fn every_old_link_means_what_it_always_meant() {
 #[test]
 fn what_could_not_be_used_in_an_old_link_is_still_named_and_nothing_else_is() {
     for old in list() {
-        let notices: Vec<_> = link::decode(&old.link).notices.iter().map(ToString::to_string).collect();
+        let faults = link::decode(&old.link).notices.into_iter().filter(Notice::is_fault);
+        let notices: Vec<_> = faults.map(|notice| notice.to_string()).collect();
         assert_eq!(notices.len(), old.named.len(), "{}: {notices:?}", old.link);
         for key in &old.named {
             assert!(notices.iter().any(|notice| notice.contains(&format!("“{key}”"))), "{key} in {notices:?}");
@@ -129,6 +141,112 @@ fn an_old_link_that_is_written_anew_means_the_same() {
         let written = link::encode(&scenario);
         let again = link::decode(&written);
         assert_eq!((again.scenario, again.notices), (scenario, vec![]), "{} as {written}", old.link);
+    }
+}
+
+/// Every input with the version of links that it came with, as its declaration says.
+fn inputs() -> impl Iterator<Item = (&'static str, u32)> {
+    let numbers = Field::ALL.iter().map(|field| (field.bound().key, field.bound().since));
+    numbers.chain(setting::ALL.iter().map(|word| (word.key, word.since)))
+}
+
+#[test]
+fn every_input_came_with_a_version_and_stands_in_older_links_for_what_was_counted_without_it() {
+    let file: Value = serde_json::from_str(LINKS).expect("links.json is JSON");
+    for version in 1..=link::VERSION {
+        let table = |value: &Value| value.as_object().expect("a table").clone();
+        let known: BTreeSet<_> = inputs().filter(|(_, since)| *since <= version).map(|(key, _)| key).collect();
+        let means = table(&file[version.to_string()]);
+        let listed: BTreeSet<_> =
+            means.keys().map(String::as_str).filter(|key| !["model", "gpu"].contains(key)).collect();
+        assert_eq!(listed, known, "what links of version {version} know");
+        if version == link::VERSION {
+            continue;
+        }
+        let later: BTreeSet<_> = inputs().filter(|(_, since)| *since > version).map(|(key, _)| key).collect();
+        let stands_in = table(&file["stands_in"][version.to_string()]);
+        assert_eq!(stands_in.keys().map(String::as_str).collect::<BTreeSet<_>>(), later, "version {version}");
+        let read = link::decode(&format!("v={version}")).scenario;
+        for (key, value) in &stands_in {
+            is(&read, key, value.as_str().expect("a text")).unwrap_or_else(|wrong| panic!("v={version}: {wrong}"));
+        }
+    }
+}
+
+#[test]
+fn old_links_of_which_the_count_has_changed_say_since_when() {
+    for old in list() {
+        let notices: Vec<_> = link::decode(&old.link).notices.into_iter().filter(|notice| !notice.is_fault()).collect();
+        let told = notices.iter().map(|notice| match notice {
+            Notice::CountedAsBefore(change, _) => change.setting().key,
+            other => panic!("{}: {other}", old.link),
+        });
+        assert_eq!(told.collect::<Vec<_>>(), old.changed, "{}", old.link);
+        for notice in notices.iter().map(ToString::to_string) {
+            assert!(Change::ALL.iter().any(|change| notice.contains(change.day())), "{notice}");
+        }
+    }
+}
+
+#[test]
+fn the_document_of_links_says_what_stands_in_and_since_when_the_count_is_another() {
+    let (_, versions) = DOCUMENT.split_once("## Versions").expect("a section");
+    let rows: Vec<_> = versions.lines().filter(|line| line.starts_with('|')).collect();
+    let says = |words: &[&str]| rows.iter().any(|row| words.iter().all(|word| row.contains(word)));
+    for change in Change::ALL {
+        let old = link::decode("v=2&adapter=lora&experts=8&active=2").scenario;
+        let (key, option) = (change.setting().key, change.setting().get(&old));
+        assert!(says(&[change.day(), &format!("`{key}={option}`")]), "{key}={option}");
+        assert!(says(&[&format!("`{key}`"), &format!("`{option}`")]), "{key}");
+    }
+    // Whatever stands for something else than its default in an older link is in the table.
+    for query in ["adapter=lora", "mlp=gelu-tanh"] {
+        let [old, new] = ["v=2", "v=3"].map(|version| link::decode(&format!("{version}&{query}")).scenario);
+        let differing = setting::ALL.iter().filter(|word| word.since > 2 && word.get(&old) != word.get(&new));
+        let differing: Vec<_> = differing.collect();
+        assert_eq!(differing.len(), 2, "{query}");
+        for word in differing {
+            assert!(says(&[&format!("`{}`", word.key), &format!("`{}`", word.get(&old))]), "{}", word.key);
+        }
+    }
+}
+
+/// For a day such a link was read with stacks of experts: 245.6 GiB and no fit (CHANGELOG.md, “Fixed”), where 93.6 GiB and
+/// 5 sequences had been.
+#[test]
+fn a_link_of_version_2_with_experts_beside_adapters_stands_for_linear_layers() {
+    let link = "v=2&model=mixtral-8x7b&gpu=h200&gpus=1&adapter=qlora&zero=0";
+    let read = link::decode(link);
+    assert_eq!(read.scenario.recipe.expert_matrices, ExpertMatrices::Linear);
+    let spelled = link::decode(&format!("{link}&expert_matrices=linear&adapter_type=16"));
+    assert_eq!((spelled.scenario, spelled.notices), (read.scenario, vec![]));
+    let said: Vec<_> = read.notices.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        said,
+        [
+            "Adapters have been counted in fp32 since 22 November 2026; this link stands for adapters in 16 bits \
+             (adapter_type=16), as it did.",
+            "Experts beside adapters have been counted as stacks since 25 November 2026; this link stands for linear \
+             layers (expert_matrices=linear), as it did.",
+        ]
+    );
+}
+
+proptest! {
+    /// A notice that the count has changed is due where the two counts differ, and nowhere else is one missing.
+    #[test]
+    fn where_no_change_of_the_count_is_told_both_counts_are_the_same(scenario in any_scenario()) {
+        for &change in Change::ALL {
+            if change.concerns(&scenario) {
+                continue;
+            }
+            let counts = change.setting().options.iter().map(|option| {
+                let counted = change.setting().read(option.key, scenario).expect("a word of its own");
+                format!("{:?} {:?}", bmax::estimate(&counted).peak(), answer(&counted, counted.method))
+            });
+            let counts: BTreeSet<_> = counts.collect();
+            prop_assert_eq!(counts.len(), 1, "{:?}: {:?}", change, counts);
+        }
     }
 }
 

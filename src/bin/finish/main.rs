@@ -75,7 +75,15 @@ fn pages(folder: &Path, rendered: &Path, built: &Path) -> Result<()> {
     text::explain(&mut site);
     text::link(&mut site)?;
     let places = text::Places::of(&site).with_figures(&site, &figures.all());
-    let parts = pages::Parts { program: &program, figures: &figures, places: &places, desk: &desk, address: &address };
+    let asking = digest::sha256(read_bytes(&folder.join(pages::ASKING))?);
+    let parts = pages::Parts {
+        program: &program,
+        figures: &figures,
+        places: &places,
+        desk: &desk,
+        asking: &asking,
+        address: &address,
+    };
     // Trunk's minifier would take the comments by which the program finds its way through a figure, so that figures
     // come after it.
     pages::write_all(folder, &page, &site, &parts)?;

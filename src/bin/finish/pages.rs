@@ -18,12 +18,17 @@ use super::program::Program;
 use super::text::{Page, Places};
 use super::{Result, read, write};
 
+/// The script of a link that asks before it answers, which `index.html` imports.
+pub const ASKING: &str = "ask.js";
+
 /// What fills the template beside the text.
 pub struct Parts<'a> {
     pub program: &'a Program,
     pub figures: &'a Figures,
     pub places: &'a Places,
     pub desk: &'a Desk,
+    /// The digest of [`ASKING`].
+    pub asking: &'a str,
     /// Where the site will lie.
     pub address: &'a Address,
 }
@@ -185,7 +190,7 @@ fn fetched(names: &[&str], has_sentences: bool, parts: &Parts) -> Result<Value> 
 /// The digests of all scripts that the page imports, as an import map has them.
 fn modules(parts: &Parts, root: &str) -> Value {
     let desk = (format!("{}.js", parts.desk.name), parts.desk.script.as_str());
-    let all = parts.program.scripts().chain([desk]);
+    let all = parts.program.scripts().chain([desk, (ASKING.to_owned(), parts.asking)]);
     let integrity = all.map(|(file, digest)| (format!("{root}{file}"), format!("sha256-{digest}").into()));
     json!({ "integrity": integrity.collect::<Map<String, Value>>() })
 }
