@@ -25,8 +25,9 @@ fn files(folder: &str, ending: &str) -> Vec<(PathBuf, String)> {
 }
 
 /// The rest of a text behind each place where it says `before`, up to the first of these letters.
-fn behind<'a>(text: &'a str, before: &'a str, ends: &'static [char]) -> impl Iterator<Item = &'a str> {
-    text.split(before).skip(1).filter_map(move |rest| rest.split(ends).next())
+fn behind<'a>(text: &'a str, before: &str, ends: &[char]) -> std::vec::IntoIter<&'a str> {
+    let found: Vec<&str> = text.split(before).skip(1).filter_map(|rest| rest.split(ends).next()).collect();
+    found.into_iter()
 }
 
 fn tint(key: &str) -> Option<Tint> {
@@ -44,12 +45,14 @@ fn no_two_kinds_of_memory_have_one_name_or_one_colour() {
         if tint == Tint::Turns {
             continue;
         }
-        let rule = behind(base, &format!("[data-bucket=\"{}\"] {{\n  --bucket: ", tint.key()), &[';']).next();
+        let head = format!("[data-bucket=\"{}\"] {{\n  --bucket: ", tint.key());
+        let rule = behind(base, &head, &[';']).next();
         let rule = rule.unwrap_or_else(|| panic!("style/base.css has no colour for “{}”", tint.name()));
         let token = format!("var(--bucket-{})", tint.key());
         assert_eq!(rule == token, tint != Tint::Other, "“{}” is {rule}", tint.name());
         // In either scheme: the values stand once for light and twice for dark.
-        let values: Vec<_> = behind(tokens, &format!("--bucket-{}: ", tint.key()), &[';']).collect();
+        let name = format!("--bucket-{}: ", tint.key());
+        let values: Vec<_> = behind(tokens, &name, &[';']).collect();
         let values = if tint == Tint::Other { vec![rule] } else { values };
         assert_eq!(colours.insert(values, tint), None, "“{}” has the colour of another", tint.name());
     }

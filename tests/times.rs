@@ -56,7 +56,7 @@ fn palm() -> Model {
         latent: Latent::NONE,
         encoder: Encoder::NONE,
         vision: bmax::Vision::NONE,
-        origin: "",
+        origin: bmax::Origin::Own,
     }
 }
 

@@ -464,7 +464,7 @@ fn nothing_is_listed_that_takes_no_memory() {
     for scenario in [llama(), mixtral(), engine, text, several, row("t5-base"), row("gpt2")] {
         let entries = estimate(&bare(scenario)).entries;
         let empty = entries.iter().find(|entry| entry.bytes == Bytes::ZERO);
-        assert!(empty.is_none(), "{}: {}", scenario.model.origin, empty.map_or("", |entry| entry.name));
+        assert!(empty.is_none(), "{:?}: {}", scenario.model.origin, empty.map_or("", |entry| entry.name));
     }
 }
 

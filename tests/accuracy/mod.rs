@@ -166,7 +166,7 @@ fn a_missed_target_is_called_missed() {
 /// The target is 97 of 100.
 #[test]
 fn nearly_every_run_that_ran_is_likely_to_run() {
-    let (alike, all) = alike(&committed(), Seen::Fit, |range| range.likely);
+    let (alike, all) = alike(&committed(), Seen::Fit, |range| range.likely.clone());
     assert!(alike * 100 >= all * 97, "{alike} of {all}");
 }
 
@@ -175,9 +175,9 @@ fn nearly_every_run_that_ran_is_likely_to_run() {
 #[test]
 fn most_runs_out_of_memory_are_judged_so() {
     let rows = committed();
-    let (likely, all) = alike(&rows, Seen::OutOfMemory, |range| range.likely);
+    let (likely, all) = alike(&rows, Seen::OutOfMemory, |range| range.likely.clone());
     assert!(likely * 67 >= all * 46, "likely: {likely} of {all}");
-    let (safe, all) = alike(&rows, Seen::OutOfMemory, |range| range.safe);
+    let (safe, all) = alike(&rows, Seen::OutOfMemory, |range| range.safe.clone());
     assert!(safe * 67 >= all * 61, "safe: {safe} of {all}");
 }
 

@@ -16,7 +16,7 @@ pub struct Report<'a> {
 }
 
 /// The outlooks that say whether a run fits.
-const OUTLOOKS: [fn(&Range) -> Answer; 2] = [|range| range.likely, |range| range.safe];
+const OUTLOOKS: [fn(&Range) -> Answer; 2] = [|range| range.likely.clone(), |range| range.safe.clone()];
 
 impl<'a> Report<'a> {
     pub fn of(rows: &'a [Row]) -> Self {

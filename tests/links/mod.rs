@@ -61,8 +61,7 @@ fn is(scenario: &Scenario, key: &str, expected: &str) -> Result<(), String> {
         return differs(word.get(scenario).to_owned());
     }
     match key {
-        "model" if scenario.model.origin.is_empty() => differs(link::OWN.to_owned()),
-        "model" => differs(scenario.model.origin.to_owned()),
+        "model" => differs(link::model_word(scenario.model.origin).to_owned()),
         "gpu" => differs(scenario.device.origin.to_owned()),
         _ => Err(format!("{key} is no parameter")),
     }
@@ -72,6 +71,8 @@ fn answer(scenario: &Scenario, method: Method) -> Value {
     match b_max(&Scenario { method, ..*scenario }) {
         Answer::Fits(room) => json!(room.batch),
         Answer::Infeasible(_) => json!("does not fit"),
+        // What a method counts does not depend on whether anybody can run it.
+        Answer::Refused(refusal) => refusal.would_be.map_or_else(|| json!("does not fit"), |most| json!(most)),
     }
 }
 

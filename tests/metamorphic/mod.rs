@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use bmax::{
     Adapter, Answer, Bytes, Encoder, Entry, Estimate, Field, Offload, Optimizer, Scenario, StepKernel, b_max, estimate,
-    link,
+    largest_micro_batch, link,
 };
 
 use exceptions::Exception;
@@ -83,11 +83,16 @@ fn alone(scenario: &Scenario) -> Result<(), &'static str> {
             holds(next, "one sequence more than b_max does not fit")?;
         }
         Answer::Infeasible(_) => holds(at_most(usable, peak(&device.with_batch(1))), "what is refused does not fit")?,
+        Answer::Refused(refusal) => {
+            let would_be = refusal.would_be.unwrap_or(0);
+            let fits = would_be == 0 || at_most(peak(&device.with_batch(would_be)), usable);
+            holds(fits, "what would be b_max would fit")?;
+        }
     }
     for factor in [1.01, 1.5, 4.0] {
         let more = (scenario.number(Field::Memory) * factor).min(Field::Memory.bound().max);
         let larger = scenario.with_number(Field::Memory, more).expect("in range");
-        holds(b_max(scenario).batch() <= b_max(&larger).batch(), "more memory does not lower b_max")?;
+        holds(largest_micro_batch(scenario) <= largest_micro_batch(&larger), "more memory does not lower b_max")?;
     }
     experts_in_no_layer(scenario)?;
     one_moment(&once, scenario)

@@ -195,7 +195,7 @@ proptest! {
     fn a_link_with_every_parameter_spelled_out_says_the_same(scenario in any_scenario(), own in any::<bool>()) {
         let mut scenario = scenario;
         if own {
-            scenario.model.origin = "";
+            scenario.model.origin = bmax::Origin::Own;
         }
         let whole = link::encode_whole(&scenario);
         prop_assert!(whole.len() <= link::MAX_QUERY_BYTES, "{} bytes", whole.len());
@@ -215,7 +215,7 @@ proptest! {
         let (mut first, mut second) = (first, second);
         for (scenario, own) in [&mut first, &mut second].into_iter().zip(own) {
             if own {
-                scenario.model.origin = "";
+                scenario.model.origin = bmax::Origin::Own;
             }
         }
         for vs in [second, link::decode_onto(Some(&first), &changed).scenario] {

@@ -70,6 +70,7 @@ of_every_scenario! {
         match b_max(&scenario) {
             Answer::Fits(room) => prop_assert!(room.peak.get().is_finite() && room.batch >= 1),
             Answer::Infeasible(reason) => prop_assert!(reason.over.get().is_finite() && reason.over > Bytes::ZERO),
+            Answer::Refused(refusal) => prop_assert!(refusal.would_be != Some(0) && !refusal.conflicts.is_empty()),
         }
     }
 
@@ -102,6 +103,10 @@ of_every_scenario! {
                 }
             }
             Answer::Infeasible(_) => prop_assert!(at_least(peak(&scenario.with_batch(1)), usable)),
+            Answer::Refused(refusal) => {
+                let would_be = refusal.would_be.unwrap_or(0);
+                prop_assert!(would_be == 0 || peak(&scenario.with_batch(would_be)) <= usable * (1.0 + 1e-12));
+            }
         }
     }
 
@@ -295,7 +300,7 @@ of_every_scenario! {
     fn safe_is_at_most_likely_and_likely_at_most_optimistic(scenario in counted) {
         let range = range(&scenario);
         let [safe, likely, optimistic] =
-            [range.safe, range.likely, range.optimistic].map(|answer| answer.batch().unwrap_or(0));
+            [&range.safe, &range.likely, &range.optimistic].map(|answer| answer.batch().unwrap_or(0));
         prop_assert!(safe <= likely && likely <= optimistic, "{} {} {}, {}", safe, likely, optimistic, link::encode(&scenario));
         prop_assert_eq!(range.likely, b_max(&scenario));
     }

@@ -67,8 +67,8 @@ fn said(facts: &Facts, at: usize) -> String {
 
 /// What the methods count otherwise than one another, in sentences.
 fn why_they_differ(facts: &Facts) -> String {
-    let [one, two] = facts.others;
-    let answers = [(facts.scenario.method, facts.answer), one, two];
+    let [one, two] = facts.others.clone();
+    let answers = [(facts.scenario.method, facts.answer.clone()), one, two];
     let sentences: Vec<String> =
         others::differences(&facts.scenario, &answers).iter().map(Difference::sentence).collect();
     sentences.join(" ")

@@ -1,6 +1,6 @@
 //! What the figure shows: each line of the derivation in symbols and with numbers, as MathML.
 
-use bmax::{Answer, Bytes, Choice, Entry, Method, Scenario, division::Division, formula::Values, others};
+use bmax::{Answer, Bytes, Entry, Method, Scenario, division::Division, formula::Values, others};
 
 use super::quantity::gib;
 use super::steps::{Steps, quotient};

@@ -98,7 +98,7 @@ pub(super) fn read(row: &Value) -> Result<Model, &'static str> {
         return Err("it predicts several tokens, which the estimator does not have");
     }
     let mut model = Model {
-        origin: "",
+        origin: bmax::Origin::Own,
         parameters: row.get("params").and_then(Value::as_u64).unwrap_or(0),
         hidden,
         layers,
