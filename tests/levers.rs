@@ -28,11 +28,15 @@ fn every_lever_says_what_it_costs() {
         |s| s.recipe.recomputation = Recomputation::Full,
         |s| (s.recipe.recomputation, s.recipe.offload) = (Recomputation::Full, Offload::Optimizer),
         |s| (s.recipe.recomputation, s.recipe.offload) = (Recomputation::Full, Offload::Parameters),
-        |s| (s.task.kind, s.recipe.adapter) = (TaskKind::Dpo, Adapter::LoraFp32),
+        |s| (s.task.kind, s.recipe.adapter) = (TaskKind::Dpo, Adapter::Lora),
         |s| (s.task.kind, s.task.rollout) = (TaskKind::Grpo, Rollout::Awake),
         |s| (s.outside.evaluation, s.outside.eval_steps) = (Evaluation::Logits, 8),
         |s| (s.outside.gather, s.outside.load) = (Gather::Gpu, Load::Gpu),
-        |s| (s.recipe.adapter, s.outside.merge, s.outside.resume) = (Adapter::Lora, Merge::Safe, Resume::Gpu),
+        |s| {
+            // peft merges on a GPU that has all of the weights.
+            s.cluster.zero = ZeroStage::Stage0;
+            (s.recipe.adapter, s.outside.merge, s.outside.resume) = (Adapter::Lora, Merge::Safe, Resume::Gpu);
+        },
         |s| s.model.vision = catalogue::model("qwen2.5-vl-7b").expect("listed").model.vision,
     ];
     let mut seen = Vec::new();

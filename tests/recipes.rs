@@ -218,8 +218,9 @@ fn eight_bit_adam_keeps_what_bitsandbytes_allocates_for_routers_norms_and_convol
     for row in rows {
         let question = row["question"].as_str().expect("a question");
         let read = link::decode(question);
-        assert_eq!((read.notices.len(), read.scenario.conflicts().len()), (0, 0), "{question}");
-        let estimate = estimate(&read.scenario);
+        assert_eq!(read.notices.len(), 0, "{question}");
+        // Whisper has 448 positions; the state of an optimizer depends on no length.
+        let estimate = estimate(&read.scenario.mended().0);
         let number = |key: &str| row[key].as_f64().expect("a number");
         // Whisper’s keys have no bias, and are counted with one: 384 numbers in six blocks of attention, of fewer than
         // 4,096 elements each.

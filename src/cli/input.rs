@@ -15,7 +15,7 @@ use crate::course::networks::Named;
 use crate::json::{self, Value};
 use crate::nearest::nearest;
 use crate::{
-    Batching, Field, Scenario,
+    Batching, Field, Origin, Scenario,
     catalogue::{self, AsUsual},
     config_json, link, number,
 };
@@ -90,11 +90,12 @@ impl Question {
     ///
     /// # Errors
     /// [`QuestionError::Notices`] with what was not, conflicts of its settings among that.
-    pub fn strictly(mut self) -> Result<Self, QuestionError> {
-        self.notices.retain(|notice| notice.fault.is_some());
+    pub fn strictly(self) -> Result<Self, QuestionError> {
         let conflicts = self.scenario.conflicts();
-        self.notices.extend(conflicts.into_iter().map(|conflict| Notice::new(conflict.message, "")));
-        if self.notices.is_empty() { Ok(self) } else { Err(QuestionError::Notices(self.notices)) }
+        let wrong = self.notices.iter().filter(|notice| notice.fault.is_some()).cloned();
+        let wrong: Vec<Notice> =
+            wrong.chain(conflicts.into_iter().map(|found| Notice::new(found.message, ""))).collect();
+        if wrong.is_empty() { Ok(self) } else { Err(QuestionError::Notices(wrong)) }
     }
 }
 
@@ -260,10 +261,16 @@ fn asked(
     network: Option<String>,
 ) -> Result<Question, QuestionError> {
     notices.extend(read.notices.iter().map(Notice::from));
-    for notice in read.notices {
-        if let link::Notice::UnknownModel { nearest, .. } = notice {
-            return Err(QuestionError::UnknownModel { notices, nearest });
+    if read.scenario.model.origin == Origin::Unknown {
+        let of = |notice: &link::Notice| match notice {
+            link::Notice::UnknownModel { nearest, .. } => Some(nearest.clone()),
+            _ => None,
+        };
+        let named = read.notices.iter().find_map(of);
+        if named.is_none() {
+            notices.push(Notice::new("Model: nobody knows which one it is.".to_owned(), ""));
         }
+        return Err(QuestionError::UnknownModel { notices, nearest: named.unwrap_or_default() });
     }
     let named = network.as_deref().map(|word| (Named::read(word), Named::notices(word)));
     let (network, told) = match named {
@@ -474,7 +481,7 @@ mod tests {
     #[test]
     fn a_model_of_ones_own_takes_the_place_of_the_list_and_is_refined() {
         let mut own = Scenario::default().model;
-        own.origin = "";
+        own.origin = crate::Origin::Own;
         own.layers = 7;
         let own = AsUsual { model: own, usual: Usual::of(own.parameters, Switch::Off) };
         let asked = question("hidden=1024&model=70b", Some(own)).expect("a question");

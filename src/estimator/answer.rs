@@ -379,6 +379,8 @@ fn fewest_with_memory(scenario: &Scenario, batch: u32) -> Option<u32> {
     let from = gpus / group;
     if holds(from) {
         return Some(gpus);
+    } else if from >= limit {
+        return None;
     }
     // More machines have less each of what is divided.
     let groups = from + search::largest(limit - from, 1, |more| !holds(from + more)) + 1;

@@ -121,7 +121,7 @@ pub fn by_running_out(scenario: &Scenario) -> Vec<Probe> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{b_max, catalogue};
+    use crate::{b_max, catalogue, largest_micro_batch};
 
     #[test]
     fn who_only_runs_out_of_memory_ends_at_the_same_answer_with_every_attempt_between_the_last_two_bounds() {
@@ -131,7 +131,7 @@ mod tests {
                 scenario.cluster.gpus = gpus;
                 let probes = by_running_out(&scenario);
                 let found = probes.last().map(|probe| probe.low);
-                assert_eq!(found, Some(b_max(&scenario).batch().unwrap_or(0)), "{} on {gpus}", preset.slug);
+                assert_eq!(found, Some(largest_micro_batch(&scenario).unwrap_or(0)), "{} on {gpus}", preset.slug);
                 assert!(probes.len() <= 42, "{} attempts", probes.len());
                 for pair in probes.windows(2).filter(|pair| pair[1].phase == Phase::Bisecting) {
                     let [before, now] = [&pair[0], &pair[1]];

@@ -299,12 +299,17 @@ mod tests {
         for scenario in every_row() {
             let memories = memories(&scenario, 64);
             let curve = b_max_by_memory(&scenario, &memories);
-            assert!(curve.is_sorted(), "{}", scenario.model.origin);
+            assert!(curve.is_sorted(), "{}", scenario.model.origin.slug().unwrap_or_default());
             let asked = memories.iter().map(|&mib| largest_micro_batch(&with_memory(scenario, mib)));
-            assert_eq!(curve, asked.collect::<Vec<_>>(), "{}", scenario.model.origin);
+            assert_eq!(curve, asked.collect::<Vec<_>>(), "{}", scenario.model.origin.slug().unwrap_or_default());
             let least = crate::inverse::least_memory(&scenario, 1).map_or(f64::INFINITY, Bytes::mib);
             for (mib, batch) in memories.into_iter().zip(curve) {
-                assert_eq!(batch.is_some(), f64::from(mib) >= least, "{} on {mib} MiB", scenario.model.origin);
+                assert_eq!(
+                    batch.is_some(),
+                    f64::from(mib) >= least,
+                    "{} on {mib} MiB",
+                    scenario.model.origin.slug().unwrap_or_default()
+                );
             }
         }
     }
@@ -326,7 +331,7 @@ mod tests {
     #[test]
     fn a_larger_model_of_the_same_shape_never_has_a_larger_b_max() {
         for scenario in every_row() {
-            let name = scenario.model.origin;
+            let name = scenario.model.origin.slug().unwrap_or_default();
             let sizes = model_sizes(&scenario.model, 64);
             assert!(sizes.is_sorted_by(|a, b| a.parameters < b.parameters), "{name}");
             assert!(sizes.len() <= 66 && sizes.contains(&scenario.model), "{name}");

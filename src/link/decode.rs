@@ -117,16 +117,20 @@ pub(super) fn read(
             notices.push(Notice::OwnModel);
         }
     } else if let Some(given) = value_of("model") {
-        match catalogue::model(given.trim()) {
+        // As words are, names are read in any case: those of the list have no capitals.
+        match catalogue::model(&given.trim().to_ascii_lowercase()) {
             Some(row) if version < 3 => scenario.model = row.model,
             Some(row) => scenario = row.apply(scenario),
             None if given.trim() == OWN => scenario.model.origin = Origin::Own,
             None => {
                 // No other model answers for it.
                 scenario.model.origin = Origin::Unknown;
-                let known = &mut catalogue::MODELS.iter().map(|row| (row.slug, row.name));
-                let nearest = if given.trim() == UNKNOWN { Vec::new() } else { offers(ROWS[1].0, given, known) };
-                notices.push(Notice::UnknownModel { given: excerpt(given), nearest });
+                // A link says the word itself where that was said before.
+                if given.trim() != UNKNOWN {
+                    let known = &mut catalogue::MODELS.iter().map(|row| (row.slug, row.name));
+                    notices
+                        .push(Notice::UnknownModel { given: excerpt(given), nearest: offers(ROWS[1].0, given, known) });
+                }
             }
         }
     }

@@ -55,10 +55,6 @@ fn unknown_and_repeated_parameters_are_named() {
 fn words_that_name_nothing_come_with_what_is_like_them() {
     for (query, expected) in [
         (
-            "model=llama3-8b",
-            "Model: “llama3-8b” is not known (nearest: llama-3.1-8b); “model” takes a model of the list. It is set to 7b.",
-        ),
-        (
             "gpu=h100",
             "GPU: “h100” is not known (nearest: h100-80 of 80 GB, h100-pcie of 80 GB, h100-nvl of 94 GB); “gpu” takes a GPU of the list. It is set to a100-80.",
         ),
@@ -74,6 +70,11 @@ fn words_that_name_nothing_come_with_what_is_like_them() {
         assert_eq!(only_notice(query), expected);
         assert_eq!(decode(query).scenario, Scenario::default(), "nothing that is offered is applied");
     }
+    assert_eq!(
+        only_notice("model=llama3-8b"),
+        "Model: “llama3-8b” is not known (nearest: llama-3.1-8b); “model” takes a model of the list, and a config.json \
+         says what any other is."
+    );
 }
 
 #[test]
@@ -211,7 +212,7 @@ fn links_of_version_1_keep_their_meaning() {
 #[test]
 fn a_model_of_no_row_stays_the_readers_own() {
     let mut scenario = Scenario::default();
-    scenario.model.origin = "";
+    scenario.model.origin = crate::Origin::Own;
     scenario.model.layers = 7;
     let query = encode(&scenario);
     assert_eq!(query, "v=3&model=own&layers=7");
@@ -263,7 +264,6 @@ fn what_is_wrong_with_the_second_scenario_never_touches_the_first() {
     for (vs, message) in [
         ("s:-5", "In “vs”: Sequence length: “-5” is too small; it takes a whole number from 1 to 4,194,304 tokens."),
         ("zero:9", "In “vs”: ZeRO stage: “9” is not known; “zero” takes 0, 1, 2, 3. It is set to 3."),
-        ("model:llama3-8b", "In “vs”: Model: “llama3-8b” is not known (nearest: llama-3.1-8b)"),
         ("colour:red", "In “vs”: “colour” is not a parameter; it is passed over."),
         ("4096", "In “vs”: “4096” is not a parameter with its value, as in s:512;zero:3; it is passed over."),
         ("s%3D1", "In “vs”: “s=1” is not a parameter with its value"),
@@ -278,6 +278,11 @@ fn what_is_wrong_with_the_second_scenario_never_touches_the_first() {
         assert!(said.len() == 1 && said[0].starts_with(message), "{vs}: {said:?}");
         assert!(!format!("{:#}", read.notices[0]).contains("passed over"));
     }
+    // No other model stands in for one that is not known, and the first has none of it.
+    let read = decode("gpus=16&s=4096&vs=model:llama3-8b");
+    assert_eq!((read.scenario, read.vs.map(|vs| vs.model.origin)), (first, Some(crate::Origin::Unknown)));
+    let said: Vec<_> = read.notices.iter().map(ToString::to_string).collect();
+    assert!(said[0].starts_with("In “vs”: Model: “llama3-8b” is not known (nearest: llama-3.1-8b)"), "{said:?}");
     // The rest of it holds.
     let read = decode("vs=gpus:4;s:x;zero:1");
     assert_eq!(encode(&read.vs.expect("a second one")), "v=3&gpus=4&zero=1");

@@ -9,7 +9,7 @@ pub static SAID: [&str; 7] = [
     "80 real runs with FSDP, ZeRO or DDP: median error 3.8 %, nine of ten within 13.4 %.",
     "33 real runs with tensor parallelism: median error 4.5 %, nine of ten within 20.6 %.",
     "51 real runs with pipelines: median error 2.0 %, nine of ten within 13.0 %.",
-    "38 real runs with DeepSpeed: median error 6.9 %, nine of ten within 20.3 %.",
+    "38 real runs with DeepSpeed: median error 6.3 %, nine of ten within 20.3 %.",
     "86 real runs with LoRA or QLoRA: median error 8.8 %, nine of ten within 39.0 %.",
     "Only 12 real runs of encoders: median error 13.1 %, nine of ten within 23.6 %.",
 ];

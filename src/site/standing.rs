@@ -96,4 +96,15 @@ mod tests {
         let most = facts_of(scenario).answer.batch().expect("fits");
         assert_eq!(Standing::of(&facts_of(scenario.with_batch(most))), Standing::Fits);
     }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn what_has_no_answer_is_never_in_the_colour_of_what_fits(scenario in any_scenario()) {
+            let facts = facts_of(scenario);
+            let standing = Standing::of(&facts);
+            prop_assert_eq!(matches!(standing, Standing::Unanswered(_)), !facts.is_answered());
+            prop_assert!(facts.is_answered() || standing.colour() != Standing::Fits.colour());
+        }
+    }
 }

@@ -181,7 +181,7 @@ fn left(_: &Seen, now: &Seen) -> String {
             format!("{next} needs {one}, and would lack {lack}{of}.")
         }
         Answer::Infeasible(reason) => format!("One {} lacks {}{of}.", now.scenario.unit().one(), memory(reason.over)),
-        Answer::Refused(refusal) => format::refusal(refusal, now.scenario.unit()),
+        Answer::Refused(_) => "These settings have no answer.".to_owned(),
     };
     format!("With {} {free}. {more}", batch(now))
 }

@@ -4,7 +4,7 @@
 
 use std::fmt::Write;
 
-use bmax::{Method, b_max, estimate};
+use bmax::{Method, estimate, largest_micro_batch};
 
 use super::cases::{self, Case, Row, Seen};
 use super::{files, vectors};
@@ -57,7 +57,7 @@ fn line(case: &Case) -> String {
         Seen::OutOfMemory => ("out of memory".to_owned(), String::new()),
     };
     let [all, host] = throughout(&estimate(&case.scenario));
-    let batch = b_max(&case.scenario).batch().map_or("none".to_owned(), |batch| batch.to_string());
+    let batch = largest_micro_batch(&case.scenario).map_or("none".to_owned(), |batch| batch.to_string());
     format!("{seen:>16} {ledger:>16.0} {off:>9} {all:>18.0} {host:>16.0} {batch:>8}  {}\n", case.id)
 }
 

@@ -244,35 +244,3 @@ fn print_the_links() {
         }
     }
 }
-
-#[test]
-#[ignore = "scratch"]
-fn scratch_verdicts() {
-    for row in committed() {
-        if let Row::Compared(case) = row {
-            let conflicts = case.scenario.conflicts();
-            if !conflicts.is_empty() {
-                println!(
-                    "CONFLICT {} {:?} {}",
-                    case.id,
-                    conflicts.iter().map(|c| &c.message).collect::<Vec<_>>(),
-                    bmax::link::encode(&case.scenario)
-                );
-            }
-            let ran = match case.seen {
-                Seen::Fit => true,
-                Seen::OutOfMemory => false,
-                Seen::Peak(..) => continue,
-            };
-            let seen = bmax::counters(&case.scenario);
-            let card = case.scenario.device.memory - case.scenario.device.driver;
-            let live = bmax::largest_micro_batch(&case.scenario).is_some_and(|b| b >= case.scenario.recipe.batch);
-            let counter = seen.device + seen.given_back <= card;
-            println!(
-                "VERDICT {} ran={ran} likely={live} counter={counter} over={:.3}",
-                case.id,
-                (seen.device + seen.given_back).gib() / card.gib()
-            );
-        }
-    }
-}

@@ -51,7 +51,7 @@ async fn the_table_holds_the_library_s_times() {
     let figure = page.figure("update-time");
     figure.enter("Tokens of the run", "2").await;
     figure.shows("billions", "2").await;
-    figure.shows("goal", &number::grouped(steps_to_goal(&scenario).into())).await;
+    figure.shows("goal", &bmax::format::counted(steps_to_goal(&scenario), "step", "steps")).await;
     let rows = figure.table("steps").await;
     assert_eq!(rows.len(), 11);
     for (row, power) in rows.iter().zip(0..) {
@@ -79,7 +79,7 @@ async fn a_run_that_is_no_number_is_refused_and_the_micro_batch_is_the_shared_on
     figure.enter("Micro-batch b", "6").await;
     page.until_query("v=3&b=6").await;
     let scenario = expected::scenario("?b=6");
-    figure.shows("goal", &number::grouped(steps_to_goal(&scenario).into())).await;
+    figure.shows("goal", &bmax::format::counted(steps_to_goal(&scenario), "step", "steps")).await;
     figure.shows("seconds", &duration(update(&scenario, 8, 10e9).seconds)).await;
     page.close().await;
 }

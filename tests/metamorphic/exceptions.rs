@@ -105,7 +105,7 @@ pub static ALL: &[Exception] = &[
     Exception {
         because: "A quantized matrix is brought back to 16 bits for its product.",
         shown: &[
-            ("adapter lora → lora-8bit, the rest in 16 bits", "v=3&model=gpt2-large&ffn=231375&accum=36&gpus=288&pp=36&zero=1"),
+            ("adapter lora → lora-8bit, the rest in 16 bits", "v=3&model=gpt2-large&s=1024&ffn=231375&accum=36&gpus=288&pp=36&zero=1"),
         ],
         entries: &[
             "One matrix, dequantized",
@@ -314,7 +314,7 @@ pub static ALL: &[Exception] = &[
     Exception {
         because: "DeepSpeed’s third stage has its reduction bucket and its gradients in place during the whole step.",
         shown: &[
-            ("zero 2 → 3", "v=3&b=55&tp=8&engine=deepspeed"),
+            ("zero 2 → 3", "v=3&b=55&gpus=1&engine=deepspeed"),
         ],
         entries: &[
             "Adapters", "Attention matrices", "Embedding", "Experts", "Feed-forward matrices",

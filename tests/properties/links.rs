@@ -120,7 +120,7 @@ fn words_may_be_written_in_any_case_and_what_else_is_in_another_case_is_named() 
     }
     for slug in catalogue::MODELS.iter().map(|row| row.slug).filter(|slug| *slug != slug.to_uppercase()) {
         let read = link::decode(&format!("model={}", slug.to_uppercase()));
-        assert_eq!((read.scenario, read.notices.len()), (Scenario::default(), 1), "{slug}");
+        assert_eq!((read.scenario.model.origin, read.notices), (bmax::Origin::Row(slug), vec![]), "{slug}");
     }
 }
 

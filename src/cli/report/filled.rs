@@ -382,7 +382,7 @@ fn solved(scenario: &Scenario) -> Solve {
     };
     // A larger GPU does not help a machine with too little memory.
     let in_host = estimate(scenario).host.lacks().is_some();
-    let larger = |why| if in_host { "The machine has too little CPU memory, whatever its GPUs have." } else { why };
+    let larger = |why| if in_host { "The machine has too little CPU memory." } else { why };
     let missing = [
         ("longest_sequence", solve.longest_sequence.is_none(), "Not even sequences of one token fit."),
         ("fewest_gpus", solve.fewest_gpus.is_none(), "What more GPUs do not divide is too large by itself."),

@@ -49,7 +49,12 @@ impl Conflicts {
         if divides_matrices && cluster.zero == ZeroStage::Stage3 && cluster.pipeline_parallel == 1 {
             let message = "DeepSpeed before 0.19.4 refuses tensor parallelism beside ZeRO 3, and what later versions hold \
                            then is not counted; stage 2 goes with it in all of them.";
-            self.word(Word::Zero(ZeroStage::Stage2), message);
+            // Weights in CPU memory want stage 3, so that there tensor parallelism gives way.
+            if scenario.recipe.offload.takes_parameters() {
+                self.number(Field::TensorParallel, 1, message.to_owned());
+            } else {
+                self.word(Word::Zero(ZeroStage::Stage2), message);
+            }
         }
         // `LinearLayer` and `LinearAllreduce` of deepspeed/module_inject/layers.py, 0.19.8, take and give whole tensors.
         if divides_matrices && cluster.sequence_parallel == Switch::On {

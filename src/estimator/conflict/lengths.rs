@@ -133,7 +133,8 @@ mod tests {
             if batching.is_flat() {
                 let conflict = only(scenario);
                 assert_eq!(conflict.mend, Change::Word(Word::Attention(AttentionKernel::Flash)));
-                assert_eq!(crate::b_max(&scenario), crate::b_max(&conflict.mend.apply(scenario)));
+                let [with, without] = [conflict.mend.apply(scenario), scenario];
+                assert_eq!(crate::largest_micro_batch(&without), crate::largest_micro_batch(&with));
             } else {
                 assert_eq!(scenario.conflicts(), []);
             }

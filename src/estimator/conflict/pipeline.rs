@@ -97,9 +97,13 @@ impl Conflicts {
         if named == 0 {
             return self.even_stages(scenario);
         }
+        // PyTorch's and DeepSpeed's pipelines take stages of any length, and the longest is counted.
+        let is_uneven = cluster.engine != Engine::Megatron;
         let fits = |first: u32, last: u32| {
             let left = layers.checked_sub(first.saturating_add(last));
-            left.is_some_and(|left| if others == 0 { left == 0 } else { left >= others && left % others == 0 })
+            left.is_some_and(
+                |left| if others == 0 { left == 0 } else { left >= others && (is_uneven || left % others == 0) },
+            )
         };
         if fits(first, last) {
             return;

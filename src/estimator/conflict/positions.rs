@@ -1,7 +1,8 @@
 //! Sequences that are longer than a table of learned positions.
 
 use super::Conflicts;
-use crate::{Batching, Field, Position, Scenario, number};
+use crate::estimator::text::counted;
+use crate::{Batching, Field, Position, Scenario, number, setting::Word};
 
 impl Scenario {
     /// Tokens of the longest sequence for which the tables of learned positions have a row each; `None` where positions
@@ -56,15 +57,22 @@ impl Conflicts {
                 _ => scenario.cluster.context_parallel,
             };
             let nearest = if step > 0 && step <= most { most - most % step } else { most };
-            self.number(Field::Sequence, nearest, message("a sequence", tokens, most));
+            // Images that take more tokens than that ask for another table, not for a shorter sequence.
+            if scenario.image_tokens() > u64::from(nearest) {
+                self.word(Word::Position(Position::Rotary), &message("a sequence", tokens, most));
+            } else {
+                self.number(Field::Sequence, nearest, message("a sequence", tokens, most));
+            }
         }
     }
 }
 
 fn message(what: &str, tokens: u32, most: u32) -> String {
-    let [tokens, most] = [tokens, most].map(|number| number::grouped(number.into()));
+    let longest = number::grouped(most.into());
     format!(
-        "The table of learned positions has rows for {most} tokens, and {what} has {tokens}; {most} is the longest."
+        "The table of learned positions has rows for {}, and {what} has {}; {longest} is the longest.",
+        counted(most, "token", "tokens"),
+        counted(tokens, "token", "tokens")
     )
 }
 

@@ -87,7 +87,7 @@ mod tests {
         scenario.recipe.recomputation = Recomputation::KthLayer;
         let conflict = only(scenario);
         assert_eq!(conflict.mend, Change::Number(Field::Every, 8.0));
-        assert!(conflict.message.contains("Of 8 layers of a stage none is the 9th"), "{}", conflict.message);
+        assert!(conflict.message.contains("Of 8 layers of a stage none is number 9"), "{}", conflict.message);
         scenario.cluster.first_stage_layers = 5;
         assert_eq!(scenario.conflicts(), []);
         scenario.recipe.recomputation = Recomputation::Block;

@@ -32,8 +32,8 @@ pub(super) fn of(model: &Model, weights: &Weights, stage: &Stage) -> Vec<Tensors
     };
     // One weight, or a weight and a bias.
     let of_a_norm = match model.norm {
-        Norm::LayerNorm | Norm::LayerNormFull => 2,
-        Norm::RmsNorm | Norm::RmsNormFull => 1,
+        Norm::LayerNorm => 2,
+        Norm::RmsNorm | Norm::RmsNormFull | Norm::LayerNormFull => 1,
         Norm::Plain => 0,
     };
     let norms = u64::from(model.norms);

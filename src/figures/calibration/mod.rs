@@ -30,7 +30,7 @@ struct Part {
     /// Where its text is.
     text: fn(&mut Typed) -> &mut String,
     /// What stands there before anything is typed.
-    example: fn(&[String; 2]) -> &String,
+    example: fn(&[Option<String>; 2]) -> &Option<String>,
     /// Whether that can be refused, of the two that a run is told by.
     refused: fn([bool; 2]) -> bool,
 }

@@ -18,7 +18,7 @@ pub struct Shown {
     /// The runs beside the prediction, as the rows of the table.
     pub rows: Vec<Vec<String>>,
     /// Micro-batch and memory of the example's runs; empty texts once something is typed.
-    pub examples: [[String; 2]; 3],
+    pub examples: [[Option<String>; 2]; 3],
 }
 
 /// What runs say about the prediction; `most` is the largest micro-batch after them, and by the prediction alone.
@@ -83,7 +83,7 @@ impl Shown {
             rows: read.iter().zip(names).map(|((run, _), name)| row(name, run.and_then(|_| points.next()))).collect(),
             refused: read.map(|(_, refused)| refused),
             says: found.as_ref().map_or_else(|| Says::nothing(scenario, counter, None), Says::of),
-            examples: [const { [String::new(), String::new()] }; 3],
+            examples: [const { [None, None] }; 3],
         }
     }
 
@@ -106,8 +106,8 @@ impl Shown {
             says: Says::nothing(scenario, counter, said),
             examples: runs.map(|run| {
                 [
-                    "e.g. ".to_owned() + &format::count(run.batch),
-                    "e.g. ".to_owned() + &format::digits(run.peak.gib(), 1),
+                    Some("e.g. ".to_owned() + &format::count(run.batch)),
+                    Some("e.g. ".to_owned() + &format::digits(run.peak.gib(), 1)),
                 ]
             }),
         }
@@ -188,11 +188,11 @@ mod tests {
             assert_eq!(row[2], format::digits(predicted, 2));
         }
         assert!(opened.rows.iter().any(|row| row[4] != "0.00"), "a line through three such runs leaves residuals");
-        assert!(opened.examples.iter().flatten().all(|text| text.starts_with("e.g. ")));
+        assert!(opened.examples.iter().flatten().flatten().all(|text| text.starts_with("e.g. ")));
         // A half of a run is enough.
         let typed = shown([("2", "")]);
         assert!(typed.rows.iter().all(|row| row[1..] == ["–"; 4]), "{:?}", typed.rows);
-        assert!(typed.examples.iter().flatten().all(String::is_empty));
+        assert!(typed.examples.iter().flatten().all(Option::is_none));
     }
 
     #[test]

@@ -181,8 +181,8 @@ mod tests {
     fn no_device_is_called_by_two_sizes() {
         for row in DEVICES {
             let text = describe(row.taken());
-            // The unit, not the GB200.
-            assert!(!text.replace(" GB200", "").contains(" GB"), "{text}");
+            // The unit, not the GB200 or the GB300.
+            assert!(!text.replace(" GB200", "").replace(" GB300", "").contains(" GB"), "{text}");
         }
     }
 

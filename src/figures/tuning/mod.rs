@@ -56,6 +56,7 @@ pub fn TuningPlan(
             <div class="tuning-outcome" data-time=move || shown.with(time)>
                 {move || shown.with(|shown| shown.plan.clone()).map(plan)}
                 {move || shown.with(|shown| shown.lacking.clone()).map(lacking)}
+                {move || shown.with(|shown| shown.refused.clone()).map(|why| view! { <p>{why}</p> })}
                 <Apply state shown setup/>
             </div>
             <Assumed text=derived(tunings, |tunings| &tunings.assumed)/>

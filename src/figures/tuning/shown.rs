@@ -1,7 +1,10 @@
 //! What the figure shows: the steps of the tuning procedure on one configuration, and the setup they end in.
 
 use bmax::course::tuning::{Job, Tuning, alone, gpus_for, job, tune};
-use bmax::{Change, Infeasible, Recomputation, Scenario, Shortage, catalogue, number, setting::Word, strategy::Rung};
+use bmax::{
+    Answer, Change, Infeasible, Recomputation, Scenario, Shortage, b_max, catalogue, number, setting::Word,
+    strategy::Rung,
+};
 use bmax::{Choice, course::tuning::Try};
 
 use crate::site::format;
@@ -39,7 +42,9 @@ impl Tunings {
 
     /// The setup that it ends in, if anything fits.
     pub fn setup(&self, devices: Devices) -> Option<Scenario> {
-        self.on(devices).chosen().map(|rung| rung.scenario)
+        let on = self.on(devices);
+        let is_answered = !matches!(b_max(&on.scenario), Answer::Refused(_));
+        on.chosen().filter(|_| is_answered).map(|rung| rung.scenario)
     }
 
     fn on(&self, devices: Devices) -> &Tuned {
@@ -57,13 +62,21 @@ impl Tunings {
             Devices::One => ("The same on all of yours: ", self.all.summary(tokens)),
             Devices::All => ("The same on one GPU: ", self.one.summary(tokens)),
         };
-        let (recompute, swap) = remedies(on.chosen());
+        let refused = match b_max(&on.scenario) {
+            Answer::Refused(refusal) => Some(format::refusal(&refusal, on.scenario.unit())),
+            Answer::Fits(_) | Answer::Infeasible(_) => None,
+        };
+        let untried = refused.as_ref().map(|_| ("Not tried.", "Not tried."));
+        let (recompute, swap) = untried.unwrap_or_else(|| remedies(on.chosen()));
+        let chosen = on.chosen().filter(|_| refused.is_none());
+        let lacking = on.tuning.lacking.filter(|_| refused.is_none());
         Shown {
-            start: on.start(),
+            start: if refused.is_some() { on.start().unanswered() } else { on.start() },
             recompute,
             swap,
-            plan: on.chosen().and_then(|rung| Plan::of(rung, tokens, allowed)),
-            lacking: on.tuning.lacking.map(|reason| Lacking::of(devices, &reason)),
+            plan: chosen.and_then(|rung| Plan::of(rung, tokens, allowed)),
+            lacking: lacking.map(|reason| Lacking::of(devices, &reason)),
+            refused,
             rows: on.tuning.candidates.iter().map(|rung| row(rung, tokens)).collect(),
             other: other.0,
             summary: other.1,
@@ -84,6 +97,8 @@ pub struct Shown {
     pub plan: Option<Plan>,
     /// What stands in the way, if none does.
     pub lacking: Option<Lacking>,
+    /// Why there is no answer, if there is none.
+    pub refused: Option<String>,
     /// The candidates, as the rows of the table.
     pub rows: Vec<Vec<String>>,
     /// Which the other number of devices is.
@@ -169,6 +184,13 @@ pub struct Lacking {
     pub largest: &'static str,
     /// How many GPUs would do.
     pub fewest: String,
+}
+
+impl Start {
+    /// The same where nothing can be said of it.
+    fn unanswered(self) -> Self {
+        Self { verdict: "No answer.".to_owned(), halving: "Not tried.".to_owned(), exact: None, ..self }
+    }
 }
 
 impl Tuned {
@@ -377,7 +399,8 @@ mod tests {
             let tunings = Tunings::of(&scenario);
             let shown = tunings.shown(devices, billions, hours);
             texts_are_sound(&shown);
-            prop_assert!(shown.plan.is_some() != shown.lacking.is_some());
+            let outcomes = [shown.plan.is_some(), shown.lacking.is_some(), shown.refused.is_some()];
+            prop_assert_eq!(outcomes.into_iter().filter(|is_there| *is_there).count(), 1);
             prop_assert_eq!(shown.plan.is_some(), tunings.setup(devices).is_some());
         }
     }

@@ -64,7 +64,7 @@ pub fn UpdateTime(
         <Legend keys=&KEYS/>
         <p class="live-note batches-2">
             "Your target takes " <strong class="num" data-testid="goal">{read(shown, |shown| &shown.goal)}</strong>
-            " steps of this micro-batch, and an optimizer step "
+            " of this micro-batch, and an optimizer step "
             <span class="num">{read(shown, |shown| &shown.goal_seconds)}</span> "."
         </p>
         <Fold summary="The same as a table">

@@ -68,7 +68,7 @@ impl Shown {
             billions: number::grouped(billions),
             updates: number::grouped(now.updates.ceil()),
             run,
-            goal: format::count(goal),
+            goal: format::counted(goal, "step", "steps"),
             goal_seconds: format::duration(target.seconds),
             assumed: catalogue::assumption(scenario),
             rows: all.iter().map(row).collect(),
@@ -140,7 +140,7 @@ mod tests {
             let row = [&shown.steps, &shown.sequences, &shown.seconds, &shown.each, &shown.updates, &shown.run];
             assert!(shown.rows[at as usize].iter().eq(row));
         }
-        assert_eq!(Shown::of(&scenario, 3.0, 2.0).goal, format::count(steps_to_goal(&scenario)));
+        assert_eq!(Shown::of(&scenario, 3.0, 2.0).goal, format::counted(steps_to_goal(&scenario), "step", "steps"));
     }
 
     proptest! {

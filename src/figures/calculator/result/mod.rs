@@ -70,7 +70,8 @@ fn Answers(state: State, shown: Memo<Shown>) -> impl IntoView {
 #[component]
 fn Conflicts(state: State, shown: Memo<Shown>, mended: Callback<()>) -> impl IntoView {
     let change = |scenario: &Scenario, at: usize| scenario.conflicts().get(at).map(|conflict| conflict.mend);
-    let told = move |(at, (message, press))| told(state, mended, message, press, move |scenario| change(scenario, at));
+    let told =
+        move |(at, (message, press))| told(state, mended, message, Some(press), move |scenario| change(scenario, at));
     view! {
         <ul class="conflicts" hidden=move || shown.with(|shown| shown.conflicts.is_empty())>
             {move || shown.with(|shown| shown.conflicts.clone()).into_iter().enumerate().map(told).collect_view()}
@@ -90,12 +91,12 @@ fn Remarks(state: State, shown: Memo<Shown>, mended: Callback<()>) -> impl IntoV
     }
 }
 
-/// A sentence and the press that changes what it is about; no press where its text is empty.
+/// A sentence and the press that changes what it is about; no press where nothing is better.
 fn told(
     state: State,
     mended: Callback<()>,
     message: String,
-    press: String,
+    press: Option<String>,
     change: impl Fn(&Scenario) -> Option<Change> + 'static,
 ) -> impl IntoView {
     let mend = move |_| {
@@ -104,15 +105,10 @@ fn told(
             mended.run(());
         }
     };
-    let is_there = !press.is_empty();
-    view! {
-        <li>
-            {message} " "
-            <button type="button" class="button button-quiet button-small" hidden=!is_there on:click=mend>
-                {press}
-            </button>
-        </li>
-    }
+    let button = press.map(|press| {
+        view! { <button type="button" class="button button-quiet button-small" on:click=mend>{press}</button> }
+    });
+    view! { <li>{message} " " {button}</li> }
 }
 
 /// The memory of one GPU at the chosen micro-batch.

@@ -22,7 +22,7 @@ pub struct Shown {
     /// Contradictory settings, each with what its button does.
     pub conflicts: Vec<(String, String)>,
     /// What should be known of settings that go together, each with what its button does, if there is one.
-    pub remarks: Vec<(String, String)>,
+    pub remarks: Vec<(String, Option<String>)>,
     /// What stands in on a GPU that runs no CUDA, where the ledger answers.
     pub without_cuda: Option<&'static str>,
     /// The bar and its legend.
@@ -77,7 +77,7 @@ impl Shown {
             remarks: scenario
                 .remarks()
                 .into_iter()
-                .map(|found| (found.message.to_owned(), found.mend.map_or_else(String::new, press)))
+                .map(|found| (found.message.to_owned(), found.mend.map(press)))
                 .collect(),
             without_cuda: if facts.is_ledger() { catalogue::without_cuda(scenario) } else { None },
             bar: MemoryBar::of(estimate, None),

@@ -58,6 +58,7 @@ SCENARIO = {
     "micro_batch": 4,
     "micro_batches": 2,
     "precision": "bf16",
+    "half": "bfloat16",
     "gradients": "16",
     "optimizer": "adamw",
     "step": "fused",
@@ -575,7 +576,7 @@ class Adapted(nn.Module):
     def __init__(self, linear, s):
         super().__init__()
         self.s = s
-        dtype = torch.float16 if s["precision"] == "fp16" else torch.bfloat16
+        dtype = getattr(torch, s["half"])
         if s["precision"] == "fp32" or s["adapter_type"] == "32":
             dtype = torch.float32
         new = functools.partial(torch.zeros, dtype=dtype, device=linear.weight.device)
@@ -798,10 +799,8 @@ def weights_dtype(s):
     if s["adapter"] == "lora-fp32":
         return torch.float32
     if s["adapter"] == "none":
-        return {"bf16": torch.bfloat16, "bf16-pure": torch.bfloat16, "fp16": torch.float16}.get(
-            s["precision"], torch.float32
-        )
-    return {"fp32": torch.float32, "fp16": torch.float16}.get(s["precision"], torch.bfloat16)
+        return getattr(torch, s["half"]) if s["precision"] in ("bf16", "bf16-pure", "fp16") else torch.float32
+    return torch.float32 if s["precision"] == "fp32" else getattr(torch, s["half"])
 
 
 def build(s, device, world, compiled):
@@ -824,7 +823,7 @@ def build(s, device, world, compiled):
 
         policy = MixedPrecisionPolicy()
         if s["precision"] == "mixed":
-            policy = MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.float32)
+            policy = MixedPrecisionPolicy(param_dtype=getattr(torch, s["half"]), reduce_dtype=torch.float32)
         # One process has nothing to gather from others: it keeps the 16-bit copy through the step.
         reshard = world > 1 and s["zero"] == "3" and s["reshard"] != 1
         if reshard and 1 < s["reshard"] < world and world % s["reshard"] == 0:
@@ -844,8 +843,8 @@ def measure(s, arguments, device, world):
     compiled = s["kernels"] == "fused" and device == "cuda" and not arguments.no_compile
     if s["kernels"] == "fused" and not compiled:
         note("Kernels are not fused here: torch.compile is for GPUs, and --no-compile leaves it out.")
-    if device == "cpu" and s["precision"] == "fp16":
-        s = dict(s, precision="bf16")
+    if device == "cpu" and s["half"] == "float16":
+        s = dict(s, half="bfloat16", precision={"fp16": "bf16"}.get(s["precision"], s["precision"]))
         note("A CPU computes in bf16 where the scenario has fp16.")
     if device == "cuda":
         torch.cuda.empty_cache()
@@ -862,7 +861,7 @@ def measure(s, arguments, device, world):
             torch.cuda.synchronize()
             torch.cuda.reset_peak_memory_stats()
         for _ in range(s["micro_batches"]):
-            with torch.autocast(device, dtype=torch.bfloat16, enabled=autocast):
+            with torch.autocast(device, dtype=getattr(torch, s["half"]), enabled=autocast):
                 loss = called(tokens, labels)
             (loss * scale).backward()
             value = loss.detach().float().item()

@@ -55,6 +55,7 @@ SCENARIO = {
     "micro_batch": 8,
     "micro_batches": 2,
     "precision": "autocast",
+    "half": "bfloat16",
     "gradients": "16",
     "optimizer": "adamw",
     "step": "fused",
@@ -84,7 +85,7 @@ PREDICTED = {
     2: (10112679870, 10988138922),
     4: (13835157438, 15570976047),
     8: (21280112574, 24736650297),
-    9: (23141351358, 27028068860),
+    9: (23141351358, 24741779866),
 }
 
 # The same for all GPUs of the scenario, for torchrun with that many processes; None where one

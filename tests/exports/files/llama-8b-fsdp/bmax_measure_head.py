@@ -56,6 +56,7 @@ SCENARIO = {
     "micro_batch": 2,
     "micro_batches": 2,
     "precision": "mixed",
+    "half": "bfloat16",
     "gradients": "16",
     "optimizer": "adamw",
     "step": "fused",
@@ -82,7 +83,7 @@ SCENARIO = {
 # Bytes that the page predicts on one GPU: micro-batch, then allocated and reserved.
 PREDICTED = {
     1: (67794067456, 72193596621),
-    2: (81274691584, 88988823224),
+    2: (81274691584, 84401559962),
     3: (94755315712, 105784049828),
 }
 
@@ -102,7 +103,7 @@ TOGETHER = {
     "predicted": {
         1: (33689329664, 40041763164),
         2: (48713457664, 58519408988),
-        4: (78761713664, 95474700636),
+        4: (78761713664, 83059382682),
         5: (93785841664, 113952346460),
     },
 }

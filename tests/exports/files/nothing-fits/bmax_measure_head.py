@@ -54,6 +54,7 @@ SCENARIO = {
     "micro_batch": 1,
     "micro_batches": 2,
     "precision": "bf16",
+    "half": "bfloat16",
     "gradients": "16",
     "optimizer": "adamw",
     "step": "fused",
