@@ -105,7 +105,7 @@ fn the_cards_of_the_buckets_say_what_the_legend_of_the_figure_says() {
     for id in ["parameters", "gradients", "optimizer", "forward"] {
         let bar = MemoryBar::of(&estimate(&shown(id, own)), None);
         let key = card(id).part.key();
-        let at = (0..PARTS).find(|at| part(*at).0 == key).expect(key);
+        let at = (0..PARTS).find(|at| part(*at).key() == key).expect(key);
         assert!(told(id, own).contains(&bar.size_text(at)), "{}", told(id, own));
     }
 }
