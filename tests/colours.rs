@@ -25,9 +25,8 @@ fn files(folder: &str, ending: &str) -> Vec<(PathBuf, String)> {
 }
 
 /// The rest of a text behind each place where it says `before`, up to the first of these letters.
-fn behind<'a>(text: &'a str, before: &str, ends: &[char]) -> std::vec::IntoIter<&'a str> {
-    let found: Vec<&str> = text.split(before).skip(1).filter_map(|rest| rest.split(ends).next()).collect();
-    found.into_iter()
+fn behind<'a>(text: &'a str, before: &str, ends: &[char]) -> Vec<&'a str> {
+    text.split(before).skip(1).filter_map(|rest| rest.split(ends).next()).collect()
 }
 
 fn tint(key: &str) -> Option<Tint> {
@@ -45,14 +44,14 @@ fn no_two_kinds_of_memory_have_one_name_or_one_colour() {
         if tint == Tint::Turns {
             continue;
         }
-        let head = format!("[data-bucket=\"{}\"] {{\n  --bucket: ", tint.key());
-        let rule = behind(base, &head, &[';']).next();
-        let rule = rule.unwrap_or_else(|| panic!("style/base.css has no colour for “{}”", tint.name()));
+        let rules = behind(base, &format!("[data-bucket=\"{}\"] {{\n  --bucket: ", tint.key()), &[';']);
+        let [rule] = rules[..] else {
+            panic!("style/base.css has one colour for “{}”, not {rules:?}", tint.name())
+        };
         let token = format!("var(--bucket-{})", tint.key());
         assert_eq!(rule == token, tint != Tint::Other, "“{}” is {rule}", tint.name());
         // In either scheme: the values stand once for light and twice for dark.
-        let name = format!("--bucket-{}: ", tint.key());
-        let values: Vec<_> = behind(tokens, &name, &[';']).collect();
+        let values = behind(tokens, &format!("--bucket-{}: ", tint.key()), &[';']);
         let values = if tint == Tint::Other { vec![rule] } else { values };
         assert_eq!(colours.insert(values, tint), None, "“{}” has the colour of another", tint.name());
     }
@@ -74,10 +73,12 @@ fn figures_take_a_colour_of_memory_only_by_what_it_means() {
             }
         }
         for (path, text) in files(folder, ".rs") {
-            for class in behind(&text, "\"bucket-", &['"']).chain(behind(&text, " bucket-", &['"', ' ', '.'])) {
+            let classes = [behind(&text, "\"bucket-", &['"', ' ']), behind(&text, " bucket-", &['"', ' '])].concat();
+            for class in classes {
                 assert!(tint(class).is_none(), "{}: “bucket-{class}” is not taken from the table", path.display());
             }
-            for key in behind(&text, "data-bucket=\"", &['"']).chain(behind(&text, "data-bucket=\\\"", &['\\'])) {
+            let keys = [behind(&text, "data-bucket=\"", &['"']), behind(&text, "data-bucket=\\\"", &['\\'])].concat();
+            for key in keys {
                 assert!(tint(key).is_some(), "{}: no memory is called “{key}”", path.display());
             }
         }

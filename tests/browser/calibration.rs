@@ -26,7 +26,7 @@ async fn it_opens_on_an_example_by_that_name_which_gives_way_to_what_is_typed_an
     figure.says("Example Nobody measured the three runs below").await;
     let rows = figure.table("runs").await;
     let names: Vec<_> = rows.iter().map(|row| row[0].as_str()).collect();
-    assert_eq!(names, ["Example, b = 1", "Example, b = 2", "Example, b = 4"]);
+    assert_eq!(names, ["e.g. b = 1", "e.g. b = 2", "e.g. b = 4"]);
     let kept =
         "return [localStorage.getItem('bmax-runs'), document.querySelector('#calibration-b1').value, location.search];";
     assert_eq!(page.script(kept, vec![]).await, serde_json::json!([null, "", "?gpus=16"]));

@@ -4,9 +4,10 @@ use crate::support::{FOLDER, PAGES, Page, Visit};
 use serde_json::{Value, json};
 
 /// Scrolls to each number of every figure in turn, to the top, the middle and the foot of the window, and returns those
-/// whose middle belongs to something that covers it: the number and what lies there. A number is the text of one element,
-/// or what a field holds. What covers it is neither in that element nor around it; the field of a label and the parts of
-/// one drawing do not cover each other.
+/// whose middle belongs to something that covers it, or never comes into the window: the number and what lies there. A
+/// number is the text of one element, or what a field holds. What covers it is neither in that element nor around it; the
+/// field of a label and the parts of one drawing do not cover each other, and an empty layer through which all is seen
+/// covers nothing.
 const COVERED: &str = "const root = document.scrollingElement; \
     const before = root.scrollTop; \
     const clips = (one) => { \
@@ -30,22 +31,27 @@ const COVERED: &str = "const root = document.scrollingElement; \
     } \
     const covers = (hit, one) => !hit.contains(one) && !one.contains(hit) \
         && !(one.closest('label') ?? one.closest('svg'))?.contains(hit); \
+    const is_clear = (one) => one.childNodes.length === 0 && !one.matches('input, canvas, img, svg *') \
+        && getComputedStyle(one).backgroundImage === 'none' && getComputedStyle(one).backgroundColor === 'rgba(0, 0, 0, 0)'; \
     const found = []; \
     for (const [one, box, said] of numbers) { \
         if (!one.checkVisibility({ visibilityProperty: true, opacityProperty: true }) || clips(one)) continue; \
+        let looks = 0; \
         for (const block of ['start', 'center', 'end']) { \
-            one.scrollIntoView({ block, inline: 'nearest', behavior: 'instant' }); \
+            one.scrollIntoView({ block, inline: block, behavior: 'instant' }); \
             const lines = [...box.getClientRects()].filter(({ width, height }) => width > 1 && height > 1); \
-            if (lines.length === 0) break; \
+            if (lines.length === 0) { looks += 1; break; } \
             const { left, top, width, height } = lines[Math.floor(lines.length / 2)]; \
             const [x, y] = [left + width / 2, top + height / 2]; \
-            if (y < 0 || y >= innerHeight) continue; \
-            const hit = document.elementFromPoint(x, y); \
+            if (x < 0 || x >= innerWidth || y < 0 || y >= innerHeight) continue; \
+            looks += 1; \
+            const hit = document.elementsFromPoint(x, y).find((at) => !is_clear(at)); \
             if (hit && !covers(hit, one)) continue; \
             const name = (at) => at ? `${at.nodeName} .${at.getAttribute('class') ?? at.id}` : 'nothing'; \
             found.push(`“${said}” of ${name(one)}, scrolled to the ${block}, at ${Math.round(x)} × ${Math.round(y)}: ${name(hit)}`); \
             break; \
         } \
+        if (looks === 0) found.push(`“${said}” never comes into the window`); \
     } \
     root.scrollTop = before; \
     return [numbers.length, found.length, found.slice(0, 8)];";

@@ -30,7 +30,7 @@ struct Part {
     /// Where its text is.
     text: fn(&mut Typed) -> &mut String,
     /// What stands there before anything is typed.
-    example: fn(&[Option<String>; 2]) -> &Option<String>,
+    example: fn(&[String; 2]) -> &String,
     /// Whether that can be refused, of the two that a run is told by.
     refused: fn([bool; 2]) -> bool,
 }
@@ -110,7 +110,8 @@ fn Run(run: usize, typed: RwSignal<[Typed; 3]>, shown: Memo<Shown>) -> impl Into
     let field = move |part: &'static Part| {
         let id = format!("{}{}", part.id, run + 1);
         let invalid = move || (part.refused)(shown.with(|shown| shown.refused[run])).to_string();
-        let example = move || shown.with(|shown| (part.example)(&shown.examples[run]).clone());
+        let example =
+            move || shown.with(|shown| shown.examples.as_ref().map(|runs| (part.example)(&runs[run]).clone()));
         let text = move || {
             let mut typed = typed.get();
             std::mem::take((part.text)(&mut typed[run]))

@@ -17,8 +17,8 @@ pub struct Shown {
     pub refused: [[bool; 2]; 3],
     /// The runs beside the prediction, as the rows of the table.
     pub rows: Vec<Vec<String>>,
-    /// Micro-batch and memory of the example's runs; empty texts once something is typed.
-    pub examples: [[Option<String>; 2]; 3],
+    /// Micro-batch and memory of the example's runs; nothing once something is typed.
+    pub examples: Option<[[String; 2]; 3]>,
 }
 
 /// What runs say about the prediction; `most` is the largest micro-batch after them, and by the prediction alone.
@@ -83,7 +83,7 @@ impl Shown {
             rows: read.iter().zip(names).map(|((run, _), name)| row(name, run.and_then(|_| points.next()))).collect(),
             refused: read.map(|(_, refused)| refused),
             says: found.as_ref().map_or_else(|| Says::nothing(scenario, counter, None), Says::of),
-            examples: [const { [None, None] }; 3],
+            examples: None,
         }
     }
 
@@ -92,7 +92,7 @@ impl Shown {
         let found = calibrate(scenario, counter, &runs);
         let points = found.iter().flat_map(|found| &found.points);
         let named = |mut cells: Vec<String>| {
-            cells[0].insert_str(0, "Example, ");
+            cells[0].insert_str(0, "e.g. ");
             cells
         };
         let said = found.as_ref().and_then(|found| {
@@ -104,12 +104,12 @@ impl Shown {
             rows: points.map(|point| named(row("", Some(point)))).collect(),
             refused: [[false; 2]; 3],
             says: Says::nothing(scenario, counter, said),
-            examples: runs.map(|run| {
+            examples: Some(runs.map(|run| {
                 [
-                    Some("e.g. ".to_owned() + &format::count(run.batch)),
-                    Some("e.g. ".to_owned() + &format::digits(run.peak.gib(), 1)),
+                    "e.g. ".to_owned() + &format::count(run.batch),
+                    "e.g. ".to_owned() + &format::digits(run.peak.gib(), 1),
                 ]
-            }),
+            })),
         }
     }
 }
@@ -182,7 +182,7 @@ mod tests {
         let scenario = Scenario::default();
         let opened = shown([]);
         for (row, (batch, above)) in opened.rows.iter().zip([(1, 5.0), (2, 5.0), (4, 6.0)]) {
-            assert_eq!(row[0], format!("Example, b = {batch}"));
+            assert_eq!(row[0], format!("e.g. b = {batch}"));
             let predicted = counters(&scenario.with_batch(batch)).allocated.gib();
             assert_eq!(row[1], format::digits(predicted * (1.0 + above / 100.0), 2));
             assert_eq!(row[2], format::digits(predicted, 2));
@@ -192,7 +192,7 @@ mod tests {
         // A half of a run is enough.
         let typed = shown([("2", "")]);
         assert!(typed.rows.iter().all(|row| row[1..] == ["–"; 4]), "{:?}", typed.rows);
-        assert!(typed.examples.iter().flatten().all(Option::is_none));
+        assert_eq!(typed.examples, None);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use bmax::{Choice, Switch};
 use bmax::{Field, setting};
 use leptos::prelude::*;
 
-use crate::components::{Column, DataTable, Key, Legend, NumberField, NumberInput, Segmented, SettingField, UseButton};
+use crate::components::{Column, DataTable, Key, Legend, NumberField, NumberInput, Segmented, SettingField};
 use crate::site::{State, derived, read};
 use shown::{Replica, Shown, Whose, example};
 
@@ -128,7 +128,13 @@ fn DrawnOf(state: State, shown: Memo<Shown>, own: RwSignal<bool>) -> impl IntoVi
                 >
                     {move || if is_example() { "Show mine" } else { "Show the example" }}
                 </button>
-                <UseButton what="the example" press=move |()| state.change(example)/>
+                <button
+                    type="button"
+                    class="button button-quiet button-small"
+                    on:click=move |_| state.change(example)
+                >
+                    "Use the example"
+                </button>
             </div>
         </div>
     }

@@ -46,8 +46,7 @@ pub fn OomSearch(
                     <Said position progress/>
                     <Track search progress/>
                     <p class="oom-scale soft">
-                        <span class="oom-scale-mark" aria-hidden="true"></span>
-                        <span>"The mark is the usable memory, " {read(search, |search| &search.usable_text)} "."</span>
+                        "The mark is the usable memory, " {read(search, |search| &search.usable_text)} "."
                     </p>
                     <Attempts position progress/>
                 </div>
@@ -133,7 +132,6 @@ fn Track(search: Memo<Search>, progress: Memo<Progress>) -> impl IntoView {
                 style=("--high", read(progress, |progress| &progress.track.high))
             >
                 <span class="oom-runs"></span>
-                <span class="oom-open"></span>
                 <span class="oom-fails"></span>
                 <span
                     class="oom-tried"
@@ -176,21 +174,16 @@ fn Attempts(position: Memo<Position>, progress: Memo<Progress>) -> impl IntoView
 }
 
 fn attempt(attempt: Attempt) -> impl IntoView {
-    let Attempt { number, batch, phase, fits, is_last, fill, limit, peak, known } = attempt;
+    let Attempt { batch, fits, is_last, fill, limit, peak, known } = attempt;
     view! {
         <li
             class="oom-attempt"
             aria-current=if is_last { "step" } else { "false" }
             data-fits=if fits { "true" } else { "false" }
         >
-            <span class="oom-number num soft">{number}</span>
-            <span class="oom-batch num"><i>"b"</i>{batch}</span>
-            <span class="oom-phase soft">{phase}</span>
+            <span class="oom-batch num">{batch}</span>
             <span class="oom-outcome">{if fits { "✓ runs" } else { "✕ out of memory" }}</span>
-            <span class="oom-bar" aria-hidden="true">
-                <span class="oom-fill" style=("--share", fill)></span>
-                <span class="oom-limit" style=("--share", limit)></span>
-            </span>
+            <span class="oom-bar" aria-hidden="true" style=("--fill", fill) style=("--limit", limit)></span>
             <span class="oom-peak num">{peak}</span>
             <span class="oom-known soft num">{known}</span>
         </li>

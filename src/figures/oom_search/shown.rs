@@ -54,15 +54,18 @@ impl Search {
         // The scale is that of the whole search, so that no bar changes its length as others come.
         let longest = longest(&self.trace, self.usable);
         let attempt = |(at, probe): (usize, &Probe)| Attempt {
-            number: format!("{}.", format::count(at as u32 + 1)),
-            batch: format!(" = {}", format::count(probe.batch)),
-            phase: words::phase(probe),
+            batch: format!("b = {}", format::count(probe.batch)),
             fits: probe.fits,
             is_last: made == at + 1,
             fill: format::css_percent(probe.peak.share_of(longest)),
             limit: format::css_percent(self.usable.share_of(longest)),
             peak: format::memory(probe.peak),
-            known: words::known(probe),
+            known: format!(
+                "Attempt {}, {}: {}",
+                format::count(at as u32 + 1),
+                words::phase(probe),
+                words::known(probe)
+            ),
         };
         Progress {
             said: words::step(&self.trace, made, &self.shortage),
@@ -105,12 +108,8 @@ pub struct Progress {
 /// One attempt.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attempt {
-    /// Its place among the others.
-    pub number: String,
     /// The micro-batch.
     pub batch: String,
-    /// What the search was doing.
-    pub phase: &'static str,
     /// Whether it ran.
     pub fits: bool,
     /// Whether it is the newest.
@@ -121,7 +120,7 @@ pub struct Attempt {
     pub limit: String,
     /// What it took.
     pub peak: String,
-    /// What was known then.
+    /// Its place among the others, what the search was doing, and what was known then.
     pub known: String,
 }
 
