@@ -83,7 +83,9 @@ fn one_of_many(text: &str) -> Option<&str> {
             // A digit, a point or a sign before it makes another number of it.
             let is_one = before.is_none_or(|before| !before.is_alphanumeric() && !".,·−-×/%^".contains(before));
             let word = line[at + 2..].split(|letter: char| !letter.is_alphanumeric() && letter != '-').next();
-            if is_one && word.is_some_and(|word| COUNTED.contains(&word)) {
+            // An attempt with one sequence runs: there it is a verb.
+            let is_verb = word == Some("runs") && line.contains("Attempt ");
+            if is_one && !is_verb && word.is_some_and(|word| COUNTED.contains(&word)) {
                 return Some(line);
             }
         }
@@ -162,7 +164,8 @@ mod rendered {
             prop_assert_eq!(Standing::of(&facts_of(scenario)), Standing::DoesNotFit);
             Owner::new().with(|| {
                 let state = State::of(scenario);
-                for figure in FIGURES.iter().chain([&ANSWER_BAR]) {
+                // The procedure of tuning begins without anything in CPU memory.
+                for figure in FIGURES.iter().chain([&ANSWER_BAR]).filter(|figure| figure.name != "tuning") {
                     let html = (figure.html)(state);
                     for said in [">fits<", "likely fits", " left<", "stay free", "stays free", "to spare", "It fits"] {
                         prop_assert!(!html.contains(said), "{} says “{}”, {:?}", figure.name, said, scenario.recipe.offload);

@@ -461,7 +461,7 @@ pub static ALL: &[Exception] = &[
     Exception {
         because: "The choice of operators keeps outputs of products, which nothing else keeps: those that tensor parallelism adds up, and factors of a gate.",
         shown: &[
-            ("recompute selective → ops", "v=3&model=llama-7b&gpus=32&tp=32&engine=deepspeed&sp=on"),
+            ("recompute selective → ops", "v=3&model=llama-7b&gpus=32&tp=32&sp=on"),
         ],
         entries: &[
             "Attention output", "First product of the MLP", "First product of the experts", "Last product of the MLP",

@@ -57,8 +57,8 @@ impl Conflicts {
                 _ => scenario.cluster.context_parallel,
             };
             let nearest = if step > 0 && step <= most { most - most % step } else { most };
-            // Images that take more tokens than that ask for another table, not for a shorter sequence.
-            if scenario.image_tokens() > u64::from(nearest) {
+            // Images or GPUs that need more tokens than that ask for another kind of positions, not for a shorter sequence.
+            if scenario.image_tokens() > u64::from(nearest) || step > most {
                 self.word(Word::Position(Position::Rotary), &message("a sequence", tokens, most));
             } else {
                 self.number(Field::Sequence, nearest, message("a sequence", tokens, most));

@@ -223,7 +223,7 @@ mod tests {
         let ranked = Ranked::of(&ranking);
         assert!(!ranked.alone() && ranking.ways.closest.is_none());
         let names: Vec<_> = ranked.gaining.iter().map(|gain| gain.name.as_str()).collect();
-        assert!(names.contains(&"Train QLoRA adapters"), "{names:?}");
+        assert!(names.iter().any(|name| name.contains("Train QLoRA adapters")), "{names:?}");
         let idle = Idle::all(&ranking);
         assert!(!idle.is_empty());
         for idle in idle {
