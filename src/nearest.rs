@@ -88,7 +88,7 @@ pub fn offers(
 fn gigabytes(given: &str) -> Option<u32> {
     let given = given.to_ascii_lowercase();
     given.match_indices('g').find_map(|(end, _)| {
-        let rest = given[end + 1..].trim_start_matches(|c| matches!(c, 'i' | 'b'));
+        let rest = given[end + 1..].trim_start_matches(['i', 'b']);
         let before = given[..end].trim_end();
         let digits = before.len() - before.trim_end_matches(|c: char| c.is_ascii_digit()).len();
         let alone = before[..before.len() - digits].ends_with(|c: char| !c.is_ascii_alphanumeric());

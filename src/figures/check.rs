@@ -161,7 +161,9 @@ mod rendered {
         #[test]
         fn nothing_says_that_a_micro_batch_fits_which_cpu_memory_has_no_room_for(drawn in too_little_cpu_memory()) {
             let Some(scenario) = drawn else { return Ok(()) };
-            prop_assert_eq!(Standing::of(&facts_of(scenario)), Standing::DoesNotFit);
+            // What cannot be counted has no answer, but no more of it fits.
+            let standing = Standing::of(&facts_of(scenario));
+            prop_assert!(matches!(standing, Standing::DoesNotFit | Standing::Unanswered(_)), "{standing:?}");
             Owner::new().with(|| {
                 let state = State::of(scenario);
                 // The procedure of tuning begins without anything in CPU memory.

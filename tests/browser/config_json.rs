@@ -1,7 +1,7 @@
 //! A model from a `config.json`: pasted, dropped or chosen, and never at the cost of what is there.
 
 use crate::support::{Page, Scope};
-use bmax::{Model, Scenario, config_json, link, number};
+use bmax::{Model, Origin, Scenario, config_json, link, number};
 use serde_json::{Value, json};
 
 const LLAMA: &str = include_str!("../config_files/llama-3.1-8b.json");
@@ -98,7 +98,7 @@ async fn a_dropped_file_shows_its_numbers_and_every_note_and_can_be_shared() {
     page.until_query(&query).await;
     let read = link::decode(&query);
     assert_eq!(read.notices, []);
-    assert_eq!(Model { origin: "", ..read.scenario.model }, reading.model);
+    assert_eq!(Model { origin: Origin::Own, ..read.scenario.model }, reading.model);
     page.close().await;
 }
 

@@ -30,7 +30,7 @@ enum Outcome {
     /// It cannot be used, for this reason.
     Refused(String),
     /// It is a model.
-    Read(Described),
+    Read(Box<Described>),
 }
 
 impl Outcome {
@@ -53,7 +53,7 @@ impl Outcome {
 
     const fn model(&self) -> Option<&Described> {
         match self {
-            Self::Read(model) => Some(model),
+            Self::Read(model) => Some(&**model),
             _ => None,
         }
     }
@@ -63,7 +63,7 @@ impl Outcome {
             return Self::Nothing;
         }
         match config_json::read(text) {
-            Ok(reading) => Self::Read(reading.into()),
+            Ok(reading) => Self::Read(Box::new(reading.into())),
             Err(refusal) => Self::Refused(refusal.on_page()),
         }
     }

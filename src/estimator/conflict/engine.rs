@@ -81,7 +81,7 @@ impl Conflicts {
         }
         // `UlyssesSPAttentionHF` in runtime/sequence_parallel/ulysses_sp.py, 0.19.8.
         let heads = scenario.model.heads;
-        if heads % context != 0 {
+        if !heads.is_multiple_of(context) {
             let nearest = nearest_divisor(heads, context, Field::ContextParallel);
             let message = format!(
                 "DeepSpeed’s Ulysses hands whole heads to the GPUs that share a sequence; {heads} do not divide over \

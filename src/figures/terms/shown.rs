@@ -12,10 +12,14 @@ pub struct Shown {
     pub batch: String,
     /// GPUs, or groups of them, that see different data.
     pub replicas: String,
+    /// The word after their number, which is of one or of many.
+    pub gpus: String,
     /// Micro-batches after one another.
     pub steps: String,
     /// Sequences of a mini-batch.
     pub mini: String,
+    /// The words after their number.
+    pub sequences: String,
     /// Its tokens.
     pub tokens: String,
 }
@@ -27,7 +31,9 @@ impl Shown {
         let mini: f64 = counts.map(f64::from).iter().product();
         let [batch, replicas, steps] = counts.map(format::count);
         let tokens = mini * f64::from(scenario.recipe.sequence);
-        Self { batch, replicas, steps, mini: number::grouped(mini), tokens: number::grouped(tokens) }
+        let gpus = if counts[1] == 1 { " GPU, " } else { " GPUs, " }.to_owned();
+        let sequences = if mini == 1.0 { " sequence, which is " } else { " sequences, which are " }.to_owned();
+        Self { batch, replicas, gpus, steps, mini: number::grouped(mini), sequences, tokens: number::grouped(tokens) }
     }
 }
 
