@@ -459,17 +459,6 @@ pub static ALL: &[Exception] = &[
         ],
     },
     Exception {
-        because: "The choice of operators keeps outputs of products, which nothing else keeps: those that tensor parallelism adds up, and factors of a gate.",
-        shown: &[
-            ("recompute selective → ops", "v=3&model=llama-7b&gpus=32&tp=32&sp=on"),
-        ],
-        entries: &[
-            "Attention output", "First product of the MLP", "First product of the experts", "Last product of the MLP",
-            "Layer inputs", "Outputs of the reduce-scatters", "Queries’ product", "Values",
-            "Weights in fp8, by row and by column",
-        ],
-    },
-    Exception {
         because: "DeepSpeed reduces in buckets for an optimizer on the CPU; its optimizer for fp32 sums, which is never there, has none.",
         shown: &[
             ("offload none → optimizer", "v=3&bucket=44273&grad=32&engine=deepspeed&zero=1"),
