@@ -40,7 +40,7 @@ mod tests;
 mod training;
 mod yaml;
 
-pub use notes::{ByHand, ConfigError, ConfigNotice, Kept, Unusable};
+pub use notes::{ByHand, ConfigError, ConfigNotice, Kept, SIZES, Unusable};
 pub use training::Training;
 
 use crate::bounds::excerpt;

@@ -52,6 +52,10 @@ pub enum ConfigError {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ByHand(pub(super) Box<AsUsual>);
 
+/// The sizes that a model is described by, in the order of the calculator.
+pub static SIZES: [Field; 7] =
+    [Field::Hidden, Field::Layers, Field::Heads, Field::KvHeads, Field::HeadDim, Field::FeedForward, Field::Vocabulary];
+
 impl ByHand {
     /// The model as the query of a link.
     pub fn query(&self) -> String {
@@ -65,15 +69,6 @@ impl ByHand {
 
     /// Its sizes and kinds as the page calls them: “Hidden size 512, Layers 6”.
     fn in_fields(&self) -> String {
-        const SIZES: [Field; 7] = [
-            Field::Hidden,
-            Field::Layers,
-            Field::Heads,
-            Field::KvHeads,
-            Field::HeadDim,
-            Field::FeedForward,
-            Field::Vocabulary,
-        ];
         const WORDS: [&Setting; 5] =
             [&setting::MLP, &setting::NORM, &setting::BIAS, &setting::POSITION, &setting::TIED];
         let scenario = Scenario { model: self.0.model, ..Scenario::default() };

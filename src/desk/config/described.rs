@@ -1,7 +1,7 @@
 //! A model that was read, in words and as a change of the page.
 
 use bmax::catalogue::{AsUsual, model_row_of};
-use bmax::config_json::Reading;
+use bmax::config_json::{self, Reading};
 use bmax::{
     Field, Model, Scenario, number,
     setting::{self, Setting},
@@ -35,16 +35,7 @@ impl From<Reading> for Described {
     }
 }
 
-/// The numbers and words that describe a network, in the order of the calculator.
-static SHAPE: &[Field] = &[
-    Field::Hidden,
-    Field::Layers,
-    Field::Heads,
-    Field::KvHeads,
-    Field::HeadDim,
-    Field::FeedForward,
-    Field::Vocabulary,
-];
+/// The numbers and words that describe a network beside its sizes, in the order of the calculator.
 static TABLES: &[Field] = &[Field::Norms, Field::Positions];
 static WORDS: &[&Setting] = &[
     &setting::MLP,
@@ -69,7 +60,7 @@ fn sizes(model: &Model) -> Vec<(&'static str, String)> {
         let values = fields.iter().map(|field| (field.bound().name, number::grouped(scenario.number(*field))));
         values.filter(|(_, value)| value != "0").collect()
     };
-    let mut all = numbers(SHAPE);
+    let mut all = numbers(&config_json::SIZES);
     all.extend(numbers(TABLES));
     for word in WORDS {
         let key = word.get(&scenario);
