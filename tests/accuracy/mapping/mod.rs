@@ -95,17 +95,22 @@ fn asked(id: &str, row: &Value) -> Scenario {
 /// A row of `tools/gpu_check.sh`: its scenario stands beside one counter of its run, or beside whether it ran, in the
 /// words of a published row.
 fn checked(file: &str, id: &str, row: &Value) -> Result<Case, &'static str> {
-    Ok(Case {
+    Ok(published_case(file, id, row, seen(row)?, "", asked(id, row)))
+}
+
+/// What a published row, or one in its words, says of itself beside its scenario.
+fn published_case(file: &str, id: &str, row: &Value, seen: Seen, stage: &str, scenario: Scenario) -> Case {
+    Case {
         id: id.to_owned(),
         file: file.to_owned(),
         source: text(row, "source").to_owned(),
         model: text(row, "model").to_owned(),
         tier: text(row, "tier").to_owned(),
-        seen: seen(row)?,
+        seen,
         held: None,
-        stage: String::new(),
-        scenario: asked(id, row),
-    })
+        stage: stage.to_owned(),
+        scenario,
+    }
 }
 
 /// What a row says of its run: a figure, or whether it ran.
@@ -147,17 +152,7 @@ fn published(file: &str, id: &str, row: &Value) -> Result<Case, &'static str> {
     } else {
         ""
     };
-    Ok(Case {
-        id: id.to_owned(),
-        file: file.to_owned(),
-        source: text(row, "source").to_owned(),
-        model: text(row, "model").to_owned(),
-        tier: text(row, "tier").to_owned(),
-        seen,
-        held: None,
-        stage: stage.to_owned(),
-        scenario,
-    })
+    Ok(published_case(file, id, row, seen, stage, scenario))
 }
 
 /// The counter of a figure. One that is not named is taken for live tensors, which is what programs print
