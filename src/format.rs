@@ -284,11 +284,17 @@ pub fn at_instant(instant: &Instant) -> String {
     format!("at “{}”", instant.name)
 }
 
+/// The noun that stands behind a number: that of one, or that of many.
+#[must_use]
+pub fn noun<'a>(number: f64, one: &'a str, many: &'a str) -> &'a str {
+    if number == 1.0 { one } else { many }
+}
+
 /// "1 sequence", "3 sequences".
 #[must_use]
 pub fn counted(number: impl Into<u64>, one: &str, many: &str) -> String {
     let number = number.into();
-    format!("{} {}", count(number), if number == 1 { one } else { many })
+    format!("{} {}", count(number), noun(number as f64, one, many))
 }
 
 /// A micro-batch in what it counts: "1 sequence", "3 pairs".

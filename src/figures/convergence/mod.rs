@@ -123,7 +123,8 @@ fn Answer(shown: Memo<Shown>) -> impl IntoView {
     view! {
         <p class="live-note batches-4">
             "At your global batch of " <strong class="num">{read(shown, |shown| &shown.batch)}</strong>
-            " " {move || shown.with(|shown| shown.unit)} " (" <span class="num">{read(shown, |shown| &shown.tokens)}</span> " tokens) training takes "
+            " " {move || shown.with(|shown| shown.unit)} " (" <span class="num">{read(shown, |shown| &shown.tokens)}</span> " "
+            {move || shown.with(|shown| shown.noun)} ") training takes "
             <strong class="num" data-testid="steps">{read(shown, |shown| &shown.steps)}</strong>
             " the fewest possible steps and "
             <strong class="num" data-testid="examples">{read(shown, |shown| &shown.examples)}</strong>

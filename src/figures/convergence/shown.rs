@@ -38,6 +38,8 @@ pub struct Shown {
     pub unit: &'static str,
     /// The same in tokens.
     pub tokens: String,
+    /// The noun behind their number.
+    pub noun: &'static str,
     /// Steps with that batch, as a multiple of the fewest.
     pub steps: String,
     /// Examples with that batch, as a multiple of the fewest.
@@ -76,6 +78,7 @@ impl Shown {
         let sequence = scenario.recipe.sequence.saturating_mul(scenario.unit().sequences());
         let target = f64::from(scenario.target());
         let critical = in_examples(critical.size, critical.unit == Unit::Tokens, sequence);
+        let tokens = target * f64::from(sequence);
         let ends = (fewest(target), DOUBLINGS);
         let at = target * number::doublings(at.clamp(ends.0, ends.1));
         let row = |power: i32| {
@@ -85,8 +88,9 @@ impl Shown {
         };
         Self {
             batch: number::grouped(target),
-            unit: scenario.unit().many(),
-            tokens: number::grouped(target * f64::from(sequence)),
+            unit: format::noun(target, scenario.unit().one(), scenario.unit().many()),
+            tokens: number::grouped(tokens),
+            noun: format::noun(tokens, "token", "tokens"),
             steps: format::times(steps(target, critical)),
             examples: format::times(examples(target, critical)),
             critical: format::examples(critical),

@@ -86,7 +86,8 @@ fn Answer(shown: Memo<Shown>) -> impl IntoView {
     view! {
         <p class="live-note batches-3">
             "From " <span class="num">{read(shown, |shown| &shown.from)}</span> " to "
-            <strong class="num">{read(shown, |shown| &shown.to)}</strong> " examples, " <math><mi>"k"</mi></math> " is "
+            <strong class="num">{read(shown, |shown| &shown.to)}</strong> " "
+            {move || shown.with(|shown| shown.noun)} ", " <math><mi>"k"</mi></math> " is "
             <span class="num" data-testid="times">{read(shown, |shown| &shown.times)}</span> " and its root "
             <span class="num">{read(shown, |shown| &shown.root)}</span> ": a learning rate between "
             <strong class="num" data-testid="low">{read(shown, |shown| &shown.low)}</strong> " and "

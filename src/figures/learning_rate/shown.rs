@@ -27,6 +27,8 @@ pub struct Shown {
     pub from: String,
     /// The batch to scale to.
     pub to: String,
+    /// The noun behind its number.
+    pub noun: &'static str,
     /// How many times larger that is.
     pub times: String,
     /// The root of it.
@@ -70,6 +72,7 @@ impl Shown {
         Self {
             from: number::grouped(base),
             to: number::grouped(batch),
+            noun: format::noun(batch, "example", "examples"),
             times: format::times(times),
             root: format::times(times.sqrt()),
             low: format::significant(low),

@@ -156,8 +156,9 @@ impl Way {
         let share = |tokens: f64| tokens / made.worst.max(1.0);
         let shares = [share(made.real), share(made.computed - made.real), share(made.worst - made.computed)];
         let says = format!(
-            "{} tokens that are no padding, {} padding, in the room of {}",
+            "{} {} no padding, {} padding, in the room of {}",
             whole(made.real),
+            format::noun(made.real.round(), "token that is", "tokens that are"),
             format::percent(made.padding()),
             whole(made.worst)
         );
@@ -180,17 +181,21 @@ fn whole(tokens: f64) -> String {
     number::grouped(tokens.round())
 }
 
+fn tokens(count: impl Into<u64>) -> String {
+    format::counted(count, "token", "tokens")
+}
+
 fn worst(padded: &Scenario, lengths: &Spread, most: Option<u32>, by_median: Option<u32>) -> String {
-    let longest = format::count(padded.longest());
     let Some(most) = most else {
-        return format!("Not even one sequence of {longest} tokens fits.");
+        return format!("Not even one sequence of {} fits.", tokens(padded.longest()));
     };
-    let tokens = format::count(padded.tokens_at(most));
+    let longest = format::count(padded.longest());
+    let held = tokens(padded.tokens_at(most));
     let all = format::counted(most, "sequence", "sequences");
     let median = format::count(lengths.quantile(0.5));
     let other = format::count(by_median.unwrap_or(0));
     format!(
-        "A padded micro-batch of {all} always fits: {tokens} tokens at the longest of {longest}. If all had the median of \
+        "A padded micro-batch of {all} always fits: {held} at the longest of {longest}. If all had the median of \
          {median}, {other} would."
     )
 }
@@ -212,9 +217,9 @@ fn fails_text(padded: &Scenario, lengths: &Spread, batch: u32, fits: Option<u32>
     let often = whole(1.0 / above.max(f64::MIN_POSITIVE));
     let gpus = format::counted(padded.data_parallel(), "GPU", "GPUs");
     format!(
-        "With {all} a micro-batch fits up to {} tokens. One sequence in {often} is longer, on any of {gpus}. Half of all \
+        "With {all} a micro-batch fits up to {}. One sequence in {often} is longer, on any of {gpus}. Half of all \
          runs fail by step {}, nine of ten by step {}; the mean is step {}.",
-        format::count(fits),
+        tokens(fits),
         whole(fails.by(0.5)),
         whole(fails.by(0.9)),
         whole(fails.expected)
@@ -229,7 +234,7 @@ fn spread(lengths: &Spread, fits: Option<u32>) -> Plot {
     let named = |part, name: &str| Mark::named(f64::from(lengths.quantile(part)), Rule::Soft, name.to_owned());
     let mut marks = vec![named(0.5, "median"), named(0.95, "95 %")];
     if let Some(fits) = fits.map(f64::from).filter(|fits| (first..last).contains(fits)) {
-        marks.push(Mark::named(fits, Rule::Main, "fits".to_owned()));
+        marks.push(Mark::named(fits, Rule::Main, "the longest that fits".to_owned()));
     }
     Plot {
         x: Axis::powers_of_two(first, last, "tokens of a sequence"),

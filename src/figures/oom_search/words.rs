@@ -33,8 +33,8 @@ pub fn whole(trace: &[Probe], shortage: &str) -> String {
         Some(last) if last.low > 0 => {
             let low = format::count(last.low);
             match last.high.map(format::count) {
-                Some(high) => format!("{low} runs and {high} does not."),
-                None => format!("{low} runs. Larger values are not tried."),
+                Some(high) => format!("with b = {low} the step runs, with b = {high} it does not."),
+                None => format!("with b = {low} the step runs. Larger values are not tried."),
             }
         }
         _ => shortage.to_owned(),

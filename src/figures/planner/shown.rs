@@ -97,7 +97,7 @@ impl Shown {
 
     fn with_plan(planned: &Planned, unit_changed: bool) -> Self {
         let Planned { chosen: plan, target, sequence, unit, .. } = *planned;
-        let tokens = |sequences: u64| format!("{} tokens", grouped(sequences.saturating_mul(sequence.into())));
+        let tokens = |sequences: u64| format::counted(sequences.saturating_mul(sequence.into()), "token", "tokens");
         let (target, length) = (u64::from(target), tokens(1));
         let each = planned.counted(plan.micro_batch.into());
         Self {

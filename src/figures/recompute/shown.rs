@@ -166,7 +166,7 @@ fn name(policy: Recomputation, scenario: &Scenario) -> String {
         Recomputation::None => "None".to_owned(),
         Recomputation::Selective => "Selective".to_owned(),
         Recomputation::Operators => "Every 2nd product".to_owned(),
-        Recomputation::EveryK => format!("Segments of {every} layers"),
+        Recomputation::EveryK => format!("Segments of {}", format::counted(scenario.recipe.every, "layer", "layers")),
         Recomputation::KthLayer => format!("One layer in {every}"),
         Recomputation::Block => "First layers, ".to_owned(),
         // What comes to the list is called what the list calls it.

@@ -49,7 +49,8 @@ pub fn Saturation(
         />
         <Legend keys=&KEYS/>
         <p class="live-note batches-2">
-            "At " <strong class="num" data-testid="at-tokens">{read(shown, |shown| &shown.reading.tokens)}</strong> " tokens: "
+            "At " <strong class="num" data-testid="at-tokens">{read(shown, |shown| &shown.reading.tokens)}</strong> " "
+            {move || shown.with(|shown| shown.reading.noun)} ": "
             <span class="num">{read(shown, |shown| &shown.reading.part)}</span> " of the roof, at least "
             <span class="num" data-testid="at-speed">{read(shown, |shown| &shown.reading.speed)}</span> " tokens a second."
         </p>
@@ -72,7 +73,8 @@ fn Answer(shown: Memo<Shown>) -> impl IntoView {
         <p class="live-note batches-4">
             "Your micro-batch of " <span class="num">{read(shown, |shown| &shown.batch)}</span> " · "
             <span class="num">{read(shown, |shown| &shown.sequence)}</span> " = "
-            <strong class="num" data-testid="tokens">{read(shown, |shown| &shown.tokens)}</strong> " tokens, against a ridge of "
+            <strong class="num" data-testid="tokens">{read(shown, |shown| &shown.tokens)}</strong> " "
+            {move || shown.with(|shown| shown.noun)} ", against a ridge of "
             <strong class="num" data-testid="ridge">{read(shown, |shown| &shown.ridge)}</strong> ", keeps the GPU at "
             <strong class="num">{read(shown, |shown| &shown.part)}</strong>
             " of what it reaches in training: at least "

@@ -20,6 +20,8 @@ pub struct Shown {
     pub sequence: String,
     /// Tokens of a micro-batch.
     pub tokens: String,
+    /// The noun behind their number.
+    pub noun: &'static str,
     /// Tokens at the ridge.
     pub ridge: String,
     /// Which part of the roof the micro-batch reaches.
@@ -43,6 +45,8 @@ pub struct Shown {
 pub struct Reading {
     /// Its tokens.
     pub tokens: String,
+    /// The noun behind their number.
+    pub noun: &'static str,
     /// Which part of the roof is reached there.
     pub part: String,
     /// Tokens a second, at least.
@@ -60,7 +64,7 @@ impl Shown {
         let at = number::doublings(at).round();
         let point = |index: u32| number::doublings(f64::from(index) / f64::from(POINTS));
         let row = |index: u32| {
-            let Reading { tokens, part, speed } = Reading::of(&roofline, point(index));
+            let Reading { tokens, part, speed, .. } = Reading::of(&roofline, point(index));
             vec![tokens, part, speed]
         };
         let curve = (0..=POINTS * DOUBLINGS).map(point).map(|tokens| {
@@ -71,6 +75,7 @@ impl Shown {
             batch: number::grouped(batch),
             sequence: number::grouped(sequence),
             tokens: number::grouped(own),
+            noun: format::noun(own, "token", "tokens"),
             ridge: format::examples(roofline.ridge),
             part: part(&roofline, own),
             speed: format::significant(roofline.throughput(own).0 / sequence),
@@ -91,6 +96,7 @@ impl Reading {
     fn of(roofline: &Roofline, tokens: f64) -> Self {
         Self {
             tokens: number::grouped(tokens),
+            noun: format::noun(tokens, "token", "tokens"),
             part: part(roofline, tokens),
             speed: format::significant(roofline.throughput(tokens).0),
         }
@@ -98,7 +104,7 @@ impl Reading {
 
     /// The place as it is read out at every step of the slider.
     pub fn spoken(&self) -> String {
-        format!("{} tokens: {}", self.tokens, self.part)
+        format!("{} {}: {}", self.tokens, self.noun, self.part)
     }
 }
 

@@ -82,8 +82,8 @@ pub fn Scaling(
 fn Answer(shown: Memo<Shown>) -> impl IntoView {
     view! {
         <p class="live-note batches-4">
-            "On your " <span class="num" data-testid="own">{read(shown, |shown| &shown.own)}</span>
-            " GPUs the computing of an optimizer step takes " <strong class="num">{read(shown, |shown| &shown.compute)}</strong>
+            "On your " <span class="num" data-testid="own">{read(shown, |shown| &shown.own)}</span> " "
+            {move || shown.with(|shown| shown.gpus)} " the computing of an optimizer step takes " <strong class="num">{read(shown, |shown| &shown.compute)}</strong>
             ", and its communication " <strong class="num">{read(shown, |shown| &shown.communicate)}</strong>
             ": a speed-up of " <strong class="num" data-testid="speed">{read(shown, |shown| &shown.speed)}</strong>
             ", the lower if computing waits for all communication, the higher with all possible overlap. "
@@ -97,8 +97,8 @@ fn Answer(shown: Memo<Shown>) -> impl IntoView {
 fn Readout(shown: Memo<Shown>) -> impl IntoView {
     view! {
         <p class="live-note batches-3">
-            "On " <strong class="num" data-testid="at-gpus">{read(shown, |shown| &shown.reading.gpus)}</strong>
-            " GPUs: " <span class="num">{read(shown, |shown| &shown.reading.communicate)}</span>
+            "On " <strong class="num" data-testid="at-gpus">{read(shown, |shown| &shown.reading.gpus)}</strong> " "
+            {move || shown.with(|shown| shown.reading.noun)} ": " <span class="num">{read(shown, |shown| &shown.reading.communicate)}</span>
             " of communication, "
             <strong class="num" data-testid="at-speed">{read(shown, |shown| &shown.reading.speed)}</strong>
             " times as fast as one; the rule of thumb says "

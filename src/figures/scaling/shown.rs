@@ -15,6 +15,8 @@ pub const DOUBLINGS: u32 = 10;
 pub struct Shown {
     /// GPUs of the configuration that see different data.
     pub own: String,
+    /// The noun behind their number.
+    pub gpus: &'static str,
     /// How long an update computes there.
     pub compute: String,
     /// How long it communicates.
@@ -38,6 +40,8 @@ pub struct Shown {
 pub struct Reading {
     /// How many there are.
     pub gpus: String,
+    /// The noun behind their number.
+    pub noun: &'static str,
     /// How many times as fast they are by the rule of thumb.
     pub usual: String,
     /// How long an update communicates.
@@ -55,11 +59,12 @@ impl Shown {
         let now = on(own);
         let counts: Vec<u32> = (0..=DOUBLINGS).map(|power| 1 << power).collect();
         let row = |gpus: &u32| {
-            let Reading { gpus, usual, communicate, speed } = Reading::of(*gpus, &on(*gpus));
+            let Reading { gpus, usual, communicate, speed, .. } = Reading::of(*gpus, &on(*gpus));
             vec![gpus, usual, communicate, speed]
         };
         Self {
             own: format::count(own),
+            gpus: noun(own),
             compute: format::duration(now.compute),
             communicate: format::duration(now.communicate),
             speed: speed(own, &now),
@@ -77,6 +82,7 @@ impl Reading {
         let usual = usual_efficiency(gpus).map(|(low, high)| range([low, high], gpus));
         Self {
             gpus: format::count(gpus),
+            noun: noun(gpus),
             usual: usual.unwrap_or_else(|| "nothing".to_owned()),
             communicate: format::duration(exchange.communicate),
             speed: speed(gpus, exchange),
@@ -85,8 +91,13 @@ impl Reading {
 
     /// The number of GPUs as it is read out at every step of the slider.
     pub fn spoken(&self) -> String {
-        format!("{} GPUs: {} times as fast", self.gpus, self.speed)
+        format!("{} {}: {} times as fast", self.gpus, self.noun, self.speed)
     }
+}
+
+/// The noun behind a number of GPUs.
+fn noun(gpus: u32) -> &'static str {
+    format::noun(gpus.into(), "GPU", "GPUs")
 }
 
 /// How many times as fast GPUs are as one, between parts of perfect scaling.

@@ -19,13 +19,14 @@ pub fn Terms(
         <p class="live-note batches-3">
             "In your configuration: micro-batches of "
             <strong class="num" data-testid="batch">{read(shown, |shown| &shown.batch)}</strong> " on "
-            <span class="num" data-testid="replicas">{read(shown, |shown| &shown.replicas)}</span>
-            {read(shown, |shown| &shown.gpus)}
+            <span class="num" data-testid="replicas">{read(shown, |shown| &shown.replicas)}</span> " "
+            {move || shown.with(|shown| shown.gpus)} ", "
             <span class="num" data-testid="steps">{read(shown, |shown| &shown.steps)}</span>
             " one after another, make a mini-batch of "
-            <strong class="num" data-testid="mini">{read(shown, |shown| &shown.mini)}</strong>
-            {read(shown, |shown| &shown.sequences)}
-            <span class="num" data-testid="tokens">{read(shown, |shown| &shown.tokens)}</span> " tokens."
+            <strong class="num" data-testid="mini">{read(shown, |shown| &shown.mini)}</strong> " "
+            {move || shown.with(|shown| shown.sequences)} " "
+            <span class="num" data-testid="tokens">{read(shown, |shown| &shown.tokens)}</span> " "
+            {move || shown.with(|shown| shown.token_noun)} "."
         </p>
     }
 }

@@ -12,16 +12,18 @@ pub struct Shown {
     pub batch: String,
     /// GPUs, or groups of them, that see different data.
     pub replicas: String,
-    /// The word after their number, which is of one or of many.
-    pub gpus: String,
+    /// The noun behind their number.
+    pub gpus: &'static str,
     /// Micro-batches after one another.
     pub steps: String,
     /// Sequences of a mini-batch.
     pub mini: String,
-    /// The words after their number.
-    pub sequences: String,
+    /// The words behind their number.
+    pub sequences: &'static str,
     /// Its tokens.
     pub tokens: String,
+    /// The noun behind their number.
+    pub token_noun: &'static str,
 }
 
 impl Shown {
@@ -31,9 +33,16 @@ impl Shown {
         let mini: f64 = counts.map(f64::from).iter().product();
         let [batch, replicas, steps] = counts.map(format::count);
         let tokens = mini * f64::from(scenario.recipe.sequence);
-        let gpus = if counts[1] == 1 { " GPU, " } else { " GPUs, " }.to_owned();
-        let sequences = if mini == 1.0 { " sequence, which is " } else { " sequences, which are " }.to_owned();
-        Self { batch, replicas, gpus, steps, mini: number::grouped(mini), sequences, tokens: number::grouped(tokens) }
+        Self {
+            batch,
+            replicas,
+            gpus: format::noun(scenario.data_parallel().into(), "GPU", "GPUs"),
+            steps,
+            mini: number::grouped(mini),
+            sequences: format::noun(mini, "sequence, which is", "sequences, which are"),
+            tokens: number::grouped(tokens),
+            token_noun: format::noun(tokens, "token", "tokens"),
+        }
     }
 }
 

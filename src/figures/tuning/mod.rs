@@ -117,7 +117,8 @@ fn FirstSteps(shown: Memo<Shown>) -> impl IntoView {
             <p>
                 <strong>"Fix the global batch."</strong> " "
                 <span class="num">{read(shown, |shown| &shown.start.target)}</span> " an optimizer step, "
-                <span class="num">{read(shown, |shown| &shown.start.tokens)}</span> " tokens: "
+                <span class="num">{read(shown, |shown| &shown.start.tokens)}</span> " "
+                {move || shown.with(|shown| shown.start.noun)} ": "
                 <strong class="num" data-testid="share">{read(shown, |shown| &shown.start.share)}</strong>
                 " for each GPU or group with data of its own. No step below changes this batch."
             </p>

@@ -114,6 +114,8 @@ pub struct Start {
     pub target: String,
     /// Its tokens.
     pub tokens: String,
+    /// The noun behind their number.
+    pub noun: &'static str,
     /// Sequences of each GPU that sees data of its own.
     pub share: String,
     /// What all of them at once need.
@@ -206,9 +208,11 @@ impl Tuned {
         let Self { scenario, tuning } = self;
         let (instant, largest) = &tuning.binding;
         let exact = tuning.candidates.first().and_then(|rung| rung.b_max).unwrap_or(0);
+        let tokens = f64::from(tuning.target) * f64::from(scenario.recipe.sequence);
         let start = Start {
             target: format::count(tuning.target),
-            tokens: number::grouped(f64::from(tuning.target) * f64::from(scenario.recipe.sequence)),
+            tokens: number::grouped(tokens),
+            noun: format::noun(tokens, "token", "tokens"),
             share: format::count(tuning.share),
             // The target itself is always tried.
             direct: tuning.tries.first().map(|first| format::gib(first.peak)).unwrap_or_default(),

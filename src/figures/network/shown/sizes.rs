@@ -52,7 +52,7 @@ impl Counted {
         };
         match (fit(0.5), fit(1.0), fit(2.0)) {
             (Some(half), Some(own), Some(double)) => format!(
-                "At {}, {} and {} pixels along the height {half}, {own} and {double} examples fit.{lines}",
+                "At {}, {} and {} pixels along the height the largest batches that fit are {half}, {own} and {double}.{lines}",
                 number::grouped(self.side * 0.5),
                 number::grouped(self.side),
                 number::grouped(self.side * 2.0)
