@@ -26,7 +26,7 @@ pub use arguments::{ArgumentError, Document, Reading, Task};
 pub use comparison::{BucketChange, Change, Comparison, EntryChange, Side, comparison, text as comparison_text};
 pub use input::{Id, MAX_LINE_BYTES, Notice, Question, QuestionError, question};
 pub use lines::answer_lines;
-pub use network::{Batch, NetworkReport, NetworkStep, network_report, network_text};
+pub use network::{Batch, Moment, NetworkReport, NetworkStep, network_report, network_text};
 pub use others::{Counted, Estimator, Missing, Most, Others, Own, Part, Place, others, text as others_text};
 pub use page::text;
 pub use report::{

@@ -51,7 +51,7 @@ pub struct Batch {
     pub b_max: Option<u64>,
     /// When one example more would not fit.
     #[schemars(schema_with = "instants")]
-    pub instant: &'static str,
+    pub instant: Moment,
 }
 
 /// What a training step of a network needs, in bytes.
@@ -64,7 +64,7 @@ pub struct NetworkStep {
     pub peak_bytes: Number,
     /// That moment.
     #[schemars(schema_with = "instants")]
-    pub instant: &'static str,
+    pub instant: Moment,
     /// Weights, master copy and average, running statistics and frozen networks.
     pub weights_bytes: Number,
     /// Gradients of all weights.
@@ -75,6 +75,20 @@ pub struct NetworkStep {
     pub data_bytes: Number,
     /// What is kept of the layers for the backward pass, at the most.
     pub kept_bytes: Number,
+}
+
+/// A kind of moment of a network's step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Moment {
+    /// While frozen networks encode the batch.
+    Frozen,
+    /// In the forward pass.
+    Forward,
+    /// In the backward pass.
+    Backward,
+    /// In the optimizer's step.
+    Step,
 }
 
 /// The words of the moments.
@@ -114,13 +128,13 @@ pub fn network_report(named: &Named, question: &Question) -> NetworkReport {
             fits: fit.batch.is_some(),
             // Whole and at most 10⁹.
             b_max: fit.batch.map(|batch| batch as u64),
-            instant: word(fit.instant),
+            instant: fit.instant.into(),
         },
         room_bytes: room.into(),
         step: NetworkStep {
             examples: examples as u64,
             peak_bytes: need.peak.into(),
-            instant: word(need.instant),
+            instant: need.instant.into(),
             weights_bytes: need.weights.into(),
             gradients_bytes: need.gradients.into(),
             optimizer_bytes: need.optimizer.into(),
@@ -130,22 +144,26 @@ pub fn network_report(named: &Named, question: &Question) -> NetworkReport {
     }
 }
 
-const fn word(instant: Instant) -> &'static str {
-    match instant {
-        Instant::Frozen => "frozen",
-        Instant::Forward(_) => "forward",
-        Instant::Backward(_) => "backward",
-        Instant::Step => "step",
+impl From<Instant> for Moment {
+    fn from(instant: Instant) -> Self {
+        match instant {
+            Instant::Frozen => Self::Frozen,
+            Instant::Forward(_) => Self::Forward,
+            Instant::Backward(_) => Self::Backward,
+            Instant::Step => Self::Step,
+        }
     }
 }
 
-/// A moment by its word, in a sentence.
-fn when(word: &str) -> &'static str {
-    match word {
-        "frozen" => "while the frozen networks encode the batch",
-        "forward" => "in the forward pass",
-        "backward" => "in the backward pass",
-        _ => "in the optimizer’s step",
+impl Moment {
+    /// When it is, within a sentence.
+    const fn when(self) -> &'static str {
+        match self {
+            Self::Frozen => "while the frozen networks encode the batch",
+            Self::Forward => "in the forward pass",
+            Self::Backward => "in the backward pass",
+            Self::Step => "in the optimizer’s step",
+        }
     }
 }
 
@@ -161,12 +179,12 @@ pub fn network_text(report: &NetworkReport, scenario: &Scenario) -> String {
         Some(most) => format!(
             "b_max = {} per GPU\n  {weights} parameters, {room} GiB for tensors; one more would not fit {}.\n",
             counted(most, "example", "examples"),
-            when(report.answer.instant)
+            report.answer.instant.when()
         ),
         None => format!(
             "Not even one example fits\n  {weights} parameters, {room} GiB for tensors, {} GiB needed {}.\n",
             gib(report.step.peak_bytes.bytes()),
-            when(report.step.instant)
+            report.step.instant.when()
         ),
     });
     let step = &report.step;
@@ -184,7 +202,7 @@ pub fn network_text(report: &NetworkReport, scenario: &Scenario) -> String {
     sections.push(format!(
         "A step of {}, at its highest {}; not all parts are there at once\n{}",
         counted(step.examples, "example", "examples"),
-        when(step.instant),
+        step.instant.when(),
         table.text()
     ));
     sections.join("\n")

@@ -213,8 +213,13 @@ fn found(scenario: &Scenario, ledger: &Ledger) -> Answer {
 /// ```
 pub fn largest_micro_batch(scenario: &Scenario) -> Option<u32> {
     let ledger = Ledger::of(scenario);
-    let batch = largest_batch(&ledger.straight(), scenario.usable()).min(in_host(scenario, &ledger));
+    let batch = most(scenario, &ledger);
     (batch > 0).then_some(batch)
+}
+
+/// How many sequences a device and its machine have room for; 0 where not even one.
+fn most(scenario: &Scenario, ledger: &Ledger) -> u32 {
+    largest_batch(&ledger.straight(), scenario.usable()).min(in_host(scenario, ledger))
 }
 
 /// b_max, or what one sequence lacks of the device or of the machine; `None` where the settings have no answer.
@@ -223,7 +228,7 @@ pub(super) fn room_or_lack(scenario: &Scenario) -> Option<Result<u32, Bytes>> {
         return None;
     }
     let ledger = Ledger::of(scenario);
-    let batch = largest_batch(&ledger.straight(), scenario.usable()).min(in_host(scenario, &ledger));
+    let batch = most(scenario, &ledger);
     let lacks = || {
         let on_device = ledger.peak(1).1 - scenario.usable();
         if on_device > Bytes::ZERO { on_device } else { ledger.host_peak(1) - scenario.host.ram }

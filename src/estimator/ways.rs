@@ -86,9 +86,10 @@ pub fn ways(scenario: &Scenario, devices: &[Change]) -> Ways {
     let (base, mends) = scenario.mended();
     let mut search = Search { base, tried: Vec::new(), ways: Ways::default() };
     if search.fits(&[]) {
-        // As things are something fits, or with the mends it does.
-        let asked = mends.is_empty();
-        search.ways.fitting.retain(|_| !asked);
+        // Where something fits as things are there is no way out to show; else the mends alone are one.
+        if mends.is_empty() {
+            search.ways.fitting.clear();
+        }
     } else {
         search.run(devices);
     }
