@@ -101,8 +101,8 @@ pub static ANSWER_BAR: Figure = Figure {
 
 figures! {
     "answer" in first => answer::Answer,
-    "buckets" in first => buckets::Buckets,
-    "shapes" in first => shapes::Shapes,
+    "buckets" in home => buckets::Buckets,
+    "shapes" in home => shapes::Shapes,
     "grow" in home => grow::Grow,
     "step" in room => step::Step,
     "formats" in room => formats::Formats,

@@ -41,7 +41,6 @@ use bmax::embed::Theme;
 use leptos::prelude::*;
 
 use mount::{Doing, do_apart, mount_frame};
-use notices::Notices;
 use theme::ThemeSwitch;
 
 /// Starts the page, whose `parts` take their turns.
@@ -75,7 +74,7 @@ fn begin(parts: &'static [fn(State)]) {
 /// What stands on every page, and hears the address.
 fn follow_frame(state: State, theme: RwSignal<Theme>) {
     address::follow(state);
-    mount_frame("notices", move || view! { <Notices state/> });
+    notices::follow(state);
     mount_frame("theme-switch", move || view! { <ThemeSwitch theme/> });
     contents::follow();
 }

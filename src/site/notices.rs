@@ -1,9 +1,44 @@
-//! What is to be known about the link, said to the reader.
+//! What is to be known about the link, said to the reader. Most links have nothing to say, so that what shows the
+//! messages is a part of the program of its own, and none of a first look.
 
 use bmax::link::{self, Notice};
 use leptos::prelude::*;
 
 use super::State;
+use super::mount::mount_frame;
+
+/// Where the messages stand in the page.
+const PLACE: &str = "notices";
+
+/// Shows the messages once there are any. A program that does not run in a browser has nothing to wait for.
+#[cfg(not(feature = "hydrate"))]
+pub fn follow(state: State) {
+    mount_frame(PLACE, move || view! { <Notices state/> });
+}
+
+/// Fetches what shows the messages once there are any.
+#[cfg(feature = "hydrate")]
+pub fn follow(state: State) {
+    let is_fetched = StoredValue::new(false);
+    Effect::new(move |_| {
+        if state.notices.with(Vec::is_empty) || is_fetched.get_value() {
+            return;
+        }
+        is_fetched.set_value(true);
+        leptos::task::spawn_local(async move {
+            if show(state).await.is_err() {
+                mount_frame(PLACE, || "Something about this link could not be shown. Reload the page to see it.");
+            }
+        });
+    });
+}
+
+#[cfg(feature = "hydrate")]
+#[leptos::wasm_split::wasm_split(notices, wasm_split_path = leptos::wasm_split, fallible)]
+fn show(state: State) -> Result<(), leptos::wasm_split::SplitLoaderError> {
+    mount_frame(PLACE, move || view! { <Notices state/> });
+    Ok(())
+}
 
 /// More messages than this help nobody; the rest is counted.
 const SHOWN: usize = 6;

@@ -1,6 +1,7 @@
 //! The answer for the current configuration, the inputs that change it most, and the batch on the bar.
 
 mod shown;
+mod ways_out;
 
 use bmax::{Choice, Precision, Recomputation};
 use bmax::{Field, setting};
@@ -10,7 +11,8 @@ use crate::components::{
     BatchSlider, Beside, DevicePicker, MemoryBar, MemoryLegend, ModelPicker, NumberField, Outlook, SettingField, Slice,
 };
 use crate::site::{State, read};
-use shown::{Shown, WayOut, ways_out};
+use shown::Shown;
+use ways_out::WaysOut;
 
 /// Six inputs in; the largest micro-batch out, and any other one on the bar.
 #[component]
@@ -38,33 +40,6 @@ pub fn Answer(
                 <WaysOut state/>
                 <Beside state/>
             </Slice>
-        </div>
-    }
-}
-
-/// The cheapest ways out where nothing fits or nothing can be said, each a press away.
-#[component]
-fn WaysOut(state: State) -> impl IntoView {
-    let ranking = state.ranking();
-    // The ranking asks for many answers, and where there is a number nobody needs a way out.
-    let ways = Memo::new(move |_| match state.read(|facts| facts.answer.batch()) {
-        Some(_) => Vec::new(),
-        None => ranking.with(ways_out),
-    });
-    let way = move |WayOut { changes, name }: WayOut| {
-        let take = move |_| state.change(|scenario| changes.iter().fold(scenario, |with, change| change.apply(with)));
-        view! {
-            <li>
-                <button type="button" class="button button-quiet button-small" data-testid="way-out" on:click=take>
-                    {name}
-                </button>
-            </li>
-        }
-    };
-    view! {
-        <div class="ways-out" hidden=move || ways.with(Vec::is_empty)>
-            <p class="small">"These fit:"</p>
-            <ul>{move || ways.get().into_iter().map(way).collect_view()}</ul>
         </div>
     }
 }

@@ -1,11 +1,9 @@
 //! What the figure shows: the answer, why it is no more, and the bar.
 
 use bmax::chart::MemoryBar;
-use bmax::ways::Way;
-use bmax::{Answer, Change, Choice, Shortage, proof};
+use bmax::{Answer, Choice, Shortage, proof};
 
-use crate::figures::levers::together;
-use crate::site::{Facts, Ranking, Standing, format};
+use crate::site::{Facts, Standing, format};
 
 /// What the figure shows.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,25 +40,6 @@ impl Shown {
             bar: MemoryBar::of(&facts.estimate, Some(MemoryBar::steady_length(&facts.estimate, &facts.answer))),
         }
     }
-}
-
-/// Changes with which at least one sequence fits.
-#[derive(Clone, Debug, PartialEq)]
-pub struct WayOut {
-    /// The changes.
-    pub changes: Vec<Change>,
-    /// What they are, and how much fits with them.
-    pub name: String,
-}
-
-/// The ways out that stand beside the answer, the cheapest first.
-pub fn ways_out(ranking: &Ranking) -> Vec<WayOut> {
-    const SHOWN: usize = 3;
-    let told = |way: &Way| WayOut {
-        changes: way.changes.clone(),
-        name: format!("{}: {}", together(&way.changes), format::batch(way.after, ranking.scenario.unit())),
-    };
-    ranking.ways.fitting.iter().take(SHOWN).map(told).collect()
 }
 
 fn method(facts: &Facts) -> String {
