@@ -1,7 +1,8 @@
 //! What the figure shows: the states of every training regime, and what it leaves for the batch.
 
 use bmax::course::formats::Regime;
-use bmax::{Bucket, Bytes, GradientType, Method, Precision, Scenario, b_max, estimate, number};
+use bmax::setting::Word;
+use bmax::{Bucket, Bytes, Change, GradientType, Method, Precision, Scenario, b_max, estimate, number};
 
 use crate::site::format;
 
@@ -64,10 +65,16 @@ impl Row {
         self.regime().with_adam()
     }
 
-    /// The scenario in this regime.
+    /// The scenario in this regime: where its precision does not go with the engine, in the one that does and has the same
+    /// bytes, as FSDP's own mixed precision has in the place of autocast.
     pub fn applied_to(&self, mut scenario: Scenario) -> Scenario {
         (scenario.recipe.precision, scenario.recipe.gradients) = (self.precision, self.gradients);
-        scenario
+        let (mended, changes) = scenario.mended();
+        let is_regime = || Regime::of(mended.recipe.precision, mended.recipe.gradients) == self.regime();
+        match changes[..] {
+            [Change::Word(Word::Precision(_))] if is_regime() => mended,
+            _ => scenario,
+        }
     }
 
     fn regime(&self) -> Regime {
@@ -168,6 +175,15 @@ mod tests {
         for (at, row) in ROWS.iter().enumerate() {
             assert!(Shown::of(&row.applied_to(Scenario::default())).own[at], "{}", row.name);
         }
+    }
+
+    /// Autocast keeps its casts until the forward pass ends, FSDP's mixed precision does not; both have 16 bytes for a
+    /// parameter with Adam.
+    #[test]
+    fn under_fsdp_fp32_weights_with_16_bit_compute_are_its_own_mixed_precision() {
+        let shown = Shown::of(&Scenario::default());
+        assert_eq!(ROWS[1].applied_to(Scenario::default()).recipe.precision, Precision::Mixed);
+        assert!(shown.cells.iter().all(|row| !row[6].contains("conflict")), "{:?}", shown.cells);
     }
 
     #[test]
