@@ -10,7 +10,7 @@
   // Only a frame of that folder is believed. Text of srcdoc would stand in the place of its address.
   const isOurs = (frame) => frame.src.startsWith(folder) && !frame.hasAttribute("srcdoc");
   // In CSS pixels. No figure is so high, be it unfolded on a telephone: tests/browser/embed_script.rs.
-  const MOST = 20_000;
+  const MOST = 40_000;
 
   // Light text stands on something dark. The first number of a colour is its lightness, but for those of red, green and blue.
   const themeAround = (frame) => {

@@ -113,13 +113,13 @@ async fn only_a_frame_of_bmax_s_folder_is_sized_and_only_by_a_message_that_is_bm
 /// The bound is in `assets/embed.js` and in docs/embedding.md.
 #[tokio::test]
 async fn no_figure_on_a_telephone_is_higher_than_is_believed_with_all_of_it_unfolded() {
-    const MOST: u64 = 20_000;
+    const MOST: u64 = 40_000;
     let page = Visit::to("").wide(360).open().await;
     let script = page.script_async(
         "const [address, done] = arguments; fetch(address).then((answer) => answer.text()).then(done);",
         vec![json!(format!("{FOLDER}embed.js"))],
     );
-    assert!(script.await.as_str().expect("a text").contains("const MOST = 20_000;"));
+    assert!(script.await.as_str().expect("a text").contains("const MOST = 40_000;"));
     let mut highest = (0, String::new());
     for slug in PAGES {
         page.go(&format!("{FOLDER}{slug}")).await;

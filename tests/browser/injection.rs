@@ -104,7 +104,8 @@ async fn markup_in_the_link_that_a_page_is_opened_with_is_text_and_is_gone_with_
     page.read_through().await;
     stayed_text(&page, "unfolding everything").await;
     page.figure("calculator").enter("Number of GPUs", "16").await;
-    page.until_query("v=3&gpus=16").await;
+    // Of the model there is only left that it is none of the known ones.
+    page.until_query("v=3&model=unknown&gpus=16").await;
     for payload in PAYLOADS {
         let script = "location.hash = arguments[0]; return new Promise((done) => setTimeout(done));";
         page.script(script, vec![(*payload).into()]).await;

@@ -100,7 +100,7 @@ async fn what_gains_nothing_alone_says_what_would_still_be_missing() {
     let page = Page::open("?model=70b&gpus=1&recompute=none").await;
     let levers = page.figure("levers");
     levers.shows("levers-now", "does not fit").await;
-    levers.says("No single technique makes room.").await;
+    page.unfold_everything().await;
     levers.says("Still does not fit: one sequence would be").await;
     let scenario = expected::scenario("?model=70b&gpus=1&recompute=none");
     let doubled = Change::Number(Field::Gpus, 2.0).apply(scenario);

@@ -484,7 +484,7 @@ async fn nothing_in_titles_names_or_links_becomes_markup() {
         assert_eq!(page.script(foreign, vec![]).await, json!(0), "{name}");
     }
     page.part(".desk-about").says(hostile).await;
-    let scenario = link::decode("gpus=64").scenario;
+    let scenario = link::decode("model=unknown&gpus=64").scenario;
     let home = home(&page);
     let share = Share { title: hostile, ..chart(&home, &scenario) };
     assert_eq!(field(&page, "desk-markdown").await, share.markdown());

@@ -11,7 +11,7 @@ mod webkit;
 
 pub use page::{Page, Scope, Visit, tidy};
 pub use server::{
-    BLANK, BMAX, COURSE, FOLDER, Files, OTHER_FOLDER, PAGES, Server, dist, dist_folder, figures_of, html,
+    BLANK, BMAX, COURSE, FOLDER, Files, OTHER_FOLDER, PAGES, Server, WITHOUT_BAR, dist, dist_folder, figures_of, html,
     is_for_readers, page_of,
 };
 

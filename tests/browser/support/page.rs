@@ -242,8 +242,9 @@ impl Page {
 
     /// Waits until the program is there: it takes over the bar with the answer first.
     pub async fn wait_for_the_frame(&self) {
-        let there = "const bar = document.getElementById('answer-bar'); \
-            return document.readyState === 'complete' && (!bar || bar.hasAttribute('data-mounted'));";
+        // A page without the bar has other parts of the frame.
+        let there = "const part = document.querySelector('#answer-bar, #theme-switch'); \
+            return document.readyState === 'complete' && (!part || part.hasAttribute('data-mounted'));";
         self.until_script("the program", there, json!(true)).await;
     }
 

@@ -347,6 +347,9 @@ pub const PAGES: [&str; 12] = [
     "teach/",
 ];
 
+/// The page of other networks, which has no bar: what the bar answers is a language model.
+pub const WITHOUT_BAR: &str = "networks/";
+
 /// The text of a page as it was built.
 pub fn html(page: &str) -> String {
     let bytes = dist().get(&format!("{page}index.html")).unwrap_or_else(|| panic!("no page /{page}"));
