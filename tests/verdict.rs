@@ -2,10 +2,12 @@
 //! device, and what does not fit is followed by what does.
 
 use bmax::{
-    Answer, Bytes, Change, RefusalKind, Scenario, Unit, b_max, catalogue, counters, format, largest_micro_batch, link,
-    preview,
+    Answer, Bytes, Change, Field, RefusalKind, Scenario, Unit, b_max, catalogue, counters, format,
+    inverse::longest_sequence,
+    largest_micro_batch, link, preview,
     range::range,
     strategy::cheapest_plan,
+    sweep::b_max_by_sequence,
     ways::{Price, ways},
 };
 use proptest::prelude::*;
@@ -122,6 +124,33 @@ proptest! {
             }
             prop_assert_eq!(cheapest_plan(&scenario, catalogue::speed(&scenario)).rungs, vec![]);
             prop_assert_eq!(bmax::levers::ranked(&scenario, &[]), vec![]);
+        }
+    }
+
+    #[test]
+    fn a_sentence_about_a_configuration_has_commas_in_every_number_of_thousands(scenario in any_scenario()) {
+        let answer = b_max(&scenario);
+        let conflicts = scenario.conflicts().into_iter().map(|conflict| conflict.message);
+        for sentence in conflicts.chain(format::shortage(&answer, scenario.unit())) {
+            let longest = sentence.split(|letter: char| !letter.is_ascii_digit()).map(str::len).max();
+            prop_assert!(longest < Some(4), "{}", sentence);
+        }
+    }
+
+    #[test]
+    fn the_longest_sequence_that_is_named_has_an_answer_and_so_has_every_point_of_the_curve_of_lengths(
+        scenario in any_scenario(),
+    ) {
+        let (mended, _) = scenario.mended();
+        let at = |length| mended.with_number(Field::Sequence, f64::from(length)).expect("a length in range");
+        if let (Some(_), Some(longest)) = (b_max(&mended).batch(), longest_sequence(&mended, 1)) {
+            prop_assert!(b_max(&at(longest)).batch().is_some(), "{}", link::encode(&at(longest)));
+        }
+        // What is longer than learned positions is refused for that alone, whatever else a length brings about.
+        let lengths = [512, 1_024, 4_096, 65_536];
+        for (length, batch) in lengths.into_iter().zip(b_max_by_sequence(&mended, &lengths)) {
+            let is_too_long = at(length).conflicts().iter().any(|conflict| conflict.message.contains("learned positions"));
+            prop_assert!(!(is_too_long && batch.is_some()), "{}", link::encode(&at(length)));
         }
     }
 

@@ -78,7 +78,11 @@ impl Curves {
 
     /// The largest micro-batch of one curve at any place; where the axis is a model's size, at those of the curves.
     pub fn batch(&self, position: usize, place: u32) -> Option<u32> {
-        largest_micro_batch(&self.at(*self.scenarios.get(position)?, place)?)
+        let scenario = *self.scenarios.get(position)?;
+        match self.axis {
+            ChartAxis::Sequence => at_length(&scenario, place),
+            ChartAxis::Size | ChartAxis::Memory => largest_micro_batch(&self.at(scenario, place)?),
+        }
     }
 
     /// A scenario moved to a place of the axis; nothing where no model has this size.
@@ -117,8 +121,14 @@ impl Curves {
 }
 
 fn along_sequence(scenario: &Scenario, lengths: &[u32]) -> Curve {
-    let longest = inverse::longest_sequence(scenario, 1);
-    Curve { batches: sweep::b_max_by_sequence(scenario, lengths), end: longest.map(|at| End { at, batch: 1 }) }
+    // One sequence fits at the end, or more where learned positions end before the memory does.
+    let end = inverse::longest_sequence(scenario, 1).and_then(|at| Some(End { at, batch: at_length(scenario, at)? }));
+    Curve { batches: sweep::b_max_by_sequence(scenario, lengths), end }
+}
+
+/// The largest micro-batch at one length in tokens.
+fn at_length(scenario: &Scenario, length: u32) -> Option<u32> {
+    sweep::b_max_by_sequence(scenario, &[length]).first().copied().flatten()
 }
 
 fn along_size(scenario: &Scenario, models: &[Model]) -> Curve {

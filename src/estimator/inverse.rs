@@ -11,7 +11,7 @@ use super::shape::Shape;
 use super::units::Bytes;
 
 /// The longest sequence in tokens at micro-batch `batch`, in whole multiples of the context-parallel
-/// size; `None` when not even the shortest fits.
+/// size, and no longer than learned positions reach; `None` when not even the shortest fits.
 ///
 /// ```
 /// use bmax::{Scenario, largest_micro_batch, inverse::longest_sequence};
@@ -23,7 +23,7 @@ pub fn longest_sequence(scenario: &Scenario, batch: u32) -> Option<u32> {
     let fits = |length| {
         let mut at = *scenario;
         at.recipe.sequence = length;
-        holds(&at, &Ledger::of(&at), batch)
+        !at.is_beyond_positions() && holds(&at, &Ledger::of(&at), batch)
     };
     let longest = search::largest(Field::Sequence.bound().max as u32, scenario.recipe.sequence, fits);
     let context_parallel = scenario.cluster.context_parallel.max(1);

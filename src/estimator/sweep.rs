@@ -59,7 +59,7 @@ pub fn sequence_lengths(points: usize) -> Vec<u32> {
 }
 
 /// The largest micro-batch in sequences per GPU at each of `lengths`, in tokens; `None` where not
-/// even one sequence fits. Nothing of the scenario but its sequence length is varied.
+/// even one sequence fits, or where learned positions end before. Nothing of the scenario but its sequence length is varied.
 ///
 /// ```
 /// use bmax::{Method, Scenario, sweep};
@@ -76,10 +76,17 @@ pub fn b_max_by_sequence(scenario: &Scenario, lengths: &[u32]) -> Vec<Option<u32
     let is_flash = scenario.at_longest().recipe.attention == AttentionKernel::Flash;
     let has_pairs = scenario.masks_padding() || scenario.model.position == Position::Relative;
     let is_linear = in_step && is_one_length && is_flash && !has_pairs;
-    if scenario.method == Method::Ledger && is_linear {
-        return by_tokens(scenario, lengths);
+    let mut batches: Vec<_> = if scenario.method == Method::Ledger && is_linear {
+        by_tokens(scenario, lengths)
+    } else {
+        lengths.iter().map(|&length| largest_micro_batch(&at_length(scenario, length))).collect()
+    };
+    for (&length, batch) in lengths.iter().zip(&mut batches) {
+        if at_length(scenario, length).is_beyond_positions() {
+            *batch = None;
+        }
     }
-    lengths.iter().map(|&length| largest_micro_batch(&at_length(scenario, length))).collect()
+    batches
 }
 
 /// About `points` sizes of device memory in MiB, strictly increasing and spread over orders of magnitude: whole GiB from
@@ -242,7 +249,8 @@ mod tests {
             scenario.cluster.gpus = 64;
             for &recomputation in Recomputation::ALL {
                 scenario.recipe.recomputation = recomputation;
-                let asked = lengths.iter().map(|&length| largest_micro_batch(&at_length(&scenario, length)));
+                let asked = lengths.iter().map(|&length| at_length(&scenario, length));
+                let asked = asked.map(|at| largest_micro_batch(&at).filter(|_| !at.is_beyond_positions()));
                 assert_eq!(b_max_by_sequence(&scenario, &lengths), asked.collect::<Vec<_>>(), "{}", row.slug);
             }
         }
@@ -260,7 +268,8 @@ mod tests {
                 scenario.recipe.attention = AttentionKernel::Flash;
                 scenario.recipe.recomputation = Recomputation::Full;
                 scenario.cluster.gpus = 64;
-                let asked = lengths.iter().map(|&length| largest_micro_batch(&at_length(&scenario, length)));
+                let asked = lengths.iter().map(|&length| at_length(&scenario, length));
+                let asked = asked.map(|at| largest_micro_batch(&at).filter(|_| !at.is_beyond_positions()));
                 let asked: Vec<_> = asked.collect();
                 assert_eq!(b_max_by_sequence(&scenario, &lengths), asked, "{position}, {batching}");
             }

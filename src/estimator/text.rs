@@ -1,8 +1,26 @@
 //! Text of others, as messages show it.
 
-/// A number with its noun: "1 layer", "3 layers".
+use std::fmt;
+
+use super::number;
+
+/// A number with its noun: "1 layer", "3,072 layers".
 pub(crate) fn counted(number: u32, one: &str, many: &str) -> String {
-    format!("{number} {}", if number == 1 { one } else { many })
+    format!("{} {}", grouped(number), if number == 1 { one } else { many })
+}
+
+/// A number that is written with commas between its thousands.
+pub(crate) struct Grouped(u32);
+
+/// The number with commas between its thousands, inside a sentence.
+pub(crate) const fn grouped(number: u32) -> Grouped {
+    Grouped(number)
+}
+
+impl fmt::Display for Grouped {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str(&number::grouped(self.0.into()))
+    }
 }
 
 /// The first characters of a text that may be very long or hold characters which are not for reading:

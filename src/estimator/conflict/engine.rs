@@ -1,6 +1,7 @@
 //! What the engines have and have not.
 
 use super::{Conflicts, nearest_divisor};
+use crate::estimator::text::grouped;
 use crate::{Adapter, Engine, Field, Precision, Scenario, Switch, ZeroStage, setting::Word};
 
 impl Conflicts {
@@ -32,7 +33,12 @@ impl Conflicts {
         let group = cluster.reshard;
         if gathers && group > 1 && group < shares && shares % group != 0 {
             let nearest = nearest_divisor(shares, group, Field::Reshard);
-            let message = format!("{shares} GPUs do not divide into groups of {group}; groups of {nearest} would do.");
+            let message = format!(
+                "{shares} GPUs do not divide into groups of {group}; groups of {nearest} would do.",
+                shares = grouped(shares),
+                group = grouped(group),
+                nearest = grouped(nearest)
+            );
             self.number(Field::Reshard, nearest, message);
         }
         if cluster.engine == Engine::DeepSpeed {
@@ -85,7 +91,10 @@ impl Conflicts {
             let nearest = nearest_divisor(heads, context, Field::ContextParallel);
             let message = format!(
                 "DeepSpeed’s Ulysses hands whole heads to the GPUs that share a sequence; {heads} do not divide over \
-                 {context}, and over {nearest} they do."
+                 {context}, and over {nearest} they do.",
+                heads = grouped(heads),
+                context = grouped(context),
+                nearest = grouped(nearest)
             );
             self.number(Field::ContextParallel, nearest, message);
         }

@@ -1,7 +1,7 @@
 //! What lengths that vary do not go together with.
 
 use super::Conflicts;
-use crate::estimator::text::counted;
+use crate::estimator::text::{counted, grouped};
 use crate::{
     AttentionKernel, Batching, Engine, Field, LossHead, Method, Scenario, TaskKind, choice::Choice, setting::Word,
 };
@@ -25,7 +25,8 @@ impl Conflicts {
         if lengths.longest > 0 && most > lengths.longest {
             let message = format!(
                 "The longest sequence of {} is shorter than others of {most}; it is at least as long.",
-                counted(lengths.longest, "token", "tokens")
+                counted(lengths.longest, "token", "tokens"),
+                most = grouped(most)
             );
             self.number(Field::LengthMax, most, message);
         }

@@ -16,7 +16,7 @@ use super::change::Change;
 use super::choice::{Method, Switch};
 use super::scenario::Scenario;
 use super::setting::Word;
-use crate::estimator::text::counted;
+use crate::estimator::text::{counted, grouped};
 
 /// Why settings have no answer of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -122,7 +122,7 @@ impl Conflicts {
             (Field::ContextParallel, cluster.context_parallel, "context-parallel GPUs"),
         ] {
             if size > 1 {
-                let message = format!("{where_counted}; it is not counted over {size} {what}.");
+                let message = format!("{where_counted}; it is not counted over {size} {what}.", size = grouped(size));
                 self.uncounted(Change::Number(field, 1.0), message);
             }
         }
@@ -144,17 +144,27 @@ impl Conflicts {
                 ("pipeline-parallel", cluster.pipeline_parallel),
                 ("context-parallel", cluster.context_parallel),
             ];
-            let named: Vec<String> =
-                parts.iter().filter(|(_, size)| *size > 1).map(|(name, size)| format!("{size} {name}")).collect();
+            let named: Vec<String> = parts
+                .iter()
+                .filter(|(_, size)| *size > 1)
+                .map(|(name, size)| format!("{size} {name}", size = grouped(*size)))
+                .collect();
             let named = named.join(" × ");
             let count = counted(gpus, "GPU", "GPUs");
             match gpus.checked_next_multiple_of(group).filter(|gpus| Field::Gpus.check((*gpus).into()).is_ok()) {
                 Some(nearest) => {
-                    let message = format!("Groups of {group} ({named}) cannot be made of {count}; {nearest} GPUs can.");
+                    let message = format!(
+                        "Groups of {group} ({named}) cannot be made of {count}; {nearest} GPUs can.",
+                        group = grouped(group),
+                        nearest = grouped(nearest)
+                    );
                     self.number(Field::Gpus, nearest, message);
                 }
                 None => {
-                    let message = format!("No number of GPUs in range divides into groups of {group} ({named}).");
+                    let message = format!(
+                        "No number of GPUs in range divides into groups of {group} ({named}).",
+                        group = grouped(group)
+                    );
                     let fields = [Field::TensorParallel, Field::PipelineParallel, Field::ContextParallel];
                     let widest = fields.into_iter().max_by_key(|field| scenario.number(*field) as u32);
                     self.number(widest.unwrap_or(Field::TensorParallel), 1, message);
@@ -172,12 +182,18 @@ impl Conflicts {
         let nearest = nearest_divisor(shared, tensor, Field::TensorParallel);
         if heads % tensor != 0 {
             let heads = counted(heads, "attention head", "attention heads");
-            let message = format!("{heads} cannot be split over {tensor} GPUs; {nearest} can share them.");
+            let message = format!(
+                "{heads} cannot be split over {tensor} GPUs; {nearest} can share them.",
+                tensor = grouped(tensor),
+                nearest = grouped(nearest)
+            );
             self.number(Field::TensorParallel, nearest, message);
         } else if counts && kv_heads % tensor != 0 {
             let heads = counted(kv_heads, "key/value head", "key/value heads");
             let message = format!(
-                "{heads} cannot be split over {tensor} GPUs, which would each hold a whole one; {nearest} can share them."
+                "{heads} cannot be split over {tensor} GPUs, which would each hold a whole one; {nearest} can share them.",
+                tensor = grouped(tensor),
+                nearest = grouped(nearest)
             );
             self.number(Field::TensorParallel, nearest, message);
         }
@@ -189,7 +205,9 @@ impl Conflicts {
             let nearest = nearest_divisor(heads, kv_heads, Field::KvHeads);
             let message = format!(
                 "{} cannot be divided into {kv_heads} key/value groups; {nearest} would do.",
-                counted(heads, "query head", "query heads")
+                counted(heads, "query head", "query heads"),
+                kv_heads = grouped(kv_heads),
+                nearest = grouped(nearest)
             );
             self.number(Field::KvHeads, nearest, message);
         }
@@ -206,7 +224,11 @@ impl Conflicts {
         if sequence % context != 0 {
             let nearest = sequence.next_multiple_of(context);
             let tokens = counted(sequence, "token", "tokens");
-            let message = format!("{tokens} cannot be divided over {context} GPUs; {nearest} can.");
+            let message = format!(
+                "{tokens} cannot be divided over {context} GPUs; {nearest} can.",
+                context = grouped(context),
+                nearest = grouped(nearest)
+            );
             self.number(Field::Sequence, nearest, message);
         }
     }
@@ -223,15 +245,20 @@ impl Conflicts {
         let (active, count) = (experts.active, experts.count);
         if active > count {
             let all = counted(count, "expert", "experts");
-            let message = format!("A token cannot visit {active} of {all}; {count} at most.");
+            let message = format!(
+                "A token cannot visit {active} of {all}; {count} at most.",
+                active = grouped(active),
+                count = grouped(count)
+            );
             self.number(Field::ActiveExperts, count, message);
         }
         if experts.dense_layers > scenario.model.layers {
             let layers = scenario.model.layers;
             let message = format!(
                 "{} of {} cannot be dense; {layers} can.",
-                experts.dense_layers,
-                counted(layers, "layer", "layers")
+                grouped(experts.dense_layers),
+                counted(layers, "layer", "layers"),
+                layers = grouped(layers)
             );
             self.number(Field::DenseLayers, layers, message);
         }
@@ -247,7 +274,9 @@ impl Conflicts {
             let message = format!(
                 "{} on {} cannot be divided {parallel} ways; {nearest} would do.",
                 counted(count, "expert", "experts"),
-                counted(shared_by, "data-parallel GPU", "data-parallel GPUs")
+                counted(shared_by, "data-parallel GPU", "data-parallel GPUs"),
+                parallel = grouped(parallel),
+                nearest = grouped(nearest)
             );
             self.number(Field::ExpertParallel, nearest, message);
         }

@@ -1,7 +1,7 @@
 //! What a pipeline asks for.
 
 use super::{Conflicts, common_divisor, nearest_divisor};
-use crate::estimator::text::counted;
+use crate::estimator::text::{counted, grouped};
 use crate::{Change, Engine, Field, Scenario, ZeroStage, setting::Word};
 
 impl Conflicts {
@@ -12,8 +12,12 @@ impl Conflicts {
             return self.without_pipeline(scenario);
         }
         if stages > layers {
-            let message =
-                format!("{} cannot make {stages} pipeline stages, only {layers}.", counted(layers, "layer", "layers"));
+            let message = format!(
+                "{} cannot make {stages} pipeline stages, only {layers}.",
+                counted(layers, "layer", "layers"),
+                stages = grouped(stages),
+                layers = grouped(layers)
+            );
             return self.number(Field::PipelineParallel, layers, message);
         }
         if cluster.engine == Engine::DeepSpeed && cluster.zero >= ZeroStage::Stage2 {
@@ -50,7 +54,8 @@ impl Conflicts {
         if given < stages {
             let batches = counted(given, "micro-batch", "micro-batches");
             let message = format!(
-                "{batches} per step cannot keep {stages} pipeline stages busy: the answer is for {stages}, which can."
+                "{batches} per step cannot keep {stages} pipeline stages busy: the answer is for {stages}, which can.",
+                stages = grouped(stages)
             );
             self.uncounted(Change::Number(Field::MicroBatches, stages.into()), message);
         } else if scenario.cluster.virtual_stages > 1 && given % stages != 0 && has_chunks(scenario) {
@@ -76,12 +81,19 @@ impl Conflicts {
         let message = if of_torch {
             format!(
                 "An interleaved pipeline of {stages} stages takes micro-batches in equal rounds of {stages} or more, \
-                 and {given} make no {rounds} equal ones; {nearest} would do."
+                 and {given} make no {rounds} equal ones; {nearest} would do.",
+                stages = grouped(stages),
+                given = grouped(given),
+                rounds = grouped(rounds),
+                nearest = grouped(nearest)
             )
         } else {
             format!(
                 "An interleaved pipeline of {stages} stages takes micro-batches in rounds of {stages}, and {given} make \
-                 no whole rounds; {nearest} do."
+                 no whole rounds; {nearest} do.",
+                stages = grouped(stages),
+                given = grouped(given),
+                nearest = grouped(nearest)
             )
         };
         self.number(Field::MicroBatches, nearest, message);
@@ -120,14 +132,17 @@ impl Conflicts {
                     "With {} on the named stages, {} in all leave no even number for the other {others}; {nearest} on the \
                      {stage} stage do.",
                     counted(total, "layer", "layers"),
-                    counted(layers, "layer", "layers")
+                    counted(layers, "layer", "layers"),
+                    others = grouped(others),
+                    nearest = grouped(nearest)
                 );
                 self.number(field, nearest, message);
             }
             None => {
                 let message = format!(
                     "{} cannot be divided with {total} on the named stages.",
-                    counted(layers, "layer", "layers")
+                    counted(layers, "layer", "layers"),
+                    total = grouped(total)
                 );
                 self.number(field, 0, message);
             }
@@ -149,7 +164,9 @@ impl Conflicts {
             let message = format!(
                 "{} cannot make {stages} equal stages, which Megatron-LM asks for; with {last} on the last stage the others \
                  are equal.",
-                counted(layers, "layer", "layers")
+                counted(layers, "layer", "layers"),
+                stages = grouped(stages),
+                last = grouped(last)
             );
             self.number(Field::LastStageLayers, last, message);
         }
@@ -176,7 +193,10 @@ impl Conflicts {
             if chunks > most {
                 let message = format!(
                     "{} on {stages} stages cannot make {chunks} chunks of each, only {most}.",
-                    counted(layers, "layer", "layers")
+                    counted(layers, "layer", "layers"),
+                    stages = grouped(stages),
+                    chunks = grouped(chunks),
+                    most = grouped(most)
                 );
                 self.number(Field::VirtualStages, most, message);
             }
@@ -190,11 +210,15 @@ impl Conflicts {
             let message = if is_even {
                 format!(
                     "{} of a stage cannot make {chunks} equal chunks, only {nearest}.",
-                    counted(own, "layer", "layers")
+                    counted(own, "layer", "layers"),
+                    chunks = grouped(chunks),
+                    nearest = grouped(nearest)
                 )
             } else {
                 format!(
-                    "The layers of these uneven stages cannot all make {chunks} equal chunks; {nearest} can be made."
+                    "The layers of these uneven stages cannot all make {chunks} equal chunks; {nearest} can be made.",
+                    chunks = grouped(chunks),
+                    nearest = grouped(nearest)
                 )
             };
             self.number(Field::VirtualStages, nearest, message);

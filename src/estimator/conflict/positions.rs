@@ -1,8 +1,8 @@
 //! Sequences that are longer than a table of learned positions.
 
 use super::Conflicts;
-use crate::estimator::text::counted;
-use crate::{Batching, Field, Position, Scenario, number, setting::Word};
+use crate::estimator::text::{counted, grouped};
+use crate::{Batching, Field, Position, Scenario, setting::Word};
 
 impl Scenario {
     /// Tokens of the longest sequence for which the tables of learned positions have a row each; `None` where positions
@@ -32,6 +32,11 @@ impl Scenario {
     fn rows_of(&self, table: u32) -> Option<u32> {
         let tokens = table.saturating_sub(self.model.spare_positions);
         (self.model.position == Position::Learned && tokens > 0).then_some(tokens)
+    }
+
+    /// Whether some sequence has more tokens than the tables of learned positions have rows.
+    pub(crate) fn is_beyond_positions(&self) -> bool {
+        self.longest_positions().is_some_and(|most| self.numbered() > most)
     }
 
     /// Tokens that have positions one after the other, at most: each document of a packed row begins anew.
@@ -68,7 +73,7 @@ impl Conflicts {
 }
 
 fn message(what: &str, tokens: u32, most: u32) -> String {
-    let longest = number::grouped(most.into());
+    let longest = grouped(most);
     format!(
         "The table of learned positions has rows for {}, and {what} has {}; {longest} is the longest.",
         counted(most, "token", "tokens"),

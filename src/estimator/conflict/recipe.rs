@@ -1,7 +1,7 @@
 //! What a recipe asks of its model.
 
 use super::Conflicts;
-use crate::estimator::text::counted;
+use crate::estimator::text::{counted, grouped};
 use crate::{Adapter, Field, Precision, Recomputation, Scenario, setting::Word};
 
 impl Conflicts {
@@ -13,14 +13,16 @@ impl Conflicts {
             Recomputation::EveryK if every > layers => {
                 let there = if whole { "The model has" } else { "A stage has" };
                 let there = format!("{there} {}", counted(layers, "layer", "layers"));
-                let message = format!("{there}, so that no {every} can be computed again together.");
+                let message =
+                    format!("{there}, so that no {every} can be computed again together.", every = grouped(every));
                 self.number(Field::Every, layers, message);
             }
             Recomputation::KthLayer if every > layers => {
                 let of_stage = if whole { "" } else { " of a stage" };
                 let message = format!(
                     "Of {}{of_stage} none is number {every}, so that nothing would be computed again.",
-                    counted(layers, "layer", "layers")
+                    counted(layers, "layer", "layers"),
+                    every = grouped(every)
                 );
                 self.number(Field::Every, layers, message);
             }
@@ -28,7 +30,11 @@ impl Conflicts {
                 let first = recipe.recomputed_layers;
                 let what = if whole { "model" } else { "stage" };
                 let all = counted(layers, "layer", "layers");
-                let message = format!("A {what} of {all} has no first {first}; all of them is {layers}.");
+                let message = format!(
+                    "A {what} of {all} has no first {first}; all of them is {layers}.",
+                    first = grouped(first),
+                    layers = grouped(layers)
+                );
                 self.number(Field::RecomputedLayers, layers, message);
             }
             _ => {}

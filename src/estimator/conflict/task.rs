@@ -1,7 +1,7 @@
 //! What the trainers of tasks have not.
 
 use super::Conflicts;
-use crate::estimator::text::counted;
+use crate::estimator::text::{counted, grouped};
 use crate::{Adapter, Engine, Field, LossHead, Method, Reference, Scenario, TaskKind, choice::Choice, setting::Word};
 
 impl Conflicts {
@@ -51,7 +51,7 @@ impl Conflicts {
             let message = format!(
                 "A completion of {} does not fit into a sequence of {}; at most all of it is one.",
                 counted(task.completion, "token", "tokens"),
-                recipe.sequence
+                grouped(recipe.sequence)
             );
             self.number(Field::Completion, recipe.sequence, message);
         }

@@ -98,12 +98,14 @@ impl Stack {
     pub fn reading(&self, place: f64) -> Reading {
         let held = self.at(place);
         let (total, fixed, activations) = (held.total(), held.fixed(), held.sizes[ACTIVATIONS]);
-        let verdict = match self.usable - total {
-            left if left >= Bytes::ZERO => match held.lacks {
+        let beyond = self.scenario.longest_positions().filter(|most| held.tokens > *most);
+        let verdict = match (beyond, self.usable - total) {
+            (Some(most), _) => format!("Learned positions end at {}.", tokens_text(most)),
+            (None, left) if left >= Bytes::ZERO => match held.lacks {
                 None => format!("It fits, with {} to spare.", format::memory(left)),
                 Some(lacks) => format!("It does not fit: each machine lacks {} of CPU memory.", format::memory(lacks)),
             },
-            left => format!("It does not fit, by {}.", format::memory(Bytes::new(-left.get()))),
+            (None, left) => format!("It does not fit, by {}.", format::memory(Bytes::new(-left.get()))),
         };
         Reading {
             tokens: format::count(held.tokens),
@@ -140,15 +142,23 @@ impl Stack {
 /// The longest sequence that fits, as a sentence.
 fn longest_text(scenario: &Scenario, longest: Option<u32>) -> String {
     let batch = format::batch(scenario.recipe.batch, scenario.unit());
+    let least = scenario.cluster.context_parallel.max(1);
     match longest {
         None => format!("With {batch} per GPU no length fits."),
         Some(longest) if longest > tokens(ENDS.1) => {
             format!("With {batch} per GPU every length of the drawing fits.")
         }
+        Some(longest) if scenario.longest_positions().is_some_and(|most| longest + least > most) => {
+            format!("With {batch} per GPU it fits up to the end of the learned positions, {}.", tokens_text(longest))
+        }
         Some(longest) => {
-            format!("With {batch} per GPU it stops fitting beyond {}.", format::counted(longest, "token", "tokens"))
+            format!("With {batch} per GPU it stops fitting beyond {}.", tokens_text(longest))
         }
     }
+}
+
+fn tokens_text(tokens: u32) -> String {
+    format::counted(tokens, "token", "tokens")
 }
 
 /// One length in words.
