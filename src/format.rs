@@ -5,8 +5,8 @@ use crate::input::{Input, Value};
 use crate::others::{self, Lacking, Printed};
 use crate::range::Range;
 use crate::{
-    Answer, Batching, Bytes, Change, Infeasible, Instant, Refusal, RefusalKind, Scenario, Shortage, Unit, catalogue,
-    link, number,
+    Adapter, Answer, Batching, Bytes, Change, Choice, Infeasible, Instant, Refusal, RefusalKind, Scenario, Shortage,
+    Unit, catalogue, link, number,
 };
 
 /// A memory size in GiB with as many digits as matter, or in MiB below a tenth of a GiB.
@@ -128,11 +128,16 @@ pub fn printed(printed: Printed, total: Bytes) -> String {
     format!("{} {label}", digits(number, 2))
 }
 
-/// Model, GPUs and length of a configuration, in a few words.
+/// Model, adapters, GPUs and length of a configuration, in a few words.
 ///
 /// ```
-/// use bmax::{Scenario, format};
+/// use bmax::{Scenario, format, link};
 /// assert_eq!(format::configuration(&Scenario::default()), "7B on 8 × A100 SXM 80 GB, 2,048 tokens a sequence");
+/// let adapted = link::decode("model=qwen2.5-7b&gpu=rtx-4090&gpus=1&adapter=qlora&rank=32").scenario;
+/// assert_eq!(
+///     format::configuration(&adapted),
+///     "Qwen2.5 7B with QLoRA (rank 32) on 1 × RTX 4090 24 GB, 2,048 tokens a sequence"
+/// );
 /// ```
 #[must_use]
 pub fn configuration(scenario: &Scenario) -> String {
@@ -144,7 +149,12 @@ pub fn configuration(scenario: &Scenario) -> String {
     let model = catalogue::model_row_of(scenario).map(|(row, edited)| (row.name, edited));
     let device = catalogue::device_row_of(scenario).map(|(row, edited)| (row.name, edited));
     let (model, device) = (named(model, "A model of your own"), named(device, "a GPU of your own"));
-    format!("{model} on {} × {device}, {} a sequence", count(scenario.cluster.gpus), length(scenario))
+    let recipe = &scenario.recipe;
+    let trained = match recipe.adapter {
+        Adapter::None => String::new(),
+        adapter => format!(" with {} (rank {})", adapter.label(), count(recipe.rank)),
+    };
+    format!("{model}{trained} on {} × {device}, {} a sequence", count(scenario.cluster.gpus), length(scenario))
 }
 
 /// How long sequences are: of lengths that vary, the most.
