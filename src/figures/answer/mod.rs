@@ -10,7 +10,7 @@ use leptos::prelude::*;
 use crate::components::{
     BatchSlider, Beside, DevicePicker, MemoryBar, MemoryLegend, ModelPicker, NumberField, Outlook, SettingField, Slice,
 };
-use crate::site::{State, read};
+use crate::site::{Standing, State, read};
 use shown::Shown;
 use ways_out::WaysOut;
 
@@ -80,9 +80,10 @@ fn Filled(state: State, shown: Memo<Shown>) -> impl IntoView {
 #[component]
 fn Headline(shown: Memo<Shown>) -> impl IntoView {
     let none = move || shown.with(|shown| !shown.fits);
+    let unanswered = move || matches!(shown.with(|shown| shown.standing), Standing::Unanswered(_));
     view! {
         <span class="headline">
-            <span class="readout num" class:readout-s=none data-testid="opening-answer">
+            <span class="readout num" class:readout-s=none class:is-unanswered=unanswered data-testid="opening-answer">
                 {read(shown, |shown| &shown.answer)}
             </span>
             <span class="headline-unit" hidden=none>

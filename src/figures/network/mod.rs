@@ -259,7 +259,8 @@ fn Answer(counted: Memo<Counted>) -> impl IntoView {
             " "
             <span class="network-count">
                 <i>"b"</i> <sub>"max"</sub> " = "
-                <strong data-testid="fit">{read(counted, |counted| &counted.fit)}</strong> " examples"
+                <strong data-testid="fit">{read(counted, |counted| &counted.fit)}</strong> " "
+                {move || counted.with(|counted| counted.unit)}
             </span>
         </p>
         <p class="live-note network-note">

@@ -88,6 +88,8 @@ pub struct Counted {
     pub parameters: String,
     /// The largest batch that fits.
     pub fit: String,
+    /// What it counts, where there is a number.
+    pub unit: &'static str,
     /// What the tensors may take.
     pub room: String,
     /// Examples at once.
@@ -142,6 +144,7 @@ impl Counted {
             every_ends: (1.0, most),
             parameters: number::grouped(network.parameters()),
             fit: fit.batch.map_or_else(|| "none fits".to_owned(), number::grouped),
+            unit: fit.batch.map_or("", |batch| format::noun(batch, "example", "examples")),
             room: format::memory(room),
             examples: number::grouped(asked.batch),
             peak: format::memory(need.peak),
