@@ -26,7 +26,7 @@ pub use document::{after_print, before_print, embedded, prefers_less_motion};
 pub use mount::slice;
 pub use mount::{Figure, places_of_figures, take_over_part};
 #[cfg(feature = "hydrate")]
-pub use mount::{Taking, places_of_sentences};
+pub use mount::{Taking, fetch_once, places_of_sentences};
 pub use ranking::Ranking;
 pub use runs::{COUNTERS, Runs, Typed};
 pub use standing::Standing;

@@ -31,6 +31,18 @@ pub fn mount_frame<V: IntoView + 'static>(id: &str, part: impl FnOnce() -> V + '
 #[cfg(feature = "hydrate")]
 pub type Taking = std::pin::Pin<Box<dyn Future<Output = Result<(), leptos::wasm_split::SplitLoaderError>>>>;
 
+/// Fetches a part of the program the first time that it is `wanted`, which is asked again whenever what it reads changes.
+#[cfg(feature = "hydrate")]
+pub fn fetch_once(wanted: impl Fn() -> bool + 'static, fetch: impl Fn() + 'static) {
+    let is_fetched = StoredValue::new(false);
+    Effect::new(move |_| {
+        if wanted() && !is_fetched.get_value() {
+            is_fetched.set_value(true);
+            fetch();
+        }
+    });
+}
+
 /// A figure of the site, or a part of its frame.
 pub struct Figure {
     /// The name of its place in the page: `data-figure`, or the id of a part of the frame.

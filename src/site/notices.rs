@@ -1,13 +1,15 @@
-//! What is to be known about the link, said to the reader. Most links have nothing to say, so that what shows the
+//! Messages about the link, said to the reader. Most links have nothing to say, so that what shows the
 //! messages is a part of the program of its own, and none of a first look.
 
 use bmax::link::{self, Notice};
 use leptos::prelude::*;
 
 use super::State;
+#[cfg(feature = "hydrate")]
+use super::mount::fetch_once;
 use super::mount::mount_frame;
 
-/// Where the messages stand in the page.
+/// The id of the element of the page that holds the messages.
 const PLACE: &str = "notices";
 
 /// Shows the messages once there are any. A program that does not run in a browser has nothing to wait for.
@@ -19,18 +21,14 @@ pub fn follow(state: State) {
 /// Fetches what shows the messages once there are any.
 #[cfg(feature = "hydrate")]
 pub fn follow(state: State) {
-    let is_fetched = StoredValue::new(false);
-    Effect::new(move |_| {
-        if state.notices.with(Vec::is_empty) || is_fetched.get_value() {
-            return;
-        }
-        is_fetched.set_value(true);
+    let fetch = move || {
         leptos::task::spawn_local(async move {
             if show(state).await.is_err() {
                 mount_frame(PLACE, || "Something about this link could not be shown. Reload the page to see it.");
             }
         });
-    });
+    };
+    fetch_once(move || !state.notices.with(Vec::is_empty), fetch);
 }
 
 #[cfg(feature = "hydrate")]

@@ -9,7 +9,7 @@ use leptos::prelude::*;
 use crate::figures::levers::together;
 use crate::site::{Ranking, State, format};
 
-/// Where the ways out are shown once there is no number.
+/// Shows the ways out once there is no number, and is empty until then.
 #[component]
 pub fn WaysOut(state: State) -> impl IntoView {
     let place = NodeRef::<Div>::new();
@@ -23,18 +23,16 @@ fn fetch_where_nothing_fits(_: NodeRef<Div>, _: State) {}
 
 #[cfg(feature = "hydrate")]
 fn fetch_where_nothing_fits(place: NodeRef<Div>, state: State) {
-    let is_fetched = StoredValue::new(false);
-    Effect::new(move |_| {
-        let Some(place) = place.get() else { return };
-        if state.read(|facts| facts.answer.batch().is_some()) || is_fetched.get_value() {
-            return;
-        }
-        is_fetched.set_value(true);
+    let fetch = move || {
         leptos::task::spawn_local(async move {
-            // Without it the sentence above still says what is wrong, and the techniques have the same further down.
-            _ = list(place.into(), state).await;
+            if let Some(place) = place.get_untracked() {
+                // Without it the sentence above still says what is wrong, and the techniques have the same further down.
+                _ = list(place.into(), state).await;
+            }
         });
-    });
+    };
+    let wanted = move || place.get().is_some() && state.read(|facts| facts.answer.batch().is_none());
+    crate::site::fetch_once(wanted, fetch);
 }
 
 #[cfg(feature = "hydrate")]
@@ -76,7 +74,7 @@ fn List(state: State) -> impl IntoView {
 struct WayOut {
     /// The changes.
     changes: Vec<Change>,
-    /// What they are, and how much fits with them.
+    /// The changes in words, and how much fits with them.
     name: String,
 }
 

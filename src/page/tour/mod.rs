@@ -11,7 +11,7 @@ mod view;
 use leptos::prelude::*;
 
 #[cfg(feature = "hydrate")]
-use crate::site::{State, embedded, fragment};
+use crate::site::{State, embedded, fetch_once, fragment};
 
 /// What the cards lead over, and where a card stands: before what the program answers for.
 #[cfg(feature = "hydrate")]
@@ -27,19 +27,16 @@ pub fn follow(state: State) {
     let card = RwSignal::new(first);
     // It hears as long as the page lives.
     _ = window_event_listener(leptos::ev::hashchange, move |_| card.set(asked()));
-    let is_fetched = StoredValue::new(false);
-    Effect::new(move |_| {
-        if card.get().is_some() && !is_fetched.get_value() {
-            is_fetched.set_value(true);
-            let figure = figure.clone();
-            leptos::task::spawn_local(async move {
-                if open(figure, state, card).await.is_err() {
-                    // The same in words, where the link leads without scripts.
-                    _ = window().location().assign("teach/#tour-in-words");
-                }
-            });
-        }
-    });
+    let fetch = move || {
+        let figure = figure.clone();
+        leptos::task::spawn_local(async move {
+            if open(figure, state, card).await.is_err() {
+                // The same in words, where the link leads without scripts.
+                _ = window().location().assign("teach/#tour-in-words");
+            }
+        });
+    };
+    fetch_once(move || card.get().is_some(), fetch);
 }
 
 /// The card that the address asks for.
