@@ -80,7 +80,7 @@ impl Curves {
     pub fn batch(&self, position: usize, place: u32) -> Option<u32> {
         let scenario = *self.scenarios.get(position)?;
         match self.axis {
-            ChartAxis::Sequence => at_length(&scenario, place),
+            ChartAxis::Sequence => sweep::b_max_at_length(&scenario, place),
             ChartAxis::Size | ChartAxis::Memory => largest_micro_batch(&self.at(scenario, place)?),
         }
     }
@@ -122,13 +122,9 @@ impl Curves {
 
 fn along_sequence(scenario: &Scenario, lengths: &[u32]) -> Curve {
     // One sequence fits at the end, or more where learned positions end before the memory does.
-    let end = inverse::longest_sequence(scenario, 1).and_then(|at| Some(End { at, batch: at_length(scenario, at)? }));
+    let end = |at: u32| Some(End { at, batch: sweep::b_max_at_length(scenario, at)? });
+    let end = inverse::longest_sequence(scenario, 1).and_then(end);
     Curve { batches: sweep::b_max_by_sequence(scenario, lengths), end }
-}
-
-/// The largest micro-batch at one length in tokens.
-fn at_length(scenario: &Scenario, length: u32) -> Option<u32> {
-    sweep::b_max_by_sequence(scenario, &[length]).first().copied().flatten()
 }
 
 fn along_size(scenario: &Scenario, models: &[Model]) -> Curve {

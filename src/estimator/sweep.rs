@@ -76,17 +76,19 @@ pub fn b_max_by_sequence(scenario: &Scenario, lengths: &[u32]) -> Vec<Option<u32
     let is_flash = scenario.at_longest().recipe.attention == AttentionKernel::Flash;
     let has_pairs = scenario.masks_padding() || scenario.model.position == Position::Relative;
     let is_linear = in_step && is_one_length && is_flash && !has_pairs;
-    let mut batches: Vec<_> = if scenario.method == Method::Ledger && is_linear {
-        by_tokens(scenario, lengths)
-    } else {
-        lengths.iter().map(|&length| largest_micro_batch(&at_length(scenario, length))).collect()
-    };
-    for (&length, batch) in lengths.iter().zip(&mut batches) {
-        if at_length(scenario, length).is_beyond_positions() {
-            *batch = None;
-        }
+    if scenario.method == Method::Ledger && is_linear {
+        let batches = by_tokens(scenario, lengths).into_iter().zip(lengths);
+        let has_positions = |length: u32| !at_length(scenario, length).is_beyond_positions();
+        return batches.map(|(batch, &length)| batch.filter(|_| has_positions(length))).collect();
     }
-    batches
+    lengths.iter().map(|&length| b_max_at_length(scenario, length)).collect()
+}
+
+/// The largest micro-batch in sequences per GPU at one length in tokens; `None` where not even one sequence fits, or where
+/// learned positions end before.
+pub fn b_max_at_length(scenario: &Scenario, length: u32) -> Option<u32> {
+    let at = at_length(scenario, length);
+    if at.is_beyond_positions() { None } else { largest_micro_batch(&at) }
 }
 
 /// About `points` sizes of device memory in MiB, strictly increasing and spread over orders of magnitude: whole GiB from
