@@ -84,8 +84,11 @@ fn Regime(at: usize, state: State, shown: Memo<Shown>, done: RwSignal<&'static s
         view! { <td class="num" data-testid=format!("{}-{at}", COLUMNS[column])>{text}</td> }
     };
     let apply = move |()| {
-        state.change(|scenario| row.applied_to(scenario));
-        done.set(row.precision.effect());
+        state.change(|scenario| {
+            let applied = row.applied_to(scenario);
+            done.set(applied.recipe.precision.effect());
+            applied
+        });
     };
     view! {
         <tr class:is-own=move || shown.with(|shown| shown.own[at])>
