@@ -98,7 +98,7 @@ fn checked(file: &str, id: &str, row: &Value) -> Result<Case, &'static str> {
     Ok(published_case(file, id, row, seen(row)?, "", asked(id, row)))
 }
 
-/// What a published row, or one in its words, says of itself beside its scenario.
+/// Makes the case of a published row, or of one in its words, from what it says of itself and its scenario.
 fn published_case(file: &str, id: &str, row: &Value, seen: Seen, stage: &str, scenario: Scenario) -> Case {
     Case {
         id: id.to_owned(),

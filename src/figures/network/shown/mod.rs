@@ -88,7 +88,7 @@ pub struct Counted {
     pub parameters: String,
     /// The largest batch that fits.
     pub fit: String,
-    /// What it counts, where there is a number.
+    /// The noun behind the largest batch, empty where none fits.
     pub unit: &'static str,
     /// What the tensors may take.
     pub room: String,
