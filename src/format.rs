@@ -141,20 +141,35 @@ pub fn printed(printed: Printed, total: Bytes) -> String {
 /// ```
 #[must_use]
 pub fn configuration(scenario: &Scenario) -> String {
-    let named = |row: Option<(&str, bool)>, none: &str| match row {
+    let device = named(catalogue::device_row_of(scenario).map(|(row, edited)| (row.name, edited)), "a GPU of your own");
+    let (model, gpus) = (model(scenario), count(scenario.cluster.gpus));
+    format!("{model} on {gpus} × {device}, {} a sequence", length(scenario))
+}
+
+/// The model of a configuration, and its adapters where it has any.
+///
+/// ```
+/// use bmax::{format, link};
+/// let adapted = link::decode("model=qwen2.5-7b&adapter=qlora&rank=32").scenario;
+/// assert_eq!(format::model(&adapted), "Qwen2.5 7B with QLoRA (rank 32)");
+/// ```
+#[must_use]
+pub fn model(scenario: &Scenario) -> String {
+    let model = catalogue::model_row_of(scenario).map(|(row, edited)| (row.name, edited));
+    let model = named(model, "A model of your own");
+    match scenario.recipe.adapter {
+        Adapter::None => model,
+        adapter => format!("{model} with {} (rank {})", adapter.label(), count(scenario.recipe.rank)),
+    }
+}
+
+/// The name of a row of the catalogue, and whether a number of it was changed.
+fn named(row: Option<(&str, bool)>, none: &str) -> String {
+    match row {
         Some((name, false)) => name.to_owned(),
         Some((name, true)) => format!("{name} (edited)"),
         None => none.to_owned(),
-    };
-    let model = catalogue::model_row_of(scenario).map(|(row, edited)| (row.name, edited));
-    let device = catalogue::device_row_of(scenario).map(|(row, edited)| (row.name, edited));
-    let (model, device) = (named(model, "A model of your own"), named(device, "a GPU of your own"));
-    let recipe = &scenario.recipe;
-    let trained = match recipe.adapter {
-        Adapter::None => String::new(),
-        adapter => format!(" with {} (rank {})", adapter.label(), count(recipe.rank)),
-    };
-    format!("{model}{trained} on {} × {device}, {} a sequence", count(scenario.cluster.gpus), length(scenario))
+    }
 }
 
 /// How long sequences are: of lengths that vary, the most.

@@ -5,11 +5,11 @@
 //! that it follows; all of them are shown in all their states on the page of components (`src/gallery`). Those that
 //! only the desk has (`src/desk/components.rs`) are here for that page, and not in the program of the page.
 
-mod answer_bar;
 mod assumed;
 mod batch_slider;
 mod checkbox;
 mod code;
+mod configuration_bar;
 mod copy_button;
 #[cfg(feature = "prerender")]
 mod dialog;
@@ -34,11 +34,11 @@ mod table;
 mod tabs;
 mod use_button;
 
-pub use answer_bar::AnswerBar;
 pub use assumed::Assumed;
 pub use batch_slider::BatchSlider;
 pub use checkbox::Checkbox;
 pub use code::Code;
+pub use configuration_bar::ConfigurationBar;
 pub use copy_button::CopyButton;
 #[cfg(feature = "prerender")]
 pub use dialog::Dialog;

@@ -66,7 +66,10 @@ impl Desk {
             let Some(button) = event.target().and_then(|target| target.dyn_into::<HtmlElement>().ok()) else { return };
             match button.get_attribute("data-desk").as_deref() {
                 Some("share") => self.sharing().share(&button),
-                Some("measure") => self.sharing().export(&button, Target::Measure),
+                Some("export") => {
+                    let target = button.get_attribute("data-target").and_then(|word| Target::from_key(&word));
+                    self.sharing().export(&button, target.unwrap_or(Target::Transformers));
+                }
                 Some("copy") => {
                     let said = button.next_element_sibling().and_then(|said| said.dyn_into().ok());
                     let copy = self.copy.there(said, |copy| view! { <CopiedLink copy/> });

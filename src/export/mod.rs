@@ -10,6 +10,7 @@ mod bibtex;
 mod deepspeed;
 mod json;
 mod lightning;
+mod line;
 mod markdown;
 mod measure;
 mod megatron;
@@ -23,6 +24,7 @@ mod trainers;
 mod transformers;
 
 use crate::Scenario;
+pub use line::line;
 
 /// What a file is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

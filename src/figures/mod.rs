@@ -44,7 +44,7 @@ mod worked_example;
 
 use leptos::prelude::*;
 
-use crate::components::AnswerBar;
+use crate::components::ConfigurationBar;
 use crate::site::Figure;
 
 /// Names a component by its place in the page, and the part of the program that has it.
@@ -91,10 +91,10 @@ macro_rules! figures {
 pub static ANSWER_BAR: Figure = Figure {
     name: "answer-bar",
     #[cfg(feature = "prerender")]
-    html: |state| view! { <AnswerBar state/> }.to_html(),
+    html: |state| view! { <ConfigurationBar state/> }.to_html(),
     #[cfg(feature = "hydrate")]
     take_over: |place, state| {
-        leptos::mount::hydrate_from(place, move || view! { <AnswerBar state/> }).forget();
+        leptos::mount::hydrate_from(place, move || view! { <ConfigurationBar state/> }).forget();
         Box::pin(std::future::ready(Ok(())))
     },
 };

@@ -8,8 +8,8 @@ use leptos::prelude::*;
 use super::controls::none_fits;
 use super::{Case, Specimen};
 use crate::components::{
-    AnswerBar, Assumed, Beside, Code, Column, DataTable, Fold, Formula, Key, Legend, MemoryBar, MemoryLegend, Outlook,
-    Plot, mathml,
+    Assumed, Beside, Code, Column, ConfigurationBar, DataTable, Fold, Formula, Key, Legend, MemoryBar, MemoryLegend,
+    Outlook, Plot, mathml,
 };
 use crate::site::State;
 
@@ -61,10 +61,10 @@ fn Answers() -> impl IntoView {
     let none = none_fits();
     let workshop = State::of(Scenario { method: Method::Workshop, ..Scenario::default() });
     view! {
-        <Specimen name="answer_bar">
-            <Case state="The chosen micro-batch fits"><AnswerBar state=usual/></Case>
-            <Case state="The chosen micro-batch does not fit"><AnswerBar state=too_much/></Case>
-            <Case state="None fits"><AnswerBar state=none/></Case>
+        <Specimen name="configuration_bar">
+            <Case state="The chosen micro-batch fits"><ConfigurationBar state=usual/></Case>
+            <Case state="The chosen micro-batch does not fit"><ConfigurationBar state=too_much/></Case>
+            <Case state="None fits"><ConfigurationBar state=none/></Case>
         </Specimen>
         <Specimen name="outlooks">
             <Case state="The ledger knows unknowns"><Outlooks state=usual/></Case>

@@ -1,23 +1,25 @@
 //! The edge between the state and the address of the page.
 //!
-//! The scenario is written to the query string with `replaceState`, so that moving a slider leaves
-//! one entry in the history and not a hundred; Back and Forward are read again.
+//! A change is written to the query string once it has settled, as an entry of the history of its own: Back and Forward go
+//! through what was changed, and a slider that moves leaves one entry and not a hundred. In a frame of another page the
+//! entry is replaced, because Back belongs to that page.
 
-use bmax::{Scenario, embed, link};
+use bmax::{Scenario, embed, format, link};
 use leptos::ev;
 use leptos::prelude::*;
 use leptos_use_fn_debounce_throttle::use_debounce_fn_with_arg;
 use wasm_bindgen::{JsCast, JsValue};
-use web_sys::HtmlAnchorElement;
+use web_sys::{Element, HtmlAnchorElement, KeyboardEvent};
 
-use super::State;
+use super::steps::Told;
+use super::{State, embedded};
 
-/// Browsers refuse more than about a hundred `replaceState` calls in thirty seconds (Safari: 100 per
-/// 30 s), and a dragged slider makes more; the address follows so many milliseconds after the last change.
+/// Browsers refuse more than about a hundred entries in thirty seconds (Safari: 100 per 30 s), and a dragged slider makes
+/// more; the address follows so many milliseconds after the last change.
 const SETTLE: f64 = 250.0;
 
-/// What the address tells: the configuration, and the one that is pinned.
-type Told = (Scenario, Option<Scenario>);
+/// A change that settles so many milliseconds after another one is the same step: digits are typed one by one.
+const STEP: f64 = 600.0;
 
 /// The same as a query, without its question mark.
 fn encoded((scenario, pinned): &Told) -> String {
@@ -53,7 +55,17 @@ pub fn tell_network(word: Option<&str>) {
 
 /// Keeps address and state in step: the address follows the scenario, and Back or Forward set it.
 pub fn follow(state: State) {
-    let settled = use_debounce_fn_with_arg(|told: Told| write(&told), SETTLE);
+    let last = StoredValue::new(f64::NEG_INFINITY);
+    let settled = use_debounce_fn_with_arg(
+        move |told: Told| {
+            let now = js_sys::Date::now();
+            let continues = now - last.get_value() < STEP;
+            last.set_value(now);
+            state.steps.settle(told, continues);
+            write(&told, !continues && !is_framed());
+        },
+        SETTLE,
+    );
     let later = move |told: &Told, before: Option<&Told>, _: Option<()>| {
         // The tour holds what is told already.
         if before != Some(told) {
@@ -61,7 +73,7 @@ pub fn follow(state: State) {
         }
     };
     // The address that the page was opened by is the reader's; only a change rewrites it.
-    let told = move || (state.own.get().unwrap_or_else(|| state.scenario.get()), state.pinned.get());
+    let told = move || state.told();
     Effect::watch(told, later, false);
     // Between a change and its address the reader may take a way to another page already.
     for kind in ["pointerdown", "focusin"] {
@@ -76,6 +88,58 @@ pub fn follow(state: State) {
             state.notices.set(read.notices);
         }
     });
+    _ = window_event_listener(ev::keydown, move |event| {
+        if let Some(step) = step_of(&event) {
+            event.prevent_default();
+            step(state);
+        }
+    });
+    name_the_page(state);
+}
+
+/// What the usual keys do: Ctrl Z undoes, and Ctrl Shift Z or Ctrl Y does it again; on a Mac it is the command key. In a
+/// field for text they are the browser's own.
+fn step_of(event: &KeyboardEvent) -> Option<fn(State)> {
+    const TYPED: &str = "textarea, [contenteditable], dialog *, input:not([type=range], [type=radio], [type=checkbox])";
+    let is_typed = |target: Element| target.matches(TYPED) == Ok(true);
+    let target = event.target().and_then(|target| target.dyn_into::<Element>().ok());
+    if !(event.ctrl_key() || event.meta_key()) || event.alt_key() || target.is_some_and(is_typed) {
+        return None;
+    }
+    match (event.key().to_ascii_lowercase().as_str(), event.shift_key()) {
+        ("z", false) => Some(State::undo),
+        ("z", true) | ("y", false) => Some(State::redo),
+        _ => None,
+    }
+}
+
+/// Lets the title of the page, which tabs and bookmarks show, begin with the configuration and its answer where that is not
+/// the one that the page was built with.
+fn name_the_page(state: State) {
+    if embedded().is_some() {
+        return;
+    }
+    let built = document().title();
+    Effect::new(move |_| {
+        let title = state.read(|facts| {
+            if facts.scenario == Scenario::default() {
+                return built.clone();
+            }
+            let answer = facts.answer.batch().map(|most| format::batch(most, facts.scenario.unit()));
+            let answer = answer.unwrap_or_else(|| format::answer(&facts.answer));
+            format!("{}: {answer} · {built}", format::configuration(&facts.scenario))
+        });
+        // A tour shows other configurations than the reader's.
+        if state.own.with(Option::is_none) {
+            document().set_title(&title);
+        }
+    });
+}
+
+/// Whether the page stands in a frame of another one, whose Back it shares.
+fn is_framed() -> bool {
+    let window = window();
+    !window.parent().is_ok_and(|parent| parent.as_ref() == Some(&window))
 }
 
 /// Opens another configuration of this page, as a link to it would, without loading it: Back leads to the one before.
@@ -85,10 +149,10 @@ pub fn open(state: State, wanted: Scenario) {
     let (now, pinned) = (state.scenario.get_untracked(), state.pinned.get_untracked());
     let wanted = Scenario { comparison: now.comparison, ..wanted };
     // The entry that is left keeps what its address does not tell yet.
-    write(&(state.own.get_untracked().unwrap_or(now), pinned));
-    let address = "?".to_owned() + &embed::kept(&query()) + &encoded(&(wanted, pinned));
-    // In a sandboxed frame the browser may refuse; the address then follows as after any change.
-    _ = window().history().and_then(|history| history.push_state_with_url(&JsValue::NULL, "", Some(&address)));
+    write(&(state.own.get_untracked().unwrap_or(now), pinned), false);
+    let told = (wanted, pinned);
+    push(&("?".to_owned() + &embed::kept(&query()) + &encoded(&told)));
+    state.steps.settle(told, false);
     state.notices.set(Vec::new());
     state.own.set(None);
     state.scenario.set(wanted);
@@ -112,6 +176,11 @@ fn replace(address: &str) {
     _ = window().history().and_then(|history| history.replace_state_with_url(&JsValue::NULL, "", Some(address)));
 }
 
+/// The same as an entry of its own.
+fn push(address: &str) {
+    _ = window().history().and_then(|history| history.push_state_with_url(&JsValue::NULL, "", Some(address)));
+}
+
 /// Lets every way to another page take what the address tells along. Links that the build has written are marked `data-way`.
 fn carry(told: &Told) {
     let wanted = "?".to_owned() + &encoded(told);
@@ -123,7 +192,8 @@ fn carry(told: &Told) {
     }
 }
 
-fn write(told: &Told) {
+/// Writes the address, as an entry of the history of its own or in the place of the present one.
+fn write(told: &Told, is_entry: bool) {
     let location = window().location();
     let now = query();
     // What is shown, where it is one figure alone, stays as it is.
@@ -132,5 +202,6 @@ fn write(told: &Told) {
     if now == wanted {
         return;
     }
-    replace(&(location.pathname().unwrap_or_default() + &wanted + &location.hash().unwrap_or_default()));
+    let address = location.pathname().unwrap_or_default() + &wanted + &location.hash().unwrap_or_default();
+    if is_entry { push(&address) } else { replace(&address) }
 }

@@ -14,6 +14,7 @@ mod runs;
 mod sight;
 mod standing;
 mod state;
+mod steps;
 mod theme;
 
 #[cfg(feature = "hydrate")]

@@ -17,6 +17,7 @@ use leptos::prelude::*;
 
 use super::address;
 use super::ranking::Ranking;
+use super::steps::{Steps, Told};
 
 /// What is asked and all that follows from it, in one piece.
 #[derive(Clone, Debug)]
@@ -47,8 +48,6 @@ impl PartialEq for Facts {
 /// Where one sequence more than the answer would not fit: on the device, or in CPU memory where the machine has too little.
 #[derive(Clone, Debug)]
 pub struct Limit {
-    /// Whether it is CPU memory.
-    pub in_host: bool,
     /// The instant that needs most.
     pub instant: &'static Instant,
     /// What is said of it.
@@ -99,12 +98,11 @@ impl Limit {
         let estimate = estimate(&scenario.with_batch(too_many));
         if let (true, Some(largest)) = (answer.by_host(), estimate.host.largest()) {
             let instant = estimate.host.peak().instant;
-            return Self { in_host: true, instant, meaning: String::new(), largest: *largest };
+            return Self { instant, meaning: String::new(), largest: *largest };
         }
         // A ledger always has its model states, so the list is never empty.
         let (position, _) = estimate.binding();
         Self {
-            in_host: false,
             instant: estimate.instants[position],
             meaning: estimate.meaning(position),
             largest: *estimate.largest()[0],
@@ -177,6 +175,8 @@ pub struct State {
     pub own: RwSignal<Option<Scenario>>,
     /// What was wrong with the link the page was opened by.
     pub notices: RwSignal<Vec<Notice>>,
+    /// What was changed, step by step.
+    pub steps: Steps,
 }
 
 /// A numeric input of the scenario, as controls take it.
@@ -229,9 +229,11 @@ impl State {
 
     /// The state of a configuration.
     pub fn of(scenario: Scenario) -> Self {
+        let steps = Steps::new((scenario, None));
         let scenario = RwSignal::new(scenario);
         let pinned = RwSignal::new(None);
         Self {
+            steps,
             scenario,
             pinned,
             beside: Memo::new(move |_| pinned.get()),
@@ -249,7 +251,7 @@ impl State {
         let state = Self::of(read.scenario);
         state.pinned.set(read.vs);
         state.notices.set(read.notices);
-        state
+        Self { steps: Steps::new((read.scenario, read.vs)), ..state }
     }
 
     /// The same state for a figure that is taken over as the page was built: until `taken` it knows the
@@ -294,6 +296,34 @@ impl State {
     /// Changes the scenario by a function of its value.
     pub fn change(self, change: impl FnOnce(Scenario) -> Scenario) {
         self.scenario.update(|scenario| *scenario = change(*scenario));
+    }
+
+    /// What the address tells: the reader's own configuration, and the one that is pinned.
+    pub fn told(self) -> Told {
+        (self.own.get().unwrap_or_else(|| self.scenario.get()), self.pinned.get())
+    }
+
+    /// Takes the last change back.
+    pub fn undo(self) {
+        self.walk(Steps::undo);
+    }
+
+    /// Makes the change again that was last taken back.
+    pub fn redo(self) {
+        self.walk(Steps::redo);
+    }
+
+    fn walk(self, step: fn(Steps) -> Option<Told>) {
+        // The tour shows configurations of its own.
+        if self.own.with_untracked(Option::is_some) {
+            return;
+        }
+        // What has not settled yet is a change too.
+        self.steps.settle(untrack(|| self.told()), false);
+        if let Some((scenario, pinned)) = step(self.steps) {
+            self.scenario.set(scenario);
+            self.pinned.set(pinned);
+        }
     }
 
     /// The handle of a numeric input.

@@ -153,7 +153,7 @@ async fn the_first_row_of_a_list_is_picked_by_key_as_any_other() {
 async fn a_configuration_can_be_made_without_a_mouse() {
     let page = Page::open("").await;
     let calculator = page.figure("calculator");
-    page.figure("answer").focus("combobox", "Model").await;
+    page.part("#answer-bar").focus("combobox", "Model").await;
     // Typing the beginning of a name picks it, as in every list.
     page.press("13B").await;
     page.until_query("v=3&model=13b").await;

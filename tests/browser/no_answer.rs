@@ -23,7 +23,7 @@ async fn settings_that_do_not_go_together_are_called_fitting_nowhere_and_are_men
     let asked = expected::scenario(query);
     let found = ways::ways(&asked, &[]);
     let to = found.fitting[0].changes.iter().fold(asked, |scenario, change| change.apply(scenario));
-    figure.press_marked("way-out").await;
+    figure.press_marked("help").await;
     page.until_query(&link::encode(&to)).await;
     page.part("#answer-bar").shows("bar-answer", &expected::answer(&to)).await;
     page.close().await;
@@ -46,9 +46,9 @@ async fn what_does_not_fit_names_lora_and_qlora_first_and_takes_one_with_a_press
     let page = Page::open("?v=3&model=qwen2.5-7b&gpu=rtx-4090&gpus=1").await;
     let figure = page.figure("answer");
     figure.shows("opening-answer", "does not fit").await;
-    figure.says("Train LoRA adapters: 2 sequences").await;
-    figure.says("Train QLoRA adapters: 4 sequences").await;
-    figure.press("Train LoRA adapters: 2 sequences").await;
+    figure.says("These fit").await;
+    figure.says("Train QLoRA adapters → 4").await;
+    figure.click("link", "Train LoRA adapters → 2").await;
     page.until_query("v=3&model=qwen2.5-7b&gpu=rtx-4090&gpus=1&adapter=lora").await;
     figure.shows("opening-answer", "2").await;
     page.close().await;

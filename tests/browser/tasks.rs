@@ -50,7 +50,6 @@ async fn figures_count_pairs_and_completions_where_the_task_does() {
         opening.shows("opening-answer", &expected::answer(&scenario)).await;
         opening.says(&format!("{many} per GPU")).await;
         opening.says(&format!("1 {one}, ")).await;
-        page.part("#answer-bar").says(&format!("next {one} lacks")).await;
         page.figure("calculator").says(&format!("Memory of one GPU at 1 {one} of")).await;
         page.figure("chart").says(&format!("{many} per GPU")).await;
         page.figure("levers").says(&format!("{many} per GPU")).await;

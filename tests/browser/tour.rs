@@ -103,12 +103,12 @@ async fn a_link_opens_a_card_with_the_configuration_that_it_names() {
     let page = Visit::to(&format!("?{query}#tour-9")).open().await;
     says_card(&page, 8, own).await;
     let most = b_max(&own).batch().expect("it fits");
-    page.part("#answer-bar").says(&format!("b = {}:", most + 1)).await;
+    page.part("#answer-bar").says(&format!("b = {} ", most + 1)).await;
     // The address goes on telling the reader's own configuration.
     assert_eq!(page.query().await, query);
     page.part(".tour").press("End the tour").await;
     is_over(&page).await;
-    page.part("#answer-bar").says(&format!("b = {}:", own.recipe.batch)).await;
+    page.part("#answer-bar").says(&format!("b = {} ", own.recipe.batch)).await;
     assert_eq!(link::decode(&page.query().await).scenario, own);
     // A card is found from any page.
     page.go(&format!("{FOLDER}teach/#tour-5")).await;
@@ -124,7 +124,7 @@ async fn back_of_the_browser_ends_the_tour_and_forward_opens_it_where_it_was() {
     page.part(".tour").shows("tour-progress", "2 of 12").await;
     page.leave("history.back();").await;
     is_over(&page).await;
-    page.part("#answer-bar").says("b = 3:").await;
+    page.part("#answer-bar").says("b = 3 ").await;
     page.script("history.forward();", vec![]).await;
     says_card(&page, 1, Scenario::default()).await;
     page.close().await;
@@ -133,7 +133,7 @@ async fn back_of_the_browser_ends_the_tour_and_forward_opens_it_where_it_was() {
 #[tokio::test]
 async fn the_reader_s_own_configuration_comes_back_unless_the_shown_one_is_kept() {
     let page = Page::open("").await;
-    page.figure("answer").pick("Model", "13B").await;
+    page.part("#answer-bar").pick("Model", "13B").await;
     page.until_query("v=3&model=13b").await;
     let own = expected::scenario("v=3&model=13b");
     begun(&page).await;
@@ -183,9 +183,8 @@ async fn what_a_card_is_about_is_marked_and_in_sight_on_wide_and_narrow_windows(
                 "peak" => "opening-reason",
                 "left" => "free",
                 "next" => "slider-value",
-                "recompute" => "opening-recomputation",
-                "shard" => "opening-gpus",
-                _ => "opening-inputs",
+                "shard" => "line-gpus",
+                _ => "configuration",
             };
             assert!(has(wanted), "{}: {seen:?}", card.id);
             page.press(key::RIGHT).await;

@@ -29,11 +29,14 @@ pub fn BatchSlider(
     });
     let ends = Signal::derive(move || (1.0, shown.with(|shown| f64::from(shown.end))));
     let text = derived(shown, |shown| &shown.text);
+    let zone = move |at: usize| move || shown.with(|shown| shown.zones[at].clone());
     let release = move |_: PointerEvent| held.set(false);
     view! {
         <div
             class="batch-slider"
-            style=("--fits", move || shown.with(|shown| shown.fits.clone()))
+            style=("--safe", zone(0))
+            style=("--fits", zone(1))
+            style=("--best", zone(2))
             on:pointerdown=move |_| held.set(true)
             on:pointerup=release
             on:pointercancel=release
@@ -47,6 +50,7 @@ pub fn BatchSlider(
 }
 
 /// A number below the slider, in its place.
-fn tick(Tick { value, kind, along }: Tick) -> impl IntoView {
-    view! { <span class="tick num" data-kind=kind style=("--along", along)>{format::count(value)}</span> }
+fn tick(Tick { value, mark, has_word, along }: Tick) -> impl IntoView {
+    let word = if has_word { mark.word() } else { "" };
+    view! { <span class="tick num" data-kind=mark.key() style=("--along", along)>{format::count(value)} {word}</span> }
 }

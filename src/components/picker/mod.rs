@@ -2,7 +2,7 @@
 
 use std::iter;
 
-use bmax::catalogue::{self, DEVICES, DeviceGroup, MODELS, ModelGroup};
+use bmax::catalogue::{self, DEVICES, DeviceGroup, DeviceRow, MODELS, ModelGroup};
 use bmax::{Origin, Scenario};
 use leptos::prelude::*;
 
@@ -39,8 +39,18 @@ pub fn DevicePicker(
         Some((row, edited)) => (row.slug, mark(edited)),
         None => ("", ""),
     };
-    let pick = |scenario: Scenario, slug: &str| catalogue::device(slug).map_or(scenario, |row| row.apply(scenario));
+    let pick = |scenario: Scenario, slug: &str| catalogue::device(slug).map_or(scenario, |row| taken(row, scenario));
     row_picker(state, id, "GPU", devices(), current, pick)
+}
+
+/// The scenario on GPUs of this row. Whoever takes a card for a desk has one of them; accelerators for servers stay as many
+/// as they were.
+fn taken(row: &DeviceRow, scenario: Scenario) -> Scenario {
+    let mut with = row.apply(scenario);
+    if row.group != DeviceGroup::DataCentre {
+        with.cluster.gpus = 1;
+    }
+    with
 }
 
 /// The models of the catalogue by family, and numbers that are those of none.
@@ -126,6 +136,15 @@ mod tests {
             words.sort_unstable();
             words.dedup();
             assert_eq!(words.len(), rows + 1);
+        }
+    }
+
+    #[test]
+    fn whoever_takes_a_card_for_a_desk_takes_one() {
+        for row in DEVICES {
+            let with = taken(row, Scenario::default());
+            let wanted = if row.group == DeviceGroup::DataCentre { 8 } else { 1 };
+            assert_eq!((with.device.origin, with.cluster.gpus), (row.slug, wanted), "{}", row.name);
         }
     }
 

@@ -1,20 +1,17 @@
-//! The answer for the current configuration, the inputs that change it most, and the batch on the bar.
+//! The answer for the current configuration, where the memory goes, and what would make more fit.
 
+mod changes;
+mod helps;
 mod shown;
-mod ways_out;
 
-use bmax::{Choice, Precision, Recomputation};
-use bmax::{Field, setting};
 use leptos::prelude::*;
 
-use crate::components::{
-    BatchSlider, Beside, DevicePicker, MemoryBar, MemoryLegend, ModelPicker, NumberField, Outlook, SettingField, Slice,
-};
+use crate::components::{BatchSlider, MemoryBar, MemoryLegend, Outlook, Slice};
 use crate::site::{Standing, State, read};
+use helps::Helps;
 use shown::Shown;
-use ways_out::WaysOut;
 
-/// Six inputs in; the largest micro-batch out, and any other one on the bar.
+/// The largest micro-batch, any other one on the bar, and the changes that make room. The inputs stand in the bar above.
 #[component]
 pub fn Answer(
     /// The shared state.
@@ -23,55 +20,44 @@ pub fn Answer(
     let shown = Memo::new(move |_| state.read(Shown::of));
     view! {
         <div class="opening">
-            <Slice class="opening-inputs">
-                <ModelPicker state id="opening-model"/>
-                <DevicePicker state id="opening-gpu"/>
-                <NumberField input=state.field(Field::Gpus) id="opening-gpus"/>
-                <NumberField input=state.field(Field::Sequence) id="opening-sequence"/>
-                <SettingField handle=state.setting(&setting::PRECISION, Precision::EFFECTS) id="opening-precision"/>
-                <SettingField handle=state.setting(&setting::RECOMPUTATION, Recomputation::EFFECTS) id="opening-recomputation"/>
-            </Slice>
             <Slice class="opening-answer">
                 <Answers state shown/>
+            </Slice>
+            <Slice class="opening-filled">
                 <Filled state shown/>
             </Slice>
             <Slice class="opening-why">
                 <p class="opening-reason">{read(shown, |shown| &shown.reason)}</p>
-                <WaysOut state/>
-                <Beside state/>
+                <Helps state/>
+                <UseItIn/>
             </Slice>
         </div>
     }
 }
 
-/// The likely answer between the two that frame it.
+/// The likely answer, the two that frame it, and the runs that it rests on.
 #[component]
 fn Answers(state: State, shown: Memo<Shown>) -> impl IntoView {
     view! {
-        <p class="soft small">{read(shown, |shown| &shown.method)}</p>
+        <Headline shown/>
         <dl class="outlooks">
-            <Outlook name="Safe" test="answer-safe" of=|range| &range.safe state/>
-            <div>
-                <dt>"Likely"</dt>
-                <dd>
-                    <Headline shown/>
-                </dd>
-            </div>
-            <Outlook name="Optimistic" test="answer-optimistic" of=|range| &range.optimistic state/>
+            <Outlook name="To be safe" test="answer-safe" of=|range| &range.safe state/>
+            <Outlook name="At best" test="answer-optimistic" of=|range| &range.optimistic state/>
         </dl>
+        <p class="opening-method soft small">{read(shown, |shown| &shown.method)}</p>
     }
 }
 
-/// The micro-batch, and the memory that it fills.
+/// The memory of the micro-batch, and the slider that sets it.
 #[component]
 fn Filled(state: State, shown: Memo<Shown>) -> impl IntoView {
     let bar = Memo::new(move |_| shown.with(|shown| shown.bar.clone()));
     view! {
-        <div class="opening-filled">
-            <BatchSlider id="opening-batch" state/>
+        <div class="opening-bar">
             <Chosen shown/>
             <MemoryBar bar/>
             <MemoryLegend bar/>
+            <BatchSlider id="opening-batch" state/>
         </div>
     }
 }
@@ -82,14 +68,14 @@ fn Headline(shown: Memo<Shown>) -> impl IntoView {
     let none = move || shown.with(|shown| !shown.fits);
     let unanswered = move || matches!(shown.with(|shown| shown.standing), Standing::Unanswered(_));
     view! {
-        <span class="headline">
+        <p class="headline">
             <span class="readout num" class:readout-s=none class:is-unanswered=unanswered data-testid="opening-answer">
                 {read(shown, |shown| &shown.answer)}
             </span>
             <span class="headline-unit" hidden=none>
                 {move || shown.with(|shown| shown.unit)} " per GPU"
             </span>
-        </span>
+        </p>
     }
 }
 
@@ -102,5 +88,47 @@ fn Chosen(shown: Memo<Shown>) -> impl IntoView {
             "The bar shows " <i>"b"</i> {read(shown, |shown| &shown.batch)}
             <span class=move || format!("badge badge-{}", standing().colour())>{move || standing().word()}</span>
         </p>
+    }
+}
+
+/// The programs whose file is a press away, by the word that the desk knows each by (`bmax::export::Target::key`). The desk
+/// has all of them.
+const PROGRAMS: [(&str, &str); 7] = [
+    ("trl", "trl"),
+    ("axolotl", "axolotl"),
+    ("llama-factory", "LLaMA-Factory"),
+    ("transformers", "Trainer"),
+    ("deepspeed", "DeepSpeed"),
+    ("torchtitan", "torchtitan"),
+    ("megatron", "Megatron"),
+];
+
+/// The configuration as a file of the reader's program.
+#[component]
+fn UseItIn() -> impl IntoView {
+    let program = |(target, name): (&'static str, &'static str)| {
+        view! {
+            <button type="button" class="button button-quiet button-small" data-desk="export" data-target=target>
+                {name}
+            </button>
+        }
+    };
+    view! {
+        <div class="opening-programs" role="group" aria-label="Use it in">
+            <span class="opening-label small">"Use it in"</span>
+            {PROGRAMS.map(program).collect_view()}
+        </div>
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bmax::export::Target;
+
+    #[test]
+    fn every_program_that_is_a_press_away_has_a_file() {
+        for (key, _) in super::PROGRAMS {
+            assert!(Target::ALL.iter().any(|target| target.key() == key), "{key}");
+        }
     }
 }

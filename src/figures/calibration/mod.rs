@@ -68,7 +68,7 @@ pub fn Calibration(
     view! {
         <p class="live-note">
             "A script for the configuration of this page builds the model from its dimensions, runs two steps and prints both numbers: "
-            <button type="button" class="button button-small" data-desk="measure">"Get the script"</button>
+            <button type="button" class="button button-small" data-desk="export" data-target="measure">"Get the script"</button>
         </p>
         <div class="calibration-runs">
             <Select id="calibration-counter" label="Read from" options=COUNTERS value=counter/>

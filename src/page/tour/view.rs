@@ -254,9 +254,9 @@ const fn places(part: Part) -> &'static str {
         Part::Logits => ".opening :is([data-bucket=activations], [data-bucket=other])",
         Part::Free => ".opening [data-bucket=free]",
         Part::Over => ".opening :is(.slider-value, .opening-chosen, .memory-over)",
-        Part::Recomputation => ":is(#opening-recomputation, .opening .headline)",
-        Part::Gpus => ":is(#opening-gpus, .opening .headline)",
-        Part::Inputs => ".opening-inputs",
+        Part::Recomputation => ".opening .headline",
+        Part::Gpus => ":is(#line-gpus, .opening .headline)",
+        Part::Inputs => ".configuration",
     }
 }
 

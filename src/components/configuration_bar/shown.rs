@@ -1,12 +1,16 @@
 //! What the bar says.
 
-use bmax::{Answer, Choice};
+use bmax::{Answer, Choice, Field, setting};
 
 use crate::site::{Facts, Standing, format};
 
 /// The texts of the bar.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shown {
+    /// The model and what is trained of it, where there is no room for the whole line.
+    pub configuration: String,
+    /// How many settings differ from their defaults, beside those of the line; empty for none.
+    pub changed: String,
     /// Whether there is a micro-batch that fits.
     pub fits: bool,
     /// Whether nobody can say, because the configuration has no answer.
@@ -17,12 +21,8 @@ pub struct Shown {
     pub outlook: String,
     /// The chosen micro-batch.
     pub batch: String,
-    /// What is used of what may be used: one text, so that its beginning stays in its place whatever its length.
-    pub used: String,
     /// How the chosen micro-batch stands.
     pub standing: Standing,
-    /// What stops the next sequence.
-    pub binds: String,
     /// The answer as it is spoken.
     pub spoken: String,
 }
@@ -30,18 +30,30 @@ pub struct Shown {
 impl Shown {
     /// What these facts say.
     pub fn of(facts: &Facts) -> Self {
-        let peak = format::digits(facts.estimate.peak().bytes.gib(), 1);
         Self {
+            configuration: format::model(&facts.scenario),
+            changed: changed(facts),
             fits: facts.answer.batch().is_some(),
             unanswered: !facts.is_answered(),
             answer: format::answer(&facts.answer),
             outlook: outlook(facts),
-            batch: format!(" = {}: ", format::count(facts.scenario.recipe.batch)),
-            used: format!("{peak} / {}", format::gib(facts.estimate.usable())),
+            batch: format!(" = {} ", format::count(facts.scenario.recipe.batch)),
             standing: Standing::of(facts),
-            binds: what_binds(facts),
             spoken: spoken(facts),
         }
+    }
+}
+
+/// How many settings differ from their defaults. The micro-batch is no setting, and what the line shows needs no count.
+fn changed(facts: &Facts) -> String {
+    const IN_LINE: [Field; 4] = [Field::Batch, Field::Gpus, Field::Sequence, Field::Rank];
+    let numbers = Field::ALL.iter().filter(|field| !IN_LINE.contains(field));
+    let numbers = numbers.filter(|field| facts.scenario.number(**field) != facts.base.number(**field)).count();
+    let words = setting::ALL.iter().filter(|word| ***word != setting::ADAPTER);
+    let words = words.filter(|word| word.get(&facts.scenario) != word.get(&facts.base)).count();
+    match numbers + words {
+        0 => String::new(),
+        some => format!("{some} changed"),
     }
 }
 
@@ -50,27 +62,6 @@ fn outlook(facts: &Facts) -> String {
     let method = facts.scenario.method.label();
     let [safe, optimistic] = [&facts.range.safe, &facts.range.optimistic].map(format::answer);
     if safe == optimistic { format!("{method} method") } else { format!("{method}: safe {safe}, at best {optimistic}") }
-}
-
-/// What stops the next sequence, in a few words.
-fn what_binds(facts: &Facts) -> String {
-    let short = match &facts.answer {
-        Answer::Fits(room) if room.capped => return "no limit within the range".to_owned(),
-        Answer::Fits(room) if room.by_host => {
-            format!("next sequence lacks {} of CPU memory", format::memory(room.next_lacks))
-        }
-        Answer::Fits(room) => {
-            format!("next {} lacks {}", facts.scenario.unit().one(), format::memory(room.next_lacks))
-        }
-        Answer::Infeasible(reason) if facts.limit.in_host => {
-            format!("CPU memory: each machine lacks {}", format::memory(reason.over))
-        }
-        Answer::Infeasible(reason) => {
-            format!("{}: {} over", facts.limit.largest.bucket.name(), format::memory(reason.over))
-        }
-        Answer::Refused(refusal) => return format::would_be(refusal, facts.scenario.unit()),
-    };
-    if facts.is_ledger() { format!("{short} {}", format::at_instant(facts.limit.instant)) } else { short }
 }
 
 fn spoken(facts: &Facts) -> String {
@@ -103,18 +94,17 @@ mod tests {
         let shown = Shown::of(&facts_of(Scenario { method: Method::Workshop, ..Scenario::default() }));
         assert!(shown.fits);
         assert_eq!((shown.answer.as_str(), shown.outlook.as_str()), ("3", "Workshop method"));
-        assert_eq!((shown.batch.as_str(), shown.used.as_str()), (" = 3: ", "64.0 / 72.0 GiB"));
-        assert_eq!(shown.binds, "next sequence lacks 9.04 GiB");
+        assert_eq!((shown.batch.as_str(), shown.configuration.as_str()), (" = 3 ", "7B"));
+        assert_eq!(shown.changed, "1 changed", "the method");
         assert_eq!(shown.spoken, "Workshop method: 3 sequences per GPU at most.");
     }
 
     #[test]
-    fn what_does_not_fit_names_what_is_largest() {
+    fn what_does_not_fit_is_spoken_with_what_is_largest() {
         let mut scenario = Scenario { method: Method::Workshop, ..Scenario::default() };
         scenario.cluster.gpus = 1;
         let shown = Shown::of(&facts_of(scenario));
         assert!(!shown.fits);
-        assert!(shown.binds.contains(": ") && shown.binds.ends_with(" over"), "{}", shown.binds);
         assert!(shown.spoken.starts_with("Workshop method: does not fit. Parameters"), "{}", shown.spoken);
     }
 

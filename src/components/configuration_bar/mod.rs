@@ -1,0 +1,119 @@
+//! The bar that stays in view on every page: the configuration in one line, and the answer at its end.
+
+mod shown;
+mod trained;
+
+use bmax::Field;
+use leptos::prelude::*;
+use leptos_use_fn_debounce_throttle::use_debounce_fn;
+
+use super::{DevicePicker, ModelPicker, NumberField};
+use crate::site::{State, read};
+use shown::Shown;
+use trained::Trained;
+
+/// The answer is spoken to assistive technology once the reader has stopped changing it for so long, in
+/// milliseconds; while a slider moves, every step would be an interruption.
+const SETTLE: f64 = 800.0;
+
+/// The configuration, each word of which is the control that changes it, and the answer. What matters less gives way on
+/// narrow screens. A change is told by a status message: <https://www.w3.org/WAI/WCAG22/Techniques/aria/ARIA22>.
+#[component]
+pub fn ConfigurationBar(
+    /// The shared state.
+    state: State,
+) -> impl IntoView {
+    let shown = Memo::new(move |_| state.read(Shown::of));
+    view! {
+        <div class="configuration" role="group" aria-label="Configuration">
+            <ModelPicker state id="line-model"/>
+            <span class="configuration-word">"on"</span>
+            <NumberField input=state.field(Field::Gpus) id="line-gpus"/>
+            <span class="configuration-word" aria-hidden="true">"×"</span>
+            <DevicePicker state id="line-gpu"/>
+            <Trained state/>
+            <NumberField input=state.field(Field::Sequence) id="line-sequence"/>
+            <span class="configuration-end">
+                <a class="button button-quiet button-small" href="#calculator">
+                    "All settings" <span class="configuration-changed num">{read(shown, |shown| &shown.changed)}</span>
+                </a>
+                <Steps state/>
+            </span>
+        </div>
+        <AnswerLine shown/>
+    }
+}
+
+/// The way back through what was changed, and forward again.
+#[component]
+fn Steps(state: State) -> impl IntoView {
+    let steps = state.steps;
+    view! {
+        <button
+            type="button"
+            class="button button-quiet button-small"
+            aria-label="Undo"
+            title="Undo (Ctrl Z)"
+            disabled=move || !steps.can_undo()
+            on:click=move |_| state.undo()
+        >
+            "↶"
+        </button>
+        <button
+            type="button"
+            class="button button-quiet button-small"
+            aria-label="Redo"
+            title="Redo (Ctrl Shift Z)"
+            disabled=move || !steps.can_redo()
+            on:click=move |_| state.redo()
+        >
+            "↷"
+        </button>
+    }
+}
+
+/// The answer, its bounds, and how the chosen micro-batch stands, linked to the tool.
+#[component]
+fn AnswerLine(shown: Memo<Shown>) -> impl IntoView {
+    let spoken = RwSignal::new(String::new());
+    let speak = use_debounce_fn(move || spoken.set(shown.with_untracked(|shown| shown.spoken.clone())), SETTLE);
+    // What the page begins with is no news.
+    Effect::watch(move || shown.with(|shown| shown.spoken.clone()), move |_, _, _| _ = speak(), false);
+    view! {
+        <div class="answer-line">
+            <a
+                href="#opening"
+                class="answer-figure"
+                class:answer-none=move || shown.with(|shown| !shown.fits)
+                class:answer-unanswered=move || shown.with(|shown| shown.unanswered)
+            >
+                <span class="answer-of">{read(shown, |shown| &shown.configuration)}</span>
+                <span class="answer-symbol"><i>"b"</i><sub>"max"</sub></span>
+                <span>{move || shown.with(|shown| if shown.fits { " = " } else { ": " })}</span>
+                <strong class="num" data-testid="bar-answer">{read(shown, |shown| &shown.answer)}</strong>
+            </a>
+            <span class="answer-method soft">{read(shown, |shown| &shown.outlook)}</span>
+            <Verdict shown/>
+            // As a property it leaves the element empty while there is nothing to say.
+            <span
+                class="visually-hidden"
+                role="status"
+                data-testid="spoken-answer"
+                prop:textContent=move || spoken.get()
+            ></span>
+        </div>
+    }
+}
+
+/// How the chosen micro-batch stands; on a phone the sign stands for the word.
+#[component]
+fn Verdict(shown: Memo<Shown>) -> impl IntoView {
+    let standing = move || shown.with(|shown| shown.standing);
+    view! {
+        <span class=move || format!("badge badge-{} answer-badge", standing().colour())>
+            <span class="answer-batch"><i>"b"</i><span class="num">{read(shown, |shown| &shown.batch)}</span></span>
+            <span aria-hidden="true">{move || standing().sign()}</span>
+            <span class="answer-word">{move || standing().word()}</span>
+        </span>
+    }
+}

@@ -1,0 +1,173 @@
+//! Which changes stand beside the answer: three that make room, or that make the chosen micro-batch fit.
+
+use bmax::levers::Change;
+use bmax::ways::Price;
+use bmax::{Answer, Field, Scenario, export, largest_micro_batch, link};
+
+use crate::figures::levers::together;
+use crate::site::{Facts, Ranking, format};
+
+/// How many are shown.
+const SHOWN: usize = 3;
+
+/// The changes, under the words that say what they do.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Helps {
+    /// What the changes do.
+    pub title: String,
+    /// The cheapest first.
+    pub helps: Vec<Help>,
+}
+
+/// Changes that are made together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Help {
+    /// What they are, as an instruction.
+    pub name: String,
+    /// How much fits with them.
+    pub after: String,
+    /// The line of the reader's program that makes them, or what they cost.
+    pub line: String,
+    /// The configuration with them, as a link of the first page.
+    pub query: String,
+}
+
+impl Helps {
+    /// What helps these facts.
+    pub fn of(facts: &Facts, ranking: &Ranking) -> Self {
+        let batch = facts.scenario.recipe.batch;
+        let unit = facts.scenario.unit();
+        match &facts.answer {
+            Answer::Fits(room) if batch > room.batch => Self {
+                title: format!("Makes {} fit", format::batch(batch, unit)),
+                helps: holding(facts, ranking, batch, room.batch),
+            },
+            Answer::Fits(_) => Self { title: "More fit with".to_owned(), helps: making_room(facts, ranking) },
+            _ => Self { title: "These fit".to_owned(), helps: ways_out(facts, ranking) },
+        }
+    }
+}
+
+/// Where one sequence fits: what makes room for more, what costs least first.
+fn making_room(facts: &Facts, ranking: &Ranking) -> Vec<Help> {
+    let mut gaining: Vec<_> = ranking.gaining().iter().collect();
+    gaining.sort_by_key(|lever| (lever.change.price(), std::cmp::Reverse(lever.after)));
+    let mut prices: Vec<Price> = Vec::new();
+    // Three of one kind would say one thing three times.
+    let first = gaining.iter().filter(|lever| {
+        let is_new = !prices.contains(&lever.change.price());
+        prices.push(lever.change.price());
+        is_new
+    });
+    let first: Vec<_> = first.copied().collect();
+    let rest = gaining.iter().filter(|lever| !first.contains(lever)).copied();
+    let mut chosen: Vec<_> = first.iter().copied().chain(rest).take(SHOWN).collect();
+    chosen.sort_by_key(|lever| lever.change.price());
+    chosen.into_iter().map(|lever| help(facts, &[lever.change], lever.after.unwrap_or(0))).collect()
+}
+
+/// Where the chosen micro-batch does not fit: what makes it fit. To run it in parts comes first, because that trains the
+/// same.
+fn holding(facts: &Facts, ranking: &Ranking, batch: u32, most: u32) -> Vec<Help> {
+    let parts = in_parts(&facts.scenario, batch, most).map(|(changes, part)| help(facts, &changes, part));
+    let mut enough: Vec<_> = ranking.gaining().iter().filter(|lever| lever.after >= Some(batch)).collect();
+    enough.sort_by_key(|lever| (lever.change.price(), std::cmp::Reverse(lever.after)));
+    let enough = enough.into_iter().map(|lever| help(facts, &[lever.change], lever.after.unwrap_or(0)));
+    parts.into_iter().chain(enough).take(SHOWN).collect()
+}
+
+/// The chosen micro-batch in equal parts, one after the other, each of which fits: the changes, and one part.
+fn in_parts(scenario: &Scenario, batch: u32, most: u32) -> Option<([Change; 2], u32)> {
+    let parts = (1..=most).rev().filter(|part| batch.is_multiple_of(*part));
+    let mut parts = parts.map(|part| {
+        let steps = f64::from(scenario.recipe.micro_batches) * f64::from(batch / part);
+        ([Change::Number(Field::Batch, part.into()), Change::Number(Field::MicroBatches, steps)], part)
+    });
+    parts.find(|(changes, part)| {
+        let with = changes.iter().fold(*scenario, |scenario, change| change.apply(scenario));
+        with.conflicts().is_empty() && largest_micro_batch(&with) >= Some(*part)
+    })
+}
+
+/// Where nothing fits, or nobody can say: the cheapest ways out.
+fn ways_out(facts: &Facts, ranking: &Ranking) -> Vec<Help> {
+    ranking.ways.fitting.iter().take(SHOWN).map(|way| help(facts, &way.changes, way.after)).collect()
+}
+
+fn help(facts: &Facts, changes: &[Change], after: u32) -> Help {
+    let with = changes.iter().fold(facts.scenario, |scenario, change| change.apply(scenario));
+    let lines: Vec<String> =
+        changes.iter().filter_map(|change| export::line(change, facts.scenario.cluster.engine)).collect();
+    let line = if lines.len() == changes.len() { lines.join(", ") } else { cost(changes) };
+    let parts = changes.iter().any(|change| matches!(change, Change::Number(Field::MicroBatches, _)));
+    Help {
+        name: if parts {
+            format!("{} × {}", format::count(after), format::count(facts.scenario.recipe.batch / after.max(1)))
+                + " accumulated"
+        } else {
+            together(changes)
+        },
+        after: if parts { String::new() } else { format::count(after) },
+        line,
+        query: format!("?{}#opening", link::encode(&with)),
+    }
+}
+
+/// What the changes cost, in the words of the techniques.
+fn cost(changes: &[Change]) -> String {
+    let costs = changes.iter().map(|change| change.cost()).filter(|cost| !cost.is_empty());
+    costs.collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figures::check::{any_scenario, texts_are_sound};
+    use crate::site::facts_of;
+    use bmax::b_max;
+    use proptest::prelude::*;
+
+    fn of(query: &str) -> Helps {
+        let facts = facts_of(link::decode(query).scenario);
+        Helps::of(&facts, &Ranking::of(&facts.scenario.with_batch(1)))
+    }
+
+    #[test]
+    fn a_batch_that_does_not_fit_is_offered_in_parts_first_with_the_lines_that_do_it() {
+        // b_max is 4 or more and below 8: 8 runs as two fours.
+        let query = "v=3&model=llama-3.1-8b&gpu=h100-80&s=8192&b=8";
+        let most = b_max(&link::decode(query).scenario).batch().expect("some fit");
+        assert!((4..8).contains(&most), "{most}");
+        let Helps { title, helps } = of(query);
+        assert_eq!(title, "Makes 8 sequences fit");
+        assert_eq!(helps[0].name, "4 × 2 accumulated");
+        assert_eq!(helps[0].line, "per_device_train_batch_size=4, gradient_accumulation_steps=2");
+        assert!(helps.len() > 1, "{helps:?}");
+    }
+
+    #[test]
+    fn where_nothing_fits_adapters_come_first() {
+        let Helps { title, helps } = of("v=3&model=qwen2.5-7b&gpu=rtx-4090&gpus=1");
+        assert_eq!(title, "These fit");
+        assert!(helps[0].name.contains("LoRA") && helps[1].name.contains("QLoRA"), "{helps:?}");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+        #[test]
+        fn every_help_leads_where_it_says(scenario in any_scenario()) {
+            let facts = facts_of(scenario);
+            let helps = Helps::of(&facts, &Ranking::of(&scenario.with_batch(1)));
+            texts_are_sound(&helps);
+            prop_assert!(helps.helps.len() <= SHOWN);
+            for help in &helps.helps {
+                let query = help.query.strip_suffix("#opening").expect("it leads to the tool");
+                let with = link::decode(query).scenario;
+                let most = b_max(&with).batch().unwrap_or(0);
+                prop_assert!(most > 0, "{help:?}");
+                let fits = if help.after.is_empty() { most >= with.recipe.batch } else { format::count(most) == help.after };
+                prop_assert!(fits, "{most}: {help:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! What was changed, step by step, and the way back through it.
+
+use bmax::Scenario;
+use leptos::prelude::*;
+
+/// How many steps are kept. A scenario is about a kilobyte.
+const KEPT: usize = 100;
+
+/// What a step leads to: the configuration, and the one that is pinned.
+pub type Told = (Scenario, Option<Scenario>);
+
+/// The settled changes of this visit. It is a handful of handles and is passed by value.
+#[derive(Clone, Copy)]
+pub struct Steps {
+    behind: RwSignal<Vec<Told>>,
+    ahead: RwSignal<Vec<Told>>,
+    now: StoredValue<Told>,
+}
+
+impl Steps {
+    /// No step yet.
+    pub fn new(now: Told) -> Self {
+        Self { behind: RwSignal::new(Vec::new()), ahead: RwSignal::new(Vec::new()), now: StoredValue::new(now) }
+    }
+
+    /// Whether there is a step to take back.
+    pub fn can_undo(self) -> bool {
+        self.behind.with(|behind| !behind.is_empty())
+    }
+
+    /// Whether there is a step that was taken back.
+    pub fn can_redo(self) -> bool {
+        self.ahead.with(|ahead| !ahead.is_empty())
+    }
+
+    /// Keeps a change that has settled, and says whether it is one. A change that `continues` the last step becomes part
+    /// of that.
+    pub fn settle(self, told: Told, continues: bool) -> bool {
+        let before = self.now.get_value();
+        if told == before {
+            return false;
+        }
+        self.now.set_value(told);
+        if !(continues && self.behind.with_untracked(|behind| !behind.is_empty())) {
+            self.behind.update(|behind| keep(behind, before));
+        }
+        self.ahead.set(Vec::new());
+        true
+    }
+
+    /// Takes the last step back, and says where that leads.
+    pub fn undo(self) -> Option<Told> {
+        self.go(self.behind, self.ahead)
+    }
+
+    /// Takes the step again that was last taken back, and says where that leads.
+    pub fn redo(self) -> Option<Told> {
+        self.go(self.ahead, self.behind)
+    }
+
+    fn go(self, from: RwSignal<Vec<Told>>, to: RwSignal<Vec<Told>>) -> Option<Told> {
+        // An empty list changes nothing, and nobody is told.
+        let next = from.try_update(Vec::pop).flatten()?;
+        to.update(|to| keep(to, self.now.get_value()));
+        self.now.set_value(next);
+        Some(next)
+    }
+}
+
+fn keep(list: &mut Vec<Told>, told: Told) {
+    if list.len() == KEPT {
+        list.remove(0);
+    }
+    list.push(told);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(batch: u32) -> Told {
+        (Scenario::default().with_batch(batch), None)
+    }
+
+    fn owned(test: impl FnOnce(Steps)) {
+        Owner::new().with(|| test(Steps::new(at(1))));
+    }
+
+    #[test]
+    fn undo_goes_back_through_every_step_and_redo_forward_again() {
+        owned(|steps| {
+            assert_eq!((steps.undo(), steps.redo()), (None, None));
+            for batch in 2..5 {
+                assert!(steps.settle(at(batch), false));
+            }
+            assert_eq!([steps.undo(), steps.undo(), steps.undo()], [3, 2, 1].map(|batch| Some(at(batch))));
+            assert!(!steps.can_undo() && steps.can_redo());
+            assert_eq!([steps.redo(), steps.redo()], [2, 3].map(|batch| Some(at(batch))));
+        });
+    }
+
+    #[test]
+    fn a_new_change_ends_what_was_taken_back_and_the_same_once_more_is_none() {
+        owned(|steps| {
+            assert!(steps.settle(at(2), false) && !steps.settle(at(2), false));
+            assert_eq!(steps.undo(), Some(at(1)));
+            assert!(steps.settle(at(7), false));
+            assert!(!steps.can_redo());
+            assert_eq!(steps.undo(), Some(at(1)));
+        });
+    }
+
+    #[test]
+    fn what_continues_a_step_is_taken_back_with_it() {
+        owned(|steps| {
+            steps.settle(at(2), true);
+            steps.settle(at(3), true);
+            assert_eq!(steps.undo(), Some(at(1)));
+            assert_eq!(steps.redo(), Some(at(3)));
+        });
+    }
+
+    #[test]
+    fn the_oldest_steps_go_first() {
+        owned(|steps| {
+            for batch in 2..300 {
+                steps.settle(at(batch), false);
+            }
+            let back = std::iter::from_fn(|| steps.undo()).count();
+            assert_eq!(back, KEPT);
+        });
+    }
+}
