@@ -75,6 +75,7 @@ const fn cost_of(word: Word) -> &'static str {
         Word::Gather(_) | Word::Load(_) | Word::Resume(_) => "CPU memory, and each tensor crosses the link to it.",
         Word::Merge(_) => "Nothing on the GPU but another way of merging.",
         Word::Segments(_) => "Nothing: an environment variable, PYTORCH_ALLOC_CONF=expandable_segments:True.",
+        Word::Method(_) => "Nothing: it counts the same run by tensors.",
         _ => "",
     }
 }

@@ -57,14 +57,11 @@ fn Texts() -> impl IntoView {
 #[component]
 fn Answers() -> impl IntoView {
     let usual = State::new();
-    let too_much = State::of(Scenario::default().with_batch(12));
     let none = none_fits();
     let workshop = State::of(Scenario { method: Method::Workshop, ..Scenario::default() });
     view! {
         <Specimen name="configuration_bar">
-            <Case state="The chosen micro-batch fits"><ConfigurationBar state=usual/></Case>
-            <Case state="The chosen micro-batch does not fit"><ConfigurationBar state=too_much/></Case>
-            <Case state="None fits"><ConfigurationBar state=none/></Case>
+            <Case state="As it stands on every page"><ConfigurationBar state=usual/></Case>
         </Specimen>
         <Specimen name="outlooks">
             <Case state="The ledger knows unknowns"><Outlooks state=usual/></Case>

@@ -24,10 +24,10 @@ pub struct Helps {
 pub struct Help {
     /// What they are, as an instruction.
     pub name: String,
-    /// How much fits with them.
-    pub after: String,
-    /// The line of the reader's program that makes them, or what they cost.
-    pub line: String,
+    /// How much fits with them; none where the name says it.
+    pub after: Option<String>,
+    /// The line of the reader's program that makes them, or what they cost, if either is known.
+    pub line: Option<String>,
     /// The configuration with them, as a link of the first page.
     pub query: String,
 }
@@ -100,15 +100,12 @@ fn help(facts: &Facts, changes: &[Change], after: u32) -> Help {
         changes.iter().filter_map(|change| export::line(change, facts.scenario.cluster.engine)).collect();
     let line = if lines.len() == changes.len() { lines.join(", ") } else { cost(changes) };
     let parts = changes.iter().any(|change| matches!(change, Change::Number(Field::MicroBatches, _)));
+    let most = format::count(after);
+    let times = format::count(facts.scenario.recipe.batch / after.max(1));
     Help {
-        name: if parts {
-            format!("{} × {}", format::count(after), format::count(facts.scenario.recipe.batch / after.max(1)))
-                + " accumulated"
-        } else {
-            together(changes)
-        },
-        after: if parts { String::new() } else { format::count(after) },
-        line,
+        name: if parts { format!("{most} × {times} accumulated") } else { together(changes) },
+        after: (!parts).then_some(most),
+        line: (!line.is_empty()).then_some(line),
         query: format!("?{}#opening", link::encode(&with)),
     }
 }
@@ -141,7 +138,7 @@ mod tests {
         let Helps { title, helps } = of(query);
         assert_eq!(title, "Makes 8 sequences fit");
         assert_eq!(helps[0].name, "4 × 2 accumulated");
-        assert_eq!(helps[0].line, "per_device_train_batch_size=4, gradient_accumulation_steps=2");
+        assert_eq!(helps[0].line.as_deref(), Some("per_device_train_batch_size=4, gradient_accumulation_steps=2"));
         assert!(helps.len() > 1, "{helps:?}");
     }
 
@@ -165,7 +162,10 @@ mod tests {
                 let with = link::decode(query).scenario;
                 let most = b_max(&with).batch().unwrap_or(0);
                 prop_assert!(most > 0, "{help:?}");
-                let fits = if help.after.is_empty() { most >= with.recipe.batch } else { format::count(most) == help.after };
+                let fits = match &help.after {
+                    Some(after) => format::count(most) == *after,
+                    None => most >= with.recipe.batch,
+                };
                 prop_assert!(fits, "{most}: {help:?}");
             }
         }

@@ -56,12 +56,13 @@ fn List(state: State) -> impl IntoView {
     let ranking = state.ranking();
     let helps = Memo::new(move |_| state.read(|facts| ranking.with(|ranking| Helps::of(facts, ranking))));
     let help = |Help { name, after, line, query }: Help| {
-        let leads = (!after.is_empty()).then(|| view! { " → " <strong class="num">{after}</strong> });
+        let leads = after.map(|after| view! { " → " <strong class="num">{after}</strong> });
+        let line = line.map(|line| view! { <span class="help-line">{line}</span> });
         view! {
             <li>
                 <a class="help" href=query data-start="" data-testid="help">
                     <span>{name} {leads}</span>
-                    <span class="help-line">{line}</span>
+                    {line}
                 </a>
             </li>
         }
