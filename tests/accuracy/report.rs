@@ -63,7 +63,10 @@ fn family(source: &str) -> &str {
 
 /// Why a row is far off, where that is known: a property of its kind, read from what it states.
 fn reason(case: &Case) -> &'static str {
-    if case.source.contains("perf_train_gpu_one") {
+    let keeps_scores = |remark: &bmax::Remark| remark.message.contains("Before PyTorch 2.14, SDPA has no kernel");
+    if case.source.contains("torch 2.11.") && case.scenario.remarks().iter().any(keeps_scores) {
+        "PyTorch before 2.14 has no kernel for these heads in SDPA: it keeps the scores."
+    } else if case.source.contains("perf_train_gpu_one") {
         "The driver’s figure of 2022: it includes what the allocator cached while the model was built."
     } else if case.tier == "C" {
         "The row does not say enough of its run (tier C)."
