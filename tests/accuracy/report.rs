@@ -124,9 +124,9 @@ impl fmt::Display for Report<'_> {
 
 /// What stands before the runs of `tools/gpu_check.sh`.
 const OWN: &str = "## Our own runs\n\n\
-    Training steps of `tools/gpu_check/plan.json`, run by `tools/gpu_check.sh` on the GPU that each row names. The plan was\n\
-    committed before the first of them, and no rule was changed for a row before it was compared: README.md says what\n\
-    was changed after. Random weights, few layers and known settings make them easier than what others publish.\n\n";
+    Training steps of `tools/gpu_check/plan.json`, run by `tools/gpu_check.sh` on the GPU that each row names. Each was\n\
+    committed to the plan before it ran, and no count was changed for a row: README.md says what explains the worst.\n\
+    Random weights and known settings make them easier than what others publish.\n\n";
 
 /// How a heading begins that is about runs of one origin.
 fn of_origin(origin: Origin, title: &str) -> String {
