@@ -29,6 +29,32 @@ fn the_tables_of_the_text_are_those_of_the_report() {
     }
 }
 
+/// What our own runs have of each counter: how the text calls it, how the document does, and the heading of the report.
+const OWN: [(&str, &str, &str); 3] = [
+    ("live tensors", "`max_memory_allocated`", "## Our own runs: live tensors, by setting"),
+    ("what the allocator holds", "`max_memory_reserved`", "## Our own runs: what the allocator holds, by setting"),
+    ("what the driver shows", "`nvidia-smi`", "## Our own runs: what the driver shows, by setting"),
+];
+
+#[test]
+fn the_tables_of_our_own_runs_are_those_of_the_report() {
+    let document = include_str!("../docs/accuracy.md");
+    for (told, read_with, heading) in OWN {
+        let section =
+            REPORT.split(heading).nth(1).expect(heading).split("\n## ").next().expect("there is a first part");
+        let found = rows(section);
+        assert!(found.len() >= 3, "{heading}");
+        for row in &found {
+            let figures = [&row[1..4], &row[5..6]].concat().join(" | ");
+            let [on_the_page, in_the_document] =
+                [format!("| {}, {told} | {figures} |", row[0]), format!("| {} | {read_with} | {figures} |", row[0])]
+                    .map(|line| line.replace("| -", "| −"));
+            assert!(TEXT.lines().any(|line| line == on_the_page), "{on_the_page}");
+            assert!(document.lines().any(|line| line == in_the_document), "{in_the_document}");
+        }
+    }
+}
+
 #[test]
 fn the_sentences_of_the_text_print_the_report_s_numbers() {
     let flowing = TEXT.split_whitespace().collect::<Vec<_>>().join(" ");

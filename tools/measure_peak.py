@@ -206,12 +206,17 @@ def unpack_nothing():
     transformers.masking_utils.find_packed_sequence_indices = lambda *_, **__: None
 
 
-def program_of(run):
-    """The packages whose code a run is, with their versions."""
+def packages_of(run):
+    """The packages whose code a run is."""
     names = ["transformers"] + ["peft"] * bool(run["base"])
     if run["base"] in ("int8", "nf4") or run["optimizer"] == "adam8bit":
         names.append("bitsandbytes")
-    return ", ".join(f"{name} {importlib.metadata.version(name)}" for name in names)
+    return names
+
+
+def program_of(run):
+    """The packages whose code a run is, with their versions."""
+    return ", ".join(f"{name} {importlib.metadata.version(name)}" for name in packages_of(run))
 
 
 def configuration_of(name):

@@ -256,7 +256,7 @@ mod tests {
             let count = runs().filter(|run| run.setting == setting).count();
             let sentence = SAID[setting as usize];
             let few = if count < FEW { "Only " } else { "" };
-            assert!(count > 0 && sentence.starts_with(&format!("{few}{count} real runs ")), "{sentence}");
+            assert!(count > 0 && sentence.starts_with(&format!("{few}{count} figures of real runs ")), "{sentence}");
         }
     }
 

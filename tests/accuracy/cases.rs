@@ -24,6 +24,23 @@ pub enum Seen {
     OutOfMemory,
 }
 
+/// Who made a run. Those of our own are simpler than most that others publish, and many, so that errors over both would
+/// say more of ours than of anyone's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// Others, who published a figure of it.
+    Published,
+    /// `tools/gpu_check.sh`, on a real GPU.
+    Own,
+    /// A program of our own, where nothing is computed.
+    Simulated,
+}
+
+impl Origin {
+    /// Those of real runs.
+    pub const REAL: [Self; 2] = [Self::Published, Self::Own];
+}
+
 /// A row that could be turned into a scenario.
 pub struct Case {
     pub id: String,
@@ -72,9 +89,20 @@ impl Case {
         Setting::of(&self.scenario)
     }
 
-    /// Whether a program of our own was run for it.
+    /// Whether a program of our own was run for it where nothing is computed.
     pub fn is_simulated(&self) -> bool {
-        self.tier == "simulated"
+        self.origin() == Origin::Simulated
+    }
+
+    /// Who made the run.
+    pub fn origin(&self) -> Origin {
+        if self.tier == "simulated" {
+            Origin::Simulated
+        } else if self.source.contains("run by tools/gpu_check.sh") {
+            Origin::Own
+        } else {
+            Origin::Published
+        }
     }
 
     /// The peak that method `method` predicts, by the row's own counter.

@@ -74,7 +74,7 @@ fn sentence(setting: Setting, summary: &Summary) -> String {
     };
     let only = if summary.count < FEW { "Only " } else { "" };
     format!(
-        "{only}{} real runs {like}: median error {:.1} %, nine of ten within {:.1} %.",
+        "{only}{} figures of real runs {like}: median error {:.1} %, nine of ten within {:.1} %.",
         summary.count,
         summary.median * 100.0,
         summary.ninetieth * 100.0

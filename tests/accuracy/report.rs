@@ -5,7 +5,7 @@ use std::fmt;
 use bmax::proof::Summary;
 use bmax::{Answer, Bytes, Method, Segments, estimate, range::Range};
 
-use super::cases::{Case, Counter, Row, Seen, Setting};
+use super::cases::{Case, Counter, Origin, Row, Seen, Setting};
 use super::exceptions::{self, WITHIN};
 use super::thresholds;
 
@@ -30,15 +30,19 @@ impl<'a> Report<'a> {
         report
     }
 
-    /// Sources in the order in which they first appear, of runs that were simulated or were not.
-    fn sources(&self, simulated: bool) -> Vec<&str> {
+    /// Sources in the order in which they first appear, of runs of one origin.
+    fn sources(&self, origin: Origin) -> Vec<&str> {
         let mut sources: Vec<&str> = Vec::new();
-        for case in self.cases.iter().filter(|case| case.is_simulated() == simulated) {
+        for case in self.cases.iter().filter(|case| case.origin() == origin) {
             if !sources.contains(&family(&case.source)) {
                 sources.push(family(&case.source));
             }
         }
         sources
+    }
+
+    fn has(&self, origin: Origin) -> bool {
+        self.cases.iter().any(|case| case.origin() == origin)
     }
 
     /// The cases that `wanted` picks, each with its error.
@@ -59,7 +63,10 @@ fn family(source: &str) -> &str {
 
 /// Why a row is far off, where that is known: a property of its kind, read from what it states.
 fn reason(case: &Case) -> &'static str {
-    if case.source.contains("perf_train_gpu_one") {
+    let keeps_scores = |remark: &bmax::Remark| remark.message.contains("Before PyTorch 2.14, SDPA has no kernel");
+    if case.source.contains("torch 2.11.") && case.scenario.remarks().iter().any(keeps_scores) {
+        "PyTorch before 2.14 has no kernel for these heads in SDPA: it keeps the scores."
+    } else if case.source.contains("perf_train_gpu_one") {
         "The driver’s figure of 2022: it includes what the allocator cached while the model was built."
     } else if case.tier == "C" {
         "The row does not say enough of its run (tier C)."
@@ -95,16 +102,37 @@ impl fmt::Display for Report<'_> {
              much was predicted. Where the files come from, and which rows were chosen before the mechanism they test,\n\
              is in [README.md](README.md). A figure of this report means little without its setting.\n"
         )?;
-        for counter in Counter::ALL {
-            self.write_settings(f, counter)?;
+        for origin in Origin::REAL.into_iter().filter(|origin| self.has(*origin)) {
+            if origin == Origin::Own {
+                f.write_str(OWN)?;
+            }
+            for counter in Counter::ALL {
+                self.write_settings(f, counter, origin)?;
+            }
+            self.write_agreement(f, origin)?;
         }
-        self.write_agreement(f)?;
         self.write_simulated(f)?;
         self.write_sources(f)?;
-        self.write_methods(f)?;
-        self.write_worst(f)?;
+        for origin in Origin::REAL.into_iter().filter(|origin| self.has(*origin)) {
+            self.write_methods(f, origin)?;
+            self.write_worst(f, origin)?;
+        }
         self.write_left_out(f)?;
         self.write_rows(f)
+    }
+}
+
+/// What stands before the runs of `tools/gpu_check.sh`.
+const OWN: &str = "## Our own runs\n\n\
+    Training steps of `tools/gpu_check/plan.json`, run by `tools/gpu_check.sh` on the GPU that each row names. Each was\n\
+    committed to the plan before it ran, and no count was changed for a row: README.md says what explains the worst.\n\
+    Random weights and known settings make them easier than what others publish.\n\n";
+
+/// How a heading begins that is about runs of one origin.
+fn of_origin(origin: Origin, title: &str) -> String {
+    match origin {
+        Origin::Published | Origin::Simulated => title.to_owned(),
+        Origin::Own => format!("Our own runs: {}{}", title[..1].to_lowercase(), &title[1..]),
     }
 }
 
@@ -135,7 +163,7 @@ fn write_table<'a>(
 }
 
 impl Report<'_> {
-    fn write_settings(&self, f: &mut fmt::Formatter<'_>, counter: Counter) -> fmt::Result {
+    fn write_settings(&self, f: &mut fmt::Formatter<'_>, counter: Counter, origin: Origin) -> fmt::Result {
         let (title, words) = match counter {
             Counter::Live => ("Live tensors", "`max_memory_allocated` and active memory of real runs."),
             Counter::Reserved => ("What the allocator holds", "`max_memory_reserved` of real runs."),
@@ -145,23 +173,24 @@ impl Report<'_> {
                 "The source does not say what it read; compared with live tensors, the least it can be.",
             ),
         };
-        let of = |case: &Case| !case.is_simulated() && case.counter() == Some(counter);
+        let of = |case: &Case| case.origin() == origin && case.counter() == Some(counter);
         if !self.cases.iter().any(|case| of(case)) {
             return Ok(());
         }
-        writeln!(f, "## {title}, by setting\n\n{words}\n")?;
+        writeln!(f, "## {}, by setting\n\n{words}\n", of_origin(origin, title))?;
         let groups = Setting::ALL
             .into_iter()
             .map(|setting| (setting.name().to_owned(), self.errors(|case| of(case) && case.setting() == setting)));
         write_table(f, "setting", groups)?;
-        self.write_targets(f, counter)
+        self.write_targets(f, counter, origin)
     }
 
     /// What is aimed at, and which settings miss it.
-    fn write_targets(&self, f: &mut fmt::Formatter<'_>, counter: Counter) -> fmt::Result {
+    fn write_targets(&self, f: &mut fmt::Formatter<'_>, counter: Counter, origin: Origin) -> fmt::Result {
         let mut aims: Vec<Aim> = Vec::new();
         for setting in Setting::ALL {
-            let of = |case: &Case| !case.is_simulated() && case.counter() == Some(counter) && case.setting() == setting;
+            let of =
+                |case: &Case| case.origin() == origin && case.counter() == Some(counter) && case.setting() == setting;
             let summary = Summary::of(self.errors(of).into_iter().map(|(_, error)| error));
             let Some((median, ninetieth)) = thresholds::target(counter, setting) else { continue };
             if summary.count == 0 {
@@ -185,7 +214,7 @@ impl Report<'_> {
     }
 
     fn write_simulated(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if !self.cases.iter().any(|case| case.is_simulated()) {
+        if !self.has(Origin::Simulated) {
             return Ok(());
         }
         writeln!(
@@ -198,7 +227,7 @@ impl Report<'_> {
             (setting.name().to_owned(), self.errors(|case| case.is_simulated() && case.setting() == setting))
         });
         write_table(f, "setting", groups)?;
-        let groups = self.sources(true).into_iter().map(|source| {
+        let groups = self.sources(Origin::Simulated).into_iter().map(|source| {
             (source.to_owned(), self.errors(|case| case.is_simulated() && family(&case.source) == source))
         });
         write_table(f, "program", groups)?;
@@ -245,22 +274,24 @@ impl Report<'_> {
             f,
             "## By source\n\nMeasured rows of every counter. In brackets, how sure a source is of its settings.\n"
         )?;
-        let groups = self.sources(false).into_iter().map(|source| {
-            let errors = self.errors(|case| !case.is_simulated() && family(&case.source) == source);
+        let sources = |origin| self.sources(origin).into_iter().map(move |source| (origin, source));
+        let groups = Origin::REAL.into_iter().flat_map(sources).map(|(origin, source)| {
+            let errors = self.errors(|case| case.origin() == origin && family(&case.source) == source);
             let mut tiers: Vec<&str> = errors.iter().map(|(case, _)| case.tier.as_str()).collect();
             tiers.sort_unstable();
             tiers.dedup();
-            (format!("{source} ({})", tiers.join(", ")), errors)
+            let ours = if origin == Origin::Own { ", our own runs" } else { "" };
+            (format!("{source}{ours} ({})", tiers.join(", ")), errors)
         });
         write_table(f, "source", groups)
     }
 
-    fn write_methods(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "## The three methods on the same rows\n")?;
+    fn write_methods(&self, f: &mut fmt::Formatter<'_>, origin: Origin) -> fmt::Result {
+        writeln!(f, "## {}\n", of_origin(origin, "The three methods on the same rows"))?;
         writeln!(f, "| setting | rows | ledger | paper | workshop |")?;
         writeln!(f, "| --- | ---: | ---: | ---: | ---: |")?;
         for setting in Setting::ALL {
-            let of_setting = |case: &&&Case| case.setting() == setting && !case.is_simulated();
+            let of_setting = |case: &&&Case| case.setting() == setting && case.origin() == origin;
             let summary =
                 |method| Summary::of(self.cases.iter().filter(of_setting).filter_map(|case| case.error_of(method)));
             let [ledger, paper, workshop] = [Method::Ledger, Method::Paper, Method::Workshop].map(summary);
@@ -272,8 +303,8 @@ impl Report<'_> {
         writeln!(f, "\nMedians of the error without its sign, over measured rows of every counter.\n")
     }
 
-    fn write_agreement(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "## Ran or ran out of memory, by setting\n")?;
+    fn write_agreement(&self, f: &mut fmt::Formatter<'_>, origin: Origin) -> fmt::Result {
+        writeln!(f, "## {}\n", of_origin(origin, "Ran or ran out of memory, by setting"))?;
         writeln!(f, "b_max against the micro-batch of a run that says only whether it fitted.\n")?;
         writeln!(
             f,
@@ -284,8 +315,8 @@ impl Report<'_> {
         for (seen, words) in [(Seen::Fit, "ran"), (Seen::OutOfMemory, "ran out of memory")] {
             let mut all = [0; 3];
             for setting in Setting::ALL {
-                let rows: Vec<&&Case> =
-                    self.cases.iter().filter(|case| case.seen == seen && case.setting() == setting).collect();
+                let of = |case: &Case| case.seen == seen && case.setting() == setting && case.origin() == origin;
+                let rows: Vec<&&Case> = self.cases.iter().filter(|case| of(case)).collect();
                 if rows.is_empty() {
                     continue;
                 }
@@ -309,15 +340,15 @@ impl Report<'_> {
         writeln!(f, "\nJudged wrongly by likely:\n\n{}\n", wrong.join("\n"))
     }
 
-    fn write_worst(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn write_worst(&self, f: &mut fmt::Formatter<'_>, origin: Origin) -> fmt::Result {
         for setting in Setting::ALL {
-            let of_setting = self.cases.iter().filter(|case| case.setting() == setting && !case.is_simulated());
+            let of_setting = self.cases.iter().filter(|case| case.setting() == setting && case.origin() == origin);
             let mut worst: Vec<(&Case, f64)> = of_setting.filter_map(|case| Some((*case, case.error()?))).collect();
             worst.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
             if worst.is_empty() {
                 continue;
             }
-            writeln!(f, "## The worst five of {}\n", setting.name())?;
+            writeln!(f, "## {}\n", of_origin(origin, &format!("The worst five of {}", setting.name())))?;
             writeln!(f, "| row | tier | counter | seen, GiB | predicted, GiB | error | reason |")?;
             writeln!(f, "| --- | --- | --- | ---: | ---: | ---: | --- |")?;
             for (case, error) in worst.into_iter().take(5) {

@@ -258,6 +258,11 @@ def run_all(folder: Folder, processes: Processes, until: float) -> int:
     done = done_before(folder, machine)
     planned = jobs()
     wanted = [job for job in planned if job.key not in done]
+    if importlib.util.find_spec("bitsandbytes") is None:
+        without = [job for job in wanted if not job.needs_bitsandbytes]
+        if len(without) < len(wanted):
+            folder.say(f"{sys.executable} has no bitsandbytes: {len(wanted) - len(without)} jobs are left out")
+        wanted = without
     folder.say(f"{machine['gpu']}, {machine['memory_bytes'] / rows.GIB:.1f} GiB, driver {machine['driver']}, torch {machine['torch']}, "
                f"transformers {machine['transformers']}, peft {machine['peft']}: {len(wanted)} of {len(planned)} jobs to do")
     before = device.used("")

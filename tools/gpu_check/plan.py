@@ -1,6 +1,8 @@
 """The plan: which runs are made, chosen and committed before any of them is counted.
 
-plan.json has a run of tools/measure_peak.py on each line, in the order in which they are made. What a run leaves unsaid
+plan.json has a run of tools/measure_peak.py on each line, in the order in which they are made. The first 79 were chosen
+before there was any row of a GPU, the 29 after them when those had been compared: whole models, longer sequences and
+bitsandbytes. What a run leaves unsaid
 is that script's default. "also" names what else is done with the run: "trace" records what the allocator does, "least"
 searches the least memory with which it runs.
 """
@@ -33,6 +35,11 @@ class Job:
     def name(self) -> str:
         """What the run is called, as tools/measure_peak.py calls it."""
         return measure_peak.name_of(**measure_peak.said(self.run))
+
+    @property
+    def needs_bitsandbytes(self) -> bool:
+        """Whether the run has 8-bit or 4-bit weights or states."""
+        return "bitsandbytes" in measure_peak.packages_of(self.run)
 
     @property
     def key(self) -> str:

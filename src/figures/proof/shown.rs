@@ -301,7 +301,7 @@ mod tests {
             let said = shown(setting, None).said;
             for number in [
                 format!("median error {}", format::percent_to(summary.median, 1)),
-                format!("{} real runs", points.len()),
+                format!("{} figures of real runs", points.len()),
                 format!("within {}.", format::percent_to(summary.ninetieth, 1)),
             ] {
                 assert!(said.contains(&number), "{number} in {said}");
