@@ -20,34 +20,56 @@ fn pages_with(id: &str) -> Vec<&'static str> {
     PAGES.into_iter().filter(has).collect()
 }
 
+/// The page to which a fragment leads from the first one, as that knows the places of all pages.
+fn leads_to(pages: &Value, id: &str) -> Option<&'static str> {
+    // What begins like a place, with more behind a dash, is on its page, and what has the name of a figure on that of the
+    // figure; sources and terms have one of their own.
+    let has = |page: &str, start: &str| {
+        let mut known = pages[page].as_str().unwrap_or_default().split(' ');
+        known.any(|known| known == start || known.strip_prefix("embed-") == Some(start))
+    };
+    match id.split_once('-') {
+        Some(("source", _)) => Some("sources/"),
+        Some(("term", _)) => Some("questions/"),
+        _ => {
+            let starts = std::iter::successors(Some(id), |start| Some(start.rsplit_once('-')?.0));
+            starts.filter_map(|start| PAGES.into_iter().find(|page| has(page, start))).next()
+        }
+    }
+}
+
+/// The places of all pages, as the first page knows them.
+fn known_places() -> Value {
+    let html = html("");
+    let (_, rest) = html.split_once("const pages = ").expect("the first page names the places of all pages");
+    let pages = serde_json::Deserializer::from_str(rest).into_iter::<Value>().next();
+    pages.expect("what follows").expect("JSON")
+}
+
 #[test]
-fn every_old_fragment_and_figure_is_on_one_page() {
+fn every_old_fragment_and_figure_leads_to_the_first_page_that_has_it() {
     let (fragments, figures) = (places("fragments"), places("figures"));
     assert!(fragments.len() > 190 && figures.len() == 29, "{} and {}", fragments.len(), figures.len());
     let figures = figures.iter().map(|name| format!("embed-{name}"));
     let all: Vec<_> = fragments.into_iter().chain(figures).collect();
-    let lost: Vec<_> = all.iter().filter(|id| pages_with(id).len() != 1).collect();
+    let lost: Vec<_> = all.iter().filter(|id| pages_with(id).is_empty()).collect();
     assert_eq!(lost, Vec::<&String>::new());
-    // And the first page, which is asked for it, knows which one.
-    let html = html("");
-    let (_, rest) = html.split_once("const pages = ").expect("the first page names the places of all pages");
-    let pages = serde_json::Deserializer::from_str(rest).into_iter::<Value>().next();
-    let pages = pages.expect("what follows").expect("JSON");
+    let pages = known_places();
     for id in all {
-        // What begins like a place, with more behind a dash, is on its page, and what has the name of a figure on that of
-        // the figure; sources and terms have one of their own.
-        let has = |page: &str, start: &str| {
-            let mut known = pages[page].as_str().unwrap_or_default().split(' ');
-            known.any(|known| known == start || known.strip_prefix("embed-") == Some(start))
-        };
-        let starts = std::iter::successors(Some(id.as_str()), |start| Some(start.rsplit_once('-')?.0));
-        let mut found = starts.filter_map(|start| PAGES.into_iter().find(|page| has(page, start)));
-        let found = match id.split_once('-') {
-            Some(("source", _)) => Some("sources/"),
-            Some(("term", _)) => Some("questions/"),
-            _ => found.next(),
-        };
-        assert_eq!(found, Some(pages_with(&id)[0]), "{id}");
+        assert_eq!(leads_to(&pages, &id), Some(pages_with(&id)[0]), "{id}");
+    }
+}
+
+#[test]
+fn what_the_first_page_had_before_the_workshop_had_its_own_leads_to_a_page_that_has_it() {
+    let pages = known_places();
+    let all = places("first page");
+    assert!(all.len() > 100, "{}", all.len());
+    for id in all {
+        let found = leads_to(&pages, &id).unwrap_or_else(|| panic!("#{id} leads nowhere"));
+        let there = pages_with(&id);
+        // What a figure had inside may be gone; its figure is not.
+        assert!(there.is_empty() || there.contains(&found), "#{id} leads to /{found}, and is on {there:?}");
     }
 }
 

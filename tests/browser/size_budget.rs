@@ -26,7 +26,7 @@ const ELEMENTS: u64 = 2_800;
 /// Height of the first page in a window 1,440 pixels wide.
 const HEIGHT: u64 = 22_000;
 
-/// The worker itself, which lists the files of twelve pages and of the parts of the program with their digests.
+/// The worker itself, which lists the files of thirteen pages and of the parts of the program with their digests.
 const WORKER: usize = 3_700;
 
 /// All icons together. They are kept for a visit without a network, so they are a part of what the worker loads.
