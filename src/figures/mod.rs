@@ -116,7 +116,7 @@ figures! {
     "worked-example" in workshop => worked_example::WorkedExample,
     "oom-search" in workshop => oom_search::OomSearch,
     "workshop-calculator" in workshop => workshop_calculator::WorkshopCalculator,
-    "calculator" in home => calculator::Calculator,
+    "calculator" in calculator => calculator::Calculator,
     "chart" in home => chart::Chart,
     "levers" in home => levers::Levers,
     "activations" in room => activations::Activations,

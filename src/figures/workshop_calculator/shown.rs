@@ -92,7 +92,7 @@ pub fn is_unread(field: Field, method: Method) -> bool {
 pub fn help(field: Field, method: Method) -> &'static str {
     match field {
         field if is_unread(field, method) => "Counted tensor by tensor, it follows from the numbers below.",
-        Field::Memory => "Of one GPU. A tenth is kept free.",
+        Field::Memory => "Of one GPU.",
         Field::Gpus => "ZeRO-3 divides the fixed part among them.",
         Field::Parameters => "16 bytes each: weights, gradients, Adam’s two averages.",
         _ => "",
