@@ -18,7 +18,7 @@ fn main() {
     site::start(&[page::take_over, page::follow]);
 }
 
-/// `bmax-site FOLDER` writes the figures of the default configuration and the sentences into a folder, and the rules that
+/// `bmax-site FOLDER` writes the figures as each page begins with them and the sentences into a folder, and the rules that
 /// they need; `bmax-site --gallery FILE SHEET…` writes the page of components.
 #[cfg(feature = "prerender")]
 fn main() -> std::io::Result<()> {
@@ -30,8 +30,8 @@ fn main() -> std::io::Result<()> {
             gallery::write(file.as_ref(), &sheets.iter().map(Path::new).collect::<Vec<_>>())
         }
         [folder] => {
-            let all = figures::FIGURES.iter().chain([&figures::ANSWER_BAR]);
-            site::prerender::write(all, figures::PARTS, &sentences::rendered(), folder.as_ref())
+            let all: Vec<_> = figures::FIGURES.iter().chain([&figures::ANSWER_BAR]).collect();
+            site::prerender::write(&all, figures::PARTS, &sentences::rendered(), folder.as_ref())
         }
         _ => Err(std::io::Error::other("wanted: a folder, or --gallery with a file and style sheets")),
     }

@@ -7,10 +7,11 @@
 //! ```
 //! use bmax::Scenario;
 //! use bmax::embed::Embed;
+//! use bmax::link::Beginning;
 //! use bmax::snippet::{Host, Share};
 //!
 //! let scenario = Scenario::default();
-//! let share = Share { page: "https://example.org/bmax/", site: "https://example.org/bmax/", scenario: &scenario, vs: None, title: "Memory & batch", anchor: "" };
+//! let share = Share { page: "https://example.org/bmax/", beginning: Beginning::Site, site: "https://example.org/bmax/", scenario: &scenario, vs: None, title: "Memory & batch", anchor: "" };
 //! assert_eq!(share.short_link(), "https://example.org/bmax/?v=3");
 //! assert_eq!(share.markdown(), "[Memory &amp; batch](https://example.org/bmax/?v=3)");
 //! assert!(Host::Html.write(&share, &Embed::of("chart"), 520).starts_with(
@@ -21,6 +22,7 @@
 use std::fmt::Write;
 
 use crate::embed::Embed;
+use crate::link::Beginning;
 use crate::{Scenario, link};
 
 /// The height of a frame of which nobody knows the height, in CSS pixels. `embed.js` corrects it.
@@ -51,6 +53,8 @@ pub struct Still {
 pub struct Share<'a> {
     /// The address of the page, without query and fragment.
     pub page: &'a str,
+    /// What that page begins with, which says what a link to it has to name.
+    pub beginning: Beginning,
     /// The address of the first page of the site, beside which `embed.js` lies.
     pub site: &'a str,
     /// The configuration that it shows.
@@ -66,7 +70,7 @@ pub struct Share<'a> {
 impl Share<'_> {
     /// The link that names only what differs from the defaults of its version.
     pub fn short_link(&self) -> String {
-        self.link(&link::encode_with(self.scenario, self.vs))
+        self.link(&self.beginning.link(self.scenario, self.vs))
     }
 
     /// The link that spells out every parameter.

@@ -7,6 +7,7 @@ use crate::support::printed::{numbers, prints};
 
 use bmax::course::quiz::{self, COUNT, KEY, Options};
 use bmax::course::quoted::{self, Quoted, RULE_TO_8};
+use bmax::link::Beginning;
 use bmax::{Bucket, Method, Precision, Recomputation, Scenario, b_max, catalogue, estimate};
 
 const QUIZ: &str = include_str!("../src/figures/quiz/questions.html");
@@ -262,11 +263,11 @@ fn the_sections_print_the_library_s_numbers_where_a_question_could_be_asked() {
         include_str!("../src/pages/memory/03_precision.md"),
         &format!("$b_\\max$ goes from {fp32} in fp32 to {}.", most(|_| ())),
     );
-    let mut alone = Scenario { method: Method::Workshop, ..Scenario::default() };
+    let mut alone = Beginning::Workshop.scenario();
     alone.cluster.gpus = 1;
     let states = bmax::division::division(&alone).fixed.gib();
     says(
-        include_str!("../src/pages/home/04_grow.md"),
+        include_str!("../src/pages/workshop/04_grow.md"),
         &format!("the fixed part of this model is {} GiB", fixed(states, 1)),
     );
     let link = catalogue::speed(&Scenario::default()).host_bytes_per_second / 1e9;
@@ -285,12 +286,13 @@ fn the_sections_on_recomputation_print_what_the_methods_count() {
         estimate(&scenario).bucket(Bucket::Activations).get()
     };
     let saves = |kind| 100.0 * (1.0 - activations("gpt-3-175b", kind) / activations("gpt-3-175b", Recomputation::None));
-    let mut full = Scenario::default();
+    let example = Scenario { method: Method::Ledger, ..Beginning::Workshop.scenario() };
+    let mut full = example;
     full.recipe.recomputation = Recomputation::Full;
     let sequence = |scenario: &Scenario| bmax::division::division(scenario).per_sequence.get();
-    let ledger = 100.0 * (1.0 - sequence(&full) / sequence(&Scenario::default()));
-    let levers = include_str!("../src/pages/home/09_levers.md");
-    says(levers, &format!("{ledger:.0} % for the case of this page"));
+    let ledger = 100.0 * (1.0 - sequence(&full) / sequence(&example));
+    let levers = include_str!("../src/pages/workshop/08_larger.md");
+    says(levers, &format!("{ledger:.0} % for the workshop’s example"));
     says(levers, &format!("about {:.0} % more FLOPs", 100.0 * bmax::cost::extra_work(&full)));
     let recomputation = include_str!("../src/pages/room/03_recomputation.md");
     says(recomputation, &format!("from 114 to 2 bytes, {:.0} % less", saves(Recomputation::Full)));

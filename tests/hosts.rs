@@ -3,6 +3,7 @@
 
 use bmax::embed::Embed;
 use bmax::link;
+use bmax::link::Beginning;
 use bmax::snippet::{HEIGHT, Host, Share, Still};
 
 /// Where the notes find the page. The tests' network has no certificates.
@@ -111,6 +112,7 @@ fn the_frames_of_the_course_notes_are_the_snippets_of_the_page() {
             let page = format!("{PAGE}{folder}");
             let share = Share {
                 page: &page,
+                beginning: Beginning::Site,
                 site: PAGE,
                 scenario: &scenario,
                 vs: None,
@@ -129,7 +131,15 @@ fn the_frames_of_the_course_notes_are_the_snippets_of_the_page() {
 #[test]
 fn what_is_said_once_for_a_site_is_in_its_settings() {
     let scenario = bmax::Scenario::default();
-    let share = Share { page: PAGE, site: PAGE, scenario: &scenario, vs: None, title: "", anchor: "" };
+    let share = Share {
+        page: PAGE,
+        beginning: Beginning::Site,
+        site: PAGE,
+        scenario: &scenario,
+        vs: None,
+        title: "",
+        anchor: "",
+    };
     for notes in &NOTES {
         // MyST lets no script in.
         let Some((_, once)) = notes.host.once(&share) else { continue };
@@ -147,8 +157,15 @@ fn the_document_for_teachers_shows_the_same_frame_and_the_same_lines() {
     let document = include_str!("../docs/course-notes.md").replace("BMAX", PAGE);
     let query = NOTES[0].figures[0];
     let (embed, scenario) = (Embed::read(query).0.expect("a figure"), link::decode(query).scenario);
-    let share =
-        Share { page: PAGE, site: PAGE, scenario: &scenario, vs: None, title: "What this figure shows", anchor: "" };
+    let share = Share {
+        page: PAGE,
+        beginning: Beginning::Site,
+        site: PAGE,
+        scenario: &scenario,
+        vs: None,
+        title: "What this figure shows",
+        anchor: "",
+    };
     assert!(document.contains(&Host::Html.write(&share, &embed, HEIGHT)));
     for notes in &NOTES {
         let Some((file, once)) = notes.host.once(&share) else { continue };
@@ -162,7 +179,15 @@ fn the_document_for_teachers_shows_the_same_frame_and_the_same_lines() {
 fn the_document_for_teachers_shows_how_each_tool_takes_a_still() {
     let document = include_str!("../docs/course-notes.md");
     let scenario = bmax::Scenario::default();
-    let share = Share { page: PAGE, site: PAGE, scenario: &scenario, vs: None, title: "T", anchor: "" };
+    let share = Share {
+        page: PAGE,
+        beginning: Beginning::Site,
+        site: PAGE,
+        scenario: &scenario,
+        vs: None,
+        title: "T",
+        anchor: "",
+    };
     let still = Still { file: "FILE.png".to_owned(), caption: "C".to_owned() };
     for (host, mark) in [
         (Host::Readme, "(FILE.png)]("),

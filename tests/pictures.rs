@@ -122,6 +122,14 @@ fn pictures_stand_alone_in_both_themes() {
 }
 
 #[test]
+fn of_a_model_that_fits_nowhere_no_curve_is_drawn() {
+    // 16 bytes for each of 70 billion parameters are 130 GiB on each of eight GPUs.
+    let scenario = link::Beginning::Workshop.scenario();
+    let file = chart(&scenario, look(Theme::Light), PAGE);
+    assert!(file.contains("points=\"") && !file.contains("points=\"\"") && !file.contains("points=\" \""), "{file}");
+}
+
+#[test]
 fn without_a_ground_nothing_fills_the_picture() {
     for draw in DRAWN {
         let with = draw(&Scenario::default(), look(Theme::Light), PAGE);

@@ -68,7 +68,7 @@ fn the_sentences_of_the_text_print_the_report_s_numbers() {
          out of memory, the likely answer agrees with {} and the safe answer with {}.",
         ran[0], ran[1], ran[2], out[0], out[1], out[2]
     )));
-    let home = include_str!("../src/pages/home/07_calculator.md").split_whitespace().collect::<Vec<_>>().join(" ");
+    let home = include_str!("../src/pages/home/05_near.md").split_whitespace().collect::<Vec<_>>().join(" ");
     // Both kinds of error stand beside each other, wherever one is told.
     let count = |cell: &str| cell.parse::<u32>().expect("a number");
     let wrong = |cells: &[&str]| count(cells[0]) - count(cells[1]);

@@ -149,6 +149,10 @@ impl<B: DrawingBackend> Pen<'_, B> {
     fn stroke(&mut self, path: impl IntoIterator<Item = Point>, colour: Colour, width: f64) -> Drawn<B> {
         let width = self.units(width).max(1).unsigned_abs();
         let path: Vec<_> = path.into_iter().map(|point| self.place(point)).collect();
+        // Of a model that fits nowhere there is no curve.
+        if path.is_empty() {
+            return Ok(());
+        }
         self.backend.draw_path(path, &style(colour, 1.0, width)).map_err(DrawingAreaErrorKind::BackendError)
     }
 

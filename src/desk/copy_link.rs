@@ -1,6 +1,5 @@
 //! The button that copies a link to the present configuration.
 
-use bmax::link;
 use leptos::either::Either;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
@@ -33,7 +32,7 @@ impl LinkCopy {
     /// Copies the link.
     pub fn press(self) {
         self.present.ask_for(move |now| {
-            let link = format!("{}?{}", page::address(), link::encode_with(&now.scenario, now.vs.as_ref()));
+            let link = format!("{}?{}", page::address(), page::beginning().link(&now.scenario, now.vs.as_ref()));
             spawn_local(async move {
                 let copied = is_copied(&link).await;
                 self.outcome.set(Some(if copied { Outcome::Copied } else { Outcome::Refused(link) }));

@@ -1,5 +1,6 @@
 //! Reading the page, whose elements are not the desk's own.
 
+use bmax::link::Beginning;
 use leptos::prelude::*;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{Element, HtmlLinkElement};
@@ -8,6 +9,21 @@ use web_sys::{Element, HtmlLinkElement};
 pub fn address() -> String {
     let address = window().location().href().unwrap_or_default();
     address.split(['?', '#']).next().unwrap_or_default().to_owned()
+}
+
+/// How the address of the page is read and written: by what it begins with, or as any link where it is one figure alone.
+pub fn beginning() -> Beginning {
+    let of_page = |root: Element| {
+        let word = root.get_attribute("data-begins").filter(|_| !root.has_attribute("data-embed"));
+        Beginning::from_key(&word?)
+    };
+    document().document_element().and_then(of_page).unwrap_or(Beginning::Site)
+}
+
+/// The address behind which the query of any configuration says all of it: that of the page, or of the first page of the
+/// site where this page has a beginning of its own.
+pub fn plain_address() -> String {
+    if beginning() == Beginning::Site { address() } else { site() }
 }
 
 /// The address of the first page of the site, beside which the manifest lies.

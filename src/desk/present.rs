@@ -12,7 +12,7 @@ use leptos::prelude::*;
 use wasm_bindgen::JsValue;
 use web_sys::MessageEvent;
 
-use crate::page::property;
+use crate::page::{self, property};
 
 /// After so long the address has followed whatever was changed before the press; it follows after 250 ms
 /// (`src/site/address.rs`).
@@ -93,7 +93,7 @@ impl Present {
 
 /// What the address says.
 fn in_address() -> Decoded {
-    link::decode(&window().location().search().unwrap_or_default())
+    page::beginning().read(&window().location().search().unwrap_or_default())
 }
 
 /// Sends the page a message of this type, about this configuration.

@@ -14,6 +14,7 @@ pub mod check;
 mod checkpointing;
 mod compare;
 mod convergence;
+mod count_switch;
 mod derivation;
 mod formats;
 mod grid;
@@ -41,6 +42,7 @@ mod terms;
 mod tuning;
 mod update_time;
 mod worked_example;
+mod workshop_calculator;
 
 use leptos::prelude::*;
 
@@ -101,18 +103,20 @@ pub static ANSWER_BAR: Figure = Figure {
 
 figures! {
     "answer" in first => answer::Answer,
-    "buckets" in home => buckets::Buckets,
-    "shapes" in home => shapes::Shapes,
-    "grow" in home => grow::Grow,
+    "count-switch" in workshop => count_switch::CountSwitch,
+    "buckets" in workshop => buckets::Buckets,
+    "shapes" in workshop => shapes::Shapes,
+    "grow" in workshop => grow::Grow,
     "step" in room => step::Step,
     "formats" in room => formats::Formats,
     "regimes" in room => regimes::Regimes,
     "autocast" in room => autocast::Autocast,
     "optimizer-states" in room => optimizer_states::OptimizerStates,
-    "derivation" in home => derivation::Derivation,
-    "worked-example" in home => worked_example::WorkedExample,
-    "oom-search" in home => oom_search::OomSearch,
-    "calculator" in home => calculator::Calculator,
+    "derivation" in workshop => derivation::Derivation,
+    "worked-example" in workshop => worked_example::WorkedExample,
+    "oom-search" in workshop => oom_search::OomSearch,
+    "workshop-calculator" in workshop => workshop_calculator::WorkshopCalculator,
+    "calculator" in calculator => calculator::Calculator,
     "chart" in home => chart::Chart,
     "levers" in home => levers::Levers,
     "activations" in room => activations::Activations,
@@ -122,7 +126,7 @@ figures! {
     "checkpointing" in room => checkpointing::Checkpointing,
     "swapping" in room => swapping::Swapping,
     "terms" in course => terms::Terms,
-    "planner" in home => planner::Planner,
+    "planner" in workshop => planner::Planner,
     "update-time" in course => update_time::UpdateTime,
     "accumulation-loop" in course => accumulation_loop::AccumulationLoop,
     "convergence" in course => convergence::Convergence,

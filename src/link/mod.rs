@@ -24,6 +24,7 @@
 //! assert_eq!((read.scenario.recipe.sequence, pinned.recipe.sequence), (2048, 4096));
 //! ```
 
+mod beginning;
 mod changes;
 mod decode;
 mod encode;
@@ -33,6 +34,7 @@ mod parameters;
 mod tests;
 mod versus;
 
+pub use beginning::Beginning;
 pub use changes::Change;
 pub use decode::{decode, decode_onto, decode_pairs, decode_with};
 pub(crate) use decode::{pairs, unknown_word};
@@ -89,7 +91,11 @@ pub struct Decoded {
 
 /// The default scenario with the catalogue rows that `scenario` started from.
 pub fn base_of(scenario: &Scenario) -> Scenario {
-    let mut base = Scenario::default();
+    with_rows_of(scenario, Scenario::default())
+}
+
+/// `base` with the catalogue rows that `scenario` started from.
+fn with_rows_of(scenario: &Scenario, mut base: Scenario) -> Scenario {
     match catalogue::model_of(scenario.model.origin) {
         Some(row) => base = row.apply(base),
         None => base.model.origin = scenario.model.origin,

@@ -30,12 +30,12 @@ pub fn follow(state: State) {
 #[cfg(test)]
 mod tests {
     use bmax::{
-        Bucket, Entry, ExpertMatrices, Method, Recipe, Recomputation, Scenario, Weights, b_max, catalogue,
+        Bucket, Choice, Entry, ExpertMatrices, Method, Recipe, Recomputation, Scenario, Weights, b_max, catalogue,
         course::{convergence::critical_tokens, splitting},
         division::division,
         estimate,
         formula::Symbol,
-        link,
+        link::{self, Beginning},
     };
 
     use crate::site::format;
@@ -45,6 +45,11 @@ mod tests {
         let mut scenario = Scenario::default();
         change(&mut scenario);
         b_max(&scenario).batch().unwrap_or(0)
+    }
+
+    /// The workshop's example, counted tensor by tensor.
+    fn by_the_ledger() -> Scenario {
+        Scenario { method: Method::Ledger, ..Beginning::Workshop.scenario() }
     }
 
     /// The text is written by hand, and the ledger learns: here they are held together. Where a line ends in the
@@ -63,9 +68,44 @@ mod tests {
         let now = most(|_| ());
         let answer = format!("b_\\max = {now}$");
         prints(include_str!("../pages/home/01_opening.md"), &[answer]);
-        prints(include_str!("../pages/home/06_search.md"), &[format!("The answer is {now}")]);
         let one = format::digits(division(&scenario).per_sequence.gib(), 1);
         prints(include_str!("../pages/trust/03_factor_of_two.md"), &[format!("| {one} | {now} |\n")]);
+    }
+
+    #[test]
+    fn the_workshop_s_page_prints_the_numbers_of_its_own_example() {
+        let example = Beginning::Workshop.scenario();
+        let answers = Method::ALL.iter().map(|method| (*method, Scenario { method: *method, ..example }));
+        let rows: Vec<String> = answers
+            .map(|(method, scenario)| {
+                let line = division(&scenario);
+                let [usable, fixed, one] =
+                    [line.usable, line.fixed, line.per_sequence].map(|bytes| format::digits(bytes.gib(), 1));
+                let most = b_max(&scenario).batch().unwrap_or(0);
+                format!("| {} | {usable} | {fixed} | {one} | {most} |", method.label())
+            })
+            .collect();
+        prints(include_str!("../pages/workshop/12_reality.md"), &rows);
+        let count = |method: Method| b_max(&Scenario { method, ..example }).batch().unwrap_or(0);
+        let [workshop, paper, ledger] = [Method::Workshop, Method::Paper, Method::Ledger].map(count);
+        prints(
+            include_str!("../pages/workshop/01_opening.md"),
+            &[format!(
+                "the workshop’s count gives {workshop} sequences, the paper’s {paper}, and the count tensor by tensor {ledger}."
+            )],
+        );
+        prints(include_str!("../pages/workshop/06_search.md"), &[format!("The answer is {workshop}, as")]);
+        let counted = estimate(&example);
+        let sizes = [Bucket::Parameters, Bucket::Gradients, Bucket::Optimizer, Bucket::Activations]
+            .map(|bucket| format::memory(counted.bucket(bucket)).trim_end_matches("\u{a0}GiB").replace(" GiB", ""));
+        let [parameters, gradients, optimizer, activations] = sizes;
+        let all = format::digits(counted.peak().bytes.gib(), 1);
+        prints(
+            include_str!("../pages/workshop/02_buckets.md"),
+            &[format!(
+                "take {parameters}, {gradients}, {optimizer} and {activations} GiB on each GPU: {all} GiB together."
+            )],
+        );
     }
 
     #[test]
@@ -227,12 +267,12 @@ mod tests {
         let llama = catalogue::model("llama-3.1-8b").expect("listed");
         for (gpus, before) in [(2, "| 1"), (4, "| 4"), (8, "| 6")] {
             let fits = most(|s| {
-                *s = llama.apply(*s);
+                *s = llama.apply(by_the_ledger());
                 s.recipe.recomputation = Recomputation::Selective;
                 s.cluster.gpus = gpus;
             });
             let row = format!("{before} | {fits} |\n");
-            prints(include_str!("../pages/home/05_derivation.md"), &[row]);
+            prints(include_str!("../pages/workshop/05_derivation.md"), &[row]);
         }
         for kind in kinds {
             let mut scenario = Scenario::default();

@@ -4,13 +4,16 @@
 //! through what was changed, and a slider that moves leaves one entry and not a hundred. In a frame of another page the
 //! entry is replaced, because Back belongs to that page.
 
-use bmax::{Scenario, embed, format, link};
+#[cfg(feature = "hydrate")]
+use bmax::Scenario;
+use bmax::{embed, format, link};
 use leptos::ev;
 use leptos::prelude::*;
 use leptos_use_fn_debounce_throttle::use_debounce_fn_with_arg;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{Element, HtmlAnchorElement, KeyboardEvent};
 
+use super::document::beginning;
 use super::steps::Told;
 use super::{State, embedded};
 
@@ -21,9 +24,17 @@ const SETTLE: f64 = 250.0;
 /// A change that settles so many milliseconds after another one is the same step: digits are typed one by one.
 const STEP: f64 = 600.0;
 
-/// The same as a query, without its question mark.
-fn encoded((scenario, pinned): &Told) -> String {
-    link::encode_with(scenario, pinned.as_ref())
+/// The same as the query of the page's address, with a question mark where there is any. What is shown, where it is one
+/// figure alone, stays as it is in the query `now`.
+fn written(now: &str, (scenario, pinned): &Told) -> String {
+    let query = embed::kept(now) + &beginning().address(scenario, pinned.as_ref());
+    // A page at its own beginning has nothing to say behind what is kept.
+    with_mark(query.trim_end_matches('&'))
+}
+
+/// A query with its question mark; nothing where it is empty.
+fn with_mark(query: &str) -> String {
+    if query.is_empty() { String::new() } else { "?".to_owned() + query }
 }
 
 /// The query string of the page, with its question mark.
@@ -46,7 +57,7 @@ pub fn tell_network(word: Option<&str>) {
     if let Some(word) = word {
         pairs.insert(0, [link::NETWORK, "=", word].concat());
     }
-    let wanted = if pairs.is_empty() { String::new() } else { "?".to_owned() + &pairs.join("&") };
+    let wanted = with_mark(&pairs.join("&"));
     if now != wanted {
         let location = window().location();
         replace(&(location.pathname().unwrap_or_default() + &wanted + &location.hash().unwrap_or_default()));
@@ -81,7 +92,7 @@ pub fn follow(state: State) {
     }
     // The listeners live as long as the page.
     _ = window_event_listener(ev::popstate, move |_| {
-        let read = link::decode(&query());
+        let read = beginning().read(&query());
         if (read.scenario, read.vs) != (state.scenario.get_untracked(), state.pinned.get_untracked()) {
             state.scenario.set(read.scenario);
             state.pinned.set(read.vs);
@@ -119,10 +130,10 @@ fn name_the_page(state: State) {
     if embedded().is_some() {
         return;
     }
-    let built = document().title();
+    let (built, first) = (document().title(), beginning().scenario());
     Effect::new(move |_| {
         let title = state.read(|facts| {
-            if facts.scenario == Scenario::default() {
+            if facts.scenario == first {
                 return built.clone();
             }
             let answer = facts.answer.batch().map(|most| format::batch(most, facts.scenario.unit()));
@@ -151,7 +162,7 @@ pub fn open(state: State, wanted: Scenario) {
     // The entry that is left keeps what its address does not tell yet.
     write(&(state.own.get_untracked().unwrap_or(now), pinned), false);
     let told = (wanted, pinned);
-    push(&("?".to_owned() + &embed::kept(&query()) + &encoded(&told)));
+    push(&(window().location().pathname().unwrap_or_default() + &written(&query(), &told)));
     state.steps.settle(told, false);
     state.notices.set(Vec::new());
     state.own.set(None);
@@ -182,8 +193,8 @@ fn push(address: &str) {
 }
 
 /// Lets every way to another page take what the address tells along. Links that the build has written are marked `data-way`.
-fn carry(told: &Told) {
-    let wanted = "?".to_owned() + &encoded(told);
+fn carry((scenario, pinned): &Told) {
+    let wanted = with_mark(&beginning().onward(scenario, pinned.as_ref()));
     let Ok(ways) = document().query_selector_all("a[data-way]") else { return };
     for way in (0..ways.length()).filter_map(|at| ways.item(at)?.dyn_into::<HtmlAnchorElement>().ok()) {
         if way.search() != wanted {
@@ -196,8 +207,7 @@ fn carry(told: &Told) {
 fn write(told: &Told, is_entry: bool) {
     let location = window().location();
     let now = query();
-    // What is shown, where it is one figure alone, stays as it is.
-    let wanted = "?".to_owned() + &embed::kept(&now) + &encoded(told);
+    let wanted = written(&now, told);
     carry(told);
     if now == wanted {
         return;

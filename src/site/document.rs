@@ -1,10 +1,22 @@
 //! What the page itself says of how it is read.
 
+use bmax::link::Beginning;
 use leptos::prelude::*;
 
 /// The figure that is embedded alone, as the first script of the page has marked it.
 pub fn embedded() -> Option<String> {
     document().document_element()?.get_attribute("data-embed")
+}
+
+/// What the page was built with.
+pub fn built_with() -> Beginning {
+    let word = document().document_element().and_then(|root| root.get_attribute("data-begins"));
+    word.and_then(|word| Beginning::from_key(&word)).unwrap_or(Beginning::Site)
+}
+
+/// How the address of the page is read and written. That of one figure alone is a link like any other.
+pub fn beginning() -> Beginning {
+    if embedded().is_some() { Beginning::Site } else { built_with() }
 }
 
 /// Whether the reader wants nothing to move.

@@ -12,7 +12,7 @@ use leptos::prelude::*;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::Window;
 
-use super::{Facts, State, embedded};
+use super::{Facts, State, built_with, embedded};
 
 /// Hears what the host asks, and tells it the answer now and whenever that changes.
 pub fn listen(state: State, theme: RwSignal<Theme>) {
@@ -72,7 +72,7 @@ pub fn listen(state: State, theme: RwSignal<Theme>) {
                 told.iter().for_each(|window| tell(&window, &answer));
             }
             if let (Some(link), Some(figure)) = (&full_page, &figure) {
-                let query = link::encode_with(&facts.scenario, pinned.as_ref());
+                let query = built_with().address(&facts.scenario, pinned.as_ref());
                 _ = link.set_attribute("href", &format!("?{query}#{figure}"));
             }
         });

@@ -22,7 +22,7 @@ pub use address::{fragment, open};
 pub use address::{network, replace_fragment, tell_network};
 pub use arrivals::take_over_on_arrival;
 pub use bmax::format;
-pub use document::{after_print, before_print, embedded, prefers_less_motion};
+pub use document::{after_print, before_print, built_with, embedded, prefers_less_motion};
 #[cfg(not(feature = "prerender"))]
 pub use mount::slice;
 pub use mount::{Figure, places_of_figures, take_over_part};

@@ -89,7 +89,7 @@ pub fn take_over_part(part: &'static Figure, state: State) {
     }
 }
 
-/// The page was built with the default configuration, so that the figure begins with that; what is asked
+/// The page was built with the configuration that it begins with, and so the figure begins with that; what is asked
 /// follows at once. Each figure, and each slice of it, has a task of the browser's own: what the reader does comes between.
 #[cfg(feature = "hydrate")]
 fn take_over_at(place: Element, figure: &'static Figure, state: State, near: RwSignal<bool>) {
@@ -150,7 +150,7 @@ fn say_that_it_is_missing(place: &Element) {
     _ = note.set_attribute("class", "live-note");
     _ = note.set_attribute("role", "alert");
     note.set_text_content(Some(
-        "This figure could not be loaded, and shows the default configuration. Reload the page to try again; the rest \
+        "This figure could not be loaded, and shows the configuration that the page begins with. Reload the page to try again; the rest \
          of the page goes on.",
     ));
     _ = place.before_with_node_1(&note);

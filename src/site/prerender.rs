@@ -1,4 +1,5 @@
-//! The figures of the default configuration and the sentences as HTML, written into the page while it is built.
+//! The figures as each page begins with them, and the sentences, as HTML that is written into the pages while they are
+//! built.
 //!
 //! The content security policy of the page forbids `style` attributes, so that what a figure hands to the style
 //! sheet as custom properties becomes rules of a sheet, one for each different set.
@@ -9,6 +10,7 @@ use std::fmt::Write;
 use std::path::Path;
 use std::{fs, io};
 
+use bmax::link::Beginning;
 use leptos::prelude::*;
 
 use super::{Figure, State};
@@ -25,28 +27,32 @@ pub fn keep(plot: impl FnOnce() -> String) {
 
 /// The figures and sentences as HTML, by name, and the rules that they need.
 struct Prerendered {
-    figures: Vec<(&'static str, String)>,
-    /// The first plot of each figure that has one, as `bmax::plot::Plot::from_text` reads it.
+    /// Every figure, with each beginning.
+    figures: Vec<(Beginning, &'static str, String)>,
+    /// The first plot of each figure that has one, for the default configuration, as `bmax::plot::Plot::from_text` reads
+    /// it.
     plots: Vec<(&'static str, String)>,
     sentences: Vec<(&'static str, String)>,
     rules: String,
 }
 
 impl Prerendered {
-    /// Renders every figure with the default configuration, and takes the sentences as they were rendered.
-    fn of<'a>(figures: impl IntoIterator<Item = &'a Figure>, sentences: &[(&'static str, String)]) -> Self {
+    /// Renders every figure with the configuration of each beginning, and takes the sentences as they were rendered.
+    fn of(all: &[&Figure], sentences: &[(&'static str, String)]) -> Self {
         let owner = Owner::new();
         let mut styles = Styles::default();
-        let mut plots = Vec::new();
-        let figures = owner.with(|| {
-            let state = State::new();
-            let mut rendered = |figure: &Figure| {
-                PLOT.take();
-                let html = styles.moved_out((figure.html)(state));
-                plots.extend(PLOT.take().map(|plot| (figure.name, plot)));
-                (figure.name, html)
-            };
-            figures.into_iter().map(&mut rendered).collect()
+        let (mut figures, mut plots) = (Vec::new(), Vec::new());
+        owner.with(|| {
+            for beginning in Beginning::ALL {
+                let state = State::on(beginning, beginning.scenario());
+                for figure in all {
+                    PLOT.take();
+                    figures.push((beginning, figure.name, styles.moved_out((figure.html)(state))));
+                    if beginning == Beginning::Site {
+                        plots.extend(PLOT.take().map(|plot| (figure.name, plot)));
+                    }
+                }
+            }
         });
         let sentences = sentences.iter().map(|(name, html)| (*name, styles.moved_out(html.clone()))).collect();
         Self { figures, plots, sentences, rules: styles.rules() }
@@ -80,35 +86,38 @@ impl Styles {
     }
 }
 
-/// Writes each figure as a file `NAME.html` and its plot, if it has one, as `NAME.plot`, each sentence as
-/// `sentences/NAME.html`, `rules.css`, and `parts.txt` with the part of the program that has each figure, into a folder that
-/// holds nothing else.
+/// Writes each figure as a file `BEGINNING/NAME.html` for each beginning, and its plot, if it has one, as `NAME.plot`,
+/// each sentence as `sentences/NAME.html`, `rules.css`, and `parts.txt` with the part of the program that has each figure,
+/// into a folder that holds nothing else.
 ///
 /// # Errors
 /// Those of the files.
-pub fn write<'a>(
-    figures: impl IntoIterator<Item = &'a Figure>,
+pub fn write(
+    figures: &[&Figure],
     parts: &[(&str, &str)],
     sentences: &[(&'static str, String)],
     folder: &Path,
 ) -> io::Result<()> {
     let prerendered = Prerendered::of(figures, sentences);
-    let sentences = folder.join("sentences");
     if folder.exists() {
         fs::remove_dir_all(folder)?;
     }
+    let sentences = folder.join("sentences");
     fs::create_dir_all(&sentences)?;
+    for beginning in Beginning::ALL {
+        fs::create_dir_all(folder.join(beginning.key()))?;
+    }
     fs::write(folder.join("rules.css"), &prerendered.rules)?;
     let listed: String = parts.iter().map(|(figure, part)| format!("{figure} {part}\n")).collect();
     fs::write(folder.join("parts.txt"), listed)?;
-    for (folder, ending, written) in [
-        (folder, "html", &prerendered.figures),
-        (folder, "plot", &prerendered.plots),
-        (&sentences, "html", &prerendered.sentences),
-    ] {
-        for (name, content) in written {
-            fs::write(folder.join(format!("{name}.{ending}")), content)?;
-        }
+    for (beginning, name, content) in &prerendered.figures {
+        fs::write(folder.join(beginning.key()).join(format!("{name}.html")), content)?;
+    }
+    for (name, content) in &prerendered.plots {
+        fs::write(folder.join(format!("{name}.plot")), content)?;
+    }
+    for (name, content) in &prerendered.sentences {
+        fs::write(sentences.join(format!("{name}.html")), content)?;
     }
     Ok(())
 }

@@ -5,7 +5,7 @@
 //! signal of that figure.
 
 use bmax::embed::Embed;
-use bmax::link::{self, Notice};
+use bmax::link::{Beginning, Notice};
 use bmax::{
     Answer, Entry, Estimate, Field, InputError, Instant, Method, Scenario, b_max,
     choice::ChoiceOption,
@@ -16,6 +16,7 @@ use bmax::{
 use leptos::prelude::*;
 
 use super::address;
+use super::document::{beginning, built_with};
 use super::ranking::Ranking;
 use super::steps::{Steps, Told};
 
@@ -38,10 +39,10 @@ pub struct Facts {
     pub limit: Limit,
 }
 
-/// Everything else follows from the scenario, so that it alone tells facts apart.
+/// Everything else follows from the scenario and from what the page begins with, which is in the defaults.
 impl PartialEq for Facts {
     fn eq(&self, other: &Self) -> bool {
-        self.scenario == other.scenario
+        self.scenario == other.scenario && self.base == other.base
     }
 }
 
@@ -57,9 +58,9 @@ pub struct Limit {
 }
 
 impl Facts {
-    /// The facts of a scenario. Only the estimate depends on the micro-batch; while a slider moves
+    /// The facts of a scenario on a page that begins so. Only the estimate depends on the micro-batch; while a slider moves
     /// that, everything else is taken from `before`.
-    fn of(scenario: Scenario, before: Option<&Self>) -> Self {
+    fn of(scenario: Scenario, beginning: Beginning, before: Option<&Self>) -> Self {
         let estimate = estimate(&scenario);
         if let Some(before) = before.filter(|facts| facts.scenario.with_batch(scenario.recipe.batch) == scenario) {
             return Self { scenario, estimate, ..before.clone() };
@@ -72,7 +73,7 @@ impl Facts {
         let range = range(&scenario);
         Self {
             scenario,
-            base: link::base_of(&scenario),
+            base: beginning.base_of(&scenario),
             estimate,
             answer: range.likely.clone(),
             others: others.map(|method| (method, b_max(&Scenario { method, ..scenario }))),
@@ -113,7 +114,7 @@ impl Limit {
 /// How a figure keeps up with the scenario.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Pace {
-    /// It shows the default, as the page was built.
+    /// It shows what the page begins with, as the page was built.
     Built,
     /// It takes over what is asked now, wherever it is, so that whoever searches the page finds its numbers.
     Once,
@@ -157,7 +158,7 @@ pub fn derived<S: Send + Sync + 'static, T: Clone + Send + Sync + 'static>(
 /// The facts of a scenario, as tests ask for them.
 #[cfg(test)]
 pub fn facts_of(scenario: Scenario) -> Facts {
-    Facts::of(scenario, None)
+    Facts::of(scenario, Beginning::Site, None)
 }
 
 /// The shared state. It is a handful of handles and is passed by value.
@@ -221,14 +222,20 @@ impl SettingHandle {
 }
 
 impl State {
-    /// The state of the default configuration, which is that of the page as it was built.
+    /// The state of the default configuration, which is that of most pages as they are built.
     #[cfg(feature = "prerender")]
     pub fn new() -> Self {
         Self::of(Scenario::default())
     }
 
-    /// The state of a configuration.
+    /// The state of a configuration on a page like most.
+    #[cfg(feature = "prerender")]
     pub fn of(scenario: Scenario) -> Self {
+        Self::on(Beginning::Site, scenario)
+    }
+
+    /// The state of a configuration on a page that begins so.
+    pub fn on(beginning: Beginning, scenario: Scenario) -> Self {
         let steps = Steps::new((scenario, None));
         let scenario = RwSignal::new(scenario);
         let pinned = RwSignal::new(None);
@@ -237,7 +244,7 @@ impl State {
             scenario,
             pinned,
             beside: Memo::new(move |_| pinned.get()),
-            facts: Memo::new(move |before: Option<&Facts>| Facts::of(scenario.get(), before)),
+            facts: Memo::new(move |before: Option<&Facts>| Facts::of(scenario.get(), beginning, before)),
             own: RwSignal::new(None),
             notices: RwSignal::new(Vec::new()),
         }
@@ -246,22 +253,24 @@ impl State {
     /// The state that the address of the page describes.
     pub fn from_address() -> Self {
         let query = address::query();
-        let mut read = link::decode(&query);
+        let beginning = beginning();
+        let mut read = beginning.read(&query);
         read.notices.append(&mut Embed::read(&query).1);
-        let state = Self::of(read.scenario);
+        let state = Self::on(beginning, read.scenario);
         state.pinned.set(read.vs);
         state.notices.set(read.notices);
         Self { steps: Steps::new((read.scenario, read.vs)), ..state }
     }
 
     /// The same state for a figure that is taken over as the page was built: until `taken` it knows the
-    /// default configuration, then once what is asked, and from then on what is asked while it is near.
+    /// configuration that the page begins with, then once what is asked, and from then on what is asked while it is near.
     pub fn for_figure(self, near: RwSignal<bool>, taken: RwSignal<bool>) -> Self {
         let Self { scenario, facts, beside, .. } = self;
-        // Most pages are opened with the default, of which the facts are there then.
-        let built = move || match Scenario::default() {
-            default if scenario.get_untracked() == default => facts.get_untracked(),
-            default => Facts::of(default, None),
+        // Most pages are opened with that, of which the facts are there then.
+        let built = move || {
+            let (page, first) = (built_with(), built_with().scenario());
+            let are_there = beginning() == page && scenario.get_untracked() == first;
+            if are_there { facts.get_untracked() } else { Facts::of(first, page, None) }
         };
         let pace = Memo::new(move |before: Option<&Pace>| match (before, taken.get(), near.get()) {
             (_, false, _) => Pace::Built,

@@ -91,6 +91,7 @@ macro_rules! axe_finds_nothing_on_any_page_with_everything_open {
 
 axe_finds_nothing_on_any_page_with_everything_open! {
     home: "",
+    workshop: "workshop/",
     memory: "memory/",
     room: "room/",
     batch: "batch/",

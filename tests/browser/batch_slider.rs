@@ -23,7 +23,7 @@ fn verdict(scenario: &Scenario) -> Vec<String> {
 
 #[tokio::test]
 async fn every_step_of_the_slider_shows_the_library_s_total_and_verdict() {
-    let page = Page::open("").await;
+    let page = Page::about("grow", "?v=3&method=ledger").await;
     let grow = page.figure("grow");
     grow.focus("slider", "Micro-batch b").await;
     page.press(key::HOME).await;
@@ -42,12 +42,11 @@ async fn every_step_of_the_slider_shows_the_library_s_total_and_verdict() {
 
 #[tokio::test]
 async fn the_slider_moves_the_whole_page() {
-    let page = Page::open("?b=6").await;
+    let page = Page::about("grow", "?b=6&method=ledger").await;
     let grow = page.figure("grow");
     let slider = grow.focus("slider", "Micro-batch b").await;
     page.press(key::RIGHT).await;
-    page.until_query("v=3&b=7").await;
-    assert_eq!(page.figure("calculator").value("textbox", "Micro-batch b").await, "7");
+    page.until_query("v=3&b=7&method=ledger").await;
     assert_eq!(page.figure("shapes").value("slider", "Micro-batch b").await, "7");
     page.part("#answer-bar").says("b = 7").await;
     page.part("#answer-bar").says("does not fit").await;
@@ -58,21 +57,21 @@ async fn the_slider_moves_the_whole_page() {
 
 #[tokio::test]
 async fn one_press_goes_to_the_last_batch_that_fits_and_one_to_the_first_that_does_not() {
-    let page = Page::open("?b=1").await;
+    let page = Page::about("grow", "?b=1&method=ledger").await;
     let grow = page.figure("grow");
     grow.press_marked("grow-to-max").await;
     let most = b_max(&Scenario::default()).batch().expect("the default fits");
-    page.until_query(&format!("v=3&b={most}")).await;
+    page.until_query(&format!("v=3&b={most}&method=ledger")).await;
     grow.says("The last that fits").await;
     grow.press_marked("grow-past-max").await;
-    page.until_query(&format!("v=3&b={}", most + 1)).await;
+    page.until_query(&format!("v=3&b={}&method=ledger", most + 1)).await;
     grow.says("Does not fit").await;
     page.close().await;
 }
 
 #[tokio::test]
 async fn the_other_methods_verdicts_on_the_same_batch_stand_below() {
-    let page = Page::open("?b=4").await;
+    let page = Page::about("grow", "?b=4&method=ledger").await;
     let paper = expected::scenario("?b=4&method=paper");
     let total = expected::memory(estimate(&paper).peak().bytes);
     page.figure("grow").says("By the workshop method, b = 4 takes 81.0 GiB and does not fit; the most is 3.").await;
@@ -82,7 +81,7 @@ async fn the_other_methods_verdicts_on_the_same_batch_stand_below() {
 
 #[tokio::test]
 async fn when_nothing_fits_every_batch_is_said_to_be_too_large() {
-    let page = Page::open("?gpus=1").await;
+    let page = Page::about("grow", "?gpus=1&method=ledger").await;
     let grow = page.figure("grow");
     grow.says("Does not fit").await;
     assert!(!grow.marked("grow-to-max").await.is_enabled().await.expect("a button"));

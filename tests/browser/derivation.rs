@@ -21,8 +21,8 @@ fn quantities(scenario: &Scenario) -> Vec<String> {
 
 #[tokio::test]
 async fn every_line_carries_the_current_numbers_down_to_the_answer() {
-    let page = Page::open("?method=workshop").await;
-    let calculator = page.figure("calculator");
+    let page = Page::about("derivation", "?method=workshop").await;
+    let calculator = page.figure("workshop-calculator");
     for (preset, query) in [("7B", ""), ("1B", "&model=1b"), ("13B", "&model=13b")] {
         calculator.press(preset).await;
         let scenario = expected::scenario(&format!("?method=workshop{query}"));
@@ -51,7 +51,7 @@ async fn every_line_carries_the_current_numbers_down_to_the_answer() {
 
 #[tokio::test]
 async fn the_worked_example_is_solved_for_the_chosen_number_of_gpus() {
-    let page = Page::open("").await;
+    let page = Page::about("worked-example", "").await;
     let example = page.figure("worked-example");
     for (gpus, fixed, workshop) in
         [("8", "119.2 / 8 = 14.9 GiB", "3"), ("1", "119.2 / 1 = 119.2 GiB", "no sequence fits")]
@@ -65,7 +65,7 @@ async fn the_worked_example_is_solved_for_the_chosen_number_of_gpus() {
 
 #[tokio::test]
 async fn the_worked_example_can_be_taken_over_into_every_figure() {
-    let page = Page::open("?method=paper&s=4096").await;
+    let page = Page::about("worked-example", "?method=paper&s=4096").await;
     page.figure("worked-example").press("Use this configuration").await;
     let query = "v=3&model=llama-3.1-8b&method=paper&recompute=selective&dropout=on";
     page.until_query(query).await;

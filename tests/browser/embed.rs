@@ -212,7 +212,7 @@ const FULL_PAGE: &str = "const link = document.querySelector('.embed-link a'); \
 async fn the_link_opens_the_full_page_with_the_present_scenario() {
     let host = Host::with(&sandboxed("embed=grow&theme=dark&title=off&v=3&gpus=64")).await;
     host.settled(0).await;
-    let leads = |query: &str| json!(["_blank", "noopener", format!("{FOLDER}?{query}#grow")]);
+    let leads = |query: &str| json!(["_blank", "noopener", format!("{FOLDER}workshop/?{query}&method=ledger#grow")]);
     assert_eq!(host.inside(0, FULL_PAGE).await, leads("v=3&gpus=64"));
     host.tell(0, json!({ "bmax": 1, "type": "change", "scenario": "s=4096" })).await;
     host.page
@@ -343,7 +343,7 @@ async fn a_section_of_the_page_is_no_embed() {
     page.part("#opening").says("How many sequences").await;
     page.close().await;
     let page = Page::open("#embed-chart").await;
-    page.part("#takeaways").says("The largest batch").await;
+    page.part("#levers").says("Fit a larger batch").await;
     assert_eq!(page.script("return document.querySelector('.embed-link').checkVisibility();", vec![]).await, false);
     page.close().await;
 }

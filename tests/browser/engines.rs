@@ -27,6 +27,7 @@ macro_rules! every_figure_mounts_unfolds_and_asks_no_other_host {
 
 every_figure_mounts_unfolds_and_asks_no_other_host! {
     home: "",
+    workshop: "workshop/",
     memory: "memory/",
     room: "room/",
     batch: "batch/",
@@ -41,7 +42,7 @@ every_figure_mounts_unfolds_and_asks_no_other_host! {
 }
 
 async fn figures_mount_and_unfold(name: &str) {
-    let page = Page::open(&format!("{name}?v=3&model=13b")).await;
+    let page = Page::open(&format!("{name}?v=3&model=13b&method=ledger")).await;
     page.unfold_everything().await;
     let answer = expected::answer(&expected::scenario("?model=13b"));
     if name != WITHOUT_BAR {
@@ -97,7 +98,7 @@ async fn the_keyboard_reaches_the_slider_and_moves_it() {
     page.press(key::TAB).await;
     page.press(key::ENTER).await;
     page.until_script("the text to have the focus", "return document.activeElement.id;", "main".into()).await;
-    page.figure("grow").focus("slider", "Micro-batch").await;
+    page.figure("answer").focus("slider", "Micro-batch").await;
     page.press(key::RIGHT).await;
     page.until_query("v=3&b=4").await;
     page.press(key::LEFT).await;

@@ -84,3 +84,4 @@ mod tour;
 mod tuning;
 mod update_time;
 mod vision;
+mod workshop;

@@ -22,6 +22,8 @@ async fn without_javascript_every_section_of_every_page_can_be_read() {
     }
     page.go(FOLDER).await;
     page.part("#opening").says("that of the paper behind it 6").await;
+    page.go(&format!("{FOLDER}workshop/")).await;
+    page.part("#workshop").says("the workshop’s count gives 3 sequences").await;
     page.part("#takeaways").says("The largest batch is a division.").await;
     page.close().await;
 }

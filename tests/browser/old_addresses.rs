@@ -1,5 +1,7 @@
 //! Addresses from the time when everything was one page lead to the page that now has what they name.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use crate::support::host::Host;
@@ -20,34 +22,56 @@ fn pages_with(id: &str) -> Vec<&'static str> {
     PAGES.into_iter().filter(has).collect()
 }
 
+/// The page to which a fragment leads from the first one, as that knows the places of all pages.
+fn leads_to(pages: &Value, id: &str) -> Option<&'static str> {
+    // What begins like a place, with more behind a dash, is on its page, and what has the name of a figure on that of the
+    // figure; sources and terms have one of their own.
+    let has = |page: &str, start: &str| {
+        let mut known = pages[page].as_str().unwrap_or_default().split(' ');
+        known.any(|known| known == start || known.strip_prefix("embed-") == Some(start))
+    };
+    match id.split_once('-') {
+        Some(("source", _)) => Some("sources/"),
+        Some(("term", _)) => Some("questions/"),
+        _ => {
+            let starts = std::iter::successors(Some(id), |start| Some(start.rsplit_once('-')?.0));
+            starts.filter_map(|start| PAGES.into_iter().find(|page| has(page, start))).next()
+        }
+    }
+}
+
+/// The places of all pages, as the first page knows them.
+fn known_places() -> Value {
+    let html = html("");
+    let (_, rest) = html.split_once("const pages = ").expect("the first page names the places of all pages");
+    let pages = serde_json::Deserializer::from_str(rest).into_iter::<Value>().next();
+    pages.expect("what follows").expect("JSON")
+}
+
 #[test]
-fn every_old_fragment_and_figure_is_on_one_page() {
+fn every_old_fragment_and_figure_leads_to_the_first_page_that_has_it() {
     let (fragments, figures) = (places("fragments"), places("figures"));
     assert!(fragments.len() > 190 && figures.len() == 29, "{} and {}", fragments.len(), figures.len());
     let figures = figures.iter().map(|name| format!("embed-{name}"));
     let all: Vec<_> = fragments.into_iter().chain(figures).collect();
-    let lost: Vec<_> = all.iter().filter(|id| pages_with(id).len() != 1).collect();
+    let lost: Vec<_> = all.iter().filter(|id| pages_with(id).is_empty()).collect();
     assert_eq!(lost, Vec::<&String>::new());
-    // And the first page, which is asked for it, knows which one.
-    let html = html("");
-    let (_, rest) = html.split_once("const pages = ").expect("the first page names the places of all pages");
-    let pages = serde_json::Deserializer::from_str(rest).into_iter::<Value>().next();
-    let pages = pages.expect("what follows").expect("JSON");
+    let pages = known_places();
     for id in all {
-        // What begins like a place, with more behind a dash, is on its page, and what has the name of a figure on that of
-        // the figure; sources and terms have one of their own.
-        let has = |page: &str, start: &str| {
-            let mut known = pages[page].as_str().unwrap_or_default().split(' ');
-            known.any(|known| known == start || known.strip_prefix("embed-") == Some(start))
-        };
-        let starts = std::iter::successors(Some(id.as_str()), |start| Some(start.rsplit_once('-')?.0));
-        let mut found = starts.filter_map(|start| PAGES.into_iter().find(|page| has(page, start)));
-        let found = match id.split_once('-') {
-            Some(("source", _)) => Some("sources/"),
-            Some(("term", _)) => Some("questions/"),
-            _ => found.next(),
-        };
-        assert_eq!(found, Some(pages_with(&id)[0]), "{id}");
+        assert_eq!(leads_to(&pages, &id), Some(pages_with(&id)[0]), "{id}");
+    }
+}
+
+#[test]
+fn what_the_first_page_had_before_the_workshop_had_its_own_leads_to_a_page_that_has_it() {
+    let pages = known_places();
+    let all = places("first page");
+    assert!(all.len() > 100, "{}", all.len());
+    for id in all {
+        let found = leads_to(&pages, &id).unwrap_or_else(|| panic!("#{id} leads nowhere"));
+        let there = pages_with(&id);
+        // What a figure had inside may be gone; its figure is not.
+        assert!(there.is_empty() || there.contains(&found), "#{id} leads to /{found}, and is on {there:?}");
     }
 }
 
@@ -239,7 +263,8 @@ async fn a_fragment_that_names_nothing_scrolls_nowhere_and_says_nothing() {
 #[tokio::test]
 async fn an_unknown_figure_is_answered_with_the_list_of_all_on_whatever_page_it_is_asked_for() {
     let page = Visit::to_the_empty_page().open().await;
-    let figures: Vec<_> = PAGES.into_iter().flat_map(figures_of).collect();
+    // A figure of several pages is listed once.
+    let figures: BTreeSet<_> = PAGES.into_iter().flat_map(figures_of).collect();
     for at in ["", "room/"] {
         page.go(&format!("{FOLDER}{at}?embed=nothing&v=3&gpus=64")).await;
         page.part("main").says("no figure called “nothing”").await;

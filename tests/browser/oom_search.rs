@@ -4,9 +4,12 @@ use crate::support::{Page, Visit, expected};
 use bmax::search::by_running_out;
 use bmax::{b_max, number};
 
+/// The default, counted by the ledger as on all other pages.
+const LEDGER: &str = "?v=3&method=ledger";
+
 /// Presses Step to the end and compares every step with the library's search.
 async fn steps_like_the_library(query: &str) {
-    let page = Page::open(query).await;
+    let page = Page::about("oom-search", query).await;
     let (figure, scenario) = (page.figure("oom-search"), expected::scenario(query));
     let trace = by_running_out(&scenario);
     for (at, probe) in trace.iter().enumerate() {
@@ -31,9 +34,9 @@ async fn steps_like_the_library(query: &str) {
 
 #[tokio::test]
 async fn the_whole_search_is_there_before_anybody_walks_and_is_left_to_the_reader_from_the_first_step_on() {
-    let page = Page::open("").await;
+    let page = Page::about("oom-search", LEDGER).await;
     let figure = page.figure("oom-search");
-    let trace = by_running_out(&expected::scenario(""));
+    let trace = by_running_out(&expected::scenario(LEDGER));
     let listed = async || {
         let attempts = figure.find("region", "Attempts").await;
         attempts.find_all(fantoccini::Locator::Css("li")).await.expect("a list").len()
@@ -51,17 +54,17 @@ async fn the_whole_search_is_there_before_anybody_walks_and_is_left_to_the_reade
 
 #[tokio::test]
 async fn the_search_meets_the_division_of_the_ledger() {
-    steps_like_the_library("").await;
+    steps_like_the_library(LEDGER).await;
 }
 
 #[tokio::test]
 async fn where_nothing_fits_one_attempt_says_so() {
-    steps_like_the_library("?model=70b").await;
+    steps_like_the_library("?model=70b&method=ledger").await;
 }
 
 #[tokio::test]
 async fn play_walks_to_the_end_and_can_be_paused() {
-    let page = Page::open("?method=workshop").await;
+    let page = Page::about("oom-search", "?method=workshop").await;
     let figure = page.figure("oom-search");
     figure.press("Play").await;
     figure.says("Attempt 1,").await;
@@ -75,7 +78,8 @@ async fn play_walks_to_the_end_and_can_be_paused() {
 
 #[tokio::test]
 async fn with_reduced_motion_play_shows_the_whole_search_at_once() {
-    let page = Visit::to("?method=workshop").preferring("prefers-reduced-motion", "reduce").open().await;
+    let page =
+        Visit::about("oom-search", "?method=workshop").preferring("prefers-reduced-motion", "reduce").open().await;
     let figure = page.figure("oom-search");
     figure.press("Play").await;
     // One look is enough: nothing is on its way.
@@ -85,7 +89,7 @@ async fn with_reduced_motion_play_shows_the_whole_search_at_once() {
 
 #[tokio::test]
 async fn back_and_restart_take_attempts_away_and_a_new_configuration_is_whole_again() {
-    let page = Page::open("").await;
+    let page = Page::about("oom-search", LEDGER).await;
     let figure = page.figure("oom-search");
     for _ in 0..3 {
         figure.press("Step").await;
@@ -97,7 +101,7 @@ async fn back_and_restart_take_attempts_away_and_a_new_configuration_is_whole_ag
     figure.says("Nothing is known yet").await;
     figure.press("Step").await;
     figure.says("Attempt 1,").await;
-    page.figure("calculator").press("13B").await;
+    page.figure("workshop-calculator").press("13B").await;
     figure.says("The whole search for your configuration").await;
     page.close().await;
 }

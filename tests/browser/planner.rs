@@ -28,20 +28,20 @@ async fn the_workshop_example_of_256_takes_8_steps_of_4_on_8_gpus() {
 
 #[tokio::test]
 async fn the_plan_follows_the_target_the_unit_and_the_configuration() {
-    let page = Page::about("planner", "").await;
+    let page = Page::about("planner", "?v=3&method=ledger").await;
     let planner = page.figure("planner");
     planner.shows("planner-result", &equation(preferred(&Scenario::default()))).await;
     planner.enter("Target global batch B", "1,000").await;
-    let query = "v=3&target=1000";
+    let query = "v=3&target=1000&method=ledger";
     page.until_query(query).await;
     planner.shows("planner-result", &equation(preferred(&expected::scenario(query)))).await;
     planner.choose("Counted in", "tokens").await;
     planner.enter("Target global batch B", "4,194,304").await;
-    let query = "v=3&target=4194304&unit=tokens";
+    let query = "v=3&target=4194304&unit=tokens&method=ledger";
     page.until_query(query).await;
     planner.shows("planner-result", &equation(preferred(&expected::scenario(query)))).await;
     planner.says("2,048 sequences").await;
-    let query = "v=3&gpus=64&target=4194304&unit=tokens";
+    let query = "v=3&gpus=64&target=4194304&unit=tokens&method=ledger";
     page.travel(query).await;
     planner.shows("planner-result", &equation(preferred(&expected::scenario(query)))).await;
     page.close().await;
@@ -58,7 +58,7 @@ async fn the_plan_s_micro_batch_can_be_taken_over() {
 
 #[tokio::test]
 async fn a_target_nearby_is_hit_exactly_after_one_press() {
-    let page = Page::about("planner", "?target=1000").await;
+    let page = Page::about("planner", "?target=1000&method=ledger").await;
     let planner = page.figure("planner");
     let nearby = planner.find("group", "Targets nearby").await;
     let buttons = nearby.find_all(fantoccini::Locator::Css("button")).await.expect("buttons");
@@ -68,7 +68,7 @@ async fn a_target_nearby_is_hit_exactly_after_one_press() {
     planner.says("Hits the target exactly").await;
     let query = page.until("the address to follow", async || {
         let query = page.query().await;
-        if query != "target=1000" { Ok(query) } else { Err(query) }
+        if query != "target=1000&method=ledger" { Ok(query) } else { Err(query) }
     });
     let scenario = expected::scenario(&query.await);
     let round = u64::from(b_max(&scenario).batch().expect("it fits")) * u64::from(scenario.cluster.gpus);
@@ -79,7 +79,7 @@ async fn a_target_nearby_is_hit_exactly_after_one_press() {
 
 #[tokio::test]
 async fn without_a_sequence_that_fits_there_is_no_plan_and_the_reason_is_given() {
-    let page = Page::about("planner", "?gpus=1").await;
+    let page = Page::about("planner", "?gpus=1&method=ledger").await;
     let planner = page.figure("planner");
     planner.shows("planner-result", "no plan").await;
     planner.says("Nothing can be planned, because not even one sequence fits").await;

@@ -4,7 +4,7 @@ use crate::support::{Page, key};
 
 #[tokio::test]
 async fn the_worked_layer_stores_16_64_and_128_mib_while_its_weights_stay_at_256() {
-    let page = Page::open("").await;
+    let page = Page::about("shapes", "").await;
     let shapes = page.figure("shapes");
     shapes.choose("Layer", "4,096 × 4,096 layer").await;
     shapes.focus("slider", "Micro-batch b").await;
@@ -24,7 +24,7 @@ async fn the_worked_layer_stores_16_64_and_128_mib_while_its_weights_stay_at_256
 
 #[tokio::test]
 async fn the_reader_s_own_width_is_the_first_that_is_shown() {
-    let page = Page::open("?model=70b&gpus=64&b=1").await;
+    let page = Page::about("shapes", "?model=70b&gpus=64&b=1").await;
     let shapes = page.figure("shapes");
     shapes.says("[8,192, 8,192]").await;
     shapes.shows("shapes-input", "32 MiB").await;

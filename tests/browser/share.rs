@@ -3,6 +3,7 @@
 use crate::support::{FOLDER, PAGES, Page, Visit, expected, figures_of, key};
 use bmax::embed::{Embed, Theme};
 use bmax::export::{self, Target};
+use bmax::link::Beginning;
 use bmax::snippet::{Host, Share, Still};
 use bmax::{Scenario, link};
 use serde_json::{Value, json};
@@ -15,7 +16,7 @@ const CHART_TITLE: &str =
     "The largest batch against sequence length, model size or GPU memory, with your own model as the solid line";
 
 /// Presses a button and waits for the dialog.
-async fn share(page: &Page, button: &str) {
+pub async fn share(page: &Page, button: &str) {
     page.all().press(button).await;
     until_open(page).await;
 }
@@ -33,7 +34,7 @@ async fn tab(page: &Page, name: &str) {
 }
 
 /// What a field of the dialog holds.
-async fn field(page: &Page, id: &str) -> String {
+pub async fn field(page: &Page, id: &str) -> String {
     let value = page.script("return document.getElementById(arguments[0]).value;", vec![json!(id)]).await;
     value.as_str().expect("a field").to_owned()
 }
@@ -51,7 +52,15 @@ fn home(page: &Page) -> String {
 }
 
 fn chart<'a>(home: &'a str, scenario: &'a Scenario) -> Share<'a> {
-    Share { page: home, site: home, scenario, vs: None, title: CHART_TITLE, anchor: "chart-title" }
+    Share {
+        page: home,
+        beginning: Beginning::Site,
+        site: home,
+        scenario,
+        vs: None,
+        title: CHART_TITLE,
+        anchor: "chart-title",
+    }
 }
 
 /// What the keyboard is at.

@@ -53,6 +53,8 @@ async fn figures_count_pairs_and_completions_where_the_task_does() {
         page.figure("calculator").says(&format!("Memory of one GPU at 1 {one} of")).await;
         page.figure("chart").says(&format!("{many} per GPU")).await;
         page.figure("levers").says(&format!("{many} per GPU")).await;
+        page.close().await;
+        let page = Page::about("grow", &format!("{query}&method=ledger")).await;
         page.figure("derivation").says("It cannot answer: it has no input for “Task”").await;
         let all = page.script("return document.querySelector('[data-figure=grow]').innerText;", vec![]).await;
         assert!(!all.as_str().is_some_and(|text| text.contains("sequence")), "{all}");

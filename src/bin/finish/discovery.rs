@@ -10,7 +10,7 @@ use super::markup::{escaped, in_script};
 pub const SITE: &str = "bmax";
 
 /// The pages that teach, and are a course together.
-const COURSE: [&str; 7] = ["memory", "room", "batch", "gpus", "networks", "plan", "check"];
+const COURSE: [&str; 8] = ["workshop", "memory", "room", "batch", "gpus", "networks", "plan", "check"];
 
 /// What a page says of itself to whoever shows a preview of it.
 pub struct About<'a> {

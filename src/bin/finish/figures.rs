@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use bmax::link::Beginning;
 use bmax::plot::Plot;
 
 use super::markup::tags;
@@ -12,7 +13,8 @@ use super::{Result, paths, read};
 
 /// One figure.
 struct Figure {
-    html: String,
+    /// As a page begins with it.
+    html: BTreeMap<Beginning, String>,
     /// The part of the program that has it; the frame's have none.
     part: Option<String>,
     /// Its style sheet; empty where it needs none of its own.
@@ -36,8 +38,14 @@ impl Figures {
     pub fn read(rendered: &Path, sources: &Path) -> Result<Self> {
         let listed = read(&rendered.join("parts.txt"))?;
         let parts: BTreeMap<&str, &str> = listed.lines().filter_map(|line| line.split_once(' ')).collect();
+        let mut by_beginning: BTreeMap<String, BTreeMap<Beginning, String>> = BTreeMap::new();
+        for beginning in Beginning::ALL {
+            for (name, html) in rendered_in(&rendered.join(beginning.key()))? {
+                by_beginning.entry(name).or_default().insert(beginning, html);
+            }
+        }
         let mut by_name = BTreeMap::new();
-        for (name, html) in rendered_in(rendered)? {
+        for (name, html) in by_beginning {
             let sheet = sources.join(name.replace('-', "_")).join("style.css");
             let sheet = if sheet.is_file() { tidied(&read(&sheet)?) } else { String::new() };
             let part = parts.get(name.as_str()).map(|part| (*part).to_owned());
@@ -51,10 +59,10 @@ impl Figures {
         Ok(Self { by_name, sentences, rules: rules.lines().filter_map(numbered).collect() })
     }
 
-    /// Every figure of the text as HTML, with its name.
+    /// Every figure of the text as HTML, with its name, as most pages begin with it.
     pub fn all(&self) -> Vec<(&str, &str)> {
         let named = self.by_name.iter().filter(|(_, figure)| figure.part.is_some());
-        named.map(|(name, figure)| (name.as_str(), figure.html.as_str())).collect()
+        named.filter_map(|(name, figure)| Some((name.as_str(), figure.html.get(&Beginning::Site)?.as_str()))).collect()
     }
 
     /// The name of every sentence.
@@ -66,9 +74,10 @@ impl Figures {
         self.by_name.get(name).ok_or_else(|| format!("no figure is called “{name}”"))
     }
 
-    /// A figure's HTML.
-    pub fn html(&self, name: &str) -> Result<&str> {
-        Ok(&self.get(name)?.html)
+    /// A figure's HTML on a page that begins so.
+    pub fn html(&self, name: &str, beginning: Beginning) -> Result<&str> {
+        let html = self.get(name)?.html.get(&beginning);
+        html.map(String::as_str).ok_or_else(|| format!("“{name}” was not rendered for “{}”", beginning.key()))
     }
 
     /// What a figure draws between two axes, if it does.
@@ -81,16 +90,16 @@ impl Figures {
         self.get(name)?.part.as_deref().ok_or_else(|| format!("“{name}” has no part of its own"))
     }
 
-    /// A text with each of these figures in its place, `{{figure:NAME}}`, and each of these sentences in its own,
-    /// `{{sentence:NAME}}`.
-    pub fn placed(&self, text: &str, names: &[&str], sentences: &[&str]) -> Result<String> {
+    /// A text with each of these figures in its place, `{{figure:NAME}}`, as a page begins with it, and each of these
+    /// sentences in its own, `{{sentence:NAME}}`.
+    pub fn placed(&self, text: &str, names: &[&str], sentences: &[&str], beginning: Beginning) -> Result<String> {
         let mut text = text.to_owned();
         for name in names {
             let place = format!("{{{{figure:{name}}}}}");
             if !text.contains(&place) {
                 return Err(format!("the figure “{name}” has no place in the text"));
             }
-            text = text.replace(&place, self.html(name)?);
+            text = text.replace(&place, self.html(name, beginning)?);
         }
         for name in sentences {
             let html = self.sentences.get(*name).ok_or_else(|| format!("no sentence is called “{name}”"))?;
@@ -102,13 +111,13 @@ impl Figures {
 
     /// What the figures and sentences of a page need of styles beside the sheet of all pages. It stands in the page itself, so that
     /// no page waits for the styles of another's figures.
-    pub fn styles(&self, names: &[&str], sentences: &[&str]) -> String {
+    pub fn styles(&self, names: &[&str], sentences: &[&str], beginning: Beginning) -> String {
         let mut styles: String =
             names.iter().filter_map(|name| self.by_name.get(*name)).map(|figure| figure.sheet.as_str()).collect();
         let framed = self.by_name.values().filter(|figure| figure.part.is_none());
         let shown = names.iter().filter_map(|name| self.by_name.get(*name)).chain(framed);
         let told = sentences.iter().filter_map(|name| self.sentences.get(*name));
-        let html = shown.map(|figure| &figure.html).chain(told);
+        let html = shown.filter_map(|figure| figure.html.get(&beginning)).chain(told);
         let numbers: BTreeSet<String> = html.flat_map(|html| style_numbers(html)).collect();
         for rule in numbers.iter().filter_map(|number| self.rules.get(number)) {
             styles.push_str(rule);
@@ -136,14 +145,14 @@ mod tests {
 
     fn figures() -> Figures {
         let figure = |html: &str, part: Option<&str>, sheet: &str| Figure {
-            html: html.to_owned(),
+            html: Beginning::ALL.map(|beginning| (beginning, html.replace('#', beginning.key()))).into(),
             part: part.map(str::to_owned),
             sheet: sheet.to_owned(),
             plot: None,
         };
         Figures {
             by_name: BTreeMap::from([
-                ("grow".to_owned(), figure("<p data-style=\"7\">3</p>", Some("first"), ".grow {}\n")),
+                ("grow".to_owned(), figure("<p data-style=\"7\">#</p>", Some("first"), ".grow {}\n")),
                 ("step".to_owned(), figure("<p data-style=\"8\">4</p>", Some("course"), "")),
                 ("answer-bar".to_owned(), figure("<b data-style=\"9\">5</b>", None, "")),
             ]),
@@ -156,23 +165,29 @@ mod tests {
 
     #[test]
     fn every_figure_has_a_place_and_every_place_a_figure() {
-        let placed = |text: &str, names: &[&str]| figures().placed(text, names, &[]);
-        let there = "<div><p data-style=\"7\">3</p></div>".to_owned();
+        let placed = |text: &str, names: &[&str]| figures().placed(text, names, &[], Beginning::Site);
+        let there = "<div><p data-style=\"7\">site</p></div>".to_owned();
         assert_eq!(placed("<div>{{figure:grow}}</div>", &["grow"]), Ok(there));
         assert_eq!(placed("<div></div>", &["grow"]), Err("the figure “grow” has no place in the text".to_owned()));
         assert_eq!(placed("{{figure:stop}}", &["stop"]), Err("no figure is called “stop”".to_owned()));
     }
 
     #[test]
+    fn a_figure_is_placed_as_its_page_begins_with_it() {
+        let placed = figures().placed("{{figure:grow}}", &["grow"], &[], Beginning::Workshop);
+        assert_eq!(placed, Ok("<p data-style=\"7\">workshop</p>".to_owned()));
+    }
+
+    #[test]
     fn a_page_has_the_styles_of_its_own_figures_and_of_the_frame_and_no_others() {
-        let styles = |sentences: &[&str]| figures().styles(&["grow"], sentences);
+        let styles = |sentences: &[&str]| figures().styles(&["grow"], sentences, Beginning::Site);
         assert_eq!(styles(&[]), ".grow {}\n[data-style=\"7\"]{}\n[data-style=\"9\"]{}\n");
         assert!(styles(&["logits"]).contains("[data-style=\"6\"]{}"));
     }
 
     #[test]
     fn a_sentence_stands_in_its_line_where_the_program_finds_it() {
-        let placed = |names: &[&str]| figures().placed("<p>They {{sentence:logits}}.</p>", &[], names);
+        let placed = |names: &[&str]| figures().placed("<p>They {{sentence:logits}}.</p>", &[], names, Beginning::Site);
         let there = "<p>They <span data-sentence=\"logits\">take <b data-style=\"6\">6</b></span>.</p>".to_owned();
         assert_eq!(placed(&["logits"]), Ok(there));
         assert_eq!(placed(&["other"]), Err("no sentence is called “other”".to_owned()));

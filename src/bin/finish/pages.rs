@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::{fs, iter};
 
+#[cfg(test)]
+use bmax::link::Beginning;
 use serde_json::{Map, Value, json};
 
 use super::address::Address;
@@ -59,17 +61,18 @@ fn assembled(template: &str, pages: &[Page], at: usize, parts: &Parts) -> Result
     let sentences: Vec<&str> =
         page.sections.iter().flat_map(|section| &section.sentences).map(String::as_str).collect();
     let main: String = page.sections.iter().map(|section| section.html.as_str()).collect();
-    let main = parts.places.resolved(&parts.figures.placed(&main, &names, &sentences)?, page.slug)?;
+    let main = parts.places.resolved(&parts.figures.placed(&main, &names, &sentences, page.begins)?, page.slug)?;
     let fills = [
         ("{{title}}", escaped(&page.title)),
         // Trunk's minifier takes the quotes of a value that needs none as it stands.
         ("content={{description}}", format!("content=\"{}\"", escaped(&page.description))),
         ("{{places}}", places(pages, parts.places).to_string()),
         ("{{page}}", address(page)),
+        ("{{begins}}", page.begins.key().to_owned()),
         ("{{parts}}", fetched(&names, !sentences.is_empty(), parts)?.to_string()),
         ("{{first-figure}}", names.first().copied().unwrap_or_default().to_owned()),
         ("{{crawled}}", crawlers(page, parts.address)),
-        ("{{styles}}", format!("<style>{}</style>", parts.figures.styles(&names, &sentences))),
+        ("{{styles}}", format!("<style>{}</style>", parts.figures.styles(&names, &sentences, page.begins))),
         ("{{pages}}", header(pages, at)),
         ("{{contents}}", contents(page)),
         ("{{neighbours}}", neighbours(pages, at)),
@@ -105,7 +108,7 @@ fn bar(figures: &[&str], page: &Page, parts: &Parts) -> Result<String> {
     if figures.contains(&NETWORK) {
         return Ok(String::new());
     }
-    let bar = parts.places.resolved(parts.figures.html("answer-bar")?, page.slug)?;
+    let bar = parts.places.resolved(parts.figures.html("answer-bar", page.begins)?, page.slug)?;
     let attributes = "class=\"answer-bar\" role=\"region\" aria-label=\"Answer for this configuration\" inert";
     Ok(format!("<div id=\"answer-bar\" {attributes}>{bar}</div>"))
 }
@@ -154,13 +157,11 @@ fn rooted(template: &str, page: &Page, site: &Address) -> String {
 /// place of its page, with more behind a dash: the page finds them by that (index.html). Worked problems are asked for on
 /// their own page alone.
 fn places(pages: &[Page], places: &Places) -> Value {
-    let all: BTreeMap<&str, &str> =
-        pages.iter().flat_map(|page| places.on(page.slug).map(|id| (id, page.slug))).collect();
     let by_kind = |id: &str| ["source-", "term-", "problem-"].iter().any(|kind| id.starts_with(kind));
     let is_found = |id: &str| {
-        let figure = all.get(format!("embed-{id}").as_str());
+        let figure = places.pages_with(&format!("embed-{id}"));
         let mut shorter = iter::successors(id.rsplit_once('-'), |(start, _)| start.rsplit_once('-'));
-        figure.or_else(|| shorter.find_map(|(start, _)| all.get(start))) == all.get(id)
+        figure.or_else(|| shorter.find_map(|(start, _)| places.pages_with(start))) == places.pages_with(id)
     };
     let of = |page: &Page| {
         let ids = places.on(page.slug).filter(|id| !by_kind(id) && !is_found(id));
@@ -268,6 +269,7 @@ mod tests {
             title: format!("{name} · bmax"),
             description: String::new(),
             heading: format!("All about {name}"),
+            begins: Beginning::Site,
             sections: vec![section("one", "One & two"), section("three", "Three")],
         }
     }

@@ -17,8 +17,9 @@ pub fn ExportPanel(
     /// What a press has done.
     said: RwSignal<String>,
 ) -> impl IntoView {
-    let file =
-        Memo::new(move |_| subject.with(|subject| export::write(target.get(), &subject.scenario, &page::address())));
+    let file = Memo::new(move |_| {
+        subject.with(|subject| export::write(target.get(), &subject.scenario, &page::plain_address()))
+    });
     let name = Signal::derive(move || target.get().file_name().to_owned());
     let save = move |_| {
         let target = target.get_untracked();

@@ -30,6 +30,7 @@ impl Subject {
         let title = document().title();
         write(&Share {
             page: &page,
+            beginning: page::beginning(),
             site: &site,
             scenario: &self.scenario,
             vs: self.vs.as_ref(),

@@ -8,6 +8,7 @@ mod solve;
 use leptos::prelude::*;
 
 use crate::site::State;
+pub use form::Presets;
 use form::ScenarioForm;
 use ledger::LedgerWalk;
 use result::ResultPanel;

@@ -2,6 +2,7 @@
 
 use bmax::catalogue;
 use bmax::chart::MemoryBar;
+use bmax::link::Beginning;
 use bmax::{
     Answer, Bucket, Bytes, Cluster, Estimate, Method, Percent, Precision, Recomputation, Scenario, Switch, b_max,
     estimate,
@@ -12,7 +13,8 @@ use crate::site::format;
 /// The example on `gpus` devices. The recipe is written out, so that the example stays what its text
 /// says when the page's first view changes.
 fn example(gpus: u32) -> Scenario {
-    let mut scenario = Scenario::default();
+    let first = Beginning::Workshop.scenario();
+    let mut scenario = first;
     if let (Some(model), Some(device)) = (catalogue::model("llama-3.1-8b"), catalogue::device("a100-80")) {
         scenario = device.apply(model.apply(scenario));
     }
@@ -24,7 +26,7 @@ fn example(gpus: u32) -> Scenario {
     scenario.recipe.dropout = Switch::On;
     scenario.recipe.batch = 1;
     scenario.device.headroom = Percent::new(10.0);
-    scenario.cluster = Cluster { gpus, ..Scenario::default().cluster };
+    scenario.cluster = Cluster { gpus, ..first.cluster };
     scenario
 }
 

@@ -332,8 +332,9 @@ fn blank_page() -> Vec<u8> {
 }
 
 /// Every page of the site, in reading order, as its address is seen from the first one.
-pub const PAGES: [&str; 12] = [
+pub const PAGES: [&str; 13] = [
     "",
+    "workshop/",
     "memory/",
     "room/",
     "batch/",

@@ -2,6 +2,7 @@
 
 use bmax::catalogue::{self, MODELS, ModelRow};
 use bmax::chart::MemoryBar;
+use bmax::link::Beginning;
 use bmax::picture::{self, Scene};
 use bmax::plot::Plot;
 use bmax::starts::{STARTS, Start};
@@ -88,7 +89,11 @@ pub fn all(pages: &[Page], figures: &Figures) -> Result<Vec<Preview>> {
     for page in pages {
         for section in &page.sections {
             for name in &section.figures {
-                previews.push(figure(page, &section.html, name, figures)?);
+                let preview = figure(page, &section.html, name, figures)?;
+                // A figure of several pages is shown on the first.
+                if previews.iter().all(|known: &Preview| known.folder != preview.folder) {
+                    previews.push(preview);
+                }
             }
         }
     }
@@ -114,13 +119,18 @@ fn figure(page: &Page, html: &str, name: &str, figures: &Figures) -> Result<Prev
         sentence: format!("A live figure from “{}”: choose a model and GPUs, and its numbers follow.", page.heading),
         more: format!("It opens with {}.", format::configuration(&scenario)),
         press: "Open the figure",
-        way: format!("{}#{name}", pages::address(page)),
+        way: format!("{}{}#{name}", pages::address(page), query(page, &scenario)),
         figure: name.to_owned(),
         filled: preview::filled(&scenario),
         scenario,
         drawn: Drawn::Figure { plot: figures.plot(name).cloned(), is_chart: name == "chart" },
         title,
     })
+}
+
+/// The query by which a page shows the default: none, but where it begins with another configuration.
+fn query(page: &Page, default: &Scenario) -> String {
+    if page.begins == Beginning::Site { String::new() } else { format!("?{}", page.begins.link(default, None)) }
 }
 
 /// The caption of a figure, as text.

@@ -1,6 +1,7 @@
 //! The page of a folder, and what it offers to programs that put it into their own pages.
 
 use bmax::embed::Embed;
+use bmax::link::Beginning;
 use bmax::snippet::{HEIGHT, Host, Share};
 use serde_json::json;
 
@@ -74,7 +75,15 @@ pub fn written(preview: &Preview, address: &Address) -> Result<String> {
 /// somebody else’s page, so that there is none where the address of the site is not known.
 pub fn oembed(preview: &Preview, address: &Address) -> Option<String> {
     let site = address.site()?;
-    let share = Share { page: site, site, scenario: &preview.scenario, vs: None, title: &preview.title, anchor: "" };
+    let share = Share {
+        page: site,
+        beginning: Beginning::Site,
+        site,
+        scenario: &preview.scenario,
+        vs: None,
+        title: &preview.title,
+        anchor: "",
+    };
     let answer = json!({
         "version": "1.0",
         "type": "rich",

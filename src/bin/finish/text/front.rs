@@ -1,5 +1,6 @@
 //! What stands in front of a file's text: `+++`, a few lines of TOML, `+++`.
 
+use bmax::link::Beginning;
 use serde::Deserialize;
 
 use super::super::Result;
@@ -13,6 +14,7 @@ struct Lines {
     heading: Option<String>,
     id: Option<String>,
     label: Option<String>,
+    begins: Option<String>,
     #[serde(default)]
     former: Vec<String>,
 }
@@ -25,6 +27,8 @@ pub struct Opening {
     pub heading: String,
     pub id: String,
     pub label: Option<String>,
+    /// What the figures of the page begin with.
+    pub begins: Beginning,
     pub former: Vec<String>,
 }
 
@@ -49,13 +53,19 @@ pub fn opening(source: &str) -> Result<Opening> {
         heading: wanted(lines.heading, "heading")?,
         id: wanted(lines.id, "id")?,
         label: lines.label,
+        begins: match lines.begins {
+            None => Beginning::Site,
+            Some(word) => {
+                Beginning::from_key(&word).ok_or_else(|| format!("front matter: no page begins with “{word}”"))?
+            }
+        },
         former: lines.former,
     })
 }
 
 /// Front matter of any other file, which may have none: the ids by which older links know its section.
 pub fn former(source: &str) -> Result<Vec<String>> {
-    let Lines { name, title, description, heading, id, label, former } = lines(source)?;
+    let Lines { name, title, description, heading, id, label, begins, former } = lines(source)?;
     let of_page = [
         ("name", name),
         ("title", title),
@@ -63,6 +73,7 @@ pub fn former(source: &str) -> Result<Vec<String>> {
         ("heading", heading),
         ("id", id),
         ("label", label),
+        ("begins", begins),
     ];
     match of_page.into_iter().find(|(_, value)| value.is_some()) {
         Some((key, _)) => Err(format!("front matter: {key} belongs into the first file of a page")),
@@ -86,6 +97,14 @@ mod tests {
             let line = WHOLE.lines().find(|line| line.starts_with(key)).expect("it is there");
             assert!(former(line).expect_err("it is refused").contains(key));
         }
+    }
+
+    #[test]
+    fn a_page_begins_as_most_do_or_as_it_says() {
+        let begins = |line: &str| opening(&(WHOLE.to_owned() + line)).map(|opening| opening.begins);
+        assert_eq!(begins(""), Ok(Beginning::Site));
+        assert_eq!(begins("begins = \"workshop\""), Ok(Beginning::Workshop));
+        assert!(begins("begins = \"x\"").expect_err("it is refused").contains("“x”"));
     }
 
     #[test]

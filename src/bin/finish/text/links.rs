@@ -19,10 +19,11 @@ const OF_THE_TOUR: &str = "answer";
 /// Stands in links for the way from a page to the root of the site.
 pub const ROOT: &str = "{{root}}";
 
-/// Which page has which id.
+/// Which pages have which id. A figure that stands on several pages has its places on each of them; links from elsewhere
+/// lead to the first.
 pub struct Places {
     pages: Vec<&'static str>,
-    ids: BTreeMap<String, &'static str>,
+    ids: BTreeMap<String, Vec<&'static str>>,
 }
 
 impl Places {
@@ -33,27 +34,39 @@ impl Places {
             page.sections.iter().any(|section| section.figures.iter().any(|figure| figure == OF_THE_TOUR))
         };
         let tour = pages.iter().find(has_tour).map(|page| tour::places().map(|place| (place, page.slug)));
-        Self {
-            pages: pages.iter().map(|page| page.slug).collect(),
-            ids: ids.chain(tour.into_iter().flatten()).collect(),
+        let mut places = Self { pages: pages.iter().map(|page| page.slug).collect(), ids: BTreeMap::new() };
+        places.extend(ids.chain(tour.into_iter().flatten()));
+        places
+    }
+
+    fn extend(&mut self, ids: impl Iterator<Item = (String, &'static str)>) {
+        for (id, page) in ids {
+            let pages = self.ids.entry(id).or_default();
+            if !pages.contains(&page) {
+                pages.push(page);
+            }
         }
     }
 
     /// The places inside the figures as well, which are on the pages that have the figures.
     pub fn with_figures(mut self, pages: &[Page], figures: &[(&str, &str)]) -> Self {
-        for (name, html) in figures {
-            let has_it =
-                |page: &&Page| page.sections.iter().any(|section| section.figures.iter().any(|figure| figure == name));
-            let Some(page) = pages.iter().find(has_it) else { continue };
-            let ids = tags(html).into_iter().filter_map(|tag| Some(tag.attribute("id")?.value.to_owned()));
-            self.ids.extend(ids.map(|id| (id, page.slug)));
+        for page in pages {
+            let of_page = page.sections.iter().flat_map(|section| &section.figures);
+            let html = of_page.filter_map(|name| Some(figures.iter().find(|(known, _)| known == name)?.1));
+            let ids = html.flat_map(tags).filter_map(|tag| Some((tag.attribute("id")?.value.to_owned(), page.slug)));
+            self.extend(ids.collect::<Vec<_>>().into_iter());
         }
         self
     }
 
+    /// The pages that have an id, in the order of the site.
+    pub fn pages_with(&self, id: &str) -> Option<&[&'static str]> {
+        self.ids.get(id).map(Vec::as_slice)
+    }
+
     /// The ids of a page, of its figures too where these are known.
     pub fn on(&self, page: &str) -> impl Iterator<Item = &str> {
-        self.ids.iter().filter(move |(_, slug)| **slug == page).map(|(id, _)| id.as_str())
+        self.ids.iter().filter(move |(_, pages)| pages.contains(&page)).map(|(id, _)| id.as_str())
     }
 
     /// Markup as it stands on a page, with the way to each place that its links name. What is rendered for a figure
@@ -82,11 +95,11 @@ impl Places {
 
     fn way(&self, link: &str, page: &str) -> Result<String> {
         if let Some(id) = link.strip_prefix('#') {
-            let there = *self.ids.get(id).ok_or_else(|| format!("no page has the id {link}"))?;
-            return Ok(match there {
-                _ if there == page => link.to_owned(),
+            let there = self.pages_with(id).ok_or_else(|| format!("no page has the id {link}"))?;
+            return Ok(match there[0] {
+                _ if there.contains(&page) => link.to_owned(),
                 "" => format!("{ROOT}{link}"),
-                _ => format!("{ROOT}{there}/{link}"),
+                there => format!("{ROOT}{there}/{link}"),
             });
         }
         if let Some(configured) = link.strip_prefix('?') {
@@ -112,7 +125,7 @@ impl Places {
         let Some((query, id)) = link.split_once('#') else {
             return Err(format!("the link ?{link} names no place: ?configuration#id"));
         };
-        let there = *self.ids.get(id).ok_or_else(|| format!("no page has the id #{id}"))?;
+        let there = self.pages_with(id).ok_or_else(|| format!("no page has the id #{id}"))?[0];
         if let Some(fault) = misread(query) {
             return Err(format!("the link ?{link}: {fault}"));
         }
@@ -206,6 +219,20 @@ mod tests {
             Ok("<a href=\"{{root}}memory/#inside\" data-way>y</a>".into())
         );
         assert!(places.resolved(figures[0].1, "memory").expect("it is there").contains("href=\"{{root}}#a\""));
+    }
+
+    #[test]
+    fn a_figure_of_two_pages_is_found_on_the_page_itself_and_from_elsewhere_on_the_first() {
+        let figure = |id: &str| format!("## A {{#{id}}}\n\n```figure x\nc\n```\n");
+        let pages = site(&[("", &figure("a")), ("memory", &figure("b")), ("room", "## C {#c}\n")]);
+        let places = Places::of(&pages).with_figures(&pages, &[("x", "<p id=\"inside\"></p>")]);
+        for link in ["#x", "#inside"] {
+            let way = |page: &str| places.resolved(&format!("<a href=\"{link}\">y</a>"), page);
+            for page in ["", "memory"] {
+                assert_eq!(way(page), Ok(format!("<a href=\"{link}\">y</a>")));
+            }
+            assert_eq!(way("room"), Ok(format!("<a href=\"{{{{root}}}}{link}\" data-way>y</a>")));
+        }
     }
 
     #[test]

@@ -35,13 +35,28 @@ pub use words::plain;
 
 use std::path::Path;
 
+use bmax::link::Beginning;
+
 use super::{Result, paths, read as read_file};
 use front::Opening;
 use section::Read;
 
 /// The folders of `src/pages/` in the order of the site. The first is the page at the root.
-const PAGES: [&str; 12] =
-    ["home", "memory", "room", "batch", "gpus", "networks", "plan", "check", "trust", "sources", "questions", "teach"];
+const PAGES: [&str; 13] = [
+    "home",
+    "workshop",
+    "memory",
+    "room",
+    "batch",
+    "gpus",
+    "networks",
+    "plan",
+    "check",
+    "trust",
+    "sources",
+    "questions",
+    "teach",
+];
 
 /// A page with its text.
 pub struct Page {
@@ -54,6 +69,8 @@ pub struct Page {
     pub description: String,
     /// Its first heading, which is in the first section, too.
     pub heading: String,
+    /// What its figures show where its address names no configuration.
+    pub begins: Beginning,
     /// The first is the opening: it holds the heading of the page.
     pub sections: Vec<Section>,
 }
@@ -101,9 +118,9 @@ fn page(folder: &Path, slug: &'static str) -> Result<Page> {
         opening = opening.or(found);
         sections.push(section);
     }
-    let Opening { name, title, description, heading, .. } =
+    let Opening { name, title, description, heading, begins, .. } =
         opening.ok_or_else(|| format!("{}: a page needs a file", folder.display()))?;
-    Ok(Page { slug, name, title, description, heading, sections })
+    Ok(Page { slug, name, title, description, heading, begins, sections })
 }
 
 /// The name of a file, or nothing where it is not text.

@@ -61,7 +61,7 @@ fn teachers_find_every_figure_by_its_page() {
 #[test]
 fn every_page_says_what_it_is_and_what_is_in_it() {
     for page in site() {
-        let Page { slug, name, title, description, heading, sections } = &page;
+        let Page { slug, name, title, description, heading, sections, .. } = &page;
         assert!(name.len() <= 16 && title.contains("bmax") && heading.len() <= 60, "/{slug}");
         assert!((80..=200).contains(&description.len()), "/{slug}: {} letters", description.len());
         assert!(sections.len() >= 2, "/{slug}");

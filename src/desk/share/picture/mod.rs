@@ -187,7 +187,7 @@ fn element(subject: &Subject) -> Option<Element> {
 /// the window; the other figures are taken from the page as they are.
 fn file(subject: &Subject, look: Look) -> Option<String> {
     let scenario: &Scenario = &subject.scenario;
-    let page = page::address();
+    let page = page::plain_address();
     match figure_name(subject) {
         "chart" => Some(picture::chart(scenario, look, &page)),
         "answer" | "grow" | "calculator" => Some(picture::memory(scenario, look, &page)),

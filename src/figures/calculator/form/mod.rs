@@ -82,7 +82,10 @@ fn MethodSwitch(state: State) -> impl IntoView {
 
 /// The workshop's models, one of which may be in use.
 #[component]
-fn Presets(state: State) -> impl IntoView {
+pub fn Presets(
+    /// The shared state.
+    state: State,
+) -> impl IntoView {
     let preset = |row: &'static ModelRow| {
         view! {
             <button
