@@ -282,6 +282,7 @@ fn entry_at(
         name: entry.name,
         bucket: entry.bucket.key(),
         bytes: entry.bytes.into(),
+            logits: bytes(Bucket::Logits),
         formula: entry.formula.in_symbols(&values),
         formula_with_numbers: entry.formula.in_numbers(&values),
         source: Source {

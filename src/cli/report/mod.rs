@@ -422,6 +422,8 @@ pub struct Source {
 pub struct Counters {
     /// Live tensors: `torch.cuda.max_memory_allocated`.
     pub allocated_bytes: Number,
+    /// Logits, their copies and gradients, and the buffers of the loss.
+    pub logits: Number,
     /// What the caching allocator holds: `torch.cuda.max_memory_reserved`.
     pub reserved_bytes: Number,
     /// What `nvidia-smi` shows for the process.
