@@ -1,12 +1,14 @@
 //! Numbers as page, pictures and exports write them. The estimator never rounds; this file does, and only for
 //! the eye.
 
+use crate::growth::{Factor, Growth, Kind, Of};
 use crate::input::{Input, Value};
+use crate::meaning::Stack;
 use crate::others::{self, Lacking, Printed};
 use crate::range::Range;
 use crate::{
-    Adapter, Answer, Batching, Bytes, Change, Choice, Infeasible, Instant, Refusal, RefusalKind, Scenario, Shortage,
-    Unit, catalogue, link, number,
+    Adapter, Answer, Batching, Bucket, Bytes, Change, Choice, Infeasible, Instant, Refusal, RefusalKind, Scenario,
+    Shortage, Unit, catalogue, link, number,
 };
 
 /// A memory size in GiB with as many digits as matter, or in MiB below a tenth of a GiB.
@@ -307,6 +309,86 @@ fn setting(change: Change) -> String {
 #[must_use]
 pub fn at_instant(instant: &Instant) -> String {
     format!("at “{}”", instant.name)
+}
+
+/// What each sequence adds, and the largest kind of it as a product: “Each sequence adds 8.20 GiB, and 85 % of it is
+/// logits: 4,096 tokens × 152,064 words × 12 bytes.”
+///
+/// ```
+/// use bmax::{Method, Scenario, b_max, format, growth::growth};
+/// let scenario = Scenario { method: Method::Workshop, ..Scenario::default() };
+/// let growth = growth(&scenario, &b_max(&scenario)).expect("three sequences fit");
+/// assert_eq!(
+///     format::growth(&growth),
+///     "Each sequence adds 17.0 GiB, and all of it is activations of layers: 2,048 tokens × 32 layers × 4,096 numbers \
+///      × 68 bytes.",
+/// );
+/// ```
+#[must_use]
+pub fn growth(growth: &Growth) -> String {
+    let (unit, largest) = (growth.unit.one(), growth.largest());
+    let share = if growth.parts.len() == 1 { "all".to_owned() } else { percent(largest.bytes.share_of(growth.each)) };
+    let product: Vec<String> = growth.product.iter().map(factor).collect();
+    let [each, kind, product] = [memory(growth.each), kind_of_growth(largest.kind).to_owned(), product.join(" × ")];
+    format!("Each {unit} adds {each}, and {share} of it is {kind}: {product}.")
+}
+
+/// A kind of what a sequence adds, within a sentence.
+#[must_use]
+pub const fn kind_of_growth(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Logits => "logits",
+        Kind::Layers(stack) => match stack {
+            Stack::Model => "activations of layers",
+            Stack::Encoder => "activations of the encoder’s layers",
+            Stack::Tower => "activations of the vision tower’s layers",
+            Stack::Value => "activations of the value model’s layers",
+        },
+        Kind::Inputs(stack) => match stack {
+            Stack::Model => "inputs of layers",
+            Stack::Encoder => "inputs of the encoder’s layers",
+            Stack::Tower => "inputs of the vision tower’s layers",
+            Stack::Value => "inputs of the value model’s layers",
+        },
+        Kind::Again(_) => "activations that are computed again",
+        Kind::Cache => "keys and values of what is generated",
+        Kind::Rest(Bucket::Activations) => "activations outside the layers",
+        Kind::Rest(Bucket::Temporary) => "temporary tensors",
+        Kind::Rest(Bucket::Batch) => "data of the batch",
+        Kind::Rest(Bucket::Runtime) => "gaps of the allocator",
+        Kind::Rest(bucket) => bucket.name(),
+    }
+}
+
+/// A factor with its noun: “4,096 tokens”, “12 bytes”.
+fn factor(factor: &Factor) -> String {
+    let Factor { of, count } = *factor;
+    let (one, many) = match of {
+        Of::Tokens => ("token", "tokens"),
+        Of::Patches => ("patch", "patches"),
+        Of::Words => ("word", "words"),
+        Of::Layers => ("layer", "layers"),
+        Of::LayersInFlight => ("layer in flight", "layers in flight"),
+        Of::Hidden => ("number", "numbers"),
+        Of::Bytes => return decimal(count),
+    };
+    let written = match count {
+        whole if whole.fract() == 0.0 => number::grouped(whole),
+        few if few < 100.0 => significant(few),
+        many => digits(many, 2),
+    };
+    format!("{written} {}", noun(count, one, many))
+}
+
+/// A number of bytes in the decimal unit that suits it.
+fn decimal(bytes: f64) -> String {
+    let (value, unit) = match bytes {
+        bytes if bytes < 1e3 => (bytes, noun(bytes, "byte", "bytes")),
+        bytes if bytes < 1e6 => (bytes / 1e3, "kB"),
+        bytes if bytes < 1e9 => (bytes / 1e6, "MB"),
+        bytes => (bytes / 1e9, "GB"),
+    };
+    format!("{} {unit}", significant(value))
 }
 
 /// The noun that stands behind a number: that of one, or that of many.

@@ -65,7 +65,9 @@ fn what_is_drawn_and_what_is_pressed_can_be_seen_on_every_surface() {
             for one in ["control", "focus", "series-1", "series-2", "series-3", "series-4", "series-own"] {
                 is_held(dark, one, ground, 3.0);
             }
-            for bucket in ["parameters", "gradients", "optimizer", "activations", "batch", "temporary", "runtime"] {
+            for bucket in
+                ["parameters", "gradients", "optimizer", "activations", "logits", "batch", "temporary", "runtime"]
+            {
                 is_held(dark, &format!("bucket-{bucket}"), ground, 3.0);
             }
         }

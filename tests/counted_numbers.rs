@@ -34,6 +34,23 @@ fn bytes_of(scenario: &Scenario, word: &str, instant: &str) -> f64 {
         .sum()
 }
 
+#[test]
+fn logits_of_llama_at_8192_tokens_are_61_percent_of_the_peak() {
+    let scenario = bmax::link::decode("?v=3&model=llama-3.1-8b&gpu=h100-80&s=8192&b=4").scenario;
+    let estimate = estimate(&scenario);
+    assert_eq!(estimate.peak().instant.name, "loss, backward");
+    // The log-softmax, its gradient and that of the logits, four bytes each, of 4 · 8,192 tokens and 128,256 words:
+    // 32,768 · 128,256 · 12.
+    assert_eq!(estimate.bucket(Bucket::Logits).get(), 50_432_311_296.0);
+    let share = estimate.bucket(Bucket::Logits).share_of(estimate.peak().bytes);
+    assert!((0.605..0.615).contains(&share), "{share}");
+    // Nothing of them is left in the buckets that had them.
+    for bucket in [Bucket::Activations, Bucket::Temporary] {
+        let words = estimate.entries.iter().filter(|entry| entry.bucket == bucket && entry.name.contains("ogit"));
+        assert_eq!(words.count(), 0, "{bucket:?}");
+    }
+}
+
 /// Model states at the optimizer step, in bytes for each parameter.
 fn bytes_per_parameter(scenario: &Scenario) -> f64 {
     let estimate = estimate(scenario);

@@ -7,9 +7,10 @@ use crate::{Answer, Balance, Bucket, Bytes, Estimate, format};
 pub enum Tint {
     /// A bucket.
     Bucket(Bucket),
-    /// Memory that holds gradients at one time and activations at another: the colours of both, above each other.
+    /// Memory that two buckets have one after the other, mostly gradients where activations or logits were: the colours
+    /// of all three, above each other.
     Turns,
-    /// What is in none of the workshop's four buckets: the colours of the three others, above each other.
+    /// What is in none of the five named buckets: the colours of the three others, above each other.
     Other,
     /// Memory that nothing takes.
     Free,
@@ -25,6 +26,7 @@ impl Tint {
         Self::Turns,
         Self::Bucket(Bucket::Optimizer),
         Self::Bucket(Bucket::Activations),
+        Self::Bucket(Bucket::Logits),
         Self::Bucket(Bucket::Batch),
         Self::Bucket(Bucket::Temporary),
         Self::Bucket(Bucket::Runtime),
@@ -50,7 +52,7 @@ impl Tint {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Bucket(bucket) => bucket.name(),
-            Self::Turns => "Used in turn",
+            Self::Turns => "Used twice",
             Self::Other => "Everything else",
             Self::Free => "Free",
             Self::Reserved => "Headroom",
@@ -63,17 +65,19 @@ const GRADIENTS: usize = 1;
 const TURNS: usize = 2;
 const OPTIMIZER: usize = 3;
 const ACTIVATIONS: usize = 4;
-const OTHER: usize = 8;
-const FREE: usize = 9;
-const RESERVED: usize = 10;
+const LOGITS: usize = 5;
+const OTHER: usize = 9;
+const FREE: usize = 10;
+const RESERVED: usize = 11;
 
 /// How many parts a bar may have.
-pub const PARTS: usize = 11;
+pub const PARTS: usize = 12;
 /// A size for each part of the bar, left to right.
 pub type Sizes = [Bytes; PARTS];
 
-/// The workshop's four buckets, in the order of the bar.
-pub const FOUR: [Bucket; 4] = [Bucket::Parameters, Bucket::Gradients, Bucket::Optimizer, Bucket::Activations];
+/// The buckets that the usual bar names, in its order: the workshop's four, and logits, which only the ledger counts.
+pub const NAMED: [Bucket; 5] =
+    [Bucket::Parameters, Bucket::Gradients, Bucket::Optimizer, Bucket::Activations, Bucket::Logits];
 
 /// What the part at this place is.
 #[must_use]
@@ -94,27 +98,28 @@ fn smaller(one: Bytes, other: Bytes) -> Bytes {
     if one < other { one } else { other }
 }
 
-/// What the four buckets hold at their fullest, added up, beyond what they hold together at the peak. So much memory
-/// serves one bucket after another.
+/// What the named buckets hold at their fullest, added up, beyond what they hold together at the peak. So much memory
+/// serves one bucket after another: gradients later where the peak is at the loss, activations and logits earlier where
+/// it is in the update.
 #[must_use]
-pub fn used_in_turn(estimate: &Estimate) -> Bytes {
-    let beyond = FOUR.iter().map(|&bucket| estimate.fullest(bucket).1 - estimate.bucket(bucket)).sum::<Bytes>();
+pub fn used_twice(estimate: &Estimate) -> Bytes {
+    let beyond = NAMED.iter().map(|&bucket| estimate.fullest(bucket).1 - estimate.bucket(bucket)).sum::<Bytes>();
     // Sums in another order may differ in the last bits.
     if beyond.share_of(estimate.peak().bytes) > 1e-9 { beyond } else { Bytes::ZERO }
 }
 
 /// What the bar and its legend show.
 ///
-/// There are two of them. The usual one shows the workshop's four buckets, each at the most that it holds within the
-/// step, which add up to more than the peak where a method tells instants apart: gradients come as activations go. What
-/// both use in turn is drawn as a part of its own, so that the whole is still the peak, and what is free is free. The
+/// There are two of them. The usual one shows the named buckets, each at the most that it holds within the step, which
+/// add up to more than the peak where a method tells instants apart: gradients come as logits and activations go. What
+/// is used twice is drawn as a part of its own, so that the whole is still the peak, and what is free is free. The
 /// other one shows what is alive at the peak itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MemoryBar {
     /// The length of each part.
     pub drawn: Sizes,
     /// The size of each part as the legend says it: of a bucket, all that it holds, whether it has the room to itself
-    /// or in turn with another.
+    /// or another has it before or after.
     pub held: Sizes,
     /// How the peak stands to what may be used.
     pub balance: Balance,
@@ -131,19 +136,20 @@ pub struct MemoryBar {
 }
 
 impl MemoryBar {
-    /// The four buckets of an estimate, in a bar as long as `length` or as the estimate needs.
+    /// The named buckets of an estimate, in a bar as long as `length` or as the estimate needs.
     #[must_use]
     pub fn of(estimate: &Estimate, length: Option<Bytes>) -> Self {
         let mut bar = Self::with(estimate, length);
-        let [parameters, gradients, optimizer, activations] = FOUR.map(|bucket| estimate.fullest(bucket).1);
-        let four: Bytes = FOUR.iter().map(|&bucket| estimate.bucket(bucket)).sum();
-        let other = Bytes::new((bar.peak - four).get().max(0.0));
+        let [parameters, gradients, optimizer, activations, logits] = NAMED.map(|bucket| estimate.fullest(bucket).1);
+        let named: Bytes = NAMED.iter().map(|&bucket| estimate.bucket(bucket)).sum();
+        let other = Bytes::new((bar.peak - named).get().max(0.0));
         for (at, size) in [
             (PARAMETERS, parameters),
             (GRADIENTS, gradients),
-            (TURNS, used_in_turn(estimate)),
+            (TURNS, used_twice(estimate)),
             (OPTIMIZER, optimizer),
             (ACTIVATIONS, activations),
+            (LOGITS, logits),
             // A remainder of a difference is nothing.
             (OTHER, if other.share_of(bar.peak) > 1e-9 { other } else { Bytes::ZERO }),
         ] {
@@ -155,12 +161,23 @@ impl MemoryBar {
             bar.drawn[at] = smaller(bar.held[at], rest);
             rest = rest - bar.drawn[at];
         }
-        // Gradients fill what is left from the left, activations from the right, and both where they meet.
-        let (gradients, activations) = (smaller(gradients, rest), smaller(activations, rest));
-        bar.drawn[GRADIENTS] = rest - activations;
-        bar.drawn[ACTIVATIONS] = rest - gradients;
-        bar.drawn[TURNS] = Bytes::new((gradients + activations - rest).get().max(0.0));
+        bar.share_out(rest);
         bar
+    }
+
+    /// Divides `rest` between gradients, which fill it from the left, and logits and activations, which fill it from the
+    /// right, logits last. Where two meet the room is used twice, that of activations before that of logits.
+    fn share_out(&mut self, rest: Bytes) {
+        let [gradients, activations, logits] = [GRADIENTS, ACTIVATIONS, LOGITS].map(|at| smaller(self.held[at], rest));
+        let beyond = |sum: Bytes| Bytes::new((sum - rest).get().max(0.0));
+        let both = beyond(activations + logits);
+        let met = beyond(gradients + activations + logits - both);
+        self.drawn[GRADIENTS] = gradients - met;
+        self.drawn[TURNS] = smaller(both + met, rest - self.drawn[GRADIENTS]);
+        let alone = rest - self.drawn[GRADIENTS] - self.drawn[TURNS];
+        let activations = Bytes::new((activations - both - met).get().max(0.0));
+        self.drawn[ACTIVATIONS] = smaller(activations, alone);
+        self.drawn[LOGITS] = alone - self.drawn[ACTIVATIONS];
     }
 
     /// What is alive at the peak of an estimate, in a bar as long as `length` or as the estimate needs.
@@ -312,33 +329,45 @@ mod tests {
     }
 
     #[test]
-    fn the_first_view_names_the_workshop_s_four_buckets_whatever_the_method() {
+    fn the_usual_bar_names_the_workshop_s_four_buckets_and_the_logits_of_the_ledger() {
         let of = |method| named(&MemoryBar::of(&estimate(&Scenario { method, ..Scenario::default() }), None));
         let four = ["Parameters", "Gradients", "Optimizer state", "Activations", "Free", "Headroom"];
         assert_eq!(of(Method::Workshop), four);
         assert_eq!(of(Method::Paper), four);
         let ledger = of(Method::Ledger);
-        assert!(four[..5].iter().all(|name| ledger.contains(name)) && ledger.contains(&"Everything else"));
+        assert!(four[..5].iter().all(|name| ledger.contains(name)));
+        assert!(ledger.contains(&"Logits and loss") && ledger.contains(&"Everything else"));
         assert!(!ledger.contains(&"Temporary") && !ledger.contains(&"Headroom"));
     }
 
     #[test]
     fn the_view_of_the_peak_names_what_is_alive_then() {
         let ledger = named(&MemoryBar::at_peak(&estimate(&Scenario::default()), None));
-        assert!(ledger.contains(&"Temporary") && ledger.contains(&"Runtime"));
+        assert!(ledger.contains(&"Logits and loss") && ledger.contains(&"Runtime"));
         assert!(
-            !ledger.contains(&"Gradients") && !ledger.contains(&"Used in turn") && !ledger.contains(&"Everything else")
+            !ledger.contains(&"Gradients") && !ledger.contains(&"Used twice") && !ledger.contains(&"Everything else")
         );
     }
 
     #[test]
-    fn what_gradients_and_activations_use_in_turn_is_the_gradients_where_the_peak_has_none() {
+    fn what_is_used_twice_is_the_gradients_where_the_peak_has_none() {
         let estimate = estimate(&Scenario::default());
         assert_eq!(estimate.bucket(Bucket::Gradients), Bytes::ZERO);
         let bar = MemoryBar::of(&estimate, None);
         let gradients = estimate.fullest(Bucket::Gradients).1;
         assert!(bar.held[TURNS] >= gradients && bar.held[GRADIENTS] == gradients);
         assert!((bar.drawn[GRADIENTS] + bar.drawn[TURNS]).get() >= gradients.get() * (1.0 - 1e-9));
+    }
+
+    #[test]
+    fn a_part_with_what_is_used_twice_has_room_for_its_bucket() {
+        for link in ["", "?model=llama-3.1-8b&gpu=h100-80&s=8192&b=4", "?s=16&b=1&zero=0&gpus=1&loss=fused"] {
+            let bar = MemoryBar::of(&estimate(&crate::link::decode(link).scenario), None);
+            for at in [GRADIENTS, ACTIVATIONS, LOGITS] {
+                let room = (bar.drawn[at] + bar.drawn[TURNS]).get();
+                assert!(room >= bar.held[at].get() * (1.0 - 1e-9), "{}, {link}", part(at).name());
+            }
+        }
     }
 
     #[test]

@@ -18,7 +18,7 @@ pub use axis::{Words, names, number_text, own_place, place_text, value_text, wor
 pub use curves::{Curves, OWN, POINTS, as_in_workshop, set_back, swept};
 pub(crate) use dashes::dashed;
 pub use draw::{draw, draw_whole};
-pub use memory::{FOUR, MemoryBar, PARTS, Sizes, Tint, part, used_in_turn};
+pub use memory::{MemoryBar, NAMED, PARTS, Sizes, Tint, part, used_twice};
 pub use palette::{Colour, Palette};
 pub use scale::{LogScale, Tick};
 pub use spec::{Axes, BAND, Curve, End, Frame, Mark, PAD, PATTERNS, Spec};

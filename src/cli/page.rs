@@ -234,8 +234,18 @@ fn ranks(estimate: &Estimate) -> Option<String> {
 }
 
 fn instants(estimate: &Estimate) -> String {
-    let columns =
-        ["instant", "total", "parameters", "gradients", "optimizer", "activations", "batch", "temporary", "runtime"];
+    let columns = [
+        "instant",
+        "total",
+        "parameters",
+        "gradients",
+        "optimizer",
+        "activations",
+        "logits",
+        "batch",
+        "temporary",
+        "runtime",
+    ];
     let sides = columns.map(|name| (name, if name == "instant" { Side::Left } else { Side::Right }));
     let mut table = Table::new(&sides);
     for instant in &estimate.instants {
@@ -248,6 +258,7 @@ fn instants(estimate: &Estimate) -> String {
             cell(buckets.gradients),
             cell(buckets.optimizer),
             cell(buckets.activations),
+            cell(buckets.logits),
             cell(buckets.batch),
             cell(buckets.temporary),
             cell(buckets.runtime),

@@ -13,7 +13,7 @@ pub const MOST: u32 = 128;
 pub struct Policy {
     /// What is computed again.
     pub recomputation: Recomputation,
-    /// The most that activations take at any instant, those of the loss included.
+    /// The most that activations take at any instant, without logits.
     pub activations: Bytes,
     /// What it adds to the floating-point operations of a step, as a part of them.
     pub extra: f64,

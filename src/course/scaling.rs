@@ -20,14 +20,14 @@ pub fn at_stage(scenario: &Scenario, stage: ZeroStage) -> Scenario {
     sharded
 }
 
-/// The parts of a scenario's memory at its peak: parameters, gradients, optimizer state, activations, and
+/// The parts of a scenario's memory at its peak: parameters, gradients, optimizer state, activations, logits, and
 /// all the rest together.
-pub fn parts(scenario: &Scenario) -> [Bytes; 5] {
+pub fn parts(scenario: &Scenario) -> [Bytes; 6] {
     let estimate = estimate(scenario);
-    let states = [Bucket::Parameters, Bucket::Gradients, Bucket::Optimizer, Bucket::Activations];
-    let [parameters, gradients, optimizer, activations] = states.map(|bucket| estimate.bucket(bucket));
-    let rest = estimate.peak().bytes - parameters - gradients - optimizer - activations;
-    [parameters, gradients, optimizer, activations, rest]
+    let named = [Bucket::Parameters, Bucket::Gradients, Bucket::Optimizer, Bucket::Activations, Bucket::Logits];
+    let [parameters, gradients, optimizer, activations, logits] = named.map(|bucket| estimate.bucket(bucket));
+    let rest = estimate.peak().bytes - parameters - gradients - optimizer - activations - logits;
+    [parameters, gradients, optimizer, activations, logits, rest]
 }
 
 /// What well-made data-parallel training keeps of perfect scaling, lowest and highest, from 0 to 1: 90 to

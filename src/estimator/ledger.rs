@@ -26,6 +26,9 @@ pub enum Bucket {
     Optimizer,
     /// What the forward pass keeps for the backward pass.
     Activations,
+    /// A number for each token and word of the vocabulary: logits, their copies, what the loss makes of them, and its
+    /// own buffers. The last norm, the input of the head and the head’s weights are not among them.
+    Logits,
     /// Token ids and labels.
     Batch,
     /// What lives for a moment: gradients of activations, gathered layers, buffers.
@@ -41,6 +44,7 @@ impl Bucket {
         Self::Gradients,
         Self::Optimizer,
         Self::Activations,
+        Self::Logits,
         Self::Batch,
         Self::Temporary,
         Self::Runtime,
@@ -53,6 +57,7 @@ impl Bucket {
             Self::Gradients => "Gradients",
             Self::Optimizer => "Optimizer state",
             Self::Activations => "Activations",
+            Self::Logits => "Logits and loss",
             Self::Batch => "Batch data",
             Self::Temporary => "Temporary",
             Self::Runtime => "Runtime",
@@ -66,6 +71,7 @@ impl Bucket {
             Self::Gradients => "gradients",
             Self::Optimizer => "optimizer",
             Self::Activations => "activations",
+            Self::Logits => "logits",
             Self::Batch => "batch",
             Self::Temporary => "temporary",
             Self::Runtime => "runtime",
@@ -75,7 +81,7 @@ impl Bucket {
     /// Whether memory of this kind comes and goes within a step, so that the allocator's blocks do
     /// not match it exactly. Model states are allocated once.
     pub const fn is_dynamic(self) -> bool {
-        matches!(self, Self::Gradients | Self::Activations | Self::Batch | Self::Temporary)
+        matches!(self, Self::Gradients | Self::Activations | Self::Logits | Self::Batch | Self::Temporary)
     }
 }
 

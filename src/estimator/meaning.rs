@@ -255,9 +255,9 @@ pub enum Claim {
     Gradients(Gradients),
     /// What is trained was updated in the backward pass.
     UpdatedBefore,
-    /// No activation is in memory.
+    /// Neither activations nor logits are in memory.
     NoActivations,
-    /// The largest activation that is still in memory behind the backward pass.
+    /// The largest of the activations and logits that are still in memory behind the backward pass.
     StillHeld(&'static str),
     /// A cache holds keys and values.
     Cache,
@@ -400,8 +400,9 @@ impl Estimate {
             if claims.contains(&Claim::Gradients(Gradients::Used)) {
                 claims = vec![Claim::UpdatedBefore];
             }
-            let activations = |entry: &&&Entry| entry.bucket == Bucket::Activations && entry.bytes.get() > 0.0;
-            claims.push(match self.largest_at(position).iter().find(activations) {
+            let passes = [Bucket::Activations, Bucket::Logits];
+            let is_left = |entry: &&&Entry| passes.contains(&entry.bucket) && entry.bytes.get() > 0.0;
+            claims.push(match self.largest_at(position).iter().find(is_left) {
                 Some(entry) => Claim::StillHeld(entry.name),
                 None => Claim::NoActivations,
             });

@@ -11,6 +11,7 @@ pub mod division;
 mod error;
 mod estimate;
 pub mod formula;
+pub mod growth;
 pub mod input;
 pub mod inverse;
 mod ledger;

@@ -119,7 +119,7 @@ pub(crate) fn ledger(scenario: &Scenario) -> Ledger {
     match scenario.recipe.recomputation {
         Recomputation::None | Recomputation::KthLayer | Recomputation::Block => {
             activation("Layer activations", layout.linear(), of_layers(Keeps::Whole));
-            activation("Attention scores and softmax", layout.scores(), Part::Other);
+            activation("Attention scores and softmax", layout.scores(), of_layers(Keeps::Whole));
         }
         // The paper knows three ways; the finer ones count as the nearest of them that keeps more.
         Recomputation::Selective | Recomputation::Operators => {

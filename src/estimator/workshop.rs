@@ -38,7 +38,7 @@ pub(crate) fn ledger(scenario: &Scenario) -> Ledger {
     match scenario.recipe.recomputation {
         Recomputation::None | Recomputation::KthLayer | Recomputation::Block => lines.extend([
             kept(Keeps::Whole, line("Layer activations", Bucket::Activations, &LINEAR)),
-            line("Attention scores and softmax", Bucket::Activations, &SCORES),
+            kept(Keeps::Whole, line("Attention scores and softmax", Bucket::Activations, &SCORES)),
         ]),
         Recomputation::Selective | Recomputation::Operators => {
             lines.push(kept(Keeps::Whole, line("Layer activations", Bucket::Activations, &LINEAR)))

@@ -7,11 +7,12 @@ use bmax::{Bucket, Bytes, Choice, Recomputation};
 use crate::components::{Column, Key};
 
 /// The bands from below: what does not change first, so that the others stand on level ground.
-pub const BANDS: [Bucket; 7] = [
+pub const BANDS: [Bucket; 8] = [
     Bucket::Parameters,
     Bucket::Optimizer,
     Bucket::Gradients,
     Bucket::Activations,
+    Bucket::Logits,
     Bucket::Batch,
     Bucket::Temporary,
     Bucket::Runtime,
@@ -23,6 +24,7 @@ pub static KEYS: [Key; BANDS.len() + 1] = [
     Key::memory(Tint::Bucket(Bucket::Optimizer)),
     Key::memory(Tint::Bucket(Bucket::Gradients)),
     Key::memory(Tint::Bucket(Bucket::Activations)),
+    Key::memory(Tint::Bucket(Bucket::Logits)),
     Key::memory(Tint::Bucket(Bucket::Batch)),
     Key::memory(Tint::Bucket(Bucket::Temporary)),
     Key::memory(Tint::Bucket(Bucket::Runtime)),
@@ -37,6 +39,7 @@ pub const fn columns(first: Column) -> [Column; BANDS.len() + 2] {
         Column::numbers("Optimizer"),
         Column::numbers("Gradients"),
         Column::numbers("Activations"),
+        Column::numbers("Logits and loss"),
         Column::numbers("Batch"),
         Column::numbers("Temporary"),
         Column::numbers("Runtime"),

@@ -1,7 +1,6 @@
 //! The estimator's three methods beside each other: what one of them has no input for, and why their answers differ.
 
 use super::{Lacking, paper, workshop};
-use crate::formula::Symbol;
 use crate::meaning::{Keeps, Part, Stack};
 use crate::{Answer, Bucket, Choice, Estimate, Method, Scenario, estimate, format};
 
@@ -75,11 +74,7 @@ pub fn differences(scenario: &Scenario, answers: &[(Method, Answer)]) -> Vec<Dif
     } else if keeps(&ledger, Keeps::Again) {
         found.push(Difference::InputsAlone);
     }
-    let (peak, _) = ledger.binding();
-    let is_logits = |entry: &&&crate::Entry| {
-        entry.formula.contains(Symbol::Vocabulary) && entry.formula.contains(Symbol::Batch) && entry.bytes.get() > 0.0
-    };
-    if ledger.largest_at(peak).iter().any(|entry| is_logits(&entry)) {
+    if ledger.bucket(Bucket::Logits).get() > 0.0 {
         found.push(Difference::NoLogits);
     }
     if ledger.bucket(Bucket::Runtime).get() > 0.0 {

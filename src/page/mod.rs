@@ -34,7 +34,6 @@ mod tests {
         course::{convergence::critical_tokens, splitting},
         division::division,
         estimate,
-        formula::Symbol,
         link::{self, Beginning},
     };
 
@@ -221,11 +220,7 @@ mod tests {
             let estimate = estimate(&link::decode(&("?loss=".to_owned() + loss)).scenario);
             let at = estimate.instants.iter().position(|instant| instant.name == "loss, backward");
             let alive = estimate.entries.iter().filter(|entry| entry.alive.contains(at.expect("the ledger has it")));
-            // Beside the logits the embedding has a vocabulary, and the hidden states have none.
-            let passes = [Bucket::Activations, Bucket::Temporary];
-            let of_logits =
-                |entry: &&Entry| passes.contains(&entry.bucket) && entry.formula.contains(Symbol::Vocabulary);
-            alive.filter(of_logits).map(|entry| entry.coefficient).sum()
+            alive.filter(|entry| entry.bucket == Bucket::Logits).map(|entry| entry.coefficient).sum()
         };
         let [plain, parallel, in_place] = ["plain", "vocab-parallel", "kernel-inplace"].map(logits);
         prints(

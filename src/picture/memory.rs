@@ -87,7 +87,7 @@ pub(super) fn fill(drawing: &mut Drawing, theme: Theme, tint: Tint, corner: (f64
     let colour = theme.bucket(tint.key());
     // Colours above each other, each with as much room as the others.
     let layers: &[Bucket] = match tint {
-        Tint::Turns => &[Bucket::Gradients, Bucket::Activations],
+        Tint::Turns => &[Bucket::Gradients, Bucket::Activations, Bucket::Logits],
         Tint::Other => &[Bucket::Batch, Bucket::Temporary, Bucket::Runtime],
         Tint::Bucket(_) | Tint::Free => return drawing.rect(corner, size, &[("fill", colour)]),
         Tint::Reserved => &[],
@@ -154,7 +154,7 @@ mod tests {
         let file = memory(&scenario, Look { theme: Theme::Dark, ground: false }, "");
         let estimate = estimate(&scenario);
         roxmltree::Document::parse(&file).expect("well-formed");
-        for bucket in crate::chart::FOUR {
+        for bucket in crate::chart::NAMED {
             let size = estimate.fullest(bucket).1;
             assert_eq!(size > Bytes::ZERO, file.contains(&format!(">{}<", bucket.name())), "{}", bucket.name());
             assert!(size == Bytes::ZERO || file.contains(&format!(">{}<", format::memory(size))));

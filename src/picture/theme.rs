@@ -12,7 +12,7 @@ pub enum Theme {
 }
 
 /// The tokens of `style/tokens.css` that pictures use: name, light, dark. A test holds both together.
-const TOKENS: [(&str, &str, &str); 22] = [
+const TOKENS: [(&str, &str, &str); 23] = [
     ("--panel", "#f3f0e8", "#1c2229"),
     ("--raised", "#ffffff", "#232b33"),
     ("--ink", "#1d2329", "#e7e4dc"),
@@ -30,9 +30,10 @@ const TOKENS: [(&str, &str, &str); 22] = [
     ("--bucket-gradients", "#348dca", "#9ad0f5"),
     ("--bucket-optimizer", "#08805f", "#38b890"),
     ("--bucket-activations", "#d4640a", "#f2963c"),
-    ("--bucket-batch", "#5f4511", "#6d7a29"),
-    ("--bucket-temporary", "#af798f", "#9f6082"),
-    ("--bucket-runtime", "#3d3d3d", "#ebebeb"),
+    ("--bucket-logits", "#7c224a", "#bf5593"),
+    ("--bucket-batch", "#4e4419", "#a28558"),
+    ("--bucket-temporary", "#85889a", "#817b72"),
+    ("--bucket-runtime", "#201f1f", "#a2a8b2"),
     ("--bucket-reserved", "#4d4a52", "#6e757e"),
     // What is free is a ground and no quantity.
     ("--bucket-free", "#e6e2d8", "#2b333c"),

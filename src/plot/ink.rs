@@ -84,7 +84,7 @@ pub struct Colour {
 
 impl Ink {
     /// Every ink.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Own,
         Self::OwnRange,
         Self::OwnBack,
@@ -98,6 +98,7 @@ impl Ink {
         Self::Bucket(Bucket::Gradients),
         Self::Bucket(Bucket::Optimizer),
         Self::Bucket(Bucket::Activations),
+        Self::Bucket(Bucket::Logits),
         Self::Bucket(Bucket::Batch),
         Self::Bucket(Bucket::Temporary),
         Self::Bucket(Bucket::Runtime),

@@ -3,7 +3,6 @@
 use super::{Card, Part, Seen};
 use crate::division::line_at_peak;
 use crate::format::{self, counted, memory};
-use crate::formula::Symbol;
 use crate::setting::Word;
 use crate::{
     Answer, Balance, Bucket, Bytes, Choice, Estimate, Field, Method, Optimizer, Recomputation, Scenario, ZeroStage,
@@ -90,8 +89,8 @@ fn parameters(_: &Seen, now: &Seen) -> String {
 fn gradients(_: &Seen, now: &Seen) -> String {
     let made = fullest(now, Bucket::Gradients);
     let shared = now.estimate.bucket(Bucket::Gradients) < now.estimate.fullest(Bucket::Gradients).1;
-    // Then the bar has a part of two colours (src/chart/memory.rs).
-    let when = if shared { " They come as activations go, so both use the same room in turn." } else { "" };
+    // Then the bar has a part of several colours (src/chart/memory.rs).
+    let when = if shared { " They come as activations go, so that their room is used twice." } else { "" };
     format!(
         "The backward pass makes one number for every weight that is trained: up to {made}, however large the batch \
          is.{when}"
@@ -140,13 +139,7 @@ fn peak(_: &Seen, now: &Seen) -> String {
 
 /// The most that logits and what is made of them take at any moment.
 fn logits(estimate: &Estimate) -> Bytes {
-    let passes = [Bucket::Activations, Bucket::Temporary];
-    let at = |position: usize| -> Bytes {
-        let alive = estimate.entries.iter().filter(|entry| entry.alive.contains(position));
-        let of_logits = alive.filter(|entry| passes.contains(&entry.bucket));
-        // Beside the logits only the embedding has a vocabulary, which is a parameter.
-        of_logits.filter(|entry| entry.formula.contains(Symbol::Vocabulary)).map(|entry| entry.bytes).sum()
-    };
+    let at = |position| estimate.bucket_at(Bucket::Logits, position);
     (0..estimate.instants.len()).map(at).fold(Bytes::ZERO, |most, next| if next > most { next } else { most })
 }
 

@@ -82,7 +82,7 @@ pub enum Part {
     Activations,
     /// The moment that needs most, in the words below the bar.
     Peak,
-    /// Where logits and their gradients are counted: activations, and everything else.
+    /// Where logits and their gradients are counted.
     Logits,
     /// What is free.
     Free,

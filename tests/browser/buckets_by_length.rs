@@ -75,7 +75,7 @@ async fn the_table_adds_up_to_the_peak_at_every_doubling() {
         let sizes = buckets_at(&expected::scenario("?method=workshop"), 1 << power);
         assert_eq!(row[0], number::grouped(f64::from(1_u32 << power)));
         let together = sizes.into_iter().sum::<Bytes>().gib();
-        assert_eq!(row[8], number::with_commas(&number::fixed(together, 2)));
+        assert_eq!(row[9], number::with_commas(&number::fixed(together, 2)));
         let activations = sizes[Bucket::Activations as usize].gib();
         assert_eq!(row[4], number::with_commas(&number::fixed(activations, 2)));
     }

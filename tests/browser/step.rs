@@ -124,7 +124,7 @@ async fn the_table_holds_every_named_moment() {
     for (row, moment) in rows.iter().zip(named) {
         let name = curve.instants[moment.instant.expect("named")].name;
         assert_eq!(row[0], format!("Step {}, micro-batch {}, “{name}”", moment.step, moment.micro_batch));
-        assert_eq!(row[8], number::with_commas(&number::fixed(moment.held.total().gib(), 2)));
+        assert_eq!(row[9], number::with_commas(&number::fixed(moment.held.total().gib(), 2)));
         let activations = moment.held.of(Bucket::Activations).gib();
         assert_eq!(row[4], number::with_commas(&number::fixed(activations, 2)), "{}", row[0]);
     }

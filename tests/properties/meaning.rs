@@ -50,7 +50,7 @@ impl At<'_> {
             let of_logits = ["logit", "log-softmax", "divergence"].iter().any(|word| name.contains(word));
             of_logits && !name.contains("one chunk") && !name.contains("reserved") && !name.contains("one sequence")
         };
-        self.alive().any(|entry| matches!(entry.bucket, Bucket::Activations | Bucket::Temporary) && whole(entry.name))
+        self.alive().any(|entry| entry.bucket == Bucket::Logits && whole(entry.name))
     }
 
     fn generates(&self) -> [bool; 2] {
@@ -189,9 +189,11 @@ fn is_so(claim: Claim, at: &At, scenario: &Scenario, all: &At) -> Result<(), Tes
             prop_assert_eq!(scenario.recipe.step, StepKernel::InBackward);
             prop_assert_eq!(at.bucket(Bucket::Gradients), 0.0);
         }
-        Claim::NoActivations => prop_assert_eq!(at.bucket(Bucket::Activations), 0.0),
+        Claim::NoActivations => {
+            prop_assert_eq!((at.bucket(Bucket::Activations), at.bucket(Bucket::Logits)), (0.0, 0.0));
+        }
         Claim::StillHeld(name) => {
-            let held = || at.alive().filter(|entry| entry.bucket == Bucket::Activations);
+            let held = || at.alive().filter(|entry| matches!(entry.bucket, Bucket::Activations | Bucket::Logits));
             let most = held().map(|entry| entry.bytes.get()).fold(0.0, f64::max);
             prop_assert!(held().any(|entry| entry.name == name && entry.bytes.get() == most));
         }

@@ -51,6 +51,34 @@ fn rises(scenario: &Scenario, field: Field, factor: f64) -> Result<(), TestCaseE
     Ok(())
 }
 
+/// Whether an entry of this name is made by the output head or the loss: logits, what is made of them, and the buffers of
+/// a loss that makes gradients at once. What the allocator keeps of them is no tensor, and the head's own gradient is one
+/// of weights.
+fn is_of_the_loss(name: &str) -> bool {
+    let words =
+        ["logit", "log-softmax", "softmax, and", "divergence", "entropy", "exponentials", "one sequence’s gradient"];
+    let buffers = ["One chunk", "Gradient of the last hidden state", "Those of this update", "The same, joined"];
+    let lower = name.to_lowercase();
+    let is_of = words.iter().any(|word| lower.contains(word)) || buffers.iter().any(|of| name.starts_with(of));
+    is_of && !name.starts_with("Reserved")
+}
+
+#[test]
+fn what_head_and_loss_make_has_a_bucket_of_its_own_and_buckets_add_up() {
+    found::hold(as_drawn, |scenario| {
+        let estimate = estimate(&scenario);
+        for entry in &estimate.entries {
+            prop_assert_eq!(is_of_the_loss(entry.name), entry.bucket == Bucket::Logits, "{}", entry.name);
+        }
+        for position in 0..estimate.instants.len() {
+            let together: Bytes = Bucket::ALL.iter().map(|&bucket| estimate.bucket_at(bucket, position)).sum();
+            let total = estimate.total_at(position);
+            prop_assert!((together - total).get().abs() <= 1e-9 * total.get(), "{:?} of {:?}", together, total);
+        }
+        Ok(())
+    });
+}
+
 #[test]
 fn memory_rises_where_it_once_fell() {
     for (link, field, factor) in found::GROWING {

@@ -3,6 +3,7 @@
 #[macro_use]
 mod found;
 mod comparison;
+mod growth;
 mod links;
 mod meaning;
 mod memory;

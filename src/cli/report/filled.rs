@@ -1,9 +1,9 @@
 //! The report on a question, filled in.
 
 use super::{
-    Accumulation, Answer, AssumedSpeed, Balanced, Buckets, Closest, Conflict, Cost, Counters, Entry, Estimate, Failing,
-    Failure, Host, Infeasible, Instant, Lengths, Lever, Line, OtherMethod, Outcome, ParameterCount, Peak, Plan, Range,
-    Rank, Refused, Remark, Report, Room, Solve, Source, Step, Way, WayOut, Ways,
+    Accumulation, Added, Answer, AssumedSpeed, Balanced, Buckets, Closest, Conflict, Cost, Counters, Entry, Estimate,
+    Factor, Failing, Failure, Growth, Host, Infeasible, Instant, Lengths, Lever, Line, OtherMethod, Outcome,
+    ParameterCount, Peak, Plan, Range, Rank, Refused, Remark, Report, Room, Solve, Source, Step, Way, WayOut, Ways,
 };
 use std::collections::BTreeMap;
 
@@ -16,6 +16,7 @@ use crate::{
     catalogue, counters,
     course::lengths::{self, Spread},
     estimate, fewest_gpus, format,
+    growth::{self, Kind, Of},
     inverse::{largest_model, least_memory, longest_sequence},
     largest_micro_batch, levers, link, others,
     range::range,
@@ -45,6 +46,7 @@ pub enum Depth {
 pub fn report(question: &Question, depth: Depth) -> Report {
     let scenario = &question.scenario;
     let full = depth == Depth::Full;
+    let answer = b_max(scenario);
     Report {
         line: None,
         id: question.id.clone(),
@@ -54,10 +56,10 @@ pub fn report(question: &Question, depth: Depth) -> Report {
         conflicts: scenario.conflicts().into_iter().map(conflict).collect(),
         remarks: Some(scenario.remarks().into_iter().map(remark).collect::<Vec<_>>()).filter(|found| !found.is_empty()),
         method: scenario.method.key(),
-        answer: answered(scenario, b_max(scenario)),
+        estimate: estimated(scenario, &answer),
+        answer: answered(scenario, answer),
         lengths: varied(question),
         range: ranged(scenario),
-        estimate: estimated(scenario),
         counters: counted(scenario),
         other_methods: other_methods(scenario),
         parameters: ParameterCount { typed: scenario.model.parameters, derived: scenario.model.derived_parameters() },
@@ -197,7 +199,7 @@ fn ranged(scenario: &Scenario) -> Range {
     Range { safe: told(&range.safe), likely: told(&range.likely), optimistic: told(&range.optimistic) }
 }
 
-fn estimated(scenario: &Scenario) -> Estimate {
+fn estimated(scenario: &Scenario, answer: &crate::Answer) -> Estimate {
     let estimate = estimate(scenario);
     let (state, bytes) = match estimate.balance() {
         Balance::Free(bytes) => ("free", bytes),
@@ -212,10 +214,47 @@ fn estimated(scenario: &Scenario) -> Estimate {
         usable_bytes: estimate.usable().into(),
         memory_bytes: estimate.memory.into(),
         balance: Balanced { state, bytes: bytes.into() },
+        growth: growth::growth(scenario, answer).map(|growth| grown(&growth)),
         ranks: estimate.stages().iter().map(|stage| rank(&estimate, stage)).collect(),
         instants: (0..estimate.instants.len()).map(|position| instant(&estimate, position)).collect(),
         entries: estimate.entries.iter().map(|listed| entry(&estimate, listed)).collect(),
         host: host(&estimate),
+    }
+}
+
+fn grown(growth: &growth::Growth) -> Growth {
+    let added = |added: &growth::Added| Added {
+        kind: match added.kind {
+            Kind::Logits => "logits",
+            Kind::Layers(_) => "layers",
+            Kind::Inputs(_) => "layer-inputs",
+            Kind::Again(_) => "recomputed",
+            Kind::Cache => "cache",
+            Kind::Rest(_) => "rest",
+        },
+        name: format::kind_of_growth(added.kind),
+        bucket: added.bucket.key(),
+        bytes: added.bytes.into(),
+    };
+    let factor = |factor: &growth::Factor| Factor {
+        of: match factor.of {
+            Of::Tokens => "tokens",
+            Of::Patches => "patches",
+            Of::Words => "words",
+            Of::Layers => "layers",
+            Of::LayersInFlight => "layers-in-flight",
+            Of::Hidden => "numbers",
+            Of::Bytes => "bytes",
+        },
+        count: Number(factor.count),
+    };
+    Growth {
+        unit: growth.unit.one(),
+        instant: growth.instant.name,
+        bytes: growth.each.into(),
+        parts: growth.parts.iter().map(added).collect(),
+        product: growth.product.iter().map(factor).collect(),
+        sentence: format::growth(growth),
     }
 }
 
@@ -244,6 +283,7 @@ fn instant(estimate: &crate::Estimate, position: usize) -> Instant {
             gradients: bytes(Bucket::Gradients),
             optimizer: bytes(Bucket::Optimizer),
             activations: bytes(Bucket::Activations),
+            logits: bytes(Bucket::Logits),
             batch: bytes(Bucket::Batch),
             temporary: bytes(Bucket::Temporary),
             runtime: bytes(Bucket::Runtime),

@@ -279,6 +279,12 @@ pub struct Estimate {
     pub memory_bytes: Number,
     /// How the peak stands to the GPU.
     pub balance: Balanced,
+    /// What each sequence adds at the instant that stops the next one, at the `b_max` of the answer; left out where
+    /// nothing fits or there is no answer, where the memory of the machine stops the next one, and where no sequence
+    /// adds anything.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Growth")]
+    pub growth: Option<Growth>,
     /// The peaks of the ranks of a pipeline that are counted: the last, the first and the second, and up to two
     /// that have more layers with experts. One of them is the worst of all. Empty without a pipeline.
     pub ranks: Vec<Rank>,
@@ -288,6 +294,54 @@ pub struct Estimate {
     pub entries: Vec<Entry>,
     /// The memory of one machine outside its GPUs, which nothing above counts.
     pub host: Host,
+}
+
+/// What each sequence adds to the memory of one GPU.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Growth {
+    /// What is added.
+    #[schemars(extend("enum" = ["sequence", "pair", "completion", "row"]))]
+    pub unit: &'static str,
+    /// The instant that stops the next one.
+    pub instant: &'static str,
+    /// Bytes that each adds in all.
+    pub bytes: Number,
+    /// The same by kind, the largest first.
+    pub parts: Vec<Added>,
+    /// The bytes of the largest kind as a product.
+    pub product: Vec<Factor>,
+    /// The same in a sentence.
+    pub sentence: String,
+}
+
+/// Bytes of one kind that a sequence adds.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Added {
+    /// Logits and the loss; what layers keep, their inputs alone, what is computed again; keys and values of what is
+    /// generated; what else there is of the bucket.
+    #[schemars(extend("enum" = ["logits", "layers", "layer-inputs", "recomputed", "cache", "rest"]))]
+    pub kind: &'static str,
+    /// The same in words, which tell stacks of layers apart.
+    pub name: &'static str,
+    /// The bucket that it belongs to.
+    #[schemars(schema_with = "buckets")]
+    pub bucket: &'static str,
+    /// How many bytes of it.
+    pub bytes: Number,
+}
+
+/// One number of a product.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Factor {
+    /// What it counts on one GPU. “layers-in-flight” are those of a pipeline stage, once for each micro-batch that it
+    /// keeps; “numbers” are those of the residual stream of a token; “bytes” are for each of what the others count.
+    #[schemars(extend("enum" = ["tokens", "patches", "words", "layers", "layers-in-flight", "numbers", "bytes"]))]
+    pub of: &'static str,
+    /// How many.
+    pub count: Number,
 }
 
 /// What one machine holds outside its GPUs.
@@ -370,6 +424,8 @@ pub struct Buckets {
     pub optimizer: Number,
     /// What the forward pass keeps for the backward pass.
     pub activations: Number,
+    /// Logits, their copies and gradients, and the buffers of the loss.
+    pub logits: Number,
     /// Token ids and labels.
     pub batch: Number,
     /// What lives for a moment.

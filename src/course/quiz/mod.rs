@@ -48,8 +48,8 @@ pub const LARGEST_PART: usize = 17;
 /// The place of the question what doubling the sequence length does.
 pub const DOUBLED_LENGTH: usize = 18;
 
-/// The peak of a ledger in four parts: model states; activations and the data of the batch; temporary
-/// tensors; what the process takes beside its tensors.
+/// The peak of a ledger in four parts: model states; activations and the data of the batch; logits and
+/// temporary tensors; what the process takes beside its tensors.
 pub fn parts(ledger: &Estimate) -> [Bytes; 4] {
     let position = ledger.binding().0;
     let mut parts = [Bytes::ZERO; 4];
@@ -57,7 +57,7 @@ pub fn parts(ledger: &Estimate) -> [Bytes; 4] {
         let part = match bucket {
             Bucket::Parameters | Bucket::Gradients | Bucket::Optimizer => 0,
             Bucket::Activations | Bucket::Batch => 1,
-            Bucket::Temporary => 2,
+            Bucket::Logits | Bucket::Temporary => 2,
             Bucket::Runtime => 3,
         };
         parts[part] = parts[part] + ledger.bucket_at(*bucket, position);

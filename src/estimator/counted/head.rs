@@ -37,12 +37,9 @@ impl Head<'_> {
         }
     }
 
-    fn kept(&mut self, name: &'static str, bytes: f64, alive: Instants, source: &'static Source) {
-        self.push(name, Bucket::Activations, &forms::LOGITS, bytes, alive, source);
-    }
-
-    fn passing(&mut self, name: &'static str, bytes: f64, alive: Instants, source: &'static Source) {
-        self.push(name, Bucket::Temporary, &forms::LOGITS, bytes, alive, source);
+    /// So many bytes for each token and word of the vocabulary.
+    fn logits(&mut self, name: &'static str, bytes: f64, alive: Instants, source: &'static Source) {
+        self.push(name, Bucket::Logits, &forms::LOGITS, bytes, alive, source);
     }
 }
 
@@ -65,7 +62,7 @@ pub(super) fn assemble(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
     };
     let whole = !matches!(scenario.recipe.loss, LossHead::Fused | LossHead::ChunkedHead | LossHead::Classifier);
     if scenario.model.soft_cap.is_on() && whole {
-        head.kept("Tanh of the soft-capped logits", e, head.both, &TRANSFORMERS);
+        head.logits("Tanh of the soft-capped logits", e, head.both, &TRANSFORMERS);
     }
     // PyTorch's pipelines hold what a stage puts out until its backward pass (`fwd_cache` in
     // torch/distributed/pipelining/stage.py), the last stage's logits as well.
@@ -82,7 +79,7 @@ pub(super) fn assemble(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
         let kept = matches!(scenario.recipe.loss, LossHead::Kernel | LossHead::KernelInPlace)
             || (scenario.recipe.loss == LossHead::Chunked && scenario.recipe.kernels == Kernels::Fused);
         let late = if kept { at.in_backward() } else { head.backward.or(at.in_backward()) };
-        head.kept("Logits that are still held", held, late, &TRANSFORMERS);
+        head.logits("Logits that are still held", held, late, &TRANSFORMERS);
     }
     match scenario.recipe.loss {
         LossHead::Plain if scenario.model.encoder.is_there() => stacks(&mut head, scenario, e),
@@ -125,13 +122,13 @@ pub(super) fn held_by_blocks(to: &mut Assembly, scenario: &Scenario, stage: &Sta
 
 /// 8 bytes in fp32 and 10 at 16 bits where the forward pass ends, 12 in the backward pass.
 fn plain(head: &mut Head, e: f64) {
-    head.passing("Logits", e, head.forward, &TRANSFORMERS);
+    head.logits("Logits", e, head.forward, &TRANSFORMERS);
     if e < 4.0 {
-        head.passing("Logits in fp32", 4.0, head.forward, &TRANSFORMERS);
+        head.logits("Logits in fp32", 4.0, head.forward, &TRANSFORMERS);
     }
-    head.kept("Log-softmax of the logits", 4.0, head.both, &TRANSFORMERS);
-    head.passing("Gradient of the log-softmax", 4.0, head.backward, &TRANSFORMERS);
-    head.passing("Gradient of the logits", 4.0, head.backward, &TRANSFORMERS);
+    head.logits("Log-softmax of the logits", 4.0, head.both, &TRANSFORMERS);
+    head.logits("Gradient of the log-softmax", 4.0, head.backward, &TRANSFORMERS);
+    head.logits("Gradient of the logits", 4.0, head.backward, &TRANSFORMERS);
 }
 
 /// The loss of encoder–decoders, whose logits are not cast: only autocast runs it in fp32. BART and its kin add a bias
@@ -149,23 +146,23 @@ fn stacks(head: &mut Head, scenario: &Scenario, e: f64) {
         (false, true) => (e, e),
         (false, false) => (e, 0.0),
     };
-    head.passing("Logits", logits, head.forward, source);
-    head.passing("Logits, before they are cast", before, head.forward, source);
-    head.kept("Log-softmax of the logits", loss, head.both, source);
-    head.passing("Gradient of the log-softmax", loss, head.backward, source);
-    head.passing("Gradient of the logits", logits, head.backward, source);
+    head.logits("Logits", logits, head.forward, source);
+    head.logits("Logits, before they are cast", before, head.forward, source);
+    head.logits("Log-softmax of the logits", loss, head.both, source);
+    head.logits("Gradient of the log-softmax", loss, head.backward, source);
+    head.logits("Gradient of the logits", logits, head.backward, source);
 }
 
 /// PyTorch's loss on a sharded vocabulary: the backward pass holds log-softmax, a tensor of zeros, its
 /// exponentials and their sum, 16 bytes a logit of the shard; compiled, two of them are one.
 fn loss_parallel(head: &mut Head, scenario: &Scenario, e: f64) {
     let source = &LOSS_PARALLEL;
-    head.passing("Logits", e, head.forward, source);
-    head.passing("Logits in fp32, less their maximum", 4.0, head.forward, source);
-    head.kept("Log-softmax of the logits", 4.0, head.both, source);
-    head.passing("Gradient of the log-softmax", 4.0, head.backward, source);
+    head.logits("Logits", e, head.forward, source);
+    head.logits("Logits in fp32, less their maximum", 4.0, head.forward, source);
+    head.logits("Log-softmax of the logits", 4.0, head.both, source);
+    head.logits("Gradient of the log-softmax", 4.0, head.backward, source);
     let rest = if scenario.recipe.kernels == Kernels::Fused { 4.0 } else { 8.0 };
-    head.passing("Softmax, and the gradient of the logits", rest, head.backward, source);
+    head.logits("Softmax, and the gradient of the logits", rest, head.backward, source);
 }
 
 /// BERT's head: a dense layer, an activation and a norm of width H, then logits that are not cast. Only
@@ -184,10 +181,10 @@ fn masked_words(head: &mut Head, scenario: &Scenario, e: f64) {
         head.both,
         source,
     );
-    head.passing("Logits", e, head.forward, source);
-    head.kept("Log-softmax of the logits", loss, head.both, source);
-    head.passing("Gradient of the log-softmax", loss, head.backward, source);
-    head.passing("Gradient of the logits", e, head.backward, source);
+    head.logits("Logits", e, head.forward, source);
+    head.logits("Log-softmax of the logits", loss, head.both, source);
+    head.logits("Gradient of the log-softmax", loss, head.backward, source);
+    head.logits("Gradient of the logits", e, head.backward, source);
 }
 
 /// Megatron-LM subtracts, exponentiates and normalizes in the place of one fp32 copy, and differentiates
@@ -195,10 +192,10 @@ fn masked_words(head: &mut Head, scenario: &Scenario, e: f64) {
 fn vocabulary_parallel(head: &mut Head, e: f64) {
     let source = &MEGATRON_LOSS;
     if e < 4.0 {
-        head.passing("Logits", e, head.forward, source);
+        head.logits("Logits", e, head.forward, source);
     }
-    head.kept("Logits in fp32, then their softmax, then its gradient", 4.0, head.both, source);
-    head.passing("Gradient of the logits", e, head.backward, source);
+    head.logits("Logits in fp32, then their softmax, then its gradient", 4.0, head.both, source);
+    head.logits("Gradient of the logits", e, head.backward, source);
 }
 
 /// Megatron-LM's own fusion compiles the same steps, and a compiler makes `logits -= max` and `exp(out=…)`
@@ -206,30 +203,30 @@ fn vocabulary_parallel(head: &mut Head, e: f64) {
 /// (megatron/core/fusions/fused_cross_entropy.py, d98e8a64ddf3).
 fn vocabulary_parallel_fused(head: &mut Head, e: f64) {
     vocabulary_parallel(head, e);
-    head.passing("Logits in fp32, before the compiled loss", 4.0, head.both, &MEGATRON_LOSS);
+    head.logits("Logits in fp32, before the compiled loss", 4.0, head.both, &MEGATRON_LOSS);
 }
 
 /// torchtune's loss: logits in chunks, each cast to fp32 for its own loss. Autograd keeps the log-softmax of
 /// every chunk for the backward pass (torchtune/modules/loss/ce_chunked_output_loss.py).
 fn chunked(head: &mut Head, e: f64) {
     let source = &TORCHTUNE;
-    head.passing("Logits", e, head.forward, source);
-    head.kept("Log-softmax of every chunk", 4.0, head.both, source);
+    head.logits("Logits", e, head.forward, source);
+    head.logits("Log-softmax of every chunk", 4.0, head.both, source);
     let (forward, backward) = (head.forward, head.backward);
     if e < 4.0 {
-        head.push("One chunk in fp32, forward", Bucket::Temporary, &forms::LOGITS_CHUNK, 4.0, forward, source);
+        head.push("One chunk in fp32, forward", Bucket::Logits, &forms::LOGITS_CHUNK, 4.0, forward, source);
     }
-    head.push("One chunk’s gradients in fp32", Bucket::Temporary, &forms::LOGITS_CHUNK, 8.0, backward, source);
+    head.push("One chunk’s gradients in fp32", Bucket::Logits, &forms::LOGITS_CHUNK, 8.0, backward, source);
 }
 
 /// The same, compiled: the backward pass makes the softmax of a chunk anew from its logits.
 fn compiled_chunks(head: &mut Head, e: f64) {
     let source = &TORCHTUNE;
-    head.kept("Logits", e, head.both, source);
-    head.passing("Gradient of the logits", e, head.backward, source);
+    head.logits("Logits", e, head.both, source);
+    head.logits("Gradient of the logits", e, head.backward, source);
     let (forward, backward) = (head.forward, head.backward);
-    head.push("One chunk in fp32, forward", Bucket::Temporary, &forms::LOGITS_CHUNK, 8.0, forward, source);
-    head.push("One chunk in fp32, backward", Bucket::Temporary, &forms::LOGITS_CHUNK, 12.0, backward, source);
+    head.push("One chunk in fp32, forward", Bucket::Logits, &forms::LOGITS_CHUNK, 8.0, forward, source);
+    head.push("One chunk in fp32, backward", Bucket::Logits, &forms::LOGITS_CHUNK, 12.0, backward, source);
 }
 
 /// torchtitan's chunked loss: head, loss and their backward pass, chunk by chunk. One chunk of logits in
@@ -240,7 +237,7 @@ fn chunked_head(head: &mut Head, scenario: &Scenario, e: f64) {
     let both = head.both;
     head.push(
         "One chunk of logits, its loss and gradients",
-        Bucket::Temporary,
+        Bucket::Logits,
         &forms::LOGITS_CHUNK,
         e + 12.0,
         both,
@@ -248,7 +245,7 @@ fn chunked_head(head: &mut Head, scenario: &Scenario, e: f64) {
     );
     head.push(
         "Gradient of the last hidden state, added up in fp32",
-        Bucket::Activations,
+        Bucket::Logits,
         &forms::RESIDUAL,
         4.0,
         both,
@@ -263,9 +260,9 @@ fn chunked_head(head: &mut Head, scenario: &Scenario, e: f64) {
 /// (`inplace_backward=False`), Liger's over them.
 fn kernel(head: &mut Head, e: f64, in_place: bool) {
     let source: &'static Source = if in_place { &LIGER } else { &FLASH_CROSS_ENTROPY };
-    head.kept(if in_place { "Logits, then their gradient" } else { "Logits" }, e, head.both, source);
+    head.logits(if in_place { "Logits, then their gradient" } else { "Logits" }, e, head.both, source);
     if !in_place {
-        head.passing("Gradient of the logits", e, head.backward, source);
+        head.logits("Gradient of the logits", e, head.backward, source);
     }
 }
 
@@ -273,8 +270,8 @@ fn kernel(head: &mut Head, e: f64, in_place: bool) {
 /// the gradient of the head at once, unless the head is frozen.
 fn fused(head: &mut Head, scenario: &Scenario, e: f64) {
     let both = head.both;
-    head.push("Gradient of the last hidden state", Bucket::Activations, &forms::RESIDUAL, e, both, &LIGER);
-    head.push("One chunk of logits", Bucket::Temporary, &forms::RESIDUAL, e + 4.0, both, &LIGER);
+    head.push("Gradient of the last hidden state", Bucket::Logits, &forms::RESIDUAL, e, both, &LIGER);
+    head.push("One chunk of logits", Bucket::Logits, &forms::RESIDUAL, e + 4.0, both, &LIGER);
     if scenario.recipe.adapter == Adapter::None {
         head_gradient(head, scenario, e, &LIGER);
     }

@@ -220,9 +220,9 @@ fn held_outputs(to: &mut Assembly, scenario: &Scenario, value: &Scenario, stage:
         push(cache_name, kept, cache, 2.0 * cached_bytes(scenario), layers, behind);
         push(cache_name, kept, cache, cached_beside(scenario), layers, logits.or(in_loss));
     }
-    push("Logits", kept, &forms::LOGITS, l, 1.0, in_loss);
-    push("Logits", kept, &forms::LOGITS, l, 1.0, behind);
-    push("Logits", Bucket::Temporary, &forms::LOGITS, e, 1.0, logits);
+    for (bytes, alive) in [(l, in_loss), (l, behind), (e, logits)] {
+        push("Logits", Bucket::Logits, &forms::LOGITS, bytes, 1.0, alive);
+    }
 
     // At the policy's logits the value model's output is there as well (line 292 to 294). It is gone when accelerate
     // casts the wrapper's: the more of the two.
@@ -238,7 +238,7 @@ fn held_outputs(to: &mut Assembly, scenario: &Scenario, value: &Scenario, stage:
     let cast = if l > e { l * f64::from(model.vocabulary) } else { 0.0 }
         + if converts { l * (layers + 1.0) * width } else { 0.0 };
     if cast > values_own {
-        push("Logits in fp32", Bucket::Temporary, &forms::LOGITS, if l > e { l } else { 0.0 }, 1.0, logits);
+        push("Logits in fp32", Bucket::Logits, &forms::LOGITS, if l > e { l } else { 0.0 }, 1.0, logits);
         let bytes = if converts { l } else { 0.0 };
         push("Hidden states in fp32", Bucket::Temporary, &forms::RESIDUAL, bytes, layers + 1.0, logits);
     } else {
@@ -255,7 +255,7 @@ pub(super) fn loss(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
     let [rows, backward, statistics] = [at.rows, at.loss, at.statistics].map(|at| Instants::among(&[at]));
     let mut push = |name, shape: &'static Expr, bytes: f64, alive| {
         if bytes > 0.0 {
-            let line = Line::new(name, Bucket::Temporary, shape, &TRL, alive);
+            let line = Line::new(name, Bucket::Logits, shape, &TRL, alive);
             to.lines.push(Line { coefficient: bytes, ..line });
         }
     };
@@ -322,11 +322,11 @@ pub(super) fn held_by_a_pass(
 /// held by name (line 690) until the next update has its own.
 pub(super) fn generated_logits(to: &mut Assembly, scenario: &Scenario, grown: Instants, at: &StageInstants) {
     let all = f64::from(scenario.recipe.micro_batches);
-    let mut push = |name, bucket, bytes: f64, alive| {
-        let line = Line::new(name, bucket, &forms::COMPLETION_LOGITS, &TRL, alive);
+    let mut push = |name, bytes: f64, alive| {
+        let line = Line::new(name, Bucket::Logits, &forms::COMPLETION_LOGITS, &TRL, alive);
         to.lines.push(Line { coefficient: bytes * all, ..line });
     };
     let update = at.in_step().or(at.generating()).or(at.scoring());
-    push("Logits of every token that was generated", Bucket::Activations, 4.0, update);
-    push("Those of this update, and the same stacked", Bucket::Temporary, 8.0, grown);
+    push("Logits of every token that was generated", 4.0, update);
+    push("Those of this update, and the same stacked", 8.0, grown);
 }

@@ -225,10 +225,12 @@ impl Frozen<'_> {
         let (shape, bytes) = widest(scenario, self.stage, fixed);
         let Types { element: e, residual: r, .. } = Types::of(scenario);
         let residual: &'static Expr = if fixed { &forms::SCORED_RESIDUAL } else { &forms::RESIDUAL };
-        let mut passing = |name, shape, bytes: f64, position, source| {
-            let alive = StageInstants::only(position);
-            let line = Line::new(name, Bucket::Temporary, shape, source, alive);
+        let mut pushed = |bucket, name, shape, bytes: f64, position, source| {
+            let line = Line::new(name, bucket, shape, source, StageInstants::only(position));
             self.to.lines.push(Line { coefficient: bytes, ..line });
+        };
+        let mut passing = |name, shape, bytes, position, source| {
+            pushed(Bucket::Temporary, name, shape, bytes, position, source);
         };
         passing("Residual stream and its norm, without gradients", residual, r + e, layers, &TRANSFORMERS);
         if scenario.task.kind == TaskKind::Ppo {
@@ -246,14 +248,15 @@ impl Frozen<'_> {
                 (_, true) => &forms::SCORED_LOGITS,
                 (_, false) => &forms::LOGITS,
             };
-            passing("Logits, as the model puts them out", shape, e, layers, &TRL);
+            pushed(Bucket::Logits, "Logits, as the model puts them out", shape, e, layers, &TRL);
         } else {
-            passing("Inside one layer, without gradients", shape, bytes, layers, &TRANSFORMERS);
+            pushed(Bucket::Temporary, "Inside one layer, without gradients", shape, bytes, layers, &TRANSFORMERS);
         }
+        let mut of_logits = |name, shape, bytes| pushed(Bucket::Logits, name, shape, bytes, logits, &TRL);
         match scenario.task.kind {
             // Behind the model the reference’s are among those of the loss.
             TaskKind::Dpo | TaskKind::Distil => {
-                passing("Logits of the frozen model", &forms::LOGITS, e, logits, &TRL);
+                of_logits("Logits of the frozen model", &forms::LOGITS, e);
             }
             kind => {
                 // What the model puts out, and its quotient by the temperature, which PPO takes in place.
@@ -263,9 +266,9 @@ impl Frozen<'_> {
                     (_, true) => (&forms::SCORED_LOGITS, if l > e { e + l } else { l }),
                     (_, false) => (&forms::LOGITS, if l > e { e + l } else { l }),
                 };
-                passing("Logits of a scoring pass", shape, bytes, logits, &TRL);
+                of_logits("Logits of a scoring pass", shape, bytes);
                 let row = if l > 2.0 && kind != TaskKind::Ppo { 2.0 * l } else { l };
-                passing("Exponentials of one sequence", &forms::ONE_COMPLETION, row, logits, &TRL);
+                of_logits("Exponentials of one sequence", &forms::ONE_COMPLETION, row);
             }
         }
     }
@@ -376,12 +379,11 @@ pub(super) fn loss(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
     let (e, l) = (Types::of(scenario).element, logit_bytes(scenario));
     let [logits, forward, backward] = [at.logits, at.forward, backward].map(StageInstants::only);
     let vocabulary = f64::from(scenario.model.vocabulary);
-    let mut push = |name, bucket, shape: &'static Expr, bytes: f64, alive| {
+    let mut push = |name, shape: &'static Expr, bytes: f64, alive| {
         if bytes > 0.0 {
-            to.lines.push(Line { coefficient: bytes, ..Line::new(name, bucket, shape, &TRL, alive) });
+            to.lines.push(Line { coefficient: bytes, ..Line::new(name, Bucket::Logits, shape, &TRL, alive) });
         }
     };
-    let (kept, passing) = (Bucket::Activations, Bucket::Temporary);
     // In 16 bits the log-softmax of each row is kept, in fp32 the logits (`selective_log_softmax` in
     // trl/trainer/utils.py).
     let halves = if l > 2.0 { 0.0 } else { l };
@@ -391,52 +393,52 @@ pub(super) fn loss(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
         TaskKind::Train | TaskKind::Reward => return,
         TaskKind::Ppo => return ppo::loss(to, scenario, stage),
         TaskKind::Distil => {
-            push("Logits", passing, &forms::LOGITS, e, logits);
-            push("Logits", kept, &forms::LOGITS, l, at.scores_within());
+            push("Logits", &forms::LOGITS, e, logits);
+            push("Logits", &forms::LOGITS, l, at.scores_within());
             // `generalized_jsd_loss` of trl/experimental/gkd at its default mixture, under the allocator: seventeen
             // tensors of that size with the logits of both, and twelve in the backward pass.
-            push("Logits of both, and their divergence", kept, &forms::LOGITS, 17.0 * l, forward);
+            push("Logits of both, and their divergence", &forms::LOGITS, 17.0 * l, forward);
             // What the backward pass will read.
-            push("Divergence and its gradients", kept, &forms::LOGITS, 9.0 * l, Instants::among(&[at.rows]));
-            push("Divergence and its gradients", kept, &forms::LOGITS, 12.0 * l, backward);
+            push("Divergence and its gradients", &forms::LOGITS, 9.0 * l, Instants::among(&[at.rows]));
+            push("Divergence and its gradients", &forms::LOGITS, 12.0 * l, backward);
             return;
         }
         TaskKind::Dpo => {
-            push("Logits", passing, completed, e, logits);
-            push("Logits", kept, completed, l, forward.or(at.scores_within()));
-            push("Log-softmax of the logits", kept, completed, halves, forward.or(at.scores_within()));
+            push("Logits", completed, e, logits);
+            push("Logits", completed, l, forward.or(at.scores_within()));
+            push("Log-softmax of the logits", completed, halves, forward.or(at.scores_within()));
             if scores(scenario) {
-                push("Logits of the frozen model", passing, completed, l, forward);
+                push("Logits of the frozen model", completed, l, forward);
             }
             // A slice without the last token has no flat view (`entropy_from_logits`, as above).
-            push("Logits, copied for their entropy", passing, completed, l, forward);
+            push("Logits, copied for their entropy", completed, l, forward);
         }
         TaskKind::Grpo => {
-            push("Logits", passing, completed, e, logits);
-            push("Logits, and divided by the temperature", kept, completed, 2.0 * l, forward);
-            push("Log-softmax of the logits", kept, completed, halves, forward);
+            push("Logits", completed, e, logits);
+            push("Logits, and divided by the temperature", completed, 2.0 * l, forward);
+            push("Log-softmax of the logits", completed, halves, forward);
         }
     }
     let gradients: &'static Expr = if kind == TaskKind::Dpo { &forms::LOGITS } else { &forms::COMPLETION_LOGITS };
     // DPO takes log-probabilities of whole sequences and masks the prompt behind them.
     let one: &'static Expr = if kind == TaskKind::Dpo { &forms::ONE_SEQUENCE } else { &forms::ONE_COMPLETION };
-    push("Logits, or their log-softmax", kept, gradients, l, backward);
+    push("Logits, or their log-softmax", gradients, l, backward);
     // In fp32 what was gathered has a gradient of its own beside that of the log-sum-exp.
-    push("Gradients of the logits", passing, gradients, if l > 2.0 { 2.0 * l } else { l }, backward);
+    push("Gradients of the logits", gradients, if l > 2.0 { 2.0 * l } else { l }, backward);
     // Before, one sequence after another: two temporaries of its log-sum-exp, or of its gather, stand beside what is
     // there of the others.
     let rows = Instants::among(&[at.rows]);
-    push("Logits, or their log-softmax", kept, gradients, l, rows);
-    push("Gradients of the logits", passing, gradients, if l > 2.0 { l } else { 0.0 }, rows);
-    push("Temporaries of one sequence’s gradient", passing, one, 2.0 * l, rows);
+    push("Logits, or their log-softmax", gradients, l, rows);
+    push("Gradients of the logits", gradients, if l > 2.0 { l } else { 0.0 }, rows);
+    push("Temporaries of one sequence’s gradient", one, 2.0 * l, rows);
     // 128 rows at a time: log-softmax, exponential and their product; or, before, the exponentials of one sequence.
     let chunk = 3.0 * l * ENTROPY_ROWS;
     let rows = f64::from(scenario.task.completed(scenario.recipe.sequence));
     let row = if l > 2.0 { 2.0 * l } else { 0.0 } * rows;
     if kind == TaskKind::Dpo || chunk >= row {
-        to.own("128 rows of their entropy", passing, chunk, vocabulary, forward, &TRL);
+        to.own("128 rows of their entropy", Bucket::Logits, chunk, vocabulary, forward, &TRL);
     } else {
-        let line = Line::new("Exponentials of one sequence", passing, one, &TRL, forward);
+        let line = Line::new("Exponentials of one sequence", Bucket::Logits, one, &TRL, forward);
         to.lines.push(Line { coefficient: 2.0 * l, ..line });
     }
 }
@@ -520,7 +522,7 @@ pub(super) fn cache_and_next(
     // `DynamicLayer.lazy_initialization` makes the empty values in the type of the keys, and `torch.cat` keeps the wider.
     push("Cache of values", Bucket::Activations, cache, key, stage.layers(), grown);
     push("One layer’s keys, longer by a token", Bucket::Temporary, cache, key, 1.0, grown);
-    push("Logits of the next tokens", Bucket::Temporary, shapes.next_logits, e + 12.0, 1.0, grown);
+    push("Logits of the next tokens", Bucket::Logits, shapes.next_logits, e + 12.0, 1.0, grown);
     let inner = if model.mlp.is_gated() { 3.0 } else { 2.0 } * Types::of(scenario).inner;
     push("Inside one layer, reading prompts", Bucket::Temporary, shapes.prompt_inner, inner, 1.0, reading);
     // In the last layer: the embeddings, which the model keeps to the end, the layer's input, the stream behind its

@@ -9,14 +9,14 @@ use crate::components::{Formula, MemoryBar, MemoryLegend, Segmented, is_long};
 use crate::site::{Facts, State, read};
 use shown::{Growth, Shown, View};
 
-/// A card for each bucket, what they show, their sum, and the bar of them all: the four buckets, each at its fullest,
+/// A card for each bucket, what they show, their sum, and the bar of them all: each at its fullest,
 /// or what is alive at the peak.
 #[component]
 pub fn Buckets(
     /// The shared state.
     state: State,
 ) -> impl IntoView {
-    let view = RwSignal::new(View::Four);
+    let view = RwSignal::new(View::Largest);
     let shown = Memo::new(move |_| state.read(|facts| Shown::of(facts, view.get())));
     let bar = Memo::new(move |_| shown.with(|shown| shown.bar.clone()));
     let there = Memo::new(move |_| shown.with(Shown::there));
@@ -28,7 +28,7 @@ pub fn Buckets(
                 <Segmented
                     id="buckets-view"
                     legend="What is shown"
-                    options=[(View::Four, "The four buckets"), (View::Peak, "At the peak")]
+                    options=[(View::Largest, "Each at its largest"), (View::Peak, "At the peak")]
                     value=view
                 />
             </div>

@@ -1,13 +1,13 @@
 //! What the figure shows: a card for each bucket, the bar, what both show, and the sum.
 
-use bmax::chart::{FOUR, MemoryBar, used_in_turn};
+use bmax::chart::{MemoryBar, NAMED, used_twice};
 use bmax::{Balance, Bucket, Bytes, Entry, Estimate, Method, division::line_at_peak, formula::Symbol, meaning::Event};
 
 use crate::components::mathml;
 use crate::site::{Facts, format};
 
 /// A card names its largest entries, at most this many; the calculator has them all.
-const NAMED: usize = 1;
+const LINES: usize = 1;
 
 /// The workshop divides sixteen bytes a parameter over all GPUs.
 const EVENLY: &str = "<mfrac><mrow><mn>16</mn><mi>N</mi></mrow><mi>D</mi></mfrac>";
@@ -17,8 +17,8 @@ const UNEVENLY: &str = "<msub><mi>M</mi><mi>fixed</mi></msub>";
 /// Which of the two views of the buckets is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum View {
-    /// The workshop's four buckets, each at the most that it holds within the step.
-    Four,
+    /// The named buckets, each at the most that it holds within the step.
+    Largest,
     /// What is alive at the moment that needs most.
     Peak,
 }
@@ -86,7 +86,7 @@ impl Shown {
             fixed: format::memory(line.fixed),
             growing: format::memory(growing),
             bar: match view {
-                View::Four => MemoryBar::of(estimate, None),
+                View::Largest => MemoryBar::of(estimate, None),
                 View::Peak => MemoryBar::at_peak(estimate, None),
             },
         }
@@ -103,26 +103,28 @@ impl Shown {
 impl Card {
     fn of(estimate: &Estimate, bucket: Bucket, view: View) -> Self {
         let (fullest, most) = estimate.fullest(bucket);
+        // The other two methods have no logits, and neither has a model with a head of few classes.
+        let is_named = NAMED.contains(&bucket) && (bucket != Bucket::Logits || most > Bytes::ZERO);
         let (position, bytes, is_there) = match view {
-            View::Four => (fullest, most, FOUR.contains(&bucket)),
+            View::Largest => (fullest, most, is_named),
             View::Peak => {
                 let bytes = estimate.bucket(bucket);
-                // One of the four that is empty now says so.
-                (estimate.binding().0, bytes, bytes > Bytes::ZERO || FOUR.contains(&bucket))
+                // A named one that is empty now says so.
+                (estimate.binding().0, bytes, bytes > Bytes::ZERO || is_named)
             }
         };
         let share = Bytes::share_of(bytes, estimate.peak().bytes);
         let alive = estimate.largest_at(position);
         let entries: Vec<&Entry> =
             alive.into_iter().filter(|entry| entry.bucket == bucket && entry.bytes > Bytes::ZERO).collect();
-        let more = entries.len().saturating_sub(NAMED) as u32;
+        let more = entries.len().saturating_sub(LINES) as u32;
         Self {
             is_there,
             growth: Growth::of(&entries),
             size: size(bytes),
             percent: format::percent(share),
             share: format::css_percent(share),
-            lines: entries.iter().take(NAMED).map(|entry| line(estimate, entry)).collect(),
+            lines: entries.iter().take(LINES).map(|entry| line(estimate, entry)).collect(),
             more: (more > 0).then(|| format!("and {} more", format::counted(more, "entry", "entries"))),
         }
     }
@@ -142,21 +144,22 @@ fn told(facts: &Facts, view: View) -> String {
         _ if !facts.is_ledger() => {
             "This method counts all four buckets as full at the same moment, so they add up to the total.".to_owned()
         }
-        View::Four => four(&facts.estimate),
+        View::Largest => largest(&facts.estimate),
         View::Peak => peak(&facts.estimate),
     }
 }
 
-/// Why the four buckets add up to more than the total, and what else is in it.
-fn four(estimate: &Estimate) -> String {
-    let shared = used_in_turn(estimate);
-    let together: Bytes = FOUR.iter().map(|&bucket| estimate.fullest(bucket).1).sum();
-    let [all, at_once, in_turn] = [together, together - shared, shared].map(format::memory);
+/// Why the named buckets add up to more than the total, and what else is in it.
+fn largest(estimate: &Estimate) -> String {
+    let shared = used_twice(estimate);
+    let together: Bytes = NAMED.iter().map(|&bucket| estimate.fullest(bucket).1).sum();
+    let [all, at_once, twice] = [together, together - shared, shared].map(format::memory);
     let gathered = estimate.fullest(Bucket::Parameters).1 > estimate.bucket(Bucket::Parameters);
     let come = if gathered { "Gradients and gathered weights" } else { "Gradients" };
+    let go = if estimate.fullest(Bucket::Logits).1 > Bytes::ZERO { "logits and activations" } else { "activations" };
     let mut told = if shared > Bytes::ZERO {
         format!(
-            "Each bucket is shown at its largest. They are not full at the same time: they add up to {all}, and at the peak they hold {at_once}. {come} come as activations go, and {in_turn} of the GPU serves both, one after the other; the bar is split there."
+            "Each bucket is shown at its largest. They are not full at the same time: they add up to {all}, and at the peak they hold {at_once}. {come} come as {go} go, so that {twice} of the GPU is used twice, first by one and then by the other; the bar is striped there."
         )
     } else {
         "Each bucket is shown at its largest, and all are full at the same moment.".to_owned()
@@ -281,7 +284,7 @@ mod tests {
     #[test]
     fn the_worked_7b_example_fills_64_gib_of_which_13_are_fixed() {
         let facts = facts_of(Scenario { method: Method::Workshop, ..Scenario::default() });
-        let shown = Shown::of(&facts, View::Four);
+        let shown = Shown::of(&facts, View::Largest);
         assert_eq!(
             (shown.total.as_str(), shown.fixed.as_str(), shown.growing.as_str()),
             ("64.0 GiB", "13.0 GiB", "51.0 GiB")
@@ -294,10 +297,10 @@ mod tests {
     }
 
     #[test]
-    fn the_first_view_has_the_four_buckets_and_none_of_them_is_empty() {
-        let shown = Shown::of(&facts_of(Scenario::default()), View::Four);
+    fn the_first_view_has_the_named_buckets_and_none_of_them_is_empty() {
+        let shown = Shown::of(&facts_of(Scenario::default()), View::Largest);
         let there: Vec<_> = Bucket::ALL.iter().zip(&shown.cards).filter(|(_, card)| card.is_there).collect();
-        assert_eq!(there.iter().map(|(bucket, _)| **bucket).collect::<Vec<_>>(), FOUR);
+        assert_eq!(there.iter().map(|(bucket, _)| **bucket).collect::<Vec<_>>(), NAMED);
         assert!(there.iter().all(|(_, card)| card.size != "none" && !card.lines.is_empty()));
     }
 
@@ -329,11 +332,11 @@ mod tests {
         let facts = facts_of(Scenario::default());
         let Facts { estimate, .. } = &facts;
         let [fullest, at_peak] = [
-            FOUR.iter().map(|bucket| estimate.fullest(*bucket).1).sum::<Bytes>(),
-            FOUR.iter().map(|bucket| estimate.bucket(*bucket)).sum::<Bytes>(),
+            NAMED.iter().map(|bucket| estimate.fullest(*bucket).1).sum::<Bytes>(),
+            NAMED.iter().map(|bucket| estimate.bucket(*bucket)).sum::<Bytes>(),
         ]
         .map(format::memory);
-        let told = Shown::of(&facts, View::Four).told;
+        let told = Shown::of(&facts, View::Largest).told;
         assert!(
             told.contains(&format!("add up to {fullest}, and")) && told.contains(&format!("hold {at_peak}.")),
             "{told}"
@@ -347,10 +350,10 @@ mod tests {
             let facts = facts_of(scenario);
             let sum: Bytes = Bucket::ALL.iter().map(|&bucket| facts.estimate.bucket(bucket)).sum();
             prop_assert!((sum.share_of(facts.estimate.peak().bytes) - 1.0).abs() < 1e-9);
-            for view in [View::Four, View::Peak] {
+            for view in [View::Largest, View::Peak] {
                 let shown = Shown::of(&facts, view);
                 texts_are_sound(&shown);
-                let drawn: f64 = shown.bar.drawn[..9].iter().map(|bytes| bytes.get()).sum();
+                let drawn: f64 = shown.bar.drawn[..10].iter().map(|bytes| bytes.get()).sum();
                 prop_assert!((drawn / facts.estimate.peak().bytes.get() - 1.0).abs() < 1e-9, "the bar is the peak");
                 for card in shown.cards.iter().filter(|card| card.is_there) {
                     prop_assert_eq!(card.lines.is_empty(), card.size == "none");

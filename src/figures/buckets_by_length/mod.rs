@@ -78,7 +78,8 @@ fn Notes(stack: Memo<Stack>, reading: Memo<Reading>) -> impl IntoView {
                 <strong data-testid="stack-fixed">{read(reading, |reading| &reading.fixed)}</strong>
                 " of parameters, gradients and optimizer state, "
                 <strong data-testid="stack-activations">{read(reading, |reading| &reading.activations)}</strong>
-                " of activations, and " <span>{read(reading, |reading| &reading.rest)}</span> " of the rest. " <span data-testid="stack-verdict">{read(reading, |reading| &reading.verdict)}</span>
+                " of activations, " <span>{read(reading, |reading| &reading.logits)}</span> " of logits, and "
+                <span>{read(reading, |reading| &reading.rest)}</span> " of the rest. " <span data-testid="stack-verdict">{read(reading, |reading| &reading.verdict)}</span>
             </p>
             <p class="live-note" data-testid="stack-longest">{read(stack, |stack| &stack.longest_text)}</p>
         </div>

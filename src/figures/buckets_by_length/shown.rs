@@ -14,9 +14,11 @@ pub use crate::figures::activations::shown::ENDS;
 
 /// Where the first that the length changes stands.
 const ACTIVATIONS: usize = 3;
+/// Where logits stand.
+const LOGITS: usize = 4;
 
 /// The table.
-pub static COLUMNS: [Column; 9] = columns(Column::words("Tokens S"));
+pub static COLUMNS: [Column; 10] = columns(Column::words("Tokens S"));
 
 /// One length.
 #[derive(Clone, Debug, PartialEq)]
@@ -97,7 +99,8 @@ impl Stack {
     /// One length read off.
     pub fn reading(&self, place: f64) -> Reading {
         let held = self.at(place);
-        let (total, fixed, activations) = (held.total(), held.fixed(), held.sizes[ACTIVATIONS]);
+        let (total, fixed) = (held.total(), held.fixed());
+        let [activations, logits] = [ACTIVATIONS, LOGITS].map(|at| held.sizes[at]);
         let beyond = self.scenario.longest_positions().filter(|most| held.tokens > *most);
         let verdict = match (beyond, self.usable - total) {
             (Some(most), _) => format!("Learned positions end at {}.", tokens_text(most)),
@@ -112,7 +115,8 @@ impl Stack {
             total: format::memory(total),
             fixed: format::memory(fixed),
             activations: format::memory(activations),
-            rest: format::memory(Bytes::new((total - fixed - activations).get().max(0.0))),
+            logits: format::memory(logits),
+            rest: format::memory(Bytes::new((total - fixed - activations - logits).get().max(0.0))),
             verdict,
         }
     }
@@ -172,6 +176,8 @@ pub struct Reading {
     pub fixed: String,
     /// Activations.
     pub activations: String,
+    /// Logits, and what the loss makes of them.
+    pub logits: String,
     /// What else there is.
     pub rest: String,
     /// Whether it fits.

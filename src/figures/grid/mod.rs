@@ -25,13 +25,14 @@ static KEYS: [Key; 3] = [
     Key::new("grid-key is-copy", "a copy of the model; each row is a stage, the first on top"),
 ];
 
-static HELD: [Column; 9] = [
+static HELD: [Column; 10] = [
     Column::words("Stage"),
     Column::numbers("Layers"),
     Column::numbers("Billion parameters"),
     Column::numbers("Micro-batches kept"),
     Column::numbers("Model states"),
     Column::numbers("Activations"),
+    Column::numbers("Logits and loss"),
     Column::numbers("Everything else"),
     Column::numbers("Peak"),
     Column::words("Fits"),

@@ -224,11 +224,11 @@ fn held(scenario: &Scenario) -> Vec<Vec<String>> {
 /// A row for a stage that is not there, so that the table keeps its height.
 fn nothing(name: &str) -> Vec<String> {
     let mut row = vec![name.to_owned()];
-    row.resize(9, NONE.to_owned());
+    row.resize(10, NONE.to_owned());
     row
 }
 
-fn cells(name: String, share: &StageShare, memory: [String; 5]) -> Vec<String> {
+fn cells(name: String, share: &StageShare, memory: [String; 6]) -> Vec<String> {
     let mut row = vec![
         name,
         number::grouped(share.layers),
@@ -239,15 +239,16 @@ fn cells(name: String, share: &StageShare, memory: [String; 5]) -> Vec<String> {
     row
 }
 
-/// The memory of one GPU at an instant: model states, activations, the rest, all of it, and whether it fits.
-fn memory(estimate: &Estimate, position: usize, usable: Bytes) -> [String; 5] {
-    let states = [Bucket::Parameters, Bucket::Gradients, Bucket::Optimizer];
-    let states: Bytes = states.map(|bucket| estimate.bucket_at(bucket, position)).into_iter().sum();
-    let activations = estimate.bucket_at(Bucket::Activations, position);
+/// The memory of one GPU at an instant: model states, activations, logits, the rest, all of it, and whether it fits.
+fn memory(estimate: &Estimate, position: usize, usable: Bytes) -> [String; 6] {
+    let at = |bucket| estimate.bucket_at(bucket, position);
+    let states: Bytes = [Bucket::Parameters, Bucket::Gradients, Bucket::Optimizer].map(at).into_iter().sum();
+    let [activations, logits] = [Bucket::Activations, Bucket::Logits].map(at);
     let peak = estimate.total_at(position);
     let fits = if peak <= usable && estimate.host.lacks().is_none() { "yes" } else { "no" };
-    let [states, activations, rest] = [states, activations, peak - states - activations].map(format::memory);
-    [states, activations, rest, format::gib(peak), fits.to_owned()]
+    let rest = peak - states - activations - logits;
+    let [states, activations, logits, rest] = [states, activations, logits, rest].map(format::memory);
+    [states, activations, logits, rest, format::gib(peak), fits.to_owned()]
 }
 
 fn row(crossing: &Crossing, scenario: &Scenario, grid: &Grid) -> Vec<String> {
@@ -349,7 +350,7 @@ mod tests {
             let shown = Shown::opened(&scenario, group % 2 == 0, GROUPS[group]);
             texts_are_sound(&shown);
             prop_assert_eq!((shown.held.len(), shown.crossing.len()), (3, 4));
-            prop_assert!(shown.held.iter().all(|row| row.len() == 9));
+            prop_assert!(shown.held.iter().all(|row| row.len() == 10));
             let boxes = boxes(&shown);
             prop_assert!(!boxes.is_empty() && boxes.len() <= 64 && boxes[0].lit);
             // Side by side and on top of each other there is room for eight.

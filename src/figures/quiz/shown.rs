@@ -91,8 +91,8 @@ const FOLLOWS: &str = "It follows your configuration; so does the verdict.";
 fn parts(facts: &Facts) -> String {
     let [states, activations, temporary, process] = quiz::parts(&facts.estimate).map(format::memory);
     format!(
-        "At your peak, “{}”, model states take {states}, activations and batch {activations}, temporary tensors \
-         {temporary}, the process {process}. {FOLLOWS} <span class=\"quiz-where\"><a href=\"#calculator\">Every \
+        "At your peak, “{}”, model states take {states}, activations and batch {activations}, logits \
+         and temporary tensors {temporary}, the process {process}. {FOLLOWS} <span class=\"quiz-where\"><a href=\"#calculator\">Every \
          entry</a></span>",
         facts.estimate.peak().instant.name
     )

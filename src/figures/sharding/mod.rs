@@ -12,23 +12,31 @@ use crate::site::{State, derived, read};
 use shown::Shown;
 
 /// The parts of a bar from its left.
-const PARTS: [Tint; 5] = [
+const PARTS: [Tint; 6] = [
     Tint::Bucket(Bucket::Parameters),
     Tint::Bucket(Bucket::Gradients),
     Tint::Bucket(Bucket::Optimizer),
     Tint::Bucket(Bucket::Activations),
+    Tint::Bucket(Bucket::Logits),
     Tint::Other,
 ];
 
-static KEYS: [Key; PARTS.len()] =
-    [Key::memory(PARTS[0]), Key::memory(PARTS[1]), Key::memory(PARTS[2]), Key::memory(PARTS[3]), Key::memory(PARTS[4])];
+static KEYS: [Key; PARTS.len()] = [
+    Key::memory(PARTS[0]),
+    Key::memory(PARTS[1]),
+    Key::memory(PARTS[2]),
+    Key::memory(PARTS[3]),
+    Key::memory(PARTS[4]),
+    Key::memory(PARTS[5]),
+];
 
-static COLUMNS: [Column; 8] = [
+static COLUMNS: [Column; 9] = [
     Column::words("Stage"),
     Column::numbers("Parameters"),
     Column::numbers("Gradients"),
     Column::numbers("Optimizer state"),
     Column::numbers("Activations"),
+    Column::numbers("Logits and loss"),
     Column::numbers("Everything else"),
     Column::numbers("Peak"),
     Column::numbers("Largest b"),

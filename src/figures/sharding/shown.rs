@@ -38,8 +38,8 @@ pub struct Bar {
     pub verdict: String,
     /// Whether it does not.
     pub over: bool,
-    /// The lengths of its parts: parameters, gradients, optimizer state, activations and the rest.
-    pub lengths: [String; 5],
+    /// The lengths of its parts: parameters, gradients, optimizer state, activations, logits and the rest.
+    pub lengths: [String; 6],
 }
 
 impl Shown {
@@ -119,7 +119,7 @@ mod tests {
             let usable = percent(&shown.usable);
             for ((bar, end), row) in shown.bars.iter().zip(ends).zip(&shown.rows) {
                 prop_assert!(end <= 100.0 && usable <= 100.0);
-                prop_assert!(bar.verdict.starts_with(&row[6]));
+                prop_assert!(bar.verdict.starts_with(&row[7]));
                 // Lengths are written to a thousandth of a percent.
                 let lacks_host = bar.verdict.ends_with("CPU memory");
                 prop_assert!(bar.over == (lacks_host || end > usable) || (end - usable).abs() < 0.01);

@@ -18,7 +18,7 @@ const ENDS: (f64, f64) = (0.0, 400.0);
 /// Where the slider starts: at the peak of the default.
 const START: f64 = 268.0;
 
-static COLUMNS: [Column; 9] = columns(Column::words("Moment"));
+static COLUMNS: [Column; 10] = columns(Column::words("Moment"));
 
 /// Two steps of this configuration as a curve, one moment of them read off, and one step with another recomputation over
 /// it.

@@ -251,7 +251,7 @@ const fn places(part: Part) -> &'static str {
         Part::Optimizer => ".opening [data-bucket=optimizer]",
         Part::Activations => ".opening :is([data-bucket=activations], [data-bucket=turns])",
         Part::Peak => ".opening-reason",
-        Part::Logits => ".opening :is([data-bucket=activations], [data-bucket=other])",
+        Part::Logits => ".opening [data-bucket=logits]",
         Part::Free => ".opening [data-bucket=free]",
         Part::Over => ".opening :is(.slider-value, .opening-chosen, .memory-over)",
         Part::Recomputation => ".opening .headline",

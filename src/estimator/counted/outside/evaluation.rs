@@ -65,8 +65,31 @@ fn evaluated(shape: &'static Expr) -> &'static Expr {
 
 impl Counted<'_> {
     fn push(&mut self, name: &'static str, shape: &'static Expr, bytes: f64, alive: Instants, source: &'static Source) {
+        self.pushed(Bucket::Temporary, name, shape, bytes, alive, source);
+    }
+
+    fn logits(
+        &mut self,
+        name: &'static str,
+        shape: &'static Expr,
+        bytes: f64,
+        alive: Instants,
+        source: &'static Source,
+    ) {
+        self.pushed(Bucket::Logits, name, shape, bytes, alive, source);
+    }
+
+    fn pushed(
+        &mut self,
+        bucket: Bucket,
+        name: &'static str,
+        shape: &'static Expr,
+        bytes: f64,
+        alive: Instants,
+        source: &'static Source,
+    ) {
         if bytes > 0.0 {
-            let line = Line::new(name, Bucket::Temporary, shape, source, alive);
+            let line = Line::new(name, bucket, shape, source, alive);
             self.to.lines.push(Line { coefficient: bytes, ..line });
         }
     }
@@ -111,18 +134,18 @@ impl Counted<'_> {
         match recipe.loss {
             LossHead::Classifier => {}
             LossHead::Fused if !kept => {
-                self.push("One chunk of logits, evaluated", shapes.residual, e + 4.0, at_loss, &LIGER);
+                self.logits("One chunk of logits, evaluated", shapes.residual, e + 4.0, at_loss, &LIGER);
             }
             LossHead::MaskedLm => {
                 let softmax = if recipe.precision == Precision::Autocast { 4.0 } else { e };
-                self.push("Logits, evaluated", shapes.logits, e, at_loss, &TRANSFORMERS);
-                self.push("Log-softmax of the evaluated logits", shapes.logits, softmax, at_loss, &TRANSFORMERS);
+                self.logits("Logits, evaluated", shapes.logits, e, at_loss, &TRANSFORMERS);
+                self.logits("Log-softmax of the evaluated logits", shapes.logits, softmax, at_loss, &TRANSFORMERS);
             }
             _ => {
-                self.push("Logits, evaluated", shapes.logits, e, at_loss, &TRANSFORMERS);
+                self.logits("Logits, evaluated", shapes.logits, e, at_loss, &TRANSFORMERS);
                 let cast = if e < 4.0 { 4.0 } else { 0.0 };
-                self.push("Evaluated logits in fp32", shapes.logits, cast, at_loss, &TRANSFORMERS);
-                self.push("Log-softmax of the evaluated logits", shapes.logits, 4.0, at_loss, &TRANSFORMERS);
+                self.logits("Evaluated logits in fp32", shapes.logits, cast, at_loss, &TRANSFORMERS);
+                self.logits("Log-softmax of the evaluated logits", shapes.logits, 4.0, at_loss, &TRANSFORMERS);
             }
         }
     }
@@ -168,7 +191,7 @@ impl Counted<'_> {
 
     fn keep(&mut self, name: &'static str, shape: &'static Expr, bytes: f64, alive: Instants, part: Part) {
         let before = self.to.lines.len();
-        self.push(name, shape, bytes, alive, &TRAINER);
+        self.logits(name, shape, bytes, alive, &TRAINER);
         self.to.are(part, before);
     }
 
