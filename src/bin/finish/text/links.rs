@@ -56,6 +56,11 @@ impl Places {
         self.ids.iter().filter(move |(_, slug)| **slug == page).map(|(id, _)| id.as_str())
     }
 
+    /// The page that has an id.
+    pub fn page_of(&self, id: &str) -> Option<&'static str> {
+        self.ids.get(id).copied()
+    }
+
     /// Markup as it stands on a page, with the way to each place that its links name. What is rendered for a figure
     /// goes through here, too.
     pub fn resolved(&self, html: &str, page: &str) -> Result<String> {
@@ -82,7 +87,7 @@ impl Places {
 
     fn way(&self, link: &str, page: &str) -> Result<String> {
         if let Some(id) = link.strip_prefix('#') {
-            let there = *self.ids.get(id).ok_or_else(|| format!("no page has the id {link}"))?;
+            let there = self.page_of(id).ok_or_else(|| format!("no page has the id {link}"))?;
             return Ok(match there {
                 _ if there == page => link.to_owned(),
                 "" => format!("{ROOT}{link}"),
@@ -112,7 +117,7 @@ impl Places {
         let Some((query, id)) = link.split_once('#') else {
             return Err(format!("the link ?{link} names no place: ?configuration#id"));
         };
-        let there = *self.ids.get(id).ok_or_else(|| format!("no page has the id #{id}"))?;
+        let there = self.page_of(id).ok_or_else(|| format!("no page has the id #{id}"))?;
         if let Some(fault) = misread(query) {
             return Err(format!("the link ?{link}: {fault}"));
         }
