@@ -54,6 +54,20 @@ const SYNONYMS: &[(&str, &str, &str)] = &[
     ("", "fsdp", "zero=3"),
 ];
 
+/// What other programs call the parameter `key` or one of its words, in small letters without anything between them.
+///
+/// ```
+/// use bmax::nearest::called;
+///
+/// assert!(called("recompute").any(|word| word == "checkpointing"));
+/// assert!(called("zero").any(|word| word == "fsdp"));
+/// ```
+pub fn called(key: &str) -> impl Iterator<Item = &'static str> {
+    let is_of =
+        move |of: &str, offer: &str| if of.is_empty() { offer.split('=').next() == Some(key) } else { of == key };
+    SYNONYMS.iter().filter(move |(of, _, offer)| is_of(of, offer)).map(|(_, word, _)| *word)
+}
+
 /// What somebody who gave `given` for the parameter `parameter` may have meant: the word of the table of
 /// synonyms, or else what is [`nearest`]. With no parameter, `given` is itself one.
 ///

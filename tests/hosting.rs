@@ -23,7 +23,7 @@ const ALWAYS: [(&str, &str); 6] = [
 const ASKED_AGAIN: &str = "no-cache";
 const KEPT: &str = "public, max-age=31536000, immutable";
 /// How the names begin of what is named by its content (`src/bin/finish/`, and Trunk for the sheet).
-const NAMED: [&str; 3] = ["program-", "desk-", "site-"];
+const NAMED: [&str; 4] = ["program-", "desk-", "search-", "site-"];
 
 /// The headers of each pattern of `_headers`.
 fn rules(text: &str) -> BTreeMap<&str, Vec<(&str, &str)>> {

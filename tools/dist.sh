@@ -10,7 +10,7 @@ sh tools/kept.sh put
 wanted=$({
     rustc --version
     printf '%s\n' "${BMAX_ADDRESS:-}" "${BMAX_OFFLINE:-}"
-    find build.rs Cargo.lock Cargo.toml Trunk.toml index.html assets src style tools -type f | LC_ALL=C sort | xargs cksum
+    find build.rs Cargo.lock Cargo.toml Trunk.toml LICENSE docs/command-line.md index.html assets src style tools -type f | LC_ALL=C sort | xargs cksum
 } | cksum)
 if [ -f dist/index.html ] && [ "$(cat target/dist-built 2>/dev/null)" = "$wanted" ]; then
     say "dist/ is as new as its sources"

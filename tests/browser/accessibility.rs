@@ -97,11 +97,11 @@ axe_finds_nothing_on_any_page_with_everything_open! {
     batch: "batch/",
     gpus: "gpus/",
     networks: "networks/",
-    plan: "plan/",
     check: "check/",
-    trust: "trust/",
-    sources: "sources/",
     questions: "questions/",
+    sources: "sources/",
+    plan: "plan/",
+    trust: "trust/",
     teach: "teach/",
 }
 

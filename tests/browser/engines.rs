@@ -33,11 +33,11 @@ every_figure_mounts_unfolds_and_asks_no_other_host! {
     batch: "batch/",
     gpus: "gpus/",
     networks: "networks/",
-    plan: "plan/",
     check: "check/",
-    trust: "trust/",
-    sources: "sources/",
     questions: "questions/",
+    sources: "sources/",
+    plan: "plan/",
+    trust: "trust/",
     teach: "teach/",
 }
 

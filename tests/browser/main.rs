@@ -67,6 +67,7 @@ mod recipes;
 mod recompute;
 mod sandboxed_frame;
 mod scaling;
+mod search;
 mod sentences;
 mod shapes;
 mod share;

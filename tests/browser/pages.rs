@@ -121,6 +121,7 @@ async fn what_was_changed_a_moment_ago_travels_along_too_by_pointer_and_by_keybo
         page.figure("calculator").fill("Sequence length S", "4096").await;
         page.part("#answer-bar").shows("bar-answer", &answer).await;
         assert_eq!(page.query().await, "v=3&gpus=64", "by {way}, the address has not followed");
+        page.script("document.querySelector('.pages li details').open = true;", vec![]).await;
         if way == "keyboard" {
             page.part("nav.pages").focus("link", "Memory").await;
         } else {
@@ -201,5 +202,110 @@ async fn the_contents_of_each_page_lead_to_its_sections() {
                 .filter((id) => !listed.includes(id));";
         assert_eq!(page.script(unlisted, vec![]).await, Value::Array(vec![]), "/{name}");
     }
+    page.close().await;
+}
+
+/// The ways of a page that can be seen, once its header has been pressed at most once.
+const IN_ONE_PRESS: &str = "const seen = () => [...document.querySelectorAll('a[href]')] \
+        .filter((one) => one.checkVisibility({ contentVisibilityAuto: false, visibilityProperty: true })) \
+        .map((one) => one.href.split(/[?#]/)[0]); \
+    const ways = new Set(seen()); \
+    for (const menu of document.querySelectorAll('.pages details')) { \
+        if (!menu.firstElementChild.checkVisibility()) continue; \
+        menu.open = true; \
+        for (const way of seen()) ways.add(way); \
+        menu.open = false; \
+    } \
+    return [...ways];";
+
+#[tokio::test]
+async fn every_page_is_two_presses_away_from_every_page_on_a_desk_and_on_a_phone() {
+    let page = Visit::to_the_empty_page().open().await;
+    let home = page.server.origin() + FOLDER;
+    for (width, name) in [1440, 390].into_iter().flat_map(|width| PAGES.map(|name| (width, name))) {
+        page.resize(width, 900).await;
+        page.go(&format!("{FOLDER}{name}")).await;
+        let ways: BTreeSet<String> =
+            serde_json::from_value(page.script(IN_ONE_PRESS, vec![]).await).expect("addresses");
+        let lost: Vec<_> = PAGES.iter().filter(|other| !ways.contains(&format!("{home}{other}"))).collect();
+        assert!(lost.is_empty(), "{width} px, /{name}: {lost:?}");
+    }
+    page.close().await;
+}
+
+#[tokio::test]
+async fn a_menu_folds_up_by_escape_by_a_press_elsewhere_and_when_the_keyboard_leaves_it() {
+    let page = Page::open("memory/").await;
+    let summary = "document.querySelector('.pages li summary')";
+    let open = "return document.querySelector('.pages li details').open;";
+    let unfold = async || {
+        page.script(&format!("{summary}.click(); {summary}.focus();"), vec![]).await;
+        assert_eq!(page.script(open, vec![]).await, json!(true));
+    };
+    unfold().await;
+    page.press(key::ESCAPE).await;
+    assert_eq!(page.script(open, vec![]).await, json!(false));
+    assert_eq!(page.script(&format!("return document.activeElement === {summary};"), vec![]).await, json!(true));
+    unfold().await;
+    page.script(
+        "document.querySelector('h1').dispatchEvent(new PointerEvent('pointerdown', { bubbles: true }));",
+        vec![],
+    )
+    .await;
+    assert_eq!(page.script(open, vec![]).await, json!(false));
+    unfold().await;
+    page.press(&key::TAB.repeat(9)).await;
+    page.until_script("the menu to fold up", open, json!(false)).await;
+    page.close().await;
+}
+
+#[tokio::test]
+async fn the_header_is_one_row_on_a_desk_on_a_tablet_and_on_a_phone() {
+    let page = Visit::to_the_empty_page().open().await;
+    for (width, name) in [(1440, ""), (1024, "memory/"), (768, "questions/"), (390, ""), (360, "teach/")] {
+        page.resize(width, 900).await;
+        page.go(&format!("{FOLDER}{name}")).await;
+        page.wait_for_the_frame().await;
+        let height = page.script("return document.querySelector('.site-header').offsetHeight;", vec![]).await;
+        assert!(height.as_f64().is_some_and(|height| height < 64.0), "{width} px, /{name}: {height} px");
+    }
+    page.close().await;
+}
+
+#[tokio::test]
+async fn the_catalogue_is_a_page_of_the_site_whose_rows_open_the_calculator() {
+    let page = Visit::to_the_empty_page().open().await;
+    page.go(&format!("{FOLDER}catalogue.html?v=3&gpus=64")).await;
+    let frame = "return ['.site-header .pages a', '[data-search]', '.theme-switch', '.site-footer a'] \
+        .map((one) => !!document.querySelector(one));";
+    assert_eq!(page.script(frame, vec![]).await, json!([true, true, true, true]));
+    // No program and no figure, and a configuration that goes on to the other pages.
+    assert!(!page.server.requests().iter().any(|path| path.contains(".wasm")));
+    let way = "return document.querySelector('.pages a[href*=\"memory/\"]').search;";
+    assert_eq!(page.script(way, vec![]).await, json!("?v=3&gpus=64"));
+    let (model, gpu) = (bmax::catalogue::MODELS.len(), bmax::catalogue::DEVICES.len());
+    let rows = "return ['model', 'gpu'].map((key) => \
+        document.querySelectorAll(`main a[href*=\"${key}=\"][href*=\"#calculator\"]`).length);";
+    assert_eq!(page.script(rows, vec![]).await, json!([model, gpu]));
+    page.script("document.querySelector('main a[href*=\"gpu=rtx-4090\"]').click();", vec![]).await;
+    page.until_script("the calculator", "return location.hash;", json!("#calculator")).await;
+    page.wait_for_the_frame().await;
+    assert_eq!(page.query().await, "v=3&gpu=rtx-4090");
+    page.close().await;
+}
+
+#[tokio::test]
+async fn a_page_without_the_program_has_the_theme_that_was_chosen_and_can_choose_another() {
+    let page = Visit::to_the_empty_page().open().await;
+    page.go(&format!("{FOLDER}catalogue.html")).await;
+    page.all().press("Theme: auto. Switch to light.").await;
+    page.all().press("Theme: light. Switch to dark.").await;
+    page.go(&format!("{FOLDER}teach/")).await;
+    page.wait_for_the_frame().await;
+    assert_eq!(page.script("return document.documentElement.dataset.theme;", vec![]).await, json!("dark"));
+    page.go(&format!("{FOLDER}no/such/page")).await;
+    page.all().press("Theme: dark. Switch to auto.").await;
+    assert_eq!(page.script("return localStorage.getItem('bmax-theme');", vec![]).await, json!(null));
+    page.complaints().await;
     page.close().await;
 }

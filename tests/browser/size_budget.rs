@@ -32,6 +32,9 @@ const WORKER: usize = 5_000;
 /// All icons together. They are kept for a visit without a network, so they are a part of what the worker loads.
 const ICONS: usize = 8_000;
 
+/// The search: its script, its style, and what can be found. It comes with the first press.
+const SEARCH: usize = 25_000;
+
 /// What other pages load to size their frames. A seventh of it tells bmax's frames from others.
 const EMBED: usize = 1_100;
 
@@ -150,11 +153,13 @@ fn what_is_loaded_by_those_who_ask_for_it_stays_within_its_budget() {
     let sum =
         |which: &dyn Fn(&str) -> bool| dist().keys().filter(|name| which(name)).map(|name| compressed(name)).sum();
     let desk: usize = sum(&|name| name.starts_with("desk-"));
+    let search: usize = sum(&|name| name.starts_with("search-"));
     let (worker, embed): (usize, usize) = (sum(&|name| name == "sw.js"), sum(&|name| name == "embed.js"));
     // They are compressed already.
     let icons: usize = dist().iter().filter(|(name, _)| name.starts_with("icons/")).map(|(_, bytes)| bytes.len()).sum();
     for (what, size, budget) in [
         ("the desk", desk, DESK),
+        ("the search", search, SEARCH),
         ("the worker", worker, WORKER),
         ("embed.js", embed, EMBED),
         ("the icons", icons, ICONS),

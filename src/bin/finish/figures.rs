@@ -8,7 +8,7 @@ use bmax::link::Beginning;
 use bmax::plot::Plot;
 
 use super::markup::tags;
-use super::script::tidied;
+use super::script;
 use super::{Result, paths, read};
 
 /// One figure.
@@ -47,7 +47,7 @@ impl Figures {
         let mut by_name = BTreeMap::new();
         for (name, html) in by_beginning {
             let sheet = sources.join(name.replace('-', "_")).join("style.css");
-            let sheet = if sheet.is_file() { tidied(&read(&sheet)?) } else { String::new() };
+            let sheet = if sheet.is_file() { script::sheet(&read(&sheet)?) } else { String::new() };
             let part = parts.get(name.as_str()).map(|part| (*part).to_owned());
             let plot = rendered.join(format!("{name}.plot"));
             let plot = if plot.is_file() { Plot::from_text(&read(&plot)?) } else { None };
@@ -121,7 +121,6 @@ impl Figures {
         let numbers: BTreeSet<String> = html.flat_map(|html| style_numbers(html)).collect();
         for rule in numbers.iter().filter_map(|number| self.rules.get(number)) {
             styles.push_str(rule);
-            styles.push('\n');
         }
         styles
     }
@@ -181,7 +180,7 @@ mod tests {
     #[test]
     fn a_page_has_the_styles_of_its_own_figures_and_of_the_frame_and_no_others() {
         let styles = |sentences: &[&str]| figures().styles(&["grow"], sentences, Beginning::Site);
-        assert_eq!(styles(&[]), ".grow {}\n[data-style=\"7\"]{}\n[data-style=\"9\"]{}\n");
+        assert_eq!(styles(&[]), ".grow {}\n[data-style=\"7\"]{}[data-style=\"9\"]{}");
         assert!(styles(&["logits"]).contains("[data-style=\"6\"]{}"));
     }
 

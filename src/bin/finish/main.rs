@@ -19,11 +19,14 @@ mod discovery;
 mod figures;
 mod imports;
 mod markup;
+mod navigation;
 mod page;
 mod pages;
+mod plain;
 mod previews;
 mod program;
 mod script;
+mod search;
 mod sheets;
 mod text;
 mod worker;
@@ -76,27 +79,36 @@ fn pages(folder: &Path, rendered: &Path, built: &Path) -> Result<()> {
     text::link(&mut site)?;
     let places = text::Places::of(&site).with_figures(&site, &figures.all());
     let asking = digest::sha256(read_bytes(&folder.join(pages::ASKING))?);
+    let search = search::write_it(folder, &site, &places)?;
     let parts = pages::Parts {
         program: &program,
         figures: &figures,
         places: &places,
         desk: &desk,
         asking: &asking,
+        search: &search,
         address: &address,
     };
     // Trunk's minifier would take the comments by which the program finds its way through a figure, so that figures
     // come after it.
     pages::write_all(folder, &page, &site, &parts)?;
-    pages::write_missing(folder, &site)?;
+    plain::write_them(folder, &page, &site, &parts)?;
+    write_texts(folder)?;
     let previews = previews::write_all(folder, &site, &figures, &address)?;
     if let Some(address) = address.site() {
-        let pages = site.iter().map(pages::address).chain(["catalogue.html".to_owned()]).chain(previews);
+        let pages = site.iter().map(pages::address).chain([navigation::CATALOGUE.to_owned()]).chain(previews);
         write(&folder.join("sitemap.xml"), discovery::sitemap(&pages.collect::<Vec<_>>(), address))?;
         write(&folder.join("robots.txt"), discovery::robots(address))?;
     }
     bill::write_it(folder, &[program.files(folder)?, desk.files()].concat())?;
     // The files are what they will be now.
     worker::list(folder, is_kept())
+}
+
+/// Writes what the footer leads to and what stands elsewhere in the sources, as text.
+fn write_texts(folder: &Path) -> Result<()> {
+    write(&folder.join(navigation::COMMAND_LINE), include_str!("../../../docs/command-line.md"))?;
+    write(&folder.join(navigation::LICENCE), include_str!("../../../LICENSE"))
 }
 
 /// The steps that follow from what the files of a finished site hold: in every page the policy, where it has places

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::{fs, iter};
 
-#[cfg(test)]
 use bmax::link::Beginning;
 use serde_json::{Map, Value, json};
 
@@ -14,11 +13,14 @@ use super::desk::Desk;
 use super::discovery::{About, structured, tags as crawled};
 use super::figures::Figures;
 use super::markup::{escaped, tags};
+use super::navigation::{footer, header};
 use super::page::{filled, with_policy};
+use super::plain::with_figures;
 use super::previews::PICTURE;
 use super::program::Program;
+use super::search::Search;
 use super::text::{Page, Places};
-use super::{Result, read, write};
+use super::{Result, write};
 
 /// The script of a link that asks before it answers, which `index.html` imports.
 pub const ASKING: &str = "ask.js";
@@ -31,6 +33,7 @@ pub struct Parts<'a> {
     pub desk: &'a Desk,
     /// The digest of [`ASKING`].
     pub asking: &'a str,
+    pub search: &'a Search,
     /// Where the site will lie.
     pub address: &'a Address,
 }
@@ -62,34 +65,77 @@ fn assembled(template: &str, pages: &[Page], at: usize, parts: &Parts) -> Result
         page.sections.iter().flat_map(|section| &section.sentences).map(String::as_str).collect();
     let main: String = page.sections.iter().map(|section| section.html.as_str()).collect();
     let main = parts.places.resolved(&parts.figures.placed(&main, &names, &sentences, page.begins)?, page.slug)?;
-    let fills = [
-        ("{{title}}", escaped(&page.title)),
-        // Trunk's minifier takes the quotes of a value that needs none as it stands.
-        ("content={{description}}", format!("content=\"{}\"", escaped(&page.description))),
+    let fills = vec![
         ("{{places}}", places(pages, parts.places).to_string()),
         ("{{page}}", address(page)),
-        ("{{begins}}", page.begins.key().to_owned()),
         ("{{parts}}", fetched(&names, !sentences.is_empty(), parts)?.to_string()),
         ("{{first-figure}}", names.first().copied().unwrap_or_default().to_owned()),
-        ("{{crawled}}", crawlers(page, parts.address)),
-        ("{{styles}}", format!("<style>{}</style>", parts.figures.styles(&names, &sentences, page.begins))),
-        ("{{pages}}", header(pages, at)),
         ("{{contents}}", contents(page)),
         ("{{neighbours}}", neighbours(pages, at)),
         ("{{answer-bar}}", bar(&names, page, parts)?),
         ("{{desk}}", parts.desk.name.clone()),
         ("{{desk-sheet}}", format!("sha256-{}", parts.desk.sheet)),
+        ("{{program}}", parts.program.folder.clone()),
+    ];
+    let frame = Frame {
+        title: &page.title,
+        description: &page.description,
+        crawled: crawlers(page, parts.address),
+        styles: format!("<style>{}</style>", parts.figures.styles(&names, &sentences, page.begins)),
+        shown: Some(page.slug),
+        begins: page.begins,
+        main,
+        root: root(page),
+    };
+    let template = rooted(&with_figures(template), root(page), &address(page), parts.address);
+    filled_in(&template, &frame, pages, parts, fills)
+}
+
+/// What a page brings to the frame that all have.
+pub struct Frame<'a> {
+    pub title: &'a str,
+    pub description: &'a str,
+    /// What it says of itself to crawlers.
+    pub crawled: String,
+    /// The styles that it has beside the sheet of all pages.
+    pub styles: String,
+    /// Its slug, where it is one of the pages of the header.
+    pub shown: Option<&'a str>,
+    /// What it begins with.
+    pub begins: Beginning,
+    pub main: String,
+    /// The way to the first page.
+    pub root: &'static str,
+}
+
+/// The template with its frame and with these fills. The text comes last: what stands for something in it stays.
+pub fn filled_in(
+    template: &str,
+    frame: &Frame,
+    pages: &[Page],
+    parts: &Parts,
+    fills: Vec<(&'static str, String)>,
+) -> Result<String> {
+    let of_all = [
+        ("{{title}}", escaped(frame.title)),
+        ("{{begins}}", frame.begins.key().to_owned()),
+        // Trunk's minifier takes the quotes of a value that needs none as it stands.
+        ("content={{description}}", format!("content=\"{}\"", escaped(frame.description))),
+        ("{{crawled}}", frame.crawled.clone()),
+        ("{{styles}}", frame.styles.clone()),
+        ("{{pages}}", header(pages, frame.shown)),
+        ("{{about}}", footer(env!("CARGO_PKG_REPOSITORY"))),
+        ("{{search}}", parts.search.name.clone()),
         ("{{version}}", env!("CARGO_PKG_VERSION").to_owned()),
         ("{{program-digest}}", parts.program.digest.clone()),
-        ("{{modules}}", modules(parts, root(page)).to_string()),
-        ("{{program}}", parts.program.folder.clone()),
-        ("{{main}}", main),
+        ("{{modules}}", modules(parts, frame.root).to_string()),
+        ("{{main}}", frame.main.clone()),
     ];
-    let mut html = rooted(template, page, parts.address);
-    for (place, value) in fills {
+    let mut html = template.to_owned();
+    for (place, value) in fills.into_iter().chain(of_all) {
         html = filled(&html, place, &value)?;
     }
-    let html = filled(&html, "{{root}}", root(page))?;
+    let html = filled(&html, "{{root}}", frame.root)?;
     match html.split_once("{{").map(|(_, rest)| rest) {
         Some(rest) if !rest.starts_with("inline-") => {
             return Err(format!("nothing fills {{{{{}}}}}", rest.split('}').next().unwrap_or_default()));
@@ -130,8 +176,9 @@ fn crawlers(page: &Page, site: &Address) -> String {
     crawled(&about, site) + &structured(page.slug, &page.title, &page.description, site)
 }
 
-/// The template with the files of the build as they are called from the page's folder: Trunk writes `./NAME`.
-fn rooted(template: &str, page: &Page, site: &Address) -> String {
+/// The template with the files of the build as they are called from a page from which `root` leads to the first one: Trunk
+/// writes `./NAME`. `own` is the address of the page, seen from the first one.
+pub fn rooted(template: &str, root: &str, own: &str, site: &Address) -> String {
     let mut html = String::with_capacity(template.len());
     let mut done = 0;
     for tag in tags(template) {
@@ -140,9 +187,10 @@ fn rooted(template: &str, page: &Page, site: &Address) -> String {
         for attribute in tag.attributes.iter().filter(|attribute| ["href", "src"].contains(&attribute.name)) {
             let Some(file) = attribute.value.strip_prefix("./") else { continue };
             let to = match site.site() {
-                Some(site) if is_own => format!("{site}{}", address(page)),
+                Some(site) if is_own => format!("{site}{own}"),
+                None if is_own && own.ends_with(".html") => own.to_owned(),
                 None if is_own => continue,
-                _ => format!("{}{file}", root(page)),
+                _ => format!("{root}{file}"),
             };
             html.push_str(&template[done..attribute.span.start]);
             html += &format!("{}=\"{to}\"", attribute.name);
@@ -157,7 +205,7 @@ fn rooted(template: &str, page: &Page, site: &Address) -> String {
 /// place of its page, with more behind a dash: the page finds them by that (index.html). Worked problems are asked for on
 /// their own page alone.
 fn places(pages: &[Page], places: &Places) -> Value {
-    let by_kind = |id: &str| ["source-", "term-", "problem-"].iter().any(|kind| id.starts_with(kind));
+    let by_kind = |id: &str| ["source-", "term-", "question-", "problem-"].iter().any(|kind| id.starts_with(kind));
     let is_found = |id: &str| {
         let figure = places.pages_with(&format!("embed-{id}"));
         let mut shorter = iter::successors(id.rsplit_once('-'), |(start, _)| start.rsplit_once('-'));
@@ -191,24 +239,15 @@ fn fetched(names: &[&str], has_sentences: bool, parts: &Parts) -> Result<Value> 
 /// The digests of all scripts that the page imports, as an import map has them.
 fn modules(parts: &Parts, root: &str) -> Value {
     let desk = (format!("{}.js", parts.desk.name), parts.desk.script.as_str());
-    let all = parts.program.scripts().chain([desk, (ASKING.to_owned(), parts.asking)]);
+    let search = (parts.search.name.clone(), parts.search.digest.as_str());
+    let all = parts.program.scripts().chain([desk, (ASKING.to_owned(), parts.asking), search]);
     let integrity = all.map(|(file, digest)| (format!("{root}{file}"), format!("sha256-{digest}").into()));
     json!({ "integrity": integrity.collect::<Map<String, Value>>() })
 }
 
 /// A way to another page, which takes the configuration along.
-fn way(page: &Page, text: &str, rest: &str) -> String {
+pub fn way(page: &Page, text: &str, rest: &str) -> String {
     format!("<a href=\"{{{{root}}}}{}\" data-way{rest}>{text}</a>", address(page))
-}
-
-fn header(pages: &[Page], at: usize) -> String {
-    let ways = pages.iter().enumerate().map(|(number, page)| {
-        format!(
-            "<li>{}</li>",
-            way(page, &escaped(&page.name), if number == at { " aria-current=\"page\"" } else { "" })
-        )
-    });
-    format!("<ul>{}</ul>", ways.collect::<String>())
 }
 
 fn contents(page: &Page) -> String {
@@ -232,20 +271,6 @@ fn neighbours(pages: &[Page], at: usize) -> String {
         Some(way(page, &format!("<span>{word}</span> {}", escaped(&page.heading)), rel))
     });
     ways.collect()
-}
-
-/// Fills `404.html`, which a host shows for an address that names no page, with the ways to the pages. It may stand
-/// for any address, so that it finds out by itself where the site lies.
-pub fn write_missing(folder: &Path, pages: &[Page]) -> Result<()> {
-    let path = folder.join("404.html");
-    let ways: String = pages
-        .iter()
-        .map(|page| {
-            format!("<li><a href=\"/{0}\" data-page=\"{0}\">{1}</a></li>", address(page), escaped(&page.heading))
-        })
-        .collect();
-    let page = filled(&super::page::tidied(&read(&path)?), "{{pages}}", &ways)?;
-    write(&path, with_policy(&page)?)
 }
 
 #[cfg(test)]
@@ -279,21 +304,14 @@ mod tests {
         let template = "<link href=./a.css rel=stylesheet><link href=./ rel=canonical><a href=\"#x\">y</a>";
         let below = "<link href=\"../a.css\" rel=stylesheet><link href=./ rel=canonical><a href=\"#x\">y</a>";
         let none = Address::read("").expect("none");
-        assert_eq!(rooted(template, &page("memory", "Memory"), &none), below);
-        assert_eq!(rooted(template, &page("", "Home"), &none), below.replace("../", "./"));
+        assert_eq!(rooted(template, "../", "memory/", &none), below);
+        assert_eq!(rooted(template, "./", "", &none), below.replace("../", "./"));
+        assert!(
+            rooted(template, "./", "catalogue.html", &none).contains("<link href=\"catalogue.html\" rel=canonical>")
+        );
         let known = Address::read("https://example.org/").expect("an address");
         let whole = below.replace("href=./ ", "href=\"https://example.org/memory/\" ");
-        assert_eq!(rooted(template, &page("memory", "Memory"), &known), whole);
-    }
-
-    #[test]
-    fn the_header_names_every_page_and_marks_the_one_that_is_shown() {
-        let pages = [page("", "Home"), page("memory", "M & m")];
-        assert_eq!(
-            header(&pages, 1),
-            "<ul><li><a href=\"{{root}}\" data-way>Home</a></li>\
-             <li><a href=\"{{root}}memory/\" data-way aria-current=\"page\">M &amp; m</a></li></ul>"
-        );
+        assert_eq!(rooted(template, "../", "memory/", &known), whole);
     }
 
     #[test]

@@ -16,6 +16,22 @@ pub fn tidied(source: &str) -> String {
     tidy
 }
 
+/// A style sheet that stands in a page itself: tidied, and without what nothing needs between the signs of a rule.
+pub fn sheet(source: &str) -> String {
+    let mut sheet = String::with_capacity(source.len());
+    for line in tidied(source).lines() {
+        match line.split_once(": ").filter(|_| line.ends_with(';')) {
+            Some((name, value)) => sheet.extend([name, ":", value]),
+            None => match line.strip_suffix(" {") {
+                Some(selector) => sheet.extend([selector, "{"]),
+                None if line == "}" => sheet.push('}'),
+                None => sheet.extend([line, "\n"]),
+            },
+        }
+    }
+    sheet.replace(";}", "}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -26,5 +42,13 @@ mod tests {
         assert_eq!(tidied(sheet), ".a {\ncolor: red; /* stays */\ntop: 0;\n}\n");
         let script = "/**\n * A comment.\n */\n  // Another.\nfunction call(a) {\n    b(a, 'http://c');\n}\n";
         assert_eq!(tidied(script), "function call(a) {\nb(a, 'http://c');\n}\n");
+    }
+
+    #[test]
+    fn a_sheet_in_a_page_keeps_what_parts_its_words() {
+        assert_eq!(
+            sheet(".a,\n.b {\n  color: red;\n}\n\n.c :hover {\n  top: 0;\n}\n"),
+            ".a,\n.b{color:red}.c :hover{top:0}"
+        );
     }
 }

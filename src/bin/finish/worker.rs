@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::bill;
 use super::digest::sha256;
+use super::navigation::{COMMAND_LINE, LICENCE};
 use super::previews::is_for_crawlers;
 use super::{Result, paths, read, read_bytes, write};
 
@@ -33,13 +34,13 @@ pub fn list(folder: &Path, is_kept: bool) -> Result<()> {
 }
 
 /// The files below a folder, as paths from the page. What is hidden is left over from the build, the headers are
-/// for the host, the worker itself is kept by the browser, what crawlers ask for is nothing that a reader sees, and the bill
-/// of materials is as much as a part of the program.
+/// for the host, the worker itself is kept by the browser, what crawlers ask for is nothing that a reader sees, the bill
+/// of materials is as much as a part of the program, and two texts are for who looks into it.
 fn collect(folder: &Path, prefix: &str, names: &mut Vec<String>) -> Result<()> {
     for path in paths(folder)? {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or("\u{fffd}");
         let place = format!("{prefix}{name}");
-        if name.starts_with('.') || [WORKER, HEADERS, bill::FILE].contains(&place.as_str()) {
+        if name.starts_with('.') || [WORKER, HEADERS, bill::FILE, COMMAND_LINE, LICENCE].contains(&place.as_str()) {
             continue;
         }
         if path.is_dir() {
@@ -115,9 +116,16 @@ mod tests {
         for name in ["icons", ".stage", "model/a"] {
             fs::create_dir_all(folder.join(name)).expect("a folder");
         }
-        for name in
-            ["index.html", "icons/b.png", ".hidden", ".stage/c.js", "model/a/index.html", "picture.png", bill::FILE]
-        {
+        for name in [
+            "index.html",
+            "icons/b.png",
+            ".hidden",
+            ".stage/c.js",
+            "model/a/index.html",
+            "picture.png",
+            bill::FILE,
+            LICENCE,
+        ] {
             fs::write(folder.join(name), "abc").expect("a file");
         }
         let made = |is_kept| {

@@ -4,27 +4,34 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use bmax::catalogue::{self, DEVICES, DeviceGroup, MODELS, ModelGroup};
+use bmax::link::VERSION;
 use bmax::number;
 
 use super::constants::peak;
 use super::works::escaped;
 
+/// The name of a row, as a link that opens the calculator with it.
+fn opening(key: &str, slug: &str, name: &str) -> String {
+    format!("<a href=\"?v={VERSION}&amp;{key}={slug}#calculator\">{}</a>", escaped(name))
+}
+
 pub fn models(html: &mut String) {
     html.push_str("\n  <h2>Models</h2>\n");
     for group in ModelGroup::ALL {
         // Rows of one source and one note stand together, in the order of the catalogue.
-        let mut by_source: Vec<(&catalogue::ModelSource, Vec<&str>)> = Vec::new();
+        let mut by_source: Vec<(&catalogue::ModelSource, Vec<String>)> = Vec::new();
         for row in MODELS.iter().filter(|row| row.group == *group) {
             let source = row.source().expect("a row of the catalogue");
+            let name = opening("model", row.slug, row.name);
             match by_source.iter_mut().find(|(other, _)| *other == source) {
-                Some((_, names)) => names.push(row.name),
-                None => by_source.push((source, vec![row.name])),
+                Some((_, names)) => names.push(name),
+                None => by_source.push((source, vec![name])),
             }
         }
         _ = write!(html, "\n  <details>\n    <summary>{}</summary>\n    <ul>\n", escaped(group.label()));
         for (source, names) in by_source {
             let catalogue::ModelSource { source, retrieved, note, .. } = source;
-            _ = write!(html, "      <li><strong>{}</strong>: {}", escaped(&names.join(", ")), escaped(source));
+            _ = write!(html, "      <li><strong>{}</strong>: {}", names.join(", "), escaped(source));
             if !note.is_empty() {
                 _ = write!(html, " {}", escaped(note));
             }
@@ -74,7 +81,7 @@ pub fn devices(html: &mut String) {
                 "          <tr><th scope=\"row\">{}</th><td class=\"num\">{total}</td><td class=\"num\">{visible}</td>\
                  <td class=\"num\">{half}</td><td class=\"num\">{tf32}</td><td class=\"num\">{fp32}</td>\
                  <td class=\"num\">{bandwidth}</td><td class=\"num\">{host}</td><td>{seen}</td><td>{}</td></tr>",
-                escaped(row.name),
+                opening("gpu", row.slug, row.name),
                 escaped(source.peaks)
             );
         }

@@ -83,7 +83,7 @@ pub fn ledger_entries(html: &mut String) {
     for source in source::ALL {
         let names = gathered(&ENTRIES[source.short], &kinds);
         let (id, name) = (row_of(source).id, escaped(source.short));
-        _ = writeln!(html, "    <dt><a href=\"sources/#source-{id}\">{name}</a></dt><dd>{}</dd>", names.join("; "));
+        _ = writeln!(html, "    <dt><a href=\"#source-{id}\">{name}</a></dt><dd>{}</dd>", names.join("; "));
     }
     html.push_str("  </dl>\n");
 }

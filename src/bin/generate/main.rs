@@ -39,7 +39,7 @@ fn json(schema: &serde_json::Value) -> io::Result<String> {
 fn files() -> io::Result<Vec<File>> {
     Ok(vec![
         ("src/pages/sources/02_sources.md", sources::section()),
-        ("assets/catalogue.html", sources::catalogue_page()),
+        ("src/bin/finish/plain/catalogue.html", sources::catalogue_page()),
         ("schema/scenario.schema.json", json(&schema::scenario())?),
         ("schema/report.schema.json", json(&schema::report())?),
         ("schema/comparison.schema.json", json(&schema::comparison())?),

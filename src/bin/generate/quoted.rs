@@ -16,7 +16,7 @@ pub fn quoted_numbers(html: &mut String) {
     for row in quoted::ALL {
         _ = writeln!(
             html,
-            "        <tr><th scope=\"row\">{}</th><td>{}</td><td><a href=\"sources/#source-{}\">{}</a></td></tr>",
+            "        <tr><th scope=\"row\">{}</th><td>{}</td><td><a href=\"#source-{}\">{}</a></td></tr>",
             value(row.value),
             escaped(row.of),
             row.source,

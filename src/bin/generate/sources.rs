@@ -36,27 +36,20 @@ pub fn section() -> String {
             every entry of the ledger by its source, and every quoted number with its place](/catalogue.html).\n"
 }
 
-/// The page of the catalogue's rows.
+/// The text of the page of the catalogue's rows; the build puts the frame of every page around it.
 pub fn catalogue_page() -> String {
     let mut html = String::from(
-        "<!doctype html>\n\
-         <!-- Written by src/bin/generate out of the provenance in the code: make generate -->\n\
-         <html lang=\"en\">\n<head>\n  <meta charset=\"utf-8\">\n  \
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'none'\">\n  \
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n  \
-         <meta name=\"color-scheme\" content=\"light dark\">\n  \
-         <title>bmax: models, devices and entries, and where their numbers come from</title>\n  \
-         <meta name=\"description\" content=\"The models and devices that bmax knows, the entries of its ledger and the numbers that it quotes, each with its source.\">\n  \
-         <link rel=\"icon\" href=\"data:,\">\n  \
-         <link rel=\"stylesheet\" href=\"catalogue.css\">\n</head>\n<body>\n  \
-         <header><a href=\"./\" aria-label=\"bmax\">b<sub>max</sub></a><a href=\"sources/#sources\">Back to the sources</a></header>\n  \
-         <h1>Models, devices and the entries of the ledger, and where they come from</h1>\n",
+        "<!-- Written by src/bin/generate out of the provenance in the code: make generate -->\n\
+         <section class=\"prose\" aria-labelledby=\"catalogue-title\">\n  \
+         <h1 id=\"catalogue-title\">Models, devices and the entries of the ledger, and where they come from</h1>\n  \
+         <p>The name of a model or a device opens the calculator with it. <a href=\"#sources\">The works behind the numbers</a> \
+         have a page of their own.</p>\n",
     );
     models(&mut html);
     devices(&mut html);
     ledger_entries(&mut html);
     quoted_numbers(&mut html);
-    html + "</body>\n</html>\n"
+    html + "</section>\n"
 }
 
 #[cfg(test)]
@@ -65,6 +58,7 @@ mod tests {
     use crate::entries::ENTRIES;
     use crate::works::{escaped, row_of};
     use bmax::catalogue::{DEVICES, MODELS};
+    use bmax::link::VERSION;
     use bmax::source;
 
     #[test]
@@ -80,13 +74,16 @@ mod tests {
     #[test]
     fn every_row_of_the_catalogue_is_listed_with_its_source() {
         let html = catalogue_page();
+        let opens = |key: &str, slug: &str, name: &str| {
+            html.contains(&format!("<a href=\"?v={VERSION}&amp;{key}={slug}#calculator\">{}</a>", escaped(name)))
+        };
         for row in MODELS {
             let source = row.source().expect("a row of the catalogue");
-            assert!(html.contains(&escaped(row.name)) && html.contains(&escaped(source.source)), "{}", row.slug);
+            assert!(opens("model", row.slug, row.name) && html.contains(&escaped(source.source)), "{}", row.slug);
         }
         for row in DEVICES {
             let source = row.source().expect("a row of the catalogue");
-            assert!(html.contains(&escaped(row.name)), "{}", row.slug);
+            assert!(opens("gpu", row.slug, row.name), "{}", row.slug);
             for text in [source.memory, source.visible, source.peaks] {
                 assert!(html.contains(&escaped(text)), "{}: {text}", row.slug);
             }

@@ -27,6 +27,7 @@ pub fn Answer(
                 <Filled state shown/>
             </Slice>
             <Slice class="opening-why">
+                <p class="opening-growth">{read(shown, |shown| &shown.growth)}</p>
                 <p class="opening-reason">{read(shown, |shown| &shown.reason)}</p>
                 <Helps state/>
                 <UseItIn/>

@@ -1,6 +1,7 @@
 //! What the figure shows: the answer, why it is no more, and the bar.
 
 use bmax::chart::MemoryBar;
+use bmax::growth::growth;
 use bmax::{Answer, Choice, Shortage, proof};
 
 use crate::site::{Facts, Standing, format};
@@ -16,6 +17,8 @@ pub struct Shown {
     pub answer: String,
     /// What it counts.
     pub unit: &'static str,
+    /// What each sequence adds, and the largest part of it as a product; empty where nothing can be said of it.
+    pub growth: String,
     /// What is used, what is left, and what the next sequence lacks.
     pub reason: String,
     /// Which micro-batch the bar shows.
@@ -34,6 +37,7 @@ impl Shown {
             fits: facts.answer.batch().is_some(),
             answer: format::answer(&facts.answer),
             unit: facts.scenario.unit().word(facts.answer.batch().unwrap_or(0).into()),
+            growth: growth(&facts.scenario, &facts.answer).as_ref().map_or_else(String::new, format::growth),
             reason: reason(facts),
             batch: format!(" = {}: ", format::count(facts.scenario.recipe.batch)),
             standing: Standing::of(facts),
@@ -139,7 +143,10 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]
         fn any_scenario_has_an_answer_and_a_reason(scenario in any_scenario()) {
-            texts_are_sound(&Shown::of(&facts_of(scenario)));
+            let shown = Shown::of(&facts_of(scenario));
+            prop_assert!(!shown.growth.is_empty() || !shown.fits || facts_of(scenario).answer.by_host());
+            let growth = if shown.growth.is_empty() { "Nothing to say.".to_owned() } else { shown.growth.clone() };
+            texts_are_sound(&Shown { growth, ..shown });
         }
     }
 }

@@ -292,7 +292,7 @@ impl Page {
         self.script_async(READ, vec![]).await;
     }
 
-    /// Opens everything that unfolds, in every figure that is there, and what comes into being inside it then: a browser
+    /// Opens everything that unfolds but the menus of the header, in every figure that is there, and what comes into being inside it then: a browser
     /// tells the page of what is open in its own time.
     pub async fn unfold_everything(&self) {
         let open = "const [done] = arguments; \
@@ -302,7 +302,7 @@ impl Page {
                 one.open = true; \
             }); \
             const unfold = async (rounds) => { \
-                const closed = [...document.querySelectorAll('details:not([open])')]; \
+                const closed = [...document.querySelectorAll('details:not([open], .pages details)')]; \
                 if (closed.length === 0 || rounds === 0) return done(closed.length); \
                 await Promise.all(closed.map(opened)); \
                 await frame(); \

@@ -340,11 +340,11 @@ pub const PAGES: [&str; 13] = [
     "batch/",
     "gpus/",
     "networks/",
-    "plan/",
     "check/",
-    "trust/",
-    "sources/",
     "questions/",
+    "sources/",
+    "plan/",
+    "trust/",
     "teach/",
 ];
 
@@ -389,11 +389,13 @@ pub fn dist() -> &'static Arc<Files> {
 }
 
 /// Whether a file is for readers, and so kept: folders for previews, their pictures and lists are for crawlers, the
-/// headers for the host, and the list of packages for those who look into a build.
+/// headers for the host, and the list of packages, the licence and the text on the command line for those who look into a
+/// build.
 pub fn is_for_readers(name: &str) -> bool {
     let folders = ["figure/", "model/", "start/"];
     !folders.iter().any(|folder| name.starts_with(folder))
-        && !["_headers", "bmax.cdx.json", "picture.png", "robots.txt", "sitemap.xml"].contains(&name)
+        && !["_headers", "bmax.cdx.json", "command-line.txt", "licence.txt", "picture.png", "robots.txt", "sitemap.xml"]
+            .contains(&name)
 }
 
 /// The course notes of `tests/hosts/`, as their own tools built them; nothing where they are not built yet,

@@ -9,6 +9,7 @@ use super::glossary::Term;
 use super::inline::{escaped, inline};
 use super::table::table;
 use super::tree::{Node, marked, text, tree};
+use super::words::plain;
 
 /// The fold that has the answer to a problem.
 const ANSWER: &str = "Answer";
@@ -45,7 +46,8 @@ pub fn blocks(nodes: &[Node], place: &mut Blocks) -> Result<String> {
                 let inner = blocks(&after[..end], place)?;
                 let title = inline(title)?;
                 let class = if title == ANSWER { "answer" } else { "faq" };
-                format!("<details class=\"{class}\">\n<summary>{title}</summary>\n{inner}</details>")
+                let id = question(&plain(&title)).map(|id| format!(" id=\"{id}\"")).unwrap_or_default();
+                format!("<details class=\"{class}\"{id}>\n<summary>{title}</summary>\n{inner}</details>")
             }
             _ => match (marked(node, "Table"), after.first()) {
                 (Some(caption), Some(Node::Element(Tag::Table(columns), rows))) => {
@@ -60,6 +62,14 @@ pub fn blocks(nodes: &[Node], place: &mut Blocks) -> Result<String> {
         html.push('\n');
     }
     Ok(html)
+}
+
+/// The place of a fold whose title asks something: `question-`, and its words in small letters.
+fn question(title: &str) -> Option<String> {
+    let title = title.strip_suffix('?')?.to_lowercase();
+    let words: Vec<&str> =
+        title.split(|sign: char| !sign.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    Some(format!("question-{}", words.join("-")))
 }
 
 fn block(node: &Node, place: &mut Blocks) -> Result<String> {

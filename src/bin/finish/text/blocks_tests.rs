@@ -66,8 +66,8 @@ fn the_answer_to_a_problem_is_a_fold_of_its_own_kind() {
 fn a_small_heading_folds_what_comes_after_it() {
     assert_eq!(
         html("### Part\n\n#### Why?\n\nBecause.\n\n#### How?\n\nSo.\n").expect("it is right"),
-        "<h3>Part</h3>\n<details class=\"faq\">\n<summary>Why?</summary>\n<p>Because.</p>\n</details>\n\
-         <details class=\"faq\">\n<summary>How?</summary>\n<p>So.</p>\n</details>\n"
+        "<h3>Part</h3>\n<details class=\"faq\" id=\"question-why\">\n<summary>Why?</summary>\n<p>Because.</p>\n</details>\n\
+         <details class=\"faq\" id=\"question-how\">\n<summary>How?</summary>\n<p>So.</p>\n</details>\n"
     );
 }
 

@@ -69,6 +69,11 @@ impl Places {
         self.ids.iter().filter(move |(_, pages)| pages.contains(&page)).map(|(id, _)| id.as_str())
     }
 
+    /// The page that has an id.
+    pub fn page_of(&self, id: &str) -> Option<&'static str> {
+        self.ids.get(id).map(|pages| pages[0])
+    }
+
     /// Markup as it stands on a page, with the way to each place that its links name. What is rendered for a figure
     /// goes through here, too.
     pub fn resolved(&self, html: &str, page: &str) -> Result<String> {

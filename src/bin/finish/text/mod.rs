@@ -31,32 +31,21 @@ mod words;
 pub use check::check;
 pub use glossary::explain;
 pub use links::{Places, link};
+#[cfg(test)]
+pub use site::{here, site};
 pub use words::plain;
 
 use std::path::Path;
 
 use bmax::link::Beginning;
 
+use super::navigation::folders;
 use super::{Result, paths, read as read_file};
 use front::Opening;
 use section::Read;
 
-/// The folders of `src/pages/` in the order of the site. The first is the page at the root.
-const PAGES: [&str; 13] = [
-    "home",
-    "workshop",
-    "memory",
-    "room",
-    "batch",
-    "gpus",
-    "networks",
-    "plan",
-    "check",
-    "trust",
-    "sources",
-    "questions",
-    "teach",
-];
+/// The folder of the page at the root.
+const ROOT: &str = "home";
 
 /// A page with its text.
 pub struct Page {
@@ -73,6 +62,13 @@ pub struct Page {
     pub begins: Beginning,
     /// The first is the opening: it holds the heading of the page.
     pub sections: Vec<Section>,
+}
+
+impl Page {
+    /// The folder of its text in `src/pages/`.
+    pub fn folder(&self) -> &'static str {
+        if self.slug.is_empty() { ROOT } else { self.slug }
+    }
 }
 
 /// A section as it goes into the page.
@@ -96,15 +92,11 @@ pub struct Section {
 pub fn read(folder: &Path) -> Result<Vec<Page>> {
     for entry in paths(folder)? {
         let name = file_name(&entry);
-        if entry.is_dir() && !PAGES.contains(&name) {
-            return Err(format!("{}: no page has this name; the list of pages is in text/mod.rs", entry.display()));
+        if entry.is_dir() && !folders().any(|folder| folder == name) {
+            return Err(format!("{}: no group has this page; the groups are in navigation.rs", entry.display()));
         }
     }
-    let mut pages = Vec::new();
-    for (position, name) in PAGES.into_iter().enumerate() {
-        pages.push(page(&folder.join(name), if position == 0 { "" } else { name })?);
-    }
-    Ok(pages)
+    folders().map(|name| page(&folder.join(name), if name == ROOT { "" } else { name })).collect()
 }
 
 /// The page in a folder.

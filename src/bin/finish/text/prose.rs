@@ -35,7 +35,7 @@ pub struct Passage {
 pub fn passages() -> Vec<Passage> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/pages");
     let mut found = Vec::new();
-    for page in super::PAGES {
+    for page in super::folders() {
         for path in paths(&folder.join(page)).expect("the files of a page") {
             let source = read_file(&path).expect("text");
             let name = path.file_name().expect("a name").to_string_lossy();
