@@ -148,7 +148,7 @@ async fn a_study_draws_its_runs_on_the_computed_curve() {
     // It opens on an example, and says so.
     let study = bmax::proof::STUDIES[0];
     figure.says("Example No run of yours is kept yet, so these are published ones.").await;
-    figure.says(&format!("{} published runs; ", study.runs.len())).await;
+    figure.says(&format!("{} real runs; ", study.runs.len())).await;
     let source = study.runs()[0].source.split(' ').next().expect("a repository");
     let name = "return [...document.querySelectorAll('#proof-curve option')].map((one) => one.textContent);";
     // The list has its rows once somebody has come to it.
@@ -157,7 +157,7 @@ async fn a_study_draws_its_runs_on_the_computed_curve() {
     let names: Vec<String> = serde_json::from_value(page.script(name, vec![]).await).expect("names");
     assert!(names.len() == bmax::proof::STUDIES.len() + 1 && names[1].ends_with(source), "{names:?}");
     figure.pick("Curve", &names[1]).await;
-    figure.says(&format!("{} published runs; ", study.runs.len())).await;
+    figure.says(&format!("{} real runs; ", study.runs.len())).await;
     let dots = "return document.querySelectorAll('[data-testid=curve] circle').length;";
     page.until_script("a dot for each run", dots, json!(study.runs.len())).await;
     page.close().await;

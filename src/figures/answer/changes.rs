@@ -69,7 +69,11 @@ fn making_room(facts: &Facts, ranking: &Ranking) -> Vec<Help> {
 /// Where the chosen micro-batch does not fit: what makes it fit. To run it in parts comes first, because that trains the
 /// same.
 fn holding(facts: &Facts, ranking: &Ranking, batch: u32, most: u32) -> Vec<Help> {
-    let parts = in_parts(&facts.scenario, batch, most).map(|(changes, part)| help(facts, &changes, part));
+    let parts = in_parts(&facts.scenario, batch, most).map(|(changes, part)| Help {
+        name: format!("{} × {} accumulated", format::count(part), format::count(batch / part)),
+        after: None,
+        ..help(facts, &changes, part)
+    });
     let mut enough: Vec<_> = ranking.gaining().iter().filter(|lever| lever.after >= Some(batch)).collect();
     enough.sort_by_key(|lever| (lever.change.price(), std::cmp::Reverse(lever.after)));
     let enough = enough.into_iter().map(|lever| help(facts, &[lever.change], lever.after.unwrap_or(0)));
@@ -99,12 +103,9 @@ fn help(facts: &Facts, changes: &[Change], after: u32) -> Help {
     let lines: Vec<String> =
         changes.iter().filter_map(|change| export::line(change, facts.scenario.cluster.engine)).collect();
     let line = if lines.len() == changes.len() { lines.join(", ") } else { cost(changes) };
-    let parts = changes.iter().any(|change| matches!(change, Change::Number(Field::MicroBatches, _)));
-    let most = format::count(after);
-    let times = format::count(facts.scenario.recipe.batch / after.max(1));
     Help {
-        name: if parts { format!("{most} × {times} accumulated") } else { together(changes) },
-        after: (!parts).then_some(most),
+        name: together(changes),
+        after: Some(format::count(after)),
         line: (!line.is_empty()).then_some(line),
         query: format!("?{}#opening", link::encode(&with)),
     }

@@ -34,7 +34,7 @@ pub fn choices() -> Vec<(Which, String)> {
     std::iter::once((Which::Own, "Your configuration, over the micro-batch".to_owned())).chain(studies).collect()
 }
 
-/// What a study is called: what was trained and how, what was varied from where to where, and whose it is.
+/// What a study is called: what was trained and how, what was varied from where to where, whose it is, and what was read.
 fn name(study: &Study) -> String {
     let runs = study.runs();
     let (Some(first), Some(last)) = (runs.first(), runs.last()) else { return String::new() };
@@ -45,7 +45,13 @@ fn name(study: &Study) -> String {
         Field::Sequence => "sequences of",
         _ => "micro-batches of",
     };
-    format!("{} ({adapter}), {varied} {from} to {to}, by {source}", first.model)
+    let counter = match first.counter {
+        Counter::Live => "live tensors",
+        Counter::Reserved => "what the allocator held",
+        Counter::Device => "what the driver showed",
+        Counter::Unnamed => "a counter that is not named",
+    };
+    format!("{} ({adapter}), {varied} {from} to {to}, by {source}: {counter}", first.model)
 }
 
 /// What is drawn of a curve.
@@ -106,7 +112,7 @@ impl Curve {
         let label = if study.varied == Field::Sequence { "tokens of a sequence" } else { "micro-batch" };
         let counter = runs.first().map_or(Counter::Live, |run| run.counter);
         Self {
-            told: format!("{} published runs; {}.", runs.len(), read(counter)),
+            told: format!("{} real runs; {}.", runs.len(), read(counter)),
             plot: plot(Axis::linear(0.0, to, label), values.into_iter().filter_map(at).collect(), &dots, &[]),
         }
     }
@@ -174,7 +180,7 @@ mod tests {
             Runs { scenario: Scenario::default(), counter: calibration::Counter::Reserved, typed: [Typed::EMPTY; 3] };
         for none in [None, Some(&runs)] {
             let curve = Curve::of(Which::opened(none), &Scenario::default(), none);
-            assert!(curve.told.contains("published runs"), "{}", curve.told);
+            assert!(curve.told.contains("real runs"), "{}", curve.told);
         }
         runs.typed[1] = Typed { batch: "2".to_owned(), peak: "30".to_owned() };
         assert_eq!(Which::opened(Some(&runs)), Which::Own);
