@@ -4,7 +4,7 @@ use crate::support::{FOLDER, Page, Visit, expected, key};
 use serde_json::json;
 
 const HIDDEN: &str = "const seen = (one) => document.querySelector(one)?.checkVisibility({ visibilityProperty: true }) ?? false; \
-    return [seen('.opening-answer'), seen('.opening-why'), seen('#embed-grow .live')];";
+    return [seen('.opening-answer'), seen('.opening-why'), seen('#embed-chart .live')];";
 
 #[tokio::test]
 async fn the_answers_of_the_page_are_hidden_until_the_reader_names_one_and_then_says_how_far_off_it_is() {

@@ -57,7 +57,7 @@ async fn the_answer_bar_says_the_same_and_stays_in_view_while_reading() {
     for part in ["b = 3", "fits"] {
         bar.says(part).await;
     }
-    let in_view = "document.getElementById('takeaways').scrollIntoView({ behavior: 'instant' }); \
+    let in_view = "document.getElementById('calculator').scrollIntoView({ behavior: 'instant' }); \
         const bar = document.getElementById('answer-bar').getBoundingClientRect(); \
         return bar.top >= 0 && bar.bottom <= innerHeight && bar.height > 0;";
     page.until_script("the bar to stay in view", in_view, true.into()).await;

@@ -42,8 +42,12 @@ async fn an_embedded_figure_loads_its_own_part_and_no_other() {
         let before = page.server.requests().len();
         page.go(&format!("{FOLDER}{}?embed={figure}&v=3&gpus=64", page_of(&figure))).await;
         page.wait_for_figures().await;
-        let (part, files) = part_of(&figure);
-        assert_eq!(asked(&page.server.requests()[before..]), files, "{figure} is in the part {part}");
+        let (part, mut wanted) = part_of(&figure);
+        // What helps another configuration than the page was built with comes with the techniques.
+        if figure == "answer" {
+            wanted.extend(part_of("levers").1);
+        }
+        assert_eq!(asked(&page.server.requests()[before..]), wanted, "{figure} is in the part {part}");
     }
     page.close().await;
 }
@@ -100,7 +104,7 @@ async fn a_part_that_does_not_arrive_is_said_where_its_figures_stand_and_the_res
         one.previousElementSibling?.matches('[role=alert]') && one.hasAttribute('data-mounted')).length;";
     assert_eq!(page.script(lost, vec![]).await, 0);
     // The figure that did come works, and so does the bar.
-    page.figure(&figures[0]).pick("Model", "13B").await;
+    page.part("#answer-bar").pick("Model", "13B").await;
     page.until_query("v=3&model=13b").await;
     page.part("#answer-bar").shows("bar-answer", &expected::answer(&expected::scenario("model=13b"))).await;
     // The browser says that it was blocked.

@@ -155,7 +155,10 @@ async fn a_study_draws_its_runs_on_the_computed_curve() {
     figure.pick("Curve", "Your configuration, over the micro-batch").await;
     figure.shows("told", "7B on 8 × A100 SXM 80 GB, 2,048 tokens a sequence. No run of yours is kept yet.").await;
     let names: Vec<String> = serde_json::from_value(page.script(name, vec![]).await).expect("names");
-    assert!(names.len() == bmax::proof::STUDIES.len() + 1 && names[1].ends_with(source), "{names:?}");
+    assert!(
+        names.len() == bmax::proof::STUDIES.len() + 1 && names[1].contains(&format!(", by {source}: ")),
+        "{names:?}"
+    );
     figure.pick("Curve", &names[1]).await;
     figure.says(&format!("{} real runs; ", study.runs.len())).await;
     let dots = "return document.querySelectorAll('[data-testid=curve] circle').length;";

@@ -184,6 +184,7 @@ async fn what_a_card_is_about_is_marked_and_in_sight_on_wide_and_narrow_windows(
                 "peak" => "opening-reason",
                 "left" => "free",
                 "next" => "slider-value",
+                "recompute" => "headline",
                 "shard" => "line-gpus",
                 _ => "configuration",
             };

@@ -35,7 +35,9 @@ pub fn ConfigurationBar(
             <NumberField input=state.field(Field::Sequence) id="line-sequence"/>
             <span class="configuration-end">
                 <a class="button button-quiet button-small" href="#calculator">
-                    "All settings" <span class="configuration-changed num">{read(shown, |shown| &shown.changed)}</span>
+                    "All settings"
+                    // As a property it leaves the element empty while nothing is changed.
+                    <span class="configuration-changed num" prop:textContent=read(shown, |shown| &shown.changed)></span>
                 </a>
                 <Steps state/>
             </span>

@@ -70,8 +70,10 @@ fn List(state: State) -> impl IntoView {
     view! {
         <div class="helps" hidden=move || helps.with(|helps| helps.helps.is_empty())>
             <p class="opening-label small">{move || helps.with(|helps| helps.title.clone())}</p>
-            <ul>{move || helps.with(|helps| helps.helps.clone()).into_iter().map(help).collect_view()}</ul>
-            <a class="small" href="#levers">"All ways"</a>
+            <ul>
+                {move || helps.with(|helps| helps.helps.clone()).into_iter().map(help).collect_view()}
+                <li class="helps-all"><a class="small" href="#levers">"All ways"</a></li>
+            </ul>
         </div>
     }
 }

@@ -27,8 +27,12 @@ pub fn Answer(
                 <Filled state shown/>
             </Slice>
             <Slice class="opening-why">
-                <p class="opening-growth">{read(shown, |shown| &shown.growth)}</p>
-                <p class="opening-reason">{read(shown, |shown| &shown.reason)}</p>
+                <div class="opening-words">
+                    <p class="opening-growth" hidden=move || shown.with(|shown| shown.growth.is_empty())>
+                        {read(shown, |shown| &shown.growth)}
+                    </p>
+                    <p class="opening-reason">{read(shown, |shown| &shown.reason)}</p>
+                </div>
                 <Helps state/>
                 <UseItIn/>
             </Slice>
