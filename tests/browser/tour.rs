@@ -12,13 +12,13 @@ const LINK: &str = "a[href=\"#tour-1\"]";
 /// What is marked in the figure: whether each thing is in sight, below the bar and not behind the card.
 const MARKED: &str = "const card = document.querySelector('.tour').getBoundingClientRect(); \
     const bar = document.getElementById('answer-bar').getBoundingClientRect().bottom; \
-    return [...document.querySelectorAll('.opening, .opening *')] \
+    return [...document.querySelectorAll('#answer-bar *, .opening, .opening *')] \
         .filter((one) => getComputedStyle(one).outlineStyle === 'solid' && one !== document.activeElement) \
         .map((one) => [one, one.getBoundingClientRect()]).filter(([, at]) => at.width * at.height > 0) \
         .map(([one, at]) => { \
             const beside = at.right <= card.left || at.left >= card.right; \
             return [one.dataset.bucket ?? (one.id || one.className), \
-                at.top >= bar - 1 && at.bottom <= (beside ? innerHeight : card.top) + 1]; \
+                !!one.closest('#answer-bar') || (at.top >= bar - 1 && at.bottom <= (beside ? innerHeight : card.top) + 1)]; \
         });";
 
 /// Opens the tour as a reader does, by keyboard.
@@ -186,7 +186,7 @@ async fn what_a_card_is_about_is_marked_and_in_sight_on_wide_and_narrow_windows(
                 "next" => "slider-value",
                 "recompute" => "headline",
                 "shard" => "line-gpus",
-                _ => "configuration",
+                _ => "field",
             };
             assert!(has(wanted), "{}: {seen:?}", card.id);
             page.press(key::RIGHT).await;
