@@ -34,6 +34,7 @@ pub use standing::Standing;
 #[cfg(test)]
 pub use state::facts_of;
 pub use state::{Facts, FieldHandle, SettingHandle, State, derived, read};
+pub use steps::Steps;
 
 use std::time::Duration;
 

@@ -8,7 +8,7 @@ use leptos::prelude::*;
 use leptos_use_fn_debounce_throttle::use_debounce_fn;
 
 use super::{DevicePicker, ModelPicker, NumberField};
-use crate::site::{State, read};
+use crate::site::{State, Steps as Taken, read};
 use shown::Shown;
 use trained::Trained;
 
@@ -50,27 +50,24 @@ pub fn ConfigurationBar(
 #[component]
 fn Steps(state: State) -> impl IntoView {
     let steps = state.steps;
+    let button =
+        |name: &'static str, title: &'static str, sign: &'static str, can: fn(Taken) -> bool, go: fn(State)| {
+            view! {
+                <button
+                    type="button"
+                    class="button button-quiet button-small"
+                    aria-label=name
+                    title=title
+                    disabled=move || !can(steps)
+                    on:click=move |_| go(state)
+                >
+                    {sign}
+                </button>
+            }
+        };
     view! {
-        <button
-            type="button"
-            class="button button-quiet button-small"
-            aria-label="Undo"
-            title="Undo (Ctrl Z)"
-            disabled=move || !steps.can_undo()
-            on:click=move |_| state.undo()
-        >
-            "↶"
-        </button>
-        <button
-            type="button"
-            class="button button-quiet button-small"
-            aria-label="Redo"
-            title="Redo (Ctrl Shift Z)"
-            disabled=move || !steps.can_redo()
-            on:click=move |_| state.redo()
-        >
-            "↷"
-        </button>
+        {button("Undo", "Undo (Ctrl Z)", "↶", Taken::can_undo, State::undo)}
+        {button("Redo", "Redo (Ctrl Shift Z)", "↷", Taken::can_redo, State::redo)}
     }
 }
 
