@@ -26,21 +26,21 @@ const NOTES: [Notes; 8] = [
     Notes {
         text: include_str!("hosts/plain/index.html"),
         host: Host::Html,
-        figures: &["embed=grow&v=3&model=llama-3.1-8b&gpu=h100-80", "embed=chart&v=3&model=1b&gpus=64"],
+        figures: &["workshop/?embed=grow&v=3&model=llama-3.1-8b&gpu=h100-80", "embed=chart&v=3&model=1b&gpus=64"],
         caption: None,
         settings: include_str!("hosts/plain/index.html"),
     },
     Notes {
         text: include_str!("hosts/right-to-left/index.html"),
         host: Host::Html,
-        figures: &["embed=answer&v=3&model=13b&gpus=16", "embed=buckets&v=3&model=1b"],
+        figures: &["embed=answer&v=3&model=13b&gpus=16", "workshop/?embed=buckets&v=3&model=1b"],
         caption: None,
         settings: include_str!("hosts/right-to-left/index.html"),
     },
     Notes {
         text: include_str!("hosts/mkdocs/docs/index.md"),
         host: Host::MkDocs,
-        figures: &["embed=buckets&v=3&model=13b", "room/?embed=recompute&controls=off&v=3&model=13b&recompute=full"],
+        figures: &["workshop/?embed=buckets&v=3&model=13b", "room/?embed=recompute&controls=off&v=3&model=13b&recompute=full"],
         caption: Some("Full recomputation keeps one tensor a layer."),
         settings: include_str!("hosts/mkdocs/mkdocs.yml"),
     },
@@ -49,7 +49,7 @@ const NOTES: [Notes; 8] = [
         host: Host::Sphinx,
         figures: &[
             "embed=answer&v=3&model=llama-3.2-3b&gpu=rtx-4090&b=1&gpus=1&adapter=lora",
-            "embed=planner&v=3&model=llama-3.1-8b&gpu=h100-80&s=8192&gpus=64&target=4000000&unit=tokens",
+            "workshop/?embed=planner&v=3&model=llama-3.1-8b&gpu=h100-80&s=8192&gpus=64&target=4000000&unit=tokens",
         ],
         caption: Some("Four million tokens a step on 64 GPUs."),
         settings: include_str!("hosts/jupyter-book/_config.yml"),
@@ -65,7 +65,7 @@ const NOTES: [Notes; 8] = [
         text: include_str!("hosts/reveal/index.html"),
         host: Host::Reveal,
         figures: &[
-            "embed=grow&v=3&model=llama-3.1-8b&gpu=h100-80",
+            "workshop/?embed=grow&v=3&model=llama-3.1-8b&gpu=h100-80",
             "memory/?embed=step&controls=off&height=500&v=3&model=1b",
         ],
         caption: None,
@@ -155,7 +155,7 @@ fn what_is_said_once_for_a_site_is_in_its_settings() {
 #[test]
 fn the_document_for_teachers_shows_the_same_frame_and_the_same_lines() {
     let document = include_str!("../docs/course-notes.md").replace("BMAX", PAGE);
-    let query = NOTES[0].figures[0];
+    let query = NOTES[0].figures[1];
     let (embed, scenario) = (Embed::read(query).0.expect("a figure"), link::decode(query).scenario);
     let share = Share {
         page: PAGE,

@@ -71,12 +71,12 @@ const PUBLISHED: &[Held] = &[
 /// The same of `gpu.json`.
 const OWN: &[Held] = &[
     met(Counter::Live, Setting::SingleDevice, 72, 0.0, 1.3),
-    met(Counter::Live, Setting::Adapters, 23, 0.2, 0.4),
+    met(Counter::Live, Setting::Adapters, 26, 0.2, 0.4),
     met(Counter::Live, Setting::Encoders, 10, 0.6, 1.5),
     met(Counter::Reserved, Setting::SingleDevice, 72, 2.9, 9.4),
-    met(Counter::Reserved, Setting::Adapters, 23, 2.2, 5.3),
+    met(Counter::Reserved, Setting::Adapters, 26, 2.4, 6.7),
     met(Counter::Reserved, Setting::Encoders, 10, 4.0, 8.2),
     met(Counter::Device, Setting::SingleDevice, 72, 2.4, 10.0),
-    met(Counter::Device, Setting::Adapters, 23, 1.8, 6.0),
+    met(Counter::Device, Setting::Adapters, 26, 2.2, 7.5),
     met(Counter::Device, Setting::Encoders, 10, 2.8, 8.9),
 ];
