@@ -15,7 +15,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 /// Eighty layers, the most of any preset.
 fn large(method: Method) -> Scenario {
     let row = catalogue::model("70b").expect("a workshop preset");
-    let mut scenario = row.apply(Scenario { method, ..Scenario::default() });
+    let mut scenario = row.apply(Scenario { method, ..Scenario::workshop() });
     scenario.cluster.gpus = 64;
     scenario
 }
@@ -54,7 +54,7 @@ fn search(criterion: &mut Criterion) {
 fn chart(criterion: &mut Criterion) {
     let lengths = sweep::sequence_lengths(64);
     for &method in Method::ALL {
-        let scenario = Scenario { method, ..Scenario::default() };
+        let scenario = Scenario { method, ..Scenario::workshop() };
         let references = ["1b", "7b", "13b", "70b"].map(|slug| {
             let row = catalogue::model(slug).expect("a workshop preset");
             sweep::reference(&scenario, row.model)

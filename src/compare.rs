@@ -4,7 +4,7 @@
 //! use bmax::compare::{Input, compare};
 //! use bmax::{Field, Scenario};
 //!
-//! let before = Scenario::default();
+//! let before = Scenario::workshop();
 //! let after = before.with_number(Field::Sequence, 4_096.0)?;
 //! let comparison = compare(&before, &after);
 //! assert_eq!(comparison.changes.len(), 1);
@@ -124,9 +124,12 @@ impl Input {
 /// Another model or GPU is one change, which brings the numbers that its row has; what was edited besides is a
 /// change of its own.
 pub fn changes(before: &Scenario, after: &Scenario) -> Vec<Difference> {
+    // The largest micro-batch is an answer, and what follows from the other changes is none of its own.
+    let follows = before.then(after.with_batch(before.recipe.batch)) == *after;
     let changed = |input: Input| {
         let (was, is) = (input.value(before), input.value(after));
-        (was != is).then(|| Difference { input, before: was, after: is, brings: Vec::new() })
+        let is_change = was != is && !(follows && input == Input::Number(crate::Field::Batch));
+        is_change.then(|| Difference { input, before: was, after: is, brings: Vec::new() })
     };
     let mut single: Vec<Difference> = Input::each().filter_map(changed).collect();
     let mut all = Vec::new();
@@ -229,8 +232,10 @@ mod tests {
 
     #[test]
     fn what_was_typed_is_what_changes() {
-        assert_eq!(keys("s=2048", "s=8192&recompute=full"), [("s", vec![]), ("recompute", vec![])]);
+        assert_eq!(keys("s=2048", "s=8192&recompute=none"), [("s", vec![]), ("recompute", vec![])]);
         assert_eq!(keys("model=7b", "model=7b"), []);
+        // The largest micro-batch follows from the rest; any other is the reader's own.
+        assert_eq!(keys("s=2048", "s=8192&b=2"), [("s", vec![]), ("b", vec![])]);
     }
 
     #[test]
@@ -255,10 +260,10 @@ mod tests {
     #[test]
     fn a_model_of_ones_own_brings_all_its_numbers_or_changes_one_by_one() {
         let own = keys("model=llama-3.1-8b", "model=own&layers=7");
-        // A row brings the dropout and the recomputation of its own training; a model of one's own brings none.
+        // What a model of one's own does not say is that of the default.
         let keys_of_own: Vec<_> = own.iter().map(|(key, _)| *key).collect();
-        assert_eq!(keys_of_own, ["model", "recompute", "dropout"], "{own:?}");
-        assert!(own[0].0 == "model" && own[0].1.contains(&"layers") && own[0].1.contains(&"mlp"), "{own:?}");
+        assert_eq!(keys_of_own, ["model"], "{own:?}");
+        assert_eq!(own[0].1, ["layers"], "{own:?}");
         assert_eq!(keys("model=own&layers=7", "model=own&layers=8"), [("layers", vec![])]);
     }
 

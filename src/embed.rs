@@ -9,9 +9,9 @@
 //!
 //! let dark = Embed { theme: Theme::Dark, ..Embed::of("chart") };
 //! let query = dark.query(&Scenario::default());
-//! assert_eq!(query, "embed=chart&theme=dark&v=3");
+//! assert_eq!(query, "embed=chart&theme=dark&v=4");
 //! assert_eq!(Embed::read(&query), (Some(dark), vec![]));
-//! assert_eq!(link::decode(&query), link::decode("v=3"));
+//! assert_eq!(link::decode(&query), link::decode("v=4"));
 //!
 //! // A value that cannot be used is named, and its default stands in.
 //! let (embed, notices) = Embed::read("?embed=chart&height=12&title=off");
@@ -444,10 +444,10 @@ mod tests {
 
     #[test]
     fn one_message_replaces_the_scenario_and_another_changes_only_what_it_names() {
-        becomes(said("set", "s=8192"), "v=3&s=8192");
-        becomes(said("change", "s=8192"), "v=3&model=13b&s=8192&gpus=64");
-        becomes(said("set", "?embed=chart&theme=dark&v=3&s=8192"), "v=3&s=8192");
-        becomes(said("set", ""), "v=3");
+        becomes(said("set", "s=8192"), "v=4&s=8192");
+        becomes(said("change", "s=8192"), "v=4&model=13b&s=8192&gpus=64");
+        becomes(said("set", "?embed=chart&theme=dark&v=4&s=8192"), "v=4&s=8192");
+        becomes(said("set", ""), "v=4");
         assert_eq!(said("theme", "dark"), Ok(Message::Theme(Theme::Dark)));
         assert_eq!(said("ask", "anything"), Ok(Message::Ask));
     }
@@ -505,8 +505,8 @@ mod tests {
 
     #[test]
     fn an_address_keeps_what_it_says_of_the_embed_and_nothing_else() {
-        assert_eq!(kept("?s=4096&embed=chart&x=1&the%6De=dark&v=3"), "embed=chart&the%6De=dark&");
-        assert_eq!(kept("?v=3&s=1"), "");
+        assert_eq!(kept("?s=4096&embed=chart&x=1&the%6De=dark&v=4"), "embed=chart&the%6De=dark&");
+        assert_eq!(kept("?v=4&s=1"), "");
         assert_eq!(kept(""), "");
     }
 }

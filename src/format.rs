@@ -134,8 +134,8 @@ pub fn printed(printed: Printed, total: Bytes) -> String {
 ///
 /// ```
 /// use bmax::{Scenario, format, link};
-/// assert_eq!(format::configuration(&Scenario::default()), "7B on 8 × A100 SXM 80 GB, 2,048 tokens a sequence");
-/// let adapted = link::decode("model=qwen2.5-7b&gpu=rtx-4090&gpus=1&adapter=qlora&rank=32").scenario;
+/// assert_eq!(format::configuration(&Scenario::workshop()), "7B on 8 × A100 SXM 80 GB, 2,048 tokens a sequence");
+/// let adapted = link::decode("v=3&model=qwen2.5-7b&gpu=rtx-4090&gpus=1&adapter=qlora&rank=32").scenario;
 /// assert_eq!(
 ///     format::configuration(&adapted),
 ///     "Qwen2.5 7B with QLoRA (rank 32) on 1 × RTX 4090 24 GB, 2,048 tokens a sequence"
@@ -152,7 +152,7 @@ pub fn configuration(scenario: &Scenario) -> String {
 ///
 /// ```
 /// use bmax::{format, link};
-/// let adapted = link::decode("model=qwen2.5-7b&adapter=qlora&rank=32").scenario;
+/// let adapted = link::decode("v=3&model=qwen2.5-7b&adapter=qlora&rank=32").scenario;
 /// assert_eq!(format::model(&adapted), "Qwen2.5 7B with QLoRA (rank 32)");
 /// ```
 #[must_use]
@@ -188,7 +188,7 @@ pub fn length(scenario: &Scenario) -> String {
 ///
 /// ```
 /// use bmax::{Batching, Scenario, format};
-/// let mut scenario = Scenario::default();
+/// let mut scenario = Scenario::workshop();
 /// assert_eq!(format::most_tokens(&scenario, 6), None);
 /// scenario.lengths.batching = Batching::Padded;
 /// assert_eq!(format::most_tokens(&scenario, 6).as_deref(), Some("The worst micro-batch has 12,288 tokens."));
@@ -316,7 +316,7 @@ pub fn at_instant(instant: &Instant) -> String {
 ///
 /// ```
 /// use bmax::{Method, Scenario, b_max, format, growth::growth};
-/// let scenario = Scenario { method: Method::Workshop, ..Scenario::default() };
+/// let scenario = Scenario { method: Method::Workshop, ..Scenario::workshop() };
 /// let growth = growth(&scenario, &b_max(&scenario)).expect("three sequences fit");
 /// assert_eq!(
 ///     format::growth(&growth),

@@ -11,7 +11,7 @@
 //! use bmax::{Answer, Method, Scenario, b_max, catalogue, estimate};
 //!
 //! // The workshop's 7B model on eight A100-80 GB, S = 2048, attention recomputed.
-//! let scenario = Scenario { method: Method::Workshop, ..Scenario::default() };
+//! let scenario = Scenario { method: Method::Workshop, ..Scenario::workshop() };
 //! assert_eq!(b_max(&scenario).batch(), Some(3));
 //!
 //! // On one GPU the model states alone are too large, and the answer says so.
@@ -19,7 +19,7 @@
 //! assert!(matches!(b_max(&alone), Answer::Infeasible(_)));
 //!
 //! // The ledger, which is the default, counts every tensor and names the instant that binds.
-//! let llama = catalogue::model("llama-3.1-8b").expect("listed").apply(Scenario::default());
+//! let llama = catalogue::model("llama-3.1-8b").expect("listed").apply(Scenario::workshop());
 //! assert_eq!(estimate(&llama).peak().instant.name, "loss, backward");
 //! ```
 //!
@@ -29,7 +29,7 @@
 //!
 //! What a version promises: names and types stay. Results, errors, inputs and lists of options that will grow are
 //! `#[non_exhaustive]`, so that a new field, option, model or GPU breaks no program. The parts of a [`Scenario`] are
-//! open, because they are what a program writes: fill them with `..Scenario::default()`, or set one input after the
+//! open, because they are what a program writes: fill them with `..Scenario::workshop()`, or set one input after the
 //! other with [`Scenario::with_number`] and [`Scenario::with_word`], and a new input breaks nothing either. The bytes
 //! of an estimate may change with any version, as the programs do that it counts.
 

@@ -10,7 +10,7 @@
 //! use bmax::link::Beginning;
 //! use bmax::snippet::{Host, Share};
 //!
-//! let scenario = Scenario::default();
+//! let scenario = Scenario::workshop();
 //! let share = Share { page: "https://example.org/bmax/", beginning: Beginning::Site, site: "https://example.org/bmax/", scenario: &scenario, vs: None, title: "Memory & batch", anchor: "" };
 //! assert_eq!(share.short_link(), "https://example.org/bmax/?v=3");
 //! assert_eq!(share.markdown(), "[Memory &amp; batch](https://example.org/bmax/?v=3)");

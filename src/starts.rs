@@ -39,7 +39,7 @@ pub static STARTS: [Start; 6] = [
         name: "LoRA on my 24 GB card",
         with: "Llama\u{a0}3.1\u{a0}8B, RTX\u{a0}4090",
         line: "Adapters of rank 16 beside frozen 16-bit weights, 1,024 tokens, whole layers recomputed.",
-        query: "v=3&model=llama-3.1-8b&gpu=rtx-4090&s=1024&b=1&gpus=1&adapter=lora&zero=0",
+        query: "v=4&gpu=rtx-4090&s=1024&gpus=1&adapter=lora&zero=0",
         network: None,
     },
     Start {
@@ -47,7 +47,7 @@ pub static STARTS: [Start; 6] = [
         name: "QLoRA of a 70B on 48 GB",
         with: "Llama\u{a0}3.1\u{a0}70B, RTX\u{a0}6000\u{a0}Ada",
         line: "Adapters of rank 16 beside weights of 4 bits, 1,024 tokens, whole layers recomputed.",
-        query: "v=3&model=llama-3.1-70b&gpu=rtx-6000-ada&s=1024&b=1&gpus=1&adapter=qlora&zero=0",
+        query: "v=4&model=llama-3.1-70b&gpu=rtx-6000-ada&s=1024&gpus=1&adapter=qlora&zero=0",
         network: None,
     },
     Start {
@@ -55,7 +55,7 @@ pub static STARTS: [Start; 6] = [
         name: "Full fine-tune on 8\u{a0}×\u{a0}80\u{a0}GB",
         with: "Llama\u{a0}3.1\u{a0}8B, 8\u{a0}×\u{a0}H100",
         line: "All weights trained under FSDP, in fp32 with bf16 products, 4,096 tokens, whole layers recomputed.",
-        query: "v=3&model=llama-3.1-8b&gpu=h100-80&s=4096&b=4&precision=mixed",
+        query: "v=4&s=4096&precision=mixed",
         network: None,
     },
     Start {
@@ -63,7 +63,7 @@ pub static STARTS: [Start; 6] = [
         name: "Pre-train from scratch",
         with: "GPT-2 124M, 8\u{a0}×\u{a0}A100",
         line: "The model that nanoGPT trains, on each of eight GPUs whole, under autocast, 1,024 tokens.",
-        query: "v=3&model=gpt2&s=1024&b=12&precision=autocast&zero=0",
+        query: "v=4&model=gpt2&gpu=a100-80&precision=autocast&zero=0",
         network: None,
     },
     Start {
@@ -71,7 +71,7 @@ pub static STARTS: [Start; 6] = [
         name: "DPO or GRPO on one node",
         with: "Llama\u{a0}3.1\u{a0}8B, 8\u{a0}×\u{a0}H100",
         line: "GRPO with 1,024 tokens a completion; vLLM shares the GPUs and is off while the model trains. For DPO change the task.",
-        query: "v=3&model=llama-3.1-8b&gpu=h100-80&b=8&completion=1024&precision=mixed&task=grpo&rollout=asleep",
+        query: "v=4&completion=1024&precision=mixed&task=grpo&rollout=asleep",
         network: None,
     },
     Start {
@@ -79,7 +79,7 @@ pub static STARTS: [Start; 6] = [
         name: "A diffusion model",
         with: "SDXL U-Net, H100",
         line: "All weights of the U-Net as a list of layers, under autocast, 1,024 × 1,024 pixels, each piece computed again, text encoders and VAE run beforehand.",
-        query: "v=3&model=gpt2&gpu=h100-80&s=1024&gpus=1&precision=autocast",
+        query: "v=4&model=gpt2&gpus=1&precision=autocast",
         network: Some("sdxl.every-1"),
     },
 ];

@@ -481,7 +481,7 @@ fn an_offloaded_optimizer_leaves_weights_and_gradients() {
 
 #[test]
 fn the_overhead_is_named_entry_by_entry() {
-    let mut scenario = catalogue::model("llama-3.1-8b").expect("listed").apply(Scenario::default());
+    let mut scenario = catalogue::model("llama-3.1-8b").expect("listed").apply(Scenario::workshop());
     scenario.device.fragmentation = Percent::new(5.0);
     let estimate = estimate(&scenario);
     for name in ["Driver’s reserve", "CUDA context", "Communication buffers", "Fragmentation"] {

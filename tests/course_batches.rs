@@ -9,7 +9,7 @@ use bmax::{Adapter, BatchUnit, Bytes, Goal, Method, Precision, Scenario, ZeroSta
 #[test]
 fn four_sequences_on_eight_gpus_reach_256_in_8_steps() {
     assert_eq!(plan(256, 8, 4).preferred(), Accumulation { micro_batch: 4, data_parallel: 8, steps: 8 });
-    assert_eq!(steps_to_goal(&Scenario::default().with_batch(4)), 8);
+    assert_eq!(steps_to_goal(&Scenario::workshop().with_batch(4)), 8);
 }
 
 #[test]
@@ -23,7 +23,7 @@ fn imagenet_in_an_hour_gave_each_of_256_gpus_32_images() {
 
 #[test]
 fn four_million_tokens_at_8k_a_pass_take_512_passes() {
-    let mut scenario = Scenario::default().with_batch(1);
+    let mut scenario = Scenario::workshop().with_batch(1);
     scenario.cluster.gpus = 1;
     scenario.recipe.sequence = 8_192;
     scenario.goal = Goal { global_batch: 4_194_304, unit: BatchUnit::Tokens };
@@ -76,7 +76,7 @@ fn a_ring_sends_twice_the_bytes_less_one_share() {
 fn stage_three_communicates_three_psi_where_the_others_communicate_two() {
     // Rajbhandari et al. 2020, section 7.
     let at = |zero| {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::workshop();
         scenario.cluster.zero = zero;
         exchange(&scenario, 1_024, 50e9).communicate
     };
@@ -87,7 +87,7 @@ fn stage_three_communicates_three_psi_where_the_others_communicate_two() {
 #[test]
 fn the_four_stages_take_120_31_4_16_6_and_1_9_gb_of_states() {
     // Rajbhandari et al. 2020, figure 1: 7.5 billion parameters on 64 GPUs.
-    let mut scenario = Scenario { method: Method::Paper, ..Scenario::default() };
+    let mut scenario = Scenario { method: Method::Paper, ..Scenario::workshop() };
     scenario.model.parameters = 7_500_000_000;
     scenario.cluster.gpus = 64;
     for (stage, expected) in
@@ -101,7 +101,7 @@ fn the_four_stages_take_120_31_4_16_6_and_1_9_gb_of_states() {
 #[test]
 fn seven_billion_weights_do_not_train_whole_on_24_gb_but_adapters_do() {
     let alone = |adapter, sequence| {
-        let mut scenario = catalogue::device("rtx-4090").expect("listed").apply(Scenario::default());
+        let mut scenario = catalogue::device("rtx-4090").expect("listed").apply(Scenario::workshop());
         scenario.cluster.gpus = 1;
         scenario.recipe.adapter = adapter;
         scenario.recipe.sequence = sequence;

@@ -110,7 +110,7 @@ fn sizes_of_weights_and_states_are_the_printed_ones() {
 
 #[test]
 fn the_ledger_counts_the_same_bytes() {
-    let mut scenario = catalogue::model("7b").expect("a preset").apply(Scenario::default());
+    let mut scenario = catalogue::model("7b").expect("a preset").apply(Scenario::workshop());
     scenario.method = Method::Ledger;
     (scenario.cluster.gpus, scenario.cluster.zero) = (1, ZeroStage::Stage0);
     for &precision in Precision::ALL {

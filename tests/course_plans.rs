@@ -9,7 +9,7 @@ use bmax::{
 };
 
 fn preset(slug: &str) -> Scenario {
-    catalogue::model(slug).unwrap_or_else(|| panic!("{slug} is listed")).apply(Scenario::default())
+    catalogue::model(slug).unwrap_or_else(|| panic!("{slug} is listed")).apply(Scenario::workshop())
 }
 
 fn of(scenario: &Scenario, optimizer: Optimizer) -> State {
@@ -120,7 +120,7 @@ fn weights_are_worth_an_operation_a_byte_for_each_token() {
 #[test]
 fn computing_outgrew_the_link_thirtyfold_from_the_p100_to_the_b200() {
     let peaks = ["p100-16", "b200"].map(|slug| {
-        let scenario = catalogue::device(slug).expect("listed").apply(Scenario::default());
+        let scenario = catalogue::device(slug).expect("listed").apply(Scenario::workshop());
         let speed = catalogue::speed(&scenario);
         (speed.flops_per_second, speed.host_bytes_per_second, catalogue::memory_bandwidth(&scenario))
     });

@@ -10,7 +10,7 @@ use bmax::{
 
 fn preset(slug: &str) -> Scenario {
     let row = catalogue::model(slug).unwrap_or_else(|| panic!("{slug} is listed"));
-    let mut scenario = row.apply(Scenario::default());
+    let mut scenario = row.apply(Scenario::workshop());
     scenario.cluster.gpus = 1;
     scenario
 }

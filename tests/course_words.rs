@@ -176,7 +176,7 @@ fn answer_prints(start: &str, expected: &[f64]) {
 }
 
 fn most(change: impl Fn(&mut Scenario)) -> f64 {
-    let mut scenario = Scenario::default();
+    let mut scenario = Scenario::workshop();
     change(&mut scenario);
     b_max(&scenario).batch().unwrap_or(0).into()
 }
@@ -208,7 +208,7 @@ fn every_answer_leads_to_a_figure() {
 
 #[test]
 fn the_answers_on_memory_print_the_library_s_numbers() {
-    let workshop = Scenario { method: Method::Workshop, ..Scenario::default() };
+    let workshop = Scenario { method: Method::Workshop, ..Scenario::workshop() };
     let division = bmax::division::division(&workshop);
     let left = (division.usable - division.fixed).gib();
     let [fixed, sequence] = [division.fixed, division.per_sequence].map(|bytes| bytes.gib());
@@ -217,7 +217,7 @@ fn the_answers_on_memory_print_the_library_s_numbers() {
     answer_prints("How do I calculate", &[80.0, usable, fixed, left, sequence, by_workshop, most(|_| ())]);
     answer_prints("Why does it run out", &[]);
     answer_prints("Why does nvidia-smi", &{
-        let seen = bmax::counters(&Scenario::default());
+        let seen = bmax::counters(&Scenario::workshop());
         [3.0, seen.allocated.gib(), seen.reserved.gib(), seen.device.gib()]
     });
 }
@@ -270,7 +270,7 @@ fn the_sections_print_the_library_s_numbers_where_a_question_could_be_asked() {
         include_str!("../src/pages/workshop/04_grow.md"),
         &format!("the fixed part of this model is {} GiB", fixed(states, 1)),
     );
-    let link = catalogue::speed(&Scenario::default()).host_bytes_per_second / 1e9;
+    let link = catalogue::speed(&Scenario::workshop()).host_bytes_per_second / 1e9;
     says(
         include_str!("../src/pages/room/04_swap.md"),
         &format!("takes {} s at 12.8 GB/s and {} s at {link}", fixed(5.12 / 12.8, 1), fixed(5.12 / link, 2)),
@@ -280,7 +280,7 @@ fn the_sections_print_the_library_s_numbers_where_a_question_could_be_asked() {
 #[test]
 fn the_sections_on_recomputation_print_what_the_methods_count() {
     let activations = |model: &str, recomputation| {
-        let mut scenario = catalogue::model(model).expect("listed").apply(Scenario::default());
+        let mut scenario = catalogue::model(model).expect("listed").apply(Scenario::workshop());
         scenario.method = Method::Paper;
         scenario.recipe.recomputation = recomputation;
         estimate(&scenario).bucket(Bucket::Activations).get()

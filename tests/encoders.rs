@@ -181,7 +181,7 @@ fn a_link_carries_an_encoder_and_comes_back() {
     scenario.recipe.source = 1024;
     assert_eq!((scenario.model.mlp, scenario.model.position), (Mlp::GatedGeluTanh, Position::Relative));
     assert_eq!(link::decode(&link::encode(&scenario)).scenario, scenario);
-    let own = link::decode("?model=own&enc_layers=6&enc_positions=512&source=300").scenario;
+    let own = link::decode("?v=3&model=own&enc_layers=6&enc_positions=512&source=300").scenario;
     assert_eq!((own.model.encoder, own.recipe.source), (Encoder { layers: 6, positions: 512, mels: 0 }, 300));
 }
 

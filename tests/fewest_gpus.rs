@@ -115,7 +115,7 @@ fn a_group_that_fits_alone_is_enough_though_two_of_them_would_not_fit() {
     // A second group brings buffers for the communication of 1.25 GiB in this scenario, and under ZeRO 0 it
     // shares nothing: what a GPU needs then is more by that much.
     let row = catalogue::model("llama-3.2-1b").expect("a row of the catalogue");
-    let mut scenario = row.apply(Scenario { method: Method::Ledger, ..Scenario::default() });
+    let mut scenario = row.apply(Scenario { method: Method::Ledger, ..Scenario::workshop() });
     scenario.cluster.zero = ZeroStage::Stage0;
     scenario.device.communication = Bytes::from_gib(1.25);
     let scenario = with_memory_for(scenario.with_batch(1), 1);
@@ -145,7 +145,7 @@ fn an_evaluation_that_keeps_logits_needs_no_fewer_gpus_than_the_step_alone() {
 /// and gathers those of all.
 fn keeps_logits(batch: u32) -> Scenario {
     let row = catalogue::model("llama-3.2-1b").expect("listed");
-    let mut scenario = row.apply(Scenario { method: Method::Ledger, ..Scenario::default() });
+    let mut scenario = row.apply(Scenario { method: Method::Ledger, ..Scenario::workshop() });
     scenario.recipe.sequence = 512;
     scenario.cluster.zero = ZeroStage::Stage3;
     scenario.outside.evaluation = Evaluation::Logits;
@@ -182,7 +182,7 @@ fn a_group_that_shares_its_weights_is_found_though_every_larger_number_keeps_a_c
     // Beside frozen weights there are hardly any other states. Eight GPUs, four groups of two that share a sequence, hold an
     // eighth of the weights each. More of them hold less, and beside it a copy of an eighth between the passes.
     let row = catalogue::model("llama-3.1-8b").expect("listed");
-    let mut scenario = row.apply(Scenario { method: Method::Ledger, ..Scenario::default() });
+    let mut scenario = row.apply(Scenario { method: Method::Ledger, ..Scenario::workshop() });
     scenario.recipe.precision = Precision::PureBf16;
     scenario.recipe.adapter = Adapter::Lora;
     scenario.recipe.dropout = Switch::Off;

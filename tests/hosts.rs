@@ -26,21 +26,24 @@ const NOTES: [Notes; 8] = [
     Notes {
         text: include_str!("hosts/plain/index.html"),
         host: Host::Html,
-        figures: &["workshop/?embed=grow&v=3&model=llama-3.1-8b&gpu=h100-80", "embed=chart&v=3&model=1b&gpus=64"],
+        figures: &["workshop/?embed=grow&v=4", "embed=chart&v=4&model=1b&gpus=64"],
         caption: None,
         settings: include_str!("hosts/plain/index.html"),
     },
     Notes {
         text: include_str!("hosts/right-to-left/index.html"),
         host: Host::Html,
-        figures: &["embed=answer&v=3&model=13b&gpus=16", "workshop/?embed=buckets&v=3&model=1b"],
+        figures: &["embed=answer&v=4&model=13b&gpus=16", "workshop/?embed=buckets&v=4&model=1b"],
         caption: None,
         settings: include_str!("hosts/right-to-left/index.html"),
     },
     Notes {
         text: include_str!("hosts/mkdocs/docs/index.md"),
         host: Host::MkDocs,
-        figures: &["workshop/?embed=buckets&v=3&model=13b", "room/?embed=recompute&controls=off&v=3&model=13b&recompute=full"],
+        figures: &[
+            "workshop/?embed=buckets&v=4&model=13b",
+            "room/?embed=recompute&controls=off&v=4&model=13b&recompute=full",
+        ],
         caption: Some("Full recomputation keeps one tensor a layer."),
         settings: include_str!("hosts/mkdocs/mkdocs.yml"),
     },
@@ -48,8 +51,8 @@ const NOTES: [Notes; 8] = [
         text: include_str!("hosts/jupyter-book/index.md"),
         host: Host::Sphinx,
         figures: &[
-            "embed=answer&v=3&model=llama-3.2-3b&gpu=rtx-4090&b=1&gpus=1&adapter=lora",
-            "workshop/?embed=planner&v=3&model=llama-3.1-8b&gpu=h100-80&s=8192&gpus=64&target=4000000&unit=tokens",
+            "embed=answer&v=4&model=llama-3.2-3b&gpu=rtx-4090&gpus=1&adapter=lora",
+            "workshop/?embed=planner&v=4&s=8192&gpus=64&target=4000000&unit=tokens",
         ],
         caption: Some("Four million tokens a step on 64 GPUs."),
         settings: include_str!("hosts/jupyter-book/_config.yml"),
@@ -57,31 +60,28 @@ const NOTES: [Notes; 8] = [
     Notes {
         text: include_str!("hosts/mdx/notes.mdx"),
         host: Host::Mdx,
-        figures: &["memory/?embed=formats&v=3", "gpus/?embed=sharding&v=3&model=13b&gpus=64"],
+        figures: &["memory/?embed=formats&v=4", "gpus/?embed=sharding&v=4&model=13b&gpus=64"],
         caption: Some("Each stage leaves less of the model on a GPU."),
         settings: include_str!("hosts/mdx/docusaurus.config.js"),
     },
     Notes {
         text: include_str!("hosts/reveal/index.html"),
         host: Host::Reveal,
-        figures: &[
-            "workshop/?embed=grow&v=3&model=llama-3.1-8b&gpu=h100-80",
-            "memory/?embed=step&controls=off&height=500&v=3&model=1b",
-        ],
+        figures: &["workshop/?embed=grow&v=4", "memory/?embed=step&controls=off&height=500&v=4&model=1b"],
         caption: None,
         settings: include_str!("hosts/reveal/index.html"),
     },
     Notes {
         text: include_str!("hosts/myst/notes.md"),
         host: Host::Myst,
-        figures: &["embed=chart&v=3&model=1b&gpus=64"],
+        figures: &["embed=chart&v=4&model=1b&gpus=64"],
         caption: Some("1B on 64 GPUs."),
         settings: "",
     },
     Notes {
         text: include_str!("hosts/quarto/notes.qmd"),
         host: Host::Quarto,
-        figures: &["embed=chart&v=3&model=1b&gpus=64"],
+        figures: &["embed=chart&v=4&model=1b&gpus=64"],
         caption: Some("1B on 64 GPUs."),
         settings: include_str!("hosts/quarto/_quarto.yml"),
     },
@@ -130,7 +130,7 @@ fn the_frames_of_the_course_notes_are_the_snippets_of_the_page() {
 
 #[test]
 fn what_is_said_once_for_a_site_is_in_its_settings() {
-    let scenario = bmax::Scenario::default();
+    let scenario = bmax::Scenario::workshop();
     let share = Share {
         page: PAGE,
         beginning: Beginning::Site,
@@ -178,7 +178,7 @@ fn the_document_for_teachers_shows_the_same_frame_and_the_same_lines() {
 #[test]
 fn the_document_for_teachers_shows_how_each_tool_takes_a_still() {
     let document = include_str!("../docs/course-notes.md");
-    let scenario = bmax::Scenario::default();
+    let scenario = bmax::Scenario::workshop();
     let share = Share {
         page: PAGE,
         beginning: Beginning::Site,

@@ -30,7 +30,7 @@ fn asked(file: &Value, row: &Value) -> (Scenario, Spread) {
     let pairs: Vec<(u32, u64)> = serde_json::from_value(file["samples"][row["name"].as_str().expect("a name")].clone())
         .expect("lengths with counts");
     let whole = |key| number(row, key) as u32;
-    let mut scenario = Scenario::default();
+    let mut scenario = Scenario::workshop();
     scenario.recipe.sequence = whole("s");
     scenario.recipe.batch = whole("b");
     scenario.recipe.micro_batches = whole("accum");

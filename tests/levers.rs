@@ -11,7 +11,7 @@ use proptest::sample::select;
 use crate::support::any_scenario::any_scenario;
 
 fn llama() -> Scenario {
-    let scenario = Scenario { method: Method::Ledger, ..Scenario::default() };
+    let scenario = Scenario { method: Method::Ledger, ..Scenario::workshop() };
     catalogue::model("llama-3.1-8b").expect("listed").apply(scenario)
 }
 
@@ -162,7 +162,7 @@ proptest! {
         sizes in (0_u32..=7, 0_u32..=2, 0_u32..=2, 0_u32..=2),
         lengths in (256_u32..=8_192, 1_u32..=8),
     ) {
-        let mut scenario = device.apply(model.apply(Scenario::default()));
+        let mut scenario = device.apply(model.apply(Scenario::workshop()));
         (scenario.cluster.engine, scenario.cluster.zero) = (engine, zero);
         (scenario.recipe.adapter, scenario.recipe.precision, scenario.task.kind) = (adapter, precision, task);
         scenario.cluster.gpus = 1 << sizes.0;

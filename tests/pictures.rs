@@ -68,7 +68,7 @@ const DRAWN: [fn(&Scenario, Look, &str) -> String; 4] = [chart, memory, roofline
 /// this test with BMAX_BLESS=1 and look at the new files.
 #[test]
 fn pictures_are_as_they_were_approved() {
-    let scenario = Scenario::default();
+    let scenario = Scenario::workshop();
     let pictures = [
         ("chart-light", chart(&scenario, look(Theme::Light), PAGE)),
         ("chart-dark", chart(&scenario, look(Theme::Dark), PAGE)),
@@ -116,7 +116,7 @@ fn assert_stands_alone(file: &str) {
 fn pictures_stand_alone_in_both_themes() {
     for theme in [Theme::Light, Theme::Dark] {
         for draw in DRAWN {
-            assert_stands_alone(&draw(&Scenario::default(), look(theme), PAGE));
+            assert_stands_alone(&draw(&Scenario::workshop(), look(theme), PAGE));
         }
     }
 }
@@ -132,15 +132,15 @@ fn of_a_model_that_fits_nowhere_no_curve_is_drawn() {
 #[test]
 fn without_a_ground_nothing_fills_the_picture() {
     for draw in DRAWN {
-        let with = draw(&Scenario::default(), look(Theme::Light), PAGE);
-        let without = draw(&Scenario::default(), Look { theme: Theme::Light, ground: false }, PAGE);
+        let with = draw(&Scenario::workshop(), look(Theme::Light), PAGE);
+        let without = draw(&Scenario::workshop(), Look { theme: Theme::Light, ground: false }, PAGE);
         assert_eq!(with.lines().count(), without.lines().count() + 1);
     }
 }
 
 #[test]
 fn the_link_below_a_picture_leads_back_to_what_it_shows() {
-    let scenario = link::decode("model=llama-3.1-70b&gpu=h200&gpus=64&s=8192&recompute=full").scenario;
+    let scenario = link::decode("v=3&model=llama-3.1-70b&gpu=h200&gpus=64&s=8192&recompute=full").scenario;
     for draw in DRAWN {
         let file = draw(&scenario, look(Theme::Light), PAGE);
         let tree = Document::parse(&file).expect("well-formed");
@@ -163,7 +163,7 @@ fn passed_on(look: Look) -> (usize, String) {
     let count = series.len();
     let sent = Plot { x: axis.clone(), y: axis.bare(), series, marks: Vec::new() }.to_text();
     let shown = Plot::from_text(&sent).expect("a plot");
-    (count, plot(&shown, "Three curves of the page", "They rise.", &Scenario::default(), look, PAGE))
+    (count, plot(&shown, "Three curves of the page", "They rise.", &Scenario::workshop(), look, PAGE))
 }
 
 #[test]

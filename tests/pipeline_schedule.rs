@@ -202,7 +202,7 @@ fn held_by(engine: Engine, shape: Shape) -> Option<Vec<usize>> {
 /// A small dense model in a pipeline on as many GPUs as it has ranks, with nothing around it.
 fn pipeline(engine: Engine, shape: Shape, layers_of_a_chunk: u32) -> Scenario {
     let row = catalogue::model("llama-3.2-1b").expect("a row of the catalogue");
-    let mut scenario = row.apply(Scenario { method: Method::Ledger, ..Scenario::default() });
+    let mut scenario = row.apply(Scenario { method: Method::Ledger, ..Scenario::workshop() });
     scenario.model.layers = layers_of_a_chunk * (shape.ranks * shape.chunks) as u32;
     scenario.cluster.engine = engine;
     scenario.cluster.zero = ZeroStage::Stage0;

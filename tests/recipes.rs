@@ -304,7 +304,7 @@ fn a_step_in_the_backward_pass_updates_the_widest_matrix_and_the_embedding_by_th
 fn galore_in_8_bits_trains_7b_on_24_gb_as_its_paper_says() {
     // Zhao et al. 2024, abstract and section 5.2: Llama 7B in bf16, rank 1,024, 8-bit moments, per-layer updates, 256
     // tokens and a token batch of 256, without activation checkpointing, on an RTX 4090 of 24 GB.
-    let mut scenario = catalogue::model("llama-2-7b").expect("listed").apply(Scenario::default());
+    let mut scenario = catalogue::model("llama-2-7b").expect("listed").apply(Scenario::workshop());
     scenario = catalogue::device("rtx-4090").expect("listed").apply(scenario);
     scenario.cluster.gpus = 1;
     scenario.cluster.zero = ZeroStage::Stage0;
@@ -412,7 +412,8 @@ fn deepspeed_s_first_stages_have_a_copy_in_16_bits_and_gradients_that_add_up_in_
 /// it was trained and saved (deepspeedai/DeepSpeed#3448).
 #[test]
 fn a_run_that_600_gb_were_too_little_for_and_750_to_800_enough_is_told_so() {
-    let scenario = link::decode("model=llama-33b&gpu=a100-40&gpus=8&s=2048&engine=deepspeed&zero=3&offload=parameters");
+    let scenario =
+        link::decode("v=3&model=llama-33b&gpu=a100-40&gpus=8&s=2048&engine=deepspeed&zero=3&offload=parameters");
     let gb = |gb: f64| scenario.scenario.with_number(Field::HostMemory, gb * 1e9 / 1_073_741_824.0).expect("in range");
     assert_eq!(range(&gb(600.0)).optimistic.batch(), None);
     assert!(range(&gb(800.0)).likely.batch().is_some());

@@ -104,10 +104,10 @@ fn links(markdown: &str) -> Vec<(String, String)> {
 
 #[test]
 fn a_frame_is_one_element_with_seven_attributes_whatever_the_title() {
-    let scenario = link::decode("gpus=64&recompute=full").scenario;
+    let scenario = link::decode("v=4&gpus=64&recompute=none").scenario;
     let embed = Embed { theme: Theme::Dark, controls: false, title: false, ..Embed::of("chart") };
     let address =
-        format!("{PAGE}?embed=chart&controls=off&title=off&theme=dark&v=3&gpus=64&recompute=full#embed-chart");
+        format!("{PAGE}?embed=chart&controls=off&title=off&theme=dark&v=4&gpus=64&recompute=none#embed-chart");
     for title in HOSTILE {
         let share = share(&scenario, title);
         for host in [Host::Html, Host::MkDocs] {
@@ -122,14 +122,14 @@ fn a_frame_is_one_element_with_seven_attributes_whatever_the_title() {
 fn the_height_asked_for_counts_more_than_the_measured_one() {
     let scenario = Scenario::default();
     let embed = Embed { height: Some(300), ..Embed::of("chart") };
-    let address = format!("{PAGE}?embed=chart&height=300&v=3#embed-chart");
+    let address = format!("{PAGE}?embed=chart&height=300&v=4#embed-chart");
     assert_is_the_frame(&Host::Html.write(&share(&scenario, "T"), &embed, 640), &address, "T", "300");
 }
 
 #[test]
 fn sphinx_gets_a_raw_directive_and_quarto_a_raw_block_with_a_link_for_paper() {
     let scenario = Scenario::default();
-    let address = format!("{PAGE}?embed=chart&v=3#embed-chart");
+    let address = format!("{PAGE}?embed=chart&v=4#embed-chart");
     for title in HOSTILE {
         let share = share(&scenario, title);
         let sphinx = Host::Sphinx.write(&share, &Embed::of("chart"), 520);
@@ -142,7 +142,7 @@ fn sphinx_gets_a_raw_directive_and_quarto_a_raw_block_with_a_link_for_paper() {
         assert_is_the_frame(frame, &address, &one_line(title), "520");
         let paper = paper.strip_prefix("::: {.content-visible unless-format=\"html\"}\n");
         let paper = paper.and_then(|rest| rest.strip_suffix("\n:::")).expect("a division around the link");
-        assert_eq!(links(paper), [(format!("{PAGE}?v=3#chart-title"), one_line(title))]);
+        assert_eq!(links(paper), [(format!("{PAGE}?v=4#chart-title"), one_line(title))]);
     }
 }
 
@@ -152,7 +152,7 @@ fn myst_gets_a_directive_of_four_lines() {
     for title in HOSTILE {
         let myst = Host::Myst.write(&share(&scenario, title), &Embed::of("chart"), 520);
         let lines: Vec<_> = myst.lines().collect();
-        assert_eq!(lines[0], format!(":::{{iframe}} {PAGE}?embed=chart&v=3#embed-chart"));
+        assert_eq!(lines[0], format!(":::{{iframe}} {PAGE}?embed=chart&v=4#embed-chart"));
         assert_eq!(lines[1], ":width: 100%");
         assert_eq!(lines[2].trim_end(), format!(":title: {}", one_line(title)).trim_end());
         assert_eq!(lines[3..], [":::"], "{myst}");
@@ -188,7 +188,7 @@ fn still_in(markdown: &str) -> [String; 4] {
 #[test]
 fn a_still_stands_in_place_of_the_frame_on_paper_with_its_caption_and_leads_to_the_page() {
     let scenario = Scenario::default();
-    let link = format!("{PAGE}?v=3#chart-title");
+    let link = format!("{PAGE}?v=4#chart-title");
     for title in HOSTILE {
         let (share, still, text) = (share(&scenario, title), hostile_still(title), one_line(title));
         let wanted = [STILL_FILE, &text, &link, &text].map(str::to_owned);
@@ -245,7 +245,7 @@ fn a_frame_on_a_slide_is_loaded_with_its_slide_and_asks_for_no_more_than_that_ha
     for (asked, height) in [(None, "600"), (Some(480), "480")] {
         let embed = Embed { height: asked, ..Embed::of("chart") };
         let wanted = attributes(&[
-            ("data-src", &format!("{PAGE}?embed=chart&height={height}&v=3#embed-chart")),
+            ("data-src", &format!("{PAGE}?embed=chart&height={height}&v=4#embed-chart")),
             ("title", "T"),
             ("width", "100%"),
             ("height", height),
@@ -259,10 +259,10 @@ fn a_frame_on_a_slide_is_loaded_with_its_slide_and_asks_for_no_more_than_that_ha
 
 #[test]
 fn a_markdown_link_has_the_title_as_its_text_and_leads_to_the_short_link() {
-    let scenario = link::decode("gpus=64").scenario;
+    let scenario = link::decode("v=4&gpus=64").scenario;
     for title in HOSTILE {
         let share = share(&scenario, title);
-        assert_eq!(links(&share.markdown()), [(format!("{PAGE}?v=3&gpus=64#chart-title"), one_line(title))]);
+        assert_eq!(links(&share.markdown()), [(format!("{PAGE}?v=4&gpus=64#chart-title"), one_line(title))]);
     }
 }
 
@@ -286,14 +286,14 @@ fn a_page_at_a_strange_address_is_still_linked_to() {
     let page = "https://example.org/notes (draft)/a'b|c/\"d\"/<e>/ü/bmax/";
     let share = Share { page, ..share(&scenario, "T") };
     let written = "https://example.org/notes%20%28draft%29/a%27b%7Cc/%22d%22/%3Ce%3E/%C3%BC/bmax/";
-    assert_eq!(share.short_link(), format!("{written}?v=3#chart-title"));
-    assert_eq!(links(&share.markdown()), [(format!("{written}?v=3#chart-title"), "T".to_owned())]);
-    let address = format!("{written}?embed=chart&v=3#embed-chart");
+    assert_eq!(share.short_link(), format!("{written}?v=4#chart-title"));
+    assert_eq!(links(&share.markdown()), [(format!("{written}?v=4#chart-title"), "T".to_owned())]);
+    let address = format!("{written}?embed=chart&v=4#embed-chart");
     assert_is_the_frame(&Host::Html.write(&share, &Embed::of("chart"), 520), &address, "T", "520");
     // What is encoded already is not encoded again.
     assert_eq!(
         Share { page: "http://[::1]:8080/a%20b/", ..share }.short_link(),
-        "http://[::1]:8080/a%20b/?v=3#chart-title"
+        "http://[::1]:8080/a%20b/?v=4#chart-title"
     );
 }
 
@@ -323,7 +323,7 @@ fn an_image_says_its_title_and_leads_to_the_page() {
         let share = share(&scenario, title);
         let markdown = share.markdown_image("bmax (chart).svg");
         let events: Vec<_> = Parser::new(&markdown).collect();
-        let link = format!("{PAGE}?v=3#chart-title");
+        let link = format!("{PAGE}?v=4#chart-title");
         assert!(matches!(&events[1], Event::Start(Tag::Link { dest_url, .. }) if **dest_url == *link), "{markdown}");
         let image = "bmax%20%28chart%29.svg";
         assert!(matches!(&events[2], Event::Start(Tag::Image { dest_url, .. }) if **dest_url == *image), "{markdown}");
@@ -337,7 +337,7 @@ fn an_image_says_its_title_and_leads_to_the_page() {
 
 #[test]
 fn the_full_link_says_the_same_as_the_short_one_and_more_of_it() {
-    let scenario = link::decode("model=13b&gpus=64&s=8192&hidden=4096").scenario;
+    let scenario = link::decode("v=4&model=13b&gpus=64&s=8192&hidden=4096").scenario;
     let share = share(&scenario, "T");
     let query = |link: &str| {
         let (page, rest) = link.split_once('?').expect("a query");
@@ -346,7 +346,7 @@ fn the_full_link_says_the_same_as_the_short_one_and_more_of_it() {
     };
     let (short, full) = (query(&share.short_link()), query(&share.full_link()));
     assert_eq!(link::decode(&short), link::decode(&full));
-    assert_eq!(short, "v=3&model=13b&hidden=4096&s=8192&gpus=64");
+    assert_eq!(short, "v=4&model=13b&hidden=4096&s=8192&gpus=64");
     for parameter in link::parameters() {
         assert!(full.split('&').any(|pair| pair.starts_with(&format!("{}=", parameter.key))), "{}", parameter.key);
     }

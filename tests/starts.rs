@@ -12,11 +12,12 @@ fn start(id: &str) -> &'static Start {
 }
 
 #[test]
-fn every_start_fits_with_its_own_micro_batch_even_where_the_unknowns_turn_out_badly() {
+fn every_start_opens_at_its_largest_micro_batch_and_fits_even_where_the_unknowns_turn_out_badly() {
     for start in &STARTS {
         let scenario = start.scenario();
-        let safe = range(&scenario).safe.batch().unwrap_or(0);
-        assert!(scenario.recipe.batch <= safe, "{}: {safe}", start.id);
+        let range = range(&scenario);
+        assert_eq!(range.likely.batch(), Some(scenario.recipe.batch), "{}", start.id);
+        assert!(range.safe.batch() >= Some(1), "{}", start.id);
         assert_eq!(scenario.conflicts(), [], "{}", start.id);
     }
 }

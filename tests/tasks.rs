@@ -332,7 +332,7 @@ fn a_teacher_of_its_own_size_is_counted_by_its_weights() {
 
 #[test]
 fn a_plain_run_reads_nothing_of_a_task() {
-    let plain = Scenario::default();
+    let plain = Scenario::workshop();
     let mut other = plain;
     other.task = Task {
         kind: TaskKind::Train,
@@ -364,12 +364,12 @@ fn the_instants_of_a_task_stand_before_those_of_its_step() {
 #[test]
 fn settings_of_a_task_travel_in_links_and_only_where_they_differ() {
     let mut scenario = Scenario::default();
-    assert_eq!(link::encode(&scenario), "v=3");
+    assert_eq!(link::encode(&scenario), "v=4");
     scenario.task.kind = TaskKind::Grpo;
     scenario.task.rollout = Rollout::Asleep;
-    scenario = scenario.with_number(Field::Completion, 512.0).expect("in range");
-    assert_eq!(link::encode(&scenario), "v=3&completion=512&task=grpo&rollout=asleep");
-    assert_eq!(link::decode("v=3&completion=512&task=grpo&rollout=asleep").scenario, scenario);
+    scenario = scenario.with_number(Field::Completion, 512.0).expect("in range").at_largest();
+    assert_eq!(link::encode(&scenario), "v=4&completion=512&task=grpo&rollout=asleep");
+    assert_eq!(link::decode("v=4&completion=512&task=grpo&rollout=asleep").scenario, scenario);
 }
 
 #[test]

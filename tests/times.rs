@@ -11,7 +11,7 @@ use bmax::{
 
 fn on(slug: &str, sequence: u32) -> Scenario {
     let row = catalogue::model(slug).unwrap_or_else(|| panic!("{slug} is listed"));
-    let mut scenario = row.apply(Scenario::default());
+    let mut scenario = row.apply(Scenario::workshop());
     scenario.recipe.sequence = sequence;
     scenario.recipe.recomputation = Recomputation::None;
     scenario

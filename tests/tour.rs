@@ -35,7 +35,7 @@ fn every_card_has_a_name_a_part_of_the_figure_and_a_fragment_of_its_own() {
 /// The answer is the text's own (`src/pages/home/01_opening.md`): 6 sequences, and 80 GiB of which all can be used.
 #[test]
 fn the_cards_of_the_default_go_from_the_answer_over_the_first_that_does_not_fit_to_what_helps() {
-    let own = Scenario::default();
+    let own = Scenario::workshop();
     assert_eq!(shown("question", own), own);
     assert_eq!(shown("left", own), own.with_batch(6));
     assert_eq!(shown("next", own), own.with_batch(7));
@@ -50,7 +50,7 @@ fn the_cards_of_the_default_go_from_the_answer_over_the_first_that_does_not_fit_
 
 #[test]
 fn the_numbers_of_the_default_are_worked_out_by_hand() {
-    let own = Scenario::default();
+    let own = Scenario::workshop();
     // L (12 H² + 13 H) + V H + 2 H weights with H = 4096, L = 32 and V = 32,000; Adam's two moments and the master copy
     // take 4 bytes each, an eighth of them on each GPU.
     let weights = 32.0 * (12.0 * 4_096.0 * 4_096.0 + 13.0 * 4_096.0) + 32_000.0 * 4_096.0 + 2.0 * 4_096.0;
@@ -68,7 +68,7 @@ fn the_numbers_of_the_default_are_worked_out_by_hand() {
 
 #[test]
 fn the_numbers_of_the_cards_are_those_of_the_estimate() {
-    let own = Scenario::default();
+    let own = Scenario::workshop();
     let full = estimate(&own.with_batch(6));
     for (id, bucket) in [
         ("parameters", Bucket::Parameters),
@@ -101,7 +101,7 @@ fn the_numbers_of_the_cards_are_those_of_the_estimate() {
 fn the_cards_of_the_buckets_say_what_the_legend_of_the_figure_says() {
     use bmax::chart::{MemoryBar, PARTS, part};
 
-    let own = Scenario::default();
+    let own = Scenario::workshop();
     for id in ["parameters", "gradients", "optimizer", "forward"] {
         let bar = MemoryBar::of(&estimate(&shown(id, own)), None);
         let key = card(id).part.key();
@@ -112,15 +112,15 @@ fn the_cards_of_the_buckets_say_what_the_legend_of_the_figure_says() {
 
 #[test]
 fn where_nothing_fits_or_a_card_s_setting_is_there_already_the_words_say_so() {
-    let alone = Scenario::default().with_number(bmax::Field::Gpus, 1.0).expect("in range");
+    let alone = Scenario::workshop().with_number(bmax::Field::Gpus, 1.0).expect("in range");
     assert!(b_max(&alone).batch().is_none());
     assert!(told("question", alone).contains("not even one sequence"));
     assert!(told("left", alone).contains("One sequence lacks "));
     assert!(told("shard", alone).contains("With 2 GPUs instead of 1 GPU"), "{}", told("shard", alone));
-    let mut full = Scenario::default();
+    let mut full = Scenario::workshop();
     full.recipe.recomputation = Recomputation::Full;
     assert!(told("recompute", full).contains("does so already (full)"), "{}", told("recompute", full));
-    let workshop = Scenario { method: bmax::Method::Workshop, ..Scenario::default() };
+    let workshop = Scenario { method: bmax::Method::Workshop, ..Scenario::workshop() };
     assert!(told("loss", workshop).ends_with("does not count them."), "{}", told("loss", workshop));
 }
 
@@ -143,7 +143,7 @@ fn is_plain(text: &str) -> Result<(), TestCaseError> {
 #[test]
 fn the_words_are_plain_and_short() {
     for card in &CARDS {
-        let text = card.told(&Seen::of(Scenario::default()));
+        let text = card.told(&Seen::of(Scenario::workshop()));
         println!("{}: {text}", card.title);
         is_plain(&text).expect("plain");
         assert!(text.split_whitespace().count() <= 50, "{text}");
@@ -163,7 +163,7 @@ proptest! {
             prop_assert!(shown.conflicts().len() <= own.conflicts().len(), "{}", card.id);
             is_plain(&card.told(&seen))?;
             // Whatever the reader then changes.
-            is_plain(&(card.text)(&seen, &Seen::of(Scenario::default())))?;
+            is_plain(&(card.text)(&seen, &Seen::of(Scenario::workshop())))?;
         }
     }
 }

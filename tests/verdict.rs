@@ -54,7 +54,7 @@ fn settings_that_no_program_runs_and_settings_that_are_not_all_counted_are_told_
 #[test]
 fn no_model_answers_for_one_that_is_not_known() {
     let asked = scenario("model=qwen-2.5-7b&gpu=rtx-4090&s=4096");
-    assert_eq!(link::encode(&asked), "v=3&model=unknown&gpu=rtx-4090&s=4096");
+    assert_eq!(link::encode(&asked), "v=4&model=unknown&gpu=rtx-4090&s=4096");
     assert_eq!(scenario(&link::encode(&asked)), asked, "the word stands for itself");
     assert_eq!(refused("model=qwen-2.5-7b").would_be, None);
     // Choosing a row answers, and so does a model of the reader's own.
@@ -70,12 +70,12 @@ fn seven_billion_weights_on_one_24_gb_card_are_led_to_lora_and_qlora_and_to_no_l
     // 4 bytes of weights and gradients and 12 of optimizer state for each of 7.6 billion weights are 113 GiB.
     let asked = scenario("model=qwen2.5-7b&gpu=rtx-4090&gpus=1");
     let found = ways(&asked, &sizes(&asked)).fitting;
-    let words: Vec<_> = found.iter().map(|way| link::encode(&with(&asked, &way.changes))).collect();
+    let words: Vec<_> = found.iter().map(|way| link::encode(&asked.then(with(&asked, &way.changes)))).collect();
     assert_eq!(
         words[..2],
         [
-            "v=3&model=qwen2.5-7b&gpu=rtx-4090&gpus=1&adapter=lora",
-            "v=3&model=qwen2.5-7b&gpu=rtx-4090&gpus=1&adapter=qlora"
+            "v=4&model=qwen2.5-7b&gpu=rtx-4090&gpus=1&adapter=lora",
+            "v=4&model=qwen2.5-7b&gpu=rtx-4090&gpus=1&adapter=qlora"
         ]
     );
     assert!(found.iter().any(|way| way.changes.iter().any(|change| change.price() == Price::Devices)), "{words:?}");

@@ -58,7 +58,7 @@ fn images_become_the_patches_tiles_and_tokens_that_the_processors_make_of_them()
 #[test]
 fn llava_1_5_takes_576_tokens_of_every_image() {
     // 336 / 14 = 24 patches along each side (Liu et al. 2023, arXiv 2310.03744, section 3.3).
-    let scenario = catalogue::model("llava-1.5-7b").expect("listed").apply(Scenario::default());
+    let scenario = catalogue::model("llava-1.5-7b").expect("listed").apply(Scenario::workshop());
     assert_eq!(scenario.image_tokens(), 576);
 }
 
@@ -98,7 +98,7 @@ fn total(estimate: &Estimate, instant: &str) -> f64 {
 }
 
 fn qwen() -> Scenario {
-    let mut scenario = catalogue::model("qwen2.5-vl-7b").expect("listed").apply(Scenario::default());
+    let mut scenario = catalogue::model("qwen2.5-vl-7b").expect("listed").apply(Scenario::workshop());
     scenario.cluster.gpus = 1;
     scenario.cluster.zero = bmax::ZeroStage::Stage0;
     scenario.recipe.precision = Precision::PureBf16;
@@ -177,7 +177,7 @@ fn a_tower_whose_only_layer_is_not_used_has_no_entries_of_layers() {
 
 #[test]
 fn a_model_without_images_has_the_instants_of_text_and_no_tower() {
-    let text = catalogue::model("qwen2.5-7b").expect("listed").apply(Scenario::default());
+    let text = catalogue::model("qwen2.5-7b").expect("listed").apply(Scenario::workshop());
     let mut with = text;
     with.recipe.images = Images { count: 9, tower: TowerTraining::Trained, ..Images::ONE };
     assert_eq!(estimate(&text).entries, estimate(&with).entries);

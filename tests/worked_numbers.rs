@@ -7,7 +7,7 @@ use bmax::{
 
 fn preset(slug: &str, gpus: u32, method: Method) -> Scenario {
     let row = catalogue::model(slug).expect("a workshop preset");
-    let mut scenario = row.apply(Scenario { method, ..Scenario::default() });
+    let mut scenario = row.apply(Scenario { method, ..Scenario::workshop() });
     scenario.cluster.gpus = gpus;
     scenario.recipe.sequence = 2048;
     scenario.device.memory = Bytes::from_gib(80.0);

@@ -11,7 +11,7 @@ const MISMATCH: f64 = 0.05;
 /// ```
 /// use bmax::catalogue::{Agreement, AgreementKind};
 /// use bmax::{Field, Scenario};
-/// let typed = Scenario::default().with_number(Field::Parameters, 70.0)?;
+/// let typed = Scenario::workshop().with_number(Field::Parameters, 70.0)?;
 /// assert_eq!(Agreement::of(&typed).kind, AgreementKind::Off);
 /// # Ok::<(), bmax::InputError>(())
 /// ```
@@ -59,20 +59,20 @@ mod tests {
     #[test]
     fn no_unedited_row_of_the_catalogue_is_warned_about() {
         for row in MODELS {
-            let agreement = Agreement::of(&row.apply(Scenario::default()));
+            let agreement = Agreement::of(&row.apply(Scenario::workshop()));
             assert_ne!(agreement.kind, AgreementKind::Off, "{}", row.slug);
         }
     }
 
     #[test]
     fn an_edited_preset_is_warned_about() {
-        let edited = Scenario::default().with_number(Field::Layers, 64.0).expect("in range");
+        let edited = Scenario::workshop().with_number(Field::Layers, 64.0).expect("in range");
         assert_eq!(Agreement::of(&edited).kind, AgreementKind::Off);
     }
 
     #[test]
     fn taking_the_derived_count_makes_them_agree() {
-        let scenario = Scenario::default();
+        let scenario = Scenario::workshop();
         let count = Agreement::of(&scenario).derived as f64 / 1e9;
         let taken = scenario.with_number(Field::Parameters, count).expect("in range");
         assert_eq!(Agreement::of(&taken).kind, AgreementKind::Close);

@@ -32,8 +32,10 @@ mod speeds;
 
 pub use agreement::{Agreement, AgreementKind};
 pub use called::{called, not_counted};
-pub use devices::{DEFAULT_DEVICE, DEVICE_SOURCES, DEVICES, DeviceGroup, DeviceRow, DeviceSource};
-pub use models::{AsUsual, DEFAULT_MODEL, MODEL_SOURCES, MODELS, ModelGroup, ModelRow, ModelSource, Usual};
+pub use devices::{DEFAULT_DEVICE, DEVICE_SOURCES, DEVICES, DeviceGroup, DeviceRow, DeviceSource, WORKSHOP_DEVICE};
+pub use models::{
+    AsUsual, DEFAULT_MODEL, MODEL_SOURCES, MODELS, ModelGroup, ModelRow, ModelSource, Usual, WORKSHOP_MODEL,
+};
 pub use speeds::{Peaks, assumption, memory_bandwidth, speed};
 
 use crate::runtime::{COMMUNICATION, CUDA_CONTEXT, FIXED_FRAGMENTATION};
@@ -49,6 +51,16 @@ use crate::{
 struct Declared<Row, Source> {
     row: Row,
     source: Source,
+}
+
+/// Whether two slugs are the same, for constants.
+const fn is_same(one: &str, other: &str) -> bool {
+    let (one, other) = (one.as_bytes(), other.as_bytes());
+    let mut at = 0;
+    while at < one.len() && at < other.len() && one[at] == other[at] {
+        at += 1;
+    }
+    at == one.len() && at == other.len()
 }
 
 /// The model with this slug.
@@ -151,21 +163,23 @@ impl DeviceRow {
     }
 }
 
-/// The question a reader sees first: it fits, and each of its neighbours teaches something.
-///
-/// ```
-/// use bmax::{Scenario, catalogue};
-/// let scenario = Scenario::default();
-/// assert_eq!(scenario.model, catalogue::DEFAULT_MODEL.model);
-/// assert_eq!(catalogue::device_row_of(&scenario), Some((catalogue::DEFAULT_DEVICE, false)));
-/// ```
-impl Default for Scenario {
-    fn default() -> Self {
+impl Scenario {
+    /// The workshop’s example, counted tensor by tensor: its 7B on eight A100 of 80 GB, three sequences of 2,048 tokens. Links
+    /// of versions 2 and 3 begin with it.
+    ///
+    /// ```
+    /// use bmax::{Scenario, catalogue};
+    /// let scenario = Scenario::workshop();
+    /// assert_eq!(scenario.model, catalogue::WORKSHOP_MODEL.model);
+    /// assert_eq!(catalogue::device_row_of(&scenario), Some((catalogue::WORKSHOP_DEVICE, false)));
+    /// ```
+    #[must_use]
+    pub fn workshop() -> Self {
         Self {
             method: Method::Ledger,
-            model: DEFAULT_MODEL.model,
+            model: WORKSHOP_MODEL.model,
             recipe: Recipe {
-                sequence: 2_048,
+                sequence: USUAL_LENGTH,
                 batch: 3,
                 micro_batches: 1,
                 precision: Precision::Bf16,
@@ -212,17 +226,17 @@ impl Default for Scenario {
                 reduce_bucket: 500,
             },
             device: Device {
-                origin: DEFAULT_DEVICE.slug,
-                memory: DEFAULT_DEVICE.memory(),
+                origin: WORKSHOP_DEVICE.slug,
+                memory: WORKSHOP_DEVICE.memory(),
                 headroom: Percent::new(10.0),
-                driver: DEFAULT_DEVICE.driver(),
+                driver: WORKSHOP_DEVICE.driver(),
                 cuda_context: CUDA_CONTEXT.likely,
                 communication: COMMUNICATION.likely,
-                workspace: DEFAULT_DEVICE.workspace(),
+                workspace: WORKSHOP_DEVICE.workspace(),
                 segments: Segments::Fixed,
                 fragmentation: FIXED_FRAGMENTATION.likely,
-                capability: DEFAULT_DEVICE.capability(),
-                emulates_bf16: DEFAULT_DEVICE.emulates_bf16(),
+                capability: WORKSHOP_DEVICE.capability(),
+                emulates_bf16: WORKSHOP_DEVICE.emulates_bf16(),
             },
             goal: Goal { global_batch: 256, unit: BatchUnit::Sequences },
             task: Task::TRAIN,
@@ -231,6 +245,46 @@ impl Default for Scenario {
             comparison: Comparison { gpus: 64, recomputation: Recomputation::Full, against: ChartAxis::Sequence },
             host: Host::UNSAID,
         }
+    }
+}
+
+/// Tokens of a sequence where nobody says how many.
+const USUAL_LENGTH: u32 = 2_048;
+
+impl Scenario {
+    /// Tokens of a sequence where nobody says how many: 2,048, or as many as the table of learned positions has where that
+    /// ends before.
+    ///
+    /// ```
+    /// use bmax::{Scenario, catalogue};
+    /// let usual = |slug| catalogue::model(slug).expect("listed").apply(Scenario::default()).recipe.sequence;
+    /// assert_eq!((usual("llama-3.1-8b"), usual("gpt2"), usual("bert-base")), (2_048, 1_024, 512));
+    /// ```
+    pub fn usual_length(&self) -> u32 {
+        self.longest_positions().map_or(USUAL_LENGTH, |most| most.min(USUAL_LENGTH))
+    }
+}
+
+/// Sequences of the default scenario: the largest micro-batch that fits.
+const DEFAULT_BATCH: u32 = 16;
+
+/// The question that a reader meets first, and the scenario that a link begins with: Llama 3.1 8B on eight H100 of 80 GB,
+/// all weights trained under ZeRO 3 with whole layers recomputed, and as many sequences of 2,048 tokens as fit. It is a case
+/// that people have, and each of its neighbours teaches something.
+///
+/// ```
+/// use bmax::{Scenario, b_max, catalogue};
+/// let scenario = Scenario::default();
+/// assert_eq!(scenario.model, catalogue::DEFAULT_MODEL.model);
+/// assert_eq!(catalogue::device_row_of(&scenario), Some((catalogue::DEFAULT_DEVICE, false)));
+/// assert_eq!(b_max(&scenario).batch(), Some(scenario.recipe.batch));
+/// ```
+impl Default for Scenario {
+    fn default() -> Self {
+        let with = DEFAULT_MODEL.apply(DEFAULT_DEVICE.apply(Self::workshop()));
+        let comparison =
+            Comparison { gpus: with.cluster.gpus, recomputation: with.recipe.recomputation, ..with.comparison };
+        Self { comparison, ..with }.with_batch(DEFAULT_BATCH)
     }
 }
 
@@ -339,9 +393,11 @@ mod tests {
     }
 
     #[test]
-    fn the_default_is_the_seven_billion_preset_on_an_a100_of_80_gib() {
-        assert_eq!((DEFAULT_MODEL.slug, DEFAULT_DEVICE.slug), ("7b", "a100-80"));
-        assert_eq!(Scenario::default().device.memory.gib(), 80.0);
+    fn the_default_is_llama_8b_on_eight_h100_and_the_workshop_s_its_7b_on_eight_a100() {
+        assert_eq!((DEFAULT_MODEL.slug, DEFAULT_DEVICE.slug), ("llama-3.1-8b", "h100-80"));
+        assert_eq!((WORKSHOP_MODEL.slug, WORKSHOP_DEVICE.slug), ("7b", "a100-80"));
+        assert_eq!(Scenario::workshop().device.memory.gib(), 80.0);
+        assert!(Scenario::workshop().conflicts().is_empty());
         assert!(Scenario::default().conflicts().is_empty());
     }
 

@@ -131,10 +131,11 @@ pub struct AsUsual {
 
 impl AsUsual {
     /// The same scenario with this model. What is trained as usual stays usual: dropout and recomputation follow where
-    /// they are those of the model before. A model from nowhere says of itself neither, so that both its size's and the
-    /// default pass for its usual ones.
+    /// they are those of the model before, and so do sequences that are as long as usual ([`Scenario::usual_length`]). A
+    /// model from nowhere says of itself neither, so that both its size's and the default pass for its usual ones.
     #[must_use]
     pub fn apply(&self, mut scenario: Scenario) -> Scenario {
+        let is_as_long_as_usual = scenario.recipe.sequence == scenario.usual_length();
         let before = &scenario.model;
         let before = match super::model_of(before.origin) {
             Some(row) => [row.usual(); 2],
@@ -148,6 +149,9 @@ impl AsUsual {
             recipe.recomputation = self.usual.recomputation;
         }
         scenario.model = self.model;
+        if is_as_long_as_usual {
+            scenario.recipe.sequence = scenario.usual_length();
+        }
         scenario
     }
 }
@@ -522,8 +526,20 @@ const fn later(row: Row) -> Row {
     Declared { source: ModelSource { retrieved: CHECKED_LATER, ..row.source }, ..row }
 }
 
-/// The model a reader meets first: the workshop's 7B.
-pub const DEFAULT_MODEL: &ModelRow = &MODELS[2];
+/// The model a reader meets first.
+pub const DEFAULT_MODEL: &ModelRow = &MODELS[place("llama-3.1-8b")];
+
+/// The model of the workshop’s example.
+pub const WORKSHOP_MODEL: &ModelRow = &MODELS[place("7b")];
+
+/// The place of a model in the list; a slug that none has does not compile.
+const fn place(slug: &str) -> usize {
+    let mut at = 0;
+    while !super::is_same(DECLARED[at].row.slug, slug) {
+        at += 1;
+    }
+    at
+}
 
 /// Every model, group by group, in the order of a picker.
 ///

@@ -46,7 +46,7 @@ const STAND_IN: Peaks =
 ///
 /// ```
 /// use bmax::{Precision, Scenario, catalogue, cost::Speed};
-/// let mut scenario = Scenario::default();
+/// let mut scenario = Scenario::workshop();
 /// assert_eq!(catalogue::speed(&scenario).flops_per_second, 312e12 * Speed::UTILIZATION);
 /// scenario.recipe.precision = Precision::Fp32;
 /// assert_eq!(catalogue::speed(&scenario).flops_per_second, 19.5e12 * Speed::UTILIZATION);
@@ -60,7 +60,7 @@ pub fn speed(scenario: &Scenario) -> Speed {
 ///
 /// ```
 /// use bmax::{Scenario, catalogue};
-/// assert_eq!(catalogue::memory_bandwidth(&Scenario::default()), 2_039e9);
+/// assert_eq!(catalogue::memory_bandwidth(&Scenario::workshop()), 2_039e9);
 /// ```
 pub fn memory_bandwidth(scenario: &Scenario) -> f64 {
     peaks(scenario).memory_gb_per_second * 1e9
@@ -72,8 +72,8 @@ pub fn memory_bandwidth(scenario: &Scenario) -> f64 {
 ///
 /// ```
 /// use bmax::{Scenario, catalogue};
-/// assert_eq!(catalogue::assumption(&Scenario::default()), None);
-/// let spark = catalogue::device("dgx-spark").expect("listed").apply(Scenario::default());
+/// assert_eq!(catalogue::assumption(&Scenario::workshop()), None);
+/// let spark = catalogue::device("dgx-spark").expect("listed").apply(Scenario::workshop());
 /// assert!(catalogue::assumption(&spark).is_some_and(|text| text.starts_with("Times are assumed: 100 TFLOP/s")));
 /// ```
 pub fn assumption(scenario: &Scenario) -> Option<String> {
@@ -139,7 +139,7 @@ mod tests {
     fn every_device_has_its_peaks_or_is_known_to_have_none() {
         for row in DEVICES {
             assert_eq!(row.peaks.is_none(), WITHOUT_PEAKS.contains(&row.slug), "{}", row.slug);
-            assert_eq!(assumption(&row.apply(Scenario::default())).is_some(), row.peaks.is_none(), "{}", row.slug);
+            assert_eq!(assumption(&row.apply(Scenario::workshop())).is_some(), row.peaks.is_none(), "{}", row.slug);
         }
     }
 
@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn fp32_training_is_timed_at_the_speed_of_fp32() {
         for row in DEVICES {
-            let half = row.apply(Scenario::default());
+            let half = row.apply(Scenario::workshop());
             let mut single = half;
             single.recipe.precision = Precision::Fp32;
             let [half, single] = [half, single].map(|scenario| speed(&scenario).flops_per_second);
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn every_recipe_but_fp32_multiplies_16_bits() {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::workshop();
         for &precision in <Precision as crate::Choice>::ALL {
             scenario.recipe.precision = precision;
             let expected = if precision == Precision::Fp32 { 19.5 } else { 312.0 };
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn of_a_device_whose_memory_alone_is_stated_only_the_products_are_assumed() {
-        let spark = device("dgx-spark").expect("listed").apply(Scenario::default());
+        let spark = device("dgx-spark").expect("listed").apply(Scenario::workshop());
         // NVIDIA's page of the DGX Spark: 273 GB/s.
         assert_eq!((memory_bandwidth(&spark), speed(&spark).host_bytes_per_second), (273e9, 273e9));
         assert_eq!(speed(&spark).flops_per_second, 100e12 * Speed::UTILIZATION);
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn a_device_of_nowhere_is_said_to_be_assumed() {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::workshop();
         scenario.device.origin = "";
         let text = assumption(&scenario).expect("nobody has listed it");
         assert!(text.contains("100 TFLOP/s") && text.contains("600 GB/s") && text.contains("31.5 GB/s"), "{text}");

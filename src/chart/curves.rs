@@ -206,7 +206,7 @@ mod tests {
 
     #[test]
     fn what_a_curve_does_not_depend_on_does_not_tell_scenarios_apart() {
-        let scenario = Scenario::default();
+        let scenario = Scenario::workshop();
         for field in [Field::Batch, Field::Sequence, Field::GlobalBatch, Field::ComparisonGpus] {
             let other = scenario.with_number(field, 77.0).expect("in range");
             assert_eq!(without_bystanders(other), without_bystanders(scenario), "{field:?}");
@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn the_workshop_s_chart_has_room_for_1b_on_one_gpu_and_none_for_the_three_larger_models() {
-        let set = as_in_workshop(&Scenario::default());
+        let set = as_in_workshop(&Scenario::workshop());
         let curves = Curves::along(swept(&set), None);
         // 80 GiB × 0.9 less 16·10⁹ bytes leave 57.1 GiB; a sequence takes 24 · 34 · 2048 · 2048 · 2 bytes, 6.375 GiB.
         assert_eq!(curves.batch(0, 2_048), Some(8));
@@ -241,7 +241,7 @@ mod tests {
 
     #[test]
     fn curves_that_are_taken_over_are_those_that_would_be_computed() {
-        let scenario = Scenario::default();
+        let scenario = Scenario::workshop();
         let before = Curves::along(swept(&scenario), None);
         let other = swept(&scenario.with_number(Field::Hidden, 2_048.0).expect("in range"));
         assert_ne!(other, before.scenarios);
@@ -319,7 +319,7 @@ mod tests {
     #[test]
     fn the_same_device_is_the_same_on_both_axes_that_know_it() {
         // 7B on an A100 80 GB with the settings of the references: a point of the third GPU, and of the second model.
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::workshop();
         scenario.cluster.gpus = scenario.comparison.gpus;
         scenario.recipe.recomputation = scenario.comparison.recomputation;
         scenario.comparison.against = ChartAxis::Size;

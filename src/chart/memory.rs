@@ -294,7 +294,7 @@ mod tests {
         let cases = Method::ALL.iter().flat_map(|method| (1..=4).map(move |batch| (*method, batch)));
         for (method, batch) in cases {
             for headroom in [0.0, 5.0, 10.0, 50.0] {
-                let scenario = Scenario { method, ..Scenario::default() }.with_batch(batch);
+                let scenario = Scenario { method, ..Scenario::workshop() }.with_batch(batch);
                 let Ok(scenario) = scenario.with_number(crate::Field::Headroom, headroom) else { continue };
                 let estimate = estimate(&scenario);
                 for bar in [MemoryBar::of(&estimate, None), MemoryBar::at_peak(&estimate, None)] {
@@ -315,7 +315,7 @@ mod tests {
     #[test]
     fn a_bar_of_fixed_length_keeps_the_widths_of_what_does_not_change() {
         let length = Some(Bytes::from_gib(120.0));
-        let [one, nine] = [1, 9].map(|batch| MemoryBar::of(&estimate(&Scenario::default().with_batch(batch)), length));
+        let [one, nine] = [1, 9].map(|batch| MemoryBar::of(&estimate(&Scenario::workshop().with_batch(batch)), length));
         for at in [PARAMETERS, OPTIMIZER] {
             assert_eq!(one.drawn[at].share_of(one.length), nine.drawn[at].share_of(nine.length));
         }
@@ -330,7 +330,7 @@ mod tests {
 
     #[test]
     fn the_usual_bar_names_the_workshop_s_four_buckets_and_the_logits_of_the_ledger() {
-        let of = |method| named(&MemoryBar::of(&estimate(&Scenario { method, ..Scenario::default() }), None));
+        let of = |method| named(&MemoryBar::of(&estimate(&Scenario { method, ..Scenario::workshop() }), None));
         let four = ["Parameters", "Gradients", "Optimizer state", "Activations", "Free", "Headroom"];
         assert_eq!(of(Method::Workshop), four);
         assert_eq!(of(Method::Paper), four);
@@ -342,7 +342,7 @@ mod tests {
 
     #[test]
     fn the_view_of_the_peak_names_what_is_alive_then() {
-        let ledger = named(&MemoryBar::at_peak(&estimate(&Scenario::default()), None));
+        let ledger = named(&MemoryBar::at_peak(&estimate(&Scenario::workshop()), None));
         assert!(ledger.contains(&"Logits and loss") && ledger.contains(&"Runtime"));
         assert!(
             !ledger.contains(&"Gradients") && !ledger.contains(&"Used twice") && !ledger.contains(&"Everything else")
@@ -351,7 +351,7 @@ mod tests {
 
     #[test]
     fn what_is_used_twice_is_the_gradients_where_the_peak_has_none() {
-        let estimate = estimate(&Scenario::default());
+        let estimate = estimate(&Scenario::workshop());
         assert_eq!(estimate.bucket(Bucket::Gradients), Bytes::ZERO);
         let bar = MemoryBar::of(&estimate, None);
         let gradients = estimate.fullest(Bucket::Gradients).1;
@@ -372,7 +372,7 @@ mod tests {
 
     #[test]
     fn buckets_are_compared_on_the_device_that_needs_most() {
-        let scenario = crate::link::decode("?gpus=16&pp=4&accum=8").scenario;
+        let scenario = crate::link::decode("?v=3&gpus=16&pp=4&accum=8").scenario;
         let estimate = estimate(&scenario);
         let stage = estimate.peak().instant.stage;
         for &bucket in Bucket::ALL {

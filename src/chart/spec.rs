@@ -185,9 +185,9 @@ pub(super) mod tests {
     use super::*;
     use crate::Scenario;
 
-    /// The chart of the default scenario with its references on 64 GPUs, in plain colours.
+    /// The chart of the workshop's example with its references on 64 GPUs, in plain colours.
     pub fn example() -> Spec {
-        let scenario = Scenario::default();
+        let scenario = Scenario::workshop();
         let Curves { axis, places, all: curves, .. } = Curves::along(swept(&scenario), None);
         let grey = |level| Colour(level, level, level);
         Spec {

@@ -343,7 +343,7 @@ mod tests {
         assert_eq!(read(&["--compare", "s=1", "s=2"]), task(Reading::default()));
         assert_eq!(read(&["s=1", "--config=c.json", "s=2", "--compare"]), task(of_a_file("c.json")));
         // One link may name both; what is pinned comes first.
-        let questions = ["v=3&s=1024".to_owned(), "https://a.b/?gpus=1&s=2048&vs=s:1024;gpus:8#plan".to_owned()];
+        let questions = ["v=4&s=1024".to_owned(), "https://a.b/?gpus=1&s=2048&vs=s:1024;gpus:8#plan".to_owned()];
         let task = Ok(Task::Compare { questions: questions.clone(), reading: Reading::default(), json: false });
         assert_eq!(read(&["--compare", &questions[1]]), task);
         for (arguments, count) in

@@ -401,7 +401,7 @@ mod tests {
             "https://example.org/bmax/?#levers",
             "/bmax/?",
             "?embed=chart",
-            "v=3",
+            "v=4",
         ] {
             let asked = read(text);
             assert_eq!((asked.scenario, asked.notices), (Scenario::default(), vec![]), "{text}");
@@ -480,13 +480,14 @@ mod tests {
 
     #[test]
     fn a_model_of_ones_own_takes_the_place_of_the_list_and_is_refined() {
-        let mut own = Scenario::default().model;
+        let mut own = Scenario::workshop().model;
         own.origin = crate::Origin::Own;
         own.layers = 7;
         let own = AsUsual { model: own, usual: Usual::of(own.parameters, Switch::Off) };
-        let asked = question("hidden=1024&model=70b", Some(own)).expect("a question");
+        let asked = question("v=3&hidden=1024&model=70b", Some(own)).expect("a question");
         assert_eq!((asked.scenario.model.layers, asked.scenario.model.hidden), (7, 1024));
-        assert_eq!(asked.notices.len(), 1);
+        // The row of the list is passed over, and seven billion parameters are not those of the matrices.
+        assert_eq!(asked.notices.len(), 2);
     }
 
     #[test]

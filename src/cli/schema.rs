@@ -34,7 +34,9 @@ pub fn scenario() -> Value {
     let devices = catalogue::DEVICES.iter().map(|row| (row.slug, row.name)).collect();
     properties.insert("gpu".to_owned(), row("GPU", devices, default.device.origin));
     for field in Field::ALL {
-        properties.insert(field.bound().key.to_owned(), number(*field, default.number(*field)));
+        // What stands in for the micro-batch follows from all the rest.
+        let default = (*field != Field::Batch).then(|| default.number(*field));
+        properties.insert(field.bound().key.to_owned(), number(*field, default));
     }
     for word in setting::ALL {
         properties.insert(word.key.to_owned(), words(word, word.get(&default)));
@@ -132,18 +134,21 @@ fn network() -> Value {
     })
 }
 
-fn number(field: Field, default: f64) -> Value {
+fn number(field: Field, default: Option<f64>) -> Value {
     let bound = &field.bound();
     let kind = if bound.whole { "integer" } else { "number" };
-    json!({
+    let mut schema = json!({
         "title": bound.name,
         "description": format!("{} It takes {bound}.", field.help()),
         // A text is read like what somebody types: with separators, or with the unit behind it.
         "type": [kind, "string", "null"],
         "minimum": super::values::Number(bound.min),
-        "maximum": super::values::Number(bound.max),
-        "default": super::values::Number(default)
-    })
+        "maximum": super::values::Number(bound.max)
+    });
+    if let Some(default) = default {
+        schema["default"] = json!(super::values::Number(default));
+    }
+    schema
 }
 
 fn words(word: &Setting, default: &str) -> Value {

@@ -160,7 +160,7 @@ mod tests {
         assert_eq!(said("layers=64"), None);
         assert!(said("layers=64&method=paper").is_some());
         // The preset's own round number, and one that is near enough.
-        assert_eq!((said("model=1b&method=paper"), said("params=6.9")), (None, None));
+        assert_eq!((said("model=1b&method=paper"), said("model=7b&params=6.9")), (None, None));
     }
 
     #[test]

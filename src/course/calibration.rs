@@ -200,12 +200,12 @@ mod tests {
 
     #[test]
     fn no_measurement_says_nothing() {
-        assert_eq!(calibrate(&Scenario::default(), Counter::Allocated, &[]), None);
+        assert_eq!(calibrate(&Scenario::workshop(), Counter::Allocated, &[]), None);
     }
 
     #[test]
     fn one_measurement_moves_the_fixed_part_alone() {
-        let scenario = Scenario::default();
+        let scenario = Scenario::workshop();
         let found = calibrate(&scenario, Counter::Allocated, &[off_by(&scenario, 3, 2.5, 0.0)]).expect("one point");
         near(found.correction.fixed, 2.5);
         near(found.correction.per_sequence, 0.0);
@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn two_micro_batches_tell_the_fixed_part_from_the_slope() {
-        let scenario = Scenario::default();
+        let scenario = Scenario::workshop();
         let points = [off_by(&scenario, 1, -1.0, 0.25), off_by(&scenario, 5, -1.0, 0.25)];
         let found = calibrate(&scenario, Counter::Allocated, &points).expect("two points");
         near(found.correction.fixed, -1.0);
@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn the_same_micro_batch_twice_tells_no_slope() {
-        let scenario = Scenario::default();
+        let scenario = Scenario::workshop();
         let points = [off_by(&scenario, 2, 1.0, 0.0), off_by(&scenario, 2, 3.0, 0.0)];
         let found = calibrate(&scenario, Counter::Allocated, &points).expect("two points");
         near(found.correction.fixed, 2.0);
@@ -243,7 +243,7 @@ mod tests {
     /// By hand: differences 0, 3, 0 at b = 1, 2, 3 lie on the level line 1 by least squares.
     #[test]
     fn three_measurements_leave_what_no_line_explains() {
-        let scenario = Scenario::default();
+        let scenario = Scenario::workshop();
         let points = [(1, 0.0), (2, 3.0), (3, 0.0)].map(|(batch, extra)| off_by(&scenario, batch, extra, 0.0));
         let found = calibrate(&scenario, Counter::Allocated, &points).expect("three points");
         near(found.correction.fixed, 1.0);
@@ -253,7 +253,7 @@ mod tests {
 
     #[test]
     fn the_calibrated_answer_is_the_last_whose_corrected_peak_fits() {
-        let scenario = Scenario::default();
+        let scenario = Scenario::workshop();
         for (fixed, slope) in [(0.0, 0.0), (6.0, 0.0), (-6.0, 0.0), (0.0, 3.0), (2.0, -1.0), (200.0, 0.0)] {
             let points = [off_by(&scenario, 1, fixed, slope), off_by(&scenario, 4, fixed, slope)];
             let found = calibrate(&scenario, Counter::Allocated, &points).expect("two points");
@@ -269,7 +269,7 @@ mod tests {
 
     #[test]
     fn without_an_error_nothing_changes_whatever_the_counter() {
-        let scenario = Scenario::default();
+        let scenario = Scenario::workshop();
         for counter in [Counter::Allocated, Counter::Reserved, Counter::Device] {
             let points =
                 [1, 4].map(|batch| Measured { batch, peak: counter.of(&counters(&scenario.with_batch(batch))) });
@@ -283,7 +283,7 @@ mod tests {
     #[test]
     fn memory_that_shrinks_with_the_batch_has_no_answer() {
         let points = [(1, 60.0), (8, 20.0)].map(|(batch, gib)| Measured { batch, peak: Bytes::from_gib(gib) });
-        let found = calibrate(&Scenario::default(), Counter::Allocated, &points).expect("two points");
+        let found = calibrate(&Scenario::workshop(), Counter::Allocated, &points).expect("two points");
         assert_eq!(found.b_max, None);
     }
 }

@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn at_the_ridge_the_device_does_half_to_all_it_can() {
-        let roofline = Roofline::of(&Scenario::default());
+        let roofline = Roofline::of(&Scenario::workshop());
         let (waiting, hidden) = roofline.throughput(roofline.ridge);
         assert!((waiting / roofline.most - 0.5).abs() < 1e-9 && (hidden / roofline.most - 1.0).abs() < 1e-9);
     }
@@ -208,13 +208,13 @@ mod tests {
     fn the_ridge_of_a_dense_model_in_16_bits_is_about_the_device_s_own() {
         // 2 bytes a weight three times over are 6; so are the operations of a token and weight. What is
         // left is the ridge of the device, 312 TFLOP/s over 2,039 GB/s, and the attention, which has no weights.
-        let ridge = Roofline::of(&Scenario::default()).ridge;
+        let ridge = Roofline::of(&Scenario::workshop()).ridge;
         assert!(ridge < 312e12 / 2_039e9 && ridge > 0.8 * 312e12 / 2_039e9, "{ridge}");
     }
 
     #[test]
     fn the_roof_is_what_a_step_takes() {
-        let scenario = Scenario::default().with_batch(3);
+        let scenario = Scenario::workshop().with_batch(3);
         let seconds = cost(&scenario, 1, catalogue::speed(&scenario)).compute_seconds;
         let roofline = Roofline::of(&scenario);
         assert!((roofline.most * seconds - 3.0 * 2_048.0).abs() < 1e-6);

@@ -34,7 +34,7 @@ impl Parts {
 /// use bmax::course::length::parts;
 /// use bmax::{AttentionKernel, Bytes, Scenario};
 /// // Flash attention keeps nothing that grows with the square of the length.
-/// assert_eq!(parts(&Scenario::default()).quadratic, Bytes::ZERO);
+/// assert_eq!(parts(&Scenario::workshop()).quadratic, Bytes::ZERO);
 /// ```
 pub fn parts(scenario: &Scenario) -> Parts {
     let estimate = estimate(scenario);
@@ -77,7 +77,7 @@ pub fn parts_at(scenario: &Scenario, sequence: u32) -> Parts {
 /// ```
 /// use bmax::course::length::buckets_at;
 /// use bmax::{Bytes, Scenario, estimate};
-/// let scenario = Scenario::default();
+/// let scenario = Scenario::workshop();
 /// let together: Bytes = buckets_at(&scenario, 2_048).into_iter().sum();
 /// assert!((together.gib() - estimate(&scenario).peak().bytes.gib()).abs() < 1e-9);
 /// ```
@@ -128,7 +128,8 @@ mod tests {
             for method in [Method::Ledger, Method::Workshop, Method::Paper] {
                 for attention in [AttentionKernel::Flash, AttentionKernel::Eager] {
                     for recomputation in [Recomputation::None, Recomputation::Selective, Recomputation::Full] {
-                        let mut scenario = row.apply(Scenario { method, ..Scenario::default() });
+                        let mut scenario = row.apply(Scenario { method, ..Scenario::workshop() });
+                        scenario.recipe.sequence = 2_048;
                         scenario.recipe.attention = attention;
                         scenario.recipe.recomputation = recomputation;
                         all.push(scenario);
@@ -190,7 +191,7 @@ mod tests {
 
     #[test]
     fn the_paper_s_parts_cross_where_its_formula_says() {
-        let mut scenario = Scenario { method: Method::Paper, ..Scenario::default() };
+        let mut scenario = Scenario { method: Method::Paper, ..Scenario::workshop() };
         scenario.recipe.recomputation = Recomputation::None;
         let by_parts = crossover_of(&scenario).expect("scores are stored");
         assert!((by_parts - crossover(&scenario.model)).abs() < 1e-6);
@@ -201,7 +202,7 @@ mod tests {
 
     #[test]
     fn nothing_crosses_under_flash_attention() {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::workshop();
         scenario.recipe.recomputation = Recomputation::None;
         scenario.recipe.loss = LossHead::Fused;
         assert_eq!(crossover_of(&scenario), None);
@@ -210,7 +211,7 @@ mod tests {
 
     #[test]
     fn no_length_is_refused() {
-        assert!(parts_at(&Scenario::default(), 0).total() > Bytes::ZERO);
-        assert!(parts_at(&Scenario::default(), u32::MAX).total().get().is_finite());
+        assert!(parts_at(&Scenario::workshop(), 0).total() > Bytes::ZERO);
+        assert!(parts_at(&Scenario::workshop(), u32::MAX).total().get().is_finite());
     }
 }

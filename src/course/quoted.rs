@@ -313,7 +313,7 @@ mod tests {
     /// What the library computes by a paper's formula is what the paper prints.
     #[test]
     fn the_library_agrees_with_what_is_quoted() {
-        let mut paper = Scenario { method: Method::Paper, ..Scenario::default() };
+        let mut paper = Scenario { method: Method::Paper, ..Scenario::workshop() };
         paper.recipe.recomputation = Recomputation::None;
         let linear = estimate(&paper).values.get(Symbol::Linear);
         assert_eq!(KORTHIKANTI_ATTENTION.number() + KORTHIKANTI_MLP.number() + KORTHIKANTI_NORMS.number(), linear);
@@ -343,6 +343,6 @@ mod tests {
         let part = 100.0 * cost::Speed::UTILIZATION;
         assert!((PEAK_LEAST.number()..PEAK_MOST.number()).contains(&part));
         assert!((PEAK_LLAMA.number()..=PEAK_LLAMA.end()).contains(&part));
-        assert_eq!(DEEPSPEED_BUCKET.number(), f64::from(Scenario::default().cluster.reduce_bucket));
+        assert_eq!(DEEPSPEED_BUCKET.number(), f64::from(Scenario::workshop().cluster.reduce_bucket));
     }
 }

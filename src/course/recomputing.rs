@@ -146,7 +146,7 @@ mod tests {
 
     fn scenario(slug: &str, attention: AttentionKernel) -> Scenario {
         let row = catalogue::model(slug).unwrap_or_else(|| panic!("{slug} is listed"));
-        let mut scenario = row.apply(Scenario::default());
+        let mut scenario = row.apply(Scenario::workshop());
         scenario.recipe.attention = attention;
         scenario
     }
@@ -251,7 +251,7 @@ mod tests {
     #[test]
     fn methods_that_know_one_instant_know_no_k() {
         for method in [Method::Workshop, Method::Paper] {
-            let scenario = Scenario { method, ..Scenario::default() };
+            let scenario = Scenario { method, ..Scenario::workshop() };
             assert_eq!(layer(&scenario), None);
             let curve = curve(&scenario);
             assert!(curve.iter().all(|bytes| *bytes == curve[0]));

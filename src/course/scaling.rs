@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn the_parts_of_a_bar_make_its_peak_and_only_states_shrink() {
-        let scenario = Scenario { method: Method::Paper, ..Scenario::default() };
+        let scenario = Scenario { method: Method::Paper, ..Scenario::workshop() };
         let before = parts(&at_stage(&scenario, ZeroStage::Stage0));
         for stage in STAGES {
             let sharded = at_stage(&scenario, stage);
@@ -217,7 +217,7 @@ mod tests {
     #[test]
     fn one_gpu_has_nothing_to_send() {
         for stage in STAGES {
-            let mut scenario = Scenario::default();
+            let mut scenario = Scenario::workshop();
             scenario.cluster.zero = stage;
             let alone = exchange(&scenario, 1, 25e9);
             assert_eq!((alone.communicate, alone.efficiency()), (0.0, [1.0, 1.0]));
@@ -227,7 +227,7 @@ mod tests {
     #[test]
     fn stage_three_sends_half_as_much_again() {
         let at = |stage| {
-            let mut scenario = Scenario::default();
+            let mut scenario = Scenario::workshop();
             scenario.cluster.zero = stage;
             exchange(&scenario, 8, 25e9).communicate
         };
@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn efficiency_falls_with_more_gpus_and_rises_with_faster_links_and_larger_batches() {
-        let scenario = Scenario::default();
+        let scenario = Scenario::workshop();
         let at = |scenario: &Scenario, gpus, link| exchange(scenario, gpus, link).efficiency()[0];
         assert!(at(&scenario, 2, 25e9) > at(&scenario, 64, 25e9));
         assert!(at(&scenario, 8, 300e9) > at(&scenario, 8, 25e9));
@@ -246,7 +246,7 @@ mod tests {
 
     #[test]
     fn accumulating_sends_whole_gradients_once() {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::workshop();
         scenario.cluster.zero = ZeroStage::Stage0;
         let once = exchange(&scenario, 8, 25e9);
         scenario.recipe.micro_batches = 16;
@@ -265,7 +265,7 @@ mod tests {
 
     #[test]
     fn gradients_hide_behind_the_backward_pass_and_what_it_computes_again() {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::workshop();
         scenario.recipe.recomputation = Recomputation::None;
         // 4 of 6 operations a weight.
         assert!((hidden(&scenario) - 2.0 / 3.0).abs() < 1e-9);
@@ -276,7 +276,7 @@ mod tests {
 
     #[test]
     fn beside_frozen_weights_the_backward_pass_is_half_of_the_work() {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::workshop();
         scenario.recipe.recomputation = Recomputation::None;
         scenario.recipe.adapter = Adapter::Lora;
         // 2 of 4 operations a frozen weight; adapters and attention are next to nothing at this size.
@@ -287,7 +287,7 @@ mod tests {
 
     #[test]
     fn beside_frozen_weights_only_the_adapters_are_sent() {
-        let mut scenario = catalogue::model("llama-2-7b").expect("listed").apply(Scenario::default());
+        let mut scenario = catalogue::model("llama-2-7b").expect("listed").apply(Scenario::workshop());
         scenario.recipe.adapter = Adapter::Lora;
         scenario.recipe.targets = AdapterTargets::QueryValue;
         scenario.recipe.rank = 8;
@@ -305,7 +305,7 @@ mod tests {
     #[test]
     fn gpus_that_share_a_sequence_are_summed_over_like_copies() {
         let seconds = |context, gpus| {
-            let mut scenario = Scenario::default();
+            let mut scenario = Scenario::workshop();
             scenario.cluster.zero = ZeroStage::Stage0;
             scenario.cluster.context_parallel = context;
             exchange(&scenario, gpus, 25e9).communicate
@@ -318,7 +318,7 @@ mod tests {
     #[test]
     fn experts_are_summed_over_those_that_hold_the_same_ones() {
         let seconds = |parallel| {
-            let mut scenario = catalogue::model("mixtral-8x7b").expect("listed").apply(Scenario::default());
+            let mut scenario = catalogue::model("mixtral-8x7b").expect("listed").apply(Scenario::workshop());
             scenario.cluster.zero = ZeroStage::Stage0;
             scenario.cluster.expert_parallel = parallel;
             exchange(&scenario, 8, 25e9).communicate

@@ -253,7 +253,7 @@ mod tests {
     /// GPT-3's 96 layers of width 12,288 at 2,048 tokens, a sequence at a time, T = 8 and P = 8 (Narayanan et al.
     /// 2021, section 3.2, in bytes of 16 bits).
     fn gpt3() -> Scenario {
-        let mut scenario = Scenario::default().with_batch(1);
+        let mut scenario = Scenario::workshop().with_batch(1);
         scenario.model.hidden = 12_288;
         scenario.model.layers = 96;
         scenario.recipe.sequence = 2_048;
@@ -332,7 +332,7 @@ mod tests {
 
     #[test]
     fn context_parallelism_sends_keys_and_values_three_times_but_for_its_own_part() {
-        let mut scenario = catalogue::model("llama-3.1-8b").expect("listed").apply(Scenario::default()).with_batch(1);
+        let mut scenario = catalogue::model("llama-3.1-8b").expect("listed").apply(Scenario::workshop()).with_batch(1);
         scenario.recipe.sequence = 131_072;
         scenario.recipe.micro_batches = 1;
         scenario.recipe.precision = Precision::Bf16;
@@ -348,7 +348,7 @@ mod tests {
 
     #[test]
     fn tokens_go_to_their_experts_and_back_forward_and_backward() {
-        let mut scenario = catalogue::model("mixtral-8x7b").expect("listed").apply(Scenario::default()).with_batch(1);
+        let mut scenario = catalogue::model("mixtral-8x7b").expect("listed").apply(Scenario::workshop()).with_batch(1);
         scenario.recipe.sequence = 4_096;
         scenario.recipe.micro_batches = 1;
         scenario.recipe.precision = Precision::Bf16;
@@ -360,14 +360,14 @@ mod tests {
 
     #[test]
     fn one_gpu_sends_nothing_to_itself() {
-        let alone = Scenario::default();
+        let alone = Scenario::workshop();
         assert!(crossing(&alone).iter().all(|crossing| crossing.bytes == Bytes::ZERO && crossing.exchanges == 0.0));
         assert_eq!(bubble(&alone), (0.0, 0.0));
     }
 
     #[test]
     fn the_bubble_is_three_eighths_of_the_computing_and_three_elevenths_of_the_step() {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::workshop();
         scenario.cluster.pipeline_parallel = 4;
         scenario.recipe.micro_batches = 8;
         // (P − 1)/m and (P − 1)/(m + P − 1).
@@ -379,7 +379,7 @@ mod tests {
 
     #[test]
     fn stages_divide_the_layers_and_all_weights_and_keep_fewer_micro_batches_one_by_one() {
-        let mut scenario = catalogue::model("llama-3.1-8b").expect("listed").apply(Scenario::default());
+        let mut scenario = catalogue::model("llama-3.1-8b").expect("listed").apply(Scenario::workshop());
         scenario = scenario.with_number(Field::Gpus, 8.0).expect("in range");
         scenario.cluster.pipeline_parallel = 4;
         let stages = stages(&scenario);

@@ -47,7 +47,7 @@ pub const COMPARED: [Optimizer; 8] = [
 /// ```
 /// use bmax::course::states::states;
 /// use bmax::{Optimizer, Scenario};
-/// let adam = states(&Scenario::default())[0];
+/// let adam = states(&Scenario::workshop())[0];
 /// assert_eq!((adam.optimizer, adam.per_weight), (Optimizer::AdamW, 8.0));
 /// ```
 pub fn states(scenario: &Scenario) -> Vec<State> {
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn bytes_per_weight_are_those_of_the_papers() {
-        let scenario = Scenario::default();
+        let scenario = Scenario::workshop();
         let per_weight = |optimizer| of(&scenario, optimizer).per_weight;
         assert_eq!(per_weight(Optimizer::Sgd), 0.0);
         for one in [Optimizer::Momentum, Optimizer::Lion] {
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn adafactor_without_momentum_is_far_below_a_hundredth_of_adam() {
         for slug in ["1b", "7b", "70b", "llama-3.1-8b"] {
-            let scenario = catalogue::model(slug).expect("listed").apply(Scenario::default());
+            let scenario = catalogue::model(slug).expect("listed").apply(Scenario::workshop());
             let share = of(&scenario, Optimizer::Adafactor).whole.share_of(of(&scenario, Optimizer::AdamW).whole);
             assert!(share > 0.0 && share < 0.001, "{slug}: {share}");
             let with_momentum = of(&scenario, Optimizer::Adafactor).whole + of(&scenario, Optimizer::Momentum).whole;
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn sharding_divides_the_state_and_offloading_moves_it() {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::workshop();
         let adam = of(&scenario, Optimizer::AdamW);
         assert!((adam.whole.get() / adam.per_gpu.get() - 8.0).abs() < 1e-9);
         assert!((adam.master.get() * 2.0 - adam.per_gpu.get()).abs() < 1.0);
@@ -155,7 +155,7 @@ mod tests {
     #[test]
     fn less_state_never_fits_fewer_sequences() {
         for gpus in [1, 2, 8] {
-            let mut scenario = Scenario::default();
+            let mut scenario = Scenario::workshop();
             scenario.cluster.gpus = gpus;
             let [adam, bits, none] =
                 [Optimizer::AdamW, Optimizer::Adam8bit, Optimizer::Sgd].map(|kind| of(&scenario, kind).batch);
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn adapters_are_counted_by_themselves() {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::workshop();
         scenario.recipe.adapter = Adapter::Lora;
         let adam = of(&scenario, Optimizer::AdamW);
         assert!((adam.per_weight - 8.0).abs() < 1e-9, "{}", adam.per_weight);

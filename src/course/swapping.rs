@@ -120,7 +120,7 @@ impl Layer {
     /// use bmax::Scenario;
     /// use bmax::course::swapping::{Layer, Swapped};
     /// // 3 sequences of 2,048 tokens, H = 4,096, 2 bytes: 48 MiB.
-    /// assert_eq!(Layer::of(&Scenario::default()).size(Swapped::Input).mib(), 48.0);
+    /// assert_eq!(Layer::of(&Scenario::workshop()).size(Swapped::Input).mib(), 48.0);
     /// ```
     pub fn of(scenario: &Scenario) -> Self {
         // What a task has beside the step is none of a layer's.
@@ -188,7 +188,7 @@ impl Layer {
     /// ```
     /// use bmax::Scenario;
     /// use bmax::course::swapping::{Layer, Swapped};
-    /// let layer = Layer::of(&Scenario::default());
+    /// let layer = Layer::of(&Scenario::workshop());
     /// // Layer inputs go for free over PCIe 4.0, all that a layer keeps does not.
     /// assert_eq!(layer.swap(Swapped::Input, 31.5e9).wait, 0.0);
     /// assert!(layer.swap(Swapped::Kept, 31.5e9).wait > 0.0);
@@ -329,7 +329,7 @@ mod tests {
     const PCIE4: f64 = 31.5e9;
 
     fn preset(slug: &str) -> Scenario {
-        catalogue::model(slug).expect("listed").apply(Scenario::default())
+        catalogue::model(slug).expect("listed").apply(Scenario::workshop())
     }
 
     #[test]

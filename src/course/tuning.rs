@@ -71,7 +71,7 @@ pub fn start(scenario: &Scenario) -> Scenario {
 ///
 /// ```
 /// use bmax::{Scenario, course::tuning::alone};
-/// assert_eq!(alone(&Scenario::default()).data_parallel(), 1);
+/// assert_eq!(alone(&Scenario::workshop()).data_parallel(), 1);
 /// ```
 pub fn alone(scenario: &Scenario) -> Scenario {
     let mut alone = *scenario;
@@ -90,7 +90,7 @@ pub fn alone(scenario: &Scenario) -> Scenario {
 ///
 /// ```
 /// use bmax::{Scenario, course::tuning::tune};
-/// let tuning = tune(&Scenario::default());
+/// let tuning = tune(&Scenario::workshop());
 /// // 256 sequences on 8 GPUs: 32 each, halved until they fit.
 /// assert_eq!((tuning.share, tuning.tries[1].batch), (32, 16));
 /// assert_eq!(tuning.chosen, Some(0));
@@ -182,7 +182,7 @@ mod tests {
     fn it_takes_what_the_cheapest_plan_takes() {
         for gpus in [1, 2, 4, 8, 64] {
             for &method in <Method as crate::Choice>::ALL {
-                let mut scenario = Scenario { method, ..Scenario::default() };
+                let mut scenario = Scenario { method, ..Scenario::workshop() };
                 scenario.cluster.gpus = gpus;
                 let tuning = tune(&scenario);
                 let strategy = cheapest_plan(&start(&scenario), catalogue::speed(&scenario));
@@ -203,7 +203,7 @@ mod tests {
     #[test]
     fn tries_halve_until_one_fits() {
         for target in [1, 64, 100, 256, 100_000] {
-            let mut scenario = Scenario::default();
+            let mut scenario = Scenario::workshop();
             scenario.goal.global_batch = target;
             let tuning = tune(&scenario);
             assert_eq!(tuning.tries[0].batch, target.div_ceil(8));
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn a_single_device_is_one_and_does_not_shard() {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::workshop();
         scenario.cluster.tensor_parallel = 2;
         scenario.cluster.pipeline_parallel = 2;
         let alone = alone(&scenario);
@@ -230,7 +230,7 @@ mod tests {
 
     #[test]
     fn computing_again_takes_longer_and_never_fits_less() {
-        let tuning = tune(&Scenario::default());
+        let tuning = tune(&Scenario::workshop());
         let seconds = |rung: &Rung| job(rung, 1e9).map(|job| job.update.run_seconds()).unwrap_or(f64::INFINITY);
         let [none, selective, operators, full] =
             [0, 1, 2, 3].map(|position| (tuning.candidates[position].b_max, seconds(&tuning.candidates[position])));
@@ -241,7 +241,7 @@ mod tests {
     #[test]
     fn what_is_chosen_fits() {
         for gpus in [1, 8] {
-            let mut scenario = Scenario::default();
+            let mut scenario = Scenario::workshop();
             scenario.cluster.gpus = gpus;
             let tuning = tune(&scenario);
             let chosen = &tuning.candidates[tuning.chosen.expect("swapping makes room on one GPU")];

@@ -34,7 +34,7 @@ impl Update {
 ///
 /// ```
 /// use bmax::{Scenario, course::updates::update};
-/// let scenario = Scenario::default();
+/// let scenario = Scenario::workshop();
 /// let (once, eight) = (update(&scenario, 1, 1e9), update(&scenario, 8, 1e9));
 /// assert!(eight.seconds < 8.0 * once.seconds && eight.seconds > 7.9 * once.seconds);
 /// ```
@@ -62,7 +62,7 @@ fn optimizer_seconds(scenario: &Scenario) -> f64 {
 /// ```
 /// use bmax::{Scenario, course::updates::steps_to_goal};
 /// // 4 sequences on each of 8 GPUs reach 256 in 8 steps.
-/// assert_eq!(steps_to_goal(&Scenario::default().with_batch(4)), 8);
+/// assert_eq!(steps_to_goal(&Scenario::workshop().with_batch(4)), 8);
 /// ```
 pub fn steps_to_goal(scenario: &Scenario) -> u32 {
     let at_once = u64::from(scenario.recipe.batch) * u64::from(scenario.data_parallel());
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn a_sequence_never_takes_longer_for_being_accumulated() {
-        let scenario = Scenario::default();
+        let scenario = Scenario::workshop();
         let mut before = f64::INFINITY;
         for steps in [1, 2, 8, 64, 4_096] {
             let update = update(&scenario, steps, 1e9);
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn the_same_tokens_take_fewer_updates_and_about_the_same_time() {
-        let scenario = Scenario::default();
+        let scenario = Scenario::workshop();
         let (one, many) = (update(&scenario, 1, 1e9), update(&scenario, 16, 1e9));
         assert!((one.updates / many.updates - 16.0).abs() < 1e-9);
         let ratio = many.run_seconds() / one.run_seconds();
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn no_target_overflows() {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::workshop();
         scenario.goal.global_batch = u32::MAX;
         assert!(steps_to_goal(&scenario.with_batch(1)) > 1_000);
         assert_eq!(update(&scenario, 0, 1e9), update(&scenario, 1, 1e9));

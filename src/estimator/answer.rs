@@ -162,12 +162,41 @@ impl Refusal {
 /// ```
 /// use bmax::{Method, Recomputation, Scenario, b_max};
 /// // By the workshop's method, which prints this number.
-/// let mut scenario = Scenario { method: Method::Workshop, ..Scenario::default() };
+/// let mut scenario = Scenario { method: Method::Workshop, ..Scenario::workshop() };
 /// scenario.recipe.recomputation = Recomputation::Full;
 /// assert_eq!(b_max(&scenario).batch(), Some(117));
 /// ```
 pub fn b_max(scenario: &Scenario) -> Answer {
     answer_of(scenario, &Ledger::of(scenario), &Refusal::of(scenario))
+}
+
+impl Scenario {
+    /// The same scenario at its largest micro-batch; at one sequence where not even that fits, or where there is no answer.
+    /// It is what a link means that says no micro-batch.
+    ///
+    /// ```
+    /// use bmax::{Scenario, b_max, catalogue};
+    /// let scenario = catalogue::model("qwen2.5-7b").expect("listed").apply(Scenario::default()).at_largest();
+    /// assert_eq!(b_max(&scenario).batch(), Some(scenario.recipe.batch));
+    /// assert!(scenario.is_at_largest() && !scenario.with_batch(1).is_at_largest());
+    /// ```
+    #[must_use]
+    pub fn at_largest(self) -> Self {
+        self.with_batch(b_max(&self).batch().unwrap_or(1))
+    }
+
+    /// The scenario that comes after this one: `next`, and where the micro-batch here is the largest and `next` does not
+    /// change it, the largest of `next`.
+    #[must_use]
+    pub fn then(&self, next: Self) -> Self {
+        let follows = next != *self && next.recipe.batch == self.recipe.batch && self.is_at_largest();
+        if follows { next.at_largest() } else { next }
+    }
+
+    /// Whether the micro-batch is the largest one, as [`at_largest`](Self::at_largest) has it.
+    pub fn is_at_largest(&self) -> bool {
+        self.at_largest().recipe.batch == self.recipe.batch
+    }
 }
 
 /// The answer that a ledger gives, unless it is refused.
@@ -208,7 +237,7 @@ fn found(scenario: &Scenario, ledger: &Ledger) -> Answer {
 ///
 /// ```
 /// use bmax::{Scenario, b_max, largest_micro_batch};
-/// let scenario = Scenario::default();
+/// let scenario = Scenario::workshop();
 /// assert_eq!(largest_micro_batch(&scenario), b_max(&scenario).batch());
 /// ```
 pub fn largest_micro_batch(scenario: &Scenario) -> Option<u32> {
@@ -350,7 +379,7 @@ fn infeasible(scenario: &Scenario, ledger: &Ledger, usable: Bytes) -> Infeasible
 /// ```
 /// use bmax::{Scenario, fewest_gpus};
 /// // The workshop's 7B model with selective recomputation needs two GPUs to train at all.
-/// assert_eq!(fewest_gpus(&Scenario::default(), 1), Some(2));
+/// assert_eq!(fewest_gpus(&Scenario::workshop(), 1), Some(2));
 /// ```
 pub fn fewest_gpus(scenario: &Scenario, batch: u32) -> Option<u32> {
     /// Groups behind the first that has the memory, and as many whole sets of them for the experts, are looked at.

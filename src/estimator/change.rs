@@ -11,7 +11,7 @@ use super::units::Bytes;
 ///
 /// ```
 /// use bmax::{Change, Field, Recomputation, Scenario, setting::Word};
-/// let before = Scenario::default();
+/// let before = Scenario::workshop();
 /// let change = Change::Word(Word::Recomputation(Recomputation::Full));
 /// let after = change.apply(before);
 /// assert!(change.holds_in(&after));

@@ -173,7 +173,7 @@ fn attention_forward(scenario: &Scenario) -> f64 {
 ///
 /// ```
 /// use bmax::{Scenario, catalogue, cost::flops_per_token};
-/// let mut scenario = catalogue::model("llama-3.1-8b").expect("listed").apply(Scenario::default());
+/// let mut scenario = catalogue::model("llama-3.1-8b").expect("listed").apply(Scenario::workshop());
 /// scenario.recipe.sequence = 8_192;
 /// // 6 for each of 7.5 billion weights beside the input embedding, and 12·32·4096·8192.
 /// assert_eq!(flops_per_token(&scenario).round(), 6.0 * 7_504_658_432.0 + 12_884_901_888.0);
@@ -309,7 +309,7 @@ mod tests {
 
     /// Llama 3.1 8B with its optimizer on the host.
     fn offloaded(gpus: u32, zero: ZeroStage, engine: Engine) -> Scenario {
-        let mut scenario = catalogue::model("llama-3.1-8b").expect("listed").apply(Scenario::default());
+        let mut scenario = catalogue::model("llama-3.1-8b").expect("listed").apply(Scenario::workshop());
         scenario.recipe.offload = Offload::Optimizer;
         scenario.cluster.gpus = gpus;
         scenario.cluster.zero = zero;

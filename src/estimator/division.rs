@@ -32,7 +32,7 @@ impl Division {
 ///
 /// ```
 /// use bmax::{Scenario, b_max, division::division};
-/// let scenario = Scenario::default();
+/// let scenario = Scenario::workshop();
 /// assert_eq!(Some(division(&scenario).quotient() as u32), b_max(&scenario).batch());
 /// ```
 pub fn division(scenario: &Scenario) -> Division {
@@ -58,7 +58,7 @@ mod tests {
     fn the_line_goes_through_the_peak() {
         for &method in Method::ALL {
             for batch in [1, 3, 40] {
-                let scenario = Scenario { method, ..Scenario::default() }.with_batch(batch);
+                let scenario = Scenario { method, ..Scenario::workshop() }.with_batch(batch);
                 let line = line_at_peak(&scenario);
                 let there = line.fixed.get() + f64::from(batch) * line.per_sequence.get();
                 let peak = estimate(&scenario).peak();

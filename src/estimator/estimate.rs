@@ -176,7 +176,7 @@ pub enum Balance {
 ///
 /// ```
 /// use bmax::{Bucket, Method, Scenario, estimate};
-/// let estimate = estimate(&Scenario { method: Method::Workshop, ..Scenario::default() });
+/// let estimate = estimate(&Scenario { method: Method::Workshop, ..Scenario::workshop() });
 /// // 7·10⁹ parameters × 4 bytes over eight GPUs.
 /// assert_eq!(estimate.bucket(Bucket::Parameters).get(), 3.5e9);
 /// ```
@@ -244,7 +244,7 @@ pub struct Counters {
 ///
 /// ```
 /// use bmax::{Scenario, counters};
-/// let seen = counters(&Scenario::default());
+/// let seen = counters(&Scenario::workshop());
 /// assert!(seen.allocated < seen.reserved && seen.reserved < seen.device);
 /// ```
 pub fn counters(scenario: &Scenario) -> Counters {
@@ -333,7 +333,7 @@ impl Estimate {
     ///
     /// ```
     /// use bmax::{Bucket, Scenario, estimate};
-    /// let estimate = estimate(&Scenario::default());
+    /// let estimate = estimate(&Scenario::workshop());
     /// // The peak is before the backward pass, which makes the gradients.
     /// assert_eq!(estimate.bucket(Bucket::Gradients).get(), 0.0);
     /// assert!(estimate.fullest(Bucket::Gradients).1.get() > 0.0);
@@ -372,7 +372,7 @@ impl Estimate {
     ///
     /// ```
     /// use bmax::{Scenario, estimate, link};
-    /// let pipeline = link::decode("gpus=16&pp=4&accum=8").scenario;
+    /// let pipeline = link::decode("v=3&gpus=16&pp=4&accum=8").scenario;
     /// let estimate = estimate(&pipeline);
     /// let stages = estimate.stages();
     /// assert_eq!(stages.iter().map(|stage| stage.stage).collect::<Vec<_>>(), ["last", "first", "second"]);

@@ -97,7 +97,7 @@ impl Growth {
 /// ```
 /// use bmax::growth::{Kind, growth};
 /// use bmax::{Scenario, b_max, division::division};
-/// let scenario = Scenario::default();
+/// let scenario = Scenario::workshop();
 /// let growth = growth(&scenario, &b_max(&scenario)).expect("three sequences fit");
 /// assert_eq!(growth.each, division(&scenario).per_sequence);
 /// let product: f64 = growth.product.iter().map(|factor| factor.count).product();
@@ -303,7 +303,7 @@ mod tests {
 
     /// Qwen2.5 7B with LoRA on one RTX 4090 at 4,096 tokens: the case of `docs/json.md`.
     fn qwen() -> Scenario {
-        link::decode("?model=qwen2.5-7b&gpu=rtx-4090&gpus=1&s=4096&zero=0&adapter=lora&rank=16").scenario
+        link::decode("?v=3&model=qwen2.5-7b&gpu=rtx-4090&gpus=1&s=4096&zero=0&adapter=lora&rank=16").scenario
     }
 
     #[test]
@@ -317,7 +317,7 @@ mod tests {
 
     #[test]
     fn the_workshop_adds_68_bytes_for_each_number_of_each_layer() {
-        let scenario = Scenario { method: Method::Workshop, ..Scenario::default() };
+        let scenario = Scenario { method: Method::Workshop, ..Scenario::workshop() };
         let growth = of(&scenario);
         // L·34·S·H·β with L = 32, S = 2,048, H = 4,096 and β = 2, which is all that grows.
         let expected = [(Of::Tokens, 2_048.0), (Of::Layers, 32.0), (Of::Hidden, 4_096.0), (Of::Bytes, 68.0)];
@@ -328,7 +328,7 @@ mod tests {
 
     #[test]
     fn the_paper_adds_34_bytes_where_nothing_is_split() {
-        let mut scenario = Scenario { method: Method::Paper, ..Scenario::default() };
+        let mut scenario = Scenario { method: Method::Paper, ..Scenario::workshop() };
         scenario.recipe.dropout = crate::Switch::On;
         let growth = of(&scenario);
         assert_eq!(growth.product.last().map(|factor| factor.count), Some(34.0));
@@ -336,7 +336,7 @@ mod tests {
 
     #[test]
     fn inputs_of_layers_are_a_product_of_four_numbers() {
-        let mut scenario = catalogue::model("llama-3.1-8b").expect("listed").apply(Scenario::default());
+        let mut scenario = catalogue::model("llama-3.1-8b").expect("listed").apply(Scenario::workshop());
         scenario.recipe.recomputation = Recomputation::Full;
         scenario.recipe.loss = LossHead::Fused;
         let ledger = Ledger::of(&scenario);
@@ -349,7 +349,7 @@ mod tests {
 
     #[test]
     fn a_pair_has_the_tokens_of_two_sequences() {
-        let scenario = link::decode("?model=qwen2.5-0.5b&gpus=1&zero=0&s=512&task=dpo").scenario;
+        let scenario = link::decode("?v=3&model=qwen2.5-0.5b&gpus=1&zero=0&s=512&task=dpo").scenario;
         assert_eq!(scenario.task.kind, TaskKind::Dpo);
         let growth = of(&scenario);
         assert_eq!(growth.unit, Unit::Pairs);
@@ -358,7 +358,7 @@ mod tests {
 
     #[test]
     fn nothing_is_said_where_nothing_fits() {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::workshop();
         scenario.cluster.gpus = 1;
         scenario.cluster.zero = ZeroStage::Stage0;
         let answer = b_max(&scenario);

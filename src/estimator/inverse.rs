@@ -15,7 +15,7 @@ use super::units::Bytes;
 ///
 /// ```
 /// use bmax::{Scenario, largest_micro_batch, inverse::longest_sequence};
-/// let mut scenario = Scenario::default();
+/// let mut scenario = Scenario::workshop();
 /// scenario.recipe.sequence = longest_sequence(&scenario, 2).expect("short sequences fit");
 /// assert!(largest_micro_batch(&scenario) >= Some(2));
 /// ```
@@ -35,7 +35,7 @@ pub fn longest_sequence(scenario: &Scenario, batch: u32) -> Option<u32> {
 ///
 /// ```
 /// use bmax::{Scenario, b_max, inverse::least_memory};
-/// let mut scenario = Scenario::default();
+/// let mut scenario = Scenario::workshop();
 /// scenario.device.memory = least_memory(&scenario, 1).expect("some device would do");
 /// assert_eq!(b_max(&scenario).batch(), Some(1));
 /// ```

@@ -73,7 +73,7 @@ impl Scenario {
     ///
     /// ```
     /// use bmax::{Batching, Scenario};
-    /// let mut scenario = Scenario::default();
+    /// let mut scenario = Scenario::workshop();
     /// scenario.lengths.batching = Batching::Padded;
     /// assert_eq!(scenario.longest(), 2_048);
     /// scenario.lengths.longest = 1_500;
@@ -132,7 +132,7 @@ mod tests {
     use crate::Field;
 
     fn varied(batching: Batching) -> Scenario {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::workshop();
         scenario.lengths.batching = batching;
         scenario
     }

@@ -346,7 +346,7 @@ impl Estimate {
     /// ```
     /// use bmax::meaning::{Claim, Kept, Stack};
     /// use bmax::{Recomputation, Scenario, estimate};
-    /// let mut scenario = Scenario::default();
+    /// let mut scenario = Scenario::workshop();
     /// scenario.recipe.recomputation = Recomputation::Full;
     /// let estimate = estimate(&scenario);
     /// assert!(estimate.claims(0).contains(&Claim::Keeps(Stack::Model, Kept::Inputs(1))));

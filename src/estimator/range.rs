@@ -39,7 +39,7 @@ pub struct Range {
 ///
 /// ```
 /// use bmax::{Scenario, range::range};
-/// let range = range(&Scenario::default());
+/// let range = range(&Scenario::workshop());
 /// let [safe, likely, optimistic] = [range.safe, range.likely, range.optimistic].map(|answer| answer.batch());
 /// assert!(safe <= likely && likely <= optimistic);
 /// ```
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn no_outlook_is_better_than_one_that_is_more_optimistic_though_compiled_chunks_may_need_more() {
-        let mut scenario = catalogue::model("gemma-3-1b").expect("listed").apply(Scenario::default());
+        let mut scenario = catalogue::model("gemma-3-1b").expect("listed").apply(Scenario::workshop());
         scenario.cluster.gpus = 1;
         scenario.cluster.zero = ZeroStage::Stage0;
         scenario.recipe.precision = Precision::PureBf16;
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn each_outlook_says_its_own_peak_where_all_hold_as_many_sequences() {
         // Long sequences, so that a few GiB more or less make no other number of them.
-        let mut scenario = catalogue::model("llama-3.2-1b").expect("listed").apply(Scenario::default());
+        let mut scenario = catalogue::model("llama-3.2-1b").expect("listed").apply(Scenario::workshop());
         scenario.cluster.gpus = 1;
         scenario.cluster.zero = ZeroStage::Stage0;
         scenario.recipe.recomputation = Recomputation::Full;

@@ -155,6 +155,12 @@ impl Scenario {
         Ok(self)
     }
 
+    /// The same scenario with sequences as long as those of `other`.
+    pub(crate) const fn with_length_of(mut self, other: &Self) -> Self {
+        self.recipe.sequence = other.recipe.sequence;
+        self
+    }
+
     /// The same scenario at another micro-batch, clamped to the declared range.
     pub fn with_batch(mut self, batch: u32) -> Self {
         let bound = Field::Batch.bound();
@@ -170,7 +176,7 @@ impl Scenario {
     ///
     /// ```
     /// use bmax::{BatchUnit, Field, Scenario};
-    /// let scenario = Scenario::default().with_text(Field::GlobalBatch, "4M tokens")?;
+    /// let scenario = Scenario::workshop().with_text(Field::GlobalBatch, "4M tokens")?;
     /// assert_eq!((scenario.goal.global_batch, scenario.goal.unit), (4_000_000, BatchUnit::Tokens));
     /// # Ok::<(), bmax::InputError>(())
     /// ```
@@ -223,7 +229,7 @@ impl Setting {
     ///
     /// ```
     /// use bmax::{Recomputation, Scenario, setting};
-    /// let full = setting::RECOMPUTATION.read("full", Scenario::default())?;
+    /// let full = setting::RECOMPUTATION.read("full", Scenario::workshop())?;
     /// assert_eq!(full.recipe.recomputation, Recomputation::Full);
     /// let problem = setting::OFFLOAD.read("all", full).unwrap_err();
     /// assert_eq!(
@@ -352,13 +358,13 @@ mod tests {
     fn a_number_alone_never_stands_for_another_unit() {
         // Whoever asks for the number only is not told the unit, and gets nothing.
         assert!(Field::GlobalBatch.read("4M tokens").is_err());
-        let with = Scenario::default().with_text(Field::GlobalBatch, "4M tokens").expect("a number and its unit");
+        let with = Scenario::workshop().with_text(Field::GlobalBatch, "4M tokens").expect("a number and its unit");
         assert_eq!((with.goal.global_batch, with.goal.unit), (4_000_000, BatchUnit::Tokens));
     }
 
     #[test]
     fn a_field_reads_back_what_was_written() {
-        let start = Scenario::default();
+        let start = Scenario::workshop();
         for &field in Field::ALL {
             for value in [field.bound().min, field.bound().max] {
                 let set = start.with_number(field, value).expect("the ends are in range");

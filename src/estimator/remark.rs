@@ -25,9 +25,9 @@ impl Scenario {
     ///
     /// ```
     /// use bmax::{Scenario, catalogue};
-    /// let old = catalogue::device("v100-32").expect("listed").apply(Scenario::default());
+    /// let old = catalogue::device("v100-32").expect("listed").apply(Scenario::workshop());
     /// assert!(old.remarks()[0].message.contains("no units for bf16"));
-    /// assert!(Scenario::default().remarks().is_empty());
+    /// assert!(Scenario::workshop().remarks().is_empty());
     /// ```
     pub fn remarks(&self) -> Vec<Remark> {
         [self.emulated(), self.keeps_scores()].into_iter().flatten().collect()
@@ -134,7 +134,7 @@ mod tests {
             let is_old = WITHOUT.iter().any(|name| row.name.contains(name))
                 || ["M1", "M2", "MI60"].iter().any(|name| row.name.split(' ').any(|word| word == *name));
             for &precision in Precision::ALL {
-                let mut scenario = row.apply(Scenario::default());
+                let mut scenario = row.apply(Scenario::workshop());
                 scenario.recipe.precision = precision;
                 let in_bf16 = !matches!(precision, Precision::Fp32 | Precision::Fp16);
                 let of_bf16 =
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn fp16_is_one_change_away_and_takes_the_same_memory() {
-        let scenario = catalogue::device("t4").expect("listed").apply(Scenario::default());
+        let scenario = catalogue::device("t4").expect("listed").apply(Scenario::workshop());
         let mend = scenario.remarks()[0].mend.expect("a change");
         let half = mend.apply(scenario);
         assert_eq!((half.recipe.precision, half.remarks().len()), (Precision::Fp16, 0));

@@ -127,7 +127,7 @@ mod tests {
     fn who_only_runs_out_of_memory_ends_at_the_same_answer_with_every_attempt_between_the_last_two_bounds() {
         for preset in catalogue::MODELS {
             for gpus in [1, 64] {
-                let mut scenario = preset.apply(Scenario::default());
+                let mut scenario = preset.apply(Scenario::workshop());
                 scenario.cluster.gpus = gpus;
                 let probes = by_running_out(&scenario);
                 let found = probes.last().map(|probe| probe.low);
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn who_only_runs_out_of_memory_stops_at_the_end_of_the_range() {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::workshop();
         (scenario.model.layers, scenario.model.hidden, scenario.model.feed_forward) = (1, 8, 8);
         (scenario.model.heads, scenario.model.kv_heads, scenario.model.head_dim) = (1, 1, 8);
         (scenario.model.vocabulary, scenario.recipe.sequence) = (2, 1);

@@ -103,7 +103,7 @@ impl Scenario {
     ///
     /// ```
     /// use bmax::{Field, Recomputation, Scenario, Switch, setting::Word};
-    /// let scenario = Scenario::default()
+    /// let scenario = Scenario::workshop()
     ///     .with_number(Field::Gpus, 16.0)?
     ///     .with_word(Word::Recomputation(Recomputation::Full))
     ///     .with_word(Word::SequenceParallel(Switch::On));
@@ -327,11 +327,11 @@ mod tests {
     fn every_option_can_be_set_and_read_back() {
         for setting in ALL {
             for option in setting.options {
-                let scenario = setting.read(option.key, Scenario::default()).expect("a word of its own");
+                let scenario = setting.read(option.key, Scenario::workshop()).expect("a word of its own");
                 assert_eq!(setting.get(&scenario), option.key);
                 let word = setting.chosen(&scenario);
                 assert_eq!((word.setting(), word.key()), (*setting, option.key));
-                assert_eq!(word.apply(Scenario::default()), scenario);
+                assert_eq!(word.apply(Scenario::workshop()), scenario);
                 assert!(!option.label.is_empty() && !setting.effect(option.key).is_empty());
             }
         }
@@ -340,7 +340,7 @@ mod tests {
     #[test]
     fn an_unknown_word_is_refused_with_those_that_are_known() {
         for setting in ALL {
-            let message = setting.read("no such word", Scenario::default()).unwrap_err().to_string();
+            let message = setting.read("no such word", Scenario::workshop()).unwrap_err().to_string();
             assert!(message.starts_with(setting.name) && message.contains(&setting.keys()), "{message}");
         }
     }

@@ -28,7 +28,7 @@ pub struct StageShare {
 ///
 /// ```
 /// use bmax::{Scenario, stages::stages};
-/// let mut scenario = Scenario::default();
+/// let mut scenario = Scenario::workshop();
 /// scenario.cluster.pipeline_parallel = 4;
 /// let kept: Vec<f64> = stages(&scenario).iter().map(|stage| stage.micro_batches).collect();
 /// assert_eq!(kept, [4.0, 3.0, 2.0, 1.0]);

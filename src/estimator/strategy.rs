@@ -50,7 +50,7 @@ impl Strategy {
 ///
 /// ```
 /// use bmax::{Scenario, cost::Speed, strategy::cheapest_plan};
-/// let strategy = cheapest_plan(&Scenario::default(), Speed::from_peak(312.0, 25.0));
+/// let strategy = cheapest_plan(&Scenario::workshop(), Speed::from_peak(312.0, 25.0));
 /// let chosen = strategy.chosen().expect("one sequence of the default fits");
 /// assert!(chosen.accumulation.expect("a plan").global_batch() >= 256);
 /// ```
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn what_fits_is_accumulated_and_nothing_else_changes() {
-        let mut scenario = Scenario { method: Method::Workshop, ..Scenario::default() };
+        let mut scenario = Scenario { method: Method::Workshop, ..Scenario::workshop() };
         // The workshop's example: 256 sequences, 8 GPUs.
         scenario.goal.global_batch = 256;
         let strategy = cheapest_plan(&scenario, A100);
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn measures_are_tried_in_the_order_of_their_cost() {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::workshop();
         scenario.cluster.gpus = 1;
         scenario.recipe.recomputation = Recomputation::None;
         let strategy = cheapest_plan(&scenario, A100);
@@ -180,7 +180,7 @@ mod tests {
     fn a_plan_that_is_chosen_fits() {
         for gpus in [1, 2, 8, 64] {
             for &method in <Method as crate::Choice>::ALL {
-                let mut scenario = Scenario { method, ..Scenario::default() };
+                let mut scenario = Scenario { method, ..Scenario::workshop() };
                 scenario.cluster.gpus = gpus;
                 if let Some(chosen) = cheapest_plan(&scenario, A100).chosen() {
                     let peak = crate::estimate(&chosen.scenario).peak().bytes;
@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn methods_that_know_no_cpu_memory_go_from_recomputation_to_more_gpus() {
         // 16 bytes of each of 7·10⁹ parameters are more than an A100 has, whatever is computed again.
-        let mut scenario = Scenario { method: Method::Workshop, ..Scenario::default() };
+        let mut scenario = Scenario { method: Method::Workshop, ..Scenario::workshop() };
         scenario.cluster.gpus = 1;
         let strategy = cheapest_plan(&scenario, A100);
         assert!(strategy.reached);

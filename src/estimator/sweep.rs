@@ -63,7 +63,7 @@ pub fn sequence_lengths(points: usize) -> Vec<u32> {
 ///
 /// ```
 /// use bmax::{Method, Scenario, sweep};
-/// let scenario = Scenario { method: Method::Workshop, ..Scenario::default() };
+/// let scenario = Scenario { method: Method::Workshop, ..Scenario::workshop() };
 /// let curve = sweep::b_max_by_sequence(&scenario, &[2_048, 4_096, 8_192]);
 /// assert_eq!(curve, [Some(3), Some(1), None]);
 /// ```
@@ -197,7 +197,7 @@ mod tests {
         let memories = [16, 80, 288].map(|gib: u32| gib * 1024);
         for &kind in TaskKind::ALL {
             for &rollout in Rollout::ALL {
-                let mut scenario = Scenario::default();
+                let mut scenario = Scenario::workshop();
                 (scenario.task.kind, scenario.task.rollout) = (kind, rollout);
                 (scenario.task.completion, scenario.task.generations) = (512, 861);
                 let by_length = lengths.map(|length| largest_micro_batch(&at_length(&scenario, length)));
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn no_size_is_named_where_not_even_the_smallest_fits() {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::workshop();
         assert!(largest_size(&scenario).is_some());
         // Less than a CUDA context takes.
         scenario.device.memory = Bytes::from_mib(512.0);
@@ -230,7 +230,7 @@ mod tests {
         for row in catalogue::MODELS {
             for &method in Method::ALL {
                 for &recomputation in Recomputation::ALL {
-                    let mut scenario = row.apply(Scenario { method, ..Scenario::default() });
+                    let mut scenario = row.apply(Scenario { method, ..Scenario::workshop() });
                     scenario.recipe.recomputation = recomputation;
                     let curve = b_max_by_sequence(&scenario, &lengths);
                     assert!(curve.is_sorted_by(|before, after| before >= after), "{}", row.slug);
@@ -247,7 +247,7 @@ mod tests {
     fn every_point_of_a_curve_is_the_answer_at_its_length() {
         let lengths = sequence_lengths(64);
         for row in catalogue::MODELS {
-            let mut scenario = row.apply(Scenario::default());
+            let mut scenario = row.apply(Scenario::workshop());
             scenario.cluster.gpus = 64;
             for &recomputation in Recomputation::ALL {
                 scenario.recipe.recomputation = recomputation;
@@ -263,7 +263,7 @@ mod tests {
         let lengths = sequence_lengths(12);
         for &position in Position::ALL {
             for &batching in Batching::ALL {
-                let mut scenario = Scenario::default();
+                let mut scenario = Scenario::workshop();
                 scenario.model.position = position;
                 scenario.lengths.batching = batching;
                 // Memory grows with the length alone, but for masks and biases of pairs, which long sequences show.
@@ -280,7 +280,7 @@ mod tests {
 
     #[test]
     fn a_reference_takes_its_gpus_and_recomputation_from_the_comparison() {
-        let mut scenario = Scenario { method: Method::Paper, ..Scenario::default() };
+        let mut scenario = Scenario { method: Method::Paper, ..Scenario::workshop() };
         scenario.cluster.tensor_parallel = 8;
         scenario.comparison.gpus = 2;
         let model = catalogue::DEFAULT_MODEL.model;
@@ -296,7 +296,7 @@ mod tests {
             Method::ALL
                 .iter()
                 .map(|&method| {
-                    let mut scenario = row.apply(Scenario { method, ..Scenario::default() });
+                    let mut scenario = row.apply(Scenario { method, ..Scenario::workshop() });
                     scenario.cluster.gpus = 64;
                     scenario
                 })
@@ -328,7 +328,7 @@ mod tests {
     #[test]
     fn a_sweep_over_memory_has_the_usual_devices_and_the_scenario_s_own() {
         for gib in [0.5, 3.3, 80.0, 139.71, 288.0, 1_000.0, 4_096.0] {
-            let scenario = Scenario::default().with_number(crate::Field::Memory, gib).expect("in range");
+            let scenario = Scenario::workshop().with_number(crate::Field::Memory, gib).expect("in range");
             let memories = memories(&scenario, 64);
             assert!(memories.is_sorted_by(|a, b| a < b));
             assert!((16..=80).contains(&memories.len()), "{}", memories.len());

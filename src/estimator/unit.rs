@@ -75,7 +75,7 @@ impl Scenario {
     ///
     /// ```
     /// use bmax::{Batching, Scenario, TaskKind, Unit};
-    /// let mut scenario = Scenario::default();
+    /// let mut scenario = Scenario::workshop();
     /// assert_eq!(scenario.unit(), Unit::Sequences);
     /// scenario.task.kind = TaskKind::Dpo;
     /// assert_eq!(scenario.unit(), Unit::Pairs);
@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn a_pair_takes_the_tokens_of_two_sequences_of_a_target() {
         let goal = Goal { global_batch: 2048 * 64, unit: BatchUnit::Tokens };
-        let mut scenario = Scenario { goal, ..Scenario::default() };
+        let mut scenario = Scenario { goal, ..Scenario::workshop() };
         assert_eq!(scenario.target(), 64);
         scenario.task.kind = TaskKind::Dpo;
         assert_eq!(scenario.target(), 32);
@@ -126,16 +126,16 @@ mod tests {
 
     #[test]
     fn pairs_are_twice_as_many_sequences_of_a_plain_run() {
-        let mut scenario = Scenario::default().with_batch(3);
+        let mut scenario = Scenario::workshop().with_batch(3);
         scenario.task.kind = TaskKind::Dpo;
-        assert_eq!(scenario.without_task(), Scenario::default().with_batch(6));
+        assert_eq!(scenario.without_task(), Scenario::workshop().with_batch(6));
         scenario.task.kind = TaskKind::Grpo;
-        assert_eq!(scenario.without_task(), Scenario::default().with_batch(3));
+        assert_eq!(scenario.without_task(), Scenario::workshop().with_batch(3));
     }
 
     #[test]
     fn packed_lengths_count_rows_where_they_are_counted() {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::workshop();
         scenario.lengths.batching = Batching::Flattened;
         assert_eq!(scenario.unit(), Unit::Sequences);
         scenario.lengths.batching = Batching::Packed;
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn a_method_that_knows_no_tasks_counts_sequences() {
-        let mut scenario = Scenario { method: Method::Workshop, ..Scenario::default() };
+        let mut scenario = Scenario { method: Method::Workshop, ..Scenario::workshop() };
         scenario.task.kind = TaskKind::Dpo;
         assert_eq!(scenario.unit(), Unit::Sequences);
     }

@@ -224,7 +224,7 @@ impl Images {
     /// ```
     /// use bmax::{Scenario, catalogue};
     /// let row = catalogue::model("qwen2.5-vl-7b").expect("listed");
-    /// let scenario = row.apply(Scenario::default());
+    /// let scenario = row.apply(Scenario::workshop());
     /// // 1,024 pixels are 37 times 28 to the nearest.
     /// let seen = scenario.recipe.images.seen(&scenario.model.vision);
     /// assert_eq!((seen.patches, seen.tokens), (4 * 37 * 37, 37 * 37));
@@ -494,7 +494,7 @@ mod tests {
         assert!(whole.is_there());
         let lacking = [Vision { layers: 0, ..whole }, Vision { hidden: 0, ..whole }, Vision { patch: 0, ..whole }];
         assert!(lacking.iter().all(|vision| !vision.is_there()));
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::workshop();
         scenario.model.vision = whole;
         assert!(scenario.shrinks_images());
         scenario.recipe.images.count = 0;
@@ -503,7 +503,7 @@ mod tests {
 
     #[test]
     fn a_model_without_a_tower_has_neither_weights_nor_tokens() {
-        let scenario = Scenario::default();
+        let scenario = Scenario::workshop();
         assert_eq!((scenario.image_tokens(), scenario.model.vision.weights(4_096)), (0, VisionWeights::default()));
         assert_eq!(scenario.largest_max_pixels(|_| true), None);
     }

@@ -278,7 +278,7 @@ mod tests {
     #[test]
     fn where_nothing_at_all_fits_the_closest_is_said_with_what_it_lacks() {
         // A gigabyte, and no larger device to take.
-        let ways = ways(&link::decode("model=llama-3.1-405b&gpu=rtx-3060&gpus=1&s=8192&mem=1").scenario, &[]);
+        let ways = ways(&link::decode("v=3&model=llama-3.1-405b&gpu=rtx-3060&gpus=1&s=8192&mem=1").scenario, &[]);
         assert!(ways.fitting.is_empty());
         assert!(ways.closest.is_some_and(|(changes, lacking)| !changes.is_empty() && lacking > Bytes::ZERO));
     }

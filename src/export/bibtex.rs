@@ -55,7 +55,7 @@ mod tests {
         scenario.model.origin = crate::Origin::Own;
         let text = write(&scenario, "https://example.org/a%20b/");
         assert_eq!(text.matches('{').count(), text.matches('}').count());
-        assert!(text.contains("\\url{https://example.org/a\\%20b/?v=3&model=own}"), "{text}");
+        assert!(text.contains("\\url{https://example.org/a\\%20b/?v=4&model=own}"), "{text}");
         assert!(text.contains(env!("CARGO_PKG_VERSION")));
         assert_eq!(
             in_text("50 % of a_b & {c} \\ #1 ~ ^ $"),

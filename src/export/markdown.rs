@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn every_row_has_two_cells_and_the_buckets_add_up() {
-        let text = write(&Scenario::default(), "https://example.org/");
+        let text = write(&Scenario::workshop(), "https://example.org/");
         let rows: Vec<&str> = text.lines().filter(|line| line.starts_with('|')).collect();
         // b_max, rule, range, peak, the buckets, usable, two counters.
         assert_eq!(rows.len(), 7 + Bucket::ALL.len());
@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_says_why() {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::workshop();
         scenario.cluster.gpus = 1;
         let text = write(&scenario, "https://example.org/");
         assert!(text.contains("not even one sequence fits") && text.contains("With 2 GPUs it would fit."), "{text}");
@@ -77,6 +77,6 @@ mod tests {
     #[test]
     fn parentheses_in_the_address_do_not_end_the_link() {
         let text = write(&Scenario::default(), "https://example.org/a_(b)/");
-        assert!(text.ends_with("(https://example.org/a_%28b%29/?v=3)\n"), "{text}");
+        assert!(text.ends_with("(https://example.org/a_%28b%29/?v=4)\n"), "{text}");
     }
 }

@@ -10,14 +10,14 @@
 //!
 //! let page = Beginning::Workshop;
 //! assert_eq!(page.read("").scenario, page.scenario());
-//! let counted = page.read("?v=3&gpus=4").scenario;
+//! let counted = page.read("?v=4&gpus=4").scenario;
 //! assert_eq!((counted.cluster.gpus, counted.method), (4, Method::Workshop));
-//! assert_eq!(page.link(&Scenario { method: Method::Ledger, ..counted }, None), "v=3&gpus=4&method=ledger");
-//! assert_eq!(page.onward(&counted, None), "v=3&gpus=4");
+//! assert_eq!(page.link(&Scenario { method: Method::Ledger, ..counted }, None), "v=4&gpus=4&b=113&method=ledger");
+//! assert_eq!(page.onward(&counted, None), "v=4&gpus=4");
 //! ```
 
 use super::{Decoded, VS, decode, encode, encode_with, names, pairs, versus, with_rows_of};
-use crate::{Method, Scenario, setting};
+use crate::{Choice, Method, Scenario, setting};
 
 /// What a page begins with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,26 +58,29 @@ impl Beginning {
         }
     }
 
-    /// This configuration with the catalogue rows that `scenario` started from, against which the page marks what was
-    /// changed.
-    pub fn base_of(self, scenario: &Scenario) -> Scenario {
-        with_rows_of(scenario, self.scenario())
+    /// This configuration with the catalogue rows that `scenario` started from, at `largest` sequences, against which the
+    /// page marks what was changed.
+    pub fn base_of(self, scenario: &Scenario, largest: u32) -> Scenario {
+        with_rows_of(scenario, self.scenario()).with_batch(largest)
     }
 
     /// Reads the query of the page’s address. A page with a beginning of its own shows that where the query names no
     /// configuration, and counts as the workshop does where it names no method.
     pub fn read(self, query: &str) -> Decoded {
-        let mut read = decode(query);
-        if self == Self::Workshop {
-            let pairs = pairs(query.strip_prefix('?').unwrap_or(query), &mut Vec::new());
-            let has = |name: &str| pairs.iter().any(|(key, _)| key == name);
-            if !has(VS) && !names().any(|(name, _)| has(name)) {
-                read.scenario = self.scenario();
-            } else if !has(setting::METHOD.key) {
-                read.scenario.method = Method::Workshop;
-            }
+        if self == Self::Site {
+            return decode(query);
         }
-        read
+        let pairs = pairs(query.strip_prefix('?').unwrap_or(query), &mut Vec::new());
+        let has = |name: &str| pairs.iter().any(|(key, _)| key == name);
+        if !has(VS) && !names().any(|(name, _)| has(name)) {
+            return Decoded { scenario: self.scenario(), ..decode(query) };
+        }
+        let method = &setting::METHOD;
+        if has(method.key) {
+            return decode(query);
+        }
+        // The largest micro-batch is that by the method.
+        decode(&format!("{}={}&{}", method.key, Method::Workshop.key(), query.trim_start_matches('?')))
     }
 
     /// Writes the query of a link to the page: it names everything that the page needs to show the same.
@@ -104,9 +107,10 @@ impl Beginning {
         match self {
             Self::Site => encode_with(scenario, vs),
             Self::Workshop => {
-                let usual = Scenario { method: Scenario::default().method, ..*scenario };
-                let at_first = Scenario { method: usual.method, ..self.scenario() };
-                if vs.is_none() && usual == at_first { String::new() } else { encode_with(&usual, vs) }
+                let counted = Scenario { method: Scenario::default().method, ..*scenario };
+                let usual = if scenario.is_at_largest() { counted.at_largest() } else { counted };
+                let at_first = Scenario { method: scenario.method, ..self.scenario() };
+                if vs.is_none() && *scenario == at_first { String::new() } else { encode_with(&usual, vs) }
             }
         }
     }
@@ -121,7 +125,7 @@ mod tests {
     const PAGE: Beginning = Beginning::Workshop;
 
     fn by(method: Method, query: &str) -> Scenario {
-        Scenario { method, ..decode(query).scenario }
+        decode(&format!("method={}&{}", method.key(), query.trim_start_matches('?'))).scenario
     }
 
     /// The workshop’s page: 7B, eight A100 of 80 GB, 2,048 tokens in bf16, attention recomputed, a tenth kept free. Three
@@ -150,7 +154,7 @@ mod tests {
 
     #[test]
     fn an_address_that_names_no_method_is_counted_as_the_workshop_counts() {
-        for query in ["?v=3", "?v=3&model=llama-3.1-8b&gpus=4", "?s=4096", "?vs=s:4096"] {
+        for query in ["?v=4", "?v=4&model=llama-3.1-8b&gpus=4", "?s=4096", "?vs=s:4096"] {
             assert_eq!(PAGE.read(query).scenario, by(Method::Workshop, query), "{query}");
         }
     }
@@ -158,17 +162,17 @@ mod tests {
     #[test]
     fn an_address_that_names_a_method_is_counted_by_that() {
         for method in Method::ALL {
-            let query = format!("?v=3&gpus=4&method={}", method.key());
-            assert_eq!(PAGE.read(&query).scenario, by(*method, "?v=3&gpus=4"), "{query}");
+            let query = format!("?v=4&gpus=4&method={}", method.key());
+            assert_eq!(PAGE.read(&query).scenario, by(*method, "?v=4&gpus=4"), "{query}");
         }
     }
 
     #[test]
     fn what_the_page_writes_names_the_method_and_is_read_again() {
-        for query in ["?v=3", "?v=3&model=13b&gpus=64", "?v=3&s=4096&b=2&recompute=full", WORKSHOP_EXAMPLE] {
+        for query in ["?v=4", "?v=4&model=13b&gpus=64", "?v=4&s=4096&b=2&recompute=full", WORKSHOP_EXAMPLE] {
             for method in Method::ALL {
                 let scenario = by(*method, query);
-                let pinned = decode("?v=3&gpus=16").scenario;
+                let pinned = decode("?v=4&gpus=16").scenario;
                 for vs in [None, Some(pinned)] {
                     let [link, address] = [PAGE.link(&scenario, vs.as_ref()), PAGE.address(&scenario, vs.as_ref())];
                     assert!(link.contains(&format!("&method={}", method.key())), "{link}");
@@ -185,20 +189,20 @@ mod tests {
 
     #[test]
     fn its_ways_take_the_configuration_along_and_not_the_count() {
-        let scenario = decode("?v=3&model=13b&gpus=64").scenario;
+        let scenario = decode("?v=4&model=13b&gpus=64").scenario;
         for method in Method::ALL {
             assert_eq!(PAGE.onward(&Scenario { method: *method, ..PAGE.scenario() }, None), "");
             let onward = PAGE.onward(&Scenario { method: *method, ..scenario }, None);
             assert_eq!(onward, encode(&scenario));
         }
-        let pinned = decode("?v=3&gpus=16").scenario;
+        let pinned = decode("?v=4&gpus=16").scenario;
         let onward = decode(&PAGE.onward(&PAGE.scenario(), Some(&pinned)));
         assert_eq!((onward.scenario.method, onward.vs), (Method::Ledger, Some(pinned)));
     }
 
     #[test]
     fn every_other_page_reads_and_writes_links_as_they_are() {
-        for query in ["", "?v=3&gpus=4", "?method=paper&s=4096", "?vs=s:4096"] {
+        for query in ["", "?v=4&gpus=4", "?method=paper&s=4096", "?vs=s:4096"] {
             let read = Beginning::Site.read(query);
             assert_eq!(read, decode(query));
             let written = encode_with(&read.scenario, read.vs.as_ref());
@@ -210,9 +214,9 @@ mod tests {
 
     #[test]
     fn nothing_of_its_own_example_is_changed_and_a_model_brings_its_numbers() {
-        assert_eq!(PAGE.base_of(&PAGE.scenario()), PAGE.scenario());
-        let larger = decode("?v=3&model=13b").scenario;
-        let base = PAGE.base_of(&larger);
+        assert_eq!(PAGE.base_of(&PAGE.scenario(), 3), PAGE.scenario());
+        let larger = decode("?v=4&model=13b").scenario;
+        let base = PAGE.base_of(&larger, 1);
         assert_eq!((base.model, base.cluster.gpus, base.method), (larger.model, 8, Method::Workshop));
     }
 

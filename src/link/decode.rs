@@ -19,7 +19,10 @@ pub(super) const COMPARED: usize = 16;
 
 /// What stands in for an absent parameter in links of `version`.
 fn defaults_of(version: u32) -> Scenario {
-    let mut scenario = Scenario::default();
+    if version >= 4 {
+        return Scenario::default();
+    }
+    let mut scenario = Scenario::workshop();
     if version == 1 {
         // Version 1 knew no ledger: a link that names no method meant the workshop's. The rest is written
         // out, so that no later default changes what such a link says.
@@ -73,8 +76,8 @@ pub fn decode_with(query: &str, own_model: Option<AsUsual>) -> Decoded {
     decode_query(query, own_model, None)
 }
 
-/// Reads a query string that changes what it names in `scenario` and leaves the rest as it is; without a
-/// scenario it is the same as [`decode`].
+/// Reads a query string that changes what it names in `scenario` and leaves the rest as it is, but that the largest
+/// micro-batch stays the largest ([`Scenario::then`]); without a scenario it is the same as [`decode`].
 pub fn decode_onto(scenario: Option<&Scenario>, query: &str) -> Decoded {
     decode_query(query, None, scenario)
 }
@@ -112,7 +115,11 @@ pub(super) fn read(
     // Catalogue rows come first, whatever the order in the link: single values refine them.
     let mut scenario = onto.copied().unwrap_or_else(|| defaults_of(version));
     if let Some(own) = own_model {
-        scenario = if version < 3 { Scenario { model: own.model, ..scenario } } else { own.apply(scenario) };
+        scenario = match version {
+            ..3 => Scenario { model: own.model, ..scenario },
+            3 => own.apply(scenario).with_length_of(&scenario),
+            _ => own.apply(scenario),
+        };
         if value_of("model").is_some() {
             notices.push(Notice::OwnModel);
         }
@@ -120,6 +127,8 @@ pub(super) fn read(
         // As words are, names are read in any case: those of the list have no capitals.
         match catalogue::model(&given.trim().to_ascii_lowercase()) {
             Some(row) if version < 3 => scenario.model = row.model,
+            // Until version 4 no model brought its own length.
+            Some(row) if version < 4 => scenario = row.apply(scenario).with_length_of(&scenario),
             Some(row) => scenario = row.apply(scenario),
             None if given.trim() == OWN => scenario.model.origin = Origin::Own,
             None => {
@@ -207,6 +216,9 @@ pub(super) fn read(
         if stands_in && !told && change.concerns(&scenario) {
             notices.push(Notice::CountedAsBefore(change, counted));
         }
+    }
+    if version >= 4 && value_of(Field::Batch.bound().key).is_none() {
+        scenario = onto.map_or_else(|| scenario.at_largest(), |before| before.then(scenario));
     }
     // It is read onto the whole of the first scenario, which nothing that is wrong in it can change.
     let vs = value_of(versus::VS).map(|given| versus::read(given, version, &scenario, &mut notices));

@@ -61,8 +61,14 @@ pub fn encode_change(next: &Scenario, now: &Scenario) -> String {
         Some(row) => row.apply(*now),
         None => *now,
     };
+    let taken = taken.with_batch(batch_after(now, next));
     differing(next, &taken, &mut |key, value| _ = query.append_pair(key, value));
     query.finish()
+}
+
+/// The micro-batch of `next` where nothing says it and `now` comes before.
+pub(super) fn batch_after(now: &Scenario, next: &Scenario) -> u32 {
+    now.then(next.with_batch(now.recipe.batch)).recipe.batch
 }
 
 /// Writes the query string of a scenario with every parameter spelled out, so that it means the same

@@ -1,7 +1,8 @@
 //! The link: a scenario as a query string, and back.
 //!
 //! The query string is a contract with every link that was ever shared. It carries a version, then
-//! only what differs from the defaults of that version. A value that cannot be used is named in a
+//! only what differs from the defaults of that version. Since version 4 a link that says no micro-batch means the largest
+//! one. A value that cannot be used is named in a
 //! [`Notice`], with the names that are like it; its default stands in, and everything else is kept. The
 //! parameters of an embedded figure ([`PASSED_OVER`]) are passed over: they say what is shown, not what is computed.
 //!
@@ -10,16 +11,16 @@
 //! ```
 //! use bmax::{Scenario, link};
 //!
-//! let read = link::decode("?v=3&model=llama-3.1-8b&gpu=h100-80&s=8,192&b=2&method=workshop");
+//! let read = link::decode("?v=4&model=qwen2.5-7b&gpu=rtx-4090&s=8,192&b=2&method=workshop");
 //! assert!(read.notices.is_empty());
 //! assert_eq!(read.scenario.recipe.sequence, 8192);
-//! assert_eq!(link::encode(&read.scenario), "v=3&model=llama-3.1-8b&gpu=h100-80&s=8192&b=2&method=workshop");
+//! assert_eq!(link::encode(&read.scenario), "v=4&model=qwen2.5-7b&gpu=rtx-4090&s=8192&b=2&method=workshop");
 //!
 //! let read = link::decode("?s=-5&recompute=full");
 //! assert_eq!(read.scenario.recipe.sequence, Scenario::default().recipe.sequence);
 //! assert_eq!(read.notices.len(), 1);
 //!
-//! let read = link::decode("?recompute=full&vs=recompute:selective;s:4096");
+//! let read = link::decode("?recompute=none&vs=recompute:selective;s:4096");
 //! let pinned = read.vs.expect("a second one");
 //! assert_eq!((read.scenario.recipe.sequence, pinned.recipe.sequence), (2048, 4096));
 //! ```
@@ -52,7 +53,7 @@ use crate::{Origin, Scenario, catalogue};
 /// The version this codec writes. A change in what any parameter or default means raises it, and
 /// links of older versions keep their meaning. Every input says since which version links have it
 /// ([`Bound::since`](crate::bounds::Bound::since), [`Setting::since`](crate::setting::Setting::since)).
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// The longest query that is read. The longest link this codec can write is far below it.
 pub const MAX_QUERY_BYTES: usize = 8_192;
@@ -89,12 +90,12 @@ pub struct Decoded {
     pub notices: Vec<Notice>,
 }
 
-/// The default scenario with the catalogue rows that `scenario` started from.
+/// The default scenario with the catalogue rows that `scenario` started from, at the largest micro-batch of `scenario`.
 pub fn base_of(scenario: &Scenario) -> Scenario {
-    with_rows_of(scenario, Scenario::default())
+    with_rows_of(scenario, Scenario::default()).with_batch(scenario.at_largest().recipe.batch)
 }
 
-/// `base` with the catalogue rows that `scenario` started from.
+/// `base` with the catalogue rows that `scenario` started from. Its micro-batch is that of `base`.
 fn with_rows_of(scenario: &Scenario, mut base: Scenario) -> Scenario {
     match catalogue::model_of(scenario.model.origin) {
         Some(row) => base = row.apply(base),

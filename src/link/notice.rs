@@ -7,7 +7,7 @@ use crate::nearest::offers;
 use crate::{Field, InputError, catalogue, number};
 
 /// What happens to a link of another version; a test holds the number to [`VERSION`].
-const READ_AS_NEWEST: &str = "; it is read as version 3, so check the values below";
+const READ_AS_NEWEST: &str = "; it is read as version 4, so check the values below";
 
 /// What a reader should know about a link: something that could not be used as it stands, or that the count has changed
 /// since.

@@ -10,6 +10,9 @@ pub fn names() -> impl Iterator<Item = (&'static str, &'static str)> {
     ROWS.into_iter().chain(numbers).chain(words)
 }
 
+/// What stands in for the micro-batch: it is no number of its own.
+const LARGEST: &str = "the largest that fits";
+
 /// The parameters that are neither numbers nor settings.
 pub(super) const ROWS: [(&str, &str); 3] = [("v", "Version"), ("model", "Model"), ("gpu", "GPU")];
 
@@ -49,7 +52,11 @@ pub fn parameters() -> Vec<Parameter> {
         (format!("a slug of the model list, or {OWN}"), super::model_word(default.model.origin).to_owned()),
         ("a slug of the GPU list".to_owned(), default.device.origin.to_owned()),
     ];
-    let numbers = Field::ALL.iter().map(|field| (field.bound().to_string(), number::plain(default.number(*field))));
+    let stands_in = |field: Field| match field {
+        Field::Batch => LARGEST.to_owned(),
+        _ => number::plain(default.number(field)),
+    };
+    let numbers = Field::ALL.iter().map(|field| (field.bound().to_string(), stands_in(*field)));
     let words = setting::ALL.iter().map(|word| (word.keys(), word.get(&default).to_owned()));
     let values = rows.into_iter().chain(numbers).chain(words);
     names().zip(values).map(|((key, name), (takes, default))| Parameter { key, name, takes, default }).collect()

@@ -12,16 +12,16 @@ fn only_notice(query: &str) -> String {
 
 #[test]
 fn the_default_scenario_is_the_bare_version() {
-    assert_eq!(encode(&Scenario::default()), "v=3");
+    assert_eq!(encode(&Scenario::default()), "v=4");
     assert_eq!(decode("").scenario, Scenario::default());
-    assert_eq!(decode("?v=3"), Decoded { scenario: Scenario::default(), vs: None, notices: vec![] });
+    assert_eq!(decode("?v=4"), Decoded { scenario: Scenario::default(), vs: None, notices: vec![] });
 }
 
 #[test]
 fn only_what_differs_from_the_catalogue_row_is_written() {
     let read = decode("?layers=40&model=13b&hidden=4096&method=paper");
     assert_eq!(read.notices, []);
-    assert_eq!(encode(&read.scenario), "v=3&model=13b&hidden=4096&method=paper");
+    assert_eq!(encode(&read.scenario), "v=4&model=13b&hidden=4096&method=paper");
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn words_that_name_nothing_come_with_what_is_like_them() {
     for (query, expected) in [
         (
             "gpu=h100",
-            "GPU: “h100” is not known (nearest: h100-80 of 80 GB, h100-pcie of 80 GB, h100-nvl of 94 GB); “gpu” takes a GPU of the list. It is set to a100-80.",
+            "GPU: “h100” is not known (nearest: h100-80 of 80 GB, h100-pcie of 80 GB, h100-nvl of 94 GB); “gpu” takes a GPU of the list. It is set to h100-80.",
         ),
         ("grad=bf16", "Gradients kept in: “bf16” is not known (nearest: 16); “grad” takes 16, 32. It is set to 16."),
         ("zero=fsdp", "ZeRO stage: “fsdp” is not known (nearest: 3); “zero” takes 0, 1, 2, 3. It is set to 3."),
@@ -87,9 +87,9 @@ fn only_so_many_unknown_names_are_compared_with_what_there_is() {
 
 #[test]
 fn letters_and_units_behind_a_number_are_read() {
-    let read = decode("s=128k&params=8B&target=1e6 tokens&mem=81559 MiB&context=512MiB&b=1 sequence");
+    let read = decode("s=128k&params=8B&target=1e6 tokens&mem=81920 MiB&context=512MiB&b=2 sequences");
     assert_eq!(read.notices, []);
-    let expected = "v=3&params=8&s=131072&b=1&mem=79.6474609375&context=0.5&target=1000000&unit=tokens";
+    let expected = "v=4&params=8&s=131072&b=2&mem=80&context=0.5&target=1000000&unit=tokens";
     assert_eq!(encode(&read.scenario), expected);
     assert_eq!(decode(expected).scenario, read.scenario);
 }
@@ -150,7 +150,7 @@ fn a_hundred_kilobytes_are_cut_and_said_so() {
 
 #[test]
 fn other_versions_are_read_with_a_warning() {
-    for version in ["0", "4", "999", "one", "", "-1"] {
+    for version in ["0", "5", "999", "one", "", "-1"] {
         let read = decode(&format!("?v={version}&gpus=4"));
         assert_eq!(read.scenario.cluster.gpus, 4);
         assert!(matches!(read.notices[..], [Notice::Version(_)]), "{version}");
@@ -160,16 +160,16 @@ fn other_versions_are_read_with_a_warning() {
 
 #[test]
 fn a_change_leaves_what_it_does_not_name() {
-    let before = decode("v=3&model=13b&gpu=h100-80&gpus=64&s=4096&layers=41").scenario;
+    let before = decode("v=4&model=13b&gpu=h100-80&gpus=64&s=4096&layers=41").scenario;
     let changed = |query| {
         let read = decode_onto(Some(&before), query);
         assert_eq!(read.notices, [], "{query}");
         encode(&read.scenario)
     };
-    assert_eq!(changed("?s=8192"), "v=3&model=13b&gpu=h100-80&layers=41&s=8192&gpus=64");
-    assert_eq!(changed("s=2048&gpus=8"), "v=3&model=13b&gpu=h100-80&layers=41");
+    assert_eq!(changed("?s=8192"), "v=4&model=13b&layers=41&s=8192&gpus=64");
+    assert_eq!(changed("s=2048&gpus=8"), "v=4&model=13b&layers=41");
     // Another row brings all of its own numbers, and the order of the parameters does not matter.
-    assert_eq!(changed("layers=42&model=7b"), "v=3&gpu=h100-80&layers=42&s=4096&gpus=64");
+    assert_eq!(changed("layers=42&model=7b"), "v=4&model=7b&layers=42&s=4096&gpus=64");
     assert_eq!(changed(""), encode(&before));
     assert_eq!(changed("v=1"), encode(&before), "the version only says how words are meant");
     assert!(matches!(decode_onto(Some(&before), "s=0").notices[..], [Notice::Number(..)]));
@@ -210,12 +210,57 @@ fn links_of_version_1_keep_their_meaning() {
 }
 
 #[test]
+fn links_of_version_3_begin_with_the_workshop_s_example() {
+    // Written when version 4 was new. Nothing here may ever change.
+    assert_eq!(decode("?v=3").scenario, Scenario::workshop());
+    let asked = |query| {
+        let Scenario { model, recipe, cluster, device, .. } = decode(query).scenario;
+        (model_word(model.origin), device.origin, recipe.sequence, recipe.batch, cluster.gpus, recipe.recomputation)
+    };
+    let selective = Recomputation::Selective;
+    assert_eq!(asked("?v=3"), ("7b", "a100-80", 2_048, 3, 8, selective));
+    assert_eq!(asked("?v=3&model=llama-3.1-8b"), ("llama-3.1-8b", "a100-80", 2_048, 3, 8, Recomputation::Full));
+    // A model brought no length of its own.
+    assert_eq!(asked("?v=3&model=gpt2"), ("gpt2", "a100-80", 2_048, 3, 8, Recomputation::None));
+    assert_eq!(asked("?v=3&gpus=1&vs=model:gpt2"), ("7b", "a100-80", 2_048, 3, 1, selective));
+    let pinned = decode("?v=3&vs=gpus:16;s:512").vs.expect("a second one");
+    assert_eq!((pinned.cluster.gpus, pinned.recipe.sequence, pinned.recipe.batch), (16, 512, 3));
+    assert_eq!((pinned.comparison.gpus, pinned.comparison.recomputation), (64, Recomputation::Full));
+}
+
+#[test]
+fn a_link_that_says_no_micro_batch_means_the_largest_one() {
+    for query in ["v=4", "model=gpt2", "gpu=rtx-4090&gpus=1&adapter=lora", "s=8192&method=paper", "model=own&layers=7"]
+    {
+        let scenario = decode(query).scenario;
+        assert_eq!(b_max(&scenario).batch(), Some(scenario.recipe.batch), "{query}");
+        assert!(!encode(&scenario).contains("&b="), "{query}");
+        assert_eq!(decode(&format!("{query}&b=7")).scenario, scenario.with_batch(7), "{query}");
+    }
+    // Where nothing fits or nobody can say, it is one.
+    for query in ["gpu=rtx-4090&gpus=1", "model=gpt2&s=4096", "model=nobody-knows"] {
+        assert_eq!(decode(query).scenario.recipe.batch, 1, "{query}");
+    }
+}
+
+#[test]
+fn the_largest_micro_batch_stays_the_largest_until_it_is_said() {
+    let largest = Scenario::default();
+    let changed = decode_onto(Some(&largest), "s=8192").scenario;
+    assert!(changed.is_at_largest() && changed.recipe.batch < largest.recipe.batch);
+    assert_eq!(decode_onto(Some(&largest.with_batch(5)), "s=8192").scenario, changed.with_batch(5));
+    assert_eq!(decode_onto(Some(&largest), "s=8192&b=5").scenario, changed.with_batch(5));
+    assert_eq!(decode_onto(Some(&largest), "").scenario, largest);
+}
+
+#[test]
 fn a_model_of_no_row_stays_the_readers_own() {
     let mut scenario = Scenario::default();
     scenario.model.origin = crate::Origin::Own;
     scenario.model.layers = 7;
+    let scenario = scenario.at_largest();
     let query = encode(&scenario);
-    assert_eq!(query, "v=3&model=own&layers=7");
+    assert_eq!(query, "v=4&model=own&layers=7");
     assert_eq!(decode(&query), Decoded { scenario, vs: None, notices: vec![] });
 }
 
@@ -224,7 +269,7 @@ fn a_link_of_version_1_is_written_anew_with_the_same_meaning() {
     for query in ["v=1", "v=1&model=13b&gpus=64", "v=1&method=paper&precision=fp32&tp=4&s=512"] {
         let read = decode(query).scenario;
         let written = encode(&read);
-        assert!(written.starts_with("v=3&"), "{written}");
+        assert!(written.starts_with("v=4&"), "{written}");
         assert_eq!(decode(&written).scenario, read, "{query}");
     }
 }
@@ -247,15 +292,15 @@ fn pinned(query: &str) -> String {
 
 #[test]
 fn a_link_names_a_second_scenario_by_what_it_has_different() {
-    assert_eq!(decode("?v=3&s=4096").vs, None);
-    assert_eq!(pinned("v=3&s=4096&vs="), "v=3&s=4096", "nothing is different");
-    assert_eq!(pinned("v=3&s=4096&vs=zero:1"), "v=3&s=4096&zero=1");
-    assert_eq!(pinned("vs=zero:1;s:8k&v=3&gpus=16"), "v=3&s=8192&gpus=16&zero=1", "the order does not matter");
+    assert_eq!(decode("?v=4&s=4096").vs, None);
+    assert_eq!(pinned("v=4&s=4096&vs="), "v=4&s=4096", "nothing is different");
+    assert_eq!(pinned("v=4&s=4096&vs=zero:1"), "v=4&s=4096&zero=1");
+    assert_eq!(pinned("vs=zero:1;s:8k&v=4&gpus=16"), "v=4&s=8192&gpus=16&zero=1", "the order does not matter");
     // Another row brings its own numbers, and single ones refine it.
-    assert_eq!(pinned("model=13b&layers=50&vs=layers:12;model:7b"), "v=3&layers=12");
-    assert_eq!(pinned("segments=expandable&vs=segments:fixed"), "v=3", "the usual fragmentation comes along");
+    assert_eq!(pinned("model=13b&layers=50&vs=layers:12;model:7b"), "v=4&model=7b&layers=12");
+    assert_eq!(pinned("segments=expandable&vs=segments:fixed"), "v=4", "the usual fragmentation comes along");
     // As a form or another program writes it.
-    assert_eq!(pinned("?vs=s%3A4%2C096%3B+zero%3A1"), "v=3&s=4096&zero=1");
+    assert_eq!(pinned("?vs=s%3A4%2C096%3B+zero%3A1"), "v=4&s=4096&zero=1");
 }
 
 #[test]
@@ -285,10 +330,10 @@ fn what_is_wrong_with_the_second_scenario_never_touches_the_first() {
     assert!(said[0].starts_with("In “vs”: Model: “llama3-8b” is not known (nearest: llama-3.1-8b)"), "{said:?}");
     // The rest of it holds.
     let read = decode("vs=gpus:4;s:x;zero:1");
-    assert_eq!(encode(&read.vs.expect("a second one")), "v=3&gpus=4&zero=1");
+    assert_eq!(encode(&read.vs.expect("a second one")), "v=4&gpus=4&zero=1");
     // Broken encoding costs the parameter, and the first scenario knows nothing of it.
     let read = decode("s=4096&vs=%zz");
-    assert_eq!((encode(&read.scenario), read.vs, read.notices.len()), ("v=3&s=4096".to_owned(), None, 1));
+    assert_eq!((encode(&read.scenario), read.vs, read.notices.len()), ("v=4&s=4096".to_owned(), None, 1));
 }
 
 #[test]
@@ -318,7 +363,7 @@ fn that_the_count_has_changed_is_said_once_and_is_no_fault() {
     let experts = "model=mixtral-8x7b&gpus=1&zero=0";
     // A link of today is counted as today, and an older one that names the words leaves no doubt.
     let named = "v=2&adapter=qlora&adapter_type=32&expert_matrices=stacked";
-    for query in ["adapter=qlora", "v=3&adapter=qlora", "v=2", "v=2&method=paper&adapter=qlora", named] {
+    for query in ["adapter=qlora", "v=4&adapter=qlora", "v=2", "v=2&method=paper&adapter=qlora", named] {
         assert_eq!(told(&format!("{experts}&{query}")), [], "{query}");
     }
     assert_eq!(

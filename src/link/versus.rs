@@ -4,7 +4,7 @@
 //! link writes, and browsers leave both as they are, so that the link stays short and can be read.
 
 use super::decode::read as read_pairs;
-use super::encode::{differing, encode, rows_of};
+use super::encode::{batch_after, differing, encode, rows_of};
 use super::{Decoded, NETWORK, Notice, OWN, PASSED_OVER, model_word};
 use crate::bounds::excerpt;
 use crate::{Field, Scenario, catalogue, number, setting};
@@ -21,9 +21,9 @@ const ONCE: [&str; 2] = ["v", VS];
 /// use bmax::{Field, Scenario, link};
 ///
 /// let pinned = Scenario::default();
-/// let now = pinned.with_number(Field::Sequence, 4_096.0)?;
+/// let now = pinned.with_number(Field::Sequence, 4_096.0)?.at_largest();
 /// let query = link::encode_with(&now, Some(&pinned));
-/// assert_eq!(query, "v=3&s=4096&vs=s:2048");
+/// assert_eq!(query, "v=4&s=4096&vs=s:2048");
 /// assert_eq!(link::decode(&query).vs, Some(pinned));
 /// # Ok::<(), bmax::InputError>(())
 /// ```
@@ -50,6 +50,7 @@ pub fn versus(scenario: &Scenario, vs: Option<&Scenario>) -> String {
     }
     // Segments bring a fragmentation along where that is the usual one.
     base.device.fragmentation = base.device.with_segments(vs.device.segments).fragmentation;
+    base = base.with_batch(batch_after(scenario, vs));
     differing(vs, &base, &mut |key, value| written.push(key, value));
     written.finish()
 }

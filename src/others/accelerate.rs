@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn the_loaded_model_has_no_head() {
         // Llama 2 7B: 6,738,415,616 weights, 32,000 · 4,096 of them in the head; 8 bytes each for the others.
-        let scenario = link::decode("model=llama-2-7b&gpus=1").scenario;
+        let scenario = link::decode("v=3&model=llama-2-7b&gpus=1").scenario;
         let memory = OTHER.row(&scenario).memory.expect("it has all inputs");
         assert_eq!(memory.total.get(), 8.0 * (6_738_415_616_u64 - 32_000 * 4_096) as f64);
     }

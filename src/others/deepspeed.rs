@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn it_has_no_function_for_stage_1() {
-        let scenario = Scenario { model: crate::catalogue::DEFAULT_MODEL.model, ..link::decode("zero=1").scenario };
+        let scenario = Scenario { model: crate::catalogue::DEFAULT_MODEL.model, ..link::decode("v=3&zero=1").scenario };
         assert_eq!(OTHER.row(&scenario).memory.expect_err("there is none").input.key(), "zero");
     }
 }

@@ -271,7 +271,7 @@ mod tests {
     fn gradients_do_not_stand_in_the_way_of_a_batch() {
         // 70 billion parameters on 16 GPUs under ZeRO-1: gradients alone are 280 GB, and it still fits some batch on a
         // GPU of 256 GiB, which 140 GB of weights and 53 of optimizer state leave room in.
-        let scenario = link::decode("model=70b&gpus=16&zero=1&mem=256&recompute=full&precision=bf16").scenario;
+        let scenario = link::decode("v=3&model=70b&gpus=16&zero=1&mem=256&recompute=full&precision=bf16").scenario;
         let row = OTHER.row(&scenario);
         assert!(row.memory.expect("it has all inputs").total > scenario.device.memory);
         assert!(matches!(row.largest.expect("it solves for it"), Largest::Fits { .. }));

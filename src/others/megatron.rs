@@ -214,7 +214,7 @@ mod tests {
         // tests/unit_tests/training/test_weight_and_optimizer_memory.py at d98e8a64ddf3, its first test, with the
         // experts' T that a scenario has: 2 for its 4, so that EDP = 64 / 2 / 2 / 2 = 8. H 8, 2 layers, one of them
         // with experts, P 2, T 2, EP 2, D 16.
-        let mut scenario = link::decode("precision=bf16&zero=1&gpus=64&tp=2&pp=2&ep=2&recompute=none").scenario;
+        let mut scenario = link::decode("v=3&precision=bf16&zero=1&gpus=64&tp=2&pp=2&ep=2&recompute=none").scenario;
         scenario.model = crate::Model {
             hidden: 8,
             layers: 2,
@@ -241,7 +241,7 @@ mod tests {
 
     #[test]
     fn no_recomputation_and_full_recomputation_are_the_same_to_it() {
-        let of = |recompute| printed(&format!("model=llama-3.1-8b&precision=bf16&zero=1&recompute={recompute}"));
+        let of = |recompute| printed(&format!("model=llama-3.1-8b&b=3&precision=bf16&zero=1&recompute={recompute}"));
         assert_eq!(of("none"), of("full"));
     }
 }

@@ -8,7 +8,7 @@ use crate::{Answer, Bucket, Choice, Estimate, Method, Scenario, estimate, format
 ///
 /// ```
 /// use bmax::{Adapter, Method, Scenario, others};
-/// let mut scenario = Scenario::default();
+/// let mut scenario = Scenario::workshop();
 /// assert_eq!(others::lacking(Method::Paper, &scenario), None);
 /// scenario.recipe.adapter = Adapter::Lora;
 /// assert!(others::lacking(Method::Paper, &scenario).is_some());

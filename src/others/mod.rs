@@ -6,7 +6,7 @@
 //! use bmax::{Scenario, catalogue};
 //!
 //! // Llama 2 7B on eight GPUs under ZeRO-3.
-//! let scenario = catalogue::model("llama-2-7b").expect("listed").apply(Scenario::default());
+//! let scenario = catalogue::model("llama-2-7b").expect("listed").apply(Scenario::workshop());
 //! let rows = others::all(&scenario);
 //! let deepspeed = rows.iter().find(|row| row.other.key == "deepspeed").expect("listed");
 //! // Its documentation has 18 bytes a parameter over all GPUs, and 4 of the largest layer on each.

@@ -24,7 +24,7 @@ fn every_estimator_has_a_word_a_source_and_a_sentence() {
 
 #[test]
 fn a_default_of_one_gpu_asks_for_nothing_that_a_calculator_lacks() {
-    let read = link::decode("model=llama-2-7b&gpus=1&zero=0&recompute=none&precision=bf16");
+    let read = link::decode("v=3&model=llama-2-7b&gpus=1&zero=0&recompute=none&precision=bf16");
     let lacking = |row: &Row| row.memory.as_ref().err().map(|lacking| (row.other.key, lacking.input.key()));
     let rows = all(&read.scenario);
     // DeepSpeed's functions begin with stage 2.
@@ -33,7 +33,7 @@ fn a_default_of_one_gpu_asks_for_nothing_that_a_calculator_lacks() {
 
 #[test]
 fn what_is_asked_for_and_not_there_is_named_with_its_value() {
-    let rows = all(&link::decode("model=llama-2-7b&gpus=1&adapter=lora-fp32").scenario);
+    let rows = all(&link::decode("v=3&model=llama-2-7b&gpus=1&adapter=lora-fp32").scenario);
     for row in rows {
         let lacking = row.memory.expect_err("none has LoRA on fp32 weights");
         assert_eq!((lacking.input.key(), lacking.value), ("adapter", Value::Word("lora-fp32")), "{}", row.other.key);

@@ -263,7 +263,7 @@ mod tests {
 
     #[test]
     fn every_curve_tick_and_name_is_in_the_file() {
-        let scenario = Scenario::default();
+        let scenario = Scenario::workshop();
         let file = chart(&scenario, LIGHT, "https://example.org/");
         let tree = roxmltree::Document::parse(&file).expect("well-formed");
         let words: Vec<String> = tree
@@ -281,7 +281,7 @@ mod tests {
             let stroke = format!("#{:02X}{:02X}{:02X}", colour.0, colour.1, colour.2);
             assert!(file.contains(&format!("stroke=\"{stroke}\"")), "{stroke}");
         }
-        assert!(words.iter().any(|word| word.starts_with("https://example.org/?v=3")));
+        assert!(words.iter().any(|word| word.starts_with("https://example.org/?v=4")));
     }
 
     #[test]
@@ -290,7 +290,7 @@ mod tests {
             (ChartAxis::Size, ["Parameters N, your model’s shape", "H200", "your N = 7B", "10B"]),
             (ChartAxis::Memory, ["Memory M of one GPU in GiB", "70B", "your M = 80 GiB", "141"]),
         ] {
-            let mut scenario = Scenario::default();
+            let mut scenario = Scenario::workshop();
             scenario.comparison.against = axis;
             let file = chart(&scenario, LIGHT, "https://example.org/");
             for word in words {

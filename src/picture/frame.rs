@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn a_link_is_broken_and_can_be_put_together_again() {
-        let scenario = catalogue::model("llama-3.1-8b").expect("listed").apply(Scenario::default());
+        let scenario = catalogue::model("llama-3.1-8b").expect("listed").apply(Scenario::workshop());
         let address = "https://example.org/a/long/path/".repeat(9) + "index.html";
         let lines = Footer::of(&scenario, &address, 300.0).lines;
         assert!(lines.len() > 3);

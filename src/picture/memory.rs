@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn the_bar_names_and_sizes_what_the_ledger_counts() {
-        let scenario = Scenario::default();
+        let scenario = Scenario::workshop();
         let file = memory(&scenario, Look { theme: Theme::Dark, ground: false }, "");
         let estimate = estimate(&scenario);
         roxmltree::Document::parse(&file).expect("well-formed");

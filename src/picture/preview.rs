@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn a_preview_says_its_answer_and_names_what_takes_most_of_the_memory() {
-        let scenario = Scenario::default();
+        let scenario = Scenario::workshop();
         let file = drawn(Some(("6", "sequences fit")), Scene::Memory(&scenario));
         for words in ["6", "sequences fit", "Parameters", "Activations", "usable"] {
             assert!(file.contains(words), "{words}");
@@ -199,6 +199,6 @@ mod tests {
         let axis = || Axis::linear(0.0, 1.0, "across");
         let plot = Plot { x: axis(), y: axis(), series: Vec::<Series>::new(), marks: Vec::new() };
         assert!(drawn(None, Scene::Plot(&plot)).contains(">across<"));
-        assert!(drawn(None, Scene::Chart(&Scenario::default())).contains(">not fit<"));
+        assert!(drawn(None, Scene::Chart(&Scenario::workshop())).contains(">not fit<"));
     }
 }

@@ -278,7 +278,7 @@ mod tests {
 
     #[test]
     fn what_nobody_published_has_no_median() {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::workshop();
         assert_eq!(said(&scenario), SAID[Setting::DataParallel as usize]);
         scenario.task.kind = crate::TaskKind::Dpo;
         assert!(!said(&scenario).contains('%'));

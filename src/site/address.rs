@@ -160,7 +160,10 @@ pub fn open(state: State, wanted: Scenario) {
     let (now, pinned) = (state.scenario.get_untracked(), state.pinned.get_untracked());
     let wanted = Scenario { comparison: now.comparison, ..wanted };
     // The entry that is left keeps what its address does not tell yet.
-    write(&(state.own.get_untracked().unwrap_or(now), pinned), false);
+    let left = (state.own.get_untracked().unwrap_or(now), pinned);
+    write(&left, false);
+    // What has not settled yet is a step of its own.
+    state.steps.settle(left, false);
     let told = (wanted, pinned);
     push(&(window().location().pathname().unwrap_or_default() + &written(&query(), &told)));
     state.steps.settle(told, false);

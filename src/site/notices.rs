@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn a_name_that_is_like_another_offers_that_one() {
-        let line = Line::from(&link::decode("model=qwen-2.5-7b").notices[0]);
+        let line = Line::from(&link::decode("v=3&model=qwen-2.5-7b").notices[0]);
         assert!(line.offers.contains(&Offer { key: "model", word: "qwen2.5-7b" }), "{line:?}");
     }
 }

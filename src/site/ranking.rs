@@ -77,7 +77,7 @@ mod tests {
     #[test]
     fn the_first_view_gains_most_from_recomputing_whole_layers() {
         for method in [Method::Ledger, Method::Workshop] {
-            let scenario = Scenario { method, ..Scenario::default() };
+            let scenario = Scenario { method, ..Scenario::workshop() };
             let ranking = Ranking::of(&scenario);
             let first = ranking.gaining().first().expect("something helps");
             assert_eq!(first.change, Word::Recomputation(Recomputation::Full).into());
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn no_change_is_both_gaining_and_idle() {
-        let alone = Scenario::default().with_number(Field::Gpus, 1.0).expect("in range");
+        let alone = Scenario::workshop().with_number(Field::Gpus, 1.0).expect("in range");
         let ranking = Ranking::of(&alone);
         assert!(ranking.idle().iter().all(|lever| lever.gain() == 0));
         assert!(ranking.gaining().iter().all(|lever| lever.before.is_none() && lever.after.is_some()));
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn a_moved_micro_batch_keeps_the_ranking() {
-        let (first, _) = Ranking::next(Scenario::default(), None);
-        assert_eq!(Ranking::next(Scenario::default().with_batch(9), Some(first.clone())), (first, false));
+        let (first, _) = Ranking::next(Scenario::workshop(), None);
+        assert_eq!(Ranking::next(Scenario::workshop().with_batch(9), Some(first.clone())), (first, false));
     }
 }

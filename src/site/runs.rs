@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn runs_are_of_a_configuration_at_any_micro_batch_and_of_no_other() {
-        let of = |query| runs().are_of(&link::decode(query).scenario);
+        let of = |query| runs().are_of(&link::decode(&format!("v=3&{query}")).scenario);
         assert!(of("gpus=16") && of("gpus=16&b=7"));
         assert!(!of("gpus=8"));
     }

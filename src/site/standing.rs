@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn between_safe_and_likely_a_batch_only_likely_fits() {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::workshop();
         scenario.recipe.recomputation = Recomputation::Full;
         scenario.recipe.attention = AttentionKernel::Eager;
         let facts = facts_of(scenario);

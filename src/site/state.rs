@@ -73,7 +73,7 @@ impl Facts {
         let range = range(&scenario);
         Self {
             scenario,
-            base: beginning.base_of(&scenario),
+            base: beginning.base_of(&scenario, range.likely.batch().unwrap_or(1)),
             estimate,
             answer: range.likely.clone(),
             others: others.map(|method| (method, b_max(&Scenario { method, ..scenario }))),
@@ -302,9 +302,11 @@ impl State {
         self.facts.with_untracked(read)
     }
 
-    /// Changes the scenario by a function of its value.
+    /// Changes the scenario by a function of its value. A micro-batch that is the largest one and is not changed itself
+    /// stays the largest.
     pub fn change(self, change: impl FnOnce(Scenario) -> Scenario) {
-        self.scenario.update(|scenario| *scenario = change(*scenario));
+        let now = self.scenario.get_untracked();
+        self.scenario.set(now.then(change(now)));
     }
 
     /// What the address tells: the reader's own configuration, and the one that is pinned.
@@ -347,7 +349,7 @@ impl State {
                 // Both what was read and a default lie in the declared range.
                 let usual = || now.with_number(field, self.peek(|facts| facts.base.number(field)));
                 if let Ok(with) = read.clone().or_else(|_| usual()) {
-                    self.scenario.set(with);
+                    self.change(|_| with);
                 }
                 read.map(|_| ())
             }),
@@ -364,7 +366,7 @@ impl State {
             default: Memo::new(move |_| self.read(|facts| setting.get(&facts.base))).into(),
             write: Callback::new(move |word: String| {
                 if let Ok(changed) = setting.read(&word, self.scenario.get_untracked()) {
-                    self.scenario.set(changed);
+                    self.change(|_| changed);
                 }
             }),
         }

@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     fn at(batch: u32) -> Told {
-        (Scenario::default().with_batch(batch), None)
+        (Scenario::workshop().with_batch(batch), None)
     }
 
     fn owned(test: impl FnOnce(Steps)) {

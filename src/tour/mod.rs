@@ -6,7 +6,7 @@
 //!
 //! ```
 //! use bmax::{Scenario, tour::{CARDS, Seen}};
-//! let own = Seen::of(Scenario::default());
+//! let own = Seen::of(Scenario::workshop());
 //! let next = CARDS.iter().find(|card| card.id == "next").expect("a card");
 //! let shown = Seen::of((next.change)(&own));
 //! assert_eq!(shown.scenario.recipe.batch, own.answer.batch().unwrap() + 1);

@@ -132,7 +132,7 @@ async fn axe_finds_nothing_with_a_bad_link_and_nothing_that_fits() {
 async fn axe_finds_nothing_on_the_page_for_addresses_of_no_page() {
     for visit in [Visit::to_the_empty_page(), Visit::to_the_empty_page().dark()] {
         let page = visit.open().await;
-        page.go(&format!("{FOLDER}no/such/page?v=3&gpus=64")).await;
+        page.go(&format!("{FOLDER}no/such/page?v=4&gpus=64")).await;
         nothing_is_found(&page, EVERYTHING, "404").await;
         page.complaints().await;
         page.close().await;

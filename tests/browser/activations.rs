@@ -64,7 +64,7 @@ async fn recomputation_and_the_shared_model_change_what_is_kept() {
         figure.choose("Recomputation", option).await;
         reads(&page, &scenario, recomputation, 8_192).await;
     }
-    page.travel("v=3&model=llama-3.1-8b&b=1").await;
+    page.travel("v=4&model=llama-3.1-8b&b=1").await;
     reads(&page, &scenario.with_batch(1), Recomputation::None, 8_192).await;
     page.close().await;
 }

@@ -8,7 +8,7 @@ const HIDDEN: &str = "const seen = (one) => document.querySelector(one)?.checkVi
 
 #[tokio::test]
 async fn the_answers_of_the_page_are_hidden_until_the_reader_names_one_and_then_says_how_far_off_it_is() {
-    let page = Page::open("?v=3&gpus=64&ask=on").await;
+    let page = Page::open("?v=4&gpus=64&ask=on").await;
     assert_eq!(page.script(HIDDEN, vec![]).await, json!([false, false, false]));
     let most = bmax::b_max(&expected::scenario("gpus=64")).batch().expect("it fits");
     page.until_script("the question", "return !!document.getElementById('ask-guess');", json!(true)).await;
@@ -31,7 +31,7 @@ async fn the_answers_of_the_page_are_hidden_until_the_reader_names_one_and_then_
 
 #[tokio::test]
 async fn a_frame_asks_too_and_nothing_moves_when_the_answer_comes() {
-    let page = Page::open("?embed=answer&ask=on&v=3").await;
+    let page = Page::open("?embed=answer&ask=on&v=4").await;
     let top = "return document.querySelector('.opening-answer').getBoundingClientRect().top;";
     let before = page.script(top, vec![]).await;
     page.until_script("the question", "return !!document.getElementById('ask-guess');", json!(true)).await;
@@ -49,7 +49,7 @@ async fn the_question_is_in_sight_at_once_and_has_room_for_a_complaint_in_every_
     let page = Page::open("").await;
     // A telephone, a frame in a narrow column, and a desk.
     for (width, height, query) in
-        [(360, 740, "?v=3&gpus=4&ask=on"), (360, 740, "?embed=answer&v=3&ask=on"), (1440, 900, "?v=3&gpus=4&ask=on")]
+        [(360, 740, "?v=4&gpus=4&ask=on"), (360, 740, "?embed=answer&v=4&ask=on"), (1440, 900, "?v=4&gpus=4&ask=on")]
     {
         page.resize(width, height).await;
         page.go(&format!("{FOLDER}{query}")).await;
@@ -73,16 +73,16 @@ async fn the_question_is_in_sight_at_once_and_has_room_for_a_complaint_in_every_
 
 #[tokio::test]
 async fn a_configuration_that_is_changed_keeps_the_question_in_its_address() {
-    let page = Page::open("?ask=on&v=3").await;
-    page.script("postMessage({ bmax: 1, type: 'set', scenario: 'v=3&gpus=64' }, '*');", vec![]).await;
-    page.until_query("ask=on&v=3&gpus=64").await;
+    let page = Page::open("?ask=on&v=4").await;
+    page.script("postMessage({ bmax: 1, type: 'set', scenario: 'v=4&gpus=64' }, '*');", vec![]).await;
+    page.until_query("ask=on&v=4&gpus=64").await;
     page.close().await;
 }
 
 #[tokio::test]
 async fn without_javascript_nothing_is_asked_and_nothing_is_hidden() {
     let page = Visit::to("").without_scripts().open().await;
-    page.go(&format!("{FOLDER}?v=3&ask=on")).await;
+    page.go(&format!("{FOLDER}?v=4&ask=on")).await;
     assert_eq!(page.script(HIDDEN, vec![]).await, json!([true, true, true]));
     page.close().await;
 }
@@ -90,7 +90,7 @@ async fn without_javascript_nothing_is_asked_and_nothing_is_hidden() {
 /// A script that does not have its digest is not run, and without it the answers are shown.
 #[tokio::test]
 async fn where_the_script_of_the_question_is_another_than_was_built_the_answers_are_shown() {
-    let page = Visit::to("?v=3&gpus=64&ask=on").withholding("ask.js").open().await;
+    let page = Visit::to("?v=4&gpus=64&ask=on").withholding("ask.js").open().await;
     page.until_script("the answers", HIDDEN, json!([true, true, true])).await;
     // The browser says that it refused the script.
     assert!(!page.complaints().await.is_empty());

@@ -72,7 +72,7 @@ async fn answer_is_there(calculator: &Scope<'_>, query: &str) {
 async fn every_field_names_itself_and_its_range_and_leaves_the_other_fields_alone() {
     // Every other field differs from its default, so that a reset by accident would show.
     // Some are there only when they can matter: the number of parameters not by the ledger.
-    let query = "?v=3&model=13b&gpu=h200&gpus=24&tp=2&s=3072&b=3&headroom=12&recompute=every-k&every=3&target=512\
+    let query = "?v=4&model=13b&gpu=h200&gpus=24&tp=2&s=3072&b=3&headroom=12&recompute=every-k&every=3&target=512\
         &chart_gpus=16&experts=8&active=2&kv_rank=512&loss=chunked&position=learned&positions=4096&adapter=lora\
         &pp=2&vpp=2&pp_first=18&pp_last=22&reshard=2&engine=deepspeed&bucket=100&workspace=32&imbalance=1.5\
         &recompute_layers=2&method=paper&teacher=70&engine_share=40&completion=512&generations=16&score_b=4\

@@ -20,7 +20,7 @@ async fn is_named_and_survived(query: &str) -> Page {
 
 #[tokio::test]
 async fn bad_values_are_named_with_field_and_range_and_the_rest_is_kept() {
-    let page = is_named_and_survived("?v=3&gpus=64&s=-5&layers=&hidden=abc&b=NaN&mem=1e99&recompute=full").await;
+    let page = is_named_and_survived("?v=4&gpus=64&s=-5&layers=&hidden=abc&b=NaN&mem=1e99&recompute=full").await;
     let notices = page.part("#notices");
     notices.says("Sequence length: “-5” is too small; it takes a whole number from 1 to 4,194,304 tokens.").await;
     notices.says("Layers: nothing is given").await;
@@ -42,7 +42,7 @@ async fn bad_words_are_named_with_what_would_be_known() {
 
 #[tokio::test]
 async fn unknown_and_repeated_parameters_are_named() {
-    let page = is_named_and_survived("?v=3&colour=red&gpus=16&gpus=4&gpus=2&%3Cb%3Ebold=1").await;
+    let page = is_named_and_survived("?v=4&colour=red&gpus=16&gpus=4&gpus=2&%3Cb%3Ebold=1").await;
     assert_eq!(page.figure("calculator").value("textbox", "Number of GPUs").await, "16");
     assert_eq!(page.script("return document.querySelectorAll('#notices b').length;", vec![]).await, 0);
     page.close().await;
@@ -95,7 +95,7 @@ async fn the_message_can_be_dismissed_and_does_not_come_back_with_the_next_chang
     })
     .await;
     page.figure("calculator").enter("Number of GPUs", "16").await;
-    page.until_query("v=3&gpus=16").await;
+    page.until_query("v=4&gpus=16").await;
     assert_eq!(notices.all_text().await, "");
     page.close().await;
 }

@@ -23,7 +23,7 @@ fn verdict(scenario: &Scenario) -> Vec<String> {
 
 #[tokio::test]
 async fn every_step_of_the_slider_shows_the_library_s_total_and_verdict() {
-    let page = Page::about("grow", "?v=3&method=ledger").await;
+    let page = Page::about("grow", "?v=4&method=ledger").await;
     let grow = page.figure("grow");
     grow.focus("slider", "Micro-batch b").await;
     page.press(key::HOME).await;
@@ -46,7 +46,7 @@ async fn the_slider_moves_the_whole_page() {
     let grow = page.figure("grow");
     let slider = grow.focus("slider", "Micro-batch b").await;
     page.press(key::RIGHT).await;
-    page.until_query("v=3&b=7&method=ledger").await;
+    page.until_query("v=4&b=7&method=ledger").await;
     assert_eq!(page.figure("shapes").value("slider", "Micro-batch b").await, "7");
     page.part("#answer-bar").says("b = 7").await;
     page.part("#answer-bar").says("does not fit").await;
@@ -61,10 +61,10 @@ async fn one_press_goes_to_the_last_batch_that_fits_and_one_to_the_first_that_do
     let grow = page.figure("grow");
     grow.press_marked("grow-to-max").await;
     let most = b_max(&Scenario::default()).batch().expect("the default fits");
-    page.until_query(&format!("v=3&b={most}&method=ledger")).await;
+    page.until_query(&format!("v=4&b={most}&method=ledger")).await;
     grow.says("The last that fits").await;
     grow.press_marked("grow-past-max").await;
-    page.until_query(&format!("v=3&b={}&method=ledger", most + 1)).await;
+    page.until_query(&format!("v=4&b={}&method=ledger", most + 1)).await;
     grow.says("Does not fit").await;
     page.close().await;
 }

@@ -33,20 +33,20 @@ async fn has_no_card(page: &Page, bucket: Bucket) {
 
 #[tokio::test]
 async fn the_cards_show_the_ledger_and_follow_the_configuration() {
-    let page = Page::about("buckets", "?v=3&method=ledger").await;
+    let page = Page::about("buckets", "?v=4&method=ledger").await;
     shows_the_ledger(&page, &Scenario::default()).await;
     page.figure("workshop-calculator").enter("Number of GPUs", "16").await;
     shows_the_ledger(&page, &expected::scenario("?gpus=16")).await;
     page.figure("workshop-calculator").press("13B").await;
     page.figure("count-switch").choose("Counted by", "Paper").await;
-    page.until_query("v=3&model=13b&gpus=16&method=paper").await;
+    page.until_query("v=4&model=13b&gpus=16&method=paper").await;
     shows_the_ledger(&page, &expected::scenario("?model=13b&gpus=16&method=paper")).await;
     page.close().await;
 }
 
 #[tokio::test]
 async fn the_peak_s_own_composition_is_one_press_away_and_says_why_there_are_no_gradients() {
-    let page = Page::about("buckets", "?v=3&method=ledger").await;
+    let page = Page::about("buckets", "?v=4&method=ledger").await;
     let buckets = page.figure("buckets");
     let estimate = estimate(&Scenario::default());
     buckets.says("Each bucket is shown at its largest.").await;

@@ -28,7 +28,7 @@ async fn answers(calculator: &Scope<'_>, query: &str, shown: [&str; 3]) {
 
 #[tokio::test]
 async fn the_presets_give_the_published_answers() {
-    let page = Page::open("?method=workshop").await;
+    let page = Page::open("?v=3&method=workshop").await;
     let calculator = page.figure("calculator");
     for (preset, gpus, shown) in [
         ("1B", 1, ["2", "8", "304"]),
@@ -39,16 +39,16 @@ async fn the_presets_give_the_published_answers() {
     ] {
         calculator.press(preset).await;
         calculator.enter("Number of GPUs", &gpus.to_string()).await;
-        answers(&calculator, &format!("?method=workshop&model={}&gpus={gpus}", preset.to_lowercase()), shown).await;
+        answers(&calculator, &format!("?v=3&method=workshop&model={}&gpus={gpus}", preset.to_lowercase()), shown).await;
     }
     page.close().await;
 }
 
 #[tokio::test]
 async fn the_method_switch_swaps_the_answer_with_those_beside_it() {
-    let page = Page::open("").await;
+    let page = Page::open("?v=3").await;
     let calculator = page.figure("calculator");
-    let ledger = expected::answer(&Scenario::default());
+    let ledger = expected::answer(&Scenario::workshop());
     calculator.shows("calculator-answer", &ledger).await;
     calculator.shows("other-answer-0", "3").await;
     calculator.shows("other-answer-1", "6").await;
@@ -57,7 +57,7 @@ async fn the_method_switch_swaps_the_answer_with_those_beside_it() {
     calculator.shows("other-answer-0", &ledger).await;
     calculator.shows("other-answer-1", "3").await;
     page.part("#answer-bar").says("Paper method").await;
-    answers(&calculator, "?method=paper", ["2", "6", "117"]).await;
+    answers(&calculator, "?v=3&method=paper", ["2", "6", "117"]).await;
     page.close().await;
 }
 
@@ -89,7 +89,7 @@ async fn idle(page: &Page) -> Vec<String> {
 
 #[tokio::test]
 async fn the_pressed_preset_is_marked_until_a_number_of_it_is_edited() {
-    let page = Page::open("").await;
+    let page = Page::open("?v=3").await;
     let calculator = page.figure("calculator");
     let pressed =
         async |name: &str| calculator.find("button", name).await.attr("aria-pressed").await.expect("an element");
@@ -103,7 +103,7 @@ async fn the_pressed_preset_is_marked_until_a_number_of_it_is_edited() {
     // A list has no such attribute, and where it had one its row would be lost.
     let attribute = "return document.querySelector('[data-figure=calculator] #model').hasAttribute('value');";
     assert_eq!(page.script(attribute, vec![]).await, false);
-    page.until_query("v=3&model=13b&layers=41").await;
+    page.until_query("v=4&model=13b&layers=41").await;
     let chosen = "return document.querySelector('[data-figure=calculator] #model').selectedOptions[0].text;";
     page.until_script("the row to be marked", chosen, "13B (edited)".into()).await;
     page.close().await;
@@ -151,27 +151,27 @@ async fn every_row_of_the_catalogue_can_be_picked_and_gives_the_library_s_answer
 
 /// Scenarios in one or the other of which every input of the form means something.
 const MATTERS: [&str; 18] = [
-    "?v=3&experts=8&active=2&kv_rank=512&recompute=every-k&recompute_layers=2&loss=chunked&position=learned\
+    "?v=4&experts=8&active=2&kv_rank=512&recompute=every-k&recompute_layers=2&loss=chunked&position=learned\
         &adapter=qlora&tp=2&pp=2&ep=2&engine=deepspeed",
-    "?v=3&attn=eager",
+    "?v=4&attn=eager",
     // The ledger asks for no number of parameters.
-    "?v=3&method=paper",
+    "?v=4&method=paper",
     // Groups that are there once something can come of them.
-    "?v=3&task=grpo",
-    "?v=3&task=distil",
-    "?v=3&task=ppo&rollout=awake",
-    "?v=3&lengths=padded",
-    "?v=3&eval=logits",
-    "?v=3&eval=loss&eval_generate=on",
-    "?v=3&zero=3&gather=cpu",
-    "?v=3&gpus=1&adapter=lora",
-    "?v=3&offload=optimizer&ram=512",
-    "?v=3&gpus=1&zero=0&optimizer=galore",
-    "?v=3&gpus=1&zero=0&optimizer=soap",
-    "?v=3&model=qwen2.5-vl-7b&gpus=1&s=8192",
-    "?v=3&model=llava-next-mistral-7b&gpus=1&s=8192",
-    "?v=3&model=whisper-large-v3&gpus=1",
-    "?v=3&model=t5-base&gpus=1",
+    "?v=4&task=grpo",
+    "?v=4&task=distil",
+    "?v=4&task=ppo&rollout=awake",
+    "?v=4&lengths=padded",
+    "?v=4&eval=logits",
+    "?v=4&eval=loss&eval_generate=on",
+    "?v=4&zero=3&gather=cpu",
+    "?v=4&gpus=1&adapter=lora",
+    "?v=4&offload=optimizer&ram=512",
+    "?v=4&gpus=1&zero=0&optimizer=galore",
+    "?v=4&gpus=1&zero=0&optimizer=soap",
+    "?v=4&model=qwen2.5-vl-7b&gpus=1&s=8192",
+    "?v=4&model=llava-next-mistral-7b&gpus=1&s=8192",
+    "?v=4&model=whisper-large-v3&gpus=1",
+    "?v=4&model=t5-base&gpus=1",
 ];
 
 /// The query of a scenario there.
@@ -326,7 +326,7 @@ async fn the_numbers_of_the_shape_are_in_sight_and_that_of_parameters_where_it_m
     assert!(calculator.matches("textbox", &parameters).await.is_empty());
     calculator.says("The ledger does not read the number of parameters N").await;
     for method in ["workshop", "paper"] {
-        page.travel(&format!("v=3&method={method}")).await;
+        page.travel(&format!("v=4&method={method}")).await;
         calculator.enter(&parameters, "8").await;
         let scenario = expected::scenario(&format!("?method={method}&params=8"));
         calculator.shows("calculator-answer", &expected::answer(&scenario)).await;
@@ -345,7 +345,7 @@ async fn what_cannot_matter_is_out_of_sight_unless_it_was_changed() {
     calculator.pick("Adapters", "None: all weights").await;
     calculator.says("No effect without an adapter.").await;
     assert_eq!(calculator.value("textbox", "Adapter rank r").await, "64");
-    page.until_query("v=3&rank=64").await;
+    page.until_query("v=4&rank=64").await;
     page.close().await;
 }
 
@@ -391,7 +391,7 @@ async fn a_pipeline_brings_what_can_be_said_of_its_stages() {
 
 #[tokio::test]
 async fn everything_can_be_reset_at_once() {
-    let page = Page::open("?v=3&model=13b&gpu=h200&gpus=64&method=paper&s=4096&recompute=full&b=7").await;
+    let page = Page::open("?v=4&model=13b&gpu=h200&gpus=64&method=paper&s=4096&recompute=full&b=7").await;
     let calculator = page.figure("calculator");
     calculator.press("Reset everything").await;
     calculator.shows("calculator-answer", &expected::answer(&Scenario::default())).await;
@@ -401,7 +401,7 @@ async fn everything_can_be_reset_at_once() {
 
 #[tokio::test]
 async fn what_binds_and_what_would_help_follow_the_configuration() {
-    let page = Page::open("?method=workshop").await;
+    let page = Page::open("?v=3&method=workshop").await;
     let calculator = page.figure("calculator");
     let Answer::Fits(room) = b_max(&expected::scenario("?method=workshop")) else { panic!("the default fits") };
     let binds = calculator.text("what-binds").await;
@@ -425,7 +425,7 @@ async fn settings_that_contradict_each_other_are_named_and_mended_by_one_press()
     let calculator = page.figure("calculator");
     calculator.says("Groups of 4 (4 tensor-parallel) cannot be made of 10 GPUs; 12 GPUs can.").await;
     calculator.press("Set Number of GPUs to 12").await;
-    page.until_query("v=3&gpus=12&tp=4&method=paper").await;
+    page.until_query("v=4&gpus=12&tp=4&method=paper").await;
     assert!(!calculator.all_text().await.contains("Groups of 4"));
     page.close().await;
 }

@@ -114,7 +114,7 @@ async fn enter_makes_the_length_that_is_read_off_the_reader_s_own() {
     page.press(key::END).await;
     reads(&page, &slider, &Scenario::default(), 131_072).await;
     page.press(key::ENTER).await;
-    page.until_query("v=3&s=131072").await;
+    page.until_query("v=4&s=131072").await;
     page.part("#answer-bar").shows("bar-answer", &expected::answer(&expected::scenario("?s=131072"))).await;
     page.close().await;
 }
@@ -126,12 +126,12 @@ async fn gpus_and_recomputation_of_the_reference_curves_can_be_chosen() {
     let slider = chart.find("slider", SLIDER).await;
     chart.enter("GPUs of the reference curves D", "8").await;
     chart.pick("Recomputation of the reference curves", "None").await;
-    let query = "v=3&chart_gpus=8&chart_recompute=none";
+    let query = "v=4&chart_gpus=8&chart_recompute=none";
     page.until_query(query).await;
     reads(&page, &slider, &expected::scenario(query), 2048).await;
     // On one device only the smallest model has a curve, and the others are said not to fit.
     chart.press("1 GPU").await;
-    let query = "v=3&chart_gpus=1&chart_recompute=none";
+    let query = "v=4&chart_gpus=1&chart_recompute=none";
     page.until_query(query).await;
     reads(&page, &slider, &expected::scenario(query), 2048).await;
     chart.find("img", "70B does not fit at any of these lengths").await;
@@ -212,7 +212,7 @@ async fn one_press_sets_the_chart_as_in_the_workshop_and_one_goes_back() {
     let page = Page::open("?gpu=h200&b=5").await;
     let chart = page.figure("chart");
     chart.press("Set as in the workshop").await;
-    let wanted = "v=3&b=5&method=workshop&chart_gpus=1&chart_recompute=selective";
+    let wanted = "v=4&b=5&method=workshop&chart_gpus=1&chart_recompute=selective";
     let set = expected::scenario(wanted);
     page.until("the link to say so", async || {
         let query = page.query().await;
@@ -223,7 +223,7 @@ async fn one_press_sets_the_chart_as_in_the_workshop_and_one_goes_back() {
     reads(&page, &slider, &set, 2048).await;
     page.part("#answer-bar").says("Workshop method").await;
     chart.press("Back to my settings").await;
-    page.until_query("v=3&gpu=h200&b=5").await;
+    page.until_query("v=4&gpu=h200&b=5").await;
     page.close().await;
 }
 

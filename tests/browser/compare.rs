@@ -35,10 +35,10 @@ async fn a_reader_pins_changes_something_and_sees_what_it_gives() {
     let figure = page.figure("compare");
     figure.says("Nothing is pinned yet.").await;
     figure.press("Pin this configuration").await;
-    page.until_query("v=3&vs=").await;
+    page.until_query("v=4&vs=").await;
     figure.says("Nothing differs yet.").await;
     figure.enter("Sequence length", "4096").await;
-    let query = "v=3&s=4096&vs=s:2048";
+    let query = "v=4&s=4096&vs=s:2048";
     page.until_query(query).await;
     figure.says("Sequence length: from 2,048 tokens to 4,096 tokens").await;
     compares(&page, query).await;
@@ -46,16 +46,16 @@ async fn a_reader_pins_changes_something_and_sees_what_it_gives() {
     let verdict = figure.text("verdict").await;
     figure.shows("spoken", &verdict).await;
     figure.press("Go back to the pinned one").await;
-    page.until_query("v=3&vs=").await;
+    page.until_query("v=4&vs=").await;
     figure.press("Clear").await;
-    page.until_query("v=3").await;
+    page.until_query("v=4").await;
     figure.says("Nothing is pinned yet.").await;
     page.close().await;
 }
 
 #[tokio::test]
 async fn a_shared_link_shows_the_comparison_and_keeps_it_on_other_pages() {
-    let query = "v=3&recompute=full&vs=model:13b;recompute:selective";
+    let query = "v=4&recompute=full&vs=model:13b;recompute:selective";
     let page = Page::about("compare", &format!("?{query}")).await;
     compares(&page, query).await;
     // All other figures show the present one.
@@ -69,14 +69,14 @@ async fn a_shared_link_shows_the_comparison_and_keeps_it_on_other_pages() {
     let ways =
         format!("return [...document.querySelectorAll('a[data-way]')].every((way) => way.search === '?{query}');");
     page.until_script("the ways to other pages", &ways, true.into()).await;
-    page.travel("v=3&vs=s:4096").await;
-    compares(&page, "v=3&vs=s:4096").await;
+    page.travel("v=4&vs=s:4096").await;
+    compares(&page, "v=4&vs=s:4096").await;
     page.close().await;
 }
 
 #[tokio::test]
 async fn what_is_wrong_with_the_pinned_one_is_named_and_the_present_one_stays() {
-    let page = Page::about("compare", "?v=3&gpus=16&vs=s:-5;zero:1").await;
+    let page = Page::about("compare", "?v=4&gpus=16&vs=s:-5;zero:1").await;
     page.all().says("In “vs”: Sequence length").await;
     let figure = page.figure("compare");
     figure.says("ZeRO stage: from").await;
@@ -92,8 +92,8 @@ async fn the_example_is_tried_by_keyboard_and_the_focus_is_kept() {
     let figure = page.figure("compare");
     figure.focus("button", "Pin it and try the example").await;
     page.press(key::ENTER).await;
-    page.until_query("v=3&recompute=full&vs=recompute:selective").await;
-    compares(&page, "v=3&recompute=full&vs=recompute:selective").await;
+    page.until_query("v=4&recompute=full&vs=recompute:selective").await;
+    compares(&page, "v=4&recompute=full&vs=recompute:selective").await;
     let focused = "return document.activeElement.dataset.testid;";
     page.until_script("the focus on the first button", focused, "pin".into()).await;
     page.close().await;

@@ -71,11 +71,11 @@ async fn a_pasted_file_of_a_listed_model_leads_to_its_row_and_back() {
     assert!(can_be_used(&page).await);
     page.until_query("gpus=16").await;
     calculator.press("Use this model").await;
-    page.until_query("v=3&model=llama-3.1-8b&gpus=16").await;
+    page.until_query("v=4&model=llama-3.1-8b&gpus=16").await;
     calculator.press("Back to the model before").await;
-    page.until_query("v=3&gpus=16").await;
+    page.until_query("v=4&gpus=16").await;
     calculator.press("Use this model").await;
-    page.until_query("v=3&model=llama-3.1-8b&gpus=16").await;
+    page.until_query("v=4&model=llama-3.1-8b&gpus=16").await;
     page.close().await;
 }
 
@@ -171,7 +171,7 @@ async fn a_file_can_be_read_and_used_without_a_mouse() {
     page.until_script("the file to be next", label, "Or the file itself".into()).await;
     page.press(crate::support::key::TAB).await;
     page.press(crate::support::key::SPACE).await;
-    page.until_query("v=3&model=llama-3.1-8b").await;
+    page.until_query("v=4&model=llama-3.1-8b").await;
     let focused = "return document.activeElement.innerText;";
     page.until_script("the press to keep the focus", focused, "Back to the model before".into()).await;
     page.close().await;

@@ -47,7 +47,7 @@ async fn steps_and_examples_are_told_for_the_reader_s_batch_and_the_task() {
     figure.says("You are near it").await;
     // The batch is the shared one.
     figure.enter("Target global batch B", "2,048").await;
-    page.until_query("v=3&target=2048").await;
+    page.until_query("v=4&target=2048").await;
     figure.shows("examples", &times(examples(2_048.0, 256.0))).await;
     page.close().await;
 }
@@ -150,7 +150,7 @@ async fn throughput_follows_the_micro_batch_and_the_model() {
     assert_eq!((rows.len(), rows[3][0].as_str()), (9, "64"));
     assert_eq!(rows[3][2], significant(roofline.throughput(64.0).0));
     figure.enter("Sequence length S", "64").await;
-    let query = "v=3&s=64";
+    let query = "v=4&s=64";
     page.until_query(query).await;
     let shorter = Roofline::of(&expected::scenario(query));
     figure.shows("tokens", "192").await;

@@ -18,28 +18,24 @@ struct Notes {
 }
 
 const SITES: [Notes; 5] = [
-    Notes {
-        site: "plain",
-        figures: [("grow", "v=3&model=llama-3.1-8b&gpu=h100-80"), ("chart", "v=3&model=1b&gpus=64")],
-        switch: "#theme",
-    },
+    Notes { site: "plain", figures: [("grow", "v=4"), ("chart", "v=4&model=1b&gpus=64")], switch: "#theme" },
     Notes {
         site: "mkdocs",
-        figures: [("buckets", "v=3&model=13b"), ("recompute", "v=3&model=13b&recompute=full")],
+        figures: [("buckets", "v=4&model=13b"), ("recompute", "v=4&model=13b&recompute=full")],
         switch: "label[for^=__palette]:not([hidden])",
     },
     Notes {
         site: "jupyter-book",
         figures: [
-            ("answer", "v=3&model=llama-3.2-3b&gpu=rtx-4090&b=1&gpus=1&adapter=lora"),
-            ("planner", "v=3&model=llama-3.1-8b&gpu=h100-80&s=8192&gpus=64&target=4000000&unit=tokens"),
+            ("answer", "v=4&model=llama-3.2-3b&gpu=rtx-4090&gpus=1&adapter=lora"),
+            ("planner", "v=4&s=8192&gpus=64&target=4000000&unit=tokens"),
         ],
         switch: "button.theme-switch-button",
     },
-    Notes { site: "mdx", figures: [("formats", "v=3"), ("sharding", "v=3&model=13b&gpus=64")], switch: "#theme" },
+    Notes { site: "mdx", figures: [("formats", "v=4"), ("sharding", "v=4&model=13b&gpus=64")], switch: "#theme" },
     Notes {
         site: "right-to-left",
-        figures: [("answer", "v=3&model=13b&gpus=16"), ("buckets", "v=3&model=1b")],
+        figures: [("answer", "v=4&model=13b&gpus=16"), ("buckets", "v=4&model=1b")],
         switch: "#theme",
     },
 ];
@@ -260,7 +256,7 @@ async fn figures_are_as_light_or_as_dark_as_the_notes() {
         shown(&page, 1).await;
         // One of the two is told to stay light.
         let fix = "const [, frame] = document.querySelectorAll('iframe'); \
-            frame.src = frame.src.replace('&v=3', '&theme=light&v=3');";
+            frame.src = frame.src.replace('&v=4', '&theme=light&v=4');";
         page.script(fix, vec![]).await;
         for frame in [0, 1] {
             shown(&page, frame).await;
@@ -295,7 +291,7 @@ async fn a_frame_far_below_is_loaded_and_sized_when_it_comes_near() {
     let add = "const spacer = document.createElement('div'); \
         spacer.style.height = '20000px'; \
         const frame = document.querySelector('iframe').cloneNode(); \
-        frame.src = frame.src.replace('&v=3', '&v=3&s=777'); \
+        frame.src = frame.src.replace('&v=4', '&v=4&s=777'); \
         document.querySelector('main').append(spacer, frame);";
     page.script(add, vec![]).await;
     // The other frames have been there for a while when this one has not even been asked for.

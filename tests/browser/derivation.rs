@@ -21,11 +21,11 @@ fn quantities(scenario: &Scenario) -> Vec<String> {
 
 #[tokio::test]
 async fn every_line_carries_the_current_numbers_down_to_the_answer() {
-    let page = Page::about("derivation", "?method=workshop").await;
+    let page = Page::about("derivation", "?v=3&method=workshop").await;
     let calculator = page.figure("workshop-calculator");
     for (preset, query) in [("7B", ""), ("1B", "&model=1b"), ("13B", "&model=13b")] {
         calculator.press(preset).await;
-        let scenario = expected::scenario(&format!("?method=workshop{query}"));
+        let scenario = expected::scenario(&format!("?v=3&method=workshop{query}"));
         let Answer::Fits(room) = b_max(&scenario) else { panic!("{preset} fits on eight GPUs") };
         let figure = page.figure("derivation");
         let fit = if room.batch == 1 { "1 sequence fits".into() } else { format!("{} sequences fit", room.batch) };
@@ -67,7 +67,7 @@ async fn the_worked_example_is_solved_for_the_chosen_number_of_gpus() {
 async fn the_worked_example_can_be_taken_over_into_every_figure() {
     let page = Page::about("worked-example", "?method=paper&s=4096").await;
     page.figure("worked-example").press("Use this configuration").await;
-    let query = "v=3&model=llama-3.1-8b&method=paper&recompute=selective&dropout=on";
+    let query = "v=4&model=llama-3.1-8b&method=paper&recompute=selective&dropout=on";
     page.until_query(query).await;
     page.part("#answer-bar").shows("bar-answer", &expected::answer(&expected::scenario(query))).await;
     page.close().await;

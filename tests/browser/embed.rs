@@ -37,7 +37,7 @@ const WRONG: &str = "const wrong = []; \
 async fn every_figure_is_shown_alone_as_high_as_it_tells_in_a_narrow_frame_and_in_one_of_600_pixels() {
     let host = Host::with("").await;
     for name in figures() {
-        let query = format!("embed={name}&v=3#embed-{name}");
+        let query = format!("embed={name}&v=4#embed-{name}");
         host.show(&frame_at(page_of(&name), &query, "sandbox=allow-scripts")).await;
         let height = host.settled(0).await;
         assert_eq!(host.inside(0, WRONG).await, json!([]), "{name}");
@@ -64,7 +64,7 @@ async fn every_figure_is_shown_alone_as_high_as_it_tells_in_a_narrow_frame_and_i
 
 #[tokio::test]
 async fn two_figures_on_one_page_have_nothing_to_do_with_each_other() {
-    let [first, second] = ["v=3&model=llama-3.1-8b&gpu=h100-80", "v=3&model=1b&gpus=1&zero=0"];
+    let [first, second] = ["v=4&model=llama-3.1-8b&gpu=h100-80", "v=4&model=1b&gpus=1&zero=0"];
     let body = [first, second].map(|query| sandboxed(&format!("embed=grow&{query}"))).concat();
     let host = Host::with(&body).await;
     let b_max = |query| json!(bmax::b_max(&expected::scenario(query)).batch());
@@ -127,7 +127,7 @@ async fn without_controls_there_is_only_to_read() {
     host.tell(0, json!({ "bmax": 1, "type": "ask" })).await;
     let asked = async || if host.heard(0, "answer").await.len() > 1 { Ok(()) } else { Err("no answer") };
     host.page.until("the answer", asked).await;
-    assert!(host.heard(0, "answer").await.iter().all(|answer| answer["link"] == "v=3"), "a click changes nothing");
+    assert!(host.heard(0, "answer").await.iter().all(|answer| answer["link"] == "v=4"), "a click changes nothing");
     host.close().await;
 }
 
@@ -180,7 +180,7 @@ async fn what_is_no_figure_is_named_beside_those_there_are() {
     let host = Host::with("").await;
     for given in ["nothing", "", "main", "swapping-gpu", "Chart", "\"]", "<img src=x onerror=alert(1)>", "__proto__"] {
         let mut query = form_urlencoded(given);
-        query.push_str("&v=3&gpus=64");
+        query.push_str("&v=4&gpus=64");
         host.show(&sandboxed(&query)).await;
         host.settled(0).await;
         let text = host.inside(0, "return document.querySelector('main').innerText;").await;
@@ -196,7 +196,7 @@ async fn what_is_no_figure_is_named_beside_those_there_are() {
     // One of the list leads to that figure.
     host.inside(0, "document.querySelector('main a[href*=\"=chart\"]').target = '_self';").await;
     let way = "return document.querySelector('main a[href*=\"=chart\"]').getAttribute('href');";
-    assert_eq!(host.inside(0, way).await, format!("./{}?embed=chart&v=3&gpus=64", page_of("chart")));
+    assert_eq!(host.inside(0, way).await, format!("./{}?embed=chart&v=4&gpus=64", page_of("chart")));
     host.close().await;
 }
 
@@ -211,15 +211,15 @@ const FULL_PAGE: &str = "const link = document.querySelector('.embed-link a'); \
 
 #[tokio::test]
 async fn the_link_opens_the_full_page_with_the_present_scenario() {
-    let host = Host::with(&sandboxed("embed=grow&theme=dark&title=off&v=3&gpus=64")).await;
+    let host = Host::with(&sandboxed("embed=grow&theme=dark&title=off&v=4&gpus=64")).await;
     host.settled(0).await;
     let leads = |query: &str| json!(["_blank", "noopener", format!("{FOLDER}workshop/?{query}&method=ledger#grow")]);
-    assert_eq!(host.inside(0, FULL_PAGE).await, leads("v=3&gpus=64"));
+    assert_eq!(host.inside(0, FULL_PAGE).await, leads("v=4&gpus=64"));
     host.tell(0, json!({ "bmax": 1, "type": "change", "scenario": "s=4096" })).await;
     host.page
         .until("the link to follow", async || {
             let seen = host.inside(0, FULL_PAGE).await;
-            if seen == leads("v=3&s=4096&gpus=64") { Ok(()) } else { Err(seen) }
+            if seen == leads("v=4&s=4096&gpus=64") { Ok(()) } else { Err(seen) }
         })
         .await;
     host.close().await;
@@ -227,13 +227,13 @@ async fn the_link_opens_the_full_page_with_the_present_scenario() {
 
 #[tokio::test]
 async fn links_of_a_figure_lead_out_of_the_frame_to_their_place_on_the_page() {
-    let host = Host::with(&sandboxed("embed=scaling&v=3&gpus=64")).await;
+    let host = Host::with(&sandboxed("embed=scaling&v=4&gpus=64")).await;
     host.settled(0).await;
     let press = "const link = document.querySelector('figure a[href$=\"#source-rajbhandari\"]'); \
         addEventListener('click', (event) => event.preventDefault()); \
         link.click(); \
         return [link.target, link.rel, link.href.replace(location.origin, '')];";
-    let wanted = format!("{FOLDER}sources/?v=3&gpus=64#source-rajbhandari");
+    let wanted = format!("{FOLDER}sources/?v=4&gpus=64#source-rajbhandari");
     assert_eq!(host.inside(0, press).await, json!(["_blank", "noopener", wanted]));
     host.close().await;
 }
@@ -321,7 +321,7 @@ async fn without_javascript_every_figure_is_its_caption_a_sentence_and_a_link() 
 #[tokio::test]
 async fn a_frame_that_may_run_no_scripts_shows_the_same_and_moves_nothing_around_it() {
     for sandbox in ["sandbox", "sandbox=allow-same-origin"] {
-        let body = "<p style='height:3000px'>".to_owned() + &frame("embed=chart&v=3#embed-chart", sandbox);
+        let body = "<p style='height:3000px'>".to_owned() + &frame("embed=chart&v=4#embed-chart", sandbox);
         let host = Host::with(&body).await;
         host.page
             .until("the figure alone", async || {
@@ -351,9 +351,9 @@ async fn a_section_of_the_page_is_no_embed() {
 
 #[tokio::test]
 async fn the_address_of_an_embed_stays_one_while_it_is_used() {
-    let page = Page::open("?embed=grow&theme=dark&v=3").await;
+    let page = Page::open("?embed=grow&theme=dark&v=4").await;
     page.script("postMessage({ bmax: 1, type: 'set', scenario: 'gpus=64' }, '*');", vec![]).await;
-    page.until_query("embed=grow&theme=dark&v=3&gpus=64").await;
+    page.until_query("embed=grow&theme=dark&v=4&gpus=64").await;
     assert_eq!(link::decode(&page.query().await).scenario, expected::scenario("gpus=64"));
     page.close().await;
 }

@@ -26,7 +26,7 @@ async fn frames_fit(host: &Host, frames: u16) {
 
 #[tokio::test]
 async fn frames_that_were_there_before_and_frames_that_come_later_get_their_height() {
-    let host = Host::with(&(sandboxed("embed=grow") + &sandboxed("embed=sharding&v=3&gpus=64"))).await;
+    let host = Host::with(&(sandboxed("embed=grow") + &sandboxed("embed=sharding&v=4&gpus=64"))).await;
     // They have told their heights to nobody.
     for frame in 0..2 {
         host.settled(frame).await;

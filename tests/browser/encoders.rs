@@ -5,7 +5,7 @@ use bmax::{catalogue, link};
 
 #[tokio::test]
 async fn a_plain_model_shows_one_input_of_an_encoder_and_a_picked_one_all_that_it_reads() {
-    let page = Page::open("?v=3&model=llama-3.1-8b").await;
+    let page = Page::open("?v=4&model=llama-3.1-8b").await;
     page.figure("calculator").unfold().await;
     let shown = "return ['enc_layers', 'source', 'enc_positions', 'mels'].map((key) => {
         const input = document.getElementById('calculator-' + key);
@@ -17,7 +17,7 @@ async fn a_plain_model_shows_one_input_of_an_encoder_and_a_picked_one_all_that_i
 
 #[tokio::test]
 async fn a_model_with_an_encoder_says_so_and_stays_in_its_link() {
-    let query = "?v=3&model=bart-large&source=1024";
+    let query = "?v=4&model=bart-large&source=1024";
     let page = Page::open(query).await;
     page.figure("calculator").says("12 layers, 1,024 positions").await;
     let scenario = expected::scenario(query);

@@ -42,7 +42,7 @@ every_figure_mounts_unfolds_and_asks_no_other_host! {
 }
 
 async fn figures_mount_and_unfold(name: &str) {
-    let page = Page::open(&format!("{name}?v=3&model=13b&method=ledger")).await;
+    let page = Page::open(&format!("{name}?v=4&model=13b&method=ledger")).await;
     page.unfold_everything().await;
     let answer = expected::answer(&expected::scenario("?model=13b"));
     if name != WITHOUT_BAR {
@@ -61,7 +61,7 @@ async fn figures_mount_and_unfold(name: &str) {
 
 #[tokio::test]
 async fn a_list_that_opens_keeps_its_choice() {
-    let page = Page::open("?v=3&model=13b&gpu=h100-80&gpus=64&recompute=full").await;
+    let page = Page::open("?v=4&model=13b&gpu=h100-80&gpus=64&recompute=full").await;
     let lists = "const done = arguments[0]; \
         const all = [...document.querySelectorAll('main select')]; \
         const chosen = () => all.map((list) => [list.id, list.value, list.selectedOptions[0]?.text]); \
@@ -80,9 +80,9 @@ async fn a_list_that_opens_keeps_its_choice() {
 async fn controls_move_the_answer_and_the_address() {
     let page = Page::open("").await;
     page.figure("calculator").press("70B").await;
-    page.until_query("v=3&model=70b").await;
+    page.until_query("v=4&model=70b").await;
     page.figure("calculator").enter("Number of GPUs", "64").await;
-    let query = "v=3&model=70b&gpus=64";
+    let query = "v=4&model=70b&gpus=64";
     page.until_query(query).await;
     page.figure("answer").shows("opening-answer", &expected::answer(&expected::scenario(query))).await;
     page.client.back().await.expect("a page before");
@@ -100,9 +100,9 @@ async fn the_keyboard_reaches_the_slider_and_moves_it() {
     page.until_script("the text to have the focus", "return document.activeElement.id;", "main".into()).await;
     page.figure("answer").focus("slider", "Micro-batch").await;
     page.press(key::RIGHT).await;
-    page.until_query("v=3&b=4").await;
+    page.until_query("v=4&b=4").await;
     page.press(key::LEFT).await;
-    page.until_query("v=3").await;
+    page.until_query("v=4").await;
     page.close().await;
 }
 
@@ -121,9 +121,9 @@ async fn the_theme_follows_the_system_until_the_reader_chooses() {
 /// In a frame without an origin of its own “self” is no host in some versions of WebKit.
 #[tokio::test]
 async fn a_figure_in_a_sandboxed_frame_mounts_and_answers() {
-    let host = Host::with(&sandboxed("embed=grow&v=3&model=1b&gpus=1&zero=0")).await;
+    let host = Host::with(&sandboxed("embed=grow&v=4&model=1b&gpus=1&zero=0")).await;
     let answer = host.hears(0, "answer", |_| true).await;
-    let expected = bmax::b_max(&expected::scenario("v=3&model=1b&gpus=1&zero=0")).batch();
+    let expected = bmax::b_max(&expected::scenario("v=4&model=1b&gpus=1&zero=0")).batch();
     assert_eq!(answer["b_max"], json!(expected));
     host.settled(0).await;
     host.close().await;
@@ -144,7 +144,7 @@ async fn a_frame_that_is_taken_away_while_it_loads_leaves_its_host_alone() {
             })
             .await;
     }
-    host.show(&sandboxed("embed=grow&v=3&model=1b&gpus=1&zero=0")).await;
+    host.show(&sandboxed("embed=grow&v=4&model=1b&gpus=1&zero=0")).await;
     host.hears(0, "answer", |_| true).await;
     host.close().await;
 }

@@ -38,7 +38,7 @@ pub async fn says_it_first(host: &Host, name: &str) {
 #[tokio::test]
 async fn what_is_below_the_frame_is_reached_by_keyboard() {
     let host = Host::with("").await;
-    host.show(&frame("embed=calculator&height=600&v=3", "sandbox=allow-scripts")).await;
+    host.show(&frame("embed=calculator&height=600&v=4", "sandbox=allow-scripts")).await;
     mounted(&host).await;
     let last = "const all = [...document.querySelectorAll('input, select, button, summary')].filter((one) => one.checkVisibility()); \
         all.at(-1).focus(); const { top, bottom } = all.at(-1).getBoundingClientRect(); return top >= 0 && bottom <= innerHeight;";

@@ -54,7 +54,7 @@ async fn whoever_sets_a_size_sees_their_own() {
     figure.enter("Number of GPUs", "4").await;
     figure.shows("copy", "1 GPU").await;
     figure.shows("data", "4 copies train").await;
-    page.until_query("v=3&gpus=4").await;
+    page.until_query("v=4&gpus=4").await;
     page.close().await;
 }
 
@@ -90,14 +90,14 @@ async fn stages_and_links_show_the_library_s_numbers() {
 #[tokio::test]
 async fn the_sizes_are_the_shared_ones_and_the_figure_keeps_its_height() {
     for width in [360, 768, 1440] {
-        let page = Visit::about("grid", "?v=3&gpus=64").wide(width).open().await;
+        let page = Visit::about("grid", "?v=4&gpus=64").wide(width).open().await;
         let figure = page.figure("grid");
         figure.approach().await;
         let before = page.script(HEIGHT, vec![]).await;
         figure.enter("Tensor parallel", "8").await;
         figure.enter("Pipeline parallel", "8").await;
         figure.shows("copy", "64 GPUs").await;
-        page.until_query("v=3&gpus=64&tp=8&pp=8").await;
+        page.until_query("v=4&gpus=64&tp=8&pp=8").await;
         page.until_script(&format!("the same height at {width}"), HEIGHT, before).await;
         page.close().await;
     }

@@ -31,7 +31,7 @@ fn answer(figure: Option<&str>, query: &str) -> Value {
 
 #[tokio::test]
 async fn a_host_sets_and_changes_the_scenario_and_is_told_the_answer() {
-    let host = Host::with(&sandboxed("embed=grow&v=3&model=13b&gpus=64")).await;
+    let host = Host::with(&sandboxed("embed=grow&v=4&model=13b&gpus=64")).await;
     let told = async |query: &str| {
         let wanted = answer(Some("grow"), query);
         host.hears(0, "answer", |answer| *answer == wanted).await;
@@ -40,7 +40,7 @@ async fn a_host_sets_and_changes_the_scenario_and_is_told_the_answer() {
     for (kind, scenario, becomes) in [
         ("change", "recompute=full", "model=13b&gpus=64&recompute=full"),
         ("change", "b=12&s=4096", "model=13b&gpus=64&recompute=full&s=4096&b=12"),
-        ("set", "?v=3&model=70b&gpus=1", "model=70b&gpus=1"),
+        ("set", "?v=4&model=70b&gpus=1", "model=70b&gpus=1"),
         ("change", "gpus=512", "model=70b&gpus=512"),
         ("set", "embed=chart&theme=dark&model=1b", "model=1b"),
         // Settings that contradict each other, and a tower that is not counted there.
@@ -66,14 +66,14 @@ async fn a_host_sets_and_changes_the_scenario_and_is_told_the_answer() {
 
 #[tokio::test]
 async fn a_host_is_told_what_the_reader_changes() {
-    let host = Host::with(&sandboxed("embed=grow&v=3")).await;
+    let host = Host::with(&sandboxed("embed=grow&v=4")).await;
     host.settled(0).await;
-    host.hears(0, "answer", |answer| answer["link"] == "v=3").await;
+    host.hears(0, "answer", |answer| answer["link"] == "v=4").await;
     let slide = "const slider = document.querySelector('input[type=range]'); \
         slider.value = Number(slider.value) + 1; \
         slider.dispatchEvent(new Event('input', { bubbles: true }));";
     host.inside(0, slide).await;
-    host.hears(0, "answer", |told| told["link"] != "v=3" && told["b_max"] == answer(None, "")["b_max"]).await;
+    host.hears(0, "answer", |told| told["link"] != "v=4" && told["b_max"] == answer(None, "")["b_max"]).await;
     host.close().await;
 }
 
@@ -133,7 +133,7 @@ const FOREIGN: [&str; 14] = [
 
 #[tokio::test]
 async fn nothing_hostile_changes_anything_and_every_refusal_says_why() {
-    let host = Host::with(&sandboxed("embed=grow&v=3&gpus=64")).await;
+    let host = Host::with(&sandboxed("embed=grow&v=4&gpus=64")).await;
     host.settled(0).await;
     let before = host.hears(0, "answer", |_| true).await;
     let scheme =
@@ -182,7 +182,7 @@ async fn nothing_hostile_changes_anything_and_every_refusal_says_why() {
 
 #[tokio::test]
 async fn the_whole_page_in_a_frame_hears_the_same() {
-    let host = Host::with(&frame("v=3&gpus=64", "sandbox=allow-scripts")).await;
+    let host = Host::with(&frame("v=4&gpus=64", "sandbox=allow-scripts")).await;
     let wanted = answer(None, "gpus=64");
     host.hears(0, "answer", |answer| *answer == wanted).await;
     host.tell(0, json!({ "bmax": 1, "type": "change", "scenario": "s=4096" })).await;
@@ -201,19 +201,19 @@ async fn the_whole_page_in_a_frame_hears_the_same() {
 
 #[tokio::test]
 async fn the_page_answers_its_own_window() {
-    let page = Page::open("?v=3&gpus=64").await;
+    let page = Page::open("?v=4&gpus=64").await;
     let listen = "window.heard = []; addEventListener('message', ({ data }) => heard.push(data));";
     page.script(listen, vec![]).await;
     let send = "postMessage(arguments[0], '*');";
     page.script(send, vec![json!({ "bmax": 1, "type": "set", "scenario": "gpus=8&s=4096" })]).await;
-    page.until_query("v=3&s=4096").await;
+    page.until_query("v=4&s=4096").await;
     page.script(send, vec![json!({ "bmax": 1, "type": "set", "scenario": "gpus=0" })]).await;
     page.script(send, vec![json!({ "bmax": 1, "type": "ask" })]).await;
     let replies = "return heard.map(({ type }) => type).filter((type) => type === 'refused' || type === 'answer');";
     page.until_script("both replies", replies, json!(["refused", "answer"])).await;
     let last = page.script("return heard.find(({ type }) => type === 'answer');", vec![]).await;
     assert_eq!(last, answer(None, "s=4096"));
-    assert_eq!(page.query().await, "v=3&s=4096", "a refused message changes nothing");
+    assert_eq!(page.query().await, "v=4&s=4096", "a refused message changes nothing");
     page.close().await;
 }
 
@@ -224,7 +224,7 @@ async fn a_page_of_another_origin_that_opened_this_one_hears_nothing_and_changes
     let opener = page.client.window().await.expect("a window");
     let open = "window.heard = []; addEventListener('message', ({ data }) => heard.push(data)); \
         window.opened = open(arguments[0], 'opened'); return opened !== null;";
-    assert_eq!(page.script(open, vec![json!(format!("{BMAX}?v=3&gpus=64"))]).await, json!(true));
+    assert_eq!(page.script(open, vec![json!(format!("{BMAX}?v=4&gpus=64"))]).await, json!(true));
     let windows = page.client.windows().await.expect("the windows");
     let opened = windows.into_iter().find(|window| *window != opener).expect("a second window");
     page.client.switch_to_window(opened.clone()).await.expect("it is there");
@@ -249,7 +249,7 @@ async fn a_page_of_another_origin_that_opened_this_one_hears_nothing_and_changes
     // What the reader does is shown, and starts from what was there before.
     let own = json!({ "bmax": 1, "type": "change", "scenario": "s=4096" });
     page.script("postMessage(arguments[0], '*');", vec![own]).await;
-    page.until_query("v=3&s=4096&gpus=64").await;
+    page.until_query("v=4&s=4096&gpus=64").await;
     let theme = "return document.querySelector('.theme-switch')?.ariaLabel.startsWith('Theme: auto');";
     assert_eq!(page.script(theme, vec![]).await, json!(true));
     // A message of the page's own comes behind whatever it said before.

@@ -110,7 +110,7 @@ async fn markup_in_the_link_that_a_page_is_opened_with_is_text_and_is_gone_with_
     stayed_text(&page, "unfolding everything").await;
     page.figure("calculator").enter("Number of GPUs", "16").await;
     // Of the model there is only left that it is none of the known ones.
-    page.until_query("v=3&model=unknown&gpus=16").await;
+    page.until_query("v=4&model=unknown&gpus=16").await;
     for payload in PAYLOADS {
         let script = "location.hash = arguments[0]; return new Promise((done) => setTimeout(done));";
         page.script(script, vec![(*payload).into()]).await;
@@ -168,7 +168,7 @@ async fn typed_into_every_field(name: &str) -> usize {
         all = quoted;
         stayed_text(&page, payload).await;
         let query = page.query().await;
-        assert!(["", "v=3"].contains(&query.as_str()), "what is refused does not reach the address: {query}");
+        assert!(["", "v=4"].contains(&query.as_str()), "what is refused does not reach the address: {query}");
     }
     // No figure that stood still meanwhile makes anything of it either.
     page.read_through().await;
@@ -260,7 +260,7 @@ async fn markup_in_the_options_of_an_embed_is_shown_as_it_is_written() {
 
 #[tokio::test]
 async fn markup_in_a_message_is_refused_and_changes_nothing() {
-    let page = watched("?v=3&gpus=64").await;
+    let page = watched("?v=4&gpus=64").await;
     let send = "const [text] = arguments; \
         const messages = [ \
             { bmax: 1, type: text }, \
@@ -286,7 +286,7 @@ async fn markup_in_a_message_is_refused_and_changes_nothing() {
         assert_eq!(page.script(send, vec![(*payload).into()]).await, theme, "{payload}");
         stayed_text(&page, payload).await;
     }
-    assert_eq!(page.query().await, "v=3&gpus=64");
+    assert_eq!(page.query().await, "v=4&gpus=64");
     page.part("#answer-bar").shows("bar-answer", &expected::answer(&expected::scenario("?gpus=64"))).await;
     page.close().await;
 }
@@ -346,7 +346,7 @@ async fn markup_in_the_path_of_the_page_is_copied_as_part_of_the_link() {
     page.server.publish(PATH, (**dist()).clone());
     let denied = json!({ "permission": { "name": "clipboard-write" }, "setting": "denied" });
     page.devtools("Browser.setPermission", denied).await;
-    page.go(&format!("{PATH}?v=3&gpus=64")).await;
+    page.go(&format!("{PATH}?v=4&gpus=64")).await;
     page.wait_for_figures().await;
     let calculator = page.figure("calculator");
     calculator.press("Copy link").await;

@@ -156,15 +156,15 @@ async fn a_configuration_can_be_made_without_a_mouse() {
     page.part("#answer-bar").focus("combobox", "Model").await;
     // Typing the beginning of a name picks it, as in every list.
     page.press("13B").await;
-    page.until_query("v=3&model=13b").await;
+    page.until_query("v=4&model=13b").await;
 
     calculator.focus("radio", "Workshop").await;
     page.press(key::RIGHT).await;
-    page.until_query("v=3&model=13b&method=paper").await;
+    page.until_query("v=4&model=13b&method=paper").await;
 
     calculator.fill("Number of GPUs", "64").await;
     page.press(key::TAB).await;
-    let query = "v=3&model=13b&gpus=64&method=paper";
+    let query = "v=4&model=13b&gpus=64&method=paper";
     page.until_query(query).await;
     page.part("#answer-bar").shows("bar-answer", &expected::answer(&expected::scenario(query))).await;
 
@@ -176,6 +176,6 @@ async fn a_configuration_can_be_made_without_a_mouse() {
     )
     .await;
     page.press(key::SPACE).await;
-    page.until_query("v=3&model=13b&method=paper").await;
+    page.until_query("v=4&model=13b&method=paper").await;
     page.close().await;
 }

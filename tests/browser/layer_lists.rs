@@ -83,7 +83,7 @@ async fn recomputation_and_precision_change_what_fits() {
     page.press(key::RIGHT).await;
     figure.shows("fit", &fit(presets::RESNET_50, &Scenario::default(), 2)).await;
     figure.pick("Training precision", "fp32").await;
-    let query = "v=3&precision=fp32";
+    let query = "v=4&precision=fp32";
     page.until_query(&("network=resnet-50.every-2&".to_owned() + query)).await;
     figure.shows("fit", &fit(presets::RESNET_50, &crate::support::expected::scenario(query), 2)).await;
     page.close().await;
@@ -124,7 +124,7 @@ async fn a_batch_that_is_no_count_is_named() {
 
 #[tokio::test]
 async fn a_link_names_a_network_and_follows_what_is_set_of_it() {
-    let query = "?network=sdxl.512.every-1.ema&v=3&gpu=rtx-4090&precision=bf16-pure&optimizer=adam8bit";
+    let query = "?network=sdxl.512.every-1.ema&v=4&gpu=rtx-4090&precision=bf16-pure&optimizer=adam8bit";
     let page = Page::about("network", query).await;
     let figure = page.figure("network");
     figure.shows("parameters", "2,567,463,684").await;
@@ -132,12 +132,12 @@ async fn a_link_names_a_network_and_follows_what_is_set_of_it() {
     figure.says("At 256, 512 and 1,024 pixels along the height").await;
     figure.press("SD 1.5 U-Net").await;
     figure.shows("parameters", "859,520,964").await;
-    page.until_query("network=sd-1.5.every-1.ema&v=3&gpu=rtx-4090&precision=bf16-pure&optimizer=adam8bit").await;
+    page.until_query("network=sd-1.5.every-1.ema&v=4&gpu=rtx-4090&precision=bf16-pure&optimizer=adam8bit").await;
     figure.choose("Frozen encoders and VAE", "in memory").await;
-    page.until_query("network=sd-1.5.every-1.frozen.ema&v=3&gpu=rtx-4090&precision=bf16-pure&optimizer=adam8bit").await;
+    page.until_query("network=sd-1.5.every-1.frozen.ema&v=4&gpu=rtx-4090&precision=bf16-pure&optimizer=adam8bit").await;
     // A list of one's own has no word.
     figure.fill(LIST, "input 784\ndense 10").await;
-    page.until_query("v=3&gpu=rtx-4090&precision=bf16-pure&optimizer=adam8bit").await;
+    page.until_query("v=4&gpu=rtx-4090&precision=bf16-pure&optimizer=adam8bit").await;
     page.close().await;
 }
 

@@ -22,7 +22,7 @@ const SHIFTS: &str = "const done = arguments[0]; \
 const PLACES: [fn(&str, u32) -> Option<String>; 4] = [
     |_, _| Some(String::new()),
     // What has numbers of its own is seen once it has them.
-    |_, width| (width == 1440).then(|| "?v=3&model=70b&gpus=1".to_owned()),
+    |_, width| (width == 1440).then(|| "?v=4&model=70b&gpus=1".to_owned()),
     |page, _| ids(page, "<section id=\"").last().map(|id| format!("#{id}")),
     |page, _| {
         let figures = ids(page, " id=\"embed-");

@@ -52,7 +52,7 @@ async fn the_numbers_of_the_figure_are_those_of_the_link() {
     let page = Page::about("lengths", "").await;
     let figure = page.figure("lengths");
     figure.fill("Longest document", "1500").await;
-    page.until_query("v=3&len_max=1500").await;
+    page.until_query("v=4&len_max=1500").await;
     let scenario = padded(expected::scenario(&page.query().await));
     assert_eq!(scenario.lengths.longest, 1_500);
     let most = largest_micro_batch(&scenario).expect("some fit");

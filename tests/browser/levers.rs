@@ -31,13 +31,13 @@ async fn applying_a_lever_changes_every_figure_and_undoing_it_brings_everything_
     levers.shows("levers-now", &full).await;
     page.part("#answer-bar").shows("bar-answer", &full).await;
     page.figure("calculator").shows("calculator-answer", &full).await;
-    page.until_query("v=3&recompute=full").await;
+    page.until_query("v=4&recompute=full").await;
     let inside = "return document.querySelector('.levers-applied').contains(document.activeElement);";
     page.until_script("the focus to stay with the levers", inside, true.into()).await;
 
     levers.press("Undo: Recompute whole layers").await;
     levers.shows("levers-now", &now).await;
-    page.until_query("v=3").await;
+    page.until_query("v=4").await;
     assert_eq!(page.everything_shown().await, before);
     page.until_script("the focus to stay with the levers", inside, true.into()).await;
     page.close().await;
@@ -85,13 +85,13 @@ async fn levers_add_up_and_are_undone_in_any_order() {
     let levers = page.figure("levers");
     levers.press("Apply: Recompute whole layers").await;
     levers.press("Apply: Halve the sequence to 1,024 tokens").await;
-    let both = "v=3&s=1024&gpus=4&recompute=full";
+    let both = "v=4&s=1024&gpus=4&recompute=full";
     page.until_query(both).await;
     levers.shows("levers-now", &expected::answer(&expected::scenario(both))).await;
     levers.press("Undo: Recompute whole layers").await;
-    page.until_query("v=3&s=1024&gpus=4").await;
+    page.until_query("v=4&s=1024&gpus=4").await;
     levers.press("Undo: Halve the sequence").await;
-    page.until_query("v=3&gpus=4").await;
+    page.until_query("v=4&gpus=4").await;
     page.close().await;
 }
 

@@ -16,7 +16,7 @@ async fn a_link_opens_the_same_figures_in_another_browser() {
     calculator.enter("Micro-batch b", "1").await;
     calculator.enter("Headroom", "7.5").await;
     calculator.pick("Activation recomputation", "None").await;
-    let query = "v=3&model=llama-3.1-8b&gpu=h100-80&s=8192&b=1&gpus=16&headroom=7.5&method=paper&recompute=none";
+    let query = "v=4&model=llama-3.1-8b&gpu=h100-80&s=8192&b=1&gpus=16&headroom=7.5&method=paper&recompute=none";
     page.until_query(query).await;
     assert_eq!(codec::encode(&expected::scenario(query)), query);
     // What is folded is filled when it is opened, so that all of it is opened on both sides.
@@ -43,14 +43,14 @@ async fn a_hundred_changes_in_a_row_leave_one_entry_in_the_history() {
             field.dispatchEvent(new InputEvent('input', { bubbles: true })); \
         }";
     page.script(typed, vec![]).await;
-    page.until_query("v=3&gpus=59").await;
+    page.until_query("v=4&gpus=59").await;
     assert_eq!(page.script("return history.length;", vec![]).await, length + 1);
     page.close().await;
 }
 
 #[tokio::test]
 async fn back_and_forward_bring_back_what_was_configured() {
-    let page = Page::open("?v=3&gpus=64").await;
+    let page = Page::open("?v=4&gpus=64").await;
     let bar = page.part("#answer-bar");
     // A section of the page is an entry of its own in the history.
     bar.click("link", "=").await;
@@ -61,7 +61,7 @@ async fn back_and_forward_bring_back_what_was_configured() {
     .await;
     let calculator = page.figure("calculator");
     calculator.press("70B").await;
-    page.until_query("v=3&model=70b&gpus=64").await;
+    page.until_query("v=4&model=70b&gpus=64").await;
     assert!(page.address().await.ends_with("#opening"), "the section stays in the address");
     bar.shows("bar-answer", &expected::answer(&expected::scenario("?model=70b&gpus=64"))).await;
 
@@ -76,25 +76,25 @@ async fn back_and_forward_bring_back_what_was_configured() {
 
 #[tokio::test]
 async fn what_was_changed_is_taken_back_and_done_again_by_button_and_by_key() {
-    let page = Page::open("?v=3&gpus=64").await;
+    let page = Page::open("?v=4&gpus=64").await;
     let bar = page.part("#answer-bar");
     bar.pick("Model", "70B").await;
-    page.until_query("v=3&model=70b&gpus=64").await;
+    page.until_query("v=4&model=70b&gpus=64").await;
     bar.press("Undo").await;
-    page.until_query("v=3&gpus=64").await;
+    page.until_query("v=4&gpus=64").await;
     bar.press("Redo").await;
-    page.until_query("v=3&model=70b&gpus=64").await;
+    page.until_query("v=4&model=70b&gpus=64").await;
     page.figure("calculator").press("Reset everything").await;
-    page.until_query("v=3").await;
+    page.until_query("v=4").await;
     let undo = "document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'z', ctrlKey: true, bubbles: true }));";
     page.script(undo, vec![]).await;
-    page.until_query("v=3&model=70b&gpus=64").await;
+    page.until_query("v=4&model=70b&gpus=64").await;
     page.close().await;
 }
 
 #[tokio::test]
 async fn the_title_of_the_page_says_the_configuration_and_its_answer() {
-    let query = "v=3&model=qwen2.5-7b&gpu=rtx-4090&gpus=1&adapter=qlora";
+    let query = "v=4&model=qwen2.5-7b&gpu=rtx-4090&gpus=1&adapter=qlora";
     let page = Page::open(&format!("?{query}")).await;
     let wanted = "Qwen2.5 7B with QLoRA (rank 16) on 1 × RTX 4090 24 GB, 2,048 tokens a sequence: 4 sequences · ";
     page.until_script("the title", &format!("return document.title.startsWith({wanted:?});"), true.into()).await;
@@ -111,14 +111,14 @@ async fn copy_link_puts_the_full_address_on_the_clipboard() {
     calculator.press("Copy link").await;
     calculator.says("Link copied.").await;
     let copied = page.clipboard().await;
-    let expected = format!("{}{}?v=3&gpus=16", page.server.origin(), crate::support::FOLDER);
+    let expected = format!("{}{}?v=4&gpus=16", page.server.origin(), crate::support::FOLDER);
     assert_eq!(copied, expected);
     page.close().await;
 }
 
 #[tokio::test]
 async fn where_the_clipboard_is_forbidden_the_link_is_shown_to_be_copied_by_hand() {
-    let page = Page::open("?v=3&gpus=16").await;
+    let page = Page::open("?v=4&gpus=16").await;
     page.allow_clipboard("denied").await;
     let calculator = page.figure("calculator");
     calculator.press("Copy link").await;

@@ -31,7 +31,7 @@ async fn each_program_follows_the_configuration() {
         let page = Page::about(figure, "").await;
         shows(&page, figure, listing, &Scenario::default()).await;
         for query in
-            ["v=3&precision=fp16&accum=4&recompute=full", "v=3&gpus=1&b=2&precision=bf16-pure&recompute=every-k"]
+            ["v=4&precision=fp16&accum=4&recompute=full", "v=4&gpus=1&b=2&precision=bf16-pure&recompute=every-k"]
         {
             page.travel(query).await;
             shows(&page, figure, listing, &expected::scenario(query)).await;
@@ -48,7 +48,7 @@ async fn fp16_brings_the_scaler_and_another_target_another_k() {
     // 3 sequences on each of 8 GPUs: 24 go 43 times into 1,024, rounded up.
     let page = Page::about("accumulation-loop", "").await;
     page.figure("accumulation-loop").says("K = 11 #").await;
-    page.travel("v=3&target=1024").await;
+    page.travel("v=4&target=1024").await;
     page.figure("accumulation-loop").says("K = 43 #").await;
     page.close().await;
 }
@@ -63,7 +63,7 @@ async fn the_button_copies_the_program_letter_by_letter() {
         page.figure(figure).shows("said", "Code copied.").await;
         assert_eq!(page.clipboard().await, listing.source(&expected::scenario(query)));
         // Another program was not copied.
-        page.travel("v=3&precision=fp32&accum=2&recompute=full").await;
+        page.travel("v=4&precision=fp32&accum=2&recompute=full").await;
         page.figure(figure).shows("said", "").await;
         page.close().await;
     }

@@ -18,13 +18,13 @@ async fn asked_for(page: &Page) -> Vec<String> {
 
 #[tokio::test]
 async fn every_request_of_any_page_goes_to_the_site_s_own_folder() {
-    let page = Visit::to("?v=3&model=13b").writing_down_requests().open().await;
+    let page = Visit::to("?v=4&model=13b").writing_down_requests().open().await;
     // Every control that a figure may load something for is used once.
     page.unfold_everything().await;
     page.figure("calculator").press("70B").await;
-    page.until_query("v=3&model=70b").await;
+    page.until_query("v=4&model=70b").await;
     for name in &PAGES[1..] {
-        page.go(&format!("{FOLDER}{name}?v=3&model=13b")).await;
+        page.go(&format!("{FOLDER}{name}?v=4&model=13b")).await;
         page.wait_for_figures().await;
         page.unfold_everything().await;
     }
@@ -43,7 +43,7 @@ async fn every_request_of_any_page_goes_to_the_site_s_own_folder() {
 
 #[tokio::test]
 async fn the_console_stays_clean_through_opening_and_using_the_page() {
-    let page = Visit::to("?v=3&gpus=1#chart").open().await;
+    let page = Visit::to("?v=4&gpus=1#chart").open().await;
     let calculator = page.figure("calculator");
     for preset in ["1B", "3B", "7B", "13B", "70B"] {
         calculator.press(preset).await;
@@ -61,7 +61,7 @@ async fn nothing_that_is_set_is_stored_but_a_chosen_theme() {
     let page = Page::open("").await;
     let stored = "return [document.cookie, Object.keys(localStorage), Object.keys(sessionStorage)];";
     page.figure("calculator").press("70B").await;
-    page.until_query("v=3&model=70b").await;
+    page.until_query("v=4&model=70b").await;
     assert_eq!(page.script(stored, vec![]).await, json!(["", [], []]));
     page.all().press("Theme: auto").await;
     page.until_script("the theme to be remembered", stored, json!(["", ["bmax-theme"], []])).await;

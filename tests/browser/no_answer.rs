@@ -10,7 +10,7 @@ const BADGES: &str = "return [...document.querySelectorAll('.badge:is(.badge-goo
 
 #[tokio::test]
 async fn settings_that_do_not_go_together_are_called_fitting_nowhere_and_are_mended_with_a_press() {
-    let query = "v=3&model=llama-3.1-8b&tp=3";
+    let query = "v=4&model=llama-3.1-8b&tp=3";
     let page = Page::open(&format!("?{query}")).await;
     let figure = page.figure("answer");
     figure.shows("opening-answer", "settings conflict").await;
@@ -31,11 +31,11 @@ async fn settings_that_do_not_go_together_are_called_fitting_nowhere_and_are_men
 
 #[tokio::test]
 async fn a_model_that_is_not_known_is_answered_by_no_other_and_the_nearest_is_a_press_away() {
-    let page = Page::open("?v=3&model=qwen-2.5-7b&gpu=rtx-4090&gpus=1&adapter=lora").await;
+    let page = Page::open("?v=4&model=qwen-2.5-7b&gpu=rtx-4090&gpus=1&adapter=lora").await;
     page.part("#answer-bar").shows("bar-answer", "unknown model").await;
     page.figure("answer").says("the model that was asked for is not known").await;
     page.part("#notices").press("Use qwen2.5-7b").await;
-    let chosen = "v=3&model=qwen2.5-7b&gpu=rtx-4090&gpus=1&adapter=lora";
+    let chosen = "v=4&model=qwen2.5-7b&gpu=rtx-4090&gpus=1&adapter=lora";
     page.until_query(chosen).await;
     page.part("#answer-bar").shows("bar-answer", &expected::answer(&expected::scenario(chosen))).await;
     page.close().await;
@@ -43,13 +43,13 @@ async fn a_model_that_is_not_known_is_answered_by_no_other_and_the_nearest_is_a_
 
 #[tokio::test]
 async fn what_does_not_fit_names_lora_and_qlora_first_and_takes_one_with_a_press() {
-    let page = Page::open("?v=3&model=qwen2.5-7b&gpu=rtx-4090&gpus=1").await;
+    let page = Page::open("?v=4&model=qwen2.5-7b&gpu=rtx-4090&gpus=1").await;
     let figure = page.figure("answer");
     figure.shows("opening-answer", "does not fit").await;
     figure.says("These fit").await;
     figure.says("Train QLoRA adapters → 4").await;
     figure.click("link", "Train LoRA adapters → 2").await;
-    page.until_query("v=3&model=qwen2.5-7b&gpu=rtx-4090&gpus=1&adapter=lora").await;
+    page.until_query("v=4&model=qwen2.5-7b&gpu=rtx-4090&gpus=1&adapter=lora").await;
     figure.shows("opening-answer", "2").await;
     page.close().await;
 }

@@ -110,8 +110,8 @@ async fn regimes_show_the_library_s_bytes_and_can_be_used() {
         figure.shows(&format!("batch-{row}"), &batch).await;
     }
     figure.press("Use pure bf16").await;
-    page.until_query("v=3&precision=bf16-pure").await;
-    let answer = expected::answer(&expected::scenario("v=3&precision=bf16-pure"));
+    page.until_query("v=4&precision=bf16-pure").await;
+    let answer = expected::answer(&expected::scenario("v=4&precision=bf16-pure"));
     page.part("#answer-bar").shows("bar-answer", &answer).await;
     page.close().await;
 }

@@ -178,7 +178,7 @@ async fn after_the_first_visit_every_page_works_with_its_server_gone() {
     let mut page = Visit::to("").kept().open().await;
     until_kept(&page).await;
     page.server.stop();
-    for query in ["?v=3&model=13b&gpus=64", "?v=1&model=70b&gpus=64&recompute=full", ""] {
+    for query in ["?v=4&model=13b&gpus=64", "?v=1&model=70b&gpus=64&recompute=full", ""] {
         page.go(&format!("{FOLDER}{query}#calculator")).await;
         page.wait_for_figures().await;
         page.read_through().await;
@@ -190,17 +190,17 @@ async fn after_the_first_visit_every_page_works_with_its_server_gone() {
     }
     // Every page of the site, and one after another without the first.
     for name in PAGES {
-        page.go(&format!("{FOLDER}{name}?v=3&model=13b&gpus=64")).await;
+        page.go(&format!("{FOLDER}{name}?v=4&model=13b&gpus=64")).await;
         page.wait_for_figures().await;
         // The workshop has a count of its own.
         let count = if name == "workshop/" { "&method=workshop" } else { "" };
-        let answer = expected::answer(&expected::scenario(&format!("?v=3&model=13b&gpus=64{count}")));
+        let answer = expected::answer(&expected::scenario(&format!("?v=4&model=13b&gpus=64{count}")));
         if name != WITHOUT_BAR {
             page.part("#answer-bar").shows("bar-answer", &answer).await;
         }
         assert_eq!(page.part("#notices").all_text().await, "", "/{name}");
     }
-    page.go(&format!("{FOLDER}?embed=step&v=3&gpus=64")).await;
+    page.go(&format!("{FOLDER}?embed=step&v=4&gpus=64")).await;
     page.until_script("the figure's page", "return location.pathname;", json!(format!("{FOLDER}{}", page_of("step"))))
         .await;
     page.wait_for_figures().await;
@@ -212,7 +212,7 @@ async fn after_the_first_visit_every_page_works_with_its_server_gone() {
 
 #[tokio::test]
 async fn the_browser_finds_a_sound_manifest_and_nothing_that_hinders_an_installation() {
-    let page = Visit::to("?v=3&gpus=64").kept().open().await;
+    let page = Visit::to("?v=4&gpus=64").kept().open().await;
     until_kept(&page).await;
     let manifest = page.devtools("Page.getAppManifest", json!({})).await;
     assert_eq!(manifest["errors"], json!([]));
@@ -261,7 +261,7 @@ async fn a_second_visit_asks_the_server_only_whether_there_is_a_newer_build() {
     until_kept(&page).await;
     let before = page.server.requests().len();
     page.go(BLANK).await;
-    page.go(&format!("{FOLDER}?v=3&gpus=64")).await;
+    page.go(&format!("{FOLDER}?v=4&gpus=64")).await;
     page.wait_for_figures().await;
     let asked = page.server.requests().split_off(before);
     let expected = [BLANK.to_owned(), format!("{FOLDER}sw.js")];
@@ -310,7 +310,7 @@ async fn a_new_build_takes_over_at_the_next_visit_and_never_in_part() {
 async fn visit_in_vain(files: Files) -> Page {
     let page = Visit::to_the_empty_page().kept().open().await;
     page.server.publish(FOLDER, files);
-    page.go(&format!("{FOLDER}?v=3&gpus=64")).await;
+    page.go(&format!("{FOLDER}?v=4&gpus=64")).await;
     page.wait_for_figures().await;
     page.part("#answer-bar").shows("bar-answer", &expected::answer(&expected::scenario("?gpus=64"))).await;
     page.until("the worker to be at work", async || {
@@ -397,7 +397,7 @@ async fn registered(page: &Page) -> Value {
 async fn the_page_installs_itself_and_no_figure_in_a_frame_does() {
     let page = Visit::to_the_empty_page().kept().open().await;
     page.before_every_page(NOTE_REGISTRATIONS).await;
-    for query in ["?embed=chart&v=3&gpus=64", "?v=3&embed=answer", "?embed=", "?embed=step"] {
+    for query in ["?embed=chart&v=4&gpus=64", "?v=4&embed=answer", "?embed=", "?embed=step"] {
         page.go(&format!("{FOLDER}{query}")).await;
         assert_eq!(registered(&page).await, json!([]), "{query}");
     }
@@ -414,11 +414,11 @@ async fn the_page_installs_itself_and_no_figure_in_a_frame_does() {
         page.client.enter_parent_frame().await.expect("the page around it");
     }
     assert!(!page.server.requests().contains(&format!("{FOLDER}sw.js")));
-    page.go(&format!("{FOLDER}?v=3&gpus=64")).await;
+    page.go(&format!("{FOLDER}?v=4&gpus=64")).await;
     assert_eq!(registered(&page).await, json!(["./sw.js"]));
     until_kept(&page).await;
     // One worker serves all pages.
-    page.go(&format!("{FOLDER}memory/?v=3&gpus=64")).await;
+    page.go(&format!("{FOLDER}memory/?v=4&gpus=64")).await;
     assert_eq!(registered(&page).await, json!(["../sw.js"]));
     let script = format!("{}{FOLDER}sw.js", page.server.origin());
     let all = "const done = arguments[0]; navigator.serviceWorker.getRegistrations() \

@@ -5,7 +5,7 @@ use bmax::search::by_running_out;
 use bmax::{b_max, number};
 
 /// The default, counted by the ledger as on all other pages.
-const LEDGER: &str = "?v=3&method=ledger";
+const LEDGER: &str = "?v=4&method=ledger";
 
 /// Presses Step to the end and compares every step with the library's search.
 async fn steps_like_the_library(query: &str) {

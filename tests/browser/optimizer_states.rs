@@ -54,7 +54,7 @@ async fn pressing_one_puts_it_in_use_everywhere_and_says_what_that_does() {
     figure.approach().await;
     page.until_script("Adam to be marked", own, "row-adamw".into()).await;
     figure.press("Use Lion").await;
-    page.until_query("v=3&optimizer=lion").await;
+    page.until_query("v=4&optimizer=lion").await;
     page.until_script("Lion to be marked", own, "row-lion".into()).await;
     let [before, after] = ["", "?optimizer=lion"].map(|query| expected::answer(&expected::scenario(query)));
     figure.shows("done", &format!("Lion: largest b {before} → {after}")).await;
@@ -62,7 +62,7 @@ async fn pressing_one_puts_it_in_use_everywhere_and_says_what_that_does() {
     // The same by keyboard.
     figure.focus("button", "Use 8-bit Adam").await;
     page.press(key::ENTER).await;
-    page.until_query("v=3&optimizer=adam8bit").await;
+    page.until_query("v=4&optimizer=adam8bit").await;
     let held = states(&Scenario::default())[Optimizer::Adam8bit as usize];
     figure.shows("own", &memory(held.per_gpu)).await;
     page.close().await;

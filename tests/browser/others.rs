@@ -55,7 +55,7 @@ async fn what_is_left_out_and_where_a_formula_is_can_be_unfolded() {
 
 #[tokio::test]
 async fn on_a_phone_a_row_is_a_card_and_nothing_is_cut_off() {
-    let page = Visit::about("others", "?v=3&gpus=1&zero=0").wide(360).open().await;
+    let page = Visit::about("others", "?v=4&gpus=1&zero=0").wide(360).open().await;
     let figure = page.figure("others");
     figure.approach().await;
     let shape = "const row = document.querySelector('[data-testid=others-deepspeed]'); \

@@ -16,7 +16,7 @@ async fn every_page_has_a_title_and_a_description_of_its_own_one_heading_and_its
     let (mut titles, mut descriptions, mut headings) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
     let page = Visit::to("").without_scripts().open().await;
     for name in PAGES {
-        page.go(&format!("{FOLDER}{name}?v=3&gpus=64")).await;
+        page.go(&format!("{FOLDER}{name}?v=4&gpus=64")).await;
         let head: [Vec<String>; 5] = serde_json::from_value(page.script(HEAD, vec![]).await).expect("texts");
         let [[title], [description], [canonical], [heading], [in_text]] =
             [&head[0][..], &head[1], &head[2], &head[3], &head[4]]
@@ -41,7 +41,7 @@ async fn every_page_has_a_title_and_a_description_of_its_own_one_heading_and_its
 
 #[tokio::test]
 async fn with_scripts_the_canonical_address_is_written_whole_and_without_the_query() {
-    let page = Page::open("memory/?v=3&gpus=64").await;
+    let page = Page::open("memory/?v=4&gpus=64").await;
     let written = "return document.querySelector('link[rel=canonical]').getAttribute('href');";
     assert_eq!(page.script(written, vec![]).await, format!("{}{FOLDER}memory/", page.server.origin()));
     page.close().await;
@@ -59,7 +59,7 @@ async fn the_header_names_the_page_that_is_shown_and_previous_and_next_lead_on()
     let page = Visit::to_the_empty_page().open().await;
     let home = page.server.origin() + FOLDER;
     for (at, name) in PAGES.into_iter().enumerate() {
-        page.go(&format!("{FOLDER}{name}?v=3&gpus=64")).await;
+        page.go(&format!("{FOLDER}{name}?v=4&gpus=64")).await;
         let beside = |at: Option<usize>| at.and_then(|at| PAGES.get(at)).map(|page| format!("{home}{page}"));
         let all: Vec<_> = PAGES.iter().map(|page| format!("{home}{page}")).collect();
         let one = |page: Option<String>| page.into_iter().collect::<Vec<_>>();
@@ -93,7 +93,7 @@ async fn every_way_takes(page: &Page, query: &str) {
 #[tokio::test]
 async fn the_configuration_travels_along_every_way_to_another_page() {
     let page = Visit::to_the_empty_page().open().await;
-    let (before, after) = ("v=3&model=13b&gpus=64", "v=3&model=70b&gpus=512&recompute=full");
+    let (before, after) = ("v=4&model=13b&gpus=64", "v=4&model=70b&gpus=512&recompute=full");
     for name in PAGES {
         page.go(&format!("{FOLDER}{name}?{before}")).await;
         page.wait_for_the_frame().await;
@@ -116,11 +116,11 @@ async fn what_was_changed_a_moment_ago_travels_along_too_by_pointer_and_by_keybo
     let link = "document.querySelector('nav.pages a[href*=\"memory/\"]')";
     let answer = expected::answer(&expected::scenario("s=4096&gpus=64"));
     for way in ["pointer", "keyboard"] {
-        let page = Page::open("?v=3&gpus=64").await;
+        let page = Page::open("?v=4&gpus=64").await;
         page.script(at_once, vec![]).await;
         page.figure("calculator").fill("Sequence length S", "4096").await;
         page.part("#answer-bar").shows("bar-answer", &answer).await;
-        assert_eq!(page.query().await, "v=3&gpus=64", "by {way}, the address has not followed");
+        assert_eq!(page.query().await, "v=4&gpus=64", "by {way}, the address has not followed");
         page.script("document.querySelector('.pages li details').open = true;", vec![]).await;
         if way == "keyboard" {
             page.part("nav.pages").focus("link", "Memory").await;
@@ -129,7 +129,7 @@ async fn what_was_changed_a_moment_ago_travels_along_too_by_pointer_and_by_keybo
             page.script(&press, vec![]).await;
         }
         let leads = page.script(&format!("return {link}.search;"), vec![]).await;
-        assert_eq!(leads, "?v=3&s=4096&gpus=64", "by {way}");
+        assert_eq!(leads, "?v=4&s=4096&gpus=64", "by {way}");
         if way == "keyboard" {
             page.press(key::ENTER).await;
         } else {
@@ -138,7 +138,7 @@ async fn what_was_changed_a_moment_ago_travels_along_too_by_pointer_and_by_keybo
         let path = format!("{FOLDER}memory/");
         page.until_script("the other page", "return location.pathname;", json!(path)).await;
         page.wait_for_the_frame().await;
-        assert_eq!(page.query().await, "v=3&s=4096&gpus=64");
+        assert_eq!(page.query().await, "v=4&s=4096&gpus=64");
         page.part("#answer-bar").shows("bar-answer", &answer).await;
         page.close().await;
     }
@@ -166,7 +166,7 @@ async fn an_address_of_no_page_is_answered_with_the_pages_and_keeps_the_configur
     let home = page.server.origin() + FOLDER;
     let offered = "return [...document.querySelectorAll('main a')].map((one) => one.href);";
     for address in ["no-such-page", "no-such-page/", "memory/no/such/page", "memory/step.html"] {
-        let query = "?v=3&model=13b&gpus=64";
+        let query = "?v=4&model=13b&gpus=64";
         page.go(&format!("{FOLDER}{address}{query}#step")).await;
         let wanted: Vec<_> = PAGES.iter().map(|page| format!("{home}{page}{query}")).collect();
         page.until_script(&format!("the pages at {address}"), offered, json!(wanted)).await;
@@ -175,7 +175,7 @@ async fn an_address_of_no_page_is_answered_with_the_pages_and_keeps_the_configur
     page.script("document.querySelector('main a[href*=\"gpus/\"]').click();", vec![]).await;
     page.until_script("the page", "return location.pathname;", json!(format!("{FOLDER}gpus/"))).await;
     page.wait_for_the_frame().await;
-    assert_eq!(page.query().await, "v=3&model=13b&gpus=64");
+    assert_eq!(page.query().await, "v=4&model=13b&gpus=64");
     // Its names contain what other names begin with, and it stands where no files are.
     page.go("/course/elsewhere").await;
     page.go(BLANK).await;
@@ -186,9 +186,9 @@ async fn an_address_of_no_page_is_answered_with_the_pages_and_keeps_the_configur
 
 #[tokio::test]
 async fn a_page_is_found_without_its_last_slash() {
-    let page = Page::open("memory?v=3&gpus=64").await;
+    let page = Page::open("memory?v=4&gpus=64").await;
     let there = "return location.pathname + location.search;";
-    assert_eq!(page.script(there, vec![]).await, json!(format!("{FOLDER}memory/?v=3&gpus=64")));
+    assert_eq!(page.script(there, vec![]).await, json!(format!("{FOLDER}memory/?v=4&gpus=64")));
     page.close().await;
 }
 
@@ -275,14 +275,14 @@ async fn the_header_is_one_row_on_a_desk_on_a_tablet_and_on_a_phone() {
 #[tokio::test]
 async fn the_catalogue_is_a_page_of_the_site_whose_rows_open_the_calculator() {
     let page = Visit::to_the_empty_page().open().await;
-    page.go(&format!("{FOLDER}catalogue.html?v=3&gpus=64")).await;
+    page.go(&format!("{FOLDER}catalogue.html?v=4&gpus=64")).await;
     let frame = "return ['.site-header .pages a', '[data-search]', '.theme-switch', '.site-footer a'] \
         .map((one) => !!document.querySelector(one));";
     assert_eq!(page.script(frame, vec![]).await, json!([true, true, true, true]));
     // No program and no figure, and a configuration that goes on to the other pages.
     assert!(!page.server.requests().iter().any(|path| path.contains(".wasm")));
     let way = "return document.querySelector('.pages a[href*=\"memory/\"]').search;";
-    assert_eq!(page.script(way, vec![]).await, json!("?v=3&gpus=64"));
+    assert_eq!(page.script(way, vec![]).await, json!("?v=4&gpus=64"));
     let (model, gpu) = (bmax::catalogue::MODELS.len(), bmax::catalogue::DEVICES.len());
     let rows = "return ['model', 'gpu'].map((key) => \
         document.querySelectorAll(`main a[href*=\"${key}=\"][href*=\"#calculator\"]`).length);";
@@ -290,7 +290,7 @@ async fn the_catalogue_is_a_page_of_the_site_whose_rows_open_the_calculator() {
     page.script("document.querySelector('main a[href*=\"gpu=rtx-4090\"]').click();", vec![]).await;
     page.until_script("the calculator", "return location.hash;", json!("#calculator")).await;
     page.wait_for_the_frame().await;
-    assert_eq!(page.query().await, "v=3&gpu=rtx-4090");
+    assert_eq!(page.query().await, "v=4&gpu=rtx-4090");
     page.close().await;
 }
 

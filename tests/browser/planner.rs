@@ -28,20 +28,20 @@ async fn the_workshop_example_of_256_takes_8_steps_of_4_on_8_gpus() {
 
 #[tokio::test]
 async fn the_plan_follows_the_target_the_unit_and_the_configuration() {
-    let page = Page::about("planner", "?v=3&method=ledger").await;
+    let page = Page::about("planner", "?v=4&method=ledger").await;
     let planner = page.figure("planner");
     planner.shows("planner-result", &equation(preferred(&Scenario::default()))).await;
     planner.enter("Target global batch B", "1,000").await;
-    let query = "v=3&target=1000&method=ledger";
+    let query = "v=4&target=1000&method=ledger";
     page.until_query(query).await;
     planner.shows("planner-result", &equation(preferred(&expected::scenario(query)))).await;
     planner.choose("Counted in", "tokens").await;
     planner.enter("Target global batch B", "4,194,304").await;
-    let query = "v=3&target=4194304&unit=tokens&method=ledger";
+    let query = "v=4&target=4194304&unit=tokens&method=ledger";
     page.until_query(query).await;
     planner.shows("planner-result", &equation(preferred(&expected::scenario(query)))).await;
     planner.says("2,048 sequences").await;
-    let query = "v=3&gpus=64&target=4194304&unit=tokens&method=ledger";
+    let query = "v=4&gpus=64&target=4194304&unit=tokens&method=ledger";
     page.travel(query).await;
     planner.shows("planner-result", &equation(preferred(&expected::scenario(query)))).await;
     page.close().await;
@@ -51,7 +51,7 @@ async fn the_plan_follows_the_target_the_unit_and_the_configuration() {
 async fn the_plan_s_micro_batch_can_be_taken_over() {
     let page = Page::about("planner", "?method=workshop&s=1536").await;
     page.figure("planner").press("Use this micro-batch").await;
-    page.until_query("v=3&s=1536&b=4&method=workshop").await;
+    page.until_query("v=4&s=1536&b=4&method=workshop").await;
     page.part("#answer-bar").says("b = 4").await;
     page.close().await;
 }
@@ -88,7 +88,7 @@ async fn without_a_sequence_that_fits_there_is_no_plan_and_the_reason_is_given()
 
 #[tokio::test]
 async fn the_plan_with_fewer_steps_says_by_how_much_it_overshoots() {
-    let page = Page::about("planner", "?method=workshop").await;
+    let page = Page::about("planner", "?v=3&method=workshop").await;
     let planner = page.figure("planner");
     planner.shows("planner-result", "256 = 2 · 8 · 16").await;
     planner.press("With fewer steps: 264 = 3 · 8 · 11").await;

@@ -139,7 +139,7 @@ async fn are_refused(attempts: &[(&str, &str, &[&str])]) {
     assert_eq!(elsewhere.requests(), Vec::<String>::new(), "nothing reached the other host");
     // The figures live on.
     page.figure("calculator").press("13B").await;
-    page.until_query("v=3&model=13b").await;
+    page.until_query("v=4&model=13b").await;
     // The browser has told its console of each refusal.
     assert!(page.complaints().await.len() >= attempts.len().saturating_sub(2));
     page.close().await;

@@ -30,7 +30,7 @@ async fn without_javascript_an_answer_unfolds_and_shows_its_steps() {
 
 #[tokio::test]
 async fn the_link_of_a_problem_opens_its_configuration_whatever_is_set_before() {
-    let page = Page::open("room/?v=3&model=70b&gpus=512").await;
+    let page = Page::open("room/?v=4&model=70b&gpus=512").await;
     let links =
         "return [...document.querySelectorAll('a[data-opens]')].map((one) => new URL(one.href).search.slice(1));";
     let queries: BTreeSet<String> =

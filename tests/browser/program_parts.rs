@@ -40,7 +40,7 @@ async fn an_embedded_figure_loads_its_own_part_and_no_other() {
     let page = Visit::to_the_empty_page().open().await;
     for figure in PAGES.into_iter().flat_map(figures_of) {
         let before = page.server.requests().len();
-        page.go(&format!("{FOLDER}{}?embed={figure}&v=3&gpus=64", page_of(&figure))).await;
+        page.go(&format!("{FOLDER}{}?embed={figure}&v=4&gpus=64", page_of(&figure))).await;
         page.wait_for_figures().await;
         let (part, wanted) = part_of(&figure);
         let mut asked = asked(&page.server.requests()[before..]);
@@ -107,7 +107,7 @@ async fn a_part_that_does_not_arrive_is_said_where_its_figures_stand_and_the_res
     assert_eq!(page.script(lost, vec![]).await, 0);
     // The figure that did come works, and so does the bar.
     page.part("#answer-bar").pick("Model", "13B").await;
-    page.until_query("v=3&model=13b").await;
+    page.until_query("v=4&model=13b").await;
     page.part("#answer-bar").shows("bar-answer", &expected::answer(&expected::scenario("model=13b"))).await;
     // The browser says that it was blocked.
     page.complaints().await;
@@ -119,7 +119,7 @@ async fn an_embedded_figure_whose_part_does_not_arrive_says_so_and_stays_as_it_w
     let page = Visit::to_the_empty_page().open().await;
     page.devtools("Network.enable", json!({})).await;
     page.devtools("Network.setBlockedURLs", json!({ "urls": ["*/split_*.wasm"] })).await;
-    page.go(&format!("{FOLDER}{}?embed=step&v=3&gpus=64", page_of("step"))).await;
+    page.go(&format!("{FOLDER}{}?embed=step&v=4&gpus=64", page_of("step"))).await;
     page.part("main").says("could not be loaded").await;
     let text = "return document.querySelector('[data-figure=step]').innerText.length > 80;";
     assert_eq!(page.script(text, vec![]).await, json!(true));

@@ -135,7 +135,7 @@ async fn runs_of_another_configuration_are_neither_taken_up_nor_forgotten() {
     let page = Page::about("calibration", "?gpus=16").await;
     type_run(&page, 1, "1", "22").await;
     page.figure("calibration").says("A run takes").await;
-    page.go(&format!("{}plan/?v=3&gpus=64", crate::support::FOLDER)).await;
+    page.go(&format!("{}plan/?v=4&gpus=64", crate::support::FOLDER)).await;
     page.figure("calibration").says("Nothing is measured yet.").await;
     assert!(kept(&page).await.as_str().is_some_and(|text| text.contains("1\t22")));
     page.close().await;
@@ -153,7 +153,9 @@ async fn a_study_draws_its_runs_on_the_computed_curve() {
     let name = "return [...document.querySelectorAll('#proof-curve option')].map((one) => one.textContent);";
     // The list has its rows once somebody has come to it.
     figure.pick("Curve", "Your configuration, over the micro-batch").await;
-    figure.shows("told", "7B on 8 × A100 SXM 80 GB, 2,048 tokens a sequence. No run of yours is kept yet.").await;
+    figure
+        .shows("told", "Llama 3.1 8B on 8 × H100 SXM 80 GB, 2,048 tokens a sequence. No run of yours is kept yet.")
+        .await;
     let names: Vec<String> = serde_json::from_value(page.script(name, vec![]).await).expect("names");
     assert!(
         names.len() == bmax::proof::STUDIES.len() + 1 && names[1].contains(&format!(", by {source}: ")),

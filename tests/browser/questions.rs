@@ -62,11 +62,11 @@ async fn every_link_inside_the_site_leads_to_a_place_that_is_there_once() {
 
 #[tokio::test]
 async fn a_link_of_a_figure_to_a_place_of_another_page_leads_there_with_the_configuration() {
-    let page = Page::about("scaling", "?v=3&gpus=64").await;
+    let page = Page::about("scaling", "?v=4&gpus=64").await;
     page.script("document.querySelector('figure a[href$=\"#source-rajbhandari\"]').click();", vec![]).await;
     page.until_script("the page of the sources", "return location.pathname;", json!(format!("{FOLDER}sources/"))).await;
     page.wait_for_the_frame().await;
-    assert_eq!(page.query().await, "v=3&gpus=64");
+    assert_eq!(page.query().await, "v=4&gpus=64");
     let target = "return document.querySelector(':target')?.id ?? null;";
     page.until_script("the source", target, json!("source-rajbhandari")).await;
     page.close().await;

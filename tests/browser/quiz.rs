@@ -160,15 +160,15 @@ async fn questions_on_the_configuration_follow_it() {
     check(&quiz, DOUBLED_LENGTH).await;
     until_score(&page, "Question 19: Right. 2 of 2 right so far.").await;
 
-    page.travel("v=3&gpus=1").await;
+    page.travel("v=4&gpus=1").await;
     quiz.approach().await;
     for (place, before) in [(LARGEST_PART, largest), (DOUBLED_LENGTH, doubled)] {
-        let now = right(place, "v=3&gpus=1");
+        let now = right(place, "v=4&gpus=1");
         assert_ne!(now, before, "one GPU is another case");
         let verdict = format!("Wrong: it is {}.", now.to_ascii_uppercase());
         until_seen(&page, place, json!([verdict, before, true])).await;
     }
-    let states = quiz::parts(&estimate(&expected::scenario("v=3&gpus=1")))[0];
+    let states = quiz::parts(&estimate(&expected::scenario("v=4&gpus=1")))[0];
     quiz.says(&expected::memory(states)).await;
     page.close().await;
 }

@@ -77,13 +77,13 @@ async fn one_press_applies_a_policy_and_the_best_k() {
     let page = Page::about("recompute", "").await;
     let figure = page.figure("recompute");
     figure.press("Use full recomputation").await;
-    page.until_query("v=3&recompute=full").await;
+    page.until_query("v=4&recompute=full").await;
     figure.press("Use the best K").await;
     let best = best(&curve(&Scenario::default()));
-    page.until_query(&format!("v=3&every={best}&recompute=every-k")).await;
+    page.until_query(&format!("v=4&every={best}&recompute=every-k")).await;
     reads(&page, &Scenario::default(), best).await;
     figure.press("Use no recomputation").await;
-    page.until_query(&format!("v=3&every={best}&recompute=none")).await;
+    page.until_query(&format!("v=4&every={best}&recompute=none")).await;
     page.close().await;
 }
 

@@ -24,7 +24,7 @@ fn sandboxes(scripts: bool) -> Vec<String> {
 /// Frames of one figure in these sandboxes, in two rows.
 fn frames(sandboxes: &[String]) -> String {
     let small = |html: String| html.replace("width=800 height=400", "width=340 height=420");
-    sandboxes.iter().map(|sandbox| small(frame("embed=answer&v=3", &format!("sandbox='{sandbox}'")))).collect()
+    sandboxes.iter().map(|sandbox| small(frame("embed=answer&v=4", &format!("sandbox='{sandbox}'")))).collect()
 }
 
 /// What browsers say by themselves: that a sandbox has no scripts, and that its frame could leave it.

@@ -60,7 +60,7 @@ async fn the_number_of_gpus_is_the_shared_one_and_decides_the_effective_batch() 
     figure.shows("at-once", "24").await;
     figure.shows("effective", "264").await;
     figure.enter("Number of GPUs", "64").await;
-    page.until_query("v=3&gpus=64").await;
+    page.until_query("v=4&gpus=64").await;
     figure.shows("at-once", "192").await;
     figure.shows("effective", "384").await;
     page.figure("scaling").shows("own", "64").await;
@@ -87,7 +87,7 @@ async fn speed_follows_the_link_the_stage_and_the_read_out() {
     figure.drag("efficiency", 0.9, 0.01).await;
     figure.shows("at-gpus", "1").await;
     figure.pick("ZeRO stage", "0: none").await;
-    let query = "v=3&zero=0";
+    let query = "v=4&zero=0";
     page.until_query(query).await;
     figure.shows("speed", &speed(&expected::scenario(query), 8, 450.0)).await;
     page.close().await;

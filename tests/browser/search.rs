@@ -143,13 +143,13 @@ async fn a_slash_in_a_field_is_a_slash() {
 
 #[tokio::test]
 async fn a_model_keeps_the_configuration_and_leaves_the_shape_of_the_one_before() {
-    let before = "v=3&model=own&hidden=5120&layers=40&gpus=16&s=4096&recompute=full";
+    let before = "v=4&model=own&hidden=5120&layers=40&gpus=16&s=4096&recompute=full";
     let page = opened(&format!("trust/?{before}")).await;
     find(&page, "qwen2.5 7b").await;
     page.press(key::ENTER).await;
     // As links write it, once the program has read it.
-    goes_to(&page, "?v=3&model=qwen2.5-7b&s=4096&gpus=16&recompute=full").await;
-    let read = link::decode("v=3&model=qwen2.5-7b&gpus=16&s=4096&recompute=full");
+    goes_to(&page, "?v=4&model=qwen2.5-7b&s=4096&gpus=16&recompute=full").await;
+    let read = link::decode("v=4&model=qwen2.5-7b&gpus=16&s=4096&recompute=full");
     assert_eq!(read.notices, []);
     page.wait_for_the_frame().await;
     open(&page).await;
@@ -165,8 +165,8 @@ async fn a_model_keeps_the_configuration_and_leaves_the_shape_of_the_one_before(
 
 #[tokio::test]
 async fn what_is_compared_with_stays_what_it_was() {
-    let page = opened("?v=3&model=llama-2-7b&s=4096&vs=s:2048").await;
-    let before = link::decode("v=3&model=llama-2-7b&s=4096&vs=s:2048").vs.expect("it is pinned");
+    let page = opened("?v=4&model=llama-2-7b&s=4096&vs=s:2048").await;
+    let before = link::decode("v=4&model=llama-2-7b&s=4096&vs=s:2048").vs.expect("it is pinned");
     find(&page, "llama 2 13b").await;
     page.press(key::ENTER).await;
     page.until_script("the model", "return new URLSearchParams(location.search).get('model');", json!("llama-2-13b"))
@@ -181,7 +181,7 @@ async fn a_setting_leads_to_its_field_and_unfolds_the_group_that_has_it() {
     let there = "const at = document.activeElement; const box = at.getBoundingClientRect(); \
         return [at.id, !at.closest('details:not([open])'), box.top > 0 && box.bottom < innerHeight];";
     for (from, typed, id) in [
-        ("memory/?v=3&gpus=64", "adapter rank", "calculator-rank"),
+        ("memory/?v=4&gpus=64", "adapter rank", "calculator-rank"),
         ("", "tensor parallel", "calculator-tp"),
         ("", "optimizer", "calculator-optimizer"),
     ] {
@@ -197,15 +197,15 @@ async fn a_setting_leads_to_its_field_and_unfolds_the_group_that_has_it() {
 
 #[tokio::test]
 async fn sections_terms_and_questions_lead_to_their_places_with_the_configuration() {
-    let page = opened("?v=3&gpus=64").await;
+    let page = opened("?v=4&gpus=64").await;
     find(&page, "moment of a step").await;
     page.press(key::ENTER).await;
-    goes_to(&page, "questions/?v=3&gpus=64#term-moment-of-a-step").await;
+    goes_to(&page, "questions/?v=4&gpus=64#term-moment-of-a-step").await;
     page.wait_for_the_frame().await;
     open(&page).await;
     find(&page, "is an 80 gb card 80 gib").await;
     page.press(key::ENTER).await;
-    goes_to(&page, "questions/?v=3&gpus=64#question-is-an-80-gb-card-80-gib").await;
+    goes_to(&page, "questions/?v=4&gpus=64#question-is-an-80-gb-card-80-gib").await;
     let open_fold = "return document.getElementById('question-is-an-80-gb-card-80-gib').open;";
     page.until_script("the answer", open_fold, json!(true)).await;
     page.close().await;
@@ -233,19 +233,19 @@ async fn it_is_fetched_by_the_first_press_once_with_its_digest_and_nothing_typed
 async fn it_works_wherever_the_site_lies_and_on_a_page_of_no_address() {
     let page = Visit::to_the_empty_page().open().await;
     page.server.publish(OTHER_FOLDER, dist().as_ref().clone());
-    page.go(&format!("{OTHER_FOLDER}gpus/?v=3&gpus=64")).await;
+    page.go(&format!("{OTHER_FOLDER}gpus/?v=4&gpus=64")).await;
     page.wait_for_the_frame().await;
     open(&page).await;
     find(&page, "zero stage").await;
     page.press(key::ENTER).await;
     let here = "return location.pathname + location.search + location.hash;";
-    page.until_script("the field", here, json!(format!("{OTHER_FOLDER}?v=3&gpus=64#calculator-zero"))).await;
-    page.go(&format!("{FOLDER}no/such/page?v=3&gpus=64")).await;
+    page.until_script("the field", here, json!(format!("{OTHER_FOLDER}?v=4&gpus=64#calculator-zero"))).await;
+    page.go(&format!("{FOLDER}no/such/page?v=4&gpus=64")).await;
     page.until_script("the folder of the site", "return home;", json!(FOLDER)).await;
     open(&page).await;
     find(&page, "4090").await;
     page.press(key::ENTER).await;
-    goes_to(&page, "?v=3&gpu=rtx-4090&gpus=64").await;
+    goes_to(&page, "?v=4&gpu=rtx-4090&gpus=64").await;
     page.wait_for_the_frame().await;
     page.complaints().await;
     page.go(BLANK).await;

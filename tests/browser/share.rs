@@ -134,13 +134,13 @@ async fn arrows_go_along_the_tabs_and_tab_leaves_them() {
 
 #[tokio::test]
 async fn links_of_a_figure_are_those_of_the_library() {
-    let page = Page::open("?v=3&gpus=64&recompute=full").await;
+    let page = Page::open("?v=4&gpus=64&recompute=full").await;
     share(&page, CHART).await;
     let scenario = expected::scenario("gpus=64&recompute=full");
     let home = home(&page);
     let chart = chart(&home, &scenario);
     assert_eq!(field(&page, "desk-short").await, chart.short_link());
-    assert_eq!(field(&page, "desk-short").await, format!("{home}?v=3&gpus=64&recompute=full#chart-title"));
+    assert_eq!(field(&page, "desk-short").await, format!("{home}?v=4&gpus=64&recompute=full#chart-title"));
     assert_eq!(field(&page, "desk-full").await, chart.full_link());
     assert_eq!(field(&page, "desk-markdown").await, chart.markdown());
     assert_eq!(field(&page, "desk-text").await, chart.text());
@@ -149,10 +149,10 @@ async fn links_of_a_figure_are_those_of_the_library() {
 
 #[tokio::test]
 async fn the_page_as_a_whole_is_shared_from_its_header() {
-    let page = Page::open("?v=3&gpus=64").await;
+    let page = Page::open("?v=4&gpus=64").await;
     share(&page, "Share").await;
     page.part(".desk").says("Share this page").await;
-    assert_eq!(field(&page, "desk-short").await, format!("{}?v=3&gpus=64", home(&page)));
+    assert_eq!(field(&page, "desk-short").await, format!("{}?v=4&gpus=64", home(&page)));
     // Which figure is to be embedded, is asked.
     let place = figures_of("").iter().position(|name| name == "chart").expect("home has the chart") + 1;
     tab(&page, "Embed").await;
@@ -182,20 +182,20 @@ async fn what_was_typed_a_moment_ago_is_in_the_link() {
     page.figure("calculator").approach().await;
     assert_eq!(page.script(type_and_press, vec![]).await, json!(""));
     until_open(&page).await;
-    until_field(&page, "desk-short", &format!("{}?v=3&gpus=64", home(&page))).await;
+    until_field(&page, "desk-short", &format!("{}?v=4&gpus=64", home(&page))).await;
     page.part(".desk").says("64 ×").await;
     page.close().await;
 }
 
 #[tokio::test]
 async fn copying_says_what_was_copied() {
-    let page = Page::open("?v=3&gpus=64").await;
+    let page = Page::open("?v=4&gpus=64").await;
     allow_clipboard(&page, "granted").await;
     share(&page, CHART).await;
     let dialog = page.part(".desk");
     dialog.press("Copy the short link").await;
     dialog.says("Short link copied.").await;
-    assert_eq!(clipboard(&page).await, json!(format!("{}?v=3&gpus=64#chart-title", home(&page))));
+    assert_eq!(clipboard(&page).await, json!(format!("{}?v=4&gpus=64#chart-title", home(&page))));
     dialog.press("Copy the Markdown").await;
     dialog.says("Markdown copied.").await;
     assert_eq!(clipboard(&page).await, json!(field(&page, "desk-markdown").await));
@@ -214,11 +214,11 @@ const SELECTED: &str = "const at = document.activeElement; \
 
 #[tokio::test]
 async fn where_the_clipboard_is_refused_or_absent_the_text_is_selected_to_be_copied_by_hand() {
-    let page = Page::open("?v=3&gpus=64").await;
+    let page = Page::open("?v=4&gpus=64").await;
     allow_clipboard(&page, "denied").await;
     share(&page, CHART).await;
     let dialog = page.part(".desk");
-    let link = format!("{}?v=3&gpus=64#chart-title", home(&page));
+    let link = format!("{}?v=4&gpus=64#chart-title", home(&page));
     dialog.press("Copy the short link").await;
     dialog.says("Short link is selected: press Ctrl+C to copy.").await;
     assert_eq!(page.script(SELECTED, vec![]).await, json!(["desk-short", link]));
@@ -231,7 +231,7 @@ async fn where_the_clipboard_is_refused_or_absent_the_text_is_selected_to_be_cop
 
 #[tokio::test]
 async fn the_preview_is_the_frame_and_follows_the_options() {
-    let page = Page::open("?v=3&gpus=64").await;
+    let page = Page::open("?v=4&gpus=64").await;
     share(&page, CHART).await;
     tab(&page, "Embed").await;
     let scenario = expected::scenario("gpus=64");
@@ -295,7 +295,7 @@ async fn a_height_that_no_frame_may_have_is_named_and_left_out() {
 
 #[tokio::test]
 async fn every_tool_gets_the_snippet_that_the_library_writes_for_it() {
-    let page = Page::open("?v=3&gpus=64").await;
+    let page = Page::open("?v=4&gpus=64").await;
     share(&page, CHART).await;
     tab(&page, "Embed").await;
     let (home, scenario) = (home(&page), expected::scenario("gpus=64"));
@@ -321,14 +321,14 @@ async fn every_tool_gets_the_snippet_that_the_library_writes_for_it() {
 
 #[tokio::test]
 async fn a_picture_for_paper_is_the_file_of_the_tab_for_pictures_with_the_answer_in_words() {
-    let page = Page::open("?v=3&gpus=64").await;
+    let page = Page::open("?v=4&gpus=64").await;
     share(&page, CHART).await;
     tab(&page, "Embed").await;
     let (home, scenario) = (home(&page), expected::scenario("gpus=64"));
     let fits = bmax::b_max(&scenario).batch().expect("it fits");
     let still = Still {
-        file: "bmax-chart-7b-64xa100-80-s2048-b3.png".to_owned(),
-        caption: format!("7B on 64 × A100 SXM 80 GB, S = 2,048: {fits} sequences fit."),
+        file: format!("bmax-chart-llama-3.1-8b-64xh100-80-s2048-b{fits}.png"),
+        caption: format!("Llama 3.1 8B on 64 × H100 SXM 80 GB, S = 2,048: {fits} sequences fit."),
     };
     let dialog = page.part(".desk");
     dialog.choose("Paste into", Host::Readme.name()).await;
@@ -347,7 +347,7 @@ async fn a_picture_for_paper_is_the_file_of_the_tab_for_pictures_with_the_answer
 
 #[tokio::test]
 async fn every_address_that_a_snippet_of_another_page_names_is_there() {
-    let page = Page::about("recompute", "?v=3&gpus=64").await;
+    let page = Page::about("recompute", "?v=4&gpus=64").await;
     page.part("figure:has([data-figure=recompute])").press("Share: ").await;
     until_open(&page).await;
     tab(&page, "Embed").await;
@@ -371,7 +371,7 @@ async fn every_address_that_a_snippet_of_another_page_names_is_there() {
 
 #[tokio::test]
 async fn every_export_shows_what_the_library_writes_and_can_be_saved() {
-    let page = Page::open("?v=3&gpus=64").await;
+    let page = Page::open("?v=4&gpus=64").await;
     share(&page, "Share").await;
     tab(&page, "Export").await;
     // What is handed to the browser to be saved: the name, and the text behind the address.
@@ -398,7 +398,7 @@ async fn every_export_shows_what_the_library_writes_and_can_be_saved() {
 
 #[tokio::test]
 async fn the_qr_code_is_of_the_short_link_and_is_shown_as_large_as_the_window() {
-    let page = Page::open("?v=3&gpus=64").await;
+    let page = Page::open("?v=4&gpus=64").await;
     share(&page, CHART).await;
     // The picture is read module by module, and each of them by a reader of codes in `src/desk/share/qr.rs`; here it
     // is the same picture, dark on white, with four light modules around it.
@@ -414,7 +414,7 @@ async fn the_qr_code_is_of_the_short_link_and_is_shown_as_large_as_the_window() 
         return [image.src === document.querySelector('.desk img.desk-qr').src, place.height > innerHeight * .7, \
             getComputedStyle(image.closest('dialog')).backgroundColor];";
     page.until_script("the large code", large, json!([true, true, "rgb(255, 255, 255)"])).await;
-    page.part(".desk-large").says(&format!("{}?v=3&gpus=64#chart-title", home(&page))).await;
+    page.part(".desk-large").says(&format!("{}?v=4&gpus=64#chart-title", home(&page))).await;
     // Esc closes what is on top, and only that.
     page.press(key::ESCAPE).await;
     page.until_script(
@@ -437,7 +437,7 @@ async fn a_module_that_does_not_arrive_is_said_beside_the_button_and_the_page_go
     page.until_script("the button to be at rest", busy, json!(0)).await;
     assert_eq!(page.part("#notices").all_text().await, "");
     page.figure("calculator").press("70B").await;
-    page.until_query("v=3&model=70b").await;
+    page.until_query("v=4&model=70b").await;
     // Here the console is right to complain.
     page.complaints().await;
     page.close().await;
@@ -468,7 +468,7 @@ async fn it_opens_in_a_sandboxed_frame_and_says_how_to_copy_there() {
     page.figure("calculator").press("70B").await;
     share(&page, CHART).await;
     // No address follows here; the page itself is asked.
-    until_field(&page, "desk-short", &format!("{}?v=3&model=70b#chart-title", home(&page))).await;
+    until_field(&page, "desk-short", &format!("{}?v=4&model=70b#chart-title", home(&page))).await;
     page.part(".desk").press("Copy the short link").await;
     page.part(".desk").says("press Ctrl+C to copy").await;
     page.complaints().await;
@@ -477,7 +477,7 @@ async fn it_opens_in_a_sandboxed_frame_and_says_how_to_copy_there() {
 
 #[tokio::test]
 async fn nothing_in_titles_names_or_links_becomes_markup() {
-    let page = Page::open("?v=3&model=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E&gpus=64&x%22%3E%3Cscript%3E=1").await;
+    let page = Page::open("?v=4&model=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E&gpus=64&x%22%3E%3Cscript%3E=1").await;
     let hostile = "\"><img src=x onerror=alert(1)></iframe><script>alert(1)</script>";
     let dress = "const title = document.getElementById('chart-title'); \
         title.textContent = arguments[0]; \
@@ -493,7 +493,7 @@ async fn nothing_in_titles_names_or_links_becomes_markup() {
         assert_eq!(page.script(foreign, vec![]).await, json!(0), "{name}");
     }
     page.part(".desk-about").says(hostile).await;
-    let scenario = link::decode("model=unknown&gpus=64").scenario;
+    let scenario = link::decode("v=4&model=unknown&gpus=64").scenario;
     let home = home(&page);
     let share = Share { title: hostile, ..chart(&home, &scenario) };
     assert_eq!(field(&page, "desk-markdown").await, share.markdown());
@@ -503,7 +503,7 @@ async fn nothing_in_titles_names_or_links_becomes_markup() {
 #[tokio::test]
 async fn on_a_phone_it_fills_the_window_and_scrolls_only_down() {
     for width in [320, 360] {
-        let page = Visit::to("?v=3&gpus=64").wide(width).open().await;
+        let page = Visit::to("?v=4&gpus=64").wide(width).open().await;
         share(&page, CHART).await;
         for name in ["Link", "Embed", "Picture", "Export"] {
             tab(&page, name).await;
@@ -557,16 +557,16 @@ async fn every_figure_has_a_button_named_after_it_that_covers_nothing() {
 
 #[tokio::test]
 async fn what_has_a_folder_of_its_own_is_offered_with_a_preview_and_nothing_else_is() {
-    let page = Page::open("?v=3&model=llama-3.1-8b&gpu=h100-80").await;
+    let page = Page::open("?v=4&model=llama-3.1-8b&gpu=h100-80").await;
     share(&page, "Share").await;
     until_field(&page, "desk-preview-link", &format!("{}model/llama-3.1-8b/", home(&page))).await;
     let seen = "return document.getElementById('desk-preview-link').checkVisibility();";
     assert_eq!(page.script(seen, vec![]).await, json!(true));
     page.close().await;
     // A change in one input has no folder.
-    let page = Page::open("?v=3&model=llama-3.1-8b&gpu=h100-80&s=4096").await;
+    let page = Page::open("?v=4&model=llama-3.1-8b&gpu=h100-80&s=4096").await;
     share(&page, "Share").await;
-    until_field(&page, "desk-short", &format!("{}?v=3&model=llama-3.1-8b&gpu=h100-80&s=4096", home(&page))).await;
+    until_field(&page, "desk-short", &format!("{}?v=4&model=llama-3.1-8b&gpu=h100-80&s=4096", home(&page))).await;
     assert_eq!(page.script(seen, vec![]).await, json!(false));
     page.close().await;
 }

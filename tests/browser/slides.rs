@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::support::{COURSE, Page, Visit, expected};
 
-const GROW: &str = "v=3&model=llama-3.1-8b&gpu=h100-80";
+const GROW: &str = "v=4&model=llama-3.1-8b&gpu=h100-80";
 
 /// Opens the deck at its first slide, which has no figure.
 async fn open() -> Page {

@@ -7,7 +7,7 @@ use bmax::{
     link, number,
 };
 
-const QUERY: &str = "?v=3&model=llama-3.1-8b&gpu=h100-80&b=2";
+const QUERY: &str = "?v=4&model=llama-3.1-8b&gpu=h100-80&b=2";
 
 fn grouped(count: u32) -> String {
     number::grouped(count.into())

@@ -32,7 +32,7 @@ async fn every_card_is_a_link_with_the_answer_of_its_configuration() {
 
 #[tokio::test]
 async fn a_press_opens_the_configuration_without_loading_the_page_and_back_leads_to_the_one_before() {
-    let before = "v=3&gpus=16&chart_gpus=128&vs=gpus:32";
+    let before = "v=4&gpus=16&chart_gpus=128&vs=gpus:32";
     let page = Page::open(&format!("?{before}")).await;
     page.script("window.stays = true;", vec![]).await;
     let mut left = vec![before.to_owned()];

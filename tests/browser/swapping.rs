@@ -62,12 +62,12 @@ async fn the_link_is_the_figure_s_own_and_the_gpu_is_shared() {
     shows(&page, &scenario, 450e9).await;
     page.press(key::HOME).await;
     figure.pick("GPU", "GH200 96 GB").await;
-    page.until_query("v=3&gpu=gh200").await;
+    page.until_query("v=4&gpu=gh200").await;
     let scenario = expected::scenario("?gpu=gh200");
     shows(&page, &scenario, 450e9).await;
     figure.shows("link-speed", "450 GB/s").await;
     figure.enter("Micro-batch b", "1").await;
-    page.until_query("v=3&gpu=gh200&b=1").await;
+    page.until_query("v=4&gpu=gh200&b=1").await;
     shows(&page, &scenario.with_batch(1), 450e9).await;
     page.close().await;
 }

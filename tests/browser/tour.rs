@@ -98,7 +98,7 @@ async fn buttons_do_the_same_as_keys_and_the_last_one_ends_the_tour() {
 
 #[tokio::test]
 async fn a_link_opens_a_card_with_the_configuration_that_it_names() {
-    let query = "v=3&model=llama-3.1-8b&gpu=h100-80&recompute=selective";
+    let query = "v=4&model=llama-3.1-8b&gpu=h100-80&recompute=selective";
     let own = expected::scenario(query);
     let page = Visit::to(&format!("?{query}#tour-9")).open().await;
     says_card(&page, 8, own).await;
@@ -124,7 +124,7 @@ async fn back_of_the_browser_ends_the_tour_and_forward_opens_it_where_it_was() {
     page.part(".tour").shows("tour-progress", "2 of 12").await;
     page.leave("history.back();").await;
     is_over(&page).await;
-    page.part("#answer-bar").says("b = 3 ").await;
+    page.part("#answer-bar").says(&format!("b = {} ", Scenario::default().recipe.batch)).await;
     page.script("history.forward();", vec![]).await;
     says_card(&page, 1, Scenario::default()).await;
     page.close().await;
@@ -134,8 +134,8 @@ async fn back_of_the_browser_ends_the_tour_and_forward_opens_it_where_it_was() {
 async fn the_reader_s_own_configuration_comes_back_unless_the_shown_one_is_kept() {
     let page = Page::open("").await;
     page.part("#answer-bar").pick("Model", "13B").await;
-    page.until_query("v=3&model=13b").await;
-    let own = expected::scenario("v=3&model=13b");
+    page.until_query("v=4&model=13b").await;
+    let own = expected::scenario("v=4&model=13b");
     begun(&page).await;
     let tour = page.part(".tour");
     for _ in 0..9 {
@@ -144,7 +144,7 @@ async fn the_reader_s_own_configuration_comes_back_unless_the_shown_one_is_kept(
     says_card(&page, 9, own).await;
     page.press(key::ESCAPE).await;
     is_over(&page).await;
-    page.until_query("v=3&model=13b").await;
+    page.until_query("v=4&model=13b").await;
     page.figure("answer").shows("opening-answer", &expected::answer(&own)).await;
     page.script("location.hash = 'tour-10';", vec![]).await;
     says_card(&page, 9, own).await;
@@ -215,7 +215,7 @@ async fn a_card_in_somebody_else_s_page_stands_above_the_figure_and_leaves_the_f
     let inside = "return [document.querySelector('.tour-progress')?.textContent ?? null, \
         document.querySelector('[data-testid=tour-text]')?.textContent ?? null, \
         [...document.querySelectorAll('[data-figure]')].map((one) => one.dataset.figure).join()];";
-    let query = "v=3&gpus=64";
+    let query = "v=4&gpus=64";
     let own = expected::scenario(query);
     let host = Host::with("").await;
     for (address, at) in [

@@ -77,7 +77,7 @@ async fn a_run_that_is_no_number_is_refused_and_the_micro_batch_is_the_shared_on
     figure.says("Tokens of the run, in billions: a number from").await;
     figure.shows("billions", "10").await;
     figure.enter("Micro-batch b", "6").await;
-    page.until_query("v=3&b=6").await;
+    page.until_query("v=4&b=6").await;
     let scenario = expected::scenario("?b=6");
     figure.shows("goal", &bmax::format::counted(steps_to_goal(&scenario), "step", "steps")).await;
     figure.shows("seconds", &duration(update(&scenario, 8, 10e9).seconds)).await;

@@ -10,8 +10,8 @@ async fn a_model_that_sees_says_how_many_tokens_its_images_take() {
     calculator.says("1 image, 1,369 tokens of a sequence").await;
     page.unfold_everything().await;
     calculator.enter("Number of images", "2").await;
-    let query = "v=3&model=qwen2.5-vl-7b&gpus=1&s=4096&images=2";
-    page.until_query("v=3&model=qwen2.5-vl-7b&s=4096&images=2&gpus=1").await;
+    let query = "v=4&model=qwen2.5-vl-7b&gpus=1&s=4096&images=2";
+    page.until_query("v=4&model=qwen2.5-vl-7b&s=4096&images=2&gpus=1").await;
     calculator.says("2 images, 2,738 tokens of a sequence").await;
     calculator.shows("calculator-answer", &expected::answer(&link::decode(query).scenario)).await;
     page.close().await;

@@ -9,7 +9,7 @@ use crate::share::{field, share};
 use crate::support::{FOLDER, Page, Visit, expected};
 
 /// A configuration that is not the page's own, as a link names it.
-const OTHER: &str = "v=3&model=13b&gpus=64";
+const OTHER: &str = "v=4&model=13b&gpus=64";
 
 /// The workshop's example by a method.
 fn example(method: Method) -> Scenario {
@@ -141,12 +141,12 @@ async fn what_is_shared_names_all_that_it_needs() {
 /// 2 and 0 of the workshop's presets on 64 GPUs, as the table of the three methods has them.
 #[tokio::test]
 async fn its_calculator_answers_for_a_preset() {
-    let page = Page::open("workshop/?v=3&gpus=64").await;
+    let page = Page::open("workshop/?v=4&gpus=64").await;
     let calculator = page.figure("workshop-calculator");
     calculator.press("13B").await;
     calculator.shows("workshop-most", "2 sequences").await;
     calculator.press("70B").await;
     calculator.shows("workshop-most", "does not fit").await;
-    page.until_query("v=3&model=70b&gpus=64&method=workshop").await;
+    page.until_query("v=4&model=70b&gpus=64&method=workshop").await;
     page.close().await;
 }

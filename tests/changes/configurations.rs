@@ -2,7 +2,7 @@
 
 /// The configurations: one of each way to train that the estimator knows, and what goes with it.
 pub const ALL: &[(&str, &str)] = &[
-    ("what the page opens with", ""),
+    ("the workshop's example", ""),
     ("the workshop's method", "method=workshop"),
     ("the paper's method", "method=paper&zero=2&recompute=full"),
     (

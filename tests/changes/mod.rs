@@ -130,7 +130,7 @@ pub fn table() -> String {
 "
     .to_owned();
     for (name, query) in configurations::ALL {
-        let read = link::decode(query);
+        let read = link::decode(&format!("v=3&{query}"));
         assert_eq!(read.notices, [], "{name}");
         let scenario = read.scenario;
         _ = writeln!(

@@ -68,9 +68,9 @@ fn config_files() -> impl Iterator<Item = PathBuf> {
 #[test]
 fn link_query_and_json_scenario_have_the_same_report() {
     let expected = report("model=llama-3.1-8b&gpu=h100-80&gpus=8&zero=3&s=8192&precision=mixed");
-    assert_eq!(expected["link"], "v=3&model=llama-3.1-8b&gpu=h100-80&s=8192&precision=mixed");
+    assert_eq!(expected["link"], "v=4&s=8192&precision=mixed");
     for asked in [
-        "?v=3&model=llama-3.1-8b&gpu=h100-80&gpus=8&zero=3&s=8192&precision=mixed",
+        "?v=4&model=llama-3.1-8b&gpu=h100-80&gpus=8&zero=3&s=8192&precision=mixed",
         "https://example.org/bmax/?model=llama-3.1-8b&gpu=h100-80&gpus=8&zero=3&s=8192&precision=mixed#levers",
         r#"{"model":"llama-3.1-8b","gpu":"h100-80","gpus":8,"zero":"3","s":8192,"precision":"mixed"}"#,
     ] {

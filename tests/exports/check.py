@@ -38,8 +38,18 @@ TARGETS = [
 TOLD = TARGETS[:10]
 
 
+def without_query(text):
+    """The text without what stands behind a version of links, as in record.rs."""
+    first, *parts = text.split("v=")
+    for part in parts:
+        is_query = re.match("[0-9]", part) and first.endswith(("?", '"'))
+        query = re.match(r"[^\s\"'(){}<>\\]*", part).group()
+        first += "v=" + (part[len(query):] if is_query else part)
+    return first
+
+
 def written(bmax, target, question):
-    command = [bmax, "--export", target, "--page", PAGE, question]
+    command = [bmax, "--export", target, "--page", PAGE, f"v=3&{question.lstrip('?')}"]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
@@ -755,7 +765,7 @@ def main():
         for target in TARGETS if arguments.only is None else [arguments.only]:
             text = written(arguments.bmax, target, question)
             # As many digits as in record.rs.
-            digests.setdefault(name, {})[target] = hashlib.sha256(text.encode()).hexdigest()[:16]
+            digests.setdefault(name, {})[target] = hashlib.sha256(without_query(text).encode()).hexdigest()[:16]
             said = told(text) if target in TOLD else None
             try:
                 with contextlib.redirect_stdout(io.StringIO()):

@@ -59,13 +59,23 @@ VERSION_3 = VERSION_2 | {
     "enc_layers": "0", "enc_positions": "0", "mels": "0", "source": "0", "pos_spare": "0",
 }
 
-VERSIONS = {"1": VERSION_1, "2": VERSION_2, "3": VERSION_3}
+# Version 4, as docs/links.md lists it: Llama 3.1 8B with whole layers recomputed, on eight H100, and a chart against the same. A
+# link that names no micro-batch means the largest one, which the ledger has and this script has not.
+VERSION_4 = {key: value for key, value in VERSION_3.items() if key != "b"} | {
+    "model": "llama-3.1-8b", "gpu": "h100-80",
+    "params": "8.030261248", "kv": "8", "ffn": "14336", "vocab": "128256", "mlp": "gated", "tied": "off",
+    "norm": "rmsnorm", "bias": "none", "position": "rotary", "recompute": "full", "dropout": "off",
+    "mem": "79.6474609375", "driver": "0.4423828125", "workspace": "32", "chart_gpus": "8", "chart_recompute": "full",
+}
+
+VERSIONS = {"1": VERSION_1, "2": VERSION_2, "3": VERSION_3, "4": VERSION_4}
 
 # What stands for the parameters that a version did not know, in a link that names nothing which would bring another. All
 # of them are what was counted when there was no such parameter.
 STANDS_IN = {
     "1": {key: value for key, value in VERSION_3.items() if key not in VERSION_1},
     "2": {key: value for key, value in VERSION_3.items() if key not in VERSION_2},
+    "3": {},
 }
 
 
@@ -139,6 +149,10 @@ MODELS = {
     | LLAMA | {"experts": "64", "active": "6", "expert_ffn": "1408", "shared_ffn": "2816",
                "dense_layers": "1", "kv_rank": "512", "rope_dim": "64"},
 }
+
+# What a model brings with it since version 4 began with another one.
+OF_A_MODEL = [*GPT, "parallel", "qkv", "softmax", "recompute", "dropout", "vision", "vision_layers", "vision_hidden",
+              "vision_heads", "vision_ffn", "patch"]
 
 # What version 3 says of a model beside its shape, where it is not the default of that version. Models of a
 # billion parameters and more are trained with whole layers recomputed, smaller ones without; the presets of the
@@ -293,6 +307,24 @@ LINKS = [
     ("v=3&model=own&hidden=768&layers=12&heads=12&kv=12&head_dim=64&ffn=3072&vocab=50265&position=learned&positions=514"
      "&pos_spare=2&s=512", []),
     ("v=3&s=4k&gpus=1e1&mem=40GB&target=1e3", ["mem"]),
+    # Version 4: another beginning, and the largest micro-batch where none is named.
+    ("v=4", []),
+    ("v=4&b=4", []),
+    ("v=4&s=8192&recompute=none", []),
+    ("v=4&gpu=a100-80&gpus=1&recompute=selective&method=workshop", []),
+    ("v=4&model=7b&gpu=a100-80&method=workshop", []),
+    ("v=4&model=13b&gpus=64&method=paper", []),
+    ("v=4&model=70b&gpu=a100-80&gpus=64&recompute=full&b=2&method=workshop", []),
+    ("v=4&model=gpt2&gpu=rtx-3090&gpus=1&zero=0&precision=autocast", []),
+    ("v=4&model=gpt2&s=512&gpus=2&b=8", []),
+    ("v=4&model=qwen3-8b&gpu=rtx-4090&gpus=1&zero=0&adapter=qlora&rank=64", []),
+    ("v=4&gpu=rtx-4090&s=1024&gpus=1&adapter=lora&zero=0", []),
+    ("v=4&model=mixtral-8x7b&gpu=h200&gpus=64&ep=8", []),
+    ("v=4&model=own&params=7&kv=32&ffn=16384&vocab=32000&mlp=gelu&norm=layernorm&bias=all&position=none", []),
+    ("v=4&model=deepseek-v2-lite&attn=eager&chart_gpus=64&chart_axis=memory", []),
+    ("v=4&model=llama-3.1-70b&gpus=64&tp=8&sp=on&zero=1&engine=megatron", []),
+    ("v=4&model=qwen2.5-vl-7b&s=4096&images=2&tower=trained", []),
+    ("v=4&mem=40GB&gpus=0&s=4k", ["mem", "gpus"]),
     ("v=3&model=llama-3.1-8b&gpu=h100&precision=fp8&gpus=0", ["gpu", "precision", "gpus"]),
 ]
 
@@ -356,8 +388,13 @@ def meaning(link, refused):
         means |= code_before_3(pairs)
     if "model" in pairs:
         row = MODELS.get(pairs["model"], {})
-        if pairs["v"] == "3":
+        if pairs["v"] in ("3", "4"):
             row = row | SINCE_3.get(pairs["model"], {})
+        if pairs["v"] == "4" and pairs["model"] in MODELS:
+            # Rows leave out what is as in version 3, and sequences are no longer than a table of positions.
+            row = {key: VERSION_3[key] for key in OF_A_MODEL} | row
+            if row["positions"] != "0":
+                row["s"] = row["positions"]
         means |= {key: value for key, value in row.items() if key in defaults}
         means["model"] = pairs["model"]
     if pairs.get("segments") == "expandable":

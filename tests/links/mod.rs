@@ -16,6 +16,9 @@ const LEDGER: &str = include_str!("ledger.json");
 const DOCUMENT: &str = include_str!("../../docs/links.md");
 const CHANGELOG: &str = include_str!("../../CHANGELOG.md");
 
+/// The micro-batch: since version 4 a link that does not name it means the largest one.
+const BATCH: &str = "b";
+
 /// One link of the list.
 struct Old {
     link: String,
@@ -89,9 +92,9 @@ fn the_list_is_long_enough_and_has_every_parameter_of_every_version() {
         assert!(links.iter().any(|old| has(&old)), "no old link has {}", parameter.key);
     }
     // A link of the newest version fixes everything.
-    let newest = links.iter().find(|old| old.link.starts_with("v=3")).expect("one of version 3");
-    for parameter in link::parameters().iter().filter(|parameter| parameter.key != "v") {
-        assert!(newest.means.contains_key(parameter.key), "version 3 says nothing of {}", parameter.key);
+    let newest = links.iter().find(|old| old.link.starts_with("v=4")).expect("one of version 4");
+    for parameter in link::parameters().iter().filter(|parameter| !["v", BATCH].contains(&parameter.key)) {
+        assert!(newest.means.contains_key(parameter.key), "version 4 says nothing of {}", parameter.key);
     }
 }
 
@@ -106,6 +109,17 @@ fn every_old_link_means_what_it_always_meant() {
             .collect();
         assert!(wrong.is_empty(), "{} means something else now: {wrong:?}", old.link);
     }
+}
+
+#[test]
+fn a_link_of_version_4_without_a_micro_batch_means_the_largest() {
+    let mut silent = 0;
+    for old in list().iter().filter(|old| old.link.starts_with("v=4") && !old.means.contains_key(BATCH)) {
+        let scenario = link::decode(&old.link).scenario;
+        assert_eq!(scenario.recipe.batch, b_max(&scenario).batch().unwrap_or(1), "{}", old.link);
+        silent += 1;
+    }
+    assert!(silent >= 10, "{silent}");
 }
 
 #[test]
@@ -156,7 +170,8 @@ fn every_input_came_with_a_version_and_stands_in_older_links_for_what_was_counte
     let file: Value = serde_json::from_str(LINKS).expect("links.json is JSON");
     for version in 1..=link::VERSION {
         let table = |value: &Value| value.as_object().expect("a table").clone();
-        let known: BTreeSet<_> = inputs().filter(|(_, since)| *since <= version).map(|(key, _)| key).collect();
+        let is_known = |(key, since): &(&str, u32)| *since <= version && (version < 4 || *key != BATCH);
+        let known: BTreeSet<_> = inputs().filter(is_known).map(|(key, _)| key).collect();
         let means = table(&file[version.to_string()]);
         let listed: BTreeSet<_> =
             means.keys().map(String::as_str).filter(|key| !["model", "gpu"].contains(key)).collect();

@@ -44,7 +44,7 @@ impl Random {
 
     /// A model and a GPU of the lists with some of their numbers and words changed: a few, or a third, or most.
     pub fn scenario(&mut self) -> Scenario {
-        let mut scenario = self.one(catalogue::DEVICES).apply(self.one(catalogue::MODELS).apply(Scenario::default()));
+        let mut scenario = self.one(catalogue::DEVICES).apply(self.one(catalogue::MODELS).apply(Scenario::workshop()));
         let (numbers, words) = *self.one(&[(0.03, 0.1), (0.1, 0.3), (0.3, 0.6)]);
         for &field in Field::ALL {
             if self.part() < numbers {

@@ -79,7 +79,7 @@ fn survives(scenario: &Scenario) -> Result<(), TestCaseError> {
 fn a_link_brings_back_every_model_on_every_device() {
     for model in catalogue::MODELS {
         for device in catalogue::DEVICES {
-            let scenario = device.apply(model.apply(Scenario::default()));
+            let scenario = device.apply(model.apply(Scenario::workshop()));
             survives(&scenario).unwrap_or_else(|error| panic!("{} on {}: {error}", model.slug, device.slug));
         }
     }
@@ -88,7 +88,7 @@ fn a_link_brings_back_every_model_on_every_device() {
 #[test]
 fn a_link_brings_back_every_word_and_both_ends_of_every_number_of_every_model() {
     for row in catalogue::MODELS {
-        let start = row.apply(Scenario::default());
+        let start = row.apply(Scenario::workshop());
         for word in setting::ALL {
             for option in word.options {
                 let scenario = word.read(option.key, start).expect("a word of its own");
@@ -153,10 +153,10 @@ fn digits_of_other_scripts_and_invisible_marks_are_named_and_not_guessed_at() {
             let read = link::decode(&query);
             let expected = if field == Field::Gpus { 8 } else { 64 };
             assert_eq!(read.scenario.cluster.gpus, expected, "{text:?}");
-            assert_eq!(
-                read.scenario.number(field),
-                link::decode(if expected == 64 { "gpus=64" } else { "" }).scenario.number(field)
-            );
+            let usual = link::decode(if expected == 64 { "gpus=64" } else { "" }).scenario;
+            // What is wrong with a micro-batch lets that of the default stand in.
+            let usual = if field == Field::Batch { Scenario::default() } else { usual };
+            assert_eq!(read.scenario.number(field), usual.number(field), "{text:?} for {}", field.bound().key);
             assert!(!read.notices.is_empty(), "{text:?} for {}", field.bound().key);
         }
         for word in setting::ALL {
@@ -165,7 +165,7 @@ fn digits_of_other_scripts_and_invisible_marks_are_named_and_not_guessed_at() {
         }
     }
     // The same name in two forms of Unicode is two names, and neither is one of ours.
-    assert_eq!(link::decode("caf%C3%A9=1&cafe%CC%81=1").notices.len(), 2);
+    assert_eq!(link::decode("v=3&caf%C3%A9=1&cafe%CC%81=1").notices.len(), 2);
 }
 
 #[test]

@@ -27,7 +27,7 @@ proptest! {
         // Division rounds once, and so do the digits when they are read together with the power of ten.
         prop_assert_eq!(read(Field::Parameters, "M"), Ok(count / 1e3));
         prop_assert_eq!(read(Field::GlobalBatch, "k sequences").is_err(), true);
-        let with = Scenario::default().with_text(Field::GlobalBatch, &format!("{count}k tokens")).expect("in range");
+        let with = Scenario::workshop().with_text(Field::GlobalBatch, &format!("{count}k tokens")).expect("in range");
         prop_assert_eq!(f64::from(with.goal.global_batch), count * 1e3);
     }
 

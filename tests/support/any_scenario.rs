@@ -25,7 +25,7 @@ prop_compose! {
         words in setting::ALL.iter().map(|setting| select(setting.options)).collect::<Vec<_>>(),
         changed in prop::collection::vec(prop::bool::weighted(0.6), setting::ALL.len()),
     ) -> Scenario {
-        let mut scenario = catalogue::MODELS[model].apply(Scenario::default());
+        let mut scenario = catalogue::MODELS[model].apply(Scenario::workshop());
         scenario = catalogue::DEVICES[device].apply(scenario);
         for (field, number) in Field::ALL.iter().zip(numbers) {
             if let Some(number) = number {

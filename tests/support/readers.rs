@@ -73,7 +73,7 @@ fn config(text: &str) {
     match config_json::read(text) {
         Ok(reading) => {
             reading.notes.iter().for_each(|note| short(&note.to_string()));
-            usable(&Scenario { model: reading.model, ..Scenario::default() });
+            usable(&Scenario { model: reading.model, ..Scenario::workshop() });
         }
         Err(refusal) => short(&refusal.to_string()),
     }
@@ -82,7 +82,7 @@ fn config(text: &str) {
 /// A message of a host page: its type in the first line and its text behind it. The query of a frame is read, too.
 fn message(text: &str) {
     let (kind, given) = text.split_once('\n').unwrap_or((text, ""));
-    match Message::read(Some(kind), Some(given), &Scenario::default()) {
+    match Message::read(Some(kind), Some(given), &Scenario::workshop()) {
         Ok(Message::Scenario(read)) => {
             assert_eq!(read.notices, []);
             usable(&read.scenario);
@@ -94,7 +94,7 @@ fn message(text: &str) {
     let (embed, notices) = Embed::read(given);
     notices.iter().for_each(|notice| short(&notice.to_string()));
     if let Some(embed) = embed.filter(|embed| !embed.figure.is_empty()) {
-        let written = embed.query(&Scenario::default());
+        let written = embed.query(&Scenario::workshop());
         assert_eq!(Embed::read(&written), (Some(embed), Vec::new()), "{written}");
     }
     assert!(kept(given).len() <= given.len() + 1);
@@ -110,7 +110,7 @@ fn lengths(text: &str) {
             assert!((all - 1.0).abs() < 1e-6, "{all}");
             let quantiles = [0.0, 0.5, 0.95, 1.0].map(|part| spread.quantile(part));
             assert!(quantiles.is_sorted() && quantiles[3] <= spread.longest(), "{quantiles:?}");
-            usable(&Scenario { lengths: spread.told(Scenario::default().lengths), ..Scenario::default() });
+            usable(&Scenario { lengths: spread.told(Scenario::workshop().lengths), ..Scenario::workshop() });
         }
         Err(refusal) => short(&refusal.to_string()),
     }
@@ -120,7 +120,7 @@ fn lengths(text: &str) {
 fn network(text: &str) {
     let network = Network::read(text);
     network.troubles.iter().for_each(|trouble| short(&trouble.message()));
-    let (scenario, every) = (Scenario::default(), network.root_of_units());
+    let (scenario, every) = (Scenario::workshop(), network.root_of_units());
     let setup = Setup::of(&scenario);
     let need = network.need(&setup, every, 1.0);
     assert!(need.peak.get().is_finite() && need.peak.get() >= 0.0, "{:?}", need.peak);
@@ -140,7 +140,7 @@ fn value(text: &str) {
     let place = rest.next().unwrap_or_default() as usize;
     let (field, setting, text) =
         (Field::ALL[place % Field::ALL.len()], setting::ALL[place % setting::ALL.len()], rest.as_str());
-    match Scenario::default().with_text(field, text) {
+    match Scenario::workshop().with_text(field, text) {
         Ok(scenario) => {
             usable(&scenario);
             let again = scenario.with_text(field, &number::plain(scenario.number(field)));
@@ -148,7 +148,7 @@ fn value(text: &str) {
         }
         Err(refusal) => short(&refusal.to_string()),
     }
-    if let Err(refusal) = setting.read(text, Scenario::default()) {
+    if let Err(refusal) = setting.read(text, Scenario::workshop()) {
         short(&refusal.to_string());
     }
     if let Ok(read) = number::parse(text) {

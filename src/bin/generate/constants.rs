@@ -57,7 +57,7 @@ fn ends<T>(unknown: Unknown<T>, in_its_unit: fn(T) -> f64) -> String {
 
 /// The default with a change, by a method.
 fn scenario(method: Method, change: impl Fn(&mut Scenario)) -> Scenario {
-    let mut scenario = Scenario { method, ..Scenario::default() };
+    let mut scenario = Scenario { method, ..Scenario::workshop() };
     scenario.cluster.gpus = 1;
     change(&mut scenario);
     scenario
@@ -65,7 +65,7 @@ fn scenario(method: Method, change: impl Fn(&mut Scenario)) -> Scenario {
 
 /// The default on a device of the catalogue.
 fn on(slug: &str) -> Scenario {
-    catalogue::device(slug).expect(slug).apply(Scenario::default())
+    catalogue::device(slug).expect(slug).apply(Scenario::workshop())
 }
 
 /// A peak as the table has it, or a dash.
@@ -123,9 +123,9 @@ fn activation_constants() -> Vec<Constant> {
         });
         estimate(&scenario).bucket(Bucket::Activations).get()
     };
-    let model = Scenario::default().model;
+    let model = Scenario::workshop().model;
     let [tokens, width, layers, heads] =
-        [Scenario::default().recipe.sequence, model.hidden, model.layers, model.heads].map(f64::from);
+        [Scenario::workshop().recipe.sequence, model.hidden, model.layers, model.heads].map(f64::from);
     let linear = workshop(Recomputation::Selective) / (tokens * width * layers);
     let scores =
         (workshop(Recomputation::None) - workshop(Recomputation::Selective)) / (heads * tokens * tokens * layers);
@@ -195,7 +195,7 @@ fn state_constants() -> Vec<Constant> {
 
 fn other_constants() -> Vec<Constant> {
     let at = |sequence: u32| {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::workshop();
         scenario.recipe.sequence = sequence;
         (flops_per_token(&scenario), scenario.model)
     };
@@ -206,7 +206,7 @@ fn other_constants() -> Vec<Constant> {
     let multiplied = of.multiplied_in_layers(&model) + of.multiplied_by_head();
     let weights = (2.0 * short - long) / multiplied as f64;
     let extra = |recomputation| {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::workshop();
         scenario.recipe.recomputation = recomputation;
         // Only layers are computed again, and a classifier has no head to speak of.
         scenario.recipe.loss = LossHead::Classifier;

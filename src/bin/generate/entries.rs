@@ -21,23 +21,23 @@ fn scenarios() -> Vec<Scenario> {
         .collect();
     for row in &rows {
         for (first, (setting, word)) in choices.iter().enumerate() {
-            let one = setting.read(word, row.apply(Scenario::default())).expect("a word of its own");
+            let one = setting.read(word, row.apply(Scenario::workshop())).expect("a word of its own");
             for (other, word) in &choices[first..] {
                 found.push(other.read(word, one).expect("a word of its own"));
             }
         }
         // A pipeline and several micro-batches of one step.
-        let mut piped = row.apply(Scenario::default());
+        let mut piped = row.apply(Scenario::workshop());
         piped.cluster.pipeline_parallel = 4;
         piped.recipe.micro_batches = 8;
         found.push(piped);
         // Products in fp8, on a device that has them.
-        let hopper = catalogue::device("h100-80").expect("listed").apply(row.apply(Scenario::default()));
+        let hopper = catalogue::device("h100-80").expect("listed").apply(row.apply(Scenario::workshop()));
         for option in setting::FP8.options {
             found.push(setting::FP8.read(option.key, hopper).expect("a word of its own"));
         }
         // A vocabulary that several devices share.
-        let mut divided = row.apply(Scenario::default());
+        let mut divided = row.apply(Scenario::workshop());
         divided.cluster.tensor_parallel = 2;
         found.push(divided);
     }

@@ -1,6 +1,6 @@
 //! What the bar says.
 
-use bmax::{Answer, Choice, Field, setting};
+use bmax::{Answer, Choice, Field, setting, setting::Setting};
 
 use crate::site::{Facts, Standing, format};
 
@@ -44,12 +44,14 @@ impl Shown {
     }
 }
 
-/// How many settings differ from their defaults. The micro-batch is no setting, and what the line shows needs no count.
+/// How many settings differ from their defaults. The micro-batch is no setting, what the line shows needs no count, and what
+/// the chart is drawn against changes no answer.
 fn changed(facts: &Facts) -> String {
-    const IN_LINE: [Field; 4] = [Field::Batch, Field::Gpus, Field::Sequence, Field::Rank];
-    let numbers = Field::ALL.iter().filter(|field| !IN_LINE.contains(field));
+    const NUMBERS: [Field; 5] = [Field::Batch, Field::Gpus, Field::Sequence, Field::Rank, Field::ComparisonGpus];
+    static WORDS: [&Setting; 3] = [&setting::ADAPTER, &setting::COMPARISON_RECOMPUTATION, &setting::CHART_AXIS];
+    let numbers = Field::ALL.iter().filter(|field| !NUMBERS.contains(field));
     let numbers = numbers.filter(|field| facts.scenario.number(**field) != facts.base.number(**field)).count();
-    let words = setting::ALL.iter().filter(|word| ***word != setting::ADAPTER);
+    let words = setting::ALL.iter().filter(|word| !WORDS.contains(&**word));
     let words = words.filter(|word| word.get(&facts.scenario) != word.get(&facts.base)).count();
     match numbers + words {
         0 => String::new(),
@@ -91,7 +93,7 @@ mod tests {
 
     #[test]
     fn the_worked_7b_example_is_told_in_one_line() {
-        let shown = Shown::of(&facts_of(Scenario { method: Method::Workshop, ..Scenario::default() }));
+        let shown = Shown::of(&facts_of(Scenario { method: Method::Workshop, ..Scenario::workshop() }));
         assert!(shown.fits);
         assert_eq!((shown.answer.as_str(), shown.outlook.as_str()), ("3", "Workshop method"));
         assert_eq!((shown.batch.as_str(), shown.configuration.as_str()), (" = 3 ", "7B"));
@@ -101,7 +103,7 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_spoken_with_what_is_largest() {
-        let mut scenario = Scenario { method: Method::Workshop, ..Scenario::default() };
+        let mut scenario = Scenario { method: Method::Workshop, ..Scenario::workshop() };
         scenario.cluster.gpus = 1;
         let shown = Shown::of(&facts_of(scenario));
         assert!(!shown.fits);

@@ -65,7 +65,7 @@ mod tests {
     fn each_way_sets_what_it_says_and_keeps_a_kind_of_adapter_that_it_has_already() {
         for &(way, _) in &WAYS {
             for &adapter in Adapter::ALL {
-                let mut scenario = Scenario::default();
+                let mut scenario = Scenario::workshop();
                 scenario.recipe.adapter = adapter;
                 let with = way.apply(scenario).recipe.adapter;
                 assert_eq!(Way::of(with), way);

@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn a_list_has_its_chosen_row_before_the_reader_comes_to_it() {
-        let html = rendered(Scenario::default());
+        let html = rendered(Scenario::workshop());
         let has = |word| html.contains(&format!("<option value=\"{word}\" selected>"));
         assert!(has("7b") && has("a100-80") && html.matches("<option").count() == 2, "{html}");
     }
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn whoever_takes_a_card_for_a_desk_takes_one() {
         for row in DEVICES {
-            let with = taken(row, Scenario::default());
+            let with = taken(row, Scenario::workshop());
             let wanted = if row.group == DeviceGroup::DataCentre { 8 } else { 1 };
             assert_eq!((with.device.origin, with.cluster.gpus), (row.slug, wanted), "{}", row.name);
         }
@@ -150,9 +150,9 @@ mod tests {
 
     #[test]
     fn a_row_with_another_number_says_that_it_is_edited() -> Result<(), bmax::InputError> {
-        let layers = Scenario::default().with_number(Field::Layers, 41.0)?;
+        let layers = Scenario::workshop().with_number(Field::Layers, 41.0)?;
         assert!(rendered(layers).contains("7B (edited)"));
-        assert!(!rendered(Scenario::default()).contains("(edited)"));
+        assert!(!rendered(Scenario::workshop()).contains("(edited)"));
         Ok(())
     }
 }

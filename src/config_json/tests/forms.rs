@@ -269,7 +269,7 @@ fn cohere_s_norm_has_a_weight_and_keeps_three_tensors_in_fp32() {
     let model = read(cohere).expect("a model").model;
     assert_eq!((model.norm, model.mlp), (Norm::LayerNormFull, Mlp::Gated));
     let kept = |norm| {
-        let mut scenario = link::decode("gpus=1&zero=0&recompute=none&dropout=off&s=1024&b=1").scenario;
+        let mut scenario = link::decode("v=3&gpus=1&zero=0&recompute=none&dropout=off&s=1024&b=1").scenario;
         scenario.model = Model { norm, ..model };
         let estimate = crate::estimate(&scenario);
         let instant = estimate.instants.iter().position(|instant| instant.name == "loss, forward").expect("an instant");
@@ -283,7 +283,7 @@ fn cohere_s_norm_has_a_weight_and_keeps_three_tensors_in_fp32() {
 #[test]
 fn the_script_that_measures_has_cohere_s_norm_where_the_model_has_it() {
     let script = |norm| {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::workshop();
         scenario.model.norm = norm;
         crate::export::write(crate::export::Target::Measure, &scenario, "")
     };

@@ -177,7 +177,7 @@ fn the_page_takes_a_file_as_the_command_line_does() {
             "model=qwen2.5-vl-7b",
         ] {
             let now = link::decode(asked).scenario;
-            let next = reading.as_usual().apply(now);
+            let next = now.then(reading.as_usual().apply(now));
             let changed = link::decode_onto(Some(&now), &link::encode_change(&next, &now));
             assert_eq!(changed.notices, [], "{asked}");
             assert_eq!(changed.scenario, next, "{asked} with {model:?}");
@@ -234,7 +234,7 @@ const OTHERS: &[((Switch, Recomputation), &str)] = &[
 fn a_model_that_is_not_listed_is_trained_as_one_of_its_size_is_with_its_own_dropout() {
     for (expected, text) in OTHERS {
         let reading = reading(text);
-        let recipe = link::decode_with("", Some(reading.as_usual())).scenario.recipe;
+        let recipe = link::decode_with("v=3", Some(reading.as_usual())).scenario.recipe;
         assert_eq!((recipe.dropout, recipe.recomputation), *expected, "{text}");
     }
 }

@@ -251,8 +251,8 @@ fn an_encoder_with_a_decoder_is_refused_with_the_sizes_of_its_decoder() {
         // the last norm.
         "This is an encoder with a decoder of a build that is not counted; whole models of the kind of T5, BART and \
          Whisper are. Its decoder alone, without what attends to the encoder, has 41,622,016 weights by its sizes: bmax \
-         'v=3&model=own&params=0.041622016&hidden=512&layers=6&heads=8&kv=8&head_dim=64&ffn=2048&vocab=32128&\
-         mlp=gated&norm=rmsnorm&bias=none&position=rotary&recompute=none&dropout=off'."
+         'v=4&model=own&params=0.041622016&hidden=512&layers=6&heads=8&head_dim=64&ffn=2048&vocab=32128&tied=on&\
+         recompute=none'."
     );
     let whisper = r#"{"model_type": "whisper", "architectures": ["WhisperForCausalLM"], "d_model": 384, "encoder_layers": 4, "decoder_layers": 4,
         "decoder_attention_heads": 6, "decoder_ffn_dim": 1536, "vocab_size": 51865}"#;

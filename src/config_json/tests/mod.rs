@@ -174,7 +174,7 @@ fn every_word_of_the_tables_is_known() {
             }
             Some((key, value)) => match Field::from_key(key) {
                 Some(field) => field.read(value).is_ok(),
-                None => Setting::from_key(key).is_some_and(|setting| setting.read(value, Scenario::default()).is_ok()),
+                None => Setting::from_key(key).is_some_and(|setting| setting.read(value, Scenario::workshop()).is_ok()),
             },
         };
         assert!(is_known, "{word}");
@@ -208,7 +208,7 @@ fn is_sound(text: &str) -> Result<(), TestCaseError> {
         Ok(reading) => {
             prop_assert!(messages(&reading).iter().all(|message| message.len() < 500));
             prop_assert_eq!(reading.model.parameters, reading.model.derived_parameters());
-            let scenario = Scenario { model: reading.model, ..Scenario::default() };
+            let scenario = Scenario { model: reading.model, ..Scenario::workshop() };
             for &field in Field::ALL {
                 prop_assert!(field.check(scenario.number(field)).is_ok(), "{:?}", reading.model);
             }

@@ -40,7 +40,7 @@ impl Batched {
 /// ```
 /// use bmax::course::lengths::{Spread, batched};
 /// use bmax::{Batching, Scenario};
-/// let scenario = Scenario::default();
+/// let scenario = Scenario::workshop();
 /// let lengths = Spread::of_scenario(&scenario);
 /// let [padded, bucketed] = [Batching::Padded, Batching::Bucketed].map(|way| batched(&scenario, &lengths, way, 8));
 /// assert!(padded.padding() > 0.4 && bucketed.padding() < 0.1);
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn two_lengths_are_padded_as_one_counts_by_hand() {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::workshop();
         // Half of 100 and half of 200 tokens: of two, the longest is 100 in one of four.
         let lengths = of(&[(100, 1), (200, 1)]);
         let padded = batched(&scenario, &lengths, Batching::Padded, 2);
@@ -174,7 +174,7 @@ mod tests {
             median in 1_u32..100_000, p95 in 1_u32..200_000, longest in 1_u32..400_000,
             cut in 1_u32..400_000, batch in 1_u32..=1_048_576, micro_batches in 1_u32..=1_000_000, multiple in 1_u32..=1_024,
         ) {
-            let mut scenario = Scenario::default();
+            let mut scenario = Scenario::workshop();
             scenario.recipe.sequence = cut;
             scenario.recipe.micro_batches = micro_batches;
             scenario.lengths.multiple = multiple;

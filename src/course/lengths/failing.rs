@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn what_fits_at_the_longest_never_fails_and_one_sequence_more_does_sometime() {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::workshop();
         scenario.lengths.batching = Batching::Padded;
         let lengths = Spread::of_scenario(&scenario);
         let most = largest_micro_batch(&scenario).expect("some fit");

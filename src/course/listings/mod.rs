@@ -42,7 +42,7 @@ impl Listing {
     ///
     /// ```
     /// use bmax::{Precision, Scenario, course::listings::Listing};
-    /// let mut scenario = Scenario::default();
+    /// let mut scenario = Scenario::workshop();
     /// assert!(!Listing::Autocast.source(&scenario).contains("GradScaler("));
     /// scenario.recipe.precision = Precision::Fp16;
     /// assert!(Listing::Autocast.source(&scenario).contains("GradScaler("));

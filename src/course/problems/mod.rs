@@ -90,7 +90,7 @@ pub fn find(id: &str) -> Option<&'static Problem> {
 
 /// The default configuration, changed.
 fn changed(change: impl FnOnce(&mut Scenario)) -> Scenario {
-    let mut scenario = Scenario::default();
+    let mut scenario = Scenario::workshop();
     change(&mut scenario);
     scenario
 }

@@ -71,7 +71,7 @@ pub(super) fn twelve_days() -> Problem {
 
 /// Two measured runs that need more for each sequence than predicted.
 pub(super) fn two_runs() -> Problem {
-    let scenario = Scenario::default();
+    let scenario = Scenario::workshop();
     let predicted = |batch| counters(&scenario.with_batch(batch)).allocated;
     let measured = |batch, more| Measured { batch, peak: predicted(batch) + Bytes::from_gib(more) };
     let runs = [measured(1, 1.5), measured(4, 6.0)];

@@ -28,7 +28,7 @@ pub const KEY: &[u8; COUNT] = b"dabddbcbacabbadcb  ";
 /// ```
 /// use bmax::course::quiz;
 /// use bmax::{Scenario, b_max, estimate};
-/// let scenario = Scenario::default();
+/// let scenario = Scenario::workshop();
 /// let (ledger, answer) = (estimate(&scenario), b_max(&scenario));
 /// // Activations are the largest part of the default's peak, and with flash attention they are linear.
 /// assert_eq!(quiz::right(17, &scenario, &ledger, &answer), b'b');

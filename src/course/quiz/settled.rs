@@ -46,7 +46,7 @@ pub(super) const GB: f64 = 1e9;
 
 /// The count of the papers, at 16 bits, with dropout, one device.
 pub(super) fn paper(change: impl Fn(&mut Scenario)) -> Scenario {
-    let mut scenario = Scenario { method: Method::Paper, ..Scenario::default() };
+    let mut scenario = Scenario { method: Method::Paper, ..Scenario::workshop() };
     scenario.recipe.batch = 1;
     scenario.recipe.dropout = Switch::On;
     scenario.cluster.gpus = 1;
@@ -221,7 +221,7 @@ pub(super) fn doubled_length_with_scores() -> Settled {
 /// Which statement on recomputation is false (lecture, section 17.2).
 pub(super) fn false_statement_on_recomputation() -> Settled {
     let at = |recomputation, every| {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::workshop();
         scenario.recipe.recomputation = recomputation;
         scenario.recipe.every = every;
         (estimate(&scenario), extra_work(&scenario))

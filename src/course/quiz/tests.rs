@@ -22,14 +22,14 @@ fn the_letters_are_spread() {
 #[test]
 fn the_parts_of_the_peak_are_all_of_it() {
     for method in [Method::Ledger, Method::Workshop, Method::Paper] {
-        let ledger = estimate(&Scenario { method, ..Scenario::default() });
+        let ledger = estimate(&Scenario { method, ..Scenario::workshop() });
         let sum: Bytes = parts(&ledger).into_iter().sum();
         assert!((sum.get() / ledger.peak().bytes.get() - 1.0).abs() < 1e-12);
     }
 }
 
 fn asked(place: usize, change: impl Fn(&mut Scenario)) -> u8 {
-    let mut scenario = Scenario::default();
+    let mut scenario = Scenario::workshop();
     change(&mut scenario);
     right(place, &scenario, &estimate(&scenario), &b_max(&scenario))
 }
@@ -72,7 +72,7 @@ fn at_the_longest_length_the_question_still_has_an_answer() {
 fn adafactor_s_sums_are_those_of_the_ledger() {
     // One more layer of a GPT block of width H: four matrices H × H, one H × 4H and one 4H × H.
     let sums = |layers| {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::workshop();
         scenario.model.layers = layers;
         scenario.cluster.gpus = 1;
         scenario.recipe.optimizer = Optimizer::Adafactor;

@@ -273,7 +273,7 @@ impl Drawn<'_> {
 /// ```
 /// use bmax::course::step::timeline;
 /// use bmax::{Scenario, estimate};
-/// let scenario = Scenario::default();
+/// let scenario = Scenario::workshop();
 /// let curve = timeline(&scenario);
 /// let peak = estimate(&scenario).peak().bytes.gib();
 /// assert!((curve.highest(2).held.total().gib() - peak).abs() < 1e-9);

@@ -63,7 +63,7 @@ impl Paced {
     /// ```
     /// use bmax::course::step::Paced;
     /// use bmax::{Recomputation, Scenario, estimate};
-    /// let mut scenario = Scenario::default();
+    /// let mut scenario = Scenario::workshop();
     /// scenario.recipe.recomputation = Recomputation::Full;
     /// let step = Paced::of(&scenario);
     /// assert!((step.peak.held.gib() - estimate(&scenario).peak().bytes.gib()).abs() < 1e-9);
@@ -175,7 +175,7 @@ mod tests {
         for slug in ["1b", "7b", "llama-3.1-8b", "gpt2"] {
             for &recomputation in Recomputation::ALL {
                 for micro_batches in [1, 2, 3, 4, 7] {
-                    let mut scenario = catalogue::model(slug).expect("a row").apply(Scenario::default());
+                    let mut scenario = catalogue::model(slug).expect("a row").apply(Scenario::workshop());
                     scenario.recipe.recomputation = recomputation;
                     scenario.recipe.micro_batches = micro_batches;
                     all.push(scenario);
@@ -205,7 +205,7 @@ mod tests {
     /// in place of 3, less the head, which is not repeated. Without it nothing is computed again.
     #[test]
     fn a_step_with_full_recomputation_takes_a_forward_pass_more_and_none_takes_none() {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::workshop();
         let length = |scenario: &Scenario| Paced::of(scenario).work();
         scenario.recipe.recomputation = Recomputation::None;
         assert!((length(&scenario) - 3.0).abs() < 1e-12);
@@ -238,7 +238,7 @@ mod tests {
 
     #[test]
     fn a_method_without_moments_is_flat() {
-        let scenario = Scenario { method: Method::Workshop, ..Scenario::default() };
+        let scenario = Scenario { method: Method::Workshop, ..Scenario::workshop() };
         let step = Paced::of(&scenario);
         assert_eq!(step.points.len(), 2);
         assert_eq!(step.points[0].1, step.points[1].1);

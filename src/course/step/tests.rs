@@ -14,7 +14,7 @@ fn scenarios() -> Vec<Scenario> {
         for &recomputation in Recomputation::ALL {
             for micro_batches in [1, 2, 4, 7] {
                 for (stages, attention) in [(1, AttentionKernel::Flash), (2, AttentionKernel::Eager)] {
-                    let mut scenario = row.apply(Scenario::default());
+                    let mut scenario = row.apply(Scenario::workshop());
                     scenario.recipe.recomputation = recomputation;
                     scenario.recipe.micro_batches = micro_batches;
                     scenario.recipe.attention = attention;
@@ -25,7 +25,7 @@ fn scenarios() -> Vec<Scenario> {
                     all.push(scenario);
                 }
                 // With so few layers on the first stage the second needs most.
-                let mut uneven = row.apply(Scenario::default());
+                let mut uneven = row.apply(Scenario::workshop());
                 uneven.recipe.recomputation = recomputation;
                 uneven.recipe.micro_batches = micro_batches;
                 uneven.cluster.pipeline_parallel = 4;
@@ -94,11 +94,11 @@ fn nothing_is_ever_negative_and_time_only_goes_on() {
 
 #[test]
 fn adam_s_state_appears_with_the_first_update_and_stays() {
-    let scenario = Scenario::default();
+    let scenario = Scenario::workshop();
     let curve = timeline(&scenario);
     let state = |at: f64| curve.at(at).1.of(Bucket::Optimizer);
     // 7·10⁹ weights over eight devices: 4 bytes of master copy, and 8 of moments beside them.
-    let weights = f64::from(u32::try_from(catalogue::DEFAULT_MODEL.model.derived_parameters() / 8).expect("fits"));
+    let weights = f64::from(u32::try_from(catalogue::WORKSHOP_MODEL.model.derived_parameters() / 8).expect("fits"));
     assert!((state(0.0).get() / weights - 4.0).abs() < 1e-6);
     assert!((state(170.0).get() / weights - 4.0).abs() < 1e-6);
     for at in [186.0, 200.0, 300.0, 399.0] {
@@ -111,7 +111,7 @@ fn adam_s_state_appears_with_the_first_update_and_stays() {
 
 #[test]
 fn a_layer_that_is_computed_again_comes_and_goes() {
-    let mut scenario = Scenario::default();
+    let mut scenario = Scenario::workshop();
     scenario.recipe.recomputation = Recomputation::Full;
     let curve = timeline(&scenario);
     let activations: Vec<f64> = curve
@@ -131,7 +131,7 @@ fn a_layer_that_is_computed_again_comes_and_goes() {
 
 #[test]
 fn a_second_micro_batch_runs_beside_the_sums_of_the_first() {
-    let mut scenario = Scenario::default();
+    let mut scenario = Scenario::workshop();
     scenario.recipe.micro_batches = 2;
     let curve = timeline(&scenario);
     let at_loss: Vec<Bytes> = curve
@@ -149,7 +149,7 @@ fn a_second_micro_batch_runs_beside_the_sums_of_the_first() {
 #[test]
 fn the_methods_with_one_instant_are_flat() {
     for method in [Method::Workshop, Method::Paper] {
-        let scenario = Scenario { method, ..Scenario::default() };
+        let scenario = Scenario { method, ..Scenario::workshop() };
         let curve = timeline(&scenario);
         assert_eq!(curve.moments.len(), 2);
         assert_eq!(curve.at(123.0).1, curve.moments[0].held);
@@ -160,7 +160,7 @@ fn the_methods_with_one_instant_are_flat() {
 #[test]
 fn the_places_are_those_of_the_ledger() {
     let named = |scenario: &Scenario, position: usize| estimate(scenario).instants[position].name;
-    let mut scenario = Scenario::default();
+    let mut scenario = Scenario::workshop();
     let places = LAST_STAGE;
     assert_eq!(named(&scenario, places.forward), "loss, forward");
     assert_eq!(named(&scenario, places.loss), "loss, backward");

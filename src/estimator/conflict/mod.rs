@@ -46,7 +46,7 @@ impl Scenario {
     ///
     /// ```
     /// use bmax::Scenario;
-    /// let mut scenario = Scenario::default();
+    /// let mut scenario = Scenario::workshop();
     /// assert!(scenario.conflicts().is_empty());
     /// scenario.cluster.context_parallel = 3;
     /// assert!(scenario.conflicts()[0].message.contains("8 GPUs"));
@@ -309,12 +309,12 @@ mod tests {
     }
 
     pub(super) fn ledger() -> Scenario {
-        Scenario { method: Method::Ledger, ..Scenario::default() }
+        Scenario { method: Method::Ledger, ..Scenario::workshop() }
     }
 
     #[test]
     fn groups_that_do_not_divide_the_gpus_are_named_with_the_nearest_that_do() {
-        let mut scenario = Scenario { method: Method::Paper, ..Scenario::default() };
+        let mut scenario = Scenario { method: Method::Paper, ..Scenario::workshop() };
         scenario.cluster.gpus = 10;
         scenario.cluster.tensor_parallel = 4;
         assert_eq!(only(scenario).mend, Change::Number(Field::Gpus, 12.0));
@@ -358,7 +358,7 @@ mod tests {
 
     #[test]
     fn the_workshop_reads_no_groups_and_complains_of_none() {
-        let mut scenario = Scenario { method: Method::Workshop, ..Scenario::default() };
+        let mut scenario = Scenario { method: Method::Workshop, ..Scenario::workshop() };
         scenario.cluster.tensor_parallel = 3;
         scenario.cluster.pipeline_parallel = 5;
         assert_eq!(scenario.conflicts(), []);

@@ -11,7 +11,7 @@ impl Scenario {
     ///
     /// ```
     /// use bmax::{Scenario, catalogue};
-    /// let longest = |slug| catalogue::model(slug).expect("listed").apply(Scenario::default()).longest_positions();
+    /// let longest = |slug| catalogue::model(slug).expect("listed").apply(Scenario::workshop()).longest_positions();
     /// assert_eq!((longest("gpt2"), longest("llama-3.1-8b")), (Some(1_024), None));
     /// // Two of 1,026 rows are for no token.
     /// assert_eq!(longest("bart-large"), Some(1_024));

@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn small_tensors_of_every_listed_model_are_all_that_its_matrices_leave() {
         for row in catalogue::MODELS {
-            let scenario = row.apply(Scenario::default());
+            let scenario = row.apply(Scenario::workshop());
             let model = &scenario.model;
             let weights = Weights::of(model);
             let [stage] = &Pipeline::of(&scenario).counted(&scenario, &weights)[..] else { panic!("one stage") };

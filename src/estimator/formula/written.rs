@@ -196,7 +196,7 @@ mod tests {
     #[test]
     fn a_formula_with_numbers_works_out_to_the_bytes_of_its_entry() {
         for row in catalogue::MODELS {
-            let estimate = estimate(&row.apply(Scenario::default()));
+            let estimate = estimate(&row.apply(Scenario::workshop()));
             for entry in &estimate.entries {
                 let text = entry.formula.in_numbers(&entry.values(&estimate));
                 let bare: String = text.chars().filter(|c| !matches!(c, ' ' | ',')).collect();

@@ -304,7 +304,7 @@ fn every_precision_optimizer_and_stage_is_in_some_word_of_the_file() {
 #[test]
 fn the_other_methods_are_named() {
     for method in [Method::Workshop, Method::Paper] {
-        let text = write(Target::Lightning, &Scenario { method, ..Scenario::default() }, PAGE);
+        let text = write(Target::Lightning, &Scenario { method, ..Scenario::workshop() }, PAGE);
         assert!(text.contains("’s method"), "{text}");
     }
 }

@@ -194,7 +194,7 @@ mod tests {
     /// Korthikanti et al. 2022, equation 1, and the ledger keeps 2 bytes more of each in fp32 beside the 16-bit copy.
     #[test]
     fn stored_scores_take_over_on_long_sequences_and_flash_attention_has_none() {
-        let long = reading(&Scenario::default(), Recomputation::None, 13 * STEPS);
+        let long = reading(&Scenario::workshop(), Recomputation::None, 13 * STEPS);
         assert_eq!(long.tokens, "8,192");
         let quadratic: f64 = long.quadratic.trim_end_matches(" GiB").replace(',', "").parse().expect("GiB");
         let scores = 32.0 * 8_192.0 * 8_192.0 * 3.0 * 32.0 / 1_073_741_824.0;
@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn the_crossover_is_the_paper_s_by_its_own_method() {
-        let paper = Scenario { method: Method::Paper, ..Scenario::default() };
+        let paper = Scenario { method: Method::Paper, ..Scenario::workshop() };
         let reading = reading(&paper, Recomputation::None, 13 * STEPS);
         // 34·4096 / (5·32) = 870.4.
         assert_eq!((reading.cross().as_deref(), reading.paper.as_str()), (Some("870"), "870"));
@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn the_table_holds_every_doubling_and_the_drawing_every_place_of_the_slider() {
-        let curves = Curves::of(&Scenario::default(), Some(Recomputation::None));
+        let curves = Curves::of(&Scenario::workshop(), Some(Recomputation::None));
         let lengths: Vec<&str> = curves.rows.iter().map(|row| row[0].as_str()).collect();
         assert_eq!(lengths.len(), 11);
         assert_eq!((lengths[0], lengths[10]), ("128", "131,072"));

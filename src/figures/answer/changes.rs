@@ -107,7 +107,7 @@ fn help(facts: &Facts, changes: &[Change], after: u32) -> Help {
         name: together(changes),
         after: Some(format::count(after)),
         line: (!line.is_empty()).then_some(line),
-        query: format!("?{}#opening", link::encode(&with)),
+        query: format!("?{}#opening", link::encode(&facts.scenario.then(with))),
     }
 }
 

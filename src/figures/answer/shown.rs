@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn the_worked_7b_example_takes_64_gib_and_lacks_9_for_the_next_sequence() {
-        let shown = Shown::of(&facts_of(Scenario { method: Method::Workshop, ..Scenario::default() }));
+        let shown = Shown::of(&facts_of(Scenario { method: Method::Workshop, ..Scenario::workshop() }));
         assert_eq!((shown.answer.as_str(), shown.standing), ("3", Standing::Fits));
         assert_eq!(shown.reason, "3 sequences take 64.0 GiB; one more needs 17.0 GiB and would lack 9.04 GiB.");
     }
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn the_ledger_names_the_moment_that_stops_the_next_sequence() {
-        let facts = facts_of(Scenario::default());
+        let facts = facts_of(Scenario::workshop());
         let (name, meaning) = (facts.limit.instant.name, &facts.limit.meaning);
         let reason = Shown::of(&facts).reason;
         assert!(reason.ends_with(&format!("at “{name}”. {meaning}")), "{reason}");
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn lengths_that_vary_are_answered_in_tokens_as_well() {
-        let facts = facts_of(bmax::link::decode("?lengths=padded&len_max=1000").scenario);
+        let facts = facts_of(bmax::link::decode("?v=3&lengths=padded&len_max=1000").scenario);
         let most = facts.answer.batch().expect("some fit");
         let said = format!("The worst micro-batch has {} tokens.", format::count(most * 1_000));
         assert!(Shown::of(&facts).reason.contains(&said), "{said}");
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_says_how_many_gpus_would_be_enough() {
-        let mut scenario = Scenario { method: Method::Workshop, ..Scenario::default() };
+        let mut scenario = Scenario { method: Method::Workshop, ..Scenario::workshop() };
         scenario.cluster.gpus = 1;
         let shown = Shown::of(&facts_of(scenario));
         assert!(!shown.fits);

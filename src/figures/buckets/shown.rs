@@ -250,7 +250,7 @@ mod tests {
     fn the_batch_stands_in_the_formulas_of_the_activations_and_in_no_other() {
         for method in [Method::Workshop, Method::Paper] {
             for recomputation in [Recomputation::None, Recomputation::Selective, Recomputation::Full] {
-                let mut scenario = Scenario { method, ..Scenario::default() };
+                let mut scenario = Scenario { method, ..Scenario::workshop() };
                 scenario.recipe.recomputation = recomputation;
                 for entry in estimate(&scenario).entries {
                     assert_eq!(grows(&entry), entry.bucket == Bucket::Activations, "{}", entry.name);
@@ -261,7 +261,7 @@ mod tests {
 
     #[test]
     fn under_the_ledger_a_bucket_says_it_grows_exactly_when_it_does() {
-        let at = |batch| Scenario::default().with_batch(batch);
+        let at = |batch| Scenario::workshop().with_batch(batch);
         let [three, four] = [3, 4].map(|batch| estimate(&at(batch)));
         assert_eq!(three.peak().instant, four.peak().instant);
         for &bucket in Bucket::ALL {
@@ -276,14 +276,14 @@ mod tests {
     fn the_formulas_of_a_card_stay_as_they_are_while_only_the_batch_changes() {
         // Fragmentation is a share of everything, and written as such.
         for &bucket in Bucket::ALL.iter().filter(|&&bucket| bucket != Bucket::Runtime) {
-            let at = |batch| card(Scenario::default().with_batch(batch), bucket).lines;
+            let at = |batch| card(Scenario::workshop().with_batch(batch), bucket).lines;
             assert_eq!(at(3), at(4), "{bucket:?}");
         }
     }
 
     #[test]
     fn the_worked_7b_example_fills_64_gib_of_which_13_are_fixed() {
-        let facts = facts_of(Scenario { method: Method::Workshop, ..Scenario::default() });
+        let facts = facts_of(Scenario { method: Method::Workshop, ..Scenario::workshop() });
         let shown = Shown::of(&facts, View::Largest);
         assert_eq!(
             (shown.total.as_str(), shown.fixed.as_str(), shown.growing.as_str()),
@@ -298,7 +298,7 @@ mod tests {
 
     #[test]
     fn the_first_view_has_the_named_buckets_and_none_of_them_is_empty() {
-        let shown = Shown::of(&facts_of(Scenario::default()), View::Largest);
+        let shown = Shown::of(&facts_of(Scenario::workshop()), View::Largest);
         let there: Vec<_> = Bucket::ALL.iter().zip(&shown.cards).filter(|(_, card)| card.is_there).collect();
         assert_eq!(there.iter().map(|(bucket, _)| **bucket).collect::<Vec<_>>(), NAMED);
         assert!(there.iter().all(|(_, card)| card.size != "none" && !card.lines.is_empty()));
@@ -306,7 +306,7 @@ mod tests {
 
     #[test]
     fn the_peak_says_which_moment_it_is_and_why_there_are_no_gradients() {
-        let facts = facts_of(Scenario::default());
+        let facts = facts_of(Scenario::workshop());
         let shown = Shown::of(&facts, View::Peak);
         let instant = facts.estimate.peak().instant;
         assert!(
@@ -321,7 +321,7 @@ mod tests {
 
     #[test]
     fn a_peak_in_the_update_says_where_the_activations_are() {
-        let scenario = bmax::link::decode("?s=16&b=1&step=foreach&zero=0&gpus=1&precision=fp32").scenario;
+        let scenario = bmax::link::decode("?v=3&s=16&b=1&step=foreach&zero=0&gpus=1&precision=fp32").scenario;
         let facts = facts_of(scenario);
         assert_eq!(facts.estimate.bucket(Bucket::Activations), Bytes::ZERO, "{}", facts.estimate.peak().instant.name);
         assert!(Shown::of(&facts, View::Peak).told.ends_with("used them up."));
@@ -329,7 +329,7 @@ mod tests {
 
     #[test]
     fn the_first_view_says_what_the_buckets_add_up_to_and_what_is_alive_at_once() {
-        let facts = facts_of(Scenario::default());
+        let facts = facts_of(Scenario::workshop());
         let Facts { estimate, .. } = &facts;
         let [fullest, at_peak] = [
             NAMED.iter().map(|bucket| estimate.fullest(*bucket).1).sum::<Bytes>(),

@@ -207,7 +207,7 @@ mod tests {
     #[test]
     fn at_every_length_the_stack_is_the_peak_of_the_estimate_by_every_method() {
         for &method in Method::ALL {
-            let scenario = Scenario { method, ..Scenario::default() };
+            let scenario = Scenario { method, ..Scenario::workshop() };
             for &policy in Recomputation::ALL {
                 let stack = Stack::of(&scenario, Some(policy), None);
                 let plot = stack.plot(ENDS.0.into());
@@ -226,7 +226,7 @@ mod tests {
         for &method in Method::ALL {
             for &policy in Recomputation::ALL {
                 for &precision in Precision::ALL {
-                    let scenario = Scenario { method, ..Scenario::default() };
+                    let scenario = Scenario { method, ..Scenario::workshop() };
                     let stack = Stack::of(&scenario, Some(policy), Some(precision));
                     let limit = stack.scenario.usable();
                     let Some(longest) = stack.longest else {
@@ -246,12 +246,12 @@ mod tests {
     #[test]
     fn a_longer_sequence_changes_activations_and_leaves_the_model_s_own_buckets_alone() {
         for method in [Method::Workshop, Method::Paper] {
-            let stack = Stack::of(&Scenario { method, ..Scenario::default() }, None, None);
+            let stack = Stack::of(&Scenario { method, ..Scenario::workshop() }, None, None);
             for held in &stack.held {
                 assert_eq!(held.fixed(), stack.held[0].fixed(), "{method:?}");
             }
         }
-        let stack = Stack::of(&Scenario::default(), None, None);
+        let stack = Stack::of(&Scenario::workshop(), None, None);
         // The ledger's peak moves to instants at which other gradients and gathered weights are alive.
         assert!(stack.held.iter().all(|held| held.sizes[1] == stack.held[0].sizes[1]));
         let activations = |held: &Held| held.sizes[ACTIVATIONS];
@@ -260,7 +260,7 @@ mod tests {
 
     #[test]
     fn the_slider_starts_at_four_thousand_tokens_and_the_table_has_every_doubling() {
-        let stack = Stack::of(&Scenario::default(), None, None);
+        let stack = Stack::of(&Scenario::workshop(), None, None);
         assert_eq!(stack.reading(super::super::START).tokens, "4,096");
         let lengths: Vec<&str> = stack.rows.iter().map(|row| row[0].as_str()).collect();
         assert_eq!((lengths.len(), lengths[0], lengths[10]), (11, "128", "131,072"));

@@ -164,14 +164,14 @@ mod tests {
     }
 
     fn shown<const COUNT: usize>(runs: [(&str, &str); COUNT]) -> Shown {
-        Shown::of(&Scenario::default(), Counter::Allocated, &typed(runs))
+        Shown::of(&Scenario::workshop(), Counter::Allocated, &typed(runs))
     }
 
     #[test]
     fn before_anything_is_measured_the_counter_that_was_chosen_is_foretold() {
-        let seen = counters(&Scenario::default());
+        let seen = counters(&Scenario::workshop());
         for (counter, bytes) in [(Counter::Allocated, seen.allocated), (Counter::Device, seen.device)] {
-            let shown = Shown::of(&Scenario::default(), counter, &typed([]));
+            let shown = Shown::of(&Scenario::workshop(), counter, &typed([]));
             assert!(matches!(shown.says, Says::Nothing { expected, .. } if expected == format::gib(bytes)));
             assert_eq!(shown.refused, [[false; 2]; 3]);
         }
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn before_anything_is_measured_an_example_stands_there_by_that_name_and_gives_way_to_what_is_typed() {
-        let scenario = Scenario::default();
+        let scenario = Scenario::workshop();
         let opened = shown([]);
         for (row, (batch, above)) in opened.rows.iter().zip([(1, 5.0), (2, 5.0), (4, 6.0)]) {
             assert_eq!(row[0], format!("e.g. b = {batch}"));

@@ -330,7 +330,7 @@ mod tests {
             (ChartAxis::Size, "Your N is 7B", "your N = 7B"),
             (ChartAxis::Memory, "Your M is 80 GiB", "your M = 80 GiB"),
         ] {
-            let scenario = against(axis, Scenario::default());
+            let scenario = against(axis, Scenario::workshop());
             let (curves, at_own) = shown(scenario, None);
             assert_eq!((at_own.take.as_str(), at_own.own.text.as_str(), at_own.is_own), (take, label, true));
             assert_eq!(at_own.batches[OWN], Own::of(&facts_of(scenario)).batch);
@@ -351,18 +351,18 @@ mod tests {
     #[test]
     fn a_length_beyond_the_chart_is_read_off_at_its_end_and_pointed_at() {
         for (length, at, label) in [(1, 128, "← your S = 1"), (1_000_000, 131_072, "your S = 1,000,000 →")] {
-            let mut scenario = Scenario::default();
+            let mut scenario = Scenario::workshop();
             scenario.recipe.sequence = length;
             let (_, shown) = shown(scenario, None);
             assert_eq!((shown.place, shown.own.text.as_str(), shown.is_own), (at, label, false));
         }
-        let (_, shown) = shown(Scenario::default(), None);
+        let (_, shown) = shown(Scenario::workshop(), None);
         assert_eq!((shown.place, shown.take.as_str()), (2_048, "Your S is 2,048"));
     }
 
     #[test]
     fn at_the_reader_s_own_length_the_own_curve_is_the_answer() {
-        let scenario = Scenario::default();
+        let scenario = Scenario::workshop();
         let (_, shown) = shown(scenario, None);
         assert_eq!(shown.batches[OWN], Own::of(&facts_of(scenario)).batch);
         assert!(!shown.is_away);

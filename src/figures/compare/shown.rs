@@ -209,7 +209,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn of(link: &str) -> Shown {
-        let read = link::decode(link);
+        let read = link::decode(&format!("v=3&{link}"));
         assert_eq!(read.notices, [], "{link}");
         Shown::of(&read.scenario, read.vs.as_ref())
     }
@@ -246,7 +246,7 @@ mod tests {
     #[test]
     fn the_verdict_says_the_two_answers_and_the_two_peaks() {
         // The answers are those of the library, whatever they are.
-        let most = |query: &str| b_max(&link::decode(query).scenario).batch().expect("it fits");
+        let most = |query: &str| b_max(&link::decode(&format!("v=3&{query}")).scenario).batch().expect("it fits");
         let (selective, full) = (most("recompute=selective"), most("recompute=full"));
         let said = of("recompute=full&vs=recompute:selective").verdict;
         let answer = format!("The largest micro-batch goes from {selective} to {full}, {} more.", full - selective);

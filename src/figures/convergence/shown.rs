@@ -164,7 +164,7 @@ mod tests {
     use proptest::sample::select;
 
     fn of_default(size: f64, unit: Unit) -> Shown {
-        Shown::of(&Scenario::default(), Critical { size, unit }, -3.0)
+        Shown::of(&Scenario::workshop(), Critical { size, unit }, -3.0)
     }
 
     #[test]
@@ -173,7 +173,7 @@ mod tests {
             assert_eq!(critical.size, (critical_tokens(loss) / 1e5).round() * 1e5, "{loss}");
         }
         // A batch of a million tokens and more is what recipes of the kind of GPT have: it is near, and not far above.
-        let shown = Shown::of(&Scenario::default(), AT_A_LOSS_OF_3, START);
+        let shown = Shown::of(&Scenario::workshop(), AT_A_LOSS_OF_3, START);
         assert_eq!((shown.critical.as_str(), shown.steps.as_str()), ("537", "3.1×"));
         assert!(shown.advice.starts_with("You are near it"));
     }
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn the_slider_starts_about_where_both_are_twice_their_least() {
-        let Shown { reading, .. } = Shown::of(&Scenario::default(), AT_A_LOSS_OF_3, START);
+        let Shown { reading, .. } = Shown::of(&Scenario::workshop(), AT_A_LOSS_OF_3, START);
         // 512 is as near to 537 as a quarter of a doubling comes.
         assert_eq!((reading.batch.as_str(), reading.steps.as_str()), ("512", "2.05×"));
     }

@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn a_count_without_an_input_says_which_it_lacks() {
-        let shown = Shown::of(&facts_of(link::decode("?model=llama-3.1-8b&adapter=lora").scenario));
+        let shown = Shown::of(&facts_of(link::decode("?v=3&model=llama-3.1-8b&adapter=lora").scenario));
         for method in [Method::Workshop, Method::Paper] {
             let count = shown.by(method);
             assert!(count.most == "cannot say" && count.takes.starts_with("has no input for "), "{count:?}");

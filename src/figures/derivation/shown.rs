@@ -188,7 +188,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn workshop() -> Scenario {
-        Scenario { method: Method::Workshop, ..Scenario::default() }
+        Scenario { method: Method::Workshop, ..Scenario::workshop() }
     }
 
     #[test]
@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn under_the_ledger_the_figure_says_whose_derivation_it_is_and_ends_in_the_ledger_s_division() {
-        let facts = facts_of(Scenario::default());
+        let facts = facts_of(Scenario::workshop());
         let said = whose(&facts);
         assert!(
             said.contains(&format!("your numbers: the answer is {}.", format::answer(&b_max(&workshop())))),

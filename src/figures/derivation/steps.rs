@@ -139,12 +139,12 @@ mod tests {
     use bmax::{Field, Recomputation};
 
     fn with(field: Field, value: f64) -> Scenario {
-        Scenario::default().with_number(field, value).expect("in range")
+        Scenario::workshop().with_number(field, value).expect("in range")
     }
 
     #[test]
     fn the_parts_add_up_to_the_ledger() {
-        let scenario = Scenario::default();
+        let scenario = Scenario::workshop();
         let steps = Steps::of(&scenario);
         let total: Bytes = steps.fixed_entries().chain(steps.activations()).map(|entry| entry.bytes).sum();
         assert_eq!(total, steps.fixed + steps.one_sequence);
@@ -154,14 +154,14 @@ mod tests {
 
     #[test]
     fn the_quotient_is_cut_and_not_rounded() {
-        let steps = Steps::of(&Scenario::default());
+        let steps = Steps::of(&Scenario::workshop());
         assert_eq!(steps.quotient(), "3.46");
         assert!(steps.conclusion().starts_with("⌊3.46⌋ = 3: 3 sequences fit"));
     }
 
     #[test]
     fn the_floor_of_the_shown_quotient_is_the_answer() {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::workshop();
         for recomputation in [Recomputation::None, Recomputation::Selective, Recomputation::Full] {
             for sequence in [256, 1_000, 2_048, 4_096] {
                 scenario.recipe.recomputation = recomputation;
@@ -196,13 +196,13 @@ mod tests {
 
     #[test]
     fn the_micro_batch_changes_no_line() {
-        assert_eq!(Steps::of(&Scenario::default()), Steps::of(&Scenario::default().with_batch(99)));
+        assert_eq!(Steps::of(&Scenario::workshop()), Steps::of(&Scenario::workshop().with_batch(99)));
     }
 
     #[test]
     fn under_the_ledger_the_workshop_is_derived_and_the_ledger_s_own_division_added() {
-        let steps = Steps::of(&Scenario::default());
-        let workshop = Steps::of(&Scenario { method: Method::Workshop, ..Scenario::default() });
+        let steps = Steps::of(&Scenario::workshop());
+        let workshop = Steps::of(&Scenario { method: Method::Workshop, ..Scenario::workshop() });
         assert_eq!(steps.answer, workshop.answer);
         assert_eq!(workshop.ledger, None);
         let (division, answer) = steps.ledger.expect("the default is the ledger");

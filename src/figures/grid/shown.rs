@@ -291,7 +291,7 @@ mod tests {
 
     #[test]
     fn the_default_is_one_whole_model_on_each_gpu_that_sends_nothing_of_it() {
-        let shown = Shown::of(&Scenario::default(), Group::Tensor);
+        let shown = Shown::of(&Scenario::workshop(), Group::Tensor);
         assert_eq!((shown.copy.as_str(), shown.data.as_str()), ("1 GPU", "8 copies train"));
         assert_eq!((shown.bubble.as_str(), shown.copies.len(), lit(&shown)), ("0.0 %", 8, vec!["0"]));
         assert!(shown.crossing.iter().all(|row| row[2..] == ["nobody to send to", "0", "0 GiB"]));
@@ -300,7 +300,7 @@ mod tests {
 
     #[test]
     fn what_splits_nothing_opens_on_the_example_and_gives_way_to_the_reader_s_own() {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::workshop();
         let opened = |scenario: &Scenario, own| Shown::opened(scenario, own, Group::Data);
         let shown = opened(&scenario, false);
         assert_eq!((shown.whose, shown.copy.as_str()), (Whose::Example, "8 GPUs"));
@@ -311,7 +311,7 @@ mod tests {
             |scenario: &mut Scenario| scenario.cluster.pipeline_parallel = 2,
             |scenario: &mut Scenario| scenario.cluster.context_parallel = 2,
         ] {
-            scenario = Scenario::default();
+            scenario = Scenario::workshop();
             split(&mut scenario);
             let shown = opened(&scenario, false);
             assert_eq!((shown.whose, &shown.copies), (Whose::Split, &Shown::of(&scenario, Group::Data).copies));
@@ -321,7 +321,7 @@ mod tests {
     /// The groups that Megatron-LM's own text lists for this example, and the sums of Narayanan et al. 2021.
     #[test]
     fn the_example_has_megatrons_groups_and_waits_three_elevenths_of_a_step() {
-        let scenario = example(Scenario::default());
+        let scenario = example(Scenario::workshop());
         let shown = Shown::of(&scenario, Group::Pipeline);
         assert_eq!((shown.copy.as_str(), shown.data.as_str()), ("8 GPUs", "2 copies train"));
         assert_eq!(lit(&shown), ["0", "4", "8", "12"]);
@@ -338,7 +338,7 @@ mod tests {
 
     #[test]
     fn too_few_gpus_for_one_copy_are_said() {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::workshop();
         scenario.cluster.tensor_parallel = 16;
         assert_eq!(Shown::of(&scenario, Group::Tensor).left, "There are only 8 GPUs.");
     }

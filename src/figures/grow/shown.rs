@@ -154,7 +154,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn workshop() -> Scenario {
-        Scenario { method: Method::Workshop, ..Scenario::default() }
+        Scenario { method: Method::Workshop, ..Scenario::workshop() }
     }
 
     fn said(scenario: Scenario) -> String {
@@ -186,10 +186,10 @@ mod tests {
 
     #[test]
     fn the_ledger_names_the_moment_and_has_no_headroom_to_use() {
-        let most = facts_of(Scenario::default()).answer.batch().expect("fits");
-        let last = said(Scenario::default().with_batch(most));
+        let most = facts_of(Scenario::workshop()).answer.batch().expect("fits");
+        let last = said(Scenario::workshop().with_batch(most));
         assert!(last.starts_with("The last that fits") && last.ends_with("The peak is at “loss, backward”."), "{last}");
-        let over = said(Scenario::default().with_batch(most + 1));
+        let over = said(Scenario::workshop().with_batch(most + 1));
         assert!(over.starts_with("Does not fit:") && over.contains("over the memory of the GPU."), "{over}");
     }
 
@@ -197,7 +197,7 @@ mod tests {
     fn the_bar_has_one_length_for_every_batch_and_shows_the_first_that_does_not_fit() -> Result<(), bmax::InputError> {
         let cases = Method::ALL.iter().flat_map(|method| [1.0, 2.0, 8.0, 512.0].map(|gpus| (*method, gpus)));
         for (method, gpus) in cases {
-            let scenario = Scenario { method, ..Scenario::default() }.with_number(Field::Gpus, gpus)?;
+            let scenario = Scenario { method, ..Scenario::workshop() }.with_number(Field::Gpus, gpus)?;
             let answer = b_max(&scenario);
             let lengths =
                 [1, 3, 4, 64].map(|batch| MemoryBar::steady_length(&estimate(&scenario.with_batch(batch)), &answer));

@@ -268,7 +268,7 @@ mod tests {
 
     #[test]
     fn one_sequence_too_many_fails_after_some_steps_and_the_most_that_fit_never_do() {
-        let scenario = Scenario::default();
+        let scenario = Scenario::workshop();
         let shown = Shown::of(&scenario, None, None);
         assert!(shown.fails.contains("Half of all runs fail by step"), "{}", shown.fails);
         let most = largest_micro_batch(&at(&scenario, Batching::Padded)).expect("some fit");
@@ -279,7 +279,7 @@ mod tests {
 
     #[test]
     fn every_bar_fills_the_room_of_its_worst_micro_batch() {
-        let shown = Shown::of(&Scenario::default(), None, None);
+        let shown = Shown::of(&Scenario::workshop(), None, None);
         assert_eq!(shown.bars.len(), Batching::varied().count());
         for bar in &shown.bars {
             let all: f64 =
@@ -294,7 +294,7 @@ mod tests {
         let pasted = Pasted::of("100 50\n1500");
         assert_eq!((pasted.says.as_str(), pasted.is_wrong), ("51 lengths read.", false));
         let sample = pasted.sample.expect("lengths");
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::workshop();
         assert_eq!(Shown::of(&scenario, Some(&sample), None).whose, "a curve through three numbers");
         scenario.lengths = sample.told(scenario.lengths);
         assert_eq!((scenario.lengths.median, scenario.lengths.p95, scenario.lengths.longest), (100, 100, 1_500));
@@ -307,7 +307,7 @@ mod tests {
 
     #[test]
     fn what_is_not_counted_has_no_number() {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::workshop();
         scenario.cluster.engine = bmax::Engine::Torchtitan;
         let shown = Shown::of(&scenario, None, None);
         assert!(shown.rows.iter().all(|row| row[1] == "none"), "{:?}", shown.rows);

@@ -35,14 +35,14 @@ mod tests {
 
     #[test]
     fn a_change_that_was_overwritten_offers_no_undo() {
-        let scenario = THIRTY_TWO.change.apply(Scenario::default());
+        let scenario = THIRTY_TWO.change.apply(Scenario::workshop());
         assert_eq!(holding(&[SIXTEEN, THIRTY_TWO], &scenario), [THIRTY_TWO]);
-        assert_eq!(holding(&[SIXTEEN, THIRTY_TWO], &Scenario::default()), []);
+        assert_eq!(holding(&[SIXTEEN, THIRTY_TWO], &Scenario::workshop()), []);
     }
 
     #[test]
     fn undoing_the_second_change_of_a_setting_uncovers_the_first() {
-        let scenario = THIRTY_TWO.inverse.apply(THIRTY_TWO.change.apply(Scenario::default()));
+        let scenario = THIRTY_TWO.inverse.apply(THIRTY_TWO.change.apply(Scenario::workshop()));
         assert_eq!(holding(&[SIXTEEN], &scenario), [SIXTEEN]);
     }
 

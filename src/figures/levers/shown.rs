@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn the_strongest_change_of_the_default_has_the_longest_bar() {
-        let ranked = ranked(&Scenario::default());
+        let ranked = ranked(&Scenario::workshop());
         let first = &ranked.gaining[0];
         assert_eq!(first.changes, [Change::Word(Word::Recomputation(Recomputation::Full))]);
         assert_eq!(first.shares[1], "100.000%");
@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn only_a_shorter_sequence_is_judged_by_tokens() {
-        for gain in ranked(&Scenario::default()).gaining {
+        for gain in ranked(&Scenario::workshop()).gaining {
             assert_eq!(
                 gain.tokens.is_some(),
                 matches!(gain.changes[..], [Change::Number(Field::Sequence, _)]),
@@ -217,7 +217,7 @@ mod tests {
 
     #[test]
     fn where_nothing_fits_ways_are_named_and_each_idle_change_says_what_is_missing() -> Result<(), bmax::InputError> {
-        let large = bmax::catalogue::model("70b").expect("listed").apply(Scenario::default());
+        let large = bmax::catalogue::model("70b").expect("listed").apply(Scenario::workshop());
         let scenario = large.with_number(Field::Gpus, 1.0)?;
         let ranking = Ranking::of(&scenario);
         let ranked = Ranked::of(&ranking);
@@ -235,10 +235,10 @@ mod tests {
     #[test]
     fn what_was_applied_is_named_for_as_long_as_it_holds() {
         let change = Change::Number(Field::Gpus, 16.0);
-        let applied = [Applied { change, inverse: change.undo(&Scenario::default()) }];
+        let applied = [Applied { change, inverse: change.undo(&Scenario::workshop()) }];
         let now = |scenario| Now::of(&facts_of(scenario), &applied).applied;
-        assert_eq!(now(change.apply(Scenario::default())), [(applied[0], "Use 16 GPUs".to_owned())]);
-        assert_eq!(now(Scenario::default()), []);
+        assert_eq!(now(change.apply(Scenario::workshop())), [(applied[0], "Use 16 GPUs".to_owned())]);
+        assert_eq!(now(Scenario::workshop()), []);
     }
 
     proptest! {

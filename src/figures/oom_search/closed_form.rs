@@ -66,7 +66,7 @@ mod tests {
             for &method in Method::ALL {
                 for &recomputation in Recomputation::ALL {
                     for gpus in [1, 8, 64, 1_024] {
-                        let mut scenario = row.apply(Scenario { method, ..Scenario::default() });
+                        let mut scenario = row.apply(Scenario { method, ..Scenario::workshop() });
                         scenario.recipe.recomputation = recomputation;
                         scenario.cluster.gpus = gpus;
                         let found = by_running_out(&scenario).last().map_or(0, |probe| probe.low);
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn the_workshop_divides_59_gib_by_17() {
-        let divided = division(&Scenario { method: Method::Workshop, ..Scenario::default() });
+        let divided = division(&Scenario { method: Method::Workshop, ..Scenario::workshop() });
         assert_eq!((divided.usable.gib(), divided.per_sequence.gib(), result(&divided)), (72.0, 17.0, 3.0));
         let [numbers, value] = numbers(&divided);
         assert!(numbers.contains("<mn>72.00</mn>") && numbers.contains("<mn>17.00</mn>"), "{numbers}");

@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn the_clock_walks_to_the_end_and_stops_there() {
-        let trace = by_running_out(&Scenario::default());
+        let trace = by_running_out(&Scenario::workshop());
         let mut moves = vec![Move::Play];
         moves.resize(trace.len() + 1, Move::Tick);
         assert_eq!(walked(&moves[..1], &trace), Position { made: 0, playing: true, resting: false });
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn whoever_steps_stops_the_clock_and_never_leaves_the_attempts() {
-        let trace = by_running_out(&Scenario::default());
+        let trace = by_running_out(&Scenario::workshop());
         let stopped = Position { made: 1, playing: false, resting: false };
         assert_eq!(walked(&[Move::Play, Move::Step], &trace), stopped);
         assert_eq!(walked(&[Move::Step, Move::Tick], &trace), stopped);
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn whoever_has_not_walked_yet_sees_the_whole_search_and_begins_with_its_first_attempt() {
-        let trace = by_running_out(&Scenario::default());
+        let trace = by_running_out(&Scenario::workshop());
         assert_eq!(walked(&[], &trace), Position { made: trace.len(), playing: false, resting: true });
         assert_eq!(walked(&[Move::Step], &trace).made, 1);
         assert_eq!(walked(&[Move::Back], &trace).made, trace.len() - 1);
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn other_attempts_are_whole_again() {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::workshop();
         let trace = by_running_out(&scenario);
         let player = Player::default().after(Move::Step, &trace).after(Move::Play, &trace);
         scenario.cluster.gpus = 64;

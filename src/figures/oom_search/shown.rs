@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn every_bar_and_the_mark_fit_the_scale() {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::workshop();
         for gpus in [1, 8, 64] {
             scenario.cluster.gpus = gpus;
             let (trace, usable) = (by_running_out(&scenario), scenario.usable());
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn the_search_meets_the_division_in_four_attempts_at_three_and_in_fourteen_at_117() {
-        let mut scenario = Scenario { method: Method::Workshop, ..Scenario::default() };
+        let mut scenario = Scenario { method: Method::Workshop, ..Scenario::workshop() };
         for (recomputation, batch, attempts) in [(Recomputation::Selective, 3, 4), (Recomputation::Full, 117, 14)] {
             scenario.recipe.recomputation = recomputation;
             let search = Search::of(&facts_of(scenario));

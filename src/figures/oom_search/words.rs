@@ -88,7 +88,7 @@ mod tests {
     use bmax::{Method, Scenario};
 
     fn workshop() -> Scenario {
-        Scenario { method: Method::Workshop, ..Scenario::default() }
+        Scenario { method: Method::Workshop, ..Scenario::workshop() }
     }
 
     #[test]

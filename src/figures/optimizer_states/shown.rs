@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn every_optimizer_has_a_bar_and_a_row() {
-        let shown = Shown::of(&Scenario::default());
+        let shown = Shown::of(&Scenario::workshop());
         for optimizer in &states::COMPARED {
             assert_eq!(COMPARED.iter().filter(|compared| compared.optimizer == Some(*optimizer)).count(), 1);
             let row = shown.rows.iter().find(|row| row[0] == optimizer.label()).expect("a row");
@@ -182,7 +182,7 @@ mod tests {
     /// model's own count of weights is a little less.
     #[test]
     fn smaller_states_have_the_published_proportions_and_all_of_them_make_room_for_one_more() {
-        let shown = Shown::of(&Scenario::default());
+        let shown = Shown::of(&Scenario::workshop());
         let adam: f64 = gpu(&shown, Optimizer::AdamW).trim_end_matches(" GiB").parse().expect("GiB");
         for (optimizer, bytes) in [(Optimizer::Lion, 4.0), (Optimizer::Momentum, 4.0), (Optimizer::Adam8bit, 2.03125)] {
             let gib: f64 = gpu(&shown, optimizer).trim_end_matches(" GiB").parse().expect("GiB");
@@ -198,13 +198,13 @@ mod tests {
     #[test]
     fn the_bar_of_adam_and_its_master_copy_is_as_long_as_the_figure() {
         let length = |text: &str| -> f64 { text.trim_end_matches('%').parse().expect("percent") };
-        let adam = &Shown::of(&Scenario::default()).held[0];
+        let adam = &Shown::of(&Scenario::workshop()).held[0];
         assert!((length(&adam.moments) + length(&adam.master) - 100.0).abs() < 0.01);
     }
 
     #[test]
     fn what_lies_elsewhere_or_is_counted_otherwise_is_said() {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::workshop();
         assert_eq!(remark(&scenario), "");
         scenario.recipe.offload = Offload::Optimizer;
         assert!(remark(&scenario).contains("in CPU memory"));

@@ -193,7 +193,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn shown(query: &str) -> Shown {
-        Shown::of(&link::decode(query).scenario)
+        Shown::of(&link::decode(&format!("v=3&{query}")).scenario)
     }
 
     fn row(query: &str, key: &str) -> Row {
@@ -207,7 +207,7 @@ mod tests {
         assert_eq!((who.len(), shown("").rows.len()), (others::ALL.len() + 1, others::ALL.len() + 1));
         assert_eq!((who[0].key, who[0].href), ("bmax", "#methods"));
         assert!(who[1..].iter().all(|who| who.href.starts_with("https://")));
-        let scenario = link::decode("").scenario;
+        let scenario = link::decode("v=3").scenario;
         let first = &shown("").rows[0];
         assert_eq!(first.memory, format::digits(estimate(&scenario).peak().bytes.gib(), 2) + " GiB");
         let Answer::Fits(room) = b_max(&scenario) else { panic!("the default fits") };

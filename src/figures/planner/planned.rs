@@ -177,7 +177,7 @@ mod tests {
     use bmax::b_max;
 
     fn workshop() -> Scenario {
-        Scenario { method: Method::Workshop, ..Scenario::default() }
+        Scenario { method: Method::Workshop, ..Scenario::workshop() }
     }
 
     fn planned(scenario: &Scenario) -> Planned {
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn the_workshop_example_is_four_by_eight_by_eight() {
-        let scenario = Scenario { method: Method::Paper, ..Scenario::default() };
+        let scenario = Scenario { method: Method::Paper, ..Scenario::workshop() };
         let planned = planned(&scenario);
         assert_eq!(equation(planned.chosen), "256 = 4 · 8 · 8");
         assert_eq!(planned.over(), 0);
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn tensor_parallel_groups_count_as_one_in_the_plan() {
-        let mut scenario = Scenario { method: Method::Paper, ..Scenario::default() };
+        let mut scenario = Scenario { method: Method::Paper, ..Scenario::workshop() };
         scenario.cluster.tensor_parallel = 4;
         let planned = planned(&scenario);
         assert_eq!(planned.chosen.data_parallel, 2);
@@ -238,7 +238,7 @@ mod tests {
 
     #[test]
     fn changing_the_unit_and_back_keeps_the_target() {
-        let scenario = Scenario::default();
+        let scenario = Scenario::workshop();
         let tokens = in_unit(scenario, BatchUnit::Tokens);
         assert_eq!(tokens.goal, Goal { global_batch: 524_288, unit: BatchUnit::Tokens });
         assert_eq!(in_unit(tokens, BatchUnit::Tokens), tokens);
@@ -256,7 +256,7 @@ mod tests {
 
     #[test]
     fn the_largest_target_neither_overflows_nor_leaves_the_range() {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::workshop();
         scenario.goal.global_batch = 999_999_999;
         let planned = planned(&scenario);
         assert!(planned.chosen.global_batch() >= 999_999_999);
@@ -265,7 +265,7 @@ mod tests {
 
     #[test]
     fn under_the_ledger_the_sums_take_their_place_beside_the_activations() {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::workshop();
         scenario.cluster.zero = bmax::ZeroStage::Stage0;
         scenario.recipe.gradients = bmax::GradientType::Half;
         scenario.model.layers = 12;

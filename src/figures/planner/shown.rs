@@ -195,7 +195,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn of(query: &str, other: bool) -> Shown {
-        Shown::of(&facts_of(bmax::link::decode(query).scenario), other)
+        Shown::of(&facts_of(bmax::link::decode(&format!("v=3&{}", query.trim_start_matches('?'))).scenario), other)
     }
 
     #[test]
@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn a_micro_batch_that_is_chosen_already_cannot_be_taken_over() {
-        let scenario = Scenario { method: Method::Workshop, ..Scenario::default() };
+        let scenario = Scenario { method: Method::Workshop, ..Scenario::workshop() };
         assert!(!Shown::of(&facts_of(scenario.with_batch(3)), false).taken);
         assert!(Shown::of(&facts_of(scenario.with_batch(2)), false).taken);
     }

@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn the_curve_of_a_study_goes_through_what_is_predicted_for_each_of_its_runs() {
         for (place, study) in STUDIES.iter().enumerate() {
-            let curve = Curve::of(Which::Study(place), &Scenario::default(), None);
+            let curve = Curve::of(Which::Study(place), &Scenario::workshop(), None);
             for run in study.runs() {
                 let scenario = run.scenario();
                 let there = computed(&curve, scenario.number(study.varied)).expect("it lies between the ends");
@@ -177,9 +177,9 @@ mod tests {
     #[test]
     fn the_figure_opens_on_runs_of_others_until_there_are_runs_of_the_reader() {
         let mut runs =
-            Runs { scenario: Scenario::default(), counter: calibration::Counter::Reserved, typed: [Typed::EMPTY; 3] };
+            Runs { scenario: Scenario::workshop(), counter: calibration::Counter::Reserved, typed: [Typed::EMPTY; 3] };
         for none in [None, Some(&runs)] {
-            let curve = Curve::of(Which::opened(none), &Scenario::default(), none);
+            let curve = Curve::of(Which::opened(none), &Scenario::workshop(), none);
             assert!(curve.told.contains("real runs"), "{}", curve.told);
         }
         runs.typed[1] = Typed { batch: "2".to_owned(), peak: "30".to_owned() };
@@ -199,14 +199,14 @@ mod tests {
     fn the_reader_s_runs_lie_on_the_curve_of_what_they_ran() {
         let typed = [("2", "30"), ("", ""), ("20", "90")];
         let runs = Runs {
-            scenario: Scenario::default(),
+            scenario: Scenario::workshop(),
             counter: calibration::Counter::Reserved,
             typed: typed.map(|(batch, peak)| Typed { batch: batch.to_owned(), peak: peak.to_owned() }),
         };
-        let mut asked = Scenario::default();
+        let mut asked = Scenario::workshop();
         asked.cluster.gpus = 64;
         let curve = Curve::of(Which::Own, &asked, Some(&runs));
-        let predicted = proof::predicted(&Scenario::default().with_batch(20), Counter::Reserved, "");
+        let predicted = proof::predicted(&Scenario::workshop().with_batch(20), Counter::Reserved, "");
         let there = computed(&curve, 20.0).expect("it ends there");
         assert!((there.gib() - predicted.gib()).abs() < 1e-9);
         assert!(curve.told.contains("2 runs of yours"), "{}", curve.told);

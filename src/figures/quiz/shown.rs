@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn every_question_is_answered_right_by_its_letter() {
-        let facts = facts_of(Scenario::default());
+        let facts = facts_of(Scenario::workshop());
         let marks: Vec<_> = (0..COUNT).map(|place| (place, Mark::Chosen(right(place, &facts)))).collect();
         let shown = marked(&facts, &marks);
         assert!(shown.questions.iter().all(|said| said.is_right && said.verdict.as_deref() == Some("Right.")));
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn a_wrong_answer_names_the_right_one_and_a_check_without_a_choice_asks_for_one() {
-        let facts = facts_of(Scenario::default());
+        let facts = facts_of(Scenario::workshop());
         assert_eq!((KEY[0], KEY[4]), (b'd', b'd'));
         let shown = marked(&facts, &[(0, Mark::Chosen(b'd')), (4, Mark::Chosen(b'a'))]);
         assert_eq!(shown.questions[4].verdict.as_deref(), Some("Wrong: it is D."));
@@ -153,8 +153,8 @@ mod tests {
 
     #[test]
     fn questions_on_the_configuration_follow_it() {
-        let facts = facts_of(Scenario::default());
-        let mut alone = Scenario::default();
+        let facts = facts_of(Scenario::workshop());
+        let mut alone = Scenario::workshop();
         alone.cluster.gpus = 1;
         let alone = facts_of(alone);
         for place in [LARGEST_PART, DOUBLED_LENGTH] {

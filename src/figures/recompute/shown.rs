@@ -310,7 +310,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn default() -> (Policies, Distances) {
-        let scenario = Scenario::default();
+        let scenario = Scenario::workshop();
         (Policies::of(&scenario, scenario.recipe.every), Distances::of(&scenario))
     }
 
@@ -332,7 +332,7 @@ mod tests {
         };
         let [none, selective] = [Recomputation::None, Recomputation::Selective].map(of);
         assert_eq!(none.kept, selective.kept);
-        let scenario = Scenario::default();
+        let scenario = Scenario::workshop();
         assert_eq!(format::memory(activations(&estimate(&scenario))), selective.kept);
         let [segments, alone] = [Recomputation::EveryK, Recomputation::KthLayer].map(of);
         assert_eq!(segments.name, "Segments of 4 layers");
@@ -367,7 +367,7 @@ mod tests {
 
     #[test]
     fn a_method_without_moments_knows_no_best_distance() {
-        let scenario = Scenario { method: Method::Paper, ..Scenario::default() };
+        let scenario = Scenario { method: Method::Paper, ..Scenario::workshop() };
         assert_eq!(Distances::of(&scenario).inside, None);
     }
 

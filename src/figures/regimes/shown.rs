@@ -153,7 +153,7 @@ mod tests {
             ([2.0, 6.0, 4.0, 8.0], "130.4"),
             ([2.0, 2.0, 0.0, 4.0], "52.2"),
         ];
-        let shown = Shown::of(&Scenario { method: Method::Workshop, ..Scenario::default() });
+        let shown = Shown::of(&Scenario { method: Method::Workshop, ..Scenario::workshop() });
         for ((row, cells), (bytes, size)) in ROWS.iter().zip(&shown.cells).zip(published) {
             assert_eq!(row.bytes(), bytes, "{}", row.name);
             assert_eq!(cells[4], size, "{}", row.name);
@@ -165,15 +165,15 @@ mod tests {
     /// model that the ledger answers for beside the table.
     #[test]
     fn beside_an_answer_of_the_ledger_the_states_are_of_the_weights_that_it_counts() {
-        let shown = Shown::of(&Scenario::default());
-        assert_eq!(shown.parameters, number::grouped(Scenario::default().model.derived_parameters() as f64));
+        let shown = Shown::of(&Scenario::workshop());
+        assert_eq!(shown.parameters, number::grouped(Scenario::workshop().model.derived_parameters() as f64));
         assert!(shown.parameters.starts_with("6,5"), "{}", shown.parameters);
     }
 
     #[test]
     fn a_regime_that_is_used_is_marked_as_the_reader_s_own() {
         for (at, row) in ROWS.iter().enumerate() {
-            assert!(Shown::of(&row.applied_to(Scenario::default())).own[at], "{}", row.name);
+            assert!(Shown::of(&row.applied_to(Scenario::workshop())).own[at], "{}", row.name);
         }
     }
 
@@ -181,14 +181,14 @@ mod tests {
     /// parameter with Adam.
     #[test]
     fn under_fsdp_fp32_weights_with_16_bit_compute_are_its_own_mixed_precision() {
-        let shown = Shown::of(&Scenario::default());
-        assert_eq!(ROWS[1].applied_to(Scenario::default()).recipe.precision, Precision::Mixed);
+        let shown = Shown::of(&Scenario::workshop());
+        assert_eq!(ROWS[1].applied_to(Scenario::workshop()).recipe.precision, Precision::Mixed);
         assert!(shown.cells.iter().all(|row| !row[6].contains("conflict")), "{:?}", shown.cells);
     }
 
     #[test]
     fn activations_in_16_bits_are_half_of_those_in_fp32_but_for_what_a_recipe_leaves_in_fp32() {
-        let shown = Shown::of(&Scenario::default());
+        let shown = Shown::of(&Scenario::workshop());
         let percent: f64 = shown.ratio.trim_end_matches(" %").parse().expect("a number");
         assert!((50.0..70.0).contains(&percent), "{percent}");
     }

@@ -153,7 +153,7 @@ mod tests {
     /// The Batch Size Optimizer's answer on two GPUs, and what its rule of thumb says of 8 and 64.
     #[test]
     fn the_rule_of_thumb_gives_two_gpus_1_8_to_1_95_and_ends_at_64() {
-        let shown = Shown::of(&Scenario::default(), 25.0, 6.0);
+        let shown = Shown::of(&Scenario::workshop(), 25.0, 6.0);
         assert_eq!(shown.rows[1][1], "1.8 to 1.95");
         assert_eq!(shown.rows[3][1], "7.2 to 7.6");
         assert_eq!((shown.reading.gpus.as_str(), shown.rows[7][1].as_str()), ("64", "nothing"));
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn a_single_gpu_is_as_fast_as_one_and_talks_to_nobody() {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::workshop();
         scenario.cluster.gpus = 1;
         let shown = Shown::of(&scenario, 25.0, 0.0);
         assert_eq!((shown.speed.as_str(), shown.reading.speed.as_str()), ("1", "1"));
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn short_work_is_dominated_by_communication() {
-        let mut scenario = Scenario::default().with_batch(1);
+        let mut scenario = Scenario::workshop().with_batch(1);
         scenario.recipe.sequence = 128;
         assert!(Shown::of(&scenario, 25.0, 0.0).advice.starts_with("Communication dominates"));
     }

@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn the_default_model_has_the_shape_of_the_worked_layer() {
-        assert_eq!(Layer::of(&Scenario::default()), Layer::WORKED);
+        assert_eq!(Layer::of(&Scenario::workshop()), Layer::WORKED);
     }
 
     #[test]

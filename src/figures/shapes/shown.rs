@@ -76,12 +76,12 @@ mod tests {
     #[test]
     fn the_worked_layer_stores_16_64_and_128_mib_while_its_weights_stay_at_256() {
         for (batch, input) in [(1, "16 MiB"), (4, "64 MiB"), (8, "128 MiB")] {
-            let shown = Shown::of(&facts_of(Scenario::default().with_batch(batch)), Width::Worked);
+            let shown = Shown::of(&facts_of(Scenario::workshop().with_batch(batch)), Width::Worked);
             assert_eq!((shown.input.as_str(), shown.together.as_str()), (input, "256 MiB"));
             assert_eq!(shown.input_shape, format!("[{batch}, 2,048, 4,096]"));
             assert_eq!(shown.rows.last().map(|row| row[1].as_str()), Some(input));
         }
-        let shown = Shown::of(&facts_of(Scenario::default()), Width::Worked);
+        let shown = Shown::of(&facts_of(Scenario::workshop()), Width::Worked);
         let inputs: Vec<&str> = shown.rows.iter().take(3).map(|row| row[1].as_str()).collect();
         assert_eq!(inputs, ["16 MiB", "64 MiB", "128 MiB"]);
         assert!(shown.rows.iter().all(|row| row[2..] == ["64 MiB", "64 MiB", "128 MiB"]));

@@ -97,7 +97,7 @@ mod tests {
     /// each stage leaves less of them.
     #[test]
     fn the_default_does_not_fit_whole_and_fits_sharded() {
-        let shown = Shown::of(&Scenario::default());
+        let shown = Shown::of(&Scenario::workshop());
         assert_eq!(shown.bars.each_ref().map(|bar| bar.over), [true, false, false, false]);
         // Three sequences on each of 8 GPUs are 24; 11 times that is the first multiple that reaches 256.
         assert_eq!((shown.at_once.as_str(), shown.effective.as_str()), ("24", "264"));
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn activations_have_the_same_length_at_every_stage() {
-        let shown = Shown::of(&Scenario::default());
+        let shown = Shown::of(&Scenario::workshop());
         assert!(shown.bars.iter().all(|bar| bar.lengths[3] == shown.bars[0].lengths[3]));
     }
 

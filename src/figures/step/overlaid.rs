@@ -200,11 +200,11 @@ mod tests {
     use proptest::prelude::*;
 
     fn overlay(policy: Recomputation, compared: Option<Recomputation>) -> Overlay {
-        Overlay::of(&facts_of(Scenario::default()), Some(policy), None, compared)
+        Overlay::of(&facts_of(Scenario::workshop()), Some(policy), None, compared)
     }
 
     fn peak(policy: Recomputation) -> Bytes {
-        let mut scenario = Scenario::default();
+        let mut scenario = Scenario::workshop();
         scenario.recipe.recomputation = policy;
         estimate(&scenario).peak().bytes
     }

@@ -219,12 +219,12 @@ mod tests {
     use proptest::prelude::*;
 
     fn default() -> Curve {
-        Curve::of(&facts_of(Scenario::default()), None, None, None)
+        Curve::of(&facts_of(Scenario::workshop()), None, None, None)
     }
 
     #[test]
     fn an_evaluation_has_its_moments_behind_the_second_update_and_in_the_table() {
-        let curve = Curve::of(&facts_of(Scenario::default()), None, None, Some(Evaluation::Logits));
+        let curve = Curve::of(&facts_of(Scenario::workshop()), None, None, Some(Evaluation::Logits));
         let plain = default();
         assert_eq!(curve.rows.len(), plain.rows.len() + 3);
         let last = &curve.rows[curve.rows.len() - 1][0];

@@ -302,7 +302,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn default(link: Link, what: Swapped) -> Shown {
-        Shown::of(&Scenario::default(), link, what)
+        Shown::of(&Scenario::workshop(), link, what)
     }
 
     #[test]
@@ -355,7 +355,7 @@ mod tests {
     #[test]
     fn a_link_is_as_fast_as_its_name_says() {
         for (link, name) in LINKS.into_iter().filter(|(link, _)| *link != Link::Own) {
-            let gigabytes = number::plain(link.bytes_per_second(&Scenario::default()) / 1e9);
+            let gigabytes = number::plain(link.bytes_per_second(&Scenario::workshop()) / 1e9);
             assert!(name.contains(&format!(", {gigabytes} GB/s")), "{name}: {gigabytes}");
         }
     }
@@ -364,7 +364,7 @@ mod tests {
     fn the_table_of_gpus_prints_the_catalogue() {
         let text = include_str!("../../pages/room/04_swap.md");
         for slug in ["p100-16", "v100-16", "a100-80", "h100-80", "b200", "gh200"] {
-            let scenario = catalogue::device(slug).expect("listed").apply(Scenario::default());
+            let scenario = catalogue::device(slug).expect("listed").apply(Scenario::workshop());
             let speed = catalogue::speed(&scenario);
             let peak = speed.flops_per_second / bmax::cost::Speed::UTILIZATION;
             for number in [

@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn a_mini_batch_is_what_all_gpus_see_in_all_steps() {
-        let shown = Shown::of(&link::decode("?gpus=4&b=2&target=100").scenario);
+        let shown = Shown::of(&link::decode("?v=3&gpus=4&b=2&target=100").scenario);
         // 100 sequences take 13 rounds of 2 on each of 4 GPUs, which make 104.
         assert_eq!([shown.batch, shown.replicas, shown.steps, shown.mini], ["2", "4", "13", "104"]);
         assert_eq!(shown.tokens, "212,992");

@@ -348,7 +348,7 @@ mod tests {
     use proptest::sample::select;
 
     fn of_default(devices: Devices, hours: f64) -> Shown {
-        Tunings::of(&Scenario::default()).shown(devices, 1.0, hours)
+        Tunings::of(&Scenario::workshop()).shown(devices, 1.0, hours)
     }
 
     /// The runtime lecture, section 18: 32 → 16 → 8. The default sees 256 sequences on 8 GPUs.
@@ -381,7 +381,7 @@ mod tests {
 
     #[test]
     fn the_setup_is_the_first_candidate_that_fits() {
-        let tunings = Tunings::of(&Scenario::default());
+        let tunings = Tunings::of(&Scenario::workshop());
         for devices in [Devices::One, Devices::All] {
             let shown = tunings.shown(devices, 1.0, 24.0);
             let first = shown.rows.iter().find(|row| row[2] != "none fits").expect("something fits");

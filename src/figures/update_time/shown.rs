@@ -121,19 +121,19 @@ mod tests {
     #[test]
     fn an_update_takes_longer_and_a_sequence_and_the_run_do_not() {
         // The prose: 8 steps of 3 sequences on 8 GPUs make 192 sequences.
-        let of = |at| Shown::of(&Scenario::default().with_batch(3), at, 10.0);
+        let of = |at| Shown::of(&Scenario::workshop().with_batch(3), at, 10.0);
         let (once, eight) = (of(0.0), of(3.0));
         assert_eq!((once.steps.as_str(), eight.steps.as_str()), ("1", "8"));
         assert_eq!(eight.sequences, "192");
         assert_eq!(eight.once, once.seconds);
         assert_ne!(eight.seconds, once.seconds);
-        let seconds = |at| update(&Scenario::default().with_batch(3), at, 1e10);
+        let seconds = |at| update(&Scenario::workshop().with_batch(3), at, 1e10);
         assert!(seconds(8).seconds > 7.9 * seconds(1).seconds && seconds(8).run_seconds() <= seconds(1).run_seconds());
     }
 
     #[test]
     fn the_table_has_a_row_for_each_doubling_and_the_read_out_one_of_them() {
-        let scenario = link::decode("?gpu=h100-80&b=4&target=512").scenario;
+        let scenario = link::decode("?v=3&gpu=h100-80&b=4&target=512").scenario;
         for at in 0..=DOUBLINGS {
             let shown = Shown::of(&scenario, at.into(), 2.0);
             assert_eq!(shown.rows.len(), DOUBLINGS as usize + 1);

@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn adopting_the_example_keeps_its_answer_and_names_the_catalogue_row() {
-        let taken = adopted(Scenario::default(), 8);
+        let taken = adopted(Scenario::workshop(), 8);
         assert_eq!(b_max(&taken).batch(), Solved::of(8).workshop.batch());
         assert_eq!(
             catalogue::model_row_of(&taken).map(|(row, edited)| (row.slug, edited)),

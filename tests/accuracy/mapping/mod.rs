@@ -52,7 +52,7 @@ pub(super) fn says(row: &Value, key: &str, word: &str) -> bool {
 
 /// A run on one device, with what a scenario assumes of its process.
 fn bare() -> Scenario {
-    let mut scenario = Scenario { method: Method::Ledger, ..Scenario::default() };
+    let mut scenario = Scenario { method: Method::Ledger, ..Scenario::workshop() };
     scenario.recipe.recomputation = Recomputation::None;
     scenario.recipe.dropout = Switch::Off;
     scenario.recipe.step = StepKernel::Fused;

@@ -65,7 +65,12 @@ mod tests {
     fn a_number_stands_with_the_digits_that_are_asked_for_and_the_configuration_as_its_query() {
         // 16 · 7·10⁹ / 4 bytes are 28 GB or 26.08 GiB.
         let source = format!("{HEADING}{{{{states-gb}}}} GB, {{{{states 1}}}} GiB, [x](?{{{{configuration}}}}#a)\n");
-        assert_eq!(filled(&source), Ok(format!("{HEADING}28 GB, 26.1 GiB, [x](?v=3&gpus=4&method=workshop#a)\n")));
+        assert_eq!(
+            filled(&source),
+            Ok(format!(
+                "{HEADING}28 GB, 26.1 GiB, [x](?v=4&model=7b&gpu=a100-80&b=3&gpus=4&chart_gpus=64&method=workshop#a)\n"
+            ))
+        );
     }
 
     #[test]

@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn the_workshop_s_round_count_is_explained_and_a_typed_one_is_questioned() -> Result<(), bmax::InputError> {
-        let paper = Scenario { method: Method::Paper, ..Scenario::default() };
+        let paper = Scenario { method: Method::Paper, ..Scenario::workshop() };
         let preset = Shown::of(&paper);
         assert!(preset.word == "rounded" && preset.sentence.starts_with("The workshop rounds N to 7 billion"));
         let typed = Shown::of(&paper.with_number(Field::Parameters, 70.0)?);
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn the_ledger_says_what_it_counts_in_place_of_a_typed_number() -> Result<(), bmax::InputError> {
-        let [usual, typed] = [7.0, 70.0].map(|count| Scenario::default().with_number(Field::Parameters, count));
+        let [usual, typed] = [7.0, 70.0].map(|count| Scenario::workshop().with_number(Field::Parameters, count));
         let (usual, typed) = (Shown::of(&usual?), Shown::of(&typed?));
         assert!(usual.idle && usual.sentence.contains("counts the weights of every matrix"), "{usual:?}");
         assert_eq!(usual, typed);

@@ -345,7 +345,7 @@ mod tests {
     fn a_number_of_parameters_that_was_typed_is_out_of_sight_where_it_means_nothing() {
         let [ledger, paper] = ["?params=9", "?params=9&method=paper"].map(|query| bmax::link::decode(query).scenario);
         let input = Number(Field::Parameters);
-        assert!(input.hidden(&ledger, &Scenario::default()) && !input.hidden(&paper, &Scenario::default()));
+        assert!(input.hidden(&ledger, &Scenario::workshop()) && !input.hidden(&paper, &Scenario::workshop()));
     }
 
     #[test]

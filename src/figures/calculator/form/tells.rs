@@ -163,7 +163,7 @@ mod tests {
             for &adapter in Adapter::ALL {
                 for &kept in AdapterType::ALL {
                     for &chosen in GradientType::ALL {
-                        let mut scenario = Scenario::default();
+                        let mut scenario = Scenario::workshop();
                         let recipe = &mut scenario.recipe;
                         (recipe.precision, recipe.adapter) = (precision, adapter);
                         (recipe.adapter_type, recipe.gradients) = (kept, chosen);

@@ -268,7 +268,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn facts(query: &str) -> Facts {
-        facts_of(bmax::link::decode(query).scenario)
+        facts_of(bmax::link::decode(&format!("v=3&{}", query.trim_start_matches('?'))).scenario)
     }
 
     #[test]
@@ -376,7 +376,7 @@ mod tests {
 
     #[test]
     fn the_default_ledger_names_no_rank_and_a_pipeline_names_two() {
-        assert!(!Shown::of(&facts_of(Scenario::default()), None).meaning.contains("Rank"));
+        assert!(!Shown::of(&facts_of(Scenario::workshop()), None).meaning.contains("Rank"));
         let meaning = Shown::of(&facts("?pp=4&zero=1&accum=8"), None).meaning;
         assert!(meaning.contains("needs most,"), "{meaning}");
     }

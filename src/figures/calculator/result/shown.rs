@@ -208,7 +208,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn shown(query: &str) -> Shown {
-        Shown::of(&facts_of(bmax::link::decode(query).scenario))
+        Shown::of(&facts_of(bmax::link::decode(&format!("v=3&{}", query.trim_start_matches('?'))).scenario))
     }
 
     #[test]
@@ -242,7 +242,7 @@ mod tests {
 
     #[test]
     fn the_unknowns_are_those_of_each_outlook() {
-        let scenario = Scenario::default();
+        let scenario = Scenario::workshop();
         let unknowns = unknowns(&scenario);
         for (at, outlook) in OUTLOOKS.into_iter().enumerate() {
             let device = outlook.of(&scenario).device;
@@ -250,7 +250,7 @@ mod tests {
             assert_eq!(unknowns[1][at], number::plain(device.communication.gib()));
         }
         // One GPU has nobody to talk to.
-        let alone = super::unknowns(&bmax::link::decode("?gpus=1").scenario);
+        let alone = super::unknowns(&bmax::link::decode("?v=3&gpus=1").scenario);
         assert!(alone[1].iter().all(|text| text == "none"));
     }
 

@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn the_device_is_the_catalogue_s_and_no_machine_with_unified_memory() {
         let large = scenario("?model=70b&gpus=1&b=1&method=paper&zero=0&recompute=full&opt=sgd");
-        for scenario in [Scenario::default(), large] {
+        for scenario in [Scenario::workshop(), large] {
             let found = Shown::of(Question::Device, &scenario);
             let next = found.next.expect("some memory is enough");
             match catalogue::smallest_device(&scenario) {
@@ -230,7 +230,7 @@ mod tests {
 
     #[test]
     fn an_answer_that_is_in_use_cannot_be_taken_again() {
-        let first = Shown::of(Question::Batch, &Scenario::default());
+        let first = Shown::of(Question::Batch, &Scenario::workshop());
         let next = first.next.expect("the default fits");
         assert!(Shown::of(Question::Batch, &next).idle);
     }

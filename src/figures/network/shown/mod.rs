@@ -300,7 +300,7 @@ mod tests {
 
     fn counted(text: &str, policy: Policy, every: f64) -> Counted {
         let asked = asked(text, policy, every, 32.0);
-        Counted::of(&Scenario::default(), &asked)
+        Counted::of(&Scenario::workshop(), &asked)
     }
 
     /// Simonyan and Zisserman 2015 and He et al. 2016, as torchvision counts their networks.
@@ -346,7 +346,7 @@ mod tests {
     /// Twice the side are four times the numbers of every feature map.
     #[test]
     fn a_u_net_takes_fewer_images_the_larger_they_are_and_patches_fewer_the_smaller_they_are() {
-        let scenario = Scenario::default();
+        let scenario = Scenario::workshop();
         let vit = Counted::of(&scenario, &asked(presets::VIT_B_16, Policy::Nothing, 1.0, 8.0));
         assert_eq!(vit.sizes.len(), FACTORS.len());
         for (_, [own, half, double]) in &vit.sizes {

@@ -2,7 +2,7 @@
 # Peak memory of Qwen3 30B-A3B on 32 × H200 SXM 141 GB, 2,048 tokens a sequence.
 # python bmax_measure.py measures a scenario of its own: one GPU that holds everything, 12 of its 48
 # layers, because all of them do not fit on one GPU, micro-batch 8. That is:
-# https://example.org/bmax/?v=3&model=qwen3-30b-a3b&gpu=h200&layers=12&b=8&gpus=1&zero=0
+# https://example.org/bmax/?v=4&model=qwen3-30b-a3b&gpu=h200&layers=12&gpus=1&chart_gpus=64&zero=0
 # Tensor, pipeline, context and expert parallelism and ZeRO 1 are not divided by this script.
 # It needs PyTorch 2.9 or newer and nothing else, downloads nothing and sends nothing. --device cpu
 # --tiny tries it without a GPU.

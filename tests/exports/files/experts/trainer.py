@@ -1,12 +1,12 @@
 # Qwen3 30B-A3B on 32 × H200 SXM 141 GB, 2,048 tokens a sequence.
-# https://example.org/bmax/?v=3&model=qwen3-30b-a3b&gpu=h200&gpus=32&ep=8
+# https://example.org/bmax/?v=4&model=qwen3-30b-a3b&gpu=h200&b=3&gpus=32&ep=8&chart_gpus=64
 #
 # Micro-batch 8 × 32 data-parallel GPUs × 1 accumulation step = 256 sequences an optimizer step
 # (target 256).
 # Predicted peak on each GPU: 52.37 of 140.40 GiB usable, at “loss, backward”.
 # As asked, b_max is 30. This file runs something else where the list below says so, and as it runs
 # b_max is 29:
-# https://example.org/bmax/?v=3&model=qwen3-30b-a3b&gpu=h200&b=8&gpus=32&engine=deepspeed
+# https://example.org/bmax/?v=4&model=qwen3-30b-a3b&gpu=h200&b=8&gpus=32&chart_gpus=64&engine=deepspeed
 # Checked with lightning 2.6.6.
 #
 # Not as asked, because it cannot be said here:

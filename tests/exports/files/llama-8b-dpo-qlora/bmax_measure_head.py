@@ -2,7 +2,7 @@
 # Peak memory of Llama 3.1 8B on 1 × RTX 4090 24 GB, 1,024 tokens a sequence.
 # python bmax_measure.py measures a scenario of its own: one GPU that holds everything, all its
 # layers, micro-batch 8, two micro-batches a step, which stand for more. That is:
-# https://example.org/bmax/?v=3&model=llama-3.1-8b&gpu=rtx-4090&s=1024&b=8&accum=2&gpus=1&target=64&precision=autocast&adapter=qlora&ref=adapter&zero=0
+# https://example.org/bmax/?v=4&gpu=rtx-4090&s=1024&b=8&accum=2&gpus=1&target=64&chart_gpus=64&precision=autocast&adapter=qlora&ref=adapter&zero=0
 # It needs PyTorch 2.9 or newer and nothing else, downloads nothing and sends nothing. --device cpu
 # --tiny tries it without a GPU.
 # Not as asked, with peaks of the scenario on its 1 GPU:

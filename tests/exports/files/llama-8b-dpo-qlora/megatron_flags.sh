@@ -3,13 +3,13 @@
 # The micro-batch of 1 below is no promise: it is there to be read and edited, and runs out of memory.
 #
 # Llama 3.1 8B on 1 × RTX 4090 24 GB, 1,024 tokens a sequence.
-# https://example.org/bmax/?v=3&model=llama-3.1-8b&gpu=rtx-4090&s=1024&gpus=1&target=64&precision=autocast&adapter=qlora&task=dpo&ref=adapter&zero=0
+# https://example.org/bmax/?v=4&gpu=rtx-4090&s=1024&b=3&gpus=1&target=64&chart_gpus=64&precision=autocast&adapter=qlora&task=dpo&ref=adapter&zero=0
 #
 # Micro-batch 1 × 1 data-parallel GPU × 64 accumulation steps = 64 sequences an optimizer step (target
 # 64).
 # As asked, b_max is 4 pairs. This file runs something else where the list below says so, and as it
 # runs b_max is none, for not even one sequence fits:
-# https://example.org/bmax/?v=3&model=llama-3.1-8b&gpu=rtx-4090&s=1024&b=1&accum=64&gpus=1&target=64&grad=32&loss=vocab-parallel&kernels=fused&ref=adapter&engine=megatron&zero=0
+# https://example.org/bmax/?v=4&gpu=rtx-4090&s=1024&accum=64&gpus=1&target=64&chart_gpus=64&grad=32&loss=vocab-parallel&kernels=fused&ref=adapter&engine=megatron&zero=0
 # Checked with Megatron-LM’s parser at commit d98e8a64ddf3 (22 August 2026).
 #
 # Not as asked, because it cannot be said here:

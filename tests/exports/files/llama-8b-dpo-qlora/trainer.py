@@ -1,12 +1,12 @@
 # Llama 3.1 8B on 1 × RTX 4090 24 GB, 1,024 tokens a sequence.
-# https://example.org/bmax/?v=3&model=llama-3.1-8b&gpu=rtx-4090&s=1024&gpus=1&target=64&precision=autocast&adapter=qlora&task=dpo&ref=adapter&zero=0
+# https://example.org/bmax/?v=4&gpu=rtx-4090&s=1024&b=3&gpus=1&target=64&chart_gpus=64&precision=autocast&adapter=qlora&task=dpo&ref=adapter&zero=0
 #
 # Micro-batch 8 × 1 data-parallel GPU × 8 accumulation steps = 64 sequences an optimizer step (target
 # 64).
 # Predicted peak on each GPU: 21.47 of 23.99 GiB usable, at “loss, backward”.
 # As asked, b_max is 4 pairs. This file runs something else where the list below says so, and as it
 # runs b_max is 9:
-# https://example.org/bmax/?v=3&model=llama-3.1-8b&gpu=rtx-4090&s=1024&b=8&accum=8&gpus=1&target=64&precision=autocast&adapter=qlora&ref=adapter&zero=0
+# https://example.org/bmax/?v=4&gpu=rtx-4090&s=1024&b=8&accum=8&gpus=1&target=64&chart_gpus=64&precision=autocast&adapter=qlora&ref=adapter&zero=0
 # Checked with lightning 2.6.6.
 #
 # Not as asked, because it cannot be said here:

@@ -3,10 +3,10 @@
 # python bmax_measure.py measures a scenario of its own: one GPU that holds everything, 9 of its 32
 # layers, because all of them do not fit on one GPU, micro-batch 2, two micro-batches a step, which
 # stand for more. That is:
-# https://example.org/bmax/?v=3&model=llama-3.1-8b&gpu=h100-80&layers=9&s=8192&b=2&accum=2&gpus=1&precision=mixed&zero=0
+# https://example.org/bmax/?v=4&layers=9&s=8192&accum=2&gpus=1&chart_gpus=64&precision=mixed&zero=0
 # torchrun --nproc_per_node 8 bmax_measure.py measures all GPUs of the scenario together, with FSDP2,
 # micro-batch 4. That is:
-# https://example.org/bmax/?v=3&model=llama-3.1-8b&gpu=h100-80&s=8192&b=4&accum=2&precision=mixed
+# https://example.org/bmax/?v=4&s=8192&accum=2&chart_gpus=64&precision=mixed
 # It needs PyTorch 2.9 or newer and nothing else, downloads nothing and sends nothing. --device cpu
 # --tiny tries it without a GPU.
 

@@ -1,12 +1,12 @@
 # Llama 3.1 8B on 8 × H100 SXM 80 GB, 8,192 tokens a sequence.
-# https://example.org/bmax/?v=3&model=llama-3.1-8b&gpu=h100-80&s=8192&precision=mixed
+# https://example.org/bmax/?v=4&s=8192&b=3&chart_gpus=64&precision=mixed
 #
 # Micro-batch 4 × 8 data-parallel GPUs × 8 accumulation steps = 256 sequences an optimizer step
 # (target 256).
 # Predicted peak on each GPU: 55.37 of 79.65 GiB usable, at “loss, forward”.
 # As asked, b_max is 4. This file runs something else where the list below says so, and as it runs
 # b_max is 6:
-# https://example.org/bmax/?v=3&model=llama-3.1-8b&gpu=h100-80&s=8192&b=4&accum=8&grad=32&loss=vocab-parallel&kernels=fused&engine=megatron
+# https://example.org/bmax/?v=4&s=8192&b=4&accum=8&chart_gpus=64&grad=32&loss=vocab-parallel&kernels=fused&engine=megatron
 # Checked with Megatron-LM’s parser at commit d98e8a64ddf3 (22 August 2026).
 #
 # Not as asked, because it cannot be said here:

@@ -1,5 +1,5 @@
 # Llama 3.1 8B on 8 × H100 SXM 80 GB, 8,192 tokens a sequence.
-# https://example.org/bmax/?v=3&model=llama-3.1-8b&gpu=h100-80&s=8192&precision=mixed
+# https://example.org/bmax/?v=4&s=8192&b=3&chart_gpus=64&precision=mixed
 #
 # Micro-batch 4 × 8 data-parallel GPUs × 8 accumulation steps = 256 sequences an optimizer step
 # (target 256).

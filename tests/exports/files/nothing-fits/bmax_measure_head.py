@@ -4,7 +4,7 @@
 # python bmax_measure.py measures a scenario of its own: one GPU that holds everything, 1 of its 126
 # layers, because all of them do not fit on one GPU, micro-batch 1, two micro-batches a step, which
 # stand for more. That is:
-# https://example.org/bmax/?v=3&model=llama-3.1-405b&gpu=rtx-4090&layers=1&b=1&accum=2&every=1&gpus=1&zero=0
+# https://example.org/bmax/?v=4&model=llama-3.1-405b&gpu=rtx-4090&layers=1&accum=2&every=1&gpus=1&chart_gpus=64&zero=0
 # It needs PyTorch 2.9 or newer and nothing else, downloads nothing and sends nothing. --device cpu
 # --tiny tries it without a GPU.
 

@@ -3,13 +3,13 @@
 # The micro-batch of 1 below is no promise: it is there to be read and edited, and runs out of memory.
 #
 # Llama 3.1 405B on 2 × RTX 4090 24 GB, 2,048 tokens a sequence.
-# https://example.org/bmax/?v=3&model=llama-3.1-405b&gpu=rtx-4090&gpus=2
+# https://example.org/bmax/?v=4&model=llama-3.1-405b&gpu=rtx-4090&b=3&gpus=2&chart_gpus=64
 #
 # Micro-batch 1 × 2 data-parallel GPUs × 128 accumulation steps = 256 sequences an optimizer step
 # (target 256).
 # As asked, b_max is none, for not even one sequence fits. This file runs something else where the
 # list below says so, and as it runs b_max is none, for not even one sequence fits:
-# https://example.org/bmax/?v=3&model=llama-3.1-405b&gpu=rtx-4090&b=1&accum=128&gpus=2&engine=deepspeed
+# https://example.org/bmax/?v=4&model=llama-3.1-405b&gpu=rtx-4090&accum=128&gpus=2&chart_gpus=64&engine=deepspeed
 # Checked with lightning 2.6.6.
 #
 # Not as asked, because it cannot be said here:

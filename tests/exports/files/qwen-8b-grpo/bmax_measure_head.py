@@ -3,10 +3,10 @@
 # python bmax_measure.py measures a scenario of its own: one GPU that holds everything, 8 of its 36
 # layers, because all of them do not fit on one GPU, micro-batch 4, two micro-batches a step, which
 # stand for more. That is:
-# https://example.org/bmax/?v=3&model=qwen3-8b&gpu=h100-80&layers=8&s=4096&b=4&accum=2&completion=3072&engine_share=40&gpus=1&precision=mixed&rollout=asleep&zero=0&segments=expandable
+# https://example.org/bmax/?v=4&model=qwen3-8b&layers=8&s=4096&accum=2&completion=3072&engine_share=40&gpus=1&chart_gpus=64&precision=mixed&rollout=asleep&zero=0&segments=expandable
 # torchrun --nproc_per_node 8 bmax_measure.py measures all GPUs of the scenario together, with FSDP2,
 # micro-batch 4. That is:
-# https://example.org/bmax/?v=3&model=qwen3-8b&gpu=h100-80&s=4096&b=4&accum=2&completion=3072&engine_share=40&precision=mixed&rollout=asleep&segments=expandable
+# https://example.org/bmax/?v=4&model=qwen3-8b&s=4096&b=4&accum=2&completion=3072&engine_share=40&chart_gpus=64&precision=mixed&rollout=asleep&segments=expandable
 # It needs PyTorch 2.9 or newer and nothing else, downloads nothing and sends nothing. --device cpu
 # --tiny tries it without a GPU.
 # Not as asked, with peaks of the scenario on its 8 GPUs:

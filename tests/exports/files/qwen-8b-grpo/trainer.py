@@ -1,12 +1,12 @@
 # Qwen3 8B on 8 × H100 SXM 80 GB, 4,096 tokens a sequence.
-# https://example.org/bmax/?v=3&model=qwen3-8b&gpu=h100-80&s=4096&completion=3072&engine_share=40&precision=mixed&task=grpo&rollout=asleep&segments=expandable
+# https://example.org/bmax/?v=4&model=qwen3-8b&s=4096&b=3&completion=3072&engine_share=40&chart_gpus=64&precision=mixed&task=grpo&rollout=asleep&segments=expandable
 #
 # Micro-batch 4 × 8 data-parallel GPUs × 8 accumulation steps = 256 sequences an optimizer step
 # (target 256).
 # Predicted peak on each GPU: 53.84 of 79.65 GiB usable, at “loss, backward”.
 # As asked, b_max is 8 completions. This file runs something else where the list below says so, and as
 # it runs b_max is 7:
-# https://example.org/bmax/?v=3&model=qwen3-8b&gpu=h100-80&s=4096&b=4&accum=8&completion=3072&engine_share=40&precision=mixed&rollout=asleep&segments=expandable
+# https://example.org/bmax/?v=4&model=qwen3-8b&s=4096&b=4&accum=8&completion=3072&engine_share=40&chart_gpus=64&precision=mixed&rollout=asleep&segments=expandable
 # Checked with lightning 2.6.6.
 #
 # Not as asked, because it cannot be said here:
