@@ -13,7 +13,7 @@
 //! # Ok::<(), bmax::InputError>(())
 //! ```
 
-use crate::{Answer, Bucket, Bytes, Estimate, Peak, Scenario, b_max, catalogue, estimate, link};
+use crate::{Answer, Bucket, Bytes, Estimate, Field, Peak, Scenario, b_max, catalogue, estimate, link, setting};
 
 pub use crate::input::{Input, Value};
 
@@ -124,11 +124,16 @@ impl Input {
 /// Another model or GPU is one change, which brings the numbers that its row has; what was edited besides is a
 /// change of its own.
 pub fn changes(before: &Scenario, after: &Scenario) -> Vec<Difference> {
-    // The largest micro-batch is an answer, and what follows from the other changes is none of its own.
-    let follows = before.then(after.with_batch(before.recipe.batch)) == *after;
+    // What follows from the other changes, as the largest micro-batch does, is none of its own.
+    let unsaid = link::unsaid_after(before, after);
+    let follows = [
+        Input::Number(Field::Batch),
+        Input::Number(Field::ComparisonGpus),
+        Input::Word(&setting::COMPARISON_RECOMPUTATION),
+    ];
     let changed = |input: Input| {
         let (was, is) = (input.value(before), input.value(after));
-        let is_change = was != is && !(follows && input == Input::Number(crate::Field::Batch));
+        let is_change = was != is && !(follows.contains(&input) && input.value(&unsaid) == is);
         is_change.then(|| Difference { input, before: was, after: is, brings: Vec::new() })
     };
     let mut single: Vec<Difference> = Input::each().filter_map(changed).collect();

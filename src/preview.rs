@@ -48,7 +48,7 @@ pub fn of_model(row: &ModelRow) -> Scenario {
         scenario.recipe.sequence = *positions;
     }
     // Where what the model sees does not go into the sequence, one that holds it.
-    scenario.conflicts().first().map_or(scenario, |conflict| conflict.mend.apply(scenario)).at_largest()
+    scenario.conflicts().first().map_or(scenario, |conflict| conflict.mend.apply(scenario)).as_unsaid()
 }
 
 /// The folder of a model, seen from the first page.

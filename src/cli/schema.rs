@@ -34,8 +34,9 @@ pub fn scenario() -> Value {
     let devices = catalogue::DEVICES.iter().map(|row| (row.slug, row.name)).collect();
     properties.insert("gpu".to_owned(), row("GPU", devices, default.device.origin));
     for field in Field::ALL {
-        // What stands in for the micro-batch follows from all the rest.
-        let default = (*field != Field::Batch).then(|| default.number(*field));
+        // What stands in for these follows from the rest.
+        let follows = [Field::Batch, Field::ComparisonGpus].contains(field);
+        let default = (!follows).then(|| default.number(*field));
         properties.insert(field.bound().key.to_owned(), number(*field, default));
     }
     for word in setting::ALL {

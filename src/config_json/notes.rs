@@ -59,7 +59,7 @@ pub static SIZES: [Field; 7] =
 impl ByHand {
     /// The model as the query of a link.
     pub fn query(&self) -> String {
-        link::encode(&self.0.apply(Scenario::default()).at_largest())
+        link::encode(&self.0.apply(Scenario::default()).as_unsaid())
     }
 
     /// How many weights are counted.

@@ -185,12 +185,38 @@ impl Scenario {
         self.with_batch(b_max(&self).batch().unwrap_or(1))
     }
 
-    /// The scenario that comes after this one: `next`, and where the micro-batch here is the largest and `next` does not
-    /// change it, the largest of `next`.
+    /// The scenario that comes after this one: `next`, and what is here as where nobody says it ([`as_unsaid`](Self::as_unsaid))
+    /// and is not changed by `next` is so again.
     #[must_use]
     pub fn then(&self, next: Self) -> Self {
+        let (now, mut after) = (&self.comparison, next);
+        if now.gpus == self.cluster.gpus && next.comparison.gpus == now.gpus {
+            after.comparison.gpus = next.cluster.gpus;
+        }
+        if now.recomputation == self.recipe.recomputation && next.comparison.recomputation == now.recomputation {
+            after.comparison.recomputation = next.recipe.recomputation;
+        }
         let follows = next != *self && next.recipe.batch == self.recipe.batch && self.is_at_largest();
-        if follows { next.at_largest() } else { next }
+        if follows { after.at_largest() } else { after }
+    }
+
+    /// The same scenario with what follows from the rest where nobody says it: the largest micro-batch, and a chart whose
+    /// references are on as many GPUs and recomputed as the scenario itself.
+    #[must_use]
+    pub fn as_unsaid(self) -> Self {
+        let mut unsaid = self.at_largest();
+        unsaid.comparison.gpus = self.cluster.gpus;
+        unsaid.comparison.recomputation = self.recipe.recomputation;
+        unsaid
+    }
+
+    /// The same scenario with that of `other`.
+    #[must_use]
+    pub fn unsaid_of(self, other: &Self) -> Self {
+        let mut with = self.with_batch(other.recipe.batch);
+        with.comparison.gpus = other.comparison.gpus;
+        with.comparison.recomputation = other.comparison.recomputation;
+        with
     }
 
     /// Whether the micro-batch is the largest one, as [`at_largest`](Self::at_largest) has it.

@@ -58,10 +58,14 @@ impl Beginning {
         }
     }
 
-    /// This configuration with the catalogue rows that `scenario` started from, at `largest` sequences, against which the
-    /// page marks what was changed.
+    /// This configuration with the catalogue rows that `scenario` started from, and with what follows from `scenario` where
+    /// nobody says it, of which `largest` is the micro-batch. Against it the page marks what was changed.
     pub fn base_of(self, scenario: &Scenario, largest: u32) -> Scenario {
-        with_rows_of(scenario, self.scenario()).with_batch(largest)
+        let unsaid = scenario.with_batch(largest);
+        let mut base = with_rows_of(scenario, self.scenario()).with_batch(largest);
+        base.comparison.gpus = unsaid.cluster.gpus;
+        base.comparison.recomputation = unsaid.recipe.recomputation;
+        base
     }
 
     /// Reads the query of the page’s address. A page with a beginning of its own shows that where the query names no

@@ -217,8 +217,16 @@ pub(super) fn read(
             notices.push(Notice::CountedAsBefore(change, counted));
         }
     }
-    if version >= 4 && value_of(Field::Batch.bound().key).is_none() {
-        scenario = onto.map_or_else(|| scenario.at_largest(), |before| before.then(scenario));
+    if version >= 4 {
+        let unsaid = onto.map_or_else(|| scenario.as_unsaid(), |before| before.then(scenario));
+        for field in [Field::Batch, Field::ComparisonGpus] {
+            if value_of(field.bound().key).is_none() {
+                scenario = scenario.with_number(field, unsaid.number(field)).unwrap_or(scenario);
+            }
+        }
+        if value_of(setting::COMPARISON_RECOMPUTATION.key).is_none() {
+            scenario.comparison.recomputation = unsaid.comparison.recomputation;
+        }
     }
     // It is read onto the whole of the first scenario, which nothing that is wrong in it can change.
     let vs = value_of(versus::VS).map(|given| versus::read(given, version, &scenario, &mut notices));

@@ -61,14 +61,14 @@ pub fn encode_change(next: &Scenario, now: &Scenario) -> String {
         Some(row) => row.apply(*now),
         None => *now,
     };
-    let taken = taken.with_batch(batch_after(now, next));
+    let taken = taken.unsaid_of(&unsaid_after(now, next));
     differing(next, &taken, &mut |key, value| _ = query.append_pair(key, value));
     query.finish()
 }
 
-/// The micro-batch of `next` where nothing says it and `now` comes before.
-pub(super) fn batch_after(now: &Scenario, next: &Scenario) -> u32 {
-    now.then(next.with_batch(now.recipe.batch)).recipe.batch
+/// `next` with what it has where nothing says that and `now` comes before.
+pub(crate) fn unsaid_after(now: &Scenario, next: &Scenario) -> Scenario {
+    now.then(next.unsaid_of(now))
 }
 
 /// Writes the query string of a scenario with every parameter spelled out, so that it means the same

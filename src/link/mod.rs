@@ -1,8 +1,8 @@
 //! The link: a scenario as a query string, and back.
 //!
 //! The query string is a contract with every link that was ever shared. It carries a version, then
-//! only what differs from the defaults of that version. Since version 4 a link that says no micro-batch means the largest
-//! one. A value that cannot be used is named in a
+//! only what differs from the defaults of that version. Since version 4 some defaults follow from the rest
+//! ([`Scenario::as_unsaid`]): a link that says no micro-batch means the largest one. A value that cannot be used is named in a
 //! [`Notice`], with the names that are like it; its default stands in, and everything else is kept. The
 //! parameters of an embedded figure ([`PASSED_OVER`]) are passed over: they say what is shown, not what is computed.
 //!
@@ -39,6 +39,7 @@ pub use beginning::Beginning;
 pub use changes::Change;
 pub use decode::{decode, decode_onto, decode_pairs, decode_with};
 pub(crate) use decode::{pairs, unknown_word};
+pub(crate) use encode::unsaid_after;
 pub use encode::{encode, encode_change, encode_whole};
 pub use notice::Notice;
 #[cfg(feature = "cli")]
@@ -90,9 +91,10 @@ pub struct Decoded {
     pub notices: Vec<Notice>,
 }
 
-/// The default scenario with the catalogue rows that `scenario` started from, at the largest micro-batch of `scenario`.
+/// The default scenario with the catalogue rows that `scenario` started from, and with what follows from `scenario` where
+/// nobody says it.
 pub fn base_of(scenario: &Scenario) -> Scenario {
-    with_rows_of(scenario, Scenario::default()).with_batch(scenario.at_largest().recipe.batch)
+    with_rows_of(scenario, Scenario::default()).unsaid_of(&scenario.as_unsaid())
 }
 
 /// `base` with the catalogue rows that `scenario` started from. Its micro-batch is that of `base`.

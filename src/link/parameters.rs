@@ -1,7 +1,7 @@
 //! The parameters of a link.
 
 use super::{OWN, VERSION, VS};
-use crate::{Field, Scenario, number, setting};
+use crate::{Field, Scenario, number, setting, setting::Setting};
 
 /// Every parameter of a scenario and what it is called, in the order in which [`encode`](super::encode) writes them.
 pub fn names() -> impl Iterator<Item = (&'static str, &'static str)> {
@@ -54,10 +54,15 @@ pub fn parameters() -> Vec<Parameter> {
     ];
     let stands_in = |field: Field| match field {
         Field::Batch => LARGEST.to_owned(),
+        Field::ComparisonGpus => "as many as `gpus`".to_owned(),
         _ => number::plain(default.number(field)),
     };
     let numbers = Field::ALL.iter().map(|field| (field.bound().to_string(), stands_in(*field)));
-    let words = setting::ALL.iter().map(|word| (word.keys(), word.get(&default).to_owned()));
+    let stands_in = |word: &Setting| match *word == setting::COMPARISON_RECOMPUTATION {
+        true => "as `recompute`".to_owned(),
+        false => word.get(&default).to_owned(),
+    };
+    let words = setting::ALL.iter().map(|word| (word.keys(), stands_in(word)));
     let values = rows.into_iter().chain(numbers).chain(words);
     names().zip(values).map(|((key, name), (takes, default))| Parameter { key, name, takes, default }).collect()
 }

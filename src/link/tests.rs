@@ -254,6 +254,25 @@ fn the_largest_micro_batch_stays_the_largest_until_it_is_said() {
 }
 
 #[test]
+fn the_references_of_the_chart_are_like_the_scenario_until_they_are_said() {
+    let references = |query: &str| {
+        let scenario = decode(query).scenario;
+        (scenario.comparison.gpus, scenario.comparison.recomputation)
+    };
+    assert_eq!(references("gpus=2&recompute=none"), (2, Recomputation::None));
+    assert_eq!(references("gpus=2&chart_gpus=64"), (64, Recomputation::Full));
+    let now = decode("gpus=2&chart_gpus=64").scenario;
+    let changed = decode_onto(Some(&now), "gpus=4&recompute=none").scenario;
+    assert_eq!((changed.comparison.gpus, changed.comparison.recomputation), (64, Recomputation::None));
+    let said = decode_onto(Some(&Scenario::default()), "gpus=4&chart_gpus=8").scenario;
+    assert_eq!((said.cluster.gpus, said.comparison.gpus), (4, 8));
+    assert_eq!(
+        encode(&decode("gpus=2&recompute=none&vs=gpus:4").vs.expect("a second one")),
+        "v=4&gpus=4&recompute=none"
+    );
+}
+
+#[test]
 fn a_model_of_no_row_stays_the_readers_own() {
     let mut scenario = Scenario::default();
     scenario.model.origin = crate::Origin::Own;

@@ -4,7 +4,7 @@
 //! link writes, and browsers leave both as they are, so that the link stays short and can be read.
 
 use super::decode::read as read_pairs;
-use super::encode::{batch_after, differing, encode, rows_of};
+use super::encode::{differing, encode, rows_of, unsaid_after};
 use super::{Decoded, NETWORK, Notice, OWN, PASSED_OVER, model_word};
 use crate::bounds::excerpt;
 use crate::{Field, Scenario, catalogue, number, setting};
@@ -50,7 +50,7 @@ pub fn versus(scenario: &Scenario, vs: Option<&Scenario>) -> String {
     }
     // Segments bring a fragmentation along where that is the usual one.
     base.device.fragmentation = base.device.with_segments(vs.device.segments).fragmentation;
-    base = base.with_batch(batch_after(scenario, vs));
+    base = base.unsaid_of(&unsaid_after(scenario, vs));
     differing(vs, &base, &mut |key, value| written.push(key, value));
     written.finish()
 }

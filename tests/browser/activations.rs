@@ -71,9 +71,9 @@ async fn recomputation_and_the_shared_model_change_what_is_kept() {
 
 #[tokio::test]
 async fn the_crossover_is_the_paper_s_by_its_own_method() {
-    let page = Page::about("activations", "?method=paper").await;
+    let page = Page::about("activations", "?v=3&method=paper").await;
     let figure = page.figure("activations");
-    let paper = crossover(&expected::scenario("?method=paper").model);
+    let paper = crossover(&expected::scenario("?v=3&method=paper").model);
     assert_eq!(number::fixed(paper, 0), "870");
     figure.shows("paper", "870").await;
     figure.shows("cross", "870").await;

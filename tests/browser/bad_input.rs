@@ -161,7 +161,7 @@ async fn spaces_separators_and_units_are_accepted_as_people_paste_them() {
     let page = opened("?method=paper").await;
     let calculator = page.figure("calculator");
     // The ledger asks for no number of parameters.
-    let start = Scenario { method: Method::Paper, ..Scenario::default() };
+    let start = expected::scenario("?method=paper");
     for (field, text, value) in [
         (Field::Sequence, "4,096", 4096.0),
         (Field::Sequence, " 8 192 ", 8192.0),
@@ -180,7 +180,7 @@ async fn spaces_separators_and_units_are_accepted_as_people_paste_them() {
         let element = calculator.find("textbox", &expected::label(field)).await;
         let said = paste(&page, &element, &[text]).await;
         assert!(!said[0].invalid, "{}: “{text}” was refused: {}", field.bound().name, said[0].message);
-        let scenario = start.with_number(field, value).expect("in range");
+        let scenario = start.then(start.with_number(field, value).expect("in range"));
         page.until_query(&link::encode(&scenario)).await;
         calculator.press(&format!("Reset {} to", field.bound().name)).await;
     }

@@ -409,6 +409,11 @@ def meaning(link, refused):
         if key in ("v", "model", "gpu") or key in unusable:
             continue
         means[key] = value.strip().lower() if key in WORDS else number(key, value)
+    if pairs["v"] == "4":
+        # The chart's references are like the scenario itself.
+        for key, like in (("chart_gpus", "gpus"), ("chart_recompute", "recompute")):
+            if key not in pairs or key in unusable:
+                means[key] = means[like]
     return defaults, means, changed(pairs, means)
 
 

@@ -142,7 +142,7 @@ impl Config {
         if let Some(next) = wanted {
             let (dropout, recomputation) = (now.recipe.dropout, now.recipe.recomputation);
             self.before.set(Some(AsUsual { model: now.model, usual: Usual { dropout, recomputation } }));
-            self.present.change(&link::encode_change(&next.apply(now), &now));
+            self.present.change(&link::encode_change(&now.then(next.apply(now)), &now));
         }
     }
 }

@@ -68,7 +68,7 @@ mod tests {
         assert_eq!(
             filled(&source),
             Ok(format!(
-                "{HEADING}28 GB, 26.1 GiB, [x](?v=4&model=7b&gpu=a100-80&b=3&gpus=4&chart_gpus=64&method=workshop#a)\n"
+                "{HEADING}28 GB, 26.1 GiB, [x](?v=4&model=7b&gpu=a100-80&b=3&gpus=4&chart_gpus=64&method=workshop&chart_recompute=full#a)\n"
             ))
         );
     }
