@@ -278,7 +278,7 @@ pub fn shortage(answer: &Answer, unit: Unit) -> Option<String> {
         }
         Shortage::Outside => outside(reason, unit),
         Shortage::HostMemory => format!(
-            "One machine needs {over} more CPU memory than it has: off-load less, load fewer copies, or take fewer GPUs in \
+            "One machine needs {over} more CPU memory than it has: offload less, load fewer copies, or take fewer GPUs in \
              a machine."
         ),
     })
@@ -289,7 +289,8 @@ pub fn shortage(answer: &Answer, unit: Unit) -> Option<String> {
 pub fn outside(reason: &Infeasible, unit: Unit) -> String {
     let over = memory(reason.over);
     let room = batch(reason.training.unwrap_or(0), unit);
-    let why = format!("Training would fit with {room}, but {over} are lacking {}.", at_instant(reason.instant));
+    let why =
+        format!("Training would fit with {room}, but {over} more would be needed {}.", at_instant(reason.instant));
     match reason.mend {
         Some(change) => format!("{why} It fits with {}.", setting(change)),
         None => why,

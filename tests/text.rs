@@ -74,8 +74,8 @@ fn the_sentences_of_the_text_print_the_report_s_numbers() {
     let wrong = |cells: &[&str]| count(cells[0]) - count(cells[1]);
     let (missed, promised) = (wrong(&ran), wrong(&out));
     assert!(home.contains(&format!(
-        "of {} published runs that ran it says of {missed} that it does not fit, and of {} that ran out of memory it says \
-         of {promised} that they fit",
+        "Of {} published runs that ran, it says of {missed} that it does not fit. Of {} that ran out of memory, it says \
+         of {promised} that they fit.",
         ran[0], out[0]
     )));
     assert!(flowing.contains(&format!(

@@ -84,7 +84,7 @@ fn the_numbers_of_the_cards_are_those_of_the_estimate() {
     let Answer::Fits(room) = b_max(&own) else { panic!("the default fits") };
     assert!(told("left", own).contains(&format!("{} of the 80.0 GiB", format::memory(full.usable() - peak.bytes))));
     let lacks = format::memory(room.next_lacks);
-    assert!(told("left", own).ends_with(&format!("would lack {lacks}.")));
+    assert!(told("left", own).ends_with(&format!("{lacks} too much.")));
     assert!(told("next", own).contains(&format!("{lacks} too much.")), "{}", told("next", own));
     for id in ["recompute", "shard"] {
         let most = b_max(&shown(id, own)).batch().expect("it fits");
@@ -115,7 +115,7 @@ fn where_nothing_fits_or_a_card_s_setting_is_there_already_the_words_say_so() {
     let alone = Scenario::workshop().with_number(bmax::Field::Gpus, 1.0).expect("in range");
     assert!(b_max(&alone).batch().is_none());
     assert!(told("question", alone).contains("not even one sequence"));
-    assert!(told("left", alone).contains("One sequence lacks "));
+    assert!(told("left", alone).contains("One sequence is "));
     assert!(told("shard", alone).contains("With 2 GPUs instead of 1 GPU"), "{}", told("shard", alone));
     let mut full = Scenario::workshop();
     full.recipe.recomputation = Recomputation::Full;

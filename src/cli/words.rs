@@ -103,8 +103,8 @@ pub fn shortage(reason: &Infeasible, unit: Unit) -> String {
         Shortage::Outside => return format::outside(reason, unit),
         Shortage::HostMemory => {
             let why = format!(
-                "One machine needs {over} more CPU memory than it has: less off-loaded, fewer copies while loading, or \
-                 fewer GPUs in a machine would fit."
+                "One machine needs {over} more CPU memory than it has: offload less, load fewer copies, or \
+                 take fewer GPUs in a machine."
             );
             let more = reason.fewest_gpus.map(|gpus| format!(" With {} it would fit.", counted(gpus, "GPU", "GPUs")));
             return why + &more.unwrap_or_default();

@@ -134,7 +134,7 @@ fields! {
         "Transformer blocks; each keeps its own activations." }
     /// n.
     Heads { "heads" since 1, "Attention heads", "n", "", model.heads as whole 1 ..= 1_024,
-        "Each head keeps an S × S score matrix unless attention is recomputed." }
+        "Each head has S × S attention scores, which eager attention stores." }
     /// k.
     KvHeads { "kv" since 1, "Key/value heads", "k", "", model.kv_heads as whole 1 ..= 1_024,
         "Fewer than n means grouped-query attention (GQA): keys and values shrink by k / n." }
@@ -215,7 +215,7 @@ fields! {
         "Tokens in one sequence." }
     /// b.
     Batch { "b" since 1, "Micro-batch", "b", "", recipe.batch as whole 1 ..= 1_048_576,
-        "What one GPU processes at once: sequences, or pairs, completions or rows where the task or packing counts those." }
+        "Sequences that one GPU processes at once. Some tasks count pairs or completions instead, and packing counts rows." }
     /// How unevenly tokens reach the experts.
     Imbalance { "imbalance" since 3, "Load of the busiest expert GPU", "ρ", "", recipe.imbalance as hundredths 1 ..= 64,
         "Tokens that the GPU with the busiest experts gets, as a multiple of the mean: 1 when the load is even." }

@@ -90,7 +90,7 @@ fn gradients(_: &Seen, now: &Seen) -> String {
     let made = fullest(now, Bucket::Gradients);
     let shared = now.estimate.bucket(Bucket::Gradients) < now.estimate.fullest(Bucket::Gradients).1;
     // Then the bar has a part of several colours (src/chart/memory.rs).
-    let when = if shared { " They come as activations go, so that their room is used twice." } else { "" };
+    let when = if shared { " They appear while activations are freed, and use the same memory." } else { "" };
     format!(
         "The backward pass makes one number for every weight that is trained: up to {made}, however large the batch \
          is.{when}"
@@ -171,9 +171,11 @@ fn left(_: &Seen, now: &Seen) -> String {
             } else {
                 format!("One more than {}", counts(now, room.batch))
             };
-            format!("{next} needs {one}, and would lack {lack}{of}.")
+            format!("{next} needs {one}, which is {lack}{of} too much.")
         }
-        Answer::Infeasible(reason) => format!("One {} lacks {}{of}.", now.scenario.unit().one(), memory(reason.over)),
+        Answer::Infeasible(reason) => {
+            format!("One {} is {}{of} too much.", now.scenario.unit().one(), memory(reason.over))
+        }
         Answer::Refused(_) => "These settings have no answer.".to_owned(),
     };
     format!("With {} {free}. {more}", batch(now))
@@ -184,7 +186,7 @@ fn next(_: &Seen, now: &Seen) -> String {
     let [taken, room] = [peak, usable].map(memory);
     let verdict = match now.estimate.balance() {
         Balance::Free(_) => "it fits.".to_owned(),
-        Balance::Close(over) => format!("{} too much. It would live off the headroom.", memory(over)),
+        Balance::Close(over) => format!("{} too much. It would use the headroom.", memory(over)),
         Balance::Over(_) => {
             format!("{} too much. The run would stop with an out-of-memory error.", memory(peak - usable))
         }
@@ -250,7 +252,7 @@ fn ways(_: &Seen, now: &Seen) -> String {
     let fixed = memory(line_at_peak(&now.scenario).fixed);
     let one = memory(line_at_peak(&now.scenario).per_sequence);
     format!(
-        "That was all: at the peak {fixed} are there whatever the batch, and each sequence adds {one}. Choose your own \
-         model and GPUs, or read on:"
+        "That was all. At the peak {fixed} are fixed, and each sequence adds {one}. Choose your own model and GPUs, or \
+         read on:"
     )
 }

@@ -119,7 +119,7 @@ impl Part {
 
 /// Where the last card leads: what a reader may want, where that is, and the id of the place.
 pub const WAYS: [(&str, &str, &str); 3] = [
-    ("You want a number", "a plan for your run", "plan"),
+    ("You plan a run", "six steps to a configuration that fits", "plan"),
     ("You want to understand it", "what happens inside a step", "inside-a-step"),
     ("You want to teach it", "a lesson, figures and slides", "teach"),
 ];

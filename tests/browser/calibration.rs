@@ -23,7 +23,7 @@ async fn before_anything_is_measured_the_figure_says_what_the_counter_should_sho
 async fn it_opens_on_an_example_by_that_name_which_gives_way_to_what_is_typed_and_is_nobody_s_runs() {
     let page = Page::about("calibration", "?gpus=16").await;
     let figure = page.figure("calibration");
-    figure.says("Example Nobody measured the three runs below").await;
+    figure.says("Example The three runs below were not measured").await;
     let rows = figure.table("runs").await;
     let names: Vec<_> = rows.iter().map(|row| row[0].as_str()).collect();
     assert_eq!(names, ["e.g. b = 1", "e.g. b = 2", "e.g. b = 4"]);

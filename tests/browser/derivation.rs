@@ -31,7 +31,7 @@ async fn every_line_carries_the_current_numbers_down_to_the_answer() {
         let fit = if room.batch == 1 { "1 sequence fits".into() } else { format!("{} sequences fit", room.batch) };
         figure
             .says(&format!(
-                "⌋ = {}: {fit} on each GPU. One more would lack {}.",
+                "⌋ = {}: {fit} on each GPU. One more is {} too much.",
                 room.batch,
                 expected::memory(room.next_lacks)
             ))

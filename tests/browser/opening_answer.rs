@@ -9,7 +9,7 @@ async fn the_first_view_shows_a_configuration_that_fits_and_the_other_methods_be
     let opening = page.figure("answer");
     opening.shows("opening-answer", &expected::answer(&Scenario::default())).await;
     opening.says("sequences per GPU").await;
-    opening.says("Ledger method").await;
+    opening.says("Counted tensor by tensor (the ledger)").await;
     opening.says("3 sequences, fits").await;
     page.close().await;
 }

@@ -152,9 +152,8 @@ fn with(policy: Recomputation) -> Scenario {
 async fn compares(page: &Page, own: Recomputation, other: Recomputation) {
     let step = page.figure("step");
     let [own, other] = [own, other].map(|policy| estimate(&with(policy)).peak().bytes);
-    let gap = own - other;
-    let gap = if gap > Bytes::ZERO { format!("{} more", memory(gap)) } else { format!("{} less", memory(other - own)) };
-    for said in [memory(own), memory(other), gap] {
+    let gap = if own > other { own - other } else { other - own };
+    for said in [memory(own), memory(other), format!("saves {}", memory(gap))] {
         page.until(&format!("the overlay to say “{said}”"), async || {
             let words = step.text("overlay-words").await;
             if words.contains(&said) { Ok(()) } else { Err(words) }

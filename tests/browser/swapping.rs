@@ -31,7 +31,7 @@ async fn shows(page: &Page, scenario: &Scenario, bandwidth: f64) {
         if swap.wait > 0.0 {
             assert!(verdict.starts_with("waits ") && verdict.contains(&significant(swap.wait * 1e3)), "{verdict}");
         } else {
-            assert_eq!(verdict, "goes on");
+            assert_eq!(verdict, "no wait");
         }
     }
 }

@@ -11,7 +11,7 @@ impl Conflicts {
             return;
         }
         if scenario.method != Method::Ledger {
-            let message = "The workshop’s and the paper’s accounts know one stack of layers; the ledger counts an \
+            let message = "The workshop’s and the paper’s methods know one stack of layers; the ledger counts an \
                            encoder with its decoder.";
             return self.uncounted(Word::Method(Method::Ledger), message);
         }

@@ -15,7 +15,7 @@ impl Conflicts {
             return;
         }
         if scenario.method != Method::Ledger {
-            let message = "The workshop’s and the paper’s accounts know one training step and nothing outside it; the \
+            let message = "The workshop’s and the paper’s methods know one training step and nothing outside it; the \
                            ledger counts evaluation, checkpoints and merging.";
             return self.uncounted(Word::Method(Method::Ledger), message);
         }

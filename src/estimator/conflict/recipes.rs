@@ -183,7 +183,7 @@ impl Conflicts {
                 "Weights in CPU memory are those of ZeRO 3 and FSDP, which gather a layer at a time, on one GPU as well.",
             ),
             _ if scenario.cluster.engine == Engine::Megatron => {
-                self.word(other, "Megatron-LM off-loads optimizer state and has no weights in CPU memory.");
+                self.word(other, "Megatron-LM offloads optimizer state and has no weights in CPU memory.");
             }
             _ => self.uncounted(other, "Weights in CPU memory are not counted for the trainers of tasks."),
         }
@@ -274,7 +274,7 @@ mod tests {
         task.task.kind = TaskKind::Dpo;
         says(task, "not counted for the trainers of tasks");
         scenario.cluster.engine = Engine::Megatron;
-        says(scenario, "Megatron-LM off-loads optimizer state");
+        says(scenario, "Megatron-LM offloads optimizer state");
         scenario.cluster.engine = Engine::Torch;
         (scenario.cluster.pipeline_parallel, scenario.recipe.micro_batches) = (2, 2);
         says(scenario, "layer by layer, which a pipeline does not wait for");

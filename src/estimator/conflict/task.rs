@@ -15,7 +15,7 @@ impl Conflicts {
         let name = kind.label();
         if scenario.method != Method::Ledger {
             let message = format!(
-                "The workshop’s and the paper’s accounts know one training step and nothing beside it; the ledger \
+                "The workshop’s and the paper’s methods know one training step and nothing beside it; the ledger \
                  counts {name}."
             );
             self.uncounted(Word::Method(Method::Ledger), message);

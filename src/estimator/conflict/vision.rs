@@ -19,7 +19,7 @@ impl Conflicts {
             return self.word(Word::Vision(Tower::None), message);
         }
         if scenario.method != Method::Ledger {
-            let message = "The workshop’s and the paper’s accounts know no vision tower; the ledger counts it.";
+            let message = "The workshop’s and the paper’s methods know no vision tower; the ledger counts it.";
             return self.uncounted(Word::Method(Method::Ledger), message);
         }
         if scenario.task.kind == TaskKind::Train {
@@ -93,7 +93,7 @@ impl Conflicts {
                 format!("{message}; with max_pixels {pixels_text} they fit."),
             );
         }
-        let why = if scenario.shrinks_images() { "no max_pixels makes room" } else { "max_pixels has no say here" };
+        let why = if scenario.shrinks_images() { "no max_pixels makes room" } else { "max_pixels has no effect here" };
         let longer = u32::try_from(tokens).ok().filter(|tokens| Field::Sequence.check((*tokens).into()).is_ok());
         match longer {
             Some(longer) => self.number(

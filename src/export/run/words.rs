@@ -94,12 +94,12 @@ pub(in crate::export) fn shortage(scenario: &Scenario) -> String {
             format!("The model states fit, but the activations of one {one} are {over} GiB too much.")
         }
         Shortage::Outside => {
-            format!("The training step fits, but at “{}” {over} GiB are lacking.", reason.instant.name)
+            format!("The training step fits, but at “{}” {over} GiB more would be needed.", reason.instant.name)
         }
         Shortage::HostMemory => {
             let why = format!(
-                "One machine needs {over} GiB more CPU memory than it has: less off-loaded, fewer copies while loading, or \
-                 fewer GPUs in a machine would fit."
+                "One machine needs {over} GiB more CPU memory than it has: offload less, load fewer copies, or \
+                 take fewer GPUs in a machine."
             );
             let more = reason.fewest_gpus.map(|gpus| format!(" With {} it would fit.", counted(gpus, "GPU", "GPUs")));
             return why + &more.unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use bmax::chart::MemoryBar;
 use bmax::growth::growth;
-use bmax::{Answer, Choice, Shortage, proof};
+use bmax::{Answer, Method, Shortage, proof};
 
 use crate::site::{Facts, Standing, format};
 
@@ -47,9 +47,13 @@ impl Shown {
 }
 
 fn method(facts: &Facts) -> String {
-    let method = format!("{} method", facts.scenario.method.label());
+    let method = match facts.scenario.method {
+        Method::Ledger => "Counted tensor by tensor (the ledger)",
+        Method::Workshop => "Counted by the workshop’s formula",
+        Method::Paper => "Counted by the paper’s formula",
+    };
     // The other two were compared as well, and are further off (the accuracy report).
-    if facts.is_ledger() { method + ". " + proof::said(&facts.scenario) } else { method }
+    if facts.is_ledger() { format!("{method}. {}", proof::said(&facts.scenario)) } else { method.to_owned() }
 }
 
 fn reason(facts: &Facts) -> String {
@@ -57,12 +61,16 @@ fn reason(facts: &Facts) -> String {
     match &facts.answer {
         Answer::Fits(room) if room.capped => "More may fit; larger values are not tried.".to_owned(),
         Answer::Fits(room) if room.by_host => {
-            format!("One sequence more would lack {} of CPU memory in each machine.", format::memory(room.next_lacks))
+            format!(
+                "With one more {} each machine lacks {} of CPU memory.",
+                unit.one(),
+                format::memory(room.next_lacks)
+            )
         }
         Answer::Fits(room) => {
             let [peak, one, lack] = [room.peak, room.per_sequence, room.next_lacks].map(format::memory);
             let all = format::batch(room.batch, unit) + if room.batch == 1 { " takes" } else { " take" };
-            let taken = format!("{all} {peak}; one more needs {one} and would lack {lack}");
+            let taken = format!("{all} {peak}. One more needs {one}, which is {lack} too much");
             let tokens = format::most_tokens(&facts.scenario, room.batch);
             let tokens = tokens.map_or_else(String::new, |tokens| format!(" {tokens}"));
             if facts.is_ledger() {
@@ -94,24 +102,27 @@ mod tests {
     use super::*;
     use crate::figures::check::{any_scenario, texts_are_sound};
     use crate::site::facts_of;
-    use bmax::{Method, Scenario};
+    use bmax::Scenario;
     use proptest::prelude::*;
 
     #[test]
     fn the_worked_7b_example_takes_64_gib_and_lacks_9_for_the_next_sequence() {
         let shown = Shown::of(&facts_of(Scenario { method: Method::Workshop, ..Scenario::workshop() }));
         assert_eq!((shown.answer.as_str(), shown.standing), ("3", Standing::Fits));
-        assert_eq!(shown.reason, "3 sequences take 64.0 GiB; one more needs 17.0 GiB and would lack 9.04 GiB.");
+        assert_eq!(shown.reason, "3 sequences take 64.0 GiB. One more needs 17.0 GiB, which is 9.04 GiB too much.");
     }
 
     #[test]
     fn the_ledger_says_how_far_off_it_was_in_the_reader_s_setting_and_the_other_methods_do_not() {
         let said = |query| Shown::of(&facts_of(bmax::link::decode(query).scenario)).method;
-        assert_eq!(said("gpus=8"), format!("Ledger method. {}", proof::SAID[proof::Setting::DataParallel as usize]));
+        assert_eq!(
+            said("gpus=8"),
+            format!("Counted tensor by tensor (the ledger). {}", proof::SAID[proof::Setting::DataParallel as usize])
+        );
         assert!(said("gpus=1&zero=0").contains(" figures of real runs on one GPU: "), "{}", said("gpus=1&zero=0"));
         assert!(said("adapter=qlora").contains(" with LoRA or QLoRA: median error "));
-        assert_eq!(said("task=dpo"), "Ledger method. No real run of this kind was compared.");
-        assert_eq!(said("method=paper"), "Paper method");
+        assert_eq!(said("task=dpo"), "Counted tensor by tensor (the ledger). No real run of this kind was compared.");
+        assert_eq!(said("method=paper"), "Counted by the paper’s formula");
     }
 
     #[test]

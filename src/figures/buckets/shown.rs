@@ -159,7 +159,7 @@ fn largest(estimate: &Estimate) -> String {
     let go = if estimate.fullest(Bucket::Logits).1 > Bytes::ZERO { "logits and activations" } else { "activations" };
     let mut told = if shared > Bytes::ZERO {
         format!(
-            "Each bucket is shown at its largest. They are not full at the same time: they add up to {all}, and at the peak they hold {at_once}. {come} come as {go} go, so that {twice} of the GPU is used twice, first by one and then by the other; the bar is striped there."
+            "Each bucket is shown at its largest. They are not full at the same time, so they add up to {all}, more than the {at_once} that they hold at the peak. {come} appear while {go} are freed. Both use the same {twice} of the GPU, one after the other; the bar is striped there."
         )
     } else {
         "Each bucket is shown at its largest, and all are full at the same moment.".to_owned()
@@ -337,10 +337,7 @@ mod tests {
         ]
         .map(format::memory);
         let told = Shown::of(&facts, View::Largest).told;
-        assert!(
-            told.contains(&format!("add up to {fullest}, and")) && told.contains(&format!("hold {at_peak}.")),
-            "{told}"
-        );
+        assert!(told.contains(&format!("add up to {fullest}, more than the {at_peak} that they hold at")), "{told}");
     }
 
     proptest! {

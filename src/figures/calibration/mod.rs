@@ -65,6 +65,7 @@ pub fn Calibration(
     keep(state, counter, typed);
     let shown =
         Memo::new(move |_| state.asked(|scenario| typed.with(|typed| Shown::of(scenario, counter.get(), typed))));
+    let unit = Memo::new(move |_| state.asked(|scenario| scenario.unit().one()));
     view! {
         <p class="live-note">
             "A script for the configuration of this page builds the model from its dimensions, runs two steps and prints both numbers: "
@@ -75,7 +76,7 @@ pub fn Calibration(
             {(0..RUNS.len()).map(|run| view! { <Run run typed shown/> }).collect_view()}
         </div>
         {(0..RUNS.len()).map(|run| view! { <Refusal run shown/> }).collect_view()}
-        <div class="calibration-says" role="status">{move || say(shown.with(|shown| shown.says.clone()))}</div>
+        <div class="calibration-says" role="status">{move || say(shown.with(|shown| shown.says.clone()), unit.get())}</div>
         <DataTable
             caption="In GiB. The residual is the difference between a run and the prediction with your line"
             name="runs"
@@ -157,8 +158,8 @@ fn Refusal(run: usize, shown: Memo<Shown>) -> impl IntoView {
     }
 }
 
-/// What the runs say about the prediction.
-fn say(says: Says) -> impl IntoView {
+/// What the runs say about the prediction, with the word for one of what the micro-batch counts.
+fn say(says: Says, unit: &'static str) -> impl IntoView {
     match says {
         Says::Nothing { batch, expected, example } => EitherOf4::A(view! {
             <p>
@@ -167,11 +168,11 @@ fn say(says: Says) -> impl IntoView {
             </p>
             <p>
                 <strong class="badge">"Example"</strong>
-                " Nobody measured the three runs below: they are 5 % above the prediction, and the third is 6 %. "
+                " The three runs below were not measured: two are set 5 % above the prediction, and the third 6 %. "
                 {example.map(|[fixed, slope, most]| {
                     view! {
-                        "They would say " <span class="num">{fixed}</span> " at any batch, "
-                        <span class="num">{slope}</span> " for each sequence, and so at most " <span class="num">{most}</span>
+                        "They would give " <span class="num">{fixed}</span> " at any batch and "
+                        <span class="num">{slope}</span> " for each " {unit} ", so at most " <span class="num">{most}</span>
                         ". "
                     }
                 })} "What you type takes their place."
@@ -187,7 +188,7 @@ fn say(says: Says) -> impl IntoView {
         Says::Line { measured: [fixed, slope], predicted: [foreseen, each], most } => EitherOf4::C(view! {
             <p>
                 "Measured: " <strong class="num">{fixed}</strong> " at any batch, and "
-                <strong class="num">{slope}</strong> " for each of its sequences, pairs, completions or rows. Predicted: "
+                <strong class="num">{slope}</strong> " for each " {unit} ". Predicted: "
                 <span class="num">{foreseen}</span> " and " <span class="num">{each}</span> ". " {answers(most)}
             </p>
         }),

@@ -91,7 +91,7 @@ impl Steps {
                 )
             }
             Answer::Fits(room) => format!(
-                "⌊{}⌋ = {}: {} on each GPU. One more would lack {}.",
+                "⌊{}⌋ = {}: {} on each GPU. One more is {} too much.",
                 self.quotient(),
                 format::count(room.batch),
                 format::batch(room.batch, self.unit) + if room.batch == 1 { " fits" } else { " fit" },
@@ -106,7 +106,7 @@ impl Steps {
                     }
                     Shortage::HostMemory => return format!("No {one} fits into CPU memory."),
                     Shortage::FirstSequence => format!(
-                        "No {one} fits: ⌊{}⌋ = 0. There is room for the fixed part, but the first {one} lacks {}.",
+                        "No {one} fits: ⌊{}⌋ = 0. There is room for the fixed part, but the first {one} is {} too much.",
                         self.quotient(),
                         format::memory(reason.over)
                     ),

@@ -263,7 +263,7 @@ fn row(crossing: &Crossing, scenario: &Scenario, grid: &Grid) -> Vec<String> {
     };
     let size = grid.size(crossing.group);
     let place = if size == 1 {
-        "nobody to send to".to_owned()
+        "not used".to_owned()
     } else if grid.inside_a_server(crossing.group) {
         format!("inside a server of {SERVER}")
     } else {
@@ -294,7 +294,7 @@ mod tests {
         let shown = Shown::of(&Scenario::workshop(), Group::Tensor);
         assert_eq!((shown.copy.as_str(), shown.data.as_str()), ("1 GPU", "8 copies train"));
         assert_eq!((shown.bubble.as_str(), shown.copies.len(), lit(&shown)), ("0.0 %", 8, vec!["0"]));
-        assert!(shown.crossing.iter().all(|row| row[2..] == ["nobody to send to", "0", "0 GiB"]));
+        assert!(shown.crossing.iter().all(|row| row[2..] == ["not used", "0", "0 GiB"]));
         assert_eq!(shown.held[1], nothing("between"));
     }
 

@@ -150,7 +150,7 @@ fn none(ways: &Ways, unit: Unit) -> String {
         return "No single technique makes room for more. Apply two or more of these; each says what would still be missing."
             .to_owned();
     };
-    let lacks = format!("one {} still lacks {}", unit.one(), format::memory(*lacking));
+    let lacks = format!("one {} is still {} too much", unit.one(), format::memory(*lacking));
     if changes.is_empty() {
         format!("Nothing that was tried makes room, alone or together: {lacks}.")
     } else {

@@ -97,15 +97,15 @@ pub fn still_missing(after: &Answer, unit: Unit) -> String {
     match after {
         Answer::Fits(room) if room.capped => "Larger values are not tried.".to_owned(),
         Answer::Fits(room) if room.by_host => format!(
-            "Still {}: one more would lack {} of CPU memory in each machine.",
+            "Still {}: with one more each machine lacks {} of CPU memory.",
             format::batch(room.batch, unit),
             format::memory(room.next_lacks)
         ),
         Answer::Fits(room) => format!(
-            "Still {}: one more would lack {} of the {} it takes.",
+            "Still {}: one more takes {}, which is {} too much.",
             format::batch(room.batch, unit),
-            format::memory(room.next_lacks),
-            format::memory(room.per_sequence)
+            format::memory(room.per_sequence),
+            format::memory(room.next_lacks)
         ),
         Answer::Refused(refusal) => format::would_be(refusal, unit),
         Answer::Infeasible(reason) if after.by_host() => {

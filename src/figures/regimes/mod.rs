@@ -48,8 +48,8 @@ pub fn Regimes(
             </table>
         </div>
         <p class="live-note">
-            "Sizes in GiB. Your recipe is marked. From fp32 to 16-bit weights, states go from 16 to 16 bytes and activations to "
-            <strong data-testid="ratio">{read(shown, |shown| &shown.ratio)}</strong>" of what they were."
+            "Sizes in GiB. Your recipe is marked. With 16-bit weights instead of fp32 the states stay at 16 bytes a parameter, and activations take "
+            <strong data-testid="ratio">{read(shown, |shown| &shown.ratio)}</strong>" of the memory."
         </p>
         <p class="visually-hidden" role="status" data-testid="done">{move || done.get()}</p>
     }

@@ -151,20 +151,23 @@ fn words(policies: [Recomputation; 2], steps: &[Paced; 2]) -> String {
     if policies[0] == policies[1] {
         return format!("The highest moment {} is at {}. Both curves are the same.", name(0), peak(own));
     }
-    let gap = own.peak.held - compared.peak.held;
-    let than = match gap.get() {
-        gap if gap > 0.0 => format!("{} more", format::memory(Bytes::new(gap))),
-        gap if gap < 0.0 => format!("{} less", format::memory(Bytes::new(-gap))),
-        _ => "no more and no less".to_owned(),
-    };
-    let more = own.work() / compared.work() - 1.0;
+    // What saves memory is told with its price.
+    let (small, large) = if own.peak.held < compared.peak.held { (0, 1) } else { (1, 0) };
+    let gap = steps[large].peak.held - steps[small].peak.held;
+    let more = steps[small].work() / steps[large].work() - 1.0;
     let work = match more {
-        more if more > 5e-4 => format!("{} % more work", format::digits(more * 100.0, 1)),
-        more if more < -5e-4 => format!("{} % less work", format::digits(-more * 100.0, 1)),
-        _ => "the same work".to_owned(),
+        more if more > 5e-4 => format!("has {} % more work", format::digits(more * 100.0, 1)),
+        more if more < -5e-4 => format!("has {} % less work", format::digits(-more * 100.0, 1)),
+        _ => "has the same work".to_owned(),
     };
+    let saved = if gap > Bytes::ZERO { format!("saves {}", format::memory(gap)) } else { "saves nothing".to_owned() };
+    let subject = match policies[small] {
+        Recomputation::None => "A step without recomputation".to_owned(),
+        policy => format!("Recomputation “{}”", policy.label()),
+    };
+    let than = format!("{subject} {saved} and {work}.");
     let both = format!("The highest moment {} is at {}, and {} at {}", name(0), peak(own), name(1), peak(compared));
-    format!("{both}: {than}, for {work} in a step.")
+    format!("{both}. {than}")
 }
 
 /// Named moments of both steps: where each is, and what it holds. A pipeline may bind at another stage, which has other
@@ -214,11 +217,13 @@ mod tests {
         let (full, none) = (peak(Recomputation::Full), peak(Recomputation::None));
         let shown = overlay(Recomputation::Full, None);
         assert_eq!(shown.compared(), Recomputation::None);
-        for said in [format::memory(full), format::memory(none), format!("{} less", format::memory(none - full))] {
+        for said in
+            [format::memory(full), format::memory(none), format!("saves {} and has ", format::memory(none - full))]
+        {
             assert!(shown.words.contains(&said), "{said}: {}", shown.words);
         }
         let back = overlay(Recomputation::None, None);
-        assert!(back.words.contains(&format!("{} more", format::memory(none - full))), "{}", back.words);
+        assert!(back.words.contains(&format!("saves {} and has ", format::memory(none - full))), "{}", back.words);
     }
 
     #[test]

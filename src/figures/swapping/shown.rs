@@ -238,7 +238,7 @@ impl Row {
                 true => {
                     format!("waits {} a layer, +{}", format::duration(swap.wait), format::percent(swap.slowdown))
                 }
-                false => "goes on".to_owned(),
+                false => "no wait".to_owned(),
             },
         }
     }
@@ -323,7 +323,7 @@ mod tests {
         assert_eq!(shown.worth, number::grouped(12.0 * 4_096.0 + 2.0 * 2_048.0));
         assert_eq!(shown.sign, "≤");
         let [input, kept] = [&shown.swaps[0], &shown.swaps[1]];
-        assert_eq!((input.verdict.as_str(), input.late), ("goes on", false));
+        assert_eq!((input.verdict.as_str(), input.late), ("no wait", false));
         assert!(kept.late && kept.verdict.starts_with("waits "), "{kept:?}");
         // Korthikanti et al. 2022: at least 34 bytes are kept for the 2 of the input.
         let worth = |row: &Row| number::parse(&row.worth).expect("a number");

@@ -16,7 +16,7 @@ const DEFAULTS: (f64, f64) = (1.0, 24.0);
 static DEVICES: [(Devices, &str); 2] = [(Devices::One, "one GPU"), (Devices::All, "all of yours")];
 
 static COLUMNS: [Column; 7] = [
-    Column::words("Measure"),
+    Column::words("Technique"),
     Column::numbers("B = b · D · steps"),
     Column::numbers("Largest b"),
     Column::numbers("Extra FLOPs"),

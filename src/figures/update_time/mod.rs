@@ -28,8 +28,8 @@ static COLUMNS: [Column; 6] = [
     Column::words("Steps"),
     Column::words("Global batch"),
     Column::words("Optimizer step"),
-    Column::words("One of its sequences, pairs or rows"),
-    Column::words("Updates"),
+    Column::words("Each sequence, pair or row"),
+    Column::words("Optimizer steps"),
     Column::words("Run"),
 ];
 

@@ -39,11 +39,13 @@ impl Term {
         // Letters that are longer when they are small would move what comes after them.
         let small = if small.len() == text.len() { small } else { text.to_owned() };
         let is_part = |letter: char| letter.is_alphanumeric() || letter == '-';
+        // The colon is that of a place that is filled later: {{sentence:logits}}.
+        let is_led = |letter: char| is_part(letter) || letter == ':';
         let place = |word: &String| {
             small.match_indices(word.as_str()).find_map(|(start, _)| {
                 let rest = &small[start + word.len()..];
                 let plural = usize::from(rest.starts_with('s'));
-                let is_whole = !small[..start].ends_with(is_part) && !rest[plural..].starts_with(is_part);
+                let is_whole = !small[..start].ends_with(is_led) && !rest[plural..].starts_with(is_part);
                 is_whole.then_some((start, start + word.len() + plural))
             })
         };
@@ -139,6 +141,12 @@ mod tests {
             told(html),
             html.replace("The workshops’", "<a class=\"term\" href=\"#term-workshop\">The workshops</a>’")
         );
+    }
+
+    #[test]
+    fn a_place_that_is_filled_later_keeps_its_name() {
+        let html = "<p>{{sentence:workshop}}</p>";
+        assert_eq!(explained(html, &[Term::of("Workshop")], &mut BTreeSet::new()), html);
     }
 
     #[test]

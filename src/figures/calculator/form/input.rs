@@ -84,7 +84,7 @@ const NO_FROZEN: &str = "No effect on a task without a frozen model.";
 const NO_EVALUATION: &str = "No effect without an evaluation.";
 const EQUAL_LENGTHS: &str = "No effect where all sequences are as long.";
 const NO_PADDING: &str = "No effect without padding.";
-const NOTHING_IN_HOST: &str = "No effect until something is off-loaded or the machine’s memory is given.";
+const NOTHING_IN_HOST: &str = "No effect until something is offloaded or the machine’s memory is given.";
 
 /// Whether anything asks for the memory of the machine.
 fn counts_host(scenario: &Scenario) -> bool {

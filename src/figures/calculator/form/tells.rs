@@ -101,7 +101,7 @@ pub fn task(scenario: &Scenario) -> String {
 pub fn host(scenario: &Scenario) -> String {
     let host = estimate(scenario).host;
     if host.entries.is_empty() {
-        return "nothing off-loaded".to_owned();
+        return "nothing offloaded".to_owned();
     }
     let held = format::memory(host.peak().bytes);
     if host.memory > Bytes::ZERO { format!("{held} of {}", format::memory(host.memory)) } else { held }

@@ -125,19 +125,19 @@ fn binds(facts: &Facts) -> String {
     match &facts.answer {
         Answer::Fits(room) if room.capped => "Nothing within the range of this site.".to_owned(),
         Answer::Fits(room) if room.by_host => {
-            format!("CPU memory: the next sequence would lack {} in each machine.", format::memory(room.next_lacks))
+            format!("CPU memory: with the next {each} each machine lacks {}.", format::memory(room.next_lacks))
         }
         Answer::Fits(room) => {
             let [one, lack, usable] = [room.per_sequence, room.next_lacks, facts.estimate.usable()].map(format::memory);
             let batch = format::counted(room.batch, "fits", "fit");
             if facts.is_ledger() {
                 format!(
-                    "Each {each} adds {one}. {batch} into {usable}; the next one would lack {lack} at “{instant}”, \
-                     where the largest entry is {entry}."
+                    "Each {each} adds {one}. {batch} into {usable}; the next one is {lack} too much at “{instant}”. \
+                     The largest entry there is {entry}."
                 )
             } else {
                 format!(
-                    "Each {each} takes {one} of activations. {batch} into {usable}; the next one would lack {lack}."
+                    "Each {each} takes {one} of activations. {batch} into {usable}; the next one is {lack} too much."
                 )
             }
         }
@@ -217,7 +217,7 @@ mod tests {
         // 17 GiB of activations for each sequence; three fit into 72 GiB, and the fourth lacks 9.04 GiB.
         assert_eq!(
             shown.binds,
-            "Each sequence takes 17.0 GiB of activations. 3 fit into 72.0 GiB; the next one would lack 9.04 GiB."
+            "Each sequence takes 17.0 GiB of activations. 3 fit into 72.0 GiB; the next one is 9.04 GiB too much."
         );
         assert!(!shown.is_ledger && !shown.in_words);
     }
