@@ -24,7 +24,7 @@ const BLANK: Model = Model {
     experts: Experts { active: 0, ..Experts::NONE },
     latent: Latent::NONE,
     vision: crate::Vision::NONE,
-    ..crate::catalogue::DEFAULT_MODEL.model
+    ..crate::catalogue::WORKSHOP_MODEL.model
 };
 
 /// What a file has under one of several names.

@@ -100,7 +100,7 @@ pub fn buckets_at(scenario: &Scenario, sequence: u32) -> [Bytes; Bucket::ALL.len
 /// use bmax::catalogue;
 /// use bmax::course::length::crossover;
 /// // H = 4096 and n = 32: 870 tokens.
-/// assert_eq!(crossover(&catalogue::DEFAULT_MODEL.model).round(), 870.0);
+/// assert_eq!(crossover(&catalogue::WORKSHOP_MODEL.model).round(), 870.0);
 /// ```
 pub fn crossover(model: &Model) -> f64 {
     34.0 * f64::from(model.hidden) / (5.0 * f64::from(model.heads.max(1)))

@@ -283,7 +283,7 @@ mod tests {
         let mut scenario = Scenario { method: Method::Paper, ..Scenario::workshop() };
         scenario.cluster.tensor_parallel = 8;
         scenario.comparison.gpus = 2;
-        let model = catalogue::DEFAULT_MODEL.model;
+        let model = catalogue::WORKSHOP_MODEL.model;
         let compared = reference(&scenario, model);
         assert_eq!((compared.cluster.gpus, compared.cluster.tensor_parallel), (2, 2));
         assert_eq!(compared.recipe.recomputation, scenario.comparison.recomputation);
@@ -358,7 +358,7 @@ mod tests {
 
     #[test]
     fn other_sizes_keep_the_proportion_of_width_and_depth_and_the_width_of_a_head() {
-        let model = catalogue::DEFAULT_MODEL.model;
+        let model = catalogue::WORKSHOP_MODEL.model;
         for size in model_sizes(&model, 64) {
             assert_eq!((size.head_dim, size.vocabulary), (model.head_dim, model.vocabulary));
             assert_eq!(size.hidden, size.heads * 128);

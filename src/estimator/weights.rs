@@ -334,7 +334,7 @@ mod tests {
             norm: Norm::LayerNorm,
             bias: Bias::All,
             position: Position::None,
-            ..catalogue::DEFAULT_MODEL.model
+            ..catalogue::WORKSHOP_MODEL.model
         };
         assert_eq!(gpt2.derived_parameters(), h * v + l * (12 * h * h + 13 * h) + 2 * h);
     }
@@ -353,7 +353,7 @@ mod tests {
             bias: Bias::None,
             experts: crate::Experts { count: 4, ..crate::Experts::NONE },
             encoder: crate::Encoder { layers: 1, ..crate::Encoder::NONE },
-            ..catalogue::DEFAULT_MODEL.model
+            ..catalogue::WORKSHOP_MODEL.model
         };
         // Four matrices of 8 × 8 and two norms, a router of 4 × 8, four experts of three matrices of 8 × 16; and for the
         // encoder four matrices of 8 × 8 and a norm.

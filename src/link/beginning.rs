@@ -113,8 +113,9 @@ impl Beginning {
             Self::Workshop => {
                 let counted = Scenario { method: Scenario::default().method, ..*scenario };
                 let usual = if scenario.is_at_largest() { counted.at_largest() } else { counted };
-                let at_first = Scenario { method: scenario.method, ..self.scenario() };
-                if vs.is_none() && *scenario == at_first { String::new() } else { encode_with(&usual, vs) }
+                let counted = Scenario { method: scenario.method, ..self.scenario() };
+                let is_first = [counted, self.scenario().then(counted)].contains(scenario);
+                if vs.is_none() && is_first { String::new() } else { encode_with(&usual, vs) }
             }
         }
     }

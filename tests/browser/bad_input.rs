@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::support::{PAGES, Page, Scope, WITHOUT_BAR, expected, figures_of, page_of};
-use bmax::{Field, Method, Scenario, link, number};
+use bmax::{Field, Scenario, link, number};
 use fantoccini::elements::Element;
 use serde::Deserialize;
 use serde_json::json;

@@ -89,7 +89,7 @@ async fn idle(page: &Page) -> Vec<String> {
 
 #[tokio::test]
 async fn the_pressed_preset_is_marked_until_a_number_of_it_is_edited() {
-    let page = Page::open("?v=3").await;
+    let page = Page::open("?model=7b").await;
     let calculator = page.figure("calculator");
     let pressed =
         async |name: &str| calculator.find("button", name).await.attr("aria-pressed").await.expect("an element");
@@ -268,7 +268,7 @@ async fn each_in_turn<T: Copy>(mut inputs: Vec<T>, turn: impl Fn(T, &Scenario) -
         "select" => calculator.pick(turn.name, &turn.text).await,
         _ => calculator.enter(&turn.label, &turn.text).await,
     }
-    page.until_query(&alone(&turn.scenario)).await;
+    page.until_query(&alone(&expected::scenario(query).then(turn.scenario))).await;
     page.close().await;
     inputs
 }
@@ -403,13 +403,13 @@ async fn everything_can_be_reset_at_once() {
 async fn what_binds_and_what_would_help_follow_the_configuration() {
     let page = Page::open("?v=3&method=workshop").await;
     let calculator = page.figure("calculator");
-    let Answer::Fits(room) = b_max(&expected::scenario("?method=workshop")) else { panic!("the default fits") };
+    let Answer::Fits(room) = b_max(&expected::scenario("?v=3&method=workshop")) else { panic!("the default fits") };
     let binds = calculator.text("what-binds").await;
     for number in [expected::memory(room.per_sequence), expected::memory(room.next_lacks), "72.0 GiB".to_owned()] {
         assert!(binds.contains(&number), "{number} is not in: {binds}");
     }
     let helps = calculator.text("what-helps").await;
-    let full = expected::answer(&expected::scenario("?method=workshop&recompute=full"));
+    let full = expected::answer(&expected::scenario("?v=3&method=workshop&recompute=full"));
     assert!(helps.contains(&full), "full recomputation holds {full}: {helps}");
 
     calculator.enter("Number of GPUs", "1").await;

@@ -92,8 +92,8 @@ async fn the_example_is_tried_by_keyboard_and_the_focus_is_kept() {
     let figure = page.figure("compare");
     figure.focus("button", "Pin it and try the example").await;
     page.press(key::ENTER).await;
-    page.until_query("v=4&recompute=full&vs=recompute:selective").await;
-    compares(&page, "v=4&recompute=full&vs=recompute:selective").await;
+    page.until_query("v=4&recompute=none&vs=recompute:full").await;
+    compares(&page, "v=4&recompute=none&vs=recompute:full").await;
     let focused = "return document.activeElement.dataset.testid;";
     page.until_script("the focus on the first button", focused, "pin".into()).await;
     page.close().await;

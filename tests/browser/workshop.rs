@@ -11,9 +11,15 @@ use crate::support::{FOLDER, Page, Visit, expected};
 /// A configuration that is not the page's own, as a link names it.
 const OTHER: &str = "v=4&model=13b&gpus=64";
 
-/// The workshop's example by a method.
+/// The workshop's example by a method, at the largest micro-batch of that.
 fn example(method: Method) -> Scenario {
-    Scenario { method, ..Beginning::Workshop.scenario() }
+    let example = Beginning::Workshop.scenario();
+    example.then(Scenario { method, ..example })
+}
+
+/// The other configuration by a method.
+fn other(method: Method) -> Scenario {
+    expected::scenario(&format!("method={}&{OTHER}", bmax::Choice::key(method)))
 }
 
 /// The bar, the switch and the slider show this scenario.
@@ -59,7 +65,7 @@ async fn an_address_without_a_method_is_counted_as_the_workshop_counts_and_one_w
         let query = format!("{OTHER}{query}");
         page.go(&format!("{FOLDER}workshop/?{query}")).await;
         page.wait_for_figures().await;
-        shows(&page, &Scenario { method, ..expected::scenario(OTHER) }).await;
+        shows(&page, &other(method)).await;
         assert_eq!(page.query().await, query, "an address is not rewritten");
         assert_eq!(ways(&page).await, [format!("?{OTHER}")]);
     }
@@ -84,9 +90,10 @@ async fn what_is_changed_is_written_with_its_method_and_nothing_is_left_at_the_e
     page.figure("workshop-calculator").enter("Number of GPUs", "16").await;
     let mut changed = example(Method::Workshop);
     changed.cluster.gpus = 16;
+    let changed = example(Method::Workshop).then(changed);
     page.until_query(&Beginning::Workshop.link(&changed, None)).await;
     shows(&page, &changed).await;
-    let onward = link::encode(&Scenario { method: Method::Ledger, ..changed });
+    let onward = link::encode(&changed.then(Scenario { method: Method::Ledger, ..changed }));
     assert_eq!(ways(&page).await, [format!("?{onward}")]);
     page.close().await;
 }
@@ -97,7 +104,7 @@ async fn the_reader_s_configuration_comes_along_and_goes_back_counted_tensor_by_
     page.script("document.querySelector('nav.pages a[href*=\"workshop/\"]').click();", vec![]).await;
     page.until_script("the workshop", "return location.pathname;", json!(format!("{FOLDER}workshop/"))).await;
     page.wait_for_figures().await;
-    shows(&page, &Scenario { method: Method::Workshop, ..expected::scenario(OTHER) }).await;
+    shows(&page, &other(Method::Workshop)).await;
     page.script("document.querySelector('nav.pages a').click();", vec![]).await;
     page.until_script("the first page", "return location.pathname;", json!(FOLDER)).await;
     page.wait_for_figures().await;
@@ -111,7 +118,7 @@ async fn a_figure_alone_is_counted_as_its_link_says_wherever_it_stands() {
     for (query, scenario) in [
         (String::new(), Scenario::default()),
         (format!("&{OTHER}"), expected::scenario(OTHER)),
-        (format!("&{OTHER}&method=paper"), Scenario { method: Method::Paper, ..expected::scenario(OTHER) }),
+        (format!("&{OTHER}&method=paper"), other(Method::Paper)),
     ] {
         page.go(&format!("{FOLDER}?embed=grow{query}")).await;
         page.wait_for_figures().await;
