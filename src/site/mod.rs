@@ -19,7 +19,7 @@ mod theme;
 
 #[cfg(feature = "hydrate")]
 pub use address::{fragment, open};
-pub use address::{network, replace_fragment, tell_network};
+pub use address::{lead_to, network, replace_fragment, tell_network};
 pub use arrivals::take_over_on_arrival;
 pub use bmax::format;
 pub use document::{after_print, before_print, built_with, embedded, prefers_less_motion};

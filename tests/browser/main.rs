@@ -18,6 +18,7 @@ mod buckets_by_length;
 mod calculator;
 mod calibration;
 mod chart_readout;
+mod combobox;
 mod compare;
 mod config_json;
 mod convergence;

@@ -10,7 +10,7 @@ use bmax::{Choice, Method, Scenario};
 use leptos::either::Either;
 use leptos::prelude::*;
 
-use crate::components::{DevicePicker, Model, ModelPicker, NumberField, Segmented, SettingField};
+use crate::components::{Combobox, Listed, Model, NumberField, Segmented, SettingField};
 use crate::site::{Facts, State, format, read};
 use groups::{DETAILS, DEVICE, Fold, GPUS, MODEL, OUTSIDE, SHAPE, TASK, TRAINING};
 use input::Input::{self, Number, Word};
@@ -24,7 +24,7 @@ pub fn ScenarioForm(state: State) -> impl IntoView {
             <MethodSwitch state/>
             <fieldset class="form-group">
                 <legend>"Model"</legend>
-                <ModelPicker id="model" state/>
+                <Combobox listed=Listed::Model id="model" state/>
                 <Presets state/>
                 <div class="controls">{controls(state, SHAPE)}</div>
                 <Count state/>
@@ -39,7 +39,7 @@ pub fn ScenarioForm(state: State) -> impl IntoView {
             <fieldset class="form-group">
                 <legend>"GPUs"</legend>
                 <div class="controls">
-                    <DevicePicker id="gpu" state/>
+                    <Combobox listed=Listed::Gpu id="gpu" state/>
                     {controls(state, DEVICE)}
                 </div>
                 {folds(state, &GPUS)}
