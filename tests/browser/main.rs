@@ -70,6 +70,7 @@ mod sandboxed_frame;
 mod scaling;
 mod search;
 mod sentences;
+mod settings;
 mod shapes;
 mod share;
 mod size_budget;

@@ -34,7 +34,7 @@ pub fn ConfigurationBar(
             <Trained state/>
             <NumberField input=state.field(Field::Sequence) id="line-sequence"/>
             <span class="configuration-end">
-                <a class="button button-quiet button-small" href="#calculator">
+                <a class="button button-quiet button-small" href="#calculator-find">
                     "All settings"
                     // As a property it leaves the element empty while nothing is changed.
                     <span class="configuration-changed num" prop:textContent=read(shown, |shown| &shown.changed)></span>
