@@ -275,8 +275,9 @@ export const arrive = async (place, id) => {
   const found = document.getElementById(id);
   if (!found) return;
   const closed = found.closest("details:not([open])");
-  // A press, and not the attribute: some folds are filled by it.
-  closed?.firstElementChild.click();
+  // A press, and not the attribute: some folds are filled by it. Browsers unfold what an address names by themselves.
+  if (closed) closed.firstElementChild.click();
+  else if (found.closest("[data-desk]")) found.click();
   found.scrollIntoView();
   found.focus({ preventScroll: true });
 };

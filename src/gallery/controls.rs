@@ -7,7 +7,7 @@ use leptos::prelude::*;
 
 use super::{Case, Specimen};
 use crate::components::{
-    BatchSlider, Checkbox, CopyButton, DevicePicker, Dialog, Drag, ModelPicker, NumberField, NumberInput, ResetButton,
+    BatchSlider, Checkbox, Combobox, CopyButton, Dialog, Drag, Listed, NumberField, NumberInput, ResetButton,
     Segmented, Select, SettingField, Slider, Tab, TabPanel, Tabs, UseButton,
 };
 use crate::site::State;
@@ -18,7 +18,7 @@ pub fn Controls() -> impl IntoView {
     view! {
         <Numbers/>
         <Lists/>
-        <Pickers/>
+        <Comboboxes/>
         <Buttons/>
         <Panels/>
     }
@@ -123,16 +123,16 @@ fn Lists() -> impl IntoView {
 }
 
 #[component]
-fn Pickers() -> impl IntoView {
+fn Comboboxes() -> impl IntoView {
     let usual = State::new();
     let edited = State::of(Scenario::default().with_number(Field::Layers, 41.0).unwrap_or_default());
     let own = State::of(Scenario::default().with_number(Field::Memory, 81.0).unwrap_or_default());
     view! {
-        <Specimen name="picker">
-            <Case state="A model of the list"><ModelPicker id="model-usual" state=usual/></Case>
-            <Case state="A model of the list with another number"><ModelPicker id="model-edited" state=edited/></Case>
-            <Case state="A GPU of the list"><DevicePicker id="gpu-usual" state=usual/></Case>
-            <Case state="A GPU of the list with another memory"><DevicePicker id="gpu-edited" state=own/></Case>
+        <Specimen name="combobox">
+            <Case state="A model of the list"><Combobox listed=Listed::Model id="model-usual" state=usual/></Case>
+            <Case state="A model of the list with another number"><Combobox listed=Listed::Model id="model-edited" state=edited/></Case>
+            <Case state="A GPU of the list"><Combobox listed=Listed::Gpu id="gpu-usual" state=usual/></Case>
+            <Case state="A GPU of the list with another memory"><Combobox listed=Listed::Gpu id="gpu-edited" state=own/></Case>
         </Specimen>
     }
 }

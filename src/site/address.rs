@@ -181,6 +181,17 @@ pub fn fragment() -> String {
     hash.strip_prefix('#').unwrap_or_default().to_owned()
 }
 
+/// Leads the reader to a place of the page, or of the page that has it, as a link there does. What is folded away is
+/// unfolded by the first script of the page, which hears where the address leads.
+pub fn lead_to(place: &str) {
+    if fragment() != place {
+        _ = window().location().set_hash(place);
+    } else if let Ok(event) = web_sys::Event::new("hashchange") {
+        // The address stays as it is, of which nobody would hear.
+        _ = window().dispatch_event(&event);
+    }
+}
+
 /// Puts a fragment in the place of the address's own, without an entry in the history; an empty one takes it away.
 pub fn replace_fragment(fragment: &str) {
     let location = window().location();

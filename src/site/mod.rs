@@ -2,6 +2,7 @@
 
 mod address;
 mod arrivals;
+mod changed;
 mod contents;
 mod document;
 mod host;
@@ -19,9 +20,10 @@ mod theme;
 
 #[cfg(feature = "hydrate")]
 pub use address::{fragment, open};
-pub use address::{network, replace_fragment, tell_network};
+pub use address::{lead_to, network, replace_fragment, tell_network};
 pub use arrivals::take_over_on_arrival;
 pub use bmax::format;
+pub use changed::{changed, settings, value_of};
 pub use document::{after_print, before_print, built_with, embedded, prefers_less_motion};
 #[cfg(not(feature = "prerender"))]
 pub use mount::slice;

@@ -4,6 +4,7 @@
 //! figures can never disagree. What only one figure needs to know (a hover, an open panel) is a
 //! signal of that figure.
 
+use bmax::compare::Input;
 use bmax::embed::Embed;
 use bmax::link::{Beginning, Notice};
 use bmax::{
@@ -16,6 +17,7 @@ use bmax::{
 use leptos::prelude::*;
 
 use super::address;
+use super::changed::with_default;
 use super::document::{beginning, built_with};
 use super::ranking::Ranking;
 use super::steps::{Steps, Told};
@@ -307,6 +309,11 @@ impl State {
     pub fn change(self, change: impl FnOnce(Scenario) -> Scenario) {
         let now = self.scenario.get_untracked();
         self.scenario.set(now.then(change(now)));
+    }
+
+    /// Gives a setting its default back.
+    pub fn reset(self, input: Input) {
+        self.change(|scenario| self.peek(|facts| with_default(input, scenario, &facts.base)));
     }
 
     /// What the address tells: the reader's own configuration, and the one that is pinned.

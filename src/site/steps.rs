@@ -6,6 +6,9 @@ use leptos::prelude::*;
 /// How many steps are kept. A scenario is about a kilobyte.
 const KEPT: usize = 100;
 
+/// So many of what was in use before are told.
+const USED: usize = 4;
+
 /// What a step leads to: the configuration, and the one that is pinned.
 pub type Told = (Scenario, Option<Scenario>);
 
@@ -56,6 +59,18 @@ impl Steps {
     /// Takes the step again that was last taken back, and says where that leads.
     pub fn redo(self) -> Option<Told> {
         self.go(self.ahead, self.behind)
+    }
+
+    /// What the configurations before this one had, the last first and each once; words that are empty are none.
+    pub fn used(self, of: impl Fn(&Scenario) -> &'static str) -> Vec<&'static str> {
+        let now = of(&self.now.get_value().0);
+        let mut used = Vec::new();
+        for word in self.behind.get().iter().rev().map(|(scenario, _)| of(scenario)) {
+            if !word.is_empty() && word != now && !used.contains(&word) && used.len() < USED {
+                used.push(word);
+            }
+        }
+        used
     }
 
     fn go(self, from: RwSignal<Vec<Told>>, to: RwSignal<Vec<Told>>) -> Option<Told> {
@@ -117,6 +132,19 @@ mod tests {
             steps.settle(at(3), true);
             assert_eq!(steps.undo(), Some(at(1)));
             assert_eq!(steps.redo(), Some(at(3)));
+        });
+    }
+
+    #[test]
+    fn what_was_in_use_before_is_told_once_the_last_first() {
+        let with = |query: &str| (bmax::link::decode(query).scenario, None);
+        Owner::new().with(|| {
+            let steps = Steps::new(with("model=gpt2"));
+            for model in ["qwen2.5-7b", "gpt2", "phi-2", "qwen3-8b"] {
+                steps.settle(with(&format!("model={model}")), false);
+            }
+            let models = steps.used(|scenario| scenario.model.origin.slug().unwrap_or_default());
+            assert_eq!(models, ["phi-2", "gpt2", "qwen2.5-7b"]);
         });
     }
 

@@ -35,12 +35,12 @@ struct Said {
 }
 
 /// Puts texts into a field one after another, each at once, as pasting does. What other fields hold is compared with what
-/// they hold after the first one.
+/// they hold after the first one, but for the names of model and GPU, which say whether a number of them is edited.
 async fn paste(page: &Page, field: &Element, texts: &[&str]) -> Vec<Said> {
     let script = "const [field, texts, done] = arguments; \
         const message = () => field.getAttribute('aria-describedby').split(' ').map((id) => document.getElementById(id)) \
             .filter((part) => part.matches('.field-error')).map((part) => part.innerText).join(' '); \
-        const others = () => [...document.querySelectorAll('[data-figure] :is(input[type=text], select)')] \
+        const others = () => [...document.querySelectorAll('[data-figure] :is(input[type=text]:not([role]), select)')] \
             .filter((other) => other !== field); \
         const settled = () => new Promise((done) => setTimeout(done)); \
         (async () => { \

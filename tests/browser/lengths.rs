@@ -66,7 +66,7 @@ async fn the_group_of_lengths_is_there_once_they_vary() {
     let page = Page::about("calculator", "").await;
     let groups = "return [...document.querySelectorAll('#calculator summary')].map((one) => one.textContent);";
     let groups = page.script(groups, vec![]).await.to_string();
-    assert!(groups.contains("Training details") && !groups.contains("Lengths that vary"), "{groups}");
+    assert!(groups.contains("More of the kernels") && !groups.contains("Lengths that vary"), "{groups}");
     page.close().await;
     let page = Page::about("calculator", "?lengths=padded&len_max=1000&len_p95=900").await;
     page.figure("calculator").says("padded, up to 1,000 tokens").await;

@@ -67,10 +67,10 @@ async fn back_and_forward_bring_back_what_was_configured() {
 
     page.client.back().await.expect("there is an entry before");
     bar.shows("bar-answer", &expected::answer(&expected::scenario("?gpus=64"))).await;
-    assert_eq!(calculator.value("combobox", "Model").await, "7b");
+    assert_eq!(calculator.value("combobox", "Model").await, "7B");
     page.client.forward().await.expect("there is an entry after");
     bar.shows("bar-answer", &expected::answer(&expected::scenario("?model=70b&gpus=64"))).await;
-    assert_eq!(calculator.value("combobox", "Model").await, "70b");
+    assert_eq!(calculator.value("combobox", "Model").await, "70B");
     page.close().await;
 }
 

@@ -78,7 +78,7 @@ async fn picking_a_model_a_gpu_and_their_number_moves_every_figure() {
     let calculator = page.figure("calculator");
     calculator.shows("calculator-answer", &answer).await;
     assert_eq!(calculator.value("textbox", "Number of GPUs").await, "16");
-    assert_eq!(calculator.value("combobox", "Model").await, "llama-3.1-8b");
+    assert_eq!(calculator.value("combobox", "Model").await, "Llama 3.1 8B");
     page.until_query(wanted).await;
     page.close().await;
 }

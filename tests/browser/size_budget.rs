@@ -9,7 +9,7 @@ use crate::support::{FOLDER, PAGES, Page, Visit, dist, dist_folder, is_for_reade
 
 /// All that a first look at the first page asks for, before the reader does anything, in bytes as Brotli at its
 /// highest level.
-const FIRST_LOOK: usize = 275_000;
+const FIRST_LOOK: usize = 270_000;
 
 /// What any other page adds to what a first look at the first one has brought, with every figure of it: what is reached,
 /// since the bar has the controls of the configuration on every page. 200 kB are wanted.
@@ -21,14 +21,15 @@ const ANOTHER_PAGE: usize = 210_000;
 const TEXT: usize = 30 * 1_460 - 1_000;
 
 /// Elements of the first page: what is reached. The calculator has half of them.
-const ELEMENTS: u64 = 1_230;
+const ELEMENTS: u64 = 1_300;
 
 /// Height of the first page in a window 1,440 pixels wide.
 const HEIGHT: u64 = 9_000;
 
 /// The worker itself, which lists the files of thirteen pages, of the search and of the parts of the program with their
-/// digests. The parts of the workshop and of the calculator made sixty more files of what parts share.
-const WORKER: usize = 6_100;
+/// digests. The parts of the workshop and of the calculator made sixty more files of what parts share, and that of the list of
+/// a combobox about twenty.
+const WORKER: usize = 6_800;
 
 /// All icons together. They are kept for a visit without a network, so they are a part of what the worker loads.
 const ICONS: usize = 8_000;
@@ -127,7 +128,7 @@ async fn any_other_page_stays_within_its_budget_on_top_of_a_first_look() {
         let (size, table) = weighed(&more);
         // The workshop has the figures of two parts: its own, and the chart and the techniques of the first page. 200 kB are
         // wanted here as well.
-        let budget = if *name == "workshop/" { 245_000 } else { ANOTHER_PAGE };
+        let budget = if *name == "workshop/" { 251_000 } else { ANOTHER_PAGE };
         println!("/{name}: {size} of {budget} bytes");
         assert!(size <= budget, "/{name} takes {size} of {budget} bytes more{table}");
         page.close().await;

@@ -6,7 +6,7 @@ use serde_json::json;
 
 /// The inputs of the group that are in sight.
 const IN_SIGHT: &str = "const fold = [...document.querySelectorAll('#calculator .form-more')] \
-    .find((one) => one.querySelector('summary').textContent.startsWith('Task')); fold.open = true; \
+    .find((one) => one.querySelector('summary').textContent.startsWith('DPO')); fold.open = true; \
     return [...fold.querySelectorAll('.field')].filter((one) => one.checkVisibility()) \
         .map((one) => one.querySelector('input, select').id.replace('calculator-', ''));";
 

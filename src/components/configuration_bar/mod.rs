@@ -7,7 +7,7 @@ use bmax::Field;
 use leptos::prelude::*;
 use leptos_use_fn_debounce_throttle::use_debounce_fn;
 
-use super::{DevicePicker, ModelPicker, NumberField};
+use super::{Combobox, Listed, NumberField};
 use crate::site::{State, Steps as Taken, read};
 use shown::Shown;
 use trained::Trained;
@@ -26,15 +26,15 @@ pub fn ConfigurationBar(
     let shown = Memo::new(move |_| state.read(Shown::of));
     view! {
         <div class="configuration" role="group" aria-label="Configuration">
-            <ModelPicker state id="line-model"/>
+            <Combobox listed=Listed::Model state id="line-model"/>
             <span class="configuration-word">"on"</span>
             <NumberField input=state.field(Field::Gpus) id="line-gpus"/>
             <span class="configuration-word" aria-hidden="true">"×"</span>
-            <DevicePicker state id="line-gpu"/>
+            <Combobox listed=Listed::Gpu state id="line-gpu"/>
             <Trained state/>
             <NumberField input=state.field(Field::Sequence) id="line-sequence"/>
             <span class="configuration-end">
-                <a class="button button-quiet button-small" href="#calculator">
+                <a class="button button-quiet button-small" href="#calculator-find">
                     "All settings"
                     // As a property it leaves the element empty while nothing is changed.
                     <span class="configuration-changed num" prop:textContent=read(shown, |shown| &shown.changed)></span>

@@ -30,7 +30,7 @@ pub fn SettingField(
     let changed = Signal::derive(move || value.get() != default.get());
     let label_of_default =
         Signal::derive(move || handle.option(default.get()).map_or("", |option| option.label).to_owned());
-    let chosen = Signal::derive(move || (value.get().to_owned(), ""));
+    let chosen = Signal::derive(move || value.get().to_owned());
     let options = options.iter().map(|option| (option.key.to_owned(), option.label.into())).collect();
     let reset = move |()| write.run(default.get_untracked().to_owned());
     let sentence = move || help.map_or_else(|| handle.effect(), |help| help.get());
@@ -43,7 +43,7 @@ pub fn SettingField(
         >
             <label for=id.clone()>{name}</label>
             <div class="field-row">
-                {list(id.clone(), Some(format!("{id}-help")), vec![("", options)], chosen, write)}
+                {list(id.clone(), format!("{id}-help"), options, chosen, write)}
                 <ResetButton name changed default=label_of_default reset/>
             </div>
             <p class="field-help" id=format!("{id}-help")>{sentence}</p>

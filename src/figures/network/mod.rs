@@ -9,7 +9,7 @@ use bmax::{Bucket, Choice, Optimizer, Precision};
 use leptos::prelude::*;
 
 use crate::components::{
-    Column, DataTable, DevicePicker, Fold, Key, Legend, Model, NumberField, NumberInput, Plot, Scrub, Segmented,
+    Column, Combobox, DataTable, Fold, Key, Legend, Listed, Model, NumberField, NumberInput, Plot, Scrub, Segmented,
     SettingField, Slider,
 };
 use crate::site::{State, network, read, tell_network};
@@ -234,7 +234,7 @@ fn Controls(state: State, inputs: Inputs, counted: Memo<Counted>) -> impl IntoVi
     let text = Signal::derive(move || counted.with(|counted| counted.every_text.clone()));
     view! {
         <div class="network-controls">
-            <DevicePicker id="network-gpu" state/>
+            <Combobox listed=Listed::Gpu id="network-gpu" state/>
             <NumberField input=examples id="network-batch" help="A whole number from 1 to 1,000,000."/>
             <SettingField handle=state.setting(&setting::PRECISION, Precision::EFFECTS) id="network-precision"/>
             <SettingField handle=state.setting(&setting::OPTIMIZER, Optimizer::EFFECTS) id="network-optimizer"/>

@@ -6,7 +6,7 @@ use bmax::Field;
 use bmax::course::swapping::Swapped;
 use leptos::prelude::*;
 
-use crate::components::{Assumed, DevicePicker, Key, Legend, NumberField, Plot, Select};
+use crate::components::{Assumed, Combobox, Key, Legend, Listed, NumberField, Plot, Select};
 use crate::site::{State, derived, read};
 use shown::{LINKS, Lanes, Link, Row, Shown, TENSORS, Tier};
 
@@ -27,7 +27,7 @@ pub fn Swapping(
     let shown = Memo::new(move |_| state.asked(|scenario| Shown::of(scenario, link.get(), what.get())));
     view! {
         <div class="live-controls">
-            <DevicePicker id="swapping-gpu" state/>
+            <Combobox listed=Listed::Gpu id="swapping-gpu" state/>
             <Select id="swapping-link" label="Link to CPU memory, each way" options=LINKS value=link/>
             <NumberField input=state.field(Field::Batch) id="swapping-b" help=const { Field::Batch.help() }/>
             <NumberField input=state.field(Field::Sequence) id="swapping-s" help=const { Field::Sequence.help() }/>

@@ -4,7 +4,8 @@ const [scope, role, name] = arguments;
 const roles = {
   button: "button, summary, [role=button]",
   link: "a[href], [role=link]",
-  textbox: "input[type=text], input:not([type]), textarea, [role=textbox]",
+  textbox: "input[type=text]:not([role]), input:not([type]), textarea, [role=textbox]",
+  searchbox: "input[type=search]",
   slider: "input[type=range], [role=slider]",
   combobox: "select, [role=combobox]",
   radio: "input[type=radio], [role=radio]",

@@ -692,9 +692,18 @@ impl Scope<'_> {
         panic!("no option “{option}”");
     }
 
-    /// Picks an entry of the list with this label as a pointer does. Its rows are made as it comes, before the focus.
+    /// Picks an entry of the list with this label: one that is typed into by keys, any other as a pointer does. Its rows
+    /// are made as it comes, before the focus.
     pub async fn pick(&self, list: &str, entry: &str) {
         let list = self.find("combobox", list).await;
+        if list.tag_name().await.expect("an element") == "input" {
+            self.page.reveal(&list).await;
+            self.fill_in(&list, entry).await;
+            self.page.until(&format!("a row for “{entry}”"), async || self.pointed(&list).await.ok_or("none")).await;
+            list.send_keys("\u{e007}").await.expect("the field takes keys");
+            let now = async || list.prop("value").await.expect("a property").unwrap_or_default();
+            return assert_eq!(now().await, entry, "“{entry}” cannot be picked");
+        }
         let press = "const [list, done] = arguments; \
             list.dispatchEvent(new PointerEvent('pointerdown', { bubbles: true })); \
             setTimeout(() => { list.focus(); done(null); });";
@@ -702,9 +711,21 @@ impl Scope<'_> {
         list.select_by_label(entry).await.unwrap_or_else(|error| panic!("“{entry}” cannot be picked: {error}"));
     }
 
+    /// The text of the row that Enter would choose, of a field with a list.
+    pub async fn pointed(&self, field: &Element) -> Option<String> {
+        let row =
+            "return document.getElementById(arguments[0].getAttribute('aria-activedescendant'))?.innerText ?? null;";
+        let reference = serde_json::to_value(field).expect("a reference to an element");
+        self.page.script(row, vec![reference]).await.as_str().map(tidy)
+    }
+
     /// Replaces what is in the text field with this label, and stays in the field.
     pub async fn fill(&self, field: &str, text: &str) {
         let element = self.find("textbox", field).await;
+        self.fill_in(&element, text).await;
+    }
+
+    async fn fill_in(&self, element: &Element, text: &str) {
         let typed = if text.is_empty() { "\u{e003}" } else { text };
         // Control and A select what is there; the null key lets go of Control. Only Chromium's driver sees in one call that
         // what comes next is another key.

@@ -15,242 +15,283 @@ pub struct Fold {
     pub inputs: &'static [Input],
 }
 
-/// The numbers that the workshop asks for, always in sight.
-pub static SHAPE: &[Input] = &[
-    Number(Field::Parameters),
-    Number(Field::Hidden),
-    Number(Field::Layers),
-    Number(Field::Heads),
-    Number(Field::Sequence),
-];
+/// Inputs that stand together: those in sight, and those that are folded away.
+pub struct Group {
+    /// What they are about.
+    pub name: &'static str,
+    /// The inputs in sight.
+    pub inputs: &'static [Input],
+    /// The others.
+    pub folds: &'static [Fold],
+}
 
-/// The rest of the network, beside the picker of models.
-pub static MODEL: [Fold; 5] = [
-    Fold {
-        name: "More of the architecture",
-        tell: tells::architecture,
-        inputs: &[
-            Number(Field::KvHeads),
-            Number(Field::HeadDim),
-            Number(Field::FeedForward),
-            Number(Field::Vocabulary),
-            Word(&setting::MLP),
-            Word(&setting::TIED),
-            Word(&setting::NORM),
-            Number(Field::Norms),
-            Word(&setting::PARALLEL),
-            Word(&setting::QK_NORM),
-            Word(&setting::PACKING),
-            Word(&setting::BIAS),
-            Word(&setting::POSITION),
-            Number(Field::Positions),
-            Number(Field::SparePositions),
-            Word(&setting::SOFTMAX),
-            Word(&setting::SOFT_CAP),
-            // What these bring has groups of its own, which stand there once they do.
-            Word(&setting::VISION),
-            Number(Field::EncoderLayers),
-        ],
-    },
-    Fold {
-        name: "Mixture of experts",
-        tell: tells::experts,
-        inputs: &[
-            Number(Field::Experts),
-            Number(Field::ActiveExperts),
-            Number(Field::ExpertWidth),
-            Number(Field::SharedWidth),
-            Number(Field::DenseLayers),
-            Number(Field::Imbalance),
-        ],
-    },
-    Fold {
-        name: "Latent attention",
-        tell: tells::latent,
-        inputs: &[Number(Field::KvRank), Number(Field::QueryRank), Number(Field::RopeDim)],
-    },
-    Fold {
-        name: "Images",
-        tell: tells::images,
-        inputs: &[
-            Number(Field::Images),
-            Number(Field::ImageHeight),
-            Number(Field::ImageWidth),
-            Number(Field::MaxPixels),
-            Number(Field::Tiles),
-            Word(&setting::TOWER),
-            Word(&setting::PROJECTOR),
-            Number(Field::VisionLayers),
-            Number(Field::VisionHidden),
-            Number(Field::VisionHeads),
-            Number(Field::VisionFeedForward),
-            Number(Field::Patch),
-            Number(Field::ImageSide),
-        ],
-    },
-    Fold {
-        name: "Encoder",
-        tell: tells::encoder,
-        inputs: &[Number(Field::Source), Number(Field::EncoderPositions), Number(Field::MelChannels)],
-    },
-];
+impl Group {
+    /// Every input of it.
+    pub fn all(&self) -> impl Iterator<Item = Input> {
+        self.inputs.iter().chain(self.folds.iter().flat_map(|fold| fold.inputs)).copied()
+    }
+}
 
-/// The devices, beside their picker.
-pub static DEVICE: &[Input] = &[Number(Field::Memory), Number(Field::Gpus), Word(&setting::ZERO)];
+/// The model, beside its field of the catalogue: the numbers that the workshop asks for in sight.
+pub static MODEL: Group = Group {
+    name: "Model",
+    inputs: &[Number(Field::Parameters), Number(Field::Hidden), Number(Field::Layers), Number(Field::Heads)],
+    folds: &[
+        Fold {
+            name: "More of the architecture",
+            tell: tells::architecture,
+            inputs: &[
+                Number(Field::KvHeads),
+                Number(Field::HeadDim),
+                Number(Field::FeedForward),
+                Number(Field::Vocabulary),
+                Word(&setting::MLP),
+                Word(&setting::TIED),
+                Word(&setting::NORM),
+                Number(Field::Norms),
+                Word(&setting::PARALLEL),
+                Word(&setting::QK_NORM),
+                Word(&setting::PACKING),
+                Word(&setting::BIAS),
+                Word(&setting::POSITION),
+                Number(Field::Positions),
+                Number(Field::SparePositions),
+                Word(&setting::SOFTMAX),
+                Word(&setting::SOFT_CAP),
+                // What these bring has groups of its own, which stand there once they do.
+                Word(&setting::VISION),
+                Number(Field::EncoderLayers),
+            ],
+        },
+        Fold {
+            name: "Mixture of experts",
+            tell: tells::experts,
+            inputs: &[
+                Number(Field::Experts),
+                Number(Field::ActiveExperts),
+                Number(Field::ExpertWidth),
+                Number(Field::SharedWidth),
+                Number(Field::DenseLayers),
+                Number(Field::Imbalance),
+            ],
+        },
+        Fold {
+            name: "Latent attention",
+            tell: tells::latent,
+            inputs: &[Number(Field::KvRank), Number(Field::QueryRank), Number(Field::RopeDim)],
+        },
+        Fold {
+            name: "Images",
+            tell: tells::images,
+            inputs: &[
+                Number(Field::Images),
+                Number(Field::ImageHeight),
+                Number(Field::ImageWidth),
+                Number(Field::MaxPixels),
+                Number(Field::Tiles),
+                Word(&setting::TOWER),
+                Word(&setting::PROJECTOR),
+                Number(Field::VisionLayers),
+                Number(Field::VisionHidden),
+                Number(Field::VisionHeads),
+                Number(Field::VisionFeedForward),
+                Number(Field::Patch),
+                Number(Field::ImageSide),
+            ],
+        },
+        Fold {
+            name: "Encoder",
+            tell: tells::encoder,
+            inputs: &[Number(Field::Source), Number(Field::EncoderPositions), Number(Field::MelChannels)],
+        },
+    ],
+};
 
-/// The division of work, and what is no tensor.
-pub static GPUS: [Fold; 2] = [
-    Fold {
+/// The devices, beside their field of the catalogue.
+pub static GPUS: Group = Group { name: "GPUs", inputs: &[Number(Field::Memory), Number(Field::Gpus)], folds: &[] };
+
+/// The rest, in the order in which people decide.
+pub static GROUPS: [Group; 8] = [
+    Group {
+        name: "What is trained",
+        inputs: &[Word(&setting::ADAPTER), Number(Field::Rank)],
+        folds: &[Fold {
+            name: "More of the adapters",
+            tell: tells::adapters,
+            inputs: &[
+                Word(&setting::TARGETS),
+                Word(&setting::EXPERT_MATRICES),
+                Word(&setting::ADAPTER_TYPE),
+                Word(&setting::ADAPTER_DROPOUT),
+                Word(&setting::UNQUANTIZED),
+            ],
+        }],
+    },
+    Group {
+        name: "Length",
+        inputs: &[Number(Field::Batch), Number(Field::Sequence), Number(Field::MicroBatches), Word(&setting::LENGTHS)],
+        folds: &[Fold {
+            name: "Lengths that vary",
+            tell: tells::lengths,
+            inputs: &[
+                Number(Field::LengthMedian),
+                Number(Field::LengthP95),
+                Number(Field::LengthMax),
+                Number(Field::LengthMultiple),
+                Word(&setting::PADDED_ATTENTION),
+            ],
+        }],
+    },
+    Group {
+        name: "Precision and optimizer",
+        inputs: &[
+            Word(&setting::PRECISION),
+            Word(&setting::OPTIMIZER),
+            Number(Field::Projection),
+            Number(Field::Preconditioner),
+        ],
+        folds: &[Fold {
+            name: "More of precision and optimizer",
+            tell: tells::details,
+            inputs: &[Word(&setting::GRADIENTS), Word(&setting::FP8), Word(&setting::STEP)],
+        }],
+    },
+    Group {
+        name: "Recomputation and kernels",
+        inputs: &[
+            Word(&setting::RECOMPUTATION),
+            Number(Field::Every),
+            Number(Field::RecomputedLayers),
+            Word(&setting::ATTENTION),
+            Word(&setting::LOSS),
+            Number(Field::Chunks),
+        ],
+        folds: &[Fold {
+            name: "More of the kernels",
+            tell: tells::kernels,
+            inputs: &[Word(&setting::KERNELS), Word(&setting::LOGITS), Word(&setting::DROPOUT)],
+        }],
+    },
+    Group {
         name: "Parallelism",
-        tell: tells::parallelism,
-        inputs: &[
-            Number(Field::TensorParallel),
-            Word(&setting::SEQUENCE_PARALLEL),
-            Number(Field::PipelineParallel),
-            Number(Field::VirtualStages),
-            Number(Field::FirstStageLayers),
-            Number(Field::LastStageLayers),
-            Number(Field::ContextParallel),
-            Number(Field::ExpertParallel),
-            Number(Field::Reshard),
+        inputs: &[Word(&setting::ZERO)],
+        folds: &[
+            Fold {
+                name: "How the work is divided",
+                tell: tells::parallelism,
+                inputs: &[
+                    Number(Field::TensorParallel),
+                    Word(&setting::SEQUENCE_PARALLEL),
+                    Number(Field::PipelineParallel),
+                    Number(Field::VirtualStages),
+                    Number(Field::FirstStageLayers),
+                    Number(Field::LastStageLayers),
+                    Number(Field::ContextParallel),
+                    Number(Field::ExpertParallel),
+                ],
+            },
+            Fold {
+                name: "The engine",
+                tell: tells::engine,
+                inputs: &[Word(&setting::ENGINE), Number(Field::Reshard), Number(Field::ReduceBucket)],
+            },
         ],
     },
-    Fold {
-        name: "Memory outside the tensors",
-        tell: tells::outside,
-        inputs: &[
-            Number(Field::Driver),
-            Number(Field::CudaContext),
-            Number(Field::Communication),
-            Number(Field::Workspace),
-            Word(&setting::SEGMENTS),
-            Number(Field::Fragmentation),
-            Number(Field::Headroom),
-            Number(Field::HostMemory),
+    Group {
+        name: "Task",
+        inputs: &[],
+        folds: &[Fold {
+            name: "DPO, GRPO, PPO, distillation",
+            tell: tells::task,
+            inputs: &[
+                Word(&setting::TASK),
+                Word(&setting::REFERENCE),
+                Number(Field::Teacher),
+                Word(&setting::FROZEN),
+                Word(&setting::REWARD),
+                Word(&setting::ROLLOUT),
+                Number(Field::EngineShare),
+                Number(Field::Completion),
+                Number(Field::Generations),
+                Number(Field::Scored),
+            ],
+        }],
+    },
+    Group {
+        name: "Outside the step",
+        inputs: &[],
+        folds: &[Fold {
+            name: "Evaluation, loading, saving",
+            tell: tells::outside_the_step,
+            inputs: &[
+                Word(&setting::EVALUATION),
+                Number(Field::EvalBatch),
+                Number(Field::EvalSequences),
+                Number(Field::EvalSteps),
+                Word(&setting::EVAL_GENERATE),
+                Number(Field::EvalTokens),
+                Word(&setting::LOAD),
+                Word(&setting::RESUME),
+                Word(&setting::SAVE),
+                Word(&setting::GATHER),
+                Word(&setting::GATHERED),
+                Word(&setting::MERGE),
+            ],
+        }],
+    },
+    Group {
+        name: "The machine",
+        inputs: &[Word(&setting::OFFLOAD)],
+        folds: &[
+            Fold {
+                name: "CPU memory",
+                tell: tells::host,
+                inputs: &[Number(Field::NodeGpus), Number(Field::HostMemory), Word(&setting::HOST_LOAD)],
+            },
+            Fold {
+                name: "Memory outside the tensors",
+                tell: tells::outside,
+                inputs: &[
+                    Number(Field::Driver),
+                    Number(Field::CudaContext),
+                    Number(Field::Communication),
+                    Number(Field::Workspace),
+                    Word(&setting::SEGMENTS),
+                    Number(Field::Fragmentation),
+                    Number(Field::Headroom),
+                ],
+            },
         ],
     },
 ];
 
-/// The training.
-pub static TRAINING: &[Input] = &[
-    Number(Field::Batch),
-    Word(&setting::PRECISION),
-    Word(&setting::OPTIMIZER),
-    Number(Field::Projection),
-    Number(Field::Preconditioner),
-    Word(&setting::RECOMPUTATION),
-    Number(Field::Every),
-    Number(Field::RecomputedLayers),
-    Word(&setting::ATTENTION),
-    Word(&setting::LOSS),
-    Number(Field::Chunks),
-];
-
-/// What is trained for.
-pub static TASK: [Fold; 1] = [Fold {
-    name: "Task: DPO, GRPO, PPO, distillation",
-    tell: tells::task,
-    inputs: &[
-        Word(&setting::TASK),
-        Word(&setting::REFERENCE),
-        Number(Field::Teacher),
-        Word(&setting::FROZEN),
-        Word(&setting::REWARD),
-        Word(&setting::ROLLOUT),
-        Number(Field::EngineShare),
-        Number(Field::Completion),
-        Number(Field::Generations),
-        Number(Field::Scored),
-    ],
-}];
-
-/// What fewer enter about it.
-pub static DETAILS: [Fold; 4] = [
-    Fold {
-        name: "Training details",
-        tell: tells::details,
-        inputs: &[
-            Number(Field::MicroBatches),
-            Word(&setting::LENGTHS),
-            Word(&setting::GRADIENTS),
-            Word(&setting::ENGINE),
-            Number(Field::ReduceBucket),
-            Word(&setting::STEP),
-            Word(&setting::KERNELS),
-            Word(&setting::FP8),
-            Word(&setting::LOGITS),
-            Word(&setting::OFFLOAD),
-            Word(&setting::DROPOUT),
-        ],
-    },
-    Fold {
-        name: "Adapters: LoRA, QLoRA",
-        tell: tells::adapters,
-        inputs: &[
-            Word(&setting::ADAPTER),
-            Number(Field::Rank),
-            Word(&setting::TARGETS),
-            Word(&setting::EXPERT_MATRICES),
-            Word(&setting::ADAPTER_TYPE),
-            Word(&setting::ADAPTER_DROPOUT),
-            Word(&setting::UNQUANTIZED),
-        ],
-    },
-    Fold {
-        name: "Lengths that vary",
-        tell: tells::lengths,
-        inputs: &[
-            Number(Field::LengthMedian),
-            Number(Field::LengthP95),
-            Number(Field::LengthMax),
-            Number(Field::LengthMultiple),
-            Word(&setting::PADDED_ATTENTION),
-        ],
-    },
-    Fold { name: "CPU memory", tell: tells::host, inputs: &[Number(Field::NodeGpus), Word(&setting::HOST_LOAD)] },
-];
-
-/// What a training program does outside its step.
-pub static OUTSIDE: [Fold; 1] = [Fold {
-    name: "Outside the step",
-    tell: tells::outside_the_step,
-    inputs: &[
-        Word(&setting::EVALUATION),
-        Number(Field::EvalBatch),
-        Number(Field::EvalSequences),
-        Number(Field::EvalSteps),
-        Word(&setting::EVAL_GENERATE),
-        Number(Field::EvalTokens),
-        Word(&setting::LOAD),
-        Word(&setting::RESUME),
-        Word(&setting::SAVE),
-        Word(&setting::GATHER),
-        Word(&setting::GATHERED),
-        Word(&setting::MERGE),
-    ],
-}];
+/// Every group, in the order of the form.
+#[cfg(test)]
+pub fn groups() -> impl Iterator<Item = &'static Group> {
+    [&MODEL, &GPUS].into_iter().chain(&GROUPS)
+}
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use bmax::estimate;
 
-    fn key(input: &Input) -> &'static str {
-        match input {
-            Number(field) => field.bound().key,
-            Word(word) => word.key,
-        }
+    /// Every input of the form.
+    fn inputs() -> impl Iterator<Item = Input> {
+        groups().flat_map(Group::all)
     }
 
-    /// Every input of the form.
-    fn inputs() -> impl Iterator<Item = &'static Input> {
-        let folds = MODEL.iter().chain(&GPUS).chain(&TASK).chain(&DETAILS).chain(&OUTSIDE);
-        SHAPE.iter().chain(DEVICE).chain(TRAINING).chain(folds.flat_map(|fold| fold.inputs))
+    /// The inputs of the group with this name that are in sight in the scenario of a link.
+    fn in_sight(name: &str, query: &str) -> Vec<&'static str> {
+        let scenario = bmax::link::decode(query).scenario;
+        let group = groups().find(|group| group.name == name).expect("a group");
+        // Whatever is changed stays in sight, so that nothing counts as changed here.
+        group.all().filter(|input| !input.hidden(&scenario, &scenario)).map(Input::key).collect()
     }
 
     #[test]
     fn every_input_of_a_scenario_has_one_place() {
-        let mut here: Vec<_> = inputs().map(key).collect();
+        let mut here: Vec<_> = inputs().map(Input::key).collect();
         // The method is a switch of its own; the planner and the chart have these.
         here.extend(["method", "target", "unit", "chart_gpus", "chart_recompute", "chart_axis"]);
         let mut all: Vec<_> = Field::ALL.iter().map(|field| field.bound().key).collect();
@@ -335,8 +376,8 @@ mod tests {
         for method in ["ledger", "workshop", "paper"] {
             // Scores are kept, so that the number of heads counts.
             let start = bmax::link::decode(&format!("?method={method}&recompute=none&attn=eager")).scenario;
-            for input in SHAPE {
-                assert_eq!(matters(*input, &start), !input.hidden(&start, &start), "{} by {method}", key(input));
+            for input in MODEL.inputs {
+                assert_eq!(matters(*input, &start), !input.hidden(&start, &start), "{} by {method}", input.key());
             }
         }
     }
@@ -356,7 +397,7 @@ mod tests {
             let inputs = inputs();
             let idle = inputs.filter(|input| !input.idle(&start).is_empty());
             wrong.extend(
-                idle.filter(|input| matters(**input, &start)).map(|input| format!("{} at {query}", key(input))),
+                idle.filter(|input| matters(*input, &start)).map(|input| format!("{} at {query}", input.key())),
             );
         }
         assert_eq!(wrong, Vec::<String>::new());
@@ -364,30 +405,7 @@ mod tests {
 
     #[test]
     fn a_plain_run_sees_one_field_of_a_task_and_each_task_those_that_it_reads() {
-        let in_sight = |query: &str| -> Vec<&str> {
-            let scenario = bmax::link::decode(query).scenario;
-            // Whatever is changed stays in sight, so that nothing counts as changed here.
-            let shown = TASK[0].inputs.iter().filter(|input| !input.hidden(&scenario, &scenario));
-            shown.map(key).collect()
-        };
-        assert_eq!(in_sight(""), ["task"]);
-        assert_eq!(in_sight("?task=reward"), ["task"]);
-        assert_eq!(in_sight("?task=dpo"), ["task", "ref", "frozen"]);
-        assert_eq!(in_sight("?task=distil"), ["task", "ref", "teacher", "frozen"]);
-        let generating = ["task", "ref", "frozen", "reward", "rollout", "completion", "generations", "score_b"];
-        assert_eq!(in_sight("?task=grpo"), generating);
-        assert!(in_sight("?task=ppo&rollout=awake").contains(&"engine_share"));
-        assert!(!in_sight("?task=ppo&rollout=awake").contains(&"generations"));
-    }
-
-    #[test]
-    fn a_plain_run_sees_the_switches_that_go_with_it_and_the_numbers_of_none() {
-        let in_sight = |query: &str| -> Vec<&str> {
-            let scenario = bmax::link::decode(query).scenario;
-            // Whatever is changed stays in sight, so that nothing counts as changed here.
-            let shown = OUTSIDE[0].inputs.iter().filter(|input| !input.hidden(&scenario, &scenario));
-            shown.map(key).collect()
-        };
+        let in_sight = |query: &str| in_sight("Outside the step", query);
         assert_eq!(in_sight("?gpus=1"), ["eval", "load", "resume", "save"]);
         assert_eq!(in_sight("?gpus=8&zero=3"), ["eval", "load", "resume", "save", "gather"]);
         assert_eq!(in_sight("?gpus=1&adapter=lora&eval=loss")[..4], ["eval", "eval_b", "eval_generate", "load"]);
@@ -462,7 +480,7 @@ mod tests {
         ] {
             let [without, with] = [without, with].map(|query| bmax::link::decode(query).scenario);
             let mut inputs = inputs();
-            let input = *inputs.find(|input| key(input) == parameter).expect("an input of the form");
+            let input = inputs.find(|input| input.key() == parameter).expect("an input of the form");
             assert!(!input.idle(&without).is_empty(), "{parameter} matters without what it waits for");
             assert!(input.idle(&with).is_empty() && matters(input, &with), "{parameter} is idle with it");
         }

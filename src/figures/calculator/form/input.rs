@@ -19,6 +19,14 @@ pub enum Input {
 use Input::{Number, Word};
 
 impl Input {
+    /// Its name in links.
+    pub fn key(self) -> &'static str {
+        match self {
+            Number(field) => field.bound().key,
+            Word(word) => word.key,
+        }
+    }
+
     /// Whether two scenarios differ in it.
     pub fn differs(self, one: &Scenario, other: &Scenario) -> bool {
         match self {

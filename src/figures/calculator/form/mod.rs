@@ -3,63 +3,85 @@
 mod agreement;
 mod groups;
 mod input;
+mod sieve;
 mod tells;
+mod top;
 
 use bmax::catalogue::{MODELS, ModelGroup, ModelRow};
 use bmax::{Choice, Method, Scenario};
 use leptos::either::Either;
+use leptos::ev::Event;
 use leptos::prelude::*;
+use web_sys::Element;
 
-use crate::components::{DevicePicker, Model, ModelPicker, NumberField, Segmented, SettingField};
+use crate::components::{Combobox, Listed, Model, NumberField, Segmented, SettingField};
 use crate::site::{Facts, State, format, read};
-use groups::{DETAILS, DEVICE, Fold, GPUS, MODEL, OUTSIDE, SHAPE, TASK, TRAINING};
+use groups::{Fold, GPUS, GROUPS, Group, MODEL};
 use input::Input::{self, Number, Word};
+use sieve::Sieve;
+use top::{Changed, Finder};
 
-/// Every input of the scenario, in groups.
+/// Every input of the scenario, in groups; above them what finds one, and which are changed.
 #[component]
 pub fn ScenarioForm(state: State) -> impl IntoView {
-    let as_at_first = move || state.asked(|scenario| *scenario == Scenario::default()).to_string();
+    let sieve = Sieve::new();
     view! {
         <form class="scenario-form" aria-label="Configuration" on:submit=|event| event.prevent_default()>
-            <MethodSwitch state/>
-            <fieldset class="form-group">
-                <legend>"Model"</legend>
-                <ModelPicker id="model" state/>
-                <Presets state/>
-                <div class="controls">{controls(state, SHAPE)}</div>
-                <Count state/>
-                <details class="form-more config-fold" data-desk="config">
-                    <summary>"Paste a config.json"</summary>
-                    <p class="field-help" id="config-help">
-                        "Every model on Hugging Face has a config.json with its dimensions. Paste its text, choose the file or drop it here. This page reads it and sends it nowhere."
-                    </p>
-                </details>
-                {folds(state, &MODEL)}
-            </fieldset>
-            <fieldset class="form-group">
-                <legend>"GPUs"</legend>
-                <div class="controls">
-                    <DevicePicker id="gpu" state/>
-                    {controls(state, DEVICE)}
-                </div>
-                {folds(state, &GPUS)}
-            </fieldset>
-            <fieldset class="form-group">
-                <legend>"Training"</legend>
-                <div class="controls">{controls(state, TRAINING)}</div>
-                {folds(state, &TASK)}
-                {folds(state, &DETAILS)}
-                {folds(state, &OUTSIDE)}
-            </fieldset>
-            <button
-                type="button"
-                class="button button-quiet"
-                aria-disabled=as_at_first
-                on:click=move |_| state.change(|_| Scenario::default())
-            >
-                "Reset everything"
-            </button>
+            <Finder sieve/>
+            <Changed state/>
+            <div hidden=move || sieve.hides(["method"])><MethodSwitch state/></div>
+            <ModelInputs state sieve/>
+            <DeviceInputs state sieve/>
+            {GROUPS.iter().map(|group| view! { <Inputs state sieve group/> }).collect_view()}
         </form>
+    }
+}
+
+/// The model: its row of the catalogue, its numbers, and how one comes in that is not listed.
+#[component]
+fn ModelInputs(state: State, sieve: Sieve) -> impl IntoView {
+    let keys = || MODEL.all().map(Input::key);
+    view! {
+        <fieldset class="form-group" hidden=move || sieve.hides(keys().chain(["model"]))>
+            <legend>{MODEL.name}</legend>
+            <div hidden=move || sieve.hides(["model"])><Combobox listed=Listed::Model id="model" state/></div>
+            <div hidden=move || sieve.is_on()><Presets state/></div>
+            {controls(state, sieve, MODEL.inputs)}
+            <div hidden=move || sieve.is_on()><Count state/></div>
+            <details class="form-more config-fold" data-desk="config" hidden=move || sieve.is_on()>
+                <summary>"Paste a config.json"</summary>
+                <p class="field-help" id="config-help">
+                    "Every model on Hugging Face has a config.json with its dimensions. Paste its text, choose the file or drop it here. This page reads it and sends it nowhere."
+                </p>
+            </details>
+            {folds(state, sieve, &MODEL)}
+        </fieldset>
+    }
+}
+
+/// The GPUs: their row of the catalogue, their memory and their number.
+#[component]
+fn DeviceInputs(state: State, sieve: Sieve) -> impl IntoView {
+    let keys = || GPUS.all().map(Input::key);
+    view! {
+        <fieldset class="form-group" hidden=move || sieve.hides(keys().chain(["gpu"]))>
+            <legend>{GPUS.name}</legend>
+            <div hidden=move || sieve.hides(["gpu"])><Combobox listed=Listed::Gpu id="gpu" state/></div>
+            {controls(state, sieve, GPUS.inputs)}
+            {folds(state, sieve, &GPUS)}
+        </fieldset>
+    }
+}
+
+/// A group of inputs.
+#[component]
+fn Inputs(state: State, sieve: Sieve, group: &'static Group) -> impl IntoView {
+    view! {
+        <fieldset class="form-group" hidden=move || sieve.hides(group.all().map(Input::key))>
+            <legend>{group.name}</legend>
+            {(!group.inputs.is_empty()).then(|| controls(state, sieve, group.inputs))}
+            {folds(state, sieve, group)}
+        </fieldset>
     }
 }
 
@@ -107,12 +129,13 @@ pub fn Presets(
     }
 }
 
-fn folds(state: State, folds: &'static [Fold]) -> impl IntoView {
-    folds.iter().map(|fold| view! { <FoldedInputs state fold/> }).collect_view()
+fn folds(state: State, sieve: Sieve, group: &'static Group) -> impl IntoView {
+    group.folds.iter().map(|fold| view! { <FoldedInputs state sieve fold/> }).collect_view()
 }
 
-fn controls(state: State, inputs: &'static [Input]) -> impl IntoView {
-    inputs.iter().map(|input| view! { <Control state input=*input/> }).collect_view()
+fn controls(state: State, sieve: Sieve, inputs: &'static [Input]) -> impl IntoView {
+    let controls = inputs.iter().map(|input| view! { <Control state sieve input=*input/> }).collect_view();
+    view! { <div class="controls" hidden=move || sieve.hides(inputs.iter().map(|input| input.key()))>{controls}</div> }
 }
 
 /// What a folded group says while it is closed.
@@ -133,31 +156,41 @@ impl Told {
 }
 
 /// A folded group of inputs. Where nothing can come of any of them, as with images of a model that sees none, it is not
-/// even made.
+/// even made, unless one of them is sought.
 #[component]
-fn FoldedInputs(state: State, fold: &'static Fold) -> impl IntoView {
-    let made = Memo::new(move |before| {
-        let any = || state.read(|facts| fold.inputs.iter().any(|input| !input.hidden(&facts.scenario, &facts.base)));
-        before == Some(&true) || any()
+fn FoldedInputs(state: State, sieve: Sieve, fold: &'static Fold) -> impl IntoView {
+    let found = Memo::new(move |_| sieve.finds(fold.inputs.iter().map(|input| input.key())));
+    let matters = Memo::new(move |_| {
+        state.read(|facts| fold.inputs.iter().any(|input| !input.hidden(&facts.scenario, &facts.base)))
     });
-    move || made.get().then(|| view! { <Unfolding state fold/> })
+    let made = Memo::new(move |before| before == Some(&true) || matters.get() || found.get() == Some(true));
+    move || made.get().then(|| view! { <Unfolding state sieve fold found/> })
 }
 
 /// The inputs of such a group are made when it is first unfolded: there are more of them than of all else in the form, and
-/// most readers never ask for them.
+/// most readers never ask for them. What is sought unfolds it; then it is again as the reader left it.
 #[component]
-fn Unfolding(state: State, fold: &'static Fold) -> impl IntoView {
+fn Unfolding(state: State, sieve: Sieve, fold: &'static Fold, found: Memo<Option<bool>>) -> impl IntoView {
     let told = Memo::new(move |_| state.read(|facts| Told::of(fold, facts)));
-    let unfolded = RwSignal::new(false);
+    let (unfolded, left_open) = (RwSignal::new(false), RwSignal::new(false));
+    let toggled = move |event: Event| {
+        unfolded.set(true);
+        if found.get_untracked().is_none() {
+            left_open.set(event_target::<Element>(&event).has_attribute("open"));
+        }
+    };
     view! {
-        <details class="form-more" on:toggle=move |_| unfolded.set(true)>
+        <details
+            class="form-more"
+            hidden=move || found.get() == Some(false)
+            prop:open=move || found.get().unwrap_or_else(|| left_open.get())
+            on:toggle=toggled
+        >
             <summary>
                 {fold.name} <span class="soft num">": " {read(told, |told| &told.tell)}</span> " "
                 {move || told.with(|told| told.changed.clone()).map(changed)}
             </summary>
-            <Show when=move || unfolded.get()>
-                <div class="controls">{controls(state, fold.inputs)}</div>
-            </Show>
+            <Show when=move || unfolded.get()>{controls(state, sieve, fold.inputs)}</Show>
         </details>
     }
 }
@@ -187,10 +220,13 @@ fn Count(state: State) -> impl IntoView {
 }
 
 /// One input, with a note in place of the explanation while nothing reads it. It is hidden while nothing can come of
-/// it, unless it was changed: a changed value is never out of sight. Before something can, it is not even made.
+/// it, unless it was changed: a changed value is never out of sight. Before something can, it is not even made. While
+/// inputs are sought, those are in sight that are found.
 #[component]
-fn Control(state: State, input: Input) -> impl IntoView {
-    let hidden = Memo::new(move |_| state.read(|facts| input.hidden(&facts.scenario, &facts.base)));
+fn Control(state: State, sieve: Sieve, input: Input) -> impl IntoView {
+    let found = Memo::new(move |_| sieve.finds([input.key()]));
+    let idle = Memo::new(move |_| state.read(|facts| input.hidden(&facts.scenario, &facts.base)));
+    let hidden = Memo::new(move |_| found.get().map_or_else(|| idle.get(), |found| !found));
     let made = Memo::new(move |before| before == Some(&true) || !hidden.get());
     move || made.get().then(|| control(state, input, hidden))
 }
@@ -219,24 +255,25 @@ mod tests {
     use super::*;
     use crate::figures::check::{any_scenario, texts_are_sound};
     use crate::site::facts_of;
+    use groups::groups;
     use proptest::prelude::*;
 
     #[test]
     fn a_folded_group_says_what_is_inside_and_how_much_of_it_was_changed() {
         let told = |fold: &Fold, query: &str| Told::of(fold, &facts_of(bmax::link::decode(query).scenario));
-        let [parallelism, _] = &GPUS;
+        let fold = |name: &str| groups().flat_map(|group| group.folds).find(|fold| fold.name == name).expect("a fold");
+        let parallelism = fold("How the work is divided");
         let divided = told(parallelism, "?tp=2&pp=4&gpus=16&zero=1");
         assert_eq!(
             (divided.tell.as_str(), divided.changed.as_deref()),
             ("2 data × 2 tensor × 4 pipeline", Some("2 changed"))
         );
-        let [task] = &TASK;
+        let task = fold("DPO, GRPO, PPO, distillation");
         assert_eq!(told(task, "").tell, "next-token training");
         let dpo = told(task, "?task=dpo&ref=sharded");
         assert_eq!((dpo.tell.as_str(), dpo.changed.as_deref()), ("DPO, reference: a copy, sharded", Some("2 changed")));
         assert_eq!(told(task, "?task=grpo").tell, "GRPO, generated by the trained model");
-        let [_, experts, ..] = &MODEL;
-        let mixture = told(experts, "?model=mixtral-8x7b");
+        let mixture = told(fold("Mixture of experts"), "?model=mixtral-8x7b");
         assert_eq!((mixture.tell.as_str(), mixture.changed), ("8, of which 2 active", None));
     }
 
@@ -245,7 +282,7 @@ mod tests {
         #[test]
         fn any_scenario_is_told_in_every_folded_group(scenario in any_scenario()) {
             let facts = facts_of(scenario);
-            for fold in MODEL.iter().chain(&GPUS).chain(&TASK).chain(&DETAILS).chain(&OUTSIDE) {
+            for fold in groups().flat_map(|group| group.folds) {
                 texts_are_sound(&Told::of(fold, &facts));
             }
         }

@@ -77,11 +77,19 @@ pub fn outside(scenario: &Scenario) -> String {
     format!("{gib} GiB and {percent} %")
 }
 
-/// How often gradients are added up, and in what.
+/// In what gradients are added up.
 pub fn details(scenario: &Scenario) -> String {
-    let recipe = &scenario.recipe;
-    let steps = format::counted(recipe.micro_batches, "micro-batch", "micro-batches");
-    format!("{steps} per step, gradients in {}", gradients(recipe).label())
+    format!("gradients in {}", gradients(&scenario.recipe).label())
+}
+
+/// Which kernels compute what is no product of matrices.
+pub fn kernels(scenario: &Scenario) -> String {
+    scenario.recipe.kernels.label().to_owned()
+}
+
+/// Which program divides the states among GPUs.
+pub fn engine(scenario: &Scenario) -> String {
+    scenario.cluster.engine.label().to_owned()
 }
 
 /// The task, and what its memory depends on most.
