@@ -220,12 +220,25 @@ pub(super) fn read(
     if version >= 4 {
         let unsaid = onto.map_or_else(|| scenario.as_unsaid(), |before| before.then(scenario));
         for field in [Field::Batch, Field::ComparisonGpus] {
-            if value_of(field.bound().key).is_none() {
+            if value_of(field.bound().key).is_none_or(|given| field.typed(given).is_err()) {
                 scenario = scenario.with_number(field, unsaid.number(field)).unwrap_or(scenario);
             }
         }
-        if value_of(setting::COMPARISON_RECOMPUTATION.key).is_none() {
+        let recomputation = &setting::COMPARISON_RECOMPUTATION;
+        if value_of(recomputation.key).is_none_or(|given| recomputation.find(given.trim()).is_none()) {
             scenario.comparison.recomputation = unsaid.comparison.recomputation;
+        }
+        // What stands in is known now.
+        for notice in &mut notices {
+            match notice {
+                Notice::Number(problem, used) => {
+                    if let Input::Number(field) = problem.input {
+                        *used = scenario.number(field);
+                    }
+                }
+                Notice::Word { key, used, .. } if *key == recomputation.key => *used = recomputation.get(&scenario),
+                _ => {}
+            }
         }
     }
     // It is read onto the whole of the first scenario, which nothing that is wrong in it can change.

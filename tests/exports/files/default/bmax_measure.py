@@ -3,10 +3,10 @@
 # python bmax_measure.py measures a scenario of its own: one GPU that holds everything, 17 of its 32
 # layers, because all of them do not fit on one GPU, micro-batch 4, two micro-batches a step, which
 # stand for more. That is:
-# https://example.org/bmax/?v=4&model=7b&gpu=a100-80&layers=17&accum=2&gpus=1&chart_gpus=64&zero=0
+# https://example.org/bmax/?v=4&model=7b&gpu=a100-80&layers=17&accum=2&gpus=1&chart_gpus=64&zero=0&chart_recompute=full
 # torchrun --nproc_per_node 8 bmax_measure.py measures all GPUs of the scenario together, with FSDP2,
 # micro-batch 4. That is:
-# https://example.org/bmax/?v=4&model=7b&gpu=a100-80&b=4&accum=2&chart_gpus=64
+# https://example.org/bmax/?v=4&model=7b&gpu=a100-80&b=4&accum=2&chart_gpus=64&chart_recompute=full
 # It needs PyTorch 2.9 or newer and nothing else, downloads nothing and sends nothing. --device cpu
 # --tiny tries it without a GPU.
 # What the script does otherwise than the prediction:

@@ -1,12 +1,12 @@
 # 7B on 8 × A100 SXM 80 GB, 2,048 tokens a sequence.
-# https://example.org/bmax/?v=4&model=7b&gpu=a100-80&b=3&chart_gpus=64
+# https://example.org/bmax/?v=4&model=7b&gpu=a100-80&b=3&chart_gpus=64&chart_recompute=full
 #
 # Micro-batch 4 × 8 data-parallel GPUs × 8 accumulation steps = 256 sequences an optimizer step
 # (target 256).
 # Predicted peak on each GPU: 56.82 of 80.00 GiB usable, at “loss, backward”.
 # As asked, b_max is 6. This file runs something else where the list below says so, and as it runs
 # b_max is 6:
-# https://example.org/bmax/?v=4&model=7b&gpu=a100-80&b=4&accum=8&chart_gpus=64&recompute=none&engine=deepspeed
+# https://example.org/bmax/?v=4&model=7b&gpu=a100-80&b=4&accum=8&chart_gpus=64&recompute=none&engine=deepspeed&chart_recompute=full
 # Checked with transformers 5.23.0, accelerate 1.15.0 and peft 0.21.2.
 #
 # Not as asked, because it cannot be said here:

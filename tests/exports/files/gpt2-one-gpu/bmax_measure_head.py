@@ -2,7 +2,7 @@
 # Peak memory of GPT-2 124M on 1 × RTX 4090 24 GB, 1,024 tokens a sequence.
 # python bmax_measure.py measures a scenario of its own: one GPU that holds everything, all its
 # layers, micro-batch 8, two micro-batches a step, which stand for more. That is:
-# https://example.org/bmax/?v=4&model=gpt2&gpu=rtx-4090&accum=2&gpus=1&chart_gpus=64&precision=autocast&step=foreach&attn=eager&zero=0
+# https://example.org/bmax/?v=4&model=gpt2&gpu=rtx-4090&accum=2&gpus=1&chart_gpus=64&precision=autocast&step=foreach&attn=eager&zero=0&chart_recompute=full
 # It needs PyTorch 2.9 or newer and nothing else, downloads nothing and sends nothing. --device cpu
 # --tiny tries it without a GPU.
 # What the script does otherwise than the prediction:

@@ -1,5 +1,5 @@
 # GPT-2 124M on 1 × RTX 4090 24 GB, 1,024 tokens a sequence.
-# https://example.org/bmax/?v=4&model=gpt2&gpu=rtx-4090&b=3&gpus=1&chart_gpus=64&precision=autocast&step=foreach&attn=eager&zero=0
+# https://example.org/bmax/?v=4&model=gpt2&gpu=rtx-4090&b=3&gpus=1&chart_gpus=64&precision=autocast&step=foreach&attn=eager&zero=0&chart_recompute=full
 #
 # Micro-batch 8 × 1 data-parallel GPU × 32 accumulation steps = 256 sequences an optimizer step
 # (target 256).

@@ -3,7 +3,7 @@
 # python bmax_measure.py measures a scenario of its own: one GPU that holds everything, 2 of its 80
 # layers, because all of them do not fit on one GPU, micro-batch 1, two micro-batches a step, which
 # stand for more. That is:
-# https://example.org/bmax/?v=4&model=llama-3.1-70b&layers=2&b=1&accum=2&every=2&gpus=1&chart_gpus=64&grad=32&recompute=block&loss=vocab-parallel&kernels=fused&zero=0&segments=expandable
+# https://example.org/bmax/?v=4&model=llama-3.1-70b&layers=2&b=1&accum=2&every=2&gpus=1&chart_gpus=64&grad=32&recompute=block&loss=vocab-parallel&kernels=fused&zero=0&segments=expandable&chart_recompute=full
 # Tensor, pipeline, context and expert parallelism and ZeRO 1 are not divided by this script.
 # It needs PyTorch 2.9 or newer and nothing else, downloads nothing and sends nothing. --device cpu
 # --tiny tries it without a GPU.

@@ -1,5 +1,5 @@
 # Llama 3.1 70B on 64 × H100 SXM 80 GB, 2,048 tokens a sequence.
-# https://example.org/bmax/?v=4&model=llama-3.1-70b&b=3&accum=8&gpus=64&tp=8&pp=4&vpp=5&chart_gpus=64&grad=32&recompute=block&loss=vocab-parallel&kernels=fused&engine=megatron&zero=1&sp=on&segments=expandable
+# https://example.org/bmax/?v=4&model=llama-3.1-70b&b=3&accum=8&gpus=64&tp=8&pp=4&vpp=5&grad=32&recompute=block&loss=vocab-parallel&kernels=fused&engine=megatron&zero=1&sp=on&segments=expandable&chart_recompute=full
 #
 # Micro-batch 8 × 2 data-parallel GPUs × 16 accumulation steps = 256 sequences an optimizer step
 # (target 256).

@@ -1,12 +1,12 @@
 # Llama 3.1 70B on 64 × H100 SXM 80 GB, 2,048 tokens a sequence.
-# https://example.org/bmax/?v=4&model=llama-3.1-70b&b=3&accum=8&gpus=64&tp=8&pp=4&vpp=5&chart_gpus=64&grad=32&recompute=block&loss=vocab-parallel&kernels=fused&engine=megatron&zero=1&sp=on&segments=expandable
+# https://example.org/bmax/?v=4&model=llama-3.1-70b&b=3&accum=8&gpus=64&tp=8&pp=4&vpp=5&grad=32&recompute=block&loss=vocab-parallel&kernels=fused&engine=megatron&zero=1&sp=on&segments=expandable&chart_recompute=full
 #
 # Micro-batch 32 × 8 data-parallel GPUs × 1 accumulation step = 256 sequences an optimizer step
 # (target 256).
 # Predicted peak on each GPU: 33.34 of 79.65 GiB usable, at “backward, last layer”.
 # As asked, b_max is 10. This file runs something else where the list below says so, and as it runs
 # b_max is 110:
-# https://example.org/bmax/?v=4&model=llama-3.1-70b&b=32&gpus=64&tp=8&chart_gpus=64&precision=mixed&grad=32&loss=vocab-parallel&kernels=fused&sp=on&segments=expandable
+# https://example.org/bmax/?v=4&model=llama-3.1-70b&b=32&gpus=64&tp=8&precision=mixed&grad=32&loss=vocab-parallel&kernels=fused&sp=on&segments=expandable
 # Checked with lightning 2.6.6.
 #
 # Not as asked, because it cannot be said here:

@@ -1,12 +1,12 @@
 # Llama 3.1 70B on 64 × H100 SXM 80 GB, 2,048 tokens a sequence.
-# https://example.org/bmax/?v=4&model=llama-3.1-70b&b=3&accum=8&gpus=64&tp=8&pp=4&vpp=5&chart_gpus=64&grad=32&recompute=block&loss=vocab-parallel&kernels=fused&engine=megatron&zero=1&sp=on&segments=expandable
+# https://example.org/bmax/?v=4&model=llama-3.1-70b&b=3&accum=8&gpus=64&tp=8&pp=4&vpp=5&grad=32&recompute=block&loss=vocab-parallel&kernels=fused&engine=megatron&zero=1&sp=on&segments=expandable&chart_recompute=full
 #
 # Micro-batch 16 × 8 data-parallel GPUs × 2 accumulation steps = 256 sequences an optimizer step
 # (target 256).
 # Predicted peak on each GPU: 67.36 of 79.65 GiB usable, at “loss, backward”.
 # As asked, b_max is 10. This file runs something else where the list below says so, and as it runs
 # b_max is 20:
-# https://example.org/bmax/?v=4&model=llama-3.1-70b&b=16&accum=2&gpus=64&tp=8&chart_gpus=64&precision=mixed&grad=32&kernels=fused&segments=expandable
+# https://example.org/bmax/?v=4&model=llama-3.1-70b&b=16&accum=2&gpus=64&tp=8&precision=mixed&grad=32&kernels=fused&segments=expandable
 # Checked with transformers 5.23.0, accelerate 1.15.0 and peft 0.21.2.
 #
 # Not as asked, because it cannot be said here:

@@ -1,12 +1,12 @@
 # Llama 3.1 70B on 64 × H100 SXM 80 GB, 2,048 tokens a sequence.
-# https://example.org/bmax/?v=4&model=llama-3.1-70b&b=3&accum=8&gpus=64&tp=8&pp=4&chart_gpus=64&grad=32&recompute=selective&loss=vocab-parallel&kernels=fused&zero=1&sp=on
+# https://example.org/bmax/?v=4&model=llama-3.1-70b&b=3&accum=8&gpus=64&tp=8&pp=4&grad=32&recompute=selective&loss=vocab-parallel&kernels=fused&zero=1&sp=on&chart_recompute=full
 #
 # Micro-batch 8 × 2 data-parallel GPUs × 16 accumulation steps = 256 sequences an optimizer step
 # (target 256).
 # Predicted peak on each GPU: 73.23 of 79.65 GiB usable, at “first stage: backward, last layer”.
 # As asked, b_max is 5. This file runs something else where the list below says so, and as it runs
 # b_max is 9:
-# https://example.org/bmax/?v=4&model=llama-3.1-70b&b=8&accum=16&gpus=64&tp=8&pp=4&chart_gpus=64&grad=32&recompute=selective&loss=vocab-parallel&kernels=fused&engine=megatron&zero=1&sp=on
+# https://example.org/bmax/?v=4&model=llama-3.1-70b&b=8&accum=16&gpus=64&tp=8&pp=4&grad=32&recompute=selective&loss=vocab-parallel&kernels=fused&engine=megatron&zero=1&sp=on&chart_recompute=full
 # Checked with Megatron-LM’s parser at commit d98e8a64ddf3 (22 August 2026).
 #
 # Not as asked, because it cannot be said here:

@@ -1,12 +1,12 @@
 # Llama 3.1 70B on 64 × H100 SXM 80 GB, 2,048 tokens a sequence.
-# https://example.org/bmax/?v=4&model=llama-3.1-70b&b=3&accum=8&gpus=64&tp=8&pp=4&chart_gpus=64&grad=32&recompute=selective&loss=vocab-parallel&kernels=fused&zero=1&sp=on
+# https://example.org/bmax/?v=4&model=llama-3.1-70b&b=3&accum=8&gpus=64&tp=8&pp=4&grad=32&recompute=selective&loss=vocab-parallel&kernels=fused&zero=1&sp=on&chart_recompute=full
 #
 # Micro-batch 2 × 8 data-parallel GPUs × 16 accumulation steps = 256 sequences an optimizer step
 # (target 256).
 # Predicted peak on each GPU: 50.01 of 79.65 GiB usable, at “backward, last layer”.
 # As asked, b_max is 5. This file runs something else where the list below says so, and as it runs
 # b_max is 3:
-# https://example.org/bmax/?v=4&model=llama-3.1-70b&b=2&accum=16&gpus=64&tp=8&chart_gpus=64&precision=mixed&grad=32&recompute=none&kernels=fused
+# https://example.org/bmax/?v=4&model=llama-3.1-70b&b=2&accum=16&gpus=64&tp=8&precision=mixed&grad=32&recompute=none&kernels=fused&chart_recompute=full
 # Checked with transformers 5.23.0, accelerate 1.15.0 and peft 0.21.2.
 #
 # Not as asked, because it cannot be said here:
