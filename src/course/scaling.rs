@@ -26,7 +26,8 @@ pub fn parts(scenario: &Scenario) -> [Bytes; 6] {
     let estimate = estimate(scenario);
     let named = [Bucket::Parameters, Bucket::Gradients, Bucket::Optimizer, Bucket::Activations, Bucket::Logits];
     let [parameters, gradients, optimizer, activations, logits] = named.map(|bucket| estimate.bucket(bucket));
-    let rest = estimate.peak().bytes - parameters - gradients - optimizer - activations - logits;
+    // Added up and not what is left, which rounding can make less than nothing.
+    let rest = Bucket::ALL.iter().filter(|bucket| !named.contains(bucket)).map(|bucket| estimate.bucket(*bucket)).sum();
     [parameters, gradients, optimizer, activations, logits, rest]
 }
 

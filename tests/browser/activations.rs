@@ -83,7 +83,7 @@ async fn the_crossover_is_the_paper_s_by_its_own_method() {
     let page = Page::about("activations", "").await;
     let stored = with(Scenario::default(), Recomputation::None, AttentionKernel::Eager);
     let cross = crossover_of(&stored).expect("scores are stored");
-    page.figure("activations").shows("cross", &number::fixed(cross, 0)).await;
+    page.figure("activations").shows("cross", &number::grouped(cross.round())).await;
     page.close().await;
 }
 

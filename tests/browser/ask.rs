@@ -37,9 +37,9 @@ async fn a_frame_asks_too_and_nothing_moves_when_the_answer_comes() {
     page.until_script("the question", "return !!document.getElementById('ask-guess');", json!(true)).await;
     assert_eq!(page.script(top, vec![]).await, before);
     page.script("document.getElementById('ask-guess').focus();", vec![]).await;
-    page.press("6").await;
+    page.press("16").await;
     page.press(key::ENTER).await;
-    page.part(".ask").says("You said 6, and that is right: the answer is 6.").await;
+    page.part(".ask").says("You said 16, and that is right: the answer is 16.").await;
     assert_eq!(page.script(top, vec![]).await, before);
     page.close().await;
 }

@@ -137,7 +137,14 @@ async fn every_row_of_the_catalogue_can_be_picked_and_gives_the_library_s_answer
     let models = MODELS.iter().filter(|row| row.group.is_published());
     let models: Vec<_> = models.map(|row| (row.name, format!("?gpus=64&model={}", row.slug))).collect();
     let last = &models[models.len() - 1].1;
-    let devices = bmax::catalogue::DEVICES.iter().map(|row| (row.name, format!("{last}&gpu={}", row.slug)));
+    // A card of a desk is one, and so is what is picked after it.
+    let mut gpus = 64;
+    let devices = bmax::catalogue::DEVICES.iter().map(|row| {
+        if row.group != bmax::catalogue::DeviceGroup::DataCentre {
+            gpus = 1;
+        }
+        (row.name, format!("{}&gpu={}", last.replace("gpus=64", &format!("gpus={gpus}")), row.slug))
+    });
     for (list, rows) in [("Model", models.clone()), ("GPU", devices.collect())] {
         let (names, queries): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
         let answers = page.script_async(PICKED, vec![json!(list), json!(names)]).await;

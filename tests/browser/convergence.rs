@@ -134,7 +134,7 @@ async fn the_learning_rate_lies_between_the_root_and_the_linear_rule() {
 
 #[tokio::test]
 async fn throughput_follows_the_micro_batch_and_the_model() {
-    let page = Page::about("convergence", "").await;
+    let page = Page::about("convergence", "?b=3").await;
     let figure = page.figure("saturation");
     let roofline = Roofline::of(&Scenario::default());
     figure.shows("ridge", &number::grouped(roofline.ridge.round())).await;
@@ -150,7 +150,7 @@ async fn throughput_follows_the_micro_batch_and_the_model() {
     assert_eq!((rows.len(), rows[3][0].as_str()), (9, "64"));
     assert_eq!(rows[3][2], significant(roofline.throughput(64.0).0));
     figure.enter("Sequence length S", "64").await;
-    let query = "v=4&s=64";
+    let query = "v=4&s=64&b=3";
     page.until_query(query).await;
     let shorter = Roofline::of(&expected::scenario(query));
     figure.shows("tokens", "192").await;

@@ -229,7 +229,7 @@ async fn driving_one_figure_touches_neither_the_other_nor_the_notes() {
     page.figure("grow").focus("slider", "Micro-batch").await;
     page.press(key::RIGHT).await;
     page.client.enter_parent_frame().await.expect("the notes");
-    answers(&page, 0, &format!("{}&b=4", SITES[0].figures[0].1)).await;
+    answers(&page, 0, &format!("{}&b=17", SITES[0].figures[0].1)).await;
     answers(&page, 1, SITES[0].figures[1].1).await;
     close(page).await;
 }

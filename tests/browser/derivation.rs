@@ -67,7 +67,7 @@ async fn the_worked_example_is_solved_for_the_chosen_number_of_gpus() {
 async fn the_worked_example_can_be_taken_over_into_every_figure() {
     let page = Page::about("worked-example", "?method=paper&s=4096").await;
     page.figure("worked-example").press("Use this configuration").await;
-    let query = "v=4&model=llama-3.1-8b&method=paper&recompute=selective&dropout=on";
+    let query = "v=4&gpu=a100-80&method=paper&recompute=selective&dropout=on";
     page.until_query(query).await;
     page.part("#answer-bar").shows("bar-answer", &expected::answer(&expected::scenario(query))).await;
     page.close().await;

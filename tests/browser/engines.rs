@@ -100,7 +100,7 @@ async fn the_keyboard_reaches_the_slider_and_moves_it() {
     page.until_script("the text to have the focus", "return document.activeElement.id;", "main".into()).await;
     page.figure("answer").focus("slider", "Micro-batch").await;
     page.press(key::RIGHT).await;
-    page.until_query("v=4&b=4").await;
+    page.until_query("v=4&b=17").await;
     page.press(key::LEFT).await;
     page.until_query("v=4").await;
     page.close().await;

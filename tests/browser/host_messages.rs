@@ -46,7 +46,7 @@ async fn a_host_sets_and_changes_the_scenario_and_is_told_the_answer() {
         // Settings that contradict each other, and a tower that is not counted there.
         ("set", "model=llama-3.1-8b&gpus=8&tp=3", "model=llama-3.1-8b&gpus=8&tp=3"),
         ("set", "model=qwen2.5-vl-7b&task=dpo&gpus=8", "model=qwen2.5-vl-7b&task=dpo&gpus=8"),
-        ("set", "v=1", "method=workshop"),
+        ("set", "v=1", "v=3&method=workshop"),
         ("set", "", ""),
     ] {
         host.tell(0, json!({ "bmax": 1, "type": kind, "scenario": scenario, "more": [1, { "a": null }] })).await;

@@ -22,7 +22,7 @@ const NOTE: &str = "window.noted = []; \
         const place = shown.getBoundingClientRect(); \
         const points = [[.5, .5], [.1, .5], [.9, .5], [.5, .1], [.5, .9]] \
             .map(([x, y]) => document.elementFromPoint(place.left + place.width * x, place.top + place.height * y)); \
-        const index = [...document.querySelectorAll(':not(option, optgroup)')].indexOf(at); \
+        const index = [...document.querySelectorAll(':not(option, optgroup, [role=listbox], [role=listbox] *)')].indexOf(at); \
         noted.push({ \
             index, \
             place: reached.push(at) - 1, \
@@ -35,7 +35,7 @@ const NOTE: &str = "window.noted = []; \
 
 /// Every element that Tab should reach: of a group of radio buttons, the chosen one. Elements are known by their place
 /// among all but the rows of lists, which are made when the focus comes to a list.
-const REACHABLE: &str = "const all = [...document.querySelectorAll(':not(option, optgroup)')]; \
+const REACHABLE: &str = "const all = [...document.querySelectorAll(':not(option, optgroup, [role=listbox], [role=listbox] *)')]; \
     return all.filter((one) => one.tabIndex >= 0 && !one.disabled \
             && one.matches('a[href], button, input, select, textarea, summary, [tabindex]') \
             && one.checkVisibility({ visibilityProperty: true }) \

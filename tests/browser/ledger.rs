@@ -74,7 +74,7 @@ async fn a_bucket_unfolds_to_its_entries_and_an_entry_to_its_formula_by_keyboard
     page.until_script("the bucket's entries", &entries, true.into()).await;
     page.script(focus, vec![format!("{bucket} li:first-of-type summary").into()]).await;
     page.press(key::ENTER).await;
-    for part in ["With your numbers", "micro-batch: 3", largest.source.short, "loss, backward"] {
+    for part in ["With your numbers", "micro-batch: 16", largest.source.short, "loss, backward"] {
         calculator.says(part).await;
     }
     let formulas = format!("return document.querySelectorAll('{bucket} li:first-of-type math').length >= 2;");
@@ -89,7 +89,7 @@ async fn a_bucket_unfolds_to_its_entries_and_an_entry_to_its_formula_by_keyboard
 async fn the_other_methods_have_four_buckets_and_no_moments() {
     let page = Page::open("?method=workshop").await;
     let calculator = page.figure("calculator");
-    let total = expected::memory(estimate(&expected::workshop()).peak().bytes);
+    let total = expected::memory(estimate(&expected::scenario("?method=workshop")).peak().bytes);
     calculator.shows("ledger-title", &format!("All buckets together: {total}")).await;
     let shown = "return [...document.querySelectorAll('.ledger-buckets > details')] \
         .filter((bucket) => bucket.offsetHeight > 0).length;";

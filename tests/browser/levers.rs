@@ -22,22 +22,22 @@ fn number(text: &str) -> u32 {
 
 #[tokio::test]
 async fn applying_a_lever_changes_every_figure_and_undoing_it_brings_everything_back() {
-    let page = Page::open("").await;
+    let page = Page::open("?recompute=none").await;
     let levers = page.figure("levers");
     let before = page.everything_shown().await;
-    let [now, full] = ["", "?recompute=full"].map(|query| expected::answer(&expected::scenario(query)));
+    let [now, full] = ["?recompute=none", ""].map(|query| expected::answer(&expected::scenario(query)));
     levers.shows("levers-now", &now).await;
     levers.press("Apply: Recompute whole layers").await;
     levers.shows("levers-now", &full).await;
     page.part("#answer-bar").shows("bar-answer", &full).await;
     page.figure("calculator").shows("calculator-answer", &full).await;
-    page.until_query("v=4&recompute=full").await;
+    page.until_query("v=4").await;
     let inside = "return document.querySelector('.levers-applied').contains(document.activeElement);";
     page.until_script("the focus to stay with the levers", inside, true.into()).await;
 
     levers.press("Undo: Recompute whole layers").await;
     levers.shows("levers-now", &now).await;
-    page.until_query("v=4").await;
+    page.until_query("v=4&recompute=none").await;
     assert_eq!(page.everything_shown().await, before);
     page.until_script("the focus to stay with the levers", inside, true.into()).await;
     page.close().await;
@@ -81,17 +81,17 @@ async fn every_lever_keeps_its_promise_by_the_ledger() {
 
 #[tokio::test]
 async fn levers_add_up_and_are_undone_in_any_order() {
-    let page = Page::open("?gpus=4").await;
+    let page = Page::open("?gpus=4&recompute=none").await;
     let levers = page.figure("levers");
     levers.press("Apply: Recompute whole layers").await;
     levers.press("Apply: Halve the sequence to 1,024 tokens").await;
-    let both = "v=4&s=1024&gpus=4&recompute=full";
+    let both = "v=4&s=1024&gpus=4";
     page.until_query(both).await;
     levers.shows("levers-now", &expected::answer(&expected::scenario(both))).await;
     levers.press("Undo: Recompute whole layers").await;
-    page.until_query("v=4&s=1024&gpus=4").await;
+    page.until_query("v=4&s=1024&gpus=4&recompute=none").await;
     levers.press("Undo: Halve the sequence").await;
-    page.until_query("v=4&gpus=4").await;
+    page.until_query("v=4&gpus=4&recompute=none").await;
     page.close().await;
 }
 
@@ -110,12 +110,12 @@ async fn what_gains_nothing_alone_says_what_would_still_be_missing() {
 }
 
 #[tokio::test]
-async fn the_default_offers_full_recomputation_first() {
+async fn the_default_offers_a_loss_that_keeps_no_logits_first() {
     let first = ranked(&Scenario::default(), &[]).into_iter().next().expect("there are levers");
     let page = Page::open("").await;
     assert_eq!(
         promises(&page).await[0],
-        ("Apply: Recompute whole layers".into(), first.after.expect("it fits").to_string())
+        ("Apply: Fuse the output head with the loss".into(), first.after.expect("it fits").to_string())
     );
     page.close().await;
 }

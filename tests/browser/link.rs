@@ -8,15 +8,15 @@ async fn a_link_opens_the_same_figures_in_another_browser() {
     let page = Page::open("").await;
     let calculator = page.figure("calculator");
     calculator.unfold().await;
-    calculator.pick("Model", "Llama 3.1 8B").await;
-    calculator.pick("GPU", "H100 SXM 80 GB").await;
+    calculator.pick("Model", "Qwen2.5 7B").await;
+    calculator.pick("GPU", "H200 SXM 141 GB").await;
     calculator.choose("Method", "Paper").await;
     calculator.enter("Sequence length S", "8,192").await;
     calculator.enter("Number of GPUs", "16").await;
     calculator.enter("Micro-batch b", "1").await;
     calculator.enter("Headroom", "7.5").await;
     calculator.pick("Activation recomputation", "None").await;
-    let query = "v=4&model=llama-3.1-8b&gpu=h100-80&s=8192&b=1&gpus=16&headroom=7.5&method=paper&recompute=none";
+    let query = "v=4&model=qwen2.5-7b&gpu=h200&s=8192&b=1&gpus=16&headroom=7.5&method=paper&recompute=none";
     page.until_query(query).await;
     assert_eq!(codec::encode(&expected::scenario(query)), query);
     // What is folded is filled when it is opened, so that all of it is opened on both sides.
@@ -67,7 +67,7 @@ async fn back_and_forward_bring_back_what_was_configured() {
 
     page.client.back().await.expect("there is an entry before");
     bar.shows("bar-answer", &expected::answer(&expected::scenario("?gpus=64"))).await;
-    assert_eq!(calculator.value("combobox", "Model").await, "7B");
+    assert_eq!(calculator.value("combobox", "Model").await, "Llama 3.1 8B");
     page.client.forward().await.expect("there is an entry after");
     bar.shows("bar-answer", &expected::answer(&expected::scenario("?model=70b&gpus=64"))).await;
     assert_eq!(calculator.value("combobox", "Model").await, "70B");

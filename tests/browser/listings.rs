@@ -46,9 +46,9 @@ async fn fp16_brings_the_scaler_and_another_target_another_k() {
     page.figure("autocast").says("scaler = torch.amp.GradScaler(\"cuda\")").await;
     page.close().await;
     // 3 sequences on each of 8 GPUs: 24 go 43 times into 1,024, rounded up.
-    let page = Page::about("accumulation-loop", "").await;
+    let page = Page::about("accumulation-loop", "?b=3").await;
     page.figure("accumulation-loop").says("K = 11 #").await;
-    page.travel("v=4&target=1024").await;
+    page.travel("v=4&b=3&target=1024").await;
     page.figure("accumulation-loop").says("K = 43 #").await;
     page.close().await;
 }

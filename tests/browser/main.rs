@@ -8,6 +8,7 @@ mod support;
 
 mod about_this_build;
 mod accessibility;
+mod actions;
 mod activations;
 mod ask;
 mod bad_input;

@@ -21,7 +21,7 @@ async fn without_javascript_every_section_of_every_page_can_be_read() {
         page.part("noscript").says("need JavaScript and WebAssembly").await;
     }
     page.go(FOLDER).await;
-    page.part("#opening").says("that of the paper behind it 6").await;
+    page.part("#opening").says("16 sequences are likely to fit on each GPU, and 10 to be safe").await;
     page.go(&format!("{FOLDER}workshop/")).await;
     page.part("#workshop").says("the workshop’s count gives 3 sequences").await;
     page.part("#takeaways").says("The largest batch is a division.").await;

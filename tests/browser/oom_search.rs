@@ -64,7 +64,7 @@ async fn where_nothing_fits_one_attempt_says_so() {
 
 #[tokio::test]
 async fn play_walks_to_the_end_and_can_be_paused() {
-    let page = Page::about("oom-search", "?method=workshop").await;
+    let page = Page::about("oom-search", "?v=3&method=workshop").await;
     let figure = page.figure("oom-search");
     figure.press("Play").await;
     figure.says("Attempt 1,").await;
@@ -79,7 +79,7 @@ async fn play_walks_to_the_end_and_can_be_paused() {
 #[tokio::test]
 async fn with_reduced_motion_play_shows_the_whole_search_at_once() {
     let page =
-        Visit::about("oom-search", "?method=workshop").preferring("prefers-reduced-motion", "reduce").open().await;
+        Visit::about("oom-search", "?v=3&method=workshop").preferring("prefers-reduced-motion", "reduce").open().await;
     let figure = page.figure("oom-search");
     figure.press("Play").await;
     // One look is enough: nothing is on its way.

@@ -10,7 +10,7 @@ async fn the_first_view_shows_a_configuration_that_fits_and_the_other_methods_be
     opening.shows("opening-answer", &expected::answer(&Scenario::default())).await;
     opening.says("sequences per GPU").await;
     opening.says("Counted tensor by tensor (the ledger)").await;
-    opening.says("3 sequences, fits").await;
+    opening.says("16 sequences, likely fits").await;
     page.close().await;
 }
 
@@ -44,7 +44,7 @@ async fn the_moment_that_stops_the_next_sequence_is_named() {
     let (position, _) = too_many.binding();
     let instant = too_many.instants[position];
     page.figure("answer").says(&format!("at “{}”. {}", instant.name, too_many.meaning(position))).await;
-    page.figure("calculator").says(&format!("at “{}”, where the largest entry is", instant.name)).await;
+    page.figure("calculator").says(&format!("too much at “{}”. The largest entry there is", instant.name)).await;
     page.close().await;
 }
 
@@ -68,17 +68,17 @@ async fn the_answer_bar_says_the_same_and_stays_in_view_while_reading() {
 async fn picking_a_model_a_gpu_and_their_number_moves_every_figure() {
     let page = Page::open("").await;
     let (opening, line) = (page.figure("answer"), page.part("#answer-bar"));
-    line.pick("Model", "Llama 3.1 8B").await;
+    line.pick("Model", "Qwen2.5 7B").await;
     line.pick("GPU", "H200 SXM 141 GB").await;
     line.enter("Number of GPUs", "16").await;
-    let wanted = "v=4&model=llama-3.1-8b&gpu=h200&gpus=16";
+    let wanted = "v=4&model=qwen2.5-7b&gpu=h200&gpus=16";
     let answer = expected::answer(&expected::scenario(wanted));
     opening.shows("opening-answer", &answer).await;
     page.part("#answer-bar").shows("bar-answer", &answer).await;
     let calculator = page.figure("calculator");
     calculator.shows("calculator-answer", &answer).await;
     assert_eq!(calculator.value("textbox", "Number of GPUs").await, "16");
-    assert_eq!(calculator.value("combobox", "Model").await, "Llama 3.1 8B");
+    assert_eq!(calculator.value("combobox", "Model").await, "Qwen2.5 7B");
     page.until_query(wanted).await;
     page.close().await;
 }
@@ -89,11 +89,11 @@ async fn its_slider_moves_the_batch_and_the_length_moves_the_answer() {
     let opening = page.figure("answer");
     opening.focus("slider", "Micro-batch b").await;
     page.press(key::END).await;
-    opening.says("16 sequences, does not fit").await;
-    page.until_query("v=4&b=16").await;
+    opening.says("64 sequences, does not fit").await;
+    page.until_query("v=4&b=64").await;
     let line = page.part("#answer-bar");
     line.enter("Sequence length S", "4096").await;
-    let wanted = "v=4&s=4096&b=16";
+    let wanted = "v=4&s=4096&b=64";
     page.until_query(wanted).await;
     opening.shows("opening-answer", &expected::answer(&expected::scenario(wanted))).await;
     page.close().await;

@@ -27,6 +27,7 @@ async fn kept(page: &Page) -> Value {
 async fn the_opening_says_how_far_off_the_ledger_is_in_the_reader_s_setting() {
     let page = Page::open("").await;
     let opening = page.figure("answer");
+    opening.says("(the ledger)").await;
     opening.says(SAID[Setting::DataParallel as usize]).await;
     page.figure("calculator").choose("Method", "Paper").await;
     opening.says("Paper method").await;

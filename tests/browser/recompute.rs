@@ -76,8 +76,10 @@ async fn the_pointer_moves_k_on_both_drawings() {
 async fn one_press_applies_a_policy_and_the_best_k() {
     let page = Page::about("recompute", "").await;
     let figure = page.figure("recompute");
+    figure.press("Use no recomputation").await;
+    page.until_query("v=4&recompute=none").await;
     figure.press("Use full recomputation").await;
-    page.until_query("v=4&recompute=full").await;
+    page.until_query("v=4").await;
     figure.press("Use the best K").await;
     let best = best(&curve(&Scenario::default()));
     page.until_query(&format!("v=4&every={best}&recompute=every-k")).await;

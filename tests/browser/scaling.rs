@@ -55,12 +55,12 @@ async fn each_stage_has_a_bar_and_a_row_with_the_library_s_bytes() {
 
 #[tokio::test]
 async fn the_number_of_gpus_is_the_shared_one_and_decides_the_effective_batch() {
-    let page = Page::about("scaling", "").await;
+    let page = Page::about("scaling", "?b=3").await;
     let figure = page.figure("sharding");
     figure.shows("at-once", "24").await;
     figure.shows("effective", "264").await;
     figure.enter("Number of GPUs", "64").await;
-    page.until_query("v=4&gpus=64").await;
+    page.until_query("v=4&b=3&gpus=64").await;
     figure.shows("at-once", "192").await;
     figure.shows("effective", "384").await;
     page.figure("scaling").shows("own", "64").await;

@@ -143,13 +143,13 @@ async fn a_slash_in_a_field_is_a_slash() {
 
 #[tokio::test]
 async fn a_model_keeps_the_configuration_and_leaves_the_shape_of_the_one_before() {
-    let before = "v=4&model=own&hidden=5120&layers=40&gpus=16&s=4096&recompute=full";
+    let before = "v=4&model=own&hidden=5120&layers=40&gpus=16&s=4096&recompute=none";
     let page = opened(&format!("trust/?{before}")).await;
     find(&page, "qwen2.5 7b").await;
     page.press(key::ENTER).await;
     // As links write it, once the program has read it.
-    goes_to(&page, "?v=4&model=qwen2.5-7b&s=4096&gpus=16&recompute=full").await;
-    let read = link::decode("v=4&model=qwen2.5-7b&gpus=16&s=4096&recompute=full");
+    goes_to(&page, "?v=4&model=qwen2.5-7b&s=4096&gpus=16&recompute=none").await;
+    let read = link::decode("v=4&model=qwen2.5-7b&gpus=16&s=4096&recompute=none");
     assert_eq!(read.notices, []);
     page.wait_for_the_frame().await;
     open(&page).await;

@@ -134,13 +134,13 @@ async fn arrows_go_along_the_tabs_and_tab_leaves_them() {
 
 #[tokio::test]
 async fn links_of_a_figure_are_those_of_the_library() {
-    let page = Page::open("?v=4&gpus=64&recompute=full").await;
+    let page = Page::open("?v=4&gpus=64&recompute=none").await;
     share(&page, CHART).await;
-    let scenario = expected::scenario("gpus=64&recompute=full");
+    let scenario = expected::scenario("gpus=64&recompute=none");
     let home = home(&page);
     let chart = chart(&home, &scenario);
     assert_eq!(field(&page, "desk-short").await, chart.short_link());
-    assert_eq!(field(&page, "desk-short").await, format!("{home}?v=4&gpus=64&recompute=full#chart-title"));
+    assert_eq!(field(&page, "desk-short").await, format!("{home}?v=4&gpus=64&recompute=none#chart-title"));
     assert_eq!(field(&page, "desk-full").await, chart.full_link());
     assert_eq!(field(&page, "desk-markdown").await, chart.markdown());
     assert_eq!(field(&page, "desk-text").await, chart.text());
@@ -564,9 +564,9 @@ async fn what_has_a_folder_of_its_own_is_offered_with_a_preview_and_nothing_else
     assert_eq!(page.script(seen, vec![]).await, json!(true));
     page.close().await;
     // A change in one input has no folder.
-    let page = Page::open("?v=4&model=llama-3.1-8b&gpu=h100-80&s=4096").await;
+    let page = Page::open("?v=4&s=4096").await;
     share(&page, "Share").await;
-    until_field(&page, "desk-short", &format!("{}?v=4&model=llama-3.1-8b&gpu=h100-80&s=4096", home(&page))).await;
+    until_field(&page, "desk-short", &format!("{}?v=4&s=4096", home(&page))).await;
     assert_eq!(page.script(seen, vec![]).await, json!(false));
     page.close().await;
 }

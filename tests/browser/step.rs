@@ -2,7 +2,7 @@
 
 use crate::support::{Page, expected, key};
 use bmax::course::step::{Paced, Timeline, timeline};
-use bmax::{Bucket, Bytes, Method, Recomputation, Scenario, estimate, number};
+use bmax::{Bucket, Bytes, Recomputation, Scenario, estimate, number};
 
 fn memory(bytes: Bytes) -> String {
     if bytes == Bytes::ZERO { "0 GiB".to_owned() } else { expected::memory(bytes) }
@@ -135,7 +135,7 @@ async fn the_table_holds_every_named_moment() {
 async fn a_method_without_moments_says_so() {
     let page = Page::about("step", "?method=workshop").await;
     let step = page.figure("step");
-    let scenario = Scenario { method: Method::Workshop, ..Scenario::default() };
+    let scenario = expected::scenario("?method=workshop");
     step.shows("peak", &memory(estimate(&scenario).peak().bytes)).await;
     step.says("adds up buckets and has no moments").await;
     page.close().await;
@@ -166,14 +166,14 @@ async fn compares(page: &Page, own: Recomputation, other: Recomputation) {
 async fn one_drawing_has_a_step_with_and_without_recomputation_and_says_the_gap() {
     let page = Page::about("step", "").await;
     let step = page.figure("step");
-    compares(&page, Scenario::default().recipe.recomputation, Recomputation::Full).await;
-    // The curve above decides which step is compared, until the reader does.
-    step.choose("Recomputation", "Full").await;
     compares(&page, Recomputation::Full, Recomputation::None).await;
-    step.choose("Compare it with recomputation", "Full").await;
-    step.says("Both curves are the same.").await;
+    // The curve above decides which step is compared, until the reader does.
     step.choose("Recomputation", "None").await;
     compares(&page, Recomputation::None, Recomputation::Full).await;
+    step.choose("Compare it with recomputation", "None").await;
+    step.says("Both curves are the same.").await;
+    step.choose("Recomputation", "Full").await;
+    compares(&page, Recomputation::Full, Recomputation::None).await;
     let script = "return document.querySelectorAll('[data-figure=step] [data-testid=overlay] .plot-line').length > 2;";
     page.until_script("both curves and the limit in one drawing", script, serde_json::json!(true)).await;
     page.close().await;

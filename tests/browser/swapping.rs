@@ -74,9 +74,9 @@ async fn the_link_is_the_figure_s_own_and_the_gpu_is_shared() {
 
 #[tokio::test]
 async fn the_lanes_show_the_schedule_and_the_note_says_its_times() {
-    let page = Page::about("swapping", "").await;
+    let page = Page::about("swapping", "?v=3").await;
     let figure = page.figure("swapping");
-    let layer = Layer::of(&Scenario::default());
+    let layer = Layer::of(&Scenario::workshop());
     let bands = "return document.querySelectorAll('[data-figure=swapping] [data-testid=lanes] .plot-band').length;";
     for (what, name) in [
         (Swapped::Kept, "All that a layer keeps"),
@@ -98,7 +98,7 @@ async fn the_lanes_show_the_schedule_and_the_note_says_its_times() {
 
 #[tokio::test]
 async fn the_tiers_are_bars_on_a_scale_of_tens() {
-    let page = Page::about("swapping", "").await;
+    let page = Page::about("swapping", "?v=3").await;
     page.figure("swapping").shows("own-speed", "2.04 TB/s").await;
     let script = "return ['sram', 'hbm', 'dram', 'own', 'link'].map((tier) => { \
             const part = document.querySelector(`[data-figure=swapping] [data-testid=tier-${tier}] > .tier-speed`); \

@@ -102,6 +102,7 @@ async fn the_setup_is_applied_and_undone() {
     figure.says("It fits, but takes too long").await;
     figure.press("Use this configuration").await;
     let setup = chosen(&tune(&alone(&Scenario::default()))).scenario;
+    let setup = Scenario::default().then(setup);
     page.until_query(&link::encode(&setup)).await;
     figure.shows("done", "In use on all pages.").await;
     figure.focus("button", "Undo").await;

@@ -48,7 +48,7 @@ fn other(now: Recomputation) -> Recomputation {
 
 /// A configuration with one thing changed, for a reader who has pinned none.
 pub fn example(scenario: &Scenario) -> Scenario {
-    scenario.with_word(Word::Recomputation(other(scenario.recipe.recomputation)))
+    scenario.then(scenario.with_word(Word::Recomputation(other(scenario.recipe.recomputation))))
 }
 
 impl Shown {

@@ -1,6 +1,6 @@
 //! What the library says the page should show.
 
-use bmax::{Answer, Bytes, Field, Method, Scenario, b_max, format, link, number};
+use bmax::{Answer, Bytes, Field, Scenario, b_max, format, link, number};
 
 /// The scenario behind a query string, which must be free of mistakes.
 pub fn scenario(query: &str) -> Scenario {
@@ -27,11 +27,6 @@ pub fn memory(bytes: Bytes) -> String {
         return format!("{} MiB", number::with_commas(&number::fixed(bytes.mib(), 1)));
     }
     format!("{} GiB", number::with_commas(&number::fixed(gib, if gib.abs() < 10.0 { 2 } else { 1 })))
-}
-
-/// The default by the workshop's method, of which the text tells.
-pub fn workshop() -> Scenario {
-    Scenario { method: Method::Workshop, ..Scenario::default() }
 }
 
 /// The label of a numeric field: its name, and its symbol where it has one.
