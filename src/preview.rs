@@ -5,10 +5,10 @@
 //! ```
 //! use bmax::{catalogue, link, preview};
 //!
-//! let llama = catalogue::model("llama-3.1-8b").expect("listed");
-//! let scenario = preview::of_model(llama);
-//! assert_eq!(link::encode(&scenario), "v=3&model=llama-3.1-8b&gpu=h100-80");
-//! assert_eq!(preview::folder(&scenario, None), Some("model/llama-3.1-8b/".to_owned()));
+//! let qwen = catalogue::model("qwen2.5-7b").expect("listed");
+//! let scenario = preview::of_model(qwen);
+//! assert_eq!(link::encode(&scenario), "v=4&model=qwen2.5-7b");
+//! assert_eq!(preview::folder(&scenario, None), Some("model/qwen2.5-7b/".to_owned()));
 //! ```
 
 use crate::catalogue::{self, ModelRow};

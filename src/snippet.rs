@@ -10,12 +10,12 @@
 //! use bmax::link::Beginning;
 //! use bmax::snippet::{Host, Share};
 //!
-//! let scenario = Scenario::workshop();
+//! let scenario = Scenario::default();
 //! let share = Share { page: "https://example.org/bmax/", beginning: Beginning::Site, site: "https://example.org/bmax/", scenario: &scenario, vs: None, title: "Memory & batch", anchor: "" };
-//! assert_eq!(share.short_link(), "https://example.org/bmax/?v=3");
-//! assert_eq!(share.markdown(), "[Memory &amp; batch](https://example.org/bmax/?v=3)");
+//! assert_eq!(share.short_link(), "https://example.org/bmax/?v=4");
+//! assert_eq!(share.markdown(), "[Memory &amp; batch](https://example.org/bmax/?v=4)");
 //! assert!(Host::Html.write(&share, &Embed::of("chart"), 520).starts_with(
-//!     "<iframe src=\"https://example.org/bmax/?embed=chart&amp;v=3#embed-chart\" title=\"Memory &amp; batch\""
+//!     "<iframe src=\"https://example.org/bmax/?embed=chart&amp;v=4#embed-chart\" title=\"Memory &amp; batch\""
 //! ));
 //! ```
 

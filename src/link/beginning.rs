@@ -12,7 +12,7 @@
 //! assert_eq!(page.read("").scenario, page.scenario());
 //! let counted = page.read("?v=4&gpus=4").scenario;
 //! assert_eq!((counted.cluster.gpus, counted.method), (4, Method::Workshop));
-//! assert_eq!(page.link(&Scenario { method: Method::Ledger, ..counted }, None), "v=4&gpus=4&b=113&method=ledger");
+//! assert_eq!(page.link(&Scenario { method: Method::Ledger, ..counted }, None), "v=4&b=83&gpus=4&method=ledger");
 //! assert_eq!(page.onward(&counted, None), "v=4&gpus=4");
 //! ```
 

@@ -50,7 +50,7 @@ pub(super) fn differing(scenario: &Scenario, base: &Scenario, write: &mut dyn Fn
 /// use bmax::{Scenario, catalogue, link};
 ///
 /// let now = Scenario::default();
-/// let next = catalogue::model("gpt2").expect("listed").apply(now);
+/// let next = now.then(catalogue::model("gpt2").expect("listed").apply(now));
 /// assert_eq!(link::encode_change(&next, &now), "model=gpt2");
 /// ```
 pub fn encode_change(next: &Scenario, now: &Scenario) -> String {

@@ -38,9 +38,9 @@ pub enum Depth {
 ///
 /// ```
 /// use bmax::cli::{Depth, question, report};
-/// let asked = question("model=llama-3.1-8b&gpu=h100-80", None)?;
+/// let asked = question("model=llama-3.1-8b&gpu=h200", None)?;
 /// let report = report(&asked, Depth::Brief);
-/// assert_eq!(report.link, "v=3&model=llama-3.1-8b&gpu=h100-80");
+/// assert_eq!(report.link, "v=4&gpu=h200");
 /// # Ok::<(), bmax::cli::QuestionError>(())
 /// ```
 pub fn report(question: &Question, depth: Depth) -> Report {
