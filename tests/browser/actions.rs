@@ -49,7 +49,7 @@ async fn lora_and_qlora_of_a_7b_on_one_24_gb_card_take_five_actions() {
     let reader = Reader::of(page.part("#answer-bar"));
     reader.act().pick("Model", "Qwen2.5 7B").await;
     reader.act().pick("GPU", "RTX 4090 24 GB").await;
-    reader.act().enter("Sequence length S tokens", "4096").await;
+    reader.act().enter("Sequence length S", "4096").await;
     reader.act().choose("What is trained", "LoRA").await;
     answers(&page, "model=qwen2.5-7b&gpu=rtx-4090&gpus=1&s=4096&adapter=lora").await;
     reader.act().choose("What is trained", "QLoRA").await;

@@ -13,10 +13,10 @@ async fn a_link_opens_the_same_figures_in_another_browser() {
     calculator.choose("Method", "Paper").await;
     calculator.enter("Sequence length S", "8,192").await;
     calculator.enter("Number of GPUs", "16").await;
-    calculator.enter("Micro-batch b", "1").await;
+    calculator.enter("Micro-batch b", "3").await;
     calculator.enter("Headroom", "7.5").await;
     calculator.pick("Activation recomputation", "None").await;
-    let query = "v=4&model=qwen2.5-7b&gpu=h200&s=8192&b=1&gpus=16&headroom=7.5&method=paper&recompute=none";
+    let query = "v=4&model=qwen2.5-7b&gpu=h200&s=8192&b=3&gpus=16&headroom=7.5&method=paper&recompute=none";
     page.until_query(query).await;
     assert_eq!(codec::encode(&expected::scenario(query)), query);
     // What is folded is filled when it is opened, so that all of it is opened on both sides.

@@ -30,7 +30,7 @@ async fn the_opening_says_how_far_off_the_ledger_is_in_the_reader_s_setting() {
     opening.says("(the ledger)").await;
     opening.says(SAID[Setting::DataParallel as usize]).await;
     page.figure("calculator").choose("Method", "Paper").await;
-    opening.says("Paper method").await;
+    opening.says("Counted by the paper’s formula").await;
     let shown = opening.all_text().await;
     assert!(!shown.contains("real runs"), "the report's sentence is the ledger's: {shown}");
     page.close().await;

@@ -80,7 +80,8 @@ async fn the_bar_leads_to_where_a_setting_is_found_from_any_page() {
         page.part("#answer-bar").click("link", "All settings").await;
         page.until_script("the field to have the focus", "return document.activeElement.id;", json!("calculator-find"))
             .await;
-        page.until_query("v=4&s=1234").await;
+        let read = async || expected::scenario(&page.query().await).recipe.sequence;
+        page.until("the length to stay", async || if read().await == 1234 { Ok(()) } else { Err(()) }).await;
         page.press("rank").await;
         page.press(key::TAB).await;
         page.figure("calculator").says("“rank”.").await;
