@@ -126,9 +126,12 @@ impl Choice {
 
     /// Marks the name, so that the next letter takes its place.
     fn mark_all(self) {
-        // What the field shows follows in a moment.
+        // What the field shows follows in a moment. Who has gone on by then is not called back: Chromium gives the focus to a
+        // field whose text is selected.
         request_animation_frame(move || {
-            if let Some(field) = self.field.get_untracked() {
+            if let Some(field) = self.field.get_untracked()
+                && document().active_element().is_some_and(|now| now == **field)
+            {
                 field.select();
             }
         });
