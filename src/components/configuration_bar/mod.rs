@@ -83,6 +83,7 @@ fn AnswerLine(shown: Memo<Shown>) -> impl IntoView {
             <a
                 href="#opening"
                 class="answer-figure"
+                title=read(shown, |shown| &shown.outlook)
                 class:answer-none=move || shown.with(|shown| !shown.fits)
                 class:answer-unanswered=move || shown.with(|shown| shown.unanswered)
             >
@@ -91,7 +92,6 @@ fn AnswerLine(shown: Memo<Shown>) -> impl IntoView {
                 <span>{move || shown.with(|shown| if shown.fits { " = " } else { ": " })}</span>
                 <strong class="num" data-testid="bar-answer">{read(shown, |shown| &shown.answer)}</strong>
             </a>
-            <span class="answer-method soft">{read(shown, |shown| &shown.outlook)}</span>
             <Verdict shown/>
             // As a property it leaves the element empty while there is nothing to say.
             <span
@@ -104,13 +104,14 @@ fn AnswerLine(shown: Memo<Shown>) -> impl IntoView {
     }
 }
 
-/// How the chosen micro-batch stands; on a phone the sign stands for the word.
+/// How the chosen micro-batch stands. Which one that is, the tool says, and here it is only heard; on a phone the sign stands for
+/// the word.
 #[component]
 fn Verdict(shown: Memo<Shown>) -> impl IntoView {
     let standing = move || shown.with(|shown| shown.standing);
     view! {
         <span class=move || format!("badge badge-{} answer-badge", standing().colour())>
-            <span class="answer-batch"><i>"b"</i><span class="num">{read(shown, |shown| &shown.batch)}</span></span>
+            <span class="visually-hidden"><i>"b"</i><span class="num">{read(shown, |shown| &shown.batch)}</span></span>
             <span aria-hidden="true">{move || standing().sign()}</span>
             <span class="answer-word">{move || standing().word()}</span>
         </span>
