@@ -13,7 +13,7 @@
 //! # Ok::<(), bmax::InputError>(())
 //! ```
 
-use crate::{Answer, Bucket, Bytes, Estimate, Field, Peak, Scenario, b_max, catalogue, estimate, link, setting};
+use crate::{Answer, Bucket, Bytes, Estimate, Peak, Scenario, b_max, catalogue, estimate, link};
 
 pub use crate::input::{Input, Value};
 
@@ -126,14 +126,9 @@ impl Input {
 pub fn changes(before: &Scenario, after: &Scenario) -> Vec<Difference> {
     // What follows from the other changes, as the largest micro-batch does, is none of its own.
     let unsaid = link::unsaid_after(before, after);
-    let follows = [
-        Input::Number(Field::Batch),
-        Input::Number(Field::ComparisonGpus),
-        Input::Word(&setting::COMPARISON_RECOMPUTATION),
-    ];
     let changed = |input: Input| {
         let (was, is) = (input.value(before), input.value(after));
-        let is_change = was != is && !(follows.contains(&input) && input.value(&unsaid) == is);
+        let is_change = was != is && !(input.follows() && input.value(&unsaid) == is);
         is_change.then(|| Difference { input, before: was, after: is, brings: Vec::new() })
     };
     let mut single: Vec<Difference> = Input::each().filter_map(changed).collect();

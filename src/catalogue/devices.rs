@@ -193,19 +193,10 @@ const WORKSPACE: Bytes = Bytes::from_mib(8.0);
 const WORKSPACE_FROM_HOPPER: Bytes = Bytes::from_mib(32.0);
 
 /// The device a reader meets first.
-pub const DEFAULT_DEVICE: &DeviceRow = &DEVICES[place("h100-80")];
+pub const DEFAULT_DEVICE: &DeviceRow = &DEVICES[place!(DECLARED, "h100-80")];
 
 /// The device of the workshop’s example.
-pub const WORKSHOP_DEVICE: &DeviceRow = &DEVICES[place("a100-80")];
-
-/// The place of a device in the list; a slug that none has does not compile.
-const fn place(slug: &str) -> usize {
-    let mut at = 0;
-    while !super::is_same(DECLARED[at].row.slug, slug) {
-        at += 1;
-    }
-    at
-}
+pub const WORKSHOP_DEVICE: &DeviceRow = &DEVICES[place!(DECLARED, "a100-80")];
 
 /// The peaks of a device, or the bandwidth of its memory alone in GB/s, and where they are stated, or why they are not
 /// listed.

@@ -24,6 +24,17 @@ macro_rules! column {
     };
 }
 
+/// The place of the row with this slug in a declared table; a slug that none has does not compile.
+macro_rules! place {
+    ($declared:ident, $slug:literal) => {{
+        let mut at = 0;
+        while !super::is_same($declared[at].row.slug, $slug) {
+            at += 1;
+        }
+        at
+    }};
+}
+
 mod agreement;
 mod called;
 mod devices;
@@ -281,10 +292,7 @@ const DEFAULT_BATCH: u32 = 16;
 /// ```
 impl Default for Scenario {
     fn default() -> Self {
-        let with = DEFAULT_MODEL.apply(DEFAULT_DEVICE.apply(Self::workshop()));
-        let comparison =
-            Comparison { gpus: with.cluster.gpus, recomputation: with.recipe.recomputation, ..with.comparison };
-        Self { comparison, ..with }.with_batch(DEFAULT_BATCH)
+        DEFAULT_MODEL.apply(DEFAULT_DEVICE.apply(Self::workshop())).compared_alike().with_batch(DEFAULT_BATCH)
     }
 }
 

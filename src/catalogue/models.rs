@@ -527,19 +527,10 @@ const fn later(row: Row) -> Row {
 }
 
 /// The model a reader meets first.
-pub const DEFAULT_MODEL: &ModelRow = &MODELS[place("llama-3.1-8b")];
+pub const DEFAULT_MODEL: &ModelRow = &MODELS[place!(DECLARED, "llama-3.1-8b")];
 
 /// The model of the workshop’s example.
-pub const WORKSHOP_MODEL: &ModelRow = &MODELS[place("7b")];
-
-/// The place of a model in the list; a slug that none has does not compile.
-const fn place(slug: &str) -> usize {
-    let mut at = 0;
-    while !super::is_same(DECLARED[at].row.slug, slug) {
-        at += 1;
-    }
-    at
-}
+pub const WORKSHOP_MODEL: &ModelRow = &MODELS[place!(DECLARED, "7b")];
 
 /// Every model, group by group, in the order of a picker.
 ///

@@ -11,6 +11,7 @@ use super::report::Line;
 use crate::{
     Field, Scenario, catalogue,
     choice::ChoiceOption,
+    compare::Input,
     course::networks::presets,
     link,
     setting::{self, Setting},
@@ -34,13 +35,11 @@ pub fn scenario() -> Value {
     let devices = catalogue::DEVICES.iter().map(|row| (row.slug, row.name)).collect();
     properties.insert("gpu".to_owned(), row("GPU", devices, default.device.origin));
     for field in Field::ALL {
-        // What stands in for these follows from the rest.
-        let follows = [Field::Batch, Field::ComparisonGpus].contains(field);
-        let default = (!follows).then(|| default.number(*field));
+        let default = (!Input::Number(*field).follows()).then(|| default.number(*field));
         properties.insert(field.bound().key.to_owned(), number(*field, default));
     }
     for word in setting::ALL {
-        properties.insert(word.key.to_owned(), words(word, word.get(&default)));
+        properties.insert(word.key.to_owned(), words(word, (!Input::Word(word).follows()).then(|| word.get(&default))));
     }
     properties.insert(link::NETWORK.to_owned(), network());
     json!({
@@ -138,7 +137,7 @@ fn network() -> Value {
 fn number(field: Field, default: Option<f64>) -> Value {
     let bound = &field.bound();
     let kind = if bound.whole { "integer" } else { "number" };
-    let mut schema = json!({
+    let schema = json!({
         "title": bound.name,
         "description": format!("{} It takes {bound}.", field.help()),
         // A text is read like what somebody types: with separators, or with the unit behind it.
@@ -146,16 +145,21 @@ fn number(field: Field, default: Option<f64>) -> Value {
         "minimum": super::values::Number(bound.min),
         "maximum": super::values::Number(bound.max)
     });
-    if let Some(default) = default {
-        schema["default"] = json!(super::values::Number(default));
-    }
-    schema
+    with_default(schema, default.map(|number| json!(super::values::Number(number))))
 }
 
-fn words(word: &Setting, default: &str) -> Value {
+fn words(word: &Setting, default: Option<&str>) -> Value {
     let mut options: Vec<Value> = word.options.iter().map(|one| option(word, one)).collect();
     options.push(json!({ "type": "null" }));
-    json!({ "title": word.name, "anyOf": options, "default": default })
+    with_default(json!({ "title": word.name, "anyOf": options }), default.map(|word| json!(word)))
+}
+
+/// A schema with what stands in for an absent value; of what follows from the rest that is none of its own.
+fn with_default(mut schema: Value, default: Option<Value>) -> Value {
+    if let Some(default) = default {
+        schema["default"] = default;
+    }
+    schema
 }
 
 /// A word, and what JSON has for the same: numbers for digits, true and false for on and off.

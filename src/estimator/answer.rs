@@ -204,10 +204,15 @@ impl Scenario {
     /// references are on as many GPUs and recomputed as the scenario itself.
     #[must_use]
     pub fn as_unsaid(self) -> Self {
-        let mut unsaid = self.at_largest();
-        unsaid.comparison.gpus = self.cluster.gpus;
-        unsaid.comparison.recomputation = self.recipe.recomputation;
-        unsaid
+        self.at_largest().compared_alike()
+    }
+
+    /// The same scenario with a chart whose references are on as many GPUs and recomputed as the scenario itself.
+    #[must_use]
+    pub const fn compared_alike(mut self) -> Self {
+        self.comparison.gpus = self.cluster.gpus;
+        self.comparison.recomputation = self.recipe.recomputation;
+        self
     }
 
     /// The same scenario with that of `other`.

@@ -33,6 +33,20 @@ impl Input {
         numbers.chain(setting::ALL.iter().map(|setting| Self::Word(setting)))
     }
 
+    /// Whether its value follows from the rest where nobody says it ([`Scenario::as_unsaid`](crate::Scenario::as_unsaid)).
+    pub fn follows(self) -> bool {
+        match self {
+            Self::Number(field) => matches!(field, Field::Batch | Field::ComparisonGpus),
+            Self::Word(word) => *word == setting::COMPARISON_RECOMPUTATION,
+            Self::Model | Self::Gpu => false,
+        }
+    }
+
+    /// The number or the word of this name in links.
+    pub fn from_key(key: &str) -> Option<Self> {
+        Field::from_key(key).map(Self::Number).or_else(|| Setting::from_key(key).map(Self::Word))
+    }
+
     /// Its name in links.
     pub fn key(self) -> &'static str {
         match self {

@@ -61,11 +61,7 @@ impl Beginning {
     /// This configuration with the catalogue rows that `scenario` started from, and with what follows from `scenario` where
     /// nobody says it, of which `largest` is the micro-batch. Against it the page marks what was changed.
     pub fn base_of(self, scenario: &Scenario, largest: u32) -> Scenario {
-        let unsaid = scenario.with_batch(largest);
-        let mut base = with_rows_of(scenario, self.scenario()).with_batch(largest);
-        base.comparison.gpus = unsaid.cluster.gpus;
-        base.comparison.recomputation = unsaid.recipe.recomputation;
-        base
+        with_rows_of(scenario, self.scenario()).unsaid_of(&scenario.with_batch(largest).compared_alike())
     }
 
     /// Reads the query of the page’s address. A page with a beginning of its own shows that where the query names no

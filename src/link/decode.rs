@@ -164,44 +164,9 @@ pub(super) fn read(
             scenario = scenario.with_word(option);
         }
     }
-    for (key, value) in pairs {
-        if let Some(field) = Field::from_key(key) {
-            let read = field.typed(value).and_then(|typed| {
-                beside(field, value, typed.unit, value_of("unit"))?;
-                Ok((scenario.with_typed(field, typed)?, typed))
-            });
-            match read {
-                Ok((with, typed)) => {
-                    scenario = with;
-                    if typed.in_gb {
-                        notices.push(Notice::Gigabytes(field, excerpt(value.trim()), typed.value));
-                    }
-                }
-                Err(problem) => notices.push(Notice::Number(problem, scenario.number(field))),
-            }
-        } else if is_fp8(key, value, &scenario) {
-            scenario.recipe.precision = Precision::Bf16;
-        } else if let Some(word) = Setting::from_key(key) {
-            match word.read(value, scenario) {
-                // It was read before the numbers, some of which may be the reader's own by now.
-                Ok(_) if *word == setting::SEGMENTS => {}
-                Ok(with) => scenario = with,
-                Err(problem) => {
-                    let known = &mut word.options.iter().map(|option| (option.key, option.label));
-                    notices.push(Notice::Word {
-                        key: word.key,
-                        name: word.name,
-                        given: problem.given,
-                        nearest: offers(word.key, value, known),
-                        accepted: word.keys(),
-                        used: word.get(&scenario),
-                    });
-                }
-            }
-        } else if !is_parameter(key) {
-            let nearest = if notices.len() < COMPARED { nearest_parameters(key) } else { Vec::new() };
-            notices.push(Notice::Unknown { key: excerpt(key), nearest });
-        }
+    let follows = |key: &str| Input::from_key(key).is_some_and(Input::follows);
+    for pair in pairs.iter().filter(|(key, _)| !follows(key)) {
+        read_one(pair, value_of("unit"), &mut scenario, &mut notices);
     }
     if pairs.iter().any(|(key, value)| is_fp8(key, value, &scenario)) {
         if value_of(setting::FP8.key).is_none() {
@@ -217,33 +182,57 @@ pub(super) fn read(
             notices.push(Notice::CountedAsBefore(change, counted));
         }
     }
+    // What follows from the rest is read last, so that what stands in for it is known.
     if version >= 4 {
-        let unsaid = onto.map_or_else(|| scenario.as_unsaid(), |before| before.then(scenario));
-        for field in [Field::Batch, Field::ComparisonGpus] {
-            if value_of(field.bound().key).is_none_or(|given| field.typed(given).is_err()) {
-                scenario = scenario.with_number(field, unsaid.number(field)).unwrap_or(scenario);
-            }
-        }
-        let recomputation = &setting::COMPARISON_RECOMPUTATION;
-        if value_of(recomputation.key).is_none_or(|given| recomputation.find(given.trim()).is_none()) {
-            scenario.comparison.recomputation = unsaid.comparison.recomputation;
-        }
-        // What stands in is known now.
-        for notice in &mut notices {
-            match notice {
-                Notice::Number(problem, used) => {
-                    if let Input::Number(field) = problem.input {
-                        *used = scenario.number(field);
-                    }
-                }
-                Notice::Word { key, used, .. } if *key == recomputation.key => *used = recomputation.get(&scenario),
-                _ => {}
-            }
-        }
+        scenario = onto.map_or_else(|| scenario.as_unsaid(), |before| before.then(scenario));
+    }
+    for pair in pairs.iter().filter(|(key, _)| follows(key)) {
+        read_one(pair, value_of("unit"), &mut scenario, &mut notices);
     }
     // It is read onto the whole of the first scenario, which nothing that is wrong in it can change.
     let vs = value_of(versus::VS).map(|given| versus::read(given, version, &scenario, &mut notices));
     Decoded { scenario, vs, notices }
+}
+
+/// Reads one parameter into the scenario; what cannot be used is told. `unit` is that of the global batch, where it is given.
+fn read_one((key, value): &(String, String), unit: Option<&str>, scenario: &mut Scenario, notices: &mut Vec<Notice>) {
+    if let Some(field) = Field::from_key(key) {
+        let read = field.typed(value).and_then(|typed| {
+            beside(field, value, typed.unit, unit)?;
+            Ok((scenario.with_typed(field, typed)?, typed))
+        });
+        match read {
+            Ok((with, typed)) => {
+                *scenario = with;
+                if typed.in_gb {
+                    notices.push(Notice::Gigabytes(field, excerpt(value.trim()), typed.value));
+                }
+            }
+            Err(problem) => notices.push(Notice::Number(problem, scenario.number(field))),
+        }
+    } else if is_fp8(key, value, scenario) {
+        scenario.recipe.precision = Precision::Bf16;
+    } else if let Some(word) = Setting::from_key(key) {
+        match word.read(value, *scenario) {
+            // It was read before the numbers, some of which may be the reader's own by now.
+            Ok(_) if *word == setting::SEGMENTS => {}
+            Ok(with) => *scenario = with,
+            Err(problem) => {
+                let known = &mut word.options.iter().map(|option| (option.key, option.label));
+                notices.push(Notice::Word {
+                    key: word.key,
+                    name: word.name,
+                    given: problem.given,
+                    nearest: offers(word.key, value, known),
+                    accepted: word.keys(),
+                    used: word.get(scenario),
+                });
+            }
+        }
+    } else if !is_parameter(key) {
+        let nearest = if notices.len() < COMPARED { nearest_parameters(key) } else { Vec::new() };
+        notices.push(Notice::Unknown { key: excerpt(key), nearest });
+    }
 }
 
 /// Whether fp8 is given as a training precision, which is none: most of a step is in another type. On a GPU without fp8

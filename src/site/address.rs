@@ -158,10 +158,8 @@ fn is_framed() -> bool {
 #[cfg(feature = "hydrate")]
 pub fn open(state: State, wanted: Scenario) {
     let (now, pinned) = (state.scenario.get_untracked(), state.pinned.get_untracked());
-    let against = now.comparison.against;
-    let now_unsaid = now.as_unsaid();
-    let comparison = if now.comparison == now_unsaid.comparison { wanted.comparison } else { now.comparison };
-    let wanted = Scenario { comparison: bmax::Comparison { against, ..comparison }, ..wanted };
+    let wanted = Scenario { comparison: now.comparison, ..wanted };
+    let wanted = if now.compared_alike() == now { wanted.compared_alike() } else { wanted };
     // The entry that is left keeps what its address does not tell yet.
     let left = (state.own.get_untracked().unwrap_or(now), pinned);
     write(&left, false);

@@ -1,31 +1,23 @@
 //! What differs from the defaults.
 
-use bmax::Scenario;
-use bmax::compare::{Input, Value};
+use bmax::compare::Input;
+use bmax::{Field, Scenario, setting};
 
 use super::Facts;
 
-/// What is no setting of the calculator: the micro-batch, which is what it answers for, and what the planner and the chart
-/// have fields for.
-const NO_SETTINGS: [&str; 6] = ["b", "target", "unit", "chart_gpus", "chart_recompute", "chart_axis"];
+/// What is no setting of the calculator beside what follows from the rest, such as the micro-batch, which is what it answers
+/// for: what the planner and the chart have fields for.
+static ELSEWHERE: [Input; 3] =
+    [Input::Number(Field::GlobalBatch), Input::Word(&setting::BATCH_UNIT), Input::Word(&setting::CHART_AXIS)];
 
 /// The settings of the calculator beside the rows of the catalogue, in their order.
 pub fn settings() -> impl Iterator<Item = Input> {
-    Input::each().filter(|input| !NO_SETTINGS.contains(&input.key()))
-}
-
-/// The value of a setting.
-pub fn value_of(input: Input, scenario: &Scenario) -> Value {
-    match input {
-        Input::Word(word) => Value::Word(word.get(scenario)),
-        Input::Number(field) => Value::Number(scenario.number(field)),
-        _ => Value::Word(""),
-    }
+    Input::each().filter(|input| !input.follows() && !ELSEWHERE.contains(input))
 }
 
 /// The settings that differ from the defaults of what is chosen.
 pub fn changed(facts: &Facts) -> impl Iterator<Item = Input> {
-    settings().filter(|input| value_of(*input, &facts.scenario) != value_of(*input, &facts.base))
+    settings().filter(|input| input.value(&facts.scenario) != input.value(&facts.base))
 }
 
 /// The scenario with the default of a setting.

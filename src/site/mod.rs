@@ -23,7 +23,7 @@ pub use address::{fragment, open};
 pub use address::{lead_to, network, replace_fragment, tell_network};
 pub use arrivals::take_over_on_arrival;
 pub use bmax::format;
-pub use changed::{changed, settings, value_of};
+pub use changed::{changed, settings};
 pub use document::{after_print, before_print, built_with, embedded, prefers_less_motion};
 #[cfg(not(feature = "prerender"))]
 pub use mount::slice;

@@ -1,6 +1,6 @@
 //! What a list has for what was typed: a pure function of the text and of what is in use.
 
-use bmax::catalogue::{DEVICES, DeviceGroup, MODELS, ModelGroup};
+use bmax::catalogue::{self, DEVICES, DeviceGroup, MODELS, ModelGroup};
 use bmax::{format, nearest};
 
 use super::listed::{Current, Listed};
@@ -93,7 +93,7 @@ impl Listed {
     fn row(self, known: &Known) -> Row {
         let (name, note) = match self {
             Self::Model => {
-                let size = MODELS.iter().find(|row| row.slug == known.slug).map(|row| parameters(row.model.parameters));
+                let size = catalogue::model(known.slug).map(|row| parameters(row.model.parameters));
                 (known.name.to_owned(), size.unwrap_or_default())
             }
             Self::Gpu => apart(known.name),

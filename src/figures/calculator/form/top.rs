@@ -70,7 +70,7 @@ pub fn Changed(state: State) -> impl IntoView {
 /// One of them, with its value.
 fn one(state: State, input: Input) -> impl IntoView {
     // The field says its unit; of one it would be in the plural here.
-    let value = move || match state.asked(|scenario| site::value_of(input, scenario)) {
+    let value = move || match state.asked(|scenario| input.value(scenario)) {
         Value::Number(number) => format::input(number),
         word @ Value::Word(_) => format::bare(input, word),
     };
