@@ -49,97 +49,144 @@ use leptos::prelude::*;
 use crate::components::ConfigurationBar;
 use crate::site::Figure;
 
-/// Names a component by its place in the page, and the part of the program that has it.
-///
-/// A part is fetched when the first of its figures comes near; what several parts need is fetched with the first of
-/// them. A figure that is alone on its page may stand in any part that has room. More parts make each smaller and the
-/// number of files larger: for eight parts, one a page, there were seventy-six files of what they share.
+/// Names a component by its place in the page, `data-figure`, or by its id.
 macro_rules! figure {
-    ($name:literal in $part:ident => $component:path) => {
+    ($name:literal => $component:path, $take_over:path) => {
         Figure {
             name: $name,
             #[cfg(feature = "prerender")]
             html: |state| view! { <$component state/> }.to_html(),
             #[cfg(feature = "hydrate")]
-            take_over: |place, state| {
-                #[leptos::wasm_split::wasm_split($part, wasm_split_path = leptos::wasm_split, fallible)]
-                fn take_over(
-                    place: web_sys::HtmlElement,
-                    state: crate::site::State,
-                ) -> Result<(), leptos::wasm_split::SplitLoaderError> {
-                    leptos::mount::hydrate_from(place, move || view! { <$component state/> }).forget();
-                    Ok(())
-                }
-                Box::pin(take_over(place, state))
-            },
+            take_over: $take_over,
         }
     };
 }
 
-/// Names each figure by its place in the page, `data-figure`.
+/// Names the figures of each part of the program.
+///
+/// A part is fetched when the first of its figures comes near; what several parts need is fetched with the first of
+/// them. A figure that is alone on its page may stand in any part that has room. More parts make each smaller and the
+/// number of files larger. What is in `first` is in the first module, which every page has.
+///
+/// Each part has one function, which takes over any of its figures.
 macro_rules! figures {
-    ($($name:literal in $part:ident => $component:path,)+) => {
-        /// Every figure, in reading order.
-        pub static FIGURES: &[Figure] = &[$(figure!($name in $part => $component),)+];
+    ($($part:ident { $($name:literal => $component:path,)+ })+) => {
+        /// Every figure, part by part, and in reading order within each.
+        pub static FIGURES: &[Figure] = &[$($(figure!($name => $component, parts::$part),)+)+];
 
         /// The part of the program that has each figure: what the build asks, to say beforehand what a page will
         /// fetch.
         #[cfg(feature = "prerender")]
-        pub static PARTS: &[(&str, &str)] = &[$(($name, stringify!($part)),)+];
+        pub static PARTS: &[(&str, &str)] = &[$($(($name, stringify!($part)),)+)+];
+
+        #[cfg(feature = "hydrate")]
+        mod parts {
+            use leptos::mount::hydrate_from;
+            use leptos::prelude::*;
+            use leptos::wasm_split::SplitLoaderError;
+            use web_sys::HtmlElement;
+
+            use super::*;
+            use crate::site::{State, Taking};
+
+            $(part! { $part { $($name => $component,)+ } })+
+        }
     };
 }
 
-/// The bar at the top of the page, by its id. It is on every page, and so in the first part of the program.
-pub static ANSWER_BAR: Figure = Figure {
-    name: "answer-bar",
-    #[cfg(feature = "prerender")]
-    html: |state| view! { <ConfigurationBar state/> }.to_html(),
-    #[cfg(feature = "hydrate")]
-    take_over: |place, state| {
-        leptos::mount::hydrate_from(place, move || view! { <ConfigurationBar state/> }).forget();
-        Box::pin(std::future::ready(Ok(())))
-    },
-};
+/// The function that takes over any figure of a part.
+#[cfg(feature = "hydrate")]
+macro_rules! part {
+    (first { $($name:literal => $component:path,)+ }) => {
+        pub fn first(name: &'static str, place: HtmlElement, state: State) -> Taking {
+            match name {
+                $($name => hydrate_from(place, move || view! { <$component state/> }).forget(),)+
+                _ => {}
+            }
+            Box::pin(std::future::ready(Ok(())))
+        }
+    };
+    ($part:ident { $($name:literal => $component:path,)+ }) => {
+        pub fn $part(name: &'static str, place: HtmlElement, state: State) -> Taking {
+            #[leptos::wasm_split::wasm_split($part, wasm_split_path = leptos::wasm_split, fallible)]
+            fn take_over(name: &'static str, place: HtmlElement, state: State) -> Result<(), SplitLoaderError> {
+                match name {
+                    $($name => hydrate_from(place, move || view! { <$component state/> }).forget(),)+
+                    _ => {}
+                }
+                Ok(())
+            }
+            Box::pin(take_over(name, place, state))
+        }
+    };
+}
 
 figures! {
-    "answer" in first => answer::Answer,
-    "count-switch" in workshop => count_switch::CountSwitch,
-    "buckets" in workshop => buckets::Buckets,
-    "shapes" in workshop => shapes::Shapes,
-    "grow" in workshop => grow::Grow,
-    "step" in room => step::Step,
-    "formats" in room => formats::Formats,
-    "regimes" in room => regimes::Regimes,
-    "autocast" in room => autocast::Autocast,
-    "optimizer-states" in room => optimizer_states::OptimizerStates,
-    "derivation" in workshop => derivation::Derivation,
-    "worked-example" in workshop => worked_example::WorkedExample,
-    "oom-search" in workshop => oom_search::OomSearch,
-    "workshop-calculator" in workshop => workshop_calculator::WorkshopCalculator,
-    "calculator" in calculator => calculator::Calculator,
-    "chart" in home => chart::Chart,
-    "levers" in home => levers::Levers,
-    "activations" in room => activations::Activations,
-    "buckets-by-length" in room => buckets_by_length::BucketsByLength,
-    "lengths" in room => lengths::Lengths,
-    "recompute" in room => recompute::Recompute,
-    "checkpointing" in room => checkpointing::Checkpointing,
-    "swapping" in room => swapping::Swapping,
-    "terms" in course => terms::Terms,
-    "planner" in workshop => planner::Planner,
-    "update-time" in course => update_time::UpdateTime,
-    "accumulation-loop" in course => accumulation_loop::AccumulationLoop,
-    "convergence" in course => convergence::Convergence,
-    "learning-rate" in course => learning_rate::LearningRate,
-    "saturation" in course => saturation::Saturation,
-    "sharding" in practice => sharding::Sharding,
-    "scaling" in practice => scaling::Scaling,
-    "grid" in practice => grid::Grid,
-    "network" in practice => network::NetworkList,
-    "tuning" in practice => tuning::TuningPlan,
-    "compare" in practice => compare::Compare,
-    "calibration" in practice => calibration::Calibration,
-    "quiz" in practice => quiz::Quiz,
-    "others" in course => others::Others,
-    "proof" in course => proof::Proof,
+    first {
+        "answer" => answer::Answer,
+    }
+    home {
+        "chart" => chart::Chart,
+        "levers" => levers::Levers,
+    }
+    calculator {
+        "calculator" => calculator::Calculator,
+    }
+    workshop {
+        "count-switch" => count_switch::CountSwitch,
+        "buckets" => buckets::Buckets,
+        "shapes" => shapes::Shapes,
+        "grow" => grow::Grow,
+        "derivation" => derivation::Derivation,
+        "worked-example" => worked_example::WorkedExample,
+        "oom-search" => oom_search::OomSearch,
+        "workshop-calculator" => workshop_calculator::WorkshopCalculator,
+        "planner" => planner::Planner,
+    }
+    memory {
+        "step" => step::Step,
+        "formats" => formats::Formats,
+        "regimes" => regimes::Regimes,
+        "autocast" => autocast::Autocast,
+        "optimizer-states" => optimizer_states::OptimizerStates,
+    }
+    room {
+        "activations" => activations::Activations,
+        "buckets-by-length" => buckets_by_length::BucketsByLength,
+        "lengths" => lengths::Lengths,
+        "recompute" => recompute::Recompute,
+        "checkpointing" => checkpointing::Checkpointing,
+        "swapping" => swapping::Swapping,
+    }
+    course {
+        "terms" => terms::Terms,
+        "update-time" => update_time::UpdateTime,
+        "accumulation-loop" => accumulation_loop::AccumulationLoop,
+        "convergence" => convergence::Convergence,
+        "learning-rate" => learning_rate::LearningRate,
+        "saturation" => saturation::Saturation,
+        "tuning" => tuning::TuningPlan,
+        "compare" => compare::Compare,
+        "calibration" => calibration::Calibration,
+        "quiz" => quiz::Quiz,
+    }
+    gpus {
+        "sharding" => sharding::Sharding,
+        "scaling" => scaling::Scaling,
+        "grid" => grid::Grid,
+        "network" => network::NetworkList,
+    }
+    trust {
+        "others" => others::Others,
+        "proof" => proof::Proof,
+    }
+}
+
+/// The bar at the top of the page, by its id. It is on every page, and so in the first module.
+pub static ANSWER_BAR: Figure = figure!("answer-bar" => ConfigurationBar, take_over_bar);
+
+#[cfg(feature = "hydrate")]
+fn take_over_bar(_: &'static str, place: web_sys::HtmlElement, state: crate::site::State) -> crate::site::Taking {
+    leptos::mount::hydrate_from(place, move || view! { <ConfigurationBar state/> }).forget();
+    Box::pin(std::future::ready(Ok(())))
 }

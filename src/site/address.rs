@@ -21,7 +21,8 @@ use super::{State, embedded};
 /// more; the address follows so many milliseconds after the last change.
 const SETTLE: f64 = 250.0;
 
-/// A change that settles so many milliseconds after another one is the same step: digits are typed one by one.
+/// A change of the same input that settles so many milliseconds after another one is the same step: digits are typed one by
+/// one.
 const STEP: f64 = 600.0;
 
 /// The same as the query of the page's address, with a question mark where there is any. What is shown, where it is one
@@ -70,9 +71,10 @@ pub fn follow(state: State) {
     let settled = use_debounce_fn_with_arg(
         move |told: Told| {
             let now = js_sys::Date::now();
-            let continues = now - last.get_value() < STEP;
-            last.set_value(now);
-            state.steps.settle(told, continues);
+            let continues = now - last.get_value() < STEP && state.steps.continues(&told);
+            // What was taken back or done again is a step that has ended.
+            let is_change = state.steps.settle(told, continues);
+            last.set_value(if is_change { now } else { f64::NEG_INFINITY });
             write(&told, !continues && !is_framed());
         },
         SETTLE,

@@ -50,10 +50,9 @@ pub struct Figure {
     /// What stands there, as the page is built.
     #[cfg(feature = "prerender")]
     pub html: fn(State) -> String,
-    /// Takes over what stands there, once its part of the program is there. One function a figure costs a third less
-    /// than one view of any kind would, which carries three ways of being taken over.
+    /// Takes over what stands there by the figure's name, once its part of the program is there.
     #[cfg(feature = "hydrate")]
-    pub take_over: fn(web_sys::HtmlElement, State) -> Taking,
+    pub take_over: fn(&'static str, web_sys::HtmlElement, State) -> Taking,
 }
 
 /// The places of the figures that stand in the page since it was built.
@@ -96,7 +95,7 @@ fn take_over_at(place: Element, figure: &'static Figure, state: State, near: RwS
     let taken = RwSignal::new(false);
     let state = state.for_figure(near, taken);
     let take_over = move || {
-        let taking = (figure.take_over)(place.clone().unchecked_into(), state);
+        let taking = (figure.take_over)(figure.name, place.clone().unchecked_into(), state);
         leptos::task::spawn_local(async move {
             if taking.await.is_err() {
                 return say_that_it_is_missing(&place);

@@ -1,6 +1,7 @@
 //! What was changed, step by step, and the way back through it.
 
 use bmax::Scenario;
+use bmax::compare::Input;
 use leptos::prelude::*;
 
 /// How many steps are kept. A scenario is about a kilobyte.
@@ -34,6 +35,16 @@ impl Steps {
     /// Whether there is a step that was taken back.
     pub fn can_redo(self) -> bool {
         self.ahead.with(|ahead| !ahead.is_empty())
+    }
+
+    /// Whether this is one more change of what the last step changed, as another digit is.
+    pub fn continues(self, told: &Told) -> bool {
+        let now = self.now.get_value();
+        let is_of_the_last = |last: &Told| {
+            let alone = last.1 == told.1 && now.1 == told.1;
+            alone && chosen_anew(&last.0, &now.0).eq(chosen_anew(&now.0, &told.0))
+        };
+        *told != now && self.behind.with_untracked(|behind| behind.last().is_some_and(is_of_the_last))
     }
 
     /// Keeps a change that has settled, and says whether it is one. A change that `continues` the last step becomes part
@@ -80,6 +91,11 @@ impl Steps {
         self.now.set_value(next);
         Some(next)
     }
+}
+
+/// The inputs that differ and do not follow from the rest.
+fn chosen_anew(before: &Scenario, after: &Scenario) -> impl Iterator<Item = Input> {
+    Input::each().filter(|input| !input.follows() && input.value(before) != input.value(after))
 }
 
 fn keep(list: &mut Vec<Told>, told: Told) {
@@ -132,6 +148,22 @@ mod tests {
             steps.settle(at(3), true);
             assert_eq!(steps.undo(), Some(at(1)));
             assert_eq!(steps.redo(), Some(at(3)));
+        });
+    }
+
+    #[test]
+    fn only_a_change_of_the_same_inputs_continues_a_step() {
+        let with = |query: &str| (bmax::link::decode(query).scenario, None);
+        Owner::new().with(|| {
+            let steps = Steps::new(with("v=4"));
+            assert!(!steps.continues(&with("v=4&s=1")), "there is no step yet");
+            steps.settle(with("v=4&s=1"), false);
+            assert!(steps.continues(&with("v=4&s=12")));
+            assert!(!steps.continues(&with("v=4&s=12&gpus=16")), "another input");
+            assert!(!steps.continues(&with("v=4&s=1&b=3")), "the batch follows from the rest, and is no length");
+            assert!(!steps.continues(&with("v=4&s=1")), "nothing changed");
+            let (scenario, _) = with("v=4&s=12");
+            assert!(!steps.continues(&(scenario, Some(scenario))), "pinned");
         });
     }
 

@@ -73,11 +73,11 @@ async fn a_first_look_at_any_page_loads_the_parts_of_what_is_in_sight() {
 
 #[tokio::test]
 async fn the_parts_of_a_figure_in_sight_are_fetched_beside_the_program() {
-    let page = Visit::to("").untouched().open().await;
+    let page = Visit::about("step", "?embed=step").untouched().open().await;
     let early = "return [...document.querySelectorAll('link[rel=preload][as=fetch]')] \
         .map(({ href }) => new URL(href).pathname);";
     let early: Vec<String> = serde_json::from_value(page.script(early, vec![]).await).expect("paths");
-    assert_eq!(asked(&early), part_of(&figures_of("")[0]).1);
+    assert_eq!(asked(&early), part_of("step").1);
     page.close().await;
 }
 

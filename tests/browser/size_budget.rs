@@ -8,12 +8,11 @@ use std::sync::LazyLock;
 use crate::support::{FOLDER, PAGES, Page, Visit, dist, dist_folder, is_for_readers};
 
 /// All that a first look at the first page asks for, before the reader does anything, in bytes as Brotli at its
-/// highest level.
-const FIRST_LOOK: usize = 270_000;
+/// highest level: what is reached. 240 kB are wanted.
+const FIRST_LOOK: usize = 254_000;
 
-/// What any other page adds to what a first look at the first one has brought, with every figure of it: what is reached,
-/// since the bar has the controls of the configuration on every page. 200 kB are wanted.
-const ANOTHER_PAGE: usize = 214_000;
+/// What any other page adds to what a first look at the first one has brought, with every figure of it.
+const ANOTHER_PAGE: usize = 200_000;
 
 /// The text of a page as gzip, as most servers send it: what two round trips of a new connection bring, less a kilobyte for
 /// the head of the answer. A server sends ten segments of 1,460 bytes and waits (RFC 6928), then twice as many. A phone on a
@@ -27,9 +26,8 @@ const ELEMENTS: u64 = 1_300;
 const HEIGHT: u64 = 9_000;
 
 /// The worker itself, which lists the files of thirteen pages, of the search and of the parts of the program with their
-/// digests. The parts of the workshop and of the calculator made sixty more files of what parts share, and that of the list of
-/// a combobox about twenty.
-const WORKER: usize = 6_800;
+/// digests: eight parts of figures, three of other things, and about 165 modules of what several of them share.
+const WORKER: usize = 8_300;
 
 /// All icons together. They are kept for a visit without a network, so they are a part of what the worker loads.
 const ICONS: usize = 8_000;
@@ -128,7 +126,7 @@ async fn any_other_page_stays_within_its_budget_on_top_of_a_first_look() {
         let (size, table) = weighed(&more);
         // The workshop has the figures of two parts: its own, and the chart and the techniques of the first page. 200 kB are
         // wanted here as well.
-        let budget = if *name == "workshop/" { 251_000 } else { ANOTHER_PAGE };
+        let budget = if *name == "workshop/" { 254_500 } else { ANOTHER_PAGE };
         println!("/{name}: {size} of {budget} bytes");
         assert!(size <= budget, "/{name} takes {size} of {budget} bytes more{table}");
         page.close().await;

@@ -37,9 +37,15 @@ pub struct Program {
     scripts: BTreeMap<String, String>,
 }
 
+/// The part that is the first module, which every page has.
+const FIRST: &str = "first";
+
 impl Program {
-    /// The modules of a part, those that it shares with others included.
+    /// The modules of a part beside the first one, those that it shares with others included.
     pub fn part(&self, name: &str) -> Result<Vec<String>> {
+        if name == FIRST {
+            return Ok(Vec::new());
+        }
         let files = self.parts.get(name).ok_or_else(|| format!("the program has no part “{name}”"))?;
         Ok(files.iter().map(|file| format!("{}/{file}.wasm", self.folder)).collect())
     }
@@ -165,11 +171,12 @@ mod tests {
 
     #[test]
     fn a_part_is_named_with_its_folder_and_one_that_is_missing_is_said() {
-        let parts = BTreeMap::from([("first".to_owned(), vec!["chunk_3".to_owned(), "split_first".to_owned()])]);
+        let parts = BTreeMap::from([("room".to_owned(), vec!["chunk_3".to_owned(), "split_room".to_owned()])]);
         let program =
             Program { folder: "program-x".to_owned(), digest: String::new(), parts, scripts: BTreeMap::new() };
-        let files = ["program-x/chunk_3.wasm".to_owned(), "program-x/split_first.wasm".to_owned()];
-        assert_eq!(program.part("first"), Ok(files.to_vec()));
+        let files = ["program-x/chunk_3.wasm".to_owned(), "program-x/split_room.wasm".to_owned()];
+        assert_eq!(program.part("room"), Ok(files.to_vec()));
+        assert_eq!(program.part("first"), Ok(Vec::new()));
         assert_eq!(program.part("last"), Err("the program has no part “last”".to_owned()));
     }
 
