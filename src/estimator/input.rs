@@ -3,6 +3,8 @@
 use super::bounds::Field;
 use super::setting::{self, Setting};
 
+pub use super::needs::{Need, Readers};
+
 /// An input of a scenario.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]

@@ -18,6 +18,7 @@ mod ledger;
 pub mod lengths;
 pub mod levers;
 pub mod meaning;
+mod needs;
 pub mod number;
 mod outside;
 mod paper;

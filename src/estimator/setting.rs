@@ -10,6 +10,7 @@ use super::choice::{
     ProjectorTraining, QkNorm, Recomputation, Reference, Resume, RewardModel, Rollout, Save, Segments, Softmax,
     StepKernel, Switch, TaskKind, Tower, TowerTraining, Unquantized, ZeroStage, keys,
 };
+use super::needs::{Need, Readers};
 use super::scenario::Scenario;
 
 /// An input with a closed list of values.
@@ -23,6 +24,10 @@ pub struct Setting {
     pub name: &'static str,
     /// Every option, in the order of the form.
     pub options: &'static [ChoiceOption],
+    /// What it needs to change anything.
+    pub(super) needs: &'static [Need],
+    /// The methods that read it.
+    pub(super) readers: Readers,
     word: fn(&Scenario) -> Word,
     find: fn(&str) -> Option<Word>,
     before: fn(&Named) -> Option<Word>,
@@ -118,7 +123,8 @@ impl Scenario {
 
 macro_rules! settings {
     ($($(#[$meta:meta])* $word:ident: $setting:ident = $key:literal since $since:literal, $name:literal, $ty:ident,
-        $($place:ident).+ $(, before |$named:ident| $before:expr)? $(, |$scenario:ident, $value:ident| $set:block)?;)+) => {
+        $($place:ident).+ $(, needs $($need:ident)|+)? $(, read by $readers:ident)?
+        $(, before |$named:ident| $before:expr)? $(, |$scenario:ident, $value:ident| $set:block)?;)+) => {
         $(
             $(#[$meta])*
             pub static $setting: Setting = Setting {
@@ -126,6 +132,8 @@ macro_rules! settings {
                 since: $since,
                 name: $name,
                 options: <$ty as Choice>::OPTIONS,
+                needs: &[$($(Need::$need),+)?],
+                readers: settings!(@readers $($readers)?),
                 word: |scenario| Word::$word(scenario.$($place).+),
                 find: |word| <$ty as Choice>::from_key(word).map(Word::$word),
                 before: |named| settings!(@before named, $word $(, |$named| $before)?),
@@ -184,6 +192,8 @@ macro_rules! settings {
             }
         }
     };
+    (@readers) => { Readers::Ledger };
+    (@readers $readers:ident) => { Readers::$readers };
     (@before $from:ident, $word:ident) => {{
         _ = $from;
         None
@@ -201,7 +211,7 @@ macro_rules! settings {
 
 settings! {
     /// The accounting in use.
-    Method: METHOD = "method" since 1, "Method", Method, method;
+    Method: METHOD = "method" since 1, "Method", Method, method, read by All;
     /// The kind of feed-forward block.
     Mlp: MLP = "mlp" since 1, "Feed-forward block", Mlp, model.mlp;
     /// Whether input and output embeddings are one matrix.
@@ -209,7 +219,7 @@ settings! {
     /// The normalization.
     Norm: NORM = "norm" since 2, "Norm", Norm, model.norm;
     /// Whether attention and feed-forward block read the same input.
-    Parallel: PARALLEL = "parallel" since 3, "Blocks side by side", Switch, model.parallel;
+    Parallel: PARALLEL = "parallel" since 3, "Blocks side by side", Switch, model.parallel, needs SeveralNorms;
     /// Norms on queries and keys.
     QkNorm: QK_NORM = "qk_norm" since 2, "Query and key norms", QkNorm, model.qk_norm;
     /// Which matrices carry a bias.
@@ -222,28 +232,28 @@ settings! {
     Packing: PACKING = "qkv" since 3, "Queries, keys and values", Packing, model.packing,
         before |named| named.code_of_gpt2().then_some(Packing::Packed);
     /// In what the softmax of eager attention is taken.
-    Softmax: SOFTMAX = "softmax" since 3, "Softmax of eager attention", Softmax, model.softmax,
+    Softmax: SOFTMAX = "softmax" since 3, "Softmax of eager attention", Softmax, model.softmax, needs StoredScores,
         before |named| named.code_of_gpt2().then_some(Softmax::Scores);
     /// How images become vectors.
     Vision: VISION = "vision" since 3, "Vision tower", Tower, model.vision.tower;
     /// In what weights, activations and states are held.
-    Precision: PRECISION = "precision" since 1, "Training precision", Precision, recipe.precision;
+    Precision: PRECISION = "precision" since 1, "Training precision", Precision, recipe.precision, read by All;
     /// In what gradients of 16-bit weights are kept.
-    Gradients: GRADIENTS = "grad" since 2, "Gradients kept in", GradientType, recipe.gradients;
+    Gradients: GRADIENTS = "grad" since 2, "Gradients kept in", GradientType, recipe.gradients, needs TypedAdapterGradients | HalfWeights;
     /// The update rule.
     Optimizer: OPTIMIZER = "optimizer" since 2, "Optimizer", Optimizer, recipe.optimizer;
     /// How the optimizer step is carried out.
     Step: STEP = "step" since 2, "Optimizer step", StepKernel, recipe.step;
     /// What is computed again in the backward pass.
-    Recomputation: RECOMPUTATION = "recompute" since 1, "Activation recomputation", Recomputation, recipe.recomputation;
+    Recomputation: RECOMPUTATION = "recompute" since 1, "Activation recomputation", Recomputation, recipe.recomputation, read by All;
     /// Whether the blocks use dropout.
-    Dropout: DROPOUT = "dropout" since 1, "Dropout", Switch, recipe.dropout;
+    Dropout: DROPOUT = "dropout" since 1, "Dropout", Switch, recipe.dropout, read by Paper;
     /// The attention kernel.
     Attention: ATTENTION = "attn" since 2, "Attention kernel", AttentionKernel, recipe.attention;
     /// What turns the last hidden state into a loss.
     Loss: LOSS = "loss" since 2, "Loss head", LossHead, recipe.loss;
     /// Whether the training loop holds on to the logits.
-    Logits: LOGITS = "logits" since 3, "Logits after the loss", Logits, recipe.logits;
+    Logits: LOGITS = "logits" since 3, "Logits after the loss", Logits, recipe.logits, needs WholeLogits;
     /// How many operations share a kernel.
     Kernels: KERNELS = "kernels" since 2, "Kernels", Kernels, recipe.kernels;
     /// What lies in the memory of the host.
@@ -251,41 +261,41 @@ settings! {
     /// Low-rank adapters.
     Adapter: ADAPTER = "adapter" since 2, "Adapters", Adapter, recipe.adapter;
     /// The matrices that get an adapter.
-    Targets: TARGETS = "targets" since 2, "Adapter targets", AdapterTargets, recipe.targets;
+    Targets: TARGETS = "targets" since 2, "Adapter targets", AdapterTargets, recipe.targets, needs Adapter;
     /// How routed experts are held beside adapters.
     ExpertMatrices: EXPERT_MATRICES = "expert_matrices" since 3, "Routed experts", ExpertMatrices,
-        recipe.expert_matrices, before |named| named.adapters().then_some(ExpertMatrices::Linear);
+        recipe.expert_matrices, needs Experts | Adapter, before |named| named.adapters().then_some(ExpertMatrices::Linear);
     /// In what adapters are kept.
-    AdapterType: ADAPTER_TYPE = "adapter_type" since 3, "Adapters kept in", AdapterType, recipe.adapter_type,
+    AdapterType: ADAPTER_TYPE = "adapter_type" since 3, "Adapters kept in", AdapterType, recipe.adapter_type, needs Adapter | TypedAdapters,
         before |named| named.adapters().then_some(AdapterType::Half);
     /// Whether adapters drop parts of their inputs.
-    AdapterDropout: ADAPTER_DROPOUT = "adapter_dropout" since 3, "Dropout of adapters", Switch, recipe.adapter_dropout;
+    AdapterDropout: ADAPTER_DROPOUT = "adapter_dropout" since 3, "Dropout of adapters", Switch, recipe.adapter_dropout, needs Adapter;
     /// In what weights beside quantized matrices are kept.
-    Unquantized: UNQUANTIZED = "unquantized" since 3, "Unquantized weights", Unquantized, recipe.unquantized;
+    Unquantized: UNQUANTIZED = "unquantized" since 3, "Unquantized weights", Unquantized, recipe.unquantized, needs QuantizedBase;
     /// What of the vision tower is trained.
-    Tower: TOWER = "tower" since 3, "Tower’s weights", TowerTraining, recipe.images.tower;
+    Tower: TOWER = "tower" since 3, "Tower’s weights", TowerTraining, recipe.images.tower, needs VisionTower;
     /// Whether the projector is trained.
-    Projector: PROJECTOR = "projector" since 3, "Projector", ProjectorTraining, recipe.images.projector;
+    Projector: PROJECTOR = "projector" since 3, "Projector", ProjectorTraining, recipe.images.projector, needs VisionTower;
     /// What is trained for.
     Task: TASK = "task" since 3, "Task", TaskKind, task.kind;
     /// Where the reference or the teacher is.
-    Reference: REFERENCE = "ref" since 3, "Reference or teacher", Reference, task.reference;
+    Reference: REFERENCE = "ref" since 3, "Reference or teacher", Reference, task.reference, needs FrozenModel;
     /// In what frozen models are kept.
-    Frozen: FROZEN = "frozen" since 3, "Frozen models kept in", FrozenType, task.frozen;
+    Frozen: FROZEN = "frozen" since 3, "Frozen models kept in", FrozenType, task.frozen, needs FrozenModel;
     /// What scores completions.
-    Reward: REWARD = "reward" since 3, "Reward", RewardModel, task.reward;
+    Reward: REWARD = "reward" since 3, "Reward", RewardModel, task.reward, needs Completions;
     /// What generates completions.
-    Rollout: ROLLOUT = "rollout" since 3, "Generated by", Rollout, task.rollout;
+    Rollout: ROLLOUT = "rollout" since 3, "Generated by", Rollout, task.rollout, needs Completions;
     /// How sequences of different lengths become a micro-batch.
-    Lengths: LENGTHS = "lengths" since 3, "Lengths that vary", Batching, lengths.batching;
+    Lengths: LENGTHS = "lengths" since 3, "Lengths that vary", Batching, lengths.batching, read by All;
     /// How attention leaves padding out.
-    PaddedAttention: PADDED_ATTENTION = "len_attn" since 3, "Padding in attention", PaddedAttention, lengths.attention;
+    PaddedAttention: PADDED_ATTENTION = "len_attn" since 3, "Padding in attention", PaddedAttention, lengths.attention, needs Padding | AttentionWithoutScores;
     /// The program that carries out a step.
     Engine: ENGINE = "engine" since 3, "Training engine", Engine, cluster.engine;
     /// What data-parallel GPUs shard.
-    Zero: ZERO = "zero" since 1, "ZeRO stage", ZeroStage, cluster.zero;
+    Zero: ZERO = "zero" since 1, "ZeRO stage", ZeroStage, cluster.zero, read by Paper;
     /// Whether LayerNorm and residual parts are split over the tensor-parallel GPUs.
-    SequenceParallel: SEQUENCE_PARALLEL = "sp" since 1, "Sequence parallel", Switch, cluster.sequence_parallel;
+    SequenceParallel: SEQUENCE_PARALLEL = "sp" since 1, "Sequence parallel", Switch, cluster.sequence_parallel, needs TensorParallel, read by Paper;
     /// How the caching allocator gets memory. A fragmentation that is the usual one follows.
     Segments: SEGMENTS = "segments" since 3, "Allocator segments", Segments, device.segments, |scenario, segments| {
         scenario.device = scenario.device.with_segments(segments);
@@ -300,11 +310,11 @@ settings! {
     /// Whether the model is evaluated.
     Evaluation: EVALUATION = "eval" since 3, "Evaluation", Evaluation, outside.evaluation;
     /// Whether the evaluation generates.
-    EvalGenerate: EVAL_GENERATE = "eval_generate" since 3, "Generation in evaluation", Switch, outside.eval_generate;
+    EvalGenerate: EVAL_GENERATE = "eval_generate" since 3, "Generation in evaluation", Switch, outside.eval_generate, needs Evaluation;
     /// Where a full state dict is gathered.
-    Gather: GATHER = "gather" since 3, "Full state dict", Gather, outside.gather;
+    Gather: GATHER = "gather" since 3, "Full state dict", Gather, outside.gather, needs DividedWeights;
     /// What of the states is gathered.
-    Gathered: GATHERED = "gather_states" since 3, "Gathered", Gathered, outside.gathered;
+    Gathered: GATHERED = "gather_states" since 3, "Gathered", Gathered, outside.gathered, needs FullStateDict;
     /// How a checkpoint is written.
     Save: SAVE = "save" since 3, "Saving", Save, outside.save;
     /// How weights are read.
@@ -312,11 +322,11 @@ settings! {
     /// How the optimizer’s state is read.
     Resume: RESUME = "resume" since 3, "Resuming", Resume, outside.resume;
     /// How adapters are merged.
-    Merge: MERGE = "merge" since 3, "Merging adapters", Merge, outside.merge;
+    Merge: MERGE = "merge" since 3, "Merging adapters", Merge, outside.merge, needs Adapter;
     /// Which products run in fp8.
     Fp8: FP8 = "fp8" since 3, "Products in fp8", Fp8, recipe.fp8;
     /// What the host holds while the model is loaded.
-    HostLoad: HOST_LOAD = "host_load" since 3, "Loading in CPU memory", HostLoad, host.load;
+    HostLoad: HOST_LOAD = "host_load" since 3, "Loading in CPU memory", HostLoad, host.load, needs HostMemory;
 }
 
 #[cfg(test)]

@@ -231,7 +231,7 @@ fn read_one((key, value): &(String, String), unit: Option<&str>, scenario: &mut 
         }
     } else if !is_parameter(key) {
         let nearest = if notices.len() < COMPARED { nearest_parameters(key) } else { Vec::new() };
-        notices.push(Notice::Unknown { key: excerpt(key), nearest });
+        notices.push(Notice::Unknown { key: excerpt(key), value: excerpt(value), nearest });
     }
 }
 

@@ -60,6 +60,8 @@ pub enum Notice {
     Unknown {
         /// The name, shortened.
         key: String,
+        /// Its value, shortened.
+        value: String,
         /// The parameters that are most like it, three at most; one may be given with its value.
         nearest: Vec<&'static str>,
     },
@@ -86,12 +88,18 @@ pub enum Notice {
 }
 
 impl Notice {
-    /// The parameter that was given a word that names nothing, and the words that are most like it.
-    pub fn offers(&self) -> Option<(&'static str, &[&'static str])> {
+    /// What may be meant instead, as parts of a link (`s=4096`), the nearest first; three at most.
+    pub fn offers(&self) -> Vec<String> {
+        let of = |key: &str, words: &[&str]| words.iter().map(|word| format!("{key}={word}")).collect();
         match self {
-            Self::UnknownModel { nearest, .. } => Some(("model", nearest)),
-            Self::Word { key, nearest, .. } => Some((key, nearest)),
-            _ => None,
+            Self::UnknownModel { nearest, .. } => of("model", nearest),
+            Self::Word { key, nearest, .. } => of(key, nearest),
+            Self::Unknown { value, nearest, .. } => {
+                let with_value =
+                    |name: &&str| if name.contains('=') { (*name).to_owned() } else { format!("{name}={value}") };
+                nearest.iter().map(with_value).collect()
+            }
+            _ => Vec::new(),
         }
     }
 
@@ -140,7 +148,7 @@ impl fmt::Display for Notice {
                 }
                 Ok(())
             }
-            Self::Unknown { key, nearest } => {
+            Self::Unknown { key, nearest, .. } => {
                 let like = like(explained(nearest));
                 write!(f, "“{key}” is not a parameter{like}{}.", remedy("; it is passed over"))
             }

@@ -78,6 +78,15 @@ fn words_that_name_nothing_come_with_what_is_like_them() {
 }
 
 #[test]
+fn what_may_have_been_meant_is_offered_as_a_part_of_a_link() {
+    let offers = |query: &str| decode(query).notices.iter().flat_map(Notice::offers).collect::<Vec<_>>();
+    assert_eq!(offers("seqlen=4096"), ["s=4096"]);
+    assert_eq!(offers("gradient_checkpointing=true"), ["recompute=full"]);
+    assert_eq!(offers("model=llama3-8b"), ["model=llama-3.1-8b"]);
+    assert_eq!(offers("colour=red"), [""; 0]);
+}
+
+#[test]
 fn only_so_many_unknown_names_are_compared_with_what_there_is() {
     let query: String = (0..40).map(|i| format!("&seq_len{i}=1")).collect();
     let notices = decode(&query).notices;

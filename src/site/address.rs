@@ -14,6 +14,7 @@ use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{Element, HtmlAnchorElement, KeyboardEvent};
 
 use super::document::beginning;
+use super::remembered::remember;
 use super::steps::Told;
 use super::{State, embedded};
 
@@ -82,6 +83,9 @@ pub fn follow(state: State) {
     let later = move |told: &Told, before: Option<&Told>, _: Option<()>| {
         // The tour holds what is told already.
         if before != Some(told) {
+            if let Some((before, _)) = before {
+                remember(before, &told.0);
+            }
             _ = settled(*told);
         }
     };
@@ -150,7 +154,7 @@ fn name_the_page(state: State) {
 }
 
 /// Whether the page stands in a frame of another one, whose Back it shares.
-fn is_framed() -> bool {
+pub fn is_framed() -> bool {
     let window = window();
     !window.parent().is_ok_and(|parent| parent.as_ref() == Some(&window))
 }

@@ -11,6 +11,7 @@ mod notices;
 #[cfg(feature = "prerender")]
 pub mod prerender;
 mod ranking;
+mod remembered;
 mod runs;
 mod sight;
 mod standing;

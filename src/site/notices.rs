@@ -49,9 +49,11 @@ pub fn Notices(
     state: State,
 ) -> impl IntoView {
     let notices = state.notices;
-    let line = move |Line { text, offers }: Line| {
-        let offer = move |offer: Offer| view! { " " <OfferButton state offer/> };
-        view! { <li>{text} {offers.into_iter().map(offer).collect_view()}</li> }
+    let line = move |Line { text, about }: Line| {
+        let offers =
+            about.iter().flat_map(|notice| notice.offers().into_iter().map(move |words| (notice.clone(), words)));
+        let offer = move |(about, words)| view! { " " <OfferButton state about words/> };
+        view! { <li>{text} {offers.map(offer).collect_view()}</li> }
     };
     view! {
         <Show when=move || !notices.with(Vec::is_empty)>
@@ -72,41 +74,46 @@ pub fn Notices(
     }
 }
 
-/// Puts a word that is like the one of the link in its place. It follows the button pattern with the browser's own
+/// Puts what may have been meant in the place of what names nothing. It follows the button pattern with the browser's own
 /// button: <https://www.w3.org/WAI/ARIA/apg/patterns/button/>.
 #[component]
-fn OfferButton(state: State, offer: Offer) -> impl IntoView {
-    let Offer { key, word } = offer;
+fn OfferButton(
+    state: State,
+    /// What the message is about.
+    about: Notice,
+    /// A part of a link, `key=value`.
+    words: String,
+) -> impl IntoView {
+    // The message has named the parameter, unless that is what is wrong.
+    let shown = match (&about, words.split_once('=')) {
+        (Notice::Unknown { .. }, _) | (_, None) => words.clone(),
+        (_, Some((_, value))) => value.to_owned(),
+    };
     let take = move |_| {
-        state.notices.update(|all| all.retain(|notice| notice.offers().is_none_or(|(other, _)| other != key)));
-        state.change(|scenario| link::decode_onto(Some(&scenario), &format!("{key}={word}")).scenario);
+        let read = state.scenario.with_untracked(|now| link::decode_onto(Some(now), &words));
+        state.notices.update(|all| {
+            all.retain(|notice| *notice != about);
+            all.extend(read.notices);
+        });
+        state.change(|_| read.scenario);
     };
     view! {
         <button type="button" class="button button-quiet button-small" data-testid="notice-offer" on:click=take>
-            "Use "{word}
+            "Use "{shown}
         </button>
     }
 }
 
-/// A message, and what may be put in place of what it is about.
+/// A message, and what it is about where something may be put in its place.
 #[derive(Clone, Debug, PartialEq)]
 struct Line {
     text: String,
-    offers: Vec<Offer>,
-}
-
-/// A word for a parameter.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Offer {
-    key: &'static str,
-    word: &'static str,
+    about: Option<Notice>,
 }
 
 impl From<&Notice> for Line {
     fn from(notice: &Notice) -> Self {
-        let offers =
-            notice.offers().into_iter().flat_map(|(key, words)| words.iter().map(move |word| Offer { key, word }));
-        Self { text: notice.to_string(), offers: offers.collect() }
+        Self { text: notice.to_string(), about: Some(notice.clone()) }
     }
 }
 
@@ -124,7 +131,7 @@ fn lines(all: &[Notice]) -> Vec<Line> {
     let mut lines: Vec<Line> = all.iter().take(SHOWN).map(Line::from).collect();
     if all.len() > SHOWN {
         let text = format!("{} more parts of the link were not understood.", all.len() - SHOWN);
-        lines.push(Line { text, offers: Vec::new() });
+        lines.push(Line { text, about: None });
     }
     lines
 }
@@ -141,11 +148,5 @@ mod tests {
         assert_eq!(said(SHOWN).len(), SHOWN);
         assert_eq!(said(SHOWN + 3).len(), SHOWN + 1);
         assert_eq!(said(SHOWN + 3)[SHOWN].text, "3 more parts of the link were not understood.");
-    }
-
-    #[test]
-    fn a_name_that_is_like_another_offers_that_one() {
-        let line = Line::from(&link::decode("v=3&model=qwen-2.5-7b").notices[0]);
-        assert!(line.offers.contains(&Offer { key: "model", word: "qwen2.5-7b" }), "{line:?}");
     }
 }

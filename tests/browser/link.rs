@@ -1,6 +1,8 @@
 //! The address carries the configuration, to another browser and back again.
 
-use crate::support::{Page, expected};
+use serde_json::json;
+
+use crate::support::{FOLDER, Page, Visit, expected};
 use bmax::link as codec;
 
 #[tokio::test]
@@ -125,5 +127,61 @@ async fn where_the_clipboard_is_forbidden_the_link_is_shown_to_be_copied_by_hand
     calculator.says("Copy it by hand").await;
     let shown = calculator.value("textbox", "Copy it by hand").await;
     assert_eq!(shown, page.address().await);
+    page.close().await;
+}
+
+#[tokio::test]
+async fn the_last_card_is_remembered_and_said_and_can_be_forgotten() {
+    let page = Page::open("?v=4&model=qwen2.5-7b").await;
+    page.part("#answer-bar").pick("GPU", "RTX 4090").await;
+    page.until_query("v=4&model=qwen2.5-7b&gpu=rtx-4090&gpus=1").await;
+    page.go(FOLDER).await;
+    page.wait_for_figures().await;
+    assert_eq!(page.query().await, "v=4&gpu=rtx-4090&gpus=1");
+    let bar = page.part("#answer-bar");
+    bar.shows("bar-answer", &expected::answer(&expected::scenario("gpu=rtx-4090&gpus=1"))).await;
+    let told = page.part("#remembered");
+    assert!(told.all_text().await.contains("the GPUs that you used last"));
+    told.press("Forget them").await;
+    told.says("Forgotten").await;
+    page.go(FOLDER).await;
+    page.wait_for_figures().await;
+    assert_eq!((page.query().await.as_str(), page.part("#remembered").all_text().await.as_str()), ("", ""));
+    page.close().await;
+}
+
+#[tokio::test]
+async fn a_link_that_names_a_configuration_is_never_mixed_with_the_last_card() {
+    let page = Page::open("").await;
+    page.part("#answer-bar").pick("GPU", "RTX 4090").await;
+    page.until_query("v=4&gpu=rtx-4090&gpus=1").await;
+    for address in ["?v=4&s=4096", "workshop/"] {
+        page.go(&format!("{FOLDER}{address}")).await;
+        page.wait_for_figures().await;
+        assert!(!page.query().await.contains("rtx-4090"), "{address}");
+        assert_eq!(page.part("#remembered").all_text().await, "", "{address}");
+    }
+    page.close().await;
+}
+
+#[tokio::test]
+async fn who_waits_for_the_program_sees_the_words_of_the_link() {
+    let page = Visit::to_the_empty_page().open().await;
+    page.devtools("Network.enable", json!({})).await;
+    page.devtools("Network.setBlockedURLs", json!({ "urls": ["*/bmax_bg.wasm"] })).await;
+    page.go(&format!("{FOLDER}?v=4&model=qwen2.5-7b&gpu=rtx-4090")).await;
+    let said = "return document.getElementById('counting').textContent;";
+    page.until_script("the words", said, json!("Counting: model qwen2.5-7b · gpu rtx-4090")).await;
+    page.complaints().await;
+    page.close().await;
+}
+
+#[tokio::test]
+async fn a_parameter_of_another_program_is_put_right_by_one_press() {
+    let page = Page::open("?v=4&seqlen=4096&gpus=16").await;
+    let notices = page.part("#notices");
+    notices.press("Use s=4096").await;
+    page.until_query("v=4&s=4096&gpus=16").await;
+    page.until_script("no message", "return document.querySelector('#notices .notice') === null;", json!(true)).await;
     page.close().await;
 }

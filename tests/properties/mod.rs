@@ -4,6 +4,7 @@
 mod found;
 mod comparison;
 mod growth;
+mod inputs;
 mod links;
 mod meaning;
 mod memory;

@@ -1,15 +1,15 @@
 //! What the bar says.
 
-use bmax::{Answer, Choice, Field, setting, setting::Setting};
+use bmax::{Answer, Choice};
 
-use crate::site::{Facts, Standing, format};
+use crate::site::{self, Facts, Standing, format};
 
 /// The texts of the bar.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shown {
     /// The model and what is trained of it, where there is no room for the whole line.
     pub configuration: String,
-    /// How many settings differ from their defaults, beside those of the line; empty for none.
+    /// How many settings differ from their defaults; empty for none.
     pub changed: String,
     /// Whether there is a micro-batch that fits.
     pub fits: bool,
@@ -44,16 +44,9 @@ impl Shown {
     }
 }
 
-/// How many settings differ from their defaults. The micro-batch is no setting, what the line shows needs no count, and what
-/// the chart is drawn against changes no answer.
+/// How many settings the drawer of all settings lists as changed.
 fn changed(facts: &Facts) -> String {
-    const NUMBERS: [Field; 5] = [Field::Batch, Field::Gpus, Field::Sequence, Field::Rank, Field::ComparisonGpus];
-    static WORDS: [&Setting; 3] = [&setting::ADAPTER, &setting::COMPARISON_RECOMPUTATION, &setting::CHART_AXIS];
-    let numbers = Field::ALL.iter().filter(|field| !NUMBERS.contains(field));
-    let numbers = numbers.filter(|field| facts.scenario.number(**field) != facts.base.number(**field)).count();
-    let words = setting::ALL.iter().filter(|word| !WORDS.contains(&**word));
-    let words = words.filter(|word| word.get(&facts.scenario) != word.get(&facts.base)).count();
-    match numbers + words {
+    match site::changed(facts).count() {
         0 => String::new(),
         some => format!("{some} changed"),
     }

@@ -84,9 +84,14 @@ pub(crate) fn careful_ledger(scenario: &Scenario) -> Ledger {
     counted(scenario, Allocator::Reserved, Extent::Careful)
 }
 
+/// The scenario as far as it is counted: without what its task, its model and its recipe leave unread.
+/// [`Scenario::conflicts`] names what was asked for and is left out.
+pub(crate) fn as_run(scenario: &Scenario) -> Scenario {
+    outside::as_run(scenario, recipes::as_run(vision::as_run(task::as_run(scenario))))
+}
+
 fn counted(scenario: &Scenario, allocator: Allocator, in_host: Extent) -> Ledger {
-    let longest = scenario.at_longest();
-    let scenario = &outside::as_run(&longest, recipes::as_run(vision::as_run(task::as_run(&longest))));
+    let scenario = &as_run(&scenario.at_longest());
     let weights = Weights::of(&scenario.model);
     let pipeline = Pipeline::of(scenario);
     let mut assembly = Assembly::new(scenario, pipeline.stages);

@@ -214,7 +214,7 @@ fn parted_before_the_step(scenario: &Scenario, stages: u32) -> bool {
     let adds_up = scenario.recipe.micro_batches > 1 || stages > 1;
     scenario.cluster.engine == Engine::DeepSpeed
         && scenario.cluster.zero == ZeroStage::Stage1
-        && scenario.recipe.gradients == GradientType::Half
+        && StateBytes::of(scenario).gradient <= 2.0
         && adds_up
 }
 

@@ -36,7 +36,7 @@ pub(super) fn as_run(scenario: &Scenario) -> Scenario {
     }
     run.recipe.loss = LossHead::Plain;
     // trl trains decoders.
-    run.model.encoder = Encoder::NONE;
+    (run.model.encoder, run.recipe.source) = (Encoder::NONE, 0);
     if run.task.kind == TaskKind::Reward {
         // One output in the place of a vocabulary (`num_labels` in trl/trainer/reward_trainer.py).
         run.model.tied_embeddings = Switch::On;

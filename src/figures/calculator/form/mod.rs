@@ -2,12 +2,13 @@
 
 mod agreement;
 mod groups;
-mod input;
+mod hidden;
 mod sieve;
 mod tells;
 mod top;
 
 use bmax::catalogue::{MODELS, ModelGroup, ModelRow};
+use bmax::compare::Input::{self, Number, Word};
 use bmax::{Choice, Method, Scenario};
 use leptos::either::Either;
 use leptos::ev::Event;
@@ -17,7 +18,7 @@ use web_sys::Element;
 use crate::components::{Combobox, Listed, Model, NumberField, Segmented, SettingField};
 use crate::site::{Facts, State, format, read};
 use groups::{Fold, GPUS, GROUPS, Group, MODEL};
-use input::Input::{self, Number, Word};
+use hidden::{differs, is_hidden};
 use sieve::Sieve;
 use top::{Changed, Finder};
 
@@ -149,7 +150,7 @@ struct Told {
 
 impl Told {
     fn of(fold: &Fold, facts: &Facts) -> Self {
-        let changed = fold.inputs.iter().filter(|input| input.differs(&facts.scenario, &facts.base)).count();
+        let changed = fold.inputs.iter().filter(|input| differs(**input, &facts.scenario, &facts.base)).count();
         let changed = (changed > 0).then(|| format::count(changed as u32) + " changed");
         Self { tell: (fold.tell)(&facts.scenario), changed }
     }
@@ -161,7 +162,7 @@ impl Told {
 fn FoldedInputs(state: State, sieve: Sieve, fold: &'static Fold) -> impl IntoView {
     let found = Memo::new(move |_| sieve.finds(fold.inputs.iter().map(|input| input.key())));
     let matters = Memo::new(move |_| {
-        state.read(|facts| fold.inputs.iter().any(|input| !input.hidden(&facts.scenario, &facts.base)))
+        state.read(|facts| fold.inputs.iter().any(|input| !is_hidden(*input, &facts.scenario, &facts.base)))
     });
     let made = Memo::new(move |before| before == Some(&true) || matters.get() || found.get() == Some(true));
     move || made.get().then(|| view! { <Unfolding state sieve fold found/> })
@@ -225,17 +226,18 @@ fn Count(state: State) -> impl IntoView {
 #[component]
 fn Control(state: State, sieve: Sieve, input: Input) -> impl IntoView {
     let found = Memo::new(move |_| sieve.finds([input.key()]));
-    let idle = Memo::new(move |_| state.read(|facts| input.hidden(&facts.scenario, &facts.base)));
+    let idle = Memo::new(move |_| state.read(|facts| is_hidden(input, &facts.scenario, &facts.base)));
     let hidden = Memo::new(move |_| found.get().map_or_else(|| idle.get(), |found| !found));
     let made = Memo::new(move |before| before == Some(&true) || !hidden.get());
-    move || made.get().then(|| control(state, input, hidden))
+    move || made.get().then(|| control(state, input, hidden)).flatten()
 }
 
-fn control(state: State, input: Input, hidden: Memo<bool>) -> impl IntoView {
+/// None for the model and the GPU, which have lists of their own.
+fn control(state: State, input: Input, hidden: Memo<bool>) -> Option<impl IntoView> {
     let why_idle = move || state.asked(|scenario| input.idle(scenario));
     let idle = Signal::derive(move || !why_idle().is_empty());
     let or_idle = move |help: &'static str| if idle.get() { why_idle() } else { help };
-    match input {
+    Some(match input {
         Number(field) => {
             let help = Signal::derive(move || or_idle(field.help()));
             let id = format!("calculator-{}", field.bound().key);
@@ -247,7 +249,8 @@ fn control(state: State, input: Input, hidden: Memo<bool>) -> impl IntoView {
             let id = format!("calculator-{}", setting.key);
             Either::Right(view! { <SettingField handle id help idle hidden/> })
         }
-    }
+        _ => return None,
+    })
 }
 
 #[cfg(test)]
