@@ -15,8 +15,7 @@ mod source;
 mod summary;
 
 use crate::{
-    Adapter, Batching, Bytes, Engine, Field, LossHead, Method, Percent, Scenario, TaskKind, ZeroStage, counters,
-    estimate, link,
+    Adapter, Batching, Bytes, Engine, Field, LossHead, Method, Percent, Scenario, TaskKind, counters, estimate, link,
 };
 
 pub use said::{SAID, STUDIES};
@@ -111,7 +110,7 @@ impl Setting {
             Self::Pipeline
         } else if cluster.tensor_parallel > 1 {
             Self::TensorParallel
-        } else if cluster.gpus > 1 || cluster.zero != ZeroStage::Stage0 {
+        } else if cluster.gpus > 1 {
             Self::DataParallel
         } else {
             Self::SingleDevice

@@ -104,13 +104,16 @@ fn AnswerLine(shown: Memo<Shown>) -> impl IntoView {
     }
 }
 
-/// How the chosen micro-batch stands. Which one that is, the tool says, and here it is only heard; on a phone the sign stands for
-/// the word.
+/// How the chosen micro-batch stands, where one fits at all. Which one that is, the tool says, and here it is only heard; on a
+/// phone the sign stands for the word.
 #[component]
 fn Verdict(shown: Memo<Shown>) -> impl IntoView {
     let standing = move || shown.with(|shown| shown.standing);
     view! {
-        <span class=move || format!("badge badge-{} answer-badge", standing().colour())>
+        <span
+            class=move || format!("badge badge-{} answer-badge", standing().colour())
+            hidden=move || shown.with(|shown| !shown.fits)
+        >
             <span class="visually-hidden"><i>"b"</i><span class="num">{read(shown, |shown| &shown.batch)}</span></span>
             <span aria-hidden="true">{move || standing().sign()}</span>
             <span class="answer-word">{move || standing().word()}</span>
