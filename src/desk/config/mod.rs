@@ -1,5 +1,6 @@
 //! A model from a Hugging Face `config.json`: pasted, dropped or chosen, and read on this page.
 
+mod anywhere;
 mod described;
 
 use bmax::catalogue::{AsUsual, Usual};
@@ -14,6 +15,7 @@ use web_sys::File;
 
 use crate::page::property;
 use crate::present::Present;
+pub use anywhere::{Given, GivenNotice};
 use described::Described;
 
 /// What is larger is refused before it is read, in bytes.
@@ -21,6 +23,15 @@ const LARGEST: u32 = json::MAX_FILE_BYTES as u32;
 
 /// The longest text of a file that is also put into the field, in bytes: a browser takes seconds to lay out more.
 const SHOWN: usize = 1 << 18;
+
+/// What is said of a file that the browser cannot read.
+const UNREADABLE: &str = "The file cannot be read: it may have been moved, or be a folder.";
+
+/// What is said of a text of this `size`, which counts `unit`: “bytes” or “characters”.
+fn too_large(size: f64, unit: &str) -> String {
+    let [size, most] = [size, LARGEST.into()].map(number::grouped);
+    format!("This has {size} {unit} and was not read; at most {most} are.")
+}
 
 /// How the reading of a file went.
 #[derive(Clone, PartialEq)]
@@ -67,12 +78,6 @@ impl Outcome {
             Err(refusal) => Self::Refused(refusal.on_page()),
         }
     }
-
-    /// `unit` is what `size` counts, “bytes” or “characters”.
-    fn too_large(size: f64, unit: &str) -> Self {
-        let [size, most] = [size, LARGEST.into()].map(number::grouped);
-        Self::Refused(format!("This has {size} {unit} and was not read; at most {most} are."))
-    }
 }
 
 /// The model that was read last, and the one that it took the place of.
@@ -95,7 +100,7 @@ impl Config {
     pub fn take_file(self, files: &JsValue) -> bool {
         let Ok(file) = property(files, "0").dyn_into::<File>() else { return false };
         if file.size() > LARGEST.into() {
-            self.outcome.set(Outcome::too_large(file.size(), "bytes"));
+            self.outcome.set(Outcome::Refused(too_large(file.size(), "bytes")));
             return true;
         }
         spawn_local(async move {
@@ -103,8 +108,7 @@ impl Config {
             if let (Some(field), Some(text)) = (self.field.get_untracked(), &text) {
                 field.set_value(if text.len() > SHOWN { "" } else { text.as_str() });
             }
-            let unreadable = "The file cannot be read: it may have been moved, or be a folder.";
-            self.outcome.set(text.map_or_else(|| Outcome::Refused(unreadable.to_owned()), |text| Outcome::of(&text)));
+            self.outcome.set(text.map_or_else(|| Outcome::Refused(UNREADABLE.to_owned()), |text| Outcome::of(&text)));
         });
         true
     }
@@ -114,7 +118,7 @@ impl Config {
         let Some(field) = self.field.get_untracked() else { return };
         let length = field.text_length();
         let outcome = if length > LARGEST {
-            Outcome::too_large(length.into(), "characters")
+            Outcome::Refused(too_large(length.into(), "characters"))
         } else {
             Outcome::of(&field.value())
         };

@@ -174,15 +174,13 @@ pub static GROUPS: [Group; 8] = [
     },
     Group {
         name: "Parallelism",
-        inputs: &[Word(&setting::ZERO)],
+        inputs: &[Word(&setting::ZERO), Number(Field::TensorParallel), Number(Field::PipelineParallel)],
         folds: &[
             Fold {
                 name: "How the work is divided",
                 tell: tells::parallelism,
                 inputs: &[
-                    Number(Field::TensorParallel),
                     Word(&setting::SEQUENCE_PARALLEL),
-                    Number(Field::PipelineParallel),
                     Number(Field::VirtualStages),
                     Number(Field::FirstStageLayers),
                     Number(Field::LastStageLayers),
