@@ -202,8 +202,7 @@ fn pinned(pairs: &[(String, String)], version: u32, first: &Scenario, notices: &
     let mut pinned = Pinned::NONE;
     for (at, (_, given)) in pairs.iter().filter(|(key, _)| key == versus::VS).enumerate() {
         if at == most {
-            let once = most == 1;
-            notices.push(if once { Notice::Repeated(versus::VS.to_owned()) } else { Notice::TooManyVs });
+            notices.push(Notice::TooManyVs(most));
             break;
         }
         pinned = pinned.with(versus::read(given, version, first, notices));

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Change, MAX_QUERY_BYTES, Pinned, VERSION, VS, names};
+use super::{Change, MAX_QUERY_BYTES, VERSION, VS, names};
 use crate::nearest::offers;
 use crate::{Field, InputError, catalogue, number};
 
@@ -79,8 +79,8 @@ pub enum Notice {
     TooLong(usize),
     /// The link is of a version without a word for this, and is counted as it was then, by this option.
     CountedAsBefore(Change, &'static str),
-    /// More scenarios to compare with are named than there is place for; the first ones are read.
-    TooManyVs,
+    /// More scenarios to compare with are named than links of the version have, which is so many; the first ones are read.
+    TooManyVs(usize),
     /// Something in a scenario to compare with.
     Vs(Box<Self>),
     /// A part of a scenario to compare with is no parameter with its value, shortened.
@@ -182,12 +182,10 @@ impl fmt::Display for Notice {
                 let (now, day, before, key) = (change.now(), change.day(), change.before(), change.setting().key);
                 write!(f, "{now} {day}; this link stands for {before} ({key}={option}), as it did.")
             }
-            Self::TooManyVs => write!(
-                f,
-                "“{VS}” is in the link more than {} times{}.",
-                Pinned::MOST,
-                remedy("; the first ones are used")
-            ),
+            Self::TooManyVs(1) => Self::Repeated(VS.to_owned()).fmt(f),
+            Self::TooManyVs(most) => {
+                write!(f, "“{VS}” is in the link more than {most} times{}.", remedy("; the first ones are used"))
+            }
             Self::Vs(notice) if remedied => write!(f, "In “vs”: {notice}"),
             Self::Vs(notice) => write!(f, "In “vs”: {notice:#}"),
             Self::NoPair(given) => write!(

@@ -24,9 +24,6 @@ impl Pinned {
     /// How many there may be: with the present one they are four side by side.
     pub const MOST: usize = 3;
 
-    /// What a reader is told where there is no place for one more.
-    pub const FULL: &str = "Three are pinned, which is the most: remove one to pin another.";
-
     /// Nothing is pinned.
     pub const NONE: Self = Self { places: [None; Self::MOST] };
 

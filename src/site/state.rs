@@ -326,7 +326,7 @@ impl State {
         let now = self.scenario.get_untracked();
         let pinned = self.pinned.get_untracked().with(now);
         self.pinned.set(pinned);
-        if pinned.has(&now) { "Pinned." } else { Pinned::FULL }
+        if pinned.has(&now) { "Pinned." } else { "Three are pinned: remove one first." }
     }
 
     /// Takes the last change back. What comes of it the answer says.

@@ -103,7 +103,7 @@ async fn the_example_is_tried_by_keyboard_and_the_focus_is_kept() {
 }
 
 /// What is pinned, as the count beside the button of the bar says it; nothing while the count is not shown.
-const COUNTED: &str = "const way = document.querySelector('#answer-bar .configuration-pinned'); \
+const COUNTED: &str = "const way = document.querySelector('#answer-bar .configuration-end > a:last-child'); \
     return way.checkVisibility() ? way.textContent.replace(/\\s+/g, ' ').trim() : '';";
 
 #[tokio::test]
@@ -132,10 +132,10 @@ async fn the_bar_of_any_page_pins_and_leads_to_the_comparison() {
     let query = "v=4&gpus=64&vs=gpus:8&vs=gpus:16&vs=gpus:32";
     page.until_query(query).await;
     bar.press("Pin").await;
-    bar.shows("spoken-answer", "Three are pinned, which is the most: remove one to pin another.").await;
+    bar.shows("spoken-answer", "Three are pinned: remove one first.").await;
     page.until_script("they are counted", COUNTED, "3".into()).await;
     page.until_query(query).await;
-    let ways = "return document.querySelector('#answer-bar .configuration-pinned').href;";
+    let ways = "return document.querySelector('#answer-bar .configuration-end > a:last-child').href;";
     let way = page.script(ways, vec![]).await;
     assert!(way.as_str().is_some_and(|way| way.ends_with(&format!("/plan/?{query}#comparing"))), "{way}");
     page.close().await;

@@ -76,10 +76,10 @@ fn Steps(state: State, shown: Memo<Shown>, spoken: RwSignal<String>) -> impl Int
     view! {
         {button("Undo", "Undo (Ctrl Z)", "↶", Taken::can_undo, State::undo)}
         {button("Redo", "Redo (Ctrl Shift Z)", "↷", Taken::can_redo, State::redo)}
-        {button("Pin", "Pin this to compare with. Three at most: then remove one to pin another.", "Pin", |_| true, State::pin)}
+        {button("Pin", "Pin this to compare with: three at most", "Pin", |_| true, State::pin)}
         // As a property it leaves the element empty, and unseen, while nothing is pinned.
         <a
-            class="button button-quiet button-small configuration-pinned"
+            class="button button-quiet button-small"
             href="#comparing"
             title="Compare what is pinned"
             prop:textContent=read(shown, |shown| &shown.pinned)

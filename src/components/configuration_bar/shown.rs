@@ -42,7 +42,7 @@ impl Shown {
             batch: format!(" = {} ", format::count(facts.scenario.recipe.batch)),
             standing: Standing::of(facts),
             spoken: spoken(facts),
-            pinned: ["", "1", "2", "3"].get(pinned).copied().unwrap_or_default().to_owned(),
+            pinned: if pinned == 0 { String::new() } else { format::count(pinned as u32) },
         }
     }
 }

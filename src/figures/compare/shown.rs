@@ -20,6 +20,9 @@ pub const LETTERS: [&str; SIDES] = ["A", "B", "C", "D"];
 /// What is pinned, and the present one.
 pub const SIDES: usize = Pinned::MOST + 1;
 
+/// What a reader is told where there is no place for one more.
+const FULL: &str = "Three are pinned, which is the most: remove one to pin another.";
+
 /// A caption names so many inputs and counts the others.
 const NAMED: usize = 3;
 
@@ -158,7 +161,7 @@ fn about(now: &Scenario, pinned: &Pinned) -> String {
         }
         1 => "A is the configuration that you pinned, and B is yours now.".to_owned(),
         2 => "A and B are the configurations that you pinned, and C is yours now.".to_owned(),
-        _ => format!("A, B and C are the configurations that you pinned, and D is yours now. {}", Pinned::FULL),
+        _ => format!("A, B and C are the configurations that you pinned, and D is yours now. {}", FULL),
     }
 }
 
