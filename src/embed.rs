@@ -328,7 +328,7 @@ mod tests {
             let scenario = link::decode(&link).scenario;
             let query = embed.query(&scenario);
             prop_assert_eq!(Embed::read(&query), (Some(embed.clone()), vec![]));
-            prop_assert_eq!(link::decode(&query), link::Decoded { scenario, vs: None, notices: vec![] });
+            prop_assert_eq!(link::decode(&query), link::Decoded { scenario, vs: link::Pinned::NONE, notices: vec![] });
             prop_assert_eq!(kept(&query) + &link::encode(&scenario), query);
         }
 

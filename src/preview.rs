@@ -12,6 +12,7 @@
 //! ```
 
 use crate::catalogue::{self, ModelRow};
+use crate::link::Pinned;
 use crate::starts::STARTS;
 use crate::{Answer, Scenario, b_max, format, link};
 
@@ -74,22 +75,16 @@ pub fn folder(scenario: &Scenario, figure: Option<&str>) -> Option<String> {
 /// not about a figure is about the first page, and what is compared has no folder.
 ///
 /// ```
-/// use bmax::{Scenario, preview};
+/// use bmax::{Scenario, link::Pinned, preview};
 /// let (site, page) = ("https://example.org/bmax/", "https://example.org/bmax/gpus/");
-/// let address = preview::address(site, page, &Scenario::default(), None, Some("sharding"));
+/// let address = preview::address(site, page, &Scenario::default(), &Pinned::NONE, Some("sharding"));
 /// assert_eq!(address.as_deref(), Some("https://example.org/bmax/figure/sharding/"));
-/// assert_eq!(preview::address(site, page, &Scenario::default(), None, None), None);
+/// assert_eq!(preview::address(site, page, &Scenario::default(), &Pinned::NONE, None), None);
 /// ```
 #[must_use]
-pub fn address(
-    site: &str,
-    page: &str,
-    scenario: &Scenario,
-    vs: Option<&Scenario>,
-    figure: Option<&str>,
-) -> Option<String> {
+pub fn address(site: &str, page: &str, scenario: &Scenario, vs: &Pinned, figure: Option<&str>) -> Option<String> {
     let is_first = page == site || page.strip_prefix(site) == Some("index.html");
-    if vs.is_some() || (figure.is_none() && !is_first) {
+    if !vs.is_empty() || (figure.is_none() && !is_first) {
         return None;
     }
     Some(site.to_owned() + &folder(scenario, figure)?)

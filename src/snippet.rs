@@ -7,11 +7,11 @@
 //! ```
 //! use bmax::Scenario;
 //! use bmax::embed::Embed;
-//! use bmax::link::Beginning;
+//! use bmax::link::{Beginning, Pinned};
 //! use bmax::snippet::{Host, Share};
 //!
 //! let scenario = Scenario::default();
-//! let share = Share { page: "https://example.org/bmax/", beginning: Beginning::Site, site: "https://example.org/bmax/", scenario: &scenario, vs: None, title: "Memory & batch", anchor: "" };
+//! let share = Share { page: "https://example.org/bmax/", beginning: Beginning::Site, site: "https://example.org/bmax/", scenario: &scenario, vs: &Pinned::NONE, title: "Memory & batch", anchor: "" };
 //! assert_eq!(share.short_link(), "https://example.org/bmax/?v=4");
 //! assert_eq!(share.markdown(), "[Memory &amp; batch](https://example.org/bmax/?v=4)");
 //! assert!(Host::Html.write(&share, &Embed::of("chart"), 520).starts_with(
@@ -22,7 +22,7 @@
 use std::fmt::Write;
 
 use crate::embed::Embed;
-use crate::link::Beginning;
+use crate::link::{Beginning, Pinned};
 use crate::{Scenario, link};
 
 /// The height of a frame of which nobody knows the height, in CSS pixels. `embed.js` corrects it.
@@ -59,8 +59,8 @@ pub struct Share<'a> {
     pub site: &'a str,
     /// The configuration that it shows.
     pub scenario: &'a Scenario,
-    /// The configuration that it is compared with, if one is pinned.
-    pub vs: Option<&'a Scenario>,
+    /// The configurations that it is compared with.
+    pub vs: &'a Pinned,
     /// What the reader calls it: the caption of a figure, or the title of the page.
     pub title: &'a str,
     /// The `id` of the place in the page; empty for its beginning.
@@ -75,7 +75,7 @@ impl Share<'_> {
 
     /// The link that spells out every parameter.
     pub fn full_link(&self) -> String {
-        self.link(&(link::encode_whole(self.scenario) + &link::versus_whole(self.vs)))
+        self.link(&(link::encode_whole(self.scenario) + &link::versus_whole(self.scenario, self.vs)))
     }
 
     fn link(&self, query: &str) -> String {

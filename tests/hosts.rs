@@ -3,7 +3,7 @@
 
 use bmax::embed::Embed;
 use bmax::link;
-use bmax::link::Beginning;
+use bmax::link::{Beginning, Pinned};
 use bmax::snippet::{HEIGHT, Host, Share, Still};
 
 /// Where the notes find the page. The tests' network has no certificates.
@@ -115,7 +115,7 @@ fn the_frames_of_the_course_notes_are_the_snippets_of_the_page() {
                 beginning: Beginning::Site,
                 site: PAGE,
                 scenario: &scenario,
-                vs: None,
+                vs: &Pinned::NONE,
                 title: title(notes, &embed.figure),
                 anchor: "",
             };
@@ -136,7 +136,7 @@ fn what_is_said_once_for_a_site_is_in_its_settings() {
         beginning: Beginning::Site,
         site: PAGE,
         scenario: &scenario,
-        vs: None,
+        vs: &Pinned::NONE,
         title: "",
         anchor: "",
     };
@@ -162,7 +162,7 @@ fn the_document_for_teachers_shows_the_same_frame_and_the_same_lines() {
         beginning: Beginning::Site,
         site: PAGE,
         scenario: &scenario,
-        vs: None,
+        vs: &Pinned::NONE,
         title: "What this figure shows",
         anchor: "",
     };
@@ -184,7 +184,7 @@ fn the_document_for_teachers_shows_how_each_tool_takes_a_still() {
         beginning: Beginning::Site,
         site: PAGE,
         scenario: &scenario,
-        vs: None,
+        vs: &Pinned::NONE,
         title: "T",
         anchor: "",
     };

@@ -1,6 +1,7 @@
 //! Which configurations have an address that shows a preview, and what stands there.
 
 use bmax::catalogue::MODELS;
+use bmax::link::Pinned;
 use bmax::starts::STARTS;
 use bmax::{Adapter, Field, Scenario, b_max, catalogue, link, preview};
 
@@ -53,12 +54,12 @@ fn whatever_differs_in_one_input_has_no_address() {
 #[test]
 fn what_is_shared_from_another_page_or_beside_another_configuration_has_none() {
     let llama = preview::of_model(catalogue::model("llama-3.1-8b").expect("listed"));
-    let address = |page: &str, vs: Option<&Scenario>| preview::address(SITE, page, &llama, vs, None);
+    let address = |page: &str, vs: &Pinned| preview::address(SITE, page, &llama, vs, None);
     let whole = Some(format!("{SITE}model/llama-3.1-8b/"));
-    assert_eq!(address(SITE, None), whole);
-    assert_eq!(address(&format!("{SITE}index.html"), None), whole);
-    assert_eq!(address(&format!("{SITE}gpus/"), None), None);
-    assert_eq!(address(SITE, Some(&Scenario::workshop())), None);
+    assert_eq!(address(SITE, &Pinned::NONE), whole);
+    assert_eq!(address(&format!("{SITE}index.html"), &Pinned::NONE), whole);
+    assert_eq!(address(&format!("{SITE}gpus/"), &Pinned::NONE), None);
+    assert_eq!(address(SITE, &Pinned::from(Scenario::workshop())), None);
 }
 
 /// The positions that the published configurations have; what they leave out is the default of their class.

@@ -2,7 +2,7 @@
 //! read by parsers of HTML and Markdown that know nothing of this project.
 
 use bmax::embed::{Embed, Theme};
-use bmax::link::Beginning;
+use bmax::link::{Beginning, Pinned};
 use bmax::snippet::{Host, SANDBOX, Share, Still};
 use bmax::{Scenario, link};
 use html5gum::{Token, Tokenizer};
@@ -31,7 +31,15 @@ fn one_line(title: &str) -> String {
 }
 
 fn share<'a>(scenario: &'a Scenario, title: &'a str) -> Share<'a> {
-    Share { page: PAGE, beginning: Beginning::Site, site: PAGE, scenario, vs: None, title, anchor: "chart-title" }
+    Share {
+        page: PAGE,
+        beginning: Beginning::Site,
+        site: PAGE,
+        scenario,
+        vs: &Pinned::NONE,
+        title,
+        anchor: "chart-title",
+    }
 }
 
 type Element = (String, Vec<(String, String)>);

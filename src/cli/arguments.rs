@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use super::input::query_of;
 use crate::export::Target;
-use crate::link;
+use crate::link::{self, Pinned};
 
 /// What to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +24,8 @@ pub enum Task {
     Compare {
         /// The two questions.
         questions: [String; 2],
+        /// How many more the one link pins, which are not compared.
+        left_out: usize,
         /// How they are read.
         reading: Reading,
         /// As JSON instead of tables.
@@ -232,12 +234,14 @@ impl Given {
             return Ok(Task::Version);
         } else if compare {
             let count = questions.len();
-            let both = match questions.as_slice() {
-                [link] => pinned(link).map(|pinned| vec![pinned, link.clone()]),
-                _ => None,
+            let pinned = match questions.as_slice() {
+                [link] => pinned(link),
+                _ => Pinned::NONE,
             };
-            let questions = both.unwrap_or(questions).try_into().map_err(|_| ArgumentError::NotTwo(count))?;
-            return Ok(Task::Compare { questions, reading, json });
+            let first = pinned.get(0).map(link::encode);
+            let questions: Vec<String> = first.into_iter().chain(questions).collect();
+            let questions = questions.try_into().map_err(|_| ArgumentError::NotTwo(count))?;
+            return Ok(Task::Compare { questions, left_out: pinned.len().saturating_sub(1), reading, json });
         }
         if let Some(second) = questions.get(1) {
             return Err(ArgumentError::Second(crate::bounds::excerpt(second)));
@@ -259,10 +263,9 @@ impl Given {
     }
 }
 
-/// The scenario that a link is compared with, as a question of its own. Whatever is wrong with it, the link itself
-/// will be told.
-fn pinned(link: &str) -> Option<String> {
-    link::decode(query_of(link)?).vs.map(|vs| link::encode(&vs))
+/// The scenarios that a link is compared with. Whatever is wrong with them, the link itself will be told.
+fn pinned(link: &str) -> Pinned {
+    query_of(link).map_or(Pinned::NONE, |query| link::decode(query).vs)
 }
 
 /// The text behind an option.
@@ -339,13 +342,18 @@ mod tests {
     #[test]
     fn a_comparison_has_two_questions() {
         let questions = ["s=1".to_owned(), "s=2".to_owned()];
-        let task = |reading| Ok(Task::Compare { questions: questions.clone(), reading, json: false });
+        let task = |reading| Ok(Task::Compare { questions: questions.clone(), left_out: 0, reading, json: false });
         assert_eq!(read(&["--compare", "s=1", "s=2"]), task(Reading::default()));
         assert_eq!(read(&["s=1", "--config=c.json", "s=2", "--compare"]), task(of_a_file("c.json")));
         // One link may name both; what is pinned comes first.
         let questions = ["v=4&s=1024".to_owned(), "https://a.b/?gpus=1&s=2048&vs=s:1024;gpus:8#plan".to_owned()];
-        let task = Ok(Task::Compare { questions: questions.clone(), reading: Reading::default(), json: false });
-        assert_eq!(read(&["--compare", &questions[1]]), task);
+        let task = |questions: &[String; 2], left_out| {
+            Ok(Task::Compare { questions: questions.clone(), left_out, reading: Reading::default(), json: false })
+        };
+        assert_eq!(read(&["--compare", &questions[1]]), task(&questions, 0));
+        // Of several the first is compared, and the others are told of.
+        let questions = ["v=4&s=1024".to_owned(), "?v=4&vs=s:1024&vs=gpus:16&vs=gpus:32".to_owned()];
+        assert_eq!(read(&["--compare", &questions[1]]), task(&questions, 2));
         for (arguments, count) in
             [(["--compare"].as_slice(), 0), (&["--compare", "s=1"], 1), (&["--compare", "a", "b", "c"], 3)]
         {

@@ -37,7 +37,7 @@ pub use report::{
 pub use values::{Number, Parameters, Value};
 
 use crate::course::lengths;
-use crate::{config_json, export, json, number};
+use crate::{config_json, export, format, json, number};
 
 /// How the program is used.
 pub const HELP: &str = "\
@@ -192,7 +192,11 @@ fn carry_out(task: Task) -> Result<(), CommandError> {
                 if json { write_json(&mut output, &report)? } else { output.write_all(text(&report).as_bytes())? }
             }
         }
-        Task::Compare { questions: [before, after], reading, json } => {
+        Task::Compare { questions: [before, after], left_out, reading, json } => {
+            if left_out > 0 {
+                let more = format::counted(left_out as u64, "more configuration", "more configurations");
+                complain(&format!("the link pins {more}; the first is compared here, and the page shows all"));
+            }
             let compared = comparison(&asked(&before, &reading)?, &asked(&after, &reading)?);
             if json {
                 write_json(&mut output, &compared)?;

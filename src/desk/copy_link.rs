@@ -32,7 +32,7 @@ impl LinkCopy {
     /// Copies the link.
     pub fn press(self) {
         self.present.ask_for(move |now| {
-            let link = format!("{}?{}", page::address(), page::beginning().link(&now.scenario, now.vs.as_ref()));
+            let link = format!("{}?{}", page::address(), page::beginning().link(&now.scenario, &now.vs));
             spawn_local(async move {
                 let copied = is_copied(&link).await;
                 self.outcome.set(Some(if copied { Outcome::Copied } else { Outcome::Refused(link) }));

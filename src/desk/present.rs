@@ -24,7 +24,7 @@ type Waiting = Rc<Cell<Option<Box<dyn FnOnce(Decoded)>>>>;
 /// What the page shows, as far as it or its address have said.
 #[derive(Clone, Copy)]
 pub struct Present {
-    /// The configuration of the page, and the one that is pinned beside it.
+    /// The configuration of the page, and those that are pinned beside it.
     link: RwSignal<Decoded>,
     /// Who waits for what the page says next.
     waiting: StoredValue<Vec<Waiting>, LocalStorage>,
@@ -47,7 +47,7 @@ impl Present {
         present
     }
 
-    /// The configuration of the page, and the one that is pinned beside it.
+    /// The configuration of the page, and those that are pinned beside it.
     pub fn link(self) -> ReadSignal<Decoded> {
         self.link.read_only()
     }

@@ -5,18 +5,18 @@
 //! other pages do not.
 //!
 //! ```
-//! use bmax::link::Beginning;
+//! use bmax::link::{Beginning, Pinned};
 //! use bmax::{Method, Scenario};
 //!
 //! let page = Beginning::Workshop;
 //! assert_eq!(page.read("").scenario, page.scenario());
 //! let counted = page.read("?v=4&gpus=4").scenario;
 //! assert_eq!((counted.cluster.gpus, counted.method), (4, Method::Workshop));
-//! assert_eq!(page.link(&Scenario { method: Method::Ledger, ..counted }, None), "v=4&b=83&gpus=4&method=ledger");
-//! assert_eq!(page.onward(&counted, None), "v=4&gpus=4");
+//! assert_eq!(page.link(&Scenario { method: Method::Ledger, ..counted }, &Pinned::NONE), "v=4&b=83&gpus=4&method=ledger");
+//! assert_eq!(page.onward(&counted, &Pinned::NONE), "v=4&gpus=4");
 //! ```
 
-use super::{Decoded, VS, decode, encode, encode_with, names, pairs, versus, with_rows_of};
+use super::{Decoded, Pinned, VS, decode, encode, encode_with, names, pairs, versus, with_rows_of};
 use crate::{Choice, Method, Scenario, setting};
 
 /// What a page begins with.
@@ -84,7 +84,7 @@ impl Beginning {
     }
 
     /// Writes the query of a link to the page: it names everything that the page needs to show the same.
-    pub fn link(self, scenario: &Scenario, vs: Option<&Scenario>) -> String {
+    pub fn link(self, scenario: &Scenario, vs: &Pinned) -> String {
         // What is written is read: the default of links is not that of this page.
         if self == Self::Workshop && scenario.method == Scenario::default().method {
             let method = &setting::METHOD;
@@ -94,8 +94,8 @@ impl Beginning {
     }
 
     /// Writes the query of the page’s own address, which a page with a beginning of its own leaves out there.
-    pub fn address(self, scenario: &Scenario, vs: Option<&Scenario>) -> String {
-        if self == Self::Workshop && vs.is_none() && *scenario == self.scenario() {
+    pub fn address(self, scenario: &Scenario, vs: &Pinned) -> String {
+        if self == Self::Workshop && vs.is_empty() && *scenario == self.scenario() {
             return String::new();
         }
         self.link(scenario, vs)
@@ -103,7 +103,7 @@ impl Beginning {
 
     /// Writes the query that the page’s ways to other pages take along. Whose count a page with a beginning of its own
     /// shows is not among it, and neither is that beginning.
-    pub fn onward(self, scenario: &Scenario, vs: Option<&Scenario>) -> String {
+    pub fn onward(self, scenario: &Scenario, vs: &Pinned) -> String {
         match self {
             Self::Site => encode_with(scenario, vs),
             Self::Workshop => {
@@ -111,7 +111,7 @@ impl Beginning {
                 let usual = if scenario.is_at_largest() { counted.at_largest() } else { counted };
                 let counted = Scenario { method: scenario.method, ..self.scenario() };
                 let is_first = [counted, self.scenario().then(counted)].contains(scenario);
-                if vs.is_none() && is_first { String::new() } else { encode_with(&usual, vs) }
+                if vs.is_empty() && is_first { String::new() } else { encode_with(&usual, vs) }
             }
         }
     }
@@ -174,14 +174,14 @@ mod tests {
             for method in Method::ALL {
                 let scenario = by(*method, query);
                 let pinned = decode("?v=4&gpus=16").scenario;
-                for vs in [None, Some(pinned)] {
-                    let [link, address] = [PAGE.link(&scenario, vs.as_ref()), PAGE.address(&scenario, vs.as_ref())];
+                for vs in [Pinned::NONE, Pinned::from(pinned)] {
+                    let [link, address] = [PAGE.link(&scenario, &vs), PAGE.address(&scenario, &vs)];
                     assert!(link.contains(&format!("&method={}", method.key())), "{link}");
                     for written in [&link, &address] {
                         let read = PAGE.read(written);
                         assert_eq!((read.scenario, read.vs, read.notices), (scenario, vs, vec![]), "{written}");
                     }
-                    let is_first = scenario == PAGE.scenario() && vs.is_none();
+                    let is_first = scenario == PAGE.scenario() && vs.is_empty();
                     assert_eq!(address, if is_first { "" } else { &link });
                 }
             }
@@ -192,13 +192,13 @@ mod tests {
     fn its_ways_take_the_configuration_along_and_not_the_count() {
         let scenario = decode("?v=4&model=13b&gpus=64").scenario;
         for method in Method::ALL {
-            assert_eq!(PAGE.onward(&Scenario { method: *method, ..PAGE.scenario() }, None), "");
-            let onward = PAGE.onward(&Scenario { method: *method, ..scenario }, None);
+            assert_eq!(PAGE.onward(&Scenario { method: *method, ..PAGE.scenario() }, &Pinned::NONE), "");
+            let onward = PAGE.onward(&Scenario { method: *method, ..scenario }, &Pinned::NONE);
             assert_eq!(onward, encode(&scenario));
         }
-        let pinned = decode("?v=4&gpus=16").scenario;
-        let onward = decode(&PAGE.onward(&PAGE.scenario(), Some(&pinned)));
-        assert_eq!((onward.scenario.method, onward.vs), (Method::Ledger, Some(pinned)));
+        let pinned = Pinned::from(decode("?v=4&gpus=16").scenario);
+        let onward = decode(&PAGE.onward(&PAGE.scenario(), &pinned));
+        assert_eq!((onward.scenario.method, onward.vs), (Method::Ledger, pinned));
     }
 
     #[test]
@@ -206,9 +206,9 @@ mod tests {
         for query in ["", "?v=4&gpus=4", "?method=paper&s=4096", "?vs=s:4096"] {
             let read = Beginning::Site.read(query);
             assert_eq!(read, decode(query));
-            let written = encode_with(&read.scenario, read.vs.as_ref());
+            let written = encode_with(&read.scenario, &read.vs);
             for of_page in [Beginning::link, Beginning::address, Beginning::onward] {
-                assert_eq!(of_page(Beginning::Site, &read.scenario, read.vs.as_ref()), written);
+                assert_eq!(of_page(Beginning::Site, &read.scenario, &read.vs), written);
             }
         }
     }

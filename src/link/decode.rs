@@ -2,7 +2,9 @@
 
 use super::parameters::ROWS;
 use super::versus;
-use super::{Change, Decoded, MAX_QUERY_BYTES, Notice, OWN, UNKNOWN, VERSION, is_parameter, nearest_parameters};
+use super::{
+    Change, Decoded, MAX_QUERY_BYTES, Notice, OWN, Pinned, UNKNOWN, VERSION, is_parameter, nearest_parameters,
+};
 use crate::bounds::excerpt;
 use crate::nearest::offers;
 use crate::{
@@ -189,9 +191,23 @@ pub(super) fn read(
     for pair in pairs.iter().filter(|(key, _)| follows(key)) {
         read_one(pair, value_of("unit"), &mut scenario, &mut notices);
     }
-    // It is read onto the whole of the first scenario, which nothing that is wrong in it can change.
-    let vs = value_of(versus::VS).map(|given| versus::read(given, version, &scenario, &mut notices));
+    let vs = pinned(pairs, version, &scenario, &mut notices);
     Decoded { scenario, vs, notices }
+}
+
+/// The scenarios to compare with. Each is read onto the whole of the first one, which nothing that is wrong in it can
+/// change. Until version 4 a link had one.
+fn pinned(pairs: &[(String, String)], version: u32, first: &Scenario, notices: &mut Vec<Notice>) -> Pinned {
+    let most = if version < 4 { 1 } else { Pinned::MOST };
+    let mut pinned = Pinned::NONE;
+    for (at, (_, given)) in pairs.iter().filter(|(key, _)| key == versus::VS).enumerate() {
+        if at == most {
+            notices.push(Notice::TooManyVs(most));
+            break;
+        }
+        pinned = pinned.with(versus::read(given, version, first, notices));
+    }
+    pinned
 }
 
 /// Reads one parameter into the scenario; what cannot be used is told. `unit` is that of the global batch, where it is given.
@@ -295,14 +311,14 @@ pub(crate) fn unknown_word(
     Notice::Word { key, name, given: excerpt(given), nearest, accepted: accepted.to_owned(), used }
 }
 
-/// The decoded pairs of a query, each name once, in the order of the link.
+/// The decoded pairs of a query in the order of the link, each name once, but for the scenarios to compare with.
 pub(crate) fn pairs(query: &str, notices: &mut Vec<Notice>) -> Vec<(String, String)> {
     let mut pairs: Vec<(String, String)> = Vec::new();
     for raw in within_limit(query, notices).split('&').filter(|raw| !raw.is_empty()) {
         let Some((key, value)) = form_urlencoded::parse(raw.as_bytes()).next() else { continue };
         if is_damaged(raw) || key.contains('\u{fffd}') || value.contains('\u{fffd}') {
             notices.push(Notice::Encoding(excerpt(&key)));
-        } else if !pairs.iter().any(|(name, _)| *name == key) {
+        } else if key == versus::VS || !pairs.iter().any(|(name, _)| *name == key) {
             pairs.push((key.into_owned(), value.into_owned()));
         } else if !notices.contains(&Notice::Repeated(excerpt(&key))) {
             notices.push(Notice::Repeated(excerpt(&key)));

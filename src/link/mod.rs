@@ -6,7 +6,7 @@
 //! [`Notice`], with the names that are like it; its default stands in, and everything else is kept. The
 //! parameters of an embedded figure ([`PASSED_OVER`]) are passed over: they say what is shown, not what is computed.
 //!
-//! A link may name a second scenario to compare with, in the parameter [`VS`]: only what it has different.
+//! A link may name scenarios to compare with, each in a parameter [`VS`] of its own: only what that one has different.
 //!
 //! ```
 //! use bmax::{Scenario, link};
@@ -21,7 +21,7 @@
 //! assert_eq!(read.notices.len(), 1);
 //!
 //! let read = link::decode("?recompute=none&vs=recompute:selective;s:4096");
-//! let pinned = read.vs.expect("a second one");
+//! let pinned = read.vs.get(0).expect("a second one");
 //! assert_eq!((read.scenario.recipe.sequence, pinned.recipe.sequence), (2048, 4096));
 //! ```
 
@@ -31,6 +31,7 @@ mod decode;
 mod encode;
 mod notice;
 mod parameters;
+mod pinned;
 #[cfg(test)]
 mod tests;
 mod versus;
@@ -46,6 +47,7 @@ pub use notice::Notice;
 pub(crate) use notice::explained;
 pub(crate) use notice::nearest_parameters;
 pub use parameters::{NETWORK, PASSED_OVER, Parameter, is_parameter, names, parameters};
+pub use pinned::Pinned;
 pub use versus::{VS, encode_with, versus, versus_whole};
 
 use crate::runtime::fragmentation;
@@ -56,7 +58,8 @@ use crate::{Origin, Scenario, catalogue};
 /// ([`Bound::since`](crate::bounds::Bound::since), [`Setting::since`](crate::setting::Setting::since)).
 pub const VERSION: u32 = 4;
 
-/// The longest query that is read. The longest link this codec can write is far below it.
+/// The longest query that is read. The longest link of one scenario is far below it, and that of four is below
+/// it.
 pub const MAX_QUERY_BYTES: usize = 8_192;
 
 /// The word for a model of no catalogue row, whose numbers are all in the link or defaults.
@@ -85,8 +88,8 @@ const fn gpu_word(origin: &'static str) -> &'static str {
 pub struct Decoded {
     /// The scenario, with defaults for what is absent or unusable.
     pub scenario: Scenario,
-    /// The scenario to compare with, if the link names one.
-    pub vs: Option<Scenario>,
+    /// The scenarios to compare with, in the order of the link.
+    pub vs: Pinned,
     /// What the reader should know about.
     pub notices: Vec<Notice>,
 }

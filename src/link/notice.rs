@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Change, MAX_QUERY_BYTES, VERSION, names};
+use super::{Change, MAX_QUERY_BYTES, VERSION, VS, names};
 use crate::nearest::offers;
 use crate::{Field, InputError, catalogue, number};
 
@@ -81,9 +81,11 @@ pub enum Notice {
     TooLong(usize),
     /// The link is of a version without a word for this, and is counted as it was then, by this option.
     CountedAsBefore(Change, &'static str),
-    /// Something in the scenario to compare with.
+    /// More scenarios to compare with are named than links of the version have, which is so many; the first ones are read.
+    TooManyVs(usize),
+    /// Something in a scenario to compare with.
     Vs(Box<Self>),
-    /// A part of the scenario to compare with is no parameter with its value, shortened.
+    /// A part of a scenario to compare with is no parameter with its value, shortened.
     NoPair(String),
 }
 
@@ -187,6 +189,10 @@ impl fmt::Display for Notice {
             Self::CountedAsBefore(change, option) => {
                 let (now, day, before, key) = (change.now(), change.day(), change.before(), change.setting().key);
                 write!(f, "{now} {day}; this link stands for {before} ({key}={option}), as it did.")
+            }
+            Self::TooManyVs(1) => Self::Repeated(VS.to_owned()).fmt(f),
+            Self::TooManyVs(most) => {
+                write!(f, "“{VS}” is in the link more than {most} times{}.", remedy("; the first ones are used"))
             }
             Self::Vs(notice) if remedied => write!(f, "In “vs”: {notice}"),
             Self::Vs(notice) => write!(f, "In “vs”: {notice:#}"),

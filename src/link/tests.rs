@@ -14,7 +14,7 @@ fn only_notice(query: &str) -> String {
 fn the_default_scenario_is_the_bare_version() {
     assert_eq!(encode(&Scenario::default()), "v=4");
     assert_eq!(decode("").scenario, Scenario::default());
-    assert_eq!(decode("?v=4"), Decoded { scenario: Scenario::default(), vs: None, notices: vec![] });
+    assert_eq!(decode("?v=4"), Decoded { scenario: Scenario::default(), vs: Pinned::NONE, notices: vec![] });
 }
 
 #[test]
@@ -232,7 +232,7 @@ fn links_of_version_3_begin_with_the_workshop_s_example() {
     // A model brought no length of its own.
     assert_eq!(asked("?v=3&model=gpt2"), ("gpt2", "a100-80", 2_048, 3, 8, Recomputation::None));
     assert_eq!(asked("?v=3&gpus=1&vs=model:gpt2"), ("7b", "a100-80", 2_048, 3, 1, selective));
-    let pinned = decode("?v=3&vs=gpus:16;s:512").vs.expect("a second one");
+    let pinned = decode("?v=3&vs=gpus:16;s:512").vs.get(0).copied().expect("a second one");
     assert_eq!((pinned.cluster.gpus, pinned.recipe.sequence, pinned.recipe.batch), (16, 512, 3));
     assert_eq!((pinned.comparison.gpus, pinned.comparison.recomputation), (64, Recomputation::Full));
 }
@@ -276,7 +276,7 @@ fn the_references_of_the_chart_are_like_the_scenario_until_they_are_said() {
     let said = decode_onto(Some(&Scenario::default()), "gpus=4&chart_gpus=8").scenario;
     assert_eq!((said.cluster.gpus, said.comparison.gpus), (4, 8));
     assert_eq!(
-        encode(&decode("gpus=2&recompute=none&vs=gpus:4").vs.expect("a second one")),
+        encode(&decode("gpus=2&recompute=none&vs=gpus:4").vs.get(0).copied().expect("a second one")),
         "v=4&gpus=4&recompute=none"
     );
 }
@@ -289,7 +289,7 @@ fn a_model_of_no_row_stays_the_readers_own() {
     let scenario = scenario.at_largest();
     let query = encode(&scenario);
     assert_eq!(query, "v=4&model=own&layers=7");
-    assert_eq!(decode(&query), Decoded { scenario, vs: None, notices: vec![] });
+    assert_eq!(decode(&query), Decoded { scenario, vs: Pinned::NONE, notices: vec![] });
 }
 
 #[test]
@@ -315,12 +315,12 @@ fn every_parameter_has_its_own_name() {
 fn pinned(query: &str) -> String {
     let read = decode(query);
     assert_eq!(read.notices, [], "{query}");
-    encode(&read.vs.expect("a second one"))
+    encode(&read.vs.get(0).copied().expect("a second one"))
 }
 
 #[test]
 fn a_link_names_a_second_scenario_by_what_it_has_different() {
-    assert_eq!(decode("?v=4&s=4096").vs, None);
+    assert_eq!(decode("?v=4&s=4096").vs, Pinned::NONE);
     assert_eq!(pinned("v=4&s=4096&vs="), "v=4&s=4096", "nothing is different");
     assert_eq!(pinned("v=4&s=4096&vs=zero:1"), "v=4&s=4096&zero=1");
     assert_eq!(pinned("vs=zero:1;s:8k&v=4&gpus=16"), "v=4&s=8192&gpus=16&zero=1", "the order does not matter");
@@ -329,6 +329,46 @@ fn a_link_names_a_second_scenario_by_what_it_has_different() {
     assert_eq!(pinned("segments=expandable&vs=segments:fixed"), "v=4", "the usual fragmentation comes along");
     // As a form or another program writes it.
     assert_eq!(pinned("?vs=s%3A4%2C096%3B+zero%3A1"), "v=4&s=4096&zero=1");
+}
+
+/// What a link pins, each as a link of its own, and what is said of the link.
+fn all_pinned(query: &str) -> (Vec<String>, Vec<String>) {
+    let read = decode(query);
+    (read.vs.iter().map(encode).collect(), read.notices.iter().map(ToString::to_string).collect())
+}
+
+#[test]
+fn a_link_names_up_to_three_scenarios_each_by_what_it_has_different_from_the_first() {
+    let (pinned, said) = all_pinned("v=4&s=4096&vs=s:2048&vs=zero:1&vs=gpus:16");
+    assert_eq!(pinned, ["v=4", "v=4&s=4096&zero=1", "v=4&s=4096&gpus=16"], "none onto another one");
+    assert_eq!(said, [""; 0]);
+    // What is wrong in one leaves the others.
+    let (pinned, said) = all_pinned("v=4&vs=gpus:16&vs=s:-5&vs=zero:1");
+    assert_eq!((pinned.len(), said.len()), (3, 1), "{said:?}");
+    assert_eq!([&pinned[0], &pinned[1], &pinned[2]], ["v=4&gpus=16", "v=4", "v=4&zero=1"]);
+    // The same once more is one.
+    assert_eq!(all_pinned("v=4&vs=s:4096&vs=&vs=s:4k").0, ["v=4&s=4096", "v=4"]);
+}
+
+#[test]
+fn more_scenarios_than_there_is_place_for_are_named_and_the_first_three_are_used() {
+    let named = "“vs” is in the link more than 3 times; the first ones are used.";
+    let (pinned, said) = all_pinned("v=4&vs=gpus:2&vs=gpus:4&zero=2&vs=gpus:16&vs=gpus:32&vs=gpus:64");
+    assert_eq!(pinned, ["v=4&gpus=2&zero=2", "v=4&gpus=4&zero=2", "v=4&gpus=16&zero=2"]);
+    assert_eq!(said, [named], "it is said once");
+    let many = "&vs=".repeat(MAX_QUERY_BYTES / 4 - 1);
+    assert_eq!(all_pinned(&format!("v=4{many}")), (vec!["v=4".to_owned()], vec![named.to_owned()]));
+}
+
+#[test]
+fn a_link_of_an_older_version_names_one_scenario_and_says_that_a_further_one_is_not_used() {
+    for version in 1..4 {
+        let read = |rest: &str| decode(&format!("v={version}&gpus=4&vs=s:512{rest}"));
+        let (one, two) = (read(""), read("&vs=s:1024"));
+        assert_eq!((one.vs.len(), two.scenario, two.vs), (1, one.scenario, one.vs), "{version}");
+        let said: Vec<_> = two.notices.iter().map(ToString::to_string).collect();
+        assert_eq!(said, ["“vs” is in the link more than once; the first value is used."], "{version}");
+    }
 }
 
 #[test]
@@ -346,22 +386,22 @@ fn what_is_wrong_with_the_second_scenario_never_touches_the_first() {
         ("embed:chart", "In “vs”: “embed:chart” is not a parameter with its value"),
     ] {
         let read = decode(&format!("gpus=16&s=4096&vs={vs}"));
-        assert_eq!((read.scenario, read.vs), (first, Some(first)), "{vs}");
+        assert_eq!((read.scenario, read.vs), (first, Pinned::from(first)), "{vs}");
         let said: Vec<_> = read.notices.iter().map(ToString::to_string).collect();
         assert!(said.len() == 1 && said[0].starts_with(message), "{vs}: {said:?}");
         assert!(!format!("{:#}", read.notices[0]).contains("passed over"));
     }
     // No other model stands in for one that is not known, and the first has none of it.
     let read = decode("gpus=16&s=4096&vs=model:llama3-8b");
-    assert_eq!((read.scenario, read.vs.map(|vs| vs.model.origin)), (first, Some(crate::Origin::Unknown)));
+    assert_eq!((read.scenario, read.vs.get(0).map(|vs| vs.model.origin)), (first, Some(crate::Origin::Unknown)));
     let said: Vec<_> = read.notices.iter().map(ToString::to_string).collect();
     assert!(said[0].starts_with("In “vs”: Model: “llama3-8b” is not known (nearest: llama-3.1-8b)"), "{said:?}");
     // The rest of it holds.
     let read = decode("vs=gpus:4;s:x;zero:1");
-    assert_eq!(encode(&read.vs.expect("a second one")), "v=4&gpus=4&zero=1");
+    assert_eq!(encode(&read.vs.get(0).copied().expect("a second one")), "v=4&gpus=4&zero=1");
     // Broken encoding costs the parameter, and the first scenario knows nothing of it.
     let read = decode("s=4096&vs=%zz");
-    assert_eq!((encode(&read.scenario), read.vs, read.notices.len()), ("v=4&s=4096".to_owned(), None, 1));
+    assert_eq!((encode(&read.scenario), read.vs, read.notices.len()), ("v=4&s=4096".to_owned(), Pinned::NONE, 1));
 }
 
 #[test]
@@ -377,7 +417,9 @@ fn a_second_scenario_cannot_make_the_reader_slow() {
 #[test]
 fn the_second_scenario_is_read_by_the_version_of_the_link() {
     // Until version 3 no model brought its own recomputation.
-    let of = |version| decode(&format!("v={version}&vs=model:llama-3.1-8b")).vs.expect("a second one").recipe;
+    let of = |version| {
+        decode(&format!("v={version}&vs=model:llama-3.1-8b")).vs.get(0).copied().expect("a second one").recipe
+    };
     assert_eq!(of(2).recomputation, Recomputation::Selective);
     assert_eq!(of(3).recomputation, Recomputation::Full);
 }
@@ -404,7 +446,7 @@ fn that_the_count_has_changed_is_said_once_and_is_no_fault() {
     // The second scenario is told of by itself, and not again what holds for both.
     let said = told(&format!("v=2&{experts}&vs=adapter:qlora"));
     assert!(said.len() == 2 && said.iter().all(|(_, text)| text.starts_with("In “vs”: ")), "{said:?}");
-    let vs = decode(&format!("v=2&{experts}&vs=adapter:qlora")).vs.expect("a second one").recipe;
+    let vs = decode(&format!("v=2&{experts}&vs=adapter:qlora")).vs.get(0).copied().expect("a second one").recipe;
     assert_eq!((vs.adapter_type, vs.expert_matrices), (AdapterType::Half, ExpertMatrices::Linear));
     assert_eq!(told(&format!("v=2&{experts}&adapter=qlora&vs=s:512")).len(), 2);
 }

@@ -1,40 +1,51 @@
-//! The parameter that names a second scenario: only what it has different from the first.
+//! The parameter that names a scenario to compare with: only what it has different from the first one. A link has it
+//! once for each.
 //!
 //! A pair is a parameter, a colon and its value; semicolons stand between pairs. Neither sign is in a value that a
 //! link writes, and browsers leave both as they are, so that the link stays short and can be read.
 
 use super::decode::read as read_pairs;
 use super::encode::{differing, encode, rows_of, unsaid_after};
-use super::{Decoded, NETWORK, Notice, OWN, PASSED_OVER, model_word};
+use super::{Decoded, NETWORK, Notice, OWN, PASSED_OVER, Pinned, model_word};
 use crate::bounds::excerpt;
+use crate::input::Input;
 use crate::{Field, Scenario, catalogue, number, setting};
 
 /// The name of the parameter.
 pub const VS: &str = "vs";
 
-/// Parameters of the link as a whole, of which there is one only.
-const ONCE: [&str; 2] = ["v", VS];
+/// Parameters of the link as a whole, which no scenario to compare with has.
+const OF_THE_LINK: [&str; 2] = ["v", VS];
 
-/// Writes the query string of a scenario and of the one that it is compared with, without the leading question mark.
+/// Writes the query string of a scenario and of those that it is compared with, without the leading question mark.
 ///
 /// ```
-/// use bmax::{Field, Scenario, link};
+/// use bmax::{Field, Scenario, link, link::Pinned};
 ///
-/// let pinned = Scenario::default();
-/// let now = pinned.with_number(Field::Sequence, 4_096.0)?.at_largest();
-/// let query = link::encode_with(&now, Some(&pinned));
+/// let first = Scenario::default();
+/// let pinned = Pinned::from(first);
+/// let now = first.with_number(Field::Sequence, 4_096.0)?.at_largest();
+/// let query = link::encode_with(&now, &pinned);
 /// assert_eq!(query, "v=4&s=4096&vs=s:2048");
-/// assert_eq!(link::decode(&query).vs, Some(pinned));
+/// assert_eq!(link::decode(&query).vs, pinned);
 /// # Ok::<(), bmax::InputError>(())
 /// ```
-pub fn encode_with(scenario: &Scenario, vs: Option<&Scenario>) -> String {
+pub fn encode_with(scenario: &Scenario, vs: &Pinned) -> String {
     encode(scenario) + &versus(scenario, vs)
 }
 
-/// The end of a query that names the scenario to compare with by what differs from the first; nothing where there is
+/// The end of a query that names the scenarios to compare with by what differs from the first; nothing where there are
 /// none.
-pub fn versus(scenario: &Scenario, vs: Option<&Scenario>) -> String {
-    let Some(vs) = vs else { return String::new() };
+pub fn versus(scenario: &Scenario, vs: &Pinned) -> String {
+    let mut written = String::new();
+    for vs in vs.iter() {
+        written += &one(scenario, vs);
+    }
+    written
+}
+
+/// One of them.
+fn one(scenario: &Scenario, vs: &Scenario) -> String {
     let mut written = Pairs::default();
     let mut base = *scenario;
     if vs.model.origin != base.model.origin {
@@ -55,20 +66,36 @@ pub fn versus(scenario: &Scenario, vs: Option<&Scenario>) -> String {
     written.finish()
 }
 
-/// The same with every parameter of the second scenario spelled out, for a link whose first one is.
-pub fn versus_whole(vs: Option<&Scenario>) -> String {
-    let Some(vs) = vs else { return String::new() };
+/// The same for a link that spells out its own scenario: whatever could change with a default or with a row of the
+/// catalogue is spelled out of each of them, too.
+pub fn versus_whole(scenario: &Scenario, vs: &Pinned) -> String {
+    vs.iter().map(|vs| one_whole(scenario, vs)).collect()
+}
+
+/// One of them. Where model and GPU are those of the first, that says all that does not differ, but for what follows from
+/// other inputs.
+fn one_whole(scenario: &Scenario, vs: &Scenario) -> String {
     let mut written = Pairs::default();
+    let is_alike = rows_of(scenario) == rows_of(vs);
     for (key, word) in rows_of(vs) {
-        if key == "model" || word != OWN {
+        if !is_alike && (key == "model" || word != OWN) {
             written.push(key, word);
         }
     }
+    // Segments bring a fragmentation along.
+    let follows =
+        |key: &str| key == Field::Fragmentation.bound().key || Input::from_key(key).is_some_and(Input::follows);
     for &field in Field::ALL {
-        written.push(field.bound().key, &number::plain(vs.number(field)));
+        let (key, value) = (field.bound().key, vs.number(field));
+        if !is_alike || follows(key) || value != scenario.number(field) {
+            written.push(key, &number::plain(value));
+        }
     }
     for word in setting::ALL {
-        written.push(word.key, word.get(vs));
+        let value = word.get(vs);
+        if !is_alike || follows(word.key) || value != word.get(scenario) {
+            written.push(word.key, value);
+        }
     }
     written.finish()
 }
@@ -95,7 +122,7 @@ pub(super) fn read(given: &str, version: u32, first: &Scenario, notices: &mut Ve
     let mut problems = Vec::new();
     for part in given.split(';').map(str::trim).filter(|part| !part.is_empty()) {
         let pair = part.split_once(':').map(|(key, value)| (key.trim(), value));
-        match pair.filter(|(key, _)| !ONCE.contains(key) && *key != NETWORK && !PASSED_OVER.contains(key)) {
+        match pair.filter(|(key, _)| !OF_THE_LINK.contains(key) && *key != NETWORK && !PASSED_OVER.contains(key)) {
             None => problems.push(Notice::NoPair(excerpt(part))),
             Some((key, value)) if !pairs.iter().any(|(name, _)| name == key) => {
                 pairs.push((key.to_owned(), value.to_owned()));

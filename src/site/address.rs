@@ -29,7 +29,7 @@ const STEP: f64 = 600.0;
 /// The same as the query of the page's address, with a question mark where there is any. What is shown, where it is one
 /// figure alone, stays as it is in the query `now`.
 fn written(now: &str, (scenario, pinned): &Told) -> String {
-    let query = embed::kept(now) + &beginning().address(scenario, pinned.as_ref());
+    let query = embed::kept(now) + &beginning().address(scenario, pinned);
     // A page at its own beginning has nothing to say behind what is kept.
     with_mark(query.trim_end_matches('&'))
 }
@@ -117,7 +117,7 @@ pub fn follow(state: State) {
 
 /// What the usual keys do: Ctrl Z undoes, and Ctrl Shift Z or Ctrl Y does it again; on a Mac it is the command key. In a
 /// field for text they are the browser's own.
-fn step_of(event: &KeyboardEvent) -> Option<fn(State)> {
+fn step_of(event: &KeyboardEvent) -> Option<fn(State) -> &'static str> {
     const TYPED: &str = "textarea, [contenteditable], dialog *, input:not([type=range], [type=radio], [type=checkbox])";
     let is_typed = |target: Element| target.matches(TYPED) == Ok(true);
     let target = event.target().and_then(|target| target.dyn_into::<Element>().ok());
@@ -216,7 +216,7 @@ fn push(address: &str) {
 
 /// Lets every way to another page take what the address tells along. Links that the build has written are marked `data-way`.
 fn carry((scenario, pinned): &Told) {
-    let wanted = with_mark(&beginning().onward(scenario, pinned.as_ref()));
+    let wanted = with_mark(&beginning().onward(scenario, pinned));
     let Ok(ways) = document().query_selector_all("a[data-way]") else { return };
     for way in (0..ways.length()).filter_map(|at| ways.item(at)?.dyn_into::<HtmlAnchorElement>().ok()) {
         if way.search() != wanted {

@@ -4,8 +4,9 @@
 //! its own window, where the desk and `ask.js` ask. It hears no other window: one that opened the page would be told what the
 //! reader types, and could change it. What is asked is checked by [`bmax::embed::Message`].
 
+use bmax::Answer;
 use bmax::embed::{Message, Theme};
-use bmax::{Answer, Scenario, link};
+use bmax::link::{self, Pinned};
 use js_sys::{Array, JsString, Object, Reflect};
 use leptos::ev;
 use leptos::prelude::*;
@@ -39,8 +40,8 @@ pub fn listen(state: State, theme: RwSignal<Theme>) {
         let given = text(&get(&data, Message::field(kind.as_deref())));
         let reply = match Message::read(kind.as_deref(), given.as_deref(), &state.scenario.get_untracked()) {
             Ok(Message::Scenario(read)) => {
-                // What is pinned stays unless the host names another.
-                if read.vs.is_some() {
+                // What is pinned stays unless the host names others.
+                if !read.vs.is_empty() {
                     state.pinned.set(read.vs);
                 }
                 return state.scenario.set(read.scenario);
@@ -51,7 +52,7 @@ pub fn listen(state: State, theme: RwSignal<Theme>) {
                 if !askers.includes(&asker, 0) {
                     askers.push(&asker);
                 }
-                state.peek(|facts| answer(&own_name, facts, state.pinned.get_untracked().as_ref()))
+                state.peek(|facts| answer(&own_name, facts, &state.pinned.get_untracked()))
             }
             Err(error) => refusal(&own_name, &error.texts()),
         };
@@ -68,11 +69,11 @@ pub fn listen(state: State, theme: RwSignal<Theme>) {
         let pinned = state.pinned.get();
         state.read(|facts| {
             if told.length() > 0 {
-                let answer = answer(&name, facts, pinned.as_ref());
+                let answer = answer(&name, facts, &pinned);
                 told.iter().for_each(|window| tell(&window, &answer));
             }
             if let (Some(link), Some(figure)) = (&full_page, &figure) {
-                let query = built_with().address(&facts.scenario, pinned.as_ref());
+                let query = built_with().address(&facts.scenario, &pinned);
                 _ = link.set_attribute("href", &format!("?{query}#{figure}"));
             }
         });
@@ -108,7 +109,7 @@ fn message(kind: &str, figure: &JsValue, rest: &[(&str, JsValue)]) -> JsValue {
 }
 
 /// The answer, by the names of the command line's report.
-fn answer(figure: &JsValue, facts: &Facts, pinned: Option<&Scenario>) -> JsValue {
+fn answer(figure: &JsValue, facts: &Facts, pinned: &Pinned) -> JsValue {
     let most = |answer: &Answer| answer.batch().map_or(JsValue::NULL, JsValue::from);
     let capped = matches!(&facts.answer, Answer::Fits(room) if room.capped);
     let reason = match &facts.answer {

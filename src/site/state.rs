@@ -6,7 +6,7 @@
 
 use bmax::compare::Input;
 use bmax::embed::Embed;
-use bmax::link::{Beginning, Notice};
+use bmax::link::{Beginning, Notice, Pinned};
 use bmax::{
     Answer, Entry, Estimate, Field, InputError, Instant, Method, Scenario, b_max,
     choice::ChoiceOption,
@@ -170,10 +170,10 @@ pub struct State {
     pub scenario: RwSignal<Scenario>,
     /// What follows from it.
     pub facts: Memo<Facts>,
-    /// The configuration that the reader has pinned to compare with; the link carries it.
-    pub pinned: RwSignal<Option<Scenario>>,
+    /// The configurations that the reader has pinned to compare with; the link carries them.
+    pub pinned: RwSignal<Pinned>,
     /// The same, as the figure knows it.
-    pub beside: Memo<Option<Scenario>>,
+    pub beside: Memo<Pinned>,
     /// The reader's own configuration while the tour shows another one: the address goes on telling this one.
     pub own: RwSignal<Option<Scenario>>,
     /// What was wrong with the link the page was opened by.
@@ -238,9 +238,9 @@ impl State {
 
     /// The state of a configuration on a page that begins so.
     pub fn on(beginning: Beginning, scenario: Scenario) -> Self {
-        let steps = Steps::new((scenario, None));
+        let steps = Steps::new((scenario, Pinned::NONE));
         let scenario = RwSignal::new(scenario);
-        let pinned = RwSignal::new(None);
+        let pinned = RwSignal::new(Pinned::NONE);
         Self {
             steps,
             scenario,
@@ -280,7 +280,7 @@ impl State {
             (Some(Pace::Built), ..) | (None, ..) => Pace::Once,
             _ => Pace::Stands,
         });
-        Self { facts: paced(pace, facts, built), beside: paced(pace, beside, || None), ..self }
+        Self { facts: paced(pace, facts, built), beside: paced(pace, beside, || Pinned::NONE), ..self }
     }
 
     /// The single changes that are open to the scenario, ranked; it does not depend on the micro-batch. It is made where
@@ -316,25 +316,33 @@ impl State {
         self.change(|scenario| self.peek(|facts| with_default(input, scenario, &facts.base)));
     }
 
-    /// What the address tells: the reader's own configuration, and the one that is pinned.
+    /// What the address tells: the reader's own configuration, and those that are pinned.
     pub fn told(self) -> Told {
         (self.own.get().unwrap_or_else(|| self.scenario.get()), self.pinned.get())
     }
 
-    /// Takes the last change back.
-    pub fn undo(self) {
-        self.walk(Steps::undo);
+    /// Pins what is asked, where there is a place for it, and says what has come of that.
+    pub fn pin(self) -> &'static str {
+        let now = self.scenario.get_untracked();
+        let pinned = self.pinned.get_untracked().with(now);
+        self.pinned.set(pinned);
+        if pinned.has(&now) { "Pinned." } else { "Three are pinned: remove one first." }
+    }
+
+    /// Takes the last change back. What comes of it the answer says.
+    pub fn undo(self) -> &'static str {
+        self.walk(Steps::undo)
     }
 
     /// Makes the change again that was last taken back.
-    pub fn redo(self) {
-        self.walk(Steps::redo);
+    pub fn redo(self) -> &'static str {
+        self.walk(Steps::redo)
     }
 
-    fn walk(self, step: fn(Steps) -> Option<Told>) {
+    fn walk(self, step: fn(Steps) -> Option<Told>) -> &'static str {
         // The tour shows configurations of its own.
         if self.own.with_untracked(Option::is_some) {
-            return;
+            return "";
         }
         // What has not settled yet is a change too.
         self.steps.settle(untrack(|| self.told()), false);
@@ -342,6 +350,7 @@ impl State {
             self.scenario.set(scenario);
             self.pinned.set(pinned);
         }
+        ""
     }
 
     /// The handle of a numeric input.

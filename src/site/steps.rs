@@ -2,16 +2,17 @@
 
 use bmax::Scenario;
 use bmax::compare::Input;
+use bmax::link::Pinned;
 use leptos::prelude::*;
 
-/// How many steps are kept. A scenario is about a kilobyte.
+/// How many steps are kept. A scenario is about a kilobyte, and a step has four places for one.
 const KEPT: usize = 100;
 
 /// So many of what was in use before are told.
 const USED: usize = 4;
 
-/// What a step leads to: the configuration, and the one that is pinned.
-pub type Told = (Scenario, Option<Scenario>);
+/// What a step leads to: the configuration, and those that are pinned.
+pub type Told = (Scenario, Pinned);
 
 /// The settled changes of this visit. It is a handful of handles and is passed by value.
 #[derive(Clone, Copy)]
@@ -110,7 +111,7 @@ mod tests {
     use super::*;
 
     fn at(batch: u32) -> Told {
-        (Scenario::workshop().with_batch(batch), None)
+        (Scenario::workshop().with_batch(batch), Pinned::NONE)
     }
 
     fn owned(test: impl FnOnce(Steps)) {
@@ -153,7 +154,7 @@ mod tests {
 
     #[test]
     fn only_a_change_of_the_same_inputs_continues_a_step() {
-        let with = |query: &str| (bmax::link::decode(query).scenario, None);
+        let with = |query: &str| (bmax::link::decode(query).scenario, Pinned::NONE);
         Owner::new().with(|| {
             let steps = Steps::new(with("v=4"));
             assert!(!steps.continues(&with("v=4&s=1")), "there is no step yet");
@@ -163,13 +164,13 @@ mod tests {
             assert!(!steps.continues(&with("v=4&s=1&b=3")), "the batch follows from the rest, and is no length");
             assert!(!steps.continues(&with("v=4&s=1")), "nothing changed");
             let (scenario, _) = with("v=4&s=12");
-            assert!(!steps.continues(&(scenario, Some(scenario))), "pinned");
+            assert!(!steps.continues(&(scenario, Pinned::from(scenario))), "pinned");
         });
     }
 
     #[test]
     fn what_was_in_use_before_is_told_once_the_last_first() {
-        let with = |query: &str| (bmax::link::decode(query).scenario, None);
+        let with = |query: &str| (bmax::link::decode(query).scenario, Pinned::NONE);
         Owner::new().with(|| {
             let steps = Steps::new(with("model=gpt2"));
             for model in ["qwen2.5-7b", "gpt2", "phi-2", "qwen3-8b"] {

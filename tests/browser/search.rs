@@ -166,13 +166,13 @@ async fn a_model_keeps_the_configuration_and_leaves_the_shape_of_the_one_before(
 #[tokio::test]
 async fn what_is_compared_with_stays_what_it_was() {
     let page = opened("?v=4&model=llama-2-7b&s=4096&vs=s:2048").await;
-    let before = link::decode("v=4&model=llama-2-7b&s=4096&vs=s:2048").vs.expect("it is pinned");
+    let before = link::decode("v=4&model=llama-2-7b&s=4096&vs=s:2048").vs.get(0).copied().expect("it is pinned");
     find(&page, "llama 2 13b").await;
     page.press(key::ENTER).await;
     page.until_script("the model", "return new URLSearchParams(location.search).get('model');", json!("llama-2-13b"))
         .await;
     let read = link::decode(&page.query().await);
-    assert_eq!((read.notices, read.vs.map(|vs| vs.model)), (vec![], Some(before.model)));
+    assert_eq!((read.notices, read.vs.get(0).map(|vs| vs.model)), (vec![], Some(before.model)));
     page.close().await;
 }
 

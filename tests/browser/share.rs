@@ -3,7 +3,7 @@
 use crate::support::{FOLDER, PAGES, Page, Visit, expected, figures_of, key};
 use bmax::embed::{Embed, Theme};
 use bmax::export::{self, Target};
-use bmax::link::Beginning;
+use bmax::link::{Beginning, Pinned};
 use bmax::snippet::{Host, Share, Still};
 use bmax::{Scenario, link};
 use serde_json::{Value, json};
@@ -57,7 +57,7 @@ fn chart<'a>(home: &'a str, scenario: &'a Scenario) -> Share<'a> {
         beginning: Beginning::Site,
         site: home,
         scenario,
-        vs: None,
+        vs: &Pinned::NONE,
         title: CHART_TITLE,
         anchor: "chart-title",
     }

@@ -49,7 +49,7 @@ async fn a_press_opens_the_configuration_without_loading_the_page_and_back_leads
         left.push(page.query().await);
         let read = link::decode(&left[left.len() - 1]);
         assert_eq!(read.scenario, Scenario { comparison: expected::scenario(before).comparison, ..wanted });
-        assert_eq!(read.vs.map(|pinned| pinned.cluster.gpus), Some(32));
+        assert_eq!(read.vs.get(0).map(|pinned| pinned.cluster.gpus), Some(32));
         assert_eq!(page.script("return window.stays;", vec![]).await, true, "the page was loaded again");
     }
     for earlier in left.iter().rev().skip(1) {

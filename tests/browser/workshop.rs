@@ -1,7 +1,7 @@
 //! The page of the workshop: it begins with the workshop's example in the workshop's count, its address says whose count it
 //! shows, and its ways to other pages do not.
 
-use bmax::link::{self, Beginning};
+use bmax::link::{self, Beginning, Pinned};
 use bmax::{Method, Scenario, b_max, estimate};
 use serde_json::json;
 
@@ -78,7 +78,7 @@ async fn what_is_changed_is_written_with_its_method_and_nothing_is_left_at_the_e
     let count = page.figure("count-switch");
     for (word, method) in [("Tensor by tensor", Method::Ledger), ("Paper", Method::Paper)] {
         count.choose("Counted by", word).await;
-        let query = Beginning::Workshop.link(&example(method), None);
+        let query = Beginning::Workshop.link(&example(method), &Pinned::NONE);
         assert!(query.contains("&method="), "{query}");
         page.until_query(&query).await;
         shows(&page, &example(method)).await;
@@ -91,7 +91,7 @@ async fn what_is_changed_is_written_with_its_method_and_nothing_is_left_at_the_e
     let mut changed = example(Method::Workshop);
     changed.cluster.gpus = 16;
     let changed = example(Method::Workshop).then(changed);
-    page.until_query(&Beginning::Workshop.link(&changed, None)).await;
+    page.until_query(&Beginning::Workshop.link(&changed, &Pinned::NONE)).await;
     shows(&page, &changed).await;
     let onward = link::encode(&changed.then(Scenario { method: Method::Ledger, ..changed }));
     assert_eq!(ways(&page).await, [format!("?{onward}")]);

@@ -52,7 +52,7 @@ fn query(text: &str) {
     let read = link::decode(text);
     read.notices.iter().for_each(|notice| short(&notice.to_string()));
     usable(&read.scenario);
-    let written = link::encode_with(&read.scenario, read.vs.as_ref());
+    let written = link::encode_with(&read.scenario, &read.vs);
     let again = link::decode(&written);
     assert_eq!((again.scenario, again.vs, again.notices), (read.scenario, read.vs, vec![]), "{written}");
 }

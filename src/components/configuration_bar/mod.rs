@@ -4,6 +4,7 @@ mod shown;
 mod trained;
 
 use bmax::Field;
+use bmax::link::Pinned;
 use leptos::prelude::*;
 use leptos_use_fn_debounce_throttle::use_debounce_fn;
 
@@ -23,7 +24,11 @@ pub fn ConfigurationBar(
     /// The shared state.
     state: State,
 ) -> impl IntoView {
-    let shown = Memo::new(move |_| state.read(Shown::of));
+    let shown = Memo::new(move |_| {
+        let pinned = state.beside.with(Pinned::len);
+        state.read(|facts| Shown::of(facts, pinned))
+    });
+    let spoken = RwSignal::new(String::new());
     view! {
         <div class="configuration" role="group" aria-label="Configuration">
             <Combobox listed=Listed::Model state id="line-model"/>
@@ -39,42 +44,52 @@ pub fn ConfigurationBar(
                     // As a property it leaves the element empty while nothing is changed.
                     <span class="configuration-changed num" prop:textContent=read(shown, |shown| &shown.changed)></span>
                 </a>
-                <Steps state/>
+                <Steps state shown spoken/>
             </span>
         </div>
-        <AnswerLine shown/>
+        <AnswerLine shown spoken/>
     }
 }
 
-/// The way back through what was changed, and forward again.
+/// The way back through what was changed, and forward again; and what pins the present configuration, with the way to the
+/// comparison.
 #[component]
-fn Steps(state: State) -> impl IntoView {
-    let steps = state.steps;
-    let button =
-        |name: &'static str, title: &'static str, sign: &'static str, can: fn(Taken) -> bool, go: fn(State)| {
-            view! {
-                <button
-                    type="button"
-                    class="button button-quiet button-small"
-                    aria-label=name
-                    title=title
-                    disabled=move || !can(steps)
-                    on:click=move |_| go(state)
-                >
-                    {sign}
-                </button>
-            }
-        };
+fn Steps(state: State, shown: Memo<Shown>, spoken: RwSignal<String>) -> impl IntoView {
+    let button = |name: &'static str,
+                  title: &'static str,
+                  sign: &'static str,
+                  can: fn(Taken) -> bool,
+                  go: fn(State) -> &'static str| {
+        view! {
+            <button
+                type="button"
+                class="button button-quiet button-small"
+                aria-label=name
+                title=title
+                disabled=move || !can(state.steps)
+                on:click=move |_| spoken.set(go(state).to_owned())
+            >
+                {sign}
+            </button>
+        }
+    };
     view! {
         {button("Undo", "Undo (Ctrl Z)", "↶", Taken::can_undo, State::undo)}
         {button("Redo", "Redo (Ctrl Shift Z)", "↷", Taken::can_redo, State::redo)}
+        {button("Pin", "Pin this to compare with: three at most", "Pin", |_| true, State::pin)}
+        // As a property it leaves the element empty, and unseen, while nothing is pinned.
+        <a
+            class="button button-quiet button-small"
+            href="#comparing"
+            title="Compare what is pinned"
+            prop:textContent=read(shown, |shown| &shown.pinned)
+        ></a>
     }
 }
 
 /// The answer, its bounds, and how the chosen micro-batch stands, linked to the tool.
 #[component]
-fn AnswerLine(shown: Memo<Shown>) -> impl IntoView {
-    let spoken = RwSignal::new(String::new());
+fn AnswerLine(shown: Memo<Shown>, spoken: RwSignal<String>) -> impl IntoView {
     let speak = use_debounce_fn(move || spoken.set(shown.with_untracked(|shown| shown.spoken.clone())), SETTLE);
     // What the page begins with is no news.
     Effect::watch(move || shown.with(|shown| shown.spoken.clone()), move |_, _, _| _ = speak(), false);

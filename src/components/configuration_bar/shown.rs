@@ -25,11 +25,13 @@ pub struct Shown {
     pub standing: Standing,
     /// The answer as it is spoken.
     pub spoken: String,
+    /// How many configurations are pinned; empty for none.
+    pub pinned: String,
 }
 
 impl Shown {
     /// What these facts say.
-    pub fn of(facts: &Facts) -> Self {
+    pub fn of(facts: &Facts, pinned: usize) -> Self {
         Self {
             configuration: format::model(&facts.scenario),
             changed: changed(facts),
@@ -40,6 +42,7 @@ impl Shown {
             batch: format!(" = {} ", format::count(facts.scenario.recipe.batch)),
             standing: Standing::of(facts),
             spoken: spoken(facts),
+            pinned: if pinned == 0 { String::new() } else { format::count(pinned as u32) },
         }
     }
 }
@@ -81,12 +84,13 @@ mod tests {
     use super::*;
     use crate::figures::check::{any_scenario, texts_are_sound};
     use crate::site::facts_of;
+    use bmax::link::Pinned;
     use bmax::{Method, Scenario};
     use proptest::prelude::*;
 
     #[test]
     fn the_worked_7b_example_is_told_in_one_line() {
-        let shown = Shown::of(&facts_of(Scenario { method: Method::Workshop, ..Scenario::workshop() }));
+        let shown = Shown::of(&facts_of(Scenario { method: Method::Workshop, ..Scenario::workshop() }), 0);
         assert!(shown.fits);
         assert_eq!((shown.answer.as_str(), shown.outlook.as_str()), ("3", "Workshop method"));
         assert_eq!((shown.batch.as_str(), shown.configuration.as_str()), (" = 3 ", "7B"));
@@ -98,16 +102,24 @@ mod tests {
     fn what_does_not_fit_is_spoken_with_what_is_largest() {
         let mut scenario = Scenario { method: Method::Workshop, ..Scenario::workshop() };
         scenario.cluster.gpus = 1;
-        let shown = Shown::of(&facts_of(scenario));
+        let shown = Shown::of(&facts_of(scenario), 0);
         assert!(!shown.fits);
         assert!(shown.spoken.starts_with("Workshop method: does not fit. Parameters"), "{}", shown.spoken);
+    }
+
+    #[test]
+    fn what_is_pinned_is_counted_and_of_nothing_there_is_no_count() {
+        let facts = facts_of(Scenario::default());
+        let most = Shown::of(&facts, Pinned::MOST).pinned;
+        assert_eq!([0, 1, 2].map(|pinned| Shown::of(&facts, pinned).pinned), ["", "1", "2"]);
+        assert_eq!(most, Pinned::MOST.to_string());
     }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]
         fn any_scenario_has_its_line(scenario in any_scenario()) {
-            texts_are_sound(&Shown::of(&facts_of(scenario)));
+            texts_are_sound(&Shown::of(&facts_of(scenario), 2));
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What is shared.
 
+use bmax::link::Pinned;
 use bmax::snippet::Share;
 use bmax::{Answer, Scenario, b_max, catalogue, format, link, number, preview};
 use leptos::prelude::document;
@@ -12,8 +13,8 @@ use crate::page;
 pub struct Subject {
     /// The configuration.
     pub scenario: Scenario,
-    /// The configuration that is pinned beside it.
-    pub vs: Option<Scenario>,
+    /// The configurations that are pinned beside it.
+    pub vs: Pinned,
     /// The figure; none for the page as a whole.
     pub figure: Option<Figure>,
 }
@@ -33,7 +34,7 @@ impl Subject {
             beginning: page::beginning(),
             site: &site,
             scenario: &self.scenario,
-            vs: self.vs.as_ref(),
+            vs: &self.vs,
             title: figure.map_or(&title, |figure| &figure.title),
             anchor: figure.map_or("", |figure| &figure.anchor),
         })
@@ -42,7 +43,7 @@ impl Subject {
     /// The address that shows a preview of it, where the site has one.
     pub fn preview(&self) -> Option<String> {
         let name = self.figure.as_ref().map(|figure| figure.name.as_str());
-        preview::address(&page::site(), &page::address(), &self.scenario, self.vs.as_ref(), name)
+        preview::address(&page::site(), &page::address(), &self.scenario, &self.vs, name)
     }
 
     /// What a file of a figure is called: figure and configuration.

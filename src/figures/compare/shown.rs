@@ -1,44 +1,89 @@
-//! What the figure shows: two configurations, what differs between them, and what that does to the memory of a GPU.
+//! What the figure shows: what is pinned beside the present configuration, what differs from the first of them, and what
+//! that does to the memory of a GPU.
 
 use bmax::chart::MemoryBar;
-use bmax::compare::{Comparison, Difference, EntryChange, compare};
-use bmax::{Answer, Bytes, Choice, Recomputation, Scenario, estimate, setting, setting::Word};
+use bmax::compare::{self, Comparison, Difference, EntryChange, compare};
+use bmax::link::Pinned;
+use bmax::{
+    Answer, Bytes, Choice, Estimate, Recomputation, Scenario, b_max, estimate,
+    setting::{self, Word},
+};
 
 use crate::site::format;
 
 /// What is too little to be seen in a column of GiB with two digits after the point.
 const TOO_LITTLE: f64 = 0.005;
 
+/// The names of the configurations in their order.
+pub const LETTERS: [&str; SIDES] = ["A", "B", "C", "D"];
+
+/// What is pinned, and the present one.
+pub const SIDES: usize = Pinned::MOST + 1;
+
+/// What a reader is told where there is no place for one more.
+const FULL: &str = "Three are pinned, which is the most: remove one to pin another.";
+
+/// A caption names so many inputs and counts the others.
+const NAMED: usize = 3;
+
 /// What the figure shows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shown {
-    /// Whether the first one is pinned; otherwise the second one is an example.
+    /// Whether any is pinned; otherwise the second one is an example.
     pub is_pinned: bool,
-    /// What the two are.
+    /// Whether there is no place for one more.
+    pub is_full: bool,
+    /// What they are.
     pub about: String,
-    /// Both, the first one first.
-    pub sides: [Side; 2],
-    /// What comes of the change, in one or two sentences.
+    /// All of them, two at least: those that are pinned, and the present one behind them.
+    pub sides: Vec<Side>,
+    /// What comes of the change from the first to the last, in two or three sentences.
     pub verdict: String,
-    /// The inputs that differ, in words.
-    pub changes: Vec<String>,
-    /// The entries at the two peaks, then their sums.
+    /// The entries at the peaks of the first and the last, then their sums.
     pub rows: Vec<Vec<String>>,
 }
 
-/// One of the two.
+/// One of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Side {
     /// Which it is.
-    pub name: &'static str,
+    pub role: Role,
+    /// What it has different from the first, in a few words.
+    pub caption: String,
     /// Model, GPUs and length.
     pub configuration: String,
     /// b_max.
     pub answer: String,
+    /// Why there is none; empty where there is one.
+    pub reason: String,
     /// The micro-batch in use.
     pub batch: String,
-    /// Its memory at its own peak, as long as the other one's bar.
+    /// Its memory at its own peak, as long as the bars of the others.
     pub bar: MemoryBar,
+    /// The inputs that differ from the first, in words.
+    pub changes: Vec<String>,
+}
+
+/// What a configuration is to the reader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// It is pinned.
+    Pinned,
+    /// It is the present one.
+    Now,
+    /// It stands there while nothing is pinned.
+    Example,
+}
+
+impl Role {
+    /// Its word.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pinned => "Pinned",
+            Self::Now => "Now",
+            Self::Example => "Example",
+        }
+    }
 }
 
 /// The recomputation of the example: all of it, and where that is in use, none.
@@ -52,71 +97,122 @@ pub fn example(scenario: &Scenario) -> Scenario {
 }
 
 impl Shown {
-    /// Compares the present configuration with the pinned one, or an example with the present one.
-    pub fn of(now: &Scenario, pinned: Option<&Scenario>) -> Self {
-        let example = example(now);
-        let (before, after, names) = match pinned {
-            Some(pinned) => (pinned, now, ["Pinned", "Now"]),
-            None => (now, &example, ["Now", "Example"]),
+    /// That at a place; the last one where there is none.
+    pub fn side(&self, at: usize) -> &Side {
+        self.sides.get(at).unwrap_or(&self.sides[self.sides.len() - 1])
+    }
+
+    /// Compares the present configuration with what is pinned, or an example with the present one.
+    pub fn of(now: &Scenario, pinned: &Pinned) -> Self {
+        let all: Vec<(Role, Scenario)> = if pinned.is_empty() {
+            vec![(Role::Now, *now), (Role::Example, example(now))]
+        } else {
+            pinned.iter().map(|pinned| (Role::Pinned, *pinned)).chain([(Role::Now, *now)]).collect()
         };
-        let comparison = compare(before, after);
-        let about = match pinned {
-            Some(_) => "A is the configuration that you pinned, and B is yours now.".to_owned(),
-            None => {
-                let setting = &setting::RECOMPUTATION;
-                let option = other(now.recipe.recomputation).option().label;
-                format!(
-                    "Nothing is pinned yet. As an example, A is your configuration, and B is the same with {} set to \
-                     “{option}”.",
-                    setting.name.to_lowercase()
-                )
-            }
-        };
-        let [first, second] = [before, after].map(estimate);
-        let longest = [first.peak().bytes, first.memory, second.peak().bytes, second.memory];
-        let length = longest.into_iter().fold(Bytes::ZERO, |one, other| if one > other { one } else { other });
-        let side = |at: usize| {
-            let scenario = [before, after][at];
-            Side {
-                name: names[at],
-                configuration: format::configuration(scenario),
-                answer: format::answer(&[&comparison.before, &comparison.after][at].answer),
-                batch: format::count(scenario.recipe.batch),
-                bar: MemoryBar::at_peak([&first, &second][at], Some(length)),
-            }
-        };
+        let estimates: Vec<Estimate> = all.iter().map(|(_, scenario)| estimate(scenario)).collect();
+        let lengths = estimates.iter().flat_map(|estimate| [estimate.peak().bytes, estimate.memory]);
+        let length = lengths.fold(Bytes::ZERO, |one, other| if one > other { one } else { other });
+        let (first, last) = (&all[0].1, &all[all.len() - 1].1);
+        let comparison = compare(first, last);
+        let answers: Vec<Answer> = all.iter().map(|(_, scenario)| b_max(scenario)).collect();
+        let sides = all.iter().zip(&estimates).zip(&answers).enumerate();
+        let sides = sides.map(|(at, ((&(role, scenario), estimate), answer))| {
+            let bar = MemoryBar::at_peak(estimate, Some(length));
+            Side { role, ..Side::of(&scenario, answer, bar, (at > 0).then_some(first)) }
+        });
         Self {
-            is_pinned: pinned.is_some(),
-            about,
-            sides: [side(0), side(1)],
-            verdict: verdict(&comparison),
-            changes: comparison.changes.iter().map(change).collect(),
+            is_pinned: !pinned.is_empty(),
+            is_full: pinned.len() == Pinned::MOST,
+            about: about(now, pinned),
+            sides: sides.collect(),
+            verdict: several(&answers) + &verdict(&comparison, LETTERS[all.len() - 1]),
             rows: rows(&comparison),
         }
     }
 }
 
-/// What the change does to the answer and to the peak.
-fn verdict(comparison: &Comparison) -> String {
+impl Side {
+    /// A pinned one with its answer and its bar, beside the `first` where it is not that.
+    fn of(scenario: &Scenario, answer: &Answer, bar: MemoryBar, first: Option<&Scenario>) -> Self {
+        let differences = first.map(|first| compare::changes(first, scenario));
+        Self {
+            role: Role::Pinned,
+            caption: differences.as_deref().map_or_else(|| "What the others are compared with".to_owned(), caption),
+            configuration: format::configuration(scenario),
+            answer: format::answer(answer),
+            reason: format::shortage(answer, scenario.unit()).unwrap_or_default(),
+            batch: format::count(scenario.recipe.batch),
+            bar,
+            changes: differences.unwrap_or_default().iter().map(change).collect(),
+        }
+    }
+}
+
+/// What they are, in a sentence or two.
+fn about(now: &Scenario, pinned: &Pinned) -> String {
+    match pinned.len() {
+        0 => {
+            let setting = &setting::RECOMPUTATION;
+            let option = other(now.recipe.recomputation).option().label;
+            format!(
+                "Nothing is pinned yet. As an example, A is your configuration, and B is the same with {} set to “{option}”.",
+                setting.name.to_lowercase()
+            )
+        }
+        1 => "A is the configuration that you pinned, and B is yours now.".to_owned(),
+        2 => "A and B are the configurations that you pinned, and C is yours now.".to_owned(),
+        _ => format!("A, B and C are the configurations that you pinned, and D is yours now. {}", FULL),
+    }
+}
+
+/// What an input has different from the first, for the first few of them.
+fn caption(differences: &[Difference]) -> String {
+    let named = differences.iter().take(NAMED);
+    let mut parts: Vec<String> =
+        named.map(|one| format!("{}: {}", one.input.name(), format::value(one.input, one.after))).collect();
+    if differences.len() > NAMED {
+        parts.push(format!("{} more", differences.len() - NAMED));
+    }
+    if parts.is_empty() { "The same as A".to_owned() } else { parts.join("; ") }
+}
+
+/// The answers of all of them where there are more than two.
+fn several(answers: &[Answer]) -> String {
+    if answers.len() < 3 {
+        return String::new();
+    }
+    let told: Vec<String> =
+        answers.iter().zip(LETTERS).map(|(answer, letter)| format!("{letter} {}", format::answer(answer))).collect();
+    format!("Largest micro-batches: {}. ", told.join(", "))
+}
+
+/// What the change from A to the `last` does to the answer and to the peak.
+fn verdict(comparison: &Comparison, last: &str) -> String {
     let Comparison { before, after, .. } = comparison;
     if comparison.changes.is_empty() {
-        return "Nothing differs yet. Change a setting here or on another page, and you see here what that gives."
-            .to_owned();
+        let same = if last == "B" { "Nothing differs yet.".to_owned() } else { format!("{last} is the same as A.") };
+        return format!("{same} Change a setting here or on another page, and you see here what that gives.");
     }
+    // Of two it is clear which change is meant.
+    let largest = if last == "B" {
+        "The largest micro-batch".to_owned()
+    } else {
+        format!("From A to {last} the largest micro-batch")
+    };
     let [was, is] = [&before.answer, &after.answer].map(format::answer);
     let answer = match (&before.answer, &after.answer) {
         (Answer::Refused(_), Answer::Refused(_)) => format!("Neither has an answer: {was}; {is}."),
-        (Answer::Refused(_), _) => format!("A has no answer ({was}). In B the largest micro-batch is {is}."),
-        (_, Answer::Refused(_)) => format!("In A the largest micro-batch is {was}. B has no answer ({is})."),
+        (Answer::Refused(_), _) => format!("A has no answer ({was}). In {last} the largest micro-batch is {is}."),
+        (_, Answer::Refused(_)) => format!("In A the largest micro-batch is {was}. {last} has no answer ({is})."),
         (Answer::Infeasible(_), Answer::Infeasible(_)) => "Neither fits, not even the smallest micro-batch.".to_owned(),
         (Answer::Infeasible(_), Answer::Fits(_)) => {
-            format!("A does not fit at all. In B the largest micro-batch is {is}.")
+            format!("A does not fit at all. In {last} the largest micro-batch is {is}.")
         }
         (Answer::Fits(_), Answer::Infeasible(_)) => {
-            format!("In A the largest micro-batch is {was}. B does not fit at all.")
+            format!("In A the largest micro-batch is {was}. {last} does not fit at all.")
         }
         (Answer::Fits(one), Answer::Fits(other)) if one.batch == other.batch => {
-            format!("The largest micro-batch stays {is}.")
+            format!("{largest} stays {is}.")
         }
         (Answer::Fits(one), Answer::Fits(other)) => {
             let by = format::count(one.batch.abs_diff(other.batch));
@@ -126,7 +222,7 @@ fn verdict(comparison: &Comparison) -> String {
                 true => format!(", {by} more"),
                 false => format!(", {by} fewer"),
             };
-            format!("The largest micro-batch goes from {was} to {is}{by}.")
+            format!("{largest} goes from {was} to {is}{by}.")
         }
     };
     let [from, to] = [before.peak.bytes, after.peak.bytes].map(format::memory);
@@ -136,7 +232,7 @@ fn verdict(comparison: &Comparison) -> String {
     let direction = if comparison.delta.get() < 0.0 { "falls" } else { "rises" };
     let peak = match (is_seen(comparison.delta), first == second) {
         (false, true) => format!("At b = {second} the peak stays {to}."),
-        (false, false) => format!("The peak stays {to}, with b = {first} in A and b = {second} in B."),
+        (false, false) => format!("The peak stays {to}, with b = {first} in A and b = {second} in {last}."),
         (true, true) => format!("At b = {second} the peak {direction} by {by}, from {from} to {to}."),
         (true, false) => format!("The peak {direction} by {by}, from {from} at b = {first} to {to} at b = {second}."),
     };
@@ -205,13 +301,13 @@ mod tests {
     use super::*;
     use crate::figures::check::{any_scenario, texts_are_sound};
     use bmax::compare::Input;
-    use bmax::{b_max, link};
+    use bmax::link;
     use proptest::prelude::*;
 
     fn of(link: &str) -> Shown {
         let read = link::decode(&format!("v=3&{link}"));
         assert_eq!(read.notices, [], "{link}");
-        Shown::of(&read.scenario, read.vs.as_ref())
+        Shown::of(&read.scenario, &read.vs)
     }
 
     /// A size or a difference of the table.
@@ -223,7 +319,8 @@ mod tests {
     fn the_pinned_configuration_does_not_differ_from_itself() {
         for link in ["vs=", "model=70b&gpus=64&vs=", "gpus=1&model=70b&vs=", "method=paper&vs="] {
             let shown = of(link);
-            assert!(shown.is_pinned && shown.changes.is_empty(), "{link}");
+            assert!(shown.is_pinned && shown.sides[1].changes.is_empty(), "{link}");
+            assert_eq!(shown.sides[1].caption, "The same as A");
             assert!(shown.verdict.starts_with("Nothing differs yet."), "{}", shown.verdict);
             assert_eq!(shown.sides[0].bar, shown.sides[1].bar);
             assert!(shown.rows.iter().all(|row| row[2] == row[3] && row[1] == "0.00"), "{:?}", shown.rows);
@@ -234,13 +331,17 @@ mod tests {
     fn what_changed_names_the_inputs_that_differ_and_no_other() {
         let shown = of("recompute=full&gpus=16&vs=recompute:selective;gpus:8");
         assert_eq!(
-            shown.changes,
+            shown.sides[1].changes,
             ["Number of GPUs: from 8 to 16", "Activation recomputation: from Selective to Full"],
             "in the order of links"
         );
         let shown = of("gpu=h100-80&mem=60&vs=gpu:a100-80;mem:80");
-        assert!(shown.changes[0].starts_with("GPU: from A100 SXM 80 GB to H100 SXM 80 GB"), "{:?}", shown.changes);
-        assert_eq!(shown.changes[1], "GPU memory: from 80 GiB to 60 GiB");
+        assert!(
+            shown.sides[1].changes[0].starts_with("GPU: from A100 SXM 80 GB to H100 SXM 80 GB"),
+            "{:?}",
+            shown.sides[1].changes
+        );
+        assert_eq!(shown.sides[1].changes[1], "GPU memory: from 80 GiB to 60 GiB");
     }
 
     #[test]
@@ -272,15 +373,45 @@ mod tests {
         ] {
             let shown = of(link);
             assert!(!shown.is_pinned && shown.about.contains(&format!("“{to}”")), "{}", shown.about);
-            assert_eq!(shown.changes, [format!("Activation recomputation: from {from} to {to}")]);
-            assert_eq!(shown.sides.map(|side| side.name), ["Now", "Example"]);
+            assert_eq!(shown.sides[1].changes, [format!("Activation recomputation: from {from} to {to}")]);
+            assert_eq!(shown.sides.iter().map(|side| side.role).collect::<Vec<_>>(), [Role::Now, Role::Example]);
         }
     }
 
     #[test]
-    fn both_bars_have_the_length_that_the_larger_one_needs() {
-        let shown = of("gpu=h200&vs=gpu:l4");
-        assert_eq!(shown.sides[0].bar.length, shown.sides[1].bar.length);
+    fn every_configuration_has_its_letter_its_role_and_a_caption_of_what_differs_from_the_first() {
+        let read =
+            link::decode("v=4&s=4096&vs=s:2048&vs=zero:1;s:2048&vs=s:1024;zero:2;gpus:16;optimizer:lion;dropout:on");
+        let shown = Shown::of(&read.scenario, &read.vs);
+        let [a, b, c, d] = &shown.sides[..] else { panic!("{:?}", shown.sides) };
+        assert_eq!([a, b, c, d].map(|side| side.role), [Role::Pinned, Role::Pinned, Role::Pinned, Role::Now]);
+        assert_eq!(a.caption, "What the others are compared with");
+        assert_eq!(b.caption, "ZeRO stage: 1: optimizer");
+        assert_eq!(c.caption, "Sequence length: 1,024 tokens; Number of GPUs: 16; Optimizer: Lion; 2 more");
+        assert_eq!(d.caption, "Sequence length: 4,096 tokens");
+        assert_eq!([a, b, c, d].map(|side| side.changes.len()), [0, 1, 5, 1]);
+        assert!(shown.is_full && shown.about.contains("remove one"), "{}", shown.about);
+    }
+
+    #[test]
+    fn of_more_than_two_the_verdict_says_every_answer_and_what_the_last_has_different_from_the_first() {
+        let read = link::decode("v=4&vs=gpus:16&vs=model:gpt-3-175b;gpus:1");
+        let shown = Shown::of(&read.scenario, &read.vs);
+        let [a, b, c] = &shown.sides[..] else { panic!("{:?}", shown.sides) };
+        let all =
+            format!("Largest micro-batches: A {}, B does not fit, C {}. From A to C the largest", a.answer, c.answer);
+        assert!(shown.verdict.starts_with(&all), "{}", shown.verdict);
+        assert!(!b.reason.is_empty() && a.reason.is_empty() && c.reason.is_empty(), "{}", b.reason);
+        let same = link::decode("v=4&vs=&vs=gpus:16");
+        assert!(Shown::of(&same.scenario, &same.vs).verdict.contains("C is the same as A."));
+    }
+
+    #[test]
+    fn all_bars_have_the_length_that_the_largest_one_needs() {
+        let read = link::decode("v=4&gpu=h100-80&vs=gpu:l4&vs=gpu:h200&vs=gpu:a100-40");
+        let shown = Shown::of(&read.scenario, &read.vs);
+        assert!(shown.sides.iter().all(|side| side.bar.length == shown.sides[0].bar.length));
+        assert_eq!(shown.sides.len(), SIDES);
         assert!(shown.sides.iter().all(|side| side.bar.memory <= side.bar.length && side.bar.peak <= side.bar.length));
     }
 
@@ -288,10 +419,13 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]
         fn the_differences_of_the_table_add_up_to_the_difference_of_the_peaks(
-            now in any_scenario(), pinned in prop::option::of(any_scenario()),
+            now in any_scenario(), pinned in prop::collection::vec(any_scenario(), 0..=4),
         ) {
-            let shown = Shown::of(&now, pinned.as_ref());
+            let pinned = pinned.into_iter().fold(Pinned::NONE, Pinned::with);
+            let shown = Shown::of(&now, &pinned);
             texts_are_sound(&shown);
+            prop_assert_eq!(shown.sides.len(), pinned.len().max(1) + 1);
+            let pinned = pinned.get(0).copied();
             let (sum, parts) = shown.rows.split_last().expect("the sums");
             // Every cell is rounded by itself.
             for column in 1..4 {
@@ -305,12 +439,13 @@ mod tests {
             // What is brought along is in the line of what brings it.
             let before = pinned.unwrap_or(now);
             let after = if pinned.is_some() { now } else { example(&now) };
+            let changes = &shown.sides[shown.sides.len() - 1].changes;
             for input in [Input::Model, Input::Gpu].into_iter().chain(Input::each()) {
                 let differs = input.value(&before) != input.value(&after);
-                let is_said = shown.changes.iter().any(|change| change.contains(input.name()));
+                let is_said = changes.iter().any(|change| change.contains(input.name()));
                 // What follows from other inputs need not be said.
                 let may_follow = ["b", "chart_gpus", "chart_recompute"].contains(&input.key());
-                prop_assert!(is_said || !differs || may_follow, "{} in {:?}", input.name(), shown.changes);
+                prop_assert!(is_said || !differs || may_follow, "{} in {:?}", input.name(), changes);
             }
         }
     }

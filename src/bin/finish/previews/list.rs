@@ -2,7 +2,7 @@
 
 use bmax::catalogue::{self, MODELS, ModelRow};
 use bmax::chart::MemoryBar;
-use bmax::link::Beginning;
+use bmax::link::{Beginning, Pinned};
 use bmax::picture::{self, Scene};
 use bmax::plot::Plot;
 use bmax::starts::{STARTS, Start};
@@ -130,7 +130,11 @@ fn figure(page: &Page, html: &str, name: &str, figures: &Figures) -> Result<Prev
 
 /// The query by which a page shows the default: none, but where it begins with another configuration.
 fn query(page: &Page, default: &Scenario) -> String {
-    if page.begins == Beginning::Site { String::new() } else { format!("?{}", page.begins.link(default, None)) }
+    if page.begins == Beginning::Site {
+        String::new()
+    } else {
+        format!("?{}", page.begins.link(default, &Pinned::NONE))
+    }
 }
 
 /// The caption of a figure, as text.

@@ -1,7 +1,7 @@
 //! The page of a folder, and what it offers to programs that put it into their own pages.
 
 use bmax::embed::Embed;
-use bmax::link::Beginning;
+use bmax::link::{Beginning, Pinned};
 use bmax::snippet::{HEIGHT, Host, Share};
 use serde_json::json;
 
@@ -80,7 +80,7 @@ pub fn oembed(preview: &Preview, address: &Address) -> Option<String> {
         beginning: Beginning::Site,
         site,
         scenario: &preview.scenario,
-        vs: None,
+        vs: &Pinned::NONE,
         title: &preview.title,
         anchor: "",
     };
