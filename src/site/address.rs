@@ -96,11 +96,15 @@ pub fn follow(state: State) {
     for kind in ["pointerdown", "focusin"] {
         _ = window_event_listener_untyped(kind, move |_| carry(&untrack(told)));
     }
+    let place = StoredValue::new(fragment());
     // The listeners live as long as the page.
     _ = window_event_listener(ev::popstate, move |_| {
         let read = beginning().read(&query());
-        // A way to another place of the page changes no configuration, and a change that has not settled holds.
-        if state.steps.settle((read.scenario, read.vs), false) {
+        // A way to another place of the page is told like Back. It changes no configuration, and a change that has not settled
+        // holds.
+        let is_elsewhere = place.get_value() != fragment();
+        place.set_value(fragment());
+        if state.steps.settle((read.scenario, read.vs), false) || !is_elsewhere {
             state.scenario.set(read.scenario);
             state.pinned.set(read.vs);
             state.notices.set(read.notices);
