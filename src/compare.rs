@@ -107,6 +107,11 @@ impl Input {
         }
     }
 
+    /// Whether two scenarios have another value of it.
+    pub fn differs(self, one: &Scenario, other: &Scenario) -> bool {
+        self.value(one) != self.value(other)
+    }
+
     /// `scenario` with the row of this input that `other` has, and with all numbers of it where it is no row.
     fn taken(self, scenario: &Scenario, other: &Scenario) -> Scenario {
         match self {

@@ -6,8 +6,11 @@ use bmax::plot::Plot;
 
 #[path = "../../tests/support/any_scenario.rs"]
 mod any_scenario;
+#[path = "../../tests/support/matters.rs"]
+mod matters;
 
 pub use any_scenario::any_scenario;
+pub use matters::matters;
 
 /// Every text of what a figure shows says something, and no number in it is none.
 pub fn texts_are_sound(shown: &impl Debug) {

@@ -205,7 +205,6 @@ impl fmt::Display for Notice {
     }
 }
 
-/// Words that are offered, as a notice has them.
 /// A word that is offered; of a GPU with its memory, so that none is taken for one of another size.
 fn with_memory(key: &str, word: &str) -> String {
     let row = catalogue::device(word).filter(|_| key == "gpu");

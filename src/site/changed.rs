@@ -17,7 +17,7 @@ pub fn settings() -> impl Iterator<Item = Input> {
 
 /// The settings that differ from the defaults of what is chosen.
 pub fn changed(facts: &Facts) -> impl Iterator<Item = Input> {
-    settings().filter(|input| input.value(&facts.scenario) != input.value(&facts.base))
+    settings().filter(|input| input.differs(&facts.scenario, &facts.base))
 }
 
 /// The scenario with the default of a setting.

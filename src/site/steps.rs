@@ -96,7 +96,7 @@ impl Steps {
 
 /// The inputs that differ and do not follow from the rest.
 fn chosen_anew(before: &Scenario, after: &Scenario) -> impl Iterator<Item = Input> {
-    Input::each().filter(|input| !input.follows() && input.value(before) != input.value(after))
+    Input::each().filter(|input| !input.follows() && input.differs(before, after))
 }
 
 fn keep(list: &mut Vec<Told>, told: Told) {

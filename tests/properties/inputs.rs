@@ -1,11 +1,11 @@
 //! What an input needs, against the ledger.
 
-use bmax::choice::ChoiceOption;
 use bmax::compare::Input;
-use bmax::{Field, Scenario, estimate, link};
+use bmax::{Field, Scenario, link};
 use proptest::prelude::*;
 
 use crate::support::any_scenario::any_scenario;
+use crate::support::matters::matters;
 
 /// Scenarios in which other inputs matter than in the default.
 const STARTS: [&str; 39] = [
@@ -49,33 +49,6 @@ const STARTS: [&str; 39] = [
     "?model=t5-base&attn=eager",
     "?model=whisper-small&precision=autocast",
 ];
-
-/// Every scenario that differs from `start` in the one input: numbers at both ends of their range, just above the lower one
-/// and between; words in each of their options.
-fn others(input: Input, start: &Scenario) -> Vec<Scenario> {
-    match input {
-        Input::Number(field) => {
-            let bound = field.bound();
-            let fitting = |value: f64| if bound.whole { value.floor() } else { value };
-            let values = [bound.min, bound.min + 1.0, bound.min + 3.0, (bound.min + bound.max) / 4.0, bound.max];
-            values.map(|value| start.with_number(field, fitting(value)).expect("in range")).to_vec()
-        }
-        Input::Word(word) => {
-            let with = |option: &ChoiceOption| word.read(option.key, *start).expect("a word of its own");
-            word.options.iter().map(with).collect()
-        }
-        _ => Vec::new(),
-    }
-}
-
-/// Whether some other value of `input` gives an entry another size, or other moments.
-fn matters(input: Input, start: &Scenario) -> bool {
-    let ledger = |scenario: &Scenario| -> Vec<_> {
-        estimate(scenario).entries.iter().map(|entry| (entry.name, entry.bytes, entry.alive)).collect()
-    };
-    let now = ledger(start);
-    others(input, start).iter().any(|other| ledger(other) != now)
-}
 
 /// The inputs that say of themselves that they change nothing, and do.
 fn wrongly_idle(start: &Scenario) -> Vec<&'static str> {

@@ -5,6 +5,7 @@ pub mod alone;
 pub mod any_scenario;
 pub mod golden;
 pub mod held;
+pub mod matters;
 pub mod peaks;
 pub mod printed;
 #[cfg(all(feature = "chart", feature = "cli"))]

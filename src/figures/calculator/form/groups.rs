@@ -273,7 +273,7 @@ pub fn groups() -> impl Iterator<Item = &'static Group> {
 mod tests {
     use super::*;
     use crate::figures::calculator::form::hidden::is_hidden;
-    use bmax::estimate;
+    use crate::figures::check::matters;
 
     /// Every input of the form.
     fn inputs() -> impl Iterator<Item = Input> {
@@ -298,34 +298,6 @@ mod tests {
         here.sort_unstable();
         all.sort_unstable();
         assert_eq!(here, all);
-    }
-
-    /// Every scenario that differs from `start` in the one input: numbers at both ends of their range, just
-    /// above the lower one and between; words in each of their options.
-    fn others(input: Input, start: &Scenario) -> Vec<Scenario> {
-        match input {
-            Number(field) => {
-                let bound = field.bound();
-                let fitting = |value: f64| if bound.whole { value.floor() } else { value };
-                let values = [bound.min, bound.min + 1.0, bound.min + 3.0, (bound.min + bound.max) / 4.0, bound.max];
-                values.map(|value| start.with_number(field, fitting(value)).expect("in range")).to_vec()
-            }
-            Word(word) => {
-                let with =
-                    |option: &bmax::choice::ChoiceOption| word.read(option.key, *start).expect("a word of its own");
-                word.options.iter().map(with).collect()
-            }
-            _ => Vec::new(),
-        }
-    }
-
-    /// Whether some other value of `input` gives an entry another size, or other moments.
-    fn matters(input: Input, start: &Scenario) -> bool {
-        let ledger = |scenario: &Scenario| -> Vec<_> {
-            estimate(scenario).entries.iter().map(|entry| (entry.name, entry.bytes, entry.alive)).collect()
-        };
-        let now = ledger(start);
-        others(input, start).iter().any(|other| ledger(other) != now)
     }
 
     #[test]

@@ -18,7 +18,7 @@ use web_sys::Element;
 use crate::components::{Combobox, Listed, Model, NumberField, Segmented, SettingField};
 use crate::site::{Facts, State, format, read};
 use groups::{Fold, GPUS, GROUPS, Group, MODEL};
-use hidden::{differs, is_hidden};
+use hidden::is_hidden;
 use sieve::Sieve;
 use top::{Changed, Finder};
 
@@ -150,7 +150,7 @@ struct Told {
 
 impl Told {
     fn of(fold: &Fold, facts: &Facts) -> Self {
-        let changed = fold.inputs.iter().filter(|input| differs(**input, &facts.scenario, &facts.base)).count();
+        let changed = fold.inputs.iter().filter(|input| input.differs(&facts.scenario, &facts.base)).count();
         let changed = (changed > 0).then(|| format::count(changed as u32) + " changed");
         Self { tell: (fold.tell)(&facts.scenario), changed }
     }
