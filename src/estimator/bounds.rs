@@ -296,7 +296,7 @@ fields! {
         "pad_to_multiple_of of a collator: 8 where tensor cores are to be full, 1 for no more than the longest sequence.", needs UnequalLengths | Padding, read by All }
     /// All devices of the job. D is those that see different data: gpus / (T·P·C).
     Gpus { "gpus" since 1, "Number of GPUs", "", "", cluster.gpus as whole 1 ..= 131_072,
-        "Devices that train together. Without tensor, pipeline and context parallelism they are the D of the formulas.", read by All }
+        "Devices that train together; 2 × 8 is two machines of eight. Without tensor, pipeline and context parallelism they are the D of the formulas.", read by All }
     /// T.
     TensorParallel { "tp" since 1, "Tensor parallel", "T", "", cluster.tensor_parallel as whole 1 ..= 128,
         "GPUs that share each layer's matrices.", read by Paper }

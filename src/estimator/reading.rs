@@ -96,6 +96,7 @@ impl Field {
         let (digits, suffix) = bare.split_at(bare.len() - letters);
         let known = self.suffixes().iter().find(|known| known.letters.eq_ignore_ascii_case(suffix));
         let value = match known {
+            None if self == Self::Gpus => product(bare),
             None => number::parse(bare),
             // Without a digit there is nothing for the letters to stand behind.
             Some(_) if digits.trim().is_empty() => Err(NumberError::Malformed),
@@ -195,6 +196,14 @@ impl Scenario {
     }
 }
 
+/// A number, or the product of two whole ones: GPUs are told as machines times the GPUs of each, “2 × 8”.
+fn product(text: &str) -> Result<f64, NumberError> {
+    let Some((machines, each)) = text.split_once(['×', 'x', 'X', '*']) else { return number::parse(text) };
+    let [machines, each] = [number::parse(machines)?, number::parse(each)?];
+    let are_whole = [machines, each].iter().all(|one| *one >= 1.0 && one.fract() == 0.0);
+    if are_whole { Ok(machines * each) } else { Err(NumberError::Malformed) }
+}
+
 /// Letters behind a number, and what they multiply it by.
 struct Suffix {
     letters: &'static str,
@@ -286,6 +295,21 @@ mod tests {
     }
 
     #[test]
+    fn machines_times_gpus_are_two_whole_numbers_and_only_gpus_are_told_so() {
+        for (field, text) in [
+            (Field::Gpus, "2 x"),
+            (Field::Gpus, "x8"),
+            (Field::Gpus, "0.5 x 16"),
+            (Field::Gpus, "-2x-8"),
+            (Field::Batch, "2x8"),
+        ] {
+            let fault = field.read(text).expect_err(text).fault;
+            assert!(matches!(fault, InputErrorKind::Unreadable(_)), "{text}: {fault:?}");
+        }
+        assert_eq!(Field::Gpus.read("131072x2").expect_err("too many").fault, InputErrorKind::TooLarge);
+    }
+
+    #[test]
     fn keys_are_unique() {
         for (i, a) in Field::ALL.iter().enumerate() {
             for b in &Field::ALL[i + 1..] {
@@ -327,6 +351,9 @@ mod tests {
             (Field::Memory, "24564MiB", 24_564.0 / 1_024.0),
             (Field::Driver, "453 MiB", 453.0 / 1_024.0),
             (Field::Batch, "1 sequence", 1.0),
+            (Field::Gpus, "2 × 8", 16.0),
+            (Field::Gpus, "4x8", 32.0),
+            (Field::Gpus, "1,024*8", 8_192.0),
         ] {
             assert_eq!(field.read(text), Ok(expected), "{field:?} {text}");
         }
