@@ -194,7 +194,7 @@ fn OneSide(comparing: Comparing, at: usize) -> impl IntoView {
                 <strong data-testid=format!("answer-{letter}")>{text(|side| &side.answer)}</strong>
                 <span class="soft">" · bar at "<i>"b"</i>" = "<span>{text(|side| &side.batch)}</span></span>
             </p>
-            <p class="small" data-testid=format!("reason-{letter}")>{text(|side| &side.reason)}</p>
+            <p class="small" data-testid=format!("reason-{letter}")>{move || shown.with(|shown| shown.side(at).reason.clone())}</p>
             <div><MemoryBar bar/></div>
             <div><MemoryLegend bar/></div>
             <div class="button-row" hidden=move || role() != Role::Pinned>

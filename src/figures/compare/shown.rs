@@ -54,8 +54,8 @@ pub struct Side {
     pub configuration: String,
     /// b_max.
     pub answer: String,
-    /// Why there is none; empty where there is one.
-    pub reason: String,
+    /// Why there is none.
+    pub reason: Option<String>,
     /// The micro-batch in use.
     pub batch: String,
     /// Its memory at its own peak, as long as the bars of the others.
@@ -140,7 +140,7 @@ impl Side {
             caption: differences.as_deref().map_or_else(|| "What the others are compared with".to_owned(), caption),
             configuration: format::configuration(scenario),
             answer: format::answer(answer),
-            reason: format::shortage(answer, scenario.unit()).unwrap_or_default(),
+            reason: format::shortage(answer, scenario.unit()),
             batch: format::count(scenario.recipe.batch),
             bar,
             changes: differences.unwrap_or_default().iter().map(change).collect(),
@@ -401,7 +401,7 @@ mod tests {
         let all =
             format!("Largest micro-batches: A {}, B does not fit, C {}. From A to C the largest", a.answer, c.answer);
         assert!(shown.verdict.starts_with(&all), "{}", shown.verdict);
-        assert!(!b.reason.is_empty() && a.reason.is_empty() && c.reason.is_empty(), "{}", b.reason);
+        assert!(b.reason.is_some() && a.reason.is_none() && c.reason.is_none(), "{:?}", b.reason);
         let same = link::decode("v=4&vs=&vs=gpus:16");
         assert!(Shown::of(&same.scenario, &same.vs).verdict.contains("C is the same as A."));
     }
