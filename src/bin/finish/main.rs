@@ -16,6 +16,7 @@ mod bill;
 mod desk;
 mod digest;
 mod discovery;
+mod figure_lines;
 mod figures;
 mod imports;
 mod markup;

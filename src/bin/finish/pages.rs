@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 use super::address::Address;
 use super::desk::Desk;
 use super::discovery::{About, structured, tags as crawled};
+use super::figure_lines;
 use super::figures::Figures;
 use super::markup::{escaped, tags};
 use super::navigation::{footer, header};
@@ -64,6 +65,7 @@ fn assembled(template: &str, pages: &[Page], at: usize, parts: &Parts) -> Result
     let sentences: Vec<&str> =
         page.sections.iter().flat_map(|section| &section.sentences).map(String::as_str).collect();
     let main: String = page.sections.iter().map(|section| section.html.as_str()).collect();
+    let main = figure_lines::filled(&main, pages);
     let main = parts.places.resolved(&parts.figures.placed(&main, &names, &sentences, page.begins)?, page.slug)?;
     let fills = vec![
         ("{{places}}", places(pages, parts.places).to_string()),
@@ -248,6 +250,11 @@ fn modules(parts: &Parts, root: &str) -> Value {
 /// A way to another page, which takes the configuration along.
 pub fn way(page: &Page, text: &str, rest: &str) -> String {
     format!("<a href=\"{{{{root}}}}{}\" data-way{rest}>{text}</a>", address(page))
+}
+
+/// A way to a place of another page.
+pub fn way_to(page: &Page, text: &str, place: &str) -> String {
+    format!("<a href=\"{{{{root}}}}{}#{place}\" data-way>{text}</a>", address(page))
 }
 
 fn contents(page: &Page) -> String {

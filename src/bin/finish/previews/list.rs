@@ -138,7 +138,7 @@ fn query(page: &Page, default: &Scenario) -> String {
 }
 
 /// The caption of a figure, as text.
-fn caption(html: &str, name: &str) -> Option<String> {
+pub fn caption(html: &str, name: &str) -> Option<String> {
     let figure = html.split_once(&format!("id=\"embed-{name}\""))?.1;
     let caption = figure.split_once("<figcaption")?.1.split_once('>')?.1.split_once("</figcaption>")?.0;
     Some(unescaped(&plain(caption)).split_whitespace().collect::<Vec<_>>().join(" "))

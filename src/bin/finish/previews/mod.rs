@@ -16,6 +16,7 @@ use super::figures::Figures;
 use super::text::Page;
 use super::{Result, write};
 use list::Preview;
+pub use list::caption;
 use raster::Rasteriser;
 
 /// The picture of the pages of the site, in the folder of the first.
