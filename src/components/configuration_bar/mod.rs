@@ -41,8 +41,12 @@ pub fn ConfigurationBar(
             <span class="configuration-end">
                 <a class="button button-quiet button-small" href="#calculator-find">
                     "All settings"
-                    // As a property it leaves the element empty while nothing is changed.
+                    // As a property it leaves the elements empty while nothing is changed.
                     <span class="configuration-changed num" prop:textContent=read(shown, |shown| &shown.changed)></span>
+                    <span
+                        class="visually-hidden"
+                        prop:textContent=move || if shown.with(|shown| shown.changed.is_empty()) { "" } else { " changed" }
+                    ></span>
                 </a>
                 <Steps state shown spoken/>
             </span>
