@@ -124,15 +124,22 @@ impl Choice {
         self.mark_all();
     }
 
-    /// Marks the name, so that the next letter takes its place.
+    /// Marks the name, so that the next letter takes its place: at once, and again when the field shows what was chosen, unless
+    /// somebody has typed by then.
     fn mark_all(self) {
-        // What the field shows follows in a moment. Who has gone on by then is not called back: Chromium gives the focus to a
-        // field whose text is selected.
-        request_animation_frame(move || {
+        // Who has gone on by then is not called back: Chromium gives the focus to a field whose text is selected.
+        let mark = move || {
             if let Some(field) = self.field.get_untracked()
                 && document().active_element().is_some_and(|now| now == **field)
             {
                 field.select();
+            }
+        };
+        mark();
+        let typed = self.typed.get_untracked();
+        request_animation_frame(move || {
+            if self.typed.with_untracked(|now| *now == typed) {
+                mark();
             }
         });
     }
