@@ -142,18 +142,20 @@ fn name_the_page(state: State) {
         return;
     }
     let (built, first) = (document().title(), beginning().scenario());
-    Effect::new(move |_| {
-        let title = state.read(|facts| {
+    let title = Memo::new(move |_| {
+        state.read(|facts| {
             if facts.scenario == first {
                 return built.clone();
             }
             let answer = facts.answer.batch().map(|most| format::batch(most, facts.scenario.unit()));
             let answer = answer.unwrap_or_else(|| format::answer(&facts.answer));
             format!("{}: {answer} · {built}", format::configuration(&facts.scenario))
-        });
+        })
+    });
+    Effect::new(move |_| {
         // A tour shows other configurations than the reader's.
         if state.own.with(Option::is_none) {
-            document().set_title(&title);
+            document().set_title(&title.get());
         }
     });
 }

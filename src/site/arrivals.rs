@@ -5,6 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
+use leptos::ev;
 use leptos::prelude::*;
 use web_sys::Element;
 
@@ -14,6 +15,12 @@ use super::sight::observe;
 
 /// How far outside the window a figure counts as near: a figure is there before it is scrolled to.
 const AHEAD: &str = "160px 0px";
+
+/// The attribute of what is not near.
+const FAR: &str = "data-far";
+
+/// The attribute of what has been laid out as it is.
+const SETTLED: &str = "data-settled";
 
 /// How long the page is left alone between two figures that nobody waits for.
 const PAUSE: Duration = Duration::from_millis(30);
@@ -44,6 +51,8 @@ impl Place {
         if self.near.get_untracked() != near {
             self.near.set(near);
         }
+        // What is far from the window is left out of the browser's work on the page (style/live.css).
+        _ = self.element.toggle_attribute_with_force(FAR, !near);
         if near {
             self.take_over();
         }
@@ -72,6 +81,7 @@ pub fn take_over_on_arrival(places: Vec<Place>) {
             }
         }),
     );
+    settle_anew(places.clone());
     let (printed, print_owner) = (places.clone(), owner.clone());
     before_print(move || print_owner.with(|| printed.iter().for_each(|place| place.is_near(true))));
     begin_when_wanted(move || owner.with(|| take_turns(places, 0)));
@@ -103,4 +113,30 @@ fn take_turns(places: Rc<Vec<Place>>, number: usize) {
         }
     };
     set_timeout(next, PAUSE);
+}
+
+/// Lets the browser leave a place out of its work while that is far from the window (style/live.css): from the second frame
+/// on, when it has been laid out as it is now and its room is known.
+pub fn settle(place: Element) {
+    request_animation_frame(move || {
+        request_animation_frame(move || {
+            // Sections that nobody has come near are laid out with the first move (index.html).
+            let waits = document().document_element().is_some_and(|root| root.has_attribute("data-first-look"));
+            if waits { settle(place) } else { _ = place.set_attribute(SETTLED, "") }
+        });
+    });
+}
+
+/// In a window of another width every place has another room.
+fn settle_anew(places: Rc<Vec<Place>>) {
+    let width = || window().inner_width().ok().and_then(|width| width.as_f64());
+    let last = Cell::new(width());
+    _ = window_event_listener(ev::resize, move |_| {
+        if last.replace(width()) != width() {
+            for Place { element, .. } in places.iter().filter(|place| place.element.has_attribute(SETTLED)) {
+                _ = element.remove_attribute(SETTLED);
+                settle(element.clone());
+            }
+        }
+    });
 }

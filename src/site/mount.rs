@@ -11,6 +11,8 @@ use web_sys::Element;
 
 use super::State;
 use super::arrivals::Place;
+#[cfg(feature = "hydrate")]
+use super::arrivals::settle;
 
 /// The element of the page with this `attribute`. A page without it, for instance a shortened copy,
 /// simply has one figure fewer.
@@ -104,6 +106,7 @@ fn take_over_at(place: Element, figure: &'static Figure, state: State, near: RwS
                 taken.set(true);
                 _ = place.remove_attribute("inert");
                 _ = place.set_attribute("data-mounted", "");
+                settle(place);
             };
             do_apart(SLICES.take().into_iter(), Box::new(whole));
         });

@@ -4,6 +4,8 @@
 //! figures can never disagree. What only one figure needs to know (a hover, an open panel) is a
 //! signal of that figure.
 
+use std::time::Duration;
+
 use bmax::compare::Input;
 use bmax::embed::Embed;
 use bmax::link::{Beginning, Notice, Pinned};
@@ -281,6 +283,25 @@ impl State {
             _ => Pace::Stands,
         });
         Self { facts: paced(pace, facts, built), beside: paced(pace, beside, || Pinned::NONE), ..self }
+    }
+
+    /// The same state behind the next paint: what reads it keeps no input from being shown.
+    pub fn later(self) -> Self {
+        let now = self.facts;
+        let (then, waits) = (RwSignal::new(now.get_untracked()), StoredValue::new(false));
+        let follow = move || {
+            waits.set_value(false);
+            then.set(now.get_untracked());
+        };
+        let wait = move |_: &(), _: Option<&()>, _: Option<()>| {
+            if !waits.get_value() {
+                waits.set_value(true);
+                // The frame is painted between the two.
+                request_animation_frame(move || set_timeout(follow, Duration::ZERO));
+            }
+        };
+        Effect::watch(move || now.track(), wait, false);
+        Self { facts: Memo::new(move |_| then.get()), ..self }
     }
 
     /// The single changes that are open to the scenario, ranked; it does not depend on the micro-batch. It is made where

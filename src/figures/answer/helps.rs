@@ -53,6 +53,7 @@ fn list(place: web_sys::HtmlElement, state: State) -> Result<(), leptos::wasm_sp
 #[component]
 fn List(state: State) -> impl IntoView {
     use super::changes::{Help, Helps};
+    let state = state.later();
     let ranking = state.ranking();
     let helps = Memo::new(move |_| state.read(|facts| ranking.with(|ranking| Helps::of(facts, ranking))));
     let help = |Help { name, after, line, query }: Help| {
