@@ -1,7 +1,7 @@
 // Makes WebAssembly modules smaller, each in its place: node tools/optimize.mjs BINARYEN MODULE…
 //
 // One process for all of them: most modules are small, and Binaryen itself, which is WebAssembly too, takes a second to be
-// compiled. What it writes is what wasm-opt -Oz writes.
+// compiled.
 import { readFileSync, writeFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 
@@ -20,18 +20,27 @@ const FEATURES =
   Features.ReferenceTypes |
   Features.SignExt;
 
-// Size before speed, and once: more rounds take as long again, and gain nothing as Brotli.
-binaryen.setOptimizeLevel(2);
-binaryen.setShrinkLevel(2);
+// The reader waits for what Brotli makes of a module, and what makes a module smaller can make that larger: level 2 of size
+// before speed, a variable for a value that is wanted twice, and a list of pieces in place of the zeros between data.
+binaryen.setOptimizeLevel(3);
+binaryen.setShrinkLevel(1);
+binaryen.addPassToSkip("local-cse");
+binaryen.addPassToSkip("memory-packing");
 binaryen.setGenerateStackIR(true);
 binaryen.setOptimizeStackIR(true);
-binaryen.setDebugInfo(false);
+
+// What Brotli makes smaller. How an access is aligned is a hint, which no engine of today takes. Functions with like names
+// have like bodies, and lie beside each other.
+const COMPRESSING = ["dealign", "reorder-functions-by-name"];
 
 for (const path of modules) {
   const module = binaryen.readBinary(readFileSync(path));
   module.setFeatures(FEATURES);
+  // The names are needed until the functions have been ordered by them.
+  binaryen.setDebugInfo(true);
   module.optimize();
-  module.runPasses(["strip-debug", "strip-producers", "strip-target-features"]);
+  module.runPasses([...COMPRESSING, "strip-debug", "strip-producers", "strip-target-features"]);
+  binaryen.setDebugInfo(false);
   writeFileSync(path, module.emitBinary());
   module.dispose();
 }

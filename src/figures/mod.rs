@@ -65,7 +65,7 @@ macro_rules! figure {
 /// Names the figures of each part of the program.
 ///
 /// A part is fetched when the first of its figures comes near; what several parts need is fetched with the first of
-/// them. A figure that is alone on its page may stand in any part that has room. More parts make each smaller and the
+/// them. The figures of a small page may stand in any part that has room. More parts make each smaller and the
 /// number of files larger. What is in `first` is in the first module, which every page has.
 ///
 /// Each part has one function, which takes over any of its figures.
@@ -165,6 +165,8 @@ figures! {
         "convergence" => convergence::Convergence,
         "learning-rate" => learning_rate::LearningRate,
         "saturation" => saturation::Saturation,
+    }
+    plan {
         "tuning" => tuning::TuningPlan,
         "compare" => compare::Compare,
         "calibration" => calibration::Calibration,

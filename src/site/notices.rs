@@ -1,5 +1,5 @@
 //! Messages about the link, said to the reader. Most links have nothing to say, so that what shows the
-//! messages is a part of the program of its own, and none of a first look.
+//! messages is in the part of the program that few visits need.
 
 use bmax::link::{self, Notice};
 use leptos::prelude::*;
@@ -32,7 +32,7 @@ pub fn follow(state: State) {
 }
 
 #[cfg(feature = "hydrate")]
-#[leptos::wasm_split::wasm_split(notices, wasm_split_path = leptos::wasm_split, fallible)]
+#[leptos::wasm_split::wasm_split(seldom, wasm_split_path = leptos::wasm_split, fallible)]
 fn show(state: State) -> Result<(), leptos::wasm_split::SplitLoaderError> {
     mount_frame(PLACE, move || view! { <Notices state/> });
     Ok(())

@@ -116,15 +116,18 @@ async fn a_part_that_does_not_arrive_is_said_where_its_figures_stand_and_the_res
 
 #[tokio::test]
 async fn an_embedded_figure_whose_part_does_not_arrive_says_so_and_stays_as_it_was_built() {
-    let page = Visit::to_the_empty_page().open().await;
-    page.devtools("Network.enable", json!({})).await;
-    page.devtools("Network.setBlockedURLs", json!({ "urls": ["*/split_*.wasm"] })).await;
-    page.go(&format!("{FOLDER}{}?embed=step&v=4&gpus=64", page_of("step"))).await;
-    page.part("main").says("could not be loaded").await;
-    let text = "return document.querySelector('[data-figure=step]').innerText.length > 80;";
-    assert_eq!(page.script(text, vec![]).await, json!(true));
-    page.complaints().await;
-    page.close().await;
+    // The part itself, and the script that fetches the parts.
+    for missing in ["*/split_*.wasm", "*/parts.js"] {
+        let page = Visit::to_the_empty_page().open().await;
+        page.devtools("Network.enable", json!({})).await;
+        page.devtools("Network.setBlockedURLs", json!({ "urls": [missing] })).await;
+        page.go(&format!("{FOLDER}{}?embed=step&v=4&gpus=64", page_of("step"))).await;
+        page.part("main").says("could not be loaded").await;
+        let text = "return document.querySelector('[data-figure=step]').innerText.length > 80;";
+        assert_eq!(page.script(text, vec![]).await, json!(true), "without {missing}");
+        page.complaints().await;
+        page.close().await;
+    }
 }
 
 #[tokio::test]

@@ -23,8 +23,11 @@ use super::{Result, paths, read, read_bytes, write};
 const NAME: &str = "bmax-site";
 /// What its files are called: `bmax.js` and `bmax_bg.wasm` by wasm-bindgen, the others by the division.
 const STEM: &str = "bmax";
-/// The script that fetches the parts.
+/// The script that wasm-bindgen's asks for the parts. As the division writes it, it also names every file with its digest.
 const LOADER: &str = "__wasm_split.js";
+/// The script with all that, which is fetched with the first part.
+const PARTS: &str = "parts.js";
+
 /// The program as it lies in the page's folder.
 pub struct Program {
     /// Its folder, seen from the page's.
@@ -83,12 +86,17 @@ pub fn divide(page: &Path, built: &Path) -> Result<Program> {
     let mut modules = divided.split_modules;
     modules.push(bound);
     optimize(&modules)?;
+    let bindings = format!("{STEM}.js");
+    let parts = checking(&tidied(&read(&work.join(LOADER))?), &work)?;
+    let all = [
+        (LOADER, deferring(&parts)?),
+        (PARTS, parts),
+        (&bindings, checking(&tidied(&read(&work.join(&bindings))?), &work)?),
+    ];
     let mut scripts = BTreeMap::new();
-    for name in [format!("{STEM}.js"), LOADER.to_owned()] {
-        let path = work.join(&name);
-        let script = checking(&tidied(&read(&path)?), &work)?;
-        scripts.insert(name, sha256(&script));
-        write(&path, script)?;
+    for (name, script) in all {
+        scripts.insert(name.to_owned(), sha256(&script));
+        write(&work.join(name), script)?;
     }
     let digest = digest(&work)?;
     let folder = format!("program-{}", short(&digest));
@@ -116,6 +124,27 @@ pub fn checking(script: &str, folder: &Path) -> Result<String> {
         return Err("a script fetches a module in another way than it did, without its digest".to_owned());
     }
     Ok(checked)
+}
+
+/// A script with the functions of the one that fetches the parts. It imports that one when the first of them is called: a
+/// page whose parts nobody comes near does without it. A part whose script does not come is told to the program as one
+/// whose module does not.
+fn deferring(parts: &str) -> Result<String> {
+    const EXPORTED: &str = "export const ";
+    let exports = parts.lines().filter_map(|line| line.strip_prefix(EXPORTED)?.split_once(" = wrapAsyncCb("));
+    let functions: String = exports.map(|(name, _)| format!("{EXPORTED}{name} = of(\"{name}\");\n")).collect();
+    if functions.is_empty() || functions.lines().count() != parts.matches("export ").count() {
+        return Err("the script that fetches the parts exports something in another way than it did".to_owned());
+    }
+    Ok(format!(
+        "import {{ initSync }} from \"./{STEM}.js\";
+const of = (name) => async (callback, data) => {{
+const parts = await import(\"./{PARTS}\").catch(console.error);
+if (parts) return parts[name](callback, data);
+initSync().__indirect_function_table.get(callback)(data, false);
+}};
+{functions}"
+    ))
 }
 
 /// Removes what Trunk made of the undivided program.
@@ -199,6 +228,17 @@ mod tests {
         assert!(checking("module_or_path = new URL('a.wasm', import.meta.url); fetch(path);", &folder).is_err());
         assert!(checking("fetch(new URL(\"./missing.wasm\", import.meta.url))", &folder).is_err());
         fs::remove_dir_all(&folder).expect("it can go");
+    }
+
+    #[test]
+    fn every_part_is_asked_for_by_its_name_and_an_export_of_another_kind_stops_the_build() {
+        let part = |name: &str| format!("export const {name} = wrapAsyncCb(makeLoad(() => {{\n}}, []));\n");
+        let parts = part("load_room") + &part("load_home");
+        let script = deferring(&parts).expect("two parts");
+        let functions = "export const load_room = of(\"load_room\");\nexport const load_home = of(\"load_home\");\n";
+        assert!(script.ends_with(functions), "{script}");
+        assert!(deferring("").is_err());
+        assert!(deferring(&(parts + "export function load() {}\n")).is_err());
     }
 
     #[test]

@@ -1,9 +1,8 @@
 //! The tour over the opening figure. Its cards are `bmax::tour::CARDS`; the fragment of the address says which one is
 //! open (`#tour-5`). A card sets the configuration of the page, and the reader's own one comes back at the end.
 //!
-//! The first module of the program knows only `follow`, which waits for such a fragment; the card and its texts come
-//! with the figures further down on home. A part of its own would be smaller, and would divide what the parts share into
-//! sixteen more files: 2.5 kB more for a first look.
+//! The first module of the program knows only `follow`, which waits for such a fragment; the card and its texts are in the
+//! part that few visits need, with the messages about a link.
 
 mod view;
 
@@ -51,7 +50,7 @@ fn asked() -> Option<usize> {
 }
 
 #[cfg(feature = "hydrate")]
-#[leptos::wasm_split::wasm_split(home, wasm_split_path = leptos::wasm_split, fallible)]
+#[leptos::wasm_split::wasm_split(seldom, wasm_split_path = leptos::wasm_split, fallible)]
 fn open(
     figure: web_sys::Element,
     state: State,

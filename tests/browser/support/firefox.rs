@@ -48,7 +48,7 @@ pub fn context(name: &str) -> Extension {
 }
 
 /// What it logs of pages that work: a line is known when it holds all the words of one of these.
-const SAID_BY_ITSELF: [&[&str]; 9] = [
+const SAID_BY_ITSELF: [&[&str]; 10] = [
     // It counts the seconds until what was loaded early is used; on a busy machine they pass.
     &["not used within a few seconds"],
     // Tests measure what is there before everything is.
@@ -62,7 +62,8 @@ const SAID_BY_ITSELF: [&[&str]; 9] = [
     // The worker takes a file from the browser's cache if its digest is right, and asks the server otherwise.
     &["integrity attribute", "sw.js"],
     // A page that is left while parts of its program are on their way.
-    &["NetworkError when attempting to fetch resource", "__wasm_split.js"],
+    &["NetworkError when attempting to fetch resource", "parts.js"],
+    &["error loading dynamically imported module", "parts.js"],
     // The same of a page whose worker answers: the load that is broken off has no address any more.
     &["Failed to load ‘’", "ServiceWorker intercepted the request"],
     // A heading that is seen before its style sheet.
