@@ -92,7 +92,7 @@ async fn the_bar_leads_to_where_a_setting_is_found_from_any_page() {
 #[tokio::test]
 async fn the_groups_stand_in_the_order_in_which_people_decide() {
     let page = Page::about("calculator", "").await;
-    let names = "return [...document.querySelectorAll('#calculator .scenario-form .form-group > legend')].map((one) => one.innerText);";
+    let names = "return [...document.querySelectorAll('#calculator .scenario-form .form-group > legend')].map((one) => one.textContent.trim());";
     let wanted = json!([
         "Model",
         "GPUs",

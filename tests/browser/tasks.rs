@@ -64,9 +64,9 @@ async fn figures_count_pairs_and_completions_where_the_task_does() {
 
 #[tokio::test]
 async fn the_moments_of_a_task_stand_in_the_ledger_and_on_the_curve_of_a_step() {
-    let page = Page::open("?task=grpo&b=1").await;
+    let page = Page::about("calculator", "?task=grpo&b=1").await;
     for moment in ["generate, prompts", "score, logits", "train: loss, backward"] {
-        page.part("#ledger").says(moment).await;
+        page.figure("calculator").says(moment).await;
     }
     page.close().await;
     let page = Page::about("step", "?task=dpo&b=1").await;
