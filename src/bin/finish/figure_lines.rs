@@ -50,7 +50,7 @@ fn line(page: &Page, html: &str, name: &str) -> Option<String> {
     let code = Host::Html.write(&share, &Embed::of(name), HEIGHT);
     // What comes behind the frame is said once, above the list.
     let code = code.lines().take_while(|line| !line.starts_with("<script")).collect::<Vec<_>>().join(" ");
-    let to = way_to(page, &escaped(&title), &format!("embed-{name}"));
+    let to = way_to(page, &format!("#embed-{name}"), &escaped(&title), "");
     Some(format!(
         "<li>{to} <code>{name}</code><details><summary>The line for “{name}”</summary><pre class=\"code\" tabindex=\"0\"><code>{}</code></pre></details></li>\n",
         escaped(code.trim())

@@ -249,12 +249,12 @@ fn modules(parts: &Parts, root: &str) -> Value {
 
 /// A way to another page, which takes the configuration along.
 pub fn way(page: &Page, text: &str, rest: &str) -> String {
-    format!("<a href=\"{{{{root}}}}{}\" data-way{rest}>{text}</a>", address(page))
+    way_to(page, "", text, rest)
 }
 
-/// A way to a place of another page.
-pub fn way_to(page: &Page, text: &str, place: &str) -> String {
-    format!("<a href=\"{{{{root}}}}{}#{place}\" data-way>{text}</a>", address(page))
+/// A way to a place of another page, `#id`.
+pub fn way_to(page: &Page, place: &str, text: &str, rest: &str) -> String {
+    format!("<a href=\"{{{{root}}}}{}{place}\" data-way{rest}>{text}</a>", address(page))
 }
 
 fn contents(page: &Page) -> String {
