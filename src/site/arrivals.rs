@@ -22,6 +22,9 @@ const FAR: &str = "data-far";
 /// The attribute of what has been laid out as it is.
 const SETTLED: &str = "data-settled";
 
+/// The sections that are laid out with the reader's first move (style/layout.css).
+const NOT_LAID_OUT: &str = "[data-first-look] main > section:nth-of-type(n + 3):not([data-laid-out])";
+
 /// How long the page is left alone between two figures that nobody waits for.
 const PAUSE: Duration = Duration::from_millis(30);
 
@@ -116,14 +119,13 @@ fn take_turns(places: Rc<Vec<Place>>, number: usize) {
 }
 
 /// Lets the browser leave a place out of its work while that is far from the window (style/live.css): from the second frame
-/// on, when it has been laid out as it is now and its room is known.
+/// on, when it has been laid out as it is now and its room is known. In a section that the first look leaves out it has
+/// no room yet, and stays as it is.
 pub fn settle(place: Element) {
     request_animation_frame(move || {
-        request_animation_frame(move || {
-            // Sections that nobody has come near are laid out with the first move (index.html).
-            let waits = document().document_element().is_some_and(|root| root.has_attribute("data-first-look"));
-            if waits { settle(place) } else { _ = place.set_attribute(SETTLED, "") }
-        });
+        if matches!(place.closest(NOT_LAID_OUT), Ok(None)) {
+            request_animation_frame(move || _ = place.set_attribute(SETTLED, ""));
+        }
     });
 }
 

@@ -285,7 +285,7 @@ impl State {
         Self { facts: paced(pace, facts, built), beside: paced(pace, beside, || Pinned::NONE), ..self }
     }
 
-    /// The same state behind the next paint: what reads it keeps no input from being shown.
+    /// This state with facts that follow its own behind the next paint: what reads them keeps no input from being shown.
     pub fn later(self) -> Self {
         let now = self.facts;
         let (then, waits) = (RwSignal::new(now.get_untracked()), StoredValue::new(false));
