@@ -102,21 +102,34 @@ impl Desk {
 #[derive(Clone, Copy)]
 struct Part<T: Copy + Send + Sync + 'static> {
     state: T,
-    mounted: StoredValue<bool>,
+    /// What its view stands in, once it is wanted.
+    frame: StoredValue<Option<HtmlElement>, LocalStorage>,
 }
 
 impl<T: Copy + Send + Sync + 'static> Part<T> {
     fn of(state: T) -> Self {
-        Self { state, mounted: StoredValue::new(false) }
+        Self { state, frame: StoredValue::new_local(None) }
     }
 
-    /// The state of the part, whose view is now in the page.
+    /// The state of the part, whose view now stands in this place. Of two places of one kind, as the form of the page and
+    /// that of the drawer, it stands in the one that was pressed last.
     fn there<V: IntoView + 'static>(self, place: Option<HtmlElement>, view: impl FnOnce(T) -> V + 'static) -> T {
-        if let Some(place) = place.filter(|_| !self.mounted.get_value()) {
-            self.mounted.set_value(true);
-            let state = self.state;
-            mount_to(place, move || view(state)).forget();
+        let Some(place) = place else { return self.state };
+        match self.frame.get_value() {
+            Some(frame) if !place.contains(Some(&frame)) => _ = place.append_child(&frame),
+            Some(_) => {}
+            None => self.mount_in(&place, view),
         }
         self.state
+    }
+
+    fn mount_in<V: IntoView + 'static>(self, place: &HtmlElement, view: impl FnOnce(T) -> V + 'static) {
+        let frame = document().create_element("div").map(JsCast::unchecked_into::<HtmlElement>);
+        let Ok(frame) = frame else { return };
+        frame.set_class_name("desk-part");
+        _ = place.append_child(&frame);
+        let state = self.state;
+        mount_to(frame.clone(), move || view(state)).forget();
+        self.frame.set_value(Some(frame));
     }
 }

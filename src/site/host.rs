@@ -27,42 +27,7 @@ pub fn listen(state: State, theme: RwSignal<Theme>) {
         told.push(host);
     }
 
-    let (own_name, askers) = (name.clone(), told.clone());
-    // It hears as long as the page lives.
-    _ = window_event_listener(ev::message, move |event| {
-        let asker = event.source().map_or(JsValue::NULL, JsValue::from);
-        let is_host = host.as_ref().is_some_and(|host| Object::is(host, &asker));
-        let data = event.data();
-        if !(is_host || Object::is(&window(), &asker)) || get(&data, "bmax").as_f64() != Some(1.0) {
-            return;
-        }
-        let kind = text(&get(&data, "type"));
-        let given = text(&get(&data, Message::field(kind.as_deref())));
-        let reply = match Message::read(kind.as_deref(), given.as_deref(), &state.scenario.get_untracked()) {
-            Ok(Message::Scenario(read)) => {
-                // What is pinned stays unless the host names others.
-                if !read.vs.is_empty() {
-                    state.pinned.set(read.vs);
-                }
-                return state.scenario.set(read.scenario);
-            }
-            Ok(Message::Theme(wanted)) => return theme.set(wanted),
-            Ok(Message::Own) => return,
-            Ok(Message::Ask) => {
-                if !askers.includes(&asker, 0) {
-                    askers.push(&asker);
-                }
-                state.peek(|facts| answer(&own_name, facts, &state.pinned.get_untracked()))
-            }
-            Err(error) => refusal(&own_name, &error.texts()),
-        };
-        if let Some(host) = &host {
-            tell(host, &reply);
-        }
-        if !is_host {
-            tell(&asker, &reply);
-        }
-    });
+    hear(Hearing { state, theme, name: name.clone(), host, told: told.clone() });
 
     let full_page = document().query_selector(".embed-link a").ok().flatten();
     Effect::new(move |_| {
@@ -78,6 +43,80 @@ pub fn listen(state: State, theme: RwSignal<Theme>) {
             }
         });
     });
+}
+
+/// What it takes to hear.
+#[derive(Clone)]
+struct Hearing {
+    state: State,
+    theme: RwSignal<Theme>,
+    /// The figure alone, or null.
+    name: JsValue,
+    /// Who shows the page in a frame.
+    host: Option<Window>,
+    /// Whoever is told of every answer.
+    told: Array,
+}
+
+impl Hearing {
+    fn is_host(&self, asker: &JsValue) -> bool {
+        self.host.as_ref().is_some_and(|host| Object::is(host, asker))
+    }
+
+    /// Does what is asked, and answers.
+    fn answer(&self, asker: &JsValue, data: &JsValue) {
+        let state = self.state;
+        let kind = text(&get(data, "type"));
+        let given = text(&get(data, Message::field(kind.as_deref())));
+        let reply = match Message::read(kind.as_deref(), given.as_deref(), &state.scenario.get_untracked()) {
+            Ok(Message::Scenario(read)) => {
+                // What is pinned stays unless the host names others.
+                if !read.vs.is_empty() {
+                    state.pinned.set(read.vs);
+                }
+                return state.scenario.set(read.scenario);
+            }
+            Ok(Message::Theme(wanted)) => return self.theme.set(wanted),
+            Ok(Message::Own) => return,
+            Ok(Message::Ask) => {
+                if !self.told.includes(asker, 0) {
+                    self.told.push(asker);
+                }
+                state.peek(|facts| answer(&self.name, facts, &state.pinned.get_untracked()))
+            }
+            Err(error) => refusal(&self.name, &error.texts()),
+        };
+        if let Some(host) = &self.host {
+            tell(host, &reply);
+        }
+        if !self.is_host(asker) {
+            tell(asker, &reply);
+        }
+    }
+}
+
+/// Hears as long as the page lives. What reads a message comes with the first one.
+fn hear(hearing: Hearing) {
+    _ = window_event_listener(ev::message, move |event| {
+        let asker = event.source().map_or(JsValue::NULL, JsValue::from);
+        let data = event.data();
+        let is_heard = hearing.is_host(&asker) || Object::is(&window(), &asker);
+        if is_heard && get(&data, "bmax").as_f64() == Some(1.0) {
+            let hearing = hearing.clone();
+            #[cfg(feature = "hydrate")]
+            leptos::task::spawn_local(async move { _ = take(hearing, asker, data).await });
+            #[cfg(not(feature = "hydrate"))]
+            hearing.answer(&asker, &data);
+        }
+    });
+}
+
+/// Without its part of the program a message is not heard, as by a page that is not there yet.
+#[cfg(feature = "hydrate")]
+#[leptos::wasm_split::wasm_split(host, wasm_split_path = leptos::wasm_split, fallible)]
+fn take(hearing: Hearing, asker: JsValue, data: JsValue) -> Result<(), leptos::wasm_split::SplitLoaderError> {
+    hearing.answer(&asker, &data);
+    Ok(())
 }
 
 /// What is not there, or cannot be read, is undefined.

@@ -118,11 +118,11 @@ async fn a_config_json_on_two_machines_of_eight_with_tensor_and_pipeline_paralle
     bar.enter("Number of GPUs", "16").await;
     reader.act();
     page.script("document.querySelector('#answer-bar a[href=\"#calculator-find\"]').click();", vec![]).await;
-    let calculator = page.figure("calculator");
+    let drawer = page.part("#settings");
     reader.act();
-    calculator.enter("Tensor parallel T", "8").await;
+    drawer.enter("Tensor parallel T", "8").await;
     reader.act();
-    calculator.enter("Pipeline parallel P", "2").await;
+    drawer.enter("Pipeline parallel P", "2").await;
     answers(&page, "model=llama-3.2-1b&gpus=16&tp=8&pp=2").await;
     assert_eq!(reader.taken.get(), 5);
     page.close().await;

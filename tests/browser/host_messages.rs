@@ -229,7 +229,7 @@ async fn a_page_of_another_origin_that_opened_this_one_hears_nothing_and_changes
     let opened = windows.into_iter().find(|window| *window != opener).expect("a second window");
     page.client.switch_to_window(opened.clone()).await.expect("it is there");
     page.wait_for_the_frame().await;
-    let listen = "window.others = 0; addEventListener('message', ({ source }) => { others += source !== window; }); \
+    let listen = "window.others = 0; addEventListener('message', ({ source }) => { window.others += source !== window; }); \
         return opener !== null;";
     assert_eq!(page.script(listen, vec![]).await, json!(true), "it can reach who opened it");
 

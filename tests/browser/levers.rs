@@ -9,6 +9,7 @@ use serde_json::Value;
 async fn promises(page: &Page) -> Vec<(String, String)> {
     // Far from the window nothing is laid out, and what is not laid out has no text to be seen.
     page.figure("levers").approach().await;
+    page.script("document.querySelector('[data-testid=levers-more]').open = true;", vec![]).await;
     let script = "return [...document.querySelectorAll('[data-figure=levers] .levers-gaining .lever')] \
         .map((row) => [row.querySelector('button').ariaLabel, row.querySelector('strong').innerText]);";
     let rows = page.script(script, vec![]).await;

@@ -10,6 +10,8 @@ mod popup;
 use leptos::ev::KeyboardEvent;
 use leptos::html;
 use leptos::prelude::*;
+use wasm_bindgen::JsCast;
+use web_sys::HtmlElement;
 
 use crate::site::{State, lead_to};
 use found::{Listing, Offer};
@@ -119,9 +121,23 @@ impl Choice {
         self.give_back();
         match offer {
             Offer::Row(slug) => self.state.change(|scenario| self.listed.apply(scenario, slug)),
-            Offer::OwnModel => return lead_to(OWN_MODEL),
+            Offer::OwnModel => return self.lead_to_own_model(),
         }
         self.mark_all();
+    }
+
+    /// Goes to the place that reads a `config.json`: of the window above the page that the field stands in, or of the page.
+    fn lead_to_own_model(self) {
+        let window = self.field.get_untracked().and_then(|field| field.closest("dialog").ok().flatten());
+        let place = window.and_then(|window| window.query_selector("[data-desk=config] > summary").ok().flatten());
+        let Some(summary) = place.and_then(|place| place.dyn_into::<HtmlElement>().ok()) else {
+            return lead_to(OWN_MODEL);
+        };
+        // The press fetches what reads it.
+        if summary.closest("details:not([open])").is_ok_and(|closed| closed.is_some()) {
+            summary.click();
+        }
+        _ = summary.focus();
     }
 
     /// Marks the name, so that the next letter takes its place: at once, and again when the field shows what was chosen, unless

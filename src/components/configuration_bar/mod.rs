@@ -1,5 +1,6 @@
 //! The bar that stays in view on every page: the configuration in one line, and the answer at its end.
 
+mod drawer;
 mod shown;
 mod trained;
 
@@ -10,6 +11,7 @@ use leptos_use_fn_debounce_throttle::use_debounce_fn;
 
 use super::{Combobox, Listed, NumberField};
 use crate::site::{State, Steps as Taken, read};
+use drawer::Drawer;
 use shown::Shown;
 use trained::Trained;
 
@@ -29,6 +31,7 @@ pub fn ConfigurationBar(
         state.read(|facts| Shown::of(facts, pinned))
     });
     let spoken = RwSignal::new(String::new());
+    let drawer = Drawer::new(state);
     view! {
         <div class="configuration" role="group" aria-label="Configuration">
             <Combobox listed=Listed::Model state id="line-model"/>
@@ -39,7 +42,13 @@ pub fn ConfigurationBar(
             <Trained state/>
             <NumberField input=state.field(Field::Sequence) id="line-sequence"/>
             <span class="configuration-end">
-                <a class="button button-quiet button-small" href="#calculator-find">
+                <a
+                    class="button button-quiet button-small"
+                    href="#calculator-find"
+                    aria-haspopup="dialog"
+                    aria-busy=move || drawer.busy.get().to_string()
+                    on:click=move |event| drawer.press(&event)
+                >
                     "All settings"
                     // As a property it leaves the elements empty while nothing is changed.
                     <span class="configuration-changed num" prop:textContent=read(shown, |shown| &shown.changed)></span>
@@ -94,32 +103,44 @@ fn Steps(state: State, shown: Memo<Shown>, spoken: RwSignal<String>) -> impl Int
 /// The answer, its bounds, and how the chosen micro-batch stands, linked to the tool.
 #[component]
 fn AnswerLine(shown: Memo<Shown>, spoken: RwSignal<String>) -> impl IntoView {
+    view! {
+        <div class="answer-line">
+            <a href="#opening" class="answer-figure" title=read(shown, |shown| &shown.outlook)>
+                <span class="answer-of">{read(shown, |shown| &shown.configuration)}</span>
+                <Symbol shown/>
+            </a>
+            <Verdict shown/>
+            <Said shown spoken/>
+        </div>
+    }
+}
+
+/// The answer: the symbol and its number, or that nothing fits.
+#[component]
+fn Symbol(shown: Memo<Shown>) -> impl IntoView {
+    view! {
+        <span class="answer-symbol"><i>"b"</i><sub>"max"</sub></span>
+        <span>{move || shown.with(|shown| if shown.fits { " = " } else { ": " })}</span>
+        <strong
+            class="num"
+            class:answer-none=move || shown.with(|shown| !shown.fits)
+            class:answer-unanswered=move || shown.with(|shown| shown.unanswered)
+            data-testid="bar-answer"
+        >
+            {read(shown, |shown| &shown.answer)}
+        </strong>
+    }
+}
+
+/// What is told to assistive technology: the answer once it has changed and is left alone.
+#[component]
+fn Said(shown: Memo<Shown>, spoken: RwSignal<String>) -> impl IntoView {
     let speak = use_debounce_fn(move || spoken.set(shown.with_untracked(|shown| shown.spoken.clone())), SETTLE);
     // What the page begins with is no news.
     Effect::watch(move || shown.with(|shown| shown.spoken.clone()), move |_, _, _| _ = speak(), false);
     view! {
-        <div class="answer-line">
-            <a
-                href="#opening"
-                class="answer-figure"
-                title=read(shown, |shown| &shown.outlook)
-                class:answer-none=move || shown.with(|shown| !shown.fits)
-                class:answer-unanswered=move || shown.with(|shown| shown.unanswered)
-            >
-                <span class="answer-of">{read(shown, |shown| &shown.configuration)}</span>
-                <span class="answer-symbol"><i>"b"</i><sub>"max"</sub></span>
-                <span>{move || shown.with(|shown| if shown.fits { " = " } else { ": " })}</span>
-                <strong class="num" data-testid="bar-answer">{read(shown, |shown| &shown.answer)}</strong>
-            </a>
-            <Verdict shown/>
-            // As a property it leaves the element empty while there is nothing to say.
-            <span
-                class="visually-hidden"
-                role="status"
-                data-testid="spoken-answer"
-                prop:textContent=move || spoken.get()
-            ></span>
-        </div>
+        // As a property it leaves the element empty while there is nothing to say.
+        <span class="visually-hidden" role="status" data-testid="spoken-answer" prop:textContent=move || spoken.get()></span>
     }
 }
 

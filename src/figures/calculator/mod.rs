@@ -1,15 +1,13 @@
 //! The whole scenario as a form, its answer, and what the answer is made of.
 
-mod form;
 mod ledger;
 mod result;
 mod solve;
 
 use leptos::prelude::*;
 
+use crate::components::{Home, ScenarioForm};
 use crate::site::State;
-pub use form::Presets;
-use form::ScenarioForm;
 use ledger::LedgerWalk;
 use result::ResultPanel;
 use solve::Solve;
@@ -25,7 +23,7 @@ pub fn Calculator(
         <div class="calculator">
             <Solve state/>
             <div class="calculator-asked">
-                <ScenarioForm state/>
+                <ScenarioForm state home=Home::Calculator/>
                 <ResultPanel state/>
             </div>
             <LedgerWalk state/>

@@ -83,16 +83,21 @@ fn AppliedChanges(now: Memo<Now>, undo: Callback<Applied>) -> impl IntoView {
     }
 }
 
-/// The changes that make room, the strongest first.
+/// The changes that make room, the strongest first. Those behind them are folded away, by the disclosure pattern with the
+/// browser's own `details`: <https://www.w3.org/WAI/ARIA/apg/patterns/disclosure/>.
 #[component]
 fn GainingChanges(ranked: Memo<Ranked>, apply: Callback<Vec<Change>>) -> impl IntoView {
     let alone = move || ranked.with(Ranked::alone);
-    let rows = move || ranked.with(|ranked| ranked.gaining.clone()).into_iter().map(move |gain| gaining(gain, apply));
+    let rows = move |list: fn(&Ranked) -> &[Gain]| {
+        ranked.with(|ranked| list(ranked).to_vec()).into_iter().map(|gain| gaining(gain, apply)).collect_view()
+    };
     view! {
         <div class="levers-gaining">
-            <ol class="levers-list" aria-label="Changes that make room" hidden=alone>
-                {move || rows().collect_view()}
-            </ol>
+            <ol class="levers-list" aria-label="Changes that make room" hidden=alone>{move || rows(Ranked::first)}</ol>
+            <details class="levers-more" data-testid="levers-more" hidden=move || ranked.with(|ranked| ranked.rest().is_empty())>
+                <summary>{read(ranked, |ranked| &ranked.rest_count)}</summary>
+                <ol class="levers-list" aria-label="More changes that make room">{move || rows(Ranked::rest)}</ol>
+            </details>
             <p class="levers-none" hidden=move || !alone()>{read(ranked, |ranked| &ranked.none)}</p>
         </div>
     }

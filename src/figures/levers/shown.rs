@@ -8,6 +8,9 @@ use super::applied::{Applied, holding};
 use super::text::{describe, still_missing, token_account};
 use crate::site::{Facts, Ranking, format};
 
+/// How many changes are in sight; the others are folded away.
+const IN_SIGHT: usize = 5;
+
 /// Where the configuration stands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Now {
@@ -42,6 +45,8 @@ impl Now {
 pub struct Ranked {
     /// Those that make room; where nothing fits, the cheapest first, alone and together.
     pub gaining: Vec<Gain>,
+    /// How many of them are folded away, in words.
+    pub rest_count: String,
     /// What is said where nothing makes room.
     pub none: String,
     /// How many would make none by themselves.
@@ -80,17 +85,29 @@ impl Ranked {
         let most = alone.chain(ways.fitting.iter().map(|way| way.after)).max().unwrap_or(1);
         let idle = ranking.idle().len() as u32;
         // Where nothing fits, single changes are among the ways.
-        let gaining = if ways.fitting.is_empty() {
+        let gaining: Vec<Gain> = if ways.fitting.is_empty() {
             gaining.iter().map(|lever| Gain::of(lever, most, &ranking.scenario)).collect()
         } else {
             ways.fitting.iter().take(WAYS_SHOWN).map(|way| Gain::of_way(way, most, &ranking.scenario)).collect()
         };
+        let rest = gaining.len().saturating_sub(IN_SIGHT) as u32;
         Self {
             gaining,
+            rest_count: format::counted(rest, "more change that makes room", "more changes that make room"),
             none: none(ways, ranking.scenario.unit()),
             idle,
             idle_count: format::counted(idle, "change", "changes"),
         }
+    }
+
+    /// Those in sight.
+    pub fn first(&self) -> &[Gain] {
+        &self.gaining[..self.gaining.len().min(IN_SIGHT)]
+    }
+
+    /// Those that are folded away.
+    pub fn rest(&self) -> &[Gain] {
+        &self.gaining[self.gaining.len().min(IN_SIGHT)..]
     }
 
     /// Whether no single change makes room. Several of those that gain nothing alone may together.

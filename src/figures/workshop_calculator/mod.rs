@@ -6,8 +6,7 @@ use bmax::Field;
 use bmax::setting::{self, Setting};
 use leptos::prelude::*;
 
-use super::calculator::Presets;
-use crate::components::{MemoryBar, MemoryLegend, NumberField, SettingField};
+use crate::components::{MemoryBar, MemoryLegend, NumberField, Presets, SettingField};
 use crate::site::{State, read};
 use shown::{Row, Shown, help};
 

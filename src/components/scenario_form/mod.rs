@@ -15,85 +15,128 @@ use leptos::ev::Event;
 use leptos::prelude::*;
 use web_sys::Element;
 
-use crate::components::{Combobox, Listed, Model, NumberField, Segmented, SettingField};
+use super::{Combobox, Listed, Model, NumberField, Segmented, SettingField};
 use crate::site::{Facts, State, format, read};
 use groups::{Fold, GPUS, GROUPS, Group, MODEL};
 use hidden::is_hidden;
 use sieve::Sieve;
 use top::{Changed, Finder};
 
+/// Where the form stands: the identifiers of its fields differ, because both may be on one page.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Home {
+    /// In the figure of the calculator, whose fields addresses name.
+    Calculator,
+    /// In the drawer over any page.
+    Drawer,
+}
+
+/// What every part of the form knows. It is a handful of handles and is passed by value.
+#[derive(Clone, Copy)]
+struct Form {
+    state: State,
+    sieve: Sieve,
+    home: Home,
+}
+
+impl Form {
+    /// One of two identifiers: as the calculator has it, and as the drawer has it.
+    fn either(self, calculator: &'static str, drawer: &'static str) -> &'static str {
+        match self.home {
+            Home::Calculator => calculator,
+            Home::Drawer => drawer,
+        }
+    }
+
+    /// The identifier of the field of an input with this name in links.
+    fn id(self, key: &str) -> String {
+        format!("{}-{key}", self.either("calculator", "settings"))
+    }
+}
+
 /// Every input of the scenario, in groups; above them what finds one, and which are changed.
 #[component]
-pub fn ScenarioForm(state: State) -> impl IntoView {
+pub fn ScenarioForm(
+    /// The shared state.
+    state: State,
+    /// Where it stands.
+    home: Home,
+) -> impl IntoView {
     let sieve = Sieve::new();
+    let form = Form { state, sieve, home };
     view! {
         <form class="scenario-form" aria-label="Configuration" on:submit=|event| event.prevent_default()>
-            <Finder sieve/>
+            <Finder form/>
+            <div hidden=move || sieve.hides(["method"])><MethodSwitch form/></div>
             <Changed state/>
-            <div hidden=move || sieve.hides(["method"])><MethodSwitch state/></div>
-            <ModelInputs state sieve/>
-            <DeviceInputs state sieve/>
-            {GROUPS.iter().map(|group| view! { <Inputs state sieve group/> }).collect_view()}
+            <ModelInputs form/>
+            <DeviceInputs form/>
+            {GROUPS.iter().map(|group| view! { <Inputs form group/> }).collect_view()}
         </form>
     }
 }
 
 /// The model: its row of the catalogue, its numbers, and how one comes in that is not listed.
 #[component]
-fn ModelInputs(state: State, sieve: Sieve) -> impl IntoView {
+fn ModelInputs(form: Form) -> impl IntoView {
+    let Form { state, sieve, .. } = form;
     let keys = || MODEL.all().map(Input::key);
+    let id = form.either("model", "settings-model");
     view! {
         <fieldset class="form-group" hidden=move || sieve.hides(keys().chain(["model"]))>
             <legend>{MODEL.name}</legend>
-            <div hidden=move || sieve.hides(["model"])><Combobox listed=Listed::Model id="model" state/></div>
+            <div hidden=move || sieve.hides(["model"])><Combobox listed=Listed::Model id state/></div>
             <div hidden=move || sieve.is_on()><Presets state/></div>
-            {controls(state, sieve, MODEL.inputs)}
+            {controls(form, MODEL.inputs)}
             <div hidden=move || sieve.is_on()><Count state/></div>
             <details class="form-more config-fold" data-desk="config" hidden=move || sieve.is_on()>
                 <summary>"Paste a config.json"</summary>
-                <p class="field-help" id="config-help">
+                <p class="field-help" id=form.either("config-help", "settings-config-help")>
                     "Every model on Hugging Face has a config.json with its dimensions. Paste its text, choose the file or drop it here. This page reads it and sends it nowhere."
                 </p>
             </details>
-            {folds(state, sieve, &MODEL)}
+            {folds(form, &MODEL)}
         </fieldset>
     }
 }
 
 /// The GPUs: their row of the catalogue, their memory and their number.
 #[component]
-fn DeviceInputs(state: State, sieve: Sieve) -> impl IntoView {
+fn DeviceInputs(form: Form) -> impl IntoView {
+    let Form { state, sieve, .. } = form;
     let keys = || GPUS.all().map(Input::key);
+    let id = form.either("gpu", "settings-gpu");
     view! {
         <fieldset class="form-group" hidden=move || sieve.hides(keys().chain(["gpu"]))>
             <legend>{GPUS.name}</legend>
-            <div hidden=move || sieve.hides(["gpu"])><Combobox listed=Listed::Gpu id="gpu" state/></div>
-            {controls(state, sieve, GPUS.inputs)}
-            {folds(state, sieve, &GPUS)}
+            <div hidden=move || sieve.hides(["gpu"])><Combobox listed=Listed::Gpu id state/></div>
+            {controls(form, GPUS.inputs)}
+            {folds(form, &GPUS)}
         </fieldset>
     }
 }
 
 /// A group of inputs.
 #[component]
-fn Inputs(state: State, sieve: Sieve, group: &'static Group) -> impl IntoView {
+fn Inputs(form: Form, group: &'static Group) -> impl IntoView {
     view! {
-        <fieldset class="form-group" hidden=move || sieve.hides(group.all().map(Input::key))>
+        <fieldset class="form-group" hidden=move || form.sieve.hides(group.all().map(Input::key))>
             <legend>{group.name}</legend>
-            {(!group.inputs.is_empty()).then(|| controls(state, sieve, group.inputs))}
-            {folds(state, sieve, group)}
+            {(!group.inputs.is_empty()).then(|| controls(form, group.inputs))}
+            {folds(form, group)}
         </fieldset>
     }
 }
 
 /// Whose count answers.
 #[component]
-fn MethodSwitch(state: State) -> impl IntoView {
+fn MethodSwitch(form: Form) -> impl IntoView {
+    let state = form.state;
     let method = Signal::derive(move || state.asked(|scenario| scenario.method));
     let pick = move |method| state.change(|scenario| Scenario { method, ..scenario });
     view! {
         <Segmented
-            id="method"
+            id=form.either("method", "settings-method")
             legend="Method"
             options=Method::ALL.iter().map(|method| (*method, method.label()))
             value=Model::new(method, pick)
@@ -130,13 +173,13 @@ pub fn Presets(
     }
 }
 
-fn folds(state: State, sieve: Sieve, group: &'static Group) -> impl IntoView {
-    group.folds.iter().map(|fold| view! { <FoldedInputs state sieve fold/> }).collect_view()
+fn folds(form: Form, group: &'static Group) -> impl IntoView {
+    group.folds.iter().map(|fold| view! { <FoldedInputs form fold/> }).collect_view()
 }
 
-fn controls(state: State, sieve: Sieve, inputs: &'static [Input]) -> impl IntoView {
-    let controls = inputs.iter().map(|input| view! { <Control state sieve input=*input/> }).collect_view();
-    view! { <div class="controls" hidden=move || sieve.hides(inputs.iter().map(|input| input.key()))>{controls}</div> }
+fn controls(form: Form, inputs: &'static [Input]) -> impl IntoView {
+    let controls = inputs.iter().map(|input| view! { <Control form input=*input/> }).collect_view();
+    view! { <div class="controls" hidden=move || form.sieve.hides(inputs.iter().map(|input| input.key()))>{controls}</div> }
 }
 
 /// What a folded group says while it is closed.
@@ -159,20 +202,21 @@ impl Told {
 /// A folded group of inputs. Where nothing can come of any of them, as with images of a model that sees none, it is not
 /// even made, unless one of them is sought.
 #[component]
-fn FoldedInputs(state: State, sieve: Sieve, fold: &'static Fold) -> impl IntoView {
+fn FoldedInputs(form: Form, fold: &'static Fold) -> impl IntoView {
+    let Form { state, sieve, .. } = form;
     let found = Memo::new(move |_| sieve.finds(fold.inputs.iter().map(|input| input.key())));
     let matters = Memo::new(move |_| {
         state.read(|facts| fold.inputs.iter().any(|input| !is_hidden(*input, &facts.scenario, &facts.base)))
     });
     let made = Memo::new(move |before| before == Some(&true) || matters.get() || found.get() == Some(true));
-    move || made.get().then(|| view! { <Unfolding state sieve fold found/> })
+    move || made.get().then(|| view! { <Unfolding form fold found/> })
 }
 
 /// The inputs of such a group are made when it is first unfolded: there are more of them than of all else in the form, and
 /// most readers never ask for them. What is sought unfolds it; then it is again as the reader left it.
 #[component]
-fn Unfolding(state: State, sieve: Sieve, fold: &'static Fold, found: Memo<Option<bool>>) -> impl IntoView {
-    let told = Memo::new(move |_| state.read(|facts| Told::of(fold, facts)));
+fn Unfolding(form: Form, fold: &'static Fold, found: Memo<Option<bool>>) -> impl IntoView {
+    let told = Memo::new(move |_| form.state.read(|facts| Told::of(fold, facts)));
     let (unfolded, left_open) = (RwSignal::new(false), RwSignal::new(false));
     let toggled = move |event: Event| {
         unfolded.set(true);
@@ -191,7 +235,7 @@ fn Unfolding(state: State, sieve: Sieve, fold: &'static Fold, found: Memo<Option
                 {fold.name} <span class="soft num">": " {read(told, |told| &told.tell)}</span> " "
                 {move || told.with(|told| told.changed.clone()).map(changed)}
             </summary>
-            <Show when=move || unfolded.get()>{controls(state, sieve, fold.inputs)}</Show>
+            <Show when=move || unfolded.get()>{controls(form, fold.inputs)}</Show>
         </details>
     }
 }
@@ -224,29 +268,31 @@ fn Count(state: State) -> impl IntoView {
 /// it, unless it was changed: a changed value is never out of sight. Before something can, it is not even made. While
 /// inputs are sought, those are in sight that are found.
 #[component]
-fn Control(state: State, sieve: Sieve, input: Input) -> impl IntoView {
+fn Control(form: Form, input: Input) -> impl IntoView {
+    let Form { state, sieve, .. } = form;
     let found = Memo::new(move |_| sieve.finds([input.key()]));
     let idle = Memo::new(move |_| state.read(|facts| is_hidden(input, &facts.scenario, &facts.base)));
     let hidden = Memo::new(move |_| found.get().map_or_else(|| idle.get(), |found| !found));
     let made = Memo::new(move |before| before == Some(&true) || !hidden.get());
-    move || made.get().then(|| control(state, input, hidden)).flatten()
+    move || made.get().then(|| control(form, input, hidden)).flatten()
 }
 
 /// None for the model and the GPU, which have lists of their own.
-fn control(state: State, input: Input, hidden: Memo<bool>) -> Option<impl IntoView> {
+fn control(form: Form, input: Input, hidden: Memo<bool>) -> Option<impl IntoView> {
+    let state = form.state;
     let why_idle = move || state.asked(|scenario| input.idle(scenario));
     let idle = Signal::derive(move || !why_idle().is_empty());
     let or_idle = move |help: &'static str| if idle.get() { why_idle() } else { help };
     Some(match input {
         Number(field) => {
             let help = Signal::derive(move || or_idle(field.help()));
-            let id = format!("calculator-{}", field.bound().key);
+            let id = form.id(field.bound().key);
             Either::Left(view! { <NumberField input=state.field(field) id help idle hidden/> })
         }
         Word(setting) => {
             let handle = state.setting(setting, setting.effects());
             let help = Signal::derive(move || or_idle(handle.effect()));
-            let id = format!("calculator-{}", setting.key);
+            let id = form.id(setting.key);
             Either::Right(view! { <SettingField handle id help idle hidden/> })
         }
         _ => return None,

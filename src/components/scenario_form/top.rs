@@ -5,13 +5,15 @@ use bmax::compare::{Input, Value};
 use leptos::prelude::*;
 
 use super::sieve::Sieve;
+use super::{Form, Home};
 use crate::site::{self, State, format};
 
 /// The field that finds a setting. It says how many there are as a status message:
 /// <https://www.w3.org/WAI/WCAG22/Techniques/aria/ARIA22>.
 #[component]
-pub fn Finder(sieve: Sieve) -> impl IntoView {
-    let Sieve { text, found } = sieve;
+pub fn Finder(form: Form) -> impl IntoView {
+    let Sieve { text, found } = form.sieve;
+    let said = form.id("found");
     let name = move |name: &'static str| {
         view! {
             <button type="button" class="button button-quiet button-small" on:click=move |_| text.set(name.to_owned())>
@@ -21,17 +23,19 @@ pub fn Finder(sieve: Sieve) -> impl IntoView {
     };
     view! {
         <div class="field form-find">
-            <label for="calculator-find">"Find a setting"</label>
+            <label for=form.id("find")>"Find a setting"</label>
             <input
-                id="calculator-find"
+                id=form.id("find")
                 type="search"
+                // A drawer that opens gives it the focus.
+                autofocus=form.home == Home::Drawer
                 autocomplete="off"
                 spellcheck="false"
-                aria-describedby="calculator-found"
+                aria-describedby=said.clone()
                 prop:value=move || text.get()
                 on:input=move |event| text.set(event_target_value(&event))
             />
-            <p class="field-help num" id="calculator-found" role="status">
+            <p class="field-help num" id=said role="status">
                 <span prop:textContent=move || found.with(|found| found.said.clone())></span>
             </p>
             <div class="button-row" hidden=move || found.with(|found| found.near.is_empty())>

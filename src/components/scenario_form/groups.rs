@@ -272,7 +272,7 @@ pub fn groups() -> impl Iterator<Item = &'static Group> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figures::calculator::form::hidden::is_hidden;
+    use crate::components::scenario_form::hidden::is_hidden;
     use crate::figures::check::matters;
 
     /// Every input of the form.
