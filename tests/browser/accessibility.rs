@@ -154,6 +154,20 @@ async fn axe_finds_nothing_on_an_open_card_of_the_tour() {
 }
 
 #[tokio::test]
+async fn axe_finds_nothing_in_the_drawer_of_all_settings() {
+    let page = Page::open("memory/?v=4&adapter=lora").await;
+    page.part("#answer-bar").click("link", "All settings").await;
+    page.part("#settings").says("1 changed").await;
+    let unfold =
+        "for (const fold of document.querySelectorAll('#settings details:not([data-desk])')) fold.open = true;";
+    page.script(unfold, vec![]).await;
+    page.part("#settings").says("Vocabulary").await;
+    let look = only_in("#settings");
+    nothing_is_found_by_anybody(&page, look, Look { only: COLOURS.only, ..look }, "all settings").await;
+    page.close().await;
+}
+
+#[tokio::test]
 async fn axe_finds_nothing_in_any_tab_of_the_share_dialog() {
     let dialog = only_in("dialog[open]");
     let page = Page::open("").await;

@@ -3,7 +3,7 @@
 use bmax::{Field, Scenario, link};
 use serde_json::json;
 
-use crate::support::{Page, expected, key};
+use crate::support::{FOLDER, Page, Visit, expected, key};
 
 /// The settings that are in sight, by their names in links.
 const IN_SIGHT: &str = "return [...document.querySelectorAll('#calculator .scenario-form :is(input, select, fieldset)[id]')] \
@@ -73,18 +73,80 @@ async fn each_changed_setting_is_listed_with_its_own_way_back_and_all_have_one()
     page.close().await;
 }
 
+/// What has the focus.
+const FOCUS: &str = "return document.activeElement.id || document.activeElement.textContent;";
+
+/// Whether the drawer is open.
+const IS_OPEN: &str = "return document.querySelector('#settings').open;";
+
 #[tokio::test]
-async fn the_bar_leads_to_where_a_setting_is_found_from_any_page() {
-    for from in ["", "memory/"] {
-        let page = Page::open(&format!("{from}?s=1234")).await;
+async fn all_settings_open_over_any_page_and_give_the_focus_back() {
+    for from in ["", "memory/", "plan/"] {
+        let page = Page::open(&format!("{from}?v=4&s=1234&gpus=8")).await;
+        let place = "return location.pathname + location.hash;";
+        let before = page.script(place, vec![]).await;
         page.part("#answer-bar").click("link", "All settings").await;
-        page.until_script("the field to have the focus", "return document.activeElement.id;", json!("calculator-find"))
-            .await;
-        let read = async || expected::scenario(&page.query().await).recipe.sequence;
-        page.until("the length to stay", async || if read().await == 1234 { Ok(()) } else { Err(()) }).await;
+        page.until_script("the field to have the focus", FOCUS, json!("settings-find")).await;
+        let drawer = page.part("#settings");
         page.press("rank").await;
-        page.press(key::TAB).await;
-        page.figure("calculator").says("“rank”.").await;
+        drawer.says("“rank”.").await;
+        page.press(&key::BACKSPACE.repeat(4)).await;
+        drawer.enter(&expected::label(Field::TensorParallel), "2").await;
+        let query = link::encode(&expected::scenario("v=4&s=1234&gpus=8&tp=2"));
+        page.until_query(&query).await;
+        let answer = expected::answer(&expected::scenario(&query));
+        drawer.shows("bar-answer", &answer).await;
+        page.part("#answer-bar").shows("bar-answer", &answer).await;
+        page.press(key::ESCAPE).await;
+        page.until_script("the drawer to close", IS_OPEN, json!(false)).await;
+        let back = "return document.activeElement === document.querySelector('#answer-bar .configuration-end a');";
+        page.until_script("the focus to come back", back, json!(true)).await;
+        assert_eq!(page.script(place, vec![]).await, before, "the page stays where it was");
+        page.close().await;
+    }
+}
+
+#[tokio::test]
+async fn the_drawer_opens_again_as_it_was_left_and_closes_by_its_button_and_by_a_press_beside_it() {
+    let page = Page::open("memory/?v=4").await;
+    let bar = page.part("#answer-bar");
+    bar.click("link", "All settings").await;
+    page.until_script("the field to have the focus", FOCUS, json!("settings-find")).await;
+    let drawer = page.part("#settings");
+    page.script("document.querySelector('#settings .form-more:not(.config-fold) > summary').click();", vec![]).await;
+    drawer.says("Vocabulary").await;
+    drawer.press("Close").await;
+    page.until_script("the drawer to close", IS_OPEN, json!(false)).await;
+    bar.click("link", "All settings").await;
+    page.until_script("the drawer to open", IS_OPEN, json!(true)).await;
+    drawer.says("Vocabulary").await;
+    page.close().await;
+}
+
+#[tokio::test]
+async fn a_config_json_is_read_in_the_drawer_and_in_the_form_of_the_page() {
+    let page = Page::open("?v=4").await;
+    page.part("#answer-bar").click("link", "All settings").await;
+    page.until_script("the field to have the focus", FOCUS, json!("settings-find")).await;
+    let within = "return document.querySelector('#config-text')?.closest('dialog, [data-figure]').id \
+        || document.querySelector('#config-text')?.closest('dialog, [data-figure]').dataset.figure || null;";
+    page.script("document.querySelector('#settings .config-fold > summary').click();", vec![]).await;
+    page.until_script("the field in the drawer", within, json!("settings")).await;
+    page.press(key::ESCAPE).await;
+    page.until_script("the drawer to close", IS_OPEN, json!(false)).await;
+    page.figure("calculator").approach().await;
+    page.script("document.querySelector('[data-figure] .config-fold > summary').click();", vec![]).await;
+    page.until_script("the field in the page", within, json!("calculator")).await;
+    page.close().await;
+}
+
+#[tokio::test]
+async fn without_the_program_the_bar_leads_to_the_form_of_the_first_page() {
+    for from in ["", "memory/"] {
+        let page = Visit::to(from).without_scripts().open().await;
+        let way = "const way = new URL(document.querySelector('#answer-bar .configuration-end a').href); \
+            return way.pathname + way.hash;";
+        assert_eq!(page.script(way, vec![]).await, json!(format!("{FOLDER}#calculator-find")), "/{from}");
         page.close().await;
     }
 }

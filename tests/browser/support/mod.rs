@@ -20,6 +20,7 @@ pub mod key {
     pub const ENTER: &str = "\u{e007}";
     pub const TAB: &str = "\u{e004}";
     pub const SPACE: &str = " ";
+    pub const BACKSPACE: &str = "\u{e003}";
     pub const ESCAPE: &str = "\u{e00c}";
     pub const END: &str = "\u{e010}";
     pub const HOME: &str = "\u{e011}";
