@@ -55,8 +55,6 @@ impl PartialEq for Facts {
 pub struct Limit {
     /// The instant that needs most.
     pub instant: &'static Instant,
-    /// What is said of it.
-    pub meaning: String,
     /// The largest entry alive then.
     pub largest: Entry,
 }
@@ -103,15 +101,11 @@ impl Limit {
         let estimate = estimate(&scenario.with_batch(too_many));
         if let (true, Some(largest)) = (answer.by_host(), estimate.host.largest()) {
             let instant = estimate.host.peak().instant;
-            return Self { instant, meaning: String::new(), largest: *largest };
+            return Self { instant, largest: *largest };
         }
         // A ledger always has its model states, so the list is never empty.
         let (position, _) = estimate.binding();
-        Self {
-            instant: estimate.instants[position],
-            meaning: estimate.meaning(position),
-            largest: *estimate.largest()[0],
-        }
+        Self { instant: estimate.instants[position], largest: *estimate.largest()[0] }
     }
 }
 

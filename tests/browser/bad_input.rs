@@ -221,7 +221,8 @@ async fn the_ends_of_all_ranges_leave_no_figure_of_the_other_pages_blank_and_no_
 
 /// Goes to each query in turn, and tells of each the answer in the bar and what the figures in sight say; the figure of
 /// formats shows what overflows on purpose. What has come into sight with a larger window is painted, and has text, from
-/// the second frame on. WebKit lets a page write a hundred addresses in ten seconds and no more.
+/// the second frame on; until then it has the text that it holds. WebKit lets a page write a hundred addresses in ten seconds
+/// and no more.
 const SAID_AT_EACH: &str = "const [queries, resized, done] = arguments; \
     const next = resized ? requestAnimationFrame : setTimeout; \
     const step = () => new Promise((done) => next(done)); \
@@ -229,6 +230,7 @@ const SAID_AT_EACH: &str = "const [queries, resized, done] = arguments; \
         const place = part.getBoundingClientRect(); \
         return place.bottom > 0 && place.top < innerHeight; \
     }; \
+    const text = (part) => part.innerText.trim() || part.textContent; \
     const address = async (query) => { \
         try { \
             history.replaceState(null, '', `?${query}`); \
@@ -247,7 +249,7 @@ const SAID_AT_EACH: &str = "const [queries, resized, done] = arguments; \
             const parts = [...document.querySelectorAll('[data-figure]:not([data-figure=formats]), #answer-bar')].filter(seen); \
             said.push([ \
                 document.querySelector('[data-testid=bar-answer]')?.innerText, \
-                parts.map((part) => [part.dataset.figure ?? part.id, part.innerText]), \
+                parts.map((part) => [part.dataset.figure ?? part.id, text(part)]), \
             ]); \
         } \
         return said; \

@@ -46,7 +46,7 @@ pub fn ConfigurationBar(
                     class="button button-quiet button-small"
                     href="#calculator-find"
                     aria-haspopup="dialog"
-                    aria-busy=move || drawer.busy.get().to_string()
+                    aria-busy=move || drawer.busy.get().then_some("true")
                     on:click=move |event| drawer.press(&event)
                 >
                     "All settings"

@@ -74,7 +74,7 @@ fn reason(facts: &Facts) -> String {
             let tokens = format::most_tokens(&facts.scenario, room.batch);
             let tokens = tokens.map_or_else(String::new, |tokens| format!(" {tokens}"));
             if facts.is_ledger() {
-                format!("{taken} {}.{tokens} {}", format::at_instant(facts.limit.instant), facts.limit.meaning)
+                format!("{taken} {}.{tokens}", format::at_instant(facts.limit.instant))
             } else {
                 format!("{taken}.{tokens}")
             }
@@ -128,9 +128,9 @@ mod tests {
     #[test]
     fn the_ledger_names_the_moment_that_stops_the_next_sequence() {
         let facts = facts_of(Scenario::workshop());
-        let (name, meaning) = (facts.limit.instant.name, &facts.limit.meaning);
+        let name = facts.limit.instant.name;
         let reason = Shown::of(&facts).reason;
-        assert!(reason.ends_with(&format!("at “{name}”. {meaning}")), "{reason}");
+        assert!(reason.ends_with(&format!("at “{name}”.")), "{reason}");
     }
 
     #[test]
