@@ -8,8 +8,8 @@ use leptos::prelude::*;
 use super::controls::none_fits;
 use super::{Case, Specimen};
 use crate::components::{
-    Assumed, Beside, Code, Column, ConfigurationBar, DataTable, Fold, Formula, Key, Legend, MemoryBar, MemoryLegend,
-    Outlook, Plot, mathml,
+    Assumed, Beside, Code, Column, ConfigurationBar, DataTable, Fold, Formula, Home, Key, Legend, MemoryBar,
+    MemoryLegend, Outlook, Plot, ScenarioForm, mathml,
 };
 use crate::site::State;
 
@@ -62,6 +62,9 @@ fn Answers() -> impl IntoView {
     view! {
         <Specimen name="configuration_bar">
             <Case state="As it stands on every page"><ConfigurationBar state=usual/></Case>
+        </Specimen>
+        <Specimen name="scenario_form">
+            <Case state="As it stands in the drawer, with another method"><ScenarioForm state=workshop home=Home::Drawer/></Case>
         </Specimen>
         <Specimen name="outlooks">
             <Case state="The ledger knows unknowns"><Outlooks state=usual/></Case>
