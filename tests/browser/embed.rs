@@ -312,7 +312,7 @@ async fn without_javascript_every_figure_is_its_caption_a_sentence_and_a_link() 
             })
             .await;
         let sentence = text.len() - caption.as_str().map_or(0, str::len);
-        assert!(sentence > 80 && text.len() < whole / 2, "{name}: {text}");
+        assert!(sentence > 80 && text.len() < whole, "{name}: {text}");
         assert_eq!(page.script("return scrollY;", vec![]).await, 0, "{name}");
     }
     page.close().await;
