@@ -13,14 +13,16 @@ use crate::site::{State, read};
 #[derive(Clone, Copy)]
 pub struct Drawer {
     open: RwSignal<bool>,
+    /// What the bar says, which the drawer repeats.
+    shown: Memo<Shown>,
     /// Whether the form is on its way.
     pub busy: RwSignal<bool>,
 }
 
 impl Drawer {
-    /// A closed one.
-    pub fn new(state: State) -> Self {
-        let drawer = Self { open: RwSignal::new(false), busy: RwSignal::new(false) };
+    /// A closed drawer for the bar that says `shown`.
+    pub fn new(state: State, shown: Memo<Shown>) -> Self {
+        let drawer = Self { open: RwSignal::new(false), shown, busy: RwSignal::new(false) };
         drawer.fetch_when_opened(state);
         drawer
     }
@@ -67,10 +69,7 @@ fn mount(drawer: Drawer, state: State) -> Result<(), leptos::wasm_split::SplitLo
 /// All settings, and above them how the answer stands, which stays in sight while they are changed.
 #[component]
 fn Settings(drawer: Drawer, state: State) -> impl IntoView {
-    let shown = Memo::new(move |_| {
-        let pinned = state.beside.with(bmax::link::Pinned::len);
-        state.read(|facts| Shown::of(facts, pinned))
-    });
+    let shown = drawer.shown;
     let spoken = RwSignal::new(String::new());
     view! {
         <Dialog open=drawer.open id="settings" class="drawer" labelled_by="settings-title">

@@ -31,7 +31,7 @@ pub fn ConfigurationBar(
         state.read(|facts| Shown::of(facts, pinned))
     });
     let spoken = RwSignal::new(String::new());
-    let drawer = Drawer::new(state);
+    let drawer = Drawer::new(state, shown);
     view! {
         <div class="configuration" role="group" aria-label="Configuration">
             <Combobox listed=Listed::Model state id="line-model"/>
