@@ -1,6 +1,6 @@
 #!/bin/sh
-# gpu_check.sh [--seconds N] [--list]: runs training steps on the NVIDIA GPU of this machine and writes what they took as
-# rows for `make accuracy`.
+# gpu_check.sh [--plan FILE] [--seconds N] [--list]: runs training steps on the NVIDIA GPU of this machine and writes what
+# they took as rows for `make accuracy`.
 #
 # It needs Python 3.10 with PyTorch, transformers, peft and accelerate (PYTHON names another than python3), this whole
 # repository, and no network. It writes to $OUT, or target/gpu_check, goes on where it stopped, and takes at most eight

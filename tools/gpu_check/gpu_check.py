@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Runs training steps on the GPU of this machine and writes their memory as rows for `make accuracy`.
 
-Called by tools/gpu_check.sh; docs/measurements.md says what for. The runs are those of plan.json. What is finished is
-kept in the output folder ($OUT, or target/gpu_check), so that a second call goes on where the first one stopped:
+Called by tools/gpu_check.sh; docs/measurements.md says what for. The runs are those of plan.json, or of another file
+(--plan). What is finished is kept in the output folder ($OUT, or target/gpu_check), so that a second call goes on where the
+first one stopped:
 
     runs.jsonl      a line for each job that was done, with its figures or its error
     rows.json       the rows
@@ -27,7 +28,7 @@ from typing import Any, NoReturn
 import device
 import rows
 import work
-from plan import PEAK, Job, jobs, measure_peak
+from plan import PEAK, PLAN, Job, jobs, measure_peak
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 NEEDED = ("torch", "transformers", "peft", "accelerate")
@@ -193,7 +194,7 @@ def needs() -> None:
         refuse(f"{measure_peak.CONFIGURATIONS} is not there: the command runs in the whole repository")
 
 
-def preload() -> None:
+def preload(planned: list[Job]) -> None:
     """Imports what the jobs need, and nothing that touches a GPU."""
     try:
         import peft  # noqa: F401
@@ -202,7 +203,7 @@ def preload() -> None:
     except Exception as error:  # A package that does not go with another one ends in any kind of error.
         refuse(f"{sys.executable} cannot import what is needed: {work.message_of(error)}")
     transformers.utils.logging.set_verbosity_error()
-    for run in (job.run for job in jobs() if job.kind == PEAK):
+    for run in (job.run for job in planned if job.kind == PEAK):
         # A class is imported when it is first asked for; one that cannot be is the error of its own run.
         with contextlib.suppress(Exception):
             measure_peak.class_of(run)._model_mapping[type(measure_peak.config_of(run))]
@@ -252,11 +253,10 @@ def told(answer: work.Answer) -> str:
     return ", ".join(words)
 
 
-def run_all(folder: Folder, processes: Processes, until: float) -> int:
+def run_all(planned: list[Job], folder: Folder, processes: Processes, until: float) -> int:
     """Does what is left of the plan, as far as the time goes; the exit status."""
     machine = machine_of(processes)
     done = done_before(folder, machine)
-    planned = jobs()
     wanted = [job for job in planned if job.key not in done]
     if importlib.util.find_spec("bitsandbytes") is None:
         without = [job for job in wanted if not job.needs_bitsandbytes]
@@ -288,6 +288,7 @@ def run_all(folder: Folder, processes: Processes, until: float) -> int:
 def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=BUDGET, help=f"stop after so many, {BUDGET} if not said; another call goes on")
+    parser.add_argument("--plan", type=pathlib.Path, default=PLAN, help=f"the plan, {PLAN.name} beside this script if not said")
     parser.add_argument("--list", action="store_true", help="print the plan, and do nothing")
     parser.add_argument("--job", help=argparse.SUPPRESS)
     return parser.parse_args()
@@ -296,20 +297,21 @@ def parsed() -> argparse.Namespace:
 def main() -> int:
     until = time.monotonic()
     arguments = parsed()
-    if arguments.list:
-        print("\n".join(job.key for job in jobs()))
-        return 0
     if arguments.job:
         kind, run, before, write = json.loads(arguments.job)
         quietly(kind and Job(kind, run), before, write)
+    planned = jobs(arguments.plan)
+    if arguments.list:
+        print("\n".join(job.key for job in planned))
+        return 0
     needs()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)
     folder = Folder(pathlib.Path(os.environ.get("OUT") or ROOT / "target" / "gpu_check"))
     processes, awake = Processes(), device.keep_awake()
     try:
-        preload()
-        return run_all(folder, processes, until + arguments.seconds)
+        preload(planned)
+        return run_all(planned, folder, processes, until + arguments.seconds)
     except Stopped:
         folder.say("stopped; another call goes on from here")
         return STOPPED

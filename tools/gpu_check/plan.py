@@ -1,10 +1,11 @@
-"""The plan: which runs are made, chosen and committed before any of them is counted.
+"""The plans: which runs are made, chosen and committed before any of them is counted.
 
-plan.json has a run of tools/measure_peak.py on each line, in the order in which they are made. The first 79 were chosen
-before there was any row of a GPU, the 29 after them when those had been compared: whole models, longer sequences and
-bitsandbytes. What a run leaves unsaid
-is that script's default. "also" names what else is done with the run: "trace" records what the allocator does, "least"
-searches the least memory with which it runs.
+A plan has a run of tools/measure_peak.py on each line, in the order in which they are made. Of plan.json the first 79 were
+chosen before there was any row of a GPU, the 29 after them when those had been compared: whole models, longer sequences and
+bitsandbytes. plan_2.json was chosen when those 108 had been compared: families without a row, adapters on whole models, and
+optimizers, lengths and batches that plan.json leaves out. What a run leaves unsaid is that script's default.
+"also" names what else is done with the run: "trace" records what the allocator does, "least" searches the least memory with
+which it runs.
 """
 
 import dataclasses
