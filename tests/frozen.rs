@@ -29,11 +29,18 @@ fn comparable() -> impl Strategy<Value = Scenario> {
 }
 
 /// What adapters add that full training has no part of, at most at one instant: themselves, what the first of their matrices
-/// puts out for the second, and the stacks of experts to which they are added, with the gaps between such tensors. It is
+/// puts out for the second, the stacks of experts to which they are added, and what 8-bit products beside them keep of
+/// layers that are computed again, with the gaps between such tensors. It is
 /// little beside what full training keeps, unless optimizer states are divided so often that nothing is left of them.
 fn own_of_adapters(scenario: &Scenario) -> f64 {
     let estimate = estimate(scenario);
-    let others = ["Outputs of the adapters", "Outputs of first matrices", "Stacks of experts", "Gradient of a stack"];
+    let others = [
+        "Outputs of the adapters",
+        "Outputs of first matrices",
+        "Stacks of experts",
+        "Gradient of a stack",
+        "8-bit products’ inputs",
+    ];
     let own = |name: &str| name.starts_with("Adapters") || others.iter().any(|start| name.starts_with(start));
     let at = |position| {
         let alive = estimate.entries.iter().filter(|entry| own(entry.name) && entry.alive.contains(position));

@@ -258,7 +258,11 @@ impl Group {
         };
         let whole = most(|keeps| matches!(keeps, Keeps::Whole | Keeps::Again));
         let inputs = most(|keeps| keeps == Keeps::Inputs);
-        if whole + inputs > 0.0 { whole + inputs } else { most(|keeps| keeps == Keeps::Operators) }
+        if whole + inputs > 0.0 {
+            whole + inputs
+        } else {
+            most(|keeps| matches!(keeps, Keeps::Operators | Keeps::Frozen))
+        }
     }
 
     /// Adds the width of the residual stream as a factor, where what is left is a whole number of bytes.

@@ -46,6 +46,8 @@ pub enum Keeps {
     Inputs,
     /// Outputs of operators that are kept beside the inputs.
     Operators,
+    /// Inputs of frozen products, which no checkpoint lets go of.
+    Frozen,
     /// What has been computed again for the layer that runs backward.
     Again,
 }
@@ -218,6 +220,8 @@ pub enum Kept {
     Inputs(u32),
     /// The input of every layer, and the outputs of some of its operators.
     InputsAndOperators,
+    /// The input of every layer, and those of its frozen 8-bit products.
+    InputsAndFrozen,
 }
 
 /// How many of the gradients are in memory.
@@ -336,6 +340,7 @@ impl Kept {
             Self::InputsAndOperators => {
                 format!("Only the inputs of {layers} and the outputs of some operators are kept.")
             }
+            Self::InputsAndFrozen => format!("Only the inputs of {layers} and of their 8-bit products are kept."),
         }
     }
 }
@@ -447,6 +452,7 @@ impl Estimate {
             (true, false, _) if together > 0.0 => Kept::AllButSome,
             (true, false, _) => Kept::All,
             (false, _, true) => Kept::InputsAndOperators,
+            (false, ..) if keeps(Keeps::Frozen) => Kept::InputsAndFrozen,
             (false, true, false) => Kept::Inputs((together as u32).max(1)),
             (false, false, false) => return None,
         };

@@ -170,6 +170,11 @@ sources! {
         "huggingface/peft, src/peft/tuners/lora/layer.py, 0.21.2",
         "Linear.forward and _cast_input_dtype",
         "https://github.com/huggingface/peft", "2026";
+    /// Frozen matrices in 8 bits.
+    LLM_INT8 = "bitsandbytes 0.50, LLM.int8",
+        "bitsandbytes 0.50.2 (95f9af309d4d), bitsandbytes/autograd/_functions.py",
+        "MatMul8bitLt.forward: ctx.tensors = (CAt, subA, A)",
+        "https://github.com/bitsandbytes-foundation/bitsandbytes", "2026";
     /// Cross-entropy as one kernel beside the logits.
     FLASH_CROSS_ENTROPY = "flash-attention",
         "Dao-AILab/flash-attention, flash_attn/losses/cross_entropy.py",

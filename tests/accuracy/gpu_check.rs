@@ -10,8 +10,8 @@ use super::cases::{self, Case, Counter, Row, Seen};
 use super::exceptions::WITHIN;
 use super::{committed, compared, files, mapping, vectors};
 
-/// What the rows of a GPU are called among the measurements.
-pub const FILE: &str = "gpu.json";
+/// The rows of a GPU among the measurements, a file for each plan.
+pub const FILES: [&str; 2] = ["gpu.json", "gpu_2.json"];
 
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()

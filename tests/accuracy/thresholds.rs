@@ -68,15 +68,15 @@ const PUBLISHED: &[Held] = &[
     no_target(Counter::Unnamed, Setting::Adapters, 18, 8.8, 44.5),
 ];
 
-/// The same of `gpu.json`.
+/// The same of `gpu.json` and `gpu_2.json`.
 const OWN: &[Held] = &[
-    met(Counter::Live, Setting::SingleDevice, 72, 0.0, 1.3),
-    met(Counter::Live, Setting::Adapters, 26, 0.2, 0.4),
-    met(Counter::Live, Setting::Encoders, 10, 0.6, 1.5),
-    met(Counter::Reserved, Setting::SingleDevice, 72, 2.9, 9.4),
-    met(Counter::Reserved, Setting::Adapters, 26, 2.4, 6.7),
-    met(Counter::Reserved, Setting::Encoders, 10, 4.0, 8.2),
-    met(Counter::Device, Setting::SingleDevice, 72, 2.4, 10.0),
-    met(Counter::Device, Setting::Adapters, 26, 2.2, 7.5),
-    met(Counter::Device, Setting::Encoders, 10, 2.8, 8.9),
+    met(Counter::Live, Setting::SingleDevice, 106, 0.0, 1.4),
+    met(Counter::Live, Setting::Adapters, 50, 0.1, 0.6),
+    met(Counter::Live, Setting::Encoders, 15, 0.6, 1.4),
+    met(Counter::Reserved, Setting::SingleDevice, 106, 3.3, 9.7),
+    met(Counter::Reserved, Setting::Adapters, 50, 2.4, 5.7),
+    met(Counter::Reserved, Setting::Encoders, 15, 3.9, 7.3),
+    met(Counter::Device, Setting::SingleDevice, 106, 3.4, 10.1),
+    met(Counter::Device, Setting::Adapters, 50, 2.4, 6.8),
+    met(Counter::Device, Setting::Encoders, 15, 3.3, 8.0),
 ];

@@ -4,8 +4,8 @@
 use bmax::meaning::{Claim, Event, Gradients, Kept, Stack};
 use bmax::others::{self, Difference};
 use bmax::{
-    Answer, Bucket, Choice, Entry, Estimate, Evaluation, Fp8, Method, Recomputation, Scenario, StepKernel, TaskKind,
-    b_max, estimate,
+    Adapter, Answer, Bucket, Choice, Entry, Estimate, Evaluation, Fp8, Method, Recomputation, Scenario, StepKernel,
+    TaskKind, b_max, estimate,
 };
 use proptest::prelude::*;
 
@@ -114,6 +114,11 @@ fn layers_are_kept(kept: Kept, at: &At, scenario: &Scenario, all: &At) -> Result
             let runs = matches!(at.estimate.instants[at.position].event, Event::LastLayer(_));
             prop_assert!(runs || at.has_layer_inputs(), "no inputs");
             prop_assert_eq!(recomputation, Recomputation::Operators);
+        }
+        Kept::InputsAndFrozen => {
+            let runs = matches!(at.estimate.instants[at.position].event, Event::LastLayer(_));
+            prop_assert!(runs || at.has_layer_inputs(), "no inputs");
+            prop_assert_eq!(scenario.recipe.adapter, Adapter::Lora8);
         }
         _ => prop_assert!(false, "a claim that nobody checks: {:?}", kept),
     }

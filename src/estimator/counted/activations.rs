@@ -68,15 +68,19 @@ pub(super) fn stack(to: &mut Assembly, scenario: &Scenario, stage: &Stage) {
     }
     if again > 0.0 {
         layer_inputs(to, scenario, stage, again);
-        if recomputation == Recomputation::Operators {
-            for tensor in &operators::kept(scenario) {
-                to.tensor(tensor, stage, Keeps::Operators, (0.0, stage.in_flight), at.around_loss());
-                // The layer that runs backward has them among its own again.
-                to.tensor(tensor, stage, Keeps::Operators, (-1.0, stage.in_flight), StageInstants::only(at.last));
-                to.tensor(tensor, stage, Keeps::Operators, (0.0, stage.waiting), StageInstants::only(at.first));
-            }
-        }
         let together = stage.layers_per_segment(scenario);
+        // What layers that are computed again keep beside their inputs. Those that run backward have it among their own.
+        let mut beside = |tensors: &[Tensor], keeps, again: f64, running: f64| {
+            for tensor in tensors {
+                to.tensor(tensor, stage, keeps, (0.0, stage.in_flight * again), at.around_loss());
+                to.tensor(tensor, stage, keeps, (-running, stage.in_flight * again), StageInstants::only(at.last));
+                to.tensor(tensor, stage, keeps, (0.0, stage.waiting * again), StageInstants::only(at.first));
+            }
+        };
+        if recomputation == Recomputation::Operators {
+            beside(&operators::kept(scenario), Keeps::Operators, 1.0, 1.0);
+        }
+        beside(&layer::held(scenario), Keeps::Frozen, again, if last_is_kept { 0.0 } else { together });
         let running = if last_is_kept { StageInstants::only(at.first) } else { at.in_backward() };
         for tensor in &whole {
             let through = if tensor.is_inner() && in_attention { 1.0 } else { 0.0 };

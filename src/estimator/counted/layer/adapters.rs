@@ -4,8 +4,8 @@ use super::{Layer, Scope};
 use crate::estimator::counted::forms::{
     EXPERT_INNER, EXPERT_RANKS, EXPERT_RESIDUAL, INNER, QUERIES, RANKS, SHARED_INNER, SOURCE_RANKS, SOURCE_RESIDUAL,
 };
-use crate::estimator::counted::types::InputOf;
-use crate::source::PEFT;
+use crate::estimator::counted::types::{InputOf, Types};
+use crate::source::{LLM_INT8, PEFT};
 use crate::{Adapter, AdapterTargets, ExpertMatrices};
 
 /// Adapted matrices of a layer, by what they read.
@@ -64,6 +64,31 @@ impl Layer<'_> {
     /// (`MatMul4Bit` there).
     pub(super) fn frozen_keep_inputs(&self) -> bool {
         self.scenario.recipe.adapter == Adapter::Lora8
+    }
+
+    /// What frozen 8-bit products keep of a layer that is computed again. They keep it as attributes of their `ctx`, not
+    /// through `save_for_backward`, so that no checkpoint without re-entry knows of it or lets go of it
+    /// (torch/utils/checkpoint.py, `_checkpoint_without_reentrant_generator`, hooks saved tensors alone).
+    pub(super) fn held_by_frozen(&mut self) {
+        if !self.frozen_keep_inputs() {
+            return;
+        }
+        let Types { element: e, inner: put_out, .. } = self.types;
+        let experts = &self.scenario.model.experts;
+        let (norms, routed) = (self.norm_outputs(), self.routes_to_linear_layers());
+        let crossing = if self.crosses() { 1.0 } else { 0.0 };
+        for (scope, linear) in [(Scope::Dense, true), (Scope::Expert, routed || experts.shared_width > 0)] {
+            let read = if linear && self.scenario.model.norms > 1 { 2.0 } else { 1.0 };
+            self.scoped(scope, "8-bit products’ inputs from the norms", norms, put_out * (read + crossing), &LLM_INT8);
+        }
+        let outputs = e * (1.0 + crossing);
+        self.push("8-bit products’ inputs from attention", &QUERIES, outputs, &LLM_INT8);
+        self.scoped(Scope::Dense, "8-bit products’ inputs in the MLP", &INNER, put_out, &LLM_INT8);
+        let shared = if experts.shared_width > 0 { put_out } else { 0.0 };
+        self.scoped(Scope::Expert, "8-bit products’ inputs in the shared experts", &SHARED_INNER, shared, &LLM_INT8);
+        let routed = if routed { put_out } else { 0.0 };
+        self.scoped(Scope::Expert, "8-bit products’ inputs of the experts", &EXPERT_RESIDUAL, routed, &LLM_INT8);
+        self.scoped(Scope::Expert, "8-bit products’ inputs in the experts", &EXPERT_INNER, routed, &LLM_INT8);
     }
 
     /// Bytes an element that frozen matrices and `adapted` adapters keep of the tensor they read, in which an element has

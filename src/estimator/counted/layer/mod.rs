@@ -75,6 +75,14 @@ pub(super) fn kept(scenario: &Scenario) -> Vec<Tensor> {
     layer.tensors
 }
 
+/// What a layer of `scenario` keeps of its forward pass though it is computed again, beside its input: nothing but for
+/// products in 8 bits.
+pub(super) fn held(scenario: &Scenario) -> Vec<Tensor> {
+    let mut layer = Layer::new(scenario);
+    layer.held_by_frozen();
+    layer.tensors
+}
+
 pub(super) struct Layer<'a> {
     pub(super) scenario: &'a Scenario,
     pub(super) types: Types,
