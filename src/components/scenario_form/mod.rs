@@ -35,6 +35,9 @@ pub enum Home {
 #[derive(Clone, Copy)]
 struct Form {
     state: State,
+    /// The state behind the next paint: which inputs matter and what the folded groups come to are read from it, so that
+    /// what is typed is shown first.
+    after: State,
     sieve: Sieve,
     home: Home,
 }
@@ -63,12 +66,12 @@ pub fn ScenarioForm(
     home: Home,
 ) -> impl IntoView {
     let sieve = Sieve::new();
-    let form = Form { state, sieve, home };
+    let form = Form { state, after: state.later(), sieve, home };
     view! {
         <form class="scenario-form" aria-label="Configuration" on:submit=|event| event.prevent_default()>
             <Finder form/>
             <div hidden=move || sieve.hides(["method"])><MethodSwitch form/></div>
-            <Changed state/>
+            <Changed state=form.after/>
             <ModelInputs form/>
             <DeviceInputs form/>
             {GROUPS.iter().map(|group| view! { <Inputs form group/> }).collect_view()}
@@ -88,7 +91,7 @@ fn ModelInputs(form: Form) -> impl IntoView {
             <div hidden=move || sieve.hides(["model"])><Combobox listed=Listed::Model id state/></div>
             <div hidden=move || sieve.is_on()><Presets state/></div>
             {controls(form, MODEL.inputs)}
-            <div hidden=move || sieve.is_on()><Count state/></div>
+            <div hidden=move || sieve.is_on()><Count state after=form.after/></div>
             <details class="form-more config-fold" data-desk="config" hidden=move || sieve.is_on()>
                 <summary>"Paste a config.json"</summary>
                 <p class="field-help" id=form.either("config-help", "settings-config-help")>
@@ -203,10 +206,10 @@ impl Told {
 /// even made, unless one of them is sought.
 #[component]
 fn FoldedInputs(form: Form, fold: &'static Fold) -> impl IntoView {
-    let Form { state, sieve, .. } = form;
+    let Form { after, sieve, .. } = form;
     let found = Memo::new(move |_| sieve.finds(fold.inputs.iter().map(|input| input.key())));
     let matters = Memo::new(move |_| {
-        state.read(|facts| fold.inputs.iter().any(|input| !is_hidden(*input, &facts.scenario, &facts.base)))
+        after.read(|facts| fold.inputs.iter().any(|input| !is_hidden(*input, &facts.scenario, &facts.base)))
     });
     let made = Memo::new(move |before| before == Some(&true) || matters.get() || found.get() == Some(true));
     move || made.get().then(|| view! { <Unfolding form fold found/> })
@@ -216,7 +219,7 @@ fn FoldedInputs(form: Form, fold: &'static Fold) -> impl IntoView {
 /// most readers never ask for them. What is sought unfolds it; then it is again as the reader left it.
 #[component]
 fn Unfolding(form: Form, fold: &'static Fold, found: Memo<Option<bool>>) -> impl IntoView {
-    let told = Memo::new(move |_| form.state.read(|facts| Told::of(fold, facts)));
+    let told = Memo::new(move |_| form.after.read(|facts| Told::of(fold, facts)));
     let (unfolded, left_open) = (RwSignal::new(false), RwSignal::new(false));
     let toggled = move |event: Event| {
         unfolded.set(true);
@@ -247,8 +250,8 @@ fn changed(text: String) -> impl IntoView {
 /// The count of parameters that follows from the shape: what the ledger counts with, or how the typed one agrees with
 /// it, and the way to use it.
 #[component]
-fn Count(state: State) -> impl IntoView {
-    let shown = Memo::new(move |_| state.asked(agreement::Shown::of));
+fn Count(state: State, after: State) -> impl IntoView {
+    let shown = Memo::new(move |_| after.asked(agreement::Shown::of));
     view! {
         <div class="derived-count" data-agreement=move || shown.with(|shown| shown.word)>
             <p class="field-help num" data-testid="derived-count">{read(shown, |shown| &shown.sentence)}</p>
@@ -269,9 +272,9 @@ fn Count(state: State) -> impl IntoView {
 /// inputs are sought, those are in sight that are found.
 #[component]
 fn Control(form: Form, input: Input) -> impl IntoView {
-    let Form { state, sieve, .. } = form;
+    let Form { after, sieve, .. } = form;
     let found = Memo::new(move |_| sieve.finds([input.key()]));
-    let idle = Memo::new(move |_| state.read(|facts| is_hidden(input, &facts.scenario, &facts.base)));
+    let idle = Memo::new(move |_| after.read(|facts| is_hidden(input, &facts.scenario, &facts.base)));
     let hidden = Memo::new(move |_| found.get().map_or_else(|| idle.get(), |found| !found));
     let made = Memo::new(move |before| before == Some(&true) || !hidden.get());
     move || made.get().then(|| control(form, input, hidden)).flatten()
@@ -280,7 +283,7 @@ fn Control(form: Form, input: Input) -> impl IntoView {
 /// None for the model and the GPU, which have lists of their own.
 fn control(form: Form, input: Input, hidden: Memo<bool>) -> Option<impl IntoView> {
     let state = form.state;
-    let why_idle = move || state.asked(|scenario| input.idle(scenario));
+    let why_idle = move || form.after.asked(|scenario| input.idle(scenario));
     let idle = Signal::derive(move || !why_idle().is_empty());
     let or_idle = move |help: &'static str| if idle.get() { why_idle() } else { help };
     Some(match input {

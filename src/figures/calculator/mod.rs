@@ -19,14 +19,16 @@ pub fn Calculator(
     /// The shared state.
     state: State,
 ) -> impl IntoView {
+    // What is typed and the answer in the bar are painted first, the rest a frame later.
+    let after = state.later();
     view! {
         <div class="calculator">
-            <Solve state/>
+            <Solve state=after/>
             <div class="calculator-asked">
                 <ScenarioForm state home=Home::Calculator/>
-                <ResultPanel state/>
+                <ResultPanel state=after/>
             </div>
-            <LedgerWalk state/>
+            <LedgerWalk state=after/>
         </div>
     }
 }
