@@ -423,9 +423,9 @@ const fn phi(slug: &'static str, parameters: u64, shape: [u32; 7]) -> Model {
     }
 }
 
-/// The same model with one matrix for queries, keys and values.
+/// The same model with one matrix for queries, keys and values, and one for both halves of its feed-forward block.
 const fn packed(model: Model) -> Model {
-    Model { packing: Packing::Packed, ..model }
+    Model { packing: Packing::PackedGate, ..model }
 }
 
 /// A model of the OLMo block: Llama's with norms that have nothing to learn.

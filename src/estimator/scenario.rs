@@ -412,6 +412,17 @@ impl Model {
     pub fn expert_width(&self) -> u32 {
         if self.experts.width > 0 { self.experts.width } else { self.feed_forward }
     }
+
+    /// Whether one matrix makes queries, keys and values.
+    pub fn packs_attention(&self) -> bool {
+        self.packing != Packing::Separate
+    }
+
+    /// Whether one matrix makes both halves of a gated feed-forward block: `gate_up_proj` in
+    /// models/phi3/modeling_phi3.py, transformers 5.23.0.
+    pub fn joins_gate(&self) -> bool {
+        self.packing == Packing::PackedGate && self.mlp.is_gated()
+    }
 }
 
 impl Task {

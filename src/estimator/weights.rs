@@ -252,7 +252,7 @@ impl AdapterWeights {
             }
         } else {
             match (model.packing, targets) {
-                (Packing::Packed, _) => h + query + 2 * key_value,
+                (Packing::Packed | Packing::PackedGate, _) => h + query + 2 * key_value,
                 (Packing::Separate, AdapterTargets::QueryValue) => (h + query) + (h + key_value),
                 (Packing::Separate, _) => (h + query) + 2 * (h + key_value),
             }
@@ -276,9 +276,12 @@ impl AdapterWeights {
             (AdapterTargets::All, 1..) => matrices * (h + width),
             _ => 0,
         };
+        // The first of the two matrices of a rank reads once for both halves.
+        let shared_reads = if model.joins_gate() { h } else { 0 };
+        let beside = |width: u64| fed(width) - shared_reads.min(fed(width));
         Self {
-            dense_layer: rank * (attention + fed(f)),
-            expert_layer: rank * (attention + fed(shared)),
+            dense_layer: rank * (attention + beside(f)),
+            expert_layer: rank * (attention + beside(shared)),
             routed: rank * count * fed(width),
         }
     }

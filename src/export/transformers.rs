@@ -299,7 +299,7 @@ pub(super) const ALL_LINEAR: &str = "all-linear";
 pub(super) fn target_modules(scenario: &Scenario) -> Option<Vec<&'static str>> {
     let (queries, others) = match scenario.model.packing {
         Packing::Separate => (&["q_proj", "v_proj"][..], &["k_proj", "o_proj"][..]),
-        Packing::Packed => (
+        Packing::Packed | Packing::PackedGate => (
             &["c_attn", "query_key_value", "qkv_proj"][..],
             &["attn.c_proj", "attention.dense", "self_attention.dense", "o_proj"][..],
         ),
@@ -345,7 +345,9 @@ fn lora(scenario: &Scenario) -> String {
     let why = match (scenario.recipe.targets, scenario.model.packing) {
         (AdapterTargets::All, _) => "Every matrix but the head.",
         (_, Packing::Separate) => "The names are those of Llama’s code and of most others.",
-        (_, Packing::Packed) => "The names are those of GPT-2’s, GPT-NeoX’s, Falcon’s and Phi-3’s code.",
+        (_, Packing::Packed | Packing::PackedGate) => {
+            "The names are those of GPT-2’s, GPT-NeoX’s, Falcon’s and Phi-3’s code."
+        }
     };
     let task = match scenario.recipe.loss {
         LossHead::Classifier => ", task_type=\"SEQ_CLS\"",

@@ -80,7 +80,7 @@ fn largest_layer(scenario: &Scenario) -> f64 {
     let weights = Weights::of(model);
     let query = n * d;
     let projection = match model.packing {
-        Packing::Packed => query + 2 * k * d,
+        Packing::Packed | Packing::PackedGate => query + 2 * k * d,
         Packing::Separate => query,
     };
     let with_bias = |rows: u64, columns: u64, biased: bool| rows * columns + if biased { columns } else { 0 };

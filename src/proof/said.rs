@@ -10,7 +10,7 @@ pub static SAID: [&str; 7] = [
     "33 figures of real runs with tensor parallelism: median error 4.5 %, nine of ten within 20.6 %.",
     "51 figures of real runs with pipelines: median error 2.0 %, nine of ten within 13.0 %.",
     "38 figures of real runs with DeepSpeed: median error 6.3 %, nine of ten within 20.3 %.",
-    "236 figures of real runs with LoRA or QLoRA: median error 2.8 %, nine of ten within 16.7 %.",
+    "236 figures of real runs with LoRA or QLoRA: median error 2.7 %, nine of ten within 16.7 %.",
     "57 figures of real runs of encoders: median error 1.7 %, nine of ten within 13.0 %.",
 ];
 

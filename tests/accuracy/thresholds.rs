@@ -71,12 +71,12 @@ const PUBLISHED: &[Held] = &[
 /// The same of `gpu.json` and `gpu_2.json`.
 const OWN: &[Held] = &[
     met(Counter::Live, Setting::SingleDevice, 106, 0.0, 1.4),
-    met(Counter::Live, Setting::Adapters, 50, 0.1, 0.6),
+    met(Counter::Live, Setting::Adapters, 50, 0.1, 0.4),
     met(Counter::Live, Setting::Encoders, 15, 0.6, 1.4),
     met(Counter::Reserved, Setting::SingleDevice, 106, 3.3, 9.7),
-    met(Counter::Reserved, Setting::Adapters, 50, 2.4, 5.7),
+    met(Counter::Reserved, Setting::Adapters, 50, 2.3, 5.2),
     met(Counter::Reserved, Setting::Encoders, 15, 3.9, 7.3),
     met(Counter::Device, Setting::SingleDevice, 106, 3.4, 10.1),
-    met(Counter::Device, Setting::Adapters, 50, 2.4, 6.8),
+    met(Counter::Device, Setting::Adapters, 50, 2.3, 5.9),
     met(Counter::Device, Setting::Encoders, 15, 3.3, 8.0),
 ];

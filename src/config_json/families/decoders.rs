@@ -128,7 +128,7 @@ pub(super) static ROWS: &[Family] = &[
     family("glm4v", "GLM-4V", LLAMA, "bias=qkv no-o norms=4 kv=2", &[]),
     family("glm_ocr", "GLM-OCR", LLAMA, "norms=4 kv=2", &[]),
     family("exaone4", "EXAONE 4", LLAMA, "qk_norm=head kv=32", &[]),
-    family("phi3 phi4_multimodal", "Phi 3", LLAMA, "qkv=packed", &[]),
+    family("phi3 phi4_multimodal", "Phi 3", LLAMA, "qkv=packed-gate", &[]),
     family("olmo", "OLMo", LLAMA, "norm=plain", &[]),
     family("olmo2 olmo3", "OLMo 2", LLAMA, "norm=rmsnorm-fp32 qk_norm=full", &[]),
     family("smollm3", "SmolLM 3", LLAMA, "tied=on kv=4", &[]),

@@ -10,7 +10,7 @@ use proptest::sample::select;
 use super::families::WORDS;
 use super::inputs::{BIASES, SWITCHES};
 use super::*;
-use crate::{Choice, Experts, Field, Latent, Packing, Scenario, Softmax, setting::Setting};
+use crate::{Choice, Experts, Field, Latent, Scenario, Softmax, setting::Setting};
 
 macro_rules! files {
     ($($name:literal: $weights:literal, $shape:literal;)+) => {
@@ -94,7 +94,7 @@ fn shape(model: &Model) -> String {
         shape += &format!(" experts {:?}", [count, active, width, shared_width, dense_layers]);
     }
     for (word, is_so) in [
-        ("packed", model.packing == Packing::Packed),
+        ("packed", model.packs_attention()),
         ("softmax-of-scores", model.softmax == Softmax::Scores),
         ("side-by-side", model.parallel.is_on()),
         ("capped", model.soft_cap.is_on()),

@@ -80,6 +80,8 @@ choices! {
         Separate = "separate", "a matrix each", "Queries, keys and values have a matrix each.";
         /// By one matrix.
         Packed = "packed", "one matrix", "One matrix makes queries, keys and values; what is cut out of its product keeps all of it alive.";
+        /// By one matrix, and both halves of a gated feed-forward block by another.
+        PackedGate = "packed-gate", "one matrix, and one for gate and up", "As one matrix; another makes both halves of a gated feed-forward block, so that an adapter reads once for both.";
     }
 }
 

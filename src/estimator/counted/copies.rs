@@ -176,7 +176,8 @@ pub(super) fn largest_quantized(scenario: &Scenario, weights: &Weights, stage: &
     let model = &scenario.model;
     let matrices = f64::from(model.mlp.matrices());
     let routed = if scenario.recipe.stacks_experts(model) { 0 } else { weights.expert };
-    let dense = if stage.dense_layers > 0.0 { weights.dense_mlp } else { 0 };
+    let halves = if model.joins_gate() { 2 } else { 1 };
+    let dense = if stage.dense_layers > 0.0 { halves * weights.dense_mlp } else { 0 };
     let experts = if stage.expert_layers > 0.0 { routed.max(weights.shared_experts) } else { 0 };
     let query = f64::from(model.hidden) * f64::from(model.heads) * f64::from(model.head_dim);
     (dense.max(experts) as f64 / matrices).max(query)

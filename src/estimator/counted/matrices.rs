@@ -6,7 +6,7 @@ use super::stage::Stage;
 use super::states::{StateBytes, is_tied_head};
 use crate::estimator::ledger::Bucket;
 use crate::source::{APOLLO, GALORE, SHAMPOO, SOAP};
-use crate::{Mlp, Optimizer, Packing, Position, Scenario, Weights};
+use crate::{Mlp, Optimizer, Position, Scenario, Weights};
 
 /// So many matrices of one shape.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -55,7 +55,7 @@ pub(super) fn of(scenario: &Scenario, stage: &Stage) -> Vec<Matrix> {
         }
         push(kv + rope, h, layers, true);
         push(2.0 * query, kv, layers, true);
-    } else if model.packing == Packing::Packed {
+    } else if model.packs_attention() {
         push(query + 2.0 * key, h, layers, true);
     } else {
         push(query, h, layers, true);
@@ -63,7 +63,8 @@ pub(super) fn of(scenario: &Scenario, stage: &Stage) -> Vec<Matrix> {
     }
     push(h, query, layers, true);
     let up = if model.mlp == Mlp::Gated { 2.0 } else { 1.0 };
-    push(f, h, up * stage.dense_layers, true);
+    let (rows, number) = if model.joins_gate() { (up * f, 1.0) } else { (f, up) };
+    push(rows, h, number * stage.dense_layers, true);
     push(h, f, stage.dense_layers, true);
     let ends = [stage.has_embedding, stage.has_head && !(is_tied_head(scenario) && stage.has_embedding)];
     push(v, h, ends.iter().filter(|there| **there).count() as f64, false);

@@ -5,7 +5,7 @@ use super::optimizer::{PAGED, moment_bytes};
 use super::stage::Stage;
 use super::states::{Kind, StateBytes};
 use crate::source::Source;
-use crate::{Bias, Model, Norm, Optimizer, Packing, Position, QkNorm, Tensors, Weights};
+use crate::{Bias, Model, Norm, Optimizer, Position, QkNorm, Tensors, Weights};
 
 /// The fewest elements of a tensor whose moments have 8 bits in bitsandbytes and GaLore (`min_8bit_size` of
 /// `Optimizer8bit.init_state` in bitsandbytes/optim/optimizer.py, 0.50.2, with which galore_torch/adamw8bit.py is made),
@@ -49,7 +49,7 @@ pub(super) fn of(model: &Model, weights: &Weights, stage: &Stage) -> Vec<Tensors
     }
     if model.bias != Bias::None {
         let stacks = layers + heard + attends;
-        if model.packing == Packing::Packed {
+        if model.packs_attention() {
             push(query + 2 * key, stacks);
         } else {
             push(query, stacks);

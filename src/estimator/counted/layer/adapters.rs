@@ -27,7 +27,8 @@ pub(in crate::estimator::counted) struct Adapted {
 
 impl Layer<'_> {
     pub(in crate::estimator::counted) fn adapted(&self) -> Adapted {
-        let (projections, fed) = (self.attention_products(), self.mlp_products());
+        let projections = self.attention_products();
+        let fed = if self.scenario.model.joins_gate() { 1.0 } else { self.mlp_products() };
         let crossing = if self.crosses() { 1.0 } else { 0.0 };
         let none = Adapted { crossing, source: 2.0 * crossing, ..Adapted::default() };
         match (self.inputs, self.scenario.recipe.targets) {

@@ -4,7 +4,7 @@ use super::Layer;
 use crate::estimator::counted::forms::{KEYS, OWN_WIDTH, PACKED, QUERIES, ROTARY_QUERIES, ROWS, SCORES};
 use crate::estimator::counted::fp8;
 use crate::source::{DEEPSEEK, FLASH, Source, TRANSFORMER_ENGINE};
-use crate::{AttentionKernel, Fp8, Norm, Packing, Position, QkNorm, Scenario, Softmax};
+use crate::{AttentionKernel, Fp8, Norm, Position, QkNorm, Scenario, Softmax};
 
 /// Bytes of the score-sized tensors of one layer, per head and pair of tokens: what is kept, and how
 /// much one of them takes while its gradient is computed.
@@ -30,7 +30,7 @@ impl Layer<'_> {
         let e = self.types.element;
         let latent = model.latent.kv_rank > 0;
         let flash = self.scenario.recipe.attention == AttentionKernel::Flash;
-        let packed = model.packing == Packing::Packed;
+        let packed = model.packs_attention();
         let masked = self.scenario.masks_padding();
         let source: &'static Source = if flash { &FLASH } else { self.counted_in() };
         if model.qk_norm != QkNorm::Off {

@@ -25,7 +25,7 @@ use super::forms::{EXPERT_INNER, INNER, RESIDUAL};
 use super::fp8;
 use super::types::{InputOf, Types, norms_are_kernels};
 use crate::source::{DEEPSEEK_V3, KORTHIKANTI, Source, TRANSFORMERS};
-use crate::{Kernels, Packing, Scenario, formula::Expr};
+use crate::{Kernels, Scenario, formula::Expr};
 
 /// In which layers a tensor occurs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -148,7 +148,7 @@ impl<'a> Layer<'a> {
 
     /// Products that read the norm before attention: one where queries, keys and values are packed.
     fn attention_products(&self) -> f64 {
-        if self.scenario.model.packing == Packing::Packed { 1.0 } else { 3.0 }
+        if self.scenario.model.packs_attention() { 1.0 } else { 3.0 }
     }
 
     /// Products that read the norm before the feed-forward block.
