@@ -142,7 +142,7 @@ fn Drawings(shown: Memo<Shown>, chosen: RwSignal<Option<f64>>) -> impl IntoView 
             />
         </div>
         <p class="field-help">
-            "On the right, how lengths are spread: "
+            "The other chart shows how lengths are spread: "
             <span data-testid="whose">{move || shown.with(|shown| shown.whose)}</span> ", cut to S."
         </p>
     }
