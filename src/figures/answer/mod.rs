@@ -7,9 +7,9 @@ mod shown;
 use leptos::prelude::*;
 
 use crate::components::{BatchSlider, MemoryBar, MemoryLegend, Outlook, Slice};
-use crate::site::{State, read};
+use crate::site::{Standing, State, read};
 use helps::Helps;
-use shown::{Filled, Said};
+use shown::Shown;
 
 /// The largest micro-batch, any other one on the bar, and the changes that make room. The inputs stand in the bar above.
 #[component]
@@ -17,27 +17,21 @@ pub fn Answer(
     /// The shared state.
     state: State,
 ) -> impl IntoView {
-    // While the slider moves, nothing is said anew.
-    let asked = Memo::new(move |_| state.asked(|scenario| scenario.with_batch(1)));
-    let said = Memo::new(move |_| {
-        // A memo that is tracked and never read is never computed.
-        asked.with(|_| ());
-        state.peek(Said::of)
-    });
+    let shown = Memo::new(move |before: Option<&Shown>| state.read(|facts| Shown::of(facts, before)));
     view! {
         <div class="opening">
             <Slice class="opening-answer">
-                <Answers state said/>
+                <Answers state shown/>
             </Slice>
             <Slice class="opening-filled">
-                <Memory state/>
+                <Filled state shown/>
             </Slice>
             <Slice class="opening-why">
                 <div class="opening-words">
-                    <p class="opening-growth" hidden=move || said.with(|said| said.growth.is_empty())>
-                        {read(said, |said| &said.growth)}
+                    <p class="opening-growth" hidden=move || shown.with(|shown| shown.growth.is_empty())>
+                        {read(shown, |shown| &shown.growth)}
                     </p>
-                    <p class="opening-reason">{read(said, |said| &said.reason)}</p>
+                    <p class="opening-reason">{read(shown, |shown| &shown.reason)}</p>
                 </div>
                 <Helps state/>
                 <UseItIn/>
@@ -48,29 +42,26 @@ pub fn Answer(
 
 /// The likely answer, the two that frame it, and the runs that it rests on.
 #[component]
-fn Answers(state: State, said: Memo<Said>) -> impl IntoView {
+fn Answers(state: State, shown: Memo<Shown>) -> impl IntoView {
     view! {
-        <Headline said/>
+        <Headline shown/>
         <dl class="outlooks">
             <Outlook name="To be safe" test="answer-safe" of=|range| &range.safe state/>
             <Outlook name="At best" test="answer-optimistic" of=|range| &range.optimistic state/>
         </dl>
-        <p class="opening-method soft small">{read(said, |said| &said.method)}</p>
+        <p class="opening-method soft small">{read(shown, |shown| &shown.method)}</p>
     }
 }
 
-/// The memory of the micro-batch, and the slider that sets it. The numbers below the bar follow it a frame later.
+/// The memory of the micro-batch, and the slider that sets it.
 #[component]
-fn Memory(state: State) -> impl IntoView {
-    let filled = Memo::new(move |_| state.read(Filled::of));
-    let bar = Memo::new(move |_| filled.with(|filled| filled.bar.clone()));
-    let after = state.later();
-    let listed = Memo::new(move |_| after.read(shown::bar));
+fn Filled(state: State, shown: Memo<Shown>) -> impl IntoView {
+    let bar = Memo::new(move |_| shown.with(|shown| shown.bar.clone()));
     view! {
         <div class="opening-bar">
-            <Chosen filled/>
+            <Chosen shown/>
             <MemoryBar bar/>
-            <MemoryLegend bar=listed/>
+            <MemoryLegend bar/>
             <BatchSlider id="opening-batch" state/>
         </div>
     }
@@ -78,30 +69,28 @@ fn Memory(state: State) -> impl IntoView {
 
 /// The number itself.
 #[component]
-fn Headline(said: Memo<Said>) -> impl IntoView {
-    let none = move || said.with(|said| !said.fits);
+fn Headline(shown: Memo<Shown>) -> impl IntoView {
+    let none = move || shown.with(|shown| !shown.fits);
+    let unanswered = move || matches!(shown.with(|shown| shown.standing), Standing::Unanswered(_));
     view! {
         <p class="headline">
-            <span
-                class="readout num"
-                class:readout-s=none
-                class:is-unanswered=move || said.with(|said| !said.answered)
-                data-testid="opening-answer"
-            >
-                {read(said, |said| &said.answer)}
+            <span class="readout num" class:readout-s=none class:is-unanswered=unanswered data-testid="opening-answer">
+                {read(shown, |shown| &shown.answer)}
             </span>
-            <span class="headline-unit" hidden=none>{move || said.with(|said| said.unit)} " per GPU"</span>
+            <span class="headline-unit" hidden=none>
+                {move || shown.with(|shown| shown.unit)} " per GPU"
+            </span>
         </p>
     }
 }
 
 /// Which micro-batch the bar shows, and how that stands, where no slider says it.
 #[component]
-fn Chosen(filled: Memo<Filled>) -> impl IntoView {
-    let standing = move || filled.with(|filled| filled.standing);
+fn Chosen(shown: Memo<Shown>) -> impl IntoView {
+    let standing = move || shown.with(|shown| shown.standing);
     view! {
         <p class="opening-chosen soft small">
-            "The bar shows " <i>"b"</i> {read(filled, |filled| &filled.batch)}
+            "The bar shows " <i>"b"</i> {read(shown, |shown| &shown.batch)}
             <span class=move || format!("badge badge-{}", standing().colour())>{move || standing().word()}</span>
         </p>
     }

@@ -1,20 +1,20 @@
-//! What the figure shows: the answer and why it is no more, and the bar of a micro-batch.
+//! What the figure shows: the answer, why it is no more, and the bar.
 
 use bmax::chart::MemoryBar;
 use bmax::growth::growth;
-use bmax::{Answer, Method, Shortage, proof};
+use bmax::{Answer, Method, Scenario, Shortage, proof};
 
 use crate::site::{Facts, Standing, format};
 
-/// What is said whatever micro-batch the slider stands at.
+/// What the figure shows.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Said {
+pub struct Shown {
+    /// What is asked, whatever the micro-batch.
+    asked: Scenario,
     /// Whose answer it is, and how far off it was in real runs.
     pub method: String,
     /// Whether there is a micro-batch that fits.
     pub fits: bool,
-    /// Whether the configuration has an answer at all.
-    pub answered: bool,
     /// The largest of them.
     pub answer: String,
     /// What it counts.
@@ -23,26 +23,6 @@ pub struct Said {
     pub growth: String,
     /// What is used, what is left, and what the next sequence lacks.
     pub reason: String,
-}
-
-impl Said {
-    /// What is said of these facts.
-    pub fn of(facts: &Facts) -> Self {
-        Self {
-            method: method(facts),
-            fits: facts.answer.batch().is_some(),
-            answered: facts.is_answered(),
-            answer: format::answer(&facts.answer),
-            unit: facts.scenario.unit().word(facts.answer.batch().unwrap_or(0).into()),
-            growth: growth(&facts.scenario, &facts.answer).as_ref().map_or_else(String::new, format::growth),
-            reason: reason(facts),
-        }
-    }
-}
-
-/// What the slider changes.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Filled {
     /// Which micro-batch the bar shows.
     pub batch: String,
     /// How it stands.
@@ -51,20 +31,27 @@ pub struct Filled {
     pub bar: MemoryBar,
 }
 
-impl Filled {
-    /// The micro-batch of these facts.
-    pub fn of(facts: &Facts) -> Self {
+impl Shown {
+    /// What these facts show. While a slider moves the micro-batch, what is said of a sequence is taken from `before`.
+    pub fn of(facts: &Facts, before: Option<&Self>) -> Self {
+        let asked = facts.scenario.with_batch(1);
+        let growth = match before.filter(|before| before.asked == asked) {
+            Some(before) => before.growth.clone(),
+            None => growth(&facts.scenario, &facts.answer).as_ref().map_or_else(String::new, format::growth),
+        };
         Self {
+            asked,
+            method: method(facts),
+            fits: facts.answer.batch().is_some(),
+            answer: format::answer(&facts.answer),
+            unit: facts.scenario.unit().word(facts.answer.batch().unwrap_or(0).into()),
+            growth,
+            reason: reason(facts),
             batch: format!(" = {}: ", format::count(facts.scenario.recipe.batch)),
             standing: Standing::of(facts),
-            bar: bar(facts),
+            bar: MemoryBar::of(&facts.estimate, Some(MemoryBar::steady_length(&facts.estimate, &facts.answer))),
         }
     }
-}
-
-/// The bar of the micro-batch, as long as the largest that fits needs.
-pub fn bar(facts: &Facts) -> MemoryBar {
-    MemoryBar::of(&facts.estimate, Some(MemoryBar::steady_length(&facts.estimate, &facts.answer)))
 }
 
 fn method(facts: &Facts) -> String {
@@ -123,20 +110,18 @@ mod tests {
     use super::*;
     use crate::figures::check::{any_scenario, texts_are_sound};
     use crate::site::facts_of;
-    use bmax::Scenario;
     use proptest::prelude::*;
 
     #[test]
     fn the_worked_7b_example_takes_64_gib_and_lacks_9_for_the_next_sequence() {
-        let facts = facts_of(Scenario { method: Method::Workshop, ..Scenario::workshop() });
-        let said = Said::of(&facts);
-        assert_eq!((said.answer.as_str(), Filled::of(&facts).standing), ("3", Standing::Fits));
-        assert_eq!(said.reason, "3 sequences take 64.0 GiB. One more needs 17.0 GiB, which is 9.04 GiB too much.");
+        let shown = Shown::of(&facts_of(Scenario { method: Method::Workshop, ..Scenario::workshop() }), None);
+        assert_eq!((shown.answer.as_str(), shown.standing), ("3", Standing::Fits));
+        assert_eq!(shown.reason, "3 sequences take 64.0 GiB. One more needs 17.0 GiB, which is 9.04 GiB too much.");
     }
 
     #[test]
     fn the_ledger_says_how_far_off_it_was_in_the_reader_s_setting_and_the_other_methods_do_not() {
-        let said = |query| Said::of(&facts_of(bmax::link::decode(query).scenario)).method;
+        let said = |query| Shown::of(&facts_of(bmax::link::decode(query).scenario), None).method;
         assert_eq!(
             said("gpus=8"),
             format!("Counted tensor by tensor (the ledger). {}", proof::SAID[proof::Setting::DataParallel as usize])
@@ -151,7 +136,7 @@ mod tests {
     fn the_ledger_names_the_moment_that_stops_the_next_sequence() {
         let facts = facts_of(Scenario::workshop());
         let name = facts.limit.instant.name;
-        let reason = Said::of(&facts).reason;
+        let reason = Shown::of(&facts, None).reason;
         assert!(reason.ends_with(&format!("at “{name}”.")), "{reason}");
     }
 
@@ -160,28 +145,26 @@ mod tests {
         let facts = facts_of(bmax::link::decode("?v=3&lengths=padded&len_max=1000").scenario);
         let most = facts.answer.batch().expect("some fit");
         let said = format!("The worst micro-batch has {} tokens.", format::count(most * 1_000));
-        assert!(Said::of(&facts).reason.contains(&said), "{said}");
+        assert!(Shown::of(&facts, None).reason.contains(&said), "{said}");
     }
 
     #[test]
     fn what_does_not_fit_says_how_many_gpus_would_be_enough() {
         let mut scenario = Scenario { method: Method::Workshop, ..Scenario::workshop() };
         scenario.cluster.gpus = 1;
-        let said = Said::of(&facts_of(scenario));
-        assert!(!said.fits);
-        assert!(said.reason.ends_with(" 2 GPUs would be enough."), "{}", said.reason);
+        let shown = Shown::of(&facts_of(scenario), None);
+        assert!(!shown.fits);
+        assert!(shown.reason.ends_with(" 2 GPUs would be enough."), "{}", shown.reason);
     }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]
         fn any_scenario_has_an_answer_and_a_reason(scenario in any_scenario()) {
-            let facts = facts_of(scenario);
-            let said = Said::of(&facts);
-            prop_assert!(!said.growth.is_empty() || !said.fits || facts.answer.by_host());
-            let growth = if said.growth.is_empty() { "Nothing to say.".to_owned() } else { said.growth.clone() };
-            texts_are_sound(&Said { growth, ..said });
-            texts_are_sound(&Filled::of(&facts));
+            let shown = Shown::of(&facts_of(scenario), None);
+            prop_assert!(!shown.growth.is_empty() || !shown.fits || facts_of(scenario).answer.by_host());
+            let growth = if shown.growth.is_empty() { "Nothing to say.".to_owned() } else { shown.growth.clone() };
+            texts_are_sound(&Shown { growth, ..shown });
         }
     }
 }
