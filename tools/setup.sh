@@ -168,6 +168,7 @@ download() {
 need_trunk=
 need_bindgen=
 need_binaryen=
+need_esbuild=
 need_axe=
 need_geckodriver=
 need_hosts=
@@ -181,6 +182,7 @@ if [ "$mode" != native ]; then
     trunk_ok || need_trunk=yes
     bindgen_ok || need_bindgen=yes
     binaryen_ok || need_binaryen=yes
+    esbuild_ok || need_esbuild=yes
     version=$TRUNK_VERSION
     if [ -n "$need_trunk" ] && [ -n "$trunk_triple" ] &&
         download "$RELEASES/trunk-rs/trunk/releases/download/v$version/trunk-$trunk_triple.tar.gz" trunk "$(trunk_dir)"; then
@@ -245,8 +247,8 @@ missing_packages() {
     fi
     if [ -n "$need_lints" ] && ! lints_ok; then want "formatting and lint checks" rustfmt-web rust-web-clippy; fi
     if [ "$mode" != native ] && ! have node; then want "running Binaryen, which makes the page small" nodejs; fi
-    if [ -n "$need_binaryen$need_axe$need_hosts_npm" ] && ! have npm; then
-        want "fetching ${need_binaryen:+Binaryen }${need_axe:+axe-core }${need_hosts_npm:+what builds slides }from npm" npm
+    if [ -n "$need_binaryen$need_esbuild$need_axe$need_hosts_npm" ] && ! have npm; then
+        want "fetching ${need_binaryen:+Binaryen }${need_esbuild:+esbuild }${need_axe:+axe-core }${need_hosts_npm:+what builds slides }from npm" npm
     fi
     if [ "$mode" = test ]; then
         find_chromium >/dev/null || want "the browser of the browser tests" chromium
@@ -383,11 +385,11 @@ if [ -n "$need_hosts_npm" ]; then
     npm_packages tests/hosts
     publish "$stage/npm" "$(hosts_npm_dir)"
 fi
-if [ -n "$need_binaryen$need_axe" ]; then
+if [ -n "$need_binaryen$need_esbuild$need_axe" ]; then
     use_stage
-    say "fetching ${need_binaryen:+Binaryen }${need_axe:+axe-core }from npm: ${need_binaryen:+Binaryen makes the page small${need_axe:+, }}${need_axe:+axe-core checks its accessibility}"
+    say "fetching ${need_binaryen:+Binaryen }${need_esbuild:+esbuild }${need_axe:+axe-core }from npm: Binaryen and esbuild make the page small, axe-core checks its accessibility"
     omit=
-    [ -n "$need_binaryen" ] || omit=--omit=optional
+    [ -n "$need_binaryen$need_esbuild" ] || omit=--omit=optional
     # shellcheck disable=SC2086
     npm_packages tools/npm $omit
     if [ -n "$need_binaryen" ]; then
@@ -395,6 +397,12 @@ if [ -n "$need_binaryen$need_axe" ]; then
         mkdir -p "$stage/binaryen"
         for file in index.js package.json LICENSE; do cp "$stage/npm/node_modules/binaryen/$file" "$stage/binaryen/"; done
         publish "$stage/binaryen" "$(binaryen_dir)"
+    fi
+    if [ -n "$need_esbuild" ]; then
+        # npm fetches the program for this machine.
+        mkdir -p "$stage/esbuild"
+        cp "$stage"/npm/node_modules/@esbuild/*/bin/esbuild "$stage/npm/node_modules/esbuild/LICENSE.md" "$stage/esbuild/"
+        publish "$stage/esbuild" "$(esbuild_dir)"
     fi
     if [ -n "$need_axe" ]; then publish "$stage/npm/node_modules/axe-core" "$(axe_dir)"; fi
 fi

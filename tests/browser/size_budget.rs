@@ -37,7 +37,7 @@ const ICONS: usize = 8_000;
 const SEARCH: usize = 25_000;
 
 /// What other pages load to size their frames. A seventh of it tells bmax's frames from others.
-const EMBED: usize = 1_100;
+const EMBED: usize = 600;
 
 /// The desk: what comes with the first press on Share, and not with the page. A third of it writes for the
 /// training frameworks, another third draws pictures and reads the config.json of the many families of models, and

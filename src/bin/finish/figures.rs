@@ -8,7 +8,6 @@ use bmax::link::Beginning;
 use bmax::plot::Plot;
 
 use super::markup::tags;
-use super::script;
 use super::{Result, paths, read};
 
 /// One figure.
@@ -47,7 +46,7 @@ impl Figures {
         let mut by_name = BTreeMap::new();
         for (name, html) in by_beginning {
             let sheet = sources.join(name.replace('-', "_")).join("style.css");
-            let sheet = if sheet.is_file() { script::sheet(&read(&sheet)?) } else { String::new() };
+            let sheet = if sheet.is_file() { read(&sheet)? } else { String::new() };
             let part = parts.get(name.as_str()).map(|part| (*part).to_owned());
             let plot = rendered.join(format!("{name}.plot"));
             let plot = if plot.is_file() { Plot::from_text(&read(&plot)?) } else { None };

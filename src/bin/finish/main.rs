@@ -20,13 +20,13 @@ mod figure_lines;
 mod figures;
 mod imports;
 mod markup;
+mod minify;
 mod navigation;
 mod page;
 mod pages;
 mod plain;
 mod previews;
 mod program;
-mod script;
 mod search;
 mod sheets;
 mod text;
@@ -38,6 +38,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use address::Address;
+
+/// The script of pages that size bmax's frames (assets/embed.js).
+const EMBEDDING: &str = "embed.js";
 
 /// What went wrong, in a sentence for whoever builds the page.
 type Result<T> = std::result::Result<T, String>;
@@ -67,8 +70,7 @@ fn paths(folder: &Path) -> Result<Vec<PathBuf>> {
 fn pages(folder: &Path, rendered: &Path, built: &Path) -> Result<()> {
     let address = Address::of_the_setting()?;
     let template = folder.join("index.html");
-    // Nothing may change the inline scripts from here on but what fills their places.
-    let page = page::tidied(&read(&template)?);
+    let page = read(&template)?;
     let program = program::divide(folder, built)?;
     desk::shrink(folder)?;
     let desk = desk::name_by_content(folder)?;
@@ -79,7 +81,8 @@ fn pages(folder: &Path, rendered: &Path, built: &Path) -> Result<()> {
     text::explain(&mut site);
     text::link(&mut site)?;
     let places = text::Places::of(&site).with_figures(&site, &figures.all());
-    let asking = digest::sha256(read_bytes(&folder.join(pages::ASKING))?);
+    let asking = smaller(folder, pages::ASKING, minify::module)?;
+    smaller(folder, EMBEDDING, minify::script)?;
     let search = search::write_it(folder, &site, &places)?;
     let parts = pages::Parts {
         program: &program,
@@ -104,6 +107,14 @@ fn pages(folder: &Path, rendered: &Path, built: &Path) -> Result<()> {
     bill::write_it(folder, &[program.files(folder)?, desk.files()].concat())?;
     // The files are what they will be now.
     worker::list(folder, is_kept())
+}
+
+/// Makes a script that Trunk has copied smaller, and returns its digest.
+fn smaller(folder: &Path, name: &str, minify: fn(&str) -> Result<String>) -> Result<String> {
+    let path = folder.join(name);
+    let script = minify(&read(&path)?)?;
+    write(&path, &script)?;
+    Ok(digest::sha256(script))
 }
 
 /// Writes what the footer leads to and what stands elsewhere in the sources, as text.

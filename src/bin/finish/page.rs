@@ -16,34 +16,6 @@ pub fn filled(page: &str, placeholder: &str, value: &str) -> Result<String> {
     Ok(page.replace(placeholder, value))
 }
 
-/// The page with inline scripts without comments and indentation: Trunk's minifier gives up on a script that
-/// imports. Comments stand on lines of their own. Scripts with attributes stay as they are.
-pub fn tidied(page: &str) -> String {
-    let mut tidy = String::with_capacity(page.len());
-    let mut done = 0;
-    for tag in tags(page).iter().filter(|tag| tag.is("script") && tag.attributes.is_empty()) {
-        let Some(content) = tag.content.clone() else { continue };
-        tidy.push_str(&page[done..content.start]);
-        tidy.push_str(&tidied_script(&page[content.clone()]));
-        done = content.end;
-    }
-    tidy.push_str(&page[done..]);
-    tidy
-}
-
-fn tidied_script(script: &str) -> String {
-    let lines: Vec<&str> = script.split('\n').collect();
-    let is_comment = |line: &str| line.trim_start().starts_with("//");
-    let last = lines.len() - 1;
-    let kept = lines.iter().enumerate().filter_map(|(number, line)| match number {
-        // These two share their lines with the tags.
-        0 => Some(if is_comment(line) { "" } else { *line }),
-        _ if number == last => Some(if is_comment(line) { "" } else { line.trim_start() }),
-        _ => Some(line.trim_start()).filter(|line| !line.is_empty() && !is_comment(line)),
-    });
-    kept.collect::<Vec<_>>().join("\n")
-}
-
 /// The page with the digests of its inline scripts and style sheets in its policy, so that the browser takes those
 /// and no others.
 pub fn with_policy(page: &str) -> Result<String> {
@@ -88,14 +60,6 @@ mod tests {
     fn every_place_of_a_placeholder_is_filled_and_one_that_is_missing_is_said() {
         assert_eq!(filled("a {{desk}} b {{desk}}", "{{desk}}", "x").as_deref(), Ok("a x b x"));
         assert_eq!(filled("a", "{{desk}}", "x"), Err("the page has no {{desk}}".to_owned()));
-    }
-
-    #[test]
-    fn inline_scripts_lose_comments_and_indentation_and_nothing_else() {
-        let page = "<script>// Why.\n    a();\n\n    // Then.\n    b('// no comment');\n  </script>\n  <p>// text</p>";
-        assert_eq!(tidied(page), "<script>\na();\nb('// no comment');\n</script>\n  <p>// text</p>");
-        let typed = "<script type=module>\n    // Kept.\n</script>";
-        assert_eq!(tidied(typed), typed);
     }
 
     #[test]

@@ -21,7 +21,7 @@ use super::previews::PICTURE;
 use super::program::Program;
 use super::search::Search;
 use super::text::{Page, Places};
-use super::{Result, write};
+use super::{Result, minify, write};
 
 /// The script of a link that asks before it answers, which `index.html` imports.
 pub const ASKING: &str = "ask.js";
@@ -144,7 +144,7 @@ pub fn filled_in(
         }
         _ => {}
     }
-    with_policy(&html)
+    with_policy(&minify::inline(&html)?)
 }
 
 /// The figure that answers for a network of layers.

@@ -16,8 +16,7 @@ use wasm_split_cli_support::{Options, transform};
 
 use super::digest::{sha256, short};
 use super::imports::shortened;
-use super::script::tidied;
-use super::{Result, paths, read, read_bytes, write};
+use super::{Result, minify, paths, read, read_bytes, write};
 
 /// What Cargo and Trunk call the program.
 const NAME: &str = "bmax-site";
@@ -87,14 +86,12 @@ pub fn divide(page: &Path, built: &Path) -> Result<Program> {
     modules.push(bound);
     optimize(&modules)?;
     let bindings = format!("{STEM}.js");
-    let parts = checking(&tidied(&read(&work.join(LOADER))?), &work)?;
-    let all = [
-        (LOADER, deferring(&parts)?),
-        (PARTS, parts),
-        (&bindings, checking(&tidied(&read(&work.join(&bindings))?), &work)?),
-    ];
+    let parts = checking(&read(&work.join(LOADER))?, &work)?;
+    let all =
+        [(LOADER, deferring(&parts)?), (PARTS, parts), (&bindings, checking(&read(&work.join(&bindings))?, &work)?)];
     let mut scripts = BTreeMap::new();
     for (name, script) in all {
+        let script = minify::module(&script)?;
         scripts.insert(name.to_owned(), sha256(&script));
         write(&work.join(name), script)?;
     }

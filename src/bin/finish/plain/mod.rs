@@ -6,10 +6,8 @@ use std::path::Path;
 use super::discovery::{About, tags as crawled};
 use super::markup::{escaped, tags};
 use super::navigation::CATALOGUE;
-use super::page::tidied;
 use super::pages::{Frame, Parts, filled_in, rooted, way};
 use super::previews::PICTURE;
-use super::script;
 use super::text::Page;
 use super::{Result, read, write};
 
@@ -50,15 +48,15 @@ pub fn write_them(folder: &Path, template: &str, pages: &[Page], parts: &Parts) 
     write(&folder.join(MISSING), missing(&template, pages, parts)?)
 }
 
-/// The script of a page, without comments.
+/// The script of a page, whose names are its own.
 fn scripted(source: &str) -> String {
-    tidied(&format!("<script>\n{{\n{}}}\n</script>", script::tidied(source)))
+    format!("<script>\n{{\n{source}}}\n</script>")
 }
 
 const THEME: &str = include_str!("theme.js");
 
 fn styled(sheets: &str) -> String {
-    format!("<style>{sheets}{}</style>", script::sheet(include_str!("plain.css")))
+    format!("<style>{sheets}{}</style>", include_str!("plain.css"))
 }
 
 fn catalogue(template: &str, pages: &[Page], parts: &Parts) -> Result<String> {
@@ -89,7 +87,7 @@ fn catalogue(template: &str, pages: &[Page], parts: &Parts) -> Result<String> {
 fn missing(template: &str, pages: &[Page], parts: &Parts) -> Result<String> {
     let list: String =
         pages.iter().map(|page| format!("<li>{}</li>", way(page, &escaped(&page.heading), ""))).collect();
-    let sheets = SHEETS.iter().map(|name| Ok(script::sheet(&read(Path::new(&format!("style/{name}.css")))?)));
+    let sheets = SHEETS.iter().map(|name| read(Path::new(&format!("style/{name}.css"))));
     let frame = Frame {
         title: "bmax: no such page",
         description: "There is no page at this address.",

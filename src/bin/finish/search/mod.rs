@@ -6,9 +6,8 @@ mod index;
 use std::path::Path;
 
 use super::digest::{sha256, short};
-use super::script::{sheet, tidied};
 use super::text::{Page, Places};
-use super::{Result, read, write};
+use super::{Result, minify, read, write};
 
 /// The file, as the build has named it by what it holds.
 pub struct Search {
@@ -19,9 +18,9 @@ pub struct Search {
 
 /// Writes the file into the folder of the site.
 pub fn write_it(folder: &Path, pages: &[Page], places: &Places) -> Result<Search> {
-    let script = tidied(&read(Path::new("assets/search.js"))?);
-    let style = sheet(&read(Path::new("style/search/search.css"))?);
-    let script = filled(&script, &index::index(pages, places)?.to_string(), &style)?;
+    let script = read(Path::new("assets/search.js"))?;
+    let style = minify::sheet(&read(Path::new("style/search/search.css"))?)?;
+    let script = minify::module(&filled(&script, &index::index(pages, places)?.to_string(), &style)?)?;
     let search = Search { name: format!("search-{}.js", short(&script)), digest: sha256(&script) };
     write(&folder.join(&search.name), script)?;
     Ok(search)
