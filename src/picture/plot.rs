@@ -3,7 +3,7 @@
 use super::frame::{MARGIN, head, width_of};
 use super::{Attribute, Drawing, Footer, Look, px};
 use crate::Scenario;
-use crate::plot::{Colour, Part, Plot, Shape, written};
+use crate::plot::{Colour, Layer, Part, Plot, Shape, written};
 
 /// Width of the picture, in CSS pixels.
 const WIDTH: f64 = 960.0;
@@ -35,7 +35,7 @@ impl Drawing {
     /// A plot in a box with this corner and size, without its legend. Nothing is drawn where there is no room.
     #[inline(never)]
     pub fn plot(&mut self, corner: (f64, f64), size: (f64, f64), plot: &Plot, look: Look) {
-        let inner = written(plot, size, &|part| attributes(&dressed(part, look)));
+        let inner = written(plot, &Layer::ALL, size, &|part| attributes(&dressed(part, look)));
         self.start("g", &[("font-size", "12")]);
         self.insert(corner, size, 1.0, &inner);
         self.end();

@@ -43,12 +43,40 @@ pub trait Pens {
     fn colour(&self, part: Part) -> RGBAColor;
 }
 
+/// A part of a drawing that lies over another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layer {
+    /// Axes and the series that stay while a reader moves along the plot.
+    Still,
+    /// The series of a point each that may move, and the marks with their words.
+    Moving,
+}
+
+impl Layer {
+    /// All layers, the lowest first.
+    pub const ALL: [Self; 2] = [Self::Still, Self::Moving];
+}
+
 /// Draws the plot over the whole of a backend of which `units` are a CSS pixel. Nothing is drawn where
 /// there is no room.
 ///
 /// # Errors
 /// Those of the backend; the drawing is then unfinished.
 pub fn draw<B: DrawingBackend, P: Pens>(plot: &Plot, backend: B, units: f64, pens: &P) -> Drawn<B> {
+    draw_layers(plot, &Layer::ALL, backend, units, pens)
+}
+
+/// Draws some layers of the plot as [`draw`] draws all.
+///
+/// # Errors
+/// Those of the backend; the drawing is then unfinished.
+pub(super) fn draw_layers<B: DrawingBackend, P: Pens>(
+    plot: &Plot,
+    layers: &[Layer],
+    backend: B,
+    units: f64,
+    pens: &P,
+) -> Drawn<B> {
     let (width, height) = backend.get_size();
     let (width, height) = (f64::from(width) / units, f64::from(height) / units);
     let is_room = width > LEFT + RIGHT + 1.0 && height > TOP + BOTTOM + 1.0;
@@ -59,15 +87,28 @@ pub fn draw<B: DrawingBackend, P: Pens>(plot: &Plot, backend: B, units: f64, pen
     let sheet = Sheet { width, height, units, pens };
     let whole = backend.into_drawing_area();
     let area = whole.apply_coord_spec(sheet.coordinates(plot));
-    sheet.mesh(plot, &area)?;
-    for series in &plot.series {
-        sheet.series(series, &area)?;
+    let (still, moving) = plot.still_and_moving();
+    for layer in layers {
+        match layer {
+            Layer::Still => {
+                sheet.mesh(plot, &area)?;
+                for series in still {
+                    sheet.series(series, &area)?;
+                }
+                let ends = [(plot.x.from, plot.y.from), (plot.x.to, plot.y.from)];
+                area.draw(&PathElement::new(ends, sheet.style(Part::Axis)))?;
+                let (right, low) = (width - RIGHT, height - 3.0);
+                sheet.words(&whole, Part::Label, &plot.y.label, (4.0, 2.0), (HPos::Left, VPos::Top))?;
+                sheet.words(&whole, Part::Label, &plot.x.label, (right, low), (HPos::Right, VPos::Bottom))?;
+            }
+            Layer::Moving => {
+                for series in moving {
+                    sheet.series(series, &area)?;
+                }
+                sheet.marks(plot, &area, &whole)?;
+            }
+        }
     }
-    let ends = [(plot.x.from, plot.y.from), (plot.x.to, plot.y.from)];
-    area.draw(&PathElement::new(ends, sheet.style(Part::Axis)))?;
-    sheet.marks(plot, &area, &whole)?;
-    sheet.words(&whole, Part::Label, &plot.y.label, (4.0, 2.0), (HPos::Left, VPos::Top))?;
-    sheet.words(&whole, Part::Label, &plot.x.label, (width - RIGHT, height - 3.0), (HPos::Right, VPos::Bottom))?;
     whole.present()
 }
 

@@ -27,7 +27,7 @@ mod spec;
 mod svg;
 mod text;
 
-pub use draw::{Pens, draw};
+pub use draw::{Layer, Pens, draw};
 pub use ink::{Colour, Ink, Part, Rule, Shape};
 pub use reading::Reading;
 pub use spec::{Axis, Mark, Plot, Series};

@@ -19,6 +19,13 @@ pub struct Plot {
 }
 
 impl Plot {
+    /// The series that stay while a reader moves along the plot, and those that may move: the last ones of a point each.
+    #[must_use]
+    pub fn still_and_moving(&self) -> (&[Series], &[Series]) {
+        let moving = self.series.iter().rev().take_while(|series| series.points.len() <= 1).count();
+        self.series.split_at(self.series.len() - moving)
+    }
+
     /// What a legend has: every part that has a name, series first.
     pub fn names(&self) -> impl Iterator<Item = (Part, &str)> {
         let series = self.series.iter().map(|series| (series.part(), series.name.as_str()));

@@ -6,7 +6,7 @@ use plotters_backend::text_anchor::{HPos, VPos};
 use plotters_backend::{BackendColor, BackendCoord, BackendStyle, BackendTextStyle, DrawingErrorKind};
 use std::convert::Infallible;
 
-use super::draw::{LETTER, Pens, draw};
+use super::draw::{LETTER, Layer, Pens, draw_layers};
 use super::ink::Part;
 use super::spec::Plot;
 
@@ -23,16 +23,29 @@ impl Plot {
     /// element has the classes of its [`Part`], and the same plot has the same text on every machine.
     #[must_use]
     pub fn svg(&self, width: f64, height: f64) -> String {
-        written(self, (width, height), &|part| format!(" class=\"{}\"", part.class()))
+        Layer::ALL.map(|layer| self.layer(layer, width, height)).concat()
+    }
+
+    /// What one layer brings to [`Plot::svg`].
+    #[must_use]
+    pub fn layer(&self, layer: Layer, width: f64, height: f64) -> String {
+        written(self, &[layer], (width, height), &|part| format!(" class=\"{}\"", part.class()))
     }
 }
 
-/// The drawing with the attributes that `dress` gives each part.
-pub(crate) fn written(plot: &Plot, (width, height): (f64, f64), dress: &dyn Fn(Part) -> String) -> String {
+/// Layers of the drawing with the attributes that `dress` gives each part.
+pub(crate) fn written(
+    plot: &Plot,
+    layers: &[Layer],
+    (width, height): (f64, f64),
+    dress: &dyn Fn(Part) -> String,
+) -> String {
     // No number is no length.
     let [width, height] = [width, height].map(|length| (length.clamp(0.0, LONGEST) * f64::from(UNITS)).round() as u32);
     let mut text = String::new();
-    let Ok(()) = draw(plot, Markup { text: &mut text, size: (width, height), dress }, UNITS.into(), &Codes) else {
+    let Ok(()) =
+        draw_layers(plot, layers, Markup { text: &mut text, size: (width, height), dress }, UNITS.into(), &Codes)
+    else {
         // A string takes everything.
         return String::new();
     };

@@ -1,6 +1,6 @@
 //! Curves, bands and marks between two axes.
 
-use bmax::plot::{Axis, Plot as Spec};
+use bmax::plot::{Axis, Layer, Plot as Spec, Series};
 use leptos::ev::{CustomEvent, PointerEvent};
 use leptos::prelude::*;
 use leptos::svg::Svg;
@@ -60,6 +60,7 @@ pub fn Plot(
             size.set((room.width(), room.height()));
         }
     });
+    let still = Memo::new(move |before: Option<&Still>| plot.with(|plot| Still::of(plot, size.get(), before)));
     let follow = move |event: PointerEvent| {
         let Some((scrub, drawing)) = scrub.filter(|_| event.buttons() == 1).zip(drawing.get_untracked()) else {
             return;
@@ -89,9 +90,40 @@ pub fn Plot(
             on:pointerdown=follow
             on:pointermove=follow
             on:bmax-plot=answer
-            inner_html=move || plot.with(|plot| { let (width, height) = size.get(); plot.svg(width, height) })
-        ></svg>
+        >
+            <g inner_html=move || still.with(|still| still.drawn.clone())></g>
+            <g inner_html=move || plot.with(|plot| layer(plot, Layer::Moving, size.get()))></g>
+        </svg>
     }
+}
+
+/// The lower layer of a drawing, and what it was drawn from.
+#[derive(Clone, PartialEq)]
+struct Still {
+    axes: [Axis; 2],
+    series: Vec<Series>,
+    size: (f64, f64),
+    drawn: String,
+}
+
+impl Still {
+    /// The layer of this plot: the one from `before` where nothing in it has changed since.
+    fn of(plot: &Spec, size: (f64, f64), before: Option<&Self>) -> Self {
+        let (series, _) = plot.still_and_moving();
+        let is_same = |before: &&Self| {
+            before.size == size && before.axes[0] == plot.x && before.axes[1] == plot.y && before.series == series
+        };
+        before.filter(is_same).cloned().unwrap_or_else(|| Self {
+            axes: [plot.x.clone(), plot.y.clone()],
+            series: series.to_vec(),
+            size,
+            drawn: layer(plot, Layer::Still, size),
+        })
+    }
+}
+
+fn layer(plot: &Spec, layer: Layer, (width, height): (f64, f64)) -> String {
+    plot.layer(layer, width, height)
 }
 
 /// Which part of the axis a place is at, from 0 to 1: the margins of the drawing are the same at every size.
