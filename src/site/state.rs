@@ -6,6 +6,7 @@
 
 use std::time::Duration;
 
+use bmax::chart::MemoryBar;
 use bmax::compare::Input;
 use bmax::embed::Embed;
 use bmax::link::{Beginning, Notice, Pinned};
@@ -82,6 +83,11 @@ impl Facts {
             limit: Limit::of(&scenario, &range.likely),
             range,
         }
+    }
+
+    /// The memory of the micro-batch as a bar, as long as the largest that fits needs.
+    pub fn bar(&self) -> MemoryBar {
+        MemoryBar::of(&self.estimate, Some(MemoryBar::steady_length(&self.estimate, &self.answer)))
     }
 
     /// Whether the configuration has an answer: its settings go together, and all of it is counted.
@@ -290,8 +296,9 @@ impl State {
         let wait = move |_: &(), _: Option<&()>, _: Option<()>| {
             if !waits.get_value() {
                 waits.set_value(true);
-                // The frame is painted between the two.
-                request_animation_frame(move || set_timeout(follow, Duration::ZERO));
+                // What is shown is painted with the first frame, and whoever waits for that hears of it before the second.
+                let painted = move || set_timeout(follow, Duration::ZERO);
+                request_animation_frame(move || request_animation_frame(painted));
             }
         };
         Effect::watch(move || now.track(), wait, false);

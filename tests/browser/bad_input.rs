@@ -49,7 +49,7 @@ async fn paste(page: &Page, field: &Element, texts: &[&str]) -> Vec<Said> {
             .filter((part) => part.matches('.field-error')).map((part) => part.innerText).join(' '); \
         const others = () => [...document.querySelectorAll('[data-figure] :is(input[type=text]:not([role]), select)')] \
             .filter((other) => other !== field); \
-        const settled = () => new Promise((done) => requestAnimationFrame(() => setTimeout(() => setTimeout(done)))); \
+        const settled = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => setTimeout(done))))); \
         (async () => { \
             const said = []; \
             let before; \

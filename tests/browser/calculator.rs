@@ -112,7 +112,7 @@ const ALONE: &str = "embed=calculator";
 /// Picks rows of a list one after another, as events of a reader do, and tells of each the answer that follows.
 const PICKED: &str = "const [label, rows, done] = arguments; \
     const form = document.querySelector('[data-figure=calculator]'); \
-    const settled = () => new Promise((done) => requestAnimationFrame(() => setTimeout(() => setTimeout(done)))); \
+    const settled = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => setTimeout(done))))); \
     const field = [...form.querySelectorAll('[role=combobox]')].find((one) => one.labels[0]?.textContent.trim() === label); \
     const first = () => document.getElementById(field.getAttribute('aria-activedescendant')); \
     (async () => { \
@@ -197,7 +197,7 @@ fn another(field: Field, scenario: &Scenario) -> f64 {
 const IN_TURN: &str = "const [start, changes, done] = arguments; \
     const form = document.querySelector('[data-figure=calculator]'); \
     const tidy = (text) => text.replace(/\\s+/g, ' ').trim(); \
-    const settled = () => new Promise((done) => requestAnimationFrame(() => setTimeout(() => setTimeout(done)))); \
+    const settled = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => setTimeout(done))))); \
     const named = (kind, name) => [...form.querySelectorAll(kind)].filter((one) => one.checkVisibility({ visibilityProperty: true }) && \
         [...one.labels].some((label) => tidy(label.textContent) === name)); \
     const reset = (name) => [...form.querySelectorAll('button')].find((one) => one.checkVisibility({ visibilityProperty: true }) && \

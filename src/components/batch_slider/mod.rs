@@ -29,6 +29,8 @@ pub fn BatchSlider(
     });
     let ends = Signal::derive(move || (1.0, shown.with(|shown| f64::from(shown.end))));
     let text = derived(shown, |shown| &shown.text);
+    // The numbers of the scale stay while the slider moves.
+    let ticks = Memo::new(move |_| shown.with(|shown| shown.ticks.clone()));
     let zone = move |at: usize| move || shown.with(|shown| shown.zones[at].clone());
     let release = move |_: PointerEvent| held.set(false);
     view! {
@@ -43,7 +45,7 @@ pub fn BatchSlider(
         >
             <Slider id value=batch ends text shown=true>"Micro-batch b"</Slider>
             <div class="scale" aria-hidden="true">
-                {move || shown.with(|shown| shown.ticks.clone()).into_iter().map(tick).collect_view()}
+                {move || ticks.get().into_iter().map(tick).collect_view()}
             </div>
         </div>
     }

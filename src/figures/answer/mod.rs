@@ -7,7 +7,7 @@ mod shown;
 use leptos::prelude::*;
 
 use crate::components::{BatchSlider, MemoryBar, MemoryLegend, Outlook, Slice};
-use crate::site::{Standing, State, read};
+use crate::site::{Facts, Standing, State, read};
 use helps::Helps;
 use shown::Shown;
 
@@ -28,10 +28,10 @@ pub fn Answer(
             </Slice>
             <Slice class="opening-why">
                 <div class="opening-words">
-                    <p class="opening-growth" hidden=move || shown.with(|shown| shown.growth.is_empty())>
-                        {read(shown, |shown| &shown.growth)}
+                    <p class="opening-growth" hidden=move || shown.with(|shown| shown.said.growth.is_empty())>
+                        {read(shown, |shown| &shown.said.growth)}
                     </p>
-                    <p class="opening-reason">{read(shown, |shown| &shown.reason)}</p>
+                    <p class="opening-reason">{read(shown, |shown| &shown.said.reason)}</p>
                 </div>
                 <Helps state/>
                 <UseItIn/>
@@ -49,19 +49,21 @@ fn Answers(state: State, shown: Memo<Shown>) -> impl IntoView {
             <Outlook name="To be safe" test="answer-safe" of=|range| &range.safe state/>
             <Outlook name="At best" test="answer-optimistic" of=|range| &range.optimistic state/>
         </dl>
-        <p class="opening-method soft small">{read(shown, |shown| &shown.method)}</p>
+        <p class="opening-method soft small">{read(shown, |shown| &shown.said.method)}</p>
     }
 }
 
-/// The memory of the micro-batch, and the slider that sets it.
+/// The memory of the micro-batch, and the slider that sets it. The numbers below the bar follow it a frame later.
 #[component]
 fn Filled(state: State, shown: Memo<Shown>) -> impl IntoView {
     let bar = Memo::new(move |_| shown.with(|shown| shown.bar.clone()));
+    let after = state.later();
+    let listed = Memo::new(move |_| after.read(Facts::bar));
     view! {
         <div class="opening-bar">
             <Chosen shown/>
             <MemoryBar bar/>
-            <MemoryLegend bar/>
+            <MemoryLegend bar=listed/>
             <BatchSlider id="opening-batch" state/>
         </div>
     }
@@ -70,15 +72,15 @@ fn Filled(state: State, shown: Memo<Shown>) -> impl IntoView {
 /// The number itself.
 #[component]
 fn Headline(shown: Memo<Shown>) -> impl IntoView {
-    let none = move || shown.with(|shown| !shown.fits);
+    let none = move || shown.with(|shown| !shown.said.fits);
     let unanswered = move || matches!(shown.with(|shown| shown.standing), Standing::Unanswered(_));
     view! {
         <p class="headline">
             <span class="readout num" class:readout-s=none class:is-unanswered=unanswered data-testid="opening-answer">
-                {read(shown, |shown| &shown.answer)}
+                {read(shown, |shown| &shown.said.answer)}
             </span>
             <span class="headline-unit" hidden=none>
-                {move || shown.with(|shown| shown.unit)} " per GPU"
+                {move || shown.with(|shown| shown.said.unit)} " per GPU"
             </span>
         </p>
     }

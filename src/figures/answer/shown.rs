@@ -9,7 +9,20 @@ use crate::site::{Facts, Standing, format};
 /// What the figure shows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shown {
-    /// What is asked, whatever the micro-batch.
+    /// What is said whatever the micro-batch.
+    pub said: Said,
+    /// Which micro-batch the bar shows.
+    pub batch: String,
+    /// How it stands.
+    pub standing: Standing,
+    /// The bar.
+    pub bar: MemoryBar,
+}
+
+/// What is said whatever the micro-batch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Said {
+    /// What is asked.
     asked: Scenario,
     /// Whose answer it is, and how far off it was in real runs.
     pub method: String,
@@ -23,33 +36,32 @@ pub struct Shown {
     pub growth: String,
     /// What is used, what is left, and what the next sequence lacks.
     pub reason: String,
-    /// Which micro-batch the bar shows.
-    pub batch: String,
-    /// How it stands.
-    pub standing: Standing,
-    /// The bar and its legend.
-    pub bar: MemoryBar,
 }
 
 impl Shown {
-    /// What these facts show. While a slider moves the micro-batch, what is said of a sequence is taken from `before`.
+    /// What these facts show. While a slider moves the micro-batch, what is said is what was said `before`.
     pub fn of(facts: &Facts, before: Option<&Self>) -> Self {
         let asked = facts.scenario.with_batch(1);
-        let growth = match before.filter(|before| before.asked == asked) {
-            Some(before) => before.growth.clone(),
-            None => growth(&facts.scenario, &facts.answer).as_ref().map_or_else(String::new, format::growth),
-        };
+        let said = before.map(|before| &before.said).filter(|said| said.asked == asked);
+        Self {
+            said: said.cloned().unwrap_or_else(|| Said::of(facts, asked)),
+            batch: format!(" = {}: ", format::count(facts.scenario.recipe.batch)),
+            standing: Standing::of(facts),
+            bar: facts.bar(),
+        }
+    }
+}
+
+impl Said {
+    fn of(facts: &Facts, asked: Scenario) -> Self {
         Self {
             asked,
             method: method(facts),
             fits: facts.answer.batch().is_some(),
             answer: format::answer(&facts.answer),
             unit: facts.scenario.unit().word(facts.answer.batch().unwrap_or(0).into()),
-            growth,
+            growth: growth(&facts.scenario, &facts.answer).as_ref().map_or_else(String::new, format::growth),
             reason: reason(facts),
-            batch: format!(" = {}: ", format::count(facts.scenario.recipe.batch)),
-            standing: Standing::of(facts),
-            bar: MemoryBar::of(&facts.estimate, Some(MemoryBar::steady_length(&facts.estimate, &facts.answer))),
         }
     }
 }
@@ -115,13 +127,16 @@ mod tests {
     #[test]
     fn the_worked_7b_example_takes_64_gib_and_lacks_9_for_the_next_sequence() {
         let shown = Shown::of(&facts_of(Scenario { method: Method::Workshop, ..Scenario::workshop() }), None);
-        assert_eq!((shown.answer.as_str(), shown.standing), ("3", Standing::Fits));
-        assert_eq!(shown.reason, "3 sequences take 64.0 GiB. One more needs 17.0 GiB, which is 9.04 GiB too much.");
+        assert_eq!((shown.said.answer.as_str(), shown.standing), ("3", Standing::Fits));
+        assert_eq!(
+            shown.said.reason,
+            "3 sequences take 64.0 GiB. One more needs 17.0 GiB, which is 9.04 GiB too much."
+        );
     }
 
     #[test]
     fn the_ledger_says_how_far_off_it_was_in_the_reader_s_setting_and_the_other_methods_do_not() {
-        let said = |query| Shown::of(&facts_of(bmax::link::decode(query).scenario), None).method;
+        let said = |query| Shown::of(&facts_of(bmax::link::decode(query).scenario), None).said.method;
         assert_eq!(
             said("gpus=8"),
             format!("Counted tensor by tensor (the ledger). {}", proof::SAID[proof::Setting::DataParallel as usize])
@@ -136,7 +151,7 @@ mod tests {
     fn the_ledger_names_the_moment_that_stops_the_next_sequence() {
         let facts = facts_of(Scenario::workshop());
         let name = facts.limit.instant.name;
-        let reason = Shown::of(&facts, None).reason;
+        let reason = Shown::of(&facts, None).said.reason;
         assert!(reason.ends_with(&format!("at “{name}”.")), "{reason}");
     }
 
@@ -145,7 +160,7 @@ mod tests {
         let facts = facts_of(bmax::link::decode("?v=3&lengths=padded&len_max=1000").scenario);
         let most = facts.answer.batch().expect("some fit");
         let said = format!("The worst micro-batch has {} tokens.", format::count(most * 1_000));
-        assert!(Shown::of(&facts, None).reason.contains(&said), "{said}");
+        assert!(Shown::of(&facts, None).said.reason.contains(&said), "{said}");
     }
 
     #[test]
@@ -153,8 +168,8 @@ mod tests {
         let mut scenario = Scenario { method: Method::Workshop, ..Scenario::workshop() };
         scenario.cluster.gpus = 1;
         let shown = Shown::of(&facts_of(scenario), None);
-        assert!(!shown.fits);
-        assert!(shown.reason.ends_with(" 2 GPUs would be enough."), "{}", shown.reason);
+        assert!(!shown.said.fits);
+        assert!(shown.said.reason.ends_with(" 2 GPUs would be enough."), "{}", shown.said.reason);
     }
 
     proptest! {
@@ -162,9 +177,12 @@ mod tests {
         #[test]
         fn any_scenario_has_an_answer_and_a_reason(scenario in any_scenario()) {
             let shown = Shown::of(&facts_of(scenario), None);
-            prop_assert!(!shown.growth.is_empty() || !shown.fits || facts_of(scenario).answer.by_host());
-            let growth = if shown.growth.is_empty() { "Nothing to say.".to_owned() } else { shown.growth.clone() };
-            texts_are_sound(&Shown { growth, ..shown });
+            let mut said = shown.said.clone();
+            prop_assert!(!said.growth.is_empty() || !said.fits || facts_of(scenario).answer.by_host());
+            if said.growth.is_empty() {
+                said.growth = "Nothing to say.".to_owned();
+            }
+            texts_are_sound(&Shown { said, ..shown });
         }
     }
 }

@@ -46,7 +46,7 @@ impl Shown {
         let most = answer.batch().unwrap_or(0);
         let capped = matches!(answer, Answer::Fits(room) if room.capped);
         Self {
-            bar: MemoryBar::of(estimate, Some(MemoryBar::steady_length(estimate, answer))),
+            bar: facts.bar(),
             total: format!("{used} / {}", format::gib(estimate.usable())),
             kind: Standing::of(facts).colour(),
             verdict: said(facts),
