@@ -69,7 +69,7 @@ fn minified(source: &str, kind: Kind) -> Result<String> {
     let program = env::var_os("BMAX_ESBUILD").ok_or("BMAX_ESBUILD names no program: make dist sets it")?;
     let fault = |error: std::io::Error| format!("esbuild: {error}");
     let mut esbuild = Command::new(program);
-    // The policy of a page has the digests of its scripts, so that nothing may be escaped in one way here and in another there.
+    // Signs beyond ASCII stay as they are: escaped they are longer.
     esbuild.args(["--minify", "--charset=utf8", "--log-level=error"]).args(kind.options());
     let mut child =
         esbuild.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(fault)?;
