@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use crate::support::host::Host;
-use crate::support::{BLANK, FOLDER, PAGES, Page, Visit, dist, figures_of, html, page_of};
+use crate::support::{BLANK, FOLDER, PAGES, Page, Visit, data_behind, dist, figures_of, html, page_of};
 
 /// What could be named then: fragments, and figures.
 const PLACES: &str = include_str!("../links/places.json");
@@ -42,10 +42,7 @@ fn leads_to(pages: &Value, id: &str) -> Option<&'static str> {
 
 /// The places of all pages, as the first page knows them.
 fn known_places() -> Value {
-    let html = html("");
-    let (_, rest) = html.split_once("const pages = ").expect("the first page names the places of all pages");
-    let pages = serde_json::Deserializer::from_str(rest).into_iter::<Value>().next();
-    pages.expect("what follows").expect("JSON")
+    data_behind("pages=", &html(""))
 }
 
 #[test]

@@ -5,14 +5,11 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::support::{FOLDER, PAGES, Page, Visit, expected, figures_of, html, page_of};
+use crate::support::{FOLDER, PAGES, Page, Visit, data_behind, expected, figures_of, html, page_of};
 
 /// The parts of the program that a page wants, as it tells its first script.
 fn parts_of(page: &str) -> Value {
-    let html = html(page);
-    let (_, rest) = html.split_once("const parts = ").expect("the page names the parts");
-    let parts = serde_json::Deserializer::from_str(rest).into_iter::<Value>().next();
-    parts.expect("what follows").expect("JSON")
+    data_behind("parts=", &html(page))
 }
 
 /// The files of a part.

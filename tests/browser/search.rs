@@ -6,7 +6,7 @@ use std::{env, fs};
 use bmax::{Field, link};
 use serde_json::{Value, json};
 
-use crate::support::{BLANK, FOLDER, OTHER_FOLDER, Page, Visit, dist, expected, key};
+use crate::support::{BLANK, FOLDER, OTHER_FOLDER, Page, Visit, data_behind, dist, expected, key};
 
 const IS_OPEN: &str = "return document.querySelector('dialog.search')?.open ?? false;";
 
@@ -286,8 +286,7 @@ async fn axe_finds_nothing_in_it_with_results_and_without() {
 fn every_place_that_search_leads_to_is_in_a_page_of_the_build_or_unfolds_there() {
     let name = dist().keys().find(|name| name.starts_with("search-")).expect("the file");
     let script = String::from_utf8_lossy(&dist()[name]);
-    let (_, rest) = script.split_once("const INDEX = ").expect("the index");
-    let index = serde_json::Deserializer::from_str(rest).into_iter::<Value>().next().expect("it").expect("JSON");
+    let index = data_behind("=", &script);
     let groups = index["groups"].as_array().expect("groups");
     let places: BTreeSet<&str> = groups
         .iter()

@@ -67,10 +67,10 @@ fn assembled(template: &str, pages: &[Page], at: usize, parts: &Parts) -> Result
     let main: String = page.sections.iter().map(|section| section.html.as_str()).collect();
     let main = figure_lines::filled(&main, pages);
     let main = parts.places.resolved(&parts.figures.placed(&main, &names, &sentences, page.begins)?, page.slug)?;
+    let data =
+        [("{{places}}", places(pages, parts.places)), ("{{parts}}", fetched(&names, !sentences.is_empty(), parts)?)];
     let fills = vec![
-        ("{{places}}", places(pages, parts.places).to_string()),
         ("{{page}}", address(page)),
-        ("{{parts}}", fetched(&names, !sentences.is_empty(), parts)?.to_string()),
         ("{{first-figure}}", names.first().copied().unwrap_or_default().to_owned()),
         ("{{contents}}", contents(page)),
         ("{{neighbours}}", neighbours(pages, at)),
@@ -90,7 +90,7 @@ fn assembled(template: &str, pages: &[Page], at: usize, parts: &Parts) -> Result
         root: root(page),
     };
     let template = rooted(&with_figures(template), root(page), &address(page), parts.address);
-    filled_in(&template, &frame, pages, parts, fills)
+    filled_in(&template, &frame, pages, parts, fills, &data)
 }
 
 /// What a page brings to the frame that all have.
@@ -110,13 +110,15 @@ pub struct Frame<'a> {
     pub root: &'static str,
 }
 
-/// The template with its frame and with these fills. The text comes last: what stands for something in it stays.
+/// The template with its frame and with these fills. The text comes last: what stands for something in it stays. Scripts
+/// are made smaller around their `data`, which stays JSON.
 pub fn filled_in(
     template: &str,
     frame: &Frame,
     pages: &[Page],
     parts: &Parts,
     fills: Vec<(&'static str, String)>,
+    data: &[(&'static str, Value)],
 ) -> Result<String> {
     let of_all = [
         ("{{title}}", escaped(frame.title)),
@@ -134,6 +136,9 @@ pub fn filled_in(
         ("{{main}}", frame.main.clone()),
     ];
     let mut html = template.to_owned();
+    for (place, _) in data {
+        html = filled(&html, place, &kept(place))?;
+    }
     for (place, value) in fills.into_iter().chain(of_all) {
         html = filled(&html, place, &value)?;
     }
@@ -144,7 +149,16 @@ pub fn filled_in(
         }
         _ => {}
     }
-    with_policy(&minify::inline(&html)?)
+    let mut html = minify::inline(&html)?;
+    for (place, value) in data {
+        html = filled(&html, &kept(place), &value.to_string())?;
+    }
+    with_policy(&html)
+}
+
+/// What stands for data in a script while that is made smaller: a text, which JavaScript may have where it has data.
+fn kept(place: &str) -> String {
+    format!("\"{}\"", place.trim_matches(['{', '}']).to_uppercase())
 }
 
 /// The figure that answers for a network of layers.

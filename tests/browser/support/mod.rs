@@ -11,8 +11,8 @@ mod webkit;
 
 pub use page::{Page, Scope, Visit, tidy};
 pub use server::{
-    BLANK, BMAX, COURSE, FOLDER, Files, OTHER_FOLDER, PAGES, Server, WITHOUT_BAR, dist, dist_folder, figures_of, html,
-    is_for_readers, page_of,
+    BLANK, BMAX, COURSE, FOLDER, Files, OTHER_FOLDER, PAGES, Server, WITHOUT_BAR, data_behind, dist, dist_folder,
+    figures_of, html, is_for_readers, page_of,
 };
 
 /// Keys as WebDriver writes them.

@@ -10,6 +10,8 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use std::{env, fs, io, thread};
 
+use serde_json::Value;
+
 /// Where the page lies. It knows nothing of this path, so every address in it must be relative.
 pub const FOLDER: &str = "/course/week-3/bmax/";
 
@@ -355,6 +357,13 @@ pub const WITHOUT_BAR: &str = "networks/";
 pub fn html(page: &str) -> String {
     let bytes = dist().get(&format!("{page}index.html")).unwrap_or_else(|| panic!("no page /{page}"));
     String::from_utf8(bytes.clone()).expect("text")
+}
+
+/// The data that a script has behind this text, which may stand in it more than once.
+pub fn data_behind(text: &str, script: &str) -> Value {
+    let places = script.match_indices(text).map(|(at, _)| &script[at + text.len()..]);
+    let first = |rest| serde_json::Deserializer::from_str(rest).into_iter::<Value>().next()?.ok();
+    places.filter_map(first).find(Value::is_object).unwrap_or_else(|| panic!("no data behind “{text}”"))
 }
 
 /// The names of the figures of a page, in reading order.

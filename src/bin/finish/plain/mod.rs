@@ -80,7 +80,7 @@ fn catalogue(template: &str, pages: &[Page], parts: &Parts) -> Result<String> {
         main: parts.places.resolved(TEXT, CATALOGUE)? + &scripted(THEME),
         root: "./",
     };
-    filled_in(&rooted(template, "./", CATALOGUE, parts.address), &frame, pages, parts, Vec::new())
+    filled_in(&rooted(template, "./", CATALOGUE, parts.address), &frame, pages, parts, Vec::new(), &[])
 }
 
 /// It may stand for any address, so that it carries its styles and finds out by itself where the site lies.
@@ -100,7 +100,7 @@ fn missing(template: &str, pages: &[Page], parts: &Parts) -> Result<String> {
             + &scripted(include_str!("missing.js")),
         root: "/",
     };
-    filled_in(&without_links(template), &frame, pages, parts, Vec::new())
+    filled_in(&without_links(template), &frame, pages, parts, Vec::new(), &[])
 }
 
 /// A page without the files that its head calls.

@@ -18,9 +18,9 @@ pub struct Search {
 
 /// Writes the file into the folder of the site.
 pub fn write_it(folder: &Path, pages: &[Page], places: &Places) -> Result<Search> {
-    let script = read(Path::new("assets/search.js"))?;
+    let script = minify::module(&read(Path::new("assets/search.js"))?)?;
     let style = minify::sheet(&read(Path::new("style/search/search.css"))?)?;
-    let script = minify::module(&filled(&script, &index::index(pages, places)?.to_string(), &style)?)?;
+    let script = filled(&script, &index::index(pages, places)?.to_string(), &style)?;
     let search = Search { name: format!("search-{}.js", short(&script)), digest: sha256(&script) };
     write(&folder.join(&search.name), script)?;
     Ok(search)
