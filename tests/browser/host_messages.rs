@@ -136,6 +136,7 @@ async fn nothing_hostile_changes_anything_and_every_refusal_says_why() {
     let host = Host::with(&sandboxed("embed=grow&v=4&gpus=64")).await;
     host.settled(0).await;
     let before = host.hears(0, "answer", |_| true).await;
+    host.painted(0).await;
     let scheme =
         "return [getComputedStyle(document.documentElement).colorScheme, document.querySelectorAll('*').length];";
     let look = host.inside(0, scheme).await;

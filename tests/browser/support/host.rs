@@ -64,6 +64,21 @@ impl Host {
         found
     }
 
+    /// Waits until a frame has painted what it shows, and what follows behind that (`State::later`).
+    pub async fn painted(&self, frame: u16) {
+        let mark = "requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => setTimeout(() => \
+            document.body.dataset.painted = ''))));";
+        self.inside(frame, mark).await;
+        self.page
+            .until(&format!("frame {frame} to be painted"), async || {
+                match self.inside(frame, "return 'painted' in document.body.dataset;").await {
+                    Value::Bool(true) => Ok(()),
+                    other => Err(other),
+                }
+            })
+            .await;
+    }
+
     /// Sends a message to a frame.
     pub async fn tell(&self, frame: u16, message: Value) {
         let send = "document.querySelectorAll('iframe')[arguments[0]].contentWindow.postMessage(arguments[1], '*');";
