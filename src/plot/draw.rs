@@ -69,7 +69,7 @@ pub fn draw<B: DrawingBackend, P: Pens>(plot: &Plot, backend: B, units: f64, pen
 /// Draws some layers of the plot as [`draw`] draws all.
 ///
 /// # Errors
-/// Those of the backend; the drawing is then unfinished.
+/// Returns the first error of the backend and leaves the drawing unfinished.
 pub(super) fn draw_layers<B: DrawingBackend, P: Pens>(
     plot: &Plot,
     layers: &[Layer],

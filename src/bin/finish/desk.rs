@@ -10,7 +10,7 @@ use super::{Result, minify, read, read_bytes, write};
 
 /// What Trunk calls the module.
 const TRUNK: &str = "bmax-desk";
-/// What `finish styles` calls the sheet.
+/// The name that `finish styles` gives the sheet of the desk.
 const SHEET: &str = "desk.css";
 
 /// The files of the desk.
@@ -94,6 +94,8 @@ mod tests {
         for (name, text) in files {
             fs::write(folder.join(name), text).expect("a file");
         }
+        let script = folder.join("bmax-desk.js");
+        fs::write(&script, checking(LOAD, &folder).expect("it fetches in a known way")).expect("a file");
         let Desk { name, .. } = name_by_content(&folder).expect("all three are there");
         let mut left: Vec<_> = fs::read_dir(&folder).expect("it").flatten().map(|file| file.file_name()).collect();
         left.sort();
@@ -103,6 +105,7 @@ mod tests {
             script.starts_with(&format!("module_or_path = new URL('{name}.wasm', import.meta.url);\n")),
             "{script}"
         );
+        assert!(script.contains("fetch(module_or_path, { integrity: \"sha256-"), "{script}");
         fs::remove_dir_all(&folder).expect("it can go");
     }
 }

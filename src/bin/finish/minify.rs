@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use super::Result;
 use super::markup::tags;
 
-/// What a text is, as esbuild is told.
+/// The language of a text, which esbuild has to be told.
 #[derive(Clone, Copy)]
 enum Kind {
     /// A script that shares its names with the others of its page.

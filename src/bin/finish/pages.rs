@@ -156,7 +156,7 @@ pub fn filled_in(
     with_policy(&html)
 }
 
-/// What stands for data in a script while that is made smaller: a text, which JavaScript may have where it has data.
+/// A string literal that holds the place of data while a script is made smaller. JavaScript takes one wherever it takes data.
 fn kept(place: &str) -> String {
     format!("\"{}\"", place.trim_matches(['{', '}']).to_uppercase())
 }

@@ -1,4 +1,4 @@
-//! What the figure shows: the answer, why it is no more, and the bar.
+//! The texts and the bar of the first screen’s figure, as its view shows them.
 
 use bmax::chart::MemoryBar;
 use bmax::growth::growth;
@@ -6,10 +6,10 @@ use bmax::{Answer, Method, Scenario, Shortage, proof};
 
 use crate::site::{Facts, Standing, format};
 
-/// What the figure shows.
+/// The texts and the bar of one configuration at one micro-batch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shown {
-    /// What is said whatever the micro-batch.
+    /// The texts that the micro-batch does not change.
     pub said: Said,
     /// Which micro-batch the bar shows.
     pub batch: String,
@@ -19,10 +19,10 @@ pub struct Shown {
     pub bar: MemoryBar,
 }
 
-/// What is said whatever the micro-batch.
+/// The texts of the answer, which are the same at every micro-batch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Said {
-    /// What is asked.
+    /// The scenario that the texts are made from, with a micro-batch of one.
     asked: Scenario,
     /// Whose answer it is, and how far off it was in real runs.
     pub method: String,
@@ -39,7 +39,7 @@ pub struct Said {
 }
 
 impl Shown {
-    /// What these facts show. While a slider moves the micro-batch, what is said is what was said `before`.
+    /// Makes texts and bar from the facts. While only the micro-batch changes, the texts of `before` are taken.
     pub fn of(facts: &Facts, before: Option<&Self>) -> Self {
         let asked = facts.scenario.with_batch(1);
         let said = before.map(|before| &before.said).filter(|said| said.asked == asked);
