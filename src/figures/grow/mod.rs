@@ -5,7 +5,7 @@ mod shown;
 use leptos::prelude::*;
 
 use crate::components::{BatchSlider, MemoryBar, MemoryLegend};
-use crate::site::{Facts, State};
+use crate::site::State;
 use shown::{Jump, Shown};
 
 /// The micro-batch on a slider, the memory it takes as a bar, and the verdict in one sentence.
@@ -16,9 +16,6 @@ pub fn Grow(
 ) -> impl IntoView {
     let shown = Memo::new(move |_| state.read(Shown::of));
     let bar = Memo::new(move |_| shown.with(|shown| shown.bar.clone()));
-    // The numbers below the bar follow it a frame later, as those of the first screen do.
-    let after = state.later();
-    let listed = Memo::new(move |_| after.read(Facts::bar));
     let text = move |of: fn(&Shown) -> &String| move || shown.with(|shown| of(shown).clone());
     view! {
         <div class="grow">
@@ -37,7 +34,7 @@ pub fn Grow(
                 </div>
             </div>
             <MemoryBar bar/>
-            <MemoryLegend bar=listed/>
+            <MemoryLegend bar/>
             <p class="soft small" data-testid="grow-other">{text(|shown| &shown.others)}</p>
         </div>
     }
