@@ -197,7 +197,7 @@ async fn headings_go_down_one_level_at_a_time_and_every_figure_is_named_by_its_c
             assert!(pair[1] <= pair[0] + 1, "/{name}: a heading of level {} follows one of {}", pair[1], pair[0]);
         }
         let unnamed = "return [...document.querySelectorAll('figure')].filter((figure) => \
-            !document.getElementById(figure.getAttribute('aria-labelledby'))?.innerText.trim()).length;";
+            !document.getElementById(figure.getAttribute('aria-labelledby'))?.textContent.trim()).length;";
         assert_eq!(page.script(unnamed, vec![]).await, 0, "/{name}");
     }
     page.close().await;

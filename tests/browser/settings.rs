@@ -61,7 +61,7 @@ async fn each_changed_setting_is_listed_with_its_own_way_back_and_all_have_one()
     let page = Page::about("calculator", "?s=1234&attn=eager&adapter=lora").await;
     let calculator = page.figure("calculator");
     calculator.says("3 changed:").await;
-    let listed = "return [...document.querySelectorAll('.form-changed li')].map((one) => one.innerText.replace(/\\s+/g, ' ').replace(' ↺', ''));";
+    let listed = "return [...document.querySelectorAll('.form-changed li')].map((one) => one.innerText.replace('↺', '').replace(/\\s+/g, ' ').trim());";
     let rows: Vec<String> = serde_json::from_value(page.script(listed, vec![]).await).expect("texts");
     assert!(rows.contains(&"Sequence length 1,234".to_owned()), "{rows:?}");
     calculator.press("Reset Sequence length to its default").await;

@@ -1,7 +1,9 @@
 //! A window above the page.
 
+use leptos::ev::KeyboardEvent;
 use leptos::html;
 use leptos::prelude::*;
+use wasm_bindgen::JsCast;
 
 /// A window above the page, which keeps the keyboard inside, closes by Esc or by a press beside it, and gives the
 /// keyboard back to what had it before. It follows the pattern of a modal dialog with the browser's own `dialog`,
@@ -34,6 +36,13 @@ pub fn Dialog<C: IntoView + 'static>(
     });
     // The reader may have closed it by Esc; one that stands in this one may have been closed instead.
     let closed = move |_| open.set(dialog.get_untracked().is_some_and(|dialog| dialog.open()));
+    // Safari keeps Esc for a field to search in, even if there is nothing to empty.
+    let pressed = move |event: KeyboardEvent| {
+        if event.key() == "Escape" && !event.default_prevented() && is_empty_search(&event) {
+            event.prevent_default();
+            open.set(false);
+        }
+    };
     view! {
         <dialog
             node_ref=dialog
@@ -43,8 +52,15 @@ pub fn Dialog<C: IntoView + 'static>(
             aria-describedby=described_by
             closedby="any"
             on:close=closed
+            on:keydown=pressed
         >
             {children.into_inner()()}
         </dialog>
     }
+}
+
+/// Whether the key was pressed in a field to search in that is empty.
+fn is_empty_search(event: &KeyboardEvent) -> bool {
+    let field = event.target().and_then(|target| target.dyn_into::<web_sys::HtmlInputElement>().ok());
+    field.is_some_and(|field| field.type_() == "search" && field.value().is_empty())
 }

@@ -44,12 +44,18 @@ pub fn DataTable(
     /// The cells, row by row.
     #[prop(into)]
     rows: Signal<Vec<Vec<String>>>,
+    /// Whether a row is a card on a phone: where its last columns would be out of sight there.
+    #[prop(optional)]
+    cards: bool,
     /// A further name for the style sheet.
     #[prop(optional)]
     class: &'static str,
 ) -> impl IntoView {
     let heads = columns.iter().map(|column| view! { <th scope="col" class=column.class()>{column.name}</th> });
-    let cell = |(text, column): (String, &Column)| view! { <td class=column.class()>{text}</td> };
+    let label_of = move |column: &Column| cards.then_some(column.name);
+    let cell = move |(text, column): (String, &'static Column)| {
+        view! { <td class=column.class() data-label=label_of(column)>{text}</td> }
+    };
     // Rows are patched by their place: a cell that stays as it is is not touched.
     let row = move |cells: Vec<String>| {
         let mut cells = cells.into_iter().zip(columns);
@@ -58,7 +64,7 @@ pub fn DataTable(
     };
     view! {
         <div class=format!("table-scroll {class}") tabindex="0" role="region" aria-label=label>
-            <table class="data-table">
+            <table class="data-table" class=("data-table-rows", cards) class=("data-table-cards", cards)>
                 <caption>{caption}</caption>
                 <thead>
                     <tr>{heads.collect_view()}</tr>

@@ -71,6 +71,7 @@ pub fn Grid(
             label="Memory of one GPU by stage"
             columns=&HELD
             rows=derived(shown, |shown| &shown.held)
+            cards=true
             class="grid-table"
         />
         <DataTable
@@ -79,6 +80,7 @@ pub fn Grid(
             label="Communication by kind of parallelism"
             columns=&CROSSING
             rows=derived(shown, |shown| &shown.crossing)
+            cards=true
             class="grid-table"
         />
     }

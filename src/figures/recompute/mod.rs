@@ -84,7 +84,7 @@ fn Table(policies: Memo<Policies>, apply: Callback<Recomputation>) -> impl IntoV
     let rows = (0..NAMED.len()).map(|at| view! { <Policy at policies apply/> }).collect_view();
     view! {
         <div class="table-scroll" tabindex="0" role="region" aria-label="Recomputation policies">
-            <table class="data-table data-table-rows recompute-table">
+            <table class="data-table data-table-rows data-table-cards recompute-table">
                 <caption>
                     "Activations at their highest, and floating-point operations of a step, beside what the sources say"
                 </caption>

@@ -37,7 +37,7 @@ pub fn Regimes(
     view! {
         <Legend keys=&KEYS/>
         <div class="table-scroll regimes-table" tabindex="0" role="region" aria-label="Training recipes">
-            <table class="data-table">
+            <table class="data-table data-table-rows data-table-cards">
                 <caption>
                     "States of all "<strong data-testid="parameters">{read(shown, |shown| &shown.parameters)}</strong>
                     " parameters with Adam, undivided; activations and "<i>"b"</i><sub>"max"</sub>
@@ -80,8 +80,9 @@ fn Heads() -> impl IntoView {
 fn Regime(at: usize, state: State, shown: Memo<Shown>, done: RwSignal<&'static str>) -> impl IntoView {
     let row = &ROWS[at];
     let cell = |column: usize| {
+        let (name, label) = COLUMNS[column];
         let text = move || shown.with(|shown| shown.cells[at][column].clone());
-        view! { <td class="num" data-testid=format!("{}-{at}", COLUMNS[column])>{text}</td> }
+        view! { <td class="num" data-label=label data-testid=format!("{name}-{at}")>{text}</td> }
     };
     let apply = move |()| {
         state.change(|scenario| {

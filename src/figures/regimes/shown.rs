@@ -90,8 +90,16 @@ impl Row {
     }
 }
 
-/// The columns of numbers, as tests name them.
-pub const COLUMNS: [&str; 7] = ["weights", "gradients", "master", "moments", "sum", "activations", "batch"];
+/// The columns of numbers: the name that tests find a cell by, and what a phone writes before it.
+pub const COLUMNS: [(&str, &str); 7] = [
+    ("weights", "Weights"),
+    ("gradients", "Gradients"),
+    ("master", "Master"),
+    ("moments", "m + v"),
+    ("sum", "All states"),
+    ("activations", "Activations"),
+    ("batch", "Largest batch"),
+];
 
 /// What the figure shows.
 #[derive(Clone, Debug, PartialEq)]

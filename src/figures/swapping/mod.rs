@@ -93,7 +93,7 @@ fn Tensors(shown: Memo<Shown>) -> impl IntoView {
     let rows = (0..TENSORS.len()).map(|at| view! { <Tensor at shown/> }).collect_view();
     view! {
         <div class="table-scroll" tabindex="0" role="region" aria-label="Swapping by tensor">
-            <table class="data-table swap-table">
+            <table class="data-table data-table-rows data-table-cards swap-table">
                 <caption>"One layer and one micro-batch. A copy runs during the pass of the next layer"</caption>
                 <thead>
                     <tr>
@@ -123,10 +123,10 @@ fn Tensor(at: usize, shown: Memo<Shown>) -> impl IntoView {
             <th scope="row" class=format!("bucket-{}", tensor.bucket.key())>
                 <span class="swap-dot"></span><span class="swap-what">{tensor.name}</span>
             </th>
-            <td class="num" data-testid=format!("size-{key}")>{text(|row| &row.size)}</td>
-            <td class="num">{text(|row| &row.copy)}</td>
-            <td class="num"><span>{text(|row| &row.by)}</span>" "<span class="soft small">{tensor.pass}</span></td>
-            <td class="num" data-testid=format!("worth-{key}")>{text(|row| &row.worth)}</td>
+            <td class="num" data-label="Size" data-testid=format!("size-{key}")>{text(|row| &row.size)}</td>
+            <td class="num" data-label="Copy">{text(|row| &row.copy)}</td>
+            <td class="num" data-label="Compute"><span>{text(|row| &row.by)}</span>" "<span class="soft small">{tensor.pass}</span></td>
+            <td class="num" data-label="FLOPs a byte" data-testid=format!("worth-{key}")>{text(|row| &row.worth)}</td>
             <td class="swap-verdict" data-testid=format!("verdict-{key}")>{text(|row| &row.verdict)}</td>
         </tr>
     }

@@ -71,6 +71,7 @@ pub fn TuningPlan(
             label="Candidates of the plan"
             columns=&COLUMNS
             rows=derived(shown, |shown| &shown.rows)
+            cards=true
             class="tuning-table"
         />
     }

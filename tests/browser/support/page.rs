@@ -401,14 +401,16 @@ impl Page {
         messages.filter(|message| !chromium::says_by_itself(message)).collect()
     }
 
-    /// Sets the size of the window, in CSS pixels; headless windows have no smallest width that way.
+    /// Sets the size of the window, in CSS pixels; headless windows have no smallest width that way, and
+    /// WebKit's stays at its own.
     pub async fn resize(&self, width: u32, height: u32) {
         if self.browser() == Browser::Firefox {
             _ = self.in_browser(firefox::RESIZE, vec![json!(width), json!(height)]).await;
             return;
         }
         if self.browser() == Browser::WebKit {
-            // The window has a bar over the page, and its own smallest width.
+            // The window has a bar over the page.
+            let width = width.max(webkit::NARROWEST);
             self.client.set_window_size(width, height + webkit::BAR).await.expect("a window of this size");
             self.until_script("the page to have this width", "return innerWidth;", json!(width)).await;
             return;

@@ -12,6 +12,9 @@ pub const ENVIRONMENT: [(&str, &str); 2] =
 /// The height of what MiniBrowser has over the page, in pixels.
 pub const BAR: u32 = 38;
 
+/// The width of the page in the narrowest window that MiniBrowser takes, in CSS pixels.
+pub const NARROWEST: u32 = 447;
+
 /// A browser that does nothing of its own accord and keeps nothing.
 pub fn capabilities(network: SocketAddr) -> Value {
     let mut options = json!({ "args": ["--automation"] });

@@ -22,7 +22,7 @@ pub fn Breakdown(state: State, shown: Memo<Shown>) -> impl IntoView {
             <summary>"The same as a table"</summary>
             <div>
                 <div class="table-scroll" tabindex="0" role="region" aria-label="Breakdown, entry by entry">
-                    <table class="data-table breakdown">
+                    <table class="data-table data-table-rows breakdown">
                         <caption>{read(shown, |shown| &shown.title)}</caption>
                         <thead>
                             <tr>
@@ -59,11 +59,11 @@ fn row(entry: EntryRow) -> Option<impl IntoView> {
                 <span>{key.name}</span>
                 <span class="soft">" " {bucket.name()}</span>
             </th>
-            <td class="num">{size}</td>
-            <td><math inner_html=formula></math></td>
-            <td class="num">{numbers}</td>
-            <td>{alive}</td>
-            <td><a href=source.url>{source.short}</a></td>
+            <td class="num" data-label="Memory">{size}</td>
+            <td data-label="Formula"><math inner_html=formula></math></td>
+            <td class="num" data-label="In bytes">{numbers}</td>
+            <td data-label="Alive">{alive}</td>
+            <td data-label="Source"><a href=source.url>{source.short}</a></td>
         </tr>
     })
 }
