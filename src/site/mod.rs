@@ -36,7 +36,7 @@ pub use runs::{COUNTERS, Runs, Typed};
 pub use standing::Standing;
 #[cfg(test)]
 pub use state::facts_of;
-pub use state::{Facts, FieldHandle, SettingHandle, State, derived, read};
+pub use state::{Facts, FieldHandle, SettingHandle, State, behind_paint, derived, read};
 pub use steps::Steps;
 
 use std::time::Duration;

@@ -160,6 +160,25 @@ pub fn derived<S: Send + Sync + 'static, T: Clone + Send + Sync + 'static>(
 }
 
 /// The facts of a scenario, as tests ask for them.
+/// A value that follows another one behind the next paint.
+pub fn behind_paint<T: Clone + PartialEq + Send + Sync + 'static>(now: Memo<T>) -> Memo<T> {
+    let (then, waits) = (RwSignal::new(now.get_untracked()), StoredValue::new(false));
+    let follow = move || {
+        waits.set_value(false);
+        then.set(now.get_untracked());
+    };
+    let wait = move |_: &(), _: Option<&()>, _: Option<()>| {
+        if !waits.get_value() {
+            waits.set_value(true);
+            // What is shown is painted with the first frame, and whoever waits for that hears of it before the second.
+            let painted = move || set_timeout(follow, Duration::ZERO);
+            request_animation_frame(move || request_animation_frame(painted));
+        }
+    };
+    Effect::watch(move || now.track(), wait, false);
+    Memo::new(move |_| then.get())
+}
+
 #[cfg(test)]
 pub fn facts_of(scenario: Scenario) -> Facts {
     Facts::of(scenario, Beginning::Site, None)
@@ -287,22 +306,7 @@ impl State {
 
     /// This state with facts that follow its own behind the next paint: what reads them keeps no input from being shown.
     pub fn later(self) -> Self {
-        let now = self.facts;
-        let (then, waits) = (RwSignal::new(now.get_untracked()), StoredValue::new(false));
-        let follow = move || {
-            waits.set_value(false);
-            then.set(now.get_untracked());
-        };
-        let wait = move |_: &(), _: Option<&()>, _: Option<()>| {
-            if !waits.get_value() {
-                waits.set_value(true);
-                // What is shown is painted with the first frame, and whoever waits for that hears of it before the second.
-                let painted = move || set_timeout(follow, Duration::ZERO);
-                request_animation_frame(move || request_animation_frame(painted));
-            }
-        };
-        Effect::watch(move || now.track(), wait, false);
-        Self { facts: Memo::new(move |_| then.get()), ..self }
+        Self { facts: behind_paint(self.facts), ..self }
     }
 
     /// The single changes that are open to the scenario, ranked; it does not depend on the micro-batch. It is made where

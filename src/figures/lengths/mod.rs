@@ -7,7 +7,7 @@ use leptos::prelude::*;
 
 use crate::components::{DataTable, Fold, Key, Legend, Model, NumberField, Plot, Slider};
 use crate::site::{State, derived, read};
-use shown::{COLUMNS, Pasted, Shown};
+use shown::{COLUMNS, Pasted, Ways};
 
 static KEYS: [Key; 3] = [
     Key::new("lengths-real", "tokens of sequences"),
@@ -25,11 +25,8 @@ pub fn Lengths(
     state: State,
 ) -> impl IntoView {
     let pasted = RwSignal::new(Pasted::default());
-    let chosen = RwSignal::new(None);
-    let shown = Memo::new(move |_| {
-        let chosen = chosen.get();
-        pasted.with(|pasted| state.asked(|scenario| Shown::of(scenario, pasted.sample.as_ref(), chosen)))
-    });
+    let ways =
+        Memo::new(move |_| pasted.with(|pasted| state.asked(|scenario| Ways::of(scenario, pasted.sample.as_ref()))));
     view! {
         <div class="live-controls lengths-controls">
             <NumberField input=state.field(Field::LengthMedian) id="lengths-median"/>
@@ -37,17 +34,17 @@ pub fn Lengths(
             <NumberField input=state.field(Field::LengthMax) id="lengths-max"/>
         </div>
         <Paste state pasted/>
-        <p class="live-note lengths-note" data-testid="worst">{read(shown, |shown| &shown.worst)}</p>
-        <Bars shown/>
+        <p class="live-note lengths-note" data-testid="worst">{read(ways, |ways| &ways.worst)}</p>
+        <Bars ways/>
         <Legend keys=&KEYS/>
-        <Drawings shown chosen/>
+        <Drawings ways/>
         <Fold summary="The four ways as a table">
             <DataTable
                 caption="Tokens of a micro-batch, each way at the largest that always fits"
                 name="ways"
                 label="Ways of making micro-batches"
                 columns=&COLUMNS
-                rows=derived(shown, |shown| &shown.rows)
+                rows=derived(ways, |ways| &ways.rows)
             />
         </Fold>
     }
@@ -95,17 +92,17 @@ fn Paste(state: State, pasted: RwSignal<Pasted>) -> impl IntoView {
 
 /// Each way at the largest micro-batch that always fits.
 #[component]
-fn Bars(shown: Memo<Shown>) -> impl IntoView {
+fn Bars(ways: Memo<Ways>) -> impl IntoView {
     let bar = move |at: usize| {
-        let share = move |part: usize| move || shown.with(|shown| shown.bars[at].shares[part].clone());
+        let share = move |part: usize| move || ways.with(|ways| ways.bars[at].shares[part].clone());
         let part = move |(place, class): (usize, &'static str)| {
             view! { <span class=class style=("--share", share(place))></span> }
         };
         view! {
             <li>
-                <span class="lengths-name">{move || shown.with(|shown| shown.bars[at].name)}</span>
+                <span class="lengths-name">{move || ways.with(|ways| ways.bars[at].name)}</span>
                 <span class="lengths-bar" aria-hidden="true">{PARTS.into_iter().enumerate().map(part).collect_view()}</span>
-                <span class="lengths-says num">{move || shown.with(|shown| shown.bars[at].says.clone())}</span>
+                <span class="lengths-says num">{move || ways.with(|ways| ways.bars[at].says.clone())}</span>
             </li>
         }
     };
@@ -114,10 +111,12 @@ fn Bars(shown: Memo<Shown>) -> impl IntoView {
 
 /// How lengths are spread, and how many runs have failed by each step.
 #[component]
-fn Drawings(shown: Memo<Shown>, chosen: RwSignal<Option<f64>>) -> impl IntoView {
+fn Drawings(ways: Memo<Ways>) -> impl IntoView {
+    let chosen = RwSignal::new(None);
+    let shown = Memo::new(move |_| ways.with(|ways| ways.trial(chosen.get())));
     let batch = Signal::derive(move || shown.with(|shown| shown.batch));
     let value = Model::new(batch, move |batch| chosen.set(Some(batch)));
-    let ends = Signal::derive(move || shown.with(|shown| shown.ends));
+    let ends = Signal::derive(move || ways.with(|ways| ways.ends));
     let text = derived(shown, |shown| &shown.batch_text);
     view! {
         <Slider id="lengths-batch" value ends text shown=true>
@@ -143,7 +142,7 @@ fn Drawings(shown: Memo<Shown>, chosen: RwSignal<Option<f64>>) -> impl IntoView 
         </div>
         <p class="field-help">
             "The other chart shows how lengths are spread: "
-            <span data-testid="whose">{move || shown.with(|shown| shown.whose)}</span> ", cut to S."
+            <span data-testid="whose">{move || ways.with(|ways| ways.whose)}</span> ", cut to S."
         </p>
     }
 }

@@ -62,29 +62,40 @@ pub struct Bar {
     pub shares: [String; 3],
 }
 
-/// What the figure shows.
+/// Every way of a scenario, whatever the micro-batch of the slider is.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Shown {
+pub struct Ways {
+    /// The scenario with padded micro-batches.
+    padded: Scenario,
+    /// The lengths that it has.
+    lengths: Spread,
+    /// The largest micro-batch that always fits, padded.
+    most: Option<u32>,
     /// Whose lengths these are.
     pub whose: &'static str,
     /// Every way.
     pub bars: Vec<Bar>,
     /// The same as a table.
     pub rows: Vec<Vec<String>>,
-    /// The share of sequences up to each length.
-    pub spread: Plot,
     /// What a padded run must fit, and what its median suggests.
     pub worst: String,
-    /// The micro-batch of the slider.
-    pub batch: f64,
     /// Both ends of the slider.
     pub ends: (f64, f64),
-    /// The micro-batch of the slider in words.
+}
+
+/// A padded run with the micro-batch of the slider.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trial {
+    /// The micro-batch of the slider.
+    pub batch: f64,
+    /// The same in words.
     pub batch_text: String,
     /// When a run with it fails.
     pub fails: String,
     /// The part of such runs that has failed by each step.
     pub failed: Plot,
+    /// The share of sequences up to each length, with the longest of them that fits.
+    pub spread: Plot,
 }
 
 /// The scenario with lengths in this way.
@@ -94,10 +105,9 @@ fn at(scenario: &Scenario, way: Batching) -> Scenario {
     at
 }
 
-impl Shown {
-    /// What a scenario shows with lengths that were pasted, and with a micro-batch of the reader's own. Without one it is
-    /// one sequence more than always fits.
-    pub fn of(scenario: &Scenario, sample: Option<&Spread>, chosen: Option<f64>) -> Self {
+impl Ways {
+    /// The ways of a scenario with lengths that were pasted, if any were.
+    pub fn of(scenario: &Scenario, sample: Option<&Spread>) -> Self {
         // Three numbers that were changed since mean other lengths.
         let sample = sample.filter(|sample| sample.told(scenario.lengths) == scenario.lengths);
         let cut = scenario.recipe.sequence;
@@ -108,22 +118,32 @@ impl Shown {
         typical.lengths.longest = lengths.quantile(0.5);
         let by_median = largest_micro_batch(&typical);
         let ends = (1.0, f64::from(by_median.unwrap_or(1).saturating_mul(2).clamp(8, 1_024)));
-        let batch = chosen.unwrap_or(f64::from(most.unwrap_or(0)) + 1.0).clamp(ends.0, ends.1).round();
-        let counts = padded.batching() == Batching::Padded;
-        let fails = if counts { failing(&padded, &lengths, batch as u32) } else { None };
-        let fits = fits_to(&padded, batch as u32);
         let ways: Vec<_> = Batching::varied().map(|way| Way::of(scenario, &lengths, way)).collect();
         Self {
             whose: if sample.is_some() { "your own lengths" } else { "a curve through three numbers" },
             bars: ways.iter().map(Way::bar).collect(),
             rows: ways.iter().map(Way::row).collect(),
-            spread: spread(&lengths, fits),
             worst: worst(&padded, &lengths, most, by_median),
-            batch,
             ends,
+            padded,
+            lengths,
+            most,
+        }
+    }
+
+    /// A padded run with a micro-batch of the reader's own. Without one it is one sequence more than always fits.
+    pub fn trial(&self, chosen: Option<f64>) -> Trial {
+        let Self { padded, lengths, ends, .. } = self;
+        let batch = chosen.unwrap_or(f64::from(self.most.unwrap_or(0)) + 1.0).clamp(ends.0, ends.1).round();
+        let counts = padded.batching() == Batching::Padded;
+        let fails = if counts { failing(padded, lengths, batch as u32) } else { None };
+        let fits = fits_to(padded, batch as u32);
+        Trial {
+            batch,
             batch_text: format::counted(batch as u32, "sequence", "sequences"),
-            fails: if counts { fails_text(&padded, &lengths, batch as u32, fits, fails) } else { refused() },
+            fails: if counts { fails_text(padded, lengths, batch as u32, fits, fails) } else { refused() },
             failed: failed(fails),
+            spread: spread(lengths, fits),
         }
     }
 }
@@ -269,17 +289,18 @@ mod tests {
     #[test]
     fn one_sequence_too_many_fails_after_some_steps_and_the_most_that_fit_never_do() {
         let scenario = Scenario::workshop();
-        let shown = Shown::of(&scenario, None, None);
+        let ways = Ways::of(&scenario, None);
+        let shown = ways.trial(None);
         assert!(shown.fails.contains("Half of all runs fail by step"), "{}", shown.fails);
         let most = largest_micro_batch(&at(&scenario, Batching::Padded)).expect("some fit");
-        let safe = Shown::of(&scenario, None, Some(most.into()));
+        let safe = ways.trial(Some(most.into()));
         assert!(safe.fails.ends_with("the longest fits, and no step fails."), "{}", safe.fails);
-        assert!(shown.batch > safe.batch && shown.ends.1 >= shown.batch);
+        assert!(shown.batch > safe.batch && ways.ends.1 >= shown.batch);
     }
 
     #[test]
     fn every_bar_fills_the_room_of_its_worst_micro_batch() {
-        let shown = Shown::of(&Scenario::workshop(), None, None);
+        let shown = Ways::of(&Scenario::workshop(), None);
         assert_eq!(shown.bars.len(), Batching::varied().count());
         for bar in &shown.bars {
             let all: f64 =
@@ -295,11 +316,12 @@ mod tests {
         assert_eq!((pasted.says.as_str(), pasted.is_wrong), ("51 lengths read.", false));
         let sample = pasted.sample.expect("lengths");
         let mut scenario = Scenario::workshop();
-        assert_eq!(Shown::of(&scenario, Some(&sample), None).whose, "a curve through three numbers");
+        assert_eq!(Ways::of(&scenario, Some(&sample)).whose, "a curve through three numbers");
         scenario.lengths = sample.told(scenario.lengths);
         assert_eq!((scenario.lengths.median, scenario.lengths.p95, scenario.lengths.longest), (100, 100, 1_500));
-        let shown = Shown::of(&scenario, Some(&sample), None);
-        assert_eq!(shown.whose, "your own lengths");
+        let ways = Ways::of(&scenario, Some(&sample));
+        assert_eq!(ways.whose, "your own lengths");
+        let shown = ways.trial(None);
         assert!(shown.fails.contains("One sequence in 51 is longer"), "{}", shown.fails);
         assert_eq!(Pasted::of("  \n"), Pasted::default());
         assert_eq!(Pasted::of("12\nx").says, "Line 2: “x” is no whole number.");
@@ -309,8 +331,9 @@ mod tests {
     fn what_is_not_counted_has_no_number() {
         let mut scenario = Scenario::workshop();
         scenario.cluster.engine = bmax::Engine::Torchtitan;
-        let shown = Shown::of(&scenario, None, None);
-        assert!(shown.rows.iter().all(|row| row[1] == "none"), "{:?}", shown.rows);
+        let ways = Ways::of(&scenario, None);
+        assert!(ways.rows.iter().all(|row| row[1] == "none"), "{:?}", ways.rows);
+        let shown = ways.trial(None);
         assert!(shown.fails.starts_with("Lengths that vary are not counted"), "{}", shown.fails);
     }
 
@@ -318,11 +341,12 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(48))]
         #[test]
         fn any_scenario_has_bars_and_two_drawings(scenario in any_scenario(), chosen in prop::option::of(0.0..2_000.0)) {
-            let shown = Shown::of(&scenario, None, chosen);
-            texts_are_sound(&(&shown.bars, &shown.rows, &shown.worst, &shown.fails, &shown.batch_text));
+            let ways = Ways::of(&scenario, None);
+            let shown = ways.trial(chosen);
+            texts_are_sound(&(&ways.bars, &ways.rows, &ways.worst, &shown.fails, &shown.batch_text));
             plot_is_sound(&shown.spread);
             plot_is_sound(&shown.failed);
-            prop_assert!(shown.ends.0 <= shown.batch && shown.batch <= shown.ends.1);
+            prop_assert!(ways.ends.0 <= shown.batch && shown.batch <= ways.ends.1);
         }
     }
 }

@@ -6,7 +6,7 @@ use bmax::{Choice, Recomputation};
 use leptos::prelude::*;
 
 use crate::components::{DataTable, Fold, Model, Plot, Scrub, Slider, UseButton};
-use crate::site::{State, derived, read};
+use crate::site::{State, behind_paint, derived, read};
 use shown::{COLUMNS, Distances, Inside, NAMED, Policies, Reading, Row};
 
 /// Where the slider starts: at the distance of the default configuration.
@@ -22,7 +22,9 @@ pub fn Recompute(
     let distances = Memo::new(move |_| state.asked(Distances::of));
     let reading = Memo::new(move |_| distances.with(|distances| distances.reading(at.get())));
     let every = Memo::new(move |_| reading.with(|reading| reading.every));
-    let policies = Memo::new(move |_| state.asked(|scenario| Policies::of(scenario, every.get())));
+    // Seven policies are counted for it, while the two curves below are read off.
+    let counted_for = behind_paint(every);
+    let policies = Memo::new(move |_| state.asked(|scenario| Policies::of(scenario, counted_for.get())));
     let done = RwSignal::new("");
     let apply = Callback::new(move |policy: Recomputation| {
         let every = every.get_untracked();
