@@ -350,7 +350,7 @@ async fn what_cannot_matter_is_out_of_sight_unless_it_was_changed() {
     calculator.pick("Adapters", "LoRA").await;
     calculator.enter("Adapter rank r", "64").await;
     calculator.pick("Adapters", "None: all weights").await;
-    calculator.says("No effect without an adapter.").await;
+    calculator.explains("textbox", "Adapter rank r", "No effect without an adapter.").await;
     assert_eq!(calculator.value("textbox", "Adapter rank r").await, "64");
     page.until_query("v=4&rank=64").await;
     page.close().await;
@@ -391,7 +391,7 @@ async fn a_pipeline_brings_what_can_be_said_of_its_stages() {
     calculator.shows("calculator-answer", &expected::answer(&expected::scenario(query))).await;
     // What was changed stays in sight, and says that it does nothing.
     calculator.enter(&expected::label(Field::PipelineParallel), "1").await;
-    calculator.says("No effect without a pipeline.").await;
+    calculator.explains("textbox", &chunks, "No effect without a pipeline.").await;
     assert_eq!(calculator.value("textbox", &chunks).await, "2");
     page.close().await;
 }

@@ -26,7 +26,7 @@ async fn what_is_sought_is_in_sight_alone_unfolded_and_counted_and_all_comes_bac
     find.send_keys("adapter rank").await.expect("the field takes keys");
     page.until_script("what has both words", IN_SIGHT, json!(["adapter", "rank"])).await;
     calculator.says("2 settings have “adapter rank”.").await;
-    calculator.says("No effect without an adapter.").await;
+    calculator.explains("textbox", "Adapter rank r", "No effect without an adapter.").await;
     find.clear().await.expect("the field is emptied");
     find.send_keys("tensor parallel").await.expect("the field takes keys");
     calculator.enter(&expected::label(Field::TensorParallel), "2").await;

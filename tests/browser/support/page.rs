@@ -767,6 +767,21 @@ impl Scope<'_> {
         tidy(text.as_str().unwrap_or_default())
     }
 
+    /// Waits until what describes a control to assistive tools has this sentence, in sight or not.
+    pub async fn explains(&self, role: &str, label: &str, sentence: &str) {
+        let control = self.find(role, label).await;
+        let script = "return (arguments[0].getAttribute('aria-describedby') ?? '').split(' ') \
+            .map((id) => document.getElementById(id)?.textContent ?? '').join(' ');";
+        let control = serde_json::to_value(control).expect("an element");
+        self.page
+            .until(&format!("{label} to be explained by “{sentence}”"), async || {
+                let text = self.page.script(script, vec![control.clone()]).await;
+                let text = tidy(text.as_str().unwrap_or_default());
+                if text.contains(sentence) { Ok(()) } else { Err(text) }
+            })
+            .await;
+    }
+
     /// Waits until the part marked with this test name shows exactly this.
     pub async fn shows(&self, testid: &str, expected: &str) {
         self.page
