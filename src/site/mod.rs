@@ -2,6 +2,7 @@
 
 mod address;
 mod arrivals;
+mod behind_paint;
 mod changed;
 mod contents;
 mod document;
@@ -23,6 +24,7 @@ mod theme;
 pub use address::{fragment, open};
 pub use address::{lead_to, network, replace_fragment, tell_network};
 pub use arrivals::take_over_on_arrival;
+pub use behind_paint::behind_paint;
 pub use bmax::format;
 pub use changed::{changed, settings};
 pub use document::{after_print, before_print, built_with, embedded, prefers_less_motion};
@@ -36,7 +38,7 @@ pub use runs::{COUNTERS, Runs, Typed};
 pub use standing::Standing;
 #[cfg(test)]
 pub use state::facts_of;
-pub use state::{Facts, FieldHandle, SettingHandle, State, behind_paint, derived, read};
+pub use state::{Facts, FieldHandle, SettingHandle, State, derived, read};
 pub use steps::Steps;
 
 use std::time::Duration;

@@ -4,8 +4,6 @@
 //! figures can never disagree. What only one figure needs to know (a hover, an open panel) is a
 //! signal of that figure.
 
-use std::time::Duration;
-
 use bmax::chart::MemoryBar;
 use bmax::compare::Input;
 use bmax::embed::Embed;
@@ -20,6 +18,7 @@ use bmax::{
 use leptos::prelude::*;
 
 use super::address;
+use super::behind_paint::behind_paint;
 use super::changed::with_default;
 use super::document::{beginning, built_with};
 use super::ranking::Ranking;
@@ -160,25 +159,6 @@ pub fn derived<S: Send + Sync + 'static, T: Clone + Send + Sync + 'static>(
 }
 
 /// The facts of a scenario, as tests ask for them.
-/// A value that follows another one behind the next paint.
-pub fn behind_paint<T: Clone + PartialEq + Send + Sync + 'static>(now: Memo<T>) -> Memo<T> {
-    let (then, waits) = (RwSignal::new(now.get_untracked()), StoredValue::new(false));
-    let follow = move || {
-        waits.set_value(false);
-        then.set(now.get_untracked());
-    };
-    let wait = move |_: &(), _: Option<&()>, _: Option<()>| {
-        if !waits.get_value() {
-            waits.set_value(true);
-            // What is shown is painted with the first frame, and whoever waits for that hears of it before the second.
-            let painted = move || set_timeout(follow, Duration::ZERO);
-            request_animation_frame(move || request_animation_frame(painted));
-        }
-    };
-    Effect::watch(move || now.track(), wait, false);
-    Memo::new(move |_| then.get())
-}
-
 #[cfg(test)]
 pub fn facts_of(scenario: Scenario) -> Facts {
     Facts::of(scenario, Beginning::Site, None)

@@ -128,7 +128,8 @@ async fn a_press_opens_the_whole_list_and_what_was_in_use_before_stands_first() 
     bar.pick("GPU", "H200 SXM 141 GB").await;
     becomes(&page, "model=qwen2.5-7b&gpu=h200&gpus=2").await;
     bar.click("combobox", "GPU").await;
-    let rows = "return [...document.querySelectorAll('#line-gpu-list [role=option]')].map((row) => row.innerText.trim());";
+    let rows =
+        "return [...document.querySelectorAll('#line-gpu-list [role=option]')].map((row) => row.innerText.trim());";
     let rows = page
         .until("the rows", async || {
             let rows: Vec<String> = serde_json::from_value(page.script(rows, vec![]).await).expect("texts");
