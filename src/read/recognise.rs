@@ -1,0 +1,150 @@
+//! What a text is, by what is in it and never by its name alone.
+
+use super::format::{Format, Row, TOLD};
+use super::syntax::{self, Document, LIMITS, SyntaxError};
+use super::{hub, secrets};
+use crate::json::{self, Value};
+
+/// A part of a text that one format explains.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Section {
+    pub(super) format: Format,
+    pub(super) document: Document,
+    /// Keys with a value that only a run would know, and their lines.
+    pub(super) expressions: Vec<(String, usize)>,
+    /// Whether it is a call of Python, of one class alone.
+    pub(super) is_call: bool,
+}
+
+impl Section {
+    pub(super) fn new(format: Format, document: Document) -> Self {
+        Self { format, document, expressions: Vec::new(), is_call: false }
+    }
+}
+
+/// What a text is.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Recognised {
+    /// Configurations of programs, several of them where a command or a program of Python has several.
+    Sections(Vec<Section>),
+    /// A model’s own `config.json`.
+    Model,
+    /// The name of a model on a hub.
+    Name(String),
+    /// Nothing that is read.
+    Unread(Unread),
+}
+
+/// Why nothing is read of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unread {
+    /// There is nothing in it.
+    Empty,
+    /// It has more bytes than are read: how many it has, and how many are read.
+    TooLong {
+        /// How many it has.
+        length: usize,
+        /// How many are read.
+        most: usize,
+    },
+    /// Its bytes are no text.
+    Binary,
+    /// It breaks the grammar of what it looks like.
+    Syntax(SyntaxError),
+    /// It looks like JSON, and its reader stops.
+    Json(json::JsonError),
+    /// It is a text of none of the formats; its syntax, where it has one, and the first keys that no format has.
+    Unknown(Option<syntax::Syntax>),
+}
+
+/// Fields that only a model’s own configuration has. Some of them name tokenizers and processors as well.
+const OF_A_MODEL: [&str; 6] = ["model_type", "hidden_size", "n_embd", "d_model", "text_config", "vocab_size"];
+
+/// What a text is.
+pub(super) fn recognise(text: &str) -> Recognised {
+    let unread = |why| Recognised::Unread(why);
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let trimmed = text.trim();
+    if trimmed.is_empty() {
+        return unread(Unread::Empty);
+    }
+    // A model’s file may be longer than others: lists of quantized layers.
+    if trimmed.starts_with('{') {
+        return of_json(text);
+    }
+    if text.len() > LIMITS.bytes {
+        return unread(Unread::TooLong { length: text.len(), most: LIMITS.bytes });
+    }
+    if text.bytes().any(|byte| byte == 0) {
+        return unread(Unread::Binary);
+    }
+    if hub::is_id(trimmed) {
+        return Recognised::Name(trimmed.to_owned());
+    }
+    match of_yaml(text) {
+        Ok(Some(section)) => Recognised::Sections(vec![section]),
+        Ok(None) => unread(Unread::Unknown(None)),
+        Err(fault) => unread(Unread::Syntax(fault)),
+    }
+}
+
+fn of_json(text: &str) -> Recognised {
+    match json::read_file(text) {
+        Ok(value) => of_value(text, &value),
+        Err(fault) => Recognised::Unread(Unread::Json(hidden(fault))),
+    }
+}
+
+/// What a text in JSON is, of which this is the value.
+pub(super) fn of_value(text: &str, value: &Value) -> Recognised {
+    let told = told(&|key: &str| value.get(key).is_some());
+    if OF_A_MODEL.iter().any(|key| value.get(key).is_some())
+        && told.is_none_or(|row| row.tables.iter().all(|table| table.keys.is_empty()))
+    {
+        return Recognised::Model;
+    }
+    match told {
+        Some(row) => Recognised::Sections(vec![Section::new(row.format, syntax::json::document(text, value.clone()))]),
+        None if matches!(value, Value::Object(_)) => Recognised::Unread(Unread::Unknown(Some(syntax::Syntax::Json))),
+        None => Recognised::Unread(Unread::Unknown(None)),
+    }
+}
+
+/// A fault of JSON, which may name a key, without what may be a secret.
+fn hidden(mut fault: json::JsonError) -> json::JsonError {
+    if let json::JsonErrorKind::Repeated(key) = &mut fault.reason {
+        *key = secrets::shown(key);
+    }
+    fault
+}
+
+/// The section that a text in YAML is; none where it is none of these formats.
+pub(super) fn of_yaml(text: &str) -> Result<Option<Section>, SyntaxError> {
+    // A text without a name in front of a colon is no configuration, whatever else is wrong with it.
+    let is_name = |key: &str| {
+        !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.\"'".contains(&byte))
+    };
+    let names = text.lines().filter(|line| line.split_once(':').is_some_and(|(key, _)| is_name(key.trim()))).count();
+    if names == 0 {
+        return Ok(None);
+    }
+    let document = match syntax::yaml::read(text) {
+        Ok(Some(document)) => document,
+        Ok(None) => return Ok(None),
+        // Prose has colons as well.
+        Err(_) if names < 2 => return Ok(None),
+        Err(fault) => return Err(fault),
+    };
+    Ok(of_document(document))
+}
+
+/// The section that entries without a name of their program are.
+pub(super) fn of_document(document: Document) -> Option<Section> {
+    let row = told(&|key: &str| document.has(key))?;
+    Some(Section::new(row.format, document))
+}
+
+/// The first format one of whose signs is there.
+fn told(has: &dyn Fn(&str) -> bool) -> Option<&'static Row> {
+    TOLD.iter().copied().find(|row| row.signs.iter().any(|group| group.iter().all(|key| has(key))))
+}

@@ -1,0 +1,300 @@
+//! A short file of every format, read whole: what each key becomes is what the programs' documentation says of it.
+
+use super::*;
+
+#[test]
+fn a_file_of_axolotl_is_read_key_by_key() {
+    let text = "base_model: meta-llama/Llama-3.1-8B\n\
+        load_in_4bit: true\n\
+        adapter: qlora\n\
+        lora_r: 32\n\
+        lora_target_linear: true\n\
+        sequence_len: 4096\n\
+        sample_packing: true\n\
+        micro_batch_size: 2\n\
+        gradient_accumulation_steps: 4\n\
+        optimizer: paged_adamw_32bit\n\
+        bf16: auto\n\
+        gradient_checkpointing: true\n\
+        attn_implementation: flash_attention_2\n\
+        learning_rate: 0.0002\n\
+        lora_modules_to_save: [embed_tokens]\n\
+        sequence_length: 2048\n";
+    assert_eq!(formats(&[Text::pasted(text)]), [Format::Axolotl]);
+    assert_eq!(
+        told_of(text),
+        [
+            "1 used base_model: model=llama-3.1-8b",
+            "2 used load_in_4bit: adapter=qlora",
+            "3 used adapter: adapter=qlora",
+            "4 used lora_r: rank=32",
+            "5 used lora_target_linear: targets=all",
+            "6 used sequence_len: s=4096",
+            "7 used sample_packing: lengths=packed",
+            "8 used micro_batch_size: b=2",
+            "9 used gradient_accumulation_steps: accum=4",
+            "10 not counted optimizer",
+            "11 used bf16: precision=autocast",
+            "12 used gradient_checkpointing: recompute=full",
+            "13 used attn_implementation: attn=flash",
+            "14 no matter learning_rate",
+            "15 not counted lora_modules_to_save",
+            "16 not understood sequence_length: nearest sequence_len, pad_to_sequence_len",
+        ]
+    );
+    // Nothing divides the model where no file says so, and axolotl makes segments grow.
+    assert_says(&[Text::pasted(text)], "zero=0&engine=torch&segments=expandable&adapter_type=32");
+}
+
+#[test]
+fn arguments_of_llama_factory_are_read_key_by_key() {
+    let text = "### model\n\
+        model_name_or_path: Qwen/Qwen3-8B\n\
+        stage: dpo\n\
+        finetuning_type: lora\n\
+        lora_rank: 64\n\
+        lora_target: q_proj,v_proj\n\
+        quantization_bit: 4\n\
+        double_quantization: false\n\
+        cutoff_len: 8192\n\
+        per_device_train_batch_size: 1\n\
+        gradient_accumulation_steps: 8\n\
+        bf16: true\n\
+        flash_attn: fa2\n\
+        deepspeed: examples/deepspeed/ds_z3_config.json\n\
+        num_train_epochs: 3.0\n\
+        per_device_train_batch: 2\n";
+    assert_eq!(formats(&[Text::pasted(text)]), [Format::LlamaFactory]);
+    assert_eq!(
+        told_of(text),
+        [
+            "2 used model_name_or_path: model=qwen3-8b",
+            "3 used stage: task=dpo",
+            "4 used finetuning_type: adapter=qlora",
+            "5 used lora_rank: rank=64",
+            "6 used lora_target: targets=qv",
+            "7 used quantization_bit: adapter=qlora",
+            "8 not counted double_quantization",
+            "9 used cutoff_len: s=8192",
+            "10 used per_device_train_batch_size: b=1",
+            "11 used gradient_accumulation_steps: accum=8",
+            "12 used bf16: precision=bf16",
+            "13 used flash_attn: attn=flash",
+            "14 used deepspeed: engine=deepspeed&zero=3",
+            "15 no matter num_train_epochs",
+            "16 not understood per_device_train_batch: nearest per_device_train_batch_size",
+        ]
+    );
+    // Its own defaults: every layer is computed again, by reentrant autograd; the reference is the model without adapters.
+    let reading = read(&[Text::pasted(text)]);
+    assert_says(&[Text::pasted(text)], "recompute=full&ref=adapter&optimizer=adamw&step=fused&adapter_dropout=off");
+    assert_eq!(
+        reading.understood.missing.iter().map(|(_, name)| name.as_str()).collect::<Vec<_>>(),
+        ["ds_z3_config.json"]
+    );
+    // The same as JSON.
+    let json = r#"{"model_name_or_path": "some/model", "finetuning_type": "full", "cutoff_len": 8192, "bf16": true}"#;
+    assert_says(&[Text::pasted(json)], "adapter=none&s=8192&precision=autocast&b=8&accum=1");
+}
+
+#[test]
+fn arguments_of_trl_are_read_with_the_defaults_of_their_class() {
+    let text = "model_name_or_path: google/gemma-2-9b\n\
+        dataset_name: some/data\n\
+        output_dir: out\n\
+        learning_rate: 2e-5\n\
+        per_device_train_batch_size: 2\n\
+        packing: true\n\
+        max_length: 2048\n\
+        use_peft: true\n\
+        use_dora: true\n\
+        dtype: bfloat16\n\
+        lora_rank_of_all: 3\n";
+    assert_eq!(formats(&[Text::pasted(text)]), [Format::TrlSft]);
+    assert_eq!(
+        told_of(text),
+        [
+            "1 used model_name_or_path: model=gemma-2-9b",
+            "2 no matter dataset_name",
+            "3 no matter output_dir",
+            "4 no matter learning_rate",
+            "5 used per_device_train_batch_size: b=2",
+            "6 used packing: lengths=packed",
+            "7 used max_length: s=2048",
+            "8 used use_peft: adapter=lora",
+            "9 not counted use_dora",
+            "10 used dtype: adapter=lora&precision=autocast",
+            "11 not understood lora_rank_of_all: nearest lora_rank",
+        ]
+    );
+    // trl’s classes take bf16 and recompute every layer where nobody says otherwise, and the Trainer does neither.
+    assert_says(&[Text::pasted(text)], "recompute=full&precision=autocast&accum=1");
+    let trainer = "output_dir: out\nlearning_rate: 2e-5\nper_device_train_batch_size: 2\n";
+    assert_eq!(formats(&[Text::pasted(trainer)]), [Format::Transformers]);
+    assert_says(&[Text::pasted(trainer)], "recompute=none&b=2&accum=1&optimizer=adamw&step=fused&precision=bf16-pure");
+    let whole = read(&[Text::pasted("output_dir: out\nlearning_rate: 2e-5\n")]);
+    let silent = whole.understood.silent.iter().find(|silent| silent.key == "per_device_train_batch_size");
+    let silent = silent.expect("the Trainer’s own number");
+    assert_eq!((silent.value, silent.became.as_slice()), ("8", &["b=8".to_owned()][..]));
+    assert_eq!(silent.source, "transformers 5.24.0, training_args.py, TrainingArguments");
+}
+
+#[test]
+fn trl_s_other_classes_are_told_by_their_keys() {
+    let dpo = "output_dir: out\nper_device_train_batch_size: 1\nprecompute_ref_log_probs: true\nbeta: 0.1\n";
+    assert_eq!(formats(&[Text::pasted(dpo)]), [Format::TrlDpo]);
+    assert_says(&[Text::pasted(dpo)], "task=dpo&ref=none&s=1024&dropout=off");
+    let grpo = "output_dir: out\nnum_generations: 8\nmax_prompt_length: 512\nmax_completion_length: 3584\nuse_vllm: true\n\
+        vllm_gpu_memory_utilization: 0.4\nvllm_enable_sleep_mode: true\n";
+    assert_eq!(formats(&[Text::pasted(grpo)]), [Format::TrlGrpo]);
+    // 512 + 3,584 tokens; trl’s β is 0 by itself, and then there is no reference.
+    assert_says(&[Text::pasted(grpo)], "task=grpo&s=4096&completion=3584&rollout=asleep&engine_share=40&ref=none");
+}
+
+#[test]
+fn a_configuration_of_accelerate_is_read_key_by_key() {
+    let text = "compute_environment: LOCAL_MACHINE\n\
+        debug: false\n\
+        distributed_type: FSDP\n\
+        fsdp_config:\n  \
+        fsdp_version: 1\n  \
+        fsdp_sharding_strategy: SHARD_GRAD_OP\n  \
+        fsdp_offload_params: true\n  \
+        fsdp_backward_prefetch: BACKWARD_PRE\n  \
+        fsdp_activation_checkpointing: true\n\
+        mixed_precision: bf16\n\
+        num_machines: 2\n\
+        num_processes: 16\n\
+        number_of_processes: 16\n";
+    assert_eq!(formats(&[Text::pasted(text)]), [Format::Accelerate]);
+    assert_eq!(
+        told_of(text),
+        [
+            "1 no matter compute_environment",
+            "2 no matter debug",
+            "3 used distributed_type: engine=torch&zero=2",
+            "5 no matter fsdp_config.fsdp_version",
+            "6 used fsdp_config.fsdp_sharding_strategy: zero=2",
+            "7 used fsdp_config.fsdp_offload_params: offload=parameters",
+            "8 not counted fsdp_config.fsdp_backward_prefetch",
+            "9 used fsdp_config.fsdp_activation_checkpointing: recompute=full",
+            "10 used mixed_precision: precision=mixed",
+            "11 no matter num_machines",
+            "12 used num_processes: gpus=16",
+            "13 not understood number_of_processes: nearest num_processes",
+        ]
+    );
+}
+
+#[test]
+fn a_configuration_of_deepspeed_is_read_key_by_key() {
+    let text = r#"{
+        "train_micro_batch_size_per_gpu": 4,
+        "gradient_accumulation_steps": "auto",
+        "gradient_clipping": 1.0,
+        "bf16": {"enabled": true},
+        "zero_optimization": {
+            "stage": 2,
+            "reduce_bucket_size": 2e8,
+            "offload_optimizer": {"device": "cpu", "pin_memory": true},
+            "zero_hpz_partition_size": 8,
+            "offload_parameters": {"device": "cpu"}
+        }
+    }"#;
+    assert_eq!(formats(&[Text::pasted(text)]), [Format::DeepSpeed]);
+    assert_eq!(
+        told_of(text),
+        [
+            "2 used train_micro_batch_size_per_gpu: b=4",
+            "3 no matter gradient_accumulation_steps",
+            "4 no matter gradient_clipping",
+            "5 used bf16.enabled: precision=bf16",
+            "7 used zero_optimization.stage: zero=2",
+            "8 used zero_optimization.reduce_bucket_size: bucket=200",
+            "9 used zero_optimization.offload_optimizer.device: offload=optimizer",
+            "9 no matter zero_optimization.offload_optimizer.pin_memory",
+            "10 not counted zero_optimization.zero_hpz_partition_size",
+            "11 not understood zero_optimization.offload_parameters.device: nearest zero_optimization.offload_param.device",
+        ]
+    );
+}
+
+#[test]
+fn an_adapter_s_file_is_read_key_by_key() {
+    let text = "{\n\"base_model_name_or_path\": \"mistralai/Mistral-7B-v0.1\",\n\"peft_type\": \"LORA\",\n\"r\": 64,\n\
+        \"lora_alpha\": 16,\n\"lora_dropout\": 0.05,\n\"target_modules\": [\"q_proj\", \"k_proj\", \"v_proj\", \"o_proj\"],\n\
+        \"modules_to_save\": [\"lm_head\"],\n\"rang\": 3\n}";
+    assert_eq!(formats(&[Text::pasted(text)]), [Format::Peft]);
+    assert_eq!(
+        told_of(text),
+        [
+            "2 used base_model_name_or_path: model=mistral-7b",
+            "3 no matter peft_type",
+            "4 used r: rank=64",
+            "5 no matter lora_alpha",
+            "6 used lora_dropout: adapter_dropout=on",
+            "7 used target_modules: targets=attention",
+            "8 not counted modules_to_save",
+            "9 not understood rang: nearest ",
+        ]
+    );
+    assert_says(&[Text::pasted(text)], "adapter=lora&adapter_type=32");
+}
+
+/// A file of axolotl that names a file of DeepSpeed, that file, and the model’s own: one configuration.
+#[test]
+fn several_files_make_one_configuration_in_any_order() {
+    let run =
+        b"base_model: some/model\nsequence_len: 2048\nmicro_batch_size: 1\ndeepspeed: deepspeed_configs/zero2.json\n";
+    let deepspeed = br#"{"zero_optimization": {"stage": 3}, "bf16": {"enabled": true}}"#;
+    let model = include_bytes!("../../../tests/config_files/llama-3.1-8b.json");
+    let texts =
+        [Text::file("run.yaml", run), Text::file("configs/zero2.json", deepspeed), Text::file("config.json", model)];
+    let [a, b, c] = texts;
+    let first = read(&texts);
+    for order in [[a, c, b], [b, a, c], [b, c, a], [c, a, b], [c, b, a]] {
+        assert_eq!(read(&order), first);
+    }
+    // The file itself says stage 3, whatever its name says.
+    assert_says(&texts, "engine=deepspeed&zero=3&precision=bf16&s=2048&b=1");
+    assert!(first.understood.missing.is_empty());
+    // 32 layers, as the file of the model says.
+    assert_eq!(first.decoded.scenario.model.layers, 32);
+    // Without it the name has to do, and it is said that the file is missing.
+    let alone = read(&[a]);
+    assert_eq!(alone.inputs.get("zero"), Some("2"));
+    assert_eq!(alone.understood.missing[0].1, "zero2.json");
+}
+
+#[test]
+fn of_two_texts_that_say_different_things_one_counts_and_the_other_is_told_of() {
+    let texts = [
+        Text::file("train.yaml", b"output_dir: o\nlearning_rate: 1e-5\nper_device_train_batch_size: 2\n"),
+        Text::file("ds.json", br#"{"zero_optimization": {"stage": 2}, "train_micro_batch_size_per_gpu": 4}"#),
+    ];
+    let reading = read(&texts);
+    assert_eq!(reading.inputs.get("b"), Some("2"));
+    let overruled: Vec<&str> =
+        reading.understood.used.iter().filter(|used| used.overruled).map(|used| used.place.key.as_str()).collect();
+    assert_eq!(overruled, ["train_micro_batch_size_per_gpu"]);
+}
+
+#[test]
+fn a_name_on_a_hub_or_its_address_is_the_model_and_no_other_model_answers_for_it() {
+    for (text, slug) in [
+        ("meta-llama/Llama-3.1-8B", "llama-3.1-8b"),
+        ("meta-llama/Llama-3.1-8B-Instruct", "llama-3.1-8b"),
+        ("https://huggingface.co/Qwen/Qwen3-8B/tree/main", "qwen3-8b"),
+        ("https://huggingface.co/Qwen/Qwen3-8B\n", "qwen3-8b"),
+        ("unsloth/Meta-Llama-3.1-8B-bnb-4bit", "llama-3.1-8b"),
+    ] {
+        let reading = read(&[Text::pasted(text)]);
+        let Model::Listed(row) = reading.model else { panic!("{text}: {:?}", reading.model) };
+        assert_eq!(row.slug, slug, "{text}");
+    }
+    for text in ["meta-llama/Llama-3.2-11B-Vision", "someone/llama-99b", "https://huggingface.co/some/thing"] {
+        let reading = read(&[Text::pasted(text)]);
+        assert!(matches!(reading.model, Model::Unknown { .. }), "{text}: {:?}", reading.model);
+        assert_eq!(reading.texts[0].kind, Kind::Name, "{text}");
+    }
+}
