@@ -23,6 +23,7 @@ mod explain;
 mod facts;
 mod format;
 mod hub;
+mod out_of_memory;
 mod recognise;
 pub(crate) mod secrets;
 mod syntax;
@@ -32,6 +33,7 @@ mod understood;
 
 pub use explain::table_sizes;
 pub use format::Format;
+pub use out_of_memory::{Backend, OutOfMemory, Report};
 pub use recognise::Unread;
 pub use syntax::{Fault, Syntax, SyntaxError};
 pub use understood::{NotCounted, NotUnderstood, Place, Silent, Understood, Used, Why};
@@ -91,6 +93,8 @@ pub enum Kind {
     Refused(Box<ConfigError>),
     /// The name of a model.
     Name,
+    /// What a program or a tool says about memory.
+    Memory,
     /// Nothing that is read, and why.
     Unread(Unread),
 }
@@ -146,6 +150,8 @@ pub struct Reading {
     pub inputs: Inputs,
     /// The model.
     pub model: Model,
+    /// What a text says about the memory of a GPU, the first one where several do.
+    pub out_of_memory: Option<OutOfMemory>,
     /// The scenario, with the site’s defaults for what nobody says.
     pub decoded: Decoded,
 }
@@ -198,6 +204,7 @@ pub fn read(texts: &[Text]) -> Reading {
     let mut kinds = Vec::new();
     let mut sections = Vec::new();
     let mut model = Model::NotNamed;
+    let mut memory: Option<OutOfMemory> = None;
     for (name, bytes) in &texts {
         let recognised = match std::str::from_utf8(bytes) {
             Ok(text) => recognise::recognise(text),
@@ -230,19 +237,23 @@ pub fn read(texts: &[Text]) -> Reading {
                 }
                 Kind::Name
             }
+            Recognised::Memory(found) => {
+                memory.get_or_insert(*found);
+                Kind::Memory
+            }
             Recognised::Unread(why) => Kind::Unread(why),
         };
         kinds.push(TextIs { name: name.clone(), kind });
     }
     // What counts where two say different things: the order of the formats.
     sections.sort_by_key(|placed| placed.section.format);
-    let (understood, inputs, told) = together(&sections);
+    let (understood, inputs, told) = together(&sections, memory.as_ref());
     if let (Model::NotNamed, Some(name)) = (&model, told) {
         model = named(&name);
     }
     let own = if let Model::File(reading) = &model { Some(reading.as_usual()) } else { None };
     let decoded = link::decode_with(&query(&inputs, &model), own);
-    Reading { texts: kinds, understood, inputs, model, decoded }
+    Reading { texts: kinds, understood, inputs, model, out_of_memory: memory, decoded }
 }
 
 /// The model of a name.
@@ -266,9 +277,13 @@ struct Said {
 }
 
 /// All sections as one: what became of each key, the parameters of a link, and the name of the model.
-fn together(sections: &[Placed]) -> (Understood, Inputs, Option<String>) {
+fn together(sections: &[Placed], memory: Option<&OutOfMemory>) -> (Understood, Inputs, Option<String>) {
     let mut claims = Claims::default();
     let mut understood = Understood::default();
+    // Nothing else says which GPU it is; how many there are is said better by a command.
+    if let Some(row) = memory.and_then(|memory| memory.devices.first()) {
+        claims.take(&Claim::Link("gpu", row.slug.to_owned()));
+    }
     let has_deepspeed = sections.iter().any(|placed| placed.section.format == Format::DeepSpeed);
     let mut model = None;
     // What is said counts before what is always so, and that before what programs take by themselves.
@@ -323,6 +338,9 @@ fn together(sections: &[Placed]) -> (Understood, Inputs, Option<String>) {
             }
             silent.push((placed.section.format, unsaid, taken));
         }
+    }
+    if let Some(gpus) = memory.and_then(|memory| memory.gpus) {
+        claims.take(&Claim::Count(facts::Count::Visible, gpus.into()));
     }
     let inputs = Inputs(claims.inputs());
     let became = |all: &mut dyn Iterator<Item = &Claim>| {
@@ -390,7 +408,7 @@ fn aside_of(recognised: Recognised) -> Option<Aside> {
             Placed { text: "", section, keys }
         })
         .collect();
-    let (understood, _, model) = together(&sections);
+    let (understood, _, model) = together(&sections, None);
     let model = model.as_deref().map(secrets::model).unwrap_or_default();
     Some(Aside { format, understood, model })
 }

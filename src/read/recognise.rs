@@ -1,6 +1,7 @@
 //! What a text is, by what is in it and never by its name alone.
 
 use super::format::{Format, Row, TOLD};
+use super::out_of_memory::{self, OutOfMemory};
 use super::syntax::{self, Document, LIMITS, SyntaxError};
 use super::{hub, secrets};
 use crate::json::{self, Value};
@@ -31,6 +32,8 @@ pub(super) enum Recognised {
     Model,
     /// The name of a model on a hub.
     Name(String),
+    /// What a program or a tool says about memory.
+    Memory(Box<OutOfMemory>),
     /// Nothing that is read.
     Unread(Unread),
 }
@@ -71,6 +74,12 @@ pub(super) fn recognise(text: &str) -> Recognised {
     // A model’s file may be longer than others: lists of quantized layers.
     if trimmed.starts_with('{') {
         return of_json(text);
+    }
+    // Logs are long, and looking for a few words in them takes no time.
+    if text.len() <= json::MAX_FILE_BYTES
+        && let Some(found) = out_of_memory::read(text)
+    {
+        return Recognised::Memory(Box::new(found));
     }
     if text.len() > LIMITS.bytes {
         return unread(Unread::TooLong { length: text.len(), most: LIMITS.bytes });
