@@ -32,6 +32,18 @@ impl Claim {
             Self::Count(count, _) => count.concerns().to_vec(),
         }
     }
+
+    /// Whether a parameter may have this value because of it: what is off is no reason for what is on.
+    pub(super) fn explains(&self, key: &str, value: &str) -> bool {
+        let Self::Fact(fact) = self else { return true };
+        match (key, fact) {
+            ("recompute", Fact::Recomputes(on) | Fact::FsdpRecomputes(on)) => *on == (value == "full"),
+            ("kernels", Fact::Compiles(on) | Fact::Liger(on) | Fact::LigerNorms(on)) => *on == (value == "fused"),
+            ("loss", Fact::Liger(on) | Fact::FusedLoss(on)) => *on != (value == "plain"),
+            ("lengths", Fact::Packed(on) | Fact::Flattened(on)) => *on,
+            _ => true,
+        }
+    }
 }
 
 /// Claims of which no two are about the same.
@@ -209,6 +221,10 @@ impl Claims {
         to.say("precision", word);
     }
 
+    fn is_cast_by_deepspeed(&self) -> bool {
+        self.shards() == Some(Shards::DeepSpeed) && self.half() != Some(Half::Off)
+    }
+
     fn adapters(&self, to: &mut Inputs) {
         let Some(adapts) = self.adapts() else { return };
         if !adapts {
@@ -222,7 +238,8 @@ impl Claims {
             match base {
                 Base::FourBits => "qlora",
                 Base::EightBits => "lora-8bit",
-                Base::Whole if self.loaded() == Some(Loaded::Full) => "lora-fp32",
+                // DeepSpeed casts every weight to the type of its flag.
+                Base::Whole if self.loaded() == Some(Loaded::Full) && !self.is_cast_by_deepspeed() => "lora-fp32",
                 Base::Whole => "lora",
             },
         );

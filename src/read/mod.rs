@@ -19,6 +19,7 @@
 //! ```
 
 mod combine;
+mod commands;
 mod explain;
 mod facts;
 mod format;
@@ -245,9 +246,10 @@ pub fn read(texts: &[Text]) -> Reading {
         };
         kinds.push(TextIs { name: name.clone(), kind });
     }
+    let names: Vec<&str> = texts.iter().map(|(name, _)| name.as_str()).collect();
     // What counts where two say different things: the order of the formats.
     sections.sort_by_key(|placed| placed.section.format);
-    let (understood, inputs, told) = together(&sections, memory.as_ref());
+    let (understood, inputs, told) = together(&sections, &names, memory.as_ref());
     if let (Model::NotNamed, Some(name)) = (&model, told) {
         model = named(&name);
     }
@@ -277,7 +279,7 @@ struct Said {
 }
 
 /// All sections as one: what became of each key, the parameters of a link, and the name of the model.
-fn together(sections: &[Placed], memory: Option<&OutOfMemory>) -> (Understood, Inputs, Option<String>) {
+fn together(sections: &[Placed], names: &[&str], memory: Option<&OutOfMemory>) -> (Understood, Inputs, Option<String>) {
     let mut claims = Claims::default();
     let mut understood = Understood::default();
     // Nothing else says which GPU it is; how many there are is said better by a command.
@@ -290,6 +292,13 @@ fn together(sections: &[Placed], memory: Option<&OutOfMemory>) -> (Understood, I
     let mut said: Vec<Said> = Vec::new();
     let mut models = Vec::new();
     for placed in sections {
+        for (path, line) in &placed.section.files {
+            let name = secrets::file(path);
+            if !names.contains(&name.as_str()) {
+                let place = Place { text: placed.text.to_owned(), line: *line, key: String::new() };
+                understood.missing.push((place, name));
+            }
+        }
         for key in &placed.keys {
             let place = Place { text: placed.text.to_owned(), line: key.line, key: key.key.clone() };
             let value = key.value.clone();
@@ -344,7 +353,14 @@ fn together(sections: &[Placed], memory: Option<&OutOfMemory>) -> (Understood, I
     }
     let inputs = Inputs(claims.inputs());
     let became = |all: &mut dyn Iterator<Item = &Claim>| {
-        let mut words: Vec<String> = all.flat_map(Claim::concerns).filter_map(|key| inputs.word(key)).collect();
+        let mut words: Vec<String> = Vec::new();
+        for claim in all {
+            let keys = claim.concerns().into_iter();
+            words.extend(
+                keys.filter(|key| inputs.get(key).is_some_and(|value| claim.explains(key, value)))
+                    .filter_map(|key| inputs.word(key)),
+            );
+        }
         words.sort();
         words.dedup();
         words
@@ -408,7 +424,7 @@ fn aside_of(recognised: Recognised) -> Option<Aside> {
             Placed { text: "", section, keys }
         })
         .collect();
-    let (understood, _, model) = together(&sections, None);
+    let (understood, _, model) = together(&sections, &[], None);
     let model = model.as_deref().map(secrets::model).unwrap_or_default();
     Some(Aside { format, understood, model })
 }

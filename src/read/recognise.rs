@@ -3,7 +3,7 @@
 use super::format::{Format, Row, TOLD};
 use super::out_of_memory::{self, OutOfMemory};
 use super::syntax::{self, Document, LIMITS, SyntaxError};
-use super::{hub, secrets};
+use super::{commands, hub, secrets};
 use crate::json::{self, Value};
 
 /// A part of a text that one format explains.
@@ -13,13 +13,15 @@ pub(super) struct Section {
     pub(super) document: Document,
     /// Keys with a value that only a run would know, and their lines.
     pub(super) expressions: Vec<(String, usize)>,
+    /// Files that a command names, and their lines.
+    pub(super) files: Vec<(String, usize)>,
     /// Whether it is a call of Python, of one class alone.
     pub(super) is_call: bool,
 }
 
 impl Section {
     pub(super) fn new(format: Format, document: Document) -> Self {
-        Self { format, document, expressions: Vec::new(), is_call: false }
+        Self { format, document, expressions: Vec::new(), files: Vec::new(), is_call: false }
     }
 }
 
@@ -90,9 +92,16 @@ pub(super) fn recognise(text: &str) -> Recognised {
     if hub::is_id(trimmed) {
         return Recognised::Name(trimmed.to_owned());
     }
+    if let Some(sections) = commands::of_python(text) {
+        return Recognised::Sections(sections);
+    }
+    let commands = commands::sections(text);
+    if let Some(sections) = commands.as_ref().filter(|sections| !sections.is_empty()) {
+        return Recognised::Sections(sections.clone());
+    }
     match of_yaml(text) {
         Ok(Some(section)) => Recognised::Sections(vec![section]),
-        Ok(None) => unread(Unread::Unknown(None)),
+        Ok(None) => unread(Unread::Unknown(commands.map(|_| syntax::Syntax::Flags))),
         Err(fault) => unread(Unread::Syntax(fault)),
     }
 }

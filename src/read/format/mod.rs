@@ -9,6 +9,7 @@ mod accelerate;
 mod axolotl;
 mod beside;
 mod deepspeed;
+mod launchers;
 mod llama_factory;
 mod peft;
 mod python;
@@ -52,6 +53,12 @@ pub enum Format {
     UnslothAdapters,
     /// `prepare_model_for_kbit_training` of peft.
     KbitTraining,
+    /// Options of torchrun.
+    Torchrun,
+    /// Options of DeepSpeed’s launcher.
+    DeepSpeedLauncher,
+    /// Variables that programs read.
+    Environment,
     /// The index of a model’s weights.
     WeightIndex,
     /// A tokenizer.
@@ -188,6 +195,9 @@ pub(super) static ALL: &[&Row] = &[
     &python::UNSLOTH_MODEL,
     &python::UNSLOTH_ADAPTERS,
     &python::KBIT_TRAINING,
+    &launchers::TORCHRUN,
+    &launchers::DEEPSPEED,
+    &launchers::ENVIRONMENT,
     &beside::WEIGHT_INDEX,
     &beside::TOKENIZER,
     &beside::PROCESSOR,

@@ -92,7 +92,8 @@ pub(super) const FLAG_FP16: &[(&str, Said)] = &[("true", Said::Fact(Fact::Half(H
 pub(super) const RECOMPUTES: &[(&str, Said)] = &[
     ("true", Said::Fact(Fact::Recomputes(true))),
     ("false", Said::Fact(Fact::Recomputes(false))),
-    ("unsloth", NotCounted("Unsloth’s recomputation also moves the inputs of layers to CPU memory")),
+    // Unsloth moves the inputs that recomputation keeps to CPU memory (`Unsloth_Offloaded_Gradient_Checkpointer`).
+    ("unsloth", Link("recompute=full&offload=activations")),
 ];
 const REENTRANT: &str = "PyTorch’s reentrant recomputation keeps the same inputs of layers; what its inner backward pass \
     holds beside them is small and not counted";

@@ -3,7 +3,9 @@
 //! YAML, TOML and JSON are read by crates, flags of a shell and keyword arguments of Python by lexers of our own. Every
 //! reader is total: it gives entries or a [`SyntaxError`], within [`LIMITS`].
 
+pub(super) mod flags;
 pub(super) mod json;
+pub(super) mod python;
 pub(super) mod yaml;
 
 use std::fmt;
@@ -98,6 +100,12 @@ pub(super) struct Document {
 }
 
 impl Document {
+    /// Puts a value at its path, in place of one that was there: the last flag of a name counts.
+    pub(super) fn put(&mut self, path: String, value: Value, line: usize) {
+        self.entries.retain(|entry| entry.path != path);
+        self.entries.push(Entry { path, value, line });
+    }
+
     /// Whether there is a value at this path or below it.
     pub(super) fn has(&self, path: &str) -> bool {
         self.entries.iter().any(|entry| below(&entry.path, path).is_some())

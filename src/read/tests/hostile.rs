@@ -115,6 +115,17 @@ fn no_secret_gets_out_of_a_key_a_value_or_a_message() {
             format!("{{\"zero_optimization\": {{\"stage\": \"{quoted}\"}}, \"{quoted}\": 1}}"),
             format!("{{\"zero_optimization\": {{}}, \"{quoted}\": 1, \"{quoted}\": 2}}"),
             quoted.clone(),
+            format!(
+                "HF_TOKEN={quoted} torchrun --nproc_per_node 2 train.py --output_dir {quoted} --per_device_train_batch_size 1"
+            ),
+            format!(
+                "python train.py --output_dir o --learning_rate {quoted} --hub_token {quoted} --per_device_train_batch_size {quoted}"
+            ),
+            format!("python {quoted} --output_dir o --learning_rate 1 --{quoted} 1 --config {quoted}.yaml"),
+            format!(
+                "args = TrainingArguments(output_dir=\"{quoted}\", hub_token='{quoted}', optim=\"{quoted}\", bf16=\"{quoted}\")"
+            ),
+            format!("m = AutoModel.from_pretrained(\"{quoted}\", token=\"{quoted}\")"),
         ] {
             assert_hidden(&text);
         }
@@ -122,6 +133,18 @@ fn no_secret_gets_out_of_a_key_a_value_or_a_message() {
 }
 
 proptest! {
+    #[test]
+    fn no_command_and_no_program_panics(
+        parts in prop::collection::vec(
+            prop::sample::select(vec![
+                "torchrun ", "python ", "-m ", "--nproc_per_node=2 ", "--bf16 ", "$A", "${A[@]} ", "${B:-4} ", "A=(--lr 1 ", ") ", "\\\n", "\n",
+                "'", "\"", "$(nproc) ", "#", "; ", "train.py ", "--x=[1,2] ", "+a.b=c ", "é", "SFTConfig(", "LoraConfig(r=", "[", "{\"a\": ",
+                "1e5", ", ", "not ", "torch.bfloat16", "-", "\"\"\"", "max_length = 3\n", "max_length",
+            ]), 0..40)
+    ) {
+        read(&[Text::pasted(&parts.concat())]);
+    }
+
     #[test]
     fn no_text_panics_and_no_key_is_lost(text in "(?s).{0,400}") {
         read(&[Text::pasted(&text)]);

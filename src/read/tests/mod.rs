@@ -1,5 +1,6 @@
 //! What is guaranteed of pasted texts.
 
+mod commands;
 mod files;
 mod hostile;
 mod memory;
