@@ -1,10 +1,13 @@
 //! What a text is, by what is in it and never by its name alone.
 
+use std::fmt;
+
 use super::format::{Format, Row, TOLD};
 use super::out_of_memory::{self, OutOfMemory};
 use super::syntax::{self, Document, LIMITS, SyntaxError};
 use super::{commands, hub, secrets};
 use crate::json::{self, Value};
+use crate::number;
 
 /// A part of a text that one format explains.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,6 +63,26 @@ pub enum Unread {
     Json(json::JsonError),
     /// It is a text of none of the formats; its syntax, where it has one, and the first keys that no format has.
     Unknown(Option<syntax::Syntax>),
+}
+
+impl fmt::Display for Unread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => f.write_str("there is nothing in it"),
+            Self::TooLong { length, most } => {
+                let (length, most) = (number::grouped(*length as f64), number::grouped(*most as f64));
+                write!(f, "it has {length} bytes; at most {most} of a configuration are read")
+            }
+            Self::Binary => f.write_str("it is no text"),
+            Self::Syntax(fault) => fault.fmt(f),
+            Self::Json(fault) if fault.reason.is_limit() => write!(f, "it is more than is read: {}", fault.reason),
+            Self::Json(fault) => write!(f, "it looks like JSON, but: {fault}"),
+            Self::Unknown(Some(syntax)) => {
+                write!(f, "it is {}, and of none of the formats that are read", syntax.name())
+            }
+            Self::Unknown(None) => f.write_str("it is of none of the formats that are read"),
+        }
+    }
 }
 
 /// Fields that only a model’s own configuration has. Some of them name tokenizers and processors as well.

@@ -1,5 +1,7 @@
 //! What was understood of pasted texts: every key is in exactly one of four lists.
 
+use std::fmt;
+
 use super::format::Format;
 
 /// A key where it stands.
@@ -72,6 +74,18 @@ pub enum Why {
     Expression,
     /// An input refuses the value; its message.
     Input(String),
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Key(nearest) if nearest.is_empty() => f.write_str("no key of its program is called so"),
+            Self::Key(nearest) => write!(f, "no key of its program is called so (nearest: {})", nearest.join(", ")),
+            Self::Value => f.write_str("its value is none that is known here"),
+            Self::Expression => f.write_str("its value is an expression, and nothing is run"),
+            Self::Input(message) => f.write_str(message),
+        }
+    }
 }
 
 /// What became of every key.
