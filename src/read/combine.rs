@@ -1,7 +1,7 @@
 //! From what single keys say to parameters of a link: what counts where several say something, and what follows from
 //! several together.
 
-use super::facts::{AdapterRule, Base, Count, Fact, Half, Loaded, Shards};
+use super::facts::{AdapterRule, Base, Count, Fact, Fp8Scaling, Granularity, Half, Loaded, Selects, Shards};
 use crate::number;
 
 /// Something that is said of one parameter or of one fact.
@@ -85,14 +85,18 @@ impl Claims {
         })
     }
 
-    /// The parameters of a link that all of them make together, none twice.
-    pub(super) fn inputs(&self) -> Vec<(&'static str, String)> {
+    /// The parameters of a link that all of them make together, none twice. `layers` are those of the model, where it is
+    /// known by its name.
+    pub(super) fn inputs(&self, layers: Option<u32>) -> Vec<(&'static str, String)> {
         let mut inputs = Inputs(Vec::new());
         for claim in &self.0 {
             if let Claim::Link(key, value) = claim {
                 inputs.0.push((*key, value.clone()));
             }
         }
+        self.torchtitan(&mut inputs);
+        self.megatron(&mut inputs);
+        self.chunks(layers, &mut inputs);
         self.devices(&mut inputs);
         self.division(&mut inputs);
         self.precision(&mut inputs);
@@ -104,6 +108,13 @@ impl Claims {
     }
 
     fn gpus(&self) -> Option<f64> {
+        if let (Some(replicas), Some(shards)) = (self.count(Count::Replicas), self.count(Count::Shards))
+            && self.count(Count::PerMachine).is_none()
+        {
+            let group =
+                ["tp", "pp", "cp"].map(|key| self.link(key).and_then(|text| number::parse(text).ok()).unwrap_or(1.0));
+            return Some(replicas * shards * group.iter().product::<f64>());
+        }
         let by_machine = self.count(Count::PerMachine).map(|each| each * self.count(Count::Machines).unwrap_or(1.0));
         by_machine.or_else(|| self.count(Count::Processes)).or_else(|| self.count(Count::Visible))
     }
@@ -131,6 +142,162 @@ impl Claims {
         self.0.contains(&Claim::Fact(asked))
     }
 
+    /// What torchtitan’s settings say together.
+    fn torchtitan(&self, to: &mut Inputs) {
+        let Some(local) = self.count(Count::LocalBatch) else { return };
+        // Nobody says over how many GPUs it is divided: over all that there are.
+        let is_divided = self.count(Count::Shards).is_none_or(|shards| shards > 1.0);
+        let staged = to.get("pp").is_some_and(|stages| stages != "1");
+        let reshards = self.fact(|fact| if let Fact::Reshards(on) = fact { Some(on) } else { None });
+        to.say(
+            "zero",
+            if !is_divided {
+                "0"
+            } else if reshards.unwrap_or(!staged) {
+                "3"
+            } else {
+                "2"
+            },
+        );
+        let casts = self.is(Fact::TitanCasts(true));
+        let word = match (self.loaded(), casts) {
+            (Some(Loaded::Half), _) => "bf16-pure",
+            (_, true) => {
+                if is_divided {
+                    "mixed"
+                } else {
+                    "autocast"
+                }
+            }
+            (_, false) => "fp32",
+        };
+        to.say("precision", word);
+        if self.is(Fact::OffloadsParameters(true)) && is_divided {
+            to.say("offload", "parameters");
+        }
+        if to.get("tp").is_some_and(|tensor| tensor != "1") {
+            to.say("sp", "on");
+        }
+        let micro = if staged { self.count(Count::PipelineBatch).unwrap_or(1.0) } else { local };
+        to.say("b", number::plain(micro));
+        if staged {
+            to.say("accum", number::plain((local / micro).floor().max(1.0)));
+        }
+        if to.get("chunks").is_some() {
+            to.say("loss", "chunked-head");
+        }
+        match self.fact(|fact| if let Fact::Selects(selects) = fact { Some(selects) } else { None }) {
+            Some(Selects::Nothing) => to.say("recompute", "none"),
+            Some(Selects::Layers) => to.say("recompute", "full"),
+            Some(Selects::Some) if self.is(Fact::SelectsOperators(true)) => to.say("recompute", "ops"),
+            // Every layer alone is every layer.
+            Some(Selects::Some) if to.get("every") == Some("1") => to.say("recompute", "full"),
+            Some(Selects::Some) => to.say("recompute", "kth-layer"),
+            None => {}
+        }
+        if to.get("recompute") != Some("kth-layer") {
+            to.0.retain(|(key, _)| *key != "every");
+        }
+    }
+
+    /// What Megatron-LM’s flags say together.
+    fn megatron(&self, to: &mut Inputs) {
+        if !self.is(Fact::Megatron(true)) {
+            return;
+        }
+        let half = self.fact(|fact| if let Fact::Half(half) = fact { Some(half) } else { None });
+        let word = match half {
+            Some(Half::Bf16) => "bf16",
+            Some(Half::Fp16) => "fp16",
+            _ => "fp32",
+        };
+        to.say("precision", word);
+        // Without a word it adds bf16 gradients up in fp32 (`validate_args`).
+        to.say("grad", if word == "bf16" { "32" } else { "16" });
+        let divides = self.fact(|fact| if let Fact::Divides(stage) = fact { Some(stage) } else { None });
+        let optimizer = u8::from(self.is(Fact::DividesOptimizer(true)));
+        to.say("zero", divides.unwrap_or(optimizer).to_string());
+        if self.is(Fact::OffloadsOptimizer(true)) {
+            to.say("offload", "optimizer");
+        }
+        let layers = self.count(Count::RecomputedLayers).unwrap_or(1.0);
+        match self.fact(|fact| if let Fact::Granularity(granularity) = fact { Some(granularity) } else { None }) {
+            None => to.say("recompute", "none"),
+            Some(Granularity::Selective) => to.say("recompute", "selective"),
+            Some(Granularity::Full) if self.is(Fact::ByBlocks(true)) => {
+                to.say("recompute", "block");
+                to.say("recompute_layers", number::plain(layers));
+            }
+            Some(Granularity::Full) if layers > 1.0 => {
+                to.say("recompute", "every-k");
+                to.say("every", number::plain(layers));
+            }
+            Some(Granularity::Full) => to.say("recompute", "full"),
+        }
+        if self.is(Fact::Fp8(true)) {
+            let scaling = self.fact(|fact| if let Fact::Fp8Scaling(scaling) = fact { Some(scaling) } else { None });
+            to.say(
+                "fp8",
+                match scaling.unwrap_or(Fp8Scaling::Delayed) {
+                    Fp8Scaling::Delayed => "te-delayed",
+                    Fp8Scaling::Current => "te-current",
+                    Fp8Scaling::Block => "te-block",
+                    Fp8Scaling::Mxfp8 => "te-mxfp8",
+                },
+            );
+        }
+        self.shape(to);
+    }
+
+    /// The model that Megatron-LM’s flags describe (`validate_args` and `TransformerConfig.__post_init__`).
+    fn shape(&self, to: &mut Inputs) {
+        let value = |key: &str, to: &Inputs| to.get(key).and_then(|text| number::parse(text).ok());
+        let (Some(hidden), Some(heads)) = (value("hidden", to), value("heads", to)) else { return };
+        let gated = self.is(Fact::Gated(true));
+        to.say("kv", number::plain(heads));
+        to.say("head_dim", number::plain((hidden / heads).floor()));
+        // Two thirds of four times the width, in multiples of 64.
+        let inner = if gated { (hidden * 4.0 * 2.0 / 3.0 / 64.0).floor() * 64.0 } else { 4.0 * hidden };
+        to.say("ffn", number::plain(inner));
+        to.say("mlp", if gated { "gated" } else { "gelu" });
+        to.say(
+            "bias",
+            match (self.is(Fact::Biased(false)), self.is(Fact::BiasedQueries(true))) {
+                (false, _) => "all",
+                (true, true) => "qkv",
+                (true, false) => "none",
+            },
+        );
+        if self.is(Fact::LearnsPositions(true)) && to.get("position").is_none() {
+            to.say("position", "learned");
+            let rows = self.count(Count::Positions).or_else(|| value("s", to)).unwrap_or_default();
+            to.say("positions", number::plain(rows));
+        }
+        // What the flags do not name the model does not have.
+        for (key, value) in [("experts", "0"), ("kv_rank", "0"), ("q_rank", "0"), ("rope_dim", "0"), ("qk_norm", "off")]
+        {
+            to.say(key, value);
+        }
+    }
+
+    /// Chunks of a pipeline stage, from the layers of one.
+    fn chunks(&self, layers: Option<u32>, to: &mut Inputs) {
+        let value = |key: &str, to: &Inputs| to.get(key).and_then(|text| number::parse(text).ok());
+        let layers = value("layers", to).or_else(|| layers.map(f64::from));
+        let interleaves = self.fact(|fact| if let Fact::Interleaves(on) = fact { Some(on) } else { None });
+        if interleaves == Some(false) {
+            return;
+        }
+        match (layers, value("pp", to), self.count(Count::LayersOfChunk)) {
+            (Some(layers), Some(stages), Some(each)) => {
+                to.say("vpp", number::plain((layers / stages / each).round().max(1.0)));
+            }
+            // torchtitan gives each stage two where nobody says how long they are (`pipeline_llm`).
+            (.., None) if interleaves == Some(true) => to.say("vpp", "2"),
+            _ => {}
+        }
+    }
+
     /// The ZeRO stage, as far as it is known.
     fn stage(&self) -> Option<u8> {
         Some(match self.shards()? {
@@ -151,6 +318,9 @@ impl Claims {
 
     fn division(&self, to: &mut Inputs) {
         let (Some(shards), Some(stage)) = (self.shards(), self.stage()) else { return };
+        if matches!(self.link("engine"), Some("torchtitan" | "megatron")) {
+            return;
+        }
         to.say("engine", if shards == Shards::DeepSpeed { "deepspeed" } else { "torch" });
         to.say("zero", stage.to_string());
         let (optimizer, parameters, activations) = (
@@ -302,7 +472,7 @@ impl Claims {
                 to.0.retain(|(key, _)| *key != "engine_share");
             }
         }
-        if let (Some(completion), false) = (self.count(Count::Completion), self.link("s").is_some()) {
+        if let Some(completion) = self.count(Count::Completion) {
             to.say("s", number::plain(completion + self.count(Count::Prompt).unwrap_or_default()));
             to.say("completion", number::plain(completion));
         }

@@ -60,6 +60,8 @@ const SCRIPTS: &[(&str, Format)] = &[
     ("dpo", Format::TrlDpo),
     ("sft", Format::TrlSft),
     ("run_clm", Format::Transformers),
+    ("pretrain_gpt", Format::Megatron),
+    ("pretrain_mamba", Format::Megatron),
 ];
 
 /// The sections of a text with a command in it; none where it has none.
@@ -178,7 +180,13 @@ fn by_name(name: &str) -> Option<Format> {
 
 /// The section that options are; by what they are where no name says it.
 fn section(words: &[Word], format: Option<Format>) -> Option<Section> {
-    let (document, others) = flags::options(words);
+    let (mut document, others) = flags::options(words);
+    // torchtitan 0.3 has a command for each kind of recomputation.
+    for word in &others {
+        if let Some(mode) = word.text.strip_prefix("activation-checkpoint:") {
+            document.put("activation_checkpoint.mode".to_owned(), Value::Text(mode.to_owned()), word.line);
+        }
+    }
     let files = others.iter().filter(|word| is_file(&word.text)).map(|word| (word.text.clone(), word.line));
     let mut files: Vec<(String, usize)> = files.collect();
     for entry in &document.entries {

@@ -137,17 +137,19 @@ fn outcome(row: &'static Row, path: &str, value: &Value, compared: &mut usize) -
         _ if *value == Value::Null => (String::new(), Outcome::NoMatter),
         Found::NoMatter => (String::new(), Outcome::NoMatter),
         // What is switched off costs nothing.
-        Found::NotCounted(_) if is_off(value) => (written(value), Outcome::NoMatter),
+        Found::NotCounted(_) if is_off(path, value) => (written(value), Outcome::NoMatter),
         Found::NotCounted(why) => (safe(value), Outcome::NotCounted(why)),
         Found::Key(key) => by_rule(key, value),
     }
 }
 
 /// Whether a value switches off what its key names.
-fn is_off(value: &Value) -> bool {
+fn is_off(path: &str, value: &Value) -> bool {
+    // A group of one GPU divides nothing.
+    let alone = if ["_size", "_degree", "_instances"].iter().any(|end| path.ends_with(end)) { 1.0 } else { 0.0 };
     match value {
         Value::Bool(on) => !on,
-        Value::Number(text) => number::parse(text).is_ok_and(|number| number == 0.0 || number == 1.0),
+        Value::Number(text) => number::parse(text).is_ok_and(|number| number == 0.0 || number == alone),
         Value::Text(text) => text.is_empty() || text.eq_ignore_ascii_case("none") || text == "auto",
         Value::List(items) => items.is_empty(),
         Value::Object(entries) => entries.is_empty(),
@@ -225,6 +227,8 @@ fn by_rule(key: &'static Key, value: &Value) -> (String, Outcome) {
             Some(_) => (safe(value), Outcome::NotCounted(why)),
             None => (String::new(), Outcome::NotUnderstood(Why::Value)),
         },
+        Rule::Only(word, _) if text == *word => (text, Outcome::NoMatter),
+        Rule::Only(_, why) => (String::new(), Outcome::NotCounted(why)),
         Rule::OptimizerArguments => (String::new(), Outcome::Claims(optimizer_arguments(&text))),
     }
 }
@@ -271,7 +275,7 @@ fn file(words: &[(&'static str, Said)], value: &Value, text: &str) -> (String, O
         return (secrets::file(text), Outcome::File(all, always, secrets::file(text)));
     }
     match all.is_empty() {
-        true if text.is_empty() || is_off(value) => (String::new(), Outcome::NoMatter),
+        true if text.is_empty() || is_off("", value) => (String::new(), Outcome::NoMatter),
         true => (String::new(), Outcome::NotUnderstood(Why::Value)),
         false => (if secrets::is_secret(text) { String::new() } else { secrets::shown(text) }, Outcome::Claims(all)),
     }

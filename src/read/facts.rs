@@ -45,6 +45,31 @@ pub(super) enum AdapterRule {
     Half,
 }
 
+/// What torchtitan computes again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Selects {
+    Nothing,
+    /// Some operators, or some layers.
+    Some,
+    Layers,
+}
+
+/// What Megatron-LM computes again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Granularity {
+    Selective,
+    Full,
+}
+
+/// How Transformer Engine scales fp8.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fp8Scaling {
+    Delayed,
+    Current,
+    Block,
+    Mxfp8,
+}
+
 /// A fact about a run. Of two facts of one kind the first in rank counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fact {
@@ -95,6 +120,26 @@ pub(super) enum Fact {
     ReferenceBefore(bool),
     /// Whether the loss compares with a reference.
     Reference(bool),
+    /// torchtitan casts weights to bf16 as it gathers them.
+    TitanCasts(bool),
+    /// Chunks of layers of a stage are interleaved.
+    Interleaves(bool),
+    Selects(Selects),
+    SelectsOperators(bool),
+    /// The flags are Megatron-LM’s, which describe the model, too.
+    Megatron(bool),
+    LearnsPositions(bool),
+    Gated(bool),
+    Biased(bool),
+    BiasedQueries(bool),
+    Fp8(bool),
+    Fp8Scaling(Fp8Scaling),
+    Granularity(Granularity),
+    /// Recomputation takes the first layers of each stage.
+    ByBlocks(bool),
+    DividesOptimizer(bool),
+    /// What Megatron’s FSDP divides, as a ZeRO stage.
+    Divides(u8),
     /// Rows are packed.
     Packed(bool),
     /// The micro-batch is one row without padding.
@@ -118,6 +163,20 @@ pub(super) enum Count {
     Visible,
     /// Sequences of an optimizer step over all GPUs.
     GlobalBatch,
+    /// Sequences of a data-parallel GPU: a micro-batch, or all micro-batches of a pipeline’s step.
+    LocalBatch,
+    /// Micro-batch of a pipeline.
+    PipelineBatch,
+    /// Copies of the model.
+    Replicas,
+    /// GPUs that a copy of the model is divided over.
+    Shards,
+    /// Layers of one chunk of a pipeline stage.
+    LayersOfChunk,
+    /// Layers that are computed again together, or the first layers of a stage that are.
+    RecomputedLayers,
+    /// Rows of a learned position table.
+    Positions,
     /// Tokens of a prompt.
     Prompt,
     /// Tokens of a completion.
@@ -145,6 +204,15 @@ impl Fact {
             Self::LigerLinear(_) | Self::LigerCrossEntropy(_) | Self::FusedLoss(_) => &["loss"],
             Self::Momentum(_) => &["optimizer"],
             Self::ReferenceBefore(_) | Self::Reference(_) => &["ref"],
+            Self::TitanCasts(_) => &["precision"],
+            Self::Interleaves(_) => &["vpp"],
+            Self::Selects(_) | Self::SelectsOperators(_) | Self::Granularity(_) | Self::ByBlocks(_) => &["recompute"],
+            Self::Megatron(_) => &["grad"],
+            Self::LearnsPositions(_) => &["position", "positions"],
+            Self::Gated(_) => &["mlp"],
+            Self::Biased(_) | Self::BiasedQueries(_) => &["bias"],
+            Self::Fp8(_) | Self::Fp8Scaling(_) => &["fp8"],
+            Self::DividesOptimizer(_) | Self::Divides(_) => &["zero"],
             Self::Packed(_) | Self::Flattened(_) => &["lengths"],
             Self::Engine(_) | Self::EngineElsewhere(_) | Self::EngineSleeps(_) => &["rollout"],
         }
@@ -157,6 +225,11 @@ impl Count {
         match self {
             Self::Processes | Self::PerMachine | Self::Machines | Self::Visible => &["gpus"],
             Self::GlobalBatch => &["target", "accum"],
+            Self::LocalBatch | Self::PipelineBatch => &["b"],
+            Self::Replicas | Self::Shards => &["zero", "gpus"],
+            Self::LayersOfChunk => &["vpp"],
+            Self::RecomputedLayers => &["recompute", "every", "recompute_layers"],
+            Self::Positions => &["positions"],
             Self::Prompt => &["s"],
             Self::Completion => &["s", "completion"],
         }

@@ -134,6 +134,11 @@ impl Inputs {
         self.0.iter().map(|(key, value)| (*key, value.as_str()))
     }
 
+    /// Whether the sizes of a model are among them.
+    pub fn describe_a_model(&self) -> bool {
+        ["hidden", "layers", "heads"].iter().all(|key| self.get(key).is_some())
+    }
+
     fn word(&self, key: &str) -> Option<String> {
         self.get(key).map(|value| format!("{key}={value}"))
     }
@@ -170,7 +175,8 @@ impl Reading {
 
     /// Inputs that decide the answer most and that nobody says: their keys in links.
     pub fn open(&self) -> Vec<&'static str> {
-        let model = matches!(self.model, Model::NotNamed | Model::Unknown { .. }).then_some("model");
+        let unknown = matches!(self.model, Model::NotNamed | Model::Unknown { .. });
+        let model = (unknown && !self.inputs.describe_a_model()).then_some("model");
         let others = ["gpu", "gpus", "s"].into_iter().filter(|key| self.inputs.get(key).is_none());
         model.into_iter().chain(others).collect()
     }
@@ -186,6 +192,8 @@ fn query(inputs: &Inputs, model: &Model) -> String {
     query.append_pair("v", &link::VERSION.to_string());
     if let Model::Listed(row) = model {
         query.append_pair("model", row.slug);
+    } else if inputs.describe_a_model() {
+        query.append_pair("model", link::OWN);
     }
     query.extend_pairs(inputs.iter());
     query.finish()
@@ -351,7 +359,8 @@ fn together(sections: &[Placed], names: &[&str], memory: Option<&OutOfMemory>) -
     if let Some(gpus) = memory.and_then(|memory| memory.gpus) {
         claims.take(&Claim::Count(facts::Count::Visible, gpus.into()));
     }
-    let inputs = Inputs(claims.inputs());
+    let layers = model.as_deref().and_then(hub::row).map(|row| row.model.layers);
+    let inputs = Inputs(claims.inputs(layers));
     let became = |all: &mut dyn Iterator<Item = &Claim>| {
         let mut words: Vec<String> = Vec::new();
         for claim in all {

@@ -118,6 +118,13 @@ pub(super) fn recognise(text: &str) -> Recognised {
     if let Some(sections) = commands::of_python(text) {
         return Recognised::Sections(sections);
     }
+    if let Some(read) = of_toml(text) {
+        return match read {
+            Ok(Some(section)) => Recognised::Sections(vec![section]),
+            Ok(None) => unread(Unread::Unknown(Some(syntax::Syntax::Toml))),
+            Err(fault) => unread(Unread::Syntax(fault)),
+        };
+    }
     let commands = commands::sections(text);
     if let Some(sections) = commands.as_ref().filter(|sections| !sections.is_empty()) {
         return Recognised::Sections(sections.clone());
@@ -159,6 +166,21 @@ fn hidden(mut fault: json::JsonError) -> json::JsonError {
     fault
 }
 
+/// The section that a text in TOML is; `None` where it does not look like TOML: no table, or no pair in one.
+fn of_toml(text: &str) -> Option<Result<Option<Section>, SyntaxError>> {
+    let is_table = |line: &str| {
+        let name = line.strip_prefix('[').and_then(|line| line.strip_suffix(']'));
+        name.is_some_and(|name| {
+            !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-[]".contains(&byte))
+        })
+    };
+    let is_pair = |line: &str| {
+        line.split_once('=').is_some_and(|(key, _)| !key.trim().is_empty() && !key.contains(['"', '(', ':']))
+    };
+    let mut lines = text.lines().map(str::trim);
+    (lines.any(is_table) && lines.any(is_pair)).then(|| syntax::toml::read(text).map(of_document))
+}
+
 /// The section that a text in YAML is; none where it is none of these formats.
 pub(super) fn of_yaml(text: &str) -> Result<Option<Section>, SyntaxError> {
     // A text without a name in front of a colon is no configuration, whatever else is wrong with it.
@@ -182,7 +204,34 @@ pub(super) fn of_yaml(text: &str) -> Result<Option<Section>, SyntaxError> {
 /// The section that entries without a name of their program are.
 pub(super) fn of_document(document: Document) -> Option<Section> {
     let row = told(&|key: &str| document.has(key))?;
-    Some(Section::new(row.format, document))
+    let mut section = Section::new(row.format, document);
+    if section.format == Format::Torchtitan {
+        name_flavor(&mut section.document);
+    }
+    Some(section)
+}
+
+/// Puts the name and the flavour of a model of torchtitan’s together, which only both say; of 0.3 those of its registry.
+fn name_flavor(document: &mut Document) {
+    let text = |path: &str| {
+        let entry = document.entries.iter().find(|entry| entry.path == path)?;
+        entry.value.text().map(|text| (text.to_owned(), entry.line))
+    };
+    let named = match (text("model.name"), text("model.flavor"), text("module"), text("config")) {
+        (Some((name, _)), Some((flavor, line)), ..) => Some((name, flavor, line)),
+        (_, _, Some((name, _)), Some((config, line))) => {
+            let flavor = config.strip_prefix(name.as_str()).map(|rest| rest.trim_start_matches('_').replace('_', "."));
+            flavor.map(|flavor| (name, flavor, line))
+        }
+        _ => None,
+    };
+    if let Some((name, flavor, line)) = named {
+        let value = Value::Text(super::format::torchtitan::model(&name, &flavor));
+        match document.entries.iter_mut().find(|entry| entry.path == "model.flavor") {
+            Some(entry) => entry.value = value,
+            None => document.put("model.flavor".to_owned(), value, line),
+        }
+    }
 }
 
 /// The first format one of whose signs is there.

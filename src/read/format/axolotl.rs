@@ -151,6 +151,7 @@ static CONFIG: Table = Table {
             Words(&[
                 ("dpo", Link("task=dpo")),
                 ("ipo", Link("task=dpo")),
+                ("ebft", NotCounted("EBFT generates, and compares features of what it generates")),
                 ("grpo", Link("task=grpo")),
                 ("gdpo", Link("task=grpo")),
                 ("kto", NotCounted("KTO reads single answers and a reference")),
@@ -192,6 +193,14 @@ static CONFIG: Table = Table {
         open(&["liger_rms_norm", "liger_glu_activation"], Words(&switch(Said::Fact(Fact::LigerNorms(true)), Nothing))),
     ],
     no_matter: "\
+            liger_layer_norm liger_rope liger_rms_norm_gated fsdp_config.fsdp_limit_all_gathers fsdp_config.limit_all_gathers gptq_* \
+        ebft.* experimental_skip_move_to_device tokens.* swanlab_* use_swanlab accelerator_config.* diffusion.* revision_of_model \
+        jagged_restart_* use_ray ray_* use_otel_metrics otel_metrics_* use_wandb evaluation_strategy torchdistx_path eta_min \
+        resize_token_embeddings_to_32x mean_resizing_embeddings reinit_weights model_config.* cls_model_config batch_size gradio_* \
+        added_tokens_overrides do_causal_lm_eval max_prompt_len orpo_alpha simpo_gamma cpo_alpha kto_* dpo_loss_* dpo_use_weighting \
+        generate_samples generation_* num_generation_samples flex_attn_compile_kwargs.* fix_untrained_tokens use_pose pose_* \
+        save_safetensors tokenizer_save_jinja_files include_tkps scaling_softmax* use_eaft eaft_* \
+        deepcompile shrink_embeddings peft.* process_reward_model dynamic_checkpoint* capabilities.* env_capabilities.* \
             model_type tokenizer* base_model_config base_model_ignore_patterns is_*_derived_model \
             is_falcon_derived_model is_llama_derived_model is_mistral_derived_model is_qwen_derived_model \
             trust_remote_code output_dir hub_* push_dataset_to_hub hf_use_auth_token datasets test_datasets \
@@ -212,6 +221,18 @@ static CONFIG: Table = Table {
             curriculum_sampling bnb_config_kwargs* experts_implementation use_kernels llm_int8* bos_token eos_token \
             pad_token total_num_tokens axolotl_config_path profiler_steps* image_* center_rewards_coefficient",
     not_counted: &[
+        ("use_scattermoe", "kernels of experts that keep other intermediates"),
+        ("use_sonicmoe", "kernels of experts that keep other intermediates"),
+        ("use_onebitllms", "weights of one bit"),
+        ("expert_parallel_size", "experts are divided over GPUs"),
+        ("fused_attn_kernel", "attention by another kernel"),
+        ("flash_optimum", "attention by another kernel"),
+        ("sage_attention", "attention by another kernel"),
+        ("flex_attention", "attention by kernels that PyTorch compiles; they keep about what flash attention keeps"),
+        ("gemma4_hybrid_attn_impl", "attention by two kernels"),
+        ("fp32_norms", "norms in fp32"),
+        ("model_quantization_config*", "weights in another quantized form"),
+        ("dpo_padding_free", "pairs in one row without padding"),
         ("unfrozen_parameters", "only some weights are trained: fewer gradients and moments than are counted"),
         ("freeze_mm_modules", "the vision tower is not trained"),
         ("relora", "ReLoRA merges adapters and begins anew"),

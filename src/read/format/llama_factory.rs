@@ -47,7 +47,8 @@ static ARGUMENTS: Table = Table {
             Words(&[
                 ("sft", Link("task=train")),
                 ("pt", Link("task=train")),
-                ("dpo", Link("task=dpo")),
+                // The reference stays in the type of its checkpoint (`create_ref_model` in train/trainer_utils.py).
+                ("dpo", Link("task=dpo&frozen=16")),
                 ("ppo", Link("task=ppo")),
                 ("rm", Link("task=reward")),
                 ("kto", NotCounted("KTO reads single answers and a reference")),
@@ -75,6 +76,7 @@ static ARGUMENTS: Table = Table {
                 ("fa2", Link("attn=flash")),
                 ("fa3", Link("attn=flash")),
                 ("sdpa", Link("attn=flash")),
+                ("flash_attention_2", Link("attn=flash")),
                 ("disabled", Link("attn=eager")),
                 ("false", Link("attn=eager")),
             ]),

@@ -11,8 +11,10 @@ mod beside;
 mod deepspeed;
 mod launchers;
 mod llama_factory;
+mod megatron;
 mod peft;
 mod python;
+pub(super) mod torchtitan;
 mod transformers;
 mod trl;
 
@@ -37,6 +39,10 @@ pub enum Format {
     TrlReward,
     /// `TrainingArguments` of transformers.
     Transformers,
+    /// torchtitan’s TOML or flags.
+    Torchtitan,
+    /// Megatron-LM’s flags.
+    Megatron,
     /// DeepSpeed’s JSON.
     DeepSpeed,
     /// accelerate’s YAML, or the flags of `accelerate launch`.
@@ -127,6 +133,8 @@ pub(super) enum Rule {
     Above(Said, Said),
     /// A number that is counted as it usually is; why another one is not counted.
     Usual(f64, &'static str),
+    /// A word that is counted; why any other is not.
+    Only(&'static str, &'static str),
     /// The name of a model.
     Model,
     /// The names of matrices that get adapters.
@@ -171,6 +179,8 @@ pub(super) static TOLD: &[&Row] = &[
     &trl::DPO,
     &trl::SFT,
     &transformers::ROW,
+    &torchtitan::ROW,
+    &megatron::ROW,
     &beside::WEIGHT_INDEX,
     &beside::TOKENIZER,
     &beside::PROCESSOR,
@@ -187,6 +197,8 @@ pub(super) static ALL: &[&Row] = &[
     &trl::GRPO,
     &trl::REWARD,
     &transformers::ROW,
+    &torchtitan::ROW,
+    &megatron::ROW,
     &deepspeed::ROW,
     &accelerate::ROW,
     &peft::ADAPTER,

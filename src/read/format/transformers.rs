@@ -64,6 +64,7 @@ pub(super) const ATTENTION: &[(&str, Said)] = &[
     ("flash_attention_2", Link("attn=flash")),
     ("flash_attention_3", Link("attn=flash")),
     ("kernels-community/flash-attn", Link("attn=flash")),
+    ("kernels-community/vllm-flash-attn3", Link("attn=flash")),
     ("kernels-community/flash-attn2", Link("attn=flash")),
     ("kernels-community/flash-attn3", Link("attn=flash")),
     ("flex_attention", NotCounted("kernels that PyTorch compiles; they keep about what flash attention keeps")),

@@ -314,9 +314,12 @@ pub(crate) fn options(words: &[Word]) -> (Document, Vec<&Word>) {
 fn is_value(word: &Word) -> bool {
     let text = word.text.as_str();
     let number = text.strip_prefix('-').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit() || c == '.'));
+    let is_command = text.starts_with("activation-checkpoint:");
     number
         || word.quoted
-        || !text.starts_with('-') && !text.split_once('=').is_some_and(|(name, _)| name.contains('.') && is_path(name))
+        || !text.starts_with('-')
+            && !is_command
+            && !text.split_once('=').is_some_and(|(name, _)| name.contains('.') && is_path(name))
 }
 
 fn is_path(name: &str) -> bool {

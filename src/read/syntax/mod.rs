@@ -6,6 +6,7 @@
 pub(super) mod flags;
 pub(super) mod json;
 pub(super) mod python;
+pub(super) mod toml;
 pub(super) mod yaml;
 
 use std::fmt;

@@ -69,7 +69,7 @@ fn arguments_of_llama_factory_are_read_key_by_key() {
         told_of(text),
         [
             "2 used model_name_or_path: model=qwen3-8b",
-            "3 used stage: task=dpo",
+            "3 used stage: frozen=16&task=dpo",
             "4 used finetuning_type: adapter=qlora",
             "5 used lora_rank: rank=64",
             "6 used lora_target: targets=qv",
@@ -297,4 +297,106 @@ fn a_name_on_a_hub_or_its_address_is_the_model_and_no_other_model_answers_for_it
         assert!(matches!(reading.model, Model::Unknown { .. }), "{text}: {:?}", reading.model);
         assert_eq!(reading.texts[0].kind, Kind::Name, "{text}");
     }
+}
+
+#[test]
+fn a_configuration_of_torchtitan_is_read_key_by_key() {
+    let text = "# a job\n\
+        [job]\n\
+        dump_folder = \"./outputs\"\n\
+        [model]\n\
+        name = \"llama3\"\n\
+        flavor = \"70B\"\n\
+        [optimizer]\n\
+        name = \"AdamW\"\n\
+        [training]\n\
+        local_batch_size = 8\n\
+        seq_len = 8_192\n\
+        [parallelism]\n\
+        data_parallel_shard_degree = 4\n\
+        tensor_parallel_degree = 8\n\
+        pipeline_parallel_degree = 4\n\
+        pipeline_parallel_schedule = \"Interleaved1F1B\"\n\
+        pipeline_parallel_layers_per_stage = 10\n\
+        pipeline_parallel_microbatch_size = 2\n\
+        expert_tensor_parallel_degree = 2\n\
+        tensor_paralel = 2\n\
+        [activation_checkpoint]\n\
+        mode = \"full\"\n";
+    assert_eq!(formats(&[Text::pasted(text)]), [Format::Torchtitan]);
+    assert_eq!(
+        told_of(text),
+        [
+            "3 no matter job.dump_folder",
+            "5 no matter model.name",
+            "6 used model.flavor: model=llama-3.1-70b",
+            "8 used optimizer.name: optimizer=adamw",
+            "10 used training.local_batch_size: b=2",
+            "11 used training.seq_len: s=8192",
+            "13 used parallelism.data_parallel_shard_degree: gpus=128&zero=2",
+            "14 used parallelism.tensor_parallel_degree: tp=8",
+            "15 used parallelism.pipeline_parallel_degree: pp=4",
+            "16 used parallelism.pipeline_parallel_schedule: vpp=2",
+            "17 used parallelism.pipeline_parallel_layers_per_stage: vpp=2",
+            "18 used parallelism.pipeline_parallel_microbatch_size: b=2",
+            "19 not counted parallelism.expert_tensor_parallel_degree",
+            "20 not understood parallelism.tensor_paralel: nearest parallelism.tensor_parallel_degree",
+            "22 used activation_checkpoint.mode: recompute=full",
+        ]
+    );
+    // 80 layers over 4 stages in chunks of 10; 8 sequences in micro-batches of 2; 4 × 8 × 4 GPUs. With a pipeline FSDP keeps
+    // weights gathered where nobody says otherwise, which is ZeRO 2; its fp32 weights are cast as they are gathered.
+    assert_says(
+        &[Text::pasted(text)],
+        "vpp=2&b=2&accum=4&gpus=128&precision=mixed&sp=on&engine=torchtitan&kernels=eager",
+    );
+    let flags = "NGPU=8 ./run_train.sh\npython -m torchtitan.train --module qwen3 --config qwen3_14b --training.local_batch_size 4 \
+        --training.seq_len 4096 --loss.num_chunks 8 --compile.enable activation-checkpoint:none";
+    assert_says(
+        &[Text::pasted(flags)],
+        "b=4&s=4096&chunks=8&loss=chunked-head&kernels=fused&recompute=none&zero=3&gpus=8",
+    );
+    let Model::Listed(row) = read(&[Text::pasted(flags)]).model else { panic!("a model of the list") };
+    assert_eq!(row.slug, "qwen3-14b");
+}
+
+/// GPT-3 175B as its authors ran it with Megatron-LM: 96 layers of 12,288, 96 heads.
+#[test]
+fn flags_of_megatron_describe_the_model_and_its_division() {
+    let text = "GPUS_PER_NODE=8\n\
+        DISTRIBUTED_ARGS=(\n    --nproc_per_node $GPUS_PER_NODE\n    --nnodes 16\n)\n\
+        GPT_MODEL_ARGS=(\n    --num-layers 96\n    --hidden-size 12288\n    --num-attention-heads 96\n    --seq-length 2048\n    \
+        --max-position-embeddings 2048\n)\n\
+        torchrun ${DISTRIBUTED_ARGS[@]} pretrain_gpt.py \\\n    ${GPT_MODEL_ARGS[@]} \\\n    --micro-batch-size 1 \\\n    \
+        --global-batch-size 1536 --bf16 --fp8-format hybrid \\\n    --tensor-model-parallel-size 8 --pipeline-model-parallel-size 16 \\\n    \
+        --num-layers-per-virtual-pipeline-stage 3 --sequence-parallel --use-distributed-optimizer \\\n    \
+        --recompute-granularity full --recompute-method uniform --recompute-num-layers 1 --lr 6.0e-5 --mtp-num-layers 1 --mbs 3\n";
+    assert_eq!(formats(&[Text::pasted(text)]), [Format::Megatron, Format::Torchrun]);
+    let told = told_of(text);
+    for line in [
+        "3 used nproc_per_node: gpus=128",
+        "4 used nnodes: gpus=128",
+        "7 used num_layers: layers=96",
+        "8 used hidden_size: hidden=12288",
+        "16 used fp8_format: fp8=te-delayed",
+        "17 used tensor_model_parallel_size: tp=8",
+        "19 no matter lr",
+        "19 not counted mtp_num_layers",
+        "19 used recompute_granularity: recompute=full",
+        "18 used use_distributed_optimizer: zero=1",
+    ] {
+        assert!(told.iter().any(|one| one == line), "{line} is not among {told:#?}");
+    }
+    assert!(told.iter().any(|line| line.starts_with("19 not understood mbs")), "{told:#?}");
+    // 96 / 16 / 3 = 2 chunks; 16 × 8 / (8 × 16) = 1 replica, so that 1,536 sequences are as many micro-batches. What no flag
+    // says: GELU and four times the width, biases, a learned table, dropout, main gradients in fp32.
+    assert_says(
+        &[Text::pasted(text)],
+        "vpp=2&accum=1536&sp=on&mlp=gelu&ffn=49152&bias=all&position=learned&positions=2048&tied=on&dropout=on&grad=32&kv=96&\
+         head_dim=128&precision=bf16&loss=vocab-parallel&engine=megatron&norm=layernorm"
+            .replace(char::is_whitespace, "")
+            .as_str(),
+    );
+    let scenario = read(&[Text::pasted(text)]).decoded.scenario;
+    assert_eq!((scenario.model.origin, scenario.model.layers), (crate::Origin::Own, 96));
 }
