@@ -317,12 +317,25 @@ impl Claims {
     }
 
     fn division(&self, to: &mut Inputs) {
+        if let (true, Some(gpus)) = (self.is(Fact::DividesAll(true)), self.gpus()) {
+            to.say("engine", "torch");
+            to.say("zero", if gpus > 1.0 { "3" } else { "0" });
+        }
+        if self.is(Fact::DividesAll(true)) {
+            self.offload(to);
+            return;
+        }
         let (Some(shards), Some(stage)) = (self.shards(), self.stage()) else { return };
         if matches!(self.link("engine"), Some("torchtitan" | "megatron")) {
             return;
         }
         to.say("engine", if shards == Shards::DeepSpeed { "deepspeed" } else { "torch" });
         to.say("zero", stage.to_string());
+        self.offload(to);
+    }
+
+    /// What leaves the GPU.
+    fn offload(&self, to: &mut Inputs) {
         let (optimizer, parameters, activations) = (
             self.is(Fact::OffloadsOptimizer(true)),
             self.is(Fact::OffloadsParameters(true)),
@@ -451,6 +464,14 @@ impl Claims {
             to.0.retain(|(key, _)| *key != "optimizer");
             to.say("optimizer", "momentum");
         }
+        if self.is(Fact::StepsInBackward(true)) {
+            to.0.retain(|(key, _)| *key != "step");
+            to.say("step", "in-backward");
+        }
+        if self.is(Fact::AdaptsFeedForward(true)) {
+            to.0.retain(|(key, _)| *key != "targets");
+            to.say("targets", "all");
+        }
         if self.is(Fact::Flattened(true)) && !self.is(Fact::Packed(true)) {
             to.say("lengths", "flattened");
         } else if self.is(Fact::Packed(true)) {
@@ -492,9 +513,12 @@ impl Claims {
 
     /// Accumulation from the global batch, or the other way round.
     fn batches(&self, to: &mut Inputs) {
+        // Programs that generate count prompts.
+        let each = self.count(Count::PerPrompt).unwrap_or(1.0);
+        let whole = self.count(Count::GlobalBatch).map(|batch| batch * each);
         let value = |key: &str, to: &Inputs| to.get(key).and_then(|text| number::parse(text).ok());
         let (Some(gpus), Some(micro)) = (value("gpus", to), value("b", to)) else {
-            if let Some(batch) = self.count(Count::GlobalBatch) {
+            if let Some(batch) = whole {
                 to.say("target", number::plain(batch));
                 to.say("unit", "sequences");
             }
@@ -503,7 +527,7 @@ impl Claims {
         let group: f64 = ["tp", "pp", "cp"].iter().map(|key| value(key, to).unwrap_or(1.0)).product();
         let replicas = (gpus / group).max(1.0).floor();
         let accumulated = value("accum", to);
-        if let Some(batch) = self.count(Count::GlobalBatch) {
+        if let Some(batch) = whole {
             to.say("target", number::plain(batch));
             to.say("unit", "sequences");
             let steps = (batch / (micro * replicas)).floor();

@@ -54,6 +54,10 @@ const ALONE: [&str; 16] = [
 const SCRIPTS: &[(&str, Format)] = &[
     ("llamafactory", Format::LlamaFactory),
     ("llama_factory", Format::LlamaFactory),
+    ("swift/cli", Format::MsSwift),
+    ("swift.cli", Format::MsSwift),
+    ("verl.trainer", Format::Verl),
+    ("openrlhf", Format::OpenRlhf),
     ("axolotl", Format::Axolotl),
     ("grpo", Format::TrlGrpo),
     ("reward", Format::TrlReward),
@@ -143,6 +147,9 @@ fn started(words: &[Word], to: &mut Vec<Section>, depth: usize) {
             }
         }
         "llamafactory-cli" | "lmf" => to.extend(section(rest, Some(Format::LlamaFactory))),
+        "swift" => to.extend(section(rest, Some(Format::MsSwift))),
+        // What stands behind the recipe's configuration changes single keys of it.
+        "tune" if word(0) == Some("run") => launched(&rest[1..], Format::Torchrun, to, &mut again),
         "axolotl" => to.extend(section(rest, Some(Format::Axolotl))),
         "trl" => to.extend(section(rest, word(0).and_then(by_name))),
         other if other.ends_with(".py") => to.extend(section(rest, by_name(other))),

@@ -19,8 +19,8 @@ const COMPARED: usize = 16;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Outcome {
     Claims(Vec<Claim>),
-    /// The name of a model.
-    Model(String),
+    /// The name of a model, and what it says beside.
+    Model(String, Vec<Claim>),
     /// Claims by the name of a file, and that name, for where the file itself is not there.
     File(Vec<Claim>, Vec<Claim>, String),
     NoMatter,
@@ -216,8 +216,19 @@ fn by_rule(key: &'static Key, value: &Value) -> (String, Outcome) {
             None => (String::new(), Outcome::NotUnderstood(Why::Value)),
         },
         Rule::Model => match value {
-            Value::Text(name) if !name.is_empty() => (String::new(), Outcome::Model(name.clone())),
+            Value::Text(name) if !name.is_empty() => (String::new(), Outcome::Model(name.clone(), Vec::new())),
             _ => (String::new(), Outcome::NotUnderstood(Why::Value)),
+        },
+        Rule::Component => component(&text),
+        Rule::Rank => match number() {
+            Some(rank) if rank > 0.0 => {
+                let (shown, outcome) = (safe(value), numeric("rank", &text));
+                let Outcome::Claims(mut claims) = outcome else { return (shown, outcome) };
+                claims.push(Claim::Fact(Fact::Adapters(true)));
+                (shown, Outcome::Claims(claims))
+            }
+            Some(_) => (safe(value), Outcome::Claims(vec![Claim::Fact(Fact::Adapters(false))])),
+            None => (String::new(), Outcome::NotUnderstood(Why::Value)),
         },
         Rule::File(words) => file(words, value, &text),
         Rule::Targets => targets(&text),
@@ -252,6 +263,21 @@ fn word(words: &[(&'static str, Said)], text: &str) -> (String, Outcome) {
         None if text == "auto" || text.is_empty() => (String::new(), Outcome::NoMatter),
         None => (String::new(), Outcome::NotUnderstood(Why::Value)),
     }
+}
+
+/// The model that a function of torchtune’s builds: `torchtune.models.llama3_1.qlora_llama3_1_8b`.
+fn component(text: &str) -> (String, Outcome) {
+    let name = text.rsplit('.').next().unwrap_or_default();
+    let (facts, name) = if let Some(name) = name.strip_prefix("qlora_") {
+        (vec![Fact::Adapters(true), Fact::Base(super::facts::Base::FourBits)], name)
+    } else if let Some(name) = name.strip_prefix("lora_") {
+        (vec![Fact::Adapters(true)], name)
+    } else {
+        (vec![Fact::Adapters(false)], name)
+    };
+    // A point of a version is written like the space between words.
+    let name = name.replace('_', "-");
+    (String::new(), Outcome::Model(name, facts.into_iter().map(Claim::Fact).collect()))
 }
 
 /// Every word in a text says something; a text that is the name of a file says it only where the file is not there.

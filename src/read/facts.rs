@@ -140,6 +140,11 @@ pub(super) enum Fact {
     DividesOptimizer(bool),
     /// What Megatron’s FSDP divides, as a ZeRO stage.
     Divides(u8),
+    /// FSDP divides everything where there are several GPUs.
+    DividesAll(bool),
+    /// Feed-forward matrices have adapters, too.
+    AdaptsFeedForward(bool),
+    StepsInBackward(bool),
     /// Rows are packed.
     Packed(bool),
     /// The micro-batch is one row without padding.
@@ -177,6 +182,8 @@ pub(super) enum Count {
     RecomputedLayers,
     /// Rows of a learned position table.
     Positions,
+    /// Completions of a prompt, by which the batch of an optimizer step counts prompts.
+    PerPrompt,
     /// Tokens of a prompt.
     Prompt,
     /// Tokens of a completion.
@@ -213,6 +220,9 @@ impl Fact {
             Self::Biased(_) | Self::BiasedQueries(_) => &["bias"],
             Self::Fp8(_) | Self::Fp8Scaling(_) => &["fp8"],
             Self::DividesOptimizer(_) | Self::Divides(_) => &["zero"],
+            Self::DividesAll(_) => &["zero", "engine"],
+            Self::AdaptsFeedForward(_) => &["targets"],
+            Self::StepsInBackward(_) => &["step"],
             Self::Packed(_) | Self::Flattened(_) => &["lengths"],
             Self::Engine(_) | Self::EngineElsewhere(_) | Self::EngineSleeps(_) => &["rollout"],
         }
@@ -230,6 +240,7 @@ impl Count {
             Self::LayersOfChunk => &["vpp"],
             Self::RecomputedLayers => &["recompute", "every", "recompute_layers"],
             Self::Positions => &["positions"],
+            Self::PerPrompt => &["target", "accum"],
             Self::Prompt => &["s"],
             Self::Completion => &["s", "completion"],
         }

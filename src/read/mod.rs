@@ -324,9 +324,11 @@ fn together(sections: &[Placed], names: &[&str], memory: Option<&OutOfMemory>) -
                     }
                     said.push(Said { place, value, claims: all });
                 }
-                Outcome::Model(name) => {
+                Outcome::Model(name, all) => {
                     let first = model.get_or_insert_with(|| name.clone());
-                    models.push((place, *first == *name));
+                    let counts = *first == *name;
+                    let all: Vec<Claim> = all.iter().filter(|claim| claims.take(claim)).cloned().collect();
+                    models.push((place, counts, all));
                 }
                 Outcome::NoMatter => understood.no_matter.push(place),
                 Outcome::NotCounted(why) => understood.not_counted.push(NotCounted { place, value, why }),
@@ -383,10 +385,16 @@ fn together(sections: &[Placed], names: &[&str], memory: Option<&OutOfMemory>) -
             understood.used.push(Used { place, value, became: words, overruled });
         }
     }
-    for (place, counts) in models {
+    for (place, counts, all) in models {
+        let words = became(&mut all.iter());
         let word = model.as_deref().and_then(hub::row).map(|row| format!("model={}", row.slug));
         let value = model.as_deref().map(secrets::model).unwrap_or_default();
-        understood.used.push(Used { place, value, became: word.into_iter().collect(), overruled: !counts });
+        understood.used.push(Used {
+            place,
+            value,
+            became: word.into_iter().chain(words).collect(),
+            overruled: !counts,
+        });
     }
     for (format, unsaid, taken) in silent {
         let became = became(&mut taken.iter());

@@ -136,7 +136,7 @@ static ARGUMENTS: Table = Table {
     ],
 };
 
-const QUANTIZED: &[(&str, Said)] = &[
+pub(super) const QUANTIZED: &[(&str, Said)] = &[
     ("4", Said::Fact(Fact::Base(super::super::facts::Base::FourBits))),
     ("8", Said::Fact(Fact::Base(super::super::facts::Base::EightBits))),
     ("2", NotCounted("weights in two bits")),

@@ -12,11 +12,15 @@ mod deepspeed;
 mod launchers;
 mod llama_factory;
 mod megatron;
+mod ms_swift;
+mod openrlhf;
 mod peft;
 mod python;
 pub(super) mod torchtitan;
+mod torchtune;
 mod transformers;
 mod trl;
+mod verl;
 
 use super::facts::{Count, Fact};
 pub(in crate::read) use transformers::OPTIMIZERS;
@@ -29,6 +33,14 @@ pub enum Format {
     Axolotl,
     /// LLaMA-Factory’s YAML, JSON or flags.
     LlamaFactory,
+    /// ms-swift’s flags or YAML.
+    MsSwift,
+    /// torchtune’s YAML.
+    Torchtune,
+    /// verl’s overrides.
+    Verl,
+    /// OpenRLHF’s flags.
+    OpenRlhf,
     /// trl’s `SFTConfig`, or arguments of trl that tell no other class.
     TrlSft,
     /// trl’s `DPOConfig`.
@@ -137,6 +149,10 @@ pub(super) enum Rule {
     Only(&'static str, &'static str),
     /// The name of a model.
     Model,
+    /// The function that builds a model of torchtune’s, whose name has that of the model in it.
+    Component,
+    /// The rank of adapters, of which there are none at 0.
+    Rank,
     /// The names of matrices that get adapters.
     Targets,
     /// An optimizer by its name in transformers, or by one of these.
@@ -173,7 +189,11 @@ pub(super) static TOLD: &[&Row] = &[
     &deepspeed::ROW,
     &accelerate::ROW,
     &peft::ADAPTER,
+    &torchtune::ROW,
+    &verl::ROW,
+    &openrlhf::ROW,
     &axolotl::ROW,
+    &ms_swift::ROW,
     &llama_factory::ROW,
     &trl::GRPO,
     &trl::DPO,
@@ -192,6 +212,10 @@ pub(super) static TOLD: &[&Row] = &[
 pub(super) static ALL: &[&Row] = &[
     &axolotl::ROW,
     &llama_factory::ROW,
+    &ms_swift::ROW,
+    &torchtune::ROW,
+    &verl::ROW,
+    &openrlhf::ROW,
     &trl::SFT,
     &trl::DPO,
     &trl::GRPO,

@@ -55,7 +55,7 @@ pub(in crate::read) const OPTIMIZERS: &[(&str, Said)] = &[
     ("galore_adamw_layerwise", NotCounted("GaLore that updates in the backward pass: no gradients of the whole model")),
 ];
 
-const PAGED: &str =
+pub(super) const PAGED: &str =
     "8 bytes of moments per weight as AdamW has; the driver moves them to CPU memory where the GPU has no room";
 
 /// Attention by `attn_implementation`.
@@ -72,6 +72,8 @@ pub(super) const ATTENTION: &[(&str, Said)] = &[
 ];
 
 pub(super) const STAGES_BY_NAME: &[(&str, Said)] = &[
+    // Where no file is named, the word alone: ms-swift’s “zero3”.
+    ("zero", Said::Fact(Fact::Shards(Shards::DeepSpeed))),
     ("zero3", Said::Fact(Fact::Stage(3))),
     ("z3", Said::Fact(Fact::Stage(3))),
     ("zero_3", Said::Fact(Fact::Stage(3))),

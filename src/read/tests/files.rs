@@ -400,3 +400,137 @@ fn flags_of_megatron_describe_the_model_and_its_division() {
     let scenario = read(&[Text::pasted(text)]).decoded.scenario;
     assert_eq!((scenario.model.origin, scenario.model.layers), (crate::Origin::Own, 96));
 }
+
+#[test]
+fn arguments_of_ms_swift_are_read_key_by_key() {
+    let text = "NPROC_PER_NODE=4 swift rlhf \\\n\
+        --rlhf_type dpo --model Qwen/Qwen3-8B \\\n\
+        --train_type lora --lora_rank 32 \\\n\
+        --dataset some/data --torch_dtype bfloat16 \\\n\
+        --max_length 4096 --attn_impl flash_attn \\\n\
+        --gradient_accumulation_steps 4 --deepspeed zero2 \\\n\
+        --sequence_parallel_size 2 --lora_ranks 3\n";
+    assert_eq!(formats(&[Text::pasted(text)]), [Format::MsSwift, Format::Environment]);
+    assert_eq!(
+        told_of(text),
+        [
+            "1 used NPROC_PER_NODE: gpus=4",
+            "2 used model: model=qwen3-8b",
+            "2 used rlhf_type: task=dpo",
+            "3 used lora_rank: rank=32",
+            "3 used train_type: adapter=lora",
+            "4 no matter dataset",
+            "4 used torch_dtype: adapter=lora&precision=bf16",
+            "5 used attn_impl: attn=flash",
+            "5 used max_length: s=4096",
+            "6 used deepspeed: engine=deepspeed&zero=2",
+            "6 used gradient_accumulation_steps: accum=4",
+            "7 not understood lora_ranks: nearest lora_rank",
+            "7 not counted sequence_parallel_size",
+        ]
+    );
+    // Its own defaults: a micro-batch of one, every layer computed again, dropout of adapters, all matrices.
+    assert_says(&[Text::pasted(text)], "b=1&recompute=full&adapter_dropout=on&targets=all&ref=adapter");
+}
+
+#[test]
+fn a_configuration_of_torchtune_is_read_key_by_key() {
+    let text = "model:\n  _component_: torchtune.models.llama3_1.qlora_llama3_1_8b\n  lora_attn_modules: ['q_proj', 'v_proj']\n  \
+        apply_lora_to_mlp: True\n  lora_rank: 8\n\
+        tokenizer:\n  path: /tmp/tokenizer.model\n  max_seq_len: 4096\n\
+        batch_size: 2\n\
+        optimizer:\n  _component_: bitsandbytes.optim.PagedAdamW8bit\n  lr: 2e-5\n\
+        loss:\n  _component_: torchtune.modules.loss.CEWithChunkedOutputLoss\n\
+        enable_activation_checkpointing: True\n\
+        dtype: bf16\n\
+        ac_mode: selective\n\
+        batch_sise: 4\n";
+    assert_eq!(formats(&[Text::pasted(text)]), [Format::Torchtune]);
+    assert_eq!(
+        told_of(text),
+        [
+            "2 used model._component_: model=llama-3.1-8b&adapter=qlora",
+            "3 used model.lora_attn_modules: targets=all",
+            "4 used model.apply_lora_to_mlp: targets=all",
+            "5 used model.lora_rank: rank=8",
+            "7 no matter tokenizer.path",
+            "8 used tokenizer.max_seq_len: s=4096",
+            "9 used batch_size: b=2",
+            "11 used optimizer._component_: optimizer=adam8bit-paged",
+            "12 no matter optimizer.lr",
+            "14 used loss._component_: chunks=8&loss=chunked",
+            "15 used enable_activation_checkpointing: recompute=full",
+            "16 used dtype: precision=bf16-pure",
+            "17 not counted ac_mode",
+            "18 not understood batch_sise: nearest batch_size",
+        ]
+    );
+    // torchtune keeps adapters in the type of the weights, and its distributed recipes divide everything.
+    assert_says(&[Text::pasted(text)], "adapter_type=16&accum=1");
+    let launched = [
+        Text::pasted(text),
+        Text::file("run.sh", b"tune run --nproc_per_node 4 lora_finetune_distributed --config llama3_1/8B_lora"),
+    ];
+    assert_says(&launched, "gpus=4&zero=3");
+}
+
+#[test]
+fn overrides_of_verl_are_read_key_by_key() {
+    let text = "python3 -m verl.trainer.main_ppo \\\n\
+        algorithm.adv_estimator=grpo data.max_prompt_length=512 \\\n\
+        data.max_response_length=3584 actor_rollout_ref.model.path=Qwen/Qwen3-8B \\\n\
+        actor_rollout_ref.actor.ppo_mini_batch_size=64 actor_rollout_ref.rollout.n=8 \\\n\
+        actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=4 actor_rollout_ref.rollout.gpu_memory_utilization=0.6 \\\n\
+        actor_rollout_ref.actor.use_kl_loss=True +actor_rollout_ref.ref.fsdp_config.param_offload=True \\\n\
+        trainer.nnodes=2 trainer.project_name=x actor_rollout_ref.actor.use_dynamic_bsz=True actor_rollout_ref.actor.use_kl_los=1\n";
+    assert_eq!(formats(&[Text::pasted(text)]), [Format::Verl]);
+    assert_eq!(
+        told_of(text),
+        [
+            "2 used algorithm.adv_estimator: task=grpo",
+            "2 used data.max_prompt_length: s=4096",
+            "3 used actor_rollout_ref.model.path: model=qwen3-8b",
+            "3 used data.max_response_length: completion=3584&s=4096",
+            "4 used actor_rollout_ref.actor.ppo_mini_batch_size: accum=8&target=512",
+            "4 used actor_rollout_ref.rollout.n: accum=8&target=512",
+            "5 used actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu: b=4",
+            "5 used actor_rollout_ref.rollout.gpu_memory_utilization: engine_share=60",
+            "6 used actor_rollout_ref.actor.use_kl_loss: ref=offloaded",
+            "6 used actor_rollout_ref.ref.fsdp_config.param_offload: ref=offloaded",
+            "7 not counted actor_rollout_ref.actor.use_dynamic_bsz",
+            "7 not understood actor_rollout_ref.actor.use_kl_los: nearest actor_rollout_ref.actor.use_kl_loss",
+            "7 used trainer.nnodes: gpus=16",
+            "7 no matter trainer.project_name",
+        ]
+    );
+    // 64 prompts × 8 completions over 16 GPUs in micro-batches of 4; FSDP over fp32 weights; vLLM that sleeps.
+    assert_says(&[Text::pasted(text)], "precision=mixed&zero=3&rollout=asleep&recompute=full");
+}
+
+#[test]
+fn flags_of_openrlhf_are_read_key_by_key() {
+    let text = "deepspeed --num_gpus 8 --module openrlhf.cli.train_sft --max_len 4096 \\\n\
+        --train_batch_size 256 --micro_train_batch_size 2 --pretrain meta-llama/Llama-3.1-8B \\\n\
+        --zero_stage 3 --bf16 --flash_attn --gradient_checkpointing --packing_samples \\\n\
+        --learning_rate 5e-6 --zpg 8 --zero_stages 2\n";
+    assert_eq!(formats(&[Text::pasted(text)]), [Format::OpenRlhf, Format::DeepSpeedLauncher]);
+    assert_eq!(
+        told_of(text),
+        [
+            "1 used max_len: s=4096",
+            "1 used num_gpus: gpus=8",
+            "2 used micro_train_batch_size: b=2",
+            "2 used pretrain: model=llama-3.1-8b",
+            "2 used train_batch_size: accum=16&target=256",
+            "3 used bf16: precision=bf16",
+            "3 used flash_attn: attn=flash",
+            "3 used gradient_checkpointing: recompute=full",
+            "3 used packing_samples: lengths=flattened",
+            "3 used zero_stage: zero=3",
+            "4 no matter learning_rate",
+            "4 not understood zero_stages: nearest ds.zero_stage, zero_stage",
+            "4 not counted zpg",
+        ]
+    );
+    assert_says(&[Text::pasted(text)], "engine=deepspeed&adapter=none");
+}
