@@ -37,6 +37,9 @@ pub(crate) fn commands(text: &str) -> Vec<Command> {
     commands
 }
 
+/// How many variables are kept. Each is looked for among all of them.
+const MOST_VARIABLES: usize = 256;
+
 /// What a name stands for.
 struct Variable {
     name: String,
@@ -153,7 +156,9 @@ impl Reader<'_> {
         if let Some(before) = self.variables.iter().position(|variable| variable.name == name) {
             self.variables.remove(before);
         }
-        self.variables.push(Variable { name: name.clone(), words, is_used: false });
+        if self.variables.len() < MOST_VARIABLES {
+            self.variables.push(Variable { name: name.clone(), words, is_used: false });
+        }
         command.assigned.push((name, value));
     }
 

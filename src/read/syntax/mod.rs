@@ -15,7 +15,7 @@ use crate::json::{Limits, Value};
 use crate::number;
 
 /// How much of a configuration is read. The longest example of the programs that are read has 20 KB.
-pub(super) const LIMITS: Limits = Limits { bytes: 1 << 20, depth: 24, keys: 4_096, values: 32_768 };
+pub(super) const LIMITS: Limits = Limits { bytes: 1 << 19, depth: 24, keys: 4_096, values: 32_768 };
 
 /// What a text is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,10 +101,14 @@ pub(super) struct Document {
 }
 
 impl Document {
-    /// Puts a value at its path, in place of one that was there: the last flag of a name counts.
+    /// Puts a value at its path, in place of one that was there: the last flag of a name counts. No command has as many
+    /// options as are kept (Megatron-LM knows 876), and what would be behind them is passed over.
     pub(super) fn put(&mut self, path: String, value: Value, line: usize) {
-        self.entries.retain(|entry| entry.path != path);
-        self.entries.push(Entry { path, value, line });
+        const MOST: usize = 1_024;
+        if self.entries.len() < MOST {
+            self.entries.retain(|entry| entry.path != path);
+            self.entries.push(Entry { path, value, line });
+        }
     }
 
     /// Whether there is a value at this path or below it.

@@ -19,12 +19,15 @@ pub(crate) struct Call {
     pub(crate) first: Option<String>,
 }
 
+/// How many calls are read. Calls inside of one another are passed over once for each of them.
+const MOST_CALLS: usize = 64;
+
 /// The calls of these names in a text, in its order. A name with a dot is looked for with its last two parts.
 pub(crate) fn calls(text: &str, names: &[&'static str]) -> Vec<Call> {
     let tokens = tokens(text);
     let mut reader = Reader { tokens: &tokens, at: 0, literals: Vec::new(), values: 0 };
     let mut calls = Vec::new();
-    while reader.at < tokens.len() && reader.values < LIMITS.values {
+    while reader.at < tokens.len() && reader.values < LIMITS.values && calls.len() < MOST_CALLS {
         let at = reader.at;
         reader.assignment();
         let Some((name, owner)) = reader.called(names) else {

@@ -2,10 +2,14 @@
 //!
 //! Compared on 27 November 2026, each as the only content of a module for wasm32-unknown-unknown built like the page’s
 //! (`opt-level = "z"`, one unit, LTO): `saphyr-parser` 0.3.3 has 107 KB, `serde_yaml_ng` 0.10.0 195 KB, without
-//! either there are 0.4 KB. Both refuse tabs as indentation and unclosed quotes. Events say the line of
+//! either there are 0.4 KB. Both refuse tabs as indentation and unclosed quotes.
+//! PyYAML also takes a closing bracket that stands no further in than the key of its list, inside of an object, which YAML
+//! 1.2 and this crate refuse. Events say the line of
 //! each key, cost nothing for what an alias repeats until it is followed, and end as soon as nobody asks for the next
 //! one, so that the limits here hold before anything is built; `serde_yaml_ng` builds the whole value first, without
 //! lines, and is a translation of libyaml from C with unsafe code.
+
+use std::collections::HashSet;
 
 use saphyr_parser::{Event, Parser, ScalarStyle, Span, StrInput};
 
@@ -110,6 +114,7 @@ impl<'a> Reader<'a> {
     fn map(&mut self, depth: usize) -> Result<Tree, SyntaxError> {
         let mut keys: Vec<(String, usize, Tree)> = Vec::new();
         let mut merged: Vec<(String, usize, Tree)> = Vec::new();
+        let mut names = HashSet::new();
         while let Some(key) = self.following()? {
             let line = self.line;
             let key = match self.tree(&key, depth + 1)?.value() {
@@ -124,7 +129,7 @@ impl<'a> Reader<'a> {
                 // “<<” takes over the keys of another object that stand here themselves nowhere.
                 Tree::Map(other) if key == "<<" => merged.extend(other),
                 _ if keys.len() == LIMITS.keys => return Err(self.fault(Fault::TooManyValues(LIMITS.keys))),
-                _ if keys.iter().any(|(other, ..)| *other == key) => {
+                _ if !names.insert(key.clone()) => {
                     self.line = line;
                     return Err(self.fault(Fault::Repeated(crate::read::secrets::shown(&excerpt(&key)))));
                 }
@@ -132,7 +137,7 @@ impl<'a> Reader<'a> {
             }
         }
         for (key, line, tree) in merged {
-            if !keys.iter().any(|(other, ..)| *other == key) {
+            if names.insert(key.clone()) {
                 keys.push((key, line, tree));
             }
         }
