@@ -59,6 +59,7 @@ pub mod picture;
 pub mod plot;
 pub mod preview;
 pub mod proof;
+pub mod read;
 pub mod snippet;
 pub mod starts;
 pub mod tour;

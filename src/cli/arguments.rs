@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::input::query_of;
 use crate::export::Target;
@@ -19,6 +19,12 @@ pub enum Task {
         reading: Reading,
         /// As JSON instead of tables.
         json: bool,
+        /// Say what was read of the texts, and not the answer alone.
+        read: bool,
+        /// All that was read, the keys that do not matter among it.
+        full: bool,
+        /// Exit with 3 where it does not fit.
+        require_fit: bool,
     },
     /// Say what turns one scenario into another, and what that does to the memory.
     Compare {
@@ -73,8 +79,21 @@ pub struct Reading {
     pub config: Option<PathBuf>,
     /// A file of lengths, or “-” for standard input.
     pub lengths: Option<PathBuf>,
+    /// Texts that say what is asked: configurations, commands, error texts. The question refines them.
+    pub texts: Vec<TextSource>,
     /// Refuse a question that has notices.
     pub strict: bool,
+}
+
+/// Where a text comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TextSource {
+    /// A file.
+    File(PathBuf),
+    /// Standard input.
+    Input,
+    /// An argument, or a command of several.
+    Pasted(String),
 }
 
 /// A JSON Schema.
@@ -88,6 +107,8 @@ pub enum Document {
     Comparison,
     /// That of what other estimators say.
     Others,
+    /// That of what was read of pasted texts.
+    Read,
     /// All in one.
     All,
 }
@@ -109,6 +130,10 @@ pub enum ArgumentError {
     NoSchema(String),
     /// Nothing can be written for that.
     NoTarget(String),
+    /// Whether something fits is asked of one question.
+    FitOfOne,
+    /// There is nothing to read.
+    NothingToRead,
 }
 
 impl fmt::Display for ArgumentError {
@@ -130,9 +155,11 @@ impl fmt::Display for ArgumentError {
             }
             Self::NotText => f.write_str("an argument is not valid UTF-8"),
             Self::NoSchema(name) => {
-                write!(f, "there is no schema “{name}”; there are scenario, report, comparison and others")
+                write!(f, "there is no schema “{name}”; there are scenario, report, comparison, others and read")
             }
             Self::NoTarget(name) => write!(f, "there is no export “{name}”; there are {}", targets()),
+            Self::FitOfOne => f.write_str("--require-fit goes with one question, or with files"),
+            Self::NothingToRead => f.write_str("--read needs files, a text, or - for standard input behind it"),
         }
     }
 }
@@ -150,18 +177,28 @@ fn targets() -> String {
 /// # Errors
 /// [`ArgumentError`] names the first argument that cannot be understood.
 pub fn task(arguments: impl IntoIterator<Item = OsString>) -> Result<Task, ArgumentError> {
+    task_among(arguments, &|path| Path::new(path).is_file())
+}
+
+/// The same, with what says whether there is a file of a name.
+fn task_among(
+    arguments: impl IntoIterator<Item = OsString>,
+    is_file: &dyn Fn(&str) -> bool,
+) -> Result<Task, ArgumentError> {
     let mut given = Given::default();
     let mut arguments = arguments.into_iter();
     while let Some(argument) = arguments.next() {
         given.take(argument, &mut arguments)?;
     }
-    given.task()
+    given.task(is_file)
 }
 
 /// The arguments seen so far.
 #[derive(Default)]
 struct Given {
     questions: Vec<String>,
+    /// What stands behind two hyphens.
+    behind: Vec<String>,
     reading: Reading,
     export: Option<Target>,
     page: Option<String>,
@@ -172,13 +209,20 @@ struct Given {
     schema: bool,
     help: bool,
     version: bool,
+    read: bool,
+    require_fit: bool,
     only_questions: bool,
 }
 
 impl Given {
     fn take(&mut self, argument: OsString, rest: &mut impl Iterator<Item = OsString>) -> Result<(), ArgumentError> {
         let argument = argument.into_string().map_err(|_| ArgumentError::NotText)?;
-        if self.only_questions || !argument.starts_with('-') {
+        if self.only_questions {
+            self.behind.push(argument);
+            return Ok(());
+        }
+        // A hyphen alone is standard input.
+        if !argument.starts_with('-') || argument == "-" {
             self.questions.push(argument);
             return Ok(());
         }
@@ -189,6 +233,8 @@ impl Given {
             "--strict" => self.reading.strict = true,
             "--json" => self.json = true,
             "--full" => self.full = true,
+            "--read" => self.read = true,
+            "--require-fit" => self.require_fit = true,
             "--schema" => self.schema = true,
             "-h" | "--help" => self.help = true,
             "-V" | "--version" => self.version = true,
@@ -213,10 +259,11 @@ impl Given {
         Ok(())
     }
 
-    fn task(self) -> Result<Task, ArgumentError> {
+    fn task(self, is_file: &dyn Fn(&str) -> bool) -> Result<Task, ArgumentError> {
         let Self {
-            questions,
-            reading,
+            mut questions,
+            behind,
+            mut reading,
             export,
             page,
             compare,
@@ -226,8 +273,16 @@ impl Given {
             schema,
             help,
             version,
+            read,
+            require_fit,
             only_questions: _,
         } = self;
+        // Several words are a command, and one is a question that begins with a hyphen.
+        if behind.len() > 1 && !compare {
+            reading.texts.push(TextSource::Pasted(command(&behind)));
+        } else {
+            questions.extend(behind);
+        }
         if help {
             return Ok(Task::Help);
         } else if version {
@@ -243,6 +298,18 @@ impl Given {
             let questions = questions.try_into().map_err(|_| ArgumentError::NotTwo(count))?;
             return Ok(Task::Compare { questions, left_out: pinned.len().saturating_sub(1), reading, json });
         }
+        if !schema {
+            questions.retain(|given| match source(given, read, is_file) {
+                Some(text) => {
+                    reading.texts.push(text);
+                    false
+                }
+                None => true,
+            });
+        }
+        if read && reading.texts.is_empty() {
+            return Err(ArgumentError::NothingToRead);
+        }
         if let Some(second) = questions.get(1) {
             return Err(ArgumentError::Second(crate::bounds::excerpt(second)));
         }
@@ -251,16 +318,47 @@ impl Given {
         let or_default = |question: Option<String>| question.unwrap_or_else(|| "?".to_owned());
         Ok(if schema {
             Task::Schema(document(question.as_deref())?)
+        } else if require_fit && (others || export.is_some()) {
+            return Err(ArgumentError::FitOfOne);
         } else if others {
             Task::Others { question: or_default(question), reading, json }
         } else if let Some(target) = export {
             Task::Export { target, question: or_default(question), reading, page: page.unwrap_or_default() }
-        } else if question.is_some() || reading.config.is_some() || reading.lengths.is_some() {
-            Task::One { question: or_default(question), reading, json }
+        } else if question.is_some()
+            || reading.config.is_some()
+            || reading.lengths.is_some()
+            || !reading.texts.is_empty()
+        {
+            Task::One { question: or_default(question), reading, json, read, full, require_fit }
+        } else if require_fit {
+            return Err(ArgumentError::FitOfOne);
         } else {
             Task::Lines { full, strict: reading.strict }
         })
     }
+}
+
+/// The text that an argument is: a file, standard input where a text is wanted, and there also what is no question.
+fn source(given: &str, read: bool, is_file: &dyn Fn(&str) -> bool) -> Option<TextSource> {
+    if given == "-" && read {
+        Some(TextSource::Input)
+    } else if is_file(given) {
+        Some(TextSource::File(given.into()))
+    } else if read && query_of(given).is_none() {
+        Some(TextSource::Pasted(given.to_owned()))
+    } else {
+        None
+    }
+}
+
+/// Words as a shell would have to be given them again.
+fn command(words: &[String]) -> String {
+    let quoted = words.iter().map(|word| {
+        let is_plain =
+            !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_=./:,+@%".contains(&byte));
+        if is_plain { word.clone() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+    });
+    quoted.collect::<Vec<_>>().join(" ")
 }
 
 /// The scenarios that a link is compared with. Whatever is wrong with them, the link itself will be told.
@@ -284,6 +382,7 @@ fn document(name: Option<&str>) -> Result<Document, ArgumentError> {
         Some("report") => Ok(Document::Report),
         Some("comparison") => Ok(Document::Comparison),
         Some("others") => Ok(Document::Others),
+        Some("read") => Ok(Document::Read),
         Some(other) => Err(ArgumentError::NoSchema(crate::bounds::excerpt(other))),
     }
 }
@@ -308,14 +407,25 @@ mod tests {
             (&["--lengths", "-"], "-"),
         ] {
             let reading = Reading { lengths: Some(file.into()), ..Reading::default() };
-            assert_eq!(read(arguments), Ok(Task::One { question: "?".to_owned(), reading, json: false }));
+            assert_eq!(
+                read(arguments),
+                Ok(Task::One {
+                    question: "?".to_owned(),
+                    reading,
+                    json: false,
+                    read: false,
+                    full: false,
+                    require_fit: false
+                })
+            );
         }
         assert_eq!(read(&["--lengths"]), Err(ArgumentError::NoValue("--lengths")));
     }
 
     #[test]
     fn options_may_stand_before_and_behind_the_question() {
-        let expected = Task::One { question: "s=1".to_owned(), json: true, reading: of_a_file("c.json") };
+        let (question, reading) = ("s=1".to_owned(), of_a_file("c.json"));
+        let expected = Task::One { question, json: true, reading, read: false, full: false, require_fit: false };
         for arguments in [
             ["--json", "--config", "c.json", "s=1"].as_slice(),
             &["s=1", "--config=c.json", "--json"],
@@ -375,6 +485,31 @@ mod tests {
     fn without_a_question_standard_input_is_read() {
         assert_eq!(read(&[]), Ok(Task::Lines { full: false, strict: false }));
         assert_eq!(read(&["--json", "--full", "--strict"]), Ok(Task::Lines { full: true, strict: true }));
+    }
+
+    #[test]
+    fn files_a_command_and_standard_input_are_texts_and_a_question_refines_them() {
+        let read = |arguments: &[&str]| {
+            let task = task_among(arguments.iter().map(OsString::from), &|name| name.ends_with(".yaml"));
+            let Ok(Task::One { question, reading, json, read, require_fit, .. }) = task else { panic!("{task:?}") };
+            (question, reading.texts, [json, read, require_fit])
+        };
+        let file = |name: &str| TextSource::File(name.into());
+        let pasted = |text: &str| TextSource::Pasted(text.to_owned());
+        let none = "?".to_owned();
+        assert_eq!(read(&["a.yaml", "b.yaml"]), (none.clone(), vec![file("a.yaml"), file("b.yaml")], [false; 3]));
+        assert_eq!(
+            read(&["gpus=8", "a.yaml", "--require-fit"]),
+            ("gpus=8".to_owned(), vec![file("a.yaml")], [false, false, true])
+        );
+        assert_eq!(read(&["--read", "--json", "-"]), (none.clone(), vec![TextSource::Input], [true, true, false]));
+        assert_eq!(read(&["--read", "some/model"]), (none.clone(), vec![pasted("some/model")], [false, true, false]));
+        assert_eq!(
+            read(&["--", "python", "t.py", "--x", "it's a"]),
+            (none, vec![pasted("python t.py --x 'it'\\''s a'")], [false; 3])
+        );
+        assert_eq!(super::task(["--read".into()]), Err(ArgumentError::NothingToRead));
+        assert_eq!(super::task(["--require-fit".into()]), Err(ArgumentError::FitOfOne));
     }
 
     #[test]

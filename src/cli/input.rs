@@ -17,7 +17,7 @@ use crate::nearest::nearest;
 use crate::{
     Batching, Field, Origin, Scenario,
     catalogue::{self, AsUsual},
-    config_json, link, number,
+    config_json, link, number, read,
 };
 
 /// The longest question, in bytes: 1 MiB.
@@ -225,6 +225,39 @@ pub fn question(text: &str, own_model: Option<AsUsual>) -> Result<Question, Ques
         let network = network_of(&link::pairs(query, &mut Vec::new()));
         asked(None, link::decode_with(query, own_model), Vec::new(), network)
     }
+}
+
+/// The question that texts ask, where a query says some of it otherwise; `None` for a question that is no query.
+pub(super) fn refined(
+    found: &read::Reading,
+    text: &str,
+    own_model: Option<AsUsual>,
+) -> Option<Result<Question, QuestionError>> {
+    let mut told = Vec::new();
+    let mut pairs = link::pairs(query_of(text.trim())?, &mut told);
+    // What the question says comes before what the texts say.
+    let own_model = own_model.or_else(|| found.own_model().filter(|_| !pairs.iter().any(|(key, _)| key == "model")));
+    for (key, value) in link::pairs(&found.query(), &mut Vec::new()) {
+        if !pairs.iter().any(|(other, _)| *other == key) {
+            pairs.push((key, value));
+        }
+    }
+    let named = pairs.iter().any(|(key, _)| key == "model");
+    if let read::Model::Unknown { name, nearest } = &found.model
+        && !named
+        && own_model.is_none()
+    {
+        let like = if nearest.is_empty() { String::new() } else { format!(" (nearest: {})", nearest.join(", ")) };
+        let fault = format!("Model: “{name}” is not of the list{like}; give its config.json beside, or model=….");
+        let notices = vec![Notice::new(fault, "")];
+        return Some(Err(QuestionError::UnknownModel { notices, nearest: nearest.clone() }));
+    }
+    let mut notices: Vec<Notice> = told.iter().map(Notice::from).collect();
+    if let read::Model::File(reading) = &found.model {
+        notices.extend(reading.notes.iter().map(Notice::from));
+    }
+    let network = network_of(&pairs);
+    Some(asked(None, link::decode_pairs(&pairs, own_model), notices, network))
 }
 
 /// Refuses names of which none is known. No names at all ask for the default.

@@ -11,6 +11,7 @@ mod lines;
 mod network;
 mod others;
 mod page;
+mod pasted;
 mod report;
 pub mod schema;
 mod table;
@@ -22,13 +23,17 @@ use std::fs::File;
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::Path;
 
-pub use arguments::{ArgumentError, Document, Reading, Task};
+pub use arguments::{ArgumentError, Document, Reading, Task, TextSource};
 pub use comparison::{BucketChange, Change, Comparison, EntryChange, Side, comparison, text as comparison_text};
 pub use input::{Id, MAX_LINE_BYTES, Notice, Question, QuestionError, question};
 pub use lines::answer_lines;
 pub use network::{Batch, Moment, NetworkReport, NetworkStep, network_report, network_text};
 pub use others::{Counted, Estimator, Missing, Most, Others, Own, Part, Place, others, text as others_text};
 pub use page::text;
+pub use pasted::{
+    KeyPlace, MissingFile, Pasted, PastedMemory, PastedText, SilentKey, UncountedKey, UnknownKey, UsedKey, pasted,
+    text as pasted_text,
+};
 pub use report::{
     Accumulation, Answer, AssumedSpeed, Balanced, Buckets, Closest, Conflict, Cost, Counters, Depth, Entry, Estimate,
     Failing, Failure, Infeasible, Instant, Lengths, Lever, Line, OtherMethod, Outcome, ParameterCount, Peak, Plan,
@@ -51,8 +56,13 @@ How many sequences one GPU can train on at once, why, and what to change.
   bmax --compare '<...>' '<...>'          say what turns one into the other, and what that does to the memory;
                                           one link with vs is enough
   bmax --others ['<...>']                 say what the formulas of other estimators make of it, and why they differ
+  bmax FILE... ['<...>']                  read configurations, commands and error texts of training programs together,
+                                          say what became of every key, and answer; a query refines what they say
+  bmax -- COMMAND...                      read the command of a run: accelerate launch, torchrun, deepspeed, python, ...
+  bmax --read FILE|TEXT|-... ['<...>']    the same, also from standard input or from a text; with --json what was read
+                                          with the answer, as JSON
   bmax [--full] < questions               answer a question a line with JSON, a line each
-  bmax --schema [scenario|report|comparison|others]
+  bmax --schema [scenario|report|comparison|others|read]
                                           print the JSON Schema of what is read and written
 
 A query is that of the page's links: 'model=llama-3.1-8b&gpu=h100-80&gpus=8&s=8192'.
@@ -65,11 +75,13 @@ measure, markdown, json or bibtex.
   --page URL  the page that links in exported files lead to; without it they are the query alone
   --strict    exit with 1 instead of answering when anything was not used exactly as it stands or has no answer
   --full      levers, solved quantities and the plan for every line, too; one question has them always
-  --          what follows is no option
+  --require-fit  exit with 3 where the micro-batch that is asked about does not fit, or none does
+  --          what follows is no option: a question, or a command of several words
   -h, --help  -V, --version
 
 It exits with 0 when it answered (“does not fit” is an answer, and so are the failures among lines),
-1 when a question or a file cannot be used or a model is not known, 2 when the arguments cannot be understood.
+1 when a question or a file cannot be used or a model is not known, 2 when the arguments cannot be understood, and 3
+with --require-fit where it does not fit.
 With --strict a line with a notice, or without an answer because its settings conflict, is a failure, and it
 exits with 1 when any line failed.
 ";
@@ -80,6 +92,8 @@ const ANSWERED: u8 = 0;
 const UNUSABLE: u8 = 1;
 /// The arguments cannot be understood.
 const MISUSED: u8 = 2;
+/// It answered that it does not fit, and that was asked.
+const DOES_NOT_FIT: u8 = 3;
 
 /// Runs the program with the arguments behind its name, and returns its exit code.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
@@ -91,7 +105,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         }
     };
     match carry_out(task) {
-        Ok(()) => ANSWERED,
+        Ok(Fit::NotAsked | Fit::Fits) => ANSWERED,
+        Ok(Fit::DoesNot) => DOES_NOT_FIT,
         // Whoever reads the output has enough of it.
         Err(CommandError::Stream(error)) if error.kind() == io::ErrorKind::BrokenPipe => ANSWERED,
         Err(trouble) => {
@@ -106,6 +121,13 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
             UNUSABLE
         }
     }
+}
+
+/// Whether what was asked about fits.
+enum Fit {
+    NotAsked,
+    Fits,
+    DoesNot,
 }
 
 /// A message is worth an attempt; nothing is left to do when even that fails.
@@ -123,6 +145,10 @@ enum CommandError {
     Config(String, config_json::ConfigError),
     /// A file that holds no lengths.
     Lengths(String, lengths::PastedError),
+    /// A text that is not read, and why.
+    Text(String),
+    /// A question beside texts that is no query.
+    NoQuery,
     /// A file that is no text.
     NotText(String),
     /// A file of more bytes than are read: how many it has, where that can be told, and how many are read.
@@ -142,6 +168,8 @@ impl std::fmt::Display for CommandError {
             Self::File(path, error) => write!(f, "{path}: {error}"),
             Self::Config(path, refusal) => write!(f, "{path}: {refusal}"),
             Self::Lengths(path, refusal) => write!(f, "{path}: {refusal}"),
+            Self::Text(why) => f.write_str(why),
+            Self::NoQuery => f.write_str("beside files a question is a query, such as gpu=h100-80&gpus=8"),
             Self::NotText(path) => write!(f, "{path} is not valid UTF-8"),
             Self::TooLarge { path, has, most } => {
                 write!(f, "{} has ", if path == "-" { "standard input" } else { path })?;
@@ -162,8 +190,9 @@ impl From<io::Error> for CommandError {
     }
 }
 
-fn carry_out(task: Task) -> Result<(), CommandError> {
+fn carry_out(task: Task) -> Result<Fit, CommandError> {
     let mut output = io::stdout().lock();
+    let mut fit = Fit::NotAsked;
     match task {
         Task::Help => output.write_all(HELP.as_bytes())?,
         Task::Version => writeln!(output, "bmax {}", env!("CARGO_PKG_VERSION"))?,
@@ -174,22 +203,44 @@ fn carry_out(task: Task) -> Result<(), CommandError> {
                 Document::Report => schema::report(),
                 Document::Comparison => schema::comparison(),
                 Document::Others => schema::others(),
+                Document::Read => schema::read(),
                 Document::All => schema::all(),
             },
         )?,
-        Task::One { question, reading, json } => {
-            let question = read(&question, &reading);
+        Task::One { question, reading, json, read: says_what_was_read, full, require_fit } => {
+            let pasted = pasted_texts(&reading.texts)?;
+            if let (Some(found), false) = (&pasted, json) {
+                output.write_all(pasted_text(found, full).as_bytes())?;
+            }
+            let question = question_of(&question, &reading, pasted.as_ref());
             if let (true, Err(CommandError::Question(refusal))) = (json, &question) {
-                write_json(&mut output, &Failure::of(None, refusal))?;
+                match pasted.as_ref().filter(|_| says_what_was_read) {
+                    Some(found) => write_json(&mut output, &self::pasted(found, None))?,
+                    None => write_json(&mut output, &Failure::of(None, refusal))?,
+                }
             }
             let question = question?;
-            if let Some(named) = &question.network {
+            let fits = if let Some(named) = &question.network {
                 let report = network_report(named, &question);
                 let text = || network_text(&report, &question.scenario);
-                if json { write_json(&mut output, &report)? } else { output.write_all(text().as_bytes())? }
+                if json {
+                    write_json(&mut output, &report)?
+                } else {
+                    output.write_all(text().as_bytes())?
+                }
+                report.answer.b_max.is_some()
             } else {
                 let report = report(&question, Depth::Full);
-                if json { write_json(&mut output, &report)? } else { output.write_all(text(&report).as_bytes())? }
+                let fits = matches!(&report.answer, Answer::Fits(room) if question.scenario.recipe.batch <= room.b_max);
+                match pasted.as_ref().filter(|_| says_what_was_read) {
+                    Some(found) if json => write_json(&mut output, &self::pasted(found, Some(report)))?,
+                    _ if json => write_json(&mut output, &report)?,
+                    _ => output.write_all(text(&report).as_bytes())?,
+                }
+                fits
+            };
+            if require_fit {
+                fit = if fits { Fit::Fits } else { Fit::DoesNot };
             }
         }
         Task::Compare { questions: [before, after], left_out, reading, json } => {
@@ -232,7 +283,8 @@ fn carry_out(task: Task) -> Result<(), CommandError> {
             }
         }
     }
-    Ok(output.flush()?)
+    output.flush()?;
+    Ok(fit)
 }
 
 fn write_json(output: &mut impl Write, value: &impl serde::Serialize) -> io::Result<()> {
@@ -248,11 +300,44 @@ fn asked(asked: &str, reading: &Reading) -> Result<Question, CommandError> {
     if question.network.is_some() { Err(CommandError::Question(QuestionError::NetworkAlone)) } else { Ok(question) }
 }
 
-/// The question in a text, read as is wanted.
+/// The question in a text, read as is wanted, with the texts that it refines.
 fn read(asked: &str, reading: &Reading) -> Result<Question, CommandError> {
+    question_of(asked, reading, pasted_texts(&reading.texts)?.as_ref())
+}
+
+/// What texts say together; none where there are none.
+fn pasted_texts(sources: &[TextSource]) -> Result<Option<crate::read::Reading>, CommandError> {
+    if sources.is_empty() {
+        return Ok(None);
+    }
+    let mut texts = Vec::new();
+    for source in sources {
+        texts.push(match source {
+            TextSource::Pasted(text) => (String::new(), text.clone().into_bytes()),
+            TextSource::Input => (String::new(), bytes_of(Path::new("-"), json::MAX_FILE_BYTES)?),
+            TextSource::File(path) => (path.display().to_string(), bytes_of(path, json::MAX_FILE_BYTES)?),
+        });
+    }
+    let found = pasted::read(&texts);
+    match pasted::unread(&found) {
+        Some(why) => Err(CommandError::Text(why)),
+        None => Ok(Some(found)),
+    }
+}
+
+/// The question in a text, with what texts say that it refines.
+fn question_of(
+    asked: &str,
+    reading: &Reading,
+    pasted: Option<&crate::read::Reading>,
+) -> Result<Question, CommandError> {
     let read = reading.config.as_deref().map(model_of).transpose()?;
     let (own, notes) = read.map_or((None, Vec::new()), |read| (Some(read.as_usual()), read.notes));
-    let mut question = question(asked, own).map_err(CommandError::Question)?;
+    let mut question = match pasted {
+        None => question(asked, own),
+        Some(found) => input::refined(found, asked, own).ok_or(CommandError::NoQuery)?,
+    }
+    .map_err(CommandError::Question)?;
     question.notices.splice(..0, notes.iter().map(Notice::from));
     if let Some(path) = &reading.lengths {
         question = question.with_lengths(&lengths_of(path)?);
@@ -272,6 +357,12 @@ fn lengths_of(path: &Path) -> Result<Vec<(u32, u64)>, CommandError> {
 
 /// The text of a file, or of standard input where it is “-”.
 fn text_of(path: &Path, most_bytes: usize) -> Result<String, CommandError> {
+    let bytes = bytes_of(path, most_bytes)?;
+    String::from_utf8(bytes).map_err(|_| CommandError::NotText(path.display().to_string()))
+}
+
+/// The bytes of a file, or of standard input where it is “-”.
+fn bytes_of(path: &Path, most_bytes: usize) -> Result<Vec<u8>, CommandError> {
     let name = path.display().to_string();
     let mut bytes = Vec::new();
     let most = most_bytes as u64;
@@ -289,5 +380,5 @@ fn text_of(path: &Path, most_bytes: usize) -> Result<String, CommandError> {
     if bytes.len() > most_bytes {
         return Err(CommandError::TooLarge { path: name, has, most: most_bytes });
     }
-    String::from_utf8(bytes).map_err(|_| CommandError::NotText(name))
+    Ok(bytes)
 }

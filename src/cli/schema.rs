@@ -1,4 +1,4 @@
-//! JSON Schemas (draft 2020-12) of scenario, report, comparison and what others say, from the tables and types that read
+//! JSON Schemas (draft 2020-12) of scenario, report, comparison, what others say and what was read, from the tables and types that read
 //! and write them.
 
 use schemars::JsonSchema;
@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::comparison::Comparison;
 use super::others::Others;
+use super::pasted::Pasted;
 use super::report::Line;
 use crate::{
     Field, Scenario, catalogue,
@@ -69,6 +70,11 @@ pub fn others() -> Value {
     of_type::<Others>("urn:bmax:others", "Others")
 }
 
+/// The schema of what was read of pasted texts.
+pub fn read() -> Value {
+    of_type::<Pasted>("urn:bmax:read", "Read")
+}
+
 /// The schema of what a type is written as.
 fn of_type<T: JsonSchema>(id: &str, title: &str) -> Value {
     let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
@@ -96,8 +102,8 @@ pub fn all() -> Value {
         "$schema": DRAFT,
         "$id": "urn:bmax",
         "title": "bmax",
-        "description": "What bmax reads (scenario) and writes (report, comparison, others), one JSON value each.",
-        "$defs": { "scenario": scenario(), "report": report(), "comparison": comparison(), "others": others() }
+        "description": "What bmax reads (scenario) and writes (report, comparison, others, read), one JSON value each.",
+        "$defs": { "scenario": scenario(), "report": report(), "comparison": comparison(), "others": others(), "read": read() }
     })
 }
 

@@ -37,15 +37,13 @@ mod notes;
 mod reader;
 #[cfg(test)]
 mod tests;
-mod training;
-mod yaml;
 
 pub use notes::{ByHand, ConfigError, ConfigNotice, Kept, SIZES, Unusable};
-pub use training::Training;
 
 use crate::bounds::excerpt;
 use crate::catalogue::{self, AsUsual, ModelRow, Usual};
 use crate::json::{self, Value};
+use crate::read;
 use crate::{Model, Scenario, Switch};
 use reader::Reader;
 
@@ -97,15 +95,18 @@ impl Reading {
 /// blocks over a vocabulary, and when hidden size, layers, heads, vocabulary or feed-forward width are
 /// not there or lie outside of their ranges.
 pub fn read(text: &str) -> Result<Reading, ConfigError> {
-    let file = json::read_file(text).map_err(|fault| match training::instead_of_json(text, &fault) {
-        Some(training) => ConfigError::Training(training),
-        None => ConfigError::Json(fault),
+    let file = json::read_file(text).map_err(|fault| {
+        // What is too long to be read is not looked at again.
+        match (!fault.reason.is_limit()).then(|| read::aside(text)).flatten() {
+            Some(aside) => ConfigError::Aside(Box::new(aside)),
+            None => ConfigError::Json(fault),
+        }
     })?;
     if !matches!(file, Value::Object(_)) {
         return Err(ConfigError::NotAnObject(file.kind()));
     }
-    if let Some(training) = training::of_json(&file) {
-        return Err(ConfigError::Training(training));
+    if let Some(aside) = read::aside_of_json(text, &file) {
+        return Err(ConfigError::Aside(Box::new(aside)));
     }
     let mut notes = Vec::new();
     let path = language_model(&file, &mut notes);

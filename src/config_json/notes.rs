@@ -2,10 +2,9 @@
 
 use std::fmt;
 
-use super::training::Training;
 use crate::catalogue::AsUsual;
 use crate::{
-    Field, InputError, Scenario, json, link, number,
+    Field, InputError, Scenario, json, link, number, read,
     setting::{self, Setting},
 };
 
@@ -18,7 +17,7 @@ pub enum ConfigError {
     /// It is JSON, but this kind of value instead of an object.
     NotAnObject(&'static str),
     /// It is a file of another program: how a model is trained, how its tokens are made.
-    Training(Training),
+    Aside(Box<read::Aside>),
     /// It describes an encoder together with a decoder, in a way that is not counted. Where the file has all sizes of its
     /// decoder, that can be asked in its place.
     TwoStacks(Option<ByHand>),
@@ -181,7 +180,7 @@ impl fmt::Display for ConfigError {
             Self::Json(fault) if fault.reason.is_limit() => write!(f, "This is more than is read: {}.", fault.reason),
             Self::Json(fault) => write!(f, "This is not JSON: {fault}."),
             Self::NotAnObject(kind) => write!(f, "A config.json is an object in braces; this is {kind}."),
-            Self::Training(training) => training.fmt(f),
+            Self::Aside(aside) => aside.fmt(f),
             Self::TwoStacks(by_hand) => {
                 f.write_str(TWO_STACKS)?;
                 match by_hand {

@@ -5,6 +5,7 @@
 
 mod adapters;
 mod contradictions;
+mod read;
 mod schema_check;
 
 use crate::support::adapter_facts;
@@ -507,6 +508,7 @@ fn the_committed_schemas_are_those_of_the_program() {
         ("report", schema::report()),
         ("comparison", schema::comparison()),
         ("others", schema::others()),
+        ("read", schema::read()),
     ];
     for (name, schema) in &schemas {
         let path = format!("schema/{name}.schema.json");

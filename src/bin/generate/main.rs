@@ -44,6 +44,7 @@ fn files() -> io::Result<Vec<File>> {
         ("schema/report.schema.json", json(&schema::report())?),
         ("schema/comparison.schema.json", json(&schema::comparison())?),
         ("schema/others.schema.json", json(&schema::others())?),
+        ("schema/read.schema.json", json(&schema::read())?),
         ("docs/links.md", of("docs/links.md", documents::links)?),
         ("docs/json.md", of("docs/json.md", documents::json)?),
         ("docs/starts.md", of("docs/starts.md", documents::starts)?),

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::json::Value;
+use crate::read::Format;
 use crate::{Mlp, Norm, link};
 
 /// A file of Mistral's own code: 32 layers of 4,096, with groups of 8 keys and values.
@@ -92,65 +93,34 @@ fn files_of_eight_megabytes_are_read_and_longer_ones_told_how_long_they_are() {
     );
 }
 
-/// What is read of a file, as the parameters of a link.
-fn inputs(text: &str) -> (&'static str, String) {
-    let Err(ConfigError::Training(training)) = read(text) else { panic!("{text}: {:?}", read(text)) };
-    let said = training.to_string();
-    assert!(said.len() < 500, "{said}");
-    let inputs = training.inputs.join("&");
+/// What a file is that is for another program, and what it says as parameters of a link.
+fn aside(text: &str) -> (Format, String) {
+    let Err(ConfigError::Aside(aside)) = read(text) else { panic!("{text}: {:?}", read(text)) };
+    let said = aside.to_string();
+    assert!(said.len() < 600, "{said}");
+    let words = aside.words().join("&");
     // All of it is understood, and says what it says.
-    let read = link::decode(&inputs);
-    assert_eq!(read.notices, [], "{said}");
-    let unsaid = training.unsaid.join("; ");
-    (training.kind, if unsaid.is_empty() { inputs } else { format!("{inputs} and {unsaid}") })
+    assert_eq!(link::decode(&words).notices, [], "{said}");
+    (aside.format, words)
 }
 
 #[test]
 fn training_files_are_named_with_the_inputs_that_they_correspond_to() {
-    let deepspeed = r#"{"train_micro_batch_size_per_gpu": "auto", "bf16": {"enabled": true}, "zero_optimization":
-        {"stage": 3, "reduce_bucket_size": "auto", "offload_optimizer": {"device": "cpu", "pin_memory": true}}}"#;
-    assert_eq!(
-        inputs(deepspeed),
-        ("a configuration of DeepSpeed", "engine=deepspeed&zero=3&offload=optimizer&precision=bf16".to_owned())
-    );
-    let axolotl = "base_model: some/model-8B\nload_in_4bit: true\nadapter: qlora\nsequence_len: 4096\nsample_packing: true\n\
-        lora_r: 32\nlora_target_linear: true\ndatasets:\n  - path: some/data\n    type: alpaca\n\
-        gradient_accumulation_steps: 4\nmicro_batch_size: 2  # a GPU\noptimizer: paged_adamw_32bit\nbf16: auto\n\
-        gradient_checkpointing: true\nflash_attention: true\n";
-    assert_eq!(
-        inputs(axolotl),
-        (
-            "a file of axolotl",
-            "adapter=qlora&rank=32&targets=all&s=4096&lengths=packed&b=2&accum=4&recompute=full&attn=flash and optimizer: \
-             paged_adamw_32bit"
-                .to_owned()
-        )
-    );
-    let llama_factory = "### model\nmodel_name_or_path: some/model\n\n### method\nstage: sft\nfinetuning_type: lora\n\
-        lora_rank: 8\nlora_target: all\nquantization_bit: 4\ncutoff_len: 2048\nper_device_train_batch_size: 1\n\
-        gradient_accumulation_steps: 8\nbf16: true\ndeepspeed: examples/deepspeed/ds_z3_config.json\n";
-    assert_eq!(
-        inputs(llama_factory).1,
-        "adapter=qlora&rank=8&targets=all&s=2048&b=1&accum=8&precision=autocast&engine=deepspeed&zero=3"
+    let deepspeed = r#"{"train_micro_batch_size_per_gpu": "auto", "bf16": {"enabled": true},
+        "zero_optimization": {"stage": 3, "reduce_bucket_size": "auto",
+        "offload_optimizer": {"device": "cpu", "pin_memory": true}}}"#;
+    assert_eq!(aside(deepspeed), (Format::DeepSpeed, "precision=bf16&zero=3&offload=optimizer".to_owned()));
+    let axolotl = "base_model: some/model-8B\nload_in_4bit: true\nadapter: qlora\nsequence_len: 4096\nmicro_batch_size: 2  # a GPU\n\
+        optimizer: paged_adamw_32bit\ngradient_checkpointing: true\n";
+    assert_eq!(aside(axolotl), (Format::Axolotl, "adapter=qlora&s=4096&b=2&recompute=full".to_owned()));
+    let said = refusal(axolotl);
+    assert!(
+        said.contains("not counted: optimizer") && said.contains("“model-8B”") && !said.contains("some/"),
+        "{said}"
     );
     // The same as JSON.
     let json = r#"{"model_name_or_path": "some/model", "finetuning_type": "full", "cutoff_len": 8192, "bf16": true}"#;
-    assert_eq!(inputs(json).1, "adapter=none&s=8192&precision=autocast");
-    let accelerate = "compute_environment: LOCAL_MACHINE\ndebug: false\ndeepspeed_config:\n  gradient_accumulation_steps: 4\n  \
-        offload_optimizer_device: none\n  zero_stage: 2\ndistributed_type: DEEPSPEED\nmixed_precision: bf16\nnum_processes: 4\n";
-    assert_eq!(
-        inputs(accelerate),
-        ("a configuration of accelerate", "engine=deepspeed&gpus=4&precision=autocast&zero=2&accum=4".to_owned())
-    );
-    let sharded = "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nfsdp_config:\n  fsdp_sharding_strategy: SHARD_GRAD_OP\n\
-        num_processes: 8\n";
-    assert_eq!(inputs(sharded).1, "engine=torch&gpus=8&zero=2");
-    let adapter = r#"{"base_model_name_or_path": "some/model", "peft_type": "LORA", "r": 64, "lora_alpha": 16,
-        "lora_dropout": 0.05, "target_modules": ["q_proj", "v_proj"]}"#;
-    assert_eq!(
-        inputs(adapter),
-        ("a file of an adapter, for peft", "adapter=lora&rank=64&targets=qv&adapter_dropout=on".to_owned())
-    );
+    assert_eq!(aside(json), (Format::LlamaFactory, "precision=autocast&s=8192&adapter=none".to_owned()));
 }
 
 #[test]
@@ -177,18 +147,18 @@ fn files_that_stand_beside_a_config_are_told_from_one() {
             "the configuration of what makes tensors of images or sounds",
         ),
     ] {
-        let Err(ConfigError::Training(training)) = read(text) else { panic!("{text}") };
-        assert_eq!((training.kind, training.inputs.len()), (kind, 0));
+        let Err(ConfigError::Aside(aside)) = read(text) else { panic!("{text}") };
+        assert_eq!((aside.format.name(), aside.words().len()), (kind, 0));
     }
     let said = refusal(r#"{"metadata": {"total_size": 16060522496}, "weight_map": {}}"#);
-    assert!(said.contains("16,060,522,496 bytes of weights"), "{said}");
+    assert!(said.contains("metadata.total_size"), "{said}");
 }
 
 #[test]
 fn no_file_of_a_model_is_taken_for_another_file() {
     for (name, text, ..) in FILES {
         let Value::Object(_) = json::read_file(text).expect("JSON") else { panic!("{name}") };
-        assert!(!matches!(read(text), Err(ConfigError::Training(_))), "{name}");
+        assert!(!matches!(read(text), Err(ConfigError::Aside(_))), "{name}");
     }
     // Neither is a text that is no file of these programs.
     for text in

@@ -1,0 +1,43 @@
+//! Files that stand beside a `config.json` and say nothing of how a model is trained.
+
+use super::{Format, Row, Table};
+
+static NOTHING: &[&Table] = &[&Table { source: "", is_of_scripts: false, keys: &[], no_matter: "*", not_counted: &[] }];
+
+const fn row(format: Format, name: &'static str, signs: &'static [&'static [&'static str]]) -> Row {
+    Row { format, name, signs, always: &[], tables: NOTHING, within: &[] }
+}
+
+/// What an index says beside the files of single tensors.
+static TOTAL: &[&Table] = &[&Table {
+    source: "",
+    is_of_scripts: false,
+    keys: &[],
+    no_matter: "*",
+    not_counted: &[("metadata.total_size", "bytes of all weights as they are saved")],
+}];
+
+pub(super) static WEIGHT_INDEX: Row = Row {
+    tables: TOTAL,
+    ..row(Format::WeightIndex, "the index of a model’s weights (safetensors)", &[&["weight_map"]])
+};
+pub(super) static TOKENIZER: Row = row(
+    Format::Tokenizer,
+    "the configuration of a tokenizer",
+    &[&["tokenizer_class"], &["added_tokens_decoder"], &["added_tokens", "pre_tokenizer"], &["eos_token", "bos_token"]],
+);
+pub(super) static PROCESSOR: Row = row(
+    Format::Processor,
+    "the configuration of what makes tensors of images or sounds",
+    &[&["image_processor_type"], &["feature_extractor_type"], &["processor_class"]],
+);
+pub(super) static DIFFUSION: Row = row(
+    Format::Diffusion,
+    "a part of a diffusion model, which has no tokens",
+    &[&["_class_name", "_diffusers_version"]],
+);
+pub(super) static GENERATION: Row = row(
+    Format::Generation,
+    "the settings with which a model generates",
+    &[&["_from_model_config"], &["do_sample"], &["eos_token_id", "transformers_version"]],
+);

@@ -1,0 +1,146 @@
+//! LLaMA-Factory’s YAML, JSON and flags. It loads a model in the type of its checkpoint and casts what is trained to fp32
+//! (`load_model` and `init_adapter` in llamafactory/model/).
+
+use super::super::facts::{AdapterRule, Fact, Loaded};
+use super::Rule::{File, Model, Number, Optimizer, Targets, Words};
+use super::Said::{self, Link, NotCounted, Nothing};
+use super::transformers::TRAINER;
+use super::{Format, Row, Table, accelerate, key, open, peft, switch};
+
+pub(super) static ROW: Row = Row {
+    format: Format::LlamaFactory,
+    name: "arguments of LLaMA-Factory",
+    signs: &[
+        &["finetuning_type"],
+        &["stage", "template"],
+        &["cutoff_len"],
+        &["dataset_dir", "template"],
+        &["lora_target", "template"],
+    ],
+    always: &[
+        Said::Fact(Fact::Loaded(Loaded::Half)),
+        Said::Fact(Fact::CastsTrained(true)),
+        Said::Fact(Fact::AdapterRule(AdapterRule::Peft)),
+    ],
+    tables: &[&ARGUMENTS, &TRAINER, &accelerate::FSDP],
+    within: &[("deepspeed", Format::DeepSpeed)],
+};
+
+static ARGUMENTS: Table = Table {
+    source: "llamafactory 0.9.5, hparams/, ModelArguments, DataArguments and FinetuningArguments",
+    is_of_scripts: false,
+    keys: &[
+        open(&["model_name_or_path"], Model),
+        key(
+            &["finetuning_type"],
+            "lora",
+            Words(&[
+                ("lora", Said::Fact(Fact::Adapters(true))),
+                ("full", Said::Fact(Fact::Adapters(false))),
+                ("freeze", NotCounted("only some layers are trained: fewer gradients and moments than are counted")),
+                ("oft", NotCounted("rotations instead of two matrices for each target")),
+            ]),
+        ),
+        key(
+            &["stage"],
+            "sft",
+            Words(&[
+                ("sft", Link("task=train")),
+                ("pt", Link("task=train")),
+                // The reference stays in the type of its checkpoint (`create_ref_model` in train/trainer_utils.py).
+                ("dpo", Link("task=dpo&frozen=16")),
+                ("ppo", Link("task=ppo")),
+                ("rm", Link("task=reward")),
+                ("kto", NotCounted("KTO reads single answers and a reference")),
+            ]),
+        ),
+        key(&["cutoff_len"], "2048", Number("s")),
+        // Without `neat_packing` attention sees no ends of documents, and every row is as long as the others.
+        open(&["packing"], Words(&[("true", Link("lengths=equal")), ("false", Nothing)])),
+        open(&["neat_packing"], Words(&switch(Said::Fact(Fact::Packed(true)), Nothing))),
+        key(&["lora_rank"], "8", Number("rank")),
+        key(&["lora_target"], "all", Targets),
+        key(&["lora_dropout"], "0", peft::DROPOUT),
+        open(&["quantization_bit"], Words(QUANTIZED)),
+        key(
+            &["double_quantization"],
+            "true",
+            Words(&[("true", Nothing), ("false", NotCounted(super::python::SINGLE))]),
+        ),
+        open(&["pure_bf16"], Words(&switch(Said::Fact(Fact::Pure(true)), Nothing))),
+        key(
+            &["flash_attn"],
+            "auto",
+            Words(&[
+                ("auto", Link("attn=flash")),
+                ("fa2", Link("attn=flash")),
+                ("fa3", Link("attn=flash")),
+                ("sdpa", Link("attn=flash")),
+                ("flash_attention_2", Link("attn=flash")),
+                ("disabled", Link("attn=eager")),
+                ("false", Link("attn=eager")),
+            ]),
+        ),
+        // The Trainer’s own `gradient_checkpointing` has no effect here (`prepare_model_for_training` in model/model_utils/checkpointing.py).
+        key(
+            &["disable_gradient_checkpointing"],
+            "false",
+            Words(&[("true", Said::Fact(Fact::Recomputes(false))), ("false", Said::Fact(Fact::Recomputes(true)))]),
+        ),
+        key(&["use_reentrant_gc"], "true", Words(&[("true", NotCounted(REENTRANT)), ("false", Nothing)])),
+        open(&["upcast_layernorm"], Words(&switch(Link("unquantized=32"), Nothing))),
+        open(&["enable_liger_kernel"], Words(&switch(Said::Fact(Fact::Liger(true)), Nothing))),
+        open(&["use_galore"], Words(&switch(Link("optimizer=galore"), Nothing))),
+        open(&["use_apollo"], Words(&switch(Link("optimizer=apollo"), Nothing))),
+        open(&["galore_rank", "apollo_rank"], Number("opt_rank")),
+        open(&["use_muon"], Words(&switch(Link("optimizer=muon"), Nothing))),
+        key(&["optim"], "adamw_torch_fused", Optimizer(&[])),
+        open(&["deepspeed"], File(super::transformers::DEEPSPEED)),
+        open(&["freeze_vision_tower"], Words(&[("true", Link("tower=frozen")), ("false", Link("tower=trained"))])),
+    ],
+    no_matter: "\
+            template dataset* eval_dataset media_dir train_on_prompt mask_history streaming buffer_size mix_strategy \
+            interleave_probs overwrite_cache preprocessing_* max_samples eval_num_beams ignore_pad_token_for_loss \
+            val_size eval_on_each_dataset tool_format default_system enable_thinking preserve_thinking \
+            tokenized_path data_shared_file_system lora_alpha loraplus_* use_rslora pissa_* create_new_adapter \
+            pref_* dpo_label_smoothing kto_* simpo_gamma ppo_* ref_model* reward_model* galore_* apollo_* \
+            use_swanlab swanlab_* plot_loss compute_accuracy disable_shuffling early_stopping_steps \
+            include_effective_tokens_per_second adapter_name_or_path adapter_folder cache_dir use_fast_tokenizer \
+            resize_vocab split_special_tokens add_tokens add_special_tokens model_revision low_cpu_mem_usage \
+            rope_scaling moe_aux_loss_coef infer_* offload_folder use_kv_cache hf_hub_token ms_hub_token \
+            om_hub_token print_param_status trust_remote_code quantization_method quantization_type \
+            quantization_device_map image_* video_* audio_* export_* vllm_* sglang_* ray_* use_dft_loss \
+            use_asft_loss asft_alpha use_eaft_loss eaft_alpha gradient_checkpointing activation_checkpointing \
+            do_sample temperature top_p top_k num_beams max_new_tokens new_special_tokens_config init_special_tokens \
+            crop_to_patches freeze_multi_modal_projector freeze_language_model model_max_length compute_dtype \
+            enable_torch_profiler profile* ppo_buffer_size train_from_scratch predict_with_generate generation_*",
+    not_counted: &[
+        ("use_dora", "DoRA keeps a norm of every adapted matrix and the product of its adapters"),
+        ("additional_target", "these modules are trained as a whole: weights, gradients and moments of all of them"),
+        ("use_badam", "BAdam trains one block at a time: fewer gradients and moments than are counted"),
+        ("badam_*", "BAdam trains one block at a time: fewer gradients and moments than are counted"),
+        ("use_adam_mini", "Adam-mini has one second moment for each block of a matrix"),
+        ("use_llama_pro", "only the added layers are trained"),
+        ("mixture_of_depths", "some layers see fewer tokens"),
+        ("use_unsloth", "Unsloth’s kernels keep less for the backward pass"),
+        ("use_unsloth_gc", "Unsloth’s recomputation also moves the inputs of layers to CPU memory"),
+        ("shift_attn", "attention in groups of tokens"),
+        ("upcast_lmhead_output", "logits in fp32 once more"),
+        ("fp8*", "products in fp8 keep some inputs in one byte instead of two"),
+        ("use_kt", "experts in CPU memory by KTransformers"),
+        ("kt_*", "experts in CPU memory by KTransformers"),
+        ("freeze_trainable_*", "only some layers are trained: fewer gradients and moments than are counted"),
+        ("use_mca", "Megatron-Core carries out the step"),
+        ("block_diag_attn", "attention by blocks of documents, with a mask"),
+        ("use_v1_kernels", "kernels that keep less for the backward pass"),
+    ],
+};
+
+pub(super) const QUANTIZED: &[(&str, Said)] = &[
+    ("4", Said::Fact(Fact::Base(super::super::facts::Base::FourBits))),
+    ("8", Said::Fact(Fact::Base(super::super::facts::Base::EightBits))),
+    ("2", NotCounted("weights in two bits")),
+    ("3", NotCounted("weights in three bits")),
+];
+const REENTRANT: &str = "PyTorch’s reentrant recomputation keeps the same inputs of layers; what its inner backward pass \
+    holds beside them is small and not counted";

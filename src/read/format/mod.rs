@@ -1,0 +1,301 @@
+//! Every format that is read, a file and a row each: how it is told from others, what its keys mean, and what its program
+//! does where a file is silent.
+//!
+//! A [`Rule`] gives parameters of a link or a [`Fact`]. Facts are what only several keys together say: the precision of a
+//! run follows from a flag, from the type of the loaded weights, from what divides them and from whether they are frozen.
+//! `combine.rs` derives parameters from them.
+
+mod accelerate;
+mod axolotl;
+mod beside;
+mod deepspeed;
+mod launchers;
+mod llama_factory;
+mod megatron;
+mod ms_swift;
+mod openrlhf;
+mod peft;
+mod python;
+pub(super) mod torchtitan;
+mod torchtune;
+mod transformers;
+mod trl;
+mod verl;
+
+use super::facts::{Count, Fact};
+pub(in crate::read) use transformers::OPTIMIZERS;
+
+/// A kind of text that is read: its program, and the class of its arguments where one program has several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Format {
+    /// axolotl’s YAML.
+    Axolotl,
+    /// LLaMA-Factory’s YAML, JSON or flags.
+    LlamaFactory,
+    /// ms-swift’s flags or YAML.
+    MsSwift,
+    /// torchtune’s YAML.
+    Torchtune,
+    /// verl’s overrides.
+    Verl,
+    /// OpenRLHF’s flags.
+    OpenRlhf,
+    /// trl’s `SFTConfig`, or arguments of trl that tell no other class.
+    TrlSft,
+    /// trl’s `DPOConfig`.
+    TrlDpo,
+    /// trl’s `GRPOConfig`.
+    TrlGrpo,
+    /// trl’s `RewardConfig`.
+    TrlReward,
+    /// `TrainingArguments` of transformers.
+    Transformers,
+    /// torchtitan’s TOML or flags.
+    Torchtitan,
+    /// Megatron-LM’s flags.
+    Megatron,
+    /// DeepSpeed’s JSON.
+    DeepSpeed,
+    /// accelerate’s YAML, or the flags of `accelerate launch`.
+    Accelerate,
+    /// peft’s `LoraConfig`, or an adapter’s `adapter_config.json`.
+    Peft,
+    /// `BitsAndBytesConfig` of transformers.
+    BitsAndBytes,
+    /// `from_pretrained` of transformers.
+    FromPretrained,
+    /// `FastLanguageModel.from_pretrained` of Unsloth.
+    UnslothModel,
+    /// `FastLanguageModel.get_peft_model` of Unsloth.
+    UnslothAdapters,
+    /// `prepare_model_for_kbit_training` of peft.
+    KbitTraining,
+    /// Options of torchrun.
+    Torchrun,
+    /// Options of DeepSpeed’s launcher.
+    DeepSpeedLauncher,
+    /// Variables that programs read.
+    Environment,
+    /// The index of a model’s weights.
+    WeightIndex,
+    /// A tokenizer.
+    Tokenizer,
+    /// What makes tensors of images or sounds.
+    Processor,
+    /// A part of a diffusion model.
+    Diffusion,
+    /// How a model generates.
+    Generation,
+}
+
+/// How a text of a format is read.
+pub(super) struct Row {
+    pub(super) format: Format,
+    /// What such a text is: “a configuration of DeepSpeed”.
+    pub(super) name: &'static str,
+    /// One of these groups of keys, all of a group, tells it from every other text. None for what a name tells.
+    pub(super) signs: &'static [&'static [&'static str]],
+    /// What is so in every text of the format.
+    pub(super) always: &'static [Said],
+    /// What its keys mean. A key is looked up in the first table that has it, as in a class and its bases.
+    pub(super) tables: &'static [&'static Table],
+    /// Keys whose object is a text of another format: `deepspeed` of the Trainer.
+    pub(super) within: &'static [(&'static str, Format)],
+}
+
+/// Keys of one class of a program.
+pub(super) struct Table {
+    /// The program, its version, and the file and class that were read for it.
+    pub(super) source: &'static str,
+    /// Whether these are arguments of a program beside the class that its name stands for, which a call of that class
+    /// in Python does not have.
+    pub(super) is_of_scripts: bool,
+    /// Keys that mean something.
+    pub(super) keys: &'static [Key],
+    /// Keys on which memory does not depend, with blanks between them. An asterisk at the end stands for any ending.
+    pub(super) no_matter: &'static str,
+    /// Keys on which it does depend and that nothing counts, with what they could cost.
+    pub(super) not_counted: &'static [(&'static str, &'static str)],
+}
+
+/// A key, or several spellings of it, with its meaning.
+pub(super) struct Key {
+    pub(super) names: &'static [&'static str],
+    /// What the program takes where nobody says it, where that is told apart from “nothing”.
+    pub(super) default: Option<&'static str>,
+    pub(super) rule: Rule,
+}
+
+/// How the value of a key is read.
+pub(super) enum Rule {
+    /// A number that this input takes as it is.
+    Number(&'static str),
+    /// A number in units of which a million is one of this input.
+    Millions(&'static str),
+    /// A share of one, of which this input takes hundredths.
+    Share(&'static str),
+    /// A number that says something together with others.
+    Count(Count),
+    /// Words, each with what it says.
+    Words(&'static [(&'static str, Said)]),
+    /// A text with one of these in it. Its name may be that of a file, which is read where it is given, too.
+    File(&'static [(&'static str, Said)]),
+    /// What is so where a number is above zero, and where it is not.
+    Above(Said, Said),
+    /// A number that is counted as it usually is; why another one is not counted.
+    Usual(f64, &'static str),
+    /// A word that is counted; why any other is not.
+    Only(&'static str, &'static str),
+    /// The name of a model.
+    Model,
+    /// The function that builds a model of torchtune’s, whose name has that of the model in it.
+    Component,
+    /// The rank of adapters, of which there are none at 0.
+    Rank,
+    /// The names of matrices that get adapters.
+    Targets,
+    /// An optimizer by its name in transformers, or by one of these.
+    Optimizer(&'static [(&'static str, Said)]),
+    /// `name=value` pairs of the optimizer, of which a rank is known.
+    OptimizerArguments,
+}
+
+/// What a value says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Said {
+    /// What is so anyhow.
+    Nothing,
+    /// Parameters of a link, with an ampersand between them.
+    Link(&'static str),
+    /// Something that says more together with others.
+    Fact(Fact),
+    /// Something for which nothing is counted, and what it could cost.
+    NotCounted(&'static str),
+}
+
+/// A key with what its program takes where nobody says it.
+const fn key(names: &'static [&'static str], default: &'static str, rule: Rule) -> Key {
+    Key { names, default: Some(default), rule }
+}
+
+/// A key that says nothing where it is absent.
+const fn open(names: &'static [&'static str], rule: Rule) -> Key {
+    Key { names, default: None, rule }
+}
+
+/// Formats that are told by their keys; the more telling ones come first.
+pub(super) static TOLD: &[&Row] = &[
+    &deepspeed::ROW,
+    &accelerate::ROW,
+    &peft::ADAPTER,
+    &torchtune::ROW,
+    &verl::ROW,
+    &openrlhf::ROW,
+    &axolotl::ROW,
+    &ms_swift::ROW,
+    &llama_factory::ROW,
+    &trl::GRPO,
+    &trl::DPO,
+    &trl::SFT,
+    &transformers::ROW,
+    &torchtitan::ROW,
+    &megatron::ROW,
+    &beside::WEIGHT_INDEX,
+    &beside::TOKENIZER,
+    &beside::PROCESSOR,
+    &beside::DIFFUSION,
+    &beside::GENERATION,
+];
+
+/// Every format.
+pub(super) static ALL: &[&Row] = &[
+    &axolotl::ROW,
+    &llama_factory::ROW,
+    &ms_swift::ROW,
+    &torchtune::ROW,
+    &verl::ROW,
+    &openrlhf::ROW,
+    &trl::SFT,
+    &trl::DPO,
+    &trl::GRPO,
+    &trl::REWARD,
+    &transformers::ROW,
+    &torchtitan::ROW,
+    &megatron::ROW,
+    &deepspeed::ROW,
+    &accelerate::ROW,
+    &peft::ADAPTER,
+    &python::BITS_AND_BYTES,
+    &python::FROM_PRETRAINED,
+    &python::UNSLOTH_MODEL,
+    &python::UNSLOTH_ADAPTERS,
+    &python::KBIT_TRAINING,
+    &launchers::TORCHRUN,
+    &launchers::DEEPSPEED,
+    &launchers::ENVIRONMENT,
+    &beside::WEIGHT_INDEX,
+    &beside::TOKENIZER,
+    &beside::PROCESSOR,
+    &beside::DIFFUSION,
+    &beside::GENERATION,
+];
+
+impl Format {
+    /// How it is read; `None` for none that exists, which a test excludes.
+    pub(super) fn row(self) -> Option<&'static Row> {
+        ALL.iter().copied().find(|row| row.format == self)
+    }
+
+    /// What a text of it is: “a configuration of DeepSpeed”.
+    pub fn name(self) -> &'static str {
+        self.row().map_or("", |row| row.name)
+    }
+
+    /// Where the meaning of its keys was read: a line for each class.
+    pub fn sources(self) -> impl Iterator<Item = &'static str> {
+        self.row().into_iter().flat_map(|row| row.tables.iter().map(|table| table.source))
+    }
+}
+
+/// What a table has of a key.
+pub(super) enum Found {
+    /// It means something.
+    Key(&'static Key),
+    /// Memory does not depend on it.
+    NoMatter,
+    /// It is not counted, for this reason.
+    NotCounted(&'static str),
+}
+
+impl Row {
+    /// What it has of a key, and of which table that is.
+    pub(super) fn find(&self, path: &str) -> Option<Found> {
+        let is = |pattern: &str| match pattern.strip_suffix('*') {
+            Some(beginning) => path.starts_with(beginning),
+            None => pattern == path,
+        };
+        self.tables.iter().find_map(|table| {
+            let key = table.keys.iter().find(|key| key.names.contains(&path)).map(Found::Key);
+            key.or_else(|| {
+                let pair = table.not_counted.iter().find(|(pattern, _)| is(pattern));
+                pair.map(|(_, why)| Found::NotCounted(why))
+            })
+            .or_else(|| table.no_matter.split(' ').any(is).then_some(Found::NoMatter))
+        })
+    }
+
+    /// Every key that it knows.
+    pub(super) fn known(&self) -> impl Iterator<Item = &'static str> {
+        self.tables.iter().flat_map(|table| {
+            let keys = table.keys.iter().flat_map(|key| key.names.iter().copied());
+            let others = table.no_matter.split(' ').chain(table.not_counted.iter().map(|(key, _)| *key));
+            keys.chain(others.filter(|key| !key.ends_with('*')))
+        })
+    }
+}
+
+/// Whether a value says yes, for keys that only switch something on or off.
+const fn switch(on: Said, off: Said) -> [(&'static str, Said); 2] {
+    [("true", on), ("false", off)]
+}

@@ -1,0 +1,240 @@
+//! What a text is, by what is in it and never by its name alone.
+
+use std::fmt;
+
+use super::format::{Format, Row, TOLD};
+use super::out_of_memory::{self, OutOfMemory};
+use super::syntax::{self, Document, LIMITS, SyntaxError};
+use super::{commands, hub, secrets};
+use crate::json::{self, Value};
+use crate::number;
+
+/// A part of a text that one format explains.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Section {
+    pub(super) format: Format,
+    pub(super) document: Document,
+    /// Keys with a value that only a run would know, and their lines.
+    pub(super) expressions: Vec<(String, usize)>,
+    /// Files that a command names, and their lines.
+    pub(super) files: Vec<(String, usize)>,
+    /// Whether it is a call of Python, of one class alone.
+    pub(super) is_call: bool,
+}
+
+impl Section {
+    pub(super) fn new(format: Format, document: Document) -> Self {
+        Self { format, document, expressions: Vec::new(), files: Vec::new(), is_call: false }
+    }
+}
+
+/// What a text is.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Recognised {
+    /// Configurations of programs, several of them where a command or a program of Python has several.
+    Sections(Vec<Section>),
+    /// A model’s own `config.json`.
+    Model,
+    /// The name of a model on a hub.
+    Name(String),
+    /// What a program or a tool says about memory.
+    Memory(Box<OutOfMemory>),
+    /// Nothing that is read.
+    Unread(Unread),
+}
+
+/// Why nothing is read of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unread {
+    /// There is nothing in it.
+    Empty,
+    /// It has more bytes than are read: how many it has, and how many are read.
+    TooLong {
+        /// How many it has.
+        length: usize,
+        /// How many are read.
+        most: usize,
+    },
+    /// Its bytes are no text.
+    Binary,
+    /// It breaks the grammar of what it looks like.
+    Syntax(SyntaxError),
+    /// It looks like JSON, and its reader stops.
+    Json(json::JsonError),
+    /// It is a text of none of the formats; its syntax, where it has one, and the first keys that no format has.
+    Unknown(Option<syntax::Syntax>),
+}
+
+impl fmt::Display for Unread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => f.write_str("there is nothing in it"),
+            Self::TooLong { length, most } => {
+                let (length, most) = (number::grouped(*length as f64), number::grouped(*most as f64));
+                write!(f, "it has {length} bytes; at most {most} of a configuration are read")
+            }
+            Self::Binary => f.write_str("it is no text"),
+            Self::Syntax(fault) => fault.fmt(f),
+            Self::Json(fault) if fault.reason.is_limit() => write!(f, "it is more than is read: {}", fault.reason),
+            Self::Json(fault) => write!(f, "it looks like JSON, but: {fault}"),
+            Self::Unknown(Some(syntax)) => {
+                write!(f, "it is {}, and of none of the formats that are read", syntax.name())
+            }
+            Self::Unknown(None) => f.write_str("it is of none of the formats that are read"),
+        }
+    }
+}
+
+/// Fields that only a model’s own configuration has. Some of them name tokenizers and processors as well.
+const OF_A_MODEL: [&str; 6] = ["model_type", "hidden_size", "n_embd", "d_model", "text_config", "vocab_size"];
+
+/// What a text is.
+pub(super) fn recognise(text: &str) -> Recognised {
+    let unread = |why| Recognised::Unread(why);
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let trimmed = text.trim();
+    if trimmed.is_empty() {
+        return unread(Unread::Empty);
+    }
+    // A model’s file may be longer than others: lists of quantized layers.
+    if trimmed.starts_with('{') {
+        return of_json(text);
+    }
+    // Logs are long, and looking for a few words in them takes no time.
+    if text.len() <= json::MAX_FILE_BYTES
+        && let Some(found) = out_of_memory::read(text)
+    {
+        return Recognised::Memory(Box::new(found));
+    }
+    if text.len() > LIMITS.bytes {
+        return unread(Unread::TooLong { length: text.len(), most: LIMITS.bytes });
+    }
+    if text.bytes().any(|byte| byte == 0) {
+        return unread(Unread::Binary);
+    }
+    if hub::is_id(trimmed) {
+        return Recognised::Name(trimmed.to_owned());
+    }
+    if let Some(sections) = commands::of_python(text) {
+        return Recognised::Sections(sections);
+    }
+    if let Some(read) = of_toml(text) {
+        return match read {
+            Ok(Some(section)) => Recognised::Sections(vec![section]),
+            Ok(None) => unread(Unread::Unknown(Some(syntax::Syntax::Toml))),
+            Err(fault) => unread(Unread::Syntax(fault)),
+        };
+    }
+    let commands = commands::sections(text);
+    if let Some(sections) = commands.as_ref().filter(|sections| !sections.is_empty()) {
+        return Recognised::Sections(sections.clone());
+    }
+    match of_yaml(text) {
+        Ok(Some(section)) => Recognised::Sections(vec![section]),
+        Ok(None) => unread(Unread::Unknown(commands.map(|_| syntax::Syntax::Flags))),
+        Err(fault) => unread(Unread::Syntax(fault)),
+    }
+}
+
+fn of_json(text: &str) -> Recognised {
+    match json::read_file(text) {
+        Ok(value) => of_value(text, &value),
+        Err(fault) => Recognised::Unread(Unread::Json(hidden(fault))),
+    }
+}
+
+/// What a text in JSON is, of which this is the value.
+pub(super) fn of_value(text: &str, value: &Value) -> Recognised {
+    let told = told(&|key: &str| value.get(key).is_some());
+    if OF_A_MODEL.iter().any(|key| value.get(key).is_some())
+        && told.is_none_or(|row| row.tables.iter().all(|table| table.keys.is_empty()))
+    {
+        return Recognised::Model;
+    }
+    match told {
+        Some(row) => Recognised::Sections(vec![Section::new(row.format, syntax::json::document(text, value.clone()))]),
+        None if matches!(value, Value::Object(_)) => Recognised::Unread(Unread::Unknown(Some(syntax::Syntax::Json))),
+        None => Recognised::Unread(Unread::Unknown(None)),
+    }
+}
+
+/// A fault of JSON, which may name a key, without what may be a secret.
+fn hidden(mut fault: json::JsonError) -> json::JsonError {
+    if let json::JsonErrorKind::Repeated(key) = &mut fault.reason {
+        *key = secrets::shown(key);
+    }
+    fault
+}
+
+/// The section that a text in TOML is; `None` where it does not look like TOML: no table, or no pair in one.
+fn of_toml(text: &str) -> Option<Result<Option<Section>, SyntaxError>> {
+    let is_table = |line: &str| {
+        let name = line.strip_prefix('[').and_then(|line| line.strip_suffix(']'));
+        name.is_some_and(|name| {
+            !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-[]".contains(&byte))
+        })
+    };
+    let is_pair = |line: &str| {
+        line.split_once('=').is_some_and(|(key, _)| !key.trim().is_empty() && !key.contains(['"', '(', ':']))
+    };
+    let mut lines = text.lines().map(str::trim);
+    (lines.any(is_table) && lines.any(is_pair)).then(|| syntax::toml::read(text).map(of_document))
+}
+
+/// The section that a text in YAML is; none where it is none of these formats.
+pub(super) fn of_yaml(text: &str) -> Result<Option<Section>, SyntaxError> {
+    // A text without a name in front of a colon is no configuration, whatever else is wrong with it.
+    let is_name = |key: &str| {
+        !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.\"'".contains(&byte))
+    };
+    let names = text.lines().filter(|line| line.split_once(':').is_some_and(|(key, _)| is_name(key.trim()))).count();
+    if names == 0 {
+        return Ok(None);
+    }
+    let document = match syntax::yaml::read(text) {
+        Ok(Some(document)) => document,
+        Ok(None) => return Ok(None),
+        // Prose has colons as well.
+        Err(_) if names < 2 => return Ok(None),
+        Err(fault) => return Err(fault),
+    };
+    Ok(of_document(document))
+}
+
+/// The section that entries without a name of their program are.
+pub(super) fn of_document(document: Document) -> Option<Section> {
+    let row = told(&|key: &str| document.has(key))?;
+    let mut section = Section::new(row.format, document);
+    if section.format == Format::Torchtitan {
+        name_flavor(&mut section.document);
+    }
+    Some(section)
+}
+
+/// Puts the name and the flavour of a model of torchtitan’s together, which only both say; of 0.3 those of its registry.
+fn name_flavor(document: &mut Document) {
+    let text = |path: &str| {
+        let entry = document.entries.iter().find(|entry| entry.path == path)?;
+        entry.value.text().map(|text| (text.to_owned(), entry.line))
+    };
+    let named = match (text("model.name"), text("model.flavor"), text("module"), text("config")) {
+        (Some((name, _)), Some((flavor, line)), ..) => Some((name, flavor, line)),
+        (_, _, Some((name, _)), Some((config, line))) => {
+            let flavor = config.strip_prefix(name.as_str()).map(|rest| rest.trim_start_matches('_').replace('_', "."));
+            flavor.map(|flavor| (name, flavor, line))
+        }
+        _ => None,
+    };
+    if let Some((name, flavor, line)) = named {
+        let value = Value::Text(super::format::torchtitan::model(&name, &flavor));
+        match document.entries.iter_mut().find(|entry| entry.path == "model.flavor") {
+            Some(entry) => entry.value = value,
+            None => document.put("model.flavor".to_owned(), value, line),
+        }
+    }
+}
+
+/// The first format one of whose signs is there.
+fn told(has: &dyn Fn(&str) -> bool) -> Option<&'static Row> {
+    TOLD.iter().copied().find(|row| row.signs.iter().any(|group| group.iter().all(|key| has(key))))
+}

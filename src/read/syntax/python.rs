@@ -1,0 +1,326 @@
+//! Calls in a Python text and their keyword arguments, by a tolerant lexer: numbers, texts, lists, dictionaries and names
+//! that a literal was assigned to before. Nothing is run, and an argument that only a run would know is an expression.
+
+use super::{Document, LIMITS, Tree};
+use crate::json::Value;
+
+/// A call of one of the names that were asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Call {
+    /// The name that was asked for, as in “SFTConfig” of `trl.SFTConfig`.
+    pub(crate) name: &'static str,
+    /// What stands before it: “trl”.
+    pub(crate) owner: String,
+    pub(crate) line: usize,
+    pub(crate) document: Document,
+    /// Arguments that only a run would know, with their lines.
+    pub(crate) expressions: Vec<(String, usize)>,
+    /// The first argument, where it has no name and is a text: what `from_pretrained` is asked for.
+    pub(crate) first: Option<String>,
+}
+
+/// How many calls are read. Calls inside of one another are passed over once for each of them.
+const MOST_CALLS: usize = 64;
+
+/// The calls of these names in a text, in its order. A name with a dot is looked for with its last two parts.
+pub(crate) fn calls(text: &str, names: &[&'static str]) -> Vec<Call> {
+    let tokens = tokens(text);
+    let mut reader = Reader { tokens: &tokens, at: 0, literals: Vec::new(), values: 0 };
+    let mut calls = Vec::new();
+    while reader.at < tokens.len() && reader.values < LIMITS.values && calls.len() < MOST_CALLS {
+        let at = reader.at;
+        reader.assignment();
+        let Some((name, owner)) = reader.called(names) else {
+            reader.at = at + 1;
+            continue;
+        };
+        let line = tokens[at].line;
+        reader.at = at + 2;
+        calls.push(reader.call(name, owner, line));
+        // Calls inside of this one are found as well.
+        reader.at = at + 2;
+    }
+    calls
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Kind<'a> {
+    /// A name, with the names before its dots.
+    Name(&'a str),
+    Number(&'a str),
+    Text(String),
+    Sign(u8),
+}
+
+struct Token<'a> {
+    kind: Kind<'a>,
+    line: usize,
+}
+
+fn tokens(text: &str) -> Vec<Token<'_>> {
+    let bytes = text.as_bytes();
+    let mut tokens = Vec::new();
+    let (mut at, mut line) = (0, 1);
+    while at < bytes.len() && tokens.len() < 16 * LIMITS.values {
+        let start = at;
+        match bytes[at] {
+            b'\n' => {
+                line += 1;
+                at += 1;
+            }
+            byte if byte.is_ascii_whitespace() => at += 1,
+            b'#' => at += bytes[at..].iter().position(|byte| *byte == b'\n').unwrap_or(bytes.len() - at),
+            b'"' | b'\'' => {
+                let (content, end) = quoted(text, at);
+                tokens.push(Token { kind: Kind::Text(content), line });
+                line += bytes[at..end].iter().filter(|byte| **byte == b'\n').count();
+                at = end;
+            }
+            byte if byte.is_ascii_alphabetic() || byte == b'_' => {
+                at += bytes[at..]
+                    .iter()
+                    .position(|b| !(b.is_ascii_alphanumeric() || *b == b'_' || *b == b'.'))
+                    .unwrap_or(bytes.len() - at);
+                // r"…" and f"…" are texts with a letter before them.
+                let name = &text[start..at];
+                if !(name.len() <= 2 && bytes.get(at).is_some_and(|b| matches!(b, b'"' | b'\''))) {
+                    tokens.push(Token { kind: Kind::Name(name.trim_end_matches('.')), line });
+                }
+            }
+            byte if byte.is_ascii_digit() || byte == b'.' && bytes.get(at + 1).is_some_and(u8::is_ascii_digit) => {
+                while at < bytes.len()
+                    && (bytes[at].is_ascii_alphanumeric()
+                        || matches!(bytes[at], b'.' | b'_')
+                        || matches!(bytes[at], b'-' | b'+') && matches!(bytes[at - 1], b'e' | b'E'))
+                {
+                    at += 1;
+                }
+                tokens.push(Token { kind: Kind::Number(&text[start..at]), line });
+            }
+            byte => {
+                tokens.push(Token { kind: Kind::Sign(byte), line });
+                at += text[at..].chars().next().map_or(1, char::len_utf8);
+            }
+        }
+    }
+    tokens
+}
+
+/// The content of a text that begins at a quote, and where it ends.
+fn quoted(text: &str, start: usize) -> (String, usize) {
+    let rest = &text[start..];
+    let one = &rest[..1];
+    let three = one.repeat(3);
+    let quote = if rest.starts_with(&three) { three.as_str() } else { one };
+    let mut content = String::new();
+    let mut characters = rest[quote.len()..].char_indices();
+    while let Some((at, character)) = characters.next() {
+        let here = start + quote.len() + at;
+        if text[here..].starts_with(quote) {
+            return (content, here + quote.len());
+        }
+        // A text that is not closed ends with its line.
+        if character == '\n' && quote.len() == 1 {
+            return (content, here);
+        }
+        if character == '\\' {
+            if let Some((_, escaped)) = characters.next() {
+                content.push(escaped);
+            }
+        } else {
+            content.push(character);
+        }
+    }
+    (content, text.len())
+}
+
+struct Reader<'a> {
+    tokens: &'a [Token<'a>],
+    at: usize,
+    /// Names that a literal was assigned to, the last one first.
+    literals: Vec<(&'a str, Value)>,
+    values: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn kind(&self, ahead: usize) -> Option<&'a Kind<'a>> {
+        self.tokens.get(self.at + ahead).map(|token| &token.kind)
+    }
+
+    fn is(&self, ahead: usize, sign: u8) -> bool {
+        self.kind(ahead) == Some(&Kind::Sign(sign))
+    }
+
+    /// Takes note of `name = literal`, alone on its line, and reads nothing further.
+    fn assignment(&mut self) {
+        let Some(Kind::Name(name)) = self.kind(0) else { return };
+        let begins = self.at == 0 || self.tokens[self.at - 1].line < self.tokens[self.at].line;
+        let is_literal =
+            matches!(self.kind(2), Some(Kind::Number(_) | Kind::Text(_) | Kind::Name("True" | "False" | "None")));
+        let ends = self.tokens.get(self.at + 3).is_none_or(|token| token.line > self.tokens[self.at].line);
+        if begins && self.is(1, b'=') && is_literal && ends && self.literals.len() < LIMITS.keys {
+            let at = self.at;
+            self.at += 2;
+            let value = self.literal(0).map(Tree::value);
+            self.at = at;
+            if let Some(value) = value {
+                self.literals.insert(0, (name, value));
+            }
+        }
+    }
+
+    /// The name that is called here, of those that were asked for.
+    fn called(&self, names: &[&'static str]) -> Option<(&'static str, &'a str)> {
+        let Some(Kind::Name(name)) = self.kind(0) else { return None };
+        if !self.is(1, b'(') {
+            return None;
+        }
+        names.iter().find_map(|asked| {
+            let owner = name.strip_suffix(asked)?;
+            (owner.is_empty() || owner.ends_with('.')).then_some((*asked, owner.trim_end_matches('.')))
+        })
+    }
+
+    /// The arguments behind an opening bracket.
+    fn call(&mut self, name: &'static str, owner: &str, line: usize) -> Call {
+        let owner = owner.to_owned();
+        let mut call = Call { name, owner, line, document: Document::default(), expressions: Vec::new(), first: None };
+        let mut place = 0;
+        while self.at < self.tokens.len() && !self.is(0, b')') {
+            let line = self.tokens[self.at].line;
+            let key = match self.kind(0) {
+                Some(Kind::Name(key)) if self.is(1, b'=') && !self.is(2, b'=') => {
+                    self.at += 2;
+                    Some(*key)
+                }
+                _ => None,
+            };
+            let value = self.literal(0);
+            // A literal is the whole of an argument, or it is part of an expression.
+            let whole = self.at >= self.tokens.len() || self.is(0, b',') || self.is(0, b')');
+            match (key, value.filter(|_| whole)) {
+                (Some(key), Some(Tree::Map(inner))) if !inner.is_empty() => {
+                    let inner = Tree::Map(vec![(key.to_owned(), line, Tree::Map(inner))]).document();
+                    call.document.entries.extend(inner.entries);
+                }
+                (Some(key), Some(value)) => call.document.put(key.to_owned(), value.value(), line),
+                (Some(key), None) => call.expressions.push((key.to_owned(), line)),
+                (None, Some(Tree::Leaf(Value::Text(text)))) if place == 0 => call.first = Some(text),
+                (None, _) => {}
+            }
+            self.rest_of_argument();
+            place += 1;
+        }
+        call
+    }
+
+    /// Passes over what is left of an argument and the comma behind it.
+    fn rest_of_argument(&mut self) {
+        let mut depth = 0_usize;
+        while let Some(kind) = self.kind(0) {
+            match kind {
+                Kind::Sign(b'(' | b'[' | b'{') => depth += 1,
+                Kind::Sign(b')') if depth == 0 => return,
+                Kind::Sign(b')' | b']' | b'}') => depth = depth.saturating_sub(1),
+                Kind::Sign(b',') if depth == 0 => {
+                    self.at += 1;
+                    return;
+                }
+                _ => {}
+            }
+            self.at += 1;
+        }
+    }
+
+    /// A literal, or a name that one was assigned to. Recursion is safe: it goes no deeper than [`LIMITS`].
+    fn literal(&mut self, depth: usize) -> Option<Tree> {
+        self.values += 1;
+        if depth == LIMITS.depth || self.values > LIMITS.values {
+            return None;
+        }
+        let kind = self.kind(0)?;
+        self.at += 1;
+        Some(match kind {
+            Kind::Number(text) => Tree::Leaf(number(text, false)?),
+            Kind::Sign(b'-') => {
+                let Some(Kind::Number(text)) = self.kind(0) else { return None };
+                self.at += 1;
+                Tree::Leaf(number(text, true)?)
+            }
+            Kind::Text(text) => {
+                let mut text = text.clone();
+                // Texts that stand side by side are one.
+                while let Some(Kind::Text(more)) = self.kind(0) {
+                    text.push_str(more);
+                    self.at += 1;
+                }
+                Tree::Leaf(Value::Text(text))
+            }
+            Kind::Name("True") => Tree::Leaf(Value::Bool(true)),
+            Kind::Name("False") => Tree::Leaf(Value::Bool(false)),
+            Kind::Name("None") => Tree::Leaf(Value::Null),
+            // Whether the GPU has bf16 is what “auto” asks as well; the other type is the one that it has not.
+            Kind::Name(name) if is_asking(name) && self.is(0, b'(') && self.is(1, b')') => {
+                self.at += 2;
+                Tree::Leaf(Value::Text("auto".to_owned()))
+            }
+            Kind::Name("not")
+                if matches!(self.kind(0), Some(Kind::Name(name)) if is_asking(name))
+                    && self.is(1, b'(')
+                    && self.is(2, b')') =>
+            {
+                self.at += 3;
+                Tree::Leaf(Value::Bool(false))
+            }
+            Kind::Name(name) => match self.literals.iter().find(|(known, _)| known == name) {
+                Some((_, value)) => Tree::Leaf(value.clone()),
+                // Types of torch and members of enumerations are words: torch.bfloat16, IntervalStrategy.STEPS.
+                None if name.starts_with("torch.") && !self.is(0, b'(') => Tree::Leaf(Value::Text((*name).to_owned())),
+                None => return None,
+            },
+            Kind::Sign(b'[' | b'(') => {
+                let mut items = Vec::new();
+                while !self.is(0, b']') && !self.is(0, b')') {
+                    items.push(self.literal(depth + 1)?);
+                    if self.is(0, b',') {
+                        self.at += 1;
+                    }
+                }
+                self.at += 1;
+                Tree::List(items)
+            }
+            Kind::Sign(b'{') => {
+                let mut keys: Vec<(String, usize, Tree)> = Vec::new();
+                while !self.is(0, b'}') {
+                    let line = self.tokens.get(self.at)?.line;
+                    let Tree::Leaf(Value::Text(key)) = self.literal(depth + 1)? else { return None };
+                    if !self.is(0, b':') {
+                        return None;
+                    }
+                    self.at += 1;
+                    let value = self.literal(depth + 1)?;
+                    if !keys.iter().any(|(other, ..)| *other == key) {
+                        keys.push((key, line, value));
+                    }
+                    if self.is(0, b',') {
+                        self.at += 1;
+                    }
+                }
+                self.at += 1;
+                Tree::Map(keys)
+            }
+            Kind::Sign(_) => return None,
+        })
+    }
+}
+
+/// Whether a function says that the GPU has bf16.
+fn is_asking(name: &str) -> bool {
+    name.ends_with("is_bf16_supported") || name.ends_with("is_bfloat16_supported")
+}
+
+fn number(text: &str, below_zero: bool) -> Option<Value> {
+    let digits = text.replace('_', "");
+    digits.parse::<f64>().ok().filter(|number| number.is_finite())?;
+    Some(Value::Number(if below_zero { format!("-{digits}") } else { digits }))
+}

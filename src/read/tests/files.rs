@@ -1,0 +1,536 @@
+//! A short file of every format, read whole: what each key becomes is what the programs' documentation says of it.
+
+use super::*;
+
+#[test]
+fn a_file_of_axolotl_is_read_key_by_key() {
+    let text = "base_model: meta-llama/Llama-3.1-8B\n\
+        load_in_4bit: true\n\
+        adapter: qlora\n\
+        lora_r: 32\n\
+        lora_target_linear: true\n\
+        sequence_len: 4096\n\
+        sample_packing: true\n\
+        micro_batch_size: 2\n\
+        gradient_accumulation_steps: 4\n\
+        optimizer: paged_adamw_32bit\n\
+        bf16: auto\n\
+        gradient_checkpointing: true\n\
+        attn_implementation: flash_attention_2\n\
+        learning_rate: 0.0002\n\
+        lora_modules_to_save: [embed_tokens]\n\
+        sequence_length: 2048\n";
+    assert_eq!(formats(&[Text::pasted(text)]), [Format::Axolotl]);
+    assert_eq!(
+        told_of(text),
+        [
+            "1 used base_model: model=llama-3.1-8b",
+            "2 used load_in_4bit: adapter=qlora",
+            "3 used adapter: adapter=qlora",
+            "4 used lora_r: rank=32",
+            "5 used lora_target_linear: targets=all",
+            "6 used sequence_len: s=4096",
+            "7 used sample_packing: lengths=packed",
+            "8 used micro_batch_size: b=2",
+            "9 used gradient_accumulation_steps: accum=4",
+            "10 not counted optimizer",
+            "11 used bf16: precision=autocast",
+            "12 used gradient_checkpointing: recompute=full",
+            "13 used attn_implementation: attn=flash",
+            "14 no matter learning_rate",
+            "15 not counted lora_modules_to_save",
+            "16 not understood sequence_length: nearest sequence_len, pad_to_sequence_len",
+        ]
+    );
+    // Nothing divides the model where no file says so, and axolotl makes segments grow.
+    assert_says(&[Text::pasted(text)], "zero=0&engine=torch&segments=expandable&adapter_type=32");
+}
+
+#[test]
+fn arguments_of_llama_factory_are_read_key_by_key() {
+    let text = "### model\n\
+        model_name_or_path: Qwen/Qwen3-8B\n\
+        stage: dpo\n\
+        finetuning_type: lora\n\
+        lora_rank: 64\n\
+        lora_target: q_proj,v_proj\n\
+        quantization_bit: 4\n\
+        double_quantization: false\n\
+        cutoff_len: 8192\n\
+        per_device_train_batch_size: 1\n\
+        gradient_accumulation_steps: 8\n\
+        bf16: true\n\
+        flash_attn: fa2\n\
+        deepspeed: examples/deepspeed/ds_z3_config.json\n\
+        num_train_epochs: 3.0\n\
+        per_device_train_batch: 2\n";
+    assert_eq!(formats(&[Text::pasted(text)]), [Format::LlamaFactory]);
+    assert_eq!(
+        told_of(text),
+        [
+            "2 used model_name_or_path: model=qwen3-8b",
+            "3 used stage: frozen=16&task=dpo",
+            "4 used finetuning_type: adapter=qlora",
+            "5 used lora_rank: rank=64",
+            "6 used lora_target: targets=qv",
+            "7 used quantization_bit: adapter=qlora",
+            "8 not counted double_quantization",
+            "9 used cutoff_len: s=8192",
+            "10 used per_device_train_batch_size: b=1",
+            "11 used gradient_accumulation_steps: accum=8",
+            "12 used bf16: precision=bf16",
+            "13 used flash_attn: attn=flash",
+            "14 used deepspeed: engine=deepspeed&zero=3",
+            "15 no matter num_train_epochs",
+            "16 not understood per_device_train_batch: nearest per_device_train_batch_size",
+        ]
+    );
+    // Its own defaults: every layer is computed again, by reentrant autograd; the reference is the model without adapters.
+    let reading = read(&[Text::pasted(text)]);
+    assert_says(&[Text::pasted(text)], "recompute=full&ref=adapter&optimizer=adamw&step=fused&adapter_dropout=off");
+    assert_eq!(
+        reading.understood.missing.iter().map(|(_, name)| name.as_str()).collect::<Vec<_>>(),
+        ["ds_z3_config.json"]
+    );
+    // The same as JSON.
+    let json = r#"{"model_name_or_path": "some/model", "finetuning_type": "full", "cutoff_len": 8192, "bf16": true}"#;
+    assert_says(&[Text::pasted(json)], "adapter=none&s=8192&precision=autocast&b=8&accum=1");
+}
+
+#[test]
+fn arguments_of_trl_are_read_with_the_defaults_of_their_class() {
+    let text = "model_name_or_path: google/gemma-2-9b\n\
+        dataset_name: some/data\n\
+        output_dir: out\n\
+        learning_rate: 2e-5\n\
+        per_device_train_batch_size: 2\n\
+        packing: true\n\
+        max_length: 2048\n\
+        use_peft: true\n\
+        use_dora: true\n\
+        dtype: bfloat16\n\
+        lora_rank_of_all: 3\n";
+    assert_eq!(formats(&[Text::pasted(text)]), [Format::TrlSft]);
+    assert_eq!(
+        told_of(text),
+        [
+            "1 used model_name_or_path: model=gemma-2-9b",
+            "2 no matter dataset_name",
+            "3 no matter output_dir",
+            "4 no matter learning_rate",
+            "5 used per_device_train_batch_size: b=2",
+            "6 used packing: lengths=packed",
+            "7 used max_length: s=2048",
+            "8 used use_peft: adapter=lora",
+            "9 not counted use_dora",
+            "10 used dtype: adapter=lora&precision=autocast",
+            "11 not understood lora_rank_of_all: nearest lora_rank",
+        ]
+    );
+    // trl’s classes take bf16 and recompute every layer where nobody says otherwise, and the Trainer does neither.
+    assert_says(&[Text::pasted(text)], "recompute=full&precision=autocast&accum=1");
+    let trainer = "output_dir: out\nlearning_rate: 2e-5\nper_device_train_batch_size: 2\n";
+    assert_eq!(formats(&[Text::pasted(trainer)]), [Format::Transformers]);
+    assert_says(&[Text::pasted(trainer)], "recompute=none&b=2&accum=1&optimizer=adamw&step=fused&precision=bf16-pure");
+    let whole = read(&[Text::pasted("output_dir: out\nlearning_rate: 2e-5\n")]);
+    let silent = whole.understood.silent.iter().find(|silent| silent.key == "per_device_train_batch_size");
+    let silent = silent.expect("the Trainer’s own number");
+    assert_eq!((silent.value, silent.became.as_slice()), ("8", &["b=8".to_owned()][..]));
+    assert_eq!(silent.source, "transformers 5.24.0, training_args.py, TrainingArguments");
+}
+
+#[test]
+fn trl_s_other_classes_are_told_by_their_keys() {
+    let dpo = "output_dir: out\nper_device_train_batch_size: 1\nprecompute_ref_log_probs: true\nbeta: 0.1\n";
+    assert_eq!(formats(&[Text::pasted(dpo)]), [Format::TrlDpo]);
+    assert_says(&[Text::pasted(dpo)], "task=dpo&ref=none&s=1024&dropout=off");
+    let grpo = "output_dir: out\nnum_generations: 8\nmax_prompt_length: 512\nmax_completion_length: 3584\nuse_vllm: true\n\
+        vllm_gpu_memory_utilization: 0.4\nvllm_enable_sleep_mode: true\n";
+    assert_eq!(formats(&[Text::pasted(grpo)]), [Format::TrlGrpo]);
+    // 512 + 3,584 tokens; trl’s β is 0 by itself, and then there is no reference.
+    assert_says(&[Text::pasted(grpo)], "task=grpo&s=4096&completion=3584&rollout=asleep&engine_share=40&ref=none");
+}
+
+#[test]
+fn a_configuration_of_accelerate_is_read_key_by_key() {
+    let text = "compute_environment: LOCAL_MACHINE\n\
+        debug: false\n\
+        distributed_type: FSDP\n\
+        fsdp_config:\n  \
+        fsdp_version: 1\n  \
+        fsdp_sharding_strategy: SHARD_GRAD_OP\n  \
+        fsdp_offload_params: true\n  \
+        fsdp_backward_prefetch: BACKWARD_PRE\n  \
+        fsdp_activation_checkpointing: true\n\
+        mixed_precision: bf16\n\
+        num_machines: 2\n\
+        num_processes: 16\n\
+        number_of_processes: 16\n";
+    assert_eq!(formats(&[Text::pasted(text)]), [Format::Accelerate]);
+    assert_eq!(
+        told_of(text),
+        [
+            "1 no matter compute_environment",
+            "2 no matter debug",
+            "3 used distributed_type: engine=torch&zero=2",
+            "5 no matter fsdp_config.fsdp_version",
+            "6 used fsdp_config.fsdp_sharding_strategy: zero=2",
+            "7 used fsdp_config.fsdp_offload_params: offload=parameters",
+            "8 not counted fsdp_config.fsdp_backward_prefetch",
+            "9 used fsdp_config.fsdp_activation_checkpointing: recompute=full",
+            "10 used mixed_precision: precision=mixed",
+            "11 no matter num_machines",
+            "12 used num_processes: gpus=16",
+            "13 not understood number_of_processes: nearest num_processes",
+        ]
+    );
+}
+
+#[test]
+fn a_configuration_of_deepspeed_is_read_key_by_key() {
+    let text = r#"{
+        "train_micro_batch_size_per_gpu": 4,
+        "gradient_accumulation_steps": "auto",
+        "gradient_clipping": 1.0,
+        "bf16": {"enabled": true},
+        "zero_optimization": {
+            "stage": 2,
+            "reduce_bucket_size": 2e8,
+            "offload_optimizer": {"device": "cpu", "pin_memory": true},
+            "zero_hpz_partition_size": 8,
+            "offload_parameters": {"device": "cpu"}
+        }
+    }"#;
+    assert_eq!(formats(&[Text::pasted(text)]), [Format::DeepSpeed]);
+    assert_eq!(
+        told_of(text),
+        [
+            "2 used train_micro_batch_size_per_gpu: b=4",
+            "3 no matter gradient_accumulation_steps",
+            "4 no matter gradient_clipping",
+            "5 used bf16.enabled: precision=bf16",
+            "7 used zero_optimization.stage: zero=2",
+            "8 used zero_optimization.reduce_bucket_size: bucket=200",
+            "9 used zero_optimization.offload_optimizer.device: offload=optimizer",
+            "9 no matter zero_optimization.offload_optimizer.pin_memory",
+            "10 not counted zero_optimization.zero_hpz_partition_size",
+            "11 not understood zero_optimization.offload_parameters.device: nearest zero_optimization.offload_param.device",
+        ]
+    );
+}
+
+#[test]
+fn an_adapter_s_file_is_read_key_by_key() {
+    let text = "{\n\"base_model_name_or_path\": \"mistralai/Mistral-7B-v0.1\",\n\"peft_type\": \"LORA\",\n\"r\": 64,\n\
+        \"lora_alpha\": 16,\n\"lora_dropout\": 0.05,\n\"target_modules\": [\"q_proj\", \"k_proj\", \"v_proj\", \"o_proj\"],\n\
+        \"modules_to_save\": [\"lm_head\"],\n\"rang\": 3\n}";
+    assert_eq!(formats(&[Text::pasted(text)]), [Format::Peft]);
+    assert_eq!(
+        told_of(text),
+        [
+            "2 used base_model_name_or_path: model=mistral-7b",
+            "3 no matter peft_type",
+            "4 used r: rank=64",
+            "5 no matter lora_alpha",
+            "6 used lora_dropout: adapter_dropout=on",
+            "7 used target_modules: targets=attention",
+            "8 not counted modules_to_save",
+            "9 not understood rang: nearest ",
+        ]
+    );
+    assert_says(&[Text::pasted(text)], "adapter=lora&adapter_type=32");
+}
+
+/// A file of axolotl that names a file of DeepSpeed, that file, and the model’s own: one configuration.
+#[test]
+fn several_files_make_one_configuration_in_any_order() {
+    let run =
+        b"base_model: some/model\nsequence_len: 2048\nmicro_batch_size: 1\ndeepspeed: deepspeed_configs/zero2.json\n";
+    let deepspeed = br#"{"zero_optimization": {"stage": 3}, "bf16": {"enabled": true}}"#;
+    let model = include_bytes!("../../../tests/config_files/llama-3.1-8b.json");
+    let texts =
+        [Text::file("run.yaml", run), Text::file("configs/zero2.json", deepspeed), Text::file("config.json", model)];
+    let [a, b, c] = texts;
+    let first = read(&texts);
+    for order in [[a, c, b], [b, a, c], [b, c, a], [c, a, b], [c, b, a]] {
+        assert_eq!(read(&order), first);
+    }
+    // The file itself says stage 3, whatever its name says.
+    assert_says(&texts, "engine=deepspeed&zero=3&precision=bf16&s=2048&b=1");
+    assert!(first.understood.missing.is_empty());
+    // 32 layers, as the file of the model says.
+    assert_eq!(first.decoded.scenario.model.layers, 32);
+    // Without it the name has to do, and it is said that the file is missing.
+    let alone = read(&[a]);
+    assert_eq!(alone.inputs.get("zero"), Some("2"));
+    assert_eq!(alone.understood.missing[0].1, "zero2.json");
+}
+
+#[test]
+fn of_two_texts_that_say_different_things_one_counts_and_the_other_is_told_of() {
+    let texts = [
+        Text::file("train.yaml", b"output_dir: o\nlearning_rate: 1e-5\nper_device_train_batch_size: 2\n"),
+        Text::file("ds.json", br#"{"zero_optimization": {"stage": 2}, "train_micro_batch_size_per_gpu": 4}"#),
+    ];
+    let reading = read(&texts);
+    assert_eq!(reading.inputs.get("b"), Some("2"));
+    let overruled: Vec<&str> =
+        reading.understood.used.iter().filter(|used| used.overruled).map(|used| used.place.key.as_str()).collect();
+    assert_eq!(overruled, ["train_micro_batch_size_per_gpu"]);
+}
+
+#[test]
+fn a_name_on_a_hub_or_its_address_is_the_model_and_no_other_model_answers_for_it() {
+    for (text, slug) in [
+        ("meta-llama/Llama-3.1-8B", "llama-3.1-8b"),
+        ("meta-llama/Llama-3.1-8B-Instruct", "llama-3.1-8b"),
+        ("https://huggingface.co/Qwen/Qwen3-8B/tree/main", "qwen3-8b"),
+        ("https://huggingface.co/Qwen/Qwen3-8B\n", "qwen3-8b"),
+        ("unsloth/Meta-Llama-3.1-8B-bnb-4bit", "llama-3.1-8b"),
+    ] {
+        let reading = read(&[Text::pasted(text)]);
+        let Model::Listed(row) = reading.model else { panic!("{text}: {:?}", reading.model) };
+        assert_eq!(row.slug, slug, "{text}");
+    }
+    for text in ["meta-llama/Llama-3.2-11B-Vision", "someone/llama-99b", "https://huggingface.co/some/thing"] {
+        let reading = read(&[Text::pasted(text)]);
+        assert!(matches!(reading.model, Model::Unknown { .. }), "{text}: {:?}", reading.model);
+        assert_eq!(reading.texts[0].kind, Kind::Name, "{text}");
+    }
+}
+
+#[test]
+fn a_configuration_of_torchtitan_is_read_key_by_key() {
+    let text = "# a job\n\
+        [job]\n\
+        dump_folder = \"./outputs\"\n\
+        [model]\n\
+        name = \"llama3\"\n\
+        flavor = \"70B\"\n\
+        [optimizer]\n\
+        name = \"AdamW\"\n\
+        [training]\n\
+        local_batch_size = 8\n\
+        seq_len = 8_192\n\
+        [parallelism]\n\
+        data_parallel_shard_degree = 4\n\
+        tensor_parallel_degree = 8\n\
+        pipeline_parallel_degree = 4\n\
+        pipeline_parallel_schedule = \"Interleaved1F1B\"\n\
+        pipeline_parallel_layers_per_stage = 10\n\
+        pipeline_parallel_microbatch_size = 2\n\
+        expert_tensor_parallel_degree = 2\n\
+        tensor_paralel = 2\n\
+        [activation_checkpoint]\n\
+        mode = \"full\"\n";
+    assert_eq!(formats(&[Text::pasted(text)]), [Format::Torchtitan]);
+    assert_eq!(
+        told_of(text),
+        [
+            "3 no matter job.dump_folder",
+            "5 no matter model.name",
+            "6 used model.flavor: model=llama-3.1-70b",
+            "8 used optimizer.name: optimizer=adamw",
+            "10 used training.local_batch_size: b=2",
+            "11 used training.seq_len: s=8192",
+            "13 used parallelism.data_parallel_shard_degree: gpus=128&zero=2",
+            "14 used parallelism.tensor_parallel_degree: tp=8",
+            "15 used parallelism.pipeline_parallel_degree: pp=4",
+            "16 used parallelism.pipeline_parallel_schedule: vpp=2",
+            "17 used parallelism.pipeline_parallel_layers_per_stage: vpp=2",
+            "18 used parallelism.pipeline_parallel_microbatch_size: b=2",
+            "19 not counted parallelism.expert_tensor_parallel_degree",
+            "20 not understood parallelism.tensor_paralel: nearest parallelism.tensor_parallel_degree",
+            "22 used activation_checkpoint.mode: recompute=full",
+        ]
+    );
+    // 80 layers over 4 stages in chunks of 10; 8 sequences in micro-batches of 2; 4 × 8 × 4 GPUs. With a pipeline FSDP keeps
+    // weights gathered where nobody says otherwise, which is ZeRO 2; its fp32 weights are cast as they are gathered.
+    assert_says(
+        &[Text::pasted(text)],
+        "vpp=2&b=2&accum=4&gpus=128&precision=mixed&sp=on&engine=torchtitan&kernels=eager",
+    );
+    let flags = "NGPU=8 ./run_train.sh\npython -m torchtitan.train --module qwen3 --config qwen3_14b --training.local_batch_size 4 \
+        --training.seq_len 4096 --loss.num_chunks 8 --compile.enable activation-checkpoint:none";
+    assert_says(
+        &[Text::pasted(flags)],
+        "b=4&s=4096&chunks=8&loss=chunked-head&kernels=fused&recompute=none&zero=3&gpus=8",
+    );
+    let Model::Listed(row) = read(&[Text::pasted(flags)]).model else { panic!("a model of the list") };
+    assert_eq!(row.slug, "qwen3-14b");
+}
+
+/// GPT-3 175B as its authors ran it with Megatron-LM: 96 layers of 12,288, 96 heads.
+#[test]
+fn flags_of_megatron_describe_the_model_and_its_division() {
+    let text = "GPUS_PER_NODE=8\n\
+        DISTRIBUTED_ARGS=(\n    --nproc_per_node $GPUS_PER_NODE\n    --nnodes 16\n)\n\
+        GPT_MODEL_ARGS=(\n    --num-layers 96\n    --hidden-size 12288\n    --num-attention-heads 96\n    --seq-length 2048\n    \
+        --max-position-embeddings 2048\n)\n\
+        torchrun ${DISTRIBUTED_ARGS[@]} pretrain_gpt.py \\\n    ${GPT_MODEL_ARGS[@]} \\\n    --micro-batch-size 1 \\\n    \
+        --global-batch-size 1536 --bf16 --fp8-format hybrid \\\n    --tensor-model-parallel-size 8 --pipeline-model-parallel-size 16 \\\n    \
+        --num-layers-per-virtual-pipeline-stage 3 --sequence-parallel --use-distributed-optimizer \\\n    \
+        --recompute-granularity full --recompute-method uniform --recompute-num-layers 1 --lr 6.0e-5 --mtp-num-layers 1 --mbs 3\n";
+    assert_eq!(formats(&[Text::pasted(text)]), [Format::Megatron, Format::Torchrun]);
+    let told = told_of(text);
+    for line in [
+        "3 used nproc_per_node: gpus=128",
+        "4 used nnodes: gpus=128",
+        "7 used num_layers: layers=96",
+        "8 used hidden_size: hidden=12288",
+        "16 used fp8_format: fp8=te-delayed",
+        "17 used tensor_model_parallel_size: tp=8",
+        "19 no matter lr",
+        "19 not counted mtp_num_layers",
+        "19 used recompute_granularity: recompute=full",
+        "18 used use_distributed_optimizer: zero=1",
+    ] {
+        assert!(told.iter().any(|one| one == line), "{line} is not among {told:#?}");
+    }
+    assert!(told.iter().any(|line| line.starts_with("19 not understood mbs")), "{told:#?}");
+    // 96 / 16 / 3 = 2 chunks; 16 × 8 / (8 × 16) = 1 replica, so that 1,536 sequences are as many micro-batches. What no flag
+    // says: GELU and four times the width, biases, a learned table, dropout, main gradients in fp32.
+    assert_says(
+        &[Text::pasted(text)],
+        "vpp=2&accum=1536&sp=on&mlp=gelu&ffn=49152&bias=all&position=learned&positions=2048&tied=on&dropout=on&grad=32&kv=96&\
+         head_dim=128&precision=bf16&loss=vocab-parallel&engine=megatron&norm=layernorm"
+            .replace(char::is_whitespace, "")
+            .as_str(),
+    );
+    let scenario = read(&[Text::pasted(text)]).decoded.scenario;
+    assert_eq!((scenario.model.origin, scenario.model.layers), (crate::Origin::Own, 96));
+}
+
+#[test]
+fn arguments_of_ms_swift_are_read_key_by_key() {
+    let text = "NPROC_PER_NODE=4 swift rlhf \\\n\
+        --rlhf_type dpo --model Qwen/Qwen3-8B \\\n\
+        --train_type lora --lora_rank 32 \\\n\
+        --dataset some/data --torch_dtype bfloat16 \\\n\
+        --max_length 4096 --attn_impl flash_attn \\\n\
+        --gradient_accumulation_steps 4 --deepspeed zero2 \\\n\
+        --sequence_parallel_size 2 --lora_ranks 3\n";
+    assert_eq!(formats(&[Text::pasted(text)]), [Format::MsSwift, Format::Environment]);
+    assert_eq!(
+        told_of(text),
+        [
+            "1 used NPROC_PER_NODE: gpus=4",
+            "2 used model: model=qwen3-8b",
+            "2 used rlhf_type: task=dpo",
+            "3 used lora_rank: rank=32",
+            "3 used train_type: adapter=lora",
+            "4 no matter dataset",
+            "4 used torch_dtype: adapter=lora&precision=bf16",
+            "5 used attn_impl: attn=flash",
+            "5 used max_length: s=4096",
+            "6 used deepspeed: engine=deepspeed&zero=2",
+            "6 used gradient_accumulation_steps: accum=4",
+            "7 not understood lora_ranks: nearest lora_rank",
+            "7 not counted sequence_parallel_size",
+        ]
+    );
+    // Its own defaults: a micro-batch of one, every layer computed again, dropout of adapters, all matrices.
+    assert_says(&[Text::pasted(text)], "b=1&recompute=full&adapter_dropout=on&targets=all&ref=adapter");
+}
+
+#[test]
+fn a_configuration_of_torchtune_is_read_key_by_key() {
+    let text = "model:\n  _component_: torchtune.models.llama3_1.qlora_llama3_1_8b\n  lora_attn_modules: ['q_proj', 'v_proj']\n  \
+        apply_lora_to_mlp: True\n  lora_rank: 8\n\
+        tokenizer:\n  path: /tmp/tokenizer.model\n  max_seq_len: 4096\n\
+        batch_size: 2\n\
+        optimizer:\n  _component_: bitsandbytes.optim.PagedAdamW8bit\n  lr: 2e-5\n\
+        loss:\n  _component_: torchtune.modules.loss.CEWithChunkedOutputLoss\n\
+        enable_activation_checkpointing: True\n\
+        dtype: bf16\n\
+        ac_mode: selective\n\
+        batch_sise: 4\n";
+    assert_eq!(formats(&[Text::pasted(text)]), [Format::Torchtune]);
+    assert_eq!(
+        told_of(text),
+        [
+            "2 used model._component_: model=llama-3.1-8b&adapter=qlora",
+            "3 used model.lora_attn_modules: targets=all",
+            "4 used model.apply_lora_to_mlp: targets=all",
+            "5 used model.lora_rank: rank=8",
+            "7 no matter tokenizer.path",
+            "8 used tokenizer.max_seq_len: s=4096",
+            "9 used batch_size: b=2",
+            "11 used optimizer._component_: optimizer=adam8bit-paged",
+            "12 no matter optimizer.lr",
+            "14 used loss._component_: chunks=8&loss=chunked",
+            "15 used enable_activation_checkpointing: recompute=full",
+            "16 used dtype: precision=bf16-pure",
+            "17 not counted ac_mode",
+            "18 not understood batch_sise: nearest batch_size",
+        ]
+    );
+    // torchtune keeps adapters in the type of the weights, and its distributed recipes divide everything.
+    assert_says(&[Text::pasted(text)], "adapter_type=16&accum=1");
+    let launched = [
+        Text::pasted(text),
+        Text::file("run.sh", b"tune run --nproc_per_node 4 lora_finetune_distributed --config llama3_1/8B_lora"),
+    ];
+    assert_says(&launched, "gpus=4&zero=3");
+}
+
+#[test]
+fn overrides_of_verl_are_read_key_by_key() {
+    let text = "python3 -m verl.trainer.main_ppo \\\n\
+        algorithm.adv_estimator=grpo data.max_prompt_length=512 \\\n\
+        data.max_response_length=3584 actor_rollout_ref.model.path=Qwen/Qwen3-8B \\\n\
+        actor_rollout_ref.actor.ppo_mini_batch_size=64 actor_rollout_ref.rollout.n=8 \\\n\
+        actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=4 actor_rollout_ref.rollout.gpu_memory_utilization=0.6 \\\n\
+        actor_rollout_ref.actor.use_kl_loss=True +actor_rollout_ref.ref.fsdp_config.param_offload=True \\\n\
+        trainer.nnodes=2 trainer.project_name=x actor_rollout_ref.actor.use_dynamic_bsz=True actor_rollout_ref.actor.use_kl_los=1\n";
+    assert_eq!(formats(&[Text::pasted(text)]), [Format::Verl]);
+    assert_eq!(
+        told_of(text),
+        [
+            "2 used algorithm.adv_estimator: task=grpo",
+            "2 used data.max_prompt_length: s=4096",
+            "3 used actor_rollout_ref.model.path: model=qwen3-8b",
+            "3 used data.max_response_length: completion=3584&s=4096",
+            "4 used actor_rollout_ref.actor.ppo_mini_batch_size: accum=8&target=512",
+            "4 used actor_rollout_ref.rollout.n: accum=8&target=512",
+            "5 used actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu: b=4",
+            "5 used actor_rollout_ref.rollout.gpu_memory_utilization: engine_share=60",
+            "6 used actor_rollout_ref.actor.use_kl_loss: ref=offloaded",
+            "6 used actor_rollout_ref.ref.fsdp_config.param_offload: ref=offloaded",
+            "7 not counted actor_rollout_ref.actor.use_dynamic_bsz",
+            "7 not understood actor_rollout_ref.actor.use_kl_los: nearest actor_rollout_ref.actor.use_kl_loss",
+            "7 used trainer.nnodes: gpus=16",
+            "7 no matter trainer.project_name",
+        ]
+    );
+    // 64 prompts × 8 completions over 16 GPUs in micro-batches of 4; FSDP over fp32 weights; vLLM that sleeps.
+    assert_says(&[Text::pasted(text)], "precision=mixed&zero=3&rollout=asleep&recompute=full");
+}
+
+#[test]
+fn flags_of_openrlhf_are_read_key_by_key() {
+    let text = "deepspeed --num_gpus 8 --module openrlhf.cli.train_sft --max_len 4096 \\\n\
+        --train_batch_size 256 --micro_train_batch_size 2 --pretrain meta-llama/Llama-3.1-8B \\\n\
+        --zero_stage 3 --bf16 --flash_attn --gradient_checkpointing --packing_samples \\\n\
+        --learning_rate 5e-6 --zpg 8 --zero_stages 2\n";
+    assert_eq!(formats(&[Text::pasted(text)]), [Format::OpenRlhf, Format::DeepSpeedLauncher]);
+    assert_eq!(
+        told_of(text),
+        [
+            "1 used max_len: s=4096",
+            "1 used num_gpus: gpus=8",
+            "2 used micro_train_batch_size: b=2",
+            "2 used pretrain: model=llama-3.1-8b",
+            "2 used train_batch_size: accum=16&target=256",
+            "3 used bf16: precision=bf16",
+            "3 used flash_attn: attn=flash",
+            "3 used gradient_checkpointing: recompute=full",
+            "3 used packing_samples: lengths=flattened",
+            "3 used zero_stage: zero=3",
+            "4 no matter learning_rate",
+            "4 not understood zero_stages: nearest ds.zero_stage, zero_stage",
+            "4 not counted zpg",
+        ]
+    );
+    assert_says(&[Text::pasted(text)], "engine=deepspeed&adapter=none");
+}
