@@ -319,7 +319,7 @@ fn pasted_texts(sources: &[TextSource]) -> Result<Option<crate::read::Reading>, 
         });
     }
     let found = pasted::read(&texts);
-    match pasted::unread(&found) {
+    match found.unread() {
         Some(why) => Err(CommandError::Text(why)),
         None => Ok(Some(found)),
     }

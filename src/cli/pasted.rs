@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::report::Report;
 use super::values::Number;
 use super::words::counted;
-use crate::read::{self, Backend, Kind, Model, OutOfMemory, Place, Reading, Why};
+use crate::read::{self, About, Backend, Model, OutOfMemory, Place, Reading, Told, Why};
 
 /// What texts say, and the answer to it.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -214,7 +214,7 @@ impl From<&OutOfMemory> for PastedMemory {
 pub fn pasted(reading: &Reading, report: Option<Report>) -> Pasted {
     let understood = &reading.understood;
     Pasted {
-        texts: reading.texts.iter().map(|text| PastedText { text: text.name.clone(), is: is(&text.kind) }).collect(),
+        texts: reading.texts.iter().map(|text| PastedText { text: text.name.clone(), is: text.kind.words() }).collect(),
         link: reading.query(),
         model: match &reading.model {
             Model::NotNamed => None,
@@ -261,112 +261,19 @@ pub fn pasted(reading: &Reading, report: Option<Report>) -> Pasted {
     }
 }
 
-/// What a text is, in a few words each.
-fn is(kind: &Kind) -> Vec<String> {
-    match kind {
-        Kind::Formats(formats) => formats.iter().map(|format| format.name().to_owned()).collect(),
-        Kind::Model => vec!["a config.json of a model".to_owned()],
-        Kind::Refused(refusal) => vec![refusal.to_string()],
-        Kind::Name => vec!["the name of a model".to_owned()],
-        Kind::Memory => vec!["what is said about memory".to_owned()],
-        Kind::Unread(why) => vec![why.to_string()],
-    }
-}
-
-/// The same as text, before the answer. `full` lists the keys that do not matter as well.
+/// The same as text. `full` lists the keys on which memory does not depend.
 pub fn text(reading: &Reading, full: bool) -> String {
-    let understood = &reading.understood;
     let mut lines = vec!["Read".to_owned()];
-    for text in &reading.texts {
-        let name = if text.name.is_empty() { "what was pasted" } else { &text.name };
-        lines.push(format!("  {name}: {}", is(&text.kind).join("; ")));
-    }
-    // The name of a text is told where there are several.
-    let several = reading.texts.len() > 1;
-    let at = |place: &Place| match (several, place.text.as_str()) {
-        (false, _) | (true, "") => format!("line {}", place.line),
-        (true, name) => format!("{name}, line {}", place.line),
-    };
-    let with = |key: &str, value: &str| if value.is_empty() { key.to_owned() } else { format!("{key}: {value}") };
-    let mut section = |title: &str, rows: Vec<String>| {
-        if !rows.is_empty() {
-            lines.push(title.to_owned());
+    lines.extend(reading.what_texts_are().into_iter().map(|row| format!("  {row}")));
+    for Told { about, rows } in reading.told() {
+        lines.push(about.title().to_owned());
+        if about == About::NoMatter && !full {
+            lines.push(format!("  {} (--full lists them)", counted(rows.len() as u64, "key", "keys")));
+        } else {
             lines.extend(rows.into_iter().map(|row| format!("  {row}")));
         }
-    };
-    let used = understood.used.iter().map(|used| {
-        let words = if used.became.is_empty() { "no model of the list".to_owned() } else { used.became.join(", ") };
-        let overruled = if used.overruled { " (another key says otherwise, and counts)" } else { "" };
-        format!("{}: {} → {words}{overruled}", at(&used.place), with(&used.place.key, &used.value))
-    });
-    section("Used", used.collect());
-    let silent = understood.silent.iter().map(|silent| {
-        let what = match (silent.key, silent.value) {
-            ("", _) => "in any case".to_owned(),
-            (key, "") => format!("no {key}"),
-            (key, value) => format!("{key}: {value}"),
-        };
-        format!("{what} → {} ({})", silent.became.join(", "), silent.source)
-    });
-    section("By default of the program, because no text says it", silent.collect());
-    let uncounted = understood.not_counted.iter();
-    let uncounted =
-        uncounted.map(|one| format!("{}: {}: {}", at(&one.place), with(&one.place.key, &one.value), one.why));
-    section("Not counted", uncounted.collect());
-    let unknown = understood.not_understood.iter();
-    section(
-        "Not understood",
-        unknown.map(|one| format!("{}: {}: {}", at(&one.place), one.place.key, one.why)).collect(),
-    );
-    let missing = understood.missing.iter();
-    section("Named and not given", missing.map(|(place, file)| format!("{}: {file}", at(place))).collect());
-    let count = understood.no_matter.len();
-    if full {
-        let rows = understood.no_matter.iter().map(|place| format!("{}: {}", at(place), place.key));
-        section("No matter for memory", rows.collect());
-    } else if count > 0 {
-        section("No matter for memory", vec![format!("{} (--full lists them)", counted(count as u64, "key", "keys"))]);
-    }
-    if let Some(found) = &reading.out_of_memory {
-        section("Memory", memory(found));
-    }
-    let open: Vec<&str> = reading.open();
-    if !open.is_empty() {
-        section("Said by no text, so that a default stands in unless the question says it", vec![open.join(", ")]);
     }
     lines.join("\n") + "\n\n"
-}
-
-/// What a text says about memory, a line each.
-fn memory(found: &OutOfMemory) -> Vec<String> {
-    let devices: Vec<&str> = found.devices.iter().map(|row| row.name).take(3).collect();
-    let device = (!devices.is_empty()).then(|| format!("device: {}", devices.join(", or ")));
-    let parts = [
-        ("capacity", found.capacity),
-        ("free", found.free),
-        ("this process", found.in_use),
-        ("other processes", found.others),
-        ("allocated by PyTorch", found.allocated),
-        ("reserved and not allocated", found.unallocated),
-        ("asked for", found.requested),
-        ("allocated at most", found.peak_allocated),
-        ("reserved at most", found.peak_reserved),
-    ];
-    let said = parts.into_iter().filter_map(|(name, size)| Some(format!("{name}: {}", super::words::memory(size?))));
-    device.into_iter().chain(said).collect()
-}
-
-/// Why nothing can be answered of texts: the first of them that is not read.
-pub(super) fn unread(reading: &Reading) -> Option<String> {
-    reading.texts.iter().find_map(|text| {
-        let why = match &text.kind {
-            Kind::Unread(why) => why.to_string(),
-            Kind::Refused(refusal) => refusal.to_string(),
-            _ => return None,
-        };
-        let name = if text.name.is_empty() { "what was pasted" } else { &text.name };
-        Some(format!("{name}: {why}"))
-    })
 }
 
 /// The texts of a task, read together.

@@ -30,6 +30,7 @@ pub(crate) mod secrets;
 mod syntax;
 #[cfg(test)]
 mod tests;
+mod told;
 mod understood;
 
 pub use explain::table_sizes;
@@ -37,6 +38,7 @@ pub use format::Format;
 pub use out_of_memory::{Backend, OutOfMemory, Report};
 pub use recognise::Unread;
 pub use syntax::{Fault, Syntax, SyntaxError};
+pub use told::{About, Told};
 pub use understood::{NotCounted, NotUnderstood, Place, Silent, Understood, Used, Why};
 
 use std::fmt;
