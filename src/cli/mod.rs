@@ -142,7 +142,7 @@ enum CommandError {
     /// A file that cannot be read.
     File(String, io::Error),
     /// A file that describes no model.
-    Config(String, config_json::ConfigError),
+    Config(String, crate::read::NoConfig),
     /// A file that holds no lengths.
     Lengths(String, lengths::PastedError),
     /// A text that is not read, and why.
@@ -347,7 +347,7 @@ fn question_of(
 
 fn model_of(path: &Path) -> Result<config_json::Reading, CommandError> {
     let text = text_of(path, json::MAX_FILE_BYTES)?;
-    config_json::read(&text).map_err(|refusal| CommandError::Config(path.display().to_string(), refusal))
+    crate::read::config(&text).map_err(|refusal| CommandError::Config(path.display().to_string(), refusal))
 }
 
 fn lengths_of(path: &Path) -> Result<Vec<(u32, u64)>, CommandError> {

@@ -43,7 +43,6 @@ pub use notes::{ByHand, ConfigError, ConfigNotice, Kept, SIZES, Unusable};
 use crate::bounds::excerpt;
 use crate::catalogue::{self, AsUsual, ModelRow, Usual};
 use crate::json::{self, Value};
-use crate::read;
 use crate::{Model, Scenario, Switch};
 use reader::Reader;
 
@@ -88,25 +87,16 @@ impl Reading {
     }
 }
 
-/// Reads the text of a `config.json`.
+/// Reads the text of a `config.json`. [`read::config`](crate::read::config) also says what a text is that is none.
 ///
 /// # Errors
 /// [`ConfigError`] for what is no JSON object, for what is no single stack of attention and feed-forward
 /// blocks over a vocabulary, and when hidden size, layers, heads, vocabulary or feed-forward width are
 /// not there or lie outside of their ranges.
 pub fn read(text: &str) -> Result<Reading, ConfigError> {
-    let file = json::read_file(text).map_err(|fault| {
-        // What is too long to be read is not looked at again.
-        match (!fault.reason.is_limit()).then(|| read::aside(text)).flatten() {
-            Some(aside) => ConfigError::Aside(Box::new(aside)),
-            None => ConfigError::Json(fault),
-        }
-    })?;
+    let file = json::read_file(text).map_err(ConfigError::Json)?;
     if !matches!(file, Value::Object(_)) {
         return Err(ConfigError::NotAnObject(file.kind()));
-    }
-    if let Some(aside) = read::aside_of_json(text, &file) {
-        return Err(ConfigError::Aside(Box::new(aside)));
     }
     let mut notes = Vec::new();
     let path = language_model(&file, &mut notes);

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::catalogue::AsUsual;
 use crate::{
-    Field, InputError, Scenario, json, link, number, read,
+    Field, InputError, Scenario, json, link, number,
     setting::{self, Setting},
 };
 
@@ -16,8 +16,6 @@ pub enum ConfigError {
     Json(json::JsonError),
     /// It is JSON, but this kind of value instead of an object.
     NotAnObject(&'static str),
-    /// It is a file of another program: how a model is trained, how its tokens are made.
-    Aside(Box<read::Aside>),
     /// It describes an encoder together with a decoder, in a way that is not counted. Where the file has all sizes of its
     /// decoder, that can be asked in its place.
     TwoStacks(Option<ByHand>),
@@ -180,7 +178,6 @@ impl fmt::Display for ConfigError {
             Self::Json(fault) if fault.reason.is_limit() => write!(f, "This is more than is read: {}.", fault.reason),
             Self::Json(fault) => write!(f, "This is not JSON: {fault}."),
             Self::NotAnObject(kind) => write!(f, "A config.json is an object in braces; this is {kind}."),
-            Self::Aside(aside) => aside.fmt(f),
             Self::TwoStacks(by_hand) => {
                 f.write_str(TWO_STACKS)?;
                 match by_hand {

@@ -47,7 +47,6 @@ use form_urlencoded::Serializer;
 
 use crate::catalogue::{self, AsUsual, ModelRow};
 use crate::config_json::{self, ConfigError};
-use crate::json::Value;
 use crate::link::{self, Decoded};
 use crate::nearest::offers;
 use combine::{Claim, Claims};
@@ -423,14 +422,38 @@ pub struct Aside {
     pub model: String,
 }
 
-/// What a text is that stands where a `config.json` belongs; `None` for what is one, or nothing that is read.
-pub(crate) fn aside(text: &str) -> Option<Aside> {
-    aside_of(recognise::recognise(text))
+/// Why a text that stands where a `config.json` belongs is none.
+#[derive(Clone, Debug, PartialEq)]
+pub enum NoConfig {
+    /// It is a text of another program: how a model is trained, how its tokens are made.
+    Aside(Box<Aside>),
+    /// It is refused for what is in it.
+    Refused(ConfigError),
 }
 
-/// The same of a text in JSON, of which this is the value.
-pub(crate) fn aside_of_json(text: &str, value: &Value) -> Option<Aside> {
-    aside_of(recognise::of_value(text, value))
+impl fmt::Display for NoConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Aside(aside) => aside.fmt(f),
+            Self::Refused(refusal) => refusal.fmt(f),
+        }
+    }
+}
+
+/// Reads the text of a `config.json`, and says what a text is that is none. [`config_json::read`] knows no other program,
+/// and none of their tables.
+///
+/// # Errors
+/// [`NoConfig`] for a text of another program, and for all that [`config_json::read`] refuses.
+pub fn config(text: &str) -> Result<config_json::Reading, NoConfig> {
+    config_json::read(text).map_err(|refusal| {
+        // What is too long to be read is not looked at again.
+        let is_limit = matches!(&refusal, ConfigError::Json(fault) if fault.reason.is_limit());
+        match if is_limit { None } else { aside_of(recognise::recognise(text)) } {
+            Some(aside) => NoConfig::Aside(Box::new(aside)),
+            None => NoConfig::Refused(refusal),
+        }
+    })
 }
 
 fn aside_of(recognised: Recognised) -> Option<Aside> {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::json::Value;
-use crate::read::Format;
+use crate::read::{Format, NoConfig, config};
 use crate::{Mlp, Norm, link};
 
 /// A file of Mistral's own code: 32 layers of 4,096, with groups of 8 keys and values.
@@ -95,7 +95,7 @@ fn files_of_eight_megabytes_are_read_and_longer_ones_told_how_long_they_are() {
 
 /// What a file is that is for another program, and what it says as parameters of a link.
 fn aside(text: &str) -> (Format, String) {
-    let Err(ConfigError::Aside(aside)) = read(text) else { panic!("{text}: {:?}", read(text)) };
+    let Err(NoConfig::Aside(aside)) = config(text) else { panic!("{text}: {:?}", config(text)) };
     let said = aside.to_string();
     assert!(said.len() < 600, "{said}");
     let words = aside.words().join("&");
@@ -113,7 +113,7 @@ fn training_files_are_named_with_the_inputs_that_they_correspond_to() {
     let axolotl = "base_model: some/model-8B\nload_in_4bit: true\nadapter: qlora\nsequence_len: 4096\nmicro_batch_size: 2  # a GPU\n\
         optimizer: paged_adamw_32bit\ngradient_checkpointing: true\n";
     assert_eq!(aside(axolotl), (Format::Axolotl, "adapter=qlora&s=4096&b=2&recompute=full".to_owned()));
-    let said = refusal(axolotl);
+    let said = config(axolotl).expect_err("no model").to_string();
     assert!(
         said.contains("not counted: optimizer") && said.contains("“model-8B”") && !said.contains("some/"),
         "{said}"
@@ -147,10 +147,11 @@ fn files_that_stand_beside_a_config_are_told_from_one() {
             "the configuration of what makes tensors of images or sounds",
         ),
     ] {
-        let Err(ConfigError::Aside(aside)) = read(text) else { panic!("{text}") };
+        let Err(NoConfig::Aside(aside)) = config(text) else { panic!("{text}") };
         assert_eq!((aside.format.name(), aside.words().len()), (kind, 0));
     }
-    let said = refusal(r#"{"metadata": {"total_size": 16060522496}, "weight_map": {}}"#);
+    let said =
+        config(r#"{"metadata": {"total_size": 16060522496}, "weight_map": {}}"#).expect_err("no model").to_string();
     assert!(said.contains("metadata.total_size"), "{said}");
 }
 
@@ -158,7 +159,7 @@ fn files_that_stand_beside_a_config_are_told_from_one() {
 fn no_file_of_a_model_is_taken_for_another_file() {
     for (name, text, ..) in FILES {
         let Value::Object(_) = json::read_file(text).expect("JSON") else { panic!("{name}") };
-        assert!(!matches!(read(text), Err(ConfigError::Aside(_))), "{name}");
+        assert!(!matches!(config(text), Err(NoConfig::Aside(_))), "{name}");
     }
     // Neither is a text that is no file of these programs.
     for text in
