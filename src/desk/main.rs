@@ -24,7 +24,7 @@ use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 use web_sys::{CustomEvent, HtmlElement};
 
-use config::{Config, ConfigPanel, Given, GivenNotice};
+use config::{Config, ConfigPanel};
 use copy_link::{CopiedLink, LinkCopy};
 use present::Present;
 use share::{ShareDialog, Sharing};
@@ -48,7 +48,6 @@ struct Desk {
     sharing: Part<Sharing>,
     copy: Part<LinkCopy>,
     config: Part<Config>,
-    given: Part<Given>,
 }
 
 impl Desk {
@@ -58,7 +57,6 @@ impl Desk {
             sharing: Part::of(Sharing::new(present)),
             copy: Part::of(LinkCopy::new(present)),
             config: Part::of(Config::new(present)),
-            given: Part::of(Given::new(present)),
         }
     }
 
@@ -82,10 +80,6 @@ impl Desk {
                     if config.take_file(&event.detail()) {
                         _ = button.set_attribute("open", "");
                     }
-                }
-                Some("given") => {
-                    let given = self.given.there(Some(button), |given| view! { <GivenNotice given/> });
-                    given.take(&event.detail());
                 }
                 _ => {}
             }

@@ -15,6 +15,10 @@ use web_sys::Window;
 
 use super::{Facts, State, built_with, embedded};
 
+/// The type of the message with which the page's own script hands over what is pasted or dropped.
+#[cfg(feature = "hydrate")]
+const READ: &str = "read";
+
 /// Hears what the host asks, and tells it the answer now and whenever that changes.
 pub fn listen(state: State, theme: RwSignal<Theme>) {
     let figure = embedded();
@@ -67,6 +71,11 @@ impl Hearing {
     fn answer(&self, asker: &JsValue, data: &JsValue) {
         let state = self.state;
         let kind = text(&get(data, "type"));
+        // What a reader pastes and drops comes from the page's own script alone.
+        #[cfg(feature = "hydrate")]
+        if kind.as_deref() == Some(READ) && Object::is(&window(), asker) {
+            return super::given::take(state, get(data, "given"));
+        }
         let given = text(&get(data, Message::field(kind.as_deref())));
         let reply = match Message::read(kind.as_deref(), given.as_deref(), &state.scenario.get_untracked()) {
             Ok(Message::Scenario(read)) => {

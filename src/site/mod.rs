@@ -6,6 +6,8 @@ mod behind_paint;
 mod changed;
 mod contents;
 mod document;
+#[cfg(feature = "hydrate")]
+mod given;
 mod host;
 mod mount;
 mod notices;

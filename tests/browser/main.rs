@@ -31,6 +31,7 @@ mod encoders;
 mod engines;
 mod first_look;
 mod fixed_height;
+mod given;
 mod grid;
 mod host_messages;
 mod injection;

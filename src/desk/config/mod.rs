@@ -1,6 +1,5 @@
 //! A model from a Hugging Face `config.json`: pasted, dropped or chosen, and read on this page.
 
-mod anywhere;
 mod described;
 
 use bmax::catalogue::{AsUsual, Usual};
@@ -15,7 +14,6 @@ use web_sys::File;
 
 use crate::page::property;
 use crate::present::Present;
-pub use anywhere::{Given, GivenNotice};
 use described::Described;
 
 /// What is larger is refused before it is read, in bytes.

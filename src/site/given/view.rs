@@ -1,0 +1,103 @@
+//! What was read, in words, until it is sent away.
+
+use bmax::read::{self, About, Reading, Text, Told};
+use bmax::{link, number};
+use js_sys::{Array, Reflect};
+use leptos::prelude::*;
+use wasm_bindgen::{JsCast, JsValue};
+
+use crate::site::State;
+
+/// What is said.
+#[derive(Clone, Debug, PartialEq)]
+struct Shown {
+    /// What was given, and what the page has done.
+    said: Vec<String>,
+    /// What became of every key.
+    told: Vec<Told>,
+}
+
+impl Shown {
+    fn of(reading: &Reading) -> Self {
+        let mut said = reading.what_texts_are();
+        let model = reading.model_words();
+        said.extend(Some(model).filter(|model| !model.is_empty()));
+        if reading.says_anything() {
+            said.push("The page counts with it now; Undo gives back what was there before.".to_owned());
+        }
+        // What no text says stays as the page has it.
+        let told = reading.told().into_iter().filter(|told| told.about != About::Open);
+        Self { said, told: told.collect() }
+    }
+}
+
+/// What was given last, and what became of it. The place is a live region, which announces it:
+/// <https://www.w3.org/WAI/WCAG22/Techniques/aria/ARIA22>.
+#[component]
+pub fn Given(
+    /// The shared state, which takes over what is said.
+    state: State,
+    /// Pairs of a name and a text.
+    given: RwSignal<JsValue, LocalStorage>,
+) -> impl IntoView {
+    let shown = RwSignal::new(None::<Shown>);
+    Effect::new(move |_| {
+        let texts = given.with(texts);
+        shown.set(untrack(|| take(state, &texts)));
+    });
+    move || shown.get().map(|next| view! { <Notice next dismiss=move |()| shown.set(None)/> })
+}
+
+/// The sentences, and every key where a reader asks for it.
+#[component]
+fn Notice(next: Shown, #[prop(into)] dismiss: Callback<()>) -> impl IntoView {
+    let Shown { said, told } = next;
+    view! {
+        <div class="notice">
+            <div>
+                {said.into_iter().map(|line| view! { <p data-testid="given-said">{line}</p> }).collect_view()}
+                {told.into_iter().map(|told| view! { <Section told/> }).collect_view()}
+            </div>
+            <button type="button" class="button button-quiet button-small" on:click=move |_| dismiss.run(())>
+                "Dismiss"
+            </button>
+        </div>
+    }
+}
+
+/// Sentences of one kind. What is wrong, or missing in the count, is unfolded.
+#[component]
+fn Section(told: Told) -> impl IntoView {
+    let Told { about, rows } = told;
+    let open = matches!(about, About::NotCounted | About::NotUnderstood | About::Missing | About::Memory);
+    let count = number::grouped(rows.len() as f64);
+    view! {
+        <details open=open>
+            <summary class="notice-title">{about.title()} " " <span class="soft num">{count}</span></summary>
+            <ul>{rows.into_iter().map(|row| view! { <li>{row}</li> }).collect_view()}</ul>
+        </details>
+    }
+}
+
+/// The texts that were given, each with its name.
+fn texts(given: &JsValue) -> Vec<(String, String)> {
+    let of = |pair: &JsValue, at: u32| Reflect::get_u32(pair, at).ok()?.as_string();
+    let pairs = given.dyn_ref::<Array>().into_iter().flat_map(|pairs| pairs.iter());
+    pairs.filter_map(|pair| Some((of(&pair, 0)?, of(&pair, 1)?))).collect()
+}
+
+/// Reads texts and takes over what they say; nothing is said of empty texts.
+fn take(state: State, texts: &[(String, String)]) -> Option<Shown> {
+    if texts.iter().all(|(_, text)| text.trim().is_empty()) {
+        return None;
+    }
+    let all: Vec<_> = texts.iter().map(|(name, text)| Text::file(name, text.as_bytes())).collect();
+    let reading = read::read(&all);
+    if reading.says_anything() {
+        state.change(|now| {
+            let now = reading.own_model().map_or(now, |own| own.apply(now));
+            link::decode_onto(Some(&now), &reading.query()).scenario
+        });
+    }
+    Some(Shown::of(&reading))
+}

@@ -1,0 +1,91 @@
+//! What is pasted or dropped on a page: the page reads it, counts with it and says what became of every key.
+
+use crate::support::Page;
+use serde_json::json;
+
+/// A run of axolotl, with a key that no program has.
+const RUN: &str = "base_model: meta-llama/Llama-3.1-8B\nadapter: qlora\nload_in_4bit: true\nlora_r: 32\nsequence_len: 4096\nmicro_batch_size: 1\n\
+                   sampel_packing: true\noutput_dir: /home/somebody/out\n";
+
+/// Pastes a text where there is no field for it.
+async fn paste(page: &Page, text: &str) {
+    let script = "const data = new DataTransfer(); data.setData('text', arguments[0]); \
+        document.body.dispatchEvent(new ClipboardEvent('paste', { bubbles: true, clipboardData: data }));";
+    page.script(script, vec![json!(text)]).await;
+}
+
+/// Drops files on the text of a page.
+async fn drop_files(page: &Page, files: &[(&str, &str)]) {
+    let script = "const files = new DataTransfer(); \
+        for (const [name, text] of arguments[0]) files.items.add(new File([text], name)); \
+        document.querySelector('main p') \
+            .dispatchEvent(new DragEvent('drop', { bubbles: true, cancelable: true, dataTransfer: files }));";
+    page.script(script, vec![json!(files)]).await;
+}
+
+/// Waits until the address has each of these parameters.
+async fn becomes(page: &Page, wanted: &[&str]) {
+    let look = async || {
+        let query = page.query().await;
+        let all: Vec<&str> = query.split('&').collect();
+        if wanted.iter().all(|word| all.contains(word)) { Ok(()) } else { Err(query) }
+    };
+    page.until("the configuration", look).await;
+}
+
+#[tokio::test]
+async fn a_pasted_run_is_counted_on_any_page_and_every_key_is_told() {
+    for from in ["?v=4&gpus=1", "memory/?v=4&gpus=1"] {
+        let page = Page::open(from).await;
+        paste(&page, RUN).await;
+        becomes(&page, &["gpus=1", "b=1", "s=4096", "adapter=qlora", "rank=32"]).await;
+        let given = page.part("#given");
+        given.says("The model is Llama 3.1 8B.").await;
+        given.says("line 6: micro_batch_size: 1 → b=1").await;
+        given.says("sampel_packing: no key of its program is called so (nearest: sample_packing)").await;
+        let whole = page.script("return document.getElementById('given').textContent;", vec![]).await;
+        assert!(!whole.as_str().expect("a text").contains("somebody"), "{from}: {whole}");
+        page.part("#answer-bar").press("Undo").await;
+        page.until_query("v=4&gpus=1").await;
+        given.press("Dismiss").await;
+        page.until_script("no message", "return document.getElementById('given').innerText;", json!("")).await;
+        page.close().await;
+    }
+}
+
+#[tokio::test]
+async fn files_that_are_dropped_together_make_one_configuration() {
+    let page = Page::open("?v=4").await;
+    let run = RUN.replace("adapter: qlora\nload_in_4bit: true\n", "adapter: lora\ndeepspeed: ds.json\n");
+    let deepspeed = r#"{"zero_optimization": {"stage": 2}, "bf16": {"enabled": true}}"#;
+    drop_files(&page, &[("run.yaml", &run), ("ds.json", deepspeed)]).await;
+    becomes(&page, &["engine=deepspeed", "zero=2", "s=4096", "rank=32"]).await;
+    page.part("#given").says("ds.json: ").await;
+    page.close().await;
+}
+
+#[tokio::test]
+async fn an_error_text_tells_the_gpu_and_its_parts() {
+    let page = Page::open("?v=4").await;
+    paste(
+        &page,
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.91 GiB. GPU 0 has a total capacity of 23.64 GiB of \
+         which 1.02 GiB is free. Including non-PyTorch memory, this process has 22.61 GiB memory in use. Of the allocated \
+         memory 20.15 GiB is allocated by PyTorch, and 2.01 GiB is reserved by PyTorch but unallocated.",
+    )
+    .await;
+    let given = page.part("#given");
+    given.says("asked for: 3.91 GiB").await;
+    given.says("reserved and not allocated: 2.01 GiB").await;
+    becomes(&page, &["gpu=rtx-4090"]).await;
+    page.close().await;
+}
+
+#[tokio::test]
+async fn what_is_no_run_is_said_and_changes_nothing() {
+    let page = Page::open("?v=4&gpus=1").await;
+    paste(&page, "Dear all, the meeting is at four.").await;
+    page.part("#given").says("it is of none of the formats that are read").await;
+    assert_eq!(page.query().await, "v=4&gpus=1");
+    page.close().await;
+}
