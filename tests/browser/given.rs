@@ -41,6 +41,7 @@ async fn a_pasted_run_is_counted_on_any_page_and_every_key_is_told() {
         becomes(&page, &["gpus=1", "b=1", "s=4096", "adapter=qlora", "rank=32"]).await;
         let given = page.part("#given");
         given.says("The model is Llama 3.1 8B.").await;
+        page.script("for (const one of document.querySelectorAll('#given details')) one.open = true;", vec![]).await;
         given.says("line 6: micro_batch_size: 1 → b=1").await;
         given.says("sampel_packing: no key of its program is called so (nearest: sample_packing)").await;
         let whole = page.script("return document.getElementById('given').textContent;", vec![]).await;

@@ -94,10 +94,13 @@ fn take(state: State, texts: &[(String, String)]) -> Option<Shown> {
     let all: Vec<_> = texts.iter().map(|(name, text)| Text::file(name, text.as_bytes())).collect();
     let reading = read::read(&all);
     if reading.says_anything() {
-        state.change(|now| {
-            let now = reading.own_model().map_or(now, |own| own.apply(now));
-            link::decode_onto(Some(&now), &reading.query()).scenario
-        });
+        let now = state.scenario.get_untracked();
+        let with_model = reading.own_model().map_or(now, |own| own.apply(now));
+        let next = link::decode_onto(Some(&with_model), &reading.query()).scenario;
+        // A micro-batch that a text says stays as it is said, even if it is the one of before.
+        let after = now.then(next);
+        let said = reading.inputs.get("b").map(|_| after.with_batch(next.recipe.batch));
+        state.scenario.set(said.unwrap_or(after));
     }
     Some(Shown::of(&reading))
 }
