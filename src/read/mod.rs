@@ -1,7 +1,7 @@
 //! “Paste your run”: configurations, commands and programs of training frameworks as a scenario, and error texts about
 //! memory as what they say.
 //!
-//! Texts are recognised by what is in them ([`recognise`]), become entries of a path, a value and a line whatever they
+//! Texts are recognised by what is in them (`recognise.rs`), become entries of a path, a value and a line whatever they
 //! are written in (`syntax/`), and are explained by one table a format (`format/`), which also says what the program does
 //! where the text is silent. What keys say alone and together becomes parameters of a link (`combine.rs`), which the
 //! link's own readers read. Every key is in one of four lists afterwards: [`Understood`]. Nothing is run, no file is
