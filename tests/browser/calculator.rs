@@ -253,6 +253,8 @@ async fn each_in_turn<T: Copy>(mut inputs: Vec<T>, turn: impl Fn(T, &Scenario) -
     for query in MATTERS {
         let start = expected::scenario(query);
         page.travel(&alone(&start)).await;
+        // The answer and the form follow a link together, behind the paint.
+        calculator.shows("calculator-answer", &expected::answer(&start)).await;
         calculator.unfold().await;
         let turns: Vec<Turn> = inputs.iter().map(|input| turn(*input, &start)).collect();
         let changes: Vec<_> = turns.iter().map(|turn| json!([turn.kind, turn.label, turn.name, turn.text])).collect();
