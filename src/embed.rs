@@ -23,8 +23,7 @@ use std::fmt;
 
 use form_urlencoded::Serializer;
 
-use crate::bounds::excerpt;
-use crate::link::{self, Decoded, Notice};
+use crate::link::{self, Decoded, Notice, Words};
 use crate::{Scenario, number};
 
 /// The parameters of embeds, which links pass over.
@@ -119,8 +118,8 @@ impl Embed {
         }
         for (&(key, name, accepted, used), value) in given {
             if !embed.take(key, value) {
-                let (given, nearest, accepted) = (excerpt(value), Vec::new(), accepted.to_owned());
-                notices.push(Notice::Word { key, name, given, nearest, accepted, used });
+                let of = Words::Other { key, name, known: &[], accepted };
+                notices.push(Notice::Word { of, given: value.clone(), used });
             }
         }
         (Some(embed), notices)

@@ -296,7 +296,7 @@ fn asked(
     notices.extend(read.notices.iter().map(Notice::from));
     if read.scenario.model.origin == Origin::Unknown {
         let of = |notice: &link::Notice| match notice {
-            link::Notice::UnknownModel { nearest, .. } => Some(nearest.clone()),
+            link::Notice::UnknownModel(_) => Some(notice.nearest()),
             _ => None,
         };
         let named = read.notices.iter().find_map(of);

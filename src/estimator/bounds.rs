@@ -50,9 +50,9 @@ macro_rules! fields {
             pub const ALL: &'static [Self] = &[$(Self::$field,)+];
 
             /// The declared range of this field.
-            pub const fn bound(self) -> Bound {
+            pub const fn bound(self) -> &'static Bound {
                 match self {
-                    $(Self::$field => Bound {
+                    $(Self::$field => &Bound {
                         key: $key, since: $since, name: $name, symbol: $symbol, unit: $unit,
                         min: $min as f64, max: $max as f64, whole: kept::$kept::WHOLE,
                     },)+

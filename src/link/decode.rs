@@ -1,12 +1,8 @@
 //! A query string as a scenario.
 
-use super::parameters::ROWS;
 use super::versus;
-use super::{
-    Change, Decoded, MAX_QUERY_BYTES, Notice, OWN, Pinned, UNKNOWN, VERSION, is_parameter, nearest_parameters,
-};
+use super::{Change, Decoded, MAX_QUERY_BYTES, Notice, OWN, Pinned, UNKNOWN, VERSION, Words, is_parameter};
 use crate::bounds::excerpt;
-use crate::nearest::offers;
 use crate::{
     BatchUnit, Choice, Engine, Field, Fp8, InputError, InputErrorKind, Method, Origin, Percent, Precision,
     Recomputation, Scenario, Switch,
@@ -15,8 +11,7 @@ use crate::{
     setting::{self, Named, Setting},
 };
 
-/// How many words that name nothing are compared with what there is. A link of more is no slip of the hand, and
-/// every comparison takes time.
+/// How many words that name nothing are compared with what there is ([`Notice::Unknown`]).
 pub(super) const COMPARED: usize = 16;
 
 /// What stands in for an absent parameter in links of `version`.
@@ -138,9 +133,7 @@ pub(super) fn read(
                 scenario.model.origin = Origin::Unknown;
                 // A link says the word itself where that was said before.
                 if given.trim() != UNKNOWN {
-                    let known = &mut catalogue::MODELS.iter().map(|row| (row.slug, row.name));
-                    notices
-                        .push(Notice::UnknownModel { given: excerpt(given), nearest: offers(ROWS[1].0, given, known) });
+                    notices.push(Notice::UnknownModel(given.to_owned()));
                 }
             }
         }
@@ -233,21 +226,13 @@ fn read_one((key, value): &(String, String), unit: Option<&str>, scenario: &mut 
             // It was read before the numbers, some of which may be the reader's own by now.
             Ok(_) if *word == setting::SEGMENTS => {}
             Ok(with) => *scenario = with,
-            Err(problem) => {
-                let known = &mut word.options.iter().map(|option| (option.key, option.label));
-                notices.push(Notice::Word {
-                    key: word.key,
-                    name: word.name,
-                    given: problem.given,
-                    nearest: offers(word.key, value, known),
-                    accepted: word.keys(),
-                    used: word.get(scenario),
-                });
+            Err(_) => {
+                notices.push(Notice::Word { of: Words::Setting(word), given: value.clone(), used: word.get(scenario) })
             }
         }
     } else if !is_parameter(key) {
-        let nearest = if notices.len() < COMPARED { nearest_parameters(key) } else { Vec::new() };
-        notices.push(Notice::Unknown { key: excerpt(key), value: excerpt(value), nearest });
+        let compared = notices.len() < COMPARED;
+        notices.push(Notice::Unknown { key: key.clone(), value: excerpt(value), compared });
     }
 }
 
@@ -291,24 +276,9 @@ fn other_device(given: &str, scenario: Scenario) -> (Scenario, Notice) {
     let used = scenario.device.origin;
     let notice = match catalogue::not_counted(given) {
         Some(why) => Notice::NotCounted { given: excerpt(given), why, used },
-        None => {
-            let known = &mut catalogue::DEVICES.iter().map(|row| (row.slug, row.name));
-            unknown_word(ROWS[2], given, known, "a GPU of the list", used)
-        }
+        None => Notice::Word { of: Words::Gpu, given: given.to_owned(), used },
     };
     (scenario, notice)
-}
-
-/// That the parameter `key`, which is called `name`, was given a word that is none of `known`, which it may be like.
-pub(crate) fn unknown_word(
-    (key, name): (&'static str, &'static str),
-    given: &str,
-    known: &mut dyn Iterator<Item = (&'static str, &'static str)>,
-    accepted: &str,
-    used: &'static str,
-) -> Notice {
-    let nearest = offers(key, given, known);
-    Notice::Word { key, name, given: excerpt(given), nearest, accepted: accepted.to_owned(), used }
 }
 
 /// The decoded pairs of a query in the order of the link, each name once, but for the scenarios to compare with.

@@ -38,14 +38,14 @@ mod versus;
 
 pub use beginning::Beginning;
 pub use changes::Change;
+pub(crate) use decode::pairs;
 pub use decode::{decode, decode_onto, decode_pairs, decode_with};
-pub(crate) use decode::{pairs, unknown_word};
 pub(crate) use encode::unsaid_after;
 pub use encode::{encode, encode_change, encode_whole};
-pub use notice::Notice;
 #[cfg(feature = "cli")]
 pub(crate) use notice::explained;
 pub(crate) use notice::nearest_parameters;
+pub use notice::{Notice, Words};
 pub use parameters::{NETWORK, PASSED_OVER, Parameter, is_parameter, names, parameters};
 pub use pinned::Pinned;
 pub use versus::{VS, encode_with, versus, versus_whole};

@@ -2,8 +2,11 @@
 
 use std::fmt;
 
+use super::parameters::ROWS;
 use super::{Change, MAX_QUERY_BYTES, VERSION, VS, names};
+use crate::bounds::excerpt;
 use crate::nearest::offers;
+use crate::setting::Setting;
 use crate::{Field, InputError, catalogue, number};
 
 /// What happens to a link of another version; a test holds the number to [`VERSION`].
@@ -18,26 +21,15 @@ pub enum Notice {
     Number(InputError, f64),
     /// A word is not in the list of its parameter.
     Word {
-        /// The parameter.
-        key: &'static str,
-        /// What it is called on the page.
-        name: &'static str,
-        /// What was given, shortened.
+        /// The list.
+        of: Words,
+        /// What was given.
         given: String,
-        /// The accepted words that are most like it, three at most.
-        nearest: Vec<&'static str>,
-        /// What would be accepted.
-        accepted: String,
         /// What stands in.
         used: &'static str,
     },
-    /// The model that the link names is not in the list, and there is no answer without it.
-    UnknownModel {
-        /// What was given, shortened.
-        given: String,
-        /// The models that are most like it, three at most.
-        nearest: Vec<&'static str>,
-    },
+    /// The model that the link names, as it was given, is not in the list, and there is no answer without it.
+    UnknownModel(String),
     /// A GPU without a row is read as another one that has as much memory.
     SameMemory {
         /// What was given, shortened.
@@ -58,12 +50,13 @@ pub enum Notice {
     },
     /// No parameter has this name.
     Unknown {
-        /// The name, shortened.
+        /// The name.
         key: String,
         /// Its value, shortened.
         value: String,
-        /// The parameters that are most like it, three at most; one may be given with its value.
-        nearest: Vec<&'static str>,
+        /// Whether it is compared with the parameters that there are. Every comparison takes time, and a link in which
+        /// many names are unknown is no slip of the hand.
+        compared: bool,
     },
     /// A memory was given in GB and is taken for as many GiB: the field, what was given, and its value.
     Gigabytes(Field, String, f64),
@@ -89,14 +82,81 @@ pub enum Notice {
     NoPair(String),
 }
 
+/// A list of words that a parameter takes one of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Words {
+    /// The options of a setting.
+    Setting(&'static Setting),
+    /// The devices of the catalogue, by their slugs.
+    Gpu,
+    /// Those of a parameter that is no part of the scenario.
+    Other {
+        /// The parameter.
+        key: &'static str,
+        /// What it is called on the page.
+        name: &'static str,
+        /// The words and what each is called; empty where there are too many to list.
+        known: &'static [(&'static str, &'static str)],
+        /// What is accepted, in words; where there are none, the words themselves.
+        accepted: &'static str,
+    },
+}
+
+impl Words {
+    /// The parameter, and what it is called on the page.
+    const fn parameter(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Setting(setting) => (setting.key, setting.name),
+            Self::Gpu => ROWS[2],
+            Self::Other { key, name, .. } => (key, name),
+        }
+    }
+
+    /// The words that are most like `given`, three at most.
+    fn nearest(self, given: &str) -> Vec<&'static str> {
+        let key = self.parameter().0;
+        match self {
+            Self::Setting(setting) => {
+                offers(key, given, &mut setting.options.iter().map(|option| (option.key, option.label)))
+            }
+            Self::Gpu => offers(key, given, &mut catalogue::DEVICES.iter().map(|row| (row.slug, row.name))),
+            Self::Other { known, .. } => offers(key, given, &mut known.iter().copied()),
+        }
+    }
+
+    /// What would be accepted.
+    fn accepted(self) -> String {
+        match self {
+            Self::Setting(setting) => setting.keys(),
+            Self::Gpu => "a GPU of the list".to_owned(),
+            Self::Other { known, accepted: "", .. } => known.iter().map(|word| word.0).collect::<Vec<_>>().join(", "),
+            Self::Other { accepted, .. } => accepted.to_owned(),
+        }
+    }
+}
+
 impl Notice {
+    /// The words of the list that are most like what was given, three at most: models, options or parameters, of which one
+    /// may stand with its value. It is looked up when it is said, because most links are read without a fault.
+    pub fn nearest(&self) -> Vec<&'static str> {
+        match self {
+            Self::UnknownModel(given) => {
+                offers(ROWS[1].0, given, &mut catalogue::MODELS.iter().map(|row| (row.slug, row.name)))
+            }
+            Self::Word { of, given, .. } => of.nearest(given),
+            Self::Unknown { key, compared: true, .. } => nearest_parameters(key),
+            _ => Vec::new(),
+        }
+    }
+
     /// What may be meant instead, as parts of a link (`s=4096`), the nearest first; three at most.
     pub fn offers(&self) -> Vec<String> {
-        let of = |key: &str, words: &[&str]| words.iter().map(|word| format!("{key}={word}")).collect();
+        let nearest = self.nearest();
+        let of = |key: &str| nearest.iter().map(|word| format!("{key}={word}")).collect();
         match self {
-            Self::UnknownModel { nearest, .. } => of("model", nearest),
-            Self::Word { key, nearest, .. } => of(key, nearest),
-            Self::Unknown { value, nearest, .. } => {
+            Self::UnknownModel(_) => of(ROWS[1].0),
+            Self::Word { of: words, .. } => of(words.parameter().0),
+            Self::Unknown { value, .. } => {
                 let with_value =
                     |name: &&str| if name.contains('=') { (*name).to_owned() } else { format!("{name}={value}") };
                 nearest.iter().map(with_value).collect()
@@ -128,16 +188,18 @@ impl fmt::Display for Notice {
                 }
                 Ok(())
             }
-            Self::Word { key, name, given, nearest, accepted, used } => {
-                let nearest: Vec<String> = nearest.iter().map(|word| with_memory(key, word)).collect();
-                write!(f, "{name}: “{given}” is not known{}; “{key}” takes {accepted}.", like(nearest.join(", ")))?;
+            Self::Word { of, given, used } => {
+                let (key, name) = of.parameter();
+                let nearest: Vec<String> = self.nearest().into_iter().map(|word| with_memory(key, word)).collect();
+                let (given, like, accepted) = (excerpt(given), like(nearest.join(", ")), of.accepted());
+                write!(f, "{name}: “{given}” is not known{like}; “{key}” takes {accepted}.")?;
                 if remedied {
                     write!(f, " It is set to {used}.")?;
                 }
                 Ok(())
             }
-            Self::UnknownModel { given, nearest } => {
-                write!(f, "Model: “{given}” is not known{}; ", like(nearest.join(", ")))?;
+            Self::UnknownModel(given) => {
+                write!(f, "Model: “{}” is not known{}; ", excerpt(given), like(self.nearest().join(", ")))?;
                 f.write_str("“model” takes a model of the list, and a config.json says what any other is.")
             }
             Self::SameMemory { given, used, name } => {
@@ -150,8 +212,8 @@ impl fmt::Display for Notice {
                 }
                 Ok(())
             }
-            Self::Unknown { key, nearest, .. } => {
-                let like = like(explained(nearest));
+            Self::Unknown { key, .. } => {
+                let (key, like) = (excerpt(key), like(explained(&self.nearest())));
                 write!(f, "“{key}” is not a parameter{like}{}.", remedy("; it is passed over"))
             }
             Self::Fp8(taken) => write!(

@@ -54,14 +54,51 @@ async fn a_pasted_run_is_counted_on_any_page_and_every_key_is_told() {
     }
 }
 
+/// The config.json of TinyLlama, without its last keys.
+const TINY_LLAMA: &str = r#"{"model_type": "llama", "hidden_size": 2048, "num_hidden_layers": 22, "num_attention_heads": 32,
+    "num_key_value_heads": 4, "intermediate_size": 5632, "vocab_size": 32000, "max_position_embeddings": 2048}"#;
+
 #[tokio::test]
 async fn files_that_are_dropped_together_make_one_configuration() {
     let page = Page::open("?v=4").await;
     let run = RUN.replace("adapter: qlora\nload_in_4bit: true\n", "adapter: lora\ndeepspeed: ds.json\n");
     let deepspeed = r#"{"zero_optimization": {"stage": 2}, "bf16": {"enabled": true}}"#;
-    drop_files(&page, &[("run.yaml", &run), ("ds.json", deepspeed)]).await;
+    drop_files(&page, &[("run.yaml", &run), ("ds.json", deepspeed), ("config.json", TINY_LLAMA)]).await;
     becomes(&page, &["engine=deepspeed", "zero=2", "s=4096", "rank=32"]).await;
-    page.part("#given").says("ds.json: ").await;
+    let given = page.part("#given");
+    given.says("ds.json: ").await;
+    // What the file does not say is assumed, and that is said.
+    given.says("The model is that of the config.json: Llama: 1,100,048,384 parameters.").await;
+    given.says("“tie_word_embeddings” is not in the file").await;
+    page.close().await;
+}
+
+#[tokio::test]
+async fn what_is_pasted_or_typed_into_the_field_of_the_first_screen_is_read_once_and_a_later_change_stays() {
+    let page = Page::open("?v=4&gpus=1").await;
+    let field = page.part("#answer").find("textbox", "Paste a config, a command or an error").await;
+    field.send_keys("accelerate launch train.py --model_name_or_path Qwen/Qwen3-8B --max_length 4096").await.expect("keys");
+    assert_eq!(page.query().await, "v=4&gpus=1", "half a command is none");
+    page.press("\u{e004}").await;
+    becomes(&page, &["model=qwen3-8b", "s=4096"]).await;
+    page.travel("v=4&gpus=1&model=qwen3-8b&s=1024").await;
+    field.click().await.expect("a press");
+    page.press("\u{e004}").await;
+    page.part("#answer-bar").says("1,024").await;
+    // What is pasted is read at once.
+    let script = "const field = document.getElementById('paste'); field.value = arguments[0]; \
+        field.dispatchEvent(new InputEvent('input', { bubbles: true, inputType: 'insertFromPaste' }));";
+    page.script(script, vec![json!(RUN)]).await;
+    becomes(&page, &["s=4096", "adapter=qlora", "rank=32"]).await;
+    page.close().await;
+}
+
+#[tokio::test]
+async fn a_model_that_is_not_in_the_list_leaves_the_one_of_the_page_and_that_is_said() {
+    let page = Page::open("?v=4&gpus=1&model=qwen3-8b").await;
+    paste(&page, "base_model: somebody/a-model-of-mine\nadapter: lora\nsequence_len: 4096\nmicro_batch_size: 1\n").await;
+    becomes(&page, &["model=qwen3-8b", "adapter=lora", "s=4096"]).await;
+    page.part("#given").says("Until then the page goes on with the model that it has.").await;
     page.close().await;
 }
 

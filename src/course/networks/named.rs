@@ -2,11 +2,29 @@
 
 use super::presets::{self, Preset};
 use super::{MAX_SIZE, Network};
-use crate::link::{NETWORK, Notice, unknown_word};
+use crate::link::{NETWORK, Notice, Words};
 use crate::number;
 
-/// The parameter that such a word belongs to, and what it is called.
-const PARAMETER: (&str, &str) = (NETWORK, "Network");
+/// What such a word begins with: a preset.
+const NAMES: Words = words(&PRESETS, "");
+/// The words of all presets, and what each is called.
+const PRESETS: [(&str, &str); presets::ALL.len()] = {
+    let mut names = [("", ""); presets::ALL.len()];
+    let mut at = 0;
+    while at < names.len() {
+        names[at] = (presets::ALL[at].0, presets::ALL[at].1);
+        at += 1;
+    }
+    names
+};
+/// What follows behind it.
+const PARTS: Words =
+    words(&SETTINGS, "a name, and behind dots a size in pixels, every- with a number, root, frozen or ema");
+
+/// A list of words of the parameter that names a network.
+const fn words(known: &'static [(&str, &str)], accepted: &'static str) -> Words {
+    Words::Other { key: NETWORK, name: "Network", known, accepted }
+}
 
 /// The parts of such a word that are words themselves, and what each sets.
 const SETTINGS: [(&str, &str); 4] = [
@@ -79,16 +97,12 @@ impl Named {
     /// assert!(told.starts_with("Network: “resnet50” is not known (nearest: resnet-50)"), "{told}");
     /// ```
     pub fn notices(word: &str) -> Vec<Notice> {
-        let mut presets = presets::ALL.iter().map(|preset| (preset.0, preset.1));
-        let Some((named, unread)) = Self::parsed(word) else {
-            let accepted = presets::ALL.map(|preset| preset.0).join(", ");
-            return vec![unknown_word(PARAMETER, word, &mut presets, &accepted, presets::ALL[0].0)];
-        };
-        let part = |part| {
-            let accepted = "a name, and behind dots a size in pixels, every- with a number, root, frozen or ema";
-            unknown_word(PARAMETER, part, &mut SETTINGS.into_iter(), accepted, named.preset.0)
-        };
-        unread.into_iter().map(part).collect()
+        let unknown =
+            |of: Words, given: &str, used: &Preset| Notice::Word { of, given: given.to_owned(), used: used.0 };
+        match Self::parsed(word) {
+            None => vec![unknown(NAMES, word, &presets::ALL[0])],
+            Some((named, unread)) => unread.into_iter().map(|part| unknown(PARTS, part, named.preset)).collect(),
+        }
     }
 
     /// The same as [`Named::read`], with the parts that say nothing.
@@ -208,7 +222,9 @@ mod tests {
             }
             // One letter too many.
             let [notice] = &Named::notices(&format!("{}x", preset.0))[..] else { panic!("one notice") };
-            let Notice::Word { key: "network", nearest, used: "vgg-16", .. } = notice else { panic!("{notice}") };
+            let Notice::Word { of, used: "vgg-16", .. } = notice else { panic!("{notice}") };
+            assert_eq!(*of, NAMES);
+            let nearest = notice.nearest();
             assert!(nearest.contains(&preset.0), "{}: {nearest:?}", preset.0);
         }
     }

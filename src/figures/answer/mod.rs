@@ -36,6 +36,7 @@ pub fn Answer(
                 <Helps state/>
                 <UseItIn/>
             </Slice>
+            <PasteField/>
         </div>
     }
 }
@@ -95,6 +96,18 @@ fn Chosen(shown: Memo<Shown>) -> impl IntoView {
             "The bar shows " <i>"b"</i> {read(shown, |shown| &shown.batch)}
             <span class=move || format!("badge badge-{}", standing().colour())>{move || standing().word()}</span>
         </p>
+    }
+}
+
+/// The field for what a reader has of a run. The page's inline script hears it, and src/site/given/ reads it.
+#[component]
+fn PasteField() -> impl IntoView {
+    view! {
+        <div class="opening-paste">
+            <label class="opening-label small" for="paste">"Paste a config, a command or an error"</label>
+            <textarea id="paste" rows="2" spellcheck="false" autocomplete="off" autocapitalize="off" aria-describedby="paste-help"></textarea>
+            <p class="soft small" id="paste-help">"Or drop files anywhere. Nothing leaves your browser."</p>
+        </div>
     }
 }
 

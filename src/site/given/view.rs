@@ -1,6 +1,6 @@
 //! What was read, in words, until it is sent away.
 
-use bmax::read::{self, About, Reading, Text, Told};
+use bmax::read::{self, About, Model, Reading, Text, Told};
 use bmax::{link, number};
 use js_sys::{Array, Reflect};
 use leptos::prelude::*;
@@ -22,6 +22,11 @@ impl Shown {
         let mut said = reading.what_texts_are();
         let model = reading.model_words();
         said.extend(Some(model).filter(|model| !model.is_empty()));
+        match &reading.model {
+            Model::File(config) => said.extend(config.notes.iter().map(ToString::to_string)),
+            Model::Unknown { .. } => said.push("Until then the page goes on with the model that it has.".to_owned()),
+            Model::NotNamed | Model::Listed(_) => {}
+        }
         if reading.says_anything() {
             said.push("The page counts with it now; Undo gives back what was there before.".to_owned());
         }
